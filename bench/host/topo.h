@@ -1,0 +1,30 @@
+/* The machine's shape, and where threads may run.
+ *
+ * Floor 1. dlb_topo_open and _close on the control thread; binding from the thread that is bound. The only file that
+ * includes hwloc is topo.c. */
+#ifndef DLB_HOST_TOPO_H
+#define DLB_HOST_TOPO_H
+
+#include "bench/base/err.h"
+
+#include <stdint.h>
+
+struct dlb_topo; /* owned by whoever opened it; read-only afterwards */
+
+enum dlb_bind { DLB_BIND_NONE, DLB_BIND_CORE, DLB_BIND_NUMA };
+
+int dlb_topo_open(struct dlb_topo **out, struct dlb_err *err);
+void dlb_topo_close(struct dlb_topo *topo);
+
+uint32_t dlb_topo_n_cores(const struct dlb_topo *topo); /* physical, that this process may use */
+uint32_t dlb_topo_n_pus(const struct dlb_topo *topo);   /* hardware threads, that this process may use */
+uint32_t dlb_topo_n_numa(const struct dlb_topo *topo);
+
+/* Binds the calling thread: CORE to the (nth mod cores)-th core, NUMA to all PUs of the (nth mod nodes)-th node; NONE does
+ * nothing. */
+int dlb_topo_bind_self(const struct dlb_topo *topo, enum dlb_bind how, uint32_t nth, struct dlb_err *err);
+
+/* NULL: built with hwloc; else why placement is missing. */
+extern const char *const dlb_topo_missing;
+
+#endif

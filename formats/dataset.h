@@ -1,0 +1,37 @@
+/* An opened data set: format, state, shape and codec together, as loaders take it.
+ *
+ * Floor 2. Open and close on the control thread; read-only in between. */
+#ifndef DLB_FORMATS_DATASET_H
+#define DLB_FORMATS_DATASET_H
+
+#include "formats/codec.h"
+#include "formats/format.h"
+
+enum dlb_on_error { DLB_ON_ERROR_FAIL, DLB_ON_ERROR_SKIP };
+
+/* The `dataset` section. */
+struct dlb_dataset_opts {
+    int format; /* place in dlb_formats */
+    int codec;  /* place in dlb_codecs */
+    char path[DLB_OPT_STRING_CAP];
+    int on_error; /* enum dlb_on_error: a sample that cannot be read or decoded ends the run, or is skipped and counted */
+};
+extern const struct dlb_opt_group dlb_dataset_group;
+
+struct dlb_dataset {
+    const struct dlb_format *format;
+    const struct dlb_codec *codec;
+    struct dlb_transform_opts transform;
+    int on_error;
+    struct dlb_shape shape;
+    uint64_t max_payload_bytes; /* of one sample in the batch, after the codec */
+    void *state;                /* the format's; owned */
+};
+
+/* DLB_E_MISSING when the build lacks format or codec; DLB_E_CONFIG for a combination without meaning; else the format's own
+ * error. An empty data set is DLB_E_FORMAT. format_opts: the format's own filled struct, or NULL. */
+int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts, const struct dlb_transform_opts *transform,
+                     const struct dlb_generate_opts *gen, const void *format_opts, struct dlb_err *err);
+void dlb_dataset_close(struct dlb_dataset *ds);
+
+#endif

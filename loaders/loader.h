@@ -1,0 +1,104 @@
+/* Loaders: how workers turn a data set into batches. One const table, one file, one line in loaders.def.
+ *
+ * Floor 3. Every call comes from the consumer's thread. */
+#ifndef DLB_LOADERS_LOADER_H
+#define DLB_LOADERS_LOADER_H
+
+#include "bench/base/err.h"
+#include "bench/base/opt.h"
+#include "bench/host/topo.h"
+#include "bench/measure/meters.h"
+#include "formats/dataset.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dlb_pin_mode { DLB_PIN_DIRECT, DLB_PIN_THREAD };
+
+/* The `loader` section. Names and defaults are torch.utils.data.DataLoader's where it has them. */
+struct dlb_loader_opts {
+    int kind;               /* 0 = "auto" (inline for 0 workers, else threads), else 1 + place in dlb_loaders */
+    int64_t batch_size;
+    int64_t num_workers;
+    int64_t prefetch_factor; /* batches per worker, in flight or ready; meaningless with 0 workers */
+    bool pin_memory;
+    int pin_mode;           /* enum dlb_pin_mode; pin_memory only */
+    bool persistent_workers;
+    bool shuffle;           /* map-style: a permutation; iterable: shard order and a shuffle buffer */
+    int64_t shuffle_buffer; /* iterable: samples held by each worker (WebDataset's default is 1000) */
+    int64_t shuffle_buffer_bytes; /* iterable: its cap in bytes, per worker */
+    bool drop_last;
+    int bind;               /* enum dlb_bind */
+    double sample_sleep_us; /* planted waiting per sample: for demonstrations and tests */
+    double sample_spin_us;  /* planted computing per sample */
+};
+extern const struct dlb_opt_group dlb_loader_group;
+
+/* Everything a loader needs; borrowed for the loader's life. */
+struct dlb_job {
+    const struct dlb_dataset *dataset;
+    const struct dlb_loader_opts *opts;
+    const struct dlb_topo *topo; /* NULL: no placement */
+    uint32_t rank, world;
+    uint64_t seed;
+    uint32_t device_prefetch; /* slots that the device may hold */
+    bool checksum;            /* hash each sample's payload */
+};
+
+/* A batch is bytes plus offsets: ragged samples are legal. Borrowed until release. */
+struct dlb_batch {
+    const uint8_t *data;
+    size_t n_bytes;
+    uint32_t n_samples;             /* what was skipped is not in here */
+    uint32_t n_skipped;
+    const uint64_t *index;          /* [n_samples] number in the data set */
+    const uint64_t *offset_bytes;   /* [n_samples + 1] into data */
+    const uint32_t *label;          /* [n_samples] */
+    const uint64_t *hash;           /* [n_samples] of the payload; only with job->checksum, else NULL */
+    uint64_t seq;                   /* 0, 1, ... within the epoch, as delivered */
+    uint32_t worker, slot;
+};
+
+struct dlb_memory { /* what the loader holds */
+    void *addr;       /* what copies start from: to be pinned */
+    size_t n_bytes;
+    size_t slots_bytes; /* all slots, addr included */
+    bool huge;
+};
+
+#define DLB_MAX_SKIPPED_NAMED 16
+
+struct dlb_loader_stats {
+    struct dlb_worker_meters workers;  /* all workers together; stop() first */
+    uint64_t runqueue_ns;              /* summed over workers; DLB_NOT_MEASURED where schedstat is not there */
+    uint64_t order_wait_ns;            /* consumer waited for one worker while another's batch was ready */
+    uint32_t n_skipped_named;
+    struct dlb_err skipped[DLB_MAX_SKIPPED_NAMED];
+};
+
+struct dlb_loader {
+    const char *name, *summary;
+    const char *missing;
+    size_t state_bytes; /* the core allocates it, zeroed, 64-byte aligned */
+
+    /* Maps slots. BEFORE any thread, CUDA, NVML or MPI. */
+    int (*start)(void *ld, const struct dlb_job *job, struct dlb_err *err);
+    void (*memory)(void *ld, struct dlb_memory *out);
+    /* (Re)creates workers unless persistent; sets the epoch's order. */
+    int (*begin_epoch)(void *ld, uint32_t epoch, struct dlb_err *err);
+    /* DLB_END at the epoch's end. DLB_OK with *got == false: timeout_ns passed without a batch. */
+    int (*next)(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got, struct dlb_err *err);
+    void (*release)(void *ld, const struct dlb_batch *batch); /* slot may be refilled: at COPIED */
+    /* Joins or reaps; idempotent; bounded: DLB_E_WORKER when a worker does not come back. */
+    int (*stop)(void *ld, struct dlb_err *err);
+    void (*stats)(void *ld, struct dlb_loader_stats *out); /* after stop */
+    void (*close)(void *ld);                               /* frees memory; after stop, or after a failed start */
+};
+
+extern const struct dlb_loader *const dlb_loaders[]; /* ends with NULL; in the order of loaders.def */
+
+/* Which loader opts->kind means; DLB_E_CONFIG in *err and NULL for what makes no sense (threads with 0 workers, ...). */
+const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, struct dlb_err *err);
+
+#endif

@@ -1,0 +1,50 @@
+/* What one cell is: every section of the configuration, resolved and typed.
+ *
+ * Floor 4. Plain values, copied by assignment; any thread. */
+#ifndef DLB_SCENARIOS_SPEC_H
+#define DLB_SCENARIOS_SPEC_H
+
+#include "bench/base/config.h"
+#include "bench/base/err.h"
+#include "formats/dataset.h"
+#include "formats/generate.h"
+#include "loaders/device/device.h"
+#include "loaders/loader.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The `run` section. */
+struct dlb_run_opts {
+    int64_t epochs;
+    int64_t max_batches;    /* measured batches of a run, over all epochs; 0: whole epochs */
+    int64_t warmup_batches; /* first batches of a run that are not measured */
+    int64_t repeats;        /* fresh processes per cell */
+    int64_t seed;           /* order of samples and cells, augmentation, step times, bootstrap */
+    int64_t rank, world;    /* which share of the data this process loads, as DistributedSampler splits it */
+    bool checksum;          /* hash every payload in the worker and compare with what the device received */
+};
+extern const struct dlb_opt_group dlb_run_group;
+
+#define DLB_FORMAT_OPTS_MAX_BYTES 4096
+
+struct dlb_spec {
+    struct dlb_dataset_opts dataset;
+    struct dlb_generate_opts generate;
+    struct dlb_transform_opts transform;
+    struct dlb_loader_opts loader;
+    struct dlb_device_opts device;
+    struct dlb_run_opts run;
+    _Alignas(16) unsigned char format_opts[DLB_FORMAT_OPTS_MAX_BYTES]; /* the chosen format's own section */
+};
+
+/* Every option group there is: the six above, then each format's own. Ends with NULL. What dlb_config_new takes. */
+const struct dlb_opt_group *const *dlb_spec_groups(void);
+
+/* Fills the spec and checks what no single key can show (prefetch_factor with 0 workers is judged by plan(), not here). */
+int dlb_spec_from_config(struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err);
+
+/* The format's own options within the spec, or NULL when it has none. */
+const void *dlb_spec_format_opts(const struct dlb_spec *spec);
+
+#endif
