@@ -3,15 +3,16 @@
  * Floor 1. One writer; merging and reading after it has stopped. Fixed size and no pointers: it lies in shared memory.
  *
  * Values below 2^SUB_BITS ns are exact. Above, each power of two is cut into 2^SUB_BITS buckets and a bucket answers with its
- * middle, so that the relative error of a quantile is at most 1 / 2^(SUB_BITS + 1) = 1.6%. Sums, counts, min and max are
- * exact. */
+ * middle: a bucket [m 2^s, (m + 1) 2^s) with m >= 2^SUB_BITS has its middle at most 2^(s-1) from any of its values, so that the
+ * relative error of a quantile is at most 2^(s-1) / (2^SUB_BITS 2^s) = 1 / 2^(SUB_BITS + 1) = 1.6%. Sums, counts, min and max
+ * are exact. A bucket holds 2^32 - 1 values; merging saturates there. */
 #ifndef DLB_MEASURE_HIST_H
 #define DLB_MEASURE_HIST_H
 
 #include <stdint.h>
 
 #define DLB_HIST_SUB_BITS 5
-#define DLB_HIST_MAX_LOG2 40 /* 2^40 ns = 18 minutes; longer ones count in the last bucket */
+#define DLB_HIST_MAX_LOG2 40 /* 2^40 ns = 18 minutes; longer ones count in the last bucket: it then answers max_ns */
 #define DLB_HIST_BUCKETS ((DLB_HIST_MAX_LOG2 - DLB_HIST_SUB_BITS + 1) << DLB_HIST_SUB_BITS)
 
 struct dlb_hist {

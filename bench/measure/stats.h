@@ -1,6 +1,9 @@
 /* Statistics over repetitions.
  *
- * Floor 1. Any thread. Inputs are borrowed and not changed. Deterministic: the bootstrap draws from a given seed. */
+ * Floor 1. Any thread. Inputs are borrowed and not changed. Deterministic: the bootstrap draws from a given seed.
+ *
+ * A value that is not finite (NaN: that repetition failed) is left out, and in pairs its pair with it; `n` counts what is
+ * left. Blocks are repetitions of the same index, run close in time: pairing takes the machine's drift out. */
 #ifndef DLB_MEASURE_STATS_H
 #define DLB_MEASURE_STATS_H
 
@@ -14,7 +17,7 @@ enum dlb_interval_kind { DLB_INTERVAL_NONE, DLB_INTERVAL_MIN_MAX, DLB_INTERVAL_B
 struct dlb_estimate {
     double median, low, high;
     enum dlb_interval_kind interval; /* NONE: n == 0 (all NaN), or n == 1 (low = high = median) */
-    uint32_t n;
+    uint32_t n; /* values, or pairs, that were used */
 };
 
 /* Median of n values; NaN for none. */
