@@ -1,0 +1,289 @@
+#include "bench/base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* dlb_fail_errno, but for one thing: running out of descriptors is a shortage like running out of
+ * memory. */
+static int fail_open(struct dlb_err *err, const char *path, const char *doing)
+{
+    bool short_of_fds = errno == EMFILE || errno == ENFILE;
+    (void)dlb_fail_errno(err, path, DLB_NO_OFFSET, doing);
+    if (short_of_fds)
+        err->status = DLB_E_NOMEM;
+    return (int)err->status;
+}
+
+static enum dlb_io_kind kind_of(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) ? DLB_IO_FILE : S_ISDIR(st->st_mode) ? DLB_IO_DIR : DLB_IO_OTHER;
+}
+
+/* A link that points nowhere is DLB_IO_OTHER; so is a file that vanished while the folder was being
+ * read. */
+static int entry_of(int dir_fd, const struct dirent *de, const char *path,
+                    struct dlb_io_entry *entry, struct dlb_err *err)
+{
+    struct stat st;
+
+    *entry = (struct dlb_io_entry){.name = de->d_name, .kind = DLB_IO_OTHER};
+    if (de->d_type == DT_DIR) {
+        entry->kind = DLB_IO_DIR;
+        return DLB_OK;
+    }
+    if (de->d_type != DT_REG && de->d_type != DT_LNK && de->d_type != DT_UNKNOWN)
+        return DLB_OK;
+    if (fstatat(dir_fd, de->d_name, &st, 0) != 0) {
+        if (errno == ENOENT || errno == ELOOP)
+            return DLB_OK;
+        char text[512];
+        (void)snprintf(text, sizeof text, "%s/%s", path, de->d_name);
+        return dlb_fail_errno(err, text, DLB_NO_OFFSET, "asking for the size");
+    }
+    entry->kind = kind_of(&st);
+    entry->n_bytes = entry->kind == DLB_IO_FILE ? (uint64_t)st.st_size : 0;
+    return DLB_OK;
+}
+
+static int posix_list(const char *path, dlb_io_visit *visit, void *ctx, struct dlb_err *err)
+{
+    int rc = DLB_OK;
+    DIR *dir = opendir(path);
+
+    if (!dir)
+        return fail_open(err, path, "opening the folder");
+    while (rc == DLB_OK) {
+        errno = 0;
+        const struct dirent *de = readdir(dir);
+        if (!de) {
+            if (errno != 0)
+                rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "listing the folder");
+            break;
+        }
+        if (strcmp(de->d_name, ".") == 0 || strcmp(de->d_name, "..") == 0)
+            continue;
+        struct dlb_io_entry entry;
+        rc = entry_of(dirfd(dir), de, path, &entry, err);
+        if (rc == DLB_OK)
+            rc = visit(ctx, &entry, err);
+    }
+    (void)closedir(dir);
+    return rc;
+}
+
+static int posix_stat(const char *path, enum dlb_io_kind *kind, uint64_t *n_bytes,
+                      struct dlb_err *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "looking it up");
+    *kind = kind_of(&st);
+    *n_bytes = *kind == DLB_IO_FILE ? (uint64_t)st.st_size : 0;
+    return DLB_OK;
+}
+
+static int posix_open_at(int64_t dir, const char *name, int64_t *handle, struct dlb_err *err)
+{
+    int fd;
+
+    do
+        fd = openat((int)dir, name, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return fail_open(err, name, "opening");
+    *handle = fd;
+    return DLB_OK;
+}
+
+static int posix_open(const char *path, int64_t *handle, struct dlb_err *err)
+{
+    return posix_open_at(AT_FDCWD, path, handle, err);
+}
+
+static int posix_open_dir(const char *path, int64_t *handle, struct dlb_err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return fail_open(err, path, "opening the folder");
+    *handle = fd;
+    return DLB_OK;
+}
+
+static int posix_pread(int64_t handle, void *dst, size_t n_bytes, uint64_t offset_bytes,
+                       size_t *n_read, const char *path, struct dlb_err *err)
+{
+    size_t done = 0;
+
+    while (done < n_bytes) {
+        ssize_t n =
+            pread((int)handle, (char *)dst + done, n_bytes - done, (off_t)(offset_bytes + done));
+        if (n == 0)
+            break;
+        if (n < 0) {
+            if (errno == EINTR)
+                continue;
+            return dlb_fail_errno(err, path, offset_bytes + done, "reading");
+        }
+        done += (size_t)n;
+    }
+    *n_read = done;
+    return DLB_OK;
+}
+
+static int posix_size(int64_t handle, uint64_t *n_bytes, const char *path, struct dlb_err *err)
+{
+    struct stat st;
+
+    if (fstat((int)handle, &st) != 0)
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "asking for the size");
+    *n_bytes = (uint64_t)st.st_size;
+    return DLB_OK;
+}
+
+static int posix_fd(int64_t handle)
+{
+    return (int)handle;
+}
+
+static void posix_close(int64_t handle)
+{
+    (void)close((int)handle);
+}
+
+const struct dlb_io dlb_io_posix = {
+    .name = "posix",
+    .list = posix_list,
+    .stat = posix_stat,
+    .open = posix_open,
+    .open_at = posix_open_at,
+    .open_dir = posix_open_dir,
+    .pread = posix_pread,
+    .size = posix_size,
+    .fd = posix_fd,
+    .close = posix_close,
+};
+
+/* Grows by doubling and reads to the end rather than trusting the size: a pipe, or a file in /proc,
+ * has none. */
+static int read_all(int fd, const char *path, size_t max_bytes, char **out, size_t *n_bytes,
+                    struct dlb_err *err)
+{
+    size_t len = 0, cap = 0;
+    char *text = NULL;
+
+    for (;;) {
+        if (len + 1 >= cap) {
+            size_t more = cap ? cap * 2 : 4096;
+            char *grown = realloc(text, more);
+            if (!grown) {
+                free(text);
+                return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
+            }
+            text = grown;
+            cap = more;
+        }
+        ssize_t n = read(fd, text + len, cap - 1 - len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            free(text);
+            return dlb_fail_errno(err, path, len, "reading");
+        }
+        len += (size_t)n;
+        if (n == 0)
+            break;
+        if (len > max_bytes) {
+            free(text);
+            return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                            "larger than the %zu bytes that are read of such a file", max_bytes);
+        }
+    }
+    text[len] = '\0';
+    *out = text;
+    *n_bytes = len;
+    return DLB_OK;
+}
+
+int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
+                  struct dlb_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return fail_open(err, path, "opening");
+    int rc = read_all(fd, path, max_bytes, out, n_bytes, err);
+    (void)close(fd);
+    return rc;
+}
+
+static int write_all(int fd, const char *path, const void *data, size_t n_bytes,
+                     struct dlb_err *err)
+{
+    size_t done = 0;
+
+    while (done < n_bytes) {
+        ssize_t n = write(fd, (const char *)data + done, n_bytes - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return dlb_fail_errno(err, path, done, "writing");
+        done += (size_t)n;
+    }
+    return DLB_OK;
+}
+
+/* The rename itself is durable only once the folder is on disk. */
+static int sync_folder_of(const char *path, struct dlb_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    int rc = DLB_OK;
+
+    if (!folder)
+        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its folder's name");
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Some network filesystems cannot sync a folder and say EINVAL: nothing better is to be had
+     * there. */
+    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+        rc = dlb_fail_errno(err, folder, DLB_NO_OFFSET, "syncing the folder");
+    if (fd >= 0)
+        (void)close(fd);
+    free(folder);
+    return rc;
+}
+
+int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
+{
+    char *temporary = NULL;
+    int rc, fd = -1;
+
+    if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
+        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        rc = fail_open(err, path, "creating a file beside it");
+        free(temporary);
+        return rc;
+    }
+    rc = write_all(fd, path, data, n_bytes, err);
+    if (rc == DLB_OK && fsync(fd) != 0)
+        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "syncing it to disk");
+    if (close(fd) != 0 && rc == DLB_OK)
+        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "closing it");
+    if (rc == DLB_OK && rename(temporary, path) != 0)
+        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "renaming the finished file");
+    if (rc == DLB_OK)
+        rc = sync_folder_of(path, err);
+    else
+        (void)unlink(temporary);
+    free(temporary);
+    return rc;
+}
