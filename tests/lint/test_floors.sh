@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Includes go down the house only, third-party headers stay in the file that wraps them, modules and lists agree. The checker
+# is checked first: an offence planted in a copy must be found.
+set -euo pipefail
+root=${DLB_SOURCE_DIR:?}
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -r "$root"/{bench,formats,loaders,scenarios,reports,tests} "$copy"
+must_find() { # file, line to plant, words of the offence
+    cp "$copy/$1" "$copy/kept"
+    printf '%s\n' "$2" >>"$copy/$1"
+    if ! python3 "$root/tests/lint/floors.py" "$copy" | grep -qF "$3"; then
+        echo "a planted '$2' in $1 was not found"
+        exit 1
+    fi
+    mv "$copy/kept" "$copy/$1"
+}
+must_find bench/base/err.c '#include "loaders/loader.h"' 'bench/base may not include "loaders/loader.h"'
+must_find reports/report.h '#include "scenarios/spec.h"' 'reports may not include "scenarios/spec.h"'
+must_find loaders/device/device.h '#include "loaders/loader.h"' 'loaders/device may not include'
+must_find formats/format.h '#include "format.h"' 'not a path from the root'
+must_find formats/fmt_files.c '#include <archive.h>' '<archive.h> belongs to'
+must_find formats/fmt_files.c '#include <zlib.h>' '<zlib.h> is unknown'
+must_find formats/formats.def 'X(nothing)' 'X(nothing) has no formats/fmt_nothing.c'
+
+python3 "$root/tests/lint/floors.py" "$root"

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Every shell script parses, is executable where it is meant to be called, and pleases shellcheck where that is installed.
+set -euo pipefail
+cd "${DLB_SOURCE_DIR:?}"
+
+mapfile -t scripts < <(grep -rlE '^#!/usr/bin/env bash|^#!/bin/(ba)?sh' scripts tests .ci | sort)
+((${#scripts[@]} > 0))
+for script in "${scripts[@]}"; do
+    bash -n "$script"
+done
+for script in scripts/* .ci/run; do
+    [[ -x $script ]] || { echo "$script is not executable"; exit 1; }
+done
+command -v shellcheck >/dev/null || { echo "${#scripts[@]} scripts parse; no shellcheck here"; exit 0; }
+shellcheck "${scripts[@]}"

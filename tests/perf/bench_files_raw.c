@@ -1,0 +1,79 @@
+/* `files` + `raw` against open, read, close: the same files in the same order, into the same slots,
+ * with as many threads. */
+#include "tests/perf/files.h"
+#include "tests/perf/perf.h"
+
+#include <stdio.h>
+
+enum { EPOCHS = 8 }; /* per call: a quarter of a second */
+
+static void read_all(struct perf_thread *thread)
+{
+    const struct perf_files *files = thread->ctx;
+    size_t batch = thread->batch_size;
+    uint32_t slot = 0;
+
+    for (size_t first = thread->number * batch; first < files->n; first += thread->n * batch) {
+        uint8_t *dst = thread->slots + slot * thread->slot_bytes;
+        size_t used = 0;
+        for (size_t i = first; i < first + batch && i < files->n; i++) {
+            /* One byte past the end is asked for, so that a longer file cannot pass unnoticed. */
+            used += perf_file_read(&files->file[i], dst + used, thread->slot_bytes - used);
+            thread->n_samples++;
+        }
+        thread->n_bytes += used;
+        slot = (slot + 1) % thread->n_slots;
+    }
+}
+
+static double ours(void *ctx)
+{
+    double seconds = 0;
+    for (int i = 0; i < EPOCHS; i++)
+        seconds += perf_pipeline_epoch(ctx);
+    return seconds;
+}
+
+static double base(void *ctx)
+{
+    double seconds = 0;
+    for (int i = 0; i < EPOCHS; i++)
+        seconds += perf_team_epoch(ctx);
+    return seconds;
+}
+
+int main(void)
+{
+    struct dlb_spec spec;
+    struct perf_files files;
+    uint32_t counts[8], n_counts = perf_thread_counts(counts);
+
+    perf_spec(&spec,
+              (const char *[]){"dataset.format=files", "dataset.codec=raw", "generate.samples=2048",
+                               "generate.sample_bytes=110000", "generate.classes=16",
+                               "loader.batch_size=64", "loader.shuffle=false",
+                               "loader.persistent_workers=true", "device.prefetch=1", NULL});
+    perf_generate(&spec);
+    perf_files_open(&files, spec.dataset.path);
+    for (uint32_t i = 0; i < n_counts; i++) {
+        struct perf_pipeline pipe;
+        char name[64];
+        uint64_t n_samples, n_bytes;
+
+        spec.loader.num_workers = counts[i];
+        perf_pipeline_open(&pipe, &spec);
+        struct perf_team *team = perf_team_open(&pipe, counts[i], read_all, &files);
+        (void)snprintf(name, sizeof name, "files + raw, %u threads", counts[i]);
+        struct perf_comparison what = {
+            .name = name, .unit = "files", .units = (double)files.n * EPOCHS, .should_reach = 0.95};
+        (void)perf_compare(&what, &(struct perf_way){"dlbench", ours, &pipe},
+                           &(struct perf_way){"open/read/close", base, team});
+        perf_team_done(team, &n_samples, &n_bytes);
+        if (n_samples != pipe.dataset.shape.n_samples || n_bytes != pipe.dataset.shape.total_bytes)
+            fprintf(stderr, "the baseline did not read what dlbench reads\n");
+        perf_team_close(team);
+        perf_pipeline_close(&pipe, NULL);
+    }
+    perf_files_close(&files);
+    return 0;
+}
