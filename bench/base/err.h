@@ -1,10 +1,11 @@
 /* Errors as values.
  *
- * Floor 0. Any thread: a struct dlb_err belongs to its caller. It has a fixed size and holds no pointers, so that it can
- * cross fork() in shared memory and be copied by assignment.
+ * Floor 0. Any thread: a struct dlb_err belongs to its caller. It has a fixed size and holds no
+ * pointers, so that it can cross fork() in shared memory and be copied by assignment.
  *
- * The lowest layer that knows path and offset fills it in; callers hand it on unchanged and never print it. Functions
- * return an enum dlb_status as int (0 is success) and take `struct dlb_err *` last, never NULL. */
+ * The lowest layer that knows path and offset fills it in; callers hand it on unchanged and never
+ * print it. Functions return an enum dlb_status as int (0 is success) and take `struct dlb_err *`
+ * last, never NULL. */
 #ifndef DLB_BASE_ERR_H
 #define DLB_BASE_ERR_H
 
@@ -35,9 +36,10 @@ struct dlb_err {
     char what[160];        /* what went wrong, and what to do about it */
 };
 
-/* Fills *err and returns `status`. `path` may be NULL. A message that does not fit is cut with "...". */
-int dlb_fail(struct dlb_err *err, enum dlb_status status, const char *path, uint64_t offset_bytes, const char *fmt,
-             ...) __attribute__((format(printf, 5, 6)));
+/* Fills *err and returns `status`. `path` may be NULL. A message that does not fit is cut with
+ * "...". */
+int dlb_fail(struct dlb_err *err, enum dlb_status status, const char *path, uint64_t offset_bytes,
+             const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
 /* As dlb_fail with DLB_E_IO (ENOMEM: DLB_E_NOMEM), from errno: what = "<doing>: <strerror>". */
 int dlb_fail_errno(struct dlb_err *err, const char *path, uint64_t offset_bytes, const char *doing);
@@ -50,6 +52,7 @@ const char *dlb_status_name(enum dlb_status status);
 
 /* A broken invariant of the program itself, never of its input: says where and aborts. */
 #define DLB_BUG(why) dlb_bug(__FILE__, __LINE__, (why))
-_Noreturn void dlb_bug(const char *file, int line, const char *why);
+__attribute__((noreturn)) void dlb_bug(const char *file, int line,
+                                       const char *why); /* also read as C++ */
 
 #endif
