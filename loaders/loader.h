@@ -1,4 +1,5 @@
-/* Loaders: how workers turn a data set into batches. One const table, one file, one line in loaders.def.
+/* Loaders: how workers turn a data set into batches. One const table, one file, one line in
+ * loaders.def.
  *
  * Floor 3. Every call comes from the consumer's thread. */
 #ifndef DLB_LOADERS_LOADER_H
@@ -18,15 +19,17 @@ enum dlb_pin_mode { DLB_PIN_DIRECT, DLB_PIN_THREAD };
 
 /* The `loader` section. Names and defaults are torch.utils.data.DataLoader's where it has them. */
 struct dlb_loader_opts {
-    int kind;               /* 0 = "auto" (inline for 0 workers, else threads), else 1 + place in dlb_loaders */
+    int kind; /* 0 = "auto" (inline for 0 workers, else threads), else 1 + place in dlb_loaders */
     int64_t batch_size;
     int64_t num_workers;
-    int64_t prefetch_factor; /* batches per worker, in flight or ready; meaningless with 0 workers */
+    int64_t
+        prefetch_factor; /* batches per worker, in flight or ready; meaningless with 0 workers */
     bool pin_memory;
-    int pin_mode;           /* enum dlb_pin_mode; pin_memory only */
+    int pin_mode; /* enum dlb_pin_mode; pin_memory only */
     bool persistent_workers;
-    bool shuffle;           /* map-style: a permutation; iterable: shard order and a shuffle buffer */
-    int64_t shuffle_buffer; /* iterable: samples held by each worker (WebDataset's default is 1000) */
+    bool shuffle; /* map-style: a permutation; iterable: shard order and a shuffle buffer */
+    int64_t
+        shuffle_buffer; /* iterable: samples held by each worker (WebDataset's default is 1000) */
     int64_t shuffle_buffer_bytes; /* iterable: its cap in bytes, per worker */
     bool drop_last;
     int bind;               /* enum dlb_bind */
@@ -50,18 +53,20 @@ struct dlb_job {
 struct dlb_batch {
     const uint8_t *data;
     size_t n_bytes;
-    uint32_t n_samples;             /* what was skipped is not in here */
+    uint32_t n_samples; /* what was skipped is not in here */
     uint32_t n_skipped;
-    const uint64_t *index;          /* [n_samples] number in the data set */
-    const uint64_t *offset_bytes;   /* [n_samples + 1] into data */
-    const uint32_t *label;          /* [n_samples] */
-    const uint64_t *hash;           /* [n_samples] of the payload; only with job->checksum, else NULL */
-    uint64_t seq;                   /* 0, 1, ... within the epoch, as delivered */
+    const uint64_t *index;        /* [n_samples] number in the data set */
+    const uint64_t *offset_bytes; /* [n_samples + 1] into data */
+    const uint32_t *label;        /* [n_samples] */
+    const uint64_t *hash;  /* [n_samples] of each payload; only with job->checksum, else NULL */
+    uint64_t payload_hash; /* dlb_hash64(data, n_bytes, 0) as the worker left it; only with
+                              job->checksum */
+    uint64_t seq;          /* 0, 1, ... within the epoch, as delivered */
     uint32_t worker, slot;
 };
 
 struct dlb_memory { /* what the loader holds */
-    void *addr;       /* what copies start from: to be pinned */
+    void *addr;     /* what copies start from: to be pinned */
     size_t n_bytes;
     size_t slots_bytes; /* all slots, addr included */
     bool huge;
@@ -70,9 +75,9 @@ struct dlb_memory { /* what the loader holds */
 #define DLB_MAX_SKIPPED_NAMED 16
 
 struct dlb_loader_stats {
-    struct dlb_worker_meters workers;  /* all workers together; stop() first */
-    uint64_t runqueue_ns;              /* summed over workers; DLB_NOT_MEASURED where schedstat is not there */
-    uint64_t order_wait_ns;            /* consumer waited for one worker while another's batch was ready */
+    struct dlb_worker_meters workers; /* all workers together; stop() first */
+    uint64_t runqueue_ns;   /* summed over workers; DLB_NOT_MEASURED where schedstat is not there */
+    uint64_t order_wait_ns; /* consumer waited for one worker while another's batch was ready */
     uint32_t n_skipped_named;
     struct dlb_err skipped[DLB_MAX_SKIPPED_NAMED];
 };
@@ -88,17 +93,20 @@ struct dlb_loader {
     /* (Re)creates workers unless persistent; sets the epoch's order. */
     int (*begin_epoch)(void *ld, uint32_t epoch, struct dlb_err *err);
     /* DLB_END at the epoch's end. DLB_OK with *got == false: timeout_ns passed without a batch. */
-    int (*next)(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got, struct dlb_err *err);
+    int (*next)(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
+                struct dlb_err *err);
     void (*release)(void *ld, const struct dlb_batch *batch); /* slot may be refilled: at COPIED */
     /* Joins or reaps; idempotent; bounded: DLB_E_WORKER when a worker does not come back. */
     int (*stop)(void *ld, struct dlb_err *err);
     void (*stats)(void *ld, struct dlb_loader_stats *out); /* after stop */
-    void (*close)(void *ld);                               /* frees memory; after stop, or after a failed start */
+    void (*close)(void *ld); /* frees memory; after stop, or after a failed start */
 };
 
-extern const struct dlb_loader *const dlb_loaders[]; /* ends with NULL; in the order of loaders.def */
+extern const struct dlb_loader
+    *const dlb_loaders[]; /* ends with NULL; in the order of loaders.def */
 
-/* Which loader opts->kind means; DLB_E_CONFIG in *err and NULL for what makes no sense (threads with 0 workers, ...). */
+/* Which loader opts->kind means; DLB_E_CONFIG in *err and NULL for what makes no sense (threads
+ * with 0 workers, ...). */
 const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, struct dlb_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* The one clock.
  *
- * Floor 0. Any thread. CLOCK_MONOTONIC in nanoseconds: the same in every process of one boot, so that stamps of workers,
- * consumer and emulated device can be compared. */
+ * Floor 0. Any thread. CLOCK_MONOTONIC in nanoseconds: the same in every process of one boot, so
+ * that stamps of workers, consumer and emulated device can be compared. */
 #ifndef DLB_BASE_CLOCK_H
 #define DLB_BASE_CLOCK_H
 
@@ -22,10 +22,12 @@ static inline uint64_t dlb_now_ns(void)
 
 static inline struct timespec dlb_timespec(uint64_t ns)
 {
-    return (struct timespec){.tv_sec = (time_t)(ns / DLB_NS_PER_S), .tv_nsec = (long)(ns % DLB_NS_PER_S)};
+    return (struct timespec){.tv_sec = (time_t)(ns / DLB_NS_PER_S),
+                             .tv_nsec = (long)(ns % DLB_NS_PER_S)};
 }
 
-/* Sleeps until the clock reads at least `deadline_ns`, signals or not; returns what it reads then. */
+/* Sleeps until the clock reads at least `deadline_ns`, signals or not; returns what it reads then.
+ */
 static inline uint64_t dlb_sleep_until_ns(uint64_t deadline_ns)
 {
     struct timespec until = dlb_timespec(deadline_ns);

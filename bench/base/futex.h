@@ -1,6 +1,7 @@
 /* Sleeping on a 32-bit word, across threads and processes that share its memory.
  *
- * Floor 0. Any thread. The words lie in shared mappings, so the private variant of the system call is not used. */
+ * Floor 0. Any thread. The words lie in shared mappings, so the private variant of the system call
+ * is not used. */
 #ifndef DLB_BASE_FUTEX_H
 #define DLB_BASE_FUTEX_H
 
@@ -13,13 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Sleeps while *word == expected, until woken or until the clock reads deadline_ns (UINT64_MAX: no deadline). May return
- * early: callers loop. */
+/* Sleeps while *word == expected, until woken or until the clock reads deadline_ns (UINT64_MAX: no
+ * deadline). May return early: callers loop. */
 static inline void dlb_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns)
 {
     struct timespec until = dlb_timespec(deadline_ns);
-    (void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET, expected, deadline_ns == UINT64_MAX ? NULL : &until, NULL,
-                  FUTEX_BITSET_MATCH_ANY);
+    (void)syscall(SYS_futex, word, FUTEX_WAIT_BITSET, expected,
+                  deadline_ns == UINT64_MAX ? NULL : &until, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
 static inline void dlb_futex_wake(_Atomic uint32_t *word)
@@ -27,7 +28,8 @@ static inline void dlb_futex_wake(_Atomic uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* A word that one side bumps and another sleeps on, with a system call only when somebody sleeps. */
+/* A word that one side bumps and another sleeps on, with a system call only when somebody sleeps.
+ */
 struct dlb_event {
     _Atomic uint32_t seq;
     _Atomic uint32_t sleepers;
@@ -40,7 +42,8 @@ static inline void dlb_event_signal(struct dlb_event *event)
         dlb_futex_wake(&event->seq);
 }
 
-/* Read before testing the condition, then hand to dlb_event_wait: a signal between the two is not lost. */
+/* Read before testing the condition, then hand to dlb_event_wait: a signal between the two is not
+ * lost. */
 static inline uint32_t dlb_event_seq(struct dlb_event *event)
 {
     return atomic_load(&event->seq);

@@ -1,8 +1,9 @@
 /* Byte sources: where formats get their bytes.
  *
- * Floor 0. A struct dlb_io is a const table; POSIX is the one that exists now. Formats go through it and never call open(2)
- * themselves, so that object storage can come later without touching a format. Handles are plain integers that survive
- * fork(); a handle may be used by one thread at a time, except io_pread, which any number may call. */
+ * Floor 0. A struct dlb_io is a const table; POSIX is the one that exists now. Formats go through
+ * it and never call open(2) themselves, so that object storage can come later without touching a
+ * format. Handles are plain integers that survive fork(); a handle may be used by one thread at a
+ * time, except io_pread, which any number may call. */
 #ifndef DLB_BASE_IO_H
 #define DLB_BASE_IO_H
 
@@ -14,7 +15,8 @@
 
 enum dlb_io_kind { DLB_IO_FILE, DLB_IO_DIR, DLB_IO_OTHER };
 
-/* One entry of a folder. `name` is borrowed until the callback returns. A symbolic link counts as what it points to. */
+/* One entry of a folder. `name` is borrowed until the callback returns. A symbolic link counts as
+ * what it points to. */
 struct dlb_io_entry {
     const char *name;
     enum dlb_io_kind kind;
@@ -34,8 +36,8 @@ struct dlb_io {
     int (*open_at)(int64_t dir, const char *name, int64_t *handle, struct dlb_err *err);
     int (*open_dir)(const char *path, int64_t *handle, struct dlb_err *err);
     /* Reads until n_bytes or the end; *n_read says how many. `path` is for messages. */
-    int (*pread)(int64_t handle, void *dst, size_t n_bytes, uint64_t offset_bytes, size_t *n_read, const char *path,
-                 struct dlb_err *err);
+    int (*pread)(int64_t handle, void *dst, size_t n_bytes, uint64_t offset_bytes, size_t *n_read,
+                 const char *path, struct dlb_err *err);
     int (*size)(int64_t handle, uint64_t *n_bytes, const char *path, struct dlb_err *err);
     int (*fd)(int64_t handle); /* a file descriptor for libraries that want one, or -1 */
     void (*close)(int64_t handle);
@@ -43,8 +45,10 @@ struct dlb_io {
 
 extern const struct dlb_io dlb_io_posix;
 
-/* Reads a whole file of at most max_bytes into malloced memory, one terminating zero added; caller frees. */
-int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes, struct dlb_err *err);
+/* Reads a whole file of at most max_bytes into malloced memory, one terminating zero added; caller
+ * frees. */
+int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
+                  struct dlb_err *err);
 
 /* Writes a file so that it is there whole or not at all: a temporary beside it, fsync, rename. */
 int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, struct dlb_err *err);

@@ -1,7 +1,7 @@
 /* Option tables: the only configuration mechanism.
  *
- * Floor 0. Tables are const; filling structs is single-threaded. One table gives the TOML key, the flag, --help, the man
- * page, the range check and the JSON echo, and makes the key sweepable. */
+ * Floor 0. Tables are const; filling structs is single-threaded. One table gives the TOML key, the
+ * flag, --help, the man page, the range check and the JSON echo, and makes the key sweepable. */
 #ifndef DLB_BASE_OPT_H
 #define DLB_BASE_OPT_H
 
@@ -27,23 +27,23 @@ struct dlb_opt {
     enum dlb_opt_type type;
     size_t offset; /* of the field in the group's struct */
     int64_t min, max;
-    const char *def;  /* as it would be typed after --set key= */
-    const char *unit; /* "ms", "samples"; NULL: none */
-    const char *help; /* one sentence, no full stop */
+    const char *def;            /* as it would be typed after --set key= */
+    const char *unit;           /* "ms", "samples"; NULL: none */
+    const char *help;           /* one sentence, no full stop */
     const char *const *choices; /* NULL-terminated; CHOICE only */
 };
 
 /* One section of the configuration ("loader") and the struct that it fills. */
 struct dlb_opt_group {
     const char *section;
-    const char *title;         /* a line for --help and the man page */
+    const char *title;          /* a line for --help and the man page */
     const struct dlb_opt *opts; /* ends with key == NULL */
-    size_t n_bytes;            /* of the struct */
+    size_t n_bytes;             /* of the struct */
 };
 
-#define DLB_OPT_END                                                                                                         \
-    {                                                                                                                       \
-        .key = NULL                                                                                                         \
+#define DLB_OPT_END                                                                                \
+    {                                                                                              \
+        .key = NULL                                                                                \
     }
 
 #endif

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <stdint.h>
 
-/* splitmix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): a bijection of 64 bits, every input bit reaches all output bits. */
+/* splitmix64's finaliser (Steele, Lea, Flood, OOPSLA 2014): a bijection of 64 bits, every input bit
+ * reaches all output bits. */
 static inline uint64_t dlb_mix64(uint64_t x)
 {
     x ^= x >> 30;
@@ -26,7 +27,8 @@ struct dlb_rng {
 /* A stream of its own for each (a, b, c), for instance (seed, epoch, sample). */
 static inline struct dlb_rng dlb_rng_seed(uint64_t a, uint64_t b, uint64_t c)
 {
-    return (struct dlb_rng){dlb_mix64(dlb_mix64(dlb_mix64(a + DLB_GOLDEN) + b + DLB_GOLDEN) + c + DLB_GOLDEN)};
+    return (struct dlb_rng){
+        dlb_mix64(dlb_mix64(dlb_mix64(a + DLB_GOLDEN) + b + DLB_GOLDEN) + c + DLB_GOLDEN)};
 }
 
 static inline uint64_t dlb_rng_u64(struct dlb_rng *rng)

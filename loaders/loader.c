@@ -1,0 +1,153 @@
+#include "loaders/loader.h"
+
+#define X(name) extern const struct dlb_loader dlb_ld_##name;
+#include "loaders/loaders.def"
+#undef X
+
+#define X(name) &dlb_ld_##name,
+const struct dlb_loader *const dlb_loaders[] = {
+#include "loaders/loaders.def"
+    NULL};
+#undef X
+
+static const char *const kind_names[] = {"auto",
+#define X(name) #name,
+#include "loaders/loaders.def"
+#undef X
+                                         NULL};
+static const char *const pin_mode_names[] = {"direct", "thread", NULL};
+static const char *const bind_names[] = {"none", "core", "numa", NULL};
+
+#define FIELD(field) .offset = offsetof(struct dlb_loader_opts, field)
+static const struct dlb_opt loader_opts[] = {
+    {.key = "kind",
+     .type = DLB_OPT_CHOICE,
+     FIELD(kind),
+     .def = "auto",
+     .choices = kind_names,
+     .help = "How workers run; auto is inline for 0 workers, else threads"},
+    {.key = "batch_size",
+     .type = DLB_OPT_INT,
+     FIELD(batch_size),
+     .min = 1,
+     .max = 16777216,
+     .def = "1",
+     .unit = "samples",
+     .help = "Samples per batch"},
+    {.key = "num_workers",
+     .type = DLB_OPT_INT,
+     FIELD(num_workers),
+     .min = 0,
+     .max = 512,
+     .def = "0",
+     .unit = "workers",
+     .help = "Workers that load batches; 0 loads in the training loop itself"},
+    {.key = "prefetch_factor",
+     .type = DLB_OPT_INT,
+     FIELD(prefetch_factor),
+     .min = 1,
+     .max = 128,
+     .def = "2",
+     .unit = "batches",
+     .help = "Batches that each worker may have in flight or ready"},
+    {.key = "pin_memory",
+     .type = DLB_OPT_BOOL,
+     FIELD(pin_memory),
+     .def = "false",
+     .help = "Copy to the device from page-locked memory"},
+    {.key = "pin_mode",
+     .type = DLB_OPT_CHOICE,
+     FIELD(pin_mode),
+     .def = "direct",
+     .choices = pin_mode_names,
+     .help = "With pin_memory: workers write pinned slots directly, or a pin thread copies every "
+             "batch as PyTorch does"},
+    {.key = "persistent_workers",
+     .type = DLB_OPT_BOOL,
+     FIELD(persistent_workers),
+     .def = "false",
+     .help = "Keep workers across epochs instead of starting them anew"},
+    {.key = "shuffle",
+     .type = DLB_OPT_BOOL,
+     FIELD(shuffle),
+     .def = "false",
+     .help =
+         "New order every epoch: a permutation, or for streams shard order and a shuffle buffer"},
+    {.key = "shuffle_buffer",
+     .type = DLB_OPT_INT,
+     FIELD(shuffle_buffer),
+     .min = 0,
+     .max = 10000000,
+     .def = "1000",
+     .unit = "samples",
+     .help = "Samples that each worker of a shuffled stream holds; 0 shuffles shards alone"},
+    {.key = "shuffle_buffer_bytes",
+     .type = DLB_OPT_BYTES,
+     FIELD(shuffle_buffer_bytes),
+     .min = 1,
+     .max = INT64_MAX,
+     .def = "1GiB",
+     .unit = "bytes",
+     .help = "Cap of the bytes that each worker's shuffle buffer holds"},
+    {.key = "drop_last",
+     .type = DLB_OPT_BOOL,
+     FIELD(drop_last),
+     .def = "false",
+     .help = "Leave out the last batch when it is short; streams do so in every worker"},
+    {.key = "bind",
+     .type = DLB_OPT_CHOICE,
+     FIELD(bind),
+     .def = "none",
+     .choices = bind_names,
+     .help = "Place each worker on a core or NUMA node of its own, round robin"},
+    {.key = "sample_sleep_us",
+     .type = DLB_OPT_FLOAT,
+     FIELD(sample_sleep_us),
+     .min = 0,
+     .max = 60000000,
+     .def = "0",
+     .unit = "us",
+     .help = "Planted waiting per sample, counted as read: for demonstrations and tests"},
+    {.key = "sample_spin_us",
+     .type = DLB_OPT_FLOAT,
+     FIELD(sample_spin_us),
+     .min = 0,
+     .max = 60000000,
+     .def = "0",
+     .unit = "us",
+     .help = "Planted computing per sample, counted as transform: for demonstrations and tests"},
+    DLB_OPT_END};
+
+const struct dlb_opt_group dlb_loader_group = {
+    .section = "loader",
+    .title = "How batches are loaded, in the terms of torch.utils.data.DataLoader",
+    .opts = loader_opts,
+    .n_bytes = sizeof(struct dlb_loader_opts)};
+
+const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, struct dlb_err *err)
+{
+    const struct dlb_loader *inline_loader = &dlb_ld_inline;
+    const struct dlb_loader *chosen =
+        opts->kind > 0 ? dlb_loaders[opts->kind - 1]
+                       : (opts->num_workers == 0 ? inline_loader : &dlb_ld_threads);
+
+    if (chosen->missing) {
+        (void)dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "loader.kind = \"%s\": %s",
+                       chosen->name, chosen->missing);
+        return NULL;
+    }
+    if (chosen == inline_loader && opts->num_workers > 0) {
+        (void)dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                       "loader.kind = \"inline\" has no workers: set loader.num_workers = 0, or "
+                       "loader.kind = \"threads\"");
+        return NULL;
+    }
+    if (chosen != inline_loader && opts->num_workers == 0) {
+        (void)dlb_fail(
+            err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+            "loader.kind = \"%s\" needs loader.num_workers of 1 or more; 0 workers is \"inline\"",
+            chosen->name);
+        return NULL;
+    }
+    return chosen;
+}

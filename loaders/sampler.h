@@ -1,0 +1,64 @@
+/* The sampler: which samples, in which order.
+ *
+ * Floor 3. dlb_sampler_begin_epoch on the consumer's thread while no worker reads; the rest from
+ * any thread or process: the order lies in memory that is mapped before workers exist.
+ *
+ * Map-style: batch b of an epoch holds positions [b * B, (b + 1) * B) of this rank's order. The
+ * order is the data set's own, or with shuffle a full permutation (Fisher-Yates) that comes from
+ * (seed, epoch) alone, so that it is the same for any number of workers. Ranks take every world-th
+ * position, as torch's DistributedSampler does: padded from the start so that all ranks have
+ * equally many, or with drop_last cut to it.
+ *
+ * Iterable: what is ordered are shards. Each rank takes every world-th one, each of its workers
+ * every n_workers-th of those, and with shuffle a worker permutes its own. */
+#ifndef DLB_LOADERS_SAMPLER_H
+#define DLB_LOADERS_SAMPLER_H
+
+#include "bench/base/err.h"
+#include "bench/base/shm.h"
+#include "formats/dataset.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dlb_sampler_opts {
+    uint64_t seed;
+    uint32_t rank, world, batch_size;
+    bool shuffle, drop_last;
+};
+
+struct dlb_sampler {
+    struct dlb_sampler_opts opts;
+    uint64_t n_items;     /* samples of the data set, or shards */
+    uint64_t n_positions; /* of this rank, an epoch */
+    uint64_t n_batches;   /* map-style: of this rank, an epoch */
+    uint64_t epoch;
+    bool iterable;
+    struct dlb_shm order; /* uint32_t[n_items] or uint64_t[n_items]; absent without shuffle, and for
+                             iterable data */
+};
+
+int dlb_sampler_open(struct dlb_sampler *sampler, const struct dlb_shape *shape,
+                     const struct dlb_sampler_opts *opts, bool across_processes,
+                     struct dlb_err *err);
+void dlb_sampler_close(struct dlb_sampler *sampler);
+
+void dlb_sampler_begin_epoch(struct dlb_sampler *sampler, uint64_t epoch);
+
+/* Map-style: the sample at a position < n_positions. */
+uint64_t dlb_sampler_index(const struct dlb_sampler *sampler, uint64_t position);
+
+/* Map-style: samples in batch b < n_batches. */
+uint32_t dlb_sampler_batch_samples(const struct dlb_sampler *sampler, uint64_t batch);
+
+/* Iterable: how many shards a worker has, and writes their numbers in this epoch's order to
+ * shards[] when not NULL. */
+uint32_t dlb_sampler_shards(const struct dlb_sampler *sampler, uint64_t epoch, uint32_t worker,
+                            uint32_t n_workers, uint32_t *shards);
+
+/* Samples that one epoch delivers to this rank if nothing is skipped: with drop_last per worker, as
+ * iterable data sets have it. n_workers 0 counts as 1. */
+uint64_t dlb_sampler_expected(const struct dlb_sampler *sampler, const struct dlb_dataset *dataset,
+                              uint32_t n_workers);
+
+#endif

@@ -1,0 +1,115 @@
+#include "loaders/slots.h"
+
+#include "bench/base/units.h"
+#include "bench/host/osacct.h"
+
+#include <string.h>
+
+enum { PAGE_BYTES = 4096, LINE_BYTES = 64 };
+
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static size_t head_bytes(void)
+{
+    return round_up(sizeof(struct dlb_slot), LINE_BYTES);
+}
+
+static int check_memory(uint64_t need_bytes, uint32_t n_slots, uint64_t slot_bytes,
+                        struct dlb_err *err)
+{
+    char need[32], each[32], have[32];
+    uint64_t available = dlb_os_mem_available_bytes();
+
+    if (available == DLB_NOT_MEASURED || need_bytes <= available)
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+                    "%u batch slots of %s need %s, %s is available: lower batch_size, num_workers "
+                    "or prefetch_factor",
+                    n_slots, dlb_bytes_text(slot_bytes, each, sizeof each),
+                    dlb_bytes_text(need_bytes, need, sizeof need),
+                    dlb_bytes_text(available, have, sizeof have));
+}
+
+int dlb_slots_open(struct dlb_slots *slots, uint32_t n_slots, uint32_t batch_size,
+                   uint64_t max_sample_bytes, bool across_processes, struct dlb_err *err)
+{
+    uint64_t payload = 0, total = 0;
+
+    *slots = (struct dlb_slots){.n_slots = n_slots, .batch_size = batch_size};
+    if (__builtin_mul_overflow(max_sample_bytes, (uint64_t)batch_size, &payload) ||
+        payload > SIZE_MAX / 2 ||
+        __builtin_mul_overflow(round_up((size_t)payload + 1, PAGE_BYTES), (uint64_t)n_slots,
+                               &total))
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+                        "%u samples of up to %llu bytes do not fit in an address space", batch_size,
+                        (unsigned long long)max_sample_bytes);
+    slots->payload_bytes = round_up((size_t)payload + 1, PAGE_BYTES);
+    slots->book_bytes = round_up(
+        head_bytes() + batch_size * (3 * sizeof(uint64_t) + sizeof(uint32_t)) + sizeof(uint64_t),
+        LINE_BYTES);
+    int rc = check_memory(total, n_slots, slots->payload_bytes, err);
+    if (rc == DLB_OK)
+        rc = dlb_shm_create(&slots->payload, (size_t)total, across_processes, err);
+    if (rc == DLB_OK)
+        rc = dlb_shm_create(&slots->book, slots->book_bytes * n_slots, across_processes, err);
+    if (rc != DLB_OK)
+        dlb_slots_close(slots);
+    return rc;
+}
+
+void dlb_slots_close(struct dlb_slots *slots)
+{
+    dlb_shm_free(&slots->payload);
+    dlb_shm_free(&slots->book);
+}
+
+static uint64_t *arrays(const struct dlb_slots *slots, uint32_t slot)
+{
+    return (uint64_t *)(void *)((uint8_t *)dlb_slot_head(slots, slot) + head_bytes());
+}
+
+uint64_t *dlb_slot_offset(const struct dlb_slots *slots, uint32_t slot)
+{
+    return arrays(slots, slot);
+}
+
+uint64_t *dlb_slot_index(const struct dlb_slots *slots, uint32_t slot)
+{
+    return arrays(slots, slot) + slots->batch_size + 1;
+}
+
+uint64_t *dlb_slot_hash(const struct dlb_slots *slots, uint32_t slot)
+{
+    return arrays(slots, slot) + 2 * (size_t)slots->batch_size + 1;
+}
+
+uint32_t *dlb_slot_label(const struct dlb_slots *slots, uint32_t slot)
+{
+    return (uint32_t *)(arrays(slots, slot) + 3 * (size_t)slots->batch_size + 1);
+}
+
+void dlb_slot_copy(const struct dlb_slots *to, uint32_t to_slot, const struct dlb_slots *from,
+                   uint32_t from_slot)
+{
+    memcpy(dlb_slot_payload(to, to_slot), dlb_slot_payload(from, from_slot),
+           dlb_slot_head(from, from_slot)->n_bytes);
+    memcpy(dlb_slot_head(to, to_slot), dlb_slot_head(from, from_slot), from->book_bytes);
+}
+
+struct dlb_batch dlb_slot_batch(const struct dlb_slots *slots, uint32_t slot, bool checksum)
+{
+    const struct dlb_slot *head = dlb_slot_head(slots, slot);
+    return (struct dlb_batch){.data = dlb_slot_payload(slots, slot),
+                              .n_bytes = head->n_bytes,
+                              .n_samples = head->n_samples,
+                              .n_skipped = head->n_skipped,
+                              .index = dlb_slot_index(slots, slot),
+                              .offset_bytes = dlb_slot_offset(slots, slot),
+                              .label = dlb_slot_label(slots, slot),
+                              .hash = checksum ? dlb_slot_hash(slots, slot) : NULL,
+                              .payload_hash = head->payload_hash,
+                              .slot = slot};
+}

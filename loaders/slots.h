@@ -1,0 +1,64 @@
+/* Slots: where batches live, from the worker's first byte to the end of the copy to the device.
+ *
+ * Floor 3. Created on the consumer's thread before workers exist; a slot is written by whoever took
+ * its number from a ring, and by nobody else. No pointers inside the mapping: processes may share
+ * it.
+ *
+ * Payloads are page aligned and lie together, so that one call pins them all; the bookkeeping of
+ * each batch (which samples, where they start) lies apart. */
+#ifndef DLB_LOADERS_SLOTS_H
+#define DLB_LOADERS_SLOTS_H
+
+#include "bench/base/err.h"
+#include "bench/base/shm.h"
+#include "loaders/loader.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Head of a slot's bookkeeping; index, offset, label and hash arrays of batch_size entries follow.
+ */
+struct dlb_slot {
+    uint64_t n_bytes;
+    uint64_t payload_hash; /* of all n_bytes; with checksums only */
+    uint64_t ready_ns;     /* when the worker pushed it */
+    uint32_t n_samples, n_skipped;
+};
+
+struct dlb_slots {
+    struct dlb_shm payload, book;
+    uint32_t n_slots, batch_size;
+    size_t payload_bytes; /* of one slot */
+    size_t book_bytes;    /* of one slot */
+};
+
+/* DLB_E_NOMEM with the sum when the slots do not fit in available memory. */
+int dlb_slots_open(struct dlb_slots *slots, uint32_t n_slots, uint32_t batch_size,
+                   uint64_t max_sample_bytes, bool across_processes, struct dlb_err *err);
+void dlb_slots_close(struct dlb_slots *slots);
+
+static inline uint8_t *dlb_slot_payload(const struct dlb_slots *slots, uint32_t slot)
+{
+    return (uint8_t *)slots->payload.addr + (size_t)slot * slots->payload_bytes;
+}
+
+static inline struct dlb_slot *dlb_slot_head(const struct dlb_slots *slots, uint32_t slot)
+{
+    return (struct dlb_slot *)((uint8_t *)slots->book.addr + (size_t)slot * slots->book_bytes);
+}
+
+/* The arrays of a slot's bookkeeping. */
+uint64_t *dlb_slot_index(const struct dlb_slots *slots, uint32_t slot);
+uint64_t *dlb_slot_offset(const struct dlb_slots *slots,
+                          uint32_t slot); /* batch_size + 1 entries */
+uint64_t *dlb_slot_hash(const struct dlb_slots *slots, uint32_t slot);
+uint32_t *dlb_slot_label(const struct dlb_slots *slots, uint32_t slot);
+
+/* Copies batch and bookkeeping: what a pin thread does. */
+void dlb_slot_copy(const struct dlb_slots *to, uint32_t to_slot, const struct dlb_slots *from,
+                   uint32_t from_slot);
+
+/* A batch's borrowed view of a slot. */
+struct dlb_batch dlb_slot_batch(const struct dlb_slots *slots, uint32_t slot, bool checksum);
+
+#endif

@@ -1,0 +1,29 @@
+/* Exactly once: what an epoch delivered, by content.
+ *
+ * Floor 3. The consumer's thread. */
+#ifndef DLB_LOADERS_TALLY_H
+#define DLB_LOADERS_TALLY_H
+
+#include "bench/base/err.h"
+#include "loaders/consumer.h"
+#include "loaders/loader.h"
+
+#include <stdint.h>
+
+struct dlb_tally {
+    uint64_t *seen; /* a bit per sample of the data set; owned */
+    uint64_t n_samples;
+};
+
+int dlb_tally_open(struct dlb_tally *tally, uint64_t n_samples, struct dlb_err *err);
+void dlb_tally_close(struct dlb_tally *tally);
+
+/* Forgets what the last epoch saw. */
+void dlb_tally_reset(struct dlb_tally *tally);
+
+/* Adds a batch to the epoch's counts and checksums. An index beyond the data set is DLB_E_FORMAT.
+ */
+int dlb_tally_add(struct dlb_tally *tally, const struct dlb_batch *batch, struct dlb_epoch *epoch,
+                  struct dlb_err *err);
+
+#endif

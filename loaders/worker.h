@@ -1,0 +1,62 @@
+/* The worker: read, decode, transform, collate, into a slot. The same for inline loading, threads
+ * and processes.
+ *
+ * Floor 3. One thread or process owns a struct dlb_worker; what it reports lies in struct
+ * dlb_worker_report, which may be shared memory. */
+#ifndef DLB_LOADERS_WORKER_H
+#define DLB_LOADERS_WORKER_H
+
+#include "bench/base/err.h"
+#include "bench/measure/meters.h"
+#include "loaders/loader.h"
+#include "loaders/sampler.h"
+#include "loaders/shuffle.h"
+#include "loaders/slots.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dlb_worker_report {
+    struct dlb_worker_meters meters;
+    uint32_t n_skipped_named;
+    struct dlb_err skipped[DLB_MAX_SKIPPED_NAMED];
+    uint64_t
+        runqueue_ns; /* of the thread, at its end; DLB_NOT_MEASURED where schedstat is not there */
+};
+
+/* Adds one worker's report to what a loader tells of all of them. */
+void dlb_worker_report_merge(struct dlb_loader_stats *into, const struct dlb_worker_report *report);
+
+struct dlb_worker {
+    const struct dlb_job *job;
+    const struct dlb_sampler *sampler;
+    struct dlb_worker_report *report;
+    uint32_t id, n_workers;
+    uint64_t epoch;
+    const _Atomic bool *stop; /* looked at before every sample; NULL: never asked to stop. Set it
+                                 after dlb_worker_open */
+    void *reader, *codec;     /* owned */
+    /* iterable data only */
+    struct dlb_shuffle *shuffle; /* NULL without shuffle; owned */
+    uint32_t *shards;            /* owned */
+    uint32_t n_shards, next_shard;
+    bool in_shard;
+};
+
+/* Opens reader and codec, binds the calling thread. On failure dlb_worker_close is still to be
+ * called. */
+int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
+                    const struct dlb_sampler *sampler, uint32_t id, uint32_t n_workers,
+                    struct dlb_worker_report *report, struct dlb_err *err);
+void dlb_worker_close(struct dlb_worker *worker);
+
+int dlb_worker_begin_epoch(struct dlb_worker *worker, uint64_t epoch, struct dlb_err *err);
+
+/* Fills a slot with the worker's batch: map-style batch number `batch`; iterable: the next samples
+ * of its shards. DLB_END when there is no such batch (map-style), or when the stream is exhausted
+ * and what is left is no batch (iterable). */
+int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_slots *slots,
+                    uint32_t slot, struct dlb_err *err);
+
+#endif
