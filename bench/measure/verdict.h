@@ -2,13 +2,17 @@
  *
  * Floor 1. Pure functions, any thread.
  *
- * It is about the *device's* window, not the host's wall clock: work that hides behind compute binds nobody.
- *   compute  = busy / window
- *   input    = compute idle while the consumer waited for a batch / window
- *   h2d      = compute idle while a copy ran / window
- *   residual = the rest: scheduling, oversleep, epoch start
- * Thresholds are TraceML's (a share >= 10% warns, >= 20% is critical; compute >= 90% is COMPUTE-BOUND), applied to shares of
- * the device's window instead of the step's wall clock. */
+ * It is about the *device's* window, not the host's wall clock: work that hides behind compute
+ * binds nobody. compute  = busy / window input    = compute idle while the consumer waited for a
+ * batch / window h2d      = compute idle while a copy ran / window residual = the rest: scheduling,
+ * oversleep, epoch start INCOMPLETE and HARNESS-BOUND come first: they say that the figures do not
+ * bear a judgement. Then the largest of input, h2d and residual names the class if it reaches 10%.
+ * INPUT-BOUND also needs a measured ceiling, where there is one, to lie clearly above what was
+ * measured; else input is not blamed and the next share is looked at. Without any: COMPUTE-BOUND
+ * from 90% compute on, else BALANCED.
+ *
+ * Thresholds are TraceML's (a share >= 10% warns, >= 20% is critical; compute >= 90% is
+ * COMPUTE-BOUND), applied to shares of the device's window instead of the step's wall clock. */
 #ifndef DLB_MEASURE_VERDICT_H
 #define DLB_MEASURE_VERDICT_H
 
@@ -22,9 +26,17 @@
 #define DLB_SHARE_WARN 0.10
 #define DLB_SHARE_CRITICAL 0.20
 #define DLB_COMPUTE_BOUND 0.90
-#define DLB_CEILING_CLEAR 1.05      /* lower bound of ceiling / measured that INPUT-BOUND needs */
-#define DLB_UNACCOUNTED_MAX 0.01    /* of the consumer's wall clock ... */
-#define DLB_UNACCOUNTED_STEP_NS 100000 /* ... for steps at least this long: shorter ones are judged against the harness */
+#define DLB_CEILING_CLEAR 1.05   /* lower bound of ceiling / measured that INPUT-BOUND needs */
+#define DLB_UNACCOUNTED_MAX 0.01 /* of the consumer's wall clock ... */
+#define DLB_UNACCOUNTED_STEP_NS 100000 /* ... for steps at least this long */
+#define DLB_ACCOUNT_MAX 0.02           /* bookkeeping's share of the window, for such steps */
+#define DLB_HARNESS_SHORT_MAX 0.05     /* bookkeeping and unaccounted together, for shorter steps */
+#define DLB_RUNQUEUE_CLEAR 0.25 /* of the workers' working time without a core: the cause is cpu   \
+                                 */
+#define DLB_ORDER_CLEAR                                                                            \
+    0.50 /* of the input wait while another batch was ready: the cause is order ... */
+#define DLB_BLOCKED_CLEAR                                                                          \
+    0.05 /* ... if the others were held up by it for this share of the workers' time */
 
 enum dlb_verdict_class {
     DLB_V_INCOMPLETE, /* no measured window: too few batches, failed or interrupted */
@@ -45,27 +57,34 @@ enum dlb_cause {
     DLB_CAUSE_ORDER, /* head-of-line blocking: other workers had batches ready */
     DLB_CAUSE_PIN,
     DLB_CAUSE_COPY,
-    DLB_CAUSE_CPU,   /* workers were runnable but had no core */
+    DLB_CAUSE_CPU, /* workers were runnable but had no core */
     DLB_CAUSE_HARNESS,
 };
 
 enum dlb_severity { DLB_SEVERITY_OK, DLB_SEVERITY_WARN, DLB_SEVERITY_CRITICAL };
 
-/* Everything that judging needs; the caller fills it from a cell's repetitions (medians). Fractions are of the window. */
+/* Everything that judging needs; the caller fills it from a cell's repetitions (medians). Fractions
+ * are of the window. */
 struct dlb_evidence {
-    bool complete;                      /* there is a measured window */
+    bool complete; /* there is a measured window */
+    bool gpu;      /* the device is a real one; else texts say "the emulated accelerator" */
     double compute_frac, input_frac, h2d_frac, residual_frac;
-    double unaccounted_frac;            /* of the consumer's wall clock; maximum over repetitions */
-    double step_ns;                     /* median step on the device */
-    double account_frac;                /* consumer's `account` stage / window */
-    struct dlb_estimate ceiling_ratio;  /* ceiling / measured; n == 0: no ceiling was measured */
-    uint32_t num_workers, n_cpus;       /* CPUs that the process may run on (quota included, rounded up) */
+    double unaccounted_frac;           /* of the consumer's wall clock; maximum over repetitions */
+    double epoch_frac, oversleep_frac; /* parts of residual: idle across epoch starts, late
+                                          wake-ups; 0: not known */
+    double step_ns;                    /* median step on the device */
+    double account_frac;               /* consumer's `account` stage / window */
+    struct dlb_estimate ceiling_ratio; /* ceiling / measured; n == 0: no ceiling was measured */
+    uint32_t num_workers,
+        n_cpus; /* CPUs that the process may run on (quota included, rounded up) */
     double worker_stage_ns[DLB_WS_COUNT]; /* sums over workers and the measured run */
-    double pin_stage_ns;                /* as in worker_stage_ns[DLB_WS_PIN], when a pin thread ran */
-    double worker_runqueue_ns;          /* summed run-queue wait of the workers (schedstat); NaN: not measured */
-    double order_wait_ns;               /* input wait while another worker's batch was ready */
-    double input_wait_ns;               /* the consumer's whole input wait */
-    bool pin_memory, pageable_copy;     /* what the copies were */
+    double pin_stage_ns;            /* as in worker_stage_ns[DLB_WS_PIN], when a pin thread ran */
+    double worker_runqueue_ns;      /* summed run-queue wait of the workers (schedstat); NaN: not
+                                       measured */
+    double order_wait_ns;           /* input wait while another worker's batch was ready */
+    double input_wait_ns;           /* the consumer's whole input wait */
+    bool pin_memory, pageable_copy; /* what the copies were */
+    bool persistent_workers;
     uint32_t device_prefetch;
 };
 
@@ -76,6 +95,15 @@ struct dlb_verdict {
     char text[768]; /* sentences for a newcomer: what, by how much, why, what to try next */
 };
 
+/* Evidence that is not finite counts as not measured; without finite shares the verdict is
+ * INCOMPLETE.
+ *
+ * Cause, of INPUT-BOUND: order, when more than half of the input wait passed while another worker's
+ * batch was ready and the others were held up by it (workers that never wait for a credit lose
+ * nothing by order); cpu, when the workers spent more than a quarter of their working time without
+ * a core; pin, when the one pin thread was busier than each worker; else the largest of read,
+ * decode, transform, collate. H2D-BOUND: copy. RESIDUAL-HEAVY: cpu for late wake-ups or too few
+ * CPUs, else none. HARNESS-BOUND: harness. Others: none. */
 void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out);
 
 /* "INPUT-BOUND", "decode", "critical". Static. */

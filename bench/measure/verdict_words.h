@@ -1,0 +1,26 @@
+/* The verdict's sentences, apart from its rule.
+ *
+ * Floor 1, private to bench/measure. Pure functions, any thread. */
+#ifndef DLB_MEASURE_VERDICT_WORDS_H
+#define DLB_MEASURE_VERDICT_WORDS_H
+
+#include "bench/measure/verdict.h"
+
+/* What the rule found. Fractions are finite and within [0, 1]. */
+struct dlb_finding {
+    enum dlb_verdict_class klass;
+    enum dlb_cause cause;
+    double compute_frac, input_frac, h2d_frac, residual_frac, epoch_frac, oversleep_frac;
+    double unaccounted_frac, account_frac;
+    double runqueue_frac; /* of the workers' working time */
+    double blocked_frac;  /* of the workers' time: waiting for a credit or a slot */
+    int stage;            /* the largest of read, decode, transform, collate; -1: none was timed */
+    double stage_frac;    /* its share of the four */
+    bool input_refuted;   /* input had the largest share, but the ceiling does not bear it out */
+};
+
+/* Writes what, by how much, why, and what to try next. */
+void dlb_verdict_words(const struct dlb_evidence *evidence, const struct dlb_finding *finding,
+                       char *text, size_t n_text);
+
+#endif

@@ -1,0 +1,436 @@
+/* The rule, as a table of evidences; then what must hold for any evidence at all. */
+#include "bench/base/rng.h"
+#include "bench/measure/verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CEILING(at_median, at_low, at_high)                                                        \
+    {                                                                                              \
+        .median = (at_median), .low = (at_low), .high = (at_high), .n = 6,                         \
+        .interval = DLB_INTERVAL_BOOTSTRAP_95                                                      \
+    }
+#define STAGES(r, d, t, c, credit)                                                                 \
+    {                                                                                              \
+        [DLB_WS_READ] = (r), [DLB_WS_DECODE] = (d), [DLB_WS_TRANSFORM] = (t),                      \
+        [DLB_WS_COLLATE] = (c), [DLB_WS_WAIT_CREDIT] = (credit)                                    \
+    }
+#define USUAL                                                                                      \
+    .complete = true, .step_ns = 10e6, .num_workers = 2, .n_cpus = 8, .pin_memory = true,          \
+    .device_prefetch = 1, .worker_runqueue_ns = 0, .input_wait_ns = 1e9
+#define SHARES(compute, input, h2d, residual)                                                      \
+    .compute_frac = (compute), .input_frac = (input), .h2d_frac = (h2d), .residual_frac = (residual)
+
+struct row {
+    const char *name;
+    struct dlb_evidence evidence;
+    enum dlb_verdict_class klass;
+    enum dlb_cause cause;
+    enum dlb_severity severity;
+    const char *says[4]; /* must be in the text */
+};
+
+/* A row overrides what it does not share with the usual one. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
+static const struct row rows[] = {
+    /* --- whether the figures bear a judgement --- */
+    {"nothing measured",
+     {SHARES(0.1, 0.9, 0, 0)},
+     DLB_V_INCOMPLETE,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_WARN,
+     {"INCOMPLETE", "run.max_batches"}},
+    {"a share is not a number",
+     {USUAL, SHARES(0.1, NAN, 0, 0)},
+     DLB_V_INCOMPLETE,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_WARN,
+     {"INCOMPLETE"}},
+    {"unaccounted time",
+     {USUAL, SHARES(0.1, 0.9, 0, 0), .unaccounted_frac = 0.011},
+     DLB_V_HARNESS_BOUND,
+     DLB_CAUSE_HARNESS,
+     DLB_SEVERITY_WARN,
+     {"HARNESS-BOUND", "1.1%", "too much"}},
+    {"unaccounted time within bounds",
+     {USUAL, SHARES(0.95, 0.05, 0, 0), .unaccounted_frac = 0.01},
+     DLB_V_COMPUTE_BOUND,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_OK,
+     {"COMPUTE-BOUND"}},
+    {"bookkeeping",
+     {USUAL, SHARES(0.9, 0.1, 0, 0), .account_frac = 0.021},
+     DLB_V_HARNESS_BOUND,
+     DLB_CAUSE_HARNESS,
+     DLB_SEVERITY_WARN,
+     {"2.1%"}},
+    {"bookkeeping, badly",
+     {USUAL, SHARES(0.9, 0.1, 0, 0), .account_frac = 0.4},
+     DLB_V_HARNESS_BOUND,
+     DLB_CAUSE_HARNESS,
+     DLB_SEVERITY_CRITICAL,
+     {"40%"}},
+    {"short steps are given more",
+     {USUAL, SHARES(0.95, 0.05, 0, 0), .step_ns = 50e3, .unaccounted_frac = 0.02,
+      .account_frac = 0.025},
+     DLB_V_COMPUTE_BOUND,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_OK,
+     {"COMPUTE-BOUND"}},
+    {"short steps are not given everything",
+     {USUAL, SHARES(0.95, 0.05, 0, 0), .step_ns = 50e3, .unaccounted_frac = 0.03,
+      .account_frac = 0.025},
+     DLB_V_HARNESS_BOUND,
+     DLB_CAUSE_HARNESS,
+     DLB_SEVERITY_WARN,
+     {"HARNESS-BOUND"}},
+    /* --- input --- */
+    {"no workers",
+     {USUAL, SHARES(0.38, 0.62, 0, 0), .num_workers = 0, .ceiling_ratio = CEILING(2.6, 2.5, 2.7),
+      .worker_stage_ns = STAGES(1e8, 7.1e8, 1.5e8, 4e7, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_DECODE,
+     DLB_SEVERITY_CRITICAL,
+     {"62% of the time", "2.6x faster (measured: 2.5x to 2.7x)", "num_workers = 1 or more",
+      "decode (71%)"}},
+    {"no ceiling: the gain is worked out",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .worker_stage_ns = STAGES(1, 7, 1, 1, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_DECODE,
+     DLB_SEVERITY_CRITICAL,
+     {"about 2.0x faster", "you have 8 CPUs and use 2 workers", "decode (70%)"}},
+    {"warns below a fifth",
+     {USUAL, SHARES(0.85, 0.15, 0, 0), .worker_stage_ns = STAGES(5, 1, 1, 1, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_READ,
+     DLB_SEVERITY_WARN,
+     {"15%", "read (62%)", "prefetch_factor"}},
+    {"transform",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .worker_stage_ns = STAGES(1, 3, 4, 1, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_TRANSFORM,
+     DLB_SEVERITY_CRITICAL,
+     {"more time in transform (44%) than in any other stage", "augmentation on the GPU"}},
+    {"collate, every CPU in use",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .num_workers = 8, .worker_stage_ns = STAGES(1, 1, 1, 4, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_COLLATE,
+     DLB_SEVERITY_CRITICAL,
+     {"collate (57%)", "All 8 CPUs already have a worker", "u8 instead of f32"}},
+    {"no stage was timed",
+     {USUAL, SHARES(0.5, 0.5, 0, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_CRITICAL,
+     {"Try: more workers"}},
+    {"in-order delivery holds the others up",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .num_workers = 4, .order_wait_ns = 0.6e9,
+      .worker_stage_ns = STAGES(1, 7, 1, 1, 10)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_ORDER,
+     DLB_SEVERITY_CRITICAL,
+     {"one slow worker", "50%", "prefetch_factor", "in_order=False"}},
+    {"out of order, but nobody was held up",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .num_workers = 4, .order_wait_ns = 0.6e9,
+      .worker_stage_ns = STAGES(1, 7, 1, 1, 0.1)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_DECODE,
+     DLB_SEVERITY_CRITICAL,
+     {"decode"}},
+    {"workers without a core",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .num_workers = 8, .n_cpus = 2, .worker_runqueue_ns = 6,
+      .worker_stage_ns = STAGES(1, 7, 1, 1, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_CPU,
+     DLB_SEVERITY_CRITICAL,
+     {"60%", "8 workers and the training loop share 2 CPUs", "more workers will not help",
+      "decode (70%)"}},
+    {"something else has the cores",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .worker_runqueue_ns = 3,
+      .worker_stage_ns = STAGES(1, 7, 1, 1, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_CPU,
+     DLB_SEVERITY_CRITICAL,
+     {"8 CPUs for 2 workers", "something else", "quiet machine"}},
+    {"run queue not measured",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .num_workers = 8, .n_cpus = 2, .worker_runqueue_ns = NAN,
+      .worker_stage_ns = STAGES(1, 7, 1, 1, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_DECODE,
+     DLB_SEVERITY_CRITICAL,
+     {"more CPUs"}},
+    {"the pin thread lags",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .num_workers = 4, .pin_stage_ns = 3,
+      .worker_stage_ns = STAGES(1, 7, 1, 1, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_PIN,
+     DLB_SEVERITY_CRITICAL,
+     {"one thread does", "pin_mode = \"direct\""}},
+    {"the pin thread keeps up",
+     {USUAL, SHARES(0.5, 0.5, 0, 0), .num_workers = 4, .pin_stage_ns = 2,
+      .worker_stage_ns = STAGES(1, 7, 1, 1, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_DECODE,
+     DLB_SEVERITY_CRITICAL,
+     {"decode"}},
+    /* --- the ceiling has the last word on input --- */
+    {"the ceiling refutes",
+     {USUAL, SHARES(0.86, 0.14, 0, 0), .ceiling_ratio = CEILING(1.02, 0.97, 1.05)},
+     DLB_V_BALANCED,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_WARN,
+     {"BALANCED", "14%", "not clearly faster (1.02x; 0.97x to 1.05x)", "more repeats"}},
+    {"the ceiling refutes, and copies are next",
+     {USUAL, SHARES(0.60, 0.25, 0.15, 0), .ceiling_ratio = CEILING(1.02, 0.97, 1.05)},
+     DLB_V_H2D_BOUND,
+     DLB_CAUSE_COPY,
+     DLB_SEVERITY_WARN,
+     {"H2D-BOUND", "15%"}},
+    {"the ceiling refutes, and the rest is next",
+     {USUAL, SHARES(0.55, 0.25, 0, 0.20), .ceiling_ratio = CEILING(1.02, NAN, 1.05)},
+     DLB_V_RESIDUAL_HEAVY,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_CRITICAL,
+     {"RESIDUAL-HEAVY"}},
+    {"the ceiling bears it out",
+     {USUAL, SHARES(0.89, 0.11, 0, 0), .ceiling_ratio = CEILING(1.12, 1.06, 1.2),
+      .worker_stage_ns = STAGES(1, 7, 1, 1, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_DECODE,
+     DLB_SEVERITY_WARN,
+     {"1.12x faster"}},
+    /* --- copies --- */
+    {"pageable copies, nothing overlaps",
+     {USUAL, SHARES(0.6, 0.05, 0.3, 0.05), .pin_memory = false, .pageable_copy = true,
+      .device_prefetch = 0},
+     DLB_V_H2D_BOUND,
+     DLB_CAUSE_COPY,
+     DLB_SEVERITY_CRITICAL,
+     {"30%", "pin_memory=True", "non_blocking=True", "device.prefetch = 1"}},
+    {"pinned copies, nothing overlaps",
+     {USUAL, SHARES(0.85, 0, 0.15, 0), .device_prefetch = 0},
+     DLB_V_H2D_BOUND,
+     DLB_CAUSE_COPY,
+     DLB_SEVERITY_WARN,
+     {"device.prefetch = 1"}},
+    {"pinned copies that overlap and are too big",
+     {USUAL, SHARES(0.5, 0.05, 0.4, 0.05)},
+     DLB_V_H2D_BOUND,
+     DLB_CAUSE_COPY,
+     DLB_SEVERITY_CRITICAL,
+     {"fewer bytes per batch"}},
+    {"the larger share names the class",
+     {USUAL, SHARES(0.4, 0.25, 0.3, 0.05), .ceiling_ratio = CEILING(2, 1.9, 2.1)},
+     DLB_V_H2D_BOUND,
+     DLB_CAUSE_COPY,
+     DLB_SEVERITY_CRITICAL,
+     {"H2D-BOUND"}},
+    /* --- the rest --- */
+    {"epoch starts",
+     {USUAL, SHARES(0.7, 0, 0, 0.3), .epoch_frac = 0.25},
+     DLB_V_RESIDUAL_HEAVY,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_CRITICAL,
+     {"between epochs (25%)", "persistent_workers=True"}},
+    {"epoch starts, workers kept",
+     {USUAL, SHARES(0.7, 0, 0, 0.3), .epoch_frac = 0.25, .persistent_workers = true},
+     DLB_V_RESIDUAL_HEAVY,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_CRITICAL,
+     {"longer epochs"}},
+    {"late wake-ups",
+     {USUAL, SHARES(0.88, 0, 0, 0.12), .oversleep_frac = 0.1, .device_prefetch = 0},
+     DLB_V_RESIDUAL_HEAVY,
+     DLB_CAUSE_CPU,
+     DLB_SEVERITY_WARN,
+     {"waking up late (10%)", "quiet machine", "device.prefetch = 1"}},
+    {"more workers than CPUs",
+     {USUAL, SHARES(0.8, 0, 0, 0.2), .num_workers = 2, .n_cpus = 2},
+     DLB_V_RESIDUAL_HEAVY,
+     DLB_CAUSE_CPU,
+     DLB_SEVERITY_CRITICAL,
+     {"2 workers and the training loop share 2 CPUs", "fewer workers"}},
+    {"steps in lockstep",
+     {USUAL, SHARES(0.8, 0, 0, 0.2), .device_prefetch = 0},
+     DLB_V_RESIDUAL_HEAVY,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_CRITICAL,
+     {"device.prefetch = 1"}},
+    /* --- nothing is wrong --- */
+    {"compute bound",
+     {USUAL, SHARES(0.97, 0.01, 0.01, 0.01), .num_workers = 4,
+      .worker_stage_ns = STAGES(1, 3, 0, 0, 12)},
+     DLB_V_COMPUTE_BOUND,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_OK,
+     {"97%", "faster loading gains nothing", "The 4 workers waited 75%", "emulated accelerator"}},
+    {"balanced",
+     {USUAL, SHARES(0.85, 0.06, 0.05, 0.04)},
+     DLB_V_BALANCED,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_OK,
+     {"85%", "data 6.0%", "copies 5.0%", "rest 4.0%"}},
+    {"on a real device",
+     {USUAL, SHARES(0.95, 0.05, 0, 0), .gpu = true},
+     DLB_V_COMPUTE_BOUND,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_OK,
+     {"COMPUTE-BOUND: the GPU computed 95%"}},
+};
+#pragma GCC diagnostic pop
+
+static void the_rule(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct row *row = &rows[i];
+        struct dlb_verdict v;
+        dlb_judge(&row->evidence, &v);
+        if (v.klass != row->klass || v.cause != row->cause || v.severity != row->severity)
+            fail_msg("%s: %s, cause %s, %s: %s", row->name, dlb_verdict_class_name(v.klass),
+                     dlb_cause_name(v.cause), dlb_severity_name(v.severity), v.text);
+        for (size_t s = 0; s < 4 && row->says[s]; s++)
+            if (!strstr(v.text, row->says[s]))
+                fail_msg("%s: no \"%s\" in: %s", row->name, row->says[s], v.text);
+        if (getenv("DLB_SHOW_TEXTS"))
+            print_message("%s\n", v.text);
+    }
+}
+
+static double odd_number(struct dlb_rng *rng)
+{
+    switch (dlb_rng_below(rng, 8)) {
+    case 0:
+        return NAN;
+    case 1:
+        return INFINITY;
+    case 2:
+        return -dlb_rng_unit(rng);
+    case 3:
+        return 0.0;
+    case 4:
+        return 1.0;
+    case 5:
+        return dlb_rng_unit(rng) * 1e12;
+    default:
+        return dlb_rng_unit(rng);
+    }
+}
+
+static double usual_share(struct dlb_rng *rng)
+{
+    return dlb_rng_below(rng, 16) == 0 ? odd_number(rng) : dlb_rng_unit(rng) * 0.5;
+}
+
+static struct dlb_evidence any_evidence(struct dlb_rng *rng)
+{
+    struct dlb_evidence e = {
+        .complete = dlb_rng_below(rng, 16) != 0,
+        .gpu = dlb_rng_below(rng, 2) != 0,
+        SHARES(usual_share(rng), usual_share(rng), usual_share(rng), usual_share(rng)),
+        .epoch_frac = usual_share(rng),
+        .oversleep_frac = usual_share(rng),
+        .unaccounted_frac = dlb_rng_below(rng, 4) ? 0.0 : odd_number(rng),
+        .account_frac = dlb_rng_below(rng, 4) ? 0.0 : odd_number(rng),
+        .step_ns = odd_number(rng),
+        .num_workers = (uint32_t)(dlb_rng_below(rng, 8) ? dlb_rng_below(rng, 9) : dlb_rng_u64(rng)),
+        .n_cpus = (uint32_t)(dlb_rng_below(rng, 8) ? dlb_rng_below(rng, 9) : dlb_rng_u64(rng)),
+        .pin_stage_ns = odd_number(rng),
+        .worker_runqueue_ns = odd_number(rng),
+        .order_wait_ns = odd_number(rng),
+        .input_wait_ns = odd_number(rng),
+        .pin_memory = dlb_rng_below(rng, 2) != 0,
+        .pageable_copy = dlb_rng_below(rng, 2) != 0,
+        .persistent_workers = dlb_rng_below(rng, 2) != 0,
+        .device_prefetch = (uint32_t)dlb_rng_below(rng, 3),
+    };
+    for (int i = 0; i < DLB_WS_COUNT; i++)
+        e.worker_stage_ns[i] = odd_number(rng);
+    if (dlb_rng_below(rng, 2))
+        e.ceiling_ratio =
+            (struct dlb_estimate){.median = 2 * odd_number(rng),
+                                  .low = 2 * odd_number(rng),
+                                  .high = 3 * odd_number(rng),
+                                  .interval = (enum dlb_interval_kind)dlb_rng_below(rng, 3),
+                                  .n = (uint32_t)dlb_rng_below(rng, 7)};
+    return e;
+}
+
+static void holds_for_any_evidence(void **state)
+{
+    (void)state;
+    struct dlb_rng rng = dlb_rng_seed(20, 0, 0);
+    uint32_t seen[DLB_V_BALANCED + 1] = {0};
+
+    for (uint32_t i = 0; i < 200000; i++) {
+        struct dlb_evidence e = any_evidence(&rng);
+        struct dlb_verdict v, again;
+        dlb_judge(&e, &v);
+        dlb_judge(&e, &again);
+        assert_memory_equal(&v, &again, sizeof v);
+        assert_true((unsigned)v.klass <= DLB_V_BALANCED && (unsigned)v.cause <= DLB_CAUSE_HARNESS);
+        seen[v.klass]++;
+
+        /* Text: opens with the class, is whole, ends as a sentence, names a next thing to try, has
+         * no stray numbers. */
+        const char *name = dlb_verdict_class_name(v.klass);
+        assert_memory_equal(v.text, name, strlen(name));
+        size_t len = strlen(v.text);
+        if (len >= sizeof v.text - 1 || v.text[len - 1] != '.' || strstr(v.text, "nan") ||
+            strstr(v.text, "inf") || strstr(v.text, "  ") ||
+            (v.klass != DLB_V_COMPUTE_BOUND && !strstr(v.text, "Try: ")))
+            fail_msg("%zu characters: %s", len, v.text);
+
+        bool bound = v.klass == DLB_V_INPUT_BOUND || v.klass == DLB_V_H2D_BOUND ||
+                     v.klass == DLB_V_RESIDUAL_HEAVY;
+        if (bound)
+            assert_true(v.severity != DLB_SEVERITY_OK);
+        if (!e.complete)
+            assert_int_equal(v.klass, DLB_V_INCOMPLETE);
+        if (v.klass == DLB_V_INPUT_BOUND) {
+            assert_true(e.input_frac >= DLB_SHARE_WARN);
+            assert_true(e.ceiling_ratio.n == 0 || e.ceiling_ratio.low > DLB_CEILING_CLEAR);
+        }
+        if (v.klass == DLB_V_COMPUTE_BOUND)
+            assert_true(e.compute_frac >= DLB_COMPUTE_BOUND && e.input_frac < DLB_SHARE_WARN);
+    }
+    for (int i = 0; i <= DLB_V_BALANCED; i++)
+        assert_true(seen[i] > 0);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    assert_string_equal(dlb_verdict_class_name(DLB_V_INPUT_BOUND), "INPUT-BOUND");
+    assert_string_equal(dlb_verdict_class_name(DLB_V_H2D_BOUND), "H2D-BOUND");
+    assert_string_equal(dlb_verdict_class_name(DLB_V_COMPUTE_BOUND), "COMPUTE-BOUND");
+    assert_string_equal(dlb_verdict_class_name(DLB_V_RESIDUAL_HEAVY), "RESIDUAL-HEAVY");
+    assert_string_equal(dlb_verdict_class_name(DLB_V_BALANCED), "BALANCED");
+    assert_string_equal(dlb_verdict_class_name(DLB_V_HARNESS_BOUND), "HARNESS-BOUND");
+    assert_string_equal(dlb_verdict_class_name(DLB_V_INCOMPLETE), "INCOMPLETE");
+
+    static const char *const causes[] = {"none",  "read", "decode", "transform", "collate",
+                                         "order", "pin",  "copy",   "cpu",       "harness"};
+    for (int i = 0; i <= DLB_CAUSE_HARNESS; i++)
+        assert_string_equal(dlb_cause_name((enum dlb_cause)i), causes[i]);
+    assert_string_equal(dlb_severity_name(DLB_SEVERITY_OK), "ok");
+    assert_string_equal(dlb_severity_name(DLB_SEVERITY_WARN), "warn");
+    assert_string_equal(dlb_severity_name(DLB_SEVERITY_CRITICAL), "critical");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_rule),
+        cmocka_unit_test(holds_for_any_evidence),
+        cmocka_unit_test(names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
