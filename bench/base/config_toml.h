@@ -16,11 +16,11 @@ extern "C" {
 #define DLB_TOML_MAX_BYTES (1 << 20)
 #define DLB_TOML_MAX_DEPTH 32
 
-/* Parses `text` (n_bytes, not terminated). *out: [{"key": "loader.num_workers", "value": 4, "line":
- * 12}, ...] in the file's order, tables flattened into dotted keys, arrays kept as arrays of
- * scalars; new reference. `path` is for messages. Dates, arrays of tables and nested arrays are
- * refused with their line; so are
- * strings of several lines, whose end only a full parser can tell. */
+/* Parses `text` (n_bytes, not terminated). *out: [{"key": "loader.num_workers", "value": 4,
+ * "line": 12}, ...] in the file's order, tables flattened into dotted keys, arrays kept as arrays
+ * of scalars; new reference. `path` is for messages. Dates, arrays of tables and nested arrays are
+ * refused with their line; so are strings of several lines, whose end only a full parser can tell.
+ */
 int dlb_toml_parse(const char *text, size_t n_bytes, const char *path, json_t **out,
                    struct dlb_err *err);
 

@@ -1,0 +1,116 @@
+#include "bench/cli/print.h"
+
+#include "bench/cli/progress.h"
+#include "bench/cli/verb.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int dlb_print_err(const struct dlb_err *err)
+{
+    char text[sizeof err->path + sizeof err->what + 40];
+
+    dlb_progress_clear();
+    (void)fprintf(stderr, "dlbench: %s\n", dlb_err_text(err, text, sizeof text));
+    switch (err->status) {
+    case DLB_E_CONFIG:
+    case DLB_E_MISSING:
+        return DLB_EXIT_USAGE;
+    case DLB_E_CANCELLED:
+        return DLB_EXIT_INTERRUPTED;
+    default:
+        return DLB_EXIT_FAILED;
+    }
+}
+
+void dlb_streams_prepare(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            /* For reading only: what is written to a closed stdout still fails, and is noticed. The
+             * lowest free descriptor is this one. */
+            (void)open("/dev/null", O_RDONLY);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+static bool reader_left(void)
+{
+    struct pollfd asked = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&asked, 1, 0) > 0 && (asked.revents & POLLERR);
+}
+
+int dlb_streams_finish(struct dlb_err *err)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return DLB_OK;
+    if (errno == EPIPE || reader_left())
+        return DLB_OK;
+    if (errno == 0)
+        errno = EIO; /* an earlier write failed, and nobody kept its reason */
+    return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot write to standard output");
+}
+
+bool dlb_print_json(const json_t *document)
+{
+    char *text = json_dumps(document, JSON_INDENT(2));
+
+    if (!text)
+        return false;
+    (void)puts(text);
+    free(text);
+    return true;
+}
+
+static void start_line(FILE *out, uint32_t indent)
+{
+    for (uint32_t i = 0; i < indent; i++)
+        (void)fputc(' ', out);
+}
+
+void dlb_print_folded(FILE *out, const char *text, uint32_t indent, uint32_t column, uint32_t width)
+{
+    bool empty = column > indent; /* nothing of this text on the line yet */
+
+    if (column < indent) {
+        start_line(out, indent - column);
+        column = indent;
+        empty = true;
+    } else if (column == indent) {
+        empty = true;
+    }
+    while (*text) {
+        size_t n_word = strcspn(text, " \n");
+        if (n_word > 0) {
+            if (!empty && column + 1 + n_word > width) {
+                (void)fputc('\n', out);
+                start_line(out, indent);
+                column = indent;
+                empty = true;
+            }
+            if (!empty) {
+                (void)fputc(' ', out);
+                column++;
+            }
+            (void)fwrite(text, 1, n_word, out);
+            column += (uint32_t)n_word;
+            empty = false;
+            text += n_word;
+        }
+        if (*text == '\n') {
+            (void)fputc('\n', out);
+            if (text[1] != '\n' && text[1] != '\0')
+                start_line(out, indent);
+            column = indent;
+            empty = true;
+        }
+        if (*text)
+            text++;
+    }
+    (void)fputc('\n', out);
+}

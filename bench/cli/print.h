@@ -1,0 +1,31 @@
+/* stdout and stderr of the program.
+ *
+ * Floor 5. Control thread. dlb_print_err is declared in verb.h. */
+#ifndef DLB_CLI_PRINT_H
+#define DLB_CLI_PRINT_H
+
+#include "bench/base/err.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Before anything else: a closed standard stream must not become the first file that is opened, and
+ * a reader that goes away must not kill a measurement. */
+void dlb_streams_prepare(void);
+
+/* After all else: whether everything that was printed got out. A reader that left early (head) is
+ * no error. */
+int dlb_streams_finish(struct dlb_err *err);
+
+/* The document and a newline on stdout. False when memory is short. */
+bool dlb_print_json(const json_t *document);
+
+/* `text` folded at spaces to `width` columns, every line after `indent` spaces; "\n" in the text
+ * breaks the line, two make a paragraph. The first line starts at column `column`, where the cursor
+ * is. */
+void dlb_print_folded(FILE *out, const char *text, uint32_t indent, uint32_t column,
+                      uint32_t width);
+
+#endif
