@@ -67,50 +67,53 @@ bool dlb_print_json(const json_t *document)
     return true;
 }
 
-static void start_line(FILE *out, uint32_t indent)
+static void put_spaces(FILE *out, uint32_t n)
 {
-    for (uint32_t i = 0; i < indent; i++)
-        (void)fputc(' ', out);
+    (void)fprintf(out, "%*s", (int)n, "");
+}
+
+/* One line of the text, n_line bytes, the cursor being at `indent`. */
+static void fold_line(FILE *out, const char *line, size_t n_line, uint32_t indent, uint32_t width)
+{
+    uint32_t column = indent;
+    size_t at = 0;
+
+    if (n_line > 0 && line[0] == ' ') { /* an example: as it stands */
+        (void)fwrite(line, 1, n_line, out);
+        return;
+    }
+    while (at < n_line) {
+        size_t n_word = strcspn(line + at, " \n");
+        if (column > indent && column + 1 + n_word > width) {
+            (void)fputc('\n', out);
+            put_spaces(out, indent);
+            column = indent;
+        } else if (column > indent) {
+            (void)fputc(' ', out);
+            column++;
+        }
+        (void)fwrite(line + at, 1, n_word, out);
+        column += (uint32_t)n_word;
+        at += n_word + 1;
+    }
 }
 
 void dlb_print_folded(FILE *out, const char *text, uint32_t indent, uint32_t column, uint32_t width)
 {
-    bool empty = column > indent; /* nothing of this text on the line yet */
-
-    if (column < indent) {
-        start_line(out, indent - column);
-        column = indent;
-        empty = true;
-    } else if (column == indent) {
-        empty = true;
+    if (column > 0 && column >= indent) {
+        (void)fputc('\n', out);
+        column = 0;
     }
-    while (*text) {
-        size_t n_word = strcspn(text, " \n");
-        if (n_word > 0) {
-            if (!empty && column + 1 + n_word > width) {
-                (void)fputc('\n', out);
-                start_line(out, indent);
-                column = indent;
-                empty = true;
-            }
-            if (!empty) {
-                (void)fputc(' ', out);
-                column++;
-            }
-            (void)fwrite(text, 1, n_word, out);
-            column += (uint32_t)n_word;
-            empty = false;
-            text += n_word;
+    for (;;) {
+        size_t n_line = strcspn(text, "\n");
+        if (n_line > 0) {
+            put_spaces(out, indent - column);
+            fold_line(out, text, n_line, indent, width);
         }
-        if (*text == '\n') {
-            (void)fputc('\n', out);
-            if (text[1] != '\n' && text[1] != '\0')
-                start_line(out, indent);
-            column = indent;
-            empty = true;
-        }
-        if (*text)
-            text++;
+        (void)fputc('\n', out);
+        column = 0;
+        if (text[n_line] == '\0')
+            return;
+        text += n_line + 1;
     }
-    (void)fputc('\n', out);
 }

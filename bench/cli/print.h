@@ -22,9 +22,9 @@ int dlb_streams_finish(struct dlb_err *err);
 /* The document and a newline on stdout. False when memory is short. */
 bool dlb_print_json(const json_t *document);
 
-/* `text` folded at spaces to `width` columns, every line after `indent` spaces; "\n" in the text
- * breaks the line, two make a paragraph. The first line starts at column `column`, where the cursor
- * is. */
+/* `text` folded at spaces to `width` columns, every line after `indent` spaces. "\n" in the text
+ * ends a line; a line that starts with a space is an example and stays as it is. The cursor is at
+ * `column`: the text starts there if that is left of `indent`, else on a line of its own. */
 void dlb_print_folded(FILE *out, const char *text, uint32_t indent, uint32_t column,
                       uint32_t width);
 

@@ -1,0 +1,33 @@
+/* The command line.
+ *
+ * Floor 5. Control thread. Everything points into argv. */
+#ifndef DLB_CLI_ARGS_H
+#define DLB_CLI_ARGS_H
+
+#include "bench/base/err.h"
+#include "bench/cli/verb.h"
+
+#include <stdint.h>
+
+/* A flag that is no option key. */
+struct dlb_flag {
+    const char *name;  /* without its dashes */
+    const char *value; /* "FILE", or NULL when it takes none */
+    uint32_t mask;     /* DLB_FLAG_* of the verbs that take it */
+    const char *help;
+};
+extern const struct dlb_flag dlb_flags[]; /* ends with name == NULL */
+
+/* Reads what follows the verb. `out->cfg` must be set; the configuration file is applied to it
+ * first, wherever it stands, then every --set and --<section>.<key> in their order. DLB_E_CONFIG
+ * with the nearest flag that exists. */
+int dlb_args_parse(const struct dlb_verb *verb, int argc, char **argv, struct dlb_args *out,
+                   struct dlb_err *err);
+
+/* Whether --help or -h stands among the arguments. */
+bool dlb_args_want_help(int argc, char **argv);
+
+/* The verb of that name, or NULL and *err with the nearest one. */
+const struct dlb_verb *dlb_verb_by_name(const char *name, struct dlb_err *err);
+
+#endif

@@ -1,0 +1,20 @@
+/* --help and --version: the tables, in words.
+ *
+ * Floor 5. Control thread; prints. */
+#ifndef DLB_CLI_HELP_H
+#define DLB_CLI_HELP_H
+
+#include "bench/base/opt.h"
+#include "bench/cli/verb.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+void dlb_help_overview(FILE *out);
+void dlb_help_verb(FILE *out, const struct dlb_verb *verb);
+void dlb_version(FILE *out);
+
+/* What one option takes and does: "default 2; 0 to 1024 workers". Returns `text`. */
+const char *dlb_help_value_text(const struct dlb_opt *opt, char *text, size_t n_text);
+
+#endif
