@@ -1,5 +1,6 @@
 /* num_workers POSIX threads over the pool. */
 #include "bench/base/clock.h"
+#include "loaders/join.h"
 #include "loaders/loader.h"
 #include "loaders/pool.h"
 
@@ -11,9 +12,9 @@
     (10 * DLB_NS_PER_S) /* a worker looks at `stop` between samples' batches: longer means stuck   \
                            in the kernel */
 
-struct thread {
+struct worker_thread {
     struct dlb_pool *pool;
-    pthread_t handle;
+    struct dlb_thread thread;
     uint32_t id;
     uint64_t epoch;
     bool persistent, running;
@@ -21,14 +22,14 @@ struct thread {
 
 struct threads {
     struct dlb_pool pool;
-    struct thread *thread; /* [num_workers]; owned */
+    struct worker_thread *worker; /* [num_workers]; owned */
 };
 
 static int threads_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
 {
     struct threads *self = ld;
-    self->thread = calloc((size_t)job->opts->num_workers, sizeof *self->thread);
-    if (!self->thread)
+    self->worker = calloc((size_t)job->opts->num_workers, sizeof *self->worker);
+    if (!self->worker)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the worker pool");
     return dlb_pool_open(&self->pool, job, false, err);
 }
@@ -41,24 +42,23 @@ static void threads_memory(void *ld, struct dlb_memory *out)
 
 static void *thread_main(void *arg)
 {
-    struct thread *thread = arg;
-    dlb_pool_work(thread->pool, thread->id, thread->epoch, thread->persistent);
+    struct worker_thread *worker = arg;
+    dlb_pool_work(worker->pool, worker->id, worker->epoch, worker->persistent);
+    dlb_thread_done(&worker->thread);
     return NULL;
 }
 
 static int join_all(struct threads *self, uint64_t deadline_ns, struct dlb_err *err)
 {
-    struct timespec until = dlb_timespec(deadline_ns);
-
     for (uint32_t w = 0; w < self->pool.n_workers; w++) {
-        struct thread *thread = &self->thread[w];
-        if (!thread->running)
+        struct worker_thread *worker = &self->worker[w];
+        if (!worker->running)
             continue;
-        int code = pthread_clockjoin_np(thread->handle, NULL, CLOCK_MONOTONIC, &until);
+        int code = dlb_thread_join(&worker->thread, deadline_ns);
         if (code != 0)
             return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "worker %u does not end: %s", w,
                             strerror(code));
-        thread->running = false;
+        worker->running = false;
     }
     return DLB_OK;
 }
@@ -75,17 +75,17 @@ static int threads_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
     }
     int rc = dlb_pool_begin_epoch(&self->pool, epoch, err);
     for (uint32_t w = 0; rc == DLB_OK && w < self->pool.n_workers; w++) {
-        struct thread *thread = &self->thread[w];
-        if (thread->running)
+        struct worker_thread *worker = &self->worker[w];
+        if (worker->running)
             continue;
-        *thread =
-            (struct thread){.pool = &self->pool, .id = w, .epoch = epoch, .persistent = persistent};
-        int code = pthread_create(&thread->handle, NULL, thread_main, thread);
+        *worker = (struct worker_thread){
+            .pool = &self->pool, .id = w, .epoch = epoch, .persistent = persistent};
+        int code = pthread_create(&worker->thread.handle, NULL, thread_main, worker);
         if (code != 0)
             return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
                             "starting worker %u of %u: %s (limit of threads?)", w,
                             self->pool.n_workers, strerror(code));
-        thread->running = true;
+        worker->running = true;
     }
     return rc;
 }
@@ -121,7 +121,7 @@ static void threads_close(void *ld)
 {
     struct threads *self = ld;
     dlb_pool_close(&self->pool);
-    free(self->thread);
+    free(self->worker);
 }
 
 const struct dlb_loader dlb_ld_threads = {

@@ -260,9 +260,8 @@ static bool pin_one(struct dlb_pool *pool, struct dlb_lane *lane, uint32_t *carr
 }
 
 /* Takes whatever is ready: it pins before batches are put in order. */
-static void *pin_main(void *arg)
+static void pin_loop(struct dlb_pool *pool)
 {
-    struct dlb_pool *pool = arg;
     uint32_t *carried =
         calloc(pool->n_workers, sizeof *carried); /* 1 + a full slot that waits for a pinned one */
     struct dlb_err err;
@@ -270,7 +269,7 @@ static void *pin_main(void *arg)
     if (!carried) {
         (void)dlb_fail_errno(&err, NULL, DLB_NO_OFFSET, "starting the pin thread");
         dlb_pool_fail(pool, 0, &err);
-        return NULL;
+        return;
     }
     for (;;) {
         uint32_t seen = dlb_event_seq(&pool->shared->to_pin);
@@ -283,13 +282,20 @@ static void *pin_main(void *arg)
             dlb_event_wait(&pool->shared->to_pin, seen, UINT64_MAX);
     }
     free(carried);
+}
+
+static void *pin_main(void *arg)
+{
+    struct dlb_pool *pool = arg;
+    pin_loop(pool);
+    dlb_thread_done(&pool->pin);
     return NULL;
 }
 
 int dlb_pool_begin_epoch(struct dlb_pool *pool, uint64_t epoch, struct dlb_err *err)
 {
     if (pool->pin_thread && !pool->pin_running) {
-        int code = pthread_create(&pool->pin, NULL, pin_main, pool);
+        int code = pthread_create(&pool->pin.handle, NULL, pin_main, pool);
         if (code != 0)
             return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "starting the pin thread: %s",
                             strerror(code));
@@ -416,15 +422,13 @@ void dlb_pool_release(struct dlb_pool *pool, const struct dlb_batch *batch)
 
 int dlb_pool_stop(struct dlb_pool *pool, uint64_t deadline_ns, struct dlb_err *err)
 {
-    struct timespec until = dlb_timespec(deadline_ns);
-
     if (!pool->shared)
         return DLB_OK;
     atomic_store(&pool->shared->stop, true);
     wake_all(pool);
     if (!pool->pin_running)
         return DLB_OK;
-    int code = pthread_clockjoin_np(pool->pin, NULL, CLOCK_MONOTONIC, &until);
+    int code = dlb_thread_join(&pool->pin, deadline_ns);
     if (code != 0)
         return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "the pin thread does not end: %s",
                         strerror(code));

@@ -20,12 +20,12 @@
 #include "bench/base/futex.h"
 #include "bench/base/ring.h"
 #include "bench/base/shm.h"
+#include "loaders/join.h"
 #include "loaders/loader.h"
 #include "loaders/sampler.h"
 #include "loaders/slots.h"
 #include "loaders/worker.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,7 +65,7 @@ struct dlb_pool {
     struct dlb_lane *lanes;
     uint32_t n_workers, slots_per_worker;
     bool pin_thread;
-    pthread_t pin;
+    struct dlb_thread pin;
     bool pin_running;
     struct dlb_hist pin_hist; /* written by the pin thread */
     /* the consumer's own */

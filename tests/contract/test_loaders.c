@@ -1,0 +1,324 @@
+/* Every loader delivers each sample exactly once, with its bytes, in the order that PyTorch has. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "tests/support/fake_format.h"
+#include "tests/support/pipeline.h"
+
+static const uint32_t worker_counts[] = {0, 1, 2, 3, 8};
+enum { N_COUNTS = sizeof worker_counts / sizeof *worker_counts };
+
+static void run_ok(struct pipeline *p)
+{
+    pipeline_run(p);
+    if (p->rc != DLB_OK) {
+        char text[512];
+        fail_msg("%s", dlb_err_text(&p->err, text, sizeof text));
+    }
+    assert_true(p->out->n_checksum_mismatches == 0);
+}
+
+static void check_epochs(const struct pipeline *p, uint64_t n)
+{
+    for (uint32_t e = 0; e < p->out->n_epochs; e++) {
+        const struct dlb_epoch *epoch = &p->out->epoch[e];
+        assert_true(epoch->whole);
+        assert_int_equal(epoch->n_samples, n);
+        assert_int_equal(epoch->n_unique, n);
+        assert_int_equal(epoch->n_expected, n);
+    }
+}
+
+/* Map-style: content and order equal those of 0 workers, whatever the workers, pins, depths. */
+static void map_style_is_exact(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 16; variant++) {
+        bool shuffle = variant & 1, drop_last = variant & 2, persistent = variant & 4,
+             no_place = variant & 8;
+        struct fake fake = fake_map(103);
+        fake.no_place = no_place;
+        struct dlb_dataset ds = fake_dataset(&fake);
+        uint64_t n = drop_last ? 103 - 103 % 4 : 103, seq[3] = {0}, set[3] = {0};
+        for (int w = 0; w < N_COUNTS; w++) {
+            for (int pin = 0; pin < 3; pin++) {
+                struct pipeline p = {
+                    .dataset = &ds,
+                    .seed = 5,
+                    .n_epochs = 3,
+                    .checksum = true,
+                    .loader = {.num_workers = worker_counts[w],
+                               .shuffle = shuffle,
+                               .drop_last = drop_last,
+                               .persistent_workers = persistent && worker_counts[w] > 0,
+                               .pin_memory = pin > 0,
+                               .pin_mode = pin == 2 ? DLB_PIN_THREAD : DLB_PIN_DIRECT},
+                    .device = {.prefetch = (w + pin) % 3}};
+                run_ok(&p);
+                assert_int_equal(p.out->n_epochs, 3);
+                check_epochs(&p, n);
+                for (int e = 0; e < 3; e++) {
+                    if (w == 0 && pin == 0) {
+                        seq[e] = p.out->epoch[e].seq_checksum;
+                        set[e] = p.out->epoch[e].set_checksum;
+                    }
+                    assert_true(seq[e] == p.out->epoch[e].seq_checksum);
+                    assert_true(set[e] == p.out->epoch[e].set_checksum);
+                }
+                pipeline_free(&p);
+            }
+        }
+        if (!drop_last)
+            assert_true(set[0] == set[1]);
+        assert_int_equal(seq[0] != seq[1], shuffle);
+    }
+}
+
+/* A checksum that could not tell would make every other check here worthless. */
+static void checksums_see_content_and_order(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(40);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    struct pipeline a = {.dataset = &ds, .checksum = true, .loader = {.shuffle = true}, .seed = 1};
+    struct pipeline b = {.dataset = &ds, .checksum = true, .loader = {.shuffle = true}, .seed = 2};
+    struct pipeline c = {.dataset = &ds, .checksum = false, .loader = {.shuffle = true}, .seed = 1};
+    run_ok(&a);
+    run_ok(&b);
+    run_ok(&c);
+    assert_true(a.out->epoch[0].set_checksum == b.out->epoch[0].set_checksum);
+    assert_true(a.out->epoch[0].seq_checksum != b.out->epoch[0].seq_checksum);
+    assert_true(a.out->epoch[0].set_checksum != c.out->epoch[0].set_checksum);
+    pipeline_free(&a);
+    pipeline_free(&b);
+    pipeline_free(&c);
+}
+
+/* Iterable: the same set for any number of workers; drop_last is per worker: the sum of floor(n_w /
+ * B) * B. */
+static void iterable_is_exact(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(0);
+    fake.n_shards = 7;
+    const uint32_t sizes[] = {13, 1, 20, 9, 4, 17, 2};
+    memcpy(fake.shard_samples, sizes, sizeof sizes);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    uint64_t set = 0;
+
+    for (int variant = 0; variant < 8; variant++) {
+        bool shuffle = variant & 1, drop_last = variant & 2, pin_thread = variant & 4;
+        for (int w = 0; w < N_COUNTS; w++) {
+            uint32_t workers = worker_counts[w] ? worker_counts[w] : 1;
+            uint64_t n = 0;
+            for (uint32_t id = 0; id < workers; id++) {
+                uint64_t own = 0;
+                for (uint32_t s = id; s < 7; s += workers)
+                    own += sizes[s];
+                n += drop_last ? own / 4 * 4 : own;
+            }
+            struct pipeline p = {.dataset = &ds,
+                                 .n_epochs = 2,
+                                 .checksum = true,
+                                 .loader = {.num_workers = worker_counts[w],
+                                            .shuffle = shuffle,
+                                            .shuffle_buffer = 10,
+                                            .drop_last = drop_last,
+                                            .persistent_workers = w % 2,
+                                            .pin_memory = pin_thread,
+                                            .pin_mode = DLB_PIN_THREAD},
+                                 .device = {.prefetch = w % 3}};
+            run_ok(&p);
+            check_epochs(&p, n);
+            if (!drop_last) {
+                set = set ? set : p.out->epoch[0].set_checksum;
+                assert_true(p.out->epoch[0].set_checksum == set);
+                assert_true(p.out->epoch[1].set_checksum == set);
+            }
+            assert_int_equal(p.out->epoch[0].seq_checksum != p.out->epoch[1].seq_checksum, shuffle);
+            uint64_t seq = p.out->epoch[0].seq_checksum;
+            run_ok(&p); /* the order is a function of (seed, W) */
+            assert_true(p.out->epoch[0].seq_checksum == seq);
+            pipeline_free(&p);
+        }
+    }
+}
+
+/* One worker with one credit never stalls, at any device depth and pin mode. */
+static void one_credit_never_stalls(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(200);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    for (int depth = 0; depth <= 2; depth++) {
+        for (int pin = 0; pin < 3; pin++) {
+            struct pipeline p = {.dataset = &ds,
+                                 .loader = {.num_workers = 1,
+                                            .prefetch_factor = 1,
+                                            .batch_size = 1,
+                                            .pin_memory = pin > 0,
+                                            .pin_mode = pin == 2 ? DLB_PIN_THREAD : DLB_PIN_DIRECT},
+                                 .device = {.prefetch = depth, .step_ms = 0.02}};
+            run_ok(&p);
+            check_epochs(&p, 200);
+            pipeline_free(&p);
+        }
+    }
+}
+
+static void ranks_split_the_data(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(40);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    uint64_t set = 0;
+    struct pipeline whole = {.dataset = &ds, .loader = {.shuffle = true}};
+    run_ok(&whole);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        struct pipeline p = {.dataset = &ds,
+                             .rank = rank,
+                             .world = 4,
+                             .loader = {.num_workers = 2, .shuffle = true, .batch_size = 3}};
+        run_ok(&p);
+        check_epochs(&p, 10);
+        set += p.out->epoch[0].set_checksum;
+        pipeline_free(&p);
+    }
+    assert_true(set == whole.out->epoch[0].set_checksum);
+    pipeline_free(&whole);
+}
+
+static void a_bad_sample_fails_or_is_skipped(void **state)
+{
+    (void)state;
+    for (uint32_t workers = 0; workers <= 3; workers++) {
+        struct fake fake = fake_map(50);
+        fake.fail_at = 17;
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = {.dataset = &ds, .loader = {.num_workers = workers}};
+        pipeline_run(&p);
+        assert_int_equal(p.rc, DLB_E_FORMAT);
+        assert_string_equal(p.err.path, "fake");
+        assert_int_equal(p.err.offset_bytes, 17);
+        assert_string_equal(p.err.what, "sample 17 is corrupt");
+        ds.on_error = DLB_ON_ERROR_SKIP;
+        run_ok(&p);
+        assert_int_equal(p.out->epoch[0].n_samples, 49);
+        assert_int_equal(p.out->epoch[0].n_unique, 49);
+        assert_int_equal(p.stats->workers.n_skipped, 1);
+        assert_int_equal(p.stats->n_skipped_named, 1);
+        assert_int_equal(p.stats->skipped[0].offset_bytes, 17);
+        pipeline_free(&p);
+    }
+}
+
+static void a_batch_without_good_samples_is_passed_over(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(9);
+    fake.fail_at = 4;
+    struct dlb_dataset ds = fake_dataset(&fake);
+    ds.on_error = DLB_ON_ERROR_SKIP;
+    struct pipeline p = {.dataset = &ds, .loader = {.num_workers = 2, .batch_size = 1}};
+    run_ok(&p);
+    assert_int_equal(p.out->epoch[0].n_unique, 8);
+    pipeline_free(&p);
+}
+
+static void a_broken_shard_fails_or_loses_its_rest(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(0);
+    fake.n_shards = 3;
+    fake.shard_samples[0] = fake.shard_samples[1] = fake.shard_samples[2] = 10;
+    fake.break_shard_at = 14;
+    struct dlb_dataset ds = fake_dataset(&fake);
+    for (uint32_t workers = 0; workers <= 2; workers++) {
+        ds.on_error = DLB_ON_ERROR_FAIL;
+        struct pipeline p = {.dataset = &ds, .loader = {.num_workers = workers}};
+        pipeline_run(&p);
+        assert_int_equal(p.rc, DLB_E_FORMAT);
+        assert_string_equal(p.err.path, "fake-shard");
+        ds.on_error = DLB_ON_ERROR_SKIP;
+        run_ok(&p);
+        assert_int_equal(p.out->epoch[0].n_unique, 24);
+        assert_int_equal(p.stats->workers.n_skipped, 1);
+        pipeline_free(&p);
+    }
+}
+
+/* An interrupt ends a run whose readers hang, and what was measured stays. */
+struct rescue {
+    atomic_bool cancel, hang;
+    uint64_t cancel_ns;
+};
+
+static void *rescue_main(void *arg)
+{
+    struct rescue *rescue = arg;
+    (void)dlb_sleep_until_ns(rescue->cancel_ns);
+    atomic_store(&rescue->cancel, true);
+    (void)dlb_sleep_until_ns(rescue->cancel_ns + 100 * DLB_NS_PER_MS);
+    atomic_store(&rescue->hang, false);
+    return NULL;
+}
+
+static void an_interrupt_ends_a_hang(void **state)
+{
+    (void)state;
+    struct rescue rescue = {.cancel_ns = dlb_now_ns() + 100 * DLB_NS_PER_MS};
+    atomic_store(&rescue.hang, true);
+    struct fake fake = fake_map(50);
+    fake.hang = &rescue.hang;
+    struct dlb_dataset ds = fake_dataset(&fake);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, rescue_main, &rescue), 0);
+    struct pipeline p = {.dataset = &ds, .loader = {.num_workers = 2}, .cancel = &rescue.cancel};
+    pipeline_run(&p);
+    assert_int_equal(p.rc, DLB_E_CANCELLED);
+    assert_int_equal(p.out->n_epochs, 1);
+    assert_false(p.out->epoch[0].whole);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pipeline_free(&p);
+}
+
+static void max_batches_cuts_a_run(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(40);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    struct pipeline p = {.dataset = &ds,
+                         .n_epochs = 9,
+                         .max_batches = 12,
+                         .warmup_batches = 3,
+                         .loader = {.num_workers = 2}};
+    run_ok(&p);
+    assert_int_equal(p.out->n_steps, 12);
+    assert_int_equal(p.out->n_samples, 48);
+    assert_int_equal(p.out->n_epochs, 2);
+    assert_true(p.out->epoch[0].whole);
+    assert_false(p.out->epoch[1].whole);
+    pipeline_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(map_style_is_exact),
+        cmocka_unit_test(checksums_see_content_and_order),
+        cmocka_unit_test(iterable_is_exact),
+        cmocka_unit_test(one_credit_never_stalls),
+        cmocka_unit_test(ranks_split_the_data),
+        cmocka_unit_test(a_bad_sample_fails_or_is_skipped),
+        cmocka_unit_test(a_batch_without_good_samples_is_passed_over),
+        cmocka_unit_test(a_broken_shard_fails_or_loses_its_rest),
+        cmocka_unit_test(an_interrupt_ends_a_hang),
+        cmocka_unit_test(max_batches_cuts_a_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* Runs a whole pipeline inside a test: data set, loader, emulated device, consumer. Header-only;
+ * cmocka must be included before it. */
+#ifndef DLB_TESTS_PIPELINE_H
+#define DLB_TESTS_PIPELINE_H
+
+#include "bench/base/clock.h"
+#include "bench/base/rng.h"
+#include "loaders/consumer.h"
+#include "loaders/sampler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a run is made of; zero means the default that pipeline_run gives it. */
+struct pipeline {
+    const struct dlb_dataset *dataset;
+    struct dlb_loader_opts loader;
+    struct dlb_device_opts device;
+    const struct dlb_loader *use_loader; /* NULL: as loader.kind says */
+    uint32_t rank, world;
+    uint64_t seed, max_batches, warmup_batches;
+    uint32_t n_epochs;
+    bool checksum;
+    const atomic_bool *cancel;
+    /* results */
+    struct dlb_consumed *out; /* owned by the test: pipeline_free */
+    struct dlb_loader_stats *stats;
+    struct dlb_err err;
+    int rc, stop_rc;
+    uint64_t wall_ns; /* an outside clock around the whole run */
+};
+
+static inline void *pipeline_state(size_t n_bytes)
+{
+    size_t rounded = (n_bytes + 127) & ~(size_t)63;
+    void *state = aligned_alloc(64, rounded);
+    assert_non_null(state);
+    memset(state, 0, rounded);
+    return state;
+}
+
+static inline void pipeline_free(struct pipeline *p)
+{
+    free(p->out);
+    free(p->stats);
+    p->out = NULL;
+    p->stats = NULL;
+}
+
+static inline void pipeline_run(struct pipeline *p)
+{
+    struct dlb_err stop_err = {0};
+    char why[160];
+
+    pipeline_free(p);
+    if (p->loader.batch_size == 0)
+        p->loader.batch_size = 4;
+    if (p->loader.prefetch_factor == 0)
+        p->loader.prefetch_factor = 2;
+    if (p->loader.shuffle_buffer_bytes == 0)
+        p->loader.shuffle_buffer_bytes = 1 << 30;
+    p->out = calloc(1, sizeof *p->out);
+    p->stats = calloc(1, sizeof *p->stats);
+    assert_non_null(p->out);
+    assert_non_null(p->stats);
+    struct dlb_job job = {.dataset = p->dataset,
+                          .opts = &p->loader,
+                          .rank = p->rank,
+                          .world = p->world ? p->world : 1,
+                          .seed = p->seed,
+                          .device_prefetch = (uint32_t)p->device.prefetch,
+                          .checksum = p->checksum};
+    const struct dlb_loader *loader =
+        p->use_loader ? p->use_loader : dlb_loader_choose(&p->loader, &p->err);
+    assert_non_null(loader);
+    void *ld = pipeline_state(loader->state_bytes);
+    p->rc = loader->start(ld, &job, &p->err);
+    const struct dlb_device *device = dlb_device_choose(&p->device, why, &p->err);
+    assert_non_null(device);
+    void *dv = pipeline_state(device->state_bytes);
+    struct dlb_device_open how = {.opts = &p->device,
+                                  .n_bufs = (uint32_t)p->device.prefetch + 1,
+                                  .buf_bytes =
+                                      (size_t)p->loader.batch_size * p->dataset->max_payload_bytes,
+                                  .seed = p->seed,
+                                  .copy_on_compute = p->device.prefetch == 0,
+                                  .keep_bytes = p->checksum};
+    assert_int_equal(device->open(dv, &how, &p->err), DLB_OK);
+    struct dlb_memory memory;
+    loader->memory(ld, &memory);
+    if (p->loader.pin_memory && memory.n_bytes > 0)
+        assert_int_equal(device->pin(dv, memory.addr, memory.n_bytes, &p->err), DLB_OK);
+    struct dlb_sampler_opts order = {.rank = job.rank,
+                                     .world = job.world,
+                                     .batch_size = (uint32_t)p->loader.batch_size,
+                                     .drop_last = p->loader.drop_last};
+    struct dlb_sampler sampler;
+    assert_int_equal(dlb_sampler_open(&sampler, &p->dataset->shape, &order, false, &stop_err),
+                     DLB_OK);
+    struct dlb_consume consume = {
+        .loader = loader,
+        .loader_state = ld,
+        .device = device,
+        .device_state = dv,
+        .device_prefetch = (uint32_t)p->device.prefetch,
+        .n_epochs = p->n_epochs ? p->n_epochs : 1,
+        .max_batches = p->max_batches,
+        .warmup_batches = p->warmup_batches,
+        .n_samples = p->dataset->shape.n_samples,
+        .expected = dlb_sampler_expected(&sampler, p->dataset, (uint32_t)p->loader.num_workers),
+        .checksum = p->checksum,
+        .cancel = p->cancel};
+    dlb_sampler_close(&sampler);
+    uint64_t start_ns = dlb_now_ns();
+    if (p->rc == DLB_OK)
+        p->rc = dlb_consume(&consume, p->out, &p->err);
+    p->wall_ns = dlb_now_ns() - start_ns;
+    p->stop_rc = loader->stop(ld, &stop_err);
+    assert_int_equal(p->stop_rc, DLB_OK);
+    assert_int_equal(loader->stop(ld, &stop_err), DLB_OK); /* idempotent */
+    loader->stats(ld, p->stats);
+    loader->close(ld);
+    device->close(dv);
+    free(ld);
+    free(dv);
+}
+
+#endif
