@@ -21,8 +21,9 @@ struct dlb_run_opts {
     int64_t warmup_batches; /* first batches of a run that are not measured */
     int64_t repeats;        /* fresh processes per cell */
     int64_t seed;           /* order of samples and cells, augmentation, step times, bootstrap */
-    int64_t rank, world;    /* which share of the data this process loads, as DistributedSampler splits it */
-    bool checksum;          /* hash every payload in the worker and compare with what the device received */
+    int64_t rank,
+        world;     /* which share of the data this process loads, as DistributedSampler splits it */
+    bool checksum; /* hash every payload in the worker and compare with what the device received */
 };
 extern const struct dlb_opt_group dlb_run_group;
 
@@ -35,13 +36,16 @@ struct dlb_spec {
     struct dlb_loader_opts loader;
     struct dlb_device_opts device;
     struct dlb_run_opts run;
-    _Alignas(16) unsigned char format_opts[DLB_FORMAT_OPTS_MAX_BYTES]; /* the chosen format's own section */
+    _Alignas(16) unsigned char format_opts[DLB_FORMAT_OPTS_MAX_BYTES]; /* the chosen format's own
+                                                                          section */
 };
 
-/* Every option group there is: the six above, then each format's own. Ends with NULL. What dlb_config_new takes. */
+/* Every option group there is: the six above, then each format's own. Ends with NULL. What
+ * dlb_config_new takes. */
 const struct dlb_opt_group *const *dlb_spec_groups(void);
 
-/* Fills the spec and checks what no single key can show (prefetch_factor with 0 workers is judged by plan(), not here). */
+/* Fills the spec and checks what no single key can show (prefetch_factor with 0 workers is judged
+ * by plan(), not here). */
 int dlb_spec_from_config(struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err);
 
 /* The format's own options within the spec, or NULL when it has none. */

@@ -1,0 +1,41 @@
+/* One repetition of one cell, in this process: open, start, consume, stop, and say what happened.
+ *
+ * Floor 4. Control thread, which becomes the consumer. The runner calls it in a fresh process
+ * (`dlbench cell`); tests call it directly. */
+#ifndef DLB_SCENARIOS_CELL_H
+#define DLB_SCENARIOS_CELL_H
+
+#include "bench/base/err.h"
+#include "scenarios/spec.h"
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum dlb_cell_mode {
+    DLB_MODE_MEASURE,
+    DLB_MODE_WARM, /* batches as small as they may be; "skipped" when the data do not fit in memory
+                    */
+};
+
+struct dlb_cell_watch {
+    _Atomic uint64_t *heartbeat; /* batches so far; may be NULL */
+    const atomic_bool *cancel;   /* may be NULL */
+};
+
+/* New reference; NULL when memory is short. The document:
+ *   status "ok" | "failed" | "cancelled" | "skipped"; reason (text) and error (enum dlb_status)
+ * unless ok device{kind, name, why}; n_steps, n_samples, n_bytes, window_ns, busy_ns,
+ * idle_input_ns, idle_copy_ns, idle_other_ns, epoch_idle_ns, wall_ns, unaccounted_ns,
+ * n_checksum_mismatches; epochs[]; worker_stages, consumer_stages, device_stages; io_bytes,
+ * worker_cpu_ns, runqueue_ns, order_wait_ns, n_skipped, skipped[]; memory{}; os{}; resident_frac,
+ * residency_by A cancelled or failed one holds what was measured until then. "stuck": true when a
+ * worker did not come back: the process should leave by _exit. */
+json_t *dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
+                     const struct dlb_cell_watch *watch);
+
+/* "emulated H100", or the device's own name. */
+void dlb_cell_device_name(const struct dlb_device *device, const struct dlb_device_opts *opts,
+                          char *text, size_t n_text);
+
+#endif

@@ -1,0 +1,158 @@
+#include "scenarios/cell_doc.h"
+
+#include "scenarios/flat.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static json_t *hex(uint64_t value)
+{
+    char text[17];
+    (void)snprintf(text, sizeof(text), "%016" PRIx64, value);
+    return json_string(text);
+}
+
+static json_t *ns(uint64_t value)
+{
+    return dlb_json_u64_or_null(value);
+}
+
+static json_t *stage(const struct dlb_hist *hist)
+{
+    json_t *out = json_object();
+    bool any = hist->count > 0;
+    bool ok =
+        out && dlb_json_put(out, "count", ns(hist->count)) &&
+        dlb_json_put(out, "sum_ns", ns(hist->sum_ns)) &&
+        dlb_json_put(out, "p50_ns", any ? ns(dlb_hist_quantile_ns(hist, 0.5)) : json_null()) &&
+        dlb_json_put(out, "p99_ns", any ? ns(dlb_hist_quantile_ns(hist, 0.99)) : json_null()) &&
+        dlb_json_put(out, "max_ns", any ? ns(hist->max_ns) : json_null());
+    if (ok)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+static json_t *stages(const struct dlb_hist *hists, const char *const *names, int n)
+{
+    json_t *out = json_object();
+    for (int i = 0; out && i < n; i++)
+        if (!dlb_json_put(out, names[i], stage(&hists[i]))) {
+            json_decref(out);
+            return NULL;
+        }
+    return out;
+}
+
+static json_t *epoch(const struct dlb_epoch *e)
+{
+    return json_pack("{so, so, so, so, so, so, so, so, so, sb}", "samples", ns(e->n_samples),
+                     "unique", ns(e->n_unique), "expected", ns(e->n_expected), "bytes",
+                     ns(e->n_bytes), "set_checksum", hex(e->set_checksum), "seq_checksum",
+                     hex(e->seq_checksum), "first_batch_ns", ns(e->first_batch_ns), "gap_ns",
+                     ns(e->gap_ns), "wall_ns", ns(e->wall_ns), "whole", e->whole);
+}
+
+static bool put_consumed(json_t *doc, const struct dlb_consumed *c)
+{
+    json_t *epochs = json_array();
+    bool ok = epochs != NULL;
+    for (uint32_t i = 0; ok && i < c->n_epochs && i < DLB_MAX_EPOCHS_KEPT; i++)
+        ok = json_array_append_new(epochs, epoch(&c->epoch[i])) == 0;
+    const struct {
+        const char *key;
+        uint64_t value;
+    } numbers[] = {
+        {"n_steps", c->n_steps},
+        {"n_samples", c->n_samples},
+        {"n_bytes", c->n_bytes},
+        {"window_ns", c->window_ns},
+        {"busy_ns", c->busy_ns},
+        {"idle_input_ns", c->idle_input_ns},
+        {"idle_copy_ns", c->idle_copy_ns},
+        {"idle_other_ns", c->idle_other_ns},
+        {"epoch_idle_ns", c->epoch_idle_ns},
+        {"wall_ns", c->wall_ns},
+        {"unaccounted_ns", c->unaccounted_ns},
+        {"n_checksum_mismatches", c->n_checksum_mismatches},
+    };
+    for (size_t i = 0; ok && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        ok = dlb_json_put(doc, numbers[i].key, ns(numbers[i].value));
+    ok =
+        ok &&
+        dlb_json_put(doc, "consumer_stages",
+                     stages(c->consumer, dlb_consumer_stage_names, DLB_CS_COUNT)) &&
+        dlb_json_put(doc, "device_stages", stages(c->device, dlb_device_stage_names, DLB_DS_COUNT));
+    if (ok)
+        return dlb_json_put(doc, "epochs", epochs);
+    json_decref(epochs);
+    return false;
+}
+
+static bool put_stats(json_t *doc, const struct dlb_loader_stats *s)
+{
+    json_t *skipped = json_array();
+    bool ok = skipped != NULL;
+    for (uint32_t i = 0; ok && i < s->n_skipped_named && i < DLB_MAX_SKIPPED_NAMED; i++) {
+        char text[sizeof(struct dlb_err) + 64];
+        ok = json_array_append_new(skipped, dlb_json_safe_text(dlb_err_text(&s->skipped[i], text,
+                                                                            sizeof(text)))) == 0;
+    }
+    ok = ok && dlb_json_put(doc, "io_bytes", ns(s->workers.io_bytes)) &&
+         dlb_json_put(doc, "worker_cpu_ns", ns(s->workers.cpu_ns)) &&
+         dlb_json_put(doc, "runqueue_ns", ns(s->runqueue_ns)) &&
+         dlb_json_put(doc, "order_wait_ns", ns(s->order_wait_ns)) &&
+         dlb_json_put(doc, "n_skipped", ns(s->workers.n_skipped)) &&
+         dlb_json_put(doc, "worker_stages",
+                      stages(s->workers.stage, dlb_worker_stage_names, DLB_WS_COUNT));
+    if (ok)
+        return dlb_json_put(doc, "skipped", skipped);
+    json_decref(skipped);
+    return false;
+}
+
+static json_t *difference(uint64_t after, uint64_t before)
+{
+    if (after == DLB_NOT_MEASURED || before == DLB_NOT_MEASURED || after < before)
+        return json_null();
+    return ns(after - before);
+}
+
+static bool put_os(json_t *doc, const struct dlb_os_process *b, const struct dlb_os_process *a)
+{
+    return dlb_json_put(
+        doc, "os",
+        json_pack("{so, so, so, so, so, so, so, so}", "utime_ns",
+                  difference(a->utime_ns, b->utime_ns), "stime_ns",
+                  difference(a->stime_ns, b->stime_ns), "minor_faults",
+                  difference(a->minor_faults, b->minor_faults), "major_faults",
+                  difference(a->major_faults, b->major_faults), "voluntary_switches",
+                  difference(a->voluntary_switches, b->voluntary_switches), "involuntary_switches",
+                  difference(a->involuntary_switches, b->involuntary_switches), "read_chars",
+                  difference(a->read_chars, b->read_chars), "read_device_bytes",
+                  difference(a->read_device_bytes, b->read_device_bytes)));
+}
+
+bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
+{
+    const struct dlb_residency *r = &facts->residency;
+    bool known = r->how != DLB_RESIDENCY_UNKNOWN && r->total_bytes > 0;
+    bool ok = dlb_json_put(doc, "resident_frac",
+                           known ? json_real((double)r->resident_bytes / (double)r->total_bytes)
+                                 : json_null()) &&
+              dlb_json_put(doc, "residency_by", json_string(dlb_residency_name(r->how)));
+    if (ok && facts->device_kind)
+        ok = dlb_json_put(doc, "device",
+                          json_pack("{ss, ss, ss}", "kind", facts->device_kind, "name",
+                                    facts->device_name, "why", facts->device_why));
+    if (ok && facts->memory)
+        ok = dlb_json_put(doc, "memory",
+                          json_pack("{so, so, so, sb}", "peak_pss_bytes", ns(facts->peak_pss_bytes),
+                                    "slots_bytes", ns(facts->memory->slots_bytes), "pinned_bytes",
+                                    ns(facts->pinned_bytes), "huge_pages", facts->memory->huge));
+    if (ok && facts->consumed)
+        ok = put_consumed(doc, facts->consumed) && put_os(doc, &facts->before, &facts->after);
+    if (ok && facts->stats)
+        ok = put_stats(doc, facts->stats);
+    return ok;
+}

@@ -1,0 +1,28 @@
+/* What a repetition measured, as JSON.
+ *
+ * Floor 4. Control thread. */
+#ifndef DLB_SCENARIOS_CELL_DOC_H
+#define DLB_SCENARIOS_CELL_DOC_H
+
+#include "bench/host/osacct.h"
+#include "bench/host/pagecache.h"
+#include "loaders/consumer.h"
+#include "loaders/loader.h"
+
+#include <jansson.h>
+
+struct dlb_cell_facts {
+    const struct dlb_consumed *consumed;  /* NULL: it did not come to that */
+    const struct dlb_loader_stats *stats; /* likewise */
+    const struct dlb_memory *memory;      /* likewise */
+    struct dlb_os_process before, after;  /* around the consumer's loop */
+    uint64_t peak_pss_bytes, pinned_bytes;
+    struct dlb_residency residency;       /* before the run */
+    const char *device_kind, *device_why; /* NULL: no device was opened */
+    char device_name[96];
+};
+
+/* Adds every field but status, reason and error to `doc`. False when memory is short. */
+bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts);
+
+#endif

@@ -1,0 +1,301 @@
+#include "scenarios/judge.h"
+
+#include "bench/base/err.h"
+#include "scenarios/flat.h"
+#include "scenarios/notes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_status(const json_t *doc, const char *status)
+{
+    return strcmp(dlb_json_text(doc, "status"), status) == 0;
+}
+
+static double sum_ns(const json_t *doc, const char *table, const char *stage)
+{
+    return dlb_json_number(json_object_get(json_object_get(doc, table), stage), "sum_ns");
+}
+
+/* What a run must satisfy before its speed means anything. Returns true and says what is wrong. */
+static bool is_wrong(const json_t *doc, char *reason, size_t n_reason)
+{
+    const json_t *epoch;
+    size_t i;
+    if (dlb_json_u64(doc, "n_checksum_mismatches", 0) > 0) {
+        (void)snprintf(reason, n_reason,
+                       "%.0f batches reached the device with other bytes than the workers wrote",
+                       dlb_json_number(doc, "n_checksum_mismatches"));
+        return true;
+    }
+    if (dlb_json_u64(doc, "n_skipped", 0) > 0)
+        return false;
+    json_array_foreach(json_object_get(doc, "epochs"), i, epoch)
+    {
+        uint64_t samples = dlb_json_u64(epoch, "samples", 0);
+        uint64_t expected = dlb_json_u64(epoch, "expected", 0);
+        if (!json_is_true(json_object_get(epoch, "whole")) || samples == expected)
+            continue;
+        (void)snprintf(reason, n_reason, "epoch %zu delivered %llu samples instead of %llu", i,
+                       (unsigned long long)samples, (unsigned long long)expected);
+        return true;
+    }
+    return false;
+}
+
+/* Repetitions of one cell see the same samples: their sums must agree. */
+static bool disagree(const json_t *reps, char *reason, size_t n_reason)
+{
+    const json_t *first = NULL, *doc;
+    size_t i;
+    json_array_foreach(reps, i, doc)
+    {
+        const json_t *epoch = json_array_get(json_object_get(doc, "epochs"), 0);
+        if (!is_status(doc, "ok") || !json_is_true(json_object_get(epoch, "whole")))
+            continue;
+        if (!first)
+            first = epoch;
+        if (strcmp(dlb_json_text(first, "set_checksum"), dlb_json_text(epoch, "set_checksum")) == 0)
+            continue;
+        (void)snprintf(reason, n_reason,
+                       "repetitions delivered different content: set_checksum %s and %s",
+                       dlb_json_text(first, "set_checksum"), dlb_json_text(epoch, "set_checksum"));
+        return true;
+    }
+    return false;
+}
+
+static void judge_status(const struct dlb_plan_cell *planned, const json_t *reps, bool interrupted,
+                         struct dlb_judged_cell *out)
+{
+    const json_t *doc;
+    size_t i;
+    if (planned->skipped || json_array_size(reps) == 0) {
+        out->status = DLB_CELL_SKIPPED;
+        (void)snprintf(out->reason, sizeof(out->reason), "%s",
+                       planned->skipped ? planned->reason
+                       : interrupted    ? "interrupted before it ran"
+                                        : "it did not come to run");
+        return;
+    }
+    out->status = DLB_CELL_OK;
+    json_array_foreach(reps, i, doc)
+    {
+        bool failed = is_status(doc, "failed");
+        if (failed) {
+            (void)snprintf(out->reason, sizeof(out->reason), "%s", dlb_json_text(doc, "reason"));
+            out->error = (enum dlb_status)dlb_json_u64(doc, "error", DLB_E_WORKER);
+        } else if (is_wrong(doc, out->reason, sizeof(out->reason))) {
+            failed = true;
+            out->error = DLB_E_WORKER;
+        }
+        if (failed) {
+            out->status = DLB_CELL_FAILED;
+            return;
+        }
+    }
+    if (disagree(reps, out->reason, sizeof(out->reason))) {
+        out->status = DLB_CELL_FAILED;
+        out->error = DLB_E_WORKER;
+    }
+}
+
+/* Takes the repetitions of one status that have a window. */
+static void take_values(const json_t *reps, const char *status, struct dlb_judged_cell *out)
+{
+    const json_t *doc;
+    size_t i;
+    json_array_foreach(reps, i, doc)
+    {
+        double window_ns = dlb_json_number(doc, "window_ns");
+        if (!is_status(doc, status) || !(window_ns > 0))
+            continue;
+        out->samples_per_s[out->n_values] = dlb_json_number(doc, "n_samples") * 1e9 / window_ns;
+        out->steps_per_s[out->n_values] = dlb_json_number(doc, "n_steps") * 1e9 / window_ns;
+        out->block[out->n_values++] = (uint32_t)dlb_json_u64(doc, "block", 0);
+    }
+}
+
+static bool judge_values(const json_t *reps, uint64_t seed, struct dlb_judged_cell *out)
+{
+    size_t n = json_array_size(reps) + 1;
+    out->samples_per_s = calloc(n, sizeof(double));
+    out->steps_per_s = calloc(n, sizeof(double));
+    out->block = calloc(n, sizeof(uint32_t));
+    if (!out->samples_per_s || !out->steps_per_s || !out->block)
+        return false;
+    take_values(reps, "ok", out);
+    if (out->n_values == 0) /* better a part than nothing: the document says that it is partial */
+        take_values(reps, "cancelled", out);
+    out->rate = dlb_estimate_median(out->samples_per_s, out->n_values, seed);
+    const json_t *doc;
+    size_t i;
+    double nearest = INFINITY;
+    json_array_foreach(reps, i, doc)
+    {
+        double window_ns = dlb_json_number(doc, "window_ns");
+        double off = fabs(dlb_json_number(doc, "n_samples") * 1e9 / window_ns - out->rate.median);
+        if (window_ns > 0 && off < nearest) {
+            nearest = off;
+            out->shown = doc;
+        }
+    }
+    if (!out->shown)
+        out->shown = json_array_get(reps, 0);
+    return true;
+}
+
+/* Median over repetitions of a / b; NaN when there is none. */
+static double median_ratio(const json_t *reps, const char *a, const char *b, bool max)
+{
+    double *values = calloc(json_array_size(reps) + 1, sizeof(double));
+    double out = (double)NAN;
+    uint32_t n = 0;
+    const json_t *doc;
+    size_t i;
+    if (!values)
+        return out;
+    json_array_foreach(reps, i, doc)
+    {
+        double ratio = dlb_json_number(doc, a) / dlb_json_number(doc, b);
+        if (isfinite(ratio))
+            values[n++] = ratio;
+    }
+    if (n > 0 && max) {
+        out = values[0];
+        for (uint32_t k = 1; k < n; k++)
+            out = fmax(out, values[k]);
+    } else if (n > 0) {
+        out = dlb_median(values, n);
+    }
+    free(values);
+    return out;
+}
+
+static struct dlb_estimate ceiling_ratio(const struct dlb_judged_cell *cell, const json_t *ceilings,
+                                         uint64_t seed)
+{
+    struct dlb_estimate out = {NAN, NAN, NAN, DLB_INTERVAL_NONE, 0};
+    double *a = calloc(2 * ((size_t)cell->n_values + 1), sizeof(double));
+    double *b = a ? a + cell->n_values + 1 : NULL;
+    uint32_t n = 0;
+    const json_t *doc;
+    size_t i;
+    json_array_foreach(ceilings, i, doc)
+    {
+        double rate = dlb_json_number(doc, "n_steps") * 1e9 / dlb_json_number(doc, "window_ns");
+        for (uint32_t k = 0; a && k < cell->n_values && n < cell->n_values; k++)
+            if (isfinite(rate) && cell->block[k] == dlb_json_u64(doc, "block", UINT32_MAX)) {
+                a[n] = rate;
+                b[n++] = cell->steps_per_s[k];
+            }
+    }
+    if (n > 0)
+        out = dlb_estimate_paired_ratio(a, b, n, seed);
+    free(a);
+    return out;
+}
+
+static double zero_if_nan(double value)
+{
+    return isfinite(value) ? value : 0;
+}
+
+static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint32_t n_cpus,
+                   struct dlb_judged_cell *out)
+{
+    struct dlb_evidence *e = &out->evidence;
+    const json_t *config = planned->config, *shown = out->shown;
+    double window_ns = dlb_json_number(shown, "window_ns");
+    e->complete = out->status == DLB_CELL_OK && out->n_values > 0;
+    e->gpu = shown &&
+             strncmp(dlb_json_text(json_object_get(shown, "device"), "name"), "emulated", 8) != 0;
+    e->compute_frac = median_ratio(reps, "busy_ns", "window_ns", false);
+    e->input_frac = median_ratio(reps, "idle_input_ns", "window_ns", false);
+    e->h2d_frac = median_ratio(reps, "idle_copy_ns", "window_ns", false);
+    e->residual_frac = median_ratio(reps, "idle_other_ns", "window_ns", false);
+    e->unaccounted_frac = median_ratio(reps, "unaccounted_ns", "wall_ns", true);
+    e->oversleep_frac = zero_if_nan(sum_ns(shown, "consumer_stages", "oversleep") / window_ns);
+    e->epoch_frac = fmin(zero_if_nan(dlb_json_number(shown, "epoch_idle_ns") / window_ns),
+                         zero_if_nan(e->residual_frac));
+    e->step_ns = dlb_json_number(
+        json_object_get(json_object_get(shown, "device_stages"), "compute"), "p50_ns");
+    e->account_frac = sum_ns(shown, "consumer_stages", "account") / window_ns;
+    for (int i = 0; i < DLB_WS_COUNT; i++)
+        e->worker_stage_ns[i] =
+            zero_if_nan(sum_ns(shown, "worker_stages", dlb_worker_stage_names[i]));
+    e->pin_stage_ns = e->worker_stage_ns[DLB_WS_PIN];
+    e->worker_runqueue_ns = dlb_json_number(shown, "runqueue_ns");
+    e->order_wait_ns = zero_if_nan(dlb_json_number(shown, "order_wait_ns"));
+    e->input_wait_ns = zero_if_nan(sum_ns(shown, "consumer_stages", "input_wait"));
+    e->n_cpus = n_cpus;
+    e->num_workers = (uint32_t)dlb_json_u64(config, "loader.num_workers", 0);
+    e->pin_memory = json_is_true(json_object_get(config, "loader.pin_memory"));
+    e->pageable_copy = !e->pin_memory;
+    e->persistent_workers = json_is_true(json_object_get(config, "loader.persistent_workers"));
+    e->device_prefetch = (uint32_t)dlb_json_u64(config, "device.prefetch", 0);
+}
+
+static bool judge_cell(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,
+                       uint32_t n_cpus, struct dlb_judged_cell *out)
+{
+    const struct dlb_plan_cell *planned = &plan->cells[i];
+    const json_t *reps = results->cells[i];
+    judge_status(planned, reps, results->interrupted, out);
+    if (!judge_values(reps, plan->seed, out))
+        return false;
+    gather(planned, reps, n_cpus, out);
+    if (out->status != DLB_CELL_SKIPPED && planned->ceiling < plan->n_ceilings)
+        out->evidence.ceiling_ratio =
+            ceiling_ratio(out, results->ceilings[planned->ceiling], plan->seed);
+    out->ceiling_ratio =
+        out->evidence.ceiling_ratio.n ? out->evidence.ceiling_ratio.median : (double)NAN;
+    out->n_workers = out->evidence.num_workers;
+    out->slots_bytes =
+        zero_if_nan(dlb_json_number(json_object_get(out->shown, "memory"), "slots_bytes"));
+    dlb_judge(&out->evidence, &out->verdict);
+    if (out->status != DLB_CELL_OK)
+        (void)snprintf(out->verdict.text, sizeof(out->verdict.text), "%s: %s",
+                       out->status == DLB_CELL_SKIPPED ? "Skipped" : "Failed", out->reason);
+    return true;
+}
+
+int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
+                    struct dlb_judgement *out, struct dlb_err *err)
+{
+    memset(out, 0, sizeof(*out));
+    out->best = out->recommended = -1;
+    out->drift_frac = (double)NAN;
+    out->cells = calloc(plan->n_cells ? plan->n_cells : 1, sizeof(*out->cells));
+    out->not_modelled = json_array();
+    out->notes = json_array();
+    bool ok = out->cells && out->not_modelled && out->notes;
+    for (uint32_t i = 0; ok && i < plan->n_cells; i++)
+        ok = judge_cell(plan, results, i, n_cpus, &out->cells[i]);
+    ok = ok && dlb_recommend(plan, out);
+    int64_t shown = out->recommended >= 0 ? out->recommended : out->best;
+    if (ok && shown >= 0)
+        dlb_pytorch_text(plan->cells[shown].config, plan->iterable, out->pytorch,
+                         sizeof(out->pytorch));
+    ok = ok && dlb_notes_fill(plan, results, out);
+    if (ok)
+        return DLB_OK;
+    dlb_judgement_free(out, plan);
+    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the verdict");
+}
+
+void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *plan)
+{
+    for (uint32_t i = 0; judgement->cells && i < plan->n_cells; i++) {
+        free(judgement->cells[i].samples_per_s);
+        free(judgement->cells[i].steps_per_s);
+        free(judgement->cells[i].block);
+    }
+    free(judgement->cells);
+    json_decref(judgement->set);
+    json_decref(judgement->not_modelled);
+    json_decref(judgement->notes);
+    memset(judgement, 0, sizeof(*judgement));
+}

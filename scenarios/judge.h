@@ -1,0 +1,28 @@
+/* From what repetitions measured to numbers, verdicts and a recommendation.
+ *
+ * Floor 4. Control thread; pure. */
+#ifndef DLB_SCENARIOS_JUDGE_H
+#define DLB_SCENARIOS_JUDGE_H
+
+#include "scenarios/scenario.h"
+
+#define DLB_LOSS_MAX 0.02     /* what a smaller cell may lose to the best, at the upper bound */
+#define DLB_DRIFT_NOTED 0.05  /* of the reference cell, from the first blocks to the last */
+#define DLB_SEPARABLE_MIN_N 2 /* blocks that two cells must share before they are compared */
+
+/* judge() of scenarios whose cells are consumer runs: every cell's estimate, evidence and verdict;
+ * best and recommended; notes. */
+int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
+                    struct dlb_judgement *out, struct dlb_err *err);
+
+/* Best: the highest median samples/s of the cells that are ok. Recommended: of those whose loss to
+ * the best, paired by block, has an upper bound below DLB_LOSS_MAX, the one with fewest workers,
+ * then least slot memory, then the lowest number. When nothing but the best itself passes and
+ * smaller cells cannot be told from it, there is no recommendation and `set` holds them and the
+ * best. Fills best, recommended, separable, set and text. False when memory is short. */
+bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *judgement);
+
+/* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a flat configuration. */
+void dlb_pytorch_text(const json_t *config, bool iterable, char *text, size_t n_text);
+
+#endif

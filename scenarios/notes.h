@@ -1,0 +1,14 @@
+/* What a reader should know beside the numbers: sentences.
+ *
+ * Floor 4. Control thread; pure. */
+#ifndef DLB_SCENARIOS_NOTES_H
+#define DLB_SCENARIOS_NOTES_H
+
+#include "scenarios/scenario.h"
+
+/* Fills notes, not_modelled and drift_frac of a judgement whose cells are judged. False when memory
+ * is short. */
+bool dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *results,
+                    struct dlb_judgement *judgement);
+
+#endif

@@ -1,0 +1,329 @@
+#include "scenarios/plan.h"
+
+#include "bench/base/rng.h"
+#include "scenarios/flat.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* persistent_workers shows at epoch borders, and the first border is the warm-up's. */
+#define PERSISTENT_MIN_EPOCHS 3
+#define CEILING_NS 2e9 /* a ceiling is steady after this long, or after CEILING_MIN_STEPS */
+#define CEILING_MIN_STEPS 3
+#define CEILING_MAX_STEPS 20000
+#define STREAM_ORDER UINT64_C(0x0de2) /* keeps this use of the seed apart from others */
+
+static int no_memory(struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the plan");
+}
+
+/* A key that says nothing under some settings of others. */
+struct rule {
+    const char *key;
+    bool (*applies)(const struct dlb_spec *spec, bool iterable);
+    bool meaningless; /* the cell echoes null; else it only cannot make a difference worth a cell */
+    const char *reason;
+};
+
+static bool has_workers(const struct dlb_spec *spec, bool iterable)
+{
+    (void)iterable;
+    return spec->loader.num_workers > 0;
+}
+
+static bool has_borders(const struct dlb_spec *spec, bool iterable)
+{
+    (void)iterable;
+    return spec->run.epochs >= PERSISTENT_MIN_EPOCHS;
+}
+
+static bool pins(const struct dlb_spec *spec, bool iterable)
+{
+    (void)iterable;
+    return spec->loader.pin_memory;
+}
+
+static bool buffers(const struct dlb_spec *spec, bool iterable)
+{
+    return iterable && spec->loader.shuffle;
+}
+
+static bool spreads(const struct dlb_spec *spec, bool iterable)
+{
+    (void)iterable;
+    return spec->device.step_dist != DLB_STEP_CONSTANT;
+}
+
+static const struct rule rules[] = {
+    {"loader.prefetch_factor", has_workers, true,
+     "prefetch_factor has no meaning with 0 workers: nobody loads ahead"},
+    {"loader.persistent_workers", has_workers, true,
+     "persistent_workers has no meaning with 0 workers"},
+    {"loader.persistent_workers", has_borders, false,
+     "persistent_workers shows from 3 epochs on: run.epochs is smaller"},
+    {"loader.pin_mode", pins, true, "pin_mode has no meaning without pin_memory"},
+    {"loader.shuffle_buffer", buffers, false,
+     "shuffle_buffer is used by shuffled iterable data only"},
+    {"loader.shuffle_buffer_bytes", buffers, false,
+     "shuffle_buffer_bytes is used by shuffled iterable data only"},
+    {"device.step_stdev_ms", spreads, false,
+     "step_stdev_ms is used by normal and lognormal steps only"},
+};
+#define N_RULES (sizeof(rules) / sizeof(rules[0]))
+
+/* Marks what has no meaning with null, and skips the cell when a key without effect is not at its
+ * axis's first value. */
+static bool apply_rules(const struct dlb_plan_input *in, const json_t *axes,
+                        const struct dlb_spec *spec, struct dlb_plan_cell *cell)
+{
+    bool ok = true;
+    for (size_t i = 0; i < N_RULES; i++) {
+        const struct rule *rule = &rules[i];
+        if (rule->applies(spec, in->iterable))
+            continue;
+        const json_t *axis = json_object_get(axes, rule->key);
+        if (!cell->skipped && json_array_size(axis) > 1 &&
+            !json_equal(json_array_get(axis, 0), json_object_get(cell->config, rule->key))) {
+            cell->skipped = true;
+            (void)snprintf(cell->reason, sizeof(cell->reason), "%s", rule->reason);
+        }
+    }
+    for (size_t i = 0; i < N_RULES && !cell->skipped; i++)
+        if (rules[i].meaningless && !rules[i].applies(spec, in->iterable) &&
+            json_object_get(cell->config, rules[i].key))
+            ok = ok && dlb_json_put(cell->config, rules[i].key, json_null());
+    return ok;
+}
+
+static int plan_cell(const struct dlb_plan_input *in, const json_t *base, const json_t *axes,
+                     size_t number, struct dlb_plan_cell *cell, struct dlb_err *err)
+{
+    const char *key;
+    json_t *axis;
+    size_t stride = 1;
+    json_object_foreach((json_t *)axes, key, axis) stride *= json_array_size(axis);
+    cell->config = json_copy((json_t *)base);
+    if (!cell->config)
+        return no_memory(err);
+    json_object_foreach((json_t *)axes, key, axis)
+    {
+        size_t n = json_array_size(axis);
+        stride /= n;
+        if (json_object_set(cell->config, key, json_array_get(axis, number / stride % n)))
+            return no_memory(err);
+    }
+    struct dlb_spec *spec = malloc(sizeof(*spec));
+    if (!spec)
+        return no_memory(err);
+    int rc = dlb_flat_spec(cell->config, "sweep", spec, err);
+    if (!rc && !dlb_loader_choose(&spec->loader, err))
+        rc = (int)err->status;
+    if (rc == DLB_E_CONFIG && json_object_size(axes) > 0) {
+        cell->skipped = true;
+        (void)snprintf(cell->reason, sizeof(cell->reason), "%s", err->what);
+        rc = DLB_OK;
+    } else if (!rc && !apply_rules(in, axes, spec, cell)) {
+        rc = no_memory(err);
+    }
+    free(spec);
+    return rc;
+}
+
+int dlb_plan_cells(const struct dlb_plan_input *in, const json_t *axes, struct dlb_plan *plan,
+                   struct dlb_err *err)
+{
+    const char *key;
+    json_t *axis;
+    size_t n = 1;
+    json_object_foreach((json_t *)axes, key, axis)
+    {
+        n *= json_array_size(axis);
+        if (n == 0 || n > DLB_MAX_CELLS)
+            return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                            "the sweep has %s cells: its axes multiply; %d are the most",
+                            n ? "too many" : "no", DLB_MAX_CELLS);
+    }
+    json_t *base = dlb_config_resolved(in->cfg);
+    plan->axes = json_deep_copy(axes);
+    plan->cells = calloc(n, sizeof(*plan->cells));
+    plan->n_cells = plan->cells ? (uint32_t)n : 0;
+    int rc = base && plan->axes && plan->cells ? DLB_OK : no_memory(err);
+    for (size_t i = 0; i < plan->n_cells && !rc; i++)
+        rc = plan_cell(in, base, axes, i, &plan->cells[i], err);
+    json_decref(base);
+    return rc;
+}
+
+/* How many steps make a ceiling of this device setting. */
+static json_int_t ceiling_steps(const json_t *config)
+{
+    double step_ns = dlb_json_number(config, "device.step_ms") * 1e6;
+    double steps = step_ns > 0 ? floor(CEILING_NS / step_ns) : CEILING_MAX_STEPS;
+    if (steps > CEILING_MAX_STEPS)
+        steps = CEILING_MAX_STEPS;
+    double measured = dlb_json_number(config, "run.max_batches");
+    if (measured > 0 && steps > measured)
+        steps = measured;
+    return (json_int_t)(steps < CEILING_MIN_STEPS ? CEILING_MIN_STEPS : steps);
+}
+
+/* The same step with nothing to load and next to nothing to copy: one byte a batch, which is always
+ * there. */
+static json_t *ceiling_overrides(const json_t *config)
+{
+    json_int_t steps = ceiling_steps(config);
+    json_int_t ahead = json_integer_value(json_object_get(config, "device.prefetch"));
+    return json_pack(
+        "{ss, ss, sI, sI, ss, sI, sI, sb, sb, sb, sb, sf, sf, ss, sI, sI, sI, sI, sb, sI, sI}",
+        "dataset.format", "synthetic", "dataset.codec", "raw", "generate.samples", steps + 4,
+        "generate.sample_bytes", (json_int_t)1, "loader.kind", "auto", "loader.batch_size",
+        (json_int_t)1, "loader.num_workers", (json_int_t)0, "loader.shuffle", 0,
+        "loader.pin_memory", 1, "loader.persistent_workers", 0, "loader.drop_last", 0,
+        "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0, "loader.bind", "none",
+        "device.prefetch", ahead > 0 ? ahead : 1, "run.epochs", (json_int_t)1, "run.max_batches",
+        steps, "run.warmup_batches", (json_int_t)1, "run.checksum", 0, "run.rank", (json_int_t)0,
+        "run.world", (json_int_t)1);
+}
+
+/* Everything that a ceiling does not depend on is left out, so that equal ceilings compare equal.
+ */
+static int ceiling_of(const json_t *config, json_t **out, struct dlb_err *err)
+{
+    json_t *overrides = ceiling_overrides(config);
+    int rc = overrides ? dlb_flat_override(config, overrides, "ceiling", out, err) : no_memory(err);
+    if (!rc) {
+        const char *key;
+        json_t *value;
+        void *next;
+        json_object_foreach_safe(*out, next, key, value)
+        {
+            if (strncmp(key, "device.", 7) != 0 && strcmp(key, "run.seed") != 0 &&
+                !json_object_get(overrides, key))
+                (void)json_object_del(*out, key);
+        }
+    }
+    json_decref(overrides);
+    return rc;
+}
+
+int dlb_plan_ceilings(struct dlb_plan *plan, struct dlb_err *err)
+{
+    plan->ceilings = calloc(plan->n_cells ? plan->n_cells : 1, sizeof(*plan->ceilings));
+    if (!plan->ceilings)
+        return no_memory(err);
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        struct dlb_plan_cell *cell = &plan->cells[i];
+        json_t *config = NULL;
+        if (cell->skipped)
+            continue;
+        int rc = ceiling_of(cell->config, &config, err);
+        if (rc)
+            return rc;
+        uint32_t at = 0;
+        while (at < plan->n_ceilings && !json_equal(plan->ceilings[at], config))
+            at++;
+        cell->ceiling = at;
+        if (at < plan->n_ceilings)
+            json_decref(config);
+        else
+            plan->ceilings[plan->n_ceilings++] = config;
+    }
+    return DLB_OK;
+}
+
+int dlb_plan_warm(const struct dlb_plan_input *in, struct dlb_plan *plan, struct dlb_err *err)
+{
+    json_t *base = dlb_config_resolved(in->cfg);
+    if (!base)
+        return no_memory(err);
+    const struct dlb_format *format = dlb_format_by_name(dlb_json_text(base, "dataset.format"));
+    if (format && format->synthetic) {
+        json_decref(base);
+        return DLB_OK;
+    }
+    json_t *overrides = json_pack(
+        "{ss, ss, ss, sI, sI, sb, sb, sb, sb, sf, sf, ss, ss, sf, ss, sI, sI, sI, sI, sb, sI, sI}",
+        "dataset.codec", "raw", "dataset.on_error", "skip", "loader.kind", "auto",
+        "loader.num_workers", (json_int_t)(in->n_cpus ? in->n_cpus : 1), "loader.prefetch_factor",
+        (json_int_t)2, "loader.shuffle", 0, "loader.pin_memory", 0, "loader.persistent_workers", 0,
+        "loader.drop_last", 0, "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0,
+        "loader.bind", "none", "device.kind", "emulated", "device.step_ms", 0.0, "device.step_dist",
+        "constant", "device.prefetch", (json_int_t)1, "run.epochs", (json_int_t)1,
+        "run.max_batches", (json_int_t)0, "run.warmup_batches", (json_int_t)0, "run.checksum", 0,
+        "run.rank", (json_int_t)0, "run.world", (json_int_t)1);
+    int rc = overrides ? dlb_flat_override(base, overrides, "warm pass", &plan->warm, err)
+                       : no_memory(err);
+    json_decref(overrides);
+    json_decref(base);
+    return rc;
+}
+
+static void shuffle(struct dlb_task *tasks, uint32_t n, struct dlb_rng rng)
+{
+    for (uint32_t i = n; i > 1; i--) {
+        uint32_t j = (uint32_t)dlb_rng_below(&rng, i);
+        struct dlb_task kept = tasks[i - 1];
+        tasks[i - 1] = tasks[j];
+        tasks[j] = kept;
+    }
+}
+
+int dlb_plan_tasks(struct dlb_plan *plan, struct dlb_err *err)
+{
+    size_t per_block = (size_t)plan->n_cells + plan->n_ceilings + 1;
+    plan->tasks = calloc(per_block * plan->n_blocks + 2, sizeof(*plan->tasks));
+    if (!plan->tasks)
+        return no_memory(err);
+    uint32_t n = 0;
+    if (plan->warm)
+        plan->tasks[n++] = (struct dlb_task){DLB_TASK_WARM, 0, 0};
+    for (uint32_t block = 0; block < plan->n_blocks; block++) {
+        if (plan->reference >= 0)
+            plan->tasks[n++] =
+                (struct dlb_task){DLB_TASK_REFERENCE, (uint32_t)plan->reference, block};
+        uint32_t first = n;
+        for (uint32_t i = 0; i < plan->n_cells; i++)
+            if (!plan->cells[i].skipped)
+                plan->tasks[n++] = (struct dlb_task){DLB_TASK_CELL, i, block};
+        for (uint32_t i = 0; i < plan->n_ceilings; i++)
+            plan->tasks[n++] = (struct dlb_task){DLB_TASK_CEILING, i, block};
+        shuffle(&plan->tasks[first], n - first, dlb_rng_seed(plan->seed, block, STREAM_ORDER));
+    }
+    if (plan->reference >= 0)
+        plan->tasks[n++] =
+            (struct dlb_task){DLB_TASK_REFERENCE, (uint32_t)plan->reference, plan->n_blocks};
+    plan->n_tasks = n;
+    return DLB_OK;
+}
+
+json_t *dlb_plan_default_axes(uint32_t n_cpus)
+{
+    json_t *workers = json_pack("[i]", 0);
+    uint32_t last = 0;
+    for (uint32_t n = 1; workers && n <= n_cpus; n *= 2) {
+        (void)json_array_append_new(workers, json_integer(n));
+        last = n;
+    }
+    if (workers && last < n_cpus)
+        (void)json_array_append_new(workers, json_integer(n_cpus));
+    return json_pack("{so, s[bb], s[ii], s[bb]}", "loader.num_workers", workers,
+                     "loader.pin_memory", 0, 1, "loader.prefetch_factor", 2, 4,
+                     "loader.persistent_workers", 0, 1);
+}
+
+void dlb_plan_free(struct dlb_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        json_decref(plan->cells[i].config);
+    for (uint32_t i = 0; i < plan->n_ceilings; i++)
+        json_decref(plan->ceilings[i]);
+    free(plan->cells);
+    free((void *)plan->ceilings);
+    free(plan->tasks);
+    json_decref(plan->warm);
+    json_decref(plan->axes);
+    memset(plan, 0, sizeof(*plan));
+}

@@ -1,0 +1,163 @@
+#include "scenarios/judge.h"
+
+#include "scenarios/flat.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct dlb_judged_cell *best_of(const struct dlb_plan *plan,
+                                             struct dlb_judgement *judgement)
+{
+    judgement->best = -1;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &judgement->cells[i];
+        if (cell->status != DLB_CELL_OK || cell->n_values == 0)
+            continue;
+        if (judgement->best < 0 ||
+            cell->rate.median > judgement->cells[judgement->best].rate.median)
+            judgement->best = i;
+    }
+    return judgement->best >= 0 ? &judgement->cells[judgement->best] : NULL;
+}
+
+/* How much `cell` loses to `best` in the blocks that both have. n == 0 when memory is short, too.
+ */
+static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
+                                   const struct dlb_judged_cell *best, uint64_t seed)
+{
+    struct dlb_estimate none = {NAN, NAN, NAN, DLB_INTERVAL_NONE, 0};
+    double *a = calloc(2 * (size_t)cell->n_values + 1, sizeof(*a));
+    if (!a)
+        return none;
+    double *b = a + cell->n_values;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < cell->n_values; i++)
+        for (uint32_t j = 0; j < best->n_values; j++)
+            if (cell->block[i] == best->block[j]) {
+                a[n] = cell->samples_per_s[i];
+                b[n++] = best->samples_per_s[j];
+            }
+    struct dlb_estimate loss = n ? dlb_estimate_paired_loss(a, b, n, seed) : none;
+    free(a);
+    return loss;
+}
+
+static bool smaller(const struct dlb_judged_cell *a, const struct dlb_judged_cell *b)
+{
+    if (a->n_workers != b->n_workers)
+        return a->n_workers < b->n_workers;
+    return a->slots_bytes < b->slots_bytes;
+}
+
+enum standing { WORSE, AS_GOOD, OPEN };
+
+static enum standing compare(const struct dlb_judged_cell *cell, const struct dlb_judged_cell *best,
+                             uint64_t seed)
+{
+    struct dlb_estimate loss = loss_to(cell, best, seed);
+    if (loss.n < DLB_SEPARABLE_MIN_N)
+        return OPEN;
+    if (loss.high < DLB_LOSS_MAX)
+        return AS_GOOD;
+    return loss.low < DLB_LOSS_MAX ? OPEN : WORSE;
+}
+
+static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t n_open)
+{
+    size_t n = sizeof(j->text);
+    if (j->best < 0) {
+        (void)snprintf(j->text, n, "No cell has a result, so none is recommended.");
+        return;
+    }
+    const struct dlb_judged_cell *best = &j->cells[j->best];
+    const char *interval = best->rate.interval == DLB_INTERVAL_BOOTSTRAP_95 ? "95% interval"
+                           : best->rate.interval == DLB_INTERVAL_MIN_MAX    ? "min-max"
+                                                                            : "one value";
+    int at =
+        snprintf(j->text, n, "Best: cell %lld, %.0f samples/s (%s %.0f to %.0f). ",
+                 (long long)j->best, best->rate.median, interval, best->rate.low, best->rate.high);
+    if (at < 0 || (size_t)at >= n || plan->n_cells == 1)
+        return;
+    char *rest = j->text + at;
+    size_t n_rest = n - (size_t)at;
+    if (j->recommended < 0)
+        (void)snprintf(rest, n_rest,
+                       "Not separable: %u smaller cells may lose less than %.0f%% to it, and these "
+                       "repetitions cannot tell. Raise run.repeats%s.",
+                       n_open, DLB_LOSS_MAX * 100,
+                       best->n_values < DLB_BOOTSTRAP_MIN_N ? " to 6 or more" : "");
+    else if (j->recommended == j->best)
+        (void)snprintf(rest, n_rest,
+                       "Recommended: the same, for every smaller cell loses %.0f%% or more to it.",
+                       DLB_LOSS_MAX * 100);
+    else
+        (void)snprintf(rest, n_rest,
+                       "Recommended: cell %lld, the smallest whose loss to the best is under "
+                       "%.0f%% at the upper bound (%.0f samples/s).",
+                       (long long)j->recommended, DLB_LOSS_MAX * 100,
+                       j->cells[j->recommended].rate.median);
+}
+
+bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    const struct dlb_judged_cell *best = best_of(plan, j);
+    uint32_t n_open = 0, n_as_good = 0;
+    bool ok = true;
+    j->recommended = -1;
+    j->separable = best != NULL;
+    json_decref(j->set);
+    j->set = json_array();
+    if (!j->set)
+        return false;
+    for (uint32_t i = 0; best && i < plan->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &j->cells[i];
+        if (cell->status != DLB_CELL_OK || cell->n_values == 0)
+            continue;
+        enum standing standing = cell == best ? AS_GOOD : compare(cell, best, plan->seed);
+        n_as_good += standing == AS_GOOD;
+        if (standing == AS_GOOD && (j->recommended < 0 || smaller(cell, &j->cells[j->recommended])))
+            j->recommended = i;
+        if (standing == OPEN && smaller(cell, best)) {
+            n_open++;
+            ok = ok && json_array_append_new(j->set, json_integer(i)) == 0;
+        }
+    }
+    if (n_as_good == 1 && n_open > 0) {
+        j->recommended = -1;
+        j->separable = false;
+        ok = ok && json_array_append_new(j->set, json_integer(j->best)) == 0;
+    } else {
+        (void)json_array_clear(j->set);
+    }
+    describe(plan, j, n_open);
+    return ok;
+}
+
+static const char *python_bool(const json_t *config, const char *key)
+{
+    return json_is_true(json_object_get(config, key)) ? "True" : "False";
+}
+
+void dlb_pytorch_text(const json_t *config, bool iterable, char *text, size_t n_text)
+{
+    long long workers = json_integer_value(json_object_get(config, "loader.num_workers"));
+    bool epochs = json_integer_value(json_object_get(config, "run.epochs")) > 1;
+    char ahead[64] = "", keep[40] = "", shuffle[24] = "";
+    if (workers > 0) {
+        (void)snprintf(
+            ahead, sizeof(ahead), ", prefetch_factor=%lld",
+            (long long)json_integer_value(json_object_get(config, "loader.prefetch_factor")));
+        (void)snprintf(keep, sizeof(keep), ", persistent_workers=%s", epochs ? "True" : "False");
+    }
+    if (!iterable) /* DataLoader refuses shuffle for iterable data: the data set shuffles itself */
+        (void)snprintf(shuffle, sizeof(shuffle), ", shuffle=%s",
+                       python_bool(config, "loader.shuffle"));
+    (void)snprintf(text, n_text,
+                   "DataLoader(dataset, batch_size=%lld, num_workers=%lld, pin_memory=%s%s%s%s, "
+                   "drop_last=%s)",
+                   (long long)json_integer_value(json_object_get(config, "loader.batch_size")),
+                   workers, python_bool(config, "loader.pin_memory"), ahead, keep, shuffle,
+                   python_bool(config, "loader.drop_last"));
+}

@@ -1,0 +1,249 @@
+#include "scenarios/runner.h"
+
+#include "bench/base/clock.h"
+#include "scenarios/child.h"
+#include "scenarios/flat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STALL_NS (300 * DLB_NS_PER_S)
+#define STALL_STEPS 10
+
+struct runner {
+    const struct dlb_runner *how;
+    const struct dlb_plan *plan;
+    struct dlb_results *results;
+    const struct dlb_task *task;
+    bool *cell_failed, *ceiling_failed;
+    double *cell_s, *ceiling_s; /* what the last run of each took; NaN: has not run */
+    double warm_s;
+    uint32_t n_done, n_left; /* n_left: after the current task */
+    uint64_t task_start_ns;
+};
+
+static bool is_cell(const struct dlb_task *task)
+{
+    return task->kind == DLB_TASK_CELL || task->kind == DLB_TASK_REFERENCE;
+}
+
+static bool *failed_of(const struct runner *r, const struct dlb_task *task)
+{
+    return is_cell(task) ? &r->cell_failed[task->index] : &r->ceiling_failed[task->index];
+}
+
+static bool is_dropped(const struct runner *r, const struct dlb_task *task)
+{
+    return task->kind != DLB_TASK_WARM && *failed_of(r, task);
+}
+
+static double took(const struct runner *r, const struct dlb_task *task)
+{
+    if (task->kind == DLB_TASK_WARM)
+        return r->warm_s;
+    return is_cell(task) ? r->cell_s[task->index] : r->ceiling_s[task->index];
+}
+
+static double mean_known(const double *values, uint32_t n)
+{
+    double sum = 0;
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (isfinite(values[i])) {
+            sum += values[i];
+            known++;
+        }
+    return known ? sum / known : (double)NAN;
+}
+
+/* What is left, each task as long as its last run, or as the mean of its kind. */
+static double eta_s(const struct runner *r)
+{
+    double cell = mean_known(r->cell_s, r->plan->n_cells);
+    double ceiling = mean_known(r->ceiling_s, r->plan->n_ceilings);
+    double sum = 0;
+    const struct dlb_task *end = r->plan->tasks + r->plan->n_tasks;
+    for (const struct dlb_task *task = r->task; task < end; task++) {
+        if (is_dropped(r, task))
+            continue;
+        double expect = took(r, task);
+        if (!isfinite(expect))
+            expect = is_cell(task) ? cell : isfinite(ceiling) ? ceiling : cell;
+        if (task == r->task) {
+            double gone = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
+            expect = isfinite(expect) && expect > gone ? expect - gone : 0;
+        }
+        sum += expect;
+    }
+    return sum;
+}
+
+static void tell(const struct runner *r, enum dlb_runner_what what, uint64_t n_batches,
+                 const json_t *doc)
+{
+    if (!r->how->event)
+        return;
+    struct dlb_runner_event event = {
+        .what = what,
+        .task = r->task,
+        .n_done = r->n_done,
+        .n_tasks = r->n_done + r->n_left,
+        .n_batches = n_batches,
+        .eta_s = eta_s(r),
+        .doc = doc,
+    };
+    r->how->event(r->how->ctx, &event);
+}
+
+static void tick(void *ctx, uint64_t n_batches)
+{
+    tell(ctx, DLB_RUNNER_TICK, n_batches, NULL);
+}
+
+static const json_t *config_of(const struct runner *r)
+{
+    switch (r->task->kind) {
+    case DLB_TASK_WARM:
+        return r->plan->warm;
+    case DLB_TASK_CEILING:
+        return r->plan->ceilings[r->task->index];
+    case DLB_TASK_CELL:
+    case DLB_TASK_REFERENCE:
+        break;
+    }
+    return r->plan->cells[r->task->index].config;
+}
+
+static uint64_t stall_ns(const struct runner *r, const json_t *config)
+{
+    if (r->how->stall_ns)
+        return r->how->stall_ns;
+    double batch = dlb_json_number(config, "loader.batch_size") *
+                   (dlb_json_number(config, "loader.sample_sleep_us") +
+                    dlb_json_number(config, "loader.sample_spin_us")) *
+                   1e3;
+    double step = dlb_json_number(config, "device.step_ms") * 1e6;
+    double longest = fmax(isfinite(batch) ? batch : 0, isfinite(step) ? step : 0) * STALL_STEPS;
+    return longest > (double)STALL_NS ? (uint64_t)longest : STALL_NS;
+}
+
+static int keep(const struct runner *r, json_t *doc, struct dlb_err *err)
+{
+    int rc = json_object_set_new(doc, "block", json_integer(r->task->block));
+    switch (r->task->kind) {
+    case DLB_TASK_WARM:
+        r->results->warm = json_incref(doc);
+        break;
+    case DLB_TASK_REFERENCE:
+        rc |= json_array_append(r->results->reference, doc);
+        break;
+    case DLB_TASK_CELL:
+        rc |= json_array_append(r->results->cells[r->task->index], doc);
+        break;
+    case DLB_TASK_CEILING:
+        rc |= json_array_append(r->results->ceilings[r->task->index], doc);
+        break;
+    }
+    return rc ? dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results")
+              : DLB_OK;
+}
+
+static void learn(struct runner *r, const json_t *doc)
+{
+    double s = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
+    if (r->task->kind == DLB_TASK_WARM)
+        r->warm_s = s;
+    else if (is_cell(r->task))
+        r->cell_s[r->task->index] = s;
+    else
+        r->ceiling_s[r->task->index] = s;
+    /* A reference that fails says no more than that: its cell has runs of its own. */
+    bool failed = strcmp(dlb_json_text(doc, "status"), "failed") == 0;
+    if (failed && (r->task->kind == DLB_TASK_CELL || r->task->kind == DLB_TASK_CEILING))
+        *failed_of(r, r->task) = true;
+}
+
+static int run_task(struct runner *r, struct dlb_err *err)
+{
+    const json_t *config = config_of(r);
+    struct dlb_child child = {
+        .exe = r->how->exe ? r->how->exe : "/proc/self/exe",
+        .config = config,
+        .mode = r->task->kind == DLB_TASK_WARM ? DLB_MODE_WARM : DLB_MODE_MEASURE,
+        .scratch = r->how->scratch,
+        .stall_ns = stall_ns(r, config),
+        .cancel = r->how->cancel,
+        .tick = tick,
+        .ctx = r,
+    };
+    json_t *doc = NULL;
+    r->task_start_ns = dlb_now_ns();
+    tell(r, DLB_RUNNER_START, 0, NULL);
+    int rc = dlb_child_run(&child, &doc, err);
+    if (!rc)
+        rc = keep(r, doc, err);
+    if (!rc) {
+        learn(r, doc);
+        r->n_done++;
+        tell(r, DLB_RUNNER_DONE, 0, doc);
+    }
+    json_decref(doc);
+    return rc;
+}
+
+static uint32_t count_left(const struct runner *r, const struct dlb_task *from)
+{
+    uint32_t n = 0;
+    for (const struct dlb_task *task = from; task < r->plan->tasks + r->plan->n_tasks; task++)
+        n += !is_dropped(r, task);
+    return n;
+}
+
+static int run_tasks(struct runner *r, struct dlb_err *err)
+{
+    const struct dlb_plan *plan = r->plan;
+    for (uint32_t i = 0; i < plan->n_tasks; i++) {
+        r->task = &plan->tasks[i];
+        if (r->how->cancel && atomic_load(r->how->cancel)) {
+            r->results->interrupted = true;
+            return DLB_OK;
+        }
+        if (!is_dropped(r, r->task)) {
+            r->n_left = count_left(r, r->task);
+            int rc = run_task(r, err);
+            if (rc)
+                return rc;
+        }
+        if (i + 1 < plan->n_tasks && plan->tasks[i + 1].block != r->task->block)
+            tell(r, DLB_RUNNER_BLOCK, 0, NULL);
+    }
+    r->results->interrupted = r->how->cancel && atomic_load(r->how->cancel);
+    return DLB_OK;
+}
+
+static double *unknown(uint32_t n)
+{
+    double *values = malloc(((size_t)n + 1) * sizeof(*values));
+    for (uint32_t i = 0; values && i <= n; i++)
+        values[i] = (double)NAN;
+    return values;
+}
+
+int dlb_runner_execute(const struct dlb_runner *runner, const struct dlb_plan *plan,
+                       struct dlb_results *results, struct dlb_err *err)
+{
+    struct runner r = {.how = runner, .plan = plan, .results = results, .warm_s = (double)NAN};
+    r.cell_failed = calloc((size_t)plan->n_cells + 1, sizeof(bool));
+    r.ceiling_failed = calloc((size_t)plan->n_ceilings + 1, sizeof(bool));
+    r.cell_s = unknown(plan->n_cells);
+    r.ceiling_s = unknown(plan->n_ceilings);
+    int rc = r.cell_failed && r.ceiling_failed && r.cell_s && r.ceiling_s
+                 ? run_tasks(&r, err)
+                 : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
+    free(r.cell_failed);
+    free(r.ceiling_failed);
+    free(r.cell_s);
+    free(r.ceiling_s);
+    return rc;
+}

@@ -1,0 +1,58 @@
+#include "scenarios/scenario.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define X(name) extern const struct dlb_scenario dlb_sc_##name;
+#include "scenarios/scenarios.def"
+#undef X
+
+#define X(name) &dlb_sc_##name,
+const struct dlb_scenario *const dlb_scenarios[] = {
+#include "scenarios/scenarios.def"
+    NULL};
+#undef X
+
+const struct dlb_scenario *dlb_scenario_by_name(const char *name)
+{
+    for (size_t i = 0; dlb_scenarios[i]; i++)
+        if (strcmp(dlb_scenarios[i]->name, name) == 0)
+            return dlb_scenarios[i];
+    return NULL;
+}
+
+static bool arrays(json_t ***out, uint32_t n)
+{
+    *out = calloc(n ? n : 1, sizeof(**out));
+    for (uint32_t i = 0; *out && i < n; i++)
+        if (!((*out)[i] = json_array()))
+            return false;
+    return *out != NULL;
+}
+
+int dlb_results_init(struct dlb_results *results, const struct dlb_plan *plan, struct dlb_err *err)
+{
+    memset(results, 0, sizeof(*results));
+    results->n_cells = plan->n_cells;
+    results->n_ceilings = plan->n_ceilings;
+    results->reference = json_array();
+    if (!results->reference || !arrays(&results->cells, plan->n_cells) ||
+        !arrays(&results->ceilings, plan->n_ceilings)) {
+        dlb_results_free(results);
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results");
+    }
+    return DLB_OK;
+}
+
+void dlb_results_free(struct dlb_results *results)
+{
+    for (uint32_t i = 0; results->cells && i < results->n_cells; i++)
+        json_decref(results->cells[i]);
+    for (uint32_t i = 0; results->ceilings && i < results->n_ceilings; i++)
+        json_decref(results->ceilings[i]);
+    free((void *)results->cells);
+    free((void *)results->ceilings);
+    json_decref(results->reference);
+    json_decref(results->warm);
+    memset(results, 0, sizeof(*results));
+}

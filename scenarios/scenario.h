@@ -1,0 +1,126 @@
+/* Scenarios: what to run, and how to judge it. One const table, one file, one line in
+ * scenarios.def.
+ *
+ * Floor 4. Control thread. plan() and judge() are pure: no clock, no file, no process. The runner
+ * (runner.h) executes what plan() lists, and hands what came back to judge(). */
+#ifndef DLB_SCENARIOS_SCENARIO_H
+#define DLB_SCENARIOS_SCENARIO_H
+
+#include "bench/base/config.h"
+#include "bench/base/err.h"
+#include "bench/measure/stats.h"
+#include "bench/measure/verdict.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DLB_MAX_CELLS 4096 /* of one plan, skipped ones included */
+
+/* What one process does. */
+enum dlb_task_kind {
+    DLB_TASK_WARM,      /* reads all data once, so that every cell finds the same page cache */
+    DLB_TASK_REFERENCE, /* a cell run again at the start of every block and at the end of the last:
+                           exposes drift */
+    DLB_TASK_CELL,
+    DLB_TASK_CEILING, /* the same training step with its data resident: what the device could do */
+};
+
+struct dlb_task {
+    enum dlb_task_kind kind;
+    uint32_t index; /* of the cell or ceiling; 0 for WARM */
+    uint32_t block; /* repetition */
+};
+
+struct dlb_plan_cell {
+    json_t *config;   /* flat dotted keys, every one resolved; null: has no meaning in this cell */
+    bool skipped;     /* listed, never run */
+    char reason[160]; /* why it is skipped */
+    uint32_t ceiling; /* which ceiling is its own */
+};
+
+/* Owned by whoever called plan(); dlb_plan_free gives everything back. */
+struct dlb_plan {
+    struct dlb_plan_cell *cells;
+    uint32_t n_cells;
+    json_t **ceilings; /* configs, one per distinct device setting and batch size */
+    uint32_t n_ceilings;
+    json_t *warm; /* config of the warm pass, or NULL */
+    json_t *axes; /* {"loader.num_workers": [0, 2], ...}: what was swept; empty for one cell */
+    struct dlb_task *tasks; /* in the order of execution */
+    uint32_t n_tasks, n_blocks;
+    int64_t reference; /* cell, or -1 */
+    uint64_t seed;
+    bool iterable; /* the data set's kind */
+};
+
+struct dlb_plan_input {
+    const struct dlb_config *cfg; /* base configuration and axes */
+    uint32_t n_cpus;              /* that this process may use */
+    bool iterable;                /* the data set's kind */
+};
+
+void dlb_plan_free(struct dlb_plan *plan);
+
+/* What came back: a JSON array per cell and per ceiling, of the documents that cell.h describes,
+ * each with "block" and, for the cell that serves as reference, an array of its own. Owned arrays;
+ * dlb_results_free. */
+struct dlb_results {
+    json_t **cells;    /* [plan->n_cells] arrays */
+    json_t **ceilings; /* [plan->n_ceilings] arrays */
+    json_t *reference; /* array */
+    json_t *warm;      /* one document, or NULL */
+    uint32_t n_cells, n_ceilings;
+    bool interrupted;
+};
+
+int dlb_results_init(struct dlb_results *results, const struct dlb_plan *plan, struct dlb_err *err);
+void dlb_results_free(struct dlb_results *results);
+
+enum dlb_cell_status { DLB_CELL_OK, DLB_CELL_SKIPPED, DLB_CELL_FAILED };
+
+/* One cell, over its repetitions. NaN: not measured. */
+struct dlb_judged_cell {
+    enum dlb_cell_status status;
+    char reason[600];
+    enum dlb_status error;    /* of a failed cell */
+    uint32_t n_values;        /* repetitions with a window */
+    double *samples_per_s;    /* [n_values] */
+    double *steps_per_s;      /* [n_values] */
+    uint32_t *block;          /* [n_values] which block each is of: what pairs cells */
+    struct dlb_estimate rate; /* of samples_per_s */
+    const json_t *shown; /* the repetition nearest the median, for tables of stages; borrowed from
+                            the results; or NULL */
+    struct dlb_evidence evidence;
+    struct dlb_verdict verdict;
+    double ceiling_ratio;          /* ceiling / measured */
+    double n_workers, slots_bytes; /* what "smallest" means */
+};
+
+struct dlb_judgement {
+    struct dlb_judged_cell *cells; /* [plan->n_cells] */
+    int64_t best, recommended;     /* cell or -1 */
+    bool separable;    /* the recommendation stands; else `set` is what could not be told apart */
+    json_t *set;       /* array of cell numbers */
+    char text[512];    /* about best and recommended, in words */
+    char pytorch[256]; /* DataLoader(...) of the recommended cell, or of the best where none is
+                          recommended */
+    json_t *not_modelled; /* array of sentences */
+    json_t *notes;        /* array of sentences: drift, skipped samples, ... */
+    double drift_frac;    /* of the reference, last to first block; NaN */
+};
+
+void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *plan);
+
+struct dlb_scenario {
+    const char *name, *summary;
+    int (*plan)(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err);
+    int (*judge)(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
+                 struct dlb_judgement *out, struct dlb_err *err);
+};
+
+extern const struct dlb_scenario
+    *const dlb_scenarios[]; /* ends with NULL; in the order of scenarios.def */
+const struct dlb_scenario *dlb_scenario_by_name(const char *name); /* or NULL */
+
+#endif
