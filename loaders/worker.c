@@ -162,18 +162,26 @@ static int place_bytes(const struct dlb_sample *sample, uint8_t *dst, size_t cap
     return DLB_OK;
 }
 
-/* Waiting counts as reading, computing as transforming: what they stand for. Returns the new start
- * of what follows. */
-static uint64_t plant(double us, bool sleep, uint64_t now_ns)
+/* Planted waiting counts as reading. What one sleep took too long the next ones make up for, so
+ * that a batch waits as long as was asked however coarse the timer is. Returns the time after it.
+ */
+static uint64_t plant_sleep(struct dlb_worker *worker, uint64_t now_ns)
 {
-    uint64_t until_ns = now_ns + (uint64_t)(us * 1e3);
-    if (us <= 0)
+    worker->planted_ns += (uint64_t)(worker->job->opts->sample_sleep_us * 1e3);
+    if (worker->planted_ns <= worker->slept_ns)
         return now_ns;
-    if (sleep)
-        return dlb_sleep_until_ns(until_ns);
-    while (dlb_now_ns() < until_ns)
-        ;
-    return dlb_now_ns();
+    uint64_t woke_ns = dlb_sleep_until_ns(now_ns + worker->planted_ns - worker->slept_ns);
+    worker->slept_ns += woke_ns - now_ns;
+    return woke_ns;
+}
+
+/* Planted computing counts as transforming. */
+static uint64_t plant_spin(const struct dlb_worker *worker, uint64_t now_ns)
+{
+    uint64_t until_ns = now_ns + (uint64_t)(worker->job->opts->sample_spin_us * 1e3);
+    while (now_ns < until_ns)
+        now_ns = dlb_now_ns();
+    return now_ns;
 }
 
 /* Decodes and places one sample that was read between start_ns and read_ns. */
@@ -187,7 +195,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     size_t cap_bytes = fill->slots->payload_bytes - fill->used_bytes, len_bytes = 0;
     int rc = DLB_OK;
 
-    uint64_t now_ns = plant(opts->sample_sleep_us, true, read_ns);
+    uint64_t now_ns = plant_sleep(worker, read_ns);
     meter(worker, DLB_WS_READ, start_ns, now_ns);
     uint64_t from_ns = now_ns;
     if (codec->identity) {
@@ -199,7 +207,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
         }
         if (rc == DLB_OK && opts->sample_spin_us > 0) {
             from_ns = now_ns;
-            now_ns = plant(opts->sample_spin_us, false, now_ns);
+            now_ns = plant_spin(worker, now_ns);
             meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
         }
     } else {
@@ -210,7 +218,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
         if (rc == DLB_OK) {
             from_ns = now_ns;
             rc = codec->transform(worker->codec, dst, cap_bytes, &len_bytes, err);
-            now_ns = plant(opts->sample_spin_us, false, dlb_now_ns());
+            now_ns = plant_spin(worker, dlb_now_ns());
             meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
         }
     }

@@ -37,6 +37,7 @@ struct dlb_worker {
     const _Atomic bool *stop; /* looked at before every sample; NULL: never asked to stop. Set it
                                  after dlb_worker_open */
     void *reader, *codec;     /* owned */
+    uint64_t planted_ns, slept_ns; /* sample_sleep_us: asked for, and slept */
     /* iterable data only */
     struct dlb_shuffle *shuffle; /* NULL without shuffle; owned */
     uint32_t *shards;            /* owned */
