@@ -135,6 +135,12 @@ void dlb_progress_update(struct dlb_progress *progress, double frac, const char 
     draw(progress, dlb_progress_line(progress, frac, text, now_ns, 0, line, sizeof line));
 }
 
+void dlb_progress_restart(struct dlb_progress *progress)
+{
+    progress->start_ns = dlb_now_ns();
+    progress->has_first = false;
+}
+
 void dlb_progress_note(struct dlb_progress *progress, const char *fmt, ...)
 {
     va_list args;

@@ -12,7 +12,7 @@
 
 struct dlb_progress {
     char title[64];    /* "gen" */
-    uint64_t start_ns; /* of dlb_progress_begin */
+    uint64_t start_ns; /* of dlb_progress_begin or _restart */
     uint64_t drawn_ns; /* of the last line */
     double
         first_frac; /* of the first update: work that was done before does not count for the ETA */
@@ -26,6 +26,9 @@ void dlb_progress_begin(struct dlb_progress *progress, const char *title);
 /* As often as the caller likes: draws when it is time to. frac in [0, 1], NaN when unknown (then
  * there is no ETA); `text` is what the line says between title and ETA. */
 void dlb_progress_update(struct dlb_progress *progress, double frac, const char *text);
+
+/* The pace is counted anew from the next update on: what was done until now took no work. */
+void dlb_progress_restart(struct dlb_progress *progress);
 
 /* Seconds left by the pace so far; NaN when there is no saying yet. `now_ns` on the clock of
  * dlb_now_ns. */

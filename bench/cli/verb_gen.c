@@ -1,0 +1,164 @@
+#include "bench/cli/verb.h"
+
+#include "bench/base/clock.h"
+#include "bench/base/units.h"
+#include "bench/cli/print.h"
+#include "bench/cli/progress.h"
+#include "formats/dataset.h"
+#include "formats/generate.h"
+#include "scenarios/spec.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct watched {
+    struct dlb_progress progress;
+    uint64_t start_ns, n_found, n_done,
+        n_bytes; /* n_found: samples that were there before anything was written */
+};
+
+static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_bytes)
+{
+    struct watched *watched = ctx;
+    char done[40], total[40], rate[40], bytes[40], bytes_rate[40], text[256];
+    uint64_t now_ns = dlb_now_ns();
+
+    if (n_bytes == watched->n_bytes &&
+        n_done > watched->n_done) { /* found, not written: no measure of the pace */
+        watched->n_found = n_done;
+        watched->start_ns = now_ns;
+        dlb_progress_restart(&watched->progress);
+    }
+    watched->n_done = n_done;
+    watched->n_bytes = n_bytes;
+    double seconds = (double)(now_ns - watched->start_ns + 1) * 1e-9;
+    (void)snprintf(
+        text, sizeof text, "%s of %s samples  %s written  %s samples/s  %s",
+        dlb_count_text((double)n_done, done, sizeof done),
+        dlb_count_text((double)n_total, total, sizeof total),
+        dlb_bytes_text(n_bytes, bytes, sizeof bytes),
+        dlb_count_text(round((double)(n_done - watched->n_found) / seconds), rate, sizeof rate),
+        dlb_rate_text((double)n_bytes / seconds, bytes_rate, sizeof bytes_rate));
+    dlb_progress_update(&watched->progress, n_total ? (double)n_done / (double)n_total : 1.0, text);
+}
+
+/* Opens what lies there now: the figures are read back, not remembered. */
+static int look(const struct dlb_spec *spec, struct dlb_shape *shape, struct dlb_err *err)
+{
+    struct dlb_dataset ds;
+    int status = dlb_dataset_open(&ds, &spec->dataset, &spec->transform, &spec->generate,
+                                  dlb_spec_format_opts(spec), err);
+
+    if (status != DLB_OK)
+        return status;
+    *shape = ds.shape;
+    dlb_dataset_close(&ds);
+    return DLB_OK;
+}
+
+static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,
+                       double seconds)
+{
+    char samples[40], bytes[40], duration[40];
+
+    (void)dlb_count_text((double)shape->n_samples, samples, sizeof samples);
+    (void)dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes);
+    if (!gen->format->gen_units)
+        (void)printf(
+            "%s: nothing to write: its samples are made when they are read (%s samples, %s)\n",
+            gen->format->name, samples, bytes);
+    else if (n_written == 0)
+        (void)printf("%s: already complete: %s samples, %s\n", gen->path, samples, bytes);
+    else
+        (void)printf("%s: %s samples, %s, written in %s\n", gen->path, samples, bytes,
+                     dlb_duration_text(seconds, duration, sizeof duration));
+}
+
+static bool print_json(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,
+                       double seconds)
+{
+    json_t *doc =
+        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f}", "command", "gen", "path", gen->path,
+                  "format", gen->format->name, "codec", gen->codec->name, "samples",
+                  (json_int_t)shape->n_samples, "bytes", (json_int_t)shape->total_bytes, "written",
+                  (json_int_t)n_written, "seconds", seconds);
+    bool printed = doc && dlb_print_json(doc);
+
+    json_decref(doc);
+    return printed;
+}
+
+static int generate(const struct dlb_gen *gen, uint64_t *n_written, struct dlb_err *err)
+{
+    struct watched watched = {.start_ns = dlb_now_ns()};
+    struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted};
+    int status;
+
+    dlb_progress_begin(&watched.progress, "gen");
+    dlb_catch_interrupts();
+    status = dlb_generate(gen, 0, &progress, n_written, err);
+    dlb_progress_end(&watched.progress, status == DLB_OK ? "done" : NULL);
+    if (status == DLB_E_CANCELLED)
+        (void)dlb_fail(err, DLB_E_CANCELLED, gen->path, DLB_NO_OFFSET,
+                       "interrupted; nothing is lost: the same command resumes");
+    return status;
+}
+
+static int run(const struct dlb_args *args)
+{
+    struct dlb_spec *spec = calloc(1, sizeof *spec);
+    uint64_t start_ns = dlb_now_ns(), n_written = 0;
+    struct dlb_shape shape;
+    struct dlb_err err;
+    struct dlb_gen gen;
+    int code = DLB_EXIT_OK;
+
+    if (!spec) {
+        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
+        return dlb_print_err(&err);
+    }
+    if (dlb_spec_from_config(spec, args->cfg, &err) != DLB_OK)
+        goto failed;
+    gen = (struct dlb_gen){.opts = &spec->generate,
+                           .format = dlb_formats[spec->dataset.format],
+                           .codec = dlb_codecs[spec->dataset.codec],
+                           .format_opts = dlb_spec_format_opts(spec),
+                           .path = spec->dataset.path};
+    if (generate(&gen, &n_written, &err) != DLB_OK)
+        goto failed;
+    if (look(spec, &shape, &err) != DLB_OK)
+        goto failed;
+
+    double seconds = (double)(dlb_now_ns() - start_ns) * 1e-9;
+    if (!args->json) {
+        print_text(&gen, &shape, n_written, seconds);
+    } else if (!print_json(&gen, &shape, n_written, seconds)) {
+        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
+        goto failed;
+    }
+    goto out;
+failed:
+    code = dlb_print_err(&err);
+out:
+    free(spec);
+    return code;
+}
+
+const struct dlb_verb dlb_verb_gen = {
+    .name = "gen",
+    .summary = "Write the data set that a configuration describes",
+    .usage = "dlbench gen --config FILE [--set KEY=VALUE ...] [--json]",
+    .details = "Writes generate.samples samples of about generate.sample_bytes each to "
+               "dataset.path, in parallel, in the "
+               "layout of dataset.format. The content comes from generate.seed and a sample's "
+               "number alone: the same "
+               "configuration gives the same bytes on any machine.\n\n"
+               "A data set counts as complete only when all of it is there: after an interruption "
+               "or a crash the same "
+               "command resumes, and a command that finds everything there leaves at once.\n\n"
+               "With --json: command, path, format, codec, samples, bytes, written (samples, by "
+               "this call), seconds.",
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON,
+    .run = run,
+};
