@@ -1,0 +1,302 @@
+#include "reports/findings.h"
+
+#include "bench/base/units.h"
+#include "reports/table.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_AXIS_COLUMNS 8
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "-";
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static bool is_emulated(const json_t *doc)
+{
+    return strncmp(text_of(json_object_get(doc, "device"), "name"), "emulated", 8) == 0;
+}
+
+void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *device = json_object_get(doc, "device"), *data = json_object_get(doc, "dataset");
+    char line[1024], samples[40], bytes[40];
+    double n_bytes = number_of(data, "bytes");
+    (void)snprintf(line, sizeof(line), "dlbench %.40s: %.200s%s", text_of(doc, "command"),
+                   text_of(doc, "run_name"),
+                   json_is_true(json_object_get(doc, "interrupted")) ? " (PARTIAL: interrupted)"
+                   : json_is_true(json_object_get(doc, "partial"))   ? " (PARTIAL)"
+                                                                     : "");
+    dlb_text_fold(out, line, 0, n_columns);
+    (void)snprintf(line, sizeof(line), "data:   %.40s, %s samples, %s", text_of(data, "format"),
+                   dlb_count_text(number_of(data, "samples"), samples, sizeof(samples)),
+                   n_bytes >= 0 && n_bytes < 1e19
+                       ? dlb_bytes_text((uint64_t)n_bytes, bytes, sizeof(bytes))
+                       : "-");
+    dlb_text_fold(out, line, 0, n_columns);
+    (void)snprintf(line, sizeof(line), "device: %.100s (%.200s)%s", text_of(device, "name"),
+                   text_of(device, "why"),
+                   is_emulated(doc) ? "; no GPU was measured: what is said of a GPU below is said "
+                                      "of the emulated one"
+                                    : "");
+    dlb_text_fold(out, line, 0, n_columns);
+    dlb_text_printf(out, "\n");
+}
+
+static void value_text(const json_t *value, char *out, size_t n)
+{
+    if (json_is_string(value))
+        (void)snprintf(out, n, "%.30s", json_string_value(value));
+    else if (json_is_boolean(value))
+        (void)snprintf(out, n, "%s", json_is_true(value) ? "yes" : "no");
+    else if (json_is_integer(value))
+        (void)snprintf(out, n, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        (void)snprintf(out, n, "%.4g", json_real_value(value));
+    else
+        (void)snprintf(out, n, "-");
+}
+
+static void rate_text(const json_t *cell, char *out, size_t n)
+{
+    const json_t *rate = json_object_get(cell, "samples_per_s");
+    double median = number_of(rate, "median"), low = number_of(rate, "low");
+    double high = number_of(rate, "high");
+    char a[24], b[24], c[24];
+    if (!isfinite(median)) {
+        (void)snprintf(out, n, "-");
+        return;
+    }
+    (void)dlb_count_text(median < 100 ? median : round(median), a, sizeof(a));
+    (void)dlb_count_text(low < 100 ? low : round(low), b, sizeof(b));
+    (void)dlb_count_text(high < 100 ? high : round(high), c, sizeof(c));
+    bool one = strcmp(text_of(rate, "interval"), "none") == 0;
+    (void)snprintf(out, n, one ? "%.12s" : "%.12s (%.10s-%.10s)", a, b, c);
+}
+
+static void percent_text(const json_t *cell, const char *key, char *out, size_t n)
+{
+    double frac = number_of(json_object_get(cell, key), "median");
+    if (isfinite(frac))
+        (void)snprintf(out, n, "%.1f", frac * 100);
+    else
+        (void)snprintf(out, n, "-");
+}
+
+static void megabytes_text(const json_t *cell, char *out, size_t n)
+{
+    double rate = number_of(cell, "read_bytes_per_s");
+    if (isfinite(rate))
+        (void)snprintf(out, n, rate < 1e8 ? "%.1f" : "%.0f", rate / 1e6);
+    else
+        (void)snprintf(out, n, "-");
+}
+
+static void first_batch_text(const json_t *cell, char *out, size_t n)
+{
+    double ns = number_of(json_array_get(json_object_get(cell, "epochs"), 0), "first_batch_ns");
+    if (isfinite(ns) && ns >= 0)
+        (void)dlb_duration_text(ns / 1e9, out, n);
+    else
+        (void)snprintf(out, n, "-");
+}
+
+static void verdict_text(const json_t *cell, char *out, size_t n)
+{
+    const json_t *verdict = json_object_get(cell, "verdict");
+    const char *cause = text_of(verdict, "cause");
+    if (strcmp(cause, "none") == 0 || strcmp(cause, "-") == 0)
+        (void)snprintf(out, n, "%.20s", text_of(verdict, "class"));
+    else
+        (void)snprintf(out, n, "%.20s (%.14s)", text_of(verdict, "class"), cause);
+}
+
+static bool is_usual(const char *key)
+{
+    return strcmp(key, "loader.num_workers") == 0 || strcmp(key, "loader.pin_memory") == 0 ||
+           strcmp(key, "loader.prefetch_factor") == 0 ||
+           strcmp(key, "loader.persistent_workers") == 0;
+}
+
+/* Keys of the setting columns, the usual four first. */
+static uint32_t columns(const json_t *doc, struct dlb_table *table, const char **keys)
+{
+    static const struct {
+        const char *key, *title;
+        uint32_t rank;
+    } usual[] = {{"loader.num_workers", "workers", 0},
+                 {"loader.pin_memory", "pin", 4},
+                 {"loader.prefetch_factor", "prefetch", 5},
+                 {"loader.persistent_workers", "persistent", 6}};
+    uint32_t n = 0;
+    const char *key;
+    json_t *axis;
+    (void)dlb_table_add(table, "cell", 0, false);
+    for (; n < 4; n++) {
+        keys[n] = usual[n].key;
+        (void)dlb_table_add(table, usual[n].title, usual[n].rank, false);
+    }
+    json_object_foreach(json_object_get(doc, "axes"), key, axis)
+    {
+        const char *dot = strrchr(key, '.');
+        (void)axis;
+        if (is_usual(key) || n == 4 + MAX_AXIS_COLUMNS)
+            continue;
+        keys[n++] = key;
+        (void)dlb_table_add(table, dot ? dot + 1 : key, 3, false);
+    }
+    (void)dlb_table_add(table, "samples/s", 0, false);
+    (void)dlb_table_add(table, "read MB/s", 8, false);
+    (void)dlb_table_add(table, "GPU idle %", 1, false);
+    (void)dlb_table_add(table, "input wait %", 2, false);
+    (void)dlb_table_add(table, "first batch", 7, false);
+    (void)dlb_table_add(table, "verdict", 0, true);
+    return n;
+}
+
+static void fill_row(const json_t *doc, const json_t *cell, const char *const *keys,
+                     uint32_t n_keys, char (*row)[DLB_TABLE_CELL_CAP])
+{
+    const json_t *config = json_object_get(cell, "config");
+    const json_t *index = json_object_get(cell, "index");
+    bool best = json_equal(index, json_object_get(doc, "best_cell"));
+    bool recommended = json_equal(index, json_object_get(doc, "recommended_cell"));
+    (void)snprintf(row[0], sizeof(row[0]), "%s%s%lld", recommended ? ">" : "", best ? "*" : "",
+                   (long long)json_integer_value(index));
+    row++;
+    for (uint32_t i = 0; i < n_keys; i++)
+        value_text(json_object_get(config, keys[i]), *row++, DLB_TABLE_CELL_CAP);
+    rate_text(cell, *row++, DLB_TABLE_CELL_CAP);
+    megabytes_text(cell, *row++, DLB_TABLE_CELL_CAP);
+    percent_text(cell, "gpu_idle_frac", *row++, DLB_TABLE_CELL_CAP);
+    percent_text(cell, "input_wait_frac", *row++, DLB_TABLE_CELL_CAP);
+    first_batch_text(cell, *row++, DLB_TABLE_CELL_CAP);
+    verdict_text(cell, *row, DLB_TABLE_CELL_CAP);
+}
+
+static bool has_status(const json_t *cell, const char *status)
+{
+    return strcmp(text_of(cell, "status"), status) == 0;
+}
+
+/* One line per distinct reason, with the cells it is about. */
+static void reasons(const json_t *cells, const char *status, uint32_t n_columns,
+                    struct dlb_text *out)
+{
+    const json_t *cell, *other;
+    size_t i, k;
+    json_array_foreach(cells, i, cell)
+    {
+        if (!has_status(cell, status))
+            continue;
+        const char *reason = text_of(cell, "reason");
+        struct dlb_text line = {0};
+        uint32_t n = 0;
+        bool told = false;
+        json_array_foreach(cells, k, other)
+        {
+            if (!has_status(other, status) || strcmp(text_of(other, "reason"), reason) != 0)
+                continue;
+            told = told || k < i;
+            n++;
+            dlb_text_printf(&line, n == 1 ? "%zu" : ", %zu", k);
+        }
+        if (!told) {
+            struct dlb_text words = {0};
+            dlb_text_printf(&words, "%s: ", status);
+            dlb_text_plain(&words, reason, 1000);
+            dlb_text_printf(&words, n == 1 ? " (cell " : " (cells ");
+            dlb_text_plain(&words, line.data ? line.data : "", 400);
+            dlb_text_printf(&words, ")");
+            dlb_text_fold(out, words.data ? words.data : "", 0, n_columns);
+            dlb_text_free(&words);
+        }
+        dlb_text_free(&line);
+    }
+}
+
+void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const char *keys[4 + MAX_AXIS_COLUMNS];
+    const json_t *cells = json_object_get(doc, "cells"), *cell;
+    struct dlb_table *table = calloc(1, sizeof(*table));
+    size_t i;
+    if (!table) {
+        out->short_of_memory = true;
+        return;
+    }
+    uint32_t n_keys = columns(doc, table, keys);
+    table->cell = calloc(json_array_size(cells) * table->n_columns + 1, sizeof(*table->cell));
+    if (table->cell) {
+        json_array_foreach(cells, i, cell) if (has_status(cell, "ok")) fill_row(
+            doc, cell, keys, n_keys, &table->cell[(size_t)table->n_rows++ * table->n_columns]);
+        uint32_t n_out = table->n_rows ? dlb_table_render(table, n_columns, out) : 0;
+        if (json_is_integer(json_object_get(doc, "best_cell")) && table->n_rows > 1)
+            dlb_text_fold(out, "* best   > recommended", 0, n_columns);
+        if (n_out > 0)
+            dlb_text_printf(out, "%u columns do not fit here: summary.txt has them\n", n_out);
+    } else {
+        out->short_of_memory = true;
+    }
+    reasons(cells, "failed", n_columns, out);
+    reasons(cells, "skipped", n_columns, out);
+    free(table->cell);
+    free(table);
+}
+
+static void list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
+                 struct dlb_text *out)
+{
+    const json_t *array = json_object_get(doc, key), *entry;
+    size_t i;
+    if (json_array_size(array) == 0)
+        return;
+    dlb_text_printf(out, "\n%s\n", title);
+    json_array_foreach(array, i, entry)
+    {
+        const char *words = json_string_value(entry);
+        struct dlb_text line = {0};
+        dlb_text_printf(&line, "- ");
+        dlb_text_plain(&line, words ? words : "-", 2000);
+        dlb_text_fold(out, line.data ? line.data : "", 2, n_columns);
+        dlb_text_free(&line);
+    }
+}
+
+void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *verdict = json_object_get(doc, "verdict");
+    const json_t *best = json_object_get(doc, "best_cell");
+    const char *pytorch = text_of(doc, "pytorch");
+    char title[200];
+    (void)snprintf(title, sizeof(title), "Verdict: %.40s (%.40s)", text_of(verdict, "class"),
+                   text_of(verdict, "severity"));
+    dlb_text_printf(out, "\n");
+    dlb_text_plain(out, title, sizeof(title));
+    if (json_is_integer(best) && json_array_size(json_object_get(doc, "cells")) > 1)
+        dlb_text_printf(out, ", of the best cell, %lld", (long long)json_integer_value(best));
+    dlb_text_printf(out, "\n");
+    dlb_text_fold(out, text_of(verdict, "text"), 2, n_columns);
+    if (json_string_length(json_object_get(doc, "recommendation")) > 0) {
+        dlb_text_printf(out, "\n");
+        dlb_text_fold(out, text_of(doc, "recommendation"), 0, n_columns);
+    }
+    if (pytorch[0] && strcmp(pytorch, "-") != 0) {
+        dlb_text_printf(out, "\nSettings to paste:\n  ");
+        dlb_text_plain(out, pytorch, 1000); /* one line, whatever the width: it is to be copied */
+        dlb_text_printf(out, "\n");
+    }
+    list(doc, "not_modelled", "Not modelled:", n_columns, out);
+    list(doc, "notes", "Notes:", n_columns, out);
+}

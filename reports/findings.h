@@ -1,0 +1,22 @@
+/* The parts of a result in words, shared by the reports that people read.
+ *
+ * Floor 4. Control thread. Typed reading throughout: a field that is absent or null reads "-",
+ * never 0. */
+#ifndef DLB_REPORTS_FINDINGS_H
+#define DLB_REPORTS_FINDINGS_H
+
+#include "reports/text.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* What was run, on which data and device. */
+void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
+/* A row per cell that ran; what was skipped or failed, below it, with the reasons. */
+void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
+/* Verdict, recommendation, settings to paste, what was not modelled, notes. */
+void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
+#endif

@@ -1,0 +1,60 @@
+/* summary.txt: what the terminal shows, at full width, with the configuration and each cell's
+ * verdict. */
+#include "reports/findings.h"
+#include "reports/report.h"
+
+#include <stdlib.h>
+
+#define FOLD_COLUMNS 100
+
+static void cells(const json_t *doc, struct dlb_text *out)
+{
+    const json_t *cell;
+    size_t i;
+    dlb_text_printf(out, "\nCells:\n");
+    json_array_foreach(json_object_get(doc, "cells"), i, cell)
+    {
+        const char *words =
+            json_string_value(json_object_get(json_object_get(cell, "verdict"), "text"));
+        dlb_text_printf(out, "  cell %zu:\n", i);
+        dlb_text_fold(out, words ? words : "-", 4, FOLD_COLUMNS);
+    }
+}
+
+static void config(const json_t *doc, struct dlb_text *out)
+{
+    const char *key;
+    json_t *value;
+    dlb_text_printf(out, "\nConfiguration:\n");
+    json_object_foreach(json_object_get(doc, "config"), key, value)
+    {
+        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10));
+        dlb_text_printf(out, "  ");
+        dlb_text_plain(out, key, 128);
+        dlb_text_printf(out, " = ");
+        dlb_text_plain(out, text ? text : "?", 4096);
+        dlb_text_printf(out, "\n");
+        free(text);
+    }
+}
+
+static int render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out,
+                  struct dlb_err *err)
+{
+    (void)opts;
+    dlb_findings_head(doc, FOLD_COLUMNS, out);
+    dlb_findings_table(doc, 0, out);
+    dlb_findings_words(doc, FOLD_COLUMNS, out);
+    cells(doc, out);
+    config(doc, out);
+    if (out->short_of_memory)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the report");
+    return DLB_OK;
+}
+
+const struct dlb_report dlb_rp_text = {
+    .name = "text",
+    .summary = "the same at full width, with each cell's verdict and the configuration",
+    .file = "summary.txt",
+    .render = render,
+};

@@ -1,0 +1,35 @@
+/* A table of short texts that fits a width.
+ *
+ * Floor 4. One thread. */
+#ifndef DLB_REPORTS_TABLE_H
+#define DLB_REPORTS_TABLE_H
+
+#include "reports/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DLB_TABLE_MAX_COLUMNS 24
+#define DLB_TABLE_CELL_CAP 40 /* bytes, its end included */
+
+struct dlb_table_column {
+    char title[DLB_TABLE_CELL_CAP];
+    uint32_t
+        rank; /* columns of the highest rank are left out first when the width is short; 0: never */
+    bool left; /* aligned; else right */
+};
+
+struct dlb_table {
+    struct dlb_table_column column[DLB_TABLE_MAX_COLUMNS];
+    uint32_t n_columns, n_rows;
+    char (*cell)[DLB_TABLE_CELL_CAP]; /* [n_rows * n_columns]; owned by the caller */
+};
+
+/* Adds a column; false when there are too many. */
+bool dlb_table_add(struct dlb_table *table, const char *title, uint32_t rank, bool left);
+
+/* Title line and rows, at most `width` characters each as far as leaving columns out goes (0: all
+ * of them). Returns how many columns were left out. */
+uint32_t dlb_table_render(const struct dlb_table *table, uint32_t width, struct dlb_text *out);
+
+#endif

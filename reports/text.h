@@ -1,0 +1,30 @@
+/* Text that grows: what reports write to.
+ *
+ * Floor 4. One thread. A zeroed struct is empty. When memory is short it stops growing and says so
+ * at the end: writers need not check every line. */
+#ifndef DLB_REPORTS_TEXT_H
+#define DLB_REPORTS_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dlb_text {
+    char *data; /* terminated when not NULL; owned */
+    size_t len_bytes, cap_bytes;
+    bool short_of_memory;
+};
+
+void dlb_text_free(struct dlb_text *text);
+void dlb_text_append(struct dlb_text *text, const char *data, size_t n_bytes);
+void dlb_text_printf(struct dlb_text *text, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Appends words folded at spaces to `width` columns (0: not folded), every line after `indent`
+ * spaces, and ends the line. Control characters, which a hostile document may hold, become '?'. */
+void dlb_text_fold(struct dlb_text *text, const char *words, uint32_t indent, uint32_t width);
+
+/* Appends at most `max` characters of a document's string, control characters as above. */
+void dlb_text_plain(struct dlb_text *text, const char *words, size_t max);
+
+#endif
