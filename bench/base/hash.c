@@ -12,10 +12,13 @@ static inline uint64_t load64(const uint8_t *p)
     return le64toh(v);
 }
 
+/* The round and the primes of XXH64 (Yann Collet). One multiplication alone would let the highest
+ * bit of a word pass to the next block as a single bit, where one more flipped bit cancels it. */
 static inline uint64_t lane(uint64_t acc, uint64_t word)
 {
-    acc = (acc ^ word) * UINT64_C(0x9fb21c651e98df25); /* odd, well mixed: from Pelle Evensen's rrmxmx */
-    return (acc << 29) | (acc >> 35);
+    acc += word * UINT64_C(0xc2b2ae3d27d4eb4f);
+    acc = (acc << 31) | (acc >> 33);
+    return acc * UINT64_C(0x9e3779b185ebca87);
 }
 
 uint64_t dlb_hash64(const void *data, size_t n_bytes, uint64_t seed)

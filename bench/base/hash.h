@@ -1,7 +1,7 @@
 /* Fast 64-bit checksum of bytes, for proof of delivery and for identifiers. Not cryptographic.
  *
- * Floor 0. Any thread. Four lanes of multiply and rotate over 32-byte blocks; endian-fixed, so that
- * a hash written on one machine compares on another. */
+ * Floor 0. Any thread. Four lanes of multiply and rotate (XXH64's round) over 32-byte blocks;
+ * endian-fixed, so that a hash written on one machine compares on another. */
 #ifndef DLB_BASE_HASH_H
 #define DLB_BASE_HASH_H
 

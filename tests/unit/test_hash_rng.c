@@ -1,0 +1,141 @@
+#include "bench/base/hash.h"
+#include "bench/base/rng.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int ascending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Every length, every single flipped bit: all hashes differ, and none depends on where the bytes
+ * lie. */
+static void hash_sees_every_bit(void **state)
+{
+    enum { N = 100 };
+    unsigned char bytes[N + 8] = {0}, moved[N + 8];
+    uint64_t seen[N + N * 8];
+    size_t n = 0;
+
+    (void)state;
+    for (size_t len = 0; len < N; len++)
+        seen[n++] = dlb_hash64(bytes, len, 0);
+    for (size_t bit = 0; bit < (N - 1) * 8; bit++) {
+        bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
+        seen[n] = dlb_hash64(bytes, N - 1, 0);
+        memcpy(moved + bit % 8, bytes, N);
+        assert_int_equal(dlb_hash64(moved + bit % 8, N - 1, 0), seen[n]);
+        n++;
+        bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
+    }
+    qsort(seen, n, sizeof *seen, ascending);
+    for (size_t i = 1; i < n; i++)
+        assert_true(seen[i - 1] != seen[i]);
+}
+
+static void hash_depends_on_seed(void **state)
+{
+    (void)state;
+    assert_true(dlb_hash64("abc", 3, 0) != dlb_hash64("abc", 3, 1));
+    assert_true(dlb_hash64("", 0, 0) != dlb_hash64("", 0, 1));
+    assert_true(dlb_hash64("abc", 3, 5) == dlb_hash64("abc", 3, 5));
+}
+
+/* Results are kept on disk: the function may never change. */
+static void hash_stays_what_it_was(void **state)
+{
+    unsigned char bytes[97];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 7);
+    assert_int_equal(dlb_hash64(bytes, sizeof bytes, 42), UINT64_C(0xbe0ae3e33f8be530));
+    assert_int_equal(dlb_hash64("dlbench", 7, 0), UINT64_C(0xadbfa4d4e1db363d));
+}
+
+static void streams_are_repeatable_and_apart(void **state)
+{
+    struct dlb_rng a = dlb_rng_seed(1, 2, 3), b = dlb_rng_seed(1, 2, 3);
+    struct dlb_rng others[] = {dlb_rng_seed(1, 2, 4), dlb_rng_seed(1, 3, 2), dlb_rng_seed(2, 1, 3),
+                               dlb_rng_seed(0, 0, 0)};
+    uint64_t first = dlb_rng_u64(&a);
+
+    (void)state;
+    assert_true(first == dlb_rng_u64(&b));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_true(dlb_rng_u64(&others[i]) != first);
+}
+
+static void draws_stay_in_range(void **state)
+{
+    struct dlb_rng rng = dlb_rng_seed(7, 0, 0);
+    uint64_t hits[10] = {0};
+    double sum = 0.0;
+
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        double unit = dlb_rng_unit(&rng);
+        uint64_t below = dlb_rng_below(&rng, 10);
+        assert_true(unit >= 0.0 && unit < 1.0);
+        assert_true(below < 10);
+        hits[below]++;
+        sum += unit;
+    }
+    assert_int_equal(dlb_rng_below(&rng, 1), 0);
+    assert_true(fabs(sum / 100000 - 0.5) < 0.01); /* ten standard errors */
+    for (int i = 0; i < 10; i++)
+        assert_true(hits[i] > 9000 && hits[i] < 11000);
+}
+
+static void normal_is_normal(void **state)
+{
+    struct dlb_rng rng = dlb_rng_seed(11, 0, 0);
+    double sum = 0.0, squares = 0.0;
+    int within = 0;
+
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        double x = dlb_rng_normal(&rng);
+        assert_true(isfinite(x));
+        sum += x;
+        squares += x * x;
+        within += fabs(x) < 1.0;
+    }
+    assert_true(fabs(sum / 100000) < 0.03);
+    assert_true(fabs(squares / 100000 - 1.0) < 0.05);
+    assert_true(within > 67200 && within < 69400); /* 68.27% */
+}
+
+/* Generated data come from these: they may never change. */
+static void draws_stay_what_they_were(void **state)
+{
+    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
+
+    (void)state;
+    assert_int_equal(dlb_rng_u64(&rng), UINT64_C(0x214d4c07ecfeaac5));
+    assert_int_equal(dlb_rng_u64(&rng), UINT64_C(0x6ff419cb83dfe1e6));
+    assert_int_equal(dlb_mix64(1), UINT64_C(0x5692161d100b05e5));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hash_sees_every_bit),
+        cmocka_unit_test(hash_depends_on_seed),
+        cmocka_unit_test(hash_stays_what_it_was),
+        cmocka_unit_test(streams_are_repeatable_and_apart),
+        cmocka_unit_test(draws_stay_in_range),
+        cmocka_unit_test(normal_is_normal),
+        cmocka_unit_test(draws_stay_what_they_were),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
