@@ -1,0 +1,97 @@
+#include "bench/base/err.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void fail_fills_everything(void **state)
+{
+    char text[512];
+    struct dlb_err err;
+
+    (void)state;
+    memset(&err, 0xff, sizeof err);
+    assert_int_equal(dlb_fail(&err, DLB_E_FORMAT, "a.tar", 1024, "bad checksum %d", 7),
+                     DLB_E_FORMAT);
+    assert_int_equal(err.status, DLB_E_FORMAT);
+    assert_int_equal(err.sys_errno, 0);
+    assert_int_equal(err.lib_code, 0);
+    assert_string_equal(dlb_err_text(&err, text, sizeof text), "a.tar @ 1024: bad checksum 7");
+    (void)dlb_fail(&err, DLB_E_FORMAT, "a.tar", DLB_NO_OFFSET, "x");
+    assert_string_equal(dlb_err_text(&err, text, sizeof text), "a.tar: x");
+    (void)dlb_fail(&err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET, "x");
+    assert_string_equal(dlb_err_text(&err, text, sizeof text), "x");
+    (void)dlb_fail(&err, DLB_E_FORMAT, "p", 0, "x");
+    assert_string_equal(dlb_err_text(&err, text, sizeof text), "p @ 0: x");
+}
+
+static void long_texts_are_cut(void **state)
+{
+    char path[1000], what[1000];
+    struct dlb_err err;
+
+    (void)state;
+    memset(path, 'p', sizeof path - 1);
+    memcpy(path + sizeof path - 1 - 8, "/end.tar", 9);
+    memset(what, 'w', sizeof what - 1);
+    what[sizeof what - 1] = '\0';
+    (void)dlb_fail(&err, DLB_E_IO, path, DLB_NO_OFFSET, "%s", what);
+    assert_int_equal(strlen(err.path), sizeof err.path - 1);
+    assert_memory_equal(err.path, "...p", 4);
+    assert_string_equal(err.path + sizeof err.path - 1 - 8, "/end.tar");
+    assert_int_equal(strlen(err.what), sizeof err.what - 1);
+    assert_string_equal(err.what + sizeof err.what - 1 - 4, "w...");
+}
+
+/* One byte less than the room there is: nothing is cut. */
+static void texts_that_just_fit_are_whole(void **state)
+{
+    char what[160], path[256];
+    struct dlb_err err;
+
+    (void)state;
+    memset(what, 'w', sizeof what - 1);
+    what[sizeof what - 1] = '\0';
+    memset(path, 'p', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    (void)dlb_fail(&err, DLB_E_IO, path, DLB_NO_OFFSET, "%s", what);
+    assert_string_equal(err.what, what);
+    assert_string_equal(err.path, path);
+}
+
+static void errno_becomes_text(void **state)
+{
+    struct dlb_err err;
+
+    (void)state;
+    errno = ENOENT;
+    assert_int_equal(dlb_fail_errno(&err, "x", DLB_NO_OFFSET, "cannot open"), DLB_E_IO);
+    assert_int_equal(err.sys_errno, ENOENT);
+    assert_string_equal(err.what, "cannot open: No such file or directory");
+    errno = ENOMEM;
+    assert_int_equal(dlb_fail_errno(&err, NULL, DLB_NO_OFFSET, "mmap"), DLB_E_NOMEM);
+}
+
+static void statuses_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(dlb_status_name(DLB_OK), "DLB_OK");
+    assert_string_equal(dlb_status_name(DLB_E_CANCELLED), "DLB_E_CANCELLED");
+    assert_string_equal(dlb_status_name((enum dlb_status)999), "DLB_E_?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fail_fills_everything),         cmocka_unit_test(long_texts_are_cut),
+        cmocka_unit_test(texts_that_just_fit_are_whole), cmocka_unit_test(errno_becomes_text),
+        cmocka_unit_test(statuses_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
