@@ -1,6 +1,7 @@
 /* What the kernel accounts to us.
  *
- * Floor 1. Any thread. Each reader fills what it can and sets the rest to DLB_NOT_MEASURED: never zero for "unknown". */
+ * Floor 1. Any thread. Each reader fills what it can and sets the rest to DLB_NOT_MEASURED: never
+ * zero for "unknown". */
 #ifndef DLB_HOST_OSACCT_H
 #define DLB_HOST_OSACCT_H
 
@@ -9,11 +10,11 @@
 #define DLB_NOT_MEASURED UINT64_MAX
 
 struct dlb_os_process {
-    uint64_t utime_ns, stime_ns;         /* getrusage(RUSAGE_SELF) */
+    uint64_t utime_ns, stime_ns; /* getrusage(RUSAGE_SELF) */
     uint64_t minor_faults, major_faults;
     uint64_t voluntary_switches, involuntary_switches;
-    uint64_t read_chars;                 /* /proc/self/io rchar: bytes asked of read(2), page cache included */
-    uint64_t read_device_bytes;          /* /proc/self/io read_bytes: bytes fetched from storage for us */
+    uint64_t read_chars; /* /proc/self/io rchar: bytes asked of read(2), page cache included */
+    uint64_t read_device_bytes; /* /proc/self/io read_bytes: bytes fetched from storage for us */
 };
 void dlb_os_process(struct dlb_os_process *out);
 
@@ -23,14 +24,16 @@ struct dlb_os_thread {
 };
 void dlb_os_thread(int32_t tid, struct dlb_os_thread *out); /* tid 0: the caller */
 
-/* Proportional set size of this process: /proc/self/smaps_rollup, else rss; peak over the run is the larger of samples and
- * of VmHWM when nothing is shared. DLB_NOT_MEASURED when neither can be read. */
+/* Proportional set size of this process: /proc/self/smaps_rollup, else rss; peak over the run is
+ * the larger of samples and of VmHWM when nothing is shared. DLB_NOT_MEASURED when neither can be
+ * read. */
 uint64_t dlb_os_pss_bytes(void);
 
 /* MemAvailable of /proc/meminfo, held within the cgroup's limit. */
 uint64_t dlb_os_mem_available_bytes(void);
 
-/* CPUs by affinity, held within the cgroup's quota (cpu.max, v1's cfs too); *quota is cores, 0.0 for none. */
+/* CPUs by affinity, held within the cgroup's quota (cpu.max, v1's cfs too); *quota is cores, 0.0
+ * for none. */
 uint32_t dlb_os_n_cpus(double *quota_cores);
 
 #endif

@@ -1,0 +1,137 @@
+#include "bench/host/osacct.h"
+
+#include "bench/base/clock.h"
+#include "bench/host/osacct_parse.h"
+#include "bench/host/procfs.h"
+
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static uint64_t timeval_ns(struct timeval tv)
+{
+    return (uint64_t)tv.tv_sec * DLB_NS_PER_S + (uint64_t)tv.tv_usec * DLB_NS_PER_US;
+}
+
+void dlb_os_io_at(const char *root, struct dlb_os_process *out)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/proc/self/io", root);
+    out->read_chars = out->read_device_bytes = DLB_NOT_MEASURED;
+    (void)dlb_procfs_field(path, "rchar:", &out->read_chars);
+    (void)dlb_procfs_field(path, "read_bytes:", &out->read_device_bytes);
+}
+
+void dlb_os_process(struct dlb_os_process *out)
+{
+    struct rusage usage;
+
+    memset(out, 0xff, sizeof *out); /* DLB_NOT_MEASURED everywhere */
+    if (getrusage(RUSAGE_SELF, &usage) == 0) {
+        out->utime_ns = timeval_ns(usage.ru_utime);
+        out->stime_ns = timeval_ns(usage.ru_stime);
+        out->minor_faults = (uint64_t)usage.ru_minflt;
+        out->major_faults = (uint64_t)usage.ru_majflt;
+        out->voluntary_switches = (uint64_t)usage.ru_nvcsw;
+        out->involuntary_switches = (uint64_t)usage.ru_nivcsw;
+    }
+    dlb_os_io_at("", out);
+}
+
+void dlb_os_schedstat_at(const char *path, struct dlb_os_thread *out)
+{
+    char text[128];
+    uint64_t run_ns, runqueue_ns;
+
+    *out = (struct dlb_os_thread){.run_ns = DLB_NOT_MEASURED, .runqueue_ns = DLB_NOT_MEASURED};
+    if (!dlb_procfs_text(path, text, sizeof text) || !dlb_parse_u64(text, &run_ns))
+        return;
+    const char *second = strchr(text, ' ');
+    if (!second || !dlb_parse_u64(second + 1, &runqueue_ns))
+        return;
+    /* A kernel without CONFIG_SCHED_INFO shows "0 0 0"; a thread that reads this file has run. */
+    if (run_ns == 0)
+        return;
+    *out = (struct dlb_os_thread){.run_ns = run_ns, .runqueue_ns = runqueue_ns};
+}
+
+void dlb_os_thread(int32_t tid, struct dlb_os_thread *out)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/schedstat",
+                   tid == 0 ? (int)gettid() : (int)tid);
+    dlb_os_schedstat_at(path, out);
+}
+
+uint64_t dlb_os_pss_bytes_at(const char *root)
+{
+    char path[PATH_MAX], text[256];
+    uint64_t pss_kib, rss_pages;
+
+    (void)snprintf(path, sizeof path, "%s/proc/self/smaps_rollup", root);
+    if (dlb_procfs_field(path, "Pss:", &pss_kib))
+        return pss_kib * 1024;
+
+    /* statm: "size resident shared ...", in pages */
+    (void)snprintf(path, sizeof path, "%s/proc/self/statm", root);
+    if (!dlb_procfs_text(path, text, sizeof text))
+        return DLB_NOT_MEASURED;
+    const char *second = strchr(text, ' ');
+    if (!second || !dlb_parse_u64(second + 1, &rss_pages))
+        return DLB_NOT_MEASURED;
+    return rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t dlb_os_pss_bytes(void)
+{
+    return dlb_os_pss_bytes_at("");
+}
+
+uint64_t dlb_os_mem_available_bytes_at(const char *root)
+{
+    char path[PATH_MAX];
+    uint64_t available_kib, left_bytes = dlb_cgroup_mem_left_bytes(root);
+
+    (void)snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    if (!dlb_procfs_field(path, "MemAvailable:", &available_kib))
+        return left_bytes; /* UINT64_MAX, which is DLB_NOT_MEASURED, without a limit */
+    return available_kib * 1024 < left_bytes ? available_kib * 1024 : left_bytes;
+}
+
+uint64_t dlb_os_mem_available_bytes(void)
+{
+    return dlb_os_mem_available_bytes_at("");
+}
+
+static uint32_t affinity_cpus(void)
+{
+    /* The process: its first thread, since workers may be bound to less. The kernel refuses a set
+     * that is smaller than its own: grow until it fits. */
+    for (int n_cpus = 1024; n_cpus <= 1 << 20; n_cpus *= 4) {
+        cpu_set_t *set = CPU_ALLOC((size_t)n_cpus);
+        size_t n_bytes = CPU_ALLOC_SIZE((size_t)n_cpus);
+        if (!set)
+            break;
+        int count = sched_getaffinity(getpid(), n_bytes, set) == 0 ? CPU_COUNT_S(n_bytes, set) : 0;
+        CPU_FREE(set);
+        if (count > 0)
+            return (uint32_t)count;
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint32_t)online : 1;
+}
+
+uint32_t dlb_os_n_cpus(double *quota_cores)
+{
+    uint32_t n_cpus = affinity_cpus();
+    double quota = dlb_cgroup_quota_cores("");
+
+    *quota_cores = quota;
+    if (quota > 0.0 && ceil(quota) < (double)n_cpus)
+        return (uint32_t)ceil(quota);
+    return n_cpus;
+}

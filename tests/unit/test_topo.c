@@ -1,0 +1,186 @@
+#include "bench/host/topo.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static cpu_set_t usable(void)
+{
+    cpu_set_t set;
+    assert_int_equal(sched_getaffinity(0, sizeof set, &set), 0);
+    return set;
+}
+
+static bool is_subset(const cpu_set_t *part, const cpu_set_t *whole)
+{
+    cpu_set_t both;
+    CPU_AND(&both, part, whole);
+    return CPU_EQUAL(&both, part);
+}
+
+static void counts(void **state)
+{
+    (void)state;
+    struct dlb_topo *topo;
+    struct dlb_err err;
+    cpu_set_t set = usable();
+    assert_int_equal(dlb_topo_open(&topo, &err), DLB_OK);
+    assert_true(dlb_topo_n_cores(topo) >= 1);
+    assert_true(dlb_topo_n_numa(topo) >= 1);
+    assert_true(dlb_topo_n_cores(topo) <= dlb_topo_n_pus(topo));
+    if (!dlb_topo_missing)
+        assert_int_equal(dlb_topo_n_pus(topo), CPU_COUNT(&set));
+    dlb_topo_close(topo);
+    dlb_topo_close(NULL);
+}
+
+struct binding {
+    const struct dlb_topo *topo;
+    enum dlb_bind how;
+    uint32_t nth;
+    int status;
+    struct dlb_err err;
+    cpu_set_t got;
+};
+
+static void *bind_thread(void *arg)
+{
+    struct binding *b = arg;
+    b->status = dlb_topo_bind_self(b->topo, b->how, b->nth, &b->err);
+    (void)sched_getaffinity(0, sizeof b->got, &b->got);
+    return NULL;
+}
+
+static struct binding bind_in_thread(const struct dlb_topo *topo, enum dlb_bind how, uint32_t nth)
+{
+    struct binding b = {.topo = topo, .how = how, .nth = nth};
+    pthread_t id;
+    assert_int_equal(pthread_create(&id, NULL, bind_thread, &b), 0);
+    assert_int_equal(pthread_join(id, NULL), 0);
+    return b;
+}
+
+static void none_changes_nothing(void **state)
+{
+    (void)state;
+    struct dlb_topo *topo;
+    struct dlb_err err;
+    cpu_set_t before = usable();
+    assert_int_equal(dlb_topo_open(&topo, &err), DLB_OK);
+    struct binding b = bind_in_thread(topo, DLB_BIND_NONE, 3);
+    assert_int_equal(b.status, DLB_OK);
+    assert_true(CPU_EQUAL(&b.got, &before));
+    dlb_topo_close(topo);
+}
+
+static void without_hwloc_it_says_why(void **state)
+{
+    (void)state;
+    struct dlb_topo *topo;
+    struct dlb_err err;
+    if (!dlb_topo_missing)
+        skip();
+    assert_null(dlb_topo_library());
+    assert_int_equal(dlb_topo_open(&topo, &err), DLB_OK);
+    struct binding b = bind_in_thread(topo, DLB_BIND_CORE, 0);
+    assert_int_equal(b.status, DLB_E_MISSING);
+    assert_non_null(strstr(b.err.what, dlb_topo_missing));
+    dlb_topo_close(topo);
+}
+
+static void cores_are_disjoint_and_wrap(void **state)
+{
+    (void)state;
+    struct dlb_topo *topo;
+    struct dlb_err err;
+    if (dlb_topo_missing)
+        skip();
+    cpu_set_t all = usable(), together;
+    CPU_ZERO(&together);
+    assert_int_equal(dlb_topo_open(&topo, &err), DLB_OK);
+    uint32_t n_cores = dlb_topo_n_cores(topo);
+    for (uint32_t i = 0; i < n_cores; i++) {
+        struct binding b = bind_in_thread(topo, DLB_BIND_CORE, i),
+                       wrapped = bind_in_thread(topo, DLB_BIND_CORE, i + n_cores);
+        cpu_set_t overlap;
+        assert_int_equal(b.status, DLB_OK);
+        assert_true(CPU_COUNT(&b.got) >= 1);
+        assert_true(is_subset(&b.got, &all));
+        CPU_AND(&overlap, &b.got, &together);
+        assert_int_equal(CPU_COUNT(&overlap), 0);
+        CPU_OR(&together, &together, &b.got);
+        assert_true(CPU_EQUAL(&b.got, &wrapped.got));
+    }
+    assert_true(CPU_EQUAL(&together, &all));
+    cpu_set_t after = usable();
+    assert_true(CPU_EQUAL(&after, &all)); /* only the thread was bound */
+    dlb_topo_close(topo);
+}
+
+static void nodes_cover_what_is_usable(void **state)
+{
+    (void)state;
+    struct dlb_topo *topo;
+    struct dlb_err err;
+    if (dlb_topo_missing)
+        skip();
+    cpu_set_t all = usable(), together;
+    CPU_ZERO(&together);
+    assert_int_equal(dlb_topo_open(&topo, &err), DLB_OK);
+    for (uint32_t i = 0; i < dlb_topo_n_numa(topo); i++) {
+        struct binding b = bind_in_thread(topo, DLB_BIND_NUMA, i);
+        assert_int_equal(b.status, DLB_OK);
+        assert_true(is_subset(&b.got, &all));
+        CPU_OR(&together, &together, &b.got);
+    }
+    assert_true(CPU_EQUAL(&together, &all));
+    dlb_topo_close(topo);
+}
+
+/* What taskset took away must not come back by binding. */
+static void affinity_is_respected(void **state)
+{
+    (void)state;
+    struct dlb_topo *topo;
+    struct dlb_err err;
+    cpu_set_t old = usable(), one;
+    size_t cpu = CPU_SETSIZE - 1;
+    while (!CPU_ISSET(cpu, &old))
+        cpu--;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(dlb_topo_open(&topo, &err), DLB_OK);
+    assert_int_equal(dlb_topo_n_pus(topo), 1);
+    assert_int_equal(dlb_topo_n_cores(topo), 1);
+    assert_int_equal(dlb_topo_n_numa(topo), 1);
+    if (!dlb_topo_missing) {
+        struct binding core = bind_in_thread(topo, DLB_BIND_CORE, 5),
+                       numa = bind_in_thread(topo, DLB_BIND_NUMA, 5);
+        assert_int_equal(core.status, DLB_OK);
+        assert_true(CPU_EQUAL(&core.got, &one));
+        assert_int_equal(numa.status, DLB_OK);
+        assert_true(CPU_EQUAL(&numa.got, &one));
+    }
+    dlb_topo_close(topo);
+    assert_int_equal(sched_setaffinity(0, sizeof old, &old), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts),
+        cmocka_unit_test(none_changes_nothing),
+        cmocka_unit_test(without_hwloc_it_says_why),
+        cmocka_unit_test(cores_are_disjoint_and_wrap),
+        cmocka_unit_test(nodes_cover_what_is_usable),
+        cmocka_unit_test(affinity_is_respected),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
