@@ -6,6 +6,7 @@
 #include "formats/format.h"
 #include "loaders/device/device.h"
 #include "loaders/loader.h"
+#include "reports/report.h"
 #include "scenarios/scenario.h"
 
 #include <stdio.h>
@@ -37,6 +38,8 @@ static json_t *list_modules(void)
     ADD_TABLE(modules, "device", struct dlb_device, dlb_devices);
     for (const struct dlb_scenario *const *row = dlb_scenarios; *row; row++)
         add_module(modules, "scenario", (*row)->name, (*row)->summary, NULL);
+    for (const struct dlb_report *const *row = dlb_reports; *row; row++)
+        add_module(modules, "report", (*row)->name, (*row)->summary, NULL);
     return modules;
 }
 
