@@ -32,6 +32,7 @@ extern const struct dlb_opt_group dlb_transform_group;
 struct dlb_codec {
     const char *name, *summary;
     const char *missing;
+    const char *const *extensions; /* of its files and fields, lower-case, ends with NULL; NULL: any */
     bool identity;      /* the payload is the sample's bytes: decode and transform are NULL, the worker places or copies them */
     size_t state_bytes; /* the core allocates it, zeroed, 64-byte aligned */
 
@@ -55,5 +56,8 @@ extern const struct dlb_codec *const dlb_codecs[]; /* ends with NULL; in the ord
 extern const char *const dlb_codec_names[];
 
 const struct dlb_codec *dlb_codec_by_name(const char *name); /* or NULL */
+
+/* Whether `extension` (no dot, any case) is one of the codec's; always, for a codec that takes any, or for NULL. */
+bool dlb_codec_takes(const struct dlb_codec *codec, const char *extension);
 
 #endif

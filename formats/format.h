@@ -13,6 +13,7 @@
 #include "bench/base/opt.h"
 #include "formats/generate.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,17 +53,21 @@ struct dlb_shape {
     char odd[4][160];                /* the first of them, as sentences */
 };
 
+struct dlb_codec;
+
 struct dlb_open {
     const char *path;
     const struct dlb_io *io;
     const void *opts;                    /* the format's own, opts_bytes, or NULL */
     const struct dlb_generate_opts *gen; /* what gen would have written: the synthetic format needs nothing else */
+    const struct dlb_codec *codec;       /* whose samples are looked for (extensions, field 0); NULL: any bytes */
 };
 
 struct dlb_format {
     const char *name, *summary;
     const char *missing;          /* NULL, or why this build has it not: every function is NULL then */
     const struct dlb_opt_group *opts; /* or NULL */
+    bool synthetic; /* makes its samples up: needs no path, and its bytes mean nothing, so that only an identity codec fits */
     size_t dataset_bytes, reader_bytes; /* the core allocates them, zeroed, 64-byte aligned */
 
     /* Whether `path` looks like this format (0 no, 100 certainly), for inspect; reads little. Optional. */
@@ -83,16 +88,24 @@ struct dlb_format {
     uint64_t (*shard_samples)(const void *ds, uint32_t shard);
 
     /* Generation, unit by unit (a class folder's slice, a shard), in parallel and resumable. NULL: gen has nothing to write.
-     * gen_prepare makes folders. gen_unit writes unit `unit` whole or not at all and skips it when it is there. The driver in
-     * generate.c makes the samples, marks the data set complete, and reports progress. */
+     * gen_prepare makes folders. gen_unit writes unit `unit` whole or not at all and skips it when it is there (unless
+     * gen->rewrite). gen_describe adds what open wants to know to the manifest (optional; all units are there by then). The
+     * driver in generate.c runs the threads, marks the data set complete, and reports progress. */
     uint64_t (*gen_units)(const struct dlb_gen *gen);
     int (*gen_prepare)(const struct dlb_gen *gen, struct dlb_err *err);
     int (*gen_unit)(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker, struct dlb_err *err);
+    int (*gen_describe)(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err);
 };
 
 extern const struct dlb_format *const dlb_formats[]; /* ends with NULL; in the order of formats.def */
 extern const char *const dlb_format_names[];         /* the same, as choices for the option table */
 
 const struct dlb_format *dlb_format_by_name(const char *name); /* or NULL */
+
+/* Adds a sentence to shape->odd, or only counts it when four are there. */
+void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Puts a path in front of an error that a lower layer could only half name; returns the error's status. */
+int dlb_fail_at_path(struct dlb_err *err, const char *path);
 
 #endif

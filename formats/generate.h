@@ -44,12 +44,16 @@ struct dlb_gen {
     const struct dlb_codec *codec;
     const void *format_opts; /* the format's own, or NULL */
     const char *path;
+    bool rewrite; /* set by the driver: what lies there may be damaged (the machine went down), so every unit is written anew */
 };
 
-/* One thread's scratch. */
+/* One thread's scratch and its share of the progress. */
 struct dlb_gen_worker {
     struct dlb_bytes sample;
-    struct dlb_bytes unit;
+    const atomic_bool *stop;    /* gen_unit looks at it between samples and leaves with DLB_E_CANCELLED */
+    _Atomic uint64_t n_samples; /* there now, whether written or found */
+    _Atomic uint64_t n_written;
+    _Atomic uint64_t n_bytes;   /* written, files as they are on disk */
 };
 
 struct dlb_gen_progress {

@@ -1,0 +1,259 @@
+/* JPEG to pixels: what torchvision's decode, crop, resize, flip and normalise do, only where they
+ * are needed. */
+#include "formats/codec.h"
+
+#ifdef DLB_HAVE_JPEG
+
+#include "formats/crop.h"
+#include "formats/jpeg.h"
+#include "formats/photo.h"
+#include "formats/resample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A batch of whole images has to be sized before they are decoded. At one bit a pixel a photograph
+ * falls apart into blocks: no image of a training set is smaller than that, so 24 bits a pixel are
+ * at most so many times its file. */
+enum { NONE_MAX_EXPANSION = 24 };
+
+struct codec {
+    struct dlb_transform_opts opts;
+    struct dlb_jpeg *jpeg;
+    struct dlb_jpeg_pixels pixels;
+    struct dlb_axis across, down;
+    struct dlb_resample_scratch scratch;
+    float normalised[3][256];
+};
+
+static int codec_open(void *cd, const struct dlb_transform_opts *opts, struct dlb_err *err)
+{
+    /* ImageNet's statistics, as every torchvision example has them. */
+    static const double mean[3] = {0.485, 0.456, 0.406}, deviation[3] = {0.229, 0.224, 0.225};
+    struct codec *codec = cd;
+
+    codec->opts = *opts;
+    codec->jpeg = dlb_jpeg_new();
+    if (!codec->jpeg)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a JPEG decoder");
+    for (int c = 0; c < 3; c++)
+        for (int v = 0; v < 256; v++)
+            codec->normalised[c][v] = (float)((v / 255.0 - mean[c]) / deviation[c]);
+    return DLB_OK;
+}
+
+static void codec_close(void *cd)
+{
+    struct codec *codec = cd;
+    dlb_jpeg_free(codec->jpeg);
+    free(codec->pixels.data);
+    dlb_axis_free(&codec->across);
+    dlb_axis_free(&codec->down);
+    dlb_resample_free(&codec->scratch);
+    codec->jpeg = NULL;
+    codec->pixels = (struct dlb_jpeg_pixels){0};
+}
+
+static uint64_t pixel_bytes(const struct dlb_transform_opts *opts)
+{
+    return opts->pixels == DLB_PIXELS_F32 ? 3 * sizeof(float) : 3;
+}
+
+static uint64_t max_output_bytes(const struct dlb_transform_opts *opts,
+                                 const struct dlb_shape *shape)
+{
+    if (opts->crop == DLB_CROP_NONE)
+        return shape->max_sample_bytes * NONE_MAX_EXPANSION * (pixel_bytes(opts) / 3);
+    return (uint64_t)opts->size * (uint64_t)opts->size * pixel_bytes(opts);
+}
+
+/* The smallest image that libjpeg can give for little which still has a pixel for each of the
+ * output's. 5/8 and the like exist, but take longer than decoding in full: their transforms are not
+ * vectorised. */
+static uint32_t choose_denom(const struct codec *codec, const struct dlb_crop_box *box)
+{
+    if (!codec->opts.scaled_decode)
+        return 1;
+    for (uint32_t denom = 8; denom > 1; denom /= 2)
+        if (box->width >= (double)(denom * codec->opts.size) &&
+            box->height >= (double)(denom * codec->opts.size))
+            return denom;
+    return 1;
+}
+
+static uint32_t ceil_div(uint32_t value, uint32_t by)
+{
+    return (value + by - 1) / by;
+}
+
+/* Lays both axes over the box; what they touch is what has to be decoded. A random crop is cut out
+ * first and resized then, so nothing beyond it may shine in; a centre crop is cut out of the
+ * resized image. */
+static int lay_axes(struct codec *codec, const struct dlb_crop_box *box, uint32_t denom,
+                    uint32_t width, uint32_t height)
+{
+    uint32_t size = (uint32_t)codec->opts.size;
+    double x = box->x / denom, y = box->y / denom, w = box->width / denom, h = box->height / denom;
+    uint32_t left = 0, right = ceil_div(width, denom), top = 0, bottom = ceil_div(height, denom);
+
+    if (codec->opts.crop == DLB_CROP_RANDOM_RESIZED) {
+        left = (uint32_t)floor(x);
+        top = (uint32_t)floor(y);
+        right = (uint32_t)fmin(ceil(x + w), right);
+        bottom = (uint32_t)fmin(ceil(y + h), bottom);
+    }
+    if (dlb_axis_make(&codec->across, size, x, w / size, left, right, box->flip) != 0)
+        return -1;
+    return dlb_axis_make(&codec->down, size, y, h / size, top, bottom, false);
+}
+
+static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, struct dlb_err *err)
+{
+    struct codec *codec = cd;
+    uint32_t width, height, denom = 1;
+    struct dlb_jpeg_rect want;
+
+    int rc = dlb_jpeg_start(codec->jpeg, in->field[0].data, in->field[0].len_bytes, &width, &height,
+                            err);
+    if (rc != DLB_OK)
+        goto out;
+    if (codec->opts.crop == DLB_CROP_NONE) {
+        want = (struct dlb_jpeg_rect){0, 0, width, height};
+    } else {
+        struct dlb_crop_box box = codec->opts.crop == DLB_CROP_RANDOM_RESIZED
+                                      ? dlb_crop_random_resized(width, height, &rng)
+                                      : dlb_crop_center(width, height, (uint32_t)codec->opts.size);
+        box.flip &= codec->opts.flip;
+        denom = choose_denom(codec, &box);
+        if (lay_axes(codec, &box, denom, width, height) != 0) {
+            rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to resize an image");
+            goto out;
+        }
+        want = (struct dlb_jpeg_rect){codec->across.low, codec->down.low,
+                                      codec->across.end - codec->across.low,
+                                      codec->down.end - codec->down.low};
+    }
+    rc = dlb_jpeg_decode(codec->jpeg, denom, &want, &codec->pixels, err);
+out:
+    if (rc != DLB_OK) {
+        err->offset_bytes = in->offset_bytes;
+        return dlb_fail_at_path(err, in->path);
+    }
+    return DLB_OK;
+}
+
+static void store_u8(uint8_t *restrict dst, const uint16_t *restrict row, uint32_t n)
+{
+    for (uint32_t x = 0; x < n; x++)
+        for (uint32_t c = 0; c < 3; c++)
+            dst[3 * x + c] = (uint8_t)((row[4 * x + c] + 128) >> 8);
+}
+
+/* Rounded to bytes first: that is what ToTensor is given. */
+static void store_f32(const struct codec *codec, float *dst, const uint16_t *row, uint32_t n,
+                      size_t plane)
+{
+    for (uint32_t c = 0; c < 3; c++)
+        for (uint32_t x = 0; x < n; x++)
+            dst[c * plane + x] = codec->normalised[c][(row[4 * x + c] + 128) >> 8];
+}
+
+static void store_whole(const struct codec *codec, uint8_t *dst)
+{
+    const struct dlb_jpeg_rect *rect = &codec->pixels.rect;
+    size_t n = (size_t)rect->width * rect->height;
+    const uint8_t *src = codec->pixels.data;
+
+    if (codec->opts.pixels == DLB_PIXELS_U8) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t c = 0; c < 3; c++)
+                dst[3 * i + c] = src[4 * i + c];
+        return;
+    }
+    float *floats = (float *)(void *)dst;
+    for (size_t c = 0; c < 3; c++)
+        for (size_t i = 0; i < n; i++)
+            floats[c * n + i] = codec->normalised[c][src[4 * i + c]];
+}
+
+static int transform_whole(struct codec *codec, uint8_t *dst, size_t cap_bytes, size_t *len_bytes,
+                           struct dlb_err *err)
+{
+    const struct dlb_jpeg_rect *rect = &codec->pixels.rect;
+
+    *len_bytes = (size_t)rect->width * rect->height * pixel_bytes(&codec->opts);
+    if (*len_bytes > cap_bytes)
+        return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+                        "an image of %u x %u pixels in under a bit a pixel: transform.crop = "
+                        "\"none\" has no room for it",
+                        rect->width, rect->height);
+    store_whole(codec, dst);
+    return DLB_OK;
+}
+
+static int transform(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes,
+                     struct dlb_err *err)
+{
+    struct codec *codec = cd;
+    const struct dlb_jpeg_rect *rect = &codec->pixels.rect;
+    uint32_t size = (uint32_t)codec->opts.size;
+    bool floats = codec->opts.pixels == DLB_PIXELS_F32;
+
+    if (codec->opts.crop == DLB_CROP_NONE)
+        return transform_whole(codec, dst, cap_bytes, len_bytes, err);
+    *len_bytes = (size_t)size * size * pixel_bytes(&codec->opts);
+    if (*len_bytes > cap_bytes)
+        return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+                        "the batch has no room for %zu bytes of pixels", *len_bytes);
+    for (uint32_t y = 0; y < size; y++) {
+        const uint16_t *row =
+            dlb_resample_row(&codec->scratch, &codec->across, &codec->down, y, codec->pixels.data,
+                             (size_t)rect->width * 4, rect->x, rect->y, rect->width);
+        if (!row)
+            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to resize an image");
+        if (floats)
+            store_f32(codec, (float *)(void *)dst + (size_t)y * size, row, size,
+                      (size_t)size * size);
+        else
+            store_u8(dst + (size_t)y * size * 3, row, size);
+    }
+    return DLB_OK;
+}
+
+static int make(const struct dlb_generate_opts *opts, uint64_t index, struct dlb_bytes *out,
+                struct dlb_err *err)
+{
+    return dlb_photo_make((uint64_t)opts->seed, index, (uint64_t)opts->sample_bytes, out, err);
+}
+
+static const char *const extensions[] = {"jpg", "jpeg", NULL};
+
+const struct dlb_codec dlb_codec_jpeg = {
+    .name = "jpeg",
+    .summary = "libjpeg-turbo decode, crop, resize, flip, u8 or normalised f32",
+    .extensions = extensions,
+    .state_bytes = sizeof(struct codec),
+    .open = codec_open,
+    .close = codec_close,
+    .max_output_bytes = max_output_bytes,
+    .decode = decode,
+    .transform = transform,
+    .extension = "jpg",
+    .make = make,
+};
+
+#else
+
+static const char *const extensions[] = {"jpg", "jpeg", NULL};
+
+const struct dlb_codec dlb_codec_jpeg = {
+    .name = "jpeg",
+    .summary = "libjpeg-turbo decode, crop, resize, flip, u8 or normalised f32",
+    .missing = "built without libjpeg-turbo",
+    .extensions = extensions,
+    .state_bytes = 64,
+    .extension = "jpg",
+};
+
+#endif

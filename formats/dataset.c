@@ -1,0 +1,143 @@
+#include "formats/dataset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const on_error_names[] = {"fail", "skip", NULL};
+static const char *const crop_names[] = {"random-resized", "center", "none", NULL};
+static const char *const pixel_names[] = {"u8", "f32", NULL};
+
+static const struct dlb_opt dataset_opts[] = {
+    {.key = "format",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_dataset_opts, format),
+     .def = "files",
+     .choices = dlb_format_names,
+     .help = "how the samples lie on disk"},
+    {.key = "codec",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_dataset_opts, codec),
+     .def = "jpeg",
+     .choices = dlb_codec_names,
+     .help = "what turns a sample's bytes into what the batch holds"},
+    {.key = "path",
+     .type = DLB_OPT_STRING,
+     .offset = offsetof(struct dlb_dataset_opts, path),
+     .def = "",
+     .help = "folder (or single shard) that holds the data set"},
+    {.key = "on_error",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_dataset_opts, on_error),
+     .def = "fail",
+     .choices = on_error_names,
+     .help = "a sample that cannot be read or decoded ends the run, or is skipped and counted"},
+    DLB_OPT_END,
+};
+const struct dlb_opt_group dlb_dataset_group = {"dataset", "what is loaded", dataset_opts,
+                                                sizeof(struct dlb_dataset_opts)};
+
+static const struct dlb_opt transform_opts[] = {
+    {.key = "crop",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_transform_opts, crop),
+     .def = "random-resized",
+     .choices = crop_names,
+     .help = "which part of an image is kept: torchvision's RandomResizedCrop, its Resize and "
+             "CenterCrop, or all of it (ragged batches)"},
+    {.key = "size",
+     .type = DLB_OPT_INT,
+     .offset = offsetof(struct dlb_transform_opts, size),
+     .min = 1,
+     .max = 4096,
+     .def = "224",
+     .unit = "pixels",
+     .help = "width and height of what a crop becomes"},
+    {.key = "flip",
+     .type = DLB_OPT_BOOL,
+     .offset = offsetof(struct dlb_transform_opts, flip),
+     .def = "true",
+     .help = "mirror every other image, at random; with crop = random-resized"},
+    {.key = "pixels",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_transform_opts, pixels),
+     .def = "u8",
+     .choices = pixel_names,
+     .help = "bytes, height x width x 3; or normalised floats, 3 x height x width, as ToTensor and "
+             "Normalize give"},
+    {.key = "scaled_decode",
+     .type = DLB_OPT_BOOL,
+     .offset = offsetof(struct dlb_transform_opts, scaled_decode),
+     .def = "true",
+     .help = "decode at 1/2, 1/4 or 1/8 where that still has the pixels asked for"},
+    DLB_OPT_END,
+};
+const struct dlb_opt_group dlb_transform_group = {
+    "transform", "what an image becomes", transform_opts, sizeof(struct dlb_transform_opts)};
+
+static size_t count(const char *const *names)
+{
+    size_t n = 0;
+    while (names[n])
+        n++;
+    return n;
+}
+
+static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *format,
+                 const struct dlb_codec *codec, struct dlb_err *err)
+{
+    if (format->missing)
+        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "dataset.format = \"%s\": %s",
+                        format->name, format->missing);
+    if (codec->missing)
+        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "dataset.codec = \"%s\": %s",
+                        codec->name, codec->missing);
+    if (format->synthetic && !codec->identity)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "dataset.format = \"%s\" has no bytes that codec \"%s\" could decode: set "
+                        "dataset.codec = \"raw\"",
+                        format->name, codec->name);
+    if (!format->synthetic && opts->path[0] == '\0')
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "dataset.path is not set: it names the folder that holds the data");
+    return DLB_OK;
+}
+
+int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts,
+                     const struct dlb_transform_opts *transform,
+                     const struct dlb_generate_opts *gen, const void *format_opts,
+                     struct dlb_err *err)
+{
+    if (opts->format < 0 || (size_t)opts->format >= count(dlb_format_names) || opts->codec < 0 ||
+        (size_t)opts->codec >= count(dlb_codec_names))
+        DLB_BUG("format or codec beyond its list");
+    *ds = (struct dlb_dataset){.format = dlb_formats[opts->format],
+                               .codec = dlb_codecs[opts->codec],
+                               .transform = *transform,
+                               .on_error = opts->on_error};
+    int rc = check(opts, ds->format, ds->codec, err);
+    if (rc != DLB_OK)
+        return rc;
+    size_t n_bytes = (ds->format->dataset_bytes + 63) & ~(size_t)63;
+    ds->state = aligned_alloc(64, n_bytes);
+    if (!ds->state)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the data set");
+    memset(ds->state, 0, n_bytes);
+    struct dlb_open how = {opts->path, &dlb_io_posix, format_opts, gen, ds->codec};
+    rc = ds->format->open(ds->state, &how, &ds->shape, err);
+    if (rc == DLB_OK && ds->shape.n_samples == 0)
+        rc = dlb_fail(err, DLB_E_FORMAT, opts->path, DLB_NO_OFFSET,
+                      "holds no samples: check dataset.path, or write them with gen");
+    if (rc == DLB_OK)
+        ds->max_payload_bytes = ds->codec->max_output_bytes(transform, &ds->shape);
+    else
+        dlb_dataset_close(ds);
+    return rc;
+}
+
+void dlb_dataset_close(struct dlb_dataset *ds)
+{
+    if (ds->state)
+        ds->format->close(ds->state);
+    free(ds->state);
+    ds->state = NULL;
+}

@@ -1,0 +1,340 @@
+/* A file per sample, a folder per class: torchvision's ImageFolder, or any folder of images. */
+#include "formats/format.h"
+
+#include "bench/base/hash.h"
+#include "formats/codec.h"
+#include "formats/files_list.h"
+#include "formats/gen_target.h"
+#include "formats/manifest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Up to so many folders are kept open, so that opening a file walks one name; a process has 1024
+ * descriptors by default. */
+enum { MAX_OPEN_FOLDERS = 256 };
+
+struct files {
+    const struct dlb_io *io;
+    struct dlb_files_list list;
+    int64_t *handles; /* of folders, or NULL: too many */
+    uint64_t n_handles, max_bytes;
+};
+
+struct files_reader {
+    const struct files *ds;
+    char *path; /* of the last sample */
+    size_t folder_len;
+    uint32_t folder; /* whose path it starts with; UINT32_MAX: none yet */
+    uint8_t *buffer; /* for samples that are wanted nowhere in particular; made when first needed */
+};
+
+static void describe_odd(const struct dlb_files_list *list, const char *path,
+                         struct dlb_shape *shape)
+{
+    struct dlb_err ignored;
+    json_t *manifest = NULL;
+
+    if (list->n_other_extension)
+        dlb_shape_odd(shape, "%llu files of another kind are left out (%s)",
+                      (unsigned long long)list->n_other_extension, list->other_name);
+    if (list->n_loose)
+        dlb_shape_odd(shape, "%llu files lie beside the class folders and are left out",
+                      (unsigned long long)list->n_loose);
+    if (list->n_empty_classes)
+        dlb_shape_odd(shape, "%llu class folders hold no samples",
+                      (unsigned long long)list->n_empty_classes);
+    if (list->n_empty_files)
+        dlb_shape_odd(shape, "%llu files are empty", (unsigned long long)list->n_empty_files);
+    if (dlb_manifest_load(path, &manifest, &ignored) == DLB_OK && manifest) {
+        json_int_t wrote = json_integer_value(json_object_get(manifest, "samples"));
+        if (wrote != (json_int_t)list->n_files)
+            dlb_shape_odd(shape, "gen wrote %lld samples here, %llu are left", (long long)wrote,
+                          (unsigned long long)list->n_files);
+    }
+    json_decref(manifest);
+}
+
+static void fill_shape(struct files *ds, struct dlb_shape *shape)
+{
+    const struct dlb_files_list *list = &ds->list;
+    uint64_t id = 0;
+
+    *shape = (struct dlb_shape){.n_samples = list->n_files, .n_classes = list->n_classes};
+    for (uint64_t i = 0; i < list->n_files; i++) {
+        const struct dlb_file *file = &list->files[i];
+        const char *name = dlb_file_name(list, file);
+        shape->total_bytes += file->n_bytes;
+        if (file->n_bytes > shape->max_sample_bytes)
+            shape->max_sample_bytes = file->n_bytes;
+        uint64_t numbers[] = {file->n_bytes, list->folders[dlb_file_folder(file)].label};
+        id = dlb_hash64(name, strlen(name), dlb_hash64(numbers, sizeof numbers, id));
+    }
+    shape->id = id;
+    ds->max_bytes = shape->max_sample_bytes;
+}
+
+static int open_folders(struct files *ds, struct dlb_err *err)
+{
+    const struct dlb_files_list *list = &ds->list;
+
+    if (list->n_folders > MAX_OPEN_FOLDERS)
+        return DLB_OK;
+    ds->handles = malloc(list->n_folders * sizeof *ds->handles);
+    if (!ds->handles)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the folders");
+    for (; ds->n_handles < list->n_folders; ds->n_handles++) {
+        int rc =
+            ds->io->open_dir(list->folders[ds->n_handles].path, &ds->handles[ds->n_handles], err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+    return DLB_OK;
+}
+
+static int files_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
+                      struct dlb_err *err)
+{
+    struct files *ds = state;
+    enum dlb_io_kind kind;
+    uint64_t n_bytes;
+
+    ds->io = how->io;
+    int rc = how->io->stat(how->path, &kind, &n_bytes, err);
+    if (rc == DLB_OK && kind != DLB_IO_DIR)
+        rc =
+            dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
+                     "is not a folder: dataset.path names the folder that holds the class folders");
+    if (rc == DLB_OK)
+        rc = dlb_generate_refuse_incomplete(how->path, err);
+    if (rc == DLB_OK)
+        rc = dlb_files_list_make(&ds->list, how->path, how->io, how->codec, err);
+    if (rc != DLB_OK)
+        return rc;
+    fill_shape(ds, shape);
+    if (shape->n_samples == 0 && ds->list.n_other_extension)
+        return dlb_fail(
+            err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
+            "holds no samples for codec %s, only others such as %s: check dataset.codec and "
+            "dataset.format",
+            how->codec ? how->codec->name : "raw", ds->list.other_name);
+    describe_odd(&ds->list, how->path, shape);
+    return open_folders(ds, err);
+}
+
+static void files_close(void *state)
+{
+    struct files *ds = state;
+    for (uint64_t i = 0; i < ds->n_handles; i++)
+        ds->io->close(ds->handles[i]);
+    free(ds->handles);
+    dlb_files_list_free(&ds->list);
+    ds->handles = NULL;
+    ds->n_handles = 0;
+}
+
+static int files_reader_open(void *rd, const void *ds, struct dlb_err *err)
+{
+    struct files_reader *reader = rd;
+
+    reader->ds = ds;
+    reader->folder = UINT32_MAX;
+    reader->path = malloc(reader->ds->list.max_path_bytes + 1);
+    return reader->path ? DLB_OK
+                        : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a path");
+}
+
+static void files_reader_close(void *rd)
+{
+    struct files_reader *reader = rd;
+    free(reader->path);
+    free(reader->buffer);
+    reader->path = NULL;
+    reader->buffer = NULL;
+}
+
+static const char *set_path(struct files_reader *reader, const struct dlb_file *file)
+{
+    const struct dlb_files_list *list = &reader->ds->list;
+    uint32_t folder = dlb_file_folder(file);
+
+    if (folder != reader->folder) {
+        reader->folder_len = strlen(list->folders[folder].path);
+        memcpy(reader->path, list->folders[folder].path, reader->folder_len);
+        reader->path[reader->folder_len++] = '/';
+        reader->folder = folder;
+    }
+    const char *name = dlb_file_name(list, file);
+    memcpy(reader->path + reader->folder_len, name, strlen(name) + 1);
+    return name;
+}
+
+/* Three system calls: open, one pread of the size that the listing gave, close. A file that grew
+ * since then is read up to its old size. */
+static int files_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
+                      struct dlb_err *err)
+{
+    struct files_reader *reader = rd;
+    const struct files *ds = reader->ds;
+    if (index >= ds->list.n_files)
+        DLB_BUG("sample beyond the data set");
+    const struct dlb_file *file = &ds->list.files[index];
+    uint8_t *data = dest.data;
+    int64_t handle;
+    size_t n_read = 0;
+
+    if (!data || file->n_bytes > dest.cap_bytes) {
+        if (!reader->buffer)
+            reader->buffer = malloc(ds->max_bytes ? ds->max_bytes : 1);
+        data = reader->buffer;
+        if (!data)
+            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+                            "no memory for a sample of %llu bytes",
+                            (unsigned long long)ds->max_bytes);
+    }
+    const char *name = set_path(reader, file);
+    int rc = ds->handles ? ds->io->open_at(ds->handles[reader->folder], name, &handle, err)
+                         : ds->io->open(reader->path, &handle, err);
+    if (rc != DLB_OK)
+        return dlb_fail_at_path(err, reader->path);
+    rc = ds->io->pread(handle, data, file->n_bytes, 0, &n_read, reader->path, err);
+    ds->io->close(handle);
+    if (rc != DLB_OK)
+        return rc;
+    if (n_read != file->n_bytes)
+        return dlb_fail(err, DLB_E_IO, reader->path, n_read,
+                        "ends early: it had %llu bytes when the folder was listed",
+                        (unsigned long long)file->n_bytes);
+    out->field[0].data = data;
+    out->field[0].len_bytes = n_read;
+    out->field[0].name[0] = '\0';
+    out->n_fields = 1;
+    out->label = ds->list.folders[reader->folder].label;
+    out->index = index;
+    out->io_bytes = n_read;
+    out->path = reader->path;
+    out->offset_bytes = DLB_NO_OFFSET;
+    return DLB_OK;
+}
+
+/* Writing: class_0007/00001234.jpg, a unit is a file. */
+
+static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, struct dlb_err *err)
+{
+    if (asprintf(path, "%s/class_%04u/%08llu.%s", gen->path, dlb_gen_label(gen->opts, index),
+                 (unsigned long long)index, gen->codec->extension) >= 0)
+        return DLB_OK;
+    *path = NULL;
+    return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+}
+
+static uint64_t files_gen_units(const struct dlb_gen *gen)
+{
+    return (uint64_t)gen->opts->samples;
+}
+
+static int files_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
+{
+    int64_t n = gen->opts->classes < gen->opts->samples ? gen->opts->classes : gen->opts->samples;
+    int rc = DLB_OK;
+
+    for (int64_t i = 0; rc == DLB_OK && i < n; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s/class_%04u", gen->path, (unsigned)i) < 0)
+            return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "making the class folder");
+        free(path);
+    }
+    return rc;
+}
+
+/* A file under its final name is whole; an earlier gen may have been killed before or after the
+ * rename, not in it. */
+static bool is_there(const struct dlb_gen *gen, const char *path)
+{
+    struct stat st;
+    if (gen->rewrite || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    return gen->codec->identity ? st.st_size == gen->opts->sample_bytes : st.st_size > 0;
+}
+
+static int files_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
+                          struct dlb_err *err)
+{
+    char *path = NULL;
+    int rc = unit_path(gen, unit, &path, err);
+
+    if (rc == DLB_OK && !is_there(gen, path)) {
+        worker->sample.len_bytes = 0;
+        rc = gen->codec->make(gen->opts, unit, &worker->sample, err);
+        if (rc == DLB_OK)
+            rc = dlb_gen_write_file(path, worker->sample.data, worker->sample.len_bytes, err);
+        if (rc == DLB_OK) {
+            atomic_fetch_add(&worker->n_written, 1);
+            atomic_fetch_add(&worker->n_bytes, worker->sample.len_bytes);
+        }
+    }
+    if (rc == DLB_OK)
+        atomic_fetch_add(&worker->n_samples, 1);
+    free(path);
+    return rc;
+}
+
+struct probe {
+    bool image, folder, any;
+};
+
+static int probe_visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
+{
+    struct probe *probe = ctx;
+    const char *dot = strrchr(entry->name, '.');
+    const struct dlb_codec *jpeg = dlb_codec_by_name("jpeg");
+
+    (void)err;
+    if (entry->name[0] == '.')
+        return DLB_OK;
+    probe->folder |= entry->kind == DLB_IO_DIR;
+    probe->any |= entry->kind == DLB_IO_FILE;
+    probe->image |= entry->kind == DLB_IO_FILE && dot && dlb_codec_takes(jpeg, dot + 1);
+    return probe->image ? DLB_END : DLB_OK;
+}
+
+static int files_probe(const char *path, const struct dlb_io *io)
+{
+    struct dlb_err ignored;
+    struct probe probe = {0};
+    json_t *manifest = NULL;
+
+    if (dlb_manifest_load(path, &manifest, &ignored) == DLB_OK && manifest) {
+        const char *format = json_string_value(
+            json_object_get(json_object_get(manifest, "params"), "dataset.format"));
+        int likely = format && strcmp(format, "files") == 0 ? 100 : 0;
+        json_decref(manifest);
+        return likely;
+    }
+    int rc = io->list(path, probe_visit, &probe, &ignored);
+    if (rc != DLB_OK && rc != DLB_END)
+        return 0;
+    return probe.image ? 80 : probe.folder ? 50 : probe.any ? 10 : 0;
+}
+
+const struct dlb_format dlb_fmt_files = {
+    .name = "files",
+    .summary = "a file per sample, a folder per class (torchvision's ImageFolder), or any folder "
+               "of images",
+    .dataset_bytes = sizeof(struct files),
+    .reader_bytes = sizeof(struct files_reader),
+    .probe = files_probe,
+    .open = files_open,
+    .close = files_close,
+    .reader_open = files_reader_open,
+    .reader_close = files_reader_close,
+    .read = files_read,
+    .gen_units = files_gen_units,
+    .gen_prepare = files_gen_prepare,
+    .gen_unit = files_gen_unit,
+};

@@ -1,0 +1,81 @@
+#include "formats/format.h"
+
+#include "formats/codec.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define X(name) extern const struct dlb_format dlb_fmt_##name;
+#include "formats/formats.def"
+#undef X
+#define X(name) extern const struct dlb_codec dlb_codec_##name;
+#include "formats/codecs.def"
+#undef X
+
+#define X(name) &dlb_fmt_##name,
+const struct dlb_format *const dlb_formats[] = {
+#include "formats/formats.def"
+    NULL};
+#undef X
+#define X(name) &dlb_codec_##name,
+const struct dlb_codec *const dlb_codecs[] = {
+#include "formats/codecs.def"
+    NULL};
+#undef X
+
+#define X(name) #name,
+const char *const dlb_format_names[] = {
+#include "formats/formats.def"
+    NULL};
+const char *const dlb_codec_names[] = {
+#include "formats/codecs.def"
+    NULL};
+#undef X
+
+const struct dlb_format *dlb_format_by_name(const char *name)
+{
+    for (size_t i = 0; dlb_formats[i]; i++)
+        if (strcmp(dlb_formats[i]->name, name) == 0)
+            return dlb_formats[i];
+    return NULL;
+}
+
+const struct dlb_codec *dlb_codec_by_name(const char *name)
+{
+    for (size_t i = 0; dlb_codecs[i]; i++)
+        if (strcmp(dlb_codecs[i]->name, name) == 0)
+            return dlb_codecs[i];
+    return NULL;
+}
+
+bool dlb_codec_takes(const struct dlb_codec *codec, const char *extension)
+{
+    if (!codec || !codec->extensions)
+        return true;
+    for (const char *const *known = codec->extensions; *known; known++)
+        if (strcasecmp(*known, extension) == 0)
+            return true;
+    return false;
+}
+
+void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)
+{
+    if (shape->n_odd < sizeof shape->odd / sizeof *shape->odd) {
+        va_list args;
+        va_start(args, fmt);
+        (void)vsnprintf(shape->odd[shape->n_odd], sizeof *shape->odd, fmt, args);
+        va_end(args);
+    }
+    shape->n_odd++;
+}
+
+int dlb_fail_at_path(struct dlb_err *err, const char *path)
+{
+    struct dlb_err half = *err;
+    (void)dlb_fail(err, half.status, path, half.offset_bytes, "%s", half.what);
+    err->sys_errno = half.sys_errno;
+    err->lib_code = half.lib_code;
+    return (int)err->status;
+}

@@ -1,0 +1,169 @@
+#include "formats/wds_write.h"
+
+#ifdef DLB_HAVE_LIBARCHIVE
+
+#include "formats/codec.h"
+#include "formats/gen_target.h"
+#include "formats/tar.h"
+#include "formats/wds_list.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct dlb_opt opts[] = {
+    {.key = "shard_samples",
+     .type = DLB_OPT_INT,
+     .offset = offsetof(struct dlb_wds_opts, shard_samples),
+     .min = 1,
+     .max = 100000000,
+     .def = "1000",
+     .unit = "samples",
+     .help = "samples that gen puts into each shard"},
+    DLB_OPT_END,
+};
+const struct dlb_opt_group dlb_wds_group_opts = {"webdataset", "tar shards", opts,
+                                                 sizeof(struct dlb_wds_opts)};
+
+static uint64_t shard_samples(const struct dlb_gen *gen)
+{
+    const struct dlb_wds_opts *asked = gen->format_opts;
+    return asked && asked->shard_samples > 0 ? (uint64_t)asked->shard_samples : 1000;
+}
+
+uint64_t dlb_wds_gen_units(const struct dlb_gen *gen)
+{
+    uint64_t each = shard_samples(gen);
+    return ((uint64_t)gen->opts->samples + each - 1) / each;
+}
+
+int dlb_wds_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
+{
+    (void)gen, (void)err; /* the folder is there; shards need no others */
+    return DLB_OK;
+}
+
+static int add_sample(const struct dlb_gen *gen, struct dlb_tar_writer *writer, uint64_t index,
+                      struct dlb_gen_worker *worker, struct dlb_err *err)
+{
+    char name[64], label[16];
+
+    worker->sample.len_bytes = 0;
+    int rc = gen->codec->make(gen->opts, index, &worker->sample, err);
+    if (rc != DLB_OK)
+        return rc;
+    (void)snprintf(name, sizeof name, "%08llu.%s", (unsigned long long)index,
+                   gen->codec->extension);
+    rc = dlb_tar_writer_add(writer, name, worker->sample.data, worker->sample.len_bytes, err);
+    if (rc != DLB_OK)
+        return rc;
+    (void)snprintf(name, sizeof name, "%08llu.cls", (unsigned long long)index);
+    int n = snprintf(label, sizeof label, "%u", dlb_gen_label(gen->opts, index));
+    rc = dlb_tar_writer_add(writer, name, label, (size_t)n, err);
+    if (rc != DLB_OK)
+        return rc;
+    atomic_fetch_add(&worker->n_samples, 1);
+    atomic_fetch_add(&worker->n_written, 1);
+    atomic_fetch_add(&worker->n_bytes, worker->sample.len_bytes);
+    return DLB_OK;
+}
+
+static int write_shard(const struct dlb_gen *gen, uint64_t first, uint64_t n, int fd,
+                       const char *path, struct dlb_gen_worker *worker, struct dlb_err *err)
+{
+    struct dlb_tar_writer writer;
+
+    int rc = dlb_tar_writer_open(&writer, fd, path, err);
+    for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
+        if (atomic_load_explicit(worker->stop, memory_order_relaxed))
+            rc = dlb_fail(err, DLB_E_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
+        else
+            rc = add_sample(gen, &writer, first + i, worker, err);
+    }
+    if (rc == DLB_OK)
+        rc = dlb_tar_writer_close(&writer, err);
+    dlb_tar_writer_abandon(&writer);
+    return rc;
+}
+
+int dlb_wds_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
+                     struct dlb_err *err)
+{
+    uint64_t each = shard_samples(gen), first = unit * each, total = (uint64_t)gen->opts->samples;
+    uint64_t n = total - first < each ? total - first : each;
+    char *path = NULL, *temporary = NULL;
+    struct stat st;
+    int rc = DLB_OK, fd = -1;
+
+    if (asprintf(&path, "%s/shard-%06llu.tar", gen->path, (unsigned long long)unit) < 0)
+        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+    if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        atomic_fetch_add(&worker->n_samples, n);
+        goto out;
+    }
+    temporary = dlb_gen_temporary(path);
+    if (!temporary) {
+        rc = dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        goto out;
+    }
+    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
+        goto out;
+    }
+    rc = write_shard(gen, first, n, fd, path, worker, err);
+    if (close(fd) != 0 && rc == DLB_OK)
+        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "writing");
+    if (rc == DLB_OK && rename(temporary, path) != 0)
+        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "renaming the finished shard");
+    if (rc != DLB_OK)
+        (void)unlink(temporary);
+out:
+    free(temporary);
+    free(path);
+    return rc;
+}
+
+/* The names that this gen writes, counted from the shards themselves: some may be from an earlier,
+ * interrupted call. */
+int dlb_wds_gen_describe(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err)
+{
+    uint32_t n = (uint32_t)dlb_wds_gen_units(gen);
+    struct dlb_wds_shard *shards = calloc(n, sizeof *shards);
+    json_t *all = json_object();
+    int rc = DLB_OK;
+    bool short_of_memory = !shards || !all;
+
+    for (uint32_t i = 0; !short_of_memory && i < n; i++)
+        if (asprintf(&shards[i].path, "%s/shard-%06u.tar", gen->path, i) < 0) {
+            shards[i].path = NULL;
+            short_of_memory = true;
+        }
+    if (!short_of_memory)
+        rc = dlb_wds_scan(&dlb_io_posix, shards, n, err);
+    for (uint32_t i = 0; rc == DLB_OK && !short_of_memory && i < n; i++) {
+        const struct dlb_wds_shard *shard = &shards[i];
+        if (shard->problem.status != DLB_OK) {
+            *err = shard->problem;
+            rc = (int)err->status;
+            break;
+        }
+        json_t *entry =
+            json_pack("{s:I, s:I, s:I, s:I}", "file_bytes", (json_int_t)shard->file_bytes,
+                      "samples", (json_int_t)shard->n_samples, "bytes", (json_int_t)shard->n_bytes,
+                      "max_sample_bytes", (json_int_t)shard->max_sample_bytes);
+        short_of_memory = json_object_set_new(all, strrchr(shard->path, '/') + 1, entry) != 0;
+    }
+    if (rc == DLB_OK && (short_of_memory || json_object_set(manifest, "shards", all) != 0))
+        rc = dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for the manifest");
+    for (uint32_t i = 0; shards && i < n; i++)
+        free(shards[i].path);
+    free(shards);
+    json_decref(all);
+    return rc;
+}
+
+#endif
