@@ -7,7 +7,7 @@
 
 #define X(id, text)                                                                                \
     static const struct dlb_check check_##id = {                                                   \
-        .name = #id, .summary = text, .run = dlb_check_##id};
+        .name = #id, .summary = (text), .run = dlb_check_##id};
 #include "bench/host/checks.def"
 #undef X
 

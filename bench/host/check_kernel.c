@@ -29,7 +29,8 @@ void dlb_check_kernel(struct dlb_check_result *out)
     bool old = major < 6 || (major == 6 && minor < 1);
     dlb_check_found(out, old ? DLB_CHECK_NOTE : DLB_CHECK_OK, "%s %s", name.release, name.machine);
     if (old)
-        dlb_check_advise(out, "6.1 or newer is expected: on older kernels some measurements may be missing");
+        dlb_check_advise(
+            out, "6.1 or newer is expected: on older kernels some measurements may be missing");
 }
 
 static void check_limit(struct dlb_check_result *out, int resource, uint64_t enough, double unit,

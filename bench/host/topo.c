@@ -73,8 +73,9 @@ static bool read_topology(struct dlb_topo *topo)
 
     if (!allowed)
         return false;
-    /* What taskset left us; without an answer, what the kernel lets the process have at all. */
-    if (hwloc_get_cpubind(topo->hwloc, allowed, HWLOC_CPUBIND_PROCESS) != 0 ||
+    /* What taskset left us, asked of this thread: other threads may be bound elsewhere already.
+     * Without an answer, what the kernel lets the process have at all. */
+    if (hwloc_get_cpubind(topo->hwloc, allowed, HWLOC_CPUBIND_THREAD) != 0 ||
         hwloc_bitmap_iszero(allowed))
         if (hwloc_bitmap_copy(allowed, hwloc_topology_get_allowed_cpuset(topo->hwloc)) != 0)
             goto out;

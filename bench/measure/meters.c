@@ -1,12 +1,12 @@
 #include "bench/measure/meters.h"
 
-#define X(id, name) [DLB_WS_##id] = name,
+#define X(id, name) [DLB_WS_##id] = (name),
 const char *const dlb_worker_stage_names[DLB_WS_COUNT] = {DLB_WORKER_STAGES(X)};
 #undef X
-#define X(id, name) [DLB_CS_##id] = name,
+#define X(id, name) [DLB_CS_##id] = (name),
 const char *const dlb_consumer_stage_names[DLB_CS_COUNT] = {DLB_CONSUMER_STAGES(X)};
 #undef X
-#define X(id, name) [DLB_DS_##id] = name,
+#define X(id, name) [DLB_DS_##id] = (name),
 const char *const dlb_device_stage_names[DLB_DS_COUNT] = {DLB_DEVICE_STAGES(X)};
 #undef X
 

@@ -171,8 +171,10 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
         .input_frac = frac(evidence->input_frac),
         .h2d_frac = frac(evidence->h2d_frac),
         .residual_frac = frac(evidence->residual_frac),
-        .epoch_frac = frac(evidence->epoch_frac),
-        .oversleep_frac = frac(evidence->oversleep_frac),
+        /* Late wake-ups that hide behind queued steps idle nobody: no part is larger than the
+           whole. */
+        .epoch_frac = fmin(frac(evidence->epoch_frac), frac(evidence->residual_frac)),
+        .oversleep_frac = fmin(frac(evidence->oversleep_frac), frac(evidence->residual_frac)),
         .unaccounted_frac = frac(evidence->unaccounted_frac),
         .account_frac = frac(evidence->account_frac),
     };

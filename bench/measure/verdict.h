@@ -31,8 +31,9 @@
 #define DLB_UNACCOUNTED_STEP_NS 100000 /* ... for steps at least this long */
 #define DLB_ACCOUNT_MAX 0.02           /* bookkeeping's share of the window, for such steps */
 #define DLB_HARNESS_SHORT_MAX 0.05     /* bookkeeping and unaccounted together, for shorter steps */
-#define DLB_RUNQUEUE_CLEAR 0.25 /* of the workers' working time without a core: the cause is cpu   \
-                                 */
+#define DLB_RUNQUEUE_CLEAR                                                                         \
+    0.25 /* of the workers' working time without a core: the cause is cpu                          \
+          */
 #define DLB_ORDER_CLEAR                                                                            \
     0.50 /* of the input wait while another batch was ready: the cause is order ... */
 #define DLB_BLOCKED_CLEAR                                                                          \

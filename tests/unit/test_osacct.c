@@ -237,13 +237,12 @@ static void garbage_is_not_a_limit(void **state)
 
 /* --- this machine --- */
 
-static volatile uint64_t sink;
-
 static void burn_ns(uint64_t duration_ns)
 {
     uint64_t end_ns = dlb_now_ns() + duration_ns;
+    volatile uint64_t sink = 0;
     while (dlb_now_ns() < end_ns)
-        sink++;
+        sink = sink + 1;
 }
 
 static void process_counts_grow(void **state)
