@@ -1,0 +1,272 @@
+#include "bench/cli/measure.h"
+
+#include "bench/base/clock.h"
+#include "bench/cli/libraries.h"
+#include "bench/cli/result.h"
+#include "bench/cli/version.h"
+#include "bench/cli/watch.h"
+#include "bench/host/environment.h"
+#include "bench/host/osacct.h"
+#include "formats/dataset.h"
+#include "scenarios/flat.h"
+#include "scenarios/runner.h"
+#include "scenarios/spec.h"
+#include "scenarios/summary.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct measure {
+    const struct dlb_args *args;
+    const struct dlb_scenario *scenario;
+    struct dlb_spec spec;   /* of the first cell: what data set and device there are */
+    struct dlb_shape shape; /* of that data set */
+    uint32_t n_cpus;
+    struct dlb_plan plan;
+    struct dlb_results results;
+    struct dlb_result_folder folder;
+    json_t *environment;
+    struct dlb_watch watch;
+};
+
+/* The base configuration with the first value of every axis: an axis may be the data set itself. */
+static int first_spec(struct measure *m, bool axes, struct dlb_err *err)
+{
+    json_t *base = dlb_config_resolved(m->args->cfg), *first = json_object();
+    const char *key;
+    json_t *axis;
+    int rc = DLB_OK;
+    if (base && first && axes)
+        json_object_foreach((json_t *)dlb_config_axes(m->args->cfg), key, axis)(void)
+            json_object_set(first, key, json_array_get(axis, 0));
+    json_t *flat = NULL;
+    if (!base || !first)
+        rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+    if (!rc && json_object_size(first) == 0)
+        rc = dlb_spec_from_config(&m->spec, m->args->cfg, err);
+    else if (!rc)
+        rc = dlb_flat_override(base, first, "sweep", &flat, err);
+    if (!rc && flat)
+        rc = dlb_flat_spec(flat, "sweep", &m->spec, err);
+    json_decref(flat);
+    json_decref(first);
+    json_decref(base);
+    return rc;
+}
+
+static int look_at_data(struct measure *m, struct dlb_err *err)
+{
+    struct dlb_dataset dataset;
+    int rc = dlb_dataset_open(&dataset, &m->spec.dataset, &m->spec.transform, &m->spec.generate,
+                              dlb_spec_format_opts(&m->spec), err);
+    if (rc)
+        return rc;
+    m->shape = dataset.shape;
+    dlb_dataset_close(&dataset);
+    return DLB_OK;
+}
+
+static int describe_host(struct measure *m, struct dlb_err *err)
+{
+    bool on_disk = !dlb_formats[m->spec.dataset.format]->synthetic && m->spec.dataset.path[0];
+    m->environment = dlb_environment(on_disk ? m->spec.dataset.path : NULL);
+    if (!m->environment || !dlb_libraries_add(m->environment))
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+                        "out of memory for the description of the host");
+    return DLB_OK;
+}
+
+/* What is left out of a cell because it has no meaning there, though it was said. */
+static void tell_left_out(const struct measure *m)
+{
+    const char *key;
+    json_t *value;
+    if (m->plan.n_cells != 1)
+        return;
+    json_object_foreach(m->plan.cells[0].config, key,
+                        value) if (json_is_null(value) && dlb_config_has(m->args->cfg, key))(void)
+        fprintf(stderr,
+                "dlbench: note: %s (%s) has no meaning with these settings and is left "
+                "out\n",
+                key, dlb_config_origin(m->args->cfg, key));
+    if (json_object_size(dlb_config_axes(m->args->cfg)) > 0 &&
+        strcmp(m->scenario->name, "run") == 0)
+        (void)fprintf(stderr,
+                      "dlbench: note: run measures one cell; the sweep.* lists are left out\n");
+}
+
+static int prepare(struct measure *m, struct dlb_err *err)
+{
+    bool sweeps = strcmp(m->scenario->name, "run") != 0;
+    int rc = first_spec(m, sweeps, err);
+    if (!rc)
+        rc = dlb_result_open(m->args, m->scenario->name, &m->folder, err);
+    if (rc)
+        return rc;
+    dlb_progress_begin(&m->watch.progress, m->scenario->name);
+    dlb_progress_update(&m->watch.progress, 0.0, "looking at the data");
+    dlb_catch_interrupts();
+    rc = look_at_data(m, err);
+    if (!rc)
+        rc = describe_host(m, err);
+    if (!rc) {
+        m->n_cpus = dlb_os_n_cpus(&(double){0});
+        struct dlb_plan_input in = {m->args->cfg, m->n_cpus, m->shape.iterable};
+        rc = m->scenario->plan(&in, &m->plan, err);
+    }
+    if (!rc)
+        rc = dlb_results_init(&m->results, &m->plan, err);
+    return rc;
+}
+
+static bool any_failed(const struct measure *m, const struct dlb_judgement *j)
+{
+    for (uint32_t i = 0; i < m->plan.n_cells; i++)
+        if (j->cells[i].status == DLB_CELL_FAILED)
+            return true;
+    return false;
+}
+
+static int build(const struct measure *m, bool unfinished, struct dlb_judgement *judgement,
+                 json_t **doc, struct dlb_err *err)
+{
+    int rc = m->scenario->judge(&m->plan, &m->results, m->n_cpus, judgement, err);
+    if (rc)
+        return rc;
+    struct dlb_summary in = {
+        .command = m->scenario->name,
+        .run_name = m->folder.name,
+        .version = DLB_VERSION,
+        .commit = DLB_COMMIT,
+        .environment = m->environment,
+        .shape = &m->shape,
+        .spec = &m->spec,
+        .cfg = m->args->cfg,
+        .plan = &m->plan,
+        .results = &m->results,
+        .judgement = judgement,
+        .partial = unfinished || m->results.interrupted || any_failed(m, judgement),
+    };
+    *doc = dlb_summary_build(&in, err);
+    if (*doc)
+        return DLB_OK;
+    dlb_judgement_free(judgement, &m->plan);
+    return (int)err->status;
+}
+
+/* After each block: what there is survives whatever happens to this process. */
+static void save(void *ctx)
+{
+    struct measure *m = ctx;
+    struct dlb_judgement judgement;
+    struct dlb_err ignored; /* the last writing counts, and complains */
+    json_t *doc = NULL;
+    if (build(m, true, &judgement, &doc, &ignored))
+        return;
+    (void)dlb_result_write(&m->folder, doc, &ignored);
+    json_decref(doc);
+    dlb_judgement_free(&judgement, &m->plan);
+}
+
+static int execute(struct measure *m, struct dlb_err *err)
+{
+    m->watch.plan = &m->plan;
+    m->watch.start_ns = dlb_now_ns();
+    m->watch.save = save;
+    m->watch.ctx = m;
+    struct dlb_runner runner = {
+        .scratch = m->folder.scratch,
+        .cancel = &dlb_interrupted,
+        .event = dlb_watch_event,
+        .ctx = &m->watch,
+    };
+    dlb_result_clear(&m->folder);
+    int rc = dlb_result_write_json(&m->folder, "environment.json", m->environment, err);
+    return rc ? rc : dlb_runner_execute(&runner, &m->plan, &m->results, err);
+}
+
+/* Says what did not go well, and picks the exit code. */
+static int conclude(const struct measure *m, const struct dlb_judgement *j)
+{
+    uint32_t n_ok = 0, n_failed = 0;
+    int64_t first = -1;
+    for (uint32_t i = 0; i < m->plan.n_cells; i++) {
+        n_ok += j->cells[i].status == DLB_CELL_OK;
+        n_failed += j->cells[i].status == DLB_CELL_FAILED;
+        if (j->cells[i].status == DLB_CELL_FAILED && first < 0)
+            first = i;
+    }
+    if (first >= 0 && n_ok == 0) {
+        const struct dlb_judged_cell *cell = &j->cells[first];
+        (void)fprintf(stderr, "dlbench: %s: %s\n",
+                      n_failed > 1 ? "every cell failed, the first with" : "the run failed",
+                      cell->reason);
+        if (m->results.interrupted)
+            return DLB_EXIT_INTERRUPTED;
+        return cell->error == DLB_E_CONFIG || cell->error == DLB_E_MISSING ? DLB_EXIT_USAGE
+                                                                           : DLB_EXIT_FAILED;
+    }
+    if (first >= 0)
+        (void)fprintf(stderr,
+                      "dlbench: partial: %u of %u cells failed, the first (cell %lld): %s\n",
+                      n_failed, m->plan.n_cells, (long long)first, j->cells[first].reason);
+    if (m->results.interrupted) {
+        (void)fprintf(stderr,
+                      "dlbench: interrupted: the result holds what was measured until then\n");
+        return DLB_EXIT_INTERRUPTED;
+    }
+    return DLB_EXIT_OK;
+}
+
+static int report(struct measure *m, int ran, struct dlb_err *err)
+{
+    struct dlb_judgement judgement;
+    struct dlb_err late;
+    json_t *doc = NULL;
+    if (ran)
+        (void)dlb_print_err(err);
+    int rc = build(m, ran != DLB_OK, &judgement, &doc, &late);
+    if (rc)
+        return dlb_print_err(&late);
+    int written = dlb_result_write(&m->folder, doc, &late);
+    int code = written ? dlb_print_err(&late) : DLB_EXIT_OK;
+    rc = dlb_result_print(doc, written ? NULL : m->folder.path, m->args->json, &late);
+    if (rc)
+        code = dlb_print_err(&late);
+    (void)fflush(stdout);
+    int concluded = conclude(m, &judgement);
+    json_decref(doc);
+    dlb_judgement_free(&judgement, &m->plan);
+    return ran ? DLB_EXIT_FAILED : code ? code : concluded;
+}
+
+int dlb_measure(const struct dlb_args *args, const struct dlb_scenario *scenario)
+{
+    struct measure *m = calloc(1, sizeof(*m));
+    struct dlb_err err;
+    int code;
+    if (!m) {
+        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "%s: out of memory", scenario->name);
+        return dlb_print_err(&err);
+    }
+    m->args = args;
+    m->scenario = scenario;
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error to report, not a death */
+    if (prepare(m, &err)) {
+        code = dlb_print_err(&err);
+    } else {
+        tell_left_out(m);
+        int ran = execute(m, &err);
+        dlb_progress_end(&m->watch.progress, NULL);
+        code = report(m, ran, &err);
+    }
+    if (m->folder.path[0])
+        dlb_result_close(&m->folder);
+    dlb_results_free(&m->results);
+    dlb_plan_free(&m->plan);
+    json_decref(m->environment);
+    free(m);
+    return code;
+}

@@ -1,0 +1,13 @@
+/* What `run` and `sweep` share: from arguments to a result's folder and an exit code.
+ *
+ * Floor 5. Control thread. */
+#ifndef DLB_CLI_MEASURE_H
+#define DLB_CLI_MEASURE_H
+
+#include "bench/cli/verb.h"
+#include "scenarios/scenario.h"
+
+/* Returns enum dlb_exit; prints result, progress and errors. */
+int dlb_measure(const struct dlb_args *args, const struct dlb_scenario *scenario);
+
+#endif

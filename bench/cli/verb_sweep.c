@@ -1,0 +1,36 @@
+#include "bench/cli/measure.h"
+#include "bench/cli/verb.h"
+
+static int run(const struct dlb_args *args)
+{
+    return dlb_measure(args, dlb_scenario_by_name("sweep"));
+}
+
+const struct dlb_verb dlb_verb_sweep = {
+    .name = "sweep",
+    .summary = "Find the loader settings that feed the accelerator, and say whether it waits",
+    .usage = "dlbench sweep --config FILE [--set KEY=VALUE ...] [--run-name NAME] [--results DIR] "
+             "[--overwrite] [--json]",
+    .details =
+        "Measures every combination of the lists under [sweep]; any key can stand there. Without "
+        "lists it takes "
+        "loader.num_workers (0, 1, 2, 4 and so on up to the CPUs) x loader.pin_memory x "
+        "loader.prefetch_factor (2, 4) x "
+        "loader.persistent_workers. Combinations without meaning, as prefetch_factor with 0 "
+        "workers, are listed as "
+        "skipped, with the reason.\n\n"
+        "The data are read once first. Then every block runs each cell once, each in a process of "
+        "its own, in an order "
+        "that comes from run.seed; a reference cell at the head of each block shows whether the "
+        "machine drifts. There are "
+        "run.repeats blocks.\n\n"
+        "Best is the cell with the highest median. Recommended is the smallest one (fewest "
+        "workers, then least memory) "
+        "whose loss to the best, paired by block, is below 2% at the upper bound of its interval; "
+        "where the repetitions "
+        "cannot tell, the answer is \"not separable\". The settings are printed as DataLoader(...) "
+        "arguments.\n\n"
+        "Ctrl-C ends it with what is measured so far, marked partial.",
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON,
+    .run = run,
+};

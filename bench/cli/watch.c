@@ -1,0 +1,75 @@
+#include "bench/cli/watch.h"
+
+#include "bench/base/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char *text,
+                                size_t n_text)
+{
+    const json_t *config = plan->cells[cell].config;
+    const char *key;
+    json_t *axis;
+    size_t at = 0;
+    text[0] = '\0';
+    json_object_foreach(plan->axes, key, axis)
+    {
+        const json_t *value = json_object_get(config, key);
+        const char *dot = strrchr(key, '.');
+        if (json_array_size(axis) < 2 || json_is_null(value) || at >= n_text)
+            continue;
+        char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        int n = snprintf(text + at, n_text - at, "%s%s=%s", at ? " " : "", dot ? dot + 1 : key,
+                         shown ? shown : "?");
+        free(shown);
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return text;
+}
+
+static void describe(const struct dlb_watch *watch, const struct dlb_runner_event *event,
+                     char *text, size_t n_text)
+{
+    const struct dlb_task *task = event->task;
+    char cell[160] = "", batches[40] = "";
+    const char *what = task->kind == DLB_TASK_WARM        ? "warm pass over the data"
+                       : task->kind == DLB_TASK_CEILING   ? "ceiling (the step alone)"
+                       : task->kind == DLB_TASK_REFERENCE ? "reference cell"
+                                                          : "cell";
+    if (task->kind == DLB_TASK_CELL) {
+        int n = snprintf(cell, sizeof(cell), " %u ", task->index);
+        (void)dlb_watch_cell_text(watch->plan, task->index, cell + n, sizeof(cell) - (size_t)n);
+    }
+    if (event->n_batches > 0)
+        (void)snprintf(batches, sizeof(batches), ", batch %llu",
+                       (unsigned long long)event->n_batches);
+    (void)snprintf(text, n_text, "%u of %u  block %u of %u: %s%s%s", event->n_done, event->n_tasks,
+                   task->block < watch->plan->n_blocks ? task->block + 1 : watch->plan->n_blocks,
+                   watch->plan->n_blocks, what, cell, batches);
+}
+
+void dlb_watch_event(void *ctx, const struct dlb_runner_event *event)
+{
+    struct dlb_watch *watch = ctx;
+    char text[320];
+    if (event->what == DLB_RUNNER_BLOCK) {
+        if (watch->save)
+            watch->save(watch->ctx);
+        return;
+    }
+    const char *status = json_string_value(json_object_get(event->doc, "status"));
+    const char *reason = json_string_value(json_object_get(event->doc, "reason"));
+    if (event->what == DLB_RUNNER_DONE && status && strcmp(status, "failed") == 0 &&
+        event->task->kind == DLB_TASK_CELL)
+        dlb_progress_note(&watch->progress, "cell %u failed: %s", event->task->index,
+                          reason ? reason : "no reason given");
+    /* The line's ETA is by pace: a share of the time that says the same as the runner's estimate.
+     */
+    double gone_s = (double)(dlb_now_ns() - watch->start_ns) / 1e9;
+    double frac = isfinite(event->eta_s) ? gone_s / (gone_s + event->eta_s) : (double)NAN;
+    describe(watch, event, text, sizeof(text));
+    dlb_progress_update(&watch->progress, frac, text);
+}
