@@ -32,10 +32,10 @@ MAY_INCLUDE = {
 WRAPPED_IN = {
     "jansson.h": ["*"],  # floor 0: JSON is what documents are
     "toml.hpp": ["bench/base/config_toml.cpp"],
-    "archive.h": ["formats/fmt_webdataset.c"],
-    "archive_entry.h": ["formats/fmt_webdataset.c"],
-    "jpeglib.h": ["formats/codec_jpeg.c"],
-    "jerror.h": ["formats/codec_jpeg.c"],
+    "archive.h": ["formats/tar.c"],
+    "archive_entry.h": ["formats/tar.c"],
+    "jpeglib.h": ["formats/jpeg.c"],
+    "jerror.h": ["formats/jpeg.c"],
     "hwloc.h": ["bench/host/topo.c"],
     "cmocka.h": ["tests/*"],
 }

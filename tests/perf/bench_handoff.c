@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BATCHES = 200000 };
+enum { BATCHES = 100000, ROUNDS = 31 };
 
 struct bare {
     struct dlb_ring free, full;
@@ -70,15 +70,14 @@ static void compare(const struct dlb_spec *spec)
 
     if (!bare)
         perf_die("memory", NULL);
-    *bare = (struct bare){.n_slots =
-                              (uint32_t)(spec->loader.prefetch_factor + 1 + spec->device.prefetch)};
+    *bare = (struct bare){.n_slots = (uint32_t)spec->loader.prefetch_factor};
     for (uint32_t i = 0; i < bare->n_slots; i++)
         dlb_ring_push(&bare->free, i);
     perf_pipeline_open(&pipe, spec);
     (void)snprintf(name, sizeof name, "empty batches, prefetch_factor %lld",
                    (long long)spec->loader.prefetch_factor);
     struct perf_comparison what = {
-        .name = name, .unit = "batches", .units = BATCHES, .should_reach = 0.8};
+        .name = name, .unit = "batches", .units = BATCHES, .should_reach = 0.8, .rounds = ROUNDS};
     (void)perf_compare(&what, &(struct perf_way){"dlbench", ours, &pipe},
                        &(struct perf_way){"ring", base, bare});
     perf_pipeline_close(&pipe, NULL);
