@@ -112,8 +112,9 @@ int main(void)
 
     perf_spec(&spec, (const char *[]){"dataset.format=webdataset", "dataset.codec=raw",
                                       "generate.samples=4096", "generate.sample_bytes=110000",
-                                      "loader.batch_size=64", "loader.shuffle=false",
-                                      "loader.persistent_workers=true", "device.prefetch=1", NULL});
+                                      "webdataset.shard_samples=256", "loader.batch_size=64",
+                                      "loader.shuffle=false", "loader.persistent_workers=true",
+                                      "device.prefetch=1", NULL});
     perf_generate(&spec);
     (void)snprintf(pattern, sizeof pattern, "%s/*.tar", spec.dataset.path);
     if (glob(pattern, 0, NULL, &shards) != 0)
