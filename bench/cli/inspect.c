@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define TRIES_PER_CODEC 8
 #define SHARDS_LOOKED_AT 8
@@ -256,15 +255,48 @@ static int ascending_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int not_known(const char *path, struct dlb_err *err)
+static int any_entry(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
-    char file[4096], tried[96] = "";
-    struct stat st;
+    (void)ctx, (void)entry, (void)err;
+    return DLB_END; /* one is enough */
+}
 
-    (void)snprintf(file, sizeof file, "%s/summary.json", path);
-    if (stat(file, &st) == 0)
+static bool is_result(const char *path)
+{
+    char file[4096];
+
+    if ((size_t)snprintf(file, sizeof file, "%s/summary.json", path) >= sizeof file)
+        return false;
+    json_t *summary = json_load_file(file, 0, NULL);
+    bool result = json_object_get(summary, "command") != NULL;
+    json_decref(summary);
+    return result;
+}
+
+/* What no format needs to be asked about. */
+static int check_path(const char *path, struct dlb_err *err)
+{
+    enum dlb_io_kind kind;
+    uint64_t n_bytes;
+    int status = dlb_io_posix.stat(path, &kind, &n_bytes, err);
+
+    if (status != DLB_OK || kind != DLB_IO_DIR)
+        return status;
+    status = dlb_io_posix.list(path, any_entry, NULL, err);
+    if (status == DLB_OK)
+        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET, "is an empty folder");
+    if (status != DLB_END)
+        return status;
+    if (is_result(path))
         return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
                         "is a result, not a data set: `dlbench report` with this path shows it");
+    return DLB_OK;
+}
+
+static int not_known(const char *path, struct dlb_err *err)
+{
+    char tried[96] = "";
+
     for (const struct dlb_format *const *format = dlb_formats; *format; format++) {
         size_t len = strlen(tried);
         if (!(*format)->synthetic)
@@ -272,7 +304,7 @@ static int not_known(const char *path, struct dlb_err *err)
                            (*format)->name, (*format)->missing ? " (not in this build)" : "");
     }
     return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
-                    "no data set is known by this look; tried: %s", tried);
+                    "is no data set that this program knows; tried: %s", tried);
 }
 
 static const struct dlb_format *choose_format(const char *path)
@@ -294,13 +326,11 @@ static const struct dlb_format *choose_format(const char *path)
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err)
 {
-    enum dlb_io_kind kind;
-    uint64_t n_bytes;
     struct looker *looker;
     int status;
 
     memset(out, 0, sizeof *out);
-    status = dlb_io_posix.stat(path, &kind, &n_bytes, err);
+    status = check_path(path, err);
     if (status != DLB_OK)
         return status;
     out->format = choose_format(path);

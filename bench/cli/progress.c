@@ -67,7 +67,9 @@ const char *dlb_progress_line(const struct dlb_progress *progress, double frac, 
     double eta_s = dlb_progress_eta_s(progress, frac, now_ns);
     char eta[48] = "", duration[40];
 
-    if (isfinite(eta_s))
+    if (eta_s < 60.0)
+        (void)snprintf(eta, sizeof eta, "  ETA %.0f s", eta_s);
+    else if (isfinite(eta_s))
         (void)snprintf(eta, sizeof eta, "  ETA %s",
                        dlb_duration_text(round(eta_s), duration, sizeof duration));
     (void)snprintf(line, n_line, "%s: %s%s", progress->title, text, eta);

@@ -11,12 +11,28 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct watched {
     struct dlb_progress progress;
-    uint64_t start_ns, n_found, n_done,
-        n_bytes; /* n_found: samples that were there before anything was written */
+    uint64_t sample_bytes;                      /* mean, as configured */
+    uint64_t start_ns, first_done, first_bytes; /* what the pace is counted from */
+    uint64_t n_done, n_bytes;                   /* at the last report */
 };
+
+/* Samples that an earlier gen left are found much faster than new ones are made: as long as more of
+ * them turn up than the bytes written account for, the pace is counted anew. */
+static void watch_pace(struct watched *watched, uint64_t n_done, uint64_t n_bytes, uint64_t now_ns)
+{
+    uint64_t written = (n_bytes - watched->n_bytes) / watched->sample_bytes;
+
+    if (n_done - watched->n_done <= 2 * written + 16)
+        return;
+    watched->start_ns = now_ns;
+    watched->first_done = n_done;
+    watched->first_bytes = n_bytes;
+    dlb_progress_restart(&watched->progress);
+}
 
 static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_bytes)
 {
@@ -24,22 +40,18 @@ static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_byte
     char done[40], total[40], rate[40], bytes[40], bytes_rate[40], text[256];
     uint64_t now_ns = dlb_now_ns();
 
-    if (n_bytes == watched->n_bytes &&
-        n_done > watched->n_done) { /* found, not written: no measure of the pace */
-        watched->n_found = n_done;
-        watched->start_ns = now_ns;
-        dlb_progress_restart(&watched->progress);
-    }
+    watch_pace(watched, n_done, n_bytes, now_ns);
     watched->n_done = n_done;
     watched->n_bytes = n_bytes;
-    double seconds = (double)(now_ns - watched->start_ns + 1) * 1e-9;
+    double seconds = (double)(now_ns - watched->start_ns + DLB_NS_PER_MS) * 1e-9;
     (void)snprintf(
         text, sizeof text, "%s of %s samples  %s written  %s samples/s  %s",
         dlb_count_text((double)n_done, done, sizeof done),
         dlb_count_text((double)n_total, total, sizeof total),
         dlb_bytes_text(n_bytes, bytes, sizeof bytes),
-        dlb_count_text(round((double)(n_done - watched->n_found) / seconds), rate, sizeof rate),
-        dlb_rate_text((double)n_bytes / seconds, bytes_rate, sizeof bytes_rate));
+        dlb_count_text(round((double)(n_done - watched->first_done) / seconds), rate, sizeof rate),
+        dlb_rate_text((double)(n_bytes - watched->first_bytes) / seconds, bytes_rate,
+                      sizeof bytes_rate));
     dlb_progress_update(&watched->progress, n_total ? (double)n_done / (double)n_total : 1.0, text);
 }
 
@@ -89,16 +101,28 @@ static bool print_json(const struct dlb_gen *gen, const struct dlb_shape *shape,
     return printed;
 }
 
+static bool was_interrupted(const char *path)
+{
+    char mark[DLB_OPT_STRING_CAP + sizeof DLB_INCOMPLETE_MARK + 1];
+
+    (void)snprintf(mark, sizeof mark, "%s/%s", path, DLB_INCOMPLETE_MARK);
+    return access(mark, F_OK) == 0;
+}
+
 static int generate(const struct dlb_gen *gen, uint64_t *n_written, struct dlb_err *err)
 {
-    struct watched watched = {.start_ns = dlb_now_ns()};
+    struct watched watched = {.start_ns = dlb_now_ns(),
+                              .sample_bytes = (uint64_t)gen->opts->sample_bytes};
     struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted};
     int status;
 
     dlb_progress_begin(&watched.progress, "gen");
+    if (was_interrupted(gen->path))
+        dlb_progress_note(&watched.progress, "gen: resuming what an earlier call began in %s",
+                          gen->path);
     dlb_catch_interrupts();
     status = dlb_generate(gen, 0, &progress, n_written, err);
-    dlb_progress_end(&watched.progress, status == DLB_OK ? "done" : NULL);
+    dlb_progress_end(&watched.progress, NULL);
     if (status == DLB_E_CANCELLED)
         (void)dlb_fail(err, DLB_E_CANCELLED, gen->path, DLB_NO_OFFSET,
                        "interrupted; nothing is lost: the same command resumes");

@@ -115,7 +115,8 @@ static json_t *document(const char *path, const struct dlb_inspected *in)
     for (uint32_t i = 0; i < n_odd_named(shape); i++)
         (void)json_array_append_new(odd, json_string(shape->odd[i]));
     for (uint32_t i = 0; i < in->n_fields; i++)
-        (void)json_array_append_new(fields, json_string(in->fields[i]));
+        if (*in->fields[i]) /* the format does not name them all */
+            (void)json_array_append_new(fields, json_string(in->fields[i]));
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:i, s:o}",
         "command", "inspect", "path", path, "format", in->format->name, "codec", in->codec->name,
