@@ -1,0 +1,152 @@
+# gen: writes, resumes, refuses, reports.
+. "$(dirname "$0")/lib.sh"
+
+raw=(--set dataset.codec=raw --set generate.sample_bytes=2000)
+
+tree_hash() { (cd "$1" && find . -type f ! -name '.dlbench-*' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum); }
+
+for format in files webdataset; do
+    run "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" --set generate.samples=500
+    if grep -q 'built without' "$err"; then
+        expect_exit 2
+        continue
+    fi
+    expect_exit 0
+    expect_out "^$format: 500 samples, 1\.0[0-9] MB, written in"
+    expect_err '^gen: starting$'
+    before=$(tree_hash $format)
+
+    # A second call finds it there, and says so; as a document it says the same.
+    run "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" --set generate.samples=500
+    expect_exit 0
+    expect_out "^$format: already complete: 500 samples"
+    run "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" --set generate.samples=500 --json
+    expect_exit 0
+    expect_json 'd["command"] == "gen" and d["path"] == "'$format'" and d["samples"] == 500 and d["written"] == 0'
+    expect_json 'd["bytes"] >= 1000000 and d["seconds"] > 0'
+
+    # The same parameters elsewhere give the same bytes; another seed does not.
+    run "$dlbench" gen --set dataset.format=$format --set dataset.path=again "${raw[@]}" --set generate.samples=500 --json
+    expect_exit 0
+    expect_json 'd["written"] == 500'
+    expect [ "$(tree_hash again)" = "$before" ]
+    rm -rf again
+    run "$dlbench" gen --set dataset.format=$format --set dataset.path=again "${raw[@]}" --set generate.samples=500 \
+        --set generate.seed=99
+    expect_exit 0
+    expect [ "$(tree_hash again)" != "$before" ]
+    rm -rf again
+
+    # Other parameters over it are refused, and it is untouched.
+    run "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" --set generate.samples=501
+    expect_exit 2
+    expect_err "^dlbench: $format"
+    expect [ "$(tree_hash $format)" = "$before" ]
+done
+
+# Interrupted, it passes for nothing, and resumes to the same bytes as an undisturbed one. The signal comes when the first
+# file is there; on a machine that finishes first, the attempt is repeated with more samples.
+interrupted=
+for samples in 20000 80000 320000; do
+    rm -rf killed
+    "$dlbench" gen --set dataset.path=killed "${raw[@]}" --set generate.samples=$samples >"$out" 2>"$err" </dev/null &
+    pid=$!
+    for _ in $(seq 400); do
+        [ -n "$(find killed -type f -name '*.bin' -print -quit 2>/dev/null)" ] && break
+        sleep 0.02
+    done
+    kill -INT $pid 2>/dev/null
+    wait $pid
+    code=$? last="gen, interrupted at $samples samples"
+    [ $code -ne 0 ] && interrupted=yes && break
+done
+if [ -n "$interrupted" ]; then
+    expect_exit 130
+    expect_err 'interrupted; nothing is lost: the same command resumes'
+    run "$dlbench" inspect killed
+    expect_exit 3
+    expect_err 'not finished'
+    run "$dlbench" gen --set dataset.path=killed "${raw[@]}" --set generate.samples=$samples --json
+    expect_exit 0
+    expect_err '^gen: resuming'
+    expect_json "d['samples'] == $samples and 0 < d['written'] < $samples"
+    run "$dlbench" gen --set dataset.path=whole "${raw[@]}" --set generate.samples=$samples
+    expect_exit 0
+    expect [ "$(tree_hash killed)" = "$(tree_hash whole)" ]
+else
+    echo "not shown: gen was too fast to interrupt"
+fi
+rm -rf killed whole
+
+# It never writes into what is not its own.
+mkdir mine && echo precious >mine/file
+run "$dlbench" gen --set dataset.path=mine "${raw[@]}" --set generate.samples=5
+expect_exit 2
+expect grep -q precious mine/file
+expect [ "$(find mine -type f | wc -l)" -eq 1 ]
+run "$dlbench" gen "${raw[@]}" --set generate.samples=5
+expect_exit 2
+expect_err 'dataset\.path is not set'
+run "$dlbench" gen --set dataset.path="$out" "${raw[@]}" --set generate.samples=5 # a file
+expect [ "$code" -eq 2 -o "$code" -eq 3 ]
+
+# Nothing to write is no error.
+run "$dlbench" gen --set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=5
+expect_exit 0
+expect_out 'nothing to write'
+
+mkdir locked && chmod 555 locked
+run_unprivileged "$dlbench" gen --set dataset.path="$tmp/locked/x" "${raw[@]}" --set generate.samples=5
+expect_exit 3
+expect_err 'Permission denied'
+
+# A disk that is full, on a file system of its own.
+if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then
+    run "$dlbench" gen --set dataset.path=small/x "${raw[@]}" --set generate.samples=2000
+    expect_exit 3
+    expect_err 'disk is full|No space left'
+    umount small
+else
+    echo "not shown: a full disk (no right to mount one)"
+fi
+
+# On a terminal the progress is one line that fits the window, also after it was made smaller.
+if command -v python3 >/dev/null; then
+    cat >live.py <<'PY'
+import fcntl, os, pty, re, signal, struct, subprocess, sys, termios, time
+main, side = pty.openpty()
+size = lambda columns: fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+size(50)
+p = subprocess.Popen(sys.argv[1:], stderr=side, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
+                     env={**os.environ, "TERM": "xterm"})
+os.set_blocking(main, False)
+seen, narrow_at, deadline = b"", None, time.monotonic() + 60
+while p.poll() is None and time.monotonic() < deadline:
+    try:
+        seen += os.read(main, 65536)
+    except BlockingIOError:
+        time.sleep(0.01)
+    if narrow_at is None and seen.count(b"\r") >= 3:
+        size(20)
+        narrow_at = len(seen)
+    if narrow_at is not None and seen[narrow_at:].count(b"\r") >= 4:
+        p.send_signal(signal.SIGINT)
+        break
+p.wait(60)
+try:
+    seen += os.read(main, 65536)
+except OSError:
+    pass
+assert narrow_at is not None, seen
+live = lambda part: [re.sub(rb"\x1b\[[0-9]*[A-Za-z]", b"", x) for x in part.split(b"dlbench:")[0].split(b"\r")]
+assert max(map(len, live(seen[:narrow_at]))) < 50, seen
+assert max(map(len, live(seen[narrow_at:])[2:])) < 20, seen # the line under way may still be the wide one
+print("fits")
+PY
+    run python3 live.py "$dlbench" gen --set dataset.path=live "${raw[@]}" --set generate.samples=2000000
+    expect_exit 0
+    expect_out fits
+    rm -rf live
+fi
+
+finish

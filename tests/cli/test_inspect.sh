@@ -1,0 +1,93 @@
+# inspect: what lies at a path.
+. "$(dirname "$0")/lib.sh"
+
+run "$dlbench" inspect missing
+expect_exit 3
+expect_err '^dlbench: missing: .*No such file'
+mkdir empty
+run "$dlbench" inspect empty
+expect_exit 3
+expect_err 'empty folder'
+mkdir -p result && echo '{"command": "sweep"}' >result/summary.json
+run "$dlbench" inspect result
+expect_exit 3
+expect_err 'dlbench report'
+expect_out_empty
+head -c 5000 /dev/urandom >noise
+run "$dlbench" inspect noise --json
+expect_exit 3
+expect_err 'tried: .*files'
+expect_out_empty
+
+# Generated data: what was asked for is what is found.
+run "$dlbench" gen --set dataset.path=d --set dataset.codec=raw --set generate.samples=300 \
+    --set generate.sample_bytes=3000 --set generate.classes=7
+expect_exit 0
+run "$dlbench" inspect d
+expect_exit 0
+expect_out '^  format +files'
+expect_out '^  codec +raw'
+expect_out '^  samples +300'
+expect_out '^  classes +7$'
+expect_out '^  sizes +3\.00 kB to 3\.00 kB, median 3\.00 kB \(of 64 samples'
+expect_err_empty
+run "$dlbench" inspect d --json
+expect_exit 0
+expect_json 'd["command"] == "inspect" and d["format"] == "files" and d["codec"] == "raw" and not d["iterable"]'
+expect_json 'd["samples"] == 300 and d["bytes"] == 900000 and d["classes"] == 7 and d["max_sample_bytes"] == 3000'
+expect_json 'd["looked_at"] == {"samples": 64, "bad": 0, "first_bad": None, "min_bytes": 3000, "median_bytes": 3000, "max_bytes": 3000}'
+expect_json 'd["images"] is None and d["n_odd"] == len(d["odd"])'
+
+# What was lost since is odd.
+rm -f "$(find d -name '*.bin' | head -n 1)"
+run "$dlbench" inspect d --json
+expect_exit 0
+expect_json 'd["samples"] == 299 and d["n_odd"] >= 1 and any("300" in x for x in d["odd"])'
+
+run "$dlbench" gen --set dataset.format=webdataset --set dataset.path=w --set dataset.codec=raw \
+    --set generate.samples=300 --set generate.sample_bytes=3000
+if [ "$code" -eq 0 ]; then
+    run "$dlbench" inspect w --json
+    expect_exit 0
+    expect_json 'd["format"] == "webdataset" and d["iterable"] and d["shards"] >= 1 and d["samples"] == 300'
+    expect_json '"cls" in d["fields"] and d["looked_at"]["bad"] == 0'
+    # Cut in the middle: it is named, with the shard.
+    shard=$(find w -name '*.tar' | head -n 1)
+    truncate -s 400000 "$shard"
+    run "$dlbench" inspect w --json
+    if [ "$code" -eq 0 ]; then
+        expect_json 'd["n_odd"] >= 1 or d["looked_at"]["bad"] >= 1'
+    else
+        expect_exit 3
+        expect_err '\.tar'
+    fi
+else
+    expect_err 'built without libarchive'
+fi
+
+# Photographs: the codec is found out, and their dimensions.
+run "$dlbench" gen --set dataset.path=j --set generate.samples=80 --set generate.sample_bytes=20kB
+if [ "$code" -eq 0 ]; then
+    run "$dlbench" inspect j --json
+    expect_exit 0
+    expect_json 'd["codec"] == "jpeg" and d["images"]["samples"] == 64 and d["looked_at"]["bad"] == 0'
+    expect_json '0 < d["images"]["width"][0] <= d["images"]["width"][1] <= d["images"]["width"][2]'
+    # All but a few still decode: it stays jpeg, and the bad ones are counted.
+    mkdir -p k/a && cp $(find j -name '*.jpg' | head -n 10) k/a/
+    truncate -s 5000 "$(find k -name '*.jpg' | LC_ALL=C sort | tail -n 1)"
+    run "$dlbench" inspect k
+    expect_exit 0
+    expect_out '^  codec +jpeg'
+    expect_out '^  bad +1 of the samples looked at; the first: .*k/a/'
+else
+    expect_err 'built without libjpeg'
+fi
+
+# A folder of images that nobody generated, unreadable for some.
+mkdir -p secret/a && cp -r d/* secret/ 2>/dev/null && chmod 000 secret
+run_unprivileged "$dlbench" inspect "$tmp/secret"
+expect_exit 3
+expect_err 'Permission denied'
+chmod 755 secret
+
+finish
