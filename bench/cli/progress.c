@@ -114,7 +114,8 @@ void dlb_progress_begin(struct dlb_progress *progress, const char *title)
 {
     char line[LINE_CAP];
 
-    *progress = (struct dlb_progress){.start_ns = dlb_now_ns(), .live = stderr_is_terminal()};
+    *progress = (struct dlb_progress){
+        .start_ns = dlb_now_ns(), .has_first = true, .live = stderr_is_terminal()};
     (void)snprintf(progress->title, sizeof progress->title, "%s", title);
     progress->drawn_ns = progress->start_ns;
     current = progress;

@@ -12,10 +12,10 @@
 
 struct dlb_progress {
     char title[64];    /* "gen" */
-    uint64_t start_ns; /* of dlb_progress_begin or _restart */
-    uint64_t drawn_ns; /* of the last line */
+    uint64_t start_ns; /* of dlb_progress_begin or _restart: what the pace is counted from */
     double
-        first_frac; /* of the first update: work that was done before does not count for the ETA */
+        first_frac; /* what was done at start_ns: 0, or that of the first update after a restart */
+    uint64_t drawn_ns;  /* of the last line */
     uint32_t n_columns; /* of the live line that stands on the terminal; 0: none does */
     bool live, has_first;
 };
