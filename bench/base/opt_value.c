@@ -27,14 +27,17 @@ static void append(char *text, size_t n_text, const char *fmt, ...)
 /* "64 KiB" where that is exact, so that a limit can be typed back. */
 static const char *limit_text(const struct dlb_opt *opt, int64_t limit, char *text, size_t n_text)
 {
-    static const char *const units[] = {"", " KiB", " MiB", " GiB", " TiB"};
+    static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB"};
     size_t i = 0;
 
-    if (opt->type == DLB_OPT_BYTES)
-        while (limit != 0 && limit % 1024 == 0 && i + 1 < sizeof units / sizeof *units) {
-            limit /= 1024;
-            i++;
-        }
+    if (opt->type != DLB_OPT_BYTES) {
+        (void)snprintf(text, n_text, "%" PRId64, limit);
+        return text;
+    }
+    while (limit != 0 && limit % 1024 == 0 && i + 1 < sizeof units / sizeof *units) {
+        limit /= 1024;
+        i++;
+    }
     (void)snprintf(text, n_text, "%" PRId64 "%s", limit, units[i]);
     return text;
 }
@@ -65,16 +68,12 @@ const char *dlb_opt_range_text(const struct dlb_opt *opt, char *text, size_t n_t
     case DLB_OPT_BYTES:
         (void)limit_text(opt, opt->min, low, sizeof low);
         (void)limit_text(opt, opt->max, high, sizeof high);
-        if (opt->type == DLB_OPT_BYTES && *unit == '\0')
-            unit = "bytes";
         if (opt->max == INT64_MAX)
             append(text, n_text, "at least %s", low);
         else
             append(text, n_text, "%s to %s", low, high);
-        if (*unit && strcmp(unit, "bytes") != 0)
+        if (*unit && opt->type != DLB_OPT_BYTES)
             append(text, n_text, " %s", unit);
-        else if (*unit && !strstr(text, "iB"))
-            append(text, n_text, " bytes");
         break;
     }
     return text;

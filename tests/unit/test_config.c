@@ -244,6 +244,7 @@ static void wrong_values_are_named(void **state)
     refused("loader.buffer_bytes = 12\n", 1,
             "loader.buffer_bytes = 12 is out of range: it may be 4 KiB to 1 TiB");
     refused("loader.buffer_bytes = 'lots'\n", 1, "\"lots\" is no number of bytes");
+    refused("loader.buffer_bytes = -1\n", 1, "it may be 4 KiB to 1 TiB");
     refused("loader.path = 3\n", 1, "wants text, not the number 3");
     refused("loader.path = \"a\\u0000b\"\n", 1, "zero byte");
     refused("run.seed = -1\n", 1, "it may be at least 0");
