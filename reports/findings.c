@@ -245,7 +245,9 @@ void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *
         if (json_is_integer(json_object_get(doc, "best_cell")) && table->n_rows > 1)
             dlb_text_fold(out, "* best   > recommended", 0, n_columns);
         if (n_out > 0)
-            dlb_text_printf(out, "%u columns do not fit here: summary.txt has them\n", n_out);
+            dlb_text_printf(out, "(%u %s here: summary.txt has %s)\n", n_out,
+                            n_out > 1 ? "columns do not fit" : "column does not fit",
+                            n_out > 1 ? "them" : "it");
     } else {
         out->short_of_memory = true;
     }

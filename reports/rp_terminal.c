@@ -2,12 +2,15 @@
 #include "reports/findings.h"
 #include "reports/report.h"
 
+#define READABLE_COLUMNS 100 /* longer lines of words are hard to read */
+
 static int render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out,
                   struct dlb_err *err)
 {
-    dlb_findings_head(doc, opts->n_columns, out);
-    dlb_findings_table(doc, opts->n_columns, out);
-    dlb_findings_words(doc, opts->n_columns, out);
+    uint32_t n = opts->n_columns, n_words = n == 0 || n > READABLE_COLUMNS ? READABLE_COLUMNS : n;
+    dlb_findings_head(doc, n_words, out);
+    dlb_findings_table(doc, n, out);
+    dlb_findings_words(doc, n_words, out);
     if (opts->folder) {
         dlb_text_printf(out, "\nResult: ");
         dlb_text_plain(out, opts->folder, 4096);

@@ -99,6 +99,7 @@ static bool put_stats(json_t *doc, const struct dlb_loader_stats *s)
                                                                             sizeof(text)))) == 0;
     }
     ok = ok && dlb_json_put(doc, "io_bytes", ns(s->workers.io_bytes)) &&
+         dlb_json_put(doc, "worker_samples", ns(s->workers.n_samples)) &&
          dlb_json_put(doc, "worker_cpu_ns", ns(s->workers.cpu_ns)) &&
          dlb_json_put(doc, "runqueue_ns", ns(s->runqueue_ns)) &&
          dlb_json_put(doc, "order_wait_ns", ns(s->order_wait_ns)) &&

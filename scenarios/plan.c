@@ -10,8 +10,12 @@
 
 /* persistent_workers shows at epoch borders, and the first border is the warm-up's. */
 #define PERSISTENT_MIN_EPOCHS 3
-#define CEILING_NS 2e9 /* a ceiling is steady after this long, or after CEILING_MIN_STEPS */
+#define CEILING_NS                                                                                 \
+    5e8 /* a ceiling of equal steps is steady after this long, or after CEILING_MIN_STEPS */
+#define CEILING_SPREAD_NS 2e9 /* steps that differ need a mean */
 #define CEILING_MIN_STEPS 3
+#define CEILING_AHEAD                                                                              \
+    2 /* steps queued ahead, so that a late wake-up of the host costs the device nothing */
 #define CEILING_MAX_STEPS 20000
 #define STREAM_ORDER UINT64_C(0x0de2) /* keeps this use of the seed apart from others */
 
@@ -161,12 +165,11 @@ int dlb_plan_cells(const struct dlb_plan_input *in, const json_t *axes, struct d
 static json_int_t ceiling_steps(const json_t *config)
 {
     double step_ns = dlb_json_number(config, "device.step_ms") * 1e6;
-    double steps = step_ns > 0 ? floor(CEILING_NS / step_ns) : CEILING_MAX_STEPS;
+    bool spread = strcmp(dlb_json_text(config, "device.step_dist"), "constant") != 0;
+    double steps = step_ns > 0 ? floor((spread ? CEILING_SPREAD_NS : CEILING_NS) / step_ns)
+                               : CEILING_MAX_STEPS;
     if (steps > CEILING_MAX_STEPS)
         steps = CEILING_MAX_STEPS;
-    double measured = dlb_json_number(config, "run.max_batches");
-    if (measured > 0 && steps > measured)
-        steps = measured;
     return (json_int_t)(steps < CEILING_MIN_STEPS ? CEILING_MIN_STEPS : steps);
 }
 
@@ -175,7 +178,6 @@ static json_int_t ceiling_steps(const json_t *config)
 static json_t *ceiling_overrides(const json_t *config)
 {
     json_int_t steps = ceiling_steps(config);
-    json_int_t ahead = json_integer_value(json_object_get(config, "device.prefetch"));
     return json_pack(
         "{ss, ss, sI, sI, ss, sI, sI, sb, sb, sb, sb, sf, sf, ss, sI, sI, sI, sI, sb, sI, sI}",
         "dataset.format", "synthetic", "dataset.codec", "raw", "generate.samples", steps + 4,
@@ -183,9 +185,9 @@ static json_t *ceiling_overrides(const json_t *config)
         (json_int_t)1, "loader.num_workers", (json_int_t)0, "loader.shuffle", 0,
         "loader.pin_memory", 1, "loader.persistent_workers", 0, "loader.drop_last", 0,
         "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0, "loader.bind", "none",
-        "device.prefetch", ahead > 0 ? ahead : 1, "run.epochs", (json_int_t)1, "run.max_batches",
-        steps, "run.warmup_batches", (json_int_t)1, "run.checksum", 0, "run.rank", (json_int_t)0,
-        "run.world", (json_int_t)1);
+        "device.prefetch", (json_int_t)CEILING_AHEAD, "run.epochs", (json_int_t)1,
+        "run.max_batches", steps, "run.warmup_batches", (json_int_t)1, "run.checksum", 0,
+        "run.rank", (json_int_t)0, "run.world", (json_int_t)1);
 }
 
 /* Everything that a ceiling does not depend on is left out, so that equal ceilings compare equal.

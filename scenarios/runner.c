@@ -186,6 +186,7 @@ static int run_task(struct runner *r, struct dlb_err *err)
     if (!rc) {
         learn(r, doc);
         r->n_done++;
+        r->n_left--;
         tell(r, DLB_RUNNER_DONE, 0, doc);
     }
     json_decref(doc);

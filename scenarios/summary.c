@@ -79,15 +79,12 @@ static double stage_sum(const json_t *doc, const char *table, const char *stage)
     return dlb_json_number(json_object_get(json_object_get(doc, table), stage), "sum_ns");
 }
 
-/* Over the whole repetition, warm-up included: that is what io_bytes covers. */
-static double read_rate(const json_t *doc)
+/* What loading one sample reads, at the pace of the window: workers load ahead and before it, so
+ * that their bytes cannot be divided by its time. */
+static double read_rate(const json_t *doc, double samples_per_s)
 {
-    double wall_ns = 0;
-    const json_t *epoch;
-    size_t i;
-    json_array_foreach(json_object_get(doc, "epochs"), i, epoch) wall_ns +=
-        dlb_json_number(epoch, "wall_ns");
-    return wall_ns > 0 ? dlb_json_number(doc, "io_bytes") * 1e9 / wall_ns : (double)NAN;
+    return dlb_json_number(doc, "io_bytes") / dlb_json_number(doc, "worker_samples") *
+           samples_per_s;
 }
 
 static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
@@ -97,7 +94,8 @@ static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
     double n_bytes = dlb_json_number(shown, "n_bytes");
     return dlb_json_put(out, "samples_per_s",
                         estimate(&cell->rate, cell->samples_per_s, cell->n_values)) &&
-           dlb_json_put(out, "read_bytes_per_s", dlb_json_real_or_null(read_rate(shown))) &&
+           dlb_json_put(out, "read_bytes_per_s",
+                        dlb_json_real_or_null(read_rate(shown, cell->rate.median))) &&
            dlb_json_put(out, "delivered_bytes_per_s",
                         dlb_json_real_or_null(n_bytes * 1e9 / window_ns)) &&
            dlb_json_put(
@@ -108,7 +106,8 @@ static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
 static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const json_t *reps)
 {
     const json_t *shown = cell->shown;
-    json_t *memory = json_pack("{sn, sn, sn}", "peak_pss_bytes", "slots_bytes", "pinned_bytes");
+    json_t *memory = json_pack("{sn, sn, sn, sn}", "peak_pss_bytes", "slots_bytes", "pinned_bytes",
+                               "huge_pages");
     return put_rates(out, cell) &&
            dlb_json_put(out, "gpu_idle_frac", fraction(reps, "busy_ns", "window_ns", true)) &&
            dlb_json_put(out, "input_wait_frac",
@@ -122,6 +121,7 @@ static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const 
            dlb_json_put(out, "memory", get_or(shown, "memory", memory)) &&
            dlb_json_put(out, "os", get_or(shown, "os", json_null())) &&
            dlb_json_put(out, "io_bytes", get_or(shown, "io_bytes", json_null())) &&
+           dlb_json_put(out, "worker_samples", get_or(shown, "worker_samples", json_null())) &&
            dlb_json_put(out, "resident_frac", get_or(shown, "resident_frac", json_null())) &&
            dlb_json_put(out, "residency_by", get_or(shown, "residency_by", json_null())) &&
            dlb_json_put(out, "skipped_samples", get_or(shown, "n_skipped", json_null())) &&
