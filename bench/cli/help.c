@@ -106,8 +106,8 @@ void dlb_help_verb(FILE *out, const struct dlb_verb *verb)
     dlb_print_folded(out,
                      "Options, by the section of the file that holds them. On the command line: "
                      "--set SECTION.KEY=VALUE or "
-                     "--SECTION.KEY VALUE. `dlbench sweep` tries every value of a list: --set "
-                     "'sweep.SECTION.KEY=[A, B]'.",
+                     "--SECTION.KEY VALUE. `dlbench sweep` tries every value of a list: "
+                     "--set 'sweep.SECTION.KEY=[A, B]'.",
                      0, 0, width);
     for (const struct dlb_opt_group *const *group = dlb_spec_groups(); *group; group++)
         help_group(out, *group, width);

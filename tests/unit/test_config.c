@@ -139,14 +139,15 @@ static void defaults_fill(void **state)
 
 static void every_type_from_toml(void **state)
 {
-    struct dlb_config *cfg = load("# a comment with [[[ and \" in it\n"
-                                  "[loader] # here too: }\n"
-                                  "num_workers = 1_0\n"
-                                  "pin_memory = false\n"
-                                  "pin_mode = 'direct'\n"
-                                  "sleep_us = 3\r\n"
-                                  "buffer_bytes = \"1.5 GB\"\n"
-                                  "path = \"a \\\"[b]\\\" # c\"\n");
+    struct dlb_config *cfg =
+        load("# a comment with [[[ and \" in it\n"
+             "[loader] # here too: }\n"
+             "num_workers = 1_0\n"
+             "pin_memory = false\n"
+             "pin_mode = 'direct'\n"
+             "sleep_us = 3\r\n"
+             "buffer_bytes = \"1.5 GB\"\n"
+             "path = \"a \\\"[b]\\\" # c \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"\n");
     struct loader out = filled(cfg);
     char origin[96];
 
@@ -156,7 +157,7 @@ static void every_type_from_toml(void **state)
     assert_int_equal(out.pin_mode, 0);
     assert_true(out.sleep_us == 3.0);
     assert_int_equal(out.buffer_bytes, 1500000000);
-    assert_string_equal(out.path, "a \"[b]\" # c");
+    assert_string_equal(out.path, "a \"[b]\" # c \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
     (void)snprintf(origin, sizeof origin, "%s:7", file);
     assert_string_equal(dlb_config_origin(cfg, "loader.buffer_bytes"), origin);
     assert_true(dlb_config_has(cfg, "loader.path"));
@@ -277,7 +278,13 @@ static void bad_toml_is_named(void **state)
     refused("run.seed = 0xfffffffffffffffff\n", 1, "");
     refused("loader.sleep_us = 1e999\n", 1, "not a finite number");
     refused_bytes("run.seed = 3\0\n", 14, 1, "zero byte");
-    refused_bytes("loader.path = \"\xff\xfe\"\n", 19, 1, "");
+    refused_bytes("loader.path = \"\xff\xfe\"\n", 19, 1, "not UTF-8");
+    refused("\nloader.path = '\xff\xfe'\n", 2, "not UTF-8");
+    refused("loader.path = \"\xed\xa0\x80\"\n", 1, "not UTF-8"); /* a surrogate */
+    refused("loader.path = \"\xc0\x80\"\n", 1, "not UTF-8");     /* overlong */
+    refused("loader.path = \"\xf0\x9f\x98\"\n", 1, "not UTF-8"); /* cut */
+    refused("loader.path = 'a\x01'\n", 1, "control character");
+    refused("run.seed = 3\r", 1, "control character");
 }
 
 static void bombs_are_refused(void **state)
