@@ -6,21 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether two keys were said in the same file, or both on the command line: then one author meant
- * both. */
+/* Whether two keys were said in the same file: then one author meant both. */
 static bool said_together(const struct dlb_config *cfg, const char *a, const char *b)
 {
     if (!dlb_config_has(cfg, a) || !dlb_config_has(cfg, b))
         return false;
     const char *at_a = dlb_config_origin(cfg, a), *at_b = dlb_config_origin(cfg, b);
     const char *end_a = strrchr(at_a, ':'), *end_b = strrchr(at_b, ':');
-    size_t n_a = end_a ? (size_t)(end_a - at_a) : strlen(at_a);
-    size_t n_b = end_b ? (size_t)(end_b - at_b) : strlen(at_b);
-    return n_a == n_b && memcmp(at_a, at_b, n_a) == 0;
+    return end_a && end_b && end_a - at_a == end_b - at_b &&
+           memcmp(at_a, at_b, (size_t)(end_a - at_a)) == 0;
 }
 
-/* torch.utils.data.DataLoader raises on these, so a cell that says them in one breath is refused.
- * Where only one of the two was overridden, the other has no meaning and is left out. */
+/* torch.utils.data.DataLoader raises on these, so a file that says both is refused. Where --set
+ * changed one of the two (a loop over num_workers, say), the other has no meaning and is left out,
+ * which the caller tells. */
 static int check_zero_workers(const struct dlb_config *cfg, const struct dlb_spec *spec,
                               struct dlb_err *err)
 {

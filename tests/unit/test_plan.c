@@ -1,0 +1,315 @@
+#include "scenarios/flat.h"
+#include "scenarios/scenario.h"
+#include "scenarios/spec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct dlb_config *config_of(const char *const *settings)
+{
+    struct dlb_err err;
+    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    assert_non_null(cfg);
+    for (; *settings; settings++)
+        if (dlb_config_set(cfg, *settings, &err))
+            fail_msg("%s: %s", *settings, err.what);
+    return cfg;
+}
+
+static int plan_of(const char *scenario, struct dlb_config *cfg, struct dlb_plan *plan,
+                   struct dlb_err *err)
+{
+    struct dlb_plan_input in = {cfg, 4, false};
+    return dlb_scenario_by_name(scenario)->plan(&in, plan, err);
+}
+
+static struct dlb_plan planned(const char *scenario, const char *const *settings)
+{
+    struct dlb_plan plan;
+    struct dlb_err err;
+    struct dlb_config *cfg = config_of(settings);
+    if (plan_of(scenario, cfg, &plan, &err))
+        fail_msg("%s", err.what);
+    dlb_config_free(cfg);
+    return plan;
+}
+
+static uint32_t count_run(const struct dlb_plan *plan)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        n += !plan->cells[i].skipped;
+    return n;
+}
+
+static json_int_t int_of(const struct dlb_plan *plan, uint32_t cell, const char *key)
+{
+    return json_integer_value(json_object_get(plan->cells[cell].config, key));
+}
+
+static void test_default_grid(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"run.epochs=3", NULL};
+    struct dlb_plan plan = planned("sweep", settings);
+    assert_int_equal(plan.n_cells, 4 * 2 * 2 * 2); /* workers 0, 1, 2, 4 on four CPUs */
+    assert_int_equal(count_run(&plan), 2 + 3 * 8);
+    for (uint32_t i = 0; i < plan.n_cells; i++) {
+        const struct dlb_plan_cell *cell = &plan.cells[i];
+        bool zero = int_of(&plan, i, "loader.num_workers") == 0;
+        assert_true(zero || !cell->skipped);
+        if (cell->skipped) {
+            assert_non_null(strstr(cell->reason, "with 0 workers"));
+        } else {
+            assert_int_equal(zero,
+                             json_is_null(json_object_get(cell->config, "loader.prefetch_factor")));
+            assert_int_equal(
+                zero, json_is_null(json_object_get(cell->config, "loader.persistent_workers")));
+        }
+    }
+    dlb_plan_free(&plan);
+}
+
+static void test_persistent_needs_three_epochs(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"run.epochs=2", "loader.num_workers=2",
+                                    "sweep.loader.persistent_workers=[true, false]", NULL};
+    struct dlb_plan plan = planned("sweep", settings);
+    assert_int_equal(plan.n_cells, 2);
+    assert_false(plan.cells[0].skipped); /* the first of what cannot be told apart */
+    assert_true(plan.cells[1].skipped);
+    assert_non_null(strstr(plan.cells[1].reason, "3 epochs"));
+    assert_true(json_is_true(json_object_get(plan.cells[0].config, "loader.persistent_workers")));
+    dlb_plan_free(&plan);
+}
+
+static void test_any_key_can_be_swept(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"sweep.loader.batch_size=[8, 16, 32]",
+                                    "sweep.device.step_ms=[1, 2]",
+                                    "sweep.dataset.codec=[\"raw\", \"jpeg\"]", NULL};
+    struct dlb_plan plan = planned("sweep", settings);
+    assert_int_equal(plan.n_cells, 12);
+    assert_int_equal(count_run(&plan), 12);
+    assert_int_equal(int_of(&plan, 0, "loader.batch_size"), 8);
+    assert_int_equal(int_of(&plan, 11, "loader.batch_size"), 32);
+    assert_string_equal(dlb_json_text(plan.cells[0].config, "dataset.codec"), "raw");
+    assert_string_equal(dlb_json_text(plan.cells[1].config, "dataset.codec"), "jpeg");
+    assert_int_equal(plan.n_ceilings, 2); /* one per step time, whatever is loaded */
+    assert_int_not_equal(plan.cells[0].ceiling, plan.cells[2].ceiling);
+    assert_int_equal(plan.cells[0].ceiling, plan.cells[4].ceiling);
+    dlb_plan_free(&plan);
+}
+
+static void test_what_loaders_refuse_is_skipped(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"loader.kind=threads", "sweep.loader.num_workers=[0, 2]", NULL};
+    struct dlb_plan plan = planned("sweep", settings);
+    assert_true(plan.cells[0].skipped);
+    assert_true(plan.cells[0].reason[0] != '\0');
+    assert_false(plan.cells[1].skipped);
+    dlb_plan_free(&plan);
+}
+
+static void test_nothing_to_run_is_an_error(void **state)
+{
+    (void)state;
+    struct dlb_plan plan;
+    struct dlb_err err;
+    const char *const settings[] = {"loader.kind=threads", "sweep.loader.num_workers=[0]", NULL};
+    struct dlb_config *cfg = config_of(settings);
+    assert_int_equal(plan_of("sweep", cfg, &plan, &err), DLB_E_CONFIG);
+    dlb_config_free(cfg);
+}
+
+static void test_too_many_cells(void **state)
+{
+    (void)state;
+    struct dlb_plan plan;
+    struct dlb_err err;
+    char list[2][4096] = {"sweep.loader.batch_size=[1", "sweep.run.seed=[0"};
+    for (int i = 2; i <= 100; i++)
+        for (int k = 0; k < 2; k++)
+            (void)snprintf(list[k] + strlen(list[k]), sizeof(list[k]) - strlen(list[k]), ",%d", i);
+    (void)strcat(list[0], "]");
+    (void)strcat(list[1], "]");
+    const char *const settings[] = {list[0], list[1], NULL};
+    struct dlb_config *cfg = config_of(settings);
+    assert_int_equal(plan_of("sweep", cfg, &plan, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "too many"));
+    dlb_config_free(cfg);
+}
+
+static bool same_order(const struct dlb_plan *a, const struct dlb_plan *b)
+{
+    return a->n_tasks == b->n_tasks &&
+           memcmp(a->tasks, b->tasks, a->n_tasks * sizeof(*a->tasks)) == 0;
+}
+
+static void test_blocks_hold_everything_once_in_their_own_order(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"run.repeats=4", "run.seed=5",
+                                    "sweep.loader.num_workers=[0,1,2,3,4,5,6,7]", NULL};
+    struct dlb_plan plan = planned("sweep", settings);
+    uint32_t at = 0, order[4][9], n_equal = 0;
+    assert_int_equal(plan.tasks[at++].kind, DLB_TASK_WARM);
+    for (uint32_t block = 0; block < 4; block++) {
+        uint32_t seen = 0;
+        assert_int_equal(plan.tasks[at].kind, DLB_TASK_REFERENCE);
+        assert_int_equal(plan.tasks[at++].index, plan.reference);
+        for (uint32_t i = 0; i < 9; i++, at++) {
+            const struct dlb_task *task = &plan.tasks[at];
+            uint32_t bit = task->kind == DLB_TASK_CEILING ? 8 : task->index;
+            assert_int_equal(task->block, block);
+            assert_false(seen & (1u << bit));
+            seen |= 1u << bit;
+            order[block][i] = bit;
+        }
+        assert_int_equal(seen, 0x1ff);
+    }
+    assert_int_equal(plan.tasks[at++].kind, DLB_TASK_REFERENCE);
+    assert_int_equal(plan.n_tasks, at);
+    for (uint32_t block = 1; block < 4; block++)
+        n_equal += memcmp(order[0], order[block], sizeof(order[0])) == 0;
+    assert_true(n_equal < 3);
+    dlb_plan_free(&plan);
+}
+
+static void test_order_comes_from_the_seed(void **state)
+{
+    (void)state;
+    const char *const five[] = {"run.seed=5", "sweep.loader.num_workers=[0,1,2,3,4,5,6,7]", NULL};
+    const char *const six[] = {"run.seed=6", "sweep.loader.num_workers=[0,1,2,3,4,5,6,7]", NULL};
+    struct dlb_plan a = planned("sweep", five), b = planned("sweep", five);
+    struct dlb_plan c = planned("sweep", six);
+    assert_true(same_order(&a, &b));
+    assert_false(same_order(&a, &c));
+    dlb_plan_free(&a);
+    dlb_plan_free(&b);
+    dlb_plan_free(&c);
+}
+
+static void test_ceiling_is_the_step_alone(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"device.step_ms=1000", "loader.sample_sleep_us=500",
+                                    "loader.num_workers=2", NULL};
+    struct dlb_plan plan = planned("run", settings);
+    assert_int_equal(plan.n_ceilings, 1);
+    const json_t *ceiling = plan.ceilings[0];
+    assert_string_equal(dlb_json_text(ceiling, "dataset.format"), "synthetic");
+    assert_true(dlb_json_number(ceiling, "device.step_ms") == 1000);
+    assert_true(dlb_json_number(ceiling, "loader.sample_sleep_us") == 0);
+    assert_int_equal(json_integer_value(json_object_get(ceiling, "run.max_batches")), 3);
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    struct dlb_err err;
+    assert_int_equal(dlb_flat_spec(ceiling, "test", spec, &err), DLB_OK);
+    free(spec);
+    dlb_plan_free(&plan);
+}
+
+static void test_warm_pass(void **state)
+{
+    (void)state;
+    const char *const files[] = {"dataset.format=files", "dataset.codec=jpeg", "run.epochs=5",
+                                 "run.max_batches=3", NULL};
+    const char *const null[] = {"dataset.format=synthetic", "dataset.codec=raw", NULL};
+    struct dlb_plan plan = planned("sweep", files);
+    assert_non_null(plan.warm);
+    assert_string_equal(dlb_json_text(plan.warm, "dataset.codec"), "raw");
+    assert_int_equal(json_integer_value(json_object_get(plan.warm, "run.max_batches")), 0);
+    assert_int_equal(json_integer_value(json_object_get(plan.warm, "run.epochs")), 1);
+    dlb_plan_free(&plan);
+    plan = planned("sweep", null);
+    assert_null(plan.warm);
+    dlb_plan_free(&plan);
+    plan = planned("run", files);
+    assert_null(plan.warm);
+    dlb_plan_free(&plan);
+}
+
+static void test_run_is_one_cell(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"loader.num_workers=0", "sweep.loader.batch_size=[1, 2]",
+                                    "run.repeats=2", NULL};
+    struct dlb_plan plan = planned("run", settings);
+    assert_int_equal(plan.n_cells, 1);
+    assert_int_equal(plan.n_tasks, 4); /* cell and ceiling, twice */
+    assert_int_equal(plan.reference, -1);
+    assert_true(json_is_null(json_object_get(plan.cells[0].config, "loader.prefetch_factor")));
+    dlb_plan_free(&plan);
+}
+
+static int plan_file(const char *toml, const char *const *settings, struct dlb_plan *plan,
+                     struct dlb_err *err)
+{
+    char path[] = "/tmp/dlb_plan_XXXXXX";
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, toml, strlen(toml)), strlen(toml));
+    (void)close(fd);
+    const char *const none[] = {NULL};
+    struct dlb_config *cfg = config_of(none);
+    assert_int_equal(dlb_config_load(cfg, path, err), DLB_OK);
+    (void)unlink(path);
+    for (; *settings; settings++)
+        assert_int_equal(dlb_config_set(cfg, *settings, err), DLB_OK);
+    int rc = plan_of("run", cfg, plan, err);
+    dlb_config_free(cfg);
+    return rc;
+}
+
+/* DataLoader raises on these; a file that says one, overridden in the other, is no contradiction.
+ */
+static void test_zero_workers_contradictions(void **state)
+{
+    (void)state;
+    struct dlb_plan plan;
+    struct dlb_err err;
+    const char *const none[] = {NULL}, *const zero[] = {"loader.num_workers=0", NULL};
+    assert_int_equal(
+        plan_file("[loader]\nnum_workers = 0\nprefetch_factor = 4\n", none, &plan, &err),
+        DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "num_workers"));
+    assert_int_equal(
+        plan_file("[loader]\nnum_workers = 0\npersistent_workers = true\n", none, &plan, &err),
+        DLB_E_CONFIG);
+    assert_int_equal(
+        plan_file("[loader]\nnum_workers = 0\npersistent_workers = false\n", none, &plan, &err),
+        DLB_OK);
+    dlb_plan_free(&plan);
+    assert_int_equal(
+        plan_file("[loader]\nnum_workers = 2\nprefetch_factor = 4\n", zero, &plan, &err), DLB_OK);
+    assert_true(json_is_null(json_object_get(plan.cells[0].config, "loader.prefetch_factor")));
+    dlb_plan_free(&plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_default_grid),
+        cmocka_unit_test(test_persistent_needs_three_epochs),
+        cmocka_unit_test(test_any_key_can_be_swept),
+        cmocka_unit_test(test_what_loaders_refuse_is_skipped),
+        cmocka_unit_test(test_nothing_to_run_is_an_error),
+        cmocka_unit_test(test_too_many_cells),
+        cmocka_unit_test(test_blocks_hold_everything_once_in_their_own_order),
+        cmocka_unit_test(test_order_comes_from_the_seed),
+        cmocka_unit_test(test_ceiling_is_the_step_alone),
+        cmocka_unit_test(test_warm_pass),
+        cmocka_unit_test(test_run_is_one_cell),
+        cmocka_unit_test(test_zero_workers_contradictions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

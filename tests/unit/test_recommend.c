@@ -1,0 +1,318 @@
+/* judge(): from planted repetitions to values, verdicts, best and recommended. */
+#include "scenarios/flat.h"
+#include "scenarios/judge.h"
+#include "scenarios/scenario.h"
+#include "scenarios/spec.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct judged {
+    struct dlb_plan plan;
+    struct dlb_results results;
+    struct dlb_judgement j;
+};
+
+static void open_judged(struct judged *t, const char *const *settings)
+{
+    struct dlb_err err;
+    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    for (; *settings; settings++)
+        assert_int_equal(dlb_config_set(cfg, *settings, &err), DLB_OK);
+    struct dlb_plan_input in = {cfg, 8, false};
+    memset(t, 0, sizeof(*t));
+    if (dlb_scenario_by_name("sweep")->plan(&in, &t->plan, &err))
+        fail_msg("%s", err.what);
+    assert_int_equal(dlb_results_init(&t->results, &t->plan, &err), DLB_OK);
+    dlb_config_free(cfg);
+}
+
+static void judge(struct judged *t)
+{
+    struct dlb_err err;
+    assert_int_equal(dlb_judge_cells(&t->plan, &t->results, 8, &t->j, &err), DLB_OK);
+}
+
+static void close_judged(struct judged *t)
+{
+    dlb_judgement_free(&t->j, &t->plan);
+    dlb_results_free(&t->results);
+    dlb_plan_free(&t->plan);
+}
+
+/* A repetition of `rate` samples/s in a window of a second, of which `busy` was computing. */
+static json_t *rep(double rate, double busy, uint32_t block, int64_t slots)
+{
+    json_int_t window = 1000000000;
+    json_int_t busy_ns = (json_int_t)(busy * 1e9);
+    json_t *doc = json_pack(
+        "{ss, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, si, s{sI, sI, sI}, s{ss, ss, ss}}", "status",
+        "ok", "window_ns", window, "n_samples", (json_int_t)rate, "n_steps",
+        (json_int_t)(rate / 10), "n_bytes", (json_int_t)rate * 100, "busy_ns", busy_ns,
+        "idle_input_ns", window - busy_ns, "idle_copy_ns", (json_int_t)0, "idle_other_ns",
+        (json_int_t)0, "wall_ns", window, "unaccounted_ns", (json_int_t)1000, "block", block,
+        "memory", "slots_bytes", (json_int_t)slots, "peak_pss_bytes", (json_int_t)1, "pinned_bytes",
+        (json_int_t)0, "device", "kind", "emulated", "name", "emulated H100", "why", "test");
+    assert_non_null(doc);
+    return doc;
+}
+
+static void add(struct judged *t, uint32_t cell, const double *rates, uint32_t n, int64_t slots)
+{
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(
+            json_array_append_new(t->results.cells[cell], rep(rates[i], 0.5, i, slots)), 0);
+}
+
+static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 4]",
+                                      "run.epochs=3",
+                                      "loader.batch_size=256",
+                                      "loader.pin_memory=true",
+                                      "loader.shuffle=true",
+                                      "loader.drop_last=true",
+                                      NULL};
+
+static void test_smallest_within_two_percent(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    add(&t, 0, (const double[]){500, 510, 505}, 3, 1000);
+    add(&t, 1, (const double[]){991, 1001, 995}, 3, 1000);
+    add(&t, 2, (const double[]){1000, 1010, 1003}, 3, 1000);
+    judge(&t);
+    assert_int_equal(t.j.best, 2);
+    assert_int_equal(t.j.recommended, 1);
+    assert_true(t.j.separable);
+    assert_int_equal(json_array_size(t.j.set), 0);
+    assert_string_equal(
+        t.j.pytorch, "DataLoader(dataset, batch_size=256, num_workers=2, pin_memory=True, "
+                     "prefetch_factor=2, persistent_workers=True, shuffle=True, drop_last=True)");
+    close_judged(&t);
+}
+
+/* What counts is the loss within a block: a machine that slows down for all is no loss. */
+static void test_pairs_by_block(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    add(&t, 0, (const double[]){995, 497, 746}, 3, 1000);
+    add(&t, 1, (const double[]){10, 10, 10}, 3, 1000);
+    add(&t, 2, (const double[]){1000, 500, 750}, 3, 1000);
+    judge(&t);
+    assert_int_equal(t.j.best, 2);
+    assert_int_equal(t.j.recommended, 0);
+    close_judged(&t);
+}
+
+static void test_not_separable(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    add(&t, 0, (const double[]){500, 500, 500}, 3, 1000);
+    add(&t, 1, (const double[]){1040, 900, 980}, 3, 1000);
+    add(&t, 2, (const double[]){1000, 1010, 990}, 3, 1000);
+    judge(&t);
+    assert_int_equal(t.j.best, 2);
+    assert_int_equal(t.j.recommended, -1);
+    assert_false(t.j.separable);
+    assert_int_equal(json_array_size(t.j.set), 2);
+    assert_int_equal(json_integer_value(json_array_get(t.j.set, 0)), 1);
+    assert_int_equal(json_integer_value(json_array_get(t.j.set, 1)), 2);
+    assert_non_null(strstr(t.j.text, "Not separable"));
+    assert_non_null(strstr(t.j.pytorch, "num_workers=4")); /* the best, where none is recommended */
+    close_judged(&t);
+}
+
+static void test_one_repetition_separates_nothing(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    for (uint32_t i = 0; i < 3; i++)
+        add(&t, i, (const double[]){100.0 * (i + 1)}, 1, 1000);
+    judge(&t);
+    assert_int_equal(t.j.best, 2);
+    assert_int_equal(t.j.recommended, -1);
+    assert_false(t.j.separable);
+    assert_int_equal(t.j.cells[0].rate.interval, DLB_INTERVAL_NONE);
+    close_judged(&t);
+}
+
+static void test_fewer_bytes_break_ties(void **state)
+{
+    (void)state;
+    struct judged t;
+    const char *const settings[] = {"sweep.loader.prefetch_factor=[4, 2]", "loader.num_workers=2",
+                                    NULL};
+    open_judged(&t, settings);
+    add(&t, 0, (const double[]){1000, 1000, 1001}, 3, 8000);
+    add(&t, 1, (const double[]){1000, 999, 1000}, 3, 4000);
+    judge(&t);
+    assert_int_equal(t.j.recommended, 1);
+    close_judged(&t);
+}
+
+static void test_failed_cells_do_not_win(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    add(&t, 0, (const double[]){100, 100, 100}, 3, 1000);
+    add(&t, 1, (const double[]){200, 200, 200}, 3, 1000);
+    add(&t, 2, (const double[]){900, 900}, 2, 1000);
+    json_array_append_new(t.results.cells[2],
+                          json_pack("{ss, ss, si, si}", "status", "failed", "reason",
+                                    "was killed by SIGKILL", "error", DLB_E_WORKER, "block", 2));
+    judge(&t);
+    assert_int_equal(t.j.cells[2].status, DLB_CELL_FAILED);
+    assert_non_null(strstr(t.j.cells[2].reason, "SIGKILL"));
+    assert_int_equal(t.j.cells[2].verdict.klass, DLB_V_INCOMPLETE);
+    assert_int_equal(t.j.best, 1);
+    close_judged(&t);
+}
+
+static void test_nothing_measured(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    t.results.interrupted = true;
+    judge(&t);
+    assert_int_equal(t.j.best, -1);
+    assert_int_equal(t.j.recommended, -1);
+    assert_string_equal(t.j.pytorch, "");
+    assert_int_equal(t.j.cells[0].status, DLB_CELL_SKIPPED);
+    assert_non_null(strstr(t.j.cells[0].reason, "interrupted"));
+    close_judged(&t);
+}
+
+/* An interrupted repetition counts only where there is no whole one. */
+static void test_interrupted_repetition(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    add(&t, 0, (const double[]){100}, 1, 1000);
+    for (uint32_t i = 0; i < 2; i++) {
+        json_t *cut = rep(70, 0.5, 1, 1000);
+        json_object_set_new(cut, "status", json_string("cancelled"));
+        json_array_append_new(t.results.cells[i], cut);
+    }
+    t.results.interrupted = true;
+    judge(&t);
+    assert_int_equal(t.j.cells[0].n_values, 1);
+    assert_true(t.j.cells[0].rate.median == 100);
+    assert_int_equal(t.j.cells[1].n_values, 1);
+    assert_true(t.j.cells[1].rate.median == 70);
+    close_judged(&t);
+}
+
+static json_t *epochs(int samples, int expected, const char *sum, bool whole)
+{
+    return json_pack("[{si, si, ss, sb}]", "samples", samples, "expected", expected, "set_checksum",
+                     sum, "whole", whole);
+}
+
+static void test_wrong_delivery_fails_the_cell(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    for (uint32_t i = 0; i < 3; i++)
+        add(&t, i, (const double[]){100, 100}, 2, 1000);
+    json_t *doc = json_array_get(t.results.cells[0], 1);
+    json_object_set_new(doc, "epochs", epochs(99, 100, "a", true));
+    for (size_t k = 0; k < 2; k++) {
+        doc = json_array_get(t.results.cells[1], k);
+        json_object_set_new(doc, "epochs", epochs(100, 100, k ? "b" : "a", true));
+        doc = json_array_get(t.results.cells[2], k);
+        json_object_set_new(doc, "epochs", epochs(50, 100, k ? "b" : "a", false));
+    }
+    judge(&t);
+    assert_int_equal(t.j.cells[0].status, DLB_CELL_FAILED);
+    assert_non_null(strstr(t.j.cells[0].reason, "99 samples instead of 100"));
+    assert_int_equal(t.j.cells[1].status, DLB_CELL_FAILED);
+    assert_non_null(strstr(t.j.cells[1].reason, "different content"));
+    assert_int_equal(t.j.cells[2].status, DLB_CELL_OK); /* cut short: says nothing */
+    close_judged(&t);
+}
+
+static void test_ceiling_is_paired(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    for (uint32_t i = 0; i < 3; i++)
+        add(&t, i, (const double[]){1000, 500, 800}, 3, 1000);
+    for (uint32_t block = 0; block < 3; block++)
+        json_array_append_new(t.results.ceilings[0], rep((const double[]){2000, 1000, 1600}[block],
+                                                         1, block, 0)); /* steps: a tenth */
+    judge(&t);
+    assert_true(fabs(t.j.cells[0].ceiling_ratio - 2) < 1e-9);
+    assert_true(fabs(t.j.cells[0].evidence.ceiling_ratio.low - 2) < 1e-9);
+    assert_int_equal(t.j.cells[0].verdict.klass, DLB_V_INPUT_BOUND);
+    close_judged(&t);
+}
+
+static void test_drift_is_noted(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    const double rates[] = {1000, 1000, 900, 880};
+    for (uint32_t i = 0; i < 4; i++)
+        json_array_append_new(t.results.reference, rep(rates[i], 0.5, i, 0));
+    judge(&t);
+    assert_true(fabs(t.j.drift_frac + 0.11) < 1e-9);
+    assert_int_equal(json_array_size(t.j.notes), 1);
+    assert_non_null(strstr(json_string_value(json_array_get(t.j.notes, 0)), "11% slower"));
+    close_judged(&t);
+}
+
+static void test_pytorch_text(void **state)
+{
+    (void)state;
+    char text[256];
+    json_t *config = json_pack("{sI, sI, sn, sb, sb, sb, sI}", "loader.batch_size", (json_int_t)32,
+                               "loader.num_workers", (json_int_t)0, "loader.prefetch_factor",
+                               "loader.pin_memory", 0, "loader.shuffle", 1, "loader.drop_last", 0,
+                               "run.epochs", (json_int_t)3);
+    dlb_pytorch_text(config, false, text, sizeof(text));
+    assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, "
+                              "shuffle=True, drop_last=False)");
+    json_object_set_new(config, "loader.num_workers", json_integer(3));
+    json_object_set_new(config, "loader.prefetch_factor", json_integer(5));
+    json_object_set_new(config, "run.epochs", json_integer(1));
+    dlb_pytorch_text(config, true, text, sizeof(text));
+    assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=3, pin_memory=False, "
+                              "prefetch_factor=5, persistent_workers=False, drop_last=False)");
+    json_decref(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_smallest_within_two_percent),
+        cmocka_unit_test(test_pairs_by_block),
+        cmocka_unit_test(test_not_separable),
+        cmocka_unit_test(test_one_repetition_separates_nothing),
+        cmocka_unit_test(test_fewer_bytes_break_ties),
+        cmocka_unit_test(test_failed_cells_do_not_win),
+        cmocka_unit_test(test_nothing_measured),
+        cmocka_unit_test(test_interrupted_repetition),
+        cmocka_unit_test(test_wrong_delivery_fails_the_cell),
+        cmocka_unit_test(test_ceiling_is_paired),
+        cmocka_unit_test(test_drift_is_noted),
+        cmocka_unit_test(test_pytorch_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

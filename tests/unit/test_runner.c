@@ -1,0 +1,228 @@
+/* The runner against programs that misbehave: scripts stand in for the cell. */
+#include "scenarios/flat.h"
+#include "scenarios/runner.h"
+#include "scenarios/spec.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct bench {
+    char folder[64], exe[96];
+    struct dlb_plan plan;
+    struct dlb_results results;
+    atomic_bool cancel;
+    uint32_t n_start, n_done, n_block, n_ticks_until_cancel;
+};
+
+/* The script finds the result's file in $4, the mode in $6 and the heartbeat in $8: cell --spec F
+ * --result F --mode M
+ * --heartbeat-fd N. */
+static void open_bench(struct bench *b, const char *script, const char *const *settings)
+{
+    struct dlb_err err;
+    memset(b, 0, sizeof(*b));
+    strcpy(b->folder, "/tmp/dlb_runner_XXXXXX");
+    assert_non_null(mkdtemp(b->folder));
+    (void)snprintf(b->exe, sizeof(b->exe), "%s/cell", b->folder);
+    FILE *file = fopen(b->exe, "w");
+    assert_non_null(file);
+    (void)fprintf(file, "#!/bin/sh\nspec=$3 result=$5 mode=$7 beat=$9\n%s\n", script);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(b->exe, 0755), 0);
+    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    for (; *settings; settings++)
+        assert_int_equal(dlb_config_set(cfg, *settings, &err), DLB_OK);
+    struct dlb_plan_input in = {cfg, 2, false};
+    assert_int_equal(dlb_scenario_by_name("sweep")->plan(&in, &b->plan, &err), DLB_OK);
+    assert_int_equal(dlb_results_init(&b->results, &b->plan, &err), DLB_OK);
+    dlb_config_free(cfg);
+}
+
+static void close_bench(struct bench *b)
+{
+    dlb_results_free(&b->results);
+    dlb_plan_free(&b->plan);
+    (void)unlink(b->exe);
+    assert_int_equal(rmdir(b->folder), 0); /* the runner left nothing behind */
+}
+
+static void on_event(void *ctx, const struct dlb_runner_event *event)
+{
+    struct bench *b = ctx;
+    b->n_start += event->what == DLB_RUNNER_START;
+    b->n_done += event->what == DLB_RUNNER_DONE;
+    b->n_block += event->what == DLB_RUNNER_BLOCK;
+    if (event->what == DLB_RUNNER_TICK && b->n_ticks_until_cancel > 0 &&
+        --b->n_ticks_until_cancel == 0)
+        atomic_store(&b->cancel, true);
+}
+
+static void execute(struct bench *b, uint64_t stall_ns)
+{
+    struct dlb_err err;
+    struct dlb_runner runner = {.exe = b->exe,
+                                .scratch = b->folder,
+                                .stall_ns = stall_ns,
+                                .cancel = &b->cancel,
+                                .event = on_event,
+                                .ctx = b};
+    if (dlb_runner_execute(&runner, &b->plan, &b->results, &err))
+        fail_msg("%s %s", err.path, err.what);
+}
+
+static const json_t *doc_of(const struct bench *b, uint32_t cell, size_t rep)
+{
+    return json_array_get(b->results.cells[cell], rep);
+}
+
+static const char *const two_cells[] = {"dataset.format=files", "dataset.codec=raw",
+                                        "sweep.loader.num_workers=[1, 2]", "run.repeats=2", NULL};
+static const char good[] = "echo '{\"status\": \"ok\", \"window_ns\": 5}' >\"$result\"";
+
+static void test_every_task_runs(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b, good, two_cells);
+    execute(&b, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < 2; k++) {
+            assert_string_equal(dlb_json_text(doc_of(&b, i, k), "status"), "ok");
+            assert_int_equal(dlb_json_u64(doc_of(&b, i, k), "block", 9), k);
+        }
+    assert_int_equal(json_array_size(b.results.ceilings[0]), 2);
+    assert_int_equal(json_array_size(b.results.reference), 3);
+    assert_non_null(b.results.warm);
+    assert_int_equal(b.n_start, 1 + 2 * 4 + 1);
+    assert_int_equal(b.n_done, b.n_start);
+    assert_true(b.n_block >= 1);
+    assert_false(b.results.interrupted);
+    close_bench(&b);
+}
+
+static void test_spec_holds_the_cell(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b,
+               "w=$(sed -n 's/.*\"loader.num_workers\": \\([0-9]*\\).*/\\1/p' \"$spec\")\n"
+               "echo \"{\\\"status\\\": \\\"ok\\\", \\\"w\\\": $w, \\\"mode\\\": \\\"$mode\\\"}\" "
+               ">\"$result\"",
+               two_cells);
+    execute(&b, 0);
+    assert_int_equal(dlb_json_u64(doc_of(&b, 0, 0), "w", 9), 1);
+    assert_int_equal(dlb_json_u64(doc_of(&b, 1, 0), "w", 9), 2);
+    assert_string_equal(dlb_json_text(doc_of(&b, 1, 0), "mode"), "measure");
+    assert_string_equal(dlb_json_text(b.results.warm, "mode"), "warm");
+    close_bench(&b);
+}
+
+/* One cell dies each time it runs; the other goes on, and the dead one is not run again. */
+static void test_a_death_costs_one_cell(void **state)
+{
+    (void)state;
+    struct bench b;
+    char script[256];
+    (void)snprintf(script, sizeof(script),
+                   "grep -q 'num_workers\": 2' \"$spec\" && grep -q 'epochs\": 1' \"$spec\" && "
+                   "[ $mode = measure ] && { echo last words >&2; kill -9 $$; }\n%s",
+                   good);
+    open_bench(&b, script, two_cells);
+    execute(&b, 0);
+    assert_int_equal(json_array_size(b.results.cells[0]), 2);
+    assert_int_equal(json_array_size(b.results.cells[1]), 1);
+    const char *reason = dlb_json_text(doc_of(&b, 1, 0), "reason");
+    assert_string_equal(dlb_json_text(doc_of(&b, 1, 0), "status"), "failed");
+    assert_non_null(strstr(reason, "killed by SIGKILL (out of memory?)"));
+    assert_non_null(strstr(reason, "last words"));
+    close_bench(&b);
+}
+
+static void test_exit_code_and_missing_result(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b, "exit 7", two_cells);
+    execute(&b, 0);
+    assert_non_null(strstr(dlb_json_text(doc_of(&b, 0, 0), "reason"), "exit code 7"));
+    close_bench(&b);
+    open_bench(&b, "echo '{\"status\": ' >\"$result\"", two_cells);
+    execute(&b, 0);
+    assert_non_null(strstr(dlb_json_text(doc_of(&b, 0, 0), "reason"), "without a result"));
+    close_bench(&b);
+    /* A sanitizer that complains at the very end: the result is there, and does not count. */
+    open_bench(&b, "echo '{\"status\": \"ok\"}' >\"$result\"\nexit 23", two_cells);
+    execute(&b, 0);
+    assert_string_equal(dlb_json_text(doc_of(&b, 0, 0), "status"), "failed");
+    close_bench(&b);
+}
+
+static void test_a_hang_ends(void **state)
+{
+    (void)state;
+    struct bench b;
+    const char *const settings[] = {"dataset.format=synthetic", "dataset.codec=raw",
+                                    "sweep.loader.num_workers=[1]", "run.repeats=1", NULL};
+    open_bench(&b, "trap '' INT TERM\nsleep 60 & sleep 60", settings);
+    execute(&b, 300000000);
+    assert_non_null(strstr(dlb_json_text(doc_of(&b, 0, 0), "reason"), "hung"));
+    close_bench(&b);
+}
+
+/* The heartbeat is what tells a slow cell from one that hangs. */
+static void test_slow_is_no_hang(void **state)
+{
+    (void)state;
+    struct bench b;
+    char script[512];
+    const char *const settings[] = {"dataset.format=synthetic", "dataset.codec=raw",
+                                    "sweep.loader.num_workers=[1]", "run.repeats=1", NULL};
+    (void)snprintf(
+        script, sizeof(script),
+        "for i in 1 2 3 4 5 6 7 8; do sleep 0.2; "
+        "printf \"\\\\00$i\\\\0\\\\0\\\\0\\\\0\\\\0\\\\0\\\\0\" >/proc/self/fd/$beat; done\n%s",
+        good);
+    open_bench(&b, script, settings);
+    execute(&b, 1000000000);
+    assert_string_equal(dlb_json_text(doc_of(&b, 0, 0), "status"), "ok");
+    close_bench(&b);
+}
+
+static void test_interrupt_reaches_the_cell(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b,
+               "trap 'echo \"{\\\"status\\\": \\\"cancelled\\\"}\" >\"$result\"; exit 0' INT\n"
+               "while :; do sleep 0.05; done",
+               two_cells);
+    b.n_ticks_until_cancel = 2;
+    execute(&b, 0);
+    assert_true(b.results.interrupted);
+    assert_int_equal(b.n_start, 1);
+    assert_string_equal(dlb_json_text(b.results.warm, "status"), "cancelled");
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_task_runs),
+        cmocka_unit_test(test_spec_holds_the_cell),
+        cmocka_unit_test(test_a_death_costs_one_cell),
+        cmocka_unit_test(test_exit_code_and_missing_result),
+        cmocka_unit_test(test_a_hang_ends),
+        cmocka_unit_test(test_slow_is_no_hang),
+        cmocka_unit_test(test_interrupt_reaches_the_cell),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

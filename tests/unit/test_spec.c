@@ -1,0 +1,156 @@
+#include "scenarios/flat.h"
+#include "scenarios/spec.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct dlb_config *config_of(const char *const *settings)
+{
+    struct dlb_err err;
+    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    assert_non_null(cfg);
+    for (; *settings; settings++)
+        if (dlb_config_set(cfg, *settings, &err))
+            fail_msg("%s: %s", *settings, err.what);
+    return cfg;
+}
+
+static void test_groups_have_every_section_once(void **state)
+{
+    (void)state;
+    static const char *const sections[] = {"dataset", "generate", "transform",
+                                           "loader",  "device",   "run"};
+    const struct dlb_opt_group *const *groups = dlb_spec_groups();
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(groups[i]->section, sections[i]);
+    for (size_t i = 0; groups[i]; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(groups[i]->section, groups[k]->section);
+    assert_ptr_equal(groups, dlb_spec_groups());
+}
+
+static void test_fills_every_section(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    const char *const settings[] = {"dataset.format=synthetic",
+                                    "dataset.codec=raw",
+                                    "loader.batch_size=17",
+                                    "loader.num_workers=3",
+                                    "device.step_ms=2.5",
+                                    "run.epochs=4",
+                                    "run.seed=99",
+                                    "generate.samples=12",
+                                    "transform.size=100",
+                                    NULL};
+    struct dlb_config *cfg = config_of(settings);
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
+    assert_string_equal(dlb_formats[spec->dataset.format]->name, "synthetic");
+    assert_int_equal(spec->loader.batch_size, 17);
+    assert_int_equal(spec->loader.num_workers, 3);
+    assert_true(spec->device.step_ms == 2.5);
+    assert_int_equal(spec->run.epochs, 4);
+    assert_int_equal(spec->run.seed, 99);
+    assert_int_equal(spec->generate.samples, 12);
+    assert_int_equal(spec->transform.size, 100);
+    free(spec);
+    dlb_config_free(cfg);
+}
+
+static void test_rank_needs_a_larger_world(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    const char *const settings[] = {"run.rank=2", "run.world=2", NULL};
+    struct dlb_config *cfg = config_of(settings);
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "run.world"));
+    free(spec);
+    dlb_config_free(cfg);
+}
+
+/* What a cell is told survives its way through a file: flat JSON to spec and back. */
+static void test_flat_round_trip(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    const char *const settings[] = {"loader.batch_size=8", "loader.pin_memory=true",
+                                    "dataset.path=/data/x", NULL};
+    struct dlb_config *cfg = config_of(settings), *again = NULL;
+    json_t *flat = dlb_config_resolved(cfg);
+    assert_int_equal(dlb_flat_config(flat, "test", &again, &err), DLB_OK);
+    json_t *back = dlb_config_resolved(again);
+    assert_true(json_equal(flat, back));
+    json_decref(flat);
+    json_decref(back);
+    dlb_config_free(cfg);
+    dlb_config_free(again);
+}
+
+static void test_null_means_default(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    json_t *flat =
+        json_pack("{sn, sI}", "loader.prefetch_factor", "loader.num_workers", (json_int_t)0);
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    assert_int_equal(dlb_flat_spec(flat, "test", spec, &err), DLB_OK);
+    assert_int_equal(spec->loader.prefetch_factor, 2);
+    json_decref(flat);
+    free(spec);
+}
+
+static void test_override_checks_and_keeps(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    json_t *out = NULL, *flat = json_pack("{sI}", "loader.batch_size", (json_int_t)8);
+    json_t *good = json_pack("{sI}", "loader.num_workers", (json_int_t)5);
+    json_t *bad = json_pack("{sI}", "loader.num_workers", (json_int_t)-5);
+    assert_int_equal(dlb_flat_override(flat, good, "test", &out, &err), DLB_OK);
+    assert_int_equal(json_integer_value(json_object_get(out, "loader.num_workers")), 5);
+    assert_int_equal(json_integer_value(json_object_get(out, "loader.batch_size")), 8);
+    json_decref(out);
+    assert_int_equal(dlb_flat_override(flat, bad, "test", &out, &err), DLB_E_CONFIG);
+    json_decref(flat);
+    json_decref(good);
+    json_decref(bad);
+}
+
+static void test_json_reading_never_invents(void **state)
+{
+    (void)state;
+    json_t *doc = json_pack("{ss, sI, sn}", "text", "x", "minus", (json_int_t)-1, "null");
+    assert_true(dlb_json_number(doc, "text") != dlb_json_number(doc, "text")); /* NaN */
+    assert_true(dlb_json_number(doc, "absent") != dlb_json_number(doc, "absent"));
+    assert_int_equal(dlb_json_u64(doc, "minus", 7), 7);
+    assert_int_equal(dlb_json_u64(NULL, "minus", 7), 7);
+    assert_string_equal(dlb_json_text(doc, "null"), "");
+    json_t *null = dlb_json_real_or_null(dlb_json_number(doc, "null"));
+    assert_true(json_is_null(null));
+    json_t *name = dlb_json_safe_text("caf\xe9.jpg"); /* Latin-1: no UTF-8 */
+    assert_string_equal(json_string_value(name), "caf?.jpg");
+    json_decref(name);
+    json_decref(doc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_groups_have_every_section_once),
+        cmocka_unit_test(test_fills_every_section),
+        cmocka_unit_test(test_rank_needs_a_larger_world),
+        cmocka_unit_test(test_flat_round_trip),
+        cmocka_unit_test(test_null_means_default),
+        cmocka_unit_test(test_override_checks_and_keeps),
+        cmocka_unit_test(test_json_reading_never_invents),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
