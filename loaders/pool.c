@@ -340,13 +340,13 @@ static uint64_t others_ready_ns(struct dlb_pool *pool, uint32_t w)
     return earliest_ns;
 }
 
-/* What worker `w` pushed next; false when the deadline passed first. */
-static int take_next(struct dlb_pool *pool, uint32_t w, uint64_t deadline_ns, uint32_t *slot,
+/* What worker `w` pushed next; *got is false when timeout_ns passed first. */
+static int take_next(struct dlb_pool *pool, uint32_t w, uint64_t timeout_ns, uint32_t *slot,
                      bool *got, struct dlb_err *err)
 {
     struct dlb_lane *lane = &pool->lanes[w];
     struct dlb_ring *ring = deliver_ring(pool, w);
-    uint64_t start_ns = 0;
+    uint64_t start_ns = 0, deadline_ns = 0;
 
     for (;;) {
         uint32_t seen = dlb_event_seq(&lane->to_consumer);
@@ -358,10 +358,12 @@ static int take_next(struct dlb_pool *pool, uint32_t w, uint64_t deadline_ns, ui
         if (*got)
             break;
         uint64_t now_ns = dlb_now_ns();
+        if (start_ns == 0) {
+            start_ns = now_ns;
+            deadline_ns = timeout_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + timeout_ns;
+        }
         if (now_ns >= deadline_ns)
             break;
-        if (start_ns == 0)
-            start_ns = now_ns;
         dlb_event_wait(&lane->to_consumer, seen, deadline_ns);
     }
     if (start_ns != 0 && pool->n_workers > 1) {
@@ -377,15 +379,12 @@ static int take_next(struct dlb_pool *pool, uint32_t w, uint64_t deadline_ns, ui
 int dlb_pool_next(struct dlb_pool *pool, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                   struct dlb_err *err)
 {
-    uint64_t now_ns = dlb_now_ns();
-    uint64_t deadline_ns = timeout_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + timeout_ns;
-
     *got = false;
     while (pool->n_active > 0) {
         uint32_t w = pool->turn, slot = 0;
         bool popped = false;
         if (pool->active[w]) {
-            int rc = take_next(pool, w, deadline_ns, &slot, &popped, err);
+            int rc = take_next(pool, w, timeout_ns, &slot, &popped, err);
             if (rc != DLB_OK || !popped)
                 return rc;
         }

@@ -17,6 +17,7 @@ struct filling {
     uint8_t *payload;
     size_t used_bytes;
     uint32_t n_samples, n_skipped;
+    uint64_t done_ns; /* when the last sample was in its place */
 };
 
 void dlb_worker_report_merge(struct dlb_loader_stats *into, const struct dlb_worker_report *report)
@@ -233,6 +234,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     if (worker->job->checksum)
         dlb_slot_hash(fill->slots, fill->slot)[at] = dlb_hash64(dst, len_bytes, 0);
     fill->used_bytes += len_bytes;
+    fill->done_ns = now_ns;
     return DLB_OK;
 }
 
@@ -356,7 +358,6 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
 
     if (rc != DLB_OK)
         return rc;
-    uint64_t start_ns = dlb_now_ns();
     struct dlb_slot *head = dlb_slot_head(slots, slot);
     *head = (struct dlb_slot){
         .n_bytes = fill.used_bytes, .n_samples = fill.n_samples, .n_skipped = fill.n_skipped};
@@ -364,7 +365,7 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
     if (worker->job->checksum)
         head->payload_hash = dlb_hash64(fill.payload, fill.used_bytes, 0);
     head->ready_ns = dlb_now_ns();
-    meter(worker, DLB_WS_COLLATE, start_ns, head->ready_ns);
+    meter(worker, DLB_WS_COLLATE, fill.done_ns ? fill.done_ns : head->ready_ns, head->ready_ns);
     worker->report->meters.n_samples += fill.n_samples;
     worker->report->meters.n_batches++;
     return DLB_OK;

@@ -28,17 +28,18 @@ static inline void dlb_futex_wake(_Atomic uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* A word that one side bumps and another sleeps on, with a system call only when somebody sleeps.
- */
+/* A word that one side bumps and another sleeps on, with a system call only when somebody sleeps,
+ * and one for each sleep: who wakes the sleepers also says that they are woken, so that the next
+ * signal does not wake them again while they are still getting up. */
 struct dlb_event {
     _Atomic uint32_t seq;
-    _Atomic uint32_t sleepers;
+    _Atomic uint32_t sleeping; /* somebody may sleep on seq */
 };
 
 static inline void dlb_event_signal(struct dlb_event *event)
 {
     atomic_fetch_add(&event->seq, 1);
-    if (atomic_load(&event->sleepers) != 0)
+    if (atomic_load(&event->sleeping) != 0 && atomic_exchange(&event->sleeping, 0) != 0)
         dlb_futex_wake(&event->seq);
 }
 
@@ -49,12 +50,12 @@ static inline uint32_t dlb_event_seq(struct dlb_event *event)
     return atomic_load(&event->seq);
 }
 
+/* May return early: callers loop. */
 static inline void dlb_event_wait(struct dlb_event *event, uint32_t seen, uint64_t deadline_ns)
 {
-    atomic_fetch_add(&event->sleepers, 1);
+    atomic_store(&event->sleeping, 1);
     if (atomic_load(&event->seq) == seen)
         dlb_futex_wait(&event->seq, seen, deadline_ns);
-    atomic_fetch_sub(&event->sleepers, 1);
 }
 
 #endif
