@@ -22,8 +22,8 @@ struct dlb_config *dlb_config_new(const struct dlb_opt_group *const *groups);
 void dlb_config_free(struct dlb_config *cfg);
 
 /* Reads a TOML file on top of what is set. DLB_E_CONFIG with "file:line" and, for an unknown key,
- * the nearest known one. A file over 1 MiB or nested deeper than 32 is refused before it is parsed.
- * On an error the config keeps what it had. */
+ * the nearest known one. A file over 1 MiB, nested deeper than 32 or with more than 2,000 values is
+ * refused before it is parsed. On an error the config keeps what it had. */
 int dlb_config_load(struct dlb_config *cfg, const char *path, struct dlb_err *err);
 
 /* "loader.num_workers=4", "sweep.loader.num_workers=[0, 2, 4]", as typed after --set. A plain value

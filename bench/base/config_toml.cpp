@@ -51,7 +51,7 @@ class prescan
     const char *text;
     std::size_t n_bytes, at = 0;
     std::uint_least32_t line = 1;
-    unsigned depth = 0, n_dots = 0;
+    unsigned depth = 0, n_dots = 0, n_items = 0;
 
     char peek(std::size_t ahead) const
     {
@@ -136,6 +136,12 @@ class prescan
             n_dots++;
         else if (c == '=' || c == ',' || c == '\n' || c == '[' || c == '{')
             n_dots = 0;
+        if (c == '=' || c == ',' || c == '[' || c == '{')
+            n_items++;
+        if (n_items > DLB_TOML_MAX_ITEMS)
+            throw refused("holds more than " + std::to_string(DLB_TOML_MAX_ITEMS) +
+                              " values: this is no configuration",
+                          line);
         if (depth > DLB_TOML_MAX_DEPTH || n_dots > DLB_TOML_MAX_DEPTH)
             throw refused("nested deeper than " + std::to_string(DLB_TOML_MAX_DEPTH) + " levels",
                           line);

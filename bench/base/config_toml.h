@@ -15,6 +15,7 @@ extern "C" {
 
 #define DLB_TOML_MAX_BYTES (1 << 20)
 #define DLB_TOML_MAX_DEPTH 32
+#define DLB_TOML_MAX_ITEMS 2000 /* values and tables: toml11 3.7 takes time by their square */
 
 /* Parses `text` (n_bytes, not terminated). *out: [{"key": "loader.num_workers", "value": 4,
  * "line": 12}, ...] in the file's order, tables flattened into dotted keys, arrays kept as arrays

@@ -306,6 +306,13 @@ static void bombs_are_refused(void **state)
         memcpy(text + i, "{a = ", 5);
     memcpy(text, "x  = ", 5);
     refused_bytes(text, n_bytes - 6, 1, "nested deeper than 32 levels");
+    for (size_t i = 0; i + 2 < n_bytes; i += 2)
+        memcpy(text + i, "1,", 2);
+    memcpy(text, "x=[", 3);
+    refused_bytes(text, n_bytes - 1, 1, "more than 2000 values");
+    for (size_t i = 0; i + 8 < n_bytes; i += 8)
+        memcpy(text + i, "a.b = 1\n", 8);
+    refused_bytes(text, n_bytes - 9, 2001, "more than 2000 values");
     free(text);
 }
 
