@@ -10,6 +10,9 @@
 #include <string.h>
 
 #define MAX_AXIS_COLUMNS 8
+/* Below these widths the columns that always stay would not fit as they are. */
+#define NO_INTERVAL_COLUMNS 72
+#define NO_CAUSE_COLUMNS 52
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -68,7 +71,7 @@ static void value_text(const json_t *value, char *out, size_t n)
         (void)snprintf(out, n, "-");
 }
 
-static void rate_text(const json_t *cell, char *out, size_t n)
+static void rate_text(const json_t *cell, bool brief, char *out, size_t n)
 {
     const json_t *rate = json_object_get(cell, "samples_per_s");
     double median = number_of(rate, "median"), low = number_of(rate, "low");
@@ -81,7 +84,7 @@ static void rate_text(const json_t *cell, char *out, size_t n)
     (void)dlb_count_text(median < 100 ? median : round(median), a, sizeof(a));
     (void)dlb_count_text(low < 100 ? low : round(low), b, sizeof(b));
     (void)dlb_count_text(high < 100 ? high : round(high), c, sizeof(c));
-    bool one = strcmp(text_of(rate, "interval"), "none") == 0;
+    bool one = brief || strcmp(text_of(rate, "interval"), "none") == 0;
     (void)snprintf(out, n, one ? "%.12s" : "%.12s (%.10s-%.10s)", a, b, c);
 }
 
@@ -112,11 +115,11 @@ static void first_batch_text(const json_t *cell, char *out, size_t n)
         (void)snprintf(out, n, "-");
 }
 
-static void verdict_text(const json_t *cell, char *out, size_t n)
+static void verdict_text(const json_t *cell, bool brief, char *out, size_t n)
 {
     const json_t *verdict = json_object_get(cell, "verdict");
     const char *cause = text_of(verdict, "cause");
-    if (strcmp(cause, "none") == 0 || strcmp(cause, "-") == 0)
+    if (brief || strcmp(cause, "none") == 0 || strcmp(cause, "-") == 0)
         (void)snprintf(out, n, "%.20s", text_of(verdict, "class"));
     else
         (void)snprintf(out, n, "%.20s (%.14s)", text_of(verdict, "class"), cause);
@@ -166,7 +169,7 @@ static uint32_t columns(const json_t *doc, struct dlb_table *table, const char *
 }
 
 static void fill_row(const json_t *doc, const json_t *cell, const char *const *keys,
-                     uint32_t n_keys, char (*row)[DLB_TABLE_CELL_CAP])
+                     uint32_t n_keys, uint32_t width, char (*row)[DLB_TABLE_CELL_CAP])
 {
     const json_t *config = json_object_get(cell, "config");
     const json_t *index = json_object_get(cell, "index");
@@ -177,12 +180,12 @@ static void fill_row(const json_t *doc, const json_t *cell, const char *const *k
     row++;
     for (uint32_t i = 0; i < n_keys; i++)
         value_text(json_object_get(config, keys[i]), *row++, DLB_TABLE_CELL_CAP);
-    rate_text(cell, *row++, DLB_TABLE_CELL_CAP);
+    rate_text(cell, width > 0 && width < NO_INTERVAL_COLUMNS, *row++, DLB_TABLE_CELL_CAP);
     megabytes_text(cell, *row++, DLB_TABLE_CELL_CAP);
     percent_text(cell, "gpu_idle_frac", *row++, DLB_TABLE_CELL_CAP);
     percent_text(cell, "input_wait_frac", *row++, DLB_TABLE_CELL_CAP);
     first_batch_text(cell, *row++, DLB_TABLE_CELL_CAP);
-    verdict_text(cell, *row, DLB_TABLE_CELL_CAP);
+    verdict_text(cell, width > 0 && width < NO_CAUSE_COLUMNS, *row, DLB_TABLE_CELL_CAP);
 }
 
 static bool has_status(const json_t *cell, const char *status)
@@ -239,15 +242,17 @@ void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *
     uint32_t n_keys = columns(doc, table, keys);
     table->cell = calloc(json_array_size(cells) * table->n_columns + 1, sizeof(*table->cell));
     if (table->cell) {
-        json_array_foreach(cells, i, cell) if (has_status(cell, "ok")) fill_row(
-            doc, cell, keys, n_keys, &table->cell[(size_t)table->n_rows++ * table->n_columns]);
+        json_array_foreach(cells, i, cell) if (has_status(cell, "ok"))
+            fill_row(doc, cell, keys, n_keys, n_columns,
+                     &table->cell[(size_t)table->n_rows++ * table->n_columns]);
         uint32_t n_out = table->n_rows ? dlb_table_render(table, n_columns, out) : 0;
         if (json_is_integer(json_object_get(doc, "best_cell")) && table->n_rows > 1)
             dlb_text_fold(out, "* best   > recommended", 0, n_columns);
         if (n_out > 0)
-            dlb_text_printf(out, "(%u %s here: summary.txt has %s)\n", n_out,
-                            n_out > 1 ? "columns do not fit" : "column does not fit",
-                            n_out > 1 ? "them" : "it");
+            dlb_text_fold(out,
+                          n_out > 1 ? "(some columns do not fit here: summary.txt has them)"
+                                    : "(one column does not fit here: summary.txt has it)",
+                          0, n_columns);
     } else {
         out->short_of_memory = true;
     }

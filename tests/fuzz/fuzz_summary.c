@@ -1,0 +1,42 @@
+/* Reading a summary.json that somebody else wrote: parse, check, and whatever passes is rendered by
+ * every report at several widths. No input may crash, leak, or put a control character on the
+ * terminal. */
+#include "reports/load.h"
+#include "reports/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
+
+static void render(const json_t *doc, const struct dlb_report *report, uint32_t n_columns)
+{
+    struct dlb_report_opts opts = {.n_columns = n_columns, .folder = n_columns ? "there" : NULL};
+    struct dlb_text text = {0};
+    struct dlb_err err;
+    if (report->render(doc, &opts, &text, &err) != DLB_OK)
+        DLB_BUG(err.what);
+    if (!text.data || strlen(text.data) != text.len_bytes)
+        DLB_BUG("a report that is empty or holds a zero byte");
+    for (size_t i = 0; i < text.len_bytes; i++)
+        if ((unsigned char)text.data[i] < ' ' && text.data[i] != '\n')
+            DLB_BUG("a report holds a control character");
+    dlb_text_free(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
+{
+    static const uint32_t widths[] = {0, 20, 80, 200};
+    struct dlb_err err = {.status = DLB_OK};
+    json_t *doc = NULL;
+    if (dlb_summary_parse((const char *)data, n_bytes, "fuzz.json", &doc, &err) != DLB_OK) {
+        if (doc || err.status == DLB_OK || err.what[0] == '\0')
+            DLB_BUG("an error without words, or with a result");
+        return 0;
+    }
+    for (size_t i = 0; dlb_reports[i]; i++)
+        for (size_t k = 0; k < sizeof(widths) / sizeof(widths[0]); k++)
+            render(doc, dlb_reports[i], widths[k]);
+    json_decref(doc);
+    return 0;
+}

@@ -1,0 +1,279 @@
+#include "bench/base/io.h"
+#include "reports/load.h"
+#include "reports/report.h"
+#include "reports/table.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A real sweep: cells 0 (0 workers), 2 to 5 ran, 1 is skipped. */
+static json_t *sweep(void)
+{
+    char path[4096];
+    struct dlb_err err;
+    json_t *doc = NULL;
+    const char *root = getenv("DLB_SOURCE_DIR");
+    (void)snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/summary/sweep", root ? root : ".");
+    if (dlb_summary_load(path, &doc, &err))
+        fail_msg("%s: %s", err.path, err.what);
+    return doc;
+}
+
+static char *rendered(const json_t *doc, const char *name, uint32_t n_columns)
+{
+    struct dlb_report_opts opts = {.n_columns = n_columns, .folder = "results/x"};
+    struct dlb_text text = {0};
+    struct dlb_err err;
+    assert_int_equal(dlb_report_by_name(name)->render(doc, &opts, &text, &err), DLB_OK);
+    return text.data;
+}
+
+static void assert_has(const char *text, const char *words)
+{
+    if (!strstr(text, words))
+        fail_msg("\"%s\" is not in:\n%s", words, text);
+}
+
+static size_t longest_line(const char *text)
+{
+    size_t longest = 0;
+    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
+        longest = strcspn(at, "\n") > longest ? strcspn(at, "\n") : longest;
+    return longest;
+}
+
+static void test_terminal_says_everything(void **state)
+{
+    (void)state;
+    json_t *doc = sweep();
+    char *text = rendered(doc, "terminal", 160);
+    static const char *const words[] = {"workers",
+                                        "pin",
+                                        "prefetch",
+                                        "persistent",
+                                        "samples/s",
+                                        "MB/s",
+                                        "GPU idle %",
+                                        "input wait %",
+                                        "first batch",
+                                        "verdict",
+                                        "emulated H100",
+                                        "no GPU was measured",
+                                        "skipped: prefetch_factor has no meaning with 0 workers",
+                                        "(cell 1)",
+                                        "Verdict: ",
+                                        "Settings to paste:",
+                                        "DataLoader(dataset, batch_size=64",
+                                        "Not modelled:",
+                                        "Result: results/x/summary.json"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        assert_has(text, words[i]);
+    free(text);
+    json_decref(doc);
+}
+
+static void test_narrow_terminals_lose_columns_not_sense(void **state)
+{
+    (void)state;
+    json_t *doc = sweep();
+    json_object_set_new(doc, "pytorch", json_string("short()"));
+    for (uint32_t width = 40; width <= 140; width += 20) {
+        char *text = rendered(doc, "terminal", width);
+        assert_in_range(longest_line(text), 1, width);
+        assert_has(text, "workers");
+        assert_has(text, "samples/s");
+        assert_has(text, "verdict");
+        if (width <= 60)
+            assert_has(text, "columns do not");
+        free(text);
+    }
+    json_decref(doc);
+}
+
+/* What was not measured is no zero. */
+static void test_null_reads_dash(void **state)
+{
+    (void)state;
+    json_t *doc = sweep(), *cell = json_array_get(json_object_get(doc, "cells"), 0);
+    json_array_clear(json_object_get(doc, "cells"));
+    cell = sweep();
+    json_t *kept = json_incref(json_array_get(json_object_get(cell, "cells"), 0));
+    json_decref(cell);
+    json_object_set_new(json_object_get(kept, "gpu_idle_frac"), "median", json_null());
+    json_object_set_new(json_object_get(kept, "input_wait_frac"), "median", json_null());
+    json_object_set_new(json_object_get(kept, "samples_per_s"), "median", json_null());
+    json_object_set_new(kept, "read_bytes_per_s", json_null());
+    json_array_append_new(json_object_get(doc, "cells"), kept);
+    char *text = rendered(doc, "terminal", 0), *row = strstr(text, "verdict\n") + 8;
+    row[strcspn(row, "\n")] = '\0';
+    uint32_t n_dashes = 0;
+    for (char *at = row; (at = strstr(at, " -")) != NULL; at += 2)
+        n_dashes += at[2] == ' ';
+    assert_int_equal(n_dashes, 6); /* prefetch, persistent: 0 workers; four that are not measured */
+    assert_null(strstr(row, "0.0"));
+    free(text);
+    json_decref(doc);
+}
+
+static void test_other_axes_become_columns(void **state)
+{
+    (void)state;
+    json_t *doc = sweep();
+    json_object_set_new(json_object_get(doc, "axes"), "loader.batch_size",
+                        json_pack("[ii]", 32, 64));
+    char *text = rendered(doc, "terminal", 0);
+    assert_has(text, "batch_size");
+    free(text);
+    json_decref(doc);
+}
+
+static void test_failures_and_interrupts_show(void **state)
+{
+    (void)state;
+    json_t *doc = sweep(), *cells = json_object_get(doc, "cells");
+    for (size_t i = 2; i < 4; i++) {
+        json_object_set_new(json_array_get(cells, i), "status", json_string("failed"));
+        json_object_set_new(json_array_get(cells, i), "reason", json_string("disk on fire"));
+    }
+    json_object_set_new(doc, "interrupted", json_true());
+    char *text = rendered(doc, "terminal", 100);
+    assert_has(text, "PARTIAL: interrupted");
+    assert_has(text, "failed: disk on fire (cells 2, 3)");
+    free(text);
+    json_decref(doc);
+}
+
+static void test_text_has_every_cell_and_key(void **state)
+{
+    (void)state;
+    json_t *doc = sweep();
+    char *text = rendered(doc, "text", 0);
+    assert_has(text, "cell 5:");
+    assert_has(text, "loader.batch_size = 64");
+    free(text);
+    json_decref(doc);
+}
+
+static void test_json_is_the_document(void **state)
+{
+    (void)state;
+    json_t *doc = sweep(), *again = NULL;
+    struct dlb_err err;
+    char *text = rendered(doc, "json", 0);
+    assert_int_equal(dlb_summary_parse(text, strlen(text), "x", &again, &err), DLB_OK);
+    assert_string_equal(json_string_value(json_object_get(again, "config_hash")),
+                        json_string_value(json_object_get(doc, "config_hash")));
+    assert_int_equal(json_array_size(json_object_get(again, "cells")), 6);
+    free(text);
+    json_decref(again);
+    json_decref(doc);
+}
+
+static void refuses(json_t *doc, const char *words)
+{
+    struct dlb_err err;
+    assert_int_equal(dlb_summary_check(doc, "x.json", &err), DLB_E_FORMAT);
+    assert_string_equal(err.path, "x.json");
+    assert_has(err.what, words);
+    json_decref(doc);
+}
+
+static void test_check_names_the_offence(void **state)
+{
+    (void)state;
+    json_t *doc = sweep();
+    json_object_set_new(
+        json_object_get(json_array_get(json_object_get(doc, "cells"), 3), "samples_per_s"),
+        "median", json_string("fast"));
+    refuses(doc, "cells[3].samples_per_s.median is not a number");
+    doc = sweep();
+    json_object_del(doc, "verdict");
+    refuses(doc, "verdict is not there");
+    doc = sweep();
+    json_object_set_new(json_object_get(doc, "config"), "loader.x", json_array());
+    refuses(doc, "config.loader.x");
+    doc = sweep();
+    json_object_set_new(doc, "schema_version", json_integer(2));
+    refuses(doc, "schema_version 2");
+    refuses(json_array(), "not a JSON object");
+}
+
+static void test_load_takes_folders_and_says_what_is_wrong(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/dlb_report_XXXXXX", path[64];
+    struct dlb_err err;
+    json_t *doc = NULL;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(dlb_summary_load(folder, &doc, &err), DLB_E_IO);
+    (void)snprintf(path, sizeof(path), "%s/summary.json", folder);
+    assert_int_equal(dlb_write_file_atomic(path, "{\n\n!", 4, &err), DLB_OK);
+    assert_int_equal(dlb_summary_load(folder, &doc, &err), DLB_E_FORMAT);
+    assert_has(err.what, "line 3");
+    json_t *good = sweep();
+    char *text = rendered(good, "json", 0);
+    assert_int_equal(dlb_write_file_atomic(path, text, strlen(text), &err), DLB_OK);
+    assert_int_equal(dlb_summary_load(folder, &doc, &err), DLB_OK);
+    free(text);
+    json_decref(doc);
+    json_decref(good);
+    (void)unlink(path);
+    (void)rmdir(folder);
+}
+
+static void test_fold(void **state)
+{
+    (void)state;
+    struct dlb_text text = {0};
+    dlb_text_fold(&text, "one two three\nfour \033[2J", 2, 10);
+    assert_string_equal(text.data, "  one two\n  three\n  four\n  ?[2J\n");
+    dlb_text_free(&text);
+}
+
+static void test_table_drops_the_highest_rank(void **state)
+{
+    (void)state;
+    struct dlb_table table = {0};
+    struct dlb_text text = {0};
+    char cells[3][DLB_TABLE_CELL_CAP] = {"1", "22", "333"};
+    assert_true(dlb_table_add(&table, "a", 0, false));
+    assert_true(dlb_table_add(&table, "bb", 2, false));
+    assert_true(dlb_table_add(&table, "long title", 1, true));
+    table.cell = cells;
+    table.n_rows = 1;
+    assert_int_equal(dlb_table_render(&table, 0, &text), 0);
+    assert_string_equal(text.data, "a  bb  long title\n1  22  333\n");
+    dlb_text_free(&text);
+    assert_int_equal(dlb_table_render(&table, 13, &text), 1);
+    assert_string_equal(text.data, "a  long title\n1  333\n");
+    dlb_text_free(&text);
+    assert_int_equal(dlb_table_render(&table, 5, &text), 2);
+    assert_string_equal(text.data, "a\n1\n");
+    dlb_text_free(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_terminal_says_everything),
+        cmocka_unit_test(test_narrow_terminals_lose_columns_not_sense),
+        cmocka_unit_test(test_null_reads_dash),
+        cmocka_unit_test(test_other_axes_become_columns),
+        cmocka_unit_test(test_failures_and_interrupts_show),
+        cmocka_unit_test(test_text_has_every_cell_and_key),
+        cmocka_unit_test(test_json_is_the_document),
+        cmocka_unit_test(test_check_names_the_offence),
+        cmocka_unit_test(test_load_takes_folders_and_says_what_is_wrong),
+        cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_table_drops_the_highest_rank),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
