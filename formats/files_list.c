@@ -148,7 +148,8 @@ static int sort(struct dlb_files_list *list, bool classes, struct dlb_err *err)
     for (uint64_t i = classes ? 1 : 0; i < (classes ? list->n_folders : 1); i++) {
         const struct dlb_files_folder *folder = &list->folders[i];
         struct dlb_file *run = list->files + folder->first;
-        qsort_r(run, folder->n_files, sizeof *run, by_name, list);
+        if (folder->n_files > 0) /* else there may be no list at all */
+            qsort_r(run, folder->n_files, sizeof *run, by_name, list);
         for (uint64_t k = 0; k < folder->n_files; k++) {
             sorted[n] = run[k];
             sorted[n].place = i << 40 | (run[k].place & ((UINT64_C(1) << 40) - 1));
