@@ -16,7 +16,8 @@ static void copy_path(char *dst, size_t n_dst, const char *path)
         (void)snprintf(dst, n_dst, "...%s", path + len - (n_dst - 4));
 }
 
-int dlb_fail(struct dlb_err *err, enum dlb_status status, const char *path, uint64_t offset_bytes, const char *fmt, ...)
+int dlb_fail(struct dlb_err *err, enum dlb_status status, const char *path, uint64_t offset_bytes,
+             const char *fmt, ...)
 {
     va_list args;
 
@@ -35,8 +36,8 @@ int dlb_fail_errno(struct dlb_err *err, const char *path, uint64_t offset_bytes,
     int code = errno;
     char text[96];
 
-    (void)dlb_fail(err, code == ENOMEM ? DLB_E_NOMEM : DLB_E_IO, path, offset_bytes, "%s: %s", doing,
-                   strerror_r(code, text, sizeof text));
+    (void)dlb_fail(err, code == ENOMEM ? DLB_E_NOMEM : DLB_E_IO, path, offset_bytes, "%s: %s",
+                   doing, strerror_r(code, text, sizeof text));
     err->sys_errno = code;
     return (int)err->status;
 }
@@ -56,8 +57,9 @@ const char *dlb_err_text(const struct dlb_err *err, char *text, size_t n_text)
 
 const char *dlb_status_name(enum dlb_status status)
 {
-    static const char *const names[] = {"DLB_OK",      "DLB_END",      "DLB_E_IO",     "DLB_E_FORMAT",  "DLB_E_CONFIG",
-                                        "DLB_E_NOMEM", "DLB_E_DEVICE", "DLB_E_WORKER", "DLB_E_MISSING", "DLB_E_CANCELLED"};
+    static const char *const names[] = {
+        "DLB_OK",      "DLB_END",      "DLB_E_IO",     "DLB_E_FORMAT",  "DLB_E_CONFIG",
+        "DLB_E_NOMEM", "DLB_E_DEVICE", "DLB_E_WORKER", "DLB_E_MISSING", "DLB_E_CANCELLED"};
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "DLB_E_?";
 }
 
