@@ -23,7 +23,7 @@ static int read_text(const char *path, char **out, size_t *n_bytes, struct dlb_e
 
     *n_bytes = 0;
     if (fd < 0 || fstat(fd, &st) != 0) {
-        status = dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot read the configuration");
+        (void)dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot read the configuration");
         err->status = DLB_E_CONFIG; /* a missing file is wrong usage, not a failed run */
         status = DLB_E_CONFIG;
         goto out;
