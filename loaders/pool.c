@@ -88,6 +88,7 @@ static void wake_all(struct dlb_pool *pool)
     dlb_event_signal(&pool->shared->to_pin);
     for (uint32_t w = 0; w < pool->n_workers; w++) {
         dlb_event_signal(&pool->lanes[w].to_worker);
+        dlb_event_signal(&pool->lanes[w].slot_freed);
         dlb_event_signal(&pool->lanes[w].to_consumer);
     }
 }
@@ -127,7 +128,7 @@ static bool take_slot(struct dlb_lane *lane, uint32_t *slot)
 }
 
 /* Waits until the worker can take what it needs; false when everybody is to leave. */
-static bool worker_wait(struct dlb_pool *pool, struct dlb_lane *lane,
+static bool worker_wait(struct dlb_pool *pool, struct dlb_lane *lane, struct dlb_event *event,
                         bool (*take)(struct dlb_lane *, uint32_t *), uint32_t *out,
                         enum dlb_worker_stage stage)
 {
@@ -135,12 +136,12 @@ static bool worker_wait(struct dlb_pool *pool, struct dlb_lane *lane,
         return !stopping(pool);
     uint64_t start_ns = dlb_now_ns();
     for (;;) {
-        uint32_t seen = dlb_event_seq(&lane->to_worker);
+        uint32_t seen = dlb_event_seq(event);
         if (stopping(pool))
             return false;
         if (take(lane, out))
             break;
-        dlb_event_wait(&lane->to_worker, seen, UINT64_MAX);
+        dlb_event_wait(event, seen, UINT64_MAX);
     }
     dlb_hist_add(&lane->report.meters.stage[stage], dlb_now_ns() - start_ns);
     return true;
@@ -156,8 +157,8 @@ static bool work_epoch(struct dlb_pool *pool, struct dlb_worker *worker, struct 
         uint32_t slot = 0;
         if (!worker->shards && batch >= pool->sampler.n_batches)
             break;
-        if (!worker_wait(pool, lane, take_credit, NULL, DLB_WS_WAIT_CREDIT) ||
-            !worker_wait(pool, lane, take_slot, &slot, DLB_WS_WAIT_SLOT))
+        if (!worker_wait(pool, lane, &lane->to_worker, take_credit, NULL, DLB_WS_WAIT_CREDIT) ||
+            !worker_wait(pool, lane, &lane->slot_freed, take_slot, &slot, DLB_WS_WAIT_SLOT))
             return false;
         rc = dlb_worker_fill(worker, batch, &pool->slots, slot, err);
         if (rc == DLB_OK) {
@@ -254,7 +255,7 @@ static bool pin_one(struct dlb_pool *pool, struct dlb_lane *lane, uint32_t *carr
     dlb_ring_push(&lane->pinned_full, to);
     dlb_event_signal(&lane->to_consumer);
     dlb_ring_push(&lane->free, *carried - 1);
-    dlb_event_signal(&lane->to_worker);
+    dlb_event_signal(&lane->slot_freed);
     *carried = 0;
     return true;
 }
@@ -415,7 +416,7 @@ void dlb_pool_release(struct dlb_pool *pool, const struct dlb_batch *batch)
         dlb_event_signal(&pool->shared->to_pin);
     } else {
         dlb_ring_push(&lane->free, batch->slot);
-        dlb_event_signal(&lane->to_worker);
+        dlb_event_signal(&lane->slot_freed);
     }
 }
 

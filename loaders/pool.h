@@ -39,7 +39,8 @@ struct dlb_lane {
     struct dlb_ring full;        /* worker -> consumer (or pin thread): slots, DLB_POOL_END */
     struct dlb_ring pinned_free; /* consumer -> pin thread: pinned slots */
     struct dlb_ring pinned_full; /* pin thread -> consumer: pinned slots, DLB_POOL_END */
-    struct dlb_event to_worker;  /* a credit, a slot, an epoch or the end has come */
+    struct dlb_event to_worker;  /* a credit, an epoch or the end has come */
+    struct dlb_event slot_freed; /* apart: a worker without credit need not wake for a slot */
     struct dlb_event to_consumer;
     _Atomic uint32_t credits;
     uint32_t held; /* 1 + a slot that the worker took and had no batch for; 0: none */
