@@ -29,33 +29,38 @@ static inline void dlb_futex_wake(_Atomic uint32_t *word)
 }
 
 /* A word that one side bumps and another sleeps on, with a system call only when somebody sleeps,
- * and one for each sleep: who wakes the sleepers also says that they are woken, so that the next
- * signal does not wake them again while they are still getting up. */
+ * and one for each sleep: the signal that wakes the sleepers also says that nobody sleeps any more,
+ * so that the next one does not wake them again while they are still getting up.
+ *
+ * Count and flag share one word because they must change together. With two words, a signaller that
+ * has bumped the count can clear the flag of a waiter who saw the new count and sleeps on it: the
+ * next signal would then wake nobody. */
 struct dlb_event {
-    _Atomic uint32_t seq;
-    _Atomic uint32_t sleeping; /* somebody may sleep on seq */
+    _Atomic uint32_t word; /* signals so far, times two; plus one while somebody may sleep */
 };
 
 static inline void dlb_event_signal(struct dlb_event *event)
 {
-    atomic_fetch_add(&event->seq, 1);
-    if (atomic_load(&event->sleeping) != 0 && atomic_exchange(&event->sleeping, 0) != 0)
-        dlb_futex_wake(&event->seq);
+    uint32_t old = atomic_load_explicit(&event->word, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(&event->word, &old, (old & ~UINT32_C(1)) + 2))
+        ;
+    if (old & 1)
+        dlb_futex_wake(&event->word);
 }
 
 /* Read before testing the condition, then hand to dlb_event_wait: a signal between the two is not
- * lost. */
+ * lost. 0 until the first signal. */
 static inline uint32_t dlb_event_seq(struct dlb_event *event)
 {
-    return atomic_load(&event->seq);
+    return atomic_load(&event->word) & ~UINT32_C(1);
 }
 
 /* May return early: callers loop. */
 static inline void dlb_event_wait(struct dlb_event *event, uint32_t seen, uint64_t deadline_ns)
 {
-    atomic_store(&event->sleeping, 1);
-    if (atomic_load(&event->seq) == seen)
-        dlb_futex_wait(&event->seq, seen, deadline_ns);
+    uint32_t old = seen;
+    if (atomic_compare_exchange_strong(&event->word, &old, seen | 1) || old == (seen | 1))
+        dlb_futex_wait(&event->word, seen | 1, deadline_ns);
 }
 
 #endif

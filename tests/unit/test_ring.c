@@ -96,7 +96,7 @@ static void wait_ends_at_its_deadline(void **state)
     (void)state;
     while (dlb_now_ns() < deadline_ns)
         dlb_event_wait(&event, dlb_event_seq(&event), deadline_ns);
-    assert_int_equal(event.seq, 0);
+    assert_int_equal(dlb_event_seq(&event), 0);
 }
 
 /* A signal between looking and sleeping is not lost. */
@@ -108,7 +108,7 @@ static void signal_before_wait_is_seen(void **state)
     (void)state;
     dlb_event_signal(&event);
     dlb_event_wait(&event, seen, UINT64_MAX); /* would sleep for ever */
-    assert_int_equal(dlb_event_seq(&event), seen + 1);
+    assert_true(dlb_event_seq(&event) != seen);
 }
 
 static void sleep_reaches_its_deadline(void **state)
