@@ -273,11 +273,10 @@ static void list(const json_t *doc, const char *key, const char *title, uint32_t
     json_array_foreach(array, i, entry)
     {
         const char *words = json_string_value(entry);
-        struct dlb_text line = {0};
-        dlb_text_printf(&line, "- ");
-        dlb_text_plain(&line, words ? words : "-", 2000);
-        dlb_text_fold(out, line.data ? line.data : "", 2, n_columns);
-        dlb_text_free(&line);
+        size_t start = out->len_bytes;
+        dlb_text_fold(out, words && words[0] ? words : "?", 4, n_columns);
+        if (out->len_bytes > start + 2 && out->data[start + 2] == ' ')
+            out->data[start + 2] = '-';
     }
 }
 
@@ -286,14 +285,14 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
     const json_t *verdict = json_object_get(doc, "verdict");
     const json_t *best = json_object_get(doc, "best_cell");
     const char *pytorch = text_of(doc, "pytorch");
-    char title[200];
-    (void)snprintf(title, sizeof(title), "Verdict: %.40s (%.40s)", text_of(verdict, "class"),
-                   text_of(verdict, "severity"));
-    dlb_text_printf(out, "\n");
-    dlb_text_plain(out, title, sizeof(title));
+    char title[200], which[40] = "";
     if (json_is_integer(best) && json_array_size(json_object_get(doc, "cells")) > 1)
-        dlb_text_printf(out, ", of the best cell, %lld", (long long)json_integer_value(best));
+        (void)snprintf(which, sizeof(which), ", of the best cell, %lld",
+                       (long long)json_integer_value(best));
+    (void)snprintf(title, sizeof(title), "Verdict: %.40s (%.40s)%s", text_of(verdict, "class"),
+                   text_of(verdict, "severity"), which);
     dlb_text_printf(out, "\n");
+    dlb_text_fold(out, title, 0, n_columns);
     dlb_text_fold(out, text_of(verdict, "text"), 2, n_columns);
     if (json_string_length(json_object_get(doc, "recommendation")) > 0) {
         dlb_text_printf(out, "\n");

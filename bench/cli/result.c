@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define SCRATCH ".cells"
-#define PIPE_COLUMNS 132 /* wide enough for the usual columns of a table */
+#define PIPE_COLUMNS 160 /* wide enough for the usual columns of a table */
 
 static void choose_name(const struct dlb_args *args, const char *verb, char *name, size_t n_name)
 {

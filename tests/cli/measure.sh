@@ -1,0 +1,36 @@
+# Shared by the tests of run and sweep; sourced after lib.sh.
+: "${DLB_BUILD_DIR:?}"
+
+# Small, without a disk: 328 samples of 4 kB in batches of 16, steps of 1 ms.
+quick=(--set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=328 --set generate.sample_bytes=4096
+    --set loader.batch_size=16 --set device.step_ms=1 --set run.repeats=2)
+
+# Held against reports/summary.schema.json.
+valid_summary() {
+    "$DLB_BUILD_DIR/tests/unit_test_schema" "$1" 2>"$tmp/.schema" || failed "$1 against the schema: $(cat "$tmp/.schema")"
+}
+
+child_of() { ps -o pid= --ppid "$1" | tr -d ' ' | head -n 1; }
+
+# Starts a run that would take minutes, waits until its child has measured something: pid.
+start_long() { # results folder, further arguments
+    local folder=$1
+    shift
+    last="run $*"
+    "$dlbench" run --set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=100000 \
+        --set generate.sample_bytes=4096 --set loader.batch_size=16 --set device.step_ms=20 --set run.repeats=3 "$@" \
+        >"$out" 2>"$err" </dev/null &
+    pid=$!
+    for _ in $(seq 100); do
+        grep -qs '"generate.samples": 100000' "$folder/.cells/spec.json" && [ -n "$(child_of "$pid")" ] && break
+        sleep 0.1
+    done
+    sleep 1
+}
+
+end_long() {
+    for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+    kill -9 "$pid" 2>/dev/null && failed "it did not end within 30 s"
+    wait "$pid"
+    code=$?
+}

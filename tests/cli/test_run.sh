@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# dlbench run: the document, the folder, verdicts where the answer is known, and how it ends when it is ended.
+. "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+
+# --- the document
+run "$dlbench" run "${quick[@]}" --run-name first --json
+expect_exit 0
+expect_json 'd["command"] == "run" and d["run_name"] == "first" and d["partial"] is False'
+expect_json 'len(d["cells"]) == 1 and d["cells"][0]["status"] == "ok" and d["cells"][0]["repeats"] == 2'
+expect_json 'd["best_cell"] == 0 and d["recommended_cell"] == 0 and d["pytorch"].startswith("DataLoader(dataset, batch_size=16")'
+expect_json 'd["device"]["kind"] == "emulated" and "emulated" in d["device"]["name"] and d["device"]["why"]'
+expect_json 'd["config"]["loader.batch_size"] == 16 and d["rank"] == 0 and d["world"] == 1'
+expect_json 'd["cells"][0]["samples_per_s"]["interval"] == "min-max" and len(d["cells"][0]["samples_per_s"]["values"]) == 2'
+expect_err '^run: '
+valid_summary "$out"
+for file in summary.json summary.txt environment.json; do expect_file "results/first/$file"; done
+valid_summary results/first/summary.json
+expect cmp -s "$out" results/first/summary.json
+expect [ "$(ls -A results/first | wc -l)" -eq 3 ]
+expect grep -q 'emulated H100' results/first/summary.txt
+expect grep -q '"kernel"' results/first/environment.json
+
+# --- an existing name
+before=$(cksum <results/first/summary.json)
+run "$dlbench" run "${quick[@]}" --run-name first
+expect_exit 2
+expect_err '--overwrite'
+expect_out_empty
+expect [ "$before" = "$(cksum <results/first/summary.json)" ]
+run "$dlbench" run "${quick[@]}" --run-name first --overwrite
+expect_exit 0
+for words in 'samples/s' 'GPU idle %' 'input wait %' 'first batch' 'emulated H100' 'DataLoader\(dataset' 'results/first/summary.json'; do
+    expect_out "$words"
+done
+expect_no_out '(nan|inf)\b'
+
+# --- shown again
+run "$dlbench" report results/first
+expect_exit 0
+expect_out 'Settings to paste'
+run "$dlbench" report results/first/summary.json --json
+expect_exit 0
+expect cmp -s "$out" results/first/summary.json
+
+# --- a name is made where none is given
+run "$dlbench" run "${quick[@]}" --results made
+expect_exit 0
+expect [ "$(ls -d made/run-* | wc -l)" -eq 1 ]
+
+# --- what has no meaning is echoed as null, and told
+printf '[loader]\nnum_workers = 2\nprefetch_factor = 4\npersistent_workers = true\n' >c.toml
+run "$dlbench" run --config c.toml "${quick[@]}" --set loader.num_workers=0 --run-name zero --json
+expect_exit 0
+expect_json 'd["cells"][0]["config"]["loader.prefetch_factor"] is None and d["cells"][0]["config"]["loader.persistent_workers"] is None'
+expect_err 'note: loader.prefetch_factor'
+valid_summary "$out"
+printf '[loader]\nnum_workers = 0\nprefetch_factor = 4\n' >c.toml
+run "$dlbench" run --config c.toml "${quick[@]}" --run-name contradiction
+expect_exit 2
+expect_err 'c.toml:3'
+expect_no_file results/contradiction
+
+# --- exactly once, and content: with any number of workers the same sums
+for workers in 0 1 3; do
+    run "$dlbench" run "${quick[@]}" --set loader.num_workers=$workers --set run.epochs=3 --set run.checksum=true \
+        --set loader.shuffle=true --set loader.drop_last=true --run-name once --overwrite --json
+    expect_exit 0
+    expect_json 'all(e["samples"] == e["unique"] == e["expected"] == 320 for e in d["cells"][0]["epochs"])'
+    json_get "$out" '[(e["set_checksum"], e["seq_checksum"]) for e in d["cells"][0]["epochs"]]' >"sums.$workers"
+done
+expect cmp -s sums.0 sums.1
+expect cmp -s sums.0 sums.3
+expect [ "$(tr ',' '\n' <sums.0 | sort -u | wc -l)" -eq 6 ] # three epochs: other samples dropped, other orders
+
+# --- known answers: 16 samples of 1 ms a batch against a step of 0.2 ms, and of 60 ms
+run "$dlbench" run "${quick[@]}" --set loader.sample_sleep_us=1000 --set loader.num_workers=0 --set device.step_ms=0.2 \
+    --set run.max_batches=10 --run-name input --json
+expect_exit 0
+expect_json 'd["verdict"]["class"] == "INPUT-BOUND" and d["verdict"]["input_wait_frac"] > 0.8 and d["verdict"]["ceiling_ratio"] > 5'
+expect_json 'd["cells"][0]["gpu_idle_frac"]["median"] > 0.8'
+run "$dlbench" run "${quick[@]}" --set loader.sample_sleep_us=1000 --set loader.num_workers=1 --set device.step_ms=60 \
+    --set run.max_batches=10 --run-name compute --json
+expect_exit 0
+expect_json 'd["verdict"]["class"] == "COMPUTE-BOUND" and d["cells"][0]["gpu_idle_frac"]["median"] < 0.1'
+
+# --- an outside clock: 10 steps of 60 ms take at least 600 ms
+began=$(date +%s%N)
+run "$dlbench" run "${quick[@]}" --set device.step_ms=60 --set run.max_batches=10 --set run.repeats=1 --run-name clock --json
+ended=$(date +%s%N)
+expect_exit 0
+expect [ $((ended - began)) -ge 600000000 ]
+expect_json 'd["cells"][0]["samples_per_s"]["median"] <= 16 / 0.060 * 1.0001'
+
+# --- kill -9 of the child: this run is lost, and said so
+start_long results/killed --run-name killed
+kill -9 "$(child_of "$pid")"
+end_long
+expect_exit 3
+expect_err 'killed by SIGKILL'
+expect_no_file results/killed/.cells
+valid_summary results/killed/summary.json
+expect [ "$(json_get results/killed/summary.json '(d["cells"][0]["status"], d["partial"], d["best_cell"])')" = "('failed', True, None)" ]
+
+# --- Ctrl-C: what was measured so far
+start_long results/stopped --run-name stopped
+kill -INT "$pid"
+end_long
+expect_exit 130
+expect_err 'interrupted'
+expect_no_file results/stopped/.cells
+valid_summary results/stopped/summary.json
+expect [ "$(json_get results/stopped/summary.json 'd["partial"], d["interrupted"], d["cells"][0]["status"]')" = "(True, True, 'ok')" ]
+
+# --- the parent dies: its child does not stay behind
+start_long results/orphan --run-name orphan
+child=$(child_of "$pid")
+kill -9 "$pid"
+end_long
+for _ in $(seq 50); do kill -0 "$child" 2>/dev/null || break; sleep 0.1; done
+expect_gone() { ! kill -0 "$1" 2>/dev/null || failed "process $1 should be gone"; }
+expect_gone "$child"
+
+finish

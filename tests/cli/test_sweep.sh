@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# dlbench sweep: what is run, what is skipped and why, what is recommended, and what an interrupt or a lost cell leaves.
+. "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+
+cat >sweep.toml <<'TOML'
+[dataset]
+format = "synthetic"
+codec = "raw"
+[generate]
+samples = 1600
+sample_bytes = 4096
+[loader]
+batch_size = 16
+sample_sleep_us = 100
+drop_last = true
+[device]
+step_ms = 0.7
+[run]
+repeats = 2
+max_batches = 25
+epochs = 3
+[sweep]
+loader.num_workers = [0, 1, 4]
+loader.prefetch_factor = [2, 4]
+TOML
+
+# --- the document
+run "$dlbench" sweep --config sweep.toml --run-name first --json
+expect_exit 0
+valid_summary "$out"
+expect_json 'd["command"] == "sweep" and len(d["cells"]) == 6 and [c["index"] for c in d["cells"]] == list(range(6))'
+expect_json '[c["status"] for c in d["cells"]] == ["ok", "skipped", "ok", "ok", "ok", "ok"]'
+expect_json '"0 workers" in d["cells"][1]["reason"] and d["cells"][1]["samples_per_s"]["median"] is None'
+expect_json 'd["cells"][0]["config"]["loader.prefetch_factor"] is None and d["cells"][1]["config"]["loader.prefetch_factor"] == 4'
+expect_json 'd["axes"] == {"loader.num_workers": [0, 1, 4], "loader.prefetch_factor": [2, 4]}'
+expect_json 'd["best_cell"] in (4, 5) and d["recommended_cell"] in (None, 4, 5)'
+expect_json 'd["cells"][0]["verdict"]["class"] == "INPUT-BOUND" and d["cells"][2]["verdict"]["class"] == "INPUT-BOUND"'
+expect_json 'd["verdict"] == d["cells"][d["best_cell"]]["verdict"]'
+expect_json 'd["cells"][2]["samples_per_s"]["median"] < d["cells"][d["best_cell"]]["samples_per_s"]["median"]'
+expect_json 'd["reference"]["cell"] == 0 and len(d["ceilings"]) == 1 and len(d["ceilings"][0]["steps_per_s"]["values"]) == 2'
+expect_json 'any("persistent_workers" in s for s in d["not_modelled"]) and any("emulated" in s for s in d["not_modelled"])'
+# What is to be pasted is Python, and says what the cell measured.
+expect_json '(lambda k: k["num_workers"] == 4 and k["persistent_workers"] is True and k["batch_size"] == 16 and k["drop_last"] is True)(eval(d["pytorch"], {"DataLoader": lambda dataset, **k: k, "dataset": None}))'
+
+# --- the terminal
+run "$dlbench" report results/first
+expect_exit 0
+expect_out 'cell +workers +pin +prefetch +persistent +samples/s +read MB/s +GPU idle % +input wait % +first batch +verdict'
+expect_out 'skipped: prefetch_factor has no meaning with 0 workers.*\(cell 1\)'
+expect_out 'INPUT-BOUND'
+
+# --- equal configurations have equal hashes and data ids; others have not
+run "$dlbench" sweep --config sweep.toml --set sweep.loader.num_workers=[1] --set sweep.loader.prefetch_factor=[2] --run-name one --json
+expect_exit 0
+expect_json 'len(d["cells"]) == 1 and d["recommended_cell"] == 0'
+expect [ "$(json_get results/first/summary.json 'd["config_hash"]')" != "$(json_get results/one/summary.json 'd["config_hash"]')" ]
+expect [ "$(json_get results/first/summary.json 'd["dataset"]["id"]')" = "$(json_get results/one/summary.json 'd["dataset"]["id"]')" ]
+
+# --- without axes: the default grid; persistent_workers with fewer than 3 epochs
+run "$dlbench" sweep "${quick[@]}" --set run.repeats=1 --run-name grid --json
+expect_exit 0
+valid_summary "$out"
+expect_json 'set(d["axes"]) == {"loader.num_workers", "loader.pin_memory", "loader.prefetch_factor", "loader.persistent_workers"}'
+expect_json 'all(c["status"] == "skipped" and "epochs" in c["reason"] for c in d["cells"] if c["config"]["loader.num_workers"] and c["config"]["loader.persistent_workers"])'
+expect_json 'sum(c["status"] == "ok" for c in d["cells"] if c["config"]["loader.num_workers"] == 0) == 2'
+
+# --- a cell that is lost costs itself; with files there is a warm pass
+run "$dlbench" gen --set dataset.path=data --set dataset.codec=raw --set generate.samples=200 --set generate.sample_bytes=2000
+expect_exit 0
+files=(--set dataset.codec=raw --set loader.batch_size=10 --set device.step_ms=0.5 --set run.repeats=2)
+run "$dlbench" sweep "${files[@]}" --set 'sweep.dataset.path=["data", "nowhere"]' --run-name lost --json
+expect_exit 0
+expect_err 'partial: 1 of 2 cells failed.*nowhere'
+valid_summary "$out"
+expect_json 'd["partial"] and [c["status"] for c in d["cells"]] == ["ok", "failed"] and "nowhere" in d["cells"][1]["reason"] and d["best_cell"] == 0'
+expect_json 'd["cells"][0]["resident_frac"] in (None, 1.0) and d["cells"][0]["io_bytes"] == 400000 or d["cells"][0]["io_bytes"] == 200 * 2000'
+
+# --- Ctrl-C in the middle of a long one
+"$dlbench" sweep --config sweep.toml --set device.step_ms=30 --set run.repeats=50 --run-name stopped >"$out" 2>"$err" </dev/null &
+pid=$! last='sweep, interrupted'
+for _ in $(seq 300); do
+    [ -e results/stopped/summary.json ] && break # the first block is saved
+    sleep 0.1
+done
+valid_summary results/stopped/summary.json
+kill -INT "$pid"
+end_long
+expect_exit 130
+expect_out 'PARTIAL: interrupted'
+valid_summary results/stopped/summary.json
+expect [ "$(json_get results/stopped/summary.json 'd["partial"] and d["interrupted"] and sum(c["status"] == "ok" for c in d["cells"])')" = 5 ]
+
+finish
