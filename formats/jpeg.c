@@ -143,6 +143,7 @@ int dlb_jpeg_start(struct dlb_jpeg *jpeg, const uint8_t *data, size_t n_bytes, u
                                 : "not a JPEG: it is empty");
     if (setjmp(jpeg->errors.leave))
         return fail(jpeg, err, jpeg->errors.text);
+    jpeg_abort_decompress(d); /* an image that was started and never decoded */
     jpeg_mem_src(d, data, (unsigned long)n_bytes);
     (void)jpeg_read_header(d, TRUE);
     *width = d->image_width;
