@@ -8,6 +8,7 @@ set -u
 : "${DLB_SOURCE_DIR:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
 : "${DLB_SANITIZE:=}"
 dlbench=$DLB_BIN
+[ -x "$dlbench" ] || { echo "$dlbench is no program"; exit 1; }
 
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/dlb_cli_XXXXXX") || exit 3
 chmod 755 "$tmp"
