@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # Helpers of the command-line tests: sourced first by every test_*.sh.
 #
 # ctest sets DLB_BIN, DLB_SOURCE_DIR and DLB_SANITIZE. Gives: $tmp, a folder that is removed at the end; `run CMD...`, which

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # doctor: every module of every list, and every check, with reasons.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # gen: writes, resumes, refuses, reports.
 . "$(dirname "$0")/lib.sh"
 
@@ -49,7 +50,7 @@ done
 interrupted=
 for samples in 20000 80000 320000; do
     rm -rf killed
-    "$dlbench" gen --set dataset.path=killed "${raw[@]}" --set generate.samples=$samples >"$out" 2>"$err" </dev/null &
+    "$dlbench" gen --set dataset.path=killed "${raw[@]}" --set generate.samples="$samples" >"$out" 2>"$err" </dev/null &
     pid=$!
     for _ in $(seq 400); do
         [ -n "$(find killed -type f -name '*.bin' -print -quit 2>/dev/null)" ] && break
@@ -66,11 +67,11 @@ if [ -n "$interrupted" ]; then
     run "$dlbench" inspect killed
     expect_exit 3
     expect_err 'not finished'
-    run "$dlbench" gen --set dataset.path=killed "${raw[@]}" --set generate.samples=$samples --json
+    run "$dlbench" gen --set dataset.path=killed "${raw[@]}" --set generate.samples="$samples" --json
     expect_exit 0
     expect_err '^gen: resuming'
     expect_json "d['samples'] == $samples and 0 < d['written'] < $samples"
-    run "$dlbench" gen --set dataset.path=whole "${raw[@]}" --set generate.samples=$samples
+    run "$dlbench" gen --set dataset.path=whole "${raw[@]}" --set generate.samples="$samples"
     expect_exit 0
     expect [ "$(tree_hash killed)" = "$(tree_hash whole)" ]
 else

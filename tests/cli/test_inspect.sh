@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # inspect: what lies at a path.
 . "$(dirname "$0")/lib.sh"
 
@@ -73,7 +74,7 @@ if [ "$code" -eq 0 ]; then
     expect_json 'd["codec"] == "jpeg" and d["images"]["samples"] == 64 and d["looked_at"]["bad"] == 0'
     expect_json '0 < d["images"]["width"][0] <= d["images"]["width"][1] <= d["images"]["width"][2]'
     # All but a few still decode: it stays jpeg, and the bad ones are counted.
-    mkdir -p k/a && cp $(find j -name '*.jpg' | head -n 10) k/a/
+    mkdir -p k/a && find j -name '*.jpg' | head -n 10 | xargs -I{} cp {} k/a/
     truncate -s 5000 "$(find k -name '*.jpg' | LC_ALL=C sort | tail -n 1)"
     run "$dlbench" inspect k
     expect_exit 0

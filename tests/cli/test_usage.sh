@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # What the program says to wrong usage, wrong configuration, and about itself.
 . "$(dirname "$0")/lib.sh"
 
