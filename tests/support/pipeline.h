@@ -1,5 +1,4 @@
-/* Runs a whole pipeline inside a test: data set, loader, emulated device, consumer. Header-only;
- * cmocka must be included before it. */
+/* Runs a whole pipeline inside a test: data set, loader, emulated device, consumer. Header-only. */
 #ifndef DLB_TESTS_PIPELINE_H
 #define DLB_TESTS_PIPELINE_H
 
@@ -8,8 +7,14 @@
 #include "loaders/consumer.h"
 #include "loaders/sampler.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 /* What a run is made of; zero means the default that pipeline_run gives it. */
 struct pipeline {
