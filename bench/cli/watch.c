@@ -40,8 +40,9 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
                        : task->kind == DLB_TASK_REFERENCE ? "reference cell"
                                                           : "cell";
     if (task->kind == DLB_TASK_CELL) {
-        int n = snprintf(cell, sizeof(cell), " %u ", task->index);
-        (void)dlb_watch_cell_text(watch->plan, task->index, cell + n, sizeof(cell) - (size_t)n);
+        char settings[140];
+        (void)dlb_watch_cell_text(watch->plan, task->index, settings, sizeof(settings));
+        (void)snprintf(cell, sizeof(cell), settings[0] ? " %u %s" : " %u%s", task->index, settings);
     }
     if (event->n_batches > 0)
         (void)snprintf(batches, sizeof(batches), ", batch %llu",
