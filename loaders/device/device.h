@@ -1,10 +1,11 @@
 /* Devices: what the batches are copied to and computed on.
  *
- * Floor 3, next to loaders, which it never includes. Every call comes from one consumer thread; all state is per instance,
- * because one process may drive many accelerators. One const table, one file, one line in devices.def.
+ * Floor 3, next to loaders, which it never includes. Every call comes from one consumer thread; all
+ * state is per instance, because one process may drive many accelerators. One const table, one
+ * file, one line in devices.def.
  *
- * A device has n_bufs buffers. For one buffer the order is copy, step, (wait or poll), copy, ...; a buffer may be copied to
- * again only when its last step was STEPPED. */
+ * A device has n_bufs buffers. For one buffer the order is copy, step, (wait or poll), copy, ...; a
+ * buffer may be copied to again only when its last step was STEPPED. */
 #ifndef DLB_LOADERS_DEVICE_DEVICE_H
 #define DLB_LOADERS_DEVICE_DEVICE_H
 
@@ -17,23 +18,26 @@
 
 enum dlb_point { DLB_COPIED, DLB_STEPPED };
 
-/* Stamps of one buffer's last trip, on the device's clock brought to CLOCK_MONOTONIC (emulated: the same clock). */
+/* Stamps of one buffer's last trip, on the device's clock brought to CLOCK_MONOTONIC (emulated: the
+ * same clock). */
 struct dlb_dev_times {
     uint64_t copy_start_ns, copy_end_ns;
     uint64_t step_start_ns, step_end_ns; /* valid after STEPPED */
-    uint64_t oversleep_ns;               /* this wait returned that much after the point was reached; 0 when it did not sleep */
+    uint64_t oversleep_ns; /* this wait returned that much after the point was reached; 0 when it
+                              did not sleep */
 };
 
 enum dlb_step_dist { DLB_STEP_CONSTANT, DLB_STEP_NORMAL, DLB_STEP_LOGNORMAL };
 
 /* The `device` section. */
 struct dlb_device_opts {
-    int kind;          /* 0 = "auto", else 1 + place in dlb_devices */
-    int profile;       /* place in dlb_device_profiles */
-    double step_ms;    /* mean duration of one training step on the device */
-    int step_dist;     /* enum dlb_step_dist */
+    int kind;       /* 0 = "auto", else 1 + place in dlb_devices */
+    int profile;    /* place in dlb_device_profiles */
+    double step_ms; /* mean duration of one training step on the device */
+    int step_dist;  /* enum dlb_step_dist */
     double step_stdev_ms;
-    int64_t prefetch;  /* 0: copy on the compute stream, wait for each step; d >= 1: d batches ahead on a copy stream */
+    int64_t prefetch; /* 0: copy on the compute stream, wait for each step; d >= 1: d batches ahead
+                         on a copy stream */
 };
 extern const struct dlb_opt_group dlb_device_group;
 
@@ -55,19 +59,21 @@ struct dlb_device {
     int (*open)(void *dv, const struct dlb_device_open *how, struct dlb_err *err);
     /* Declares host memory page-locked: copies from it are asynchronous. Borrowed until close. */
     int (*pin)(void *dv, void *host, size_t n_bytes, struct dlb_err *err);
-    /* Copies to buffer `buf`. From pinned memory it returns at once; from pageable memory it blocks as cudaMemcpy does. `host`
-     * must stay untouched until COPIED. */
+    /* Copies to buffer `buf`. From pinned memory it returns at once; from pageable memory it blocks
+     * as cudaMemcpy does. `host` must stay untouched until COPIED. */
     int (*copy)(void *dv, uint32_t buf, const void *host, size_t n_bytes, struct dlb_err *err);
     /* One training step on `buf`, after its copy and after the step before. */
     int (*step)(void *dv, uint32_t buf, struct dlb_err *err);
     int (*poll)(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err);
-    int (*wait)(void *dv, uint32_t buf, enum dlb_point point, struct dlb_dev_times *out, struct dlb_err *err);
+    int (*wait)(void *dv, uint32_t buf, enum dlb_point point, struct dlb_dev_times *out,
+                struct dlb_err *err);
     /* dlb_hash64(bytes of the last copy, seed 0), read on the device; only with keep_bytes. */
     int (*checksum)(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *err);
     void (*close)(void *dv); /* called after a failed open too */
 };
 
-extern const struct dlb_device *const dlb_devices[]; /* ends with NULL; in the order of devices.def */
+extern const struct dlb_device
+    *const dlb_devices[]; /* ends with NULL; in the order of devices.def */
 
 /* Rates of an accelerator's host link, and where they come from. */
 struct dlb_device_profile {
@@ -77,7 +83,9 @@ struct dlb_device_profile {
 };
 extern const struct dlb_device_profile dlb_device_profiles[]; /* ends with name == NULL */
 
-/* Which device `opts->kind` means here; `why` says how "auto" decided. NULL with *err when it cannot be had. */
-const struct dlb_device *dlb_device_choose(const struct dlb_device_opts *opts, char why[160], struct dlb_err *err);
+/* Which device `opts->kind` means here; `why` says how "auto" decided. NULL with *err when it
+ * cannot be had. */
+const struct dlb_device *dlb_device_choose(const struct dlb_device_opts *opts, char why[160],
+                                           struct dlb_err *err);
 
 #endif
