@@ -24,7 +24,7 @@ struct codec {
     struct dlb_jpeg_pixels pixels;
     struct dlb_axis across, down;
     struct dlb_resample_scratch scratch;
-    float normalised[3][256];
+    float scale[3], shift[3]; /* (v / 255 - mean) / deviation = v * scale + shift */
 };
 
 static int codec_open(void *cd, const struct dlb_transform_opts *opts, struct dlb_err *err)
@@ -37,9 +37,10 @@ static int codec_open(void *cd, const struct dlb_transform_opts *opts, struct dl
     codec->jpeg = dlb_jpeg_new();
     if (!codec->jpeg)
         return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a JPEG decoder");
-    for (int c = 0; c < 3; c++)
-        for (int v = 0; v < 256; v++)
-            codec->normalised[c][v] = (float)((v / 255.0 - mean[c]) / deviation[c]);
+    for (int c = 0; c < 3; c++) {
+        codec->scale[c] = (float)(1 / (255 * deviation[c]));
+        codec->shift[c] = (float)(-mean[c] / deviation[c]);
+    }
     return DLB_OK;
 }
 
@@ -103,9 +104,10 @@ static int lay_axes(struct codec *codec, const struct dlb_crop_box *box, uint32_
         right = (uint32_t)fmin(ceil(x + w), right);
         bottom = (uint32_t)fmin(ceil(y + h), bottom);
     }
-    if (dlb_axis_make(&codec->across, size, x, w / size, left, right, box->flip) != 0)
+    if (dlb_axis_make(&codec->across, size, x, w / size, left, right, box->flip, DLB_AXIS_ACROSS) !=
+        0)
         return -1;
-    return dlb_axis_make(&codec->down, size, y, h / size, top, bottom, false);
+    return dlb_axis_make(&codec->down, size, y, h / size, top, bottom, false, DLB_AXIS_DOWN);
 }
 
 static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, struct dlb_err *err)
@@ -143,20 +145,33 @@ out:
     return DLB_OK;
 }
 
-static void store_u8(uint8_t *restrict dst, const uint16_t *restrict row, uint32_t n)
+/* Four bytes for each pixel of three: the next one covers the fourth. */
+static void store_u8(uint8_t *dst, const uint16_t *row, uint32_t n)
 {
-    for (uint32_t x = 0; x < n; x++)
-        for (uint32_t c = 0; c < 3; c++)
-            dst[3 * x + c] = (uint8_t)((row[4 * x + c] + 128) >> 8);
+    uint8_t last[4];
+
+    for (uint32_t x = 0; x < n; x++) {
+        uint8_t pixel[4];
+        for (uint32_t c = 0; c < 4; c++)
+            pixel[c] = (uint8_t)((uint16_t)(row[4 * x + c] + 128) >> 8);
+        if (x + 1 < n)
+            memcpy(dst + 3 * x, pixel, 4);
+        else
+            memcpy(last, pixel, 4);
+    }
+    memcpy(dst + 3 * (n - 1), last, 3);
 }
 
 /* Rounded to bytes first: that is what ToTensor is given. */
-static void store_f32(const struct codec *codec, float *dst, const uint16_t *row, uint32_t n,
-                      size_t plane)
+static void store_f32(const struct codec *codec, float *restrict dst, const uint16_t *restrict row,
+                      uint32_t n, size_t plane)
 {
-    for (uint32_t c = 0; c < 3; c++)
+    for (uint32_t c = 0; c < 3; c++) {
+        float scale = codec->scale[c], shift = codec->shift[c];
+        float *to = dst + c * plane;
         for (uint32_t x = 0; x < n; x++)
-            dst[c * plane + x] = codec->normalised[c][(row[4 * x + c] + 128) >> 8];
+            to[x] = (float)((uint16_t)(row[4 * x + c] + 128) >> 8) * scale + shift;
+    }
 }
 
 static void store_whole(const struct codec *codec, uint8_t *dst)
@@ -174,7 +189,7 @@ static void store_whole(const struct codec *codec, uint8_t *dst)
     float *floats = (float *)(void *)dst;
     for (size_t c = 0; c < 3; c++)
         for (size_t i = 0; i < n; i++)
-            floats[c * n + i] = codec->normalised[c][src[4 * i + c]];
+            floats[c * n + i] = (float)src[4 * i + c] * codec->scale[c] + codec->shift[c];
 }
 
 static int transform_whole(struct codec *codec, uint8_t *dst, size_t cap_bytes, size_t *len_bytes,

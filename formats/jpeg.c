@@ -214,7 +214,7 @@ int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg
     out->rect = (struct dlb_jpeg_rect){.y = want->y, .height = want->height};
     set_columns(d, want, &out->rect);
     size_t stride = (size_t)out->rect.width * 4;
-    if (reserve(out, stride * out->rect.height) != 0) {
+    if (reserve(out, stride * out->rect.height + DLB_JPEG_SLACK_BYTES) != 0) {
         jpeg_abort_decompress(d);
         return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
                         "no memory for an image of %u x %u pixels", out->rect.width,

@@ -19,7 +19,8 @@ struct dlb_jpeg_rect {
     uint32_t x, y, width, height;
 };
 
-/* Decoded pixels, 4 bytes each: red, green, blue, unused. */
+/* Decoded pixels, 4 bytes each: red, green, blue, unused. After the last lie DLB_JPEG_SLACK_BYTES that may be read. */
+#define DLB_JPEG_SLACK_BYTES 16
 struct dlb_jpeg_pixels {
     uint8_t *data; /* owned by whoever holds the struct: free() */
     size_t cap_bytes;

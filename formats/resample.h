@@ -16,13 +16,16 @@ struct dlb_axis {
     uint32_t low, end; /* input pixels used: [low, end) */
     uint32_t *first;   /* [n_out] first input pixel; owned */
     uint16_t *weight;  /* [n_out * n_taps], of 65536; owned */
-    size_t cap_first, cap_weight;
+    uint16_t *fourfold; /* [n_out * n_taps * 4], each weight for four channels; owned; may be NULL */
+    size_t cap_first, cap_weight, cap_fourfold;
 };
+
+enum dlb_axis_use { DLB_AXIS_DOWN, DLB_AXIS_ACROSS };
 
 /* Output pixel i covers [start + i * scale, start + (i + 1) * scale) of the input, whose pixels [low, end) may be used.
  * `mirror` turns the order of the output round. 0, or -1 when memory is short. */
 int dlb_axis_make(struct dlb_axis *axis, uint32_t n_out, double start, double scale, uint32_t low, uint32_t end,
-                  bool mirror);
+                  bool mirror, enum dlb_axis_use use);
 void dlb_axis_free(struct dlb_axis *axis);
 
 struct dlb_resample_scratch {
