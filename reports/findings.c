@@ -299,7 +299,9 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
         dlb_text_fold(out, text_of(doc, "recommendation"), 0, n_columns);
     }
     if (pytorch[0] && strcmp(pytorch, "-") != 0) {
-        dlb_text_printf(out, "\nSettings to paste:\n  ");
+        bool best_only = json_is_null(json_object_get(doc, "recommended_cell"));
+        dlb_text_printf(out, best_only ? "\nSettings to paste (the best cell's):\n  "
+                                       : "\nSettings to paste:\n  ");
         dlb_text_plain(out, pytorch, 1000); /* one line, whatever the width: it is to be copied */
         dlb_text_printf(out, "\n");
     }

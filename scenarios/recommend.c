@@ -64,6 +64,25 @@ static enum standing compare(const struct dlb_judged_cell *cell, const struct dl
     return loss.low < DLB_LOSS_MAX ? OPEN : WORSE;
 }
 
+/* "3, 5 and 2 more" */
+static const char *list_cells(const struct dlb_judgement *j, uint32_t n, char *text, size_t n_text)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < n; i++) {
+        long long cell = (long long)json_integer_value(json_array_get(j->set, i));
+        char one[40];
+        int len = snprintf(one, sizeof(one), "%s%lld", i ? ", " : "", cell);
+        if (len < 0 || at + (size_t)len + 20 > n_text) {
+            (void)snprintf(text + at, n_text - at, " and %u more", n - i);
+            break;
+        }
+        memcpy(text + at, one, (size_t)len + 1);
+        at += (size_t)len;
+    }
+    return text;
+}
+
 static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t n_open)
 {
     size_t n = sizeof(j->text);
@@ -82,13 +101,15 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint3
         return;
     char *rest = j->text + at;
     size_t n_rest = n - (size_t)at;
-    if (j->recommended < 0)
+    if (j->recommended < 0) {
+        char cells[80];
         (void)snprintf(rest, n_rest,
-                       "Not separable: %u smaller cells may lose less than %.0f%% to it, and these "
+                       "Not separable: %s %s may lose less than %.0f%% to it, and these "
                        "repetitions cannot tell. Raise run.repeats%s.",
-                       n_open, DLB_LOSS_MAX * 100,
+                       n_open > 1 ? "the smaller cells" : "the smaller cell",
+                       list_cells(j, n_open, cells, sizeof(cells)), DLB_LOSS_MAX * 100,
                        best->n_values < DLB_BOOTSTRAP_MIN_N ? " to 6 or more" : "");
-    else if (j->recommended == j->best)
+    } else if (j->recommended == j->best)
         (void)snprintf(rest, n_rest,
                        "Recommended: the same, for every smaller cell loses %.0f%% or more to it.",
                        DLB_LOSS_MAX * 100);

@@ -1,0 +1,151 @@
+/* One repetition, in this process: its document, whatever comes of it. */
+#include "scenarios/cell.h"
+#include "scenarios/flat.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct dlb_spec *spec_of(const char *const *settings)
+{
+    struct dlb_err err;
+    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    for (; *settings; settings++)
+        if (dlb_config_set(cfg, *settings, &err))
+            fail_msg("%s: %s", *settings, err.what);
+    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
+    dlb_config_free(cfg);
+    return spec;
+}
+
+static json_t *ran(const char *const *settings, enum dlb_cell_mode mode,
+                   const struct dlb_cell_watch *watch)
+{
+    struct dlb_spec *spec = spec_of(settings);
+    const struct dlb_cell_watch nobody = {NULL, NULL};
+    json_t *doc = dlb_cell_run(spec, mode, watch ? watch : &nobody);
+    assert_non_null(doc);
+    free(spec);
+    return doc;
+}
+
+static void test_measures(void **state)
+{
+    (void)state;
+    _Atomic uint64_t beat = 0;
+    struct dlb_cell_watch watch = {&beat, NULL};
+    const char *const settings[] = {
+        "dataset.format=synthetic",   "dataset.codec=raw",    "generate.samples=200",
+        "generate.sample_bytes=1000", "loader.batch_size=10", "loader.num_workers=2",
+        "loader.pin_memory=true",     "device.step_ms=0.5",   "run.checksum=true",
+        "run.warmup_batches=3",       "run.epochs=2",         NULL};
+    json_t *doc = ran(settings, DLB_MODE_MEASURE, &watch);
+    assert_string_equal(dlb_json_text(doc, "status"), "ok");
+    assert_int_equal(atomic_load(&beat), 40);
+    const json_t *epochs = json_object_get(doc, "epochs");
+    assert_int_equal(json_array_size(epochs), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *epoch = json_array_get(epochs, i);
+        assert_int_equal(dlb_json_u64(epoch, "samples", 0), 200);
+        assert_int_equal(dlb_json_u64(epoch, "unique", 0), 200);
+        assert_int_equal(dlb_json_u64(epoch, "expected", 0), 200);
+        assert_int_equal(strlen(dlb_json_text(epoch, "set_checksum")), 16);
+    }
+    uint64_t window_ns = dlb_json_u64(doc, "window_ns", 0), sum_ns = 0;
+    static const char *const parts[] = {"busy_ns", "idle_input_ns", "idle_copy_ns",
+                                        "idle_other_ns"};
+    for (size_t i = 0; i < 4; i++)
+        sum_ns += dlb_json_u64(doc, parts[i], 0);
+    assert_int_equal(sum_ns, window_ns);
+    uint64_t n_steps = dlb_json_u64(doc, "n_steps", 0);
+    assert_true(window_ns >= n_steps * 500000);
+    assert_int_equal(dlb_json_u64(doc, "n_bytes", 0), n_steps * 10000);
+    assert_int_equal(dlb_json_u64(doc, "n_checksum_mismatches", 9), 0);
+    const json_t *memory = json_object_get(doc, "memory");
+    assert_true(dlb_json_u64(memory, "pinned_bytes", 0) > 0);
+    assert_true(dlb_json_u64(memory, "slots_bytes", 0) >= 2 * 4 * 10000);
+    assert_true(dlb_json_u64(memory, "peak_pss_bytes", 0) > 100000);
+    const json_t *device = json_object_get(doc, "device");
+    assert_string_equal(dlb_json_text(device, "name"), "emulated H100");
+    assert_true(json_is_null(json_object_get(doc, "resident_frac"))); /* nothing on a disk */
+    json_decref(doc);
+}
+
+static void test_failure_is_a_document(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"dataset.codec=raw", "dataset.path=/nowhere/at/all", NULL};
+    json_t *doc = ran(settings, DLB_MODE_MEASURE, NULL);
+    assert_string_equal(dlb_json_text(doc, "status"), "failed");
+    assert_non_null(strstr(dlb_json_text(doc, "reason"), "/nowhere/at/all"));
+    assert_int_equal(dlb_json_u64(doc, "error", 0), DLB_E_IO);
+    assert_null(json_object_get(doc, "window_ns"));
+    json_decref(doc);
+}
+
+static void test_cancelled_keeps_what_there_is(void **state)
+{
+    (void)state;
+    atomic_bool cancel = true;
+    struct dlb_cell_watch watch = {NULL, &cancel};
+    const char *const settings[] = {"dataset.format=synthetic", "dataset.codec=raw",
+                                    "generate.samples=1000000", "device.step_ms=10", NULL};
+    json_t *doc = ran(settings, DLB_MODE_MEASURE, &watch);
+    assert_string_equal(dlb_json_text(doc, "status"), "cancelled");
+    assert_non_null(json_object_get(doc, "epochs"));
+    assert_non_null(json_object_get(doc, "worker_stages"));
+    json_decref(doc);
+}
+
+/* The warm pass touches every byte, in batches of its own size. */
+static void test_warm_reads_all(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/dlb_cell_XXXXXX", path[80], setting[100];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/a", folder);
+    assert_int_equal(mkdir(path, 0755), 0);
+    for (int i = 0; i < 9; i++) {
+        (void)snprintf(path, sizeof(path), "%s/a/%d.bin", folder, i);
+        FILE *file = fopen(path, "w");
+        for (int k = 0; k < 1000 + i; k++)
+            (void)fputc(k, file);
+        assert_int_equal(fclose(file), 0);
+    }
+    (void)snprintf(setting, sizeof(setting), "dataset.path=%s", folder);
+    const char *const settings[] = {"dataset.codec=raw",        setting,
+                                    "loader.batch_size=100000", "loader.num_workers=2",
+                                    "device.step_ms=0",         NULL};
+    json_t *doc = ran(settings, DLB_MODE_WARM, NULL);
+    if (strcmp(dlb_json_text(doc, "status"), "ok") != 0)
+        fail_msg("%s", dlb_json_text(doc, "reason"));
+    assert_int_equal(dlb_json_u64(doc, "worker_samples", 0), 9);
+    assert_int_equal(dlb_json_u64(doc, "io_bytes", 0), 9 * 1000 + 36);
+    json_decref(doc);
+    for (int i = 0; i < 9; i++) {
+        (void)snprintf(path, sizeof(path), "%s/a/%d.bin", folder, i);
+        (void)unlink(path);
+    }
+    (void)snprintf(path, sizeof(path), "%s/a", folder);
+    (void)rmdir(path);
+    (void)rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_measures),
+        cmocka_unit_test(test_failure_is_a_document),
+        cmocka_unit_test(test_cancelled_keeps_what_there_is),
+        cmocka_unit_test(test_warm_reads_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
