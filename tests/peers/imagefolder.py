@@ -62,8 +62,6 @@ def dlbench_rate(args, path, n_workers, n_epochs, n_batches, scratch):
         "dataset.path": path,
         "loader.batch_size": args.batch_size,
         "loader.num_workers": n_workers,
-        "loader.prefetch_factor": 2,
-        "loader.persistent_workers": "true" if n_workers > 0 else "false",
         "loader.pin_memory": "false",
         "loader.shuffle": "true",
         "loader.drop_last": "true",
@@ -74,17 +72,21 @@ def dlbench_rate(args, path, n_workers, n_epochs, n_batches, scratch):
         "run.warmup_batches": n_batches,  # the first epoch, as above
         "run.repeats": 1,
     }
+    if n_workers > 0:
+        settings |= {"loader.prefetch_factor": 2, "loader.persistent_workers": "true"}
     command = [args.dlbench, "run", "--config", args.config, "--results", scratch, "--run-name", "peer", "--overwrite",
                "--json"]
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr.decode())
     return json.loads(done.stdout)["cells"][0]["samples_per_s"]["median"]
 
 
 def generated_data(args):
     """Writes the config's data set where it is not there yet, and says where that is."""
-    subprocess.run([args.dlbench, "gen", "--config", args.config], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([args.dlbench, "gen", "--config", args.config], stdout=sys.stderr, check=True)
     with open(args.config, encoding="utf-8") as lines:
         for line in lines:
             if line.split("=")[0].strip() == "path":
