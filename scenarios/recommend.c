@@ -110,9 +110,10 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint3
                        list_cells(j, n_open, cells, sizeof(cells)), DLB_LOSS_MAX * 100,
                        best->n_values < DLB_BOOTSTRAP_MIN_N ? " to 6 or more" : "");
     } else if (j->recommended == j->best)
-        (void)snprintf(rest, n_rest,
-                       "Recommended: the same, for every smaller cell loses %.0f%% or more to it.",
-                       DLB_LOSS_MAX * 100);
+        (void)snprintf(
+            rest, n_rest,
+            "Recommended: the same; no smaller cell comes within %.0f%% of it for certain.",
+            DLB_LOSS_MAX * 100);
     else
         (void)snprintf(rest, n_rest,
                        "Recommended: cell %lld, the smallest whose loss to the best is under "
