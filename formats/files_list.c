@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 32 }; /* a link that points back would never end */
+enum { MAX_DEPTH = 16 }; /* a link that points back would never end */
 
 struct visit {
     struct dlb_files_list *list;

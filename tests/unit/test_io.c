@@ -1,0 +1,218 @@
+/* bench/base/io: the POSIX byte source and whole files. */
+#include "bench/base/io.h"
+#include "tests/support/folder.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/resource.h>
+
+struct seen {
+    unsigned n_files, n_folders, n_others;
+    uint64_t n_bytes;
+};
+
+static int count(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
+{
+    struct seen *seen = ctx;
+    (void)err;
+    seen->n_files += entry->kind == DLB_IO_FILE;
+    seen->n_folders += entry->kind == DLB_IO_DIR;
+    seen->n_others += entry->kind == DLB_IO_OTHER;
+    seen->n_bytes += entry->n_bytes;
+    return DLB_OK;
+}
+
+static void test_list(void **state)
+{
+    struct dlb_err err = {0};
+    struct seen seen = {0};
+
+    (void)state;
+    folder_sub("sub");
+    folder_write("a", "12345", 5);
+    assert_int_equal(symlink("a", folder_path("link")), 0);
+    assert_int_equal(symlink("sub", folder_path("sublink")), 0);
+    assert_int_equal(symlink("nowhere", folder_path("dangling")), 0);
+    assert_int_equal(symlink("loop", folder_path("loop")), 0);
+    assert_int_equal(mkfifo(folder_path("pipe"), 0600), 0);
+    assert_int_equal(dlb_io_posix.list(folder, count, &seen, &err), DLB_OK);
+    assert_int_equal(seen.n_files, 2);
+    assert_int_equal(seen.n_folders, 2);
+    assert_int_equal(seen.n_others, 3);
+    assert_int_equal(seen.n_bytes, 10);
+}
+
+static int stop_at_once(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
+{
+    (void)entry, (void)err;
+    (*(int *)ctx)++;
+    return DLB_END;
+}
+
+static void test_list_stops(void **state)
+{
+    struct dlb_err err = {0};
+    int n = 0;
+
+    (void)state;
+    folder_write("a", "", 0);
+    folder_write("b", "", 0);
+    assert_int_equal(dlb_io_posix.list(folder, stop_at_once, &n, &err), DLB_END);
+    assert_int_equal(n, 1);
+}
+
+static void test_missing(void **state)
+{
+    struct dlb_err err = {0};
+    struct seen seen = {0};
+    enum dlb_io_kind kind;
+    uint64_t n;
+    int64_t handle;
+
+    (void)state;
+    assert_int_equal(dlb_io_posix.list(folder_path("none"), count, &seen, &err), DLB_E_IO);
+    assert_int_equal(err.sys_errno, ENOENT);
+    assert_string_equal(err.path, folder_path("none"));
+    assert_int_equal(dlb_io_posix.stat(folder_path("none"), &kind, &n, &err), DLB_E_IO);
+    assert_int_equal(dlb_io_posix.open(folder_path("none"), &handle, &err), DLB_E_IO);
+    folder_write("file", "x", 1);
+    assert_int_equal(dlb_io_posix.open_dir(folder_path("file"), &handle, &err), DLB_E_IO);
+    assert_int_equal(err.sys_errno, ENOTDIR);
+}
+
+static void test_reads(void **state)
+{
+    struct dlb_err err = {0};
+    int64_t dir, handle;
+    char bytes[16] = "";
+    size_t n = 0;
+    uint64_t size = 0;
+
+    (void)state;
+    folder_write("f", "0123456789", 10);
+    assert_int_equal(dlb_io_posix.open_dir(folder, &dir, &err), DLB_OK);
+    assert_int_equal(dlb_io_posix.open_at(dir, "f", &handle, &err), DLB_OK);
+    assert_int_equal(dlb_io_posix.size(handle, &size, "f", &err), DLB_OK);
+    assert_int_equal(size, 10);
+    assert_int_equal(dlb_io_posix.pread(handle, bytes, 4, 3, &n, "f", &err), DLB_OK);
+    assert_int_equal(n, 4);
+    assert_memory_equal(bytes, "3456", 4);
+    assert_int_equal(dlb_io_posix.pread(handle, bytes, 8, 6, &n, "f", &err), DLB_OK);
+    assert_int_equal(n, 4);
+    assert_true(dlb_io_posix.fd(handle) >= 0);
+    dlb_io_posix.close(handle);
+    assert_int_equal(dlb_io_posix.pread(handle, bytes, 1, 7, &n, "f", &err), DLB_E_IO);
+    assert_int_equal(err.offset_bytes, 7);
+    dlb_io_posix.close(dir);
+}
+
+static void test_descriptors_are_a_shortage(void **state)
+{
+    struct dlb_err err = {0};
+    struct rlimit old, none;
+    int64_t handle;
+
+    (void)state;
+    folder_write("f", "x", 1);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = (struct rlimit){0, old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int rc = dlb_io_posix.open(folder_path("f"), &handle, &err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(rc, DLB_E_NOMEM);
+    assert_int_equal(err.status, DLB_E_NOMEM);
+    assert_int_equal(err.sys_errno, EMFILE);
+}
+
+static void test_read_file(void **state)
+{
+    struct dlb_err err = {0};
+    char *text = NULL, large[9000];
+    size_t n = 0;
+
+    (void)state;
+    memset(large, 'x', sizeof large);
+    folder_write("large", large, sizeof large);
+    assert_int_equal(dlb_read_file(folder_path("large"), sizeof large, &text, &n, &err), DLB_OK);
+    assert_int_equal(n, sizeof large);
+    assert_memory_equal(text, large, sizeof large);
+    assert_int_equal(text[n], 0);
+    free(text);
+    assert_int_equal(dlb_read_file(folder_path("large"), sizeof large - 1, &text, &n, &err),
+                     DLB_E_FORMAT);
+    assert_int_equal(dlb_read_file(folder, 100, &text, &n, &err), DLB_E_IO);
+    assert_int_equal(err.sys_errno, EISDIR);
+    folder_write("empty", "", 0);
+    assert_int_equal(dlb_read_file(folder_path("empty"), 100, &text, &n, &err), DLB_OK);
+    assert_int_equal(n, 0);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void *feed(void *path)
+{
+    FILE *f = fopen(path, "w");
+    if (f) {
+        (void)fputs("through a pipe", f);
+        (void)fclose(f);
+    }
+    return NULL;
+}
+
+static void test_read_pipe(void **state)
+{
+    struct dlb_err err = {0};
+    char *text = NULL, path[512];
+    size_t n = 0;
+    pthread_t thread;
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s", folder_path("fifo"));
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(pthread_create(&thread, NULL, feed, path), 0);
+    assert_int_equal(dlb_read_file(path, 100, &text, &n, &err), DLB_OK);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_string_equal(text, "through a pipe");
+    free(text);
+}
+
+static void test_write_atomic(void **state)
+{
+    struct dlb_err err = {0};
+    struct seen seen = {0};
+    struct stat st;
+    size_t n;
+
+    (void)state;
+    mode_t mask = umask(022);
+    assert_int_equal(dlb_write_file_atomic(folder_path("f"), "old", 3, &err), DLB_OK);
+    assert_int_equal(dlb_write_file_atomic(folder_path("f"), "newer", 5, &err), DLB_OK);
+    (void)umask(mask);
+    uint8_t *text = folder_read("f", &n);
+    assert_int_equal(n, 5);
+    assert_memory_equal(text, "newer", 5);
+    free(text);
+    assert_int_equal(stat(folder_path("f"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0644);
+    /* A folder cannot be replaced by a file: the error names it, and no temporary stays. */
+    folder_sub("taken");
+    assert_int_equal(dlb_write_file_atomic(folder_path("taken"), "x", 1, &err), DLB_E_IO);
+    assert_string_equal(err.path, folder_path("taken"));
+    assert_int_equal(dlb_write_file_atomic(folder_path("none/f"), "x", 1, &err), DLB_E_IO);
+    assert_int_equal(err.sys_errno, ENOENT);
+    assert_int_equal(dlb_io_posix.list(folder, count, &seen, &err), DLB_OK);
+    assert_int_equal(seen.n_files, 1);
+    assert_int_equal(seen.n_folders, 1);
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_list),         IN_FOLDER(test_list_stops),
+        IN_FOLDER(test_missing),      IN_FOLDER(test_reads),
+        IN_FOLDER(test_read_file),    IN_FOLDER(test_read_pipe),
+        IN_FOLDER(test_write_atomic), IN_FOLDER(test_descriptors_are_a_shortage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
