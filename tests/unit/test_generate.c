@@ -328,17 +328,23 @@ static void test_too_large_for_the_disk(void **state)
     assert_false(folder_has("data/" DLB_INCOMPLETE_MARK));
 }
 
-/* Mounting without being root: as root of a user namespace. */
-static bool own_namespace(void)
+static bool say(const char *path, const char *text)
 {
-    char map[64];
-    int n = snprintf(map, sizeof map, "0 %u 1", (unsigned)geteuid());
-    bool done = unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
-    int fd = done ? open("/proc/self/uid_map", O_WRONLY) : -1;
-    done = done && fd >= 0 && write(fd, map, (size_t)n) == n;
+    int fd = open(path, O_WRONLY);
+    bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
     if (fd >= 0)
         (void)close(fd);
     return done;
+}
+
+/* Mounting without being root: as root of a user namespace. */
+static bool own_namespace(void)
+{
+    char users[64], groups[64];
+    (void)snprintf(users, sizeof users, "0 %u 1", (unsigned)geteuid());
+    (void)snprintf(groups, sizeof groups, "0 %u 1", (unsigned)getegid());
+    return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && say("/proc/self/setgroups", "deny") &&
+           say("/proc/self/uid_map", users) && say("/proc/self/gid_map", groups);
 }
 
 /* A filesystem of 40 files at most, in a namespace of this child's own: full after some of them.
