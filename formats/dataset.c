@@ -91,15 +91,20 @@ static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *f
     if (codec->missing)
         return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "dataset.codec = \"%s\": %s",
                         codec->name, codec->missing);
-    if (format->synthetic && !codec->identity)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
-                        "dataset.format = \"%s\" has no bytes that codec \"%s\" could decode: set "
-                        "dataset.codec = \"raw\"",
-                        format->name, codec->name);
     if (!format->synthetic && opts->path[0] == '\0')
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                         "dataset.path is not set: it names the folder that holds the data");
     return DLB_OK;
+}
+
+/* A null source has no stored bytes that could be decoded: what it gives is what a batch holds. */
+static const struct dlb_codec *codec_for(const struct dlb_format *format,
+                                         const struct dlb_codec *asked)
+{
+    for (size_t i = 0; format->synthetic && dlb_codecs[i]; i++)
+        if (dlb_codecs[i]->identity)
+            return dlb_codecs[i];
+    return asked;
 }
 
 int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts,
@@ -110,10 +115,11 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     if (opts->format < 0 || (size_t)opts->format >= count(dlb_format_names) || opts->codec < 0 ||
         (size_t)opts->codec >= count(dlb_codec_names))
         DLB_BUG("format or codec beyond its list");
-    *ds = (struct dlb_dataset){.format = dlb_formats[opts->format],
-                               .codec = dlb_codecs[opts->codec],
-                               .transform = *transform,
-                               .on_error = opts->on_error};
+    *ds =
+        (struct dlb_dataset){.format = dlb_formats[opts->format],
+                             .codec = codec_for(dlb_formats[opts->format], dlb_codecs[opts->codec]),
+                             .transform = *transform,
+                             .on_error = opts->on_error};
     int rc = check(opts, ds->format, ds->codec, err);
     if (rc != DLB_OK)
         return rc;

@@ -12,9 +12,10 @@ enum dlb_on_error { DLB_ON_ERROR_FAIL, DLB_ON_ERROR_SKIP };
 /* The `dataset` section. */
 struct dlb_dataset_opts {
     int format; /* place in dlb_formats */
-    int codec;  /* place in dlb_codecs */
+    int codec; /* place in dlb_codecs; a synthetic format has nothing to decode and leaves it out */
     char path[DLB_OPT_STRING_CAP];
-    int on_error; /* enum dlb_on_error: a sample that cannot be read or decoded ends the run, or is skipped and counted */
+    int on_error; /* enum dlb_on_error: a sample that cannot be read or decoded ends the run, or is
+                     skipped and counted */
 };
 extern const struct dlb_opt_group dlb_dataset_group;
 
@@ -28,10 +29,13 @@ struct dlb_dataset {
     void *state;                /* the format's; owned */
 };
 
-/* DLB_E_MISSING when the build lacks format or codec; DLB_E_CONFIG for a combination without meaning; else the format's own
- * error. An empty data set is DLB_E_FORMAT. format_opts: the format's own filled struct, or NULL. */
-int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts, const struct dlb_transform_opts *transform,
-                     const struct dlb_generate_opts *gen, const void *format_opts, struct dlb_err *err);
+/* DLB_E_MISSING when the build lacks format or codec; DLB_E_CONFIG for a combination without
+ * meaning; else the format's own error. An empty data set is DLB_E_FORMAT. format_opts: the
+ * format's own filled struct, or NULL. */
+int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts,
+                     const struct dlb_transform_opts *transform,
+                     const struct dlb_generate_opts *gen, const void *format_opts,
+                     struct dlb_err *err);
 void dlb_dataset_close(struct dlb_dataset *ds);
 
 #endif

@@ -61,7 +61,15 @@ static bool spreads(const struct dlb_spec *spec, bool iterable)
     return spec->device.step_dist != DLB_STEP_CONSTANT;
 }
 
+static bool has_stored_bytes(const struct dlb_spec *spec, bool iterable)
+{
+    (void)iterable;
+    return !dlb_formats[spec->dataset.format]->synthetic;
+}
+
 static const struct rule rules[] = {
+    {"dataset.codec", has_stored_bytes, true,
+     "a codec has no meaning with the synthetic format: it stores nothing to decode"},
     {"loader.prefetch_factor", has_workers, true,
      "prefetch_factor has no meaning with 0 workers: nobody loads ahead"},
     {"loader.persistent_workers", has_workers, true,

@@ -83,7 +83,7 @@ static int posix_stat(const char *path, enum dlb_io_kind *kind, uint64_t *n_byte
     struct stat st;
 
     if (stat(path, &st) != 0)
-        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "looking it up");
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot find or look at it");
     *kind = kind_of(&st);
     *n_bytes = *kind == DLB_IO_FILE ? (uint64_t)st.st_size : 0;
     return DLB_OK;

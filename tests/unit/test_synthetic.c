@@ -42,9 +42,10 @@ static void test_refusals(void **state)
     struct dlb_err err = {0};
 
     (void)state;
-    if (is_built("synthetic", "jpeg")) {
-        assert_int_equal(dataset_open(&ds, "synthetic", "jpeg", "", &err), DLB_E_CONFIG);
-        assert_non_null(strstr(err.what, "raw"));
+    if (is_built("synthetic", "jpeg")) { /* nothing to decode: the codec is left out */
+        assert_int_equal(dataset_open(&ds, "synthetic", "jpeg", "", &err), DLB_OK);
+        assert_true(ds.codec->identity);
+        dlb_dataset_close(&ds);
     }
     assert_int_equal(dataset_open(&ds, "files", "raw", "", &err), DLB_E_CONFIG);
     assert_non_null(strstr(err.what, "dataset.path"));
