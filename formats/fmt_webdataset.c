@@ -211,6 +211,8 @@ static int gather(struct webdataset_reader *reader, struct place *place, struct 
         const struct dlb_tar_member *member = &reader->pending;
         rc = dlb_wds_group_add(&reader->group, member, reader->tar.path, err);
         if (rc == DLB_OK)
+            rc = dlb_tar_check(&reader->tar, member, err); /* before its size is believed */
+        if (rc == DLB_OK)
             rc = make_room(place, reader, member->n_bytes, err);
         if (rc == DLB_OK)
             rc = dlb_tar_read(&reader->tar, member, place_data(place, reader) + place->len_bytes,

@@ -139,13 +139,18 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
         .n_bytes = (uint64_t)archive_entry_size(entry),
         .header_at = (uint64_t)archive_read_header_position(tar->archive),
         .regular = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry)};
-    if (!member->regular)
-        return DLB_OK;
-    uint64_t at = offset_of(tar);
-    if (archive_entry_sparse_count(entry) > 0)
+    member->data_at = offset_of(tar);
+    member->sparse = archive_entry_sparse_count(entry) > 0;
+    return DLB_OK;
+}
+
+int dlb_tar_check(const struct dlb_tar *tar, const struct dlb_tar_member *member,
+                  struct dlb_err *err)
+{
+    if (member->sparse)
         return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
                         "member %.64s is sparse: write the archive without --sparse", member->name);
-    if (at > tar->file_bytes || member->n_bytes > tar->file_bytes - at)
+    if (member->data_at > tar->file_bytes || member->n_bytes > tar->file_bytes - member->data_at)
         return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
                         "the archive ends inside member %.64s: it is cut short", member->name);
     return DLB_OK;
@@ -154,6 +159,9 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
 int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void *dst,
                  struct dlb_err *err)
 {
+    int rc = dlb_tar_check(tar, member, err);
+    if (rc != DLB_OK)
+        return rc;
     la_ssize_t n = archive_read_data(tar->archive, dst, (size_t)member->n_bytes);
 
     if (n < 0)

@@ -30,8 +30,8 @@ struct dlb_tar {
 struct dlb_tar_member {
     const char *name; /* borrowed until the next dlb_tar_next */
     uint64_t n_bytes;
-    uint64_t header_at; /* offset of its header in the archive */
-    bool regular;
+    uint64_t header_at, data_at; /* offsets in the archive */
+    bool regular, sparse;
 };
 
 /* What a zeroed struct becomes; also what it is opened with after a close, keeping its memory. `skip`: pass over what is not
@@ -44,6 +44,10 @@ void dlb_tar_free(struct dlb_tar *tar);
 
 /* DLB_END at the archive's end. DLB_E_FORMAT with the offset for what is cut short or damaged. */
 int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_err *err);
+
+/* Whether all of the member is there to be read; DLB_E_FORMAT when the archive ends inside it, or it is sparse. Its name may
+ * still show that the sample before it is complete, so dlb_tar_next does not ask. */
+int dlb_tar_check(const struct dlb_tar *tar, const struct dlb_tar_member *member, struct dlb_err *err);
 
 /* All of the current member's data: member->n_bytes of it. */
 int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void *dst, struct dlb_err *err);

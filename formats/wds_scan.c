@@ -114,6 +114,8 @@ static int scan_members(struct dlb_tar *tar, struct dlb_wds_group *group,
             n_bytes = 0;
         }
         rc = dlb_wds_group_add(group, &member, shard->path, err);
+        if (rc == DLB_OK)
+            rc = dlb_tar_check(tar, &member, err);
         if (rc != DLB_OK)
             return rc;
         n_bytes += member.n_bytes;
