@@ -47,7 +47,7 @@ LIBC = """
     inttypes.h langinfo.h libgen.h limits.h link.h locale.h malloc.h math.h mntent.h netdb.h poll.h pthread.h pwd.h regex.h
     sched.h semaphore.h setjmp.h signal.h spawn.h stdalign.h stdarg.h stdatomic.h stdbool.h stddef.h stdint.h stdio.h
     stdlib.h stdnoreturn.h string.h strings.h syscall.h termios.h threads.h time.h unistd.h wchar.h gnu/libc-version.h
-    cpuid.h immintrin.h x86intrin.h
+    cpuid.h emmintrin.h immintrin.h tmmintrin.h x86intrin.h
 """.split()
 LIBC_FOLDERS = ("linux/", "sys/", "arpa/", "netinet/", "asm/")
 CXX = re.compile(r"^[a-z_]+$")  # <string>, <vector>, ...
