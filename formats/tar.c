@@ -183,6 +183,8 @@ static la_ssize_t on_write(struct archive *archive, void *ctx, const void *data,
     struct dlb_tar_writer *writer = ctx;
     ssize_t n;
 
+    if (writer->discard)
+        return (la_ssize_t)n_bytes;
     do
         n = write(writer->fd, data, n_bytes);
     while (n < 0 && errno == EINTR);
@@ -250,8 +252,10 @@ void dlb_tar_writer_abandon(struct dlb_tar_writer *writer)
 {
     if (!writer->archive)
         return;
-    /* Without this, freeing would still try to write the end of the archive. */
-    (void)archive_write_fail(writer->archive);
+    /* Closing is what frees the block (libarchive 3.6 leaks it when the archive was failed
+     * instead), and it writes the end of the archive on the way. */
+    writer->discard = true;
+    (void)archive_write_close(writer->archive);
     (void)archive_write_free(writer->archive);
     writer->archive = NULL;
 }

@@ -61,6 +61,7 @@ struct dlb_tar_writer {
     const char *path; /* for messages; borrowed */
     int fd;           /* borrowed */
     int write_errno;
+    bool discard; /* abandoned: what libarchive still wants to write goes nowhere */
 };
 int dlb_tar_writer_open(struct dlb_tar_writer *writer, int fd, const char *path, struct dlb_err *err);
 int dlb_tar_writer_add(struct dlb_tar_writer *writer, const char *name, const void *data, size_t n_bytes,
