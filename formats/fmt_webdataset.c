@@ -299,10 +299,13 @@ const struct dlb_format dlb_fmt_webdataset = {
 
 #else
 
+#include "formats/wds_write.h"
+
 const struct dlb_format dlb_fmt_webdataset = {
     .name = "webdataset",
     .summary = "samples in tar shards, read from start to end (WebDataset)",
     .missing = "built without libarchive",
+    .opts = &dlb_wds_group_opts,
     .dataset_bytes = 64,
     .reader_bytes = 64,
 };
