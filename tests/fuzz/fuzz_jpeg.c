@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         int rc = codec->decode(state, &sample, dlb_rng_seed(1, n_bytes, draw), &err);
         if (rc == DLB_OK)
             rc = codec->transform(state, out, cap, &len, &err);
-        if (rc != DLB_OK && (err.status != rc || err.what[0] == '\0'))
+        if (rc != DLB_OK && ((int)err.status != rc || err.what[0] == '\0'))
             abort();
         if (rc == DLB_OK && len > cap)
             abort();

@@ -95,7 +95,7 @@ static void read_shard(const struct dlb_format *format, void *ds, const struct d
     }
     if (n != shape->n_samples || n_bytes != shape->total_bytes || n_io > file_bytes)
         abort();
-    if (rc != DLB_END && (err.status != rc || err.what[0] == '\0' || err.path[0] == '\0'))
+    if (rc != DLB_END && ((int)err.status != rc || err.what[0] == '\0' || err.path[0] == '\0'))
         abort();
     format->reader_close(reader);
     free(reader);
@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     int rc = format->open(ds, &how, &shape, &err);
     if (rc == DLB_OK)
         read_shard(format, ds, &shape);
-    else if (err.status != rc || err.what[0] == '\0')
+    else if ((int)err.status != rc || err.what[0] == '\0')
         abort();
     format->close(ds);
     free(ds);
