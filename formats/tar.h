@@ -24,6 +24,7 @@ struct dlb_tar {
     size_t block_bytes;
     uint64_t file_bytes, at_bytes; /* where the next read goes */
     uint64_t asked_bytes;          /* of the byte source, since open */
+    uint64_t due_bytes;            /* where the current member's data end at the earliest */
     struct dlb_err io_err;         /* what a callback could not hand through libarchive */
 };
 
