@@ -109,6 +109,7 @@ static int start_loader(struct cell *c, struct dlb_err *err)
         .seed = (uint64_t)spec->run.seed,
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .checksum = spec->run.checksum,
+        .cancel = c->watch->cancel,
     };
     int rc = c->loader->start(c->loader_state, &c->job, err);
     if (rc)
