@@ -34,6 +34,7 @@ struct dlb_codec {
     const char *missing;
     const char *const *extensions; /* of its files and fields, lower-case, ends with NULL; NULL: any */
     bool identity;      /* the payload is the sample's bytes: decode and transform are NULL, the worker places or copies them */
+    bool numbers;       /* takes only samples whose element the format knows */
     size_t state_bytes; /* the core allocates it, zeroed, 64-byte aligned */
 
     int (*open)(void *cd, const struct dlb_transform_opts *opts, struct dlb_err *err);
@@ -47,7 +48,7 @@ struct dlb_codec {
     int (*transform)(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes, struct dlb_err *err);
 
     /* Generation: sample `index` of the data set that (seed, sample_bytes) name, the same on any machine and thread.
-     * `extension` names its file. Appends to out. */
+     * `extension` names its file. Appends to out. NULL for a codec of numbers: formats that know them make them. */
     const char *extension;
     int (*make)(const struct dlb_generate_opts *opts, uint64_t index, struct dlb_bytes *out, struct dlb_err *err);
 };
@@ -59,5 +60,8 @@ const struct dlb_codec *dlb_codec_by_name(const char *name); /* or NULL */
 
 /* Whether `extension` (no dot, any case) is one of the codec's; always, for a codec that takes any, or for NULL. */
 bool dlb_codec_takes(const struct dlb_codec *codec, const char *extension);
+
+/* DLB_E_CONFIG when the codec wants numbers and the format does not say which its samples hold. */
+int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *format, struct dlb_err *err);
 
 #endif

@@ -11,6 +11,7 @@
 #include "bench/base/err.h"
 #include "bench/base/io.h"
 #include "bench/base/opt.h"
+#include "formats/element.h"
 #include "formats/generate.h"
 
 #include <jansson.h>
@@ -30,6 +31,7 @@ struct dlb_sample {
     struct dlb_field field[DLB_MAX_FIELDS]; /* field 0 is what the codec decodes; borrowed until the reader's next call */
     uint32_t n_fields;
     uint32_t label;      /* class number; 0 where the format has none */
+    uint32_t element;    /* enum dlb_element: the numbers that field 0 holds, or DLB_ELEMENT_NONE */
     uint64_t index;      /* in [0, shape.n_samples): the sample's number in the data set, whatever the order */
     uint64_t io_bytes;   /* asked of the byte source for it; sequential formats count a shard's framing to its samples */
     const char *path;    /* for messages: the file or shard; borrowed as the fields are */
@@ -48,6 +50,7 @@ struct dlb_shape {
     uint64_t max_sample_bytes;       /* of one sample's fields together */
     uint64_t id;                     /* hash of what identifies the data set: names, sizes, or the generator's parameters */
     uint32_t n_shards, n_classes;    /* n_shards: iterable only */
+    uint32_t element;                /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
     bool iterable;                   /* shard_open and next; else read */
     uint32_t n_odd;                  /* things that inspect should mention */
     char odd[4][160];                /* the first of them, as sentences */
@@ -55,18 +58,30 @@ struct dlb_shape {
 
 struct dlb_codec;
 
+/* How a format gets its bytes (`dataset.access`). AUTO: the first that it has. */
+enum dlb_access {
+    DLB_ACCESS_AUTO,
+    DLB_ACCESS_MMAP,   /* from a map of the file */
+    DLB_ACCESS_PREAD,  /* a system call for each piece */
+    DLB_ACCESS_DIRECT, /* the same, past the page cache */
+};
+extern const char *const dlb_access_names[]; /* ends with NULL */
+
 struct dlb_open {
     const char *path;
     const struct dlb_io *io;
     const void *opts;                    /* the format's own, opts_bytes, or NULL */
     const struct dlb_generate_opts *gen; /* what gen would have written: the synthetic format needs nothing else */
     const struct dlb_codec *codec;       /* whose samples are looked for (extensions, field 0); NULL: any bytes */
+    int access;                          /* enum dlb_access: one of the format's; AUTO where it names none */
 };
 
 struct dlb_format {
     const char *name, *summary;
     const char *missing;          /* NULL, or why this build has it not: every function is NULL then */
     const struct dlb_opt_group *opts; /* or NULL */
+    const int *access; /* enum dlb_access of each way that it can be asked for, the best first, AUTO ends them; NULL: its own alone */
+    bool numbers;      /* says in shape and samples which numbers they are made of */
     bool synthetic; /* makes its samples up: needs no path, and its bytes mean nothing, so that only an identity codec fits */
     size_t dataset_bytes, reader_bytes; /* the core allocates them, zeroed, 64-byte aligned */
 
@@ -94,6 +109,7 @@ struct dlb_format {
     uint64_t (*gen_units)(const struct dlb_gen *gen);
     int (*gen_prepare)(const struct dlb_gen *gen, struct dlb_err *err);
     int (*gen_unit)(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker, struct dlb_err *err);
+    uint64_t (*gen_bytes)(const struct dlb_gen *gen); /* of all its files, about; NULL: samples x sample_bytes */
     int (*gen_describe)(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err);
 };
 
