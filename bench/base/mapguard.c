@@ -22,7 +22,7 @@ struct dlb_map_mark {
 static _Atomic(struct dlb_map_mark *) marks;
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER;  /* of open and close; the handler takes none */
-static struct sigaction before; /* written once, before the handler can run */
+static struct sigaction before; /* written before our handler can run */
 static size_t page_bytes;
 
 static struct dlb_map_mark *mark_at(uintptr_t address)
@@ -79,18 +79,21 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
         hand_on(number, info, context);
 }
 
+/* At every map, for somebody may have put a handler of its own over ours since. Under the lock. */
 static int install(struct dlb_err *err)
 {
-    static bool installed;
     struct sigaction action = {.sa_sigaction = on_sigbus,
                                .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+    struct sigaction now;
 
-    if (installed)
-        return DLB_OK;
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    if (sigaction(SIGBUS, NULL, &before) != 0 || sigaction(SIGBUS, &action, NULL) != 0)
+    if (sigaction(SIGBUS, NULL, &now) != 0)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "looking at the handler for SIGBUS");
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_sigbus)
+        return DLB_OK;
+    before = now;
+    if (sigaction(SIGBUS, &action, NULL) != 0)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "installing a handler for SIGBUS");
-    installed = true;
     return DLB_OK;
 }
 
