@@ -26,8 +26,7 @@ struct dlb_transform_opts {
     int64_t size; /* output width and height, pixels */
     bool flip;    /* horizontal, p = 0.5; RANDOM_RESIZED only */
     int pixels;   /* enum dlb_pixels. U8: height x width x 3 interleaved; F32: 3 x height x width,
-                   * (x/255 - mean) / std with ImageNet's mean and std, as ToTensor and Normalize
-                   * give
+                   * (x/255 - mean) / std with   ImageNet's mean and std, as ToTensor and Normalize give
                    */
     bool scaled_decode; /* let libjpeg decode at 1/2, 1/4, 1/8 where the result still has at least
                            the pixels asked for */
@@ -41,6 +40,7 @@ struct dlb_codec {
         *extensions; /* of its files and fields, lower-case, ends with NULL; NULL: any */
     bool identity;   /* the payload is the sample's bytes: decode and transform are NULL, the worker
                         places or copies them */
+    bool numbers;    /* takes only samples whose element the format knows */
     size_t state_bytes; /* the core allocates it, zeroed, 64-byte aligned */
 
     int (*open)(void *cd, const struct dlb_transform_opts *opts, struct dlb_err *err);
@@ -56,7 +56,8 @@ struct dlb_codec {
                      struct dlb_err *err);
 
     /* Generation: sample `index` of the data set that (seed, sample_bytes) name, the same on any
-     * machine and thread. `extension` names its file. Appends to out. */
+     * machine and thread. `extension` names its file. Appends to out. NULL for a codec of numbers:
+     * formats that know them make them. */
     const char *extension;
     int (*make)(const struct dlb_generate_opts *opts, uint64_t index, struct dlb_bytes *out,
                 struct dlb_err *err);
@@ -70,5 +71,9 @@ const struct dlb_codec *dlb_codec_by_name(const char *name); /* or NULL */
 /* Whether `extension` (no dot, any case) is one of the codec's; always, for a codec that takes any,
  * or for NULL. */
 bool dlb_codec_takes(const struct dlb_codec *codec, const char *extension);
+
+/* DLB_E_CONFIG when the codec wants numbers and the format does not say which its samples hold. */
+int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *format,
+                    struct dlb_err *err);
 
 #endif

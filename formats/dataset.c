@@ -1,5 +1,6 @@
 #include "formats/dataset.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,13 @@ static const struct dlb_opt dataset_opts[] = {
      .offset = offsetof(struct dlb_dataset_opts, path),
      .def = "",
      .help = "folder (or single shard) that holds the data set"},
+    {.key = "access",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_dataset_opts, access),
+     .def = "auto",
+     .choices = dlb_access_names,
+     .help = "how the bytes are fetched: from a memory map, by pread, or by pread past the page "
+             "cache (O_DIRECT); which of them there are depends on the format"},
     {.key = "on_error",
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct dlb_dataset_opts, on_error),
@@ -82,6 +90,25 @@ static size_t count(const char *const *names)
     return n;
 }
 
+const char *const dlb_access_names[] = {"auto", "mmap", "pread", "direct", NULL};
+
+static int check_access(int access, const struct dlb_format *format, struct dlb_err *err)
+{
+    char has[96] = "";
+
+    if (access == DLB_ACCESS_AUTO || format->synthetic)
+        return DLB_OK;
+    for (const int *own = format->access; own && *own != DLB_ACCESS_AUTO; own++) {
+        size_t len = strlen(has);
+        if (*own == access)
+            return DLB_OK;
+        (void)snprintf(has + len, sizeof has - len, ", \"%s\"", dlb_access_names[*own]);
+    }
+    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                    "dataset.access = \"%s\": format %s has no such way; it has \"auto\"%s",
+                    dlb_access_names[access], format->name, has);
+}
+
 static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *format,
                  const struct dlb_codec *codec, struct dlb_err *err)
 {
@@ -94,7 +121,8 @@ static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *f
     if (!format->synthetic && opts->path[0] == '\0')
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                         "dataset.path is not set: it names the folder that holds the data");
-    return DLB_OK;
+    int rc = dlb_codec_check(codec, format, err);
+    return rc == DLB_OK ? check_access(opts->access, format, err) : rc;
 }
 
 /* A null source has no stored bytes that could be decoded: what it gives is what a batch holds. */
@@ -128,7 +156,13 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     if (!ds->state)
         return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the data set");
     memset(ds->state, 0, n_bytes);
-    struct dlb_open how = {opts->path, &dlb_io_posix, format_opts, gen, ds->codec};
+    int best = ds->format->access ? ds->format->access[0] : DLB_ACCESS_AUTO;
+    struct dlb_open how = {.path = opts->path,
+                           .io = &dlb_io_posix,
+                           .opts = format_opts,
+                           .gen = gen,
+                           .codec = ds->codec,
+                           .access = opts->access == DLB_ACCESS_AUTO ? best : opts->access};
     rc = ds->format->open(ds->state, &how, &ds->shape, err);
     if (rc == DLB_OK && ds->shape.n_samples == 0)
         rc = dlb_fail(err, DLB_E_FORMAT, opts->path, DLB_NO_OFFSET,

@@ -60,6 +60,17 @@ bool dlb_codec_takes(const struct dlb_codec *codec, const char *extension)
     return false;
 }
 
+int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *format,
+                    struct dlb_err *err)
+{
+    if (!codec->numbers || format->numbers || format->synthetic)
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                    "codec %s needs a format that knows which numbers it holds, and %s does not: "
+                    "use dataset.codec = \"raw\"",
+                    codec->name, format->name);
+}
+
 void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)
 {
     if (shape->n_odd < sizeof shape->odd / sizeof *shape->odd) {

@@ -12,6 +12,7 @@
 #include "bench/base/err.h"
 #include "bench/base/io.h"
 #include "bench/base/opt.h"
+#include "formats/element.h"
 #include "formats/generate.h"
 
 #include <jansson.h>
@@ -32,6 +33,7 @@ struct dlb_sample {
                                                reader's next call */
     uint32_t n_fields;
     uint32_t label;    /* class number; 0 where the format has none */
+    uint32_t element;  /* enum dlb_element: the numbers that field 0 holds, or DLB_ELEMENT_NONE */
     uint64_t index;    /* in [0, shape.n_samples): the sample's number in the data set, whatever the
                           order */
     uint64_t io_bytes; /* asked of the byte source for it; sequential formats count a shard's
@@ -54,12 +56,22 @@ struct dlb_shape {
     uint64_t
         id; /* hash of what identifies the data set: names, sizes, or the generator's parameters */
     uint32_t n_shards, n_classes; /* n_shards: iterable only */
+    uint32_t element;             /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
     bool iterable;                /* shard_open and next; else read */
     uint32_t n_odd;               /* things that inspect should mention */
     char odd[4][160];             /* the first of them, as sentences */
 };
 
 struct dlb_codec;
+
+/* How a format gets its bytes (`dataset.access`). AUTO: the first that it has. */
+enum dlb_access {
+    DLB_ACCESS_AUTO,
+    DLB_ACCESS_MMAP,   /* from a map of the file */
+    DLB_ACCESS_PREAD,  /* a system call for each piece */
+    DLB_ACCESS_DIRECT, /* the same, past the page cache */
+};
+extern const char *const dlb_access_names[]; /* ends with NULL */
 
 struct dlb_open {
     const char *path;
@@ -69,12 +81,16 @@ struct dlb_open {
         *gen; /* what gen would have written: the synthetic format needs nothing else */
     const struct dlb_codec
         *codec; /* whose samples are looked for (extensions, field 0); NULL: any bytes */
+    int access; /* enum dlb_access: one of the format's; AUTO where it names none */
 };
 
 struct dlb_format {
     const char *name, *summary;
     const char *missing; /* NULL, or why this build has it not: every function is NULL then */
     const struct dlb_opt_group *opts; /* or NULL */
+    const int *access; /* enum dlb_access of each way that it can be asked for, the best first, AUTO
+                          ends them; NULL: its own alone */
+    bool numbers;      /* says in shape and samples which numbers they are made of */
     bool synthetic; /* makes its samples up: needs no path, and its bytes mean nothing, so that only
                        an identity codec fits */
     size_t dataset_bytes, reader_bytes; /* the core allocates them, zeroed, 64-byte aligned */
@@ -109,6 +125,8 @@ struct dlb_format {
     int (*gen_prepare)(const struct dlb_gen *gen, struct dlb_err *err);
     int (*gen_unit)(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
                     struct dlb_err *err);
+    uint64_t (*gen_bytes)(
+        const struct dlb_gen *gen); /* of all its files, about; NULL: samples x sample_bytes */
     int (*gen_describe)(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err);
 };
 

@@ -127,7 +127,7 @@ static int check_fresh(const struct dlb_gen *gen, struct dlb_err *err)
                         foreign);
     if (rc != DLB_OK)
         return rc;
-    double need = (double)gen->opts->samples * (double)gen->opts->sample_bytes;
+    double need = (double)dlb_gen_total_bytes(gen);
     if (statvfs(gen->path, &fs) == 0 && need > (double)fs.f_bavail * (double)fs.f_frsize)
         return dlb_fail(err, DLB_E_IO, gen->path, DLB_NO_OFFSET,
                         "the disk is full: the data set needs %.4g GB and %.4g GB are free; lower "

@@ -120,6 +120,14 @@ int dlb_generate_refuse_incomplete(const char *path, struct dlb_err *err)
     return DLB_OK;
 }
 
+uint64_t dlb_gen_total_bytes(const struct dlb_gen *gen)
+{
+    if (gen->format->gen_bytes)
+        return gen->format->gen_bytes(gen);
+    double n_bytes = (double)gen->opts->samples * (double)gen->opts->sample_bytes;
+    return n_bytes < 0x1p63 ? (uint64_t)n_bytes : UINT64_C(1) << 63;
+}
+
 bool dlb_generate_is_complete(const struct dlb_gen *gen)
 {
     struct dlb_err ignored;
@@ -279,6 +287,9 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
                         gen->format->missing ? gen->format->missing : gen->codec->missing);
     if (!gen->format->gen_units)
         return DLB_OK;
+    int rc = dlb_codec_check(gen->codec, gen->format, err);
+    if (rc != DLB_OK)
+        return rc;
     if (!gen->path || gen->path[0] == '\0')
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                         "dataset.path is not set: it names the folder to write the data set into");
@@ -289,7 +300,7 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
     }
     if (n_threads > MAX_THREADS)
         n_threads = MAX_THREADS;
-    int rc = dlb_gen_target_open(&target, gen, err);
+    rc = dlb_gen_target_open(&target, gen, err);
     if (rc != DLB_OK || target.complete)
         goto out;
     resumed.rewrite = target.suspect;

@@ -72,6 +72,9 @@ struct dlb_gen_progress {
 /* Label of a sample of generated data. */
 uint32_t dlb_gen_label(const struct dlb_generate_opts *opts, uint64_t index);
 
+/* What gen will write in all, about. */
+uint64_t dlb_gen_total_bytes(const struct dlb_gen *gen);
+
 /* DLB_E_CONFIG when path holds something that is not this data set; DLB_OK at once when it is
  * complete already
  * (*n_written = 0). n_threads 0: one per CPU. Progress may be NULL. */

@@ -107,6 +107,44 @@ static int posix_open(const char *path, int64_t *handle, struct dlb_err *err)
     return posix_open_at(AT_FDCWD, path, handle, err);
 }
 
+enum { DIRECT_ALIGN_BYTES = 4096 }; /* a multiple of every sector there is */
+
+static int refuse_direct(struct dlb_err *err, const char *path)
+{
+    int code = errno;
+    (void)dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                   "the file system refuses reads past the page cache (O_DIRECT): %s",
+                   strerrordesc_np(code));
+    err->sys_errno = code;
+    return DLB_E_CONFIG;
+}
+
+/* Some file systems take the flag and refuse the read: one block is tried. */
+static int posix_open_direct(const char *path, int64_t *handle, size_t *align_bytes,
+                             struct dlb_err *err)
+{
+    int64_t opened;
+    int rc = posix_open(path, &opened, err);
+
+    if (rc != DLB_OK)
+        return rc;
+    int flags = fcntl((int)opened, F_GETFL);
+    void *block = aligned_alloc(DIRECT_ALIGN_BYTES, DIRECT_ALIGN_BYTES);
+    if (!block)
+        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for a block of it");
+    else if (flags < 0 || fcntl((int)opened, F_SETFL, flags | O_DIRECT) != 0 ||
+             pread((int)opened, block, DIRECT_ALIGN_BYTES, 0) < 0)
+        rc = refuse_direct(err, path);
+    free(block);
+    if (rc != DLB_OK) {
+        (void)close((int)opened);
+        return rc;
+    }
+    *handle = opened;
+    *align_bytes = DIRECT_ALIGN_BYTES;
+    return DLB_OK;
+}
+
 static int posix_open_dir(const char *path, int64_t *handle, struct dlb_err *err)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -130,6 +168,8 @@ static int posix_pread(int64_t handle, void *dst, size_t n_bytes, uint64_t offse
         if (n < 0) {
             if (errno == EINTR)
                 continue;
+            if (errno == EINVAL && done > 0)
+                break; /* a direct read met the end, and from there on nothing is aligned */
             return dlb_fail_errno(err, path, offset_bytes + done, "reading");
         }
         done += (size_t)n;
@@ -165,6 +205,7 @@ const struct dlb_io dlb_io_posix = {
     .open = posix_open,
     .open_at = posix_open_at,
     .open_dir = posix_open_dir,
+    .open_direct = posix_open_direct,
     .pread = posix_pread,
     .size = posix_size,
     .fd = posix_fd,

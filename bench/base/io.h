@@ -35,6 +35,9 @@ struct dlb_io {
     /* As open, but `name` is looked up below an open folder handle: no path walk per file. */
     int (*open_at)(int64_t dir, const char *name, int64_t *handle, struct dlb_err *err);
     int (*open_dir)(const char *path, int64_t *handle, struct dlb_err *err);
+    /* As open, but reads go past the page cache: offset, length and memory of each are multiples of
+     * *align_bytes. DLB_E_CONFIG, with the reason, where the file system refuses. Optional. */
+    int (*open_direct)(const char *path, int64_t *handle, size_t *align_bytes, struct dlb_err *err);
     /* Reads until n_bytes or the end; *n_read says how many. `path` is for messages. */
     int (*pread)(int64_t handle, void *dst, size_t n_bytes, uint64_t offset_bytes, size_t *n_read,
                  const char *path, struct dlb_err *err);

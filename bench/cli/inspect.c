@@ -108,7 +108,7 @@ static void visit_map(struct looker *looker, uint64_t n, visit *each, void *ctx)
 {
     const struct dlb_format *format = looker->ds.format;
     uint64_t n_samples = looker->ds.shape.n_samples;
-    struct dlb_sample sample;
+    struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
     struct dlb_err err = {.status = DLB_OK};
 
     if (n > n_samples)
@@ -127,7 +127,7 @@ static void visit_shards(struct looker *looker, uint64_t n, visit *each, void *c
     const struct dlb_format *format = looker->ds.format;
     uint32_t n_shards = looker->ds.shape.n_shards;
     uint32_t n_asked = n_shards < SHARDS_LOOKED_AT ? n_shards : SHARDS_LOOKED_AT;
-    struct dlb_sample sample;
+    struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
     struct dlb_err err = {.status = DLB_OK};
 
     for (uint32_t i = 0; i < n_asked; i++) {

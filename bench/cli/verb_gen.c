@@ -15,7 +15,7 @@
 
 struct watched {
     struct dlb_progress progress;
-    uint64_t sample_bytes;                      /* mean, as configured */
+    uint64_t sample_bytes;                      /* mean, as it will be */
     uint64_t start_ns, first_done, first_bytes; /* what the pace is counted from */
     uint64_t n_done, n_bytes;                   /* at the last report */
 };
@@ -24,7 +24,8 @@ struct watched {
  * them turn up than the bytes written account for, the pace is counted anew. */
 static void watch_pace(struct watched *watched, uint64_t n_done, uint64_t n_bytes, uint64_t now_ns)
 {
-    uint64_t written = (n_bytes - watched->n_bytes) / watched->sample_bytes;
+    uint64_t written =
+        (n_bytes - watched->n_bytes) / (watched->sample_bytes ? watched->sample_bytes : 1);
 
     if (n_done - watched->n_done <= 2 * written + 16)
         return;
@@ -112,7 +113,8 @@ static bool was_interrupted(const char *path)
 static int generate(const struct dlb_gen *gen, uint64_t *n_written, struct dlb_err *err)
 {
     struct watched watched = {.start_ns = dlb_now_ns(),
-                              .sample_bytes = (uint64_t)gen->opts->sample_bytes};
+                              .sample_bytes =
+                                  dlb_gen_total_bytes(gen) / (uint64_t)gen->opts->samples};
     struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted};
     int status;
 

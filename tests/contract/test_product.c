@@ -51,10 +51,14 @@ static void fill_defaults(const struct dlb_format *format, void *opts)
     for (const struct dlb_opt *o = format->opts ? format->opts->opts : NULL; o && o->key; o++) {
         uint8_t *at = (uint8_t *)opts + o->offset;
         if (o->type == DLB_OPT_INT)
-            *(int64_t *)(void *)at =
-                strcmp(o->key, "shard_samples") == 0 ? 13 : strtoll(o->def, NULL, 10);
+            *(int64_t *)(void *)at = strcmp(o->key, "shard_samples") == 0 ? 13
+                                     : strcmp(o->key, "file_tokens") == 0
+                                         ? 20000
+                                         : strtoll(o->def, NULL, 10);
     }
 }
+
+static const int no_access[] = {DLB_ACCESS_AUTO};
 
 /* What a data set holds, read sample by sample without a loader: an order-free sum over hashes of
  * what codecs make of it. */
@@ -143,6 +147,16 @@ static void check_all_loaders(const struct dlb_dataset *ds)
     }
 }
 
+/* One of the format's own choices, by its words. */
+static void choose(const struct dlb_format *format, void *opts, const char *key, const char *word)
+{
+    for (const struct dlb_opt *o = format->opts->opts; o->key; o++)
+        if (strcmp(o->key, key) == 0)
+            *(int *)(void *)((uint8_t *)opts + o->offset) = place_of(o->choices, word);
+}
+
+static const char *layout; /* of tokens */
+
 static void check(const char *format_name, const char *codec_name, int crop, int pixels)
 {
     struct dlb_generate_opts gen_opts = {
@@ -161,9 +175,12 @@ static void check(const char *format_name, const char *codec_name, int crop, int
     assert_non_null(codec);
     if (format->missing || codec->missing)
         skip();
-    (void)snprintf(opts.path, sizeof opts.path, "%s/%s-%s", root, format_name, codec_name);
+    (void)snprintf(opts.path, sizeof opts.path, "%s/%s-%s%s", root, format_name, codec_name,
+                   layout ? layout : "");
     void *format_opts = format_opts_of(format);
     fill_defaults(format, format_opts);
+    if (layout)
+        choose(format, format_opts, "layout", layout);
     struct dlb_gen gen = {.opts = &gen_opts,
                           .format = format,
                           .codec = codec,
@@ -171,13 +188,24 @@ static void check(const char *format_name, const char *codec_name, int crop, int
                           .path = opts.path};
     if (format->gen_unit)
         assert_int_equal(dlb_generate(&gen, 2, NULL, &written, &err), DLB_OK);
-    int rc = dlb_dataset_open(&ds, &opts, &transform, &gen_opts, format_opts, &err);
-    if (rc != DLB_OK) {
-        char text[512];
-        fail_msg("%s", dlb_err_text(&err, text, sizeof text));
+    uint64_t set = 0;
+    for (const int *access = format->access ? format->access : no_access;; access++) {
+        opts.access = *access;
+        int rc = dlb_dataset_open(&ds, &opts, &transform, &gen_opts, format_opts, &err);
+        if (rc == DLB_E_CONFIG && opts.access == DLB_ACCESS_DIRECT)
+            continue; /* the file system refuses, and says why */
+        if (rc != DLB_OK) {
+            char text[512];
+            fail_msg("%s", dlb_err_text(&err, text, sizeof text));
+        }
+        uint64_t this_set = reference_set(&ds, 11);
+        set = set ? set : this_set;
+        assert_true(this_set == set); /* however the bytes are fetched */
+        check_all_loaders(&ds);
+        dlb_dataset_close(&ds);
+        if (*access == DLB_ACCESS_AUTO)
+            break;
     }
-    check_all_loaders(&ds);
-    dlb_dataset_close(&ds);
     free(format_opts);
 }
 
@@ -223,6 +251,38 @@ static void synthetic_raw(void **state)
     check("synthetic", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
 }
 
+static void tokens(const char *of_layout)
+{
+    layout = of_layout;
+    check("tokens", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
+    check("tokens", "tokens", DLB_CROP_NONE, DLB_PIXELS_U8);
+    layout = NULL;
+}
+
+static void tokens_raw(void **state)
+{
+    (void)state;
+    tokens("raw");
+}
+
+static void tokens_llmc(void **state)
+{
+    (void)state;
+    tokens("llmc");
+}
+
+static void tokens_megatron(void **state)
+{
+    (void)state;
+    tokens("megatron");
+}
+
+static void tokens_npy(void **state)
+{
+    (void)state;
+    tokens("npy");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +293,10 @@ int main(void)
         cmocka_unit_test(files_jpeg_whole_images),
         cmocka_unit_test(webdataset_jpeg),
         cmocka_unit_test(synthetic_raw),
+        cmocka_unit_test(tokens_raw),
+        cmocka_unit_test(tokens_llmc),
+        cmocka_unit_test(tokens_megatron),
+        cmocka_unit_test(tokens_npy),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
 }
