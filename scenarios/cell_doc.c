@@ -89,7 +89,7 @@ static bool put_consumed(json_t *doc, const struct dlb_consumed *c)
     return false;
 }
 
-static bool put_stats(json_t *doc, const struct dlb_loader_stats *s)
+static bool put_stats(json_t *doc, const struct dlb_loader_stats *s, uint32_t n_idle_workers)
 {
     json_t *skipped = json_array();
     bool ok = skipped != NULL;
@@ -104,6 +104,7 @@ static bool put_stats(json_t *doc, const struct dlb_loader_stats *s)
          dlb_json_put(doc, "runqueue_ns", ns(s->runqueue_ns)) &&
          dlb_json_put(doc, "order_wait_ns", ns(s->order_wait_ns)) &&
          dlb_json_put(doc, "n_skipped", ns(s->workers.n_skipped)) &&
+         dlb_json_put(doc, "n_idle_workers", ns(n_idle_workers)) &&
          dlb_json_put(doc, "worker_stages",
                       stages(s->workers.stage, dlb_worker_stage_names, DLB_WS_COUNT));
     if (ok)
@@ -154,6 +155,6 @@ bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
     if (ok && facts->consumed)
         ok = put_consumed(doc, facts->consumed) && put_os(doc, &facts->before, &facts->after);
     if (ok && facts->stats)
-        ok = put_stats(doc, facts->stats);
+        ok = put_stats(doc, facts->stats, facts->n_idle_workers);
     return ok;
 }
