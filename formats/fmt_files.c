@@ -220,6 +220,16 @@ static int files_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb
     return DLB_OK;
 }
 
+static void files_whereabouts(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    const struct files *ds = state;
+    if (number >= ds->list.n_files)
+        return;
+    const struct dlb_file *file = &ds->list.files[number];
+    (void)snprintf(path, n_path, "%s/%s", ds->list.folders[dlb_file_folder(file)].path,
+                   dlb_file_name(&ds->list, file));
+}
+
 /* Writing: class_0007/00001234.jpg, a unit is a file. */
 
 static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, struct dlb_err *err)
@@ -334,6 +344,7 @@ const struct dlb_format dlb_fmt_files = {
     .reader_open = files_reader_open,
     .reader_close = files_reader_close,
     .read = files_read,
+    .whereabouts = files_whereabouts,
     .gen_units = files_gen_units,
     .gen_prepare = files_gen_prepare,
     .gen_unit = files_gen_unit,

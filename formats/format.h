@@ -116,6 +116,11 @@ struct dlb_format {
     int (*next)(void *rd, struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err);
     uint64_t (*shard_samples)(const void *ds, uint32_t shard);
 
+    /* Writes the path in which sample `number` lies, or for iterable data shard `number`: for
+     * messages about a reader that does not answer. Any thread or process, beside readers; cut when
+     * longer. Optional. */
+    void (*whereabouts)(const void *ds, uint64_t number, char *path, size_t n_path);
+
     /* Generation, unit by unit (a class folder's slice, a shard), in parallel and resumable. NULL:
      * gen has nothing to write. gen_prepare makes folders. gen_unit writes unit `unit` whole or not
      * at all and skips it when it is there (unless gen->rewrite). gen_describe adds what open wants

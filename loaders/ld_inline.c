@@ -3,6 +3,7 @@
 #include "bench/base/clock.h"
 #include "bench/host/osacct.h"
 #include "loaders/loader.h"
+#include "loaders/plant.h"
 #include "loaders/worker.h"
 
 #include <stdlib.h>
@@ -65,9 +66,11 @@ static int inline_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
     if (!self->worker_open) {
         self->worker_open = true; /* to be closed even when it fails half-way */
         int rc = dlb_worker_open(&self->worker, self->job, &self->sampler, 0, 1, self->report, err);
+        self->worker.stop = self->job->cancel;
+        if (rc == DLB_OK)
+            rc = dlb_plant_init(&self->worker, err);
         if (rc != DLB_OK)
             return rc;
-        self->worker.stop = self->job->cancel;
     }
     dlb_sampler_begin_epoch(&self->sampler, epoch);
     self->batch = 0;

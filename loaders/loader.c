@@ -16,6 +16,8 @@ static const char *const kind_names[] = {"auto",
 #undef X
                                          NULL};
 static const char *const pin_mode_names[] = {"direct", "thread", NULL};
+static const char *const order_names[] = {"in-order", "any", NULL};
+static const char *const transport_names[] = {"pooled", "fresh", NULL};
 static const char *const bind_names[] = {"none", "core", "numa", NULL};
 
 #define FIELD(field) .offset = offsetof(struct dlb_loader_opts, field)
@@ -25,7 +27,9 @@ static const struct dlb_opt loader_opts[] = {
      FIELD(kind),
      .def = "auto",
      .choices = kind_names,
-     .help = "How workers run; auto is inline for 0 workers, else threads"},
+     .help =
+         "How workers run: processes as in PyTorch, or threads; auto is inline for 0 workers, else "
+         "threads"},
     {.key = "batch_size",
      .type = DLB_OPT_INT,
      FIELD(batch_size),
@@ -94,6 +98,29 @@ static const struct dlb_opt loader_opts[] = {
      FIELD(drop_last),
      .def = "false",
      .help = "Leave out the last batch when it is short; streams do so in every worker"},
+    {.key = "order",
+     .type = DLB_OPT_CHOICE,
+     FIELD(order),
+     .def = "in-order",
+     .choices = order_names,
+     .help = "Batches in their order, or whichever is ready first (in_order=False)"},
+    {.key = "timeout_s",
+     .type = DLB_OPT_FLOAT,
+     FIELD(timeout_s),
+     .min = 0,
+     .max = 86400,
+     .def = "0",
+     .unit = "s",
+     .help = "A longer wait for one batch is an error that names worker, sample and file; 0 waits "
+             "for ever"},
+    {.key = "transport",
+     .type = DLB_OPT_CHOICE,
+     FIELD(transport),
+     .def = "pooled",
+     .choices = transport_names,
+     .help =
+         "Batches in slots that are reused, or in fresh memory with its page faults, as PyTorch "
+         "has it"},
     {.key = "bind",
      .type = DLB_OPT_CHOICE,
      FIELD(bind),
@@ -116,6 +143,23 @@ static const struct dlb_opt loader_opts[] = {
      .def = "0",
      .unit = "us",
      .help = "Planted computing per sample, counted as transform: for demonstrations and tests"},
+    {.key = "worker_init_ms",
+     .type = DLB_OPT_FLOAT,
+     FIELD(worker_init_ms),
+     .min = 0,
+     .max = 600000,
+     .def = "0",
+     .unit = "ms",
+     .help = "Planted computing in each worker that starts, as an expensive Dataset constructor "
+             "would"},
+    {.key = "worker_init_mb",
+     .type = DLB_OPT_FLOAT,
+     FIELD(worker_init_mb),
+     .min = 0,
+     .max = 1000000,
+     .def = "0",
+     .unit = "MB",
+     .help = "Planted memory of each worker that starts, touched and kept"},
     DLB_OPT_END};
 
 const struct dlb_opt_group dlb_loader_group = {
@@ -147,6 +191,13 @@ const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, s
             err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
             "loader.kind = \"%s\" needs loader.num_workers of 1 or more; 0 workers is \"inline\"",
             chosen->name);
+        return NULL;
+    }
+    if (opts->transport == DLB_TRANSPORT_FRESH && opts->pin_memory &&
+        opts->pin_mode == DLB_PIN_DIRECT && chosen != inline_loader) {
+        (void)dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                       "loader.transport = \"fresh\" cannot be pinned in place: set "
+                       "loader.pin_mode = \"thread\", as PyTorch does");
         return NULL;
     }
     return chosen;

@@ -7,6 +7,7 @@
 
 #include "bench/base/err.h"
 #include "bench/base/opt.h"
+#include "bench/host/osacct.h"
 #include "bench/host/topo.h"
 #include "bench/measure/meters.h"
 #include "formats/dataset.h"
@@ -17,6 +18,8 @@
 #include <stdint.h>
 
 enum dlb_pin_mode { DLB_PIN_DIRECT, DLB_PIN_THREAD };
+enum dlb_order { DLB_ORDER_IN_ORDER, DLB_ORDER_ANY };
+enum dlb_transport { DLB_TRANSPORT_POOLED, DLB_TRANSPORT_FRESH };
 
 /* The `loader` section. Names and defaults are torch.utils.data.DataLoader's where it has them. */
 struct dlb_loader_opts {
@@ -33,9 +36,13 @@ struct dlb_loader_opts {
         shuffle_buffer; /* iterable: samples held by each worker (WebDataset's default is 1000) */
     int64_t shuffle_buffer_bytes; /* iterable: its cap in bytes, per worker */
     bool drop_last;
-    int bind;               /* enum dlb_bind */
+    int order;        /* enum dlb_order: torch's in_order */
+    double timeout_s; /* longest wait for one batch; 0: for ever */
+    int transport;    /* enum dlb_transport: slots are reused, or each batch's memory is new */
+    int bind;         /* enum dlb_bind */
     double sample_sleep_us; /* planted waiting per sample: for demonstrations and tests */
     double sample_spin_us;  /* planted computing per sample */
+    double worker_init_ms, worker_init_mb; /* planted: an expensive Dataset constructor */
 };
 extern const struct dlb_opt_group dlb_loader_group;
 
@@ -73,14 +80,19 @@ struct dlb_memory { /* what the loader holds */
     size_t n_bytes;
     size_t slots_bytes; /* all slots, addr included */
     bool huge;
+    bool shared; /* between processes: each one's proportional share tells little of the whole */
 };
 
 #define DLB_MAX_SKIPPED_NAMED 16
 
 struct dlb_loader_stats {
     struct dlb_worker_meters workers; /* all workers together; stop() first */
-    uint64_t runqueue_ns;   /* summed over workers; DLB_NOT_MEASURED where schedstat is not there */
-    uint64_t order_wait_ns; /* consumer waited for one worker while another's batch was ready */
+    uint64_t runqueue_ns; /* summed over workers; DLB_NOT_MEASURED where schedstat is not there */
+    struct dlb_os_process os; /* summed over worker processes; zeros for threads, which the
+                                 process's own account has */
+    uint64_t private_bytes;   /* anonymous memory that worker processes added, all together; without
+                                 pages of the parent's that they wrote to. 0 for threads */
+    uint64_t order_wait_ns;   /* consumer waited for one worker while another's batch was ready */
     uint32_t n_skipped_named;
     struct dlb_err skipped[DLB_MAX_SKIPPED_NAMED];
 };

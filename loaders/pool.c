@@ -2,9 +2,13 @@
 
 #include "bench/base/clock.h"
 #include "bench/host/osacct.h"
+#include "loaders/limits.h"
+#include "loaders/plant.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_processes,
                   struct dlb_err *err)
@@ -19,7 +23,10 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
 
     *pool = (struct dlb_pool){.job = job,
                               .n_workers = (uint32_t)opts->num_workers,
-                              .pin_thread = opts->pin_memory && opts->pin_mode == DLB_PIN_THREAD};
+                              .pin_thread = opts->pin_memory && opts->pin_mode == DLB_PIN_THREAD,
+                              .any_order = opts->order == DLB_ORDER_ANY,
+                              .fresh = opts->transport == DLB_TRANSPORT_FRESH,
+                              .across_processes = across_processes};
     pool->slots_per_worker = (uint32_t)opts->prefetch_factor + 1 + job->device_prefetch;
     if (pool->slots_per_worker >= DLB_RING_CAP)
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
@@ -28,12 +35,20 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
     uint32_t n_slots = pool->n_workers * pool->slots_per_worker;
     uint64_t max_bytes = job->dataset->max_payload_bytes;
     int rc = dlb_sampler_open(&pool->sampler, &job->dataset->shape, &order, across_processes, err);
+    if (rc == DLB_OK && pool->any_order && pool->sampler.n_batches >= DLB_POOL_END)
+        rc = dlb_fail(
+            err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+            "loader.order = \"any\" numbers batches with 32 bits: raise loader.batch_size");
     if (rc == DLB_OK)
         rc = dlb_slots_open(&pool->slots, n_slots, order.batch_size, max_bytes, across_processes,
                             err);
     if (rc == DLB_OK && pool->pin_thread)
         rc = dlb_slots_open(&pool->pinned, n_slots, order.batch_size, max_bytes, across_processes,
                             err);
+    if (rc == DLB_OK && pool->fresh)
+        dlb_slots_small_pages(&pool->slots);
+    if (rc == DLB_OK)
+        rc = dlb_limits_memory(opts, err);
     size_t head_bytes = (sizeof(struct dlb_pool_shared) + 63) & ~(size_t)63;
     if (rc == DLB_OK)
         rc = dlb_shm_create(&pool->shm, head_bytes + pool->n_workers * sizeof(struct dlb_lane),
@@ -43,7 +58,8 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
     pool->shared = pool->shm.addr;
     pool->lanes = (struct dlb_lane *)(void *)((uint8_t *)pool->shm.addr + head_bytes);
     pool->active = calloc(pool->n_workers, sizeof *pool->active);
-    if (!pool->active)
+    pool->told_end = calloc(pool->n_workers, sizeof *pool->told_end);
+    if (!pool->active || !pool->told_end)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the worker pool");
     for (uint32_t w = 0; w < pool->n_workers; w++) {
         struct dlb_lane *lane = &pool->lanes[w];
@@ -60,7 +76,8 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
 void dlb_pool_close(struct dlb_pool *pool)
 {
     free(pool->active);
-    pool->active = NULL;
+    free(pool->told_end);
+    pool->active = pool->told_end = NULL;
     dlb_sampler_close(&pool->sampler);
     dlb_slots_close(&pool->slots);
     dlb_slots_close(&pool->pinned);
@@ -74,35 +91,74 @@ void dlb_pool_memory(const struct dlb_pool *pool, struct dlb_memory *out)
                                .n_bytes = from->payload.n_bytes,
                                .slots_bytes =
                                    pool->slots.payload.n_bytes + pool->pinned.payload.n_bytes,
-                               .huge = from->payload.huge};
+                               .huge = from->payload.huge,
+                               .shared = pool->across_processes};
 }
 
 /* Whose sleep a full slot ends. */
 static struct dlb_event *after_full(struct dlb_pool *pool, struct dlb_lane *lane)
 {
-    return pool->pin_thread ? &pool->shared->to_pin : &lane->to_consumer;
+    return pool->pin_thread ? &pool->shared->to_pin : dlb_pool_ready(pool, lane);
+}
+
+/* A process that was killed may have taken the note that somebody sleeps and not have woken him:
+ * here it is done in any case. */
+static void wake(struct dlb_event *event)
+{
+    dlb_event_signal(event);
+    dlb_futex_wake(&event->word);
 }
 
 static void wake_all(struct dlb_pool *pool)
 {
-    dlb_event_signal(&pool->shared->to_pin);
+    wake(&pool->shared->to_pin);
+    wake(&pool->shared->any_ready);
     for (uint32_t w = 0; w < pool->n_workers; w++) {
-        dlb_event_signal(&pool->lanes[w].to_worker);
-        dlb_event_signal(&pool->lanes[w].slot_freed);
-        dlb_event_signal(&pool->lanes[w].to_consumer);
+        wake(&pool->lanes[w].to_worker);
+        wake(&pool->lanes[w].slot_freed);
+        wake(&pool->lanes[w].to_consumer);
     }
 }
 
+/* Who comes first writes. A worker may be killed while it does: then whoever reports its death
+ * takes its place. */
 void dlb_pool_fail(struct dlb_pool *pool, uint32_t id, const struct dlb_err *err)
 {
-    if (atomic_fetch_add(&pool->shared->err_taken, 1) == 0) {
-        pool->shared->err = *err;
-        atomic_store(&pool->shared->failed, id + 1);
-        wake_all(pool);
+    struct dlb_pool_shared *shared = pool->shared;
+    uint32_t taken = 0;
+
+    if (!atomic_compare_exchange_strong(&shared->err_taken, &taken, id + 1) && taken != id + 1)
+        return;
+    if (atomic_load(&shared->failed) == 0) {
+        shared->err = *err;
+        atomic_store(&shared->failed, id + 1);
     }
+    wake_all(pool);
 }
 
-static bool stopping(struct dlb_pool *pool)
+void dlb_pool_where(const struct dlb_pool *pool, uint32_t id, char *text, size_t n_text, char *path,
+                    size_t n_path)
+{
+    const struct dlb_worker_report *report = &pool->lanes[id].report;
+    const struct dlb_dataset *ds = pool->job->dataset;
+    uint64_t at = atomic_load_explicit(&report->at, memory_order_relaxed);
+    uint64_t nth = atomic_load_explicit(&report->at_nth, memory_order_relaxed);
+
+    path[0] = '\0';
+    if (atomic_load_explicit(&report->at_since_ns, memory_order_relaxed) == 0) {
+        (void)snprintf(text, n_text, "at no sample");
+        return;
+    }
+    if (ds->shape.iterable)
+        (void)snprintf(text, n_text, "at sample %llu of shard %llu", (unsigned long long)nth,
+                       (unsigned long long)at);
+    else
+        (void)snprintf(text, n_text, "at sample %llu", (unsigned long long)at);
+    if (ds->format->whereabouts)
+        ds->format->whereabouts(ds->state, at, path, n_path);
+}
+
+bool dlb_pool_stopping(const struct dlb_pool *pool)
 {
     return atomic_load_explicit(&pool->shared->stop, memory_order_relaxed) ||
            atomic_load_explicit(&pool->shared->failed, memory_order_relaxed) != 0;
@@ -116,6 +172,11 @@ static bool take_credit(struct dlb_lane *lane, uint32_t *unused)
     atomic_fetch_sub_explicit(&lane->credits, 1,
                               memory_order_acq_rel); /* only its worker lowers it */
     return true;
+}
+
+static bool take_task(struct dlb_lane *lane, uint32_t *batch)
+{
+    return dlb_ring_pop(&lane->tasks, batch);
 }
 
 static bool take_slot(struct dlb_lane *lane, uint32_t *slot)
@@ -133,11 +194,11 @@ static bool worker_wait(struct dlb_pool *pool, struct dlb_lane *lane, struct dlb
                         enum dlb_worker_stage stage)
 {
     if (take(lane, out))
-        return !stopping(pool);
+        return !dlb_pool_stopping(pool);
     uint64_t start_ns = dlb_now_ns();
     for (;;) {
         uint32_t seen = dlb_event_seq(event);
-        if (stopping(pool))
+        if (dlb_pool_stopping(pool))
             return false;
         if (take(lane, out))
             break;
@@ -147,20 +208,40 @@ static bool worker_wait(struct dlb_pool *pool, struct dlb_lane *lane, struct dlb
     return true;
 }
 
+/* Fresh memory is part of putting a batch together, as it is in torch's collate. */
+static int renew(struct dlb_pool *pool, struct dlb_lane *lane, uint32_t slot, struct dlb_err *err)
+{
+    uint64_t start_ns = dlb_now_ns();
+    int rc = dlb_slots_renew(&pool->slots, slot, err);
+    dlb_hist_add(&lane->report.meters.stage[DLB_WS_COLLATE], dlb_now_ns() - start_ns);
+    return rc;
+}
+
 /* One epoch of one worker; false when it is to leave. */
 static bool work_epoch(struct dlb_pool *pool, struct dlb_worker *worker, struct dlb_err *err)
 {
     struct dlb_lane *lane = &pool->lanes[worker->id];
+    bool dealt = pool->any_order && !worker->shards;
     int rc = DLB_OK;
 
     for (uint64_t batch = worker->id; rc == DLB_OK; batch += pool->n_workers) {
-        uint32_t slot = 0;
-        if (!worker->shards && batch >= pool->sampler.n_batches)
+        uint32_t slot = 0, task = 0;
+        if (!dealt && !worker->shards && batch >= pool->sampler.n_batches)
             break;
-        if (!worker_wait(pool, lane, &lane->to_worker, take_credit, NULL, DLB_WS_WAIT_CREDIT) ||
-            !worker_wait(pool, lane, &lane->slot_freed, take_slot, &slot, DLB_WS_WAIT_SLOT))
+        if (!worker_wait(pool, lane, &lane->to_worker, dealt ? take_task : take_credit, &task,
+                         DLB_WS_WAIT_CREDIT))
             return false;
-        rc = dlb_worker_fill(worker, batch, &pool->slots, slot, err);
+        if (dealt) {
+            if (task == DLB_POOL_END)
+                break;
+            batch = task;
+        }
+        if (!worker_wait(pool, lane, &lane->slot_freed, take_slot, &slot, DLB_WS_WAIT_SLOT))
+            return false;
+        if (pool->fresh)
+            rc = renew(pool, lane, slot, err);
+        if (rc == DLB_OK)
+            rc = dlb_worker_fill(worker, batch, &pool->slots, slot, err);
         if (rc == DLB_OK) {
             dlb_ring_push(&lane->full, slot);
             dlb_event_signal(after_full(pool, lane));
@@ -191,12 +272,26 @@ static bool wait_for_epoch(struct dlb_pool *pool, struct dlb_lane *lane, uint64_
 {
     for (;;) {
         uint32_t seen = dlb_event_seq(&lane->to_worker);
-        if (stopping(pool))
+        if (dlb_pool_stopping(pool))
             return false;
         if (atomic_load(&pool->shared->epoch_begun) > epoch)
             return true;
         dlb_event_wait(&lane->to_worker, seen, UINT64_MAX);
     }
+}
+
+/* What the kernel accounts to a worker's process alone; `before_bytes` of anonymous memory came
+ * with the fork. */
+static void account_process(struct dlb_lane *lane, uint64_t before_bytes)
+{
+    struct dlb_os_process own;
+    uint64_t anon_bytes = dlb_os_anon_bytes();
+
+    dlb_os_process(&own);
+    dlb_os_process_add(&lane->report.os, &own);
+    if (anon_bytes != DLB_NOT_MEASURED && before_bytes != DLB_NOT_MEASURED &&
+        anon_bytes > before_bytes && anon_bytes - before_bytes > lane->report.private_bytes)
+        lane->report.private_bytes = anon_bytes - before_bytes;
 }
 
 void dlb_pool_work(struct dlb_pool *pool, uint32_t id, uint64_t epoch, bool persistent)
@@ -205,11 +300,18 @@ void dlb_pool_work(struct dlb_pool *pool, uint32_t id, uint64_t epoch, bool pers
     struct dlb_worker worker;
     struct dlb_err err = {0};
     struct dlb_os_thread os;
-    uint64_t cpu_start_ns = thread_cpu_ns();
+    uint64_t cpu_start_ns = thread_cpu_ns(), anon_bytes = 0;
+
+    if (pool->across_processes) {
+        atomic_store(&lane->pid, getpid());
+        anon_bytes = dlb_os_anon_bytes();
+    }
     int rc = dlb_worker_open(&worker, pool->job, &pool->sampler, id, pool->n_workers, &lane->report,
                              &err);
 
     worker.stop = &pool->shared->stop;
+    if (rc == DLB_OK)
+        rc = dlb_plant_init(&worker, &err);
     for (bool more = true; rc == DLB_OK && more; epoch++) {
         more = wait_for_epoch(pool, lane, epoch);
         if (!more)
@@ -220,6 +322,8 @@ void dlb_pool_work(struct dlb_pool *pool, uint32_t id, uint64_t epoch, bool pers
     }
     if (rc != DLB_OK)
         dlb_pool_fail(pool, id, &err);
+    if (pool->across_processes)
+        account_process(lane, anon_bytes);
     dlb_worker_close(&worker);
     lane->report.meters.cpu_ns += thread_cpu_ns() - cpu_start_ns;
     dlb_os_thread(0, &os);
@@ -227,198 +331,6 @@ void dlb_pool_work(struct dlb_pool *pool, uint32_t id, uint64_t epoch, bool pers
         lane->report.runqueue_ns = DLB_NOT_MEASURED;
     else
         lane->report.runqueue_ns += os.runqueue_ns;
-}
-
-/* Copies one batch of a lane from slot to pinned slot, as torch's pin thread does; true when there
- * was one. */
-static bool pin_one(struct dlb_pool *pool, struct dlb_lane *lane, uint32_t *carried)
-{
-    uint32_t to = 0;
-
-    if (*carried == 0) {
-        uint32_t slot = 0;
-        if (!dlb_ring_pop(&lane->full, &slot))
-            return false;
-        if (slot == DLB_POOL_END) {
-            dlb_ring_push(&lane->pinned_full, DLB_POOL_END);
-            dlb_event_signal(&lane->to_consumer);
-            return true;
-        }
-        *carried = slot + 1;
-    }
-    if (!dlb_ring_pop(&lane->pinned_free, &to))
-        return false;
-    uint64_t start_ns = dlb_now_ns();
-    dlb_slot_copy(&pool->pinned, to, &pool->slots, *carried - 1);
-    uint64_t end_ns = dlb_now_ns();
-    dlb_slot_head(&pool->pinned, to)->ready_ns = end_ns;
-    dlb_hist_add(&pool->pin_hist, end_ns - start_ns);
-    dlb_ring_push(&lane->pinned_full, to);
-    dlb_event_signal(&lane->to_consumer);
-    dlb_ring_push(&lane->free, *carried - 1);
-    dlb_event_signal(&lane->slot_freed);
-    *carried = 0;
-    return true;
-}
-
-/* Takes whatever is ready: it pins before batches are put in order. */
-static void pin_loop(struct dlb_pool *pool)
-{
-    uint32_t *carried =
-        calloc(pool->n_workers, sizeof *carried); /* 1 + a full slot that waits for a pinned one */
-    struct dlb_err err;
-
-    if (!carried) {
-        (void)dlb_fail_errno(&err, NULL, DLB_NO_OFFSET, "starting the pin thread");
-        dlb_pool_fail(pool, 0, &err);
-        return;
-    }
-    for (;;) {
-        uint32_t seen = dlb_event_seq(&pool->shared->to_pin);
-        bool any = false;
-        if (stopping(pool))
-            break;
-        for (uint32_t w = 0; w < pool->n_workers; w++)
-            any |= pin_one(pool, &pool->lanes[w], &carried[w]);
-        if (!any)
-            dlb_event_wait(&pool->shared->to_pin, seen, UINT64_MAX);
-    }
-    free(carried);
-}
-
-static void *pin_main(void *arg)
-{
-    struct dlb_pool *pool = arg;
-    pin_loop(pool);
-    dlb_thread_done(&pool->pin);
-    return NULL;
-}
-
-int dlb_pool_begin_epoch(struct dlb_pool *pool, uint64_t epoch, struct dlb_err *err)
-{
-    if (pool->pin_thread && !pool->pin_running) {
-        int code = pthread_create(&pool->pin.handle, NULL, pin_main, pool);
-        if (code != 0)
-            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "starting the pin thread: %s",
-                            strerror(code));
-        pool->pin_running = true;
-    }
-    dlb_sampler_begin_epoch(&pool->sampler, epoch);
-    for (uint32_t w = 0; w < pool->n_workers; w++)
-        pool->active[w] = true;
-    pool->n_active = pool->n_workers;
-    pool->turn = 0;
-    pool->n_yielded = 0;
-    atomic_store(&pool->shared->epoch_begun, epoch + 1);
-    for (uint32_t w = 0; w < pool->n_workers; w++)
-        dlb_event_signal(&pool->lanes[w].to_worker);
-    return DLB_OK;
-}
-
-static struct dlb_ring *deliver_ring(struct dlb_pool *pool, uint32_t w)
-{
-    return pool->pin_thread ? &pool->lanes[w].pinned_full : &pool->lanes[w].full;
-}
-
-static const struct dlb_slots *deliver_slots(const struct dlb_pool *pool)
-{
-    return pool->pin_thread ? &pool->pinned : &pool->slots;
-}
-
-/* Since when another worker's batch has been ready while the consumer waited for worker `w`;
- * UINT64_MAX: none is. */
-static uint64_t others_ready_ns(struct dlb_pool *pool, uint32_t w)
-{
-    uint64_t earliest_ns = UINT64_MAX;
-
-    for (uint32_t other = 0; other < pool->n_workers; other++) {
-        uint32_t slot = 0;
-        if (other == w || !dlb_ring_peek(deliver_ring(pool, other), &slot) || slot == DLB_POOL_END)
-            continue;
-        uint64_t ready_ns = dlb_slot_head(deliver_slots(pool), slot)->ready_ns;
-        if (ready_ns < earliest_ns)
-            earliest_ns = ready_ns;
-    }
-    return earliest_ns;
-}
-
-/* What worker `w` pushed next; *got is false when timeout_ns passed first. */
-static int take_next(struct dlb_pool *pool, uint32_t w, uint64_t timeout_ns, uint32_t *slot,
-                     bool *got, struct dlb_err *err)
-{
-    struct dlb_lane *lane = &pool->lanes[w];
-    struct dlb_ring *ring = deliver_ring(pool, w);
-    uint64_t start_ns = 0, deadline_ns = 0;
-
-    for (;;) {
-        uint32_t seen = dlb_event_seq(&lane->to_consumer);
-        if (atomic_load(&pool->shared->failed) != 0) {
-            *err = pool->shared->err;
-            return (int)err->status;
-        }
-        *got = dlb_ring_pop(ring, slot);
-        if (*got)
-            break;
-        uint64_t now_ns = dlb_now_ns();
-        if (start_ns == 0) {
-            start_ns = now_ns;
-            deadline_ns = timeout_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + timeout_ns;
-        }
-        if (now_ns >= deadline_ns)
-            break;
-        dlb_event_wait(&lane->to_consumer, seen, deadline_ns);
-    }
-    if (start_ns != 0 && pool->n_workers > 1) {
-        uint64_t end_ns = dlb_now_ns(), ready_ns = others_ready_ns(pool, w);
-        if (ready_ns < start_ns)
-            ready_ns = start_ns;
-        if (ready_ns < end_ns)
-            pool->order_wait_ns += end_ns - ready_ns;
-    }
-    return DLB_OK;
-}
-
-int dlb_pool_next(struct dlb_pool *pool, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
-                  struct dlb_err *err)
-{
-    *got = false;
-    while (pool->n_active > 0) {
-        uint32_t w = pool->turn, slot = 0;
-        bool popped = false;
-        if (pool->active[w]) {
-            int rc = take_next(pool, w, timeout_ns, &slot, &popped, err);
-            if (rc != DLB_OK || !popped)
-                return rc;
-        }
-        pool->turn = (w + 1) % pool->n_workers;
-        if (!popped)
-            continue;
-        if (slot == DLB_POOL_END) {
-            pool->active[w] = false;
-            pool->n_active--;
-            continue;
-        }
-        *out = dlb_slot_batch(deliver_slots(pool), slot, pool->job->checksum);
-        out->worker = w;
-        out->seq = pool->n_yielded++;
-        *got = true;
-        atomic_fetch_add(&pool->lanes[w].credits, 1);
-        dlb_event_signal(&pool->lanes[w].to_worker);
-        return DLB_OK;
-    }
-    return DLB_END;
-}
-
-void dlb_pool_release(struct dlb_pool *pool, const struct dlb_batch *batch)
-{
-    struct dlb_lane *lane = &pool->lanes[batch->worker];
-    if (pool->pin_thread) {
-        dlb_ring_push(&lane->pinned_free, batch->slot);
-        dlb_event_signal(&pool->shared->to_pin);
-    } else {
-        dlb_ring_push(&lane->free, batch->slot);
-        dlb_event_signal(&lane->slot_freed);
-    }
 }
 
 int dlb_pool_stop(struct dlb_pool *pool, uint64_t deadline_ns, struct dlb_err *err)
@@ -440,7 +352,7 @@ int dlb_pool_stop(struct dlb_pool *pool, uint64_t deadline_ns, struct dlb_err *e
 void dlb_pool_stats(const struct dlb_pool *pool, struct dlb_loader_stats *out)
 {
     *out = (struct dlb_loader_stats){.order_wait_ns = pool->order_wait_ns};
-    for (uint32_t w = 0; w < pool->n_workers; w++)
+    for (uint32_t w = 0; pool->lanes && w < pool->n_workers; w++)
         dlb_worker_report_merge(out, &pool->lanes[w].report);
     dlb_hist_merge(&out->workers.stage[DLB_WS_PIN], &pool->pin_hist);
 }

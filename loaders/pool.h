@@ -11,6 +11,14 @@
  * waits in a circle. Batch b belongs to worker b mod W and batches are delivered in that order,
  * head-of-line blocking included; a worker whose stream is exhausted leaves the rotation.
  *
+ * With order "any" whatever is ready first is delivered. Map-style batches then belong to nobody
+ * beforehand: as torch does with in_order=False, prefetch_factor rounds of them are dealt out, and
+ * then each yielded batch brings its worker the next number. A worker that still holds
+ * prefetch_factor of them is thereby passed over.
+ *
+ * With transport "fresh" the worker gives a slot's pages back to the kernel before it fills it, so
+ * that each batch comes in memory that has never been touched.
+ *
  * Wake policy: a word is tested, then slept on (futex); nobody spins, because a core that spins is
  * one that workers lack. */
 #ifndef DLB_LOADERS_POOL_H
@@ -39,22 +47,26 @@ struct dlb_lane {
     struct dlb_ring full;        /* worker -> consumer (or pin thread): slots, DLB_POOL_END */
     struct dlb_ring pinned_free; /* consumer -> pin thread: pinned slots */
     struct dlb_ring pinned_full; /* pin thread -> consumer: pinned slots, DLB_POOL_END */
+    struct dlb_ring tasks; /* consumer -> worker: numbers of batches, DLB_POOL_END; map-style in
+                              any order only */
     struct dlb_event to_worker;  /* a credit, an epoch or the end has come */
     struct dlb_event slot_freed; /* apart: a worker without credit need not wake for a slot */
     struct dlb_event to_consumer;
     _Atomic uint32_t credits;
-    uint32_t held; /* 1 + a slot that the worker took and had no batch for; 0: none */
+    _Atomic int32_t pid; /* of its process, for messages; 0: a thread */
+    uint32_t held;       /* 1 + a slot that the worker took and had no batch for; 0: none */
     _Alignas(64) struct dlb_worker_report report;
 };
 
 /* The head of the shared mapping; lanes follow. */
 struct dlb_pool_shared {
     struct dlb_event to_pin;      /* for the pin thread: a full slot, or a free pinned one */
+    struct dlb_event any_ready;   /* order "any": instead of each lane's to_consumer */
     _Atomic uint64_t epoch_begun; /* epochs begun so far: persistent workers wait for it to grow */
     _Atomic bool stop;
-    _Atomic uint32_t failed; /* 1 + the first worker that failed; 0: none */
-    struct dlb_err err;      /* its error; written before `failed` is set */
-    _Atomic uint32_t err_taken;
+    _Atomic uint32_t failed;    /* 1 + the first worker that failed; 0: none */
+    struct dlb_err err;         /* its error; written before `failed` is set */
+    _Atomic uint32_t err_taken; /* 1 + who writes it */
 };
 
 struct dlb_pool {
@@ -65,15 +77,19 @@ struct dlb_pool {
     struct dlb_pool_shared *shared;
     struct dlb_lane *lanes;
     uint32_t n_workers, slots_per_worker;
-    bool pin_thread;
+    bool pin_thread, any_order, fresh, across_processes;
     struct dlb_thread pin;
     bool pin_running;
     struct dlb_hist pin_hist; /* written by the pin thread */
     /* the consumer's own */
-    bool *active; /* [n_workers] still in this epoch's rotation; owned */
+    bool *active;   /* [n_workers] still in this epoch's rotation; owned */
+    bool *told_end; /* [n_workers] knows that no batch is left; map-style in any order; owned */
     uint32_t n_active, turn;
     uint64_t n_yielded; /* in this epoch */
+    uint64_t next_task; /* map-style in any order: the first batch that nobody has been given */
+    uint64_t waiting_since_ns; /* with loader.timeout_s: 0: it does not wait */
     uint64_t order_wait_ns;
+    bool timed_out;
 };
 
 /* Maps everything; starts nothing. `across_processes`: memory that a fork shares. */
@@ -100,7 +116,25 @@ void dlb_pool_stats(const struct dlb_pool *pool, struct dlb_loader_stats *out);
  * `epoch` on until stop. An error is left in the shared mapping and wakes the consumer at once. */
 void dlb_pool_work(struct dlb_pool *pool, uint32_t id, uint64_t epoch, bool persistent);
 
-/* Records an error on a worker's behalf (one that died, say). The first one stands. */
+/* Records an error on a worker's behalf (one that died, say) and wakes everybody; from any thread
+ * or process. The first one stands. */
 void dlb_pool_fail(struct dlb_pool *pool, uint32_t id, const struct dlb_err *err);
+
+/* Where a worker is, from any thread or process and without asking it: "at sample 17", and the
+ * file that this is in, when the format can say. path is empty when it cannot. */
+void dlb_pool_where(const struct dlb_pool *pool, uint32_t id, char *text, size_t n_text, char *path,
+                    size_t n_path);
+
+/* Everybody is to leave: asked for, or one has failed. */
+bool dlb_pool_stopping(const struct dlb_pool *pool);
+
+/* The pin thread's side, in pool_pin.c. */
+int dlb_pool_pin_start(struct dlb_pool *pool, struct dlb_err *err);
+
+/* Whose sleep a batch ends that is ready to be delivered. */
+static inline struct dlb_event *dlb_pool_ready(struct dlb_pool *pool, struct dlb_lane *lane)
+{
+    return pool->any_order ? &pool->shared->any_ready : &lane->to_consumer;
+}
 
 #endif

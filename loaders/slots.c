@@ -4,6 +4,7 @@
 #include "bench/host/osacct.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 enum { PAGE_BYTES = 4096, LINE_BYTES = 64 };
 
@@ -38,7 +39,8 @@ int dlb_slots_open(struct dlb_slots *slots, uint32_t n_slots, uint32_t batch_siz
 {
     uint64_t payload = 0, total = 0;
 
-    *slots = (struct dlb_slots){.n_slots = n_slots, .batch_size = batch_size};
+    *slots = (struct dlb_slots){
+        .across_processes = across_processes, .n_slots = n_slots, .batch_size = batch_size};
     if (__builtin_mul_overflow(max_sample_bytes, (uint64_t)batch_size, &payload) ||
         payload > SIZE_MAX / 2 ||
         __builtin_mul_overflow(round_up((size_t)payload + 1, PAGE_BYTES), (uint64_t)n_slots,
@@ -64,6 +66,25 @@ void dlb_slots_close(struct dlb_slots *slots)
 {
     dlb_shm_free(&slots->payload);
     dlb_shm_free(&slots->book);
+}
+
+/* torch maps new shared memory for each batch: the worker faults its pages in while it collates,
+ * the parent faults them in again when it reads, and unmapping frees them. A hole that is punched
+ * into the one mapping has the same faults on both sides and the same freeing, for a hole unmaps
+ * its pages from every process. What it leaves out are the system calls that make the memory and
+ * send its descriptor, some tens of microseconds a batch. */
+int dlb_slots_renew(const struct dlb_slots *slots, uint32_t slot, struct dlb_err *err)
+{
+    int advice = slots->across_processes ? MADV_REMOVE : MADV_DONTNEED;
+    if (madvise(dlb_slot_payload(slots, slot), slots->payload_bytes, advice) == 0)
+        return DLB_OK;
+    return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "giving a batch slot's memory back");
+}
+
+void dlb_slots_small_pages(struct dlb_slots *slots)
+{
+    if (madvise(slots->payload.addr, slots->payload.n_bytes, MADV_NOHUGEPAGE) == 0)
+        slots->payload.huge = false;
 }
 
 static uint64_t *arrays(const struct dlb_slots *slots, uint32_t slot)

@@ -27,6 +27,7 @@ struct dlb_slot {
 
 struct dlb_slots {
     struct dlb_shm payload, book;
+    bool across_processes;
     uint32_t n_slots, batch_size;
     size_t payload_bytes; /* of one slot */
     size_t book_bytes;    /* of one slot */
@@ -46,6 +47,14 @@ static inline struct dlb_slot *dlb_slot_head(const struct dlb_slots *slots, uint
 {
     return (struct dlb_slot *)((uint8_t *)slots->book.addr + (size_t)slot * slots->book_bytes);
 }
+
+/* Gives a slot's pages back to the kernel: whoever touches it next, in this process or another,
+ * faults in a zeroed page, as with memory that was just mapped. One caller per slot. */
+int dlb_slots_renew(const struct dlb_slots *slots, uint32_t slot, struct dlb_err *err);
+
+/* Pages of the ordinary size from now on: what renewed slots are made of, and what torch's shared
+ * memory has. Before workers exist. */
+void dlb_slots_small_pages(struct dlb_slots *slots);
 
 /* The arrays of a slot's bookkeeping. */
 uint64_t *dlb_slot_index(const struct dlb_slots *slots, uint32_t slot);

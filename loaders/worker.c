@@ -4,6 +4,7 @@
 #include "bench/base/hash.h"
 #include "bench/base/rng.h"
 #include "bench/host/osacct.h"
+#include "loaders/plant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,8 @@ void dlb_worker_report_merge(struct dlb_loader_stats *into, const struct dlb_wor
         into->runqueue_ns = DLB_NOT_MEASURED;
     else
         into->runqueue_ns += report->runqueue_ns;
+    dlb_os_process_add(&into->os, &report->os);
+    into->private_bytes += report->private_bytes;
 }
 
 static void *state_new(size_t n_bytes)
@@ -39,6 +42,25 @@ static void *state_new(size_t n_bytes)
     if (state)
         memset(state, 0, rounded);
     return state;
+}
+
+static void meter(struct dlb_worker *worker, enum dlb_worker_stage stage, uint64_t start_ns,
+                  uint64_t end_ns)
+{
+    dlb_hist_add(&worker->report->meters.stage[stage], end_ns - start_ns);
+}
+
+static bool told_to_stop(const struct dlb_worker *worker)
+{
+    return worker->stop && atomic_load_explicit(worker->stop, memory_order_relaxed);
+}
+
+/* Says what the worker is at. Only who finds it stuck reads this. */
+static void publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, uint64_t since_ns)
+{
+    atomic_store_explicit(&worker->report->at, at, memory_order_relaxed);
+    atomic_store_explicit(&worker->report->at_nth, nth, memory_order_relaxed);
+    atomic_store_explicit(&worker->report->at_since_ns, since_ns, memory_order_relaxed);
 }
 
 int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
@@ -85,6 +107,7 @@ void dlb_worker_close(struct dlb_worker *worker)
     free(worker->reader);
     free(worker->codec);
     free(worker->shards);
+    dlb_plant_free(worker);
     dlb_shuffle_close(worker->shuffle);
     worker->reader = worker->codec = NULL;
     worker->shards = NULL;
@@ -105,12 +128,6 @@ int dlb_worker_begin_epoch(struct dlb_worker *worker, uint64_t epoch, struct dlb
         dlb_shuffle_reset(worker->shuffle, dlb_rng_seed(worker->job->seed, epoch,
                                                         PURPOSE_SHUFFLE + (uint64_t)worker->id));
     return DLB_OK;
-}
-
-static void meter(struct dlb_worker *worker, enum dlb_worker_stage stage, uint64_t start_ns,
-                  uint64_t end_ns)
-{
-    dlb_hist_add(&worker->report->meters.stage[stage], end_ns - start_ns);
 }
 
 /* An error of one sample: fatal, or counted and named. */
@@ -163,28 +180,6 @@ static int place_bytes(const struct dlb_sample *sample, uint8_t *dst, size_t cap
     return DLB_OK;
 }
 
-/* Planted waiting counts as reading. What one sleep took too long the next ones make up for, so
- * that a batch waits as long as was asked however coarse the timer is. Returns the time after it.
- */
-static uint64_t plant_sleep(struct dlb_worker *worker, uint64_t now_ns)
-{
-    worker->planted_ns += (uint64_t)(worker->job->opts->sample_sleep_us * 1e3);
-    if (worker->planted_ns <= worker->slept_ns)
-        return now_ns;
-    uint64_t woke_ns = dlb_sleep_until_ns(now_ns + worker->planted_ns - worker->slept_ns);
-    worker->slept_ns += woke_ns - now_ns;
-    return woke_ns;
-}
-
-/* Planted computing counts as transforming. */
-static uint64_t plant_spin(const struct dlb_worker *worker, uint64_t now_ns)
-{
-    uint64_t until_ns = now_ns + (uint64_t)(worker->job->opts->sample_spin_us * 1e3);
-    while (now_ns < until_ns)
-        now_ns = dlb_now_ns();
-    return now_ns;
-}
-
 /* Decodes and places one sample that was read between start_ns and read_ns. */
 static int add_sample(struct dlb_worker *worker, struct filling *fill,
                       const struct dlb_sample *sample, uint64_t start_ns, uint64_t read_ns,
@@ -196,7 +191,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     size_t cap_bytes = fill->slots->payload_bytes - fill->used_bytes, len_bytes = 0;
     int rc = DLB_OK;
 
-    uint64_t now_ns = plant_sleep(worker, read_ns);
+    uint64_t now_ns = dlb_plant_sleep(worker, read_ns);
     meter(worker, DLB_WS_READ, start_ns, now_ns);
     uint64_t from_ns = now_ns;
     if (codec->identity) {
@@ -208,7 +203,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
         }
         if (rc == DLB_OK && opts->sample_spin_us > 0) {
             from_ns = now_ns;
-            now_ns = plant_spin(worker, now_ns);
+            now_ns = dlb_plant_spin(worker, now_ns);
             meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
         }
     } else {
@@ -219,7 +214,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
         if (rc == DLB_OK) {
             from_ns = now_ns;
             rc = codec->transform(worker->codec, dst, cap_bytes, &len_bytes, err);
-            now_ns = plant_spin(worker, dlb_now_ns());
+            now_ns = dlb_plant_spin(worker, dlb_now_ns());
             meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
         }
     }
@@ -236,11 +231,6 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     fill->used_bytes += len_bytes;
     fill->done_ns = now_ns;
     return DLB_OK;
-}
-
-static bool told_to_stop(const struct dlb_worker *worker)
-{
-    return worker->stop && atomic_load_explicit(worker->stop, memory_order_relaxed);
 }
 
 static struct dlb_dest dest_of(const struct dlb_worker *worker, const struct filling *fill)
@@ -265,9 +255,9 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
         if (told_to_stop(worker))
             return DLB_E_CANCELLED;
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
-        uint64_t start_ns = dlb_now_ns();
-        int rc = format->read(worker->reader, dlb_sampler_index(sampler, first + i),
-                              dest_of(worker, fill), &sample, err);
+        uint64_t start_ns = dlb_now_ns(), index = dlb_sampler_index(sampler, first + i);
+        publish(worker, index, 0, start_ns);
+        int rc = format->read(worker->reader, index, dest_of(worker, fill), &sample, err);
         if (rc == DLB_OK) {
             worker->report->meters.io_bytes += sample.io_bytes;
             rc = add_sample(worker, fill, &sample, start_ns, dlb_now_ns(), err);
@@ -283,7 +273,7 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
 /* The next sample of the worker's shards, one after the other. A shard that breaks is skipped from
  * there on, or fatal. */
 static int stream_next(struct dlb_worker *worker, struct filling *fill, struct dlb_dest dest,
-                       struct dlb_sample *out, struct dlb_err *err)
+                       uint64_t start_ns, struct dlb_sample *out, struct dlb_err *err)
 {
     const struct dlb_format *format = worker->job->dataset->format;
 
@@ -292,11 +282,14 @@ static int stream_next(struct dlb_worker *worker, struct filling *fill, struct d
         if (!worker->in_shard) {
             if (worker->next_shard == worker->n_shards)
                 return DLB_END;
+            worker->n_of_shard = 0;
+            publish(worker, worker->shards[worker->next_shard], 0, start_ns);
             rc = format->shard_open(worker->reader, worker->shards[worker->next_shard++], err);
             worker->in_shard = rc == DLB_OK;
         }
         if (rc == DLB_OK) {
             *out = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
+            publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++, start_ns);
             rc = format->next(worker->reader, dest, out, err);
             if (rc == DLB_OK) {
                 worker->report->meters.io_bytes += out->io_bytes;
@@ -312,12 +305,12 @@ static int stream_next(struct dlb_worker *worker, struct filling *fill, struct d
     }
 }
 
-static int shuffled_next(struct dlb_worker *worker, struct filling *fill, struct dlb_sample *out,
-                         struct dlb_err *err)
+static int shuffled_next(struct dlb_worker *worker, struct filling *fill, uint64_t start_ns,
+                         struct dlb_sample *out, struct dlb_err *err)
 {
     while (dlb_shuffle_wants(worker->shuffle)) {
         struct dlb_sample sample;
-        int rc = stream_next(worker, fill, (struct dlb_dest){0}, &sample, err);
+        int rc = stream_next(worker, fill, (struct dlb_dest){0}, start_ns, &sample, err);
         if (rc == DLB_END)
             break;
         if (rc == DLB_OK)
@@ -337,8 +330,9 @@ static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct d
             return DLB_E_CANCELLED;
         struct dlb_sample sample;
         uint64_t start_ns = dlb_now_ns();
-        int rc = worker->shuffle ? shuffled_next(worker, fill, &sample, err)
-                                 : stream_next(worker, fill, dest_of(worker, fill), &sample, err);
+        int rc = worker->shuffle
+                     ? shuffled_next(worker, fill, start_ns, &sample, err)
+                     : stream_next(worker, fill, dest_of(worker, fill), start_ns, &sample, err);
         if (rc == DLB_END)
             break;
         if (rc == DLB_OK)
@@ -356,6 +350,7 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
     struct filling fill = {.slots = slots, .slot = slot, .payload = dlb_slot_payload(slots, slot)};
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);
 
+    publish(worker, 0, 0, 0);
     if (rc != DLB_OK)
         return rc;
     struct dlb_slot *head = dlb_slot_head(slots, slot);

@@ -7,6 +7,7 @@
 #define DLB_LOADERS_WORKER_H
 
 #include "bench/base/err.h"
+#include "bench/host/osacct.h"
 #include "bench/measure/meters.h"
 #include "loaders/loader.h"
 #include "loaders/sampler.h"
@@ -23,6 +24,12 @@ struct dlb_worker_report {
     struct dlb_err skipped[DLB_MAX_SKIPPED_NAMED];
     uint64_t
         runqueue_ns; /* of the thread, at its end; DLB_NOT_MEASURED where schedstat is not there */
+    struct dlb_os_process os; /* of a process, over its life; zeros for a thread */
+    uint64_t private_bytes;   /* that a process added, at its end; the largest of its lives */
+    /* What it is at, for whoever asks while it cannot answer. */
+    _Atomic uint64_t at;          /* map-style: the sample; iterable: the shard */
+    _Atomic uint64_t at_nth;      /* iterable: how many samples of it it has read */
+    _Atomic uint64_t at_since_ns; /* 0: at none */
 };
 
 /* Adds one worker's report to what a loader tells of all of them. */
@@ -35,13 +42,16 @@ struct dlb_worker {
     uint32_t id, n_workers;
     uint64_t epoch;
     const _Atomic bool *stop; /* looked at before every sample; NULL: never asked to stop. Set it
-                                 after dlb_worker_open */
+                                 after dlb_worker_open and before dlb_plant_init */
     void *reader, *codec;     /* owned */
+    void *init_memory;        /* worker_init_mb; owned */
+    size_t init_bytes;
     uint64_t planted_ns, slept_ns; /* sample_sleep_us: asked for, and slept */
     /* iterable data only */
     struct dlb_shuffle *shuffle; /* NULL without shuffle; owned */
     uint32_t *shards;            /* owned */
     uint32_t n_shards, next_shard;
+    uint64_t n_of_shard; /* samples read of the current one */
     bool in_shard;
 };
 

@@ -91,6 +91,16 @@ static int open_data(struct cell *c, struct dlb_err *err)
     return rc;
 }
 
+/* Workers that no shard is left for: iterable data is split by rank, then by worker. */
+static uint32_t idle_workers(const struct cell *c)
+{
+    uint32_t workers = (uint32_t)c->spec.loader.num_workers, world = c->job.world;
+    if (!c->dataset.shape.iterable)
+        return 0;
+    uint32_t own = (c->dataset.shape.n_shards + world - 1 - c->job.rank) / world;
+    return workers > own ? workers - own : 0;
+}
+
 /* Slots are mapped here, before any thread or driver exists. */
 static int start_loader(struct cell *c, struct dlb_err *err)
 {
@@ -118,6 +128,7 @@ static int start_loader(struct cell *c, struct dlb_err *err)
     c->loader_started = true;
     c->loader->memory(c->loader_state, &c->memory);
     c->facts.memory = &c->memory;
+    c->facts.n_idle_workers = idle_workers(c);
     return DLB_OK;
 }
 
@@ -201,7 +212,7 @@ static int consume(struct cell *c, struct dlb_err *err)
     dlb_os_process(&c->facts.before);
     rc = dlb_consume(&how, c->consumed, err);
     dlb_os_process(&c->facts.after);
-    c->facts.peak_pss_bytes = dlb_os_peak_pss_bytes();
+    c->facts.peak_pss_bytes = c->memory.shared ? dlb_os_rss_bytes() : dlb_os_peak_pss_bytes();
     c->facts.n_batches = atomic_load(beat);
     return rc;
 }
@@ -221,6 +232,9 @@ static int finish(struct cell *c, int rc, struct dlb_err *err)
         c->stats = calloc(1, sizeof(*c->stats));
         if (c->stats && stopped == DLB_OK) {
             c->loader->stats(c->loader_state, c->stats);
+            dlb_os_process_add(&c->facts.after, &c->stats->os);
+            if (c->facts.peak_pss_bytes != DLB_NOT_MEASURED)
+                c->facts.peak_pss_bytes += c->stats->private_bytes;
             c->facts.stats = c->stats;
         }
     }

@@ -92,7 +92,7 @@ static bool put_consumed(json_t *doc, const struct dlb_cell_facts *facts)
     return false;
 }
 
-static bool put_stats(json_t *doc, const struct dlb_loader_stats *s)
+static bool put_stats(json_t *doc, const struct dlb_loader_stats *s, uint32_t n_idle_workers)
 {
     json_t *skipped = json_array();
     bool ok = skipped != NULL;
@@ -107,6 +107,7 @@ static bool put_stats(json_t *doc, const struct dlb_loader_stats *s)
          dlb_json_put(doc, "runqueue_ns", ns(s->runqueue_ns)) &&
          dlb_json_put(doc, "order_wait_ns", ns(s->order_wait_ns)) &&
          dlb_json_put(doc, "n_skipped", ns(s->workers.n_skipped)) &&
+         dlb_json_put(doc, "n_idle_workers", ns(n_idle_workers)) &&
          dlb_json_put(doc, "worker_stages",
                       stages(s->workers.stage, dlb_worker_stage_names, DLB_WS_COUNT));
     if (ok)
@@ -157,6 +158,6 @@ bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
     if (ok && facts->consumed)
         ok = put_consumed(doc, facts) && put_os(doc, &facts->before, &facts->after);
     if (ok && facts->stats)
-        ok = put_stats(doc, facts->stats);
+        ok = put_stats(doc, facts->stats, facts->n_idle_workers);
     return ok;
 }

@@ -52,6 +52,18 @@ static bool note_skipped_samples(const struct dlb_judged_cell *cell, uint32_t nu
                number, (unsigned long long)n, first ? ", first: " : "", first ? first : "");
 }
 
+static bool note_idle_workers(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
+{
+    uint64_t n = dlb_json_u64(cell->shown, "n_idle_workers", 0);
+    if (n == 0)
+        return true;
+    return say(
+        notes,
+        "cell %u: there are fewer shards than workers, so %llu of %.0f workers had nothing to "
+        "do: write more shards, or use fewer workers",
+        number, (unsigned long long)n, cell->n_workers);
+}
+
 static bool is_failed(const json_t *doc)
 {
     return strcmp(dlb_json_text(doc, "status"), "failed") == 0;
@@ -153,7 +165,8 @@ static bool note_cells(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     bool ok = note_short(plan, j) && note_data(plan, j->notes);
     for (uint32_t i = 0; ok && i < plan->n_cells; i++)
-        ok = note_skipped_samples(&j->cells[i], i, j->notes);
+        ok = note_skipped_samples(&j->cells[i], i, j->notes) &&
+             note_idle_workers(&j->cells[i], i, j->notes);
     return ok;
 }
 
@@ -173,10 +186,20 @@ static bool list_not_modelled(const struct dlb_plan *plan, struct dlb_judgement 
                  device);
     ok = ok && say(j->not_modelled,
                    "the Python interpreter: its cost per sample comes on top, in every worker");
-    if (cell->n_workers > 0) {
+    bool processes = strcmp(dlb_json_text(config, "loader.kind"), "processes") == 0;
+    if (cell->n_workers > 0 && processes) {
+        bool fresh = strcmp(dlb_json_text(config, "loader.transport"), "fresh") == 0;
+        ok = ok && say(j->not_modelled, "%s",
+                       fresh ? "handing memory from process to process: batches come in fresh "
+                               "shared memory, as in PyTorch, but the system calls that make it "
+                               "and send its descriptor are left out"
+                             : "fresh shared memory for each batch: slots are mapped once and "
+                               "reused; loader.transport = \"fresh\" has PyTorch's page faults");
+    } else if (cell->n_workers > 0) {
         ok = ok && say(j->not_modelled,
                        "worker processes: these workers are threads, so fork, transport between "
-                       "processes and its page faults are free here");
+                       "processes and its page faults are free here; loader.kind = \"processes\" "
+                       "has them");
         ok = ok && say(j->not_modelled,
                        "persistent_workers: threads start so fast that it looks free; %s",
                        many_epochs ? "True is recommended because there is more than one epoch"

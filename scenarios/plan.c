@@ -78,6 +78,11 @@ static const struct rule rules[] = {
      "persistent_workers has no meaning with 0 workers"},
     {"loader.persistent_workers", has_borders, false,
      "persistent_workers shows from 3 epochs on: run.epochs is smaller"},
+    {"loader.order", has_workers, true, "order has no meaning with 0 workers: nobody overtakes"},
+    {"loader.timeout_s", has_workers, true,
+     "timeout_s has no meaning with 0 workers: the training loop itself reads"},
+    {"loader.transport", has_workers, true,
+     "transport has no meaning with 0 workers: batches stay where they are made"},
     {"loader.pin_mode", pins, true, "pin_mode has no meaning without pin_memory"},
     {"loader.shuffle_buffer", buffers, false,
      "shuffle_buffer is used by shuffled iterable data only"},
@@ -197,16 +202,20 @@ static json_int_t ceiling_steps(const json_t *config)
 static json_t *ceiling_overrides(const json_t *config)
 {
     json_int_t steps = ceiling_steps(config);
-    return json_pack(
-        "{ss, ss, sI, sI, ss, sI, sI, sb, sb, sb, sb, sf, sf, ss, sI, sI, sI, sI, sb, sI, sI}",
-        "dataset.format", "synthetic", "dataset.codec", "raw", "generate.samples", steps + 4,
-        "generate.sample_bytes", (json_int_t)1, "loader.kind", "auto", "loader.batch_size",
-        (json_int_t)1, "loader.num_workers", (json_int_t)0, "loader.shuffle", 0,
-        "loader.pin_memory", 1, "loader.persistent_workers", 0, "loader.drop_last", 0,
-        "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0, "loader.bind", "none",
-        "device.prefetch", (json_int_t)CEILING_AHEAD, "run.epochs", (json_int_t)1,
-        "run.max_batches", steps, "run.warmup_batches", (json_int_t)1, "run.checksum", 0,
-        "run.rank", (json_int_t)0, "run.world", (json_int_t)1);
+    return json_pack("{ss, ss, sI, sI, ss, sI, sI, sb, sb, sb, sb, ss, ss, sf, sf, sf, sf, sf, ss, "
+                     "sI, sI, sI, sI, "
+                     "sb, sI, sI}",
+                     "dataset.format", "synthetic", "dataset.codec", "raw", "generate.samples",
+                     steps + 4, "generate.sample_bytes", (json_int_t)1, "loader.kind", "auto",
+                     "loader.batch_size", (json_int_t)1, "loader.num_workers", (json_int_t)0,
+                     "loader.shuffle", 0, "loader.pin_memory", 1, "loader.persistent_workers", 0,
+                     "loader.drop_last", 0, "loader.order", "in-order", "loader.transport",
+                     "pooled", "loader.timeout_s", 0.0, "loader.sample_sleep_us", 0.0,
+                     "loader.sample_spin_us", 0.0, "loader.worker_init_ms", 0.0,
+                     "loader.worker_init_mb", 0.0, "loader.bind", "none", "device.prefetch",
+                     (json_int_t)CEILING_AHEAD, "run.epochs", (json_int_t)1, "run.max_batches",
+                     steps, "run.warmup_batches", (json_int_t)1, "run.checksum", 0, "run.rank",
+                     (json_int_t)0, "run.world", (json_int_t)1);
 }
 
 /* Everything that a ceiling does not depend on is left out, so that equal ceilings compare equal.
@@ -259,15 +268,17 @@ int dlb_plan_ceilings(struct dlb_plan *plan, struct dlb_err *err)
 static json_t *warm_overrides(uint32_t n_cpus)
 {
     return json_pack(
-        "{ss, ss, ss, sI, sI, sb, sb, sb, sb, sf, sf, ss, ss, sf, ss, sI, sI, sI, sI, sb, sI, sI}",
+        "{ss, ss, ss, sI, sI, sb, sb, sb, sb, ss, ss, sf, sf, sf, sf, ss, ss, sf, ss, sI, sI, sI, "
+        "sI, sb, sI, sI}",
         "dataset.codec", "raw", "dataset.on_error", "skip", "loader.kind", "auto",
         "loader.num_workers", (json_int_t)(n_cpus ? n_cpus : 1), "loader.prefetch_factor",
         (json_int_t)2, "loader.shuffle", 0, "loader.pin_memory", 0, "loader.persistent_workers", 0,
-        "loader.drop_last", 0, "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0,
-        "loader.bind", "none", "device.kind", "emulated", "device.step_ms", 0.0, "device.step_dist",
-        "constant", "device.prefetch", (json_int_t)1, "run.epochs", (json_int_t)1,
-        "run.max_batches", (json_int_t)0, "run.warmup_batches", (json_int_t)0, "run.checksum", 0,
-        "run.rank", (json_int_t)0, "run.world", (json_int_t)1);
+        "loader.drop_last", 0, "loader.order", "any", "loader.transport", "pooled",
+        "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0, "loader.worker_init_ms", 0.0,
+        "loader.worker_init_mb", 0.0, "loader.bind", "none", "device.kind", "emulated",
+        "device.step_ms", 0.0, "device.step_dist", "constant", "device.prefetch", (json_int_t)1,
+        "run.epochs", (json_int_t)1, "run.max_batches", (json_int_t)0, "run.warmup_batches",
+        (json_int_t)0, "run.checksum", 0, "run.rank", (json_int_t)0, "run.world", (json_int_t)1);
 }
 
 /* Whether two warm passes read the same bytes: how they are loaded makes no difference. */

@@ -162,24 +162,38 @@ static const char *python_bool(const json_t *config, const char *key)
     return json_is_true(json_object_get(config, key)) ? "True" : "False";
 }
 
+/* Threads start so fast that keeping them shows nothing: what is right for processes follows from
+ * the number of epochs. With processes it was measured. */
+static bool keeps_workers(const json_t *config)
+{
+    if (strcmp(dlb_json_text(config, "loader.kind"), "processes") == 0)
+        return json_is_true(json_object_get(config, "loader.persistent_workers"));
+    return json_integer_value(json_object_get(config, "run.epochs")) > 1;
+}
+
 void dlb_pytorch_text(const json_t *config, bool iterable, char *text, size_t n_text)
 {
     long long workers = json_integer_value(json_object_get(config, "loader.num_workers"));
-    bool epochs = json_integer_value(json_object_get(config, "run.epochs")) > 1;
-    char ahead[64] = "", keep[40] = "", shuffle[24] = "";
+    double timeout_s = json_number_value(json_object_get(config, "loader.timeout_s"));
+    char ahead[64] = "", keep[40] = "", shuffle[24] = "", order[20] = "", timeout[32] = "";
     if (workers > 0) {
         (void)snprintf(
             ahead, sizeof(ahead), ", prefetch_factor=%lld",
             (long long)json_integer_value(json_object_get(config, "loader.prefetch_factor")));
-        (void)snprintf(keep, sizeof(keep), ", persistent_workers=%s", epochs ? "True" : "False");
+        (void)snprintf(keep, sizeof(keep), ", persistent_workers=%s",
+                       keeps_workers(config) ? "True" : "False");
+        if (strcmp(dlb_json_text(config, "loader.order"), "any") == 0)
+            (void)snprintf(order, sizeof(order), ", in_order=False");
+        if (timeout_s > 0)
+            (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", timeout_s);
     }
     if (!iterable) /* DataLoader refuses shuffle for iterable data: the data set shuffles itself */
         (void)snprintf(shuffle, sizeof(shuffle), ", shuffle=%s",
                        python_bool(config, "loader.shuffle"));
     (void)snprintf(text, n_text,
                    "DataLoader(dataset, batch_size=%lld, num_workers=%lld, pin_memory=%s%s%s%s, "
-                   "drop_last=%s)",
+                   "drop_last=%s%s%s)",
                    (long long)json_integer_value(json_object_get(config, "loader.batch_size")),
                    workers, python_bool(config, "loader.pin_memory"), ahead, keep, shuffle,
-                   python_bool(config, "loader.drop_last"));
+                   python_bool(config, "loader.drop_last"), timeout, order);
 }

@@ -35,7 +35,10 @@ int dlb_shm_create(struct dlb_shm *shm, size_t n_bytes, bool across_processes, s
         if (fd < 0)
             return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memfd_create for batch slots");
         if (ftruncate(fd, (off_t)rounded) != 0) {
-            int rc = dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "sizing the memfd of batch slots");
+            int rc = dlb_fail_errno(err, NULL, DLB_NO_OFFSET,
+                                    errno == EFBIG ? "shared memory for batch slots is larger than "
+                                                     "RLIMIT_FSIZE (ulimit -f) allows"
+                                                   : "sizing the memfd of batch slots");
             (void)close(fd);
             return rc;
         }

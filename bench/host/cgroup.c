@@ -177,3 +177,23 @@ uint64_t dlb_cgroup_mem_left_bytes(const char *root)
     walk_up(root, "memory", false, smallest_left, &left_bytes);
     return left_bytes;
 }
+
+static void fewest_tasks(const struct group *group, void *ctx)
+{
+    uint64_t *left = ctx, max, now;
+
+    /* "max", which does not parse, is none; the root group has neither file. */
+    if (!group_u64(group, "pids.max", &max) || !group_u64(group, "pids.current", &now))
+        return;
+    uint64_t here = max > now ? max - now : 0;
+    if (here < *left)
+        *left = here;
+}
+
+uint64_t dlb_cgroup_tasks_left(const char *root)
+{
+    uint64_t left = UINT64_MAX;
+    walk_up(root, "pids", true, fewest_tasks, &left);
+    walk_up(root, "pids", false, fewest_tasks, &left);
+    return left;
+}

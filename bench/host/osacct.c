@@ -42,6 +42,23 @@ void dlb_os_process(struct dlb_os_process *out)
     dlb_os_io_at("", out);
 }
 
+static void add(uint64_t *into, uint64_t from)
+{
+    *into = *into == DLB_NOT_MEASURED || from == DLB_NOT_MEASURED ? DLB_NOT_MEASURED : *into + from;
+}
+
+void dlb_os_process_add(struct dlb_os_process *into, const struct dlb_os_process *from)
+{
+    add(&into->utime_ns, from->utime_ns);
+    add(&into->stime_ns, from->stime_ns);
+    add(&into->minor_faults, from->minor_faults);
+    add(&into->major_faults, from->major_faults);
+    add(&into->voluntary_switches, from->voluntary_switches);
+    add(&into->involuntary_switches, from->involuntary_switches);
+    add(&into->read_chars, from->read_chars);
+    add(&into->read_device_bytes, from->read_device_bytes);
+}
+
 void dlb_os_schedstat_at(const char *path, struct dlb_os_thread *out)
 {
     char text[128];
@@ -67,14 +84,10 @@ void dlb_os_thread(int32_t tid, struct dlb_os_thread *out)
     dlb_os_schedstat_at(path, out);
 }
 
-uint64_t dlb_os_pss_bytes_at(const char *root)
+static uint64_t rss_bytes_at(const char *root)
 {
     char path[PATH_MAX], text[256];
-    uint64_t pss_kib, rss_pages;
-
-    (void)snprintf(path, sizeof path, "%s/proc/self/smaps_rollup", root);
-    if (dlb_procfs_field(path, "Pss:", &pss_kib))
-        return pss_kib * 1024;
+    uint64_t rss_pages;
 
     /* statm: "size resident shared ...", in pages */
     (void)snprintf(path, sizeof path, "%s/proc/self/statm", root);
@@ -84,6 +97,26 @@ uint64_t dlb_os_pss_bytes_at(const char *root)
     if (!second || !dlb_parse_u64(second + 1, &rss_pages))
         return DLB_NOT_MEASURED;
     return rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t dlb_os_pss_bytes_at(const char *root)
+{
+    char path[PATH_MAX];
+    uint64_t pss_kib;
+
+    (void)snprintf(path, sizeof path, "%s/proc/self/smaps_rollup", root);
+    return dlb_procfs_field(path, "Pss:", &pss_kib) ? pss_kib * 1024 : rss_bytes_at(root);
+}
+
+uint64_t dlb_os_rss_bytes(void)
+{
+    return rss_bytes_at("");
+}
+
+uint64_t dlb_os_anon_bytes(void)
+{
+    uint64_t kib;
+    return dlb_procfs_field("/proc/self/status", "RssAnon:", &kib) ? kib * 1024 : DLB_NOT_MEASURED;
 }
 
 uint64_t dlb_os_pss_bytes(void)

@@ -18,6 +18,9 @@ struct dlb_os_process {
 };
 void dlb_os_process(struct dlb_os_process *out);
 
+/* Adds field by field; what one of them has not measured the sum has not either. */
+void dlb_os_process_add(struct dlb_os_process *into, const struct dlb_os_process *from);
+
 struct dlb_os_thread {
     uint64_t run_ns;      /* /proc/self/task/<tid>/schedstat, first field: time on a core */
     uint64_t runqueue_ns; /* second field: runnable, but no core */
@@ -32,8 +35,24 @@ uint64_t dlb_os_pss_bytes(void);
  * this is what is held now, and what the resident set has fallen by since its own peak. */
 uint64_t dlb_os_peak_pss_bytes(void);
 
+/* Resident set size; DLB_NOT_MEASURED when it cannot be read. */
+uint64_t dlb_os_rss_bytes(void);
+
+/* Resident anonymous memory of this process; a forked one begins with its parent's pages, shared
+ * until written. DLB_NOT_MEASURED when it cannot be read. */
+uint64_t dlb_os_anon_bytes(void);
+
 /* MemAvailable of /proc/meminfo, held within the cgroup's limit. */
 uint64_t dlb_os_mem_available_bytes(void);
+
+/* Threads and processes that may still be started: the least of what the cgroup's pids.max and, for
+ * an ordinary user, RLIMIT_NPROC leave. DLB_NOT_MEASURED without a limit. *by (static): which one
+ * it is. */
+uint64_t dlb_os_tasks_left(const char **by);
+
+/* Descriptors that this process may still open under RLIMIT_NOFILE; DLB_NOT_MEASURED without a
+ * limit or a count. */
+uint64_t dlb_os_descriptors_left(void);
 
 /* CPUs by affinity, held within the cgroup's quota (cpu.max, v1's cfs too); *quota is cores, 0.0
  * for none. */

@@ -21,4 +21,8 @@ double dlb_cgroup_quota_cores(const char *root);
  * UINT64_MAX for no limit. */
 uint64_t dlb_cgroup_mem_left_bytes(const char *root);
 
+/* Tasks that the cgroups on the way up still allow: pids.max - pids.current; UINT64_MAX for no
+ * limit. */
+uint64_t dlb_cgroup_tasks_left(const char *root);
+
 #endif

@@ -10,9 +10,9 @@
 
 #include <stdint.h>
 
-/* Stages of a worker. read to collate are the work; the last two are waiting. Each is timed per
- * sample, but for collate (per sample when it copies, and the closing of the batch) and the waits
- * (per batch). */
+/* Stages of a worker. read to collate are the work; the two after pin are waiting. Each is timed
+ * per sample, but for collate (per sample when it copies, and the closing of the batch), the waits
+ * (per batch), and init (per start of a worker, apart from the work). */
 #define DLB_WORKER_STAGES(X)                                                                       \
     X(READ, "read")           /* format: bytes from storage or page cache, framing included */     \
     X(DECODE, "decode")       /* codec: bytes to pixels, decompression */                          \
@@ -21,7 +21,8 @@
                              checksums */                                                          \
     X(PIN, "pin")         /* pin_mode "thread": copy from slot to pinned buffer */                 \
     X(WAIT_CREDIT, "wait_credit") /* prefetch_factor batches are ready: the consumer is slower */  \
-    X(WAIT_SLOT, "wait_slot")     /* every slot is on its way to the device */
+    X(WAIT_SLOT, "wait_slot")     /* every slot is on its way to the device */                     \
+    X(INIT, "init")               /* planted: loader.worker_init_ms and worker_init_mb */
 
 /* Stages of the consumer: the training loop's thread. Closed: their sum and `unaccounted` make its
  * wall clock. */

@@ -6,10 +6,14 @@
 #include "bench/base/clock.h"
 #include "formats/dataset.h"
 
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { FAKE_MAX_BYTES = 98, FAKE_MAX_SHARDS = 16 };
+enum { FAKE_MAX_BYTES = 98, FAKE_MAX_SHARDS = 16, FAKE_MAX_PIDS = 63 };
 
 struct fake {
     uint64_t n_samples;
@@ -18,7 +22,11 @@ struct fake {
     uint64_t fail_at,
         break_shard_at; /* a sample that is corrupt; a sample at which its shard breaks off */
     uint64_t slow_at, slow_ns;
-    atomic_bool *hang; /* readers wait while it is set */
+    atomic_bool *hang; /* readers wait while it is set; shared memory where workers are processes */
+    uint64_t hang_at;  /* FAKE_NEVER: at every sample */
+    uint64_t die_at;   /* at this sample the worker */
+    int die_by;        /* gets this signal, or with 0 calls exit(0) */
+    _Atomic int *pids; /* how many readers were opened, then their processes: FAKE_MAX_PIDS */
     bool no_place;     /* never reads into the place offered */
 };
 
@@ -44,7 +52,11 @@ static inline void fake_bytes(uint64_t index, uint8_t *dst)
 static int fake_reader_open(void *rd, const void *ds, struct dlb_err *err)
 {
     (void)err;
-    ((struct fake_reader *)rd)->fake = ds;
+    const struct fake *fake = ds;
+    ((struct fake_reader *)rd)->fake = fake;
+    if (fake->pids)
+        atomic_store(&fake->pids[1 + atomic_fetch_add(&fake->pids[0], 1) % FAKE_MAX_PIDS],
+                     getpid());
     return DLB_OK;
 }
 
@@ -58,13 +70,26 @@ static void fake_close(void *ds)
     (void)ds;
 }
 
+/* As a crash inside a library would: with the default action, whatever a sanitizer has installed.
+ */
+static void fake_die(int signo)
+{
+    if (signo == 0)
+        exit(0);
+    (void)signal(signo, SIG_DFL);
+    (void)raise(signo);
+}
+
 static int fake_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
                      struct dlb_err *err)
 {
     struct fake_reader *reader = rd;
     const struct fake *fake = reader->fake;
 
-    while (fake->hang && atomic_load(fake->hang))
+    if (index == fake->die_at)
+        fake_die(fake->die_by);
+    while (fake->hang && (fake->hang_at == FAKE_NEVER || fake->hang_at == index) &&
+           atomic_load(fake->hang))
         (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
     if (index == fake->fail_at)
         return dlb_fail(err, DLB_E_FORMAT, "fake", index, "sample %d is corrupt", (int)index);
@@ -111,6 +136,12 @@ static uint64_t fake_shard_samples(const void *ds, uint32_t shard)
     return ((const struct fake *)ds)->shard_samples[shard];
 }
 
+static void fake_whereabouts(const void *ds, uint64_t number, char *path, size_t n_path)
+{
+    (void)ds;
+    (void)snprintf(path, n_path, "fake/%d", (int)number);
+}
+
 static const struct dlb_format fake_format = {.name = "fake",
                                               .summary = "for tests",
                                               .dataset_bytes = sizeof(struct fake),
@@ -121,7 +152,8 @@ static const struct dlb_format fake_format = {.name = "fake",
                                               .read = fake_read,
                                               .shard_open = fake_shard_open,
                                               .next = fake_next,
-                                              .shard_samples = fake_shard_samples};
+                                              .shard_samples = fake_shard_samples,
+                                              .whereabouts = fake_whereabouts};
 
 /* Borrowed: `fake` outlives the data set. */
 static inline struct dlb_dataset fake_dataset(struct fake *fake)
@@ -147,6 +179,8 @@ static inline struct fake fake_map(uint64_t n_samples)
     return (struct fake){.n_samples = n_samples,
                          .fail_at = FAKE_NEVER,
                          .break_shard_at = FAKE_NEVER,
+                         .hang_at = FAKE_NEVER,
+                         .die_at = FAKE_NEVER,
                          .slow_at = FAKE_NEVER};
 }
 

@@ -45,6 +45,15 @@ static inline void *pipeline_state(size_t n_bytes)
     return state;
 }
 
+static inline int pipeline_kind(const char *name)
+{
+    for (int i = 0; dlb_loaders[i]; i++)
+        if (strcmp(dlb_loaders[i]->name, name) == 0)
+            return i + 1;
+    fail_msg("no loader %s", name);
+    return 0;
+}
+
 static inline void pipeline_free(struct pipeline *p)
 {
     free(p->out);

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -187,6 +189,47 @@ static void version_2_limits(void **state)
     put("/sys/fs/cgroup/user.slice/memory.max", "1000\n");
     put("/sys/fs/cgroup/user.slice/memory.current", "2000\n");
     assert_int_equal(dlb_os_mem_available_bytes_at(root), 0);
+}
+
+static void tasks_that_are_left(void **state)
+{
+    (void)state;
+    put_v2("/user.slice/job", "/");
+    assert_true(dlb_cgroup_tasks_left(root) == UINT64_MAX);
+    put("/sys/fs/cgroup/user.slice/job/pids.max", "max\n");
+    put("/sys/fs/cgroup/user.slice/job/pids.current", "7\n");
+    assert_true(dlb_cgroup_tasks_left(root) == UINT64_MAX);
+    put("/sys/fs/cgroup/user.slice/job/pids.max", "100\n");
+    assert_int_equal(dlb_cgroup_tasks_left(root), 93);
+    put("/sys/fs/cgroup/user.slice/pids.max", "50\n"); /* a parent may be tighter */
+    put("/sys/fs/cgroup/user.slice/pids.current", "49\n");
+    assert_int_equal(dlb_cgroup_tasks_left(root), 1);
+    put("/sys/fs/cgroup/user.slice/pids.current", "60\n");
+    assert_int_equal(dlb_cgroup_tasks_left(root), 0);
+}
+
+static void descriptors_that_are_left(void **state)
+{
+    (void)state;
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    uint64_t before = dlb_os_descriptors_left();
+    int fd = open("/dev/null", O_RDONLY);
+    assert_true(fd >= 0);
+    if (limit.rlim_cur != RLIM_INFINITY)
+        assert_int_equal(dlb_os_descriptors_left(), before - 1);
+    (void)close(fd);
+}
+
+static void sums_of_processes(void **state)
+{
+    (void)state;
+    struct dlb_os_process a = {.utime_ns = 3, .minor_faults = DLB_NOT_MEASURED, .read_chars = 7};
+    struct dlb_os_process b = {.utime_ns = 4, .minor_faults = 1, .read_chars = DLB_NOT_MEASURED};
+    dlb_os_process_add(&a, &b);
+    assert_int_equal(a.utime_ns, 7);
+    assert_true(a.minor_faults == DLB_NOT_MEASURED && a.read_chars == DLB_NOT_MEASURED);
+    assert_int_equal(a.stime_ns, 0);
 }
 
 static void version_2_in_a_container(void **state)
@@ -375,6 +418,9 @@ int main(void)
         ROOTED(peak_pss_adds_what_was_given_back),
         ROOTED(version_2_limits),
         ROOTED(version_2_in_a_container),
+        ROOTED(tasks_that_are_left),
+        ROOTED(descriptors_that_are_left),
+        ROOTED(sums_of_processes),
         ROOTED(version_1_limits),
         ROOTED(garbage_is_not_a_limit),
         cmocka_unit_test(process_counts_grow),

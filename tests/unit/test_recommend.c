@@ -453,6 +453,15 @@ static void test_pytorch_text(void **state)
     dlb_pytorch_text(config, true, text, sizeof(text));
     assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=3, pin_memory=False, "
                               "prefetch_factor=5, persistent_workers=False, drop_last=False)");
+    /* With processes what was measured is what is told. */
+    json_object_set_new(config, "loader.kind", json_string("processes"));
+    json_object_set_new(config, "loader.persistent_workers", json_true());
+    json_object_set_new(config, "loader.order", json_string("any"));
+    json_object_set_new(config, "loader.timeout_s", json_real(30));
+    dlb_pytorch_text(config, true, text, sizeof(text));
+    assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=3, pin_memory=False, "
+                              "prefetch_factor=5, persistent_workers=True, drop_last=False, "
+                              "timeout=30, in_order=False)");
     json_decref(config);
 }
 

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Worker processes from the command line: the same samples as threads, deaths that are told, nobody left behind.
+. "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+
+processes=(--set loader.kind=processes --set loader.num_workers=2)
+
+# --- the same content, once, and in the same order, in each epoch
+for kind in threads processes; do
+    for order in in-order any; do
+        run "$dlbench" run "${quick[@]}" --set loader.kind=$kind --set loader.num_workers=2 --set loader.order=$order \
+            --set run.epochs=3 --set run.checksum=true --set loader.shuffle=true --set loader.drop_last=true \
+            --run-name $kind-$order --json
+        expect_exit 0
+        valid_summary "$out"
+        expect_json 'all(e["samples"] == e["unique"] == e["expected"] == 320 for e in d["cells"][0]["epochs"])'
+        json_get "$out" '[e["set_checksum"] for e in d["cells"][0]["epochs"]]' >"set.$kind.$order"
+        json_get "$out" '[e["seq_checksum"] for e in d["cells"][0]["epochs"]]' >"seq.$kind.$order"
+    done
+done
+for other in threads.any processes.in-order processes.any; do expect cmp -s set.threads.in-order "set.$other"; done
+expect cmp -s seq.threads.in-order seq.processes.in-order
+
+# --- what is told of PyTorch
+run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.order=any --set loader.timeout_s=60 --run-name words --json
+expect_exit 0
+expect_json '"in_order=False" in d["pytorch"] and "timeout=60" in d["pytorch"]'
+expect_json 'any("fresh" in s for s in d["not_modelled"]) and not any("workers are threads" in s for s in d["not_modelled"])'
+
+# --- an expensive constructor, paid at each start: 2 workers, 3 epochs
+run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.worker_init_ms=3 --set loader.worker_init_mb=2 \
+    --set run.epochs=3 --set run.repeats=1 --run-name init --json
+expect_exit 0
+expect_json 'd["cells"][0]["worker_stages"]["init"]["count"] == 6 and d["cells"][0]["worker_stages"]["init"]["sum_ns"] >= 18e6'
+run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.worker_init_ms=3 --set loader.persistent_workers=true \
+    --set run.epochs=3 --set run.repeats=1 --run-name init --overwrite --json
+expect_json 'd["cells"][0]["worker_stages"]["init"]["count"] == 2'
+
+# --- fresh memory is not pinned in place
+run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.transport=fresh --set loader.pin_memory=true --run-name fresh
+expect_err 'loader.pin_mode = "thread"'
+run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.transport=fresh --set loader.pin_memory=true \
+    --set loader.pin_mode=thread --set run.checksum=true --run-name fresh --overwrite --json
+expect_exit 0
+expect_json 'd["cells"][0]["status"] == "ok"'
+
+# Workers of a cell below the program: its child's child's children.
+workers_of() {
+    local cell server
+    cell=$(child_of "$1") && server=$(child_of "$cell") && cat "/proc/$server/task/$server/children"
+}
+gone() {
+    for _ in $(seq 100); do kill -0 "$1" 2>/dev/null || return 0; sleep 0.1; done
+    failed "process $1 should be gone"
+}
+
+# --- kill -9 of a worker: told by name, at once
+start_long results/killed --run-name killed "${processes[@]}"
+for _ in $(seq 100); do victims=$(workers_of "$pid" 2>/dev/null); [ -n "$victims" ] && break; sleep 0.1; done
+set -- $victims
+kill -9 "$1"
+end_long
+expect_exit 3
+expect_err "worker [01] \(pid $1\) was killed by SIGKILL \(out of memory\?\)"
+for worker in $victims; do gone "$worker"; done
+
+# --- the program dies: its workers do not stay behind
+start_long results/orphan --run-name orphan "${processes[@]}"
+for _ in $(seq 100); do victims=$(workers_of "$pid" 2>/dev/null); [ -n "$victims" ] && break; sleep 0.1; done
+kill -9 "$pid"
+end_long
+for worker in $victims; do gone "$worker"; done
+
+# --- Ctrl-C ends them too, and what was measured stays
+start_long results/stopped --run-name stopped "${processes[@]}"
+for _ in $(seq 100); do victims=$(workers_of "$pid" 2>/dev/null); [ -n "$victims" ] && break; sleep 0.1; done
+kill -INT "$pid"
+end_long
+expect_exit 130
+for worker in $victims; do gone "$worker"; done
+
+# --- a worker that has no shard is told
+run "$dlbench" gen --set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=shards \
+    --set generate.samples=40 --set generate.sample_bytes=500
+if [ "$code" -eq 0 ]; then # else built without libarchive
+    run "$dlbench" run --set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=shards "${processes[@]}" \
+        --set loader.num_workers=9 --set loader.batch_size=4 --set device.step_ms=0.1 --set run.repeats=1 --run-name idle --json
+    expect_exit 0
+    expect_json 'any("fewer shards than workers" in n for n in d["notes"])'
+fi
+
+finish

@@ -1,0 +1,382 @@
+/* Worker processes: whoever dies or hangs is named at once, and nothing stays behind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "tests/support/fake_format.h"
+#include "tests/support/pipeline.h"
+
+/* What the test and the workers both see. */
+struct shared {
+    atomic_bool hang;
+    _Atomic int pids[1 + FAKE_MAX_PIDS];
+};
+static struct shared *shared;
+
+static int setup(void **state)
+{
+    (void)state;
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return shared == MAP_FAILED ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return munmap(shared, sizeof *shared);
+}
+
+static struct fake fake_shared(uint64_t n)
+{
+    struct fake fake = fake_map(n);
+    fake.hang = &shared->hang;
+    fake.pids = shared->pids;
+    return fake;
+}
+
+static struct pipeline by_processes(const struct dlb_dataset *ds, uint32_t n_workers)
+{
+    (void)fflush(NULL); /* else a worker that calls exit() writes it again */
+    return (struct pipeline){
+        .dataset = ds, .loader = {.kind = pipeline_kind("processes"), .num_workers = n_workers}};
+}
+
+/* Neither a child of ours nor a worker is left. */
+static void nobody_is_left(void)
+{
+    int n = atomic_load(&shared->pids[0]);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    assert_true(n > 0);
+    for (int i = 1; i <= n && i <= FAKE_MAX_PIDS; i++) {
+        assert_int_equal(kill(atomic_load(&shared->pids[i]), 0), -1);
+        assert_int_equal(errno, ESRCH);
+    }
+}
+
+static void expect_words(const struct pipeline *p, const char *words)
+{
+    if (!strstr(p->err.what, words))
+        fail_msg("\"%s\" does not say \"%s\"", p->err.what, words);
+}
+
+static void a_death_is_told(void **state)
+{
+    (void)state;
+    const struct {
+        int signo;
+        const char *words;
+    } ends[] = {{SIGKILL, "was killed by SIGKILL (out of memory?), at sample 17"},
+                {SIGSEGV, "was killed by SIGSEGV, at sample 17"},
+                {SIGBUS, "was killed by SIGBUS (a mapped file shrank"},
+                {0, "left with exit code 0, at sample 17"}};
+
+    for (int i = 0; i < 16; i++) {
+        struct fake fake = fake_shared(50);
+        fake.die_at = 17;
+        fake.die_by = ends[i % 4].signo;
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = by_processes(&ds, 3);
+        p.loader.persistent_workers = i & 4;
+        p.loader.order = i & 8 ? DLB_ORDER_ANY : DLB_ORDER_IN_ORDER;
+        p.loader.pin_memory = i & 8;
+        p.loader.pin_mode = DLB_PIN_THREAD;
+        pipeline_run(&p);
+        assert_int_equal(p.rc, DLB_E_WORKER);
+        expect_words(&p, "worker ");
+        expect_words(&p, "(pid ");
+        expect_words(&p, ends[i % 4].words);
+        assert_string_equal(p.err.path, "fake/17");
+        pipeline_free(&p);
+        nobody_is_left();
+    }
+}
+
+static int parent_of(int pid)
+{
+    char path[64];
+    int parent = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *f = fopen(path, "r");
+    if (!f || fscanf(f, "%*d (%*[^)]) %*c %d", &parent) != 1)
+        parent = 0;
+    if (f)
+        (void)fclose(f);
+    return parent;
+}
+
+/* In a process of its own: waits until `n` workers hang, then kills one of them or their server. */
+static pid_t killer(int n, bool the_server)
+{
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    (void)alarm(60);
+    while (atomic_load(&shared->pids[0]) < n || atomic_load(&shared->pids[n]) == 0)
+        (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
+    (void)dlb_sleep_until_ns(dlb_now_ns() + 60 * DLB_NS_PER_MS);
+    int victim = atomic_load(&shared->pids[1]);
+    (void)kill(the_server ? parent_of(victim) : victim, SIGKILL);
+    _exit(0);
+}
+
+static void killed_from_outside(bool the_server, const char *words)
+{
+    atomic_store(&shared->hang, true);
+    struct fake fake = fake_shared(50);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    pid_t other = killer(2, the_server);
+    struct pipeline p = by_processes(&ds, 2);
+    pipeline_run(&p);
+    assert_int_equal(p.rc, DLB_E_WORKER);
+    expect_words(&p, words);
+    pipeline_free(&p);
+    assert_int_equal(waitpid(other, NULL, 0), other);
+}
+
+/* The consumer sleeps, the other worker hangs: it hears of it all the same. */
+static void a_killed_worker_wakes_the_consumer(void **state)
+{
+    (void)state;
+    killed_from_outside(false, "was killed by SIGKILL");
+    nobody_is_left();
+}
+
+static void reap_until_gone(int n)
+{
+    uint64_t deadline_ns = dlb_now_ns() + 20 * DLB_NS_PER_S;
+    for (int i = 1; i <= n; i++) {
+        while (kill(atomic_load(&shared->pids[i]), 0) == 0) {
+            (void)waitpid(-1, NULL, WNOHANG);
+            assert_true(dlb_now_ns() < deadline_ns);
+        }
+    }
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+}
+
+static void a_killed_server_takes_its_workers(void **state)
+{
+    (void)state;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1UL), 0);
+    killed_from_outside(true, "the fork server (pid ");
+    reap_until_gone(2);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0UL), 0);
+}
+
+static void a_killed_parent_takes_its_workers(void **state)
+{
+    (void)state;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1UL), 0);
+    atomic_store(&shared->hang, true);
+    struct fake fake = fake_shared(50);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    struct pipeline p = by_processes(&ds, 3);
+    pid_t parent = fork();
+    if (parent == 0) {
+        (void)alarm(60);
+        pipeline_run(&p);
+        _exit(0);
+    }
+    while (atomic_load(&shared->pids[3]) == 0)
+        (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
+    assert_int_equal(kill(parent, SIGKILL), 0);
+    reap_until_gone(3);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0UL), 0);
+}
+
+static void *end_the_hang(void *arg)
+{
+    (void)dlb_sleep_until_ns(dlb_now_ns() + 600 * DLB_NS_PER_MS);
+    atomic_store((atomic_bool *)arg, false);
+    return NULL;
+}
+
+/* A thread cannot be killed: there the reader comes back, later. */
+static void a_stuck_reader_is_named(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        bool processes = i & 1, iterable = i & 4;
+        pthread_t rescue;
+        atomic_store(&shared->hang, true);
+        struct fake fake = fake_shared(50);
+        fake.hang_at = 17;
+        if (iterable) {
+            fake.n_shards = 2;
+            fake.shard_samples[0] = fake.shard_samples[1] = 12;
+        }
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = by_processes(&ds, 2);
+        p.loader.kind = pipeline_kind(processes ? "processes" : "threads");
+        p.loader.order = i & 2 ? DLB_ORDER_ANY : DLB_ORDER_IN_ORDER;
+        p.loader.timeout_s = 0.3;
+        if (!processes)
+            assert_int_equal(pthread_create(&rescue, NULL, end_the_hang, &shared->hang), 0);
+        pipeline_run(&p);
+        if (!processes)
+            assert_int_equal(pthread_join(rescue, NULL), 0);
+        assert_int_equal(p.rc, DLB_E_WORKER);
+        expect_words(&p, "no batch for 0.3 s (loader.timeout_s): worker ");
+        expect_words(&p, iterable ? "is stuck at sample 5 of shard 1" : "is stuck at sample 17");
+        assert_string_equal(p.err.path, iterable ? "fake/1" : "fake/17");
+        pipeline_free(&p);
+        if (processes)
+            nobody_is_left();
+        memset((void *)shared, 0, sizeof *shared);
+    }
+}
+
+static void each_start_pays_for_itself(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        bool persistent = i & 1;
+        struct fake fake = fake_shared(40);
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = by_processes(&ds, 2);
+        p.loader.kind = pipeline_kind(i & 2 ? "threads" : "processes");
+        p.loader.persistent_workers = persistent;
+        p.loader.worker_init_ms = 5;
+        p.loader.worker_init_mb = 4;
+        p.n_epochs = 3;
+        pipeline_run(&p);
+        assert_int_equal(p.rc, DLB_OK);
+        const struct dlb_hist *init = &p.stats->workers.stage[DLB_WS_INIT];
+        assert_int_equal(init->count, persistent ? 2 : 6);
+        assert_true(init->sum_ns >= init->count * 5 * DLB_NS_PER_MS);
+        if (!(i & 2))
+            assert_true(p.stats->private_bytes >= 2 * 4000000);
+        for (int e = 0; e < 3; e++)
+            assert_int_equal(p.out->epoch[e].n_unique, 40);
+        pipeline_free(&p);
+        memset((void *)shared, 0, sizeof *shared);
+    }
+}
+
+/* Each batch's memory is new: its pages are faulted in by whoever fills it. */
+static void fresh_memory_faults(void **state)
+{
+    (void)state;
+    enum { BATCH = 4000, N = 50 * BATCH };
+    uint64_t faults[2], bytes = 0;
+    for (int fresh = 0; fresh < 2; fresh++) {
+        struct fake fake = fake_shared(N);
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = by_processes(&ds, 1);
+        p.loader.batch_size = BATCH;
+        p.loader.transport = fresh ? DLB_TRANSPORT_FRESH : DLB_TRANSPORT_POOLED;
+        pipeline_run(&p);
+        assert_int_equal(p.rc, DLB_OK);
+        assert_int_equal(p.out->epoch[0].n_unique, N);
+        faults[fresh] = p.stats->os.minor_faults;
+        bytes = p.out->epoch[0].n_bytes;
+        pipeline_free(&p);
+    }
+    assert_true(faults[1] >= bytes / 4096);
+    assert_true(faults[0] < bytes / 4096 / 2);
+}
+
+static void any_order_overtakes(void **state)
+{
+    (void)state;
+    for (int processes = 0; processes < 2; processes++) {
+        uint64_t seq[2];
+        for (int any = 0; any < 2; any++) {
+            struct fake fake = fake_shared(40);
+            fake.slow_at = 0;
+            fake.slow_ns = 200 * DLB_NS_PER_MS;
+            struct dlb_dataset ds = fake_dataset(&fake);
+            struct pipeline p = by_processes(&ds, 2);
+            p.loader.kind = pipeline_kind(processes ? "processes" : "threads");
+            p.loader.order = any ? DLB_ORDER_ANY : DLB_ORDER_IN_ORDER;
+            p.loader.batch_size = 1;
+            pipeline_run(&p);
+            assert_int_equal(p.rc, DLB_OK);
+            assert_int_equal(p.out->epoch[0].n_unique, 40);
+            assert_int_equal(p.stats->order_wait_ns > 0, !any);
+            seq[any] = p.out->epoch[0].seq_checksum;
+            pipeline_free(&p);
+        }
+        assert_true(seq[0] != seq[1]);
+    }
+}
+
+static void short_limits_are_named(void **state)
+{
+    (void)state;
+    struct fake fake = fake_shared(50);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    struct rlimit old, low;
+    struct pipeline p = by_processes(&ds, 2);
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    low = (struct rlimit){.rlim_cur = 12, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    pipeline_run(&p);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    assert_int_equal(p.rc, DLB_E_NOMEM);
+    expect_words(&p, "RLIMIT_NOFILE (ulimit -n) leaves ");
+    pipeline_free(&p);
+
+    p = by_processes(&ds, 2);
+    p.loader.worker_init_mb = 1e6; /* a terabyte each */
+    pipeline_run(&p);
+    assert_int_equal(p.rc, DLB_E_NOMEM);
+    expect_words(&p, "2 workers need ");
+    pipeline_free(&p);
+
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    low = (struct rlimit){.rlim_cur = 1 << 20, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+    p = by_processes(&ds, 2);
+    pipeline_run(&p);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(p.rc, DLB_E_IO);
+    expect_words(&p, "RLIMIT_FSIZE (ulimit -f)");
+    pipeline_free(&p);
+}
+
+static void fresh_memory_is_not_pinned_in_place(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    struct dlb_loader_opts opts = {.kind = pipeline_kind("processes"),
+                                   .num_workers = 1,
+                                   .pin_memory = true,
+                                   .transport = DLB_TRANSPORT_FRESH};
+    assert_null(dlb_loader_choose(&opts, &err));
+    assert_int_equal(err.status, DLB_E_CONFIG);
+    opts.pin_mode = DLB_PIN_THREAD;
+    assert_non_null(dlb_loader_choose(&opts, &err));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_death_is_told),
+        TEST(a_killed_worker_wakes_the_consumer),
+        TEST(a_killed_server_takes_its_workers),
+        TEST(a_killed_parent_takes_its_workers),
+        TEST(a_stuck_reader_is_named),
+        TEST(each_start_pays_for_itself),
+        TEST(fresh_memory_faults),
+        TEST(any_order_overtakes),
+        TEST(short_limits_are_named),
+        TEST(fresh_memory_is_not_pinned_in_place),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
