@@ -1,7 +1,8 @@
-/* Codecs: what turns a sample's bytes into what the batch holds. One const table, one file, one line in codecs.def.
+/* Codecs: what turns a sample's bytes into what the batch holds. One const table, one file, one
+ * line in codecs.def.
  *
- * Floor 2. A codec's state is private to one worker. Codecs never read the clock: the worker times decode and transform
- * apart, by calling them apart. */
+ * Floor 2. A codec's state is private to one worker. Codecs never read the clock: the worker times
+ * decode and transform apart, by calling them apart. */
 #ifndef DLB_FORMATS_CODEC_H
 #define DLB_FORMATS_CODEC_H
 
@@ -19,38 +20,48 @@ enum dlb_pixels { DLB_PIXELS_U8, DLB_PIXELS_F32 };
 
 /* The `transform` section. */
 struct dlb_transform_opts {
-    int crop;       /* enum dlb_crop. RANDOM_RESIZED: torchvision's RandomResizedCrop(size, scale (0.08, 1), ratio (3/4, 4/3));
-                     * CENTER: resize the short side to size * 256 / 224, centre crop; NONE: the whole image, ragged batches */
-    int64_t size;   /* output width and height, pixels */
-    bool flip;      /* horizontal, p = 0.5; RANDOM_RESIZED only */
-    int pixels;     /* enum dlb_pixels. U8: height x width x 3 interleaved; F32: 3 x height x width, (x/255 - mean) / std with
-                     * ImageNet's mean and std, as ToTensor and Normalize give */
-    bool scaled_decode; /* let libjpeg decode at 1/2, 1/4, 1/8 where the result still has at least the pixels asked for */
+    int crop; /* enum dlb_crop. RANDOM_RESIZED: torchvision's RandomResizedCrop(size, scale (0.08,
+               * 1), ratio (3/4, 4/3)); CENTER: resize the short side to size * 256 / 224, centre
+               * crop; NONE: the whole image, ragged batches */
+    int64_t size; /* output width and height, pixels */
+    bool flip;    /* horizontal, p = 0.5; RANDOM_RESIZED only */
+    int pixels;   /* enum dlb_pixels. U8: height x width x 3 interleaved; F32: 3 x height x width,
+                   * (x/255 - mean) / std with ImageNet's mean and std, as ToTensor and Normalize
+                   * give
+                   */
+    bool scaled_decode; /* let libjpeg decode at 1/2, 1/4, 1/8 where the result still has at least
+                           the pixels asked for */
 };
 extern const struct dlb_opt_group dlb_transform_group;
 
 struct dlb_codec {
     const char *name, *summary;
     const char *missing;
-    const char *const *extensions; /* of its files and fields, lower-case, ends with NULL; NULL: any */
-    bool identity;      /* the payload is the sample's bytes: decode and transform are NULL, the worker places or copies them */
-    bool numbers;       /* takes only samples whose element the format knows */
+    const char *const
+        *extensions; /* of its files and fields, lower-case, ends with NULL; NULL: any */
+    bool identity;   /* the payload is the sample's bytes: decode and transform are NULL, the worker
+                        places or copies them */
+    bool numbers;    /* takes only samples whose element the format knows */
     size_t state_bytes; /* the core allocates it, zeroed, 64-byte aligned */
 
     int (*open)(void *cd, const struct dlb_transform_opts *opts, struct dlb_err *err);
     void (*close)(void *cd); /* called after a failed open too */
     /* The most bytes that one sample can become in the batch. */
-    uint64_t (*max_output_bytes)(const struct dlb_transform_opts *opts, const struct dlb_shape *shape);
-    /* Field 0 to pixels (or plain bytes) inside the state. `rng` is the sample's own (seed, epoch, index): the crop is drawn
-     * first, so that only what it needs is decoded. */
+    uint64_t (*max_output_bytes)(const struct dlb_transform_opts *opts,
+                                 const struct dlb_shape *shape);
+    /* Field 0 to pixels (or plain bytes) inside the state. `rng` is the sample's own (seed, epoch,
+     * index): the crop is drawn first, so that only what it needs is decoded. */
     int (*decode)(void *cd, const struct dlb_sample *in, struct dlb_rng rng, struct dlb_err *err);
     /* What decode left, into dst; *len_bytes <= cap_bytes, or DLB_E_FORMAT. */
-    int (*transform)(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes, struct dlb_err *err);
+    int (*transform)(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes,
+                     struct dlb_err *err);
 
-    /* Generation: sample `index` of the data set that (seed, sample_bytes) name, the same on any machine and thread.
-     * `extension` names its file. Appends to out. NULL for a codec of numbers: formats that know them make them. */
+    /* Generation: sample `index` of the data set that (seed, sample_bytes) name, the same on any
+     * machine and thread. `extension` names its file. Appends to out. NULL for a codec of numbers:
+     * formats that know them make them. */
     const char *extension;
-    int (*make)(const struct dlb_generate_opts *opts, uint64_t index, struct dlb_bytes *out, struct dlb_err *err);
+    int (*make)(const struct dlb_generate_opts *opts, uint64_t index, struct dlb_bytes *out,
+                struct dlb_err *err);
 };
 
 extern const struct dlb_codec *const dlb_codecs[]; /* ends with NULL; in the order of codecs.def */
@@ -58,10 +69,12 @@ extern const char *const dlb_codec_names[];
 
 const struct dlb_codec *dlb_codec_by_name(const char *name); /* or NULL */
 
-/* Whether `extension` (no dot, any case) is one of the codec's; always, for a codec that takes any, or for NULL. */
+/* Whether `extension` (no dot, any case) is one of the codec's; always, for a codec that takes any,
+ * or for NULL. */
 bool dlb_codec_takes(const struct dlb_codec *codec, const char *extension);
 
 /* DLB_E_CONFIG when the codec wants numbers and the format does not say which its samples hold. */
-int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *format, struct dlb_err *err);
+int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *format,
+                    struct dlb_err *err);
 
 #endif

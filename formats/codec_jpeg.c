@@ -24,6 +24,8 @@ struct codec {
     struct dlb_jpeg_pixels pixels;
     struct dlb_axis across, down;
     struct dlb_resample_scratch scratch;
+    const char
+        *path; /* of the decoded sample: borrowed as its fields are, for messages of transform */
     float scale[3], shift[3]; /* (v / 255 - mean) / deviation = v * scale + shift */
 };
 
@@ -116,6 +118,7 @@ static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, str
     uint32_t width, height, denom = 1;
     struct dlb_jpeg_rect want;
 
+    codec->path = in->path;
     int rc = dlb_jpeg_start(codec->jpeg, in->field[0].data, in->field[0].len_bytes, &width, &height,
                             err);
     if (rc != DLB_OK)
@@ -199,7 +202,7 @@ static int transform_whole(struct codec *codec, uint8_t *dst, size_t cap_bytes, 
 
     *len_bytes = (size_t)rect->width * rect->height * pixel_bytes(&codec->opts);
     if (*len_bytes > cap_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_E_FORMAT, codec->path, DLB_NO_OFFSET,
                         "an image of %u x %u pixels in under a bit a pixel: transform.crop = "
                         "\"none\" has no room for it",
                         rect->width, rect->height);
@@ -219,7 +222,7 @@ static int transform(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes
         return transform_whole(codec, dst, cap_bytes, len_bytes, err);
     *len_bytes = (size_t)size * size * pixel_bytes(&codec->opts);
     if (*len_bytes > cap_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_E_FORMAT, codec->path, DLB_NO_OFFSET,
                         "the batch has no room for %zu bytes of pixels", *len_bytes);
     for (uint32_t y = 0; y < size; y++) {
         const uint16_t *row =

@@ -1,9 +1,10 @@
 /* The sorted list of a folder's files, as torchvision's ImageFolder sees it.
  *
- * Floor 2. Made on the control thread, read-only afterwards. Folders of the root are classes, numbered in the order of their
- * names; files in deeper folders belong to the class above them. Without such folders the root's own files are the samples.
- * Order: class, then folder, then name, each byte by byte. Hidden names are skipped; links count as what they point to.
- * Made for millions of files: 16 bytes and the name for each. */
+ * Floor 2. Made on the control thread, read-only afterwards. Folders of the root are classes,
+ * numbered in the order of their names; files in deeper folders belong to the class above them.
+ * Without such folders the root's own files are the samples. Order: class, then folder, then name,
+ * each byte by byte. Hidden names are skipped; links count as what they point to. Made for millions
+ * of files: 16 bytes and the name for each. */
 #ifndef DLB_FORMATS_FILES_LIST_H
 #define DLB_FORMATS_FILES_LIST_H
 
@@ -48,7 +49,8 @@ static inline uint32_t dlb_file_folder(const struct dlb_file *file)
     return (uint32_t)(file->place >> 40);
 }
 
-static inline const char *dlb_file_name(const struct dlb_files_list *list, const struct dlb_file *file)
+static inline const char *dlb_file_name(const struct dlb_files_list *list,
+                                        const struct dlb_file *file)
 {
     return list->names + (file->place & ((UINT64_C(1) << 40) - 1));
 }

@@ -150,7 +150,7 @@ static int make_room(struct place *place, struct webdataset_reader *reader, uint
 
     if (!place->moved && n_bytes <= place->dest.cap_bytes - place->len_bytes)
         return DLB_OK;
-    if (place->moved && n_bytes <= buffer->cap_bytes - place->len_bytes)
+    if (place->moved && buffer->data && n_bytes <= buffer->cap_bytes - place->len_bytes)
         return DLB_OK;
     size_t cap = buffer->cap_bytes ? buffer->cap_bytes : 1 << 16;
     while (cap - place->len_bytes < n_bytes && cap < SIZE_MAX / 2)
@@ -299,10 +299,13 @@ const struct dlb_format dlb_fmt_webdataset = {
 
 #else
 
+#include "formats/wds_write.h"
+
 const struct dlb_format dlb_fmt_webdataset = {
     .name = "webdataset",
     .summary = "samples in tar shards, read from start to end (WebDataset)",
     .missing = "built without libarchive",
+    .opts = &dlb_wds_group_opts,
     .dataset_bytes = 64,
     .reader_bytes = 64,
 };

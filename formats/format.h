@@ -1,10 +1,11 @@
 /* On-disk formats: one const table of functions, one file, one line in formats.def.
  *
- * Floor 2. A data set is immutable and shared by all workers; a reader is private to one worker, in its own thread or process.
- *   open, close, gen_*: control thread, before workers exist (gen_unit: any thread). Afterwards only memory, read-only maps and
- *   descriptors of the data set stay live (no library handles, no threads), because workers may be forked next.
- *   reader_*, read, shard_open, next: one worker. shard_samples: any thread.
- * Formats never read the clock and never print. They get bytes through bench/base/io.h alone. */
+ * Floor 2. A data set is immutable and shared by all workers; a reader is private to one worker, in
+ * its own thread or process. open, close, gen_*: control thread, before workers exist (gen_unit:
+ * any thread). Afterwards only memory, read-only maps and descriptors of the data set stay live (no
+ * library handles, no threads), because workers may be forked next. reader_*, read, shard_open,
+ * next: one worker. shard_samples: any thread. Formats never read the clock and never print. They
+ * get bytes through bench/base/io.h alone. */
 #ifndef DLB_FORMATS_FORMAT_H
 #define DLB_FORMATS_FORMAT_H
 
@@ -28,18 +29,22 @@ struct dlb_field {
 };
 
 struct dlb_sample {
-    struct dlb_field field[DLB_MAX_FIELDS]; /* field 0 is what the codec decodes; borrowed until the reader's next call */
+    struct dlb_field field[DLB_MAX_FIELDS]; /* field 0 is what the codec decodes; borrowed until the
+                                               reader's next call */
     uint32_t n_fields;
-    uint32_t label;      /* class number; 0 where the format has none */
-    uint32_t element;    /* enum dlb_element: the numbers that field 0 holds, or DLB_ELEMENT_NONE */
-    uint64_t index;      /* in [0, shape.n_samples): the sample's number in the data set, whatever the order */
-    uint64_t io_bytes;   /* asked of the byte source for it; sequential formats count a shard's framing to its samples */
-    const char *path;    /* for messages: the file or shard; borrowed as the fields are */
+    uint32_t label;    /* class number; 0 where the format has none */
+    uint32_t element;  /* enum dlb_element: the numbers that field 0 holds, or DLB_ELEMENT_NONE */
+    uint64_t index;    /* in [0, shape.n_samples): the sample's number in the data set, whatever the
+                          order */
+    uint64_t io_bytes; /* asked of the byte source for it; sequential formats count a shard's
+                          framing to its samples */
+    const char *path;  /* for messages: the file or shard; borrowed as the fields are */
     uint64_t offset_bytes; /* of the sample in path, or DLB_NO_OFFSET */
 };
 
-/* Where the payload may be put at once, so that identity codecs need no copy: a format that can, reads field 0 (and the
- * fields after it, back to back) to `data` when it fits in cap_bytes, and then field[0].data == data. data may be NULL. */
+/* Where the payload may be put at once, so that identity codecs need no copy: a format that can,
+ * reads field 0 (and the fields after it, back to back) to `data` when it fits in cap_bytes, and
+ * then field[0].data == data. data may be NULL. */
 struct dlb_dest {
     uint8_t *data;
     size_t cap_bytes;
@@ -48,12 +53,13 @@ struct dlb_dest {
 struct dlb_shape {
     uint64_t n_samples, total_bytes; /* payload bytes of all fields */
     uint64_t max_sample_bytes;       /* of one sample's fields together */
-    uint64_t id;                     /* hash of what identifies the data set: names, sizes, or the generator's parameters */
-    uint32_t n_shards, n_classes;    /* n_shards: iterable only */
-    uint32_t element;                /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
-    bool iterable;                   /* shard_open and next; else read */
-    uint32_t n_odd;                  /* things that inspect should mention */
-    char odd[4][160];                /* the first of them, as sentences */
+    uint64_t
+        id; /* hash of what identifies the data set: names, sizes, or the generator's parameters */
+    uint32_t n_shards, n_classes; /* n_shards: iterable only */
+    uint32_t element;             /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
+    bool iterable;                /* shard_open and next; else read */
+    uint32_t n_odd;               /* things that inspect should mention */
+    char odd[4][160];             /* the first of them, as sentences */
 };
 
 struct dlb_codec;
@@ -70,58 +76,72 @@ extern const char *const dlb_access_names[]; /* ends with NULL */
 struct dlb_open {
     const char *path;
     const struct dlb_io *io;
-    const void *opts;                    /* the format's own, opts_bytes, or NULL */
-    const struct dlb_generate_opts *gen; /* what gen would have written: the synthetic format needs nothing else */
-    const struct dlb_codec *codec;       /* whose samples are looked for (extensions, field 0); NULL: any bytes */
-    int access;                          /* enum dlb_access: one of the format's; AUTO where it names none */
+    const void *opts; /* the format's own, opts_bytes, or NULL */
+    const struct dlb_generate_opts
+        *gen; /* what gen would have written: the synthetic format needs nothing else */
+    const struct dlb_codec
+        *codec; /* whose samples are looked for (extensions, field 0); NULL: any bytes */
+    int access; /* enum dlb_access: one of the format's; AUTO where it names none */
 };
 
 struct dlb_format {
     const char *name, *summary;
-    const char *missing;          /* NULL, or why this build has it not: every function is NULL then */
+    const char *missing; /* NULL, or why this build has it not: every function is NULL then */
     const struct dlb_opt_group *opts; /* or NULL */
-    const int *access; /* enum dlb_access of each way that it can be asked for, the best first, AUTO ends them; NULL: its own alone */
+    const int *access; /* enum dlb_access of each way that it can be asked for, the best first, AUTO
+                          ends them; NULL: its own alone */
     bool numbers;      /* says in shape and samples which numbers they are made of */
-    bool synthetic; /* makes its samples up: needs no path, and its bytes mean nothing, so that only an identity codec fits */
+    bool synthetic; /* makes its samples up: needs no path, and its bytes mean nothing, so that only
+                       an identity codec fits */
     size_t dataset_bytes, reader_bytes; /* the core allocates them, zeroed, 64-byte aligned */
 
-    /* Whether `path` looks like this format (0 no, 100 certainly), for inspect; reads little. Optional. */
+    /* Whether `path` looks like this format (0 no, 100 certainly), for inspect; reads little.
+     * Optional. */
     int (*probe)(const char *path, const struct dlb_io *io);
 
-    /* Fills *shape. On failure the core calls close all the same. A folder that gen has not finished is DLB_E_FORMAT. */
+    /* Fills *shape. On failure the core calls close all the same. A folder that gen has not
+     * finished is DLB_E_FORMAT. */
     int (*open)(void *ds, const struct dlb_open *how, struct dlb_shape *shape, struct dlb_err *err);
     void (*close)(void *ds);
     int (*reader_open)(void *rd, const void *ds, struct dlb_err *err);
     void (*reader_close)(void *rd); /* called after a failed reader_open too */
 
     /* Map-style. */
-    int (*read)(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err);
+    int (*read)(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
+                struct dlb_err *err);
 
-    /* Iterable: a shard from its start to DLB_END. After an error the rest of the shard is lost; shard_open starts the next. */
+    /* Iterable: a shard from its start to DLB_END. After an error the rest of the shard is lost;
+     * shard_open starts the next. */
     int (*shard_open)(void *rd, uint32_t shard, struct dlb_err *err);
     int (*next)(void *rd, struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err);
     uint64_t (*shard_samples)(const void *ds, uint32_t shard);
 
-    /* Generation, unit by unit (a class folder's slice, a shard), in parallel and resumable. NULL: gen has nothing to write.
-     * gen_prepare makes folders. gen_unit writes unit `unit` whole or not at all and skips it when it is there (unless
-     * gen->rewrite). gen_describe adds what open wants to know to the manifest (optional; all units are there by then). The
-     * driver in generate.c runs the threads, marks the data set complete, and reports progress. */
+    /* Generation, unit by unit (a class folder's slice, a shard), in parallel and resumable. NULL:
+     * gen has nothing to write. gen_prepare makes folders. gen_unit writes unit `unit` whole or not
+     * at all and skips it when it is there (unless gen->rewrite). gen_describe adds what open wants
+     * to know to the manifest (optional; all units are there by then). The driver in generate.c
+     * runs the threads, marks the data set complete, and reports progress. */
     uint64_t (*gen_units)(const struct dlb_gen *gen);
     int (*gen_prepare)(const struct dlb_gen *gen, struct dlb_err *err);
-    int (*gen_unit)(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker, struct dlb_err *err);
-    uint64_t (*gen_bytes)(const struct dlb_gen *gen); /* of all its files, about; NULL: samples x sample_bytes */
+    int (*gen_unit)(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
+                    struct dlb_err *err);
+    uint64_t (*gen_bytes)(
+        const struct dlb_gen *gen); /* of all its files, about; NULL: samples x sample_bytes */
     int (*gen_describe)(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err);
 };
 
-extern const struct dlb_format *const dlb_formats[]; /* ends with NULL; in the order of formats.def */
-extern const char *const dlb_format_names[];         /* the same, as choices for the option table */
+extern const struct dlb_format
+    *const dlb_formats[];                    /* ends with NULL; in the order of formats.def */
+extern const char *const dlb_format_names[]; /* the same, as choices for the option table */
 
 const struct dlb_format *dlb_format_by_name(const char *name); /* or NULL */
 
 /* Adds a sentence to shape->odd, or only counts it when four are there. */
-void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* Puts a path in front of an error that a lower layer could only half name; returns the error's status. */
+/* Puts a path in front of an error that a lower layer could only half name; returns the error's
+ * status. */
 int dlb_fail_at_path(struct dlb_err *err, const char *path);
 
 #endif

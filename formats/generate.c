@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -293,8 +294,9 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                         "dataset.path is not set: it names the folder to write the data set into");
     if (n_threads == 0) {
-        long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-        n_threads = n_cpus > 0 ? (uint32_t)n_cpus : 1;
+        cpu_set_t allowed; /* a container may not have them all */
+        int n_cpus = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+        n_threads = (uint32_t)n_cpus;
     }
     if (n_threads > MAX_THREADS)
         n_threads = MAX_THREADS;

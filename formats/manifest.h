@@ -1,7 +1,7 @@
 /* The manifest: what gen wrote into a folder, as JSON beside the data.
  *
- * Floor 2. Control thread. A manifest is an object: "dlbench_manifest" (its version), "params" (flat: what was asked for),
- * "samples", and what the format adds (webdataset: "shards"). */
+ * Floor 2. Control thread. A manifest is an object: "dlbench_manifest" (its version), "params"
+ * (flat: what was asked for), "samples", and what the format adds (webdataset: "shards"). */
 #ifndef DLB_FORMATS_MANIFEST_H
 #define DLB_FORMATS_MANIFEST_H
 
@@ -10,20 +10,24 @@
 
 #include <jansson.h>
 
-/* Raised whenever the same parameters give other bytes: data of an older generator is then not taken for complete. */
+/* Raised whenever the same parameters give other bytes: data of an older generator is then not
+ * taken for complete. */
 #define DLB_GENERATOR_VERSION 1
 
 /* Everything that decides the bytes, with dotted keys. New reference; NULL when memory is short. */
 json_t *dlb_manifest_params(const struct dlb_gen *gen);
 
-/* The manifest of `folder`, a new reference, or NULL in *out when it has none. DLB_E_FORMAT for one that makes no sense. */
+/* The manifest of `folder`, a new reference, or NULL in *out when it has none. DLB_E_FORMAT for one
+ * that makes no sense. */
 int dlb_manifest_load(const char *folder, json_t **out, struct dlb_err *err);
 
 /* Writes it whole or not at all, synced. */
 int dlb_manifest_save(const char *folder, const json_t *manifest, struct dlb_err *err);
 
-/* DLB_E_CONFIG, naming the first parameter that differs and what to do, unless both are the same. */
-int dlb_manifest_same(const json_t *have, const json_t *want, const char *folder, struct dlb_err *err);
+/* DLB_E_CONFIG, naming the first parameter that differs and what to do, unless both are the same.
+ */
+int dlb_manifest_same(const json_t *have, const json_t *want, const char *folder,
+                      struct dlb_err *err);
 
 /* "folder/name", malloced; NULL when memory is short. */
 char *dlb_manifest_path(const char *folder, const char *name);

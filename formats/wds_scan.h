@@ -1,8 +1,10 @@
-/* WebDataset's reading of a tar archive: which members make a sample, and how many samples a shard has.
+/* WebDataset's reading of a tar archive: which members make a sample, and how many samples a shard
+ * has.
  *
- * Floor 2. Any thread. The rules are webdataset's (tariterators.py): a sample is the run of adjacent members with one key; the
- * key is the path up to the first dot of the basename, the rest in lower case is the field; members without either, members
- * below or called `__...__`, and what is no regular file are passed over; a field twice in a sample is an error. */
+ * Floor 2. Any thread. The rules are webdataset's (tariterators.py): a sample is the run of
+ * adjacent members with one key; the key is the path up to the first dot of the basename, the rest
+ * in lower case is the field; members without either, members below or called `__...__`, and what
+ * is no regular file are passed over; a field twice in a sample is an error. */
 #ifndef DLB_FORMATS_WDS_SCAN_H
 #define DLB_FORMATS_WDS_SCAN_H
 
@@ -15,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length of the key in `name`, and the field after its dot; 0 when the member belongs to no sample. */
+/* Length of the key in `name`, and the field after its dot; 0 when the member belongs to no sample.
+ */
 size_t dlb_wds_key(const char *name, const char **field);
 
 /* The members of one shard, gathered into samples. */
@@ -30,8 +33,8 @@ struct dlb_wds_group {
 bool dlb_wds_group_starts(const struct dlb_wds_group *group, const struct dlb_tar_member *member);
 void dlb_wds_group_reset(struct dlb_wds_group *group);
 /* DLB_E_FORMAT for a field that is there already, or too many of them. */
-int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *member, const char *path,
-                      struct dlb_err *err);
+int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *member,
+                      const char *path, struct dlb_err *err);
 void dlb_wds_group_free(struct dlb_wds_group *group);
 
 /* The next member that belongs to a sample; DLB_END. */
@@ -42,12 +45,13 @@ struct dlb_wds_shard {
     uint64_t file_bytes;
     uint64_t n_samples, n_bytes, max_sample_bytes; /* complete samples before the first error */
     bool known;                                    /* the three above */
-    bool lacks_end;                                /* no end-of-archive mark: perhaps cut between two members */
-    struct dlb_err problem;                        /* where reading will fail; status DLB_OK: nowhere */
+    bool lacks_end;         /* no end-of-archive mark: perhaps cut between two members */
+    struct dlb_err problem; /* where reading will fail; status DLB_OK: nowhere */
 };
 
-/* Fills the shards that are not known, by reading headers and seeking over the rest, several shards at a time. Damage is
- * noted in the shard; only a lack of memory fails. */
-int dlb_wds_scan(const struct dlb_io *io, struct dlb_wds_shard *shards, uint32_t n_shards, struct dlb_err *err);
+/* Fills the shards that are not known, by reading headers and seeking over the rest, several shards
+ * at a time. Damage is noted in the shard; only a lack of memory fails. */
+int dlb_wds_scan(const struct dlb_io *io, struct dlb_wds_shard *shards, uint32_t n_shards,
+                 struct dlb_err *err);
 
 #endif

@@ -1,19 +1,7 @@
 #include "formats/wds_write.h"
 
-#ifdef DLB_HAVE_LIBARCHIVE
-
-#include "formats/codec.h"
-#include "formats/gen_target.h"
-#include "formats/tar.h"
-#include "formats/wds_list.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
+/* Known to every build, so that a configuration for shards is told what is missing, not that it is
+ * misspelt. */
 static const struct dlb_opt opts[] = {
     {.key = "shard_samples",
      .type = DLB_OPT_INT,
@@ -27,6 +15,20 @@ static const struct dlb_opt opts[] = {
 };
 const struct dlb_opt_group dlb_wds_group_opts = {"webdataset", "tar shards", opts,
                                                  sizeof(struct dlb_wds_opts)};
+
+#ifdef DLB_HAVE_LIBARCHIVE
+
+#include "formats/codec.h"
+#include "formats/gen_target.h"
+#include "formats/tar.h"
+#include "formats/wds_list.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static uint64_t shard_samples(const struct dlb_gen *gen)
 {

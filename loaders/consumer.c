@@ -98,6 +98,20 @@ static int verify(struct consumer *c, const struct in_flight *f, struct dlb_err 
     return rc;
 }
 
+/* Sleeps until a step has ended, in slices, so that an interrupt ends a long one too. */
+static int wait_stepped(struct consumer *c, struct in_flight *f, struct dlb_err *err)
+{
+    for (;;) {
+        bool reached = false;
+        int rc = c->how->device->wait(c->how->device_state, f->buf, DLB_STEPPED, SLICE_NS,
+                                      &f->step.times, &reached, err);
+        if (rc != DLB_OK || reached)
+            return rc;
+        if (cancelled(c))
+            return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+    }
+}
+
 /* Waits for the oldest step and settles its account. */
 static int finish_oldest(struct consumer *c, struct dlb_err *err)
 {
@@ -105,7 +119,7 @@ static int finish_oldest(struct consumer *c, struct dlb_err *err)
     struct in_flight *f = flight_at(c, 0);
 
     uint64_t start_ns = dlb_now_ns();
-    int rc = how->device->wait(how->device_state, f->buf, DLB_STEPPED, &f->step.times, err);
+    int rc = wait_stepped(c, f, err);
     uint64_t end_ns = dlb_now_ns();
     if (rc != DLB_OK)
         return rc;

@@ -57,6 +57,7 @@ struct dlb_consumed {
     uint64_t wall_ns;        /* consumer's wall clock over the measured loop */
     uint64_t unaccounted_ns; /* wall - sum of the consumer's stages over the same span */
     uint64_t epoch_idle_ns;  /* part of idle that lies across epoch boundaries */
+    uint64_t epoch_other_ns; /* likewise, of idle_other */
     struct dlb_hist consumer[DLB_CS_COUNT]; /* over the measured loop */
     struct dlb_hist device[DLB_DS_COUNT];   /* over the window */
     uint64_t n_checksum_mismatches;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <string.h>
 
 struct dlb_thread {
     pthread_t handle;
@@ -21,6 +22,12 @@ struct dlb_thread {
 static inline void dlb_thread_done(struct dlb_thread *thread)
 {
     dlb_event_signal(&thread->done);
+}
+
+/* What an error of dlb_thread_join means, for messages. */
+static inline const char *dlb_thread_why(int code)
+{
+    return code == ETIMEDOUT ? "it is stuck (storage that does not answer?)" : strerror(code);
 }
 
 /* 0, an errno of pthread_join, or ETIMEDOUT: then the thread still runs. */

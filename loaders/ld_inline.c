@@ -67,6 +67,7 @@ static int inline_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
         int rc = dlb_worker_open(&self->worker, self->job, &self->sampler, 0, 1, self->report, err);
         if (rc != DLB_OK)
             return rc;
+        self->worker.stop = self->job->cancel;
     }
     dlb_sampler_begin_epoch(&self->sampler, epoch);
     self->batch = 0;
@@ -88,6 +89,8 @@ static int inline_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, boo
     uint32_t slot = self->free_slot[self->n_free - 1];
     int rc = dlb_worker_fill(&self->worker, self->batch, pin_copy ? &self->unpinned : &self->slots,
                              pin_copy ? 0 : slot, err);
+    if (rc == DLB_E_CANCELLED)
+        return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
     if (rc != DLB_OK)
         return rc;
     if (pin_copy) {

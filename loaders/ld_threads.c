@@ -57,7 +57,7 @@ static int join_all(struct threads *self, uint64_t deadline_ns, struct dlb_err *
         int code = dlb_thread_join(&worker->thread, deadline_ns);
         if (code != 0)
             return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "worker %u does not end: %s", w,
-                            strerror(code));
+                            dlb_thread_why(code));
         worker->running = false;
     }
     return DLB_OK;

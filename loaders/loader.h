@@ -11,6 +11,7 @@
 #include "bench/measure/meters.h"
 #include "formats/dataset.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +48,8 @@ struct dlb_job {
     uint64_t seed;
     uint32_t device_prefetch; /* slots that the device may hold */
     bool checksum;            /* hash each sample's payload */
+    const atomic_bool
+        *cancel; /* loading inside next() looks at it before every sample; may be NULL */
 };
 
 /* A batch is bytes plus offsets: ragged samples are legal. Borrowed until release. */

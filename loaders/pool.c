@@ -209,6 +209,7 @@ void dlb_pool_work(struct dlb_pool *pool, uint32_t id, uint64_t epoch, bool pers
     int rc = dlb_worker_open(&worker, pool->job, &pool->sampler, id, pool->n_workers, &lane->report,
                              &err);
 
+    worker.stop = &pool->shared->stop;
     for (bool more = true; rc == DLB_OK && more; epoch++) {
         more = wait_for_epoch(pool, lane, epoch);
         if (!more)
@@ -431,7 +432,7 @@ int dlb_pool_stop(struct dlb_pool *pool, uint64_t deadline_ns, struct dlb_err *e
     int code = dlb_thread_join(&pool->pin, deadline_ns);
     if (code != 0)
         return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "the pin thread does not end: %s",
-                        strerror(code));
+                        dlb_thread_why(code));
     pool->pin_running = false;
     return DLB_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "bench/base/rng.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { PURPOSE_SAMPLES = 1, PURPOSE_SHARDS = 2 }; /* streams of random numbers that must differ */
@@ -30,7 +31,13 @@ int dlb_sampler_open(struct dlb_sampler *sampler, const struct dlb_shape *shape,
     if (!opts->shuffle)
         return DLB_OK;
     size_t item_bytes = sampler->n_items <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
-    return dlb_shm_create(&sampler->order, sampler->n_items * item_bytes, across_processes, err);
+    int rc = dlb_shm_create(&sampler->order, sampler->n_items * item_bytes, across_processes, err);
+    if (rc == DLB_E_NOMEM)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+                        "the shuffled order of %" PRIu64
+                        " samples does not fit in memory: set loader.shuffle = false",
+                        sampler->n_items);
+    return rc;
 }
 
 void dlb_sampler_close(struct dlb_sampler *sampler)

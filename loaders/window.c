@@ -35,8 +35,10 @@ static void close_interval(const struct dlb_window *window, const struct dlb_ste
     out->idle_input_ns += input_ns;
     out->idle_copy_ns += copy_ns;
     out->idle_other_ns += other_ns;
-    if (step->first_of_epoch)
+    if (step->first_of_epoch) {
         out->epoch_idle_ns += gap_ns;
+        out->epoch_other_ns += other_ns;
+    }
     dlb_hist_add(&out->device[DLB_DS_COMPUTE], last->times.step_end_ns - last->times.step_start_ns);
     dlb_hist_add(&out->device[DLB_DS_COPY], last->times.copy_end_ns - last->times.copy_start_ns);
     dlb_hist_add(&out->device[DLB_DS_EXPOSED_COPY], copy_ns);

@@ -19,6 +19,7 @@ struct cell {
     struct dlb_spec spec;
     enum dlb_cell_mode mode;
     const struct dlb_cell_watch *watch;
+    _Atomic uint64_t own_beat; /* where nobody watches */
     struct dlb_topo *topo;
     struct dlb_dataset dataset;
     struct dlb_job job;
@@ -109,6 +110,7 @@ static int start_loader(struct cell *c, struct dlb_err *err)
         .seed = (uint64_t)spec->run.seed,
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .checksum = spec->run.checksum,
+        .cancel = c->watch->cancel,
     };
     int rc = c->loader->start(c->loader_state, &c->job, err);
     if (rc)
@@ -174,6 +176,7 @@ static int count_expected(const struct cell *c, uint64_t *out, struct dlb_err *e
 static int consume(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
+    _Atomic uint64_t *beat = c->watch->heartbeat ? c->watch->heartbeat : &c->own_beat;
     c->consumed = calloc(1, sizeof(*c->consumed));
     if (!c->consumed)
         return no_memory(err);
@@ -188,7 +191,7 @@ static int consume(struct cell *c, struct dlb_err *err)
         .warmup_batches = (uint64_t)spec->run.warmup_batches,
         .n_samples = c->dataset.shape.n_samples,
         .checksum = spec->run.checksum,
-        .heartbeat = c->watch->heartbeat,
+        .heartbeat = beat,
         .cancel = c->watch->cancel,
     };
     int rc = count_expected(c, &how.expected, err);
@@ -198,7 +201,8 @@ static int consume(struct cell *c, struct dlb_err *err)
     dlb_os_process(&c->facts.before);
     rc = dlb_consume(&how, c->consumed, err);
     dlb_os_process(&c->facts.after);
-    c->facts.peak_pss_bytes = dlb_os_pss_bytes();
+    c->facts.peak_pss_bytes = dlb_os_peak_pss_bytes();
+    c->facts.n_batches = atomic_load(beat);
     return rc;
 }
 

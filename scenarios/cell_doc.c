@@ -53,8 +53,9 @@ static json_t *epoch(const struct dlb_epoch *e)
                      ns(e->gap_ns), "wall_ns", ns(e->wall_ns), "whole", e->whole);
 }
 
-static bool put_consumed(json_t *doc, const struct dlb_consumed *c)
+static bool put_consumed(json_t *doc, const struct dlb_cell_facts *facts)
 {
+    const struct dlb_consumed *c = facts->consumed;
     json_t *epochs = json_array();
     bool ok = epochs != NULL;
     for (uint32_t i = 0; ok && i < c->n_epochs && i < DLB_MAX_EPOCHS_KEPT; i++)
@@ -72,6 +73,8 @@ static bool put_consumed(json_t *doc, const struct dlb_consumed *c)
         {"idle_copy_ns", c->idle_copy_ns},
         {"idle_other_ns", c->idle_other_ns},
         {"epoch_idle_ns", c->epoch_idle_ns},
+        {"epoch_other_ns", c->epoch_other_ns},
+        {"n_batches", facts->n_batches},
         {"wall_ns", c->wall_ns},
         {"unaccounted_ns", c->unaccounted_ns},
         {"n_checksum_mismatches", c->n_checksum_mismatches},
@@ -152,7 +155,7 @@ bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
                                     "slots_bytes", ns(facts->memory->slots_bytes), "pinned_bytes",
                                     ns(facts->pinned_bytes), "huge_pages", facts->memory->huge));
     if (ok && facts->consumed)
-        ok = put_consumed(doc, facts->consumed) && put_os(doc, &facts->before, &facts->after);
+        ok = put_consumed(doc, facts) && put_os(doc, &facts->before, &facts->after);
     if (ok && facts->stats)
         ok = put_stats(doc, facts->stats);
     return ok;

@@ -204,8 +204,8 @@ static json_t *obituary(const struct dlb_child *how, const struct child *c, int 
         (void)snprintf(why, sizeof(why), "left with exit code %d", WEXITSTATUS(status));
     }
     log_tail(c, tail);
-    (void)snprintf(text, sizeof(text), "the cell's process %s%s%s", why,
-                   tail[0] ? "; it printed: " : "", tail);
+    (void)snprintf(text, sizeof(text), "the process %s%s%s", why, tail[0] ? "; it printed: " : "",
+                   tail);
     bool cancelled = how->cancel && atomic_load(how->cancel);
     return json_pack("{ss, ss, si}", "status", cancelled ? "cancelled" : "failed", "reason", text,
                      "error", cancelled ? DLB_E_CANCELLED : DLB_E_WORKER);

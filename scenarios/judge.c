@@ -30,13 +30,21 @@ static bool is_wrong(const json_t *doc, char *reason, size_t n_reason)
                        dlb_json_number(doc, "n_checksum_mismatches"));
         return true;
     }
-    if (dlb_json_u64(doc, "n_skipped", 0) > 0)
-        return false;
+    bool skips = dlb_json_u64(doc, "n_skipped", 0) > 0;
     json_array_foreach(json_object_get(doc, "epochs"), i, epoch)
     {
         uint64_t samples = dlb_json_u64(epoch, "samples", 0);
+        uint64_t unique = dlb_json_u64(epoch, "unique", samples);
         uint64_t expected = dlb_json_u64(epoch, "expected", 0);
-        if (!json_is_true(json_object_get(epoch, "whole")) || samples == expected)
+        /* The padding of several ranks repeats nothing within one of them: the same position comes
+         * again after n_samples, which is another rank's unless world divides it, and then there is
+         * no padding. */
+        if (unique != samples) {
+            (void)snprintf(reason, n_reason, "epoch %zu delivered %llu of %llu samples twice", i,
+                           (unsigned long long)(samples - unique), (unsigned long long)samples);
+            return true;
+        }
+        if (skips || !json_is_true(json_object_get(epoch, "whole")) || samples == expected)
             continue;
         (void)snprintf(reason, n_reason, "epoch %zu delivered %llu samples instead of %llu", i,
                        (unsigned long long)samples, (unsigned long long)expected);
@@ -147,6 +155,35 @@ static bool judge_values(const json_t *reps, uint64_t seed, struct dlb_judged_ce
     return true;
 }
 
+/* A cell without a single window has no result, however well its processes ended. */
+static void judge_emptiness(const struct dlb_plan_cell *planned, const json_t *reps,
+                            bool interrupted, struct dlb_judged_cell *out)
+{
+    const json_t *doc = json_array_get(reps, 0);
+    if (out->status != DLB_CELL_OK || out->n_values > 0)
+        return;
+    if (interrupted) {
+        out->status = DLB_CELL_SKIPPED;
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "interrupted before anything was measured");
+        return;
+    }
+    uint64_t n_skipped = dlb_json_u64(doc, "n_skipped", 0);
+    unsigned long long n_warmup =
+        (unsigned long long)dlb_json_u64(planned->config, "run.warmup_batches", 0);
+    out->status = DLB_CELL_FAILED;
+    out->error = n_skipped > 0 ? DLB_E_FORMAT : DLB_E_CONFIG;
+    int at = snprintf(
+        out->reason, sizeof(out->reason),
+        "no batch was measured: the epochs hold %llu batches, %llu are warm-up and 1 closes the "
+        "window; raise run.epochs or lower run.warmup_batches or loader.batch_size",
+        (unsigned long long)dlb_json_u64(doc, "n_batches", 0), n_warmup);
+    if (n_skipped > 0 && at > 0 && (size_t)at < sizeof(out->reason))
+        (void)snprintf(out->reason + at, sizeof(out->reason) - (size_t)at,
+                       " (%llu samples could not be read or decoded and were skipped)",
+                       (unsigned long long)n_skipped);
+}
+
 /* Median over repetitions of a / b; NaN when there is none. */
 static double median_ratio(const json_t *reps, const char *a, const char *b, bool max)
 {
@@ -216,9 +253,10 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
     e->input_frac = median_ratio(reps, "idle_input_ns", "window_ns", false);
     e->h2d_frac = median_ratio(reps, "idle_copy_ns", "window_ns", false);
     e->residual_frac = median_ratio(reps, "idle_other_ns", "window_ns", false);
-    e->unaccounted_frac = median_ratio(reps, "unaccounted_ns", "wall_ns", true);
+    e->unaccounted_frac = median_ratio(reps, "unaccounted_ns", "wall_ns", false);
+    e->unaccounted_max_frac = median_ratio(reps, "unaccounted_ns", "wall_ns", true);
     e->oversleep_frac = zero_if_nan(sum_ns(shown, "consumer_stages", "oversleep") / window_ns);
-    e->epoch_frac = fmin(zero_if_nan(dlb_json_number(shown, "epoch_idle_ns") / window_ns),
+    e->epoch_frac = fmin(zero_if_nan(dlb_json_number(shown, "epoch_other_ns") / window_ns),
                          zero_if_nan(e->residual_frac));
     e->step_ns = dlb_json_number(
         json_object_get(json_object_get(shown, "device_stages"), "compute"), "p50_ns");
@@ -246,6 +284,7 @@ static bool judge_cell(const struct dlb_plan *plan, const struct dlb_results *re
     judge_status(planned, reps, results->interrupted, out);
     if (!judge_values(reps, plan->seed, out))
         return false;
+    judge_emptiness(planned, reps, results->interrupted, out);
     gather(planned, reps, n_cpus, out);
     if (out->status != DLB_CELL_SKIPPED && planned->ceiling < plan->n_ceilings)
         out->evidence.ceiling_ratio =
@@ -277,7 +316,7 @@ int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resul
     ok = ok && dlb_recommend(plan, out);
     int64_t shown = out->recommended >= 0 ? out->recommended : out->best;
     if (ok && shown >= 0)
-        dlb_pytorch_text(plan->cells[shown].config, plan->iterable, out->pytorch,
+        dlb_pytorch_text(plan->cells[shown].config, plan->cells[shown].iterable, out->pytorch,
                          sizeof(out->pytorch));
     ok = ok && dlb_notes_fill(plan, results, out);
     if (ok)

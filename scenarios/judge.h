@@ -17,9 +17,10 @@ int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resul
 
 /* Best: the highest median samples/s of the cells that are ok. Recommended: of those whose loss to
  * the best, paired by block, has an upper bound below DLB_LOSS_MAX, the one with fewest workers,
- * then least slot memory, then the lowest number. When nothing but the best itself passes and
- * smaller cells cannot be told from it, there is no recommendation and `set` holds them and the
- * best. Fills best, recommended, separable, set and text. False when memory is short. */
+ * then least slot memory, then the lowest number. When no smaller cell than the best passes and
+ * some of those cannot be told from it, there is no recommendation and `set` holds them and the
+ * best; cells of its size and larger ones play no part in that. Fills best, recommended, separable,
+ * set and text. False when memory is short. */
 bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
 /* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a flat configuration. */

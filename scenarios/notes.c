@@ -52,26 +52,108 @@ static bool note_skipped_samples(const struct dlb_judged_cell *cell, uint32_t nu
                number, (unsigned long long)n, first ? ", first: " : "", first ? first : "");
 }
 
-static bool note_warm(const struct dlb_results *results, json_t *notes)
+static bool is_failed(const json_t *doc)
 {
-    const char *status = dlb_json_text(results->warm, "status");
-    if (!results->warm || strcmp(status, "ok") == 0)
-        return true;
-    return say(notes, "warm pass %s: %s", status, dlb_json_text(results->warm, "reason"));
+    return strcmp(dlb_json_text(doc, "status"), "failed") == 0;
 }
 
-static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *results,
-                       struct dlb_judgement *j)
+static bool note_warm(const struct dlb_plan *plan, const struct dlb_results *results, json_t *notes)
 {
+    const json_t *doc;
+    size_t i;
     bool ok = true;
+    json_array_foreach(results->warm, i, doc)
+    {
+        const char *status = dlb_json_text(doc, "status");
+        const char *path = i < plan->n_warms ? dlb_json_text(plan->warms[i], "dataset.path") : "";
+        if (strcmp(status, "ok") == 0)
+            continue;
+        ok = ok && say(notes, "warm pass %s%s%s%s: %s", plan->n_warms > 1 ? "over " : "",
+                       plan->n_warms > 1 ? path : "", plan->n_warms > 1 ? " " : "", status,
+                       dlb_json_text(doc, "reason"));
+    }
+    return ok;
+}
+
+/* The first failure of each ceiling, in whichever repetition, and every one of the reference. */
+static bool note_failures(const struct dlb_plan *plan, const struct dlb_results *results,
+                          json_t *notes)
+{
+    const json_t *doc;
+    size_t i;
+    bool ok = true;
+    for (uint32_t c = 0; ok && c < plan->n_ceilings; c++)
+        json_array_foreach(results->ceilings[c], i, doc)
+        {
+            if (!is_failed(doc))
+                continue;
+            ok = say(notes, "the ceiling could not be measured%s (block %llu): %s",
+                     i > 0 ? " in every repetition" : "",
+                     (unsigned long long)dlb_json_u64(doc, "block", 0) + 1,
+                     dlb_json_text(doc, "reason"));
+            break;
+        }
+    json_array_foreach(results->reference, i, doc)
+    {
+        if (is_failed(doc))
+            ok = ok && say(notes, "the reference cell %lld failed at the start of block %llu: %s",
+                           (long long)plan->reference,
+                           (unsigned long long)dlb_json_u64(doc, "block", 0) + 1,
+                           dlb_json_text(doc, "reason"));
+    }
+    return ok;
+}
+
+/* Said once, for the first such cell: the others differ in how they load, not in what there is. */
+static bool note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    uint32_t first = 0, n = 0;
+    for (uint32_t i = plan->n_cells; i-- > 0;) {
+        const json_t *config = plan->cells[i].config;
+        const json_t *shown = j->cells[i].shown;
+        uint64_t wanted = dlb_json_u64(config, "run.max_batches", 0);
+        if (j->cells[i].status != DLB_CELL_OK ||
+            strcmp(dlb_json_text(shown, "status"), "ok") != 0 ||
+            dlb_json_u64(shown, "n_steps", wanted) >= wanted)
+            continue;
+        first = i;
+        n++;
+    }
+    if (n == 0)
+        return true;
+    char others[40] = "";
+    if (n > 1)
+        (void)snprintf(others, sizeof(others), " (and %u more)", n - 1);
+    return say(
+        j->notes,
+        "cell %u%s measured %llu batches of run.max_batches = %llu: the epochs hold no more; "
+        "raise run.epochs",
+        first, others, (unsigned long long)dlb_json_u64(j->cells[first].shown, "n_steps", 0),
+        (unsigned long long)dlb_json_u64(plan->cells[first].config, "run.max_batches", 0));
+}
+
+/* The summary's `dataset` is one, whatever was swept. */
+static bool note_data(const struct dlb_plan *plan, json_t *notes)
+{
+    const char *key;
+    json_t *axis;
+    json_object_foreach(plan->axes, key, axis)
+    {
+        bool of_data = strncmp(key, "dataset.", 8) == 0 && strcmp(key, "dataset.on_error") != 0;
+        if (of_data && json_array_size(axis) > 1)
+            return say(notes,
+                       "%s is swept: the data set described above is the first cell's, those of "
+                       "the others are in their settings",
+                       key);
+    }
+    return true;
+}
+
+static bool note_cells(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    bool ok = note_short(plan, j) && note_data(plan, j->notes);
     for (uint32_t i = 0; ok && i < plan->n_cells; i++)
         ok = note_skipped_samples(&j->cells[i], i, j->notes);
-    for (uint32_t i = 0; ok && i < plan->n_ceilings; i++) {
-        const json_t *doc = json_array_get(results->ceilings[i], 0);
-        if (doc && strcmp(dlb_json_text(doc, "status"), "failed") == 0)
-            ok = say(j->notes, "the ceiling could not be measured: %s",
-                     dlb_json_text(doc, "reason"));
-    }
     return ok;
 }
 
@@ -100,7 +182,7 @@ static bool list_not_modelled(const struct dlb_plan *plan, struct dlb_judgement 
                        many_epochs ? "True is recommended because there is more than one epoch"
                                    : "with one epoch there is nothing to persist for");
     }
-    if (plan->iterable && json_is_true(json_object_get(config, "loader.shuffle")))
+    if (plan->cells[at].iterable && json_is_true(json_object_get(config, "loader.shuffle")))
         ok = ok &&
              say(j->not_modelled,
                  "shuffle of iterable data is the data set's own, as in "
@@ -120,6 +202,6 @@ bool dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *resul
                  "than in the earlier ones",
                  (long long)plan->reference, fabs(j->drift_frac) * 100,
                  j->drift_frac > 0 ? "faster" : "slower");
-    return ok && note_warm(results, j->notes) && note_cells(plan, results, j) &&
-           list_not_modelled(plan, j);
+    return ok && note_warm(plan, results, j->notes) && note_failures(plan, results, j->notes) &&
+           note_cells(plan, j) && list_not_modelled(plan, j);
 }

@@ -90,13 +90,12 @@ static const struct rule rules[] = {
 
 /* Marks what has no meaning with null, and skips the cell when a key without effect is not at its
  * axis's first value. */
-static bool apply_rules(const struct dlb_plan_input *in, const json_t *axes,
-                        const struct dlb_spec *spec, struct dlb_plan_cell *cell)
+static bool apply_rules(const json_t *axes, const struct dlb_spec *spec, struct dlb_plan_cell *cell)
 {
     bool ok = true;
     for (size_t i = 0; i < N_RULES; i++) {
         const struct rule *rule = &rules[i];
-        if (rule->applies(spec, in->iterable))
+        if (rule->applies(spec, cell->iterable))
             continue;
         const json_t *axis = json_object_get(axes, rule->key);
         if (!cell->skipped && json_array_size(axis) > 1 &&
@@ -106,10 +105,18 @@ static bool apply_rules(const struct dlb_plan_input *in, const json_t *axes,
         }
     }
     for (size_t i = 0; i < N_RULES && !cell->skipped; i++)
-        if (rules[i].meaningless && !rules[i].applies(spec, in->iterable) &&
+        if (rules[i].meaningless && !rules[i].applies(spec, cell->iterable) &&
             json_object_get(cell->config, rules[i].key))
             ok = ok && dlb_json_put(cell->config, rules[i].key, json_null());
     return ok;
+}
+
+/* Most formats can be read in one way only; of one that knows both, the caller has asked. */
+static bool is_iterable(const struct dlb_plan_input *in, const struct dlb_spec *spec)
+{
+    const struct dlb_format *format = dlb_formats[spec->dataset.format];
+    bool streams = format->shard_open != NULL, indexed = format->read != NULL;
+    return streams != indexed ? streams : in->iterable;
 }
 
 static int plan_cell(const struct dlb_plan_input *in, const json_t *base, const json_t *axes,
@@ -139,8 +146,10 @@ static int plan_cell(const struct dlb_plan_input *in, const json_t *base, const 
         cell->skipped = true;
         (void)snprintf(cell->reason, sizeof(cell->reason), "%s", err->what);
         rc = DLB_OK;
-    } else if (!rc && !apply_rules(in, axes, spec, cell)) {
-        rc = no_memory(err);
+    } else if (!rc) {
+        cell->iterable = is_iterable(in, spec);
+        if (!apply_rules(axes, spec, cell))
+            rc = no_memory(err);
     }
     free(spec);
     return rc;
@@ -246,31 +255,73 @@ int dlb_plan_ceilings(struct dlb_plan *plan, struct dlb_err *err)
     return DLB_OK;
 }
 
-int dlb_plan_warm(const struct dlb_plan_input *in, struct dlb_plan *plan, struct dlb_err *err)
+/* The cell's data, read as bytes with every CPU and trained on by nobody. */
+static json_t *warm_overrides(uint32_t n_cpus)
 {
-    json_t *base = dlb_config_resolved(in->cfg);
-    if (!base)
-        return no_memory(err);
-    const struct dlb_format *format = dlb_format_by_name(dlb_json_text(base, "dataset.format"));
-    if (format && format->synthetic) {
-        json_decref(base);
-        return DLB_OK;
-    }
-    json_t *overrides = json_pack(
+    return json_pack(
         "{ss, ss, ss, sI, sI, sb, sb, sb, sb, sf, sf, ss, ss, sf, ss, sI, sI, sI, sI, sb, sI, sI}",
         "dataset.codec", "raw", "dataset.on_error", "skip", "loader.kind", "auto",
-        "loader.num_workers", (json_int_t)(in->n_cpus ? in->n_cpus : 1), "loader.prefetch_factor",
+        "loader.num_workers", (json_int_t)(n_cpus ? n_cpus : 1), "loader.prefetch_factor",
         (json_int_t)2, "loader.shuffle", 0, "loader.pin_memory", 0, "loader.persistent_workers", 0,
         "loader.drop_last", 0, "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0,
         "loader.bind", "none", "device.kind", "emulated", "device.step_ms", 0.0, "device.step_dist",
         "constant", "device.prefetch", (json_int_t)1, "run.epochs", (json_int_t)1,
         "run.max_batches", (json_int_t)0, "run.warmup_batches", (json_int_t)0, "run.checksum", 0,
         "run.rank", (json_int_t)0, "run.world", (json_int_t)1);
-    int rc = overrides ? dlb_flat_override(base, overrides, "warm pass", &plan->warm, err)
-                       : no_memory(err);
+}
+
+/* Whether two warm passes read the same bytes: how they are loaded makes no difference. */
+static bool same_data(const json_t *a, const json_t *b)
+{
+    static const char *const of_loading[] = {"loader.", "device.", "run.", "transform.",
+                                             "generate."};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)a, key, value)
+    {
+        bool loading = false;
+        for (size_t i = 0; i < sizeof(of_loading) / sizeof(of_loading[0]); i++)
+            loading = loading || strncmp(key, of_loading[i], strlen(of_loading[i])) == 0;
+        if (!loading && !json_equal(value, json_object_get(b, key)))
+            return false;
+    }
+    return true;
+}
+
+static int warm_of(const struct dlb_plan_input *in, const json_t *config, json_t **out,
+                   struct dlb_err *err)
+{
+    json_t *overrides = warm_overrides(in->n_cpus);
+    int rc =
+        overrides ? dlb_flat_override(config, overrides, "warm pass", out, err) : no_memory(err);
     json_decref(overrides);
-    json_decref(base);
     return rc;
+}
+
+int dlb_plan_warm(const struct dlb_plan_input *in, struct dlb_plan *plan, struct dlb_err *err)
+{
+    plan->warms = calloc(plan->n_cells ? plan->n_cells : 1, sizeof(*plan->warms));
+    if (!plan->warms)
+        return no_memory(err);
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const json_t *config = plan->cells[i].config;
+        const struct dlb_format *format =
+            dlb_format_by_name(dlb_json_text(config, "dataset.format"));
+        json_t *warm = NULL;
+        if (plan->cells[i].skipped || (format && format->synthetic))
+            continue;
+        int rc = warm_of(in, config, &warm, err);
+        if (rc)
+            return rc;
+        uint32_t at = 0;
+        while (at < plan->n_warms && !same_data(plan->warms[at], warm))
+            at++;
+        if (at < plan->n_warms)
+            json_decref(warm);
+        else
+            plan->warms[plan->n_warms++] = warm;
+    }
+    return DLB_OK;
 }
 
 static void shuffle(struct dlb_task *tasks, uint32_t n, struct dlb_rng rng)
@@ -286,12 +337,12 @@ static void shuffle(struct dlb_task *tasks, uint32_t n, struct dlb_rng rng)
 int dlb_plan_tasks(struct dlb_plan *plan, struct dlb_err *err)
 {
     size_t per_block = (size_t)plan->n_cells + plan->n_ceilings + 1;
-    plan->tasks = calloc(per_block * plan->n_blocks + 2, sizeof(*plan->tasks));
+    plan->tasks = calloc(per_block * plan->n_blocks + plan->n_warms + 1, sizeof(*plan->tasks));
     if (!plan->tasks)
         return no_memory(err);
     uint32_t n = 0;
-    if (plan->warm)
-        plan->tasks[n++] = (struct dlb_task){DLB_TASK_WARM, 0, 0};
+    for (uint32_t i = 0; i < plan->n_warms; i++)
+        plan->tasks[n++] = (struct dlb_task){DLB_TASK_WARM, i, 0};
     for (uint32_t block = 0; block < plan->n_blocks; block++) {
         if (plan->reference >= 0)
             plan->tasks[n++] =
@@ -335,7 +386,9 @@ void dlb_plan_free(struct dlb_plan *plan)
     free(plan->cells);
     free((void *)plan->ceilings);
     free(plan->tasks);
-    json_decref(plan->warm);
+    for (uint32_t i = 0; i < plan->n_warms; i++)
+        json_decref(plan->warms[i]);
+    free((void *)plan->warms);
     json_decref(plan->axes);
     memset(plan, 0, sizeof(*plan));
 }

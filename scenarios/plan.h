@@ -17,7 +17,8 @@ int dlb_plan_cells(const struct dlb_plan_input *in, const json_t *axes, struct d
 /* One ceiling per distinct device setting of the cells that run. */
 int dlb_plan_ceilings(struct dlb_plan *plan, struct dlb_err *err);
 
-/* The config that reads all data once, or NULL where there is nothing to read. */
+/* The configs that read all data once: one per distinct data set of the cells that run, none for
+ * those that store nothing. */
 int dlb_plan_warm(const struct dlb_plan_input *in, struct dlb_plan *plan, struct dlb_err *err);
 
 /* Tasks: the warm pass, then per block every cell and ceiling once, in an order of its own that

@@ -125,7 +125,7 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint3
 bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     const struct dlb_judged_cell *best = best_of(plan, j);
-    uint32_t n_open = 0, n_as_good = 0;
+    uint32_t n_open = 0, n_as_good = 0; /* of the cells smaller than the best */
     bool ok = true;
     j->recommended = -1;
     j->separable = best != NULL;
@@ -138,7 +138,7 @@ bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
         if (cell->status != DLB_CELL_OK || cell->n_values == 0)
             continue;
         enum standing standing = cell == best ? AS_GOOD : compare(cell, best, plan->seed);
-        n_as_good += standing == AS_GOOD;
+        n_as_good += standing == AS_GOOD && smaller(cell, best);
         if (standing == AS_GOOD && (j->recommended < 0 || smaller(cell, &j->cells[j->recommended])))
             j->recommended = i;
         if (standing == OPEN && smaller(cell, best)) {
@@ -146,7 +146,7 @@ bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
             ok = ok && json_array_append_new(j->set, json_integer(i)) == 0;
         }
     }
-    if (n_as_good == 1 && n_open > 0) {
+    if (n_as_good == 0 && n_open > 0) {
         j->recommended = -1;
         j->separable = false;
         ok = ok && json_array_append_new(j->set, json_integer(j->best)) == 0;

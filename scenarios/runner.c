@@ -17,9 +17,9 @@ struct runner {
     struct dlb_results *results;
     const struct dlb_task *task;
     bool *cell_failed, *ceiling_failed;
-    double *cell_s, *ceiling_s; /* what the last run of each took; NaN: has not run */
-    double warm_s;
-    uint32_t n_done, n_left; /* n_left: after the current task */
+    double *cell_s, *ceiling_s, *warm_s; /* what the last run of each took; NaN: has not run */
+    bool ended;                          /* the current task */
+    uint32_t n_done, n_left;             /* n_left: after the current task */
     uint64_t task_start_ns;
 };
 
@@ -38,11 +38,25 @@ static bool is_dropped(const struct runner *r, const struct dlb_task *task)
     return task->kind != DLB_TASK_WARM && *failed_of(r, task);
 }
 
-static double took(const struct runner *r, const struct dlb_task *task)
+static const json_t *config_of(const struct runner *r)
+{
+    switch (r->task->kind) {
+    case DLB_TASK_WARM:
+        return r->plan->warms[r->task->index];
+    case DLB_TASK_CEILING:
+        return r->plan->ceilings[r->task->index];
+    case DLB_TASK_CELL:
+    case DLB_TASK_REFERENCE:
+        break;
+    }
+    return r->plan->cells[r->task->index].config;
+}
+
+static double *took(const struct runner *r, const struct dlb_task *task)
 {
     if (task->kind == DLB_TASK_WARM)
-        return r->warm_s;
-    return is_cell(task) ? r->cell_s[task->index] : r->ceiling_s[task->index];
+        return &r->warm_s[task->index];
+    return is_cell(task) ? &r->cell_s[task->index] : &r->ceiling_s[task->index];
 }
 
 static double mean_known(const double *values, uint32_t n)
@@ -57,23 +71,56 @@ static double mean_known(const double *values, uint32_t n)
     return known ? sum / known : (double)NAN;
 }
 
-/* What is left, each task as long as its last run, or as the mean of its kind. */
-static double eta_s(const struct runner *r)
+/* How many batches the current task takes; NaN where that cannot be told beforehand. */
+static double planned_batches(const struct runner *r)
+{
+    if (r->task->kind == DLB_TASK_WARM)
+        return (double)NAN;
+    const json_t *config = config_of(r);
+    bool synthetic = strcmp(dlb_json_text(config, "dataset.format"), "synthetic") == 0;
+    double samples = synthetic           ? dlb_json_number(config, "generate.samples")
+                     : r->how->n_samples ? (double)r->how->n_samples
+                                         : (double)NAN;
+    double per_epoch = ceil(samples / dlb_json_number(config, "run.world") /
+                            dlb_json_number(config, "loader.batch_size"));
+    double all = per_epoch * dlb_json_number(config, "run.epochs");
+    double measured = dlb_json_number(config, "run.max_batches");
+    /* The step after the last measured one closes the window. */
+    double wanted = measured > 0 ? measured + dlb_json_number(config, "run.warmup_batches") + 1
+                                 : (double)INFINITY;
+    return fmin(all, wanted); /* of the one that is known */
+}
+
+/* How long the current task takes, by its pace so far; NaN without one. */
+static double paced_s(const struct runner *r, double gone_s, uint64_t n_batches)
+{
+    double planned = n_batches > 0 ? planned_batches(r) : (double)NAN;
+    return isfinite(planned) ? fmax(gone_s, gone_s * planned / (double)n_batches) : (double)NAN;
+}
+
+/* What is left, each task as long as its last run, or as the mean of its kind. NaN as long as there
+ * is a task that nothing is known about. */
+static double eta_s(const struct runner *r, uint64_t n_batches)
 {
     double cell = mean_known(r->cell_s, r->plan->n_cells);
     double ceiling = mean_known(r->ceiling_s, r->plan->n_ceilings);
-    double sum = 0;
+    double gone = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
+    double current = *took(r, r->task), sum = 0;
     const struct dlb_task *end = r->plan->tasks + r->plan->n_tasks;
-    for (const struct dlb_task *task = r->task; task < end; task++) {
+    if (!isfinite(current))
+        current = paced_s(r, gone, n_batches);
+    if (!isfinite(cell) && is_cell(r->task))
+        cell = current;
+    if (!isfinite(ceiling) && r->task->kind == DLB_TASK_CEILING)
+        ceiling = current;
+    for (const struct dlb_task *task = r->task + r->ended; task < end; task++) {
         if (is_dropped(r, task))
             continue;
-        double expect = took(r, task);
-        if (!isfinite(expect))
+        double expect = task == r->task ? current : *took(r, task);
+        if (!isfinite(expect) && task->kind != DLB_TASK_WARM)
             expect = is_cell(task) ? cell : isfinite(ceiling) ? ceiling : cell;
-        if (task == r->task) {
-            double gone = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
-            expect = isfinite(expect) && expect > gone ? expect - gone : 0;
-        }
+        if (task == r->task && isfinite(expect))
+            expect = fmax(expect - gone, 0);
         sum += expect;
     }
     return sum;
@@ -90,7 +137,7 @@ static void tell(const struct runner *r, enum dlb_runner_what what, uint64_t n_b
         .n_done = r->n_done,
         .n_tasks = r->n_done + r->n_left,
         .n_batches = n_batches,
-        .eta_s = eta_s(r),
+        .eta_s = eta_s(r, n_batches),
         .doc = doc,
     };
     r->how->event(r->how->ctx, &event);
@@ -99,20 +146,6 @@ static void tell(const struct runner *r, enum dlb_runner_what what, uint64_t n_b
 static void tick(void *ctx, uint64_t n_batches)
 {
     tell(ctx, DLB_RUNNER_TICK, n_batches, NULL);
-}
-
-static const json_t *config_of(const struct runner *r)
-{
-    switch (r->task->kind) {
-    case DLB_TASK_WARM:
-        return r->plan->warm;
-    case DLB_TASK_CEILING:
-        return r->plan->ceilings[r->task->index];
-    case DLB_TASK_CELL:
-    case DLB_TASK_REFERENCE:
-        break;
-    }
-    return r->plan->cells[r->task->index].config;
 }
 
 static uint64_t stall_ns(const struct runner *r, const json_t *config)
@@ -133,7 +166,7 @@ static int keep(const struct runner *r, json_t *doc, struct dlb_err *err)
     int rc = json_object_set_new(doc, "block", json_integer(r->task->block));
     switch (r->task->kind) {
     case DLB_TASK_WARM:
-        r->results->warm = json_incref(doc);
+        rc |= json_array_append(r->results->warm, doc);
         break;
     case DLB_TASK_REFERENCE:
         rc |= json_array_append(r->results->reference, doc);
@@ -151,13 +184,8 @@ static int keep(const struct runner *r, json_t *doc, struct dlb_err *err)
 
 static void learn(struct runner *r, const json_t *doc)
 {
-    double s = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
-    if (r->task->kind == DLB_TASK_WARM)
-        r->warm_s = s;
-    else if (is_cell(r->task))
-        r->cell_s[r->task->index] = s;
-    else
-        r->ceiling_s[r->task->index] = s;
+    *took(r, r->task) = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
+    r->ended = true;
     /* A reference that fails says no more than that: its cell has runs of its own. */
     bool failed = strcmp(dlb_json_text(doc, "status"), "failed") == 0;
     if (failed && (r->task->kind == DLB_TASK_CELL || r->task->kind == DLB_TASK_CEILING))
@@ -179,6 +207,7 @@ static int run_task(struct runner *r, struct dlb_err *err)
     };
     json_t *doc = NULL;
     r->task_start_ns = dlb_now_ns();
+    r->ended = false;
     tell(r, DLB_RUNNER_START, 0, NULL);
     int rc = dlb_child_run(&child, &doc, err);
     if (!rc)
@@ -234,17 +263,19 @@ static double *unknown(uint32_t n)
 int dlb_runner_execute(const struct dlb_runner *runner, const struct dlb_plan *plan,
                        struct dlb_results *results, struct dlb_err *err)
 {
-    struct runner r = {.how = runner, .plan = plan, .results = results, .warm_s = (double)NAN};
+    struct runner r = {.how = runner, .plan = plan, .results = results};
     r.cell_failed = calloc((size_t)plan->n_cells + 1, sizeof(bool));
     r.ceiling_failed = calloc((size_t)plan->n_ceilings + 1, sizeof(bool));
     r.cell_s = unknown(plan->n_cells);
     r.ceiling_s = unknown(plan->n_ceilings);
-    int rc = r.cell_failed && r.ceiling_failed && r.cell_s && r.ceiling_s
+    r.warm_s = unknown(plan->n_warms);
+    int rc = r.cell_failed && r.ceiling_failed && r.cell_s && r.ceiling_s && r.warm_s
                  ? run_tasks(&r, err)
                  : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
     free(r.cell_failed);
     free(r.ceiling_failed);
     free(r.cell_s);
     free(r.ceiling_s);
+    free(r.warm_s);
     return rc;
 }

@@ -53,7 +53,6 @@ static int plan_run(const struct dlb_plan_input *in, struct dlb_plan *out, struc
     if (!rc) {
         out->n_blocks = (uint32_t)spec->run.repeats;
         out->seed = (uint64_t)spec->run.seed;
-        out->iterable = in->iterable;
         out->reference = -1;
         rc = dlb_plan_tasks(out, err);
     }

@@ -27,6 +27,19 @@ static int check_any(const struct dlb_plan *plan, struct dlb_err *err)
                     plan->n_cells ? plan->cells[0].reason : "it has none");
 }
 
+/* Keys of the plan as a whole: a cell has no value of its own for them. */
+static int check_axes(const struct dlb_config *cfg, struct dlb_err *err)
+{
+    static const char *const keys[] = {"run.repeats"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (json_object_get(dlb_config_axes(cfg), keys[i]))
+            return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                            "sweep.%s: every cell is repeated equally often, so this cannot be "
+                            "swept: set %s instead",
+                            keys[i], keys[i]);
+    return DLB_OK;
+}
+
 static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)
 {
     memset(out, 0, sizeof(*out));
@@ -36,6 +49,8 @@ static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, str
                        : dlb_plan_default_axes(in->n_cpus);
     int rc = spec && axes ? dlb_spec_from_config(spec, in->cfg, err)
                           : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+    if (!rc)
+        rc = check_axes(in->cfg, err);
     if (!rc)
         rc = dlb_plan_cells(in, axes, out, err);
     if (!rc)
@@ -47,7 +62,6 @@ static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, str
     if (!rc) {
         out->n_blocks = (uint32_t)spec->run.repeats;
         out->seed = (uint64_t)spec->run.seed;
-        out->iterable = in->iterable;
         out->reference = choose_reference(out);
         rc = dlb_plan_tasks(out, err);
     }

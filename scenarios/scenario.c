@@ -1,5 +1,7 @@
 #include "scenarios/scenario.h"
 
+#include "scenarios/flat.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +38,8 @@ int dlb_results_init(struct dlb_results *results, const struct dlb_plan *plan, s
     results->n_cells = plan->n_cells;
     results->n_ceilings = plan->n_ceilings;
     results->reference = json_array();
-    if (!results->reference || !arrays(&results->cells, plan->n_cells) ||
+    results->warm = json_array();
+    if (!results->reference || !results->warm || !arrays(&results->cells, plan->n_cells) ||
         !arrays(&results->ceilings, plan->n_ceilings)) {
         dlb_results_free(results);
         return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results");
@@ -55,4 +58,23 @@ void dlb_results_free(struct dlb_results *results)
     json_decref(results->reference);
     json_decref(results->warm);
     memset(results, 0, sizeof(*results));
+}
+
+static uint32_t n_failed_of(const json_t *docs)
+{
+    const json_t *doc;
+    size_t i;
+    uint32_t n = 0;
+    json_array_foreach(docs, i, doc) n += strcmp(dlb_json_text(doc, "status"), "failed") == 0;
+    return n;
+}
+
+uint32_t dlb_results_n_failed(const struct dlb_results *results)
+{
+    uint32_t n = n_failed_of(results->reference) + n_failed_of(results->warm);
+    for (uint32_t i = 0; i < results->n_cells; i++)
+        n += n_failed_of(results->cells[i]);
+    for (uint32_t i = 0; i < results->n_ceilings; i++)
+        n += n_failed_of(results->ceilings[i]);
+    return n;
 }

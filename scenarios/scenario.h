@@ -28,7 +28,7 @@ enum dlb_task_kind {
 
 struct dlb_task {
     enum dlb_task_kind kind;
-    uint32_t index; /* of the cell or ceiling; 0 for WARM */
+    uint32_t index; /* of the cell, ceiling or warm pass */
     uint32_t block; /* repetition */
 };
 
@@ -37,6 +37,7 @@ struct dlb_plan_cell {
     bool skipped;     /* listed, never run */
     char reason[160]; /* why it is skipped */
     uint32_t ceiling; /* which ceiling is its own */
+    bool iterable;    /* its data set's kind */
 };
 
 /* Owned by whoever called plan(); dlb_plan_free gives everything back. */
@@ -45,19 +46,19 @@ struct dlb_plan {
     uint32_t n_cells;
     json_t **ceilings; /* configs, one per distinct device setting and batch size */
     uint32_t n_ceilings;
-    json_t *warm; /* config of the warm pass, or NULL */
+    json_t **warms; /* configs of the warm passes, one per distinct data set on a disk */
+    uint32_t n_warms;
     json_t *axes; /* {"loader.num_workers": [0, 2], ...}: what was swept; empty for one cell */
     struct dlb_task *tasks; /* in the order of execution */
     uint32_t n_tasks, n_blocks;
     int64_t reference; /* cell, or -1 */
     uint64_t seed;
-    bool iterable; /* the data set's kind */
 };
 
 struct dlb_plan_input {
     const struct dlb_config *cfg; /* base configuration and axes */
     uint32_t n_cpus;              /* that this process may use */
-    bool iterable;                /* the data set's kind */
+    bool iterable;                /* the first cell's data set's kind */
 };
 
 void dlb_plan_free(struct dlb_plan *plan);
@@ -69,13 +70,16 @@ struct dlb_results {
     json_t **cells;    /* [plan->n_cells] arrays */
     json_t **ceilings; /* [plan->n_ceilings] arrays */
     json_t *reference; /* array */
-    json_t *warm;      /* one document, or NULL */
+    json_t *warm;      /* array: a document per warm pass */
     uint32_t n_cells, n_ceilings;
     bool interrupted;
 };
 
 int dlb_results_init(struct dlb_results *results, const struct dlb_plan *plan, struct dlb_err *err);
 void dlb_results_free(struct dlb_results *results);
+
+/* How many of the documents, of whatever kind, say "failed". */
+uint32_t dlb_results_n_failed(const struct dlb_results *results);
 
 enum dlb_cell_status { DLB_CELL_OK, DLB_CELL_SKIPPED, DLB_CELL_FAILED };
 

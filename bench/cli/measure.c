@@ -121,8 +121,11 @@ static int prepare(struct measure *m, struct dlb_err *err)
     return rc;
 }
 
+/* A process of whatever kind that was lost, or a cell that was judged wrong. */
 static bool any_failed(const struct measure *m, const struct dlb_judgement *j)
 {
+    if (dlb_results_n_failed(&m->results) > 0)
+        return true;
     for (uint32_t i = 0; i < m->plan.n_cells; i++)
         if (j->cells[i].status == DLB_CELL_FAILED)
             return true;
@@ -178,6 +181,7 @@ static int execute(struct measure *m, struct dlb_err *err)
     m->watch.ctx = m;
     struct dlb_runner runner = {
         .scratch = m->folder.scratch,
+        .n_samples = m->shape.n_samples,
         .cancel = &dlb_interrupted,
         .event = dlb_watch_event,
         .ctx = &m->watch,
@@ -217,7 +221,16 @@ static int conclude(const struct measure *m, const struct dlb_judgement *j)
                       "dlbench: interrupted: the result holds what was measured until then\n");
         return DLB_EXIT_INTERRUPTED;
     }
-    return DLB_EXIT_OK;
+    uint32_t n_lost = dlb_results_n_failed(&m->results);
+    if (n_lost > 0 && n_failed == 0)
+        (void)fprintf(stderr,
+                      "dlbench: partial: %u process%s beside the cells' own failed; the notes of "
+                      "the result say which\n",
+                      n_lost, n_lost == 1 ? "" : "es");
+    /* A run is small enough to be repeated as a whole; a sweep lives with what it has. */
+    return n_lost > 0 && m->plan.n_cells == 1 && strcmp(m->scenario->name, "run") == 0
+               ? DLB_EXIT_FAILED
+               : DLB_EXIT_OK;
 }
 
 static int report(struct measure *m, int ran, struct dlb_err *err)

@@ -52,6 +52,31 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
                    watch->plan->n_blocks, what, cell, batches);
 }
 
+/* Whatever its kind: a lost reference or ceiling takes something away from the result, too. */
+static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task, const char *reason)
+{
+    struct dlb_progress *progress = &watch->progress;
+    uint32_t block = task->block + 1;
+    switch (task->kind) {
+    case DLB_TASK_WARM:
+        dlb_progress_note(progress, "dlbench: the warm pass over the data failed: %s", reason);
+        break;
+    case DLB_TASK_REFERENCE:
+        dlb_progress_note(progress,
+                          "dlbench: reference cell %u failed at the start of block %u: %s",
+                          task->index, block, reason);
+        break;
+    case DLB_TASK_CEILING:
+        dlb_progress_note(progress, "dlbench: the ceiling failed in block %u: %s", block, reason);
+        break;
+    case DLB_TASK_CELL:
+        if (watch->plan->n_cells > 1) /* else it is the run that failed, which is said at its end */
+            dlb_progress_note(progress, "dlbench: cell %u failed in block %u: %s", task->index,
+                              block, reason);
+        break;
+    }
+}
+
 void dlb_watch_event(void *ctx, const struct dlb_runner_event *event)
 {
     struct dlb_watch *watch = ctx;
@@ -63,10 +88,8 @@ void dlb_watch_event(void *ctx, const struct dlb_runner_event *event)
     }
     const char *status = json_string_value(json_object_get(event->doc, "status"));
     const char *reason = json_string_value(json_object_get(event->doc, "reason"));
-    if (event->what == DLB_RUNNER_DONE && status && strcmp(status, "failed") == 0 &&
-        event->task->kind == DLB_TASK_CELL)
-        dlb_progress_note(&watch->progress, "cell %u failed: %s", event->task->index,
-                          reason ? reason : "no reason given");
+    if (event->what == DLB_RUNNER_DONE && status && strcmp(status, "failed") == 0)
+        tell_failure(watch, event->task, reason ? reason : "no reason given");
     /* The line's ETA is by pace: a share of the time that says the same as the runner's estimate.
      */
     double gone_s = (double)(dlb_now_ns() - watch->start_ns) / 1e9;

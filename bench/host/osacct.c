@@ -91,6 +91,23 @@ uint64_t dlb_os_pss_bytes(void)
     return dlb_os_pss_bytes_at("");
 }
 
+uint64_t dlb_os_peak_pss_bytes_at(const char *root)
+{
+    char path[PATH_MAX];
+    uint64_t peak_kib, now_kib, pss_bytes = dlb_os_pss_bytes_at(root);
+
+    (void)snprintf(path, sizeof path, "%s/proc/self/status", root);
+    if (pss_bytes == DLB_NOT_MEASURED || !dlb_procfs_field(path, "VmHWM:", &peak_kib) ||
+        !dlb_procfs_field(path, "VmRSS:", &now_kib) || peak_kib < now_kib)
+        return pss_bytes;
+    return pss_bytes + (peak_kib - now_kib) * 1024;
+}
+
+uint64_t dlb_os_peak_pss_bytes(void)
+{
+    return dlb_os_peak_pss_bytes_at("");
+}
+
 uint64_t dlb_os_mem_available_bytes_at(const char *root)
 {
     char path[PATH_MAX];

@@ -24,10 +24,13 @@ struct dlb_os_thread {
 };
 void dlb_os_thread(int32_t tid, struct dlb_os_thread *out); /* tid 0: the caller */
 
-/* Proportional set size of this process: /proc/self/smaps_rollup, else rss; peak over the run is
- * the larger of samples and of VmHWM when nothing is shared. DLB_NOT_MEASURED when neither can be
- * read. */
+/* Proportional set size of this process: /proc/self/smaps_rollup, else rss. DLB_NOT_MEASURED when
+ * neither can be read. */
 uint64_t dlb_os_pss_bytes(void);
+
+/* Its peak since the process began. The kernel keeps a peak of the resident set only (VmHWM), so
+ * this is what is held now, and what the resident set has fallen by since its own peak. */
+uint64_t dlb_os_peak_pss_bytes(void);
 
 /* MemAvailable of /proc/meminfo, held within the cgroup's limit. */
 uint64_t dlb_os_mem_available_bytes(void);

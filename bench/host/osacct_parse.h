@@ -11,6 +11,7 @@
 void dlb_os_io_at(const char *root, struct dlb_os_process *out);
 void dlb_os_schedstat_at(const char *path, struct dlb_os_thread *out);
 uint64_t dlb_os_pss_bytes_at(const char *root);
+uint64_t dlb_os_peak_pss_bytes_at(const char *root);
 uint64_t dlb_os_mem_available_bytes_at(const char *root);
 
 /* Cores by cgroup quota, the smallest on the way up; 0.0 for none. */

@@ -176,6 +176,7 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
         .epoch_frac = fmin(frac(evidence->epoch_frac), frac(evidence->residual_frac)),
         .oversleep_frac = fmin(frac(evidence->oversleep_frac), frac(evidence->residual_frac)),
         .unaccounted_frac = frac(evidence->unaccounted_frac),
+        .unaccounted_max_frac = frac(evidence->unaccounted_max_frac),
         .account_frac = frac(evidence->account_frac),
     };
 

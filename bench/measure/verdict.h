@@ -70,8 +70,10 @@ struct dlb_evidence {
     bool complete; /* there is a measured window */
     bool gpu;      /* the device is a real one; else texts say "the emulated accelerator" */
     double compute_frac, input_frac, h2d_frac, residual_frac;
-    double unaccounted_frac;           /* of the consumer's wall clock; maximum over repetitions */
-    double epoch_frac, oversleep_frac; /* parts of residual: idle across epoch starts, late
+    double unaccounted_frac;     /* of the consumer's wall clock; the rule looks at this */
+    double unaccounted_max_frac; /* its maximum over repetitions, for the words; 0: not known */
+    double epoch_frac, oversleep_frac; /* parts of residual: idle across epoch starts
+                                          but for the input wait there, late
                                           wake-ups; 0: not known */
     double step_ns;                    /* median step on the device */
     double account_frac;               /* consumer's `account` stage / window */

@@ -240,11 +240,12 @@ static void say_residual_heavy(struct words *w, const struct dlb_evidence *e,
         device_name(e), percent(f->residual_frac).text);
     if (f->epoch_frac >= f->residual_frac / 2.0) {
         say(w,
-            "Most of that lies between epochs (%s): starting workers and waiting for their first "
-            "batch. Try: %s.",
+            "Most of that lies between epochs (%s): ending one and starting the next%s. Try: %s.",
             percent(f->epoch_frac).text,
-            e->persistent_workers
-                ? "longer epochs, or fewer workers to start"
+            e->num_workers > 0 && !e->persistent_workers ? ", with new workers" : "",
+            e->num_workers == 0 ? "longer epochs"
+            : e->persistent_workers
+                ? "longer epochs, or fewer workers"
                 : "persistent_workers=True, which keeps the workers from one epoch to the next");
     } else if (f->cause == DLB_CAUSE_CPU) {
         if (f->oversleep_frac >= f->residual_frac / 2.0)
@@ -310,13 +311,13 @@ static void say_balanced(struct words *w, const struct dlb_evidence *e, const st
 
 static void say_harness_bound(struct words *w, const struct dlb_finding *f)
 {
-    say(w,
-        "dlbench's own bookkeeping took %s of the time and %s of it is not accounted for, which is "
-        "too much for these "
-        "figures to say anything about loader or storage. Try: longer steps (larger batches or "
-        "device.step_ms), "
-        "fewer workers than CPUs, a quiet machine.",
+    say(w, "dlbench's own bookkeeping took %s of the time and %s of it is not accounted for",
         percent(f->account_frac).text, percent(f->unaccounted_frac).text);
+    if (f->unaccounted_max_frac > f->unaccounted_frac)
+        say(w, " (median; %s in the worst repetition)", percent(f->unaccounted_max_frac).text);
+    say(w, ", which is too much for these figures to say anything about loader or storage. Try: "
+           "longer steps (larger batches or device.step_ms), fewer workers than CPUs, a quiet "
+           "machine.");
 }
 
 void dlb_verdict_words(const struct dlb_evidence *evidence, const struct dlb_finding *finding,
@@ -328,8 +329,7 @@ void dlb_verdict_words(const struct dlb_evidence *evidence, const struct dlb_fin
     switch (finding->klass) {
     case DLB_V_INCOMPLETE:
         say(&w, "too little was measured to judge: the run failed, was interrupted, or had no "
-                "batches left after its "
-                "warm-up. Try: a larger run.max_batches or run.epochs, or a smaller "
+                "batches left after its warm-up. Try: more run.epochs, or a smaller "
                 "run.warmup_batches.");
         break;
     case DLB_V_HARNESS_BOUND:

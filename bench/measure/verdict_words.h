@@ -11,7 +11,7 @@ struct dlb_finding {
     enum dlb_verdict_class klass;
     enum dlb_cause cause;
     double compute_frac, input_frac, h2d_frac, residual_frac, epoch_frac, oversleep_frac;
-    double unaccounted_frac, account_frac;
+    double unaccounted_frac, unaccounted_max_frac, account_frac;
     double runqueue_frac; /* of the workers' working time */
     double blocked_frac;  /* of the workers' time: waiting for a credit or a slot */
     int stage;            /* the largest of read, decode, transform, collate; -1: none was timed */

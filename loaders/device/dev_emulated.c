@@ -192,16 +192,19 @@ static int emulated_poll(void *dv, uint32_t buf, enum dlb_point point, bool *rea
     return DLB_OK;
 }
 
-static int emulated_wait(void *dv, uint32_t buf, enum dlb_point point, struct dlb_dev_times *out,
-                         struct dlb_err *err)
+static int emulated_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
+                         struct dlb_dev_times *out, bool *reached, struct dlb_err *err)
 {
     struct emulated *em = dv;
     if (check_buf(em, buf, 0, err) != DLB_OK)
         return (int)err->status;
-    uint64_t deadline_ns = point_ns(&em->bufs[buf].times, point);
+    uint64_t deadline_ns = point_ns(&em->bufs[buf].times, point), now_ns = dlb_now_ns();
     *out = em->bufs[buf].times;
-    out->oversleep_ns =
-        dlb_now_ns() < deadline_ns ? dlb_sleep_until_ns(deadline_ns) - deadline_ns : 0;
+    *reached = now_ns >= deadline_ns || deadline_ns - now_ns <= timeout_ns;
+    if (!*reached)
+        (void)dlb_sleep_until_ns(now_ns + timeout_ns);
+    else if (now_ns < deadline_ns)
+        out->oversleep_ns = dlb_sleep_until_ns(deadline_ns) - deadline_ns;
     return DLB_OK;
 }
 

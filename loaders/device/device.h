@@ -65,8 +65,10 @@ struct dlb_device {
     /* One training step on `buf`, after its copy and after the step before. */
     int (*step)(void *dv, uint32_t buf, struct dlb_err *err);
     int (*poll)(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err);
-    int (*wait)(void *dv, uint32_t buf, enum dlb_point point, struct dlb_dev_times *out,
-                struct dlb_err *err);
+    /* Sleeps until the point is reached or timeout_ns have passed; *reached says which. A driver
+     * that cannot wait with a time limit may wait longer. */
+    int (*wait)(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
+                struct dlb_dev_times *out, bool *reached, struct dlb_err *err);
     /* dlb_hash64(bytes of the last copy, seed 0), read on the device; only with keep_bytes. */
     int (*checksum)(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *err);
     void (*close)(void *dv); /* called after a failed open too */

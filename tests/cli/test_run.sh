@@ -102,6 +102,34 @@ expect_no_file results/killed/.cells
 valid_summary results/killed/summary.json
 expect [ "$(json_get results/killed/summary.json '(d["cells"][0]["status"], d["partial"], d["best_cell"])')" = "('failed', True, None)" ]
 
+# --- kill -9 of the ceiling's process, which is no cell: the figures stand, and what is missing is said
+last='run, its ceiling killed'
+"$dlbench" run --set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=400 --set generate.sample_bytes=4096 \
+    --set loader.batch_size=10 --set device.step_ms=700 --set run.repeats=1 --set run.max_batches=2 --run-name ceiling \
+    >"$out" 2>"$err" </dev/null &
+pid=$!
+for _ in $(seq 300); do
+    grep -qs '"generate.sample_bytes": 1,' results/ceiling/.cells/spec.json && break # what a ceiling loads
+    sleep 0.05
+done
+sleep 0.5
+kill -9 "$(child_of "$pid")"
+end_long
+expect_exit 3
+expect_err 'the ceiling failed.*killed by SIGKILL'
+valid_summary results/ceiling/summary.json
+expect [ "$(json_get results/ceiling/summary.json '(d["cells"][0]["status"], d["partial"], any("ceiling" in n and "SIGKILL" in n for n in d["notes"]))')" = "('ok', True, True)" ]
+
+# --- too few batches for a window: no result, and why
+run "$dlbench" run "${quick[@]}" --set generate.samples=48 --run-name short --json
+expect_exit 2
+expect_err 'no batch was measured: the epochs hold 3 batches, 2 are warm-up and 1 closes the window; raise run.epochs'
+valid_summary "$out"
+expect_json 'd["partial"] and d["cells"][0]["status"] == "failed" and d["cells"][0]["repeats"] == 0 and d["best_cell"] is None'
+run "$dlbench" run "${quick[@]}" --set run.max_batches=500 --run-name fewer --json
+expect_exit 0
+expect_json 'any("of run.max_batches = 500" in n for n in d["notes"])'
+
 # --- Ctrl-C: what was measured so far
 start_long results/stopped --run-name stopped
 kill -INT "$pid"

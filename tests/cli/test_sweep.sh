@@ -76,6 +76,19 @@ valid_summary "$out"
 expect_json 'd["partial"] and [c["status"] for c in d["cells"]] == ["ok", "failed"] and "nowhere" in d["cells"][1]["reason"] and d["best_cell"] == 0'
 expect_json 'd["cells"][0]["resident_frac"] in (None, 1.0) and d["cells"][0]["io_bytes"] == 400000 or d["cells"][0]["io_bytes"] == 200 * 2000'
 
+run "$dlbench" gen --set dataset.path=more --set dataset.codec=raw --set generate.samples=150 --set generate.sample_bytes=2000
+expect_exit 0
+run "$dlbench" sweep "${files[@]}" --set 'sweep.dataset.path=["data", "more"]' --run-name both --json
+expect_exit 0
+expect_json 'not d["partial"] and all(c["status"] == "ok" and c["resident_frac"] in (None, 1.0) for c in d["cells"])'
+expect_json 'd["cells"][1]["io_bytes"] == 300000 and any("dataset.path is swept" in n for n in d["notes"])'
+
+# --- what is the sweep's and no cell's
+run "$dlbench" sweep "${quick[@]}" --set sweep.run.repeats=[1,2] --run-name repeats
+expect_exit 2
+expect_err 'sweep.run.repeats'
+expect_no_file results/repeats
+
 # --- Ctrl-C in the middle of a long one
 "$dlbench" sweep --config sweep.toml --set device.step_ms=30 --set run.repeats=50 --run-name stopped >"$out" 2>"$err" </dev/null &
 pid=$! last='sweep, interrupted'

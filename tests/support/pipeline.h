@@ -33,6 +33,7 @@ struct pipeline {
     struct dlb_err err;
     int rc, stop_rc;
     uint64_t wall_ns; /* an outside clock around the whole run */
+    uint64_t stop_ns; /* and around the loader's stop */
 };
 
 static inline void *pipeline_state(size_t n_bytes)
@@ -74,6 +75,7 @@ static inline void pipeline_run(struct pipeline *p)
                           .world = p->world ? p->world : 1,
                           .seed = p->seed,
                           .device_prefetch = (uint32_t)p->device.prefetch,
+                          .cancel = p->cancel,
                           .checksum = p->checksum};
     const struct dlb_loader *loader =
         p->use_loader ? p->use_loader : dlb_loader_choose(&p->loader, &p->err);
@@ -120,7 +122,9 @@ static inline void pipeline_run(struct pipeline *p)
     if (p->rc == DLB_OK)
         p->rc = dlb_consume(&consume, p->out, &p->err);
     p->wall_ns = dlb_now_ns() - start_ns;
+    start_ns = dlb_now_ns();
     p->stop_rc = loader->stop(ld, &stop_err);
+    p->stop_ns = dlb_now_ns() - start_ns;
     assert_int_equal(p->stop_rc, DLB_OK);
     assert_int_equal(loader->stop(ld, &stop_err), DLB_OK); /* idempotent */
     loader->stats(ld, p->stats);

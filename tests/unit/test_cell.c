@@ -68,6 +68,7 @@ static void test_measures(void **state)
     uint64_t n_steps = dlb_json_u64(doc, "n_steps", 0);
     assert_true(window_ns >= n_steps * 500000);
     assert_int_equal(dlb_json_u64(doc, "n_bytes", 0), n_steps * 10000);
+    assert_int_equal(dlb_json_u64(doc, "n_batches", 0), 40);
     assert_int_equal(dlb_json_u64(doc, "n_checksum_mismatches", 9), 0);
     const json_t *memory = json_object_get(doc, "memory");
     assert_true(dlb_json_u64(memory, "pinned_bytes", 0) > 0);

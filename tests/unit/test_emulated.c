@@ -44,12 +44,21 @@ static void rig_close(struct rig *rig)
     free(rig->dv);
 }
 
+static int wait_for(void *dv, uint32_t buf, enum dlb_point point, struct dlb_dev_times *times,
+                    struct dlb_err *err)
+{
+    bool reached = false;
+    int rc = dlb_dev_emulated.wait(dv, buf, point, UINT64_MAX / 2, times, &reached, err);
+    assert_true(rc != DLB_OK || reached);
+    return rc;
+}
+
 static struct dlb_dev_times trip(struct rig *rig, uint32_t buf, const void *host, size_t n)
 {
     struct dlb_dev_times times;
     assert_int_equal(dlb_dev_emulated.copy(rig->dv, buf, host, n, &rig->err), DLB_OK);
     assert_int_equal(dlb_dev_emulated.step(rig->dv, buf, &rig->err), DLB_OK);
-    assert_int_equal(dlb_dev_emulated.wait(rig->dv, buf, DLB_STEPPED, &times, &rig->err), DLB_OK);
+    assert_int_equal(wait_for(rig->dv, buf, DLB_STEPPED, &times, &rig->err), DLB_OK);
     return times;
 }
 
@@ -84,8 +93,8 @@ static void streams_overlap(void **state)
             assert_int_equal(dlb_dev_emulated.copy(rig.dv, buf, host, BYTES, &rig.err), DLB_OK);
             assert_int_equal(dlb_dev_emulated.step(rig.dv, buf, &rig.err), DLB_OK);
         }
-        assert_int_equal(dlb_dev_emulated.wait(rig.dv, 0, DLB_STEPPED, &a, &rig.err), DLB_OK);
-        assert_int_equal(dlb_dev_emulated.wait(rig.dv, 1, DLB_STEPPED, &b, &rig.err), DLB_OK);
+        assert_int_equal(wait_for(rig.dv, 0, DLB_STEPPED, &a, &rig.err), DLB_OK);
+        assert_int_equal(wait_for(rig.dv, 1, DLB_STEPPED, &b, &rig.err), DLB_OK);
         if (one_stream)
             assert_true(b.copy_start_ns >= a.step_end_ns);
         else
@@ -108,7 +117,7 @@ static void pageable_copies_block(void **state)
     uint64_t start_ns = dlb_now_ns();
     assert_int_equal(dlb_dev_emulated.copy(rig.dv, 0, host, BYTES, &rig.err), DLB_OK);
     uint64_t end_ns = dlb_now_ns();
-    assert_int_equal(dlb_dev_emulated.wait(rig.dv, 0, DLB_COPIED, &times, &rig.err), DLB_OK);
+    assert_int_equal(wait_for(rig.dv, 0, DLB_COPIED, &times, &rig.err), DLB_OK);
     assert_true(times.copy_start_ns >= start_ns && times.copy_end_ns <= end_ns);
     double least_ns = BYTES / dlb_device_profiles[H100].pageable_bytes_per_s * 1e9;
     assert_true((double)(times.copy_end_ns - times.copy_start_ns) >= least_ns - 1);
@@ -132,6 +141,26 @@ static void polls_tell_the_truth(void **state)
     assert_true(copied);
     if (dlb_now_ns() - before_ns < 20 * DLB_NS_PER_MS)
         assert_false(stepped);
+    rig_close(&rig);
+}
+
+static void waits_end_at_their_limit(void **state)
+{
+    (void)state;
+    uint8_t host[1] = {0};
+    struct rig rig = {.opts = {.step_ms = 60000}};
+    struct dlb_dev_times times;
+    bool reached = true;
+    rig_open(&rig, 1, false, false);
+    assert_int_equal(dlb_dev_emulated.copy(rig.dv, 0, host, 1, &rig.err), DLB_OK);
+    assert_int_equal(dlb_dev_emulated.step(rig.dv, 0, &rig.err), DLB_OK);
+    uint64_t start_ns = dlb_now_ns();
+    assert_int_equal(dlb_dev_emulated.wait(rig.dv, 0, DLB_STEPPED, 5 * DLB_NS_PER_MS, &times,
+                                           &reached, &rig.err),
+                     DLB_OK);
+    assert_false(reached);
+    assert_true(dlb_now_ns() - start_ns >= 5 * DLB_NS_PER_MS);
+    assert_int_equal(times.oversleep_ns, 0);
     rig_close(&rig);
 }
 
@@ -199,6 +228,7 @@ int main(void)
         cmocka_unit_test(step_times_spread_as_asked),
         cmocka_unit_test(checksums_are_of_what_arrived),
         cmocka_unit_test(misuse_is_refused),
+        cmocka_unit_test(waits_end_at_their_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,6 +130,17 @@ static void pss_else_rss(void **state)
     assert_int_equal(dlb_os_pss_bytes_at(root), 250 * (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
+static void peak_pss_adds_what_was_given_back(void **state)
+{
+    (void)state;
+    put("/proc/self/smaps_rollup", "Pss:    300 kB\n");
+    assert_int_equal(dlb_os_peak_pss_bytes_at(root), 300 * 1024); /* no status: what there is */
+    put("/proc/self/status", "VmPeak:   9999 kB\nVmHWM:    1500 kB\nVmRSS:     500 kB\n");
+    assert_int_equal(dlb_os_peak_pss_bytes_at(root), 1300 * 1024);
+    put("/proc/self/status", "VmHWM:    400 kB\nVmRSS:     500 kB\n");
+    assert_int_equal(dlb_os_peak_pss_bytes_at(root), 300 * 1024);
+}
+
 static void put_v2(const char *own_path, const char *mount_root)
 {
     char text[512];
@@ -322,6 +333,7 @@ static void memory_of_this_machine(void **state)
     assert_true(((volatile char *)block)[GROW_BYTES / 2] == 1);
     free(block);
     assert_true(after >= before + GROW_BYTES / 2);
+    assert_true(dlb_os_peak_pss_bytes() >= before + GROW_BYTES / 2); /* though it is given back */
     assert_true(after <= before + 8 * (uint64_t)GROW_BYTES); /* sanitizers keep shadows of it */
 
     uint64_t available = dlb_os_mem_available_bytes();
@@ -360,6 +372,7 @@ int main(void)
         ROOTED(io_file),
         ROOTED(schedstat_file),
         ROOTED(pss_else_rss),
+        ROOTED(peak_pss_adds_what_was_given_back),
         ROOTED(version_2_limits),
         ROOTED(version_2_in_a_container),
         ROOTED(version_1_limits),

@@ -226,16 +226,67 @@ static void test_warm_pass(void **state)
                                  "run.max_batches=3", NULL};
     const char *const null[] = {"dataset.format=synthetic", "dataset.codec=raw", NULL};
     struct dlb_plan plan = planned("sweep", files);
-    assert_non_null(plan.warm);
-    assert_string_equal(dlb_json_text(plan.warm, "dataset.codec"), "raw");
-    assert_int_equal(json_integer_value(json_object_get(plan.warm, "run.max_batches")), 0);
-    assert_int_equal(json_integer_value(json_object_get(plan.warm, "run.epochs")), 1);
+    assert_int_equal(plan.n_warms, 1);
+    assert_string_equal(dlb_json_text(plan.warms[0], "dataset.codec"), "raw");
+    assert_int_equal(json_integer_value(json_object_get(plan.warms[0], "run.max_batches")), 0);
+    assert_int_equal(json_integer_value(json_object_get(plan.warms[0], "run.epochs")), 1);
     dlb_plan_free(&plan);
     plan = planned("sweep", null);
-    assert_null(plan.warm);
+    assert_int_equal(plan.n_warms, 0);
     dlb_plan_free(&plan);
     plan = planned("run", files);
-    assert_null(plan.warm);
+    assert_int_equal(plan.n_warms, 0);
+    dlb_plan_free(&plan);
+}
+
+/* Each data set on a disk is read once, whatever else is swept; each cell knows its own kind. */
+static void test_every_data_set_is_warmed(void **state)
+{
+    (void)state;
+    const char *const paths[] = {"dataset.path=base",
+                                 "dataset.codec=raw",
+                                 "loader.shuffle=true",
+                                 "sweep.dataset.path=[\"a\", \"b\"]",
+                                 "sweep.loader.batch_size=[8, 16]",
+                                 NULL};
+    struct dlb_plan plan = planned("sweep", paths);
+    assert_int_equal(plan.n_warms, 2);
+    assert_string_equal(dlb_json_text(plan.warms[0], "dataset.path"), "a");
+    assert_string_equal(dlb_json_text(plan.warms[1], "dataset.path"), "b");
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(plan.tasks[i].kind, DLB_TASK_WARM);
+        assert_int_equal(plan.tasks[i].index, i);
+    }
+    assert_int_equal(plan.tasks[2].kind, DLB_TASK_REFERENCE);
+    dlb_plan_free(&plan);
+
+    const char *const formats[] = {
+        "dataset.codec=raw", "loader.shuffle=true",
+        "sweep.dataset.format=[\"files\", \"webdataset\", \"synthetic\"]",
+        "sweep.loader.shuffle_buffer=[100, 1000]", NULL};
+    plan = planned("sweep", formats);
+    assert_int_equal(plan.n_warms, 2);
+    static const bool skipped[] = {false, true, false, false, false, true};
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(plan.cells[i].skipped, skipped[i]);
+        assert_int_equal(plan.cells[i].iterable, i / 2 == 1);
+    }
+    dlb_plan_free(&plan);
+}
+
+static void test_what_is_no_cells_cannot_be_swept(void **state)
+{
+    (void)state;
+    struct dlb_plan plan;
+    struct dlb_err err;
+    const char *const settings[] = {"sweep.run.repeats=[1, 2]", NULL};
+    const char *const seeds[] = {"sweep.run.seed=[1, 2]", NULL};
+    struct dlb_config *cfg = config_of(settings);
+    assert_int_equal(plan_of("sweep", cfg, &plan, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "sweep.run.repeats"));
+    dlb_config_free(cfg);
+    plan = planned("sweep", seeds); /* each cell has its own */
+    assert_int_equal(int_of(&plan, 1, "run.seed"), 2);
     dlb_plan_free(&plan);
 }
 
@@ -308,6 +359,8 @@ int main(void)
         cmocka_unit_test(test_order_comes_from_the_seed),
         cmocka_unit_test(test_ceiling_is_the_step_alone),
         cmocka_unit_test(test_warm_pass),
+        cmocka_unit_test(test_every_data_set_is_warmed),
+        cmocka_unit_test(test_what_is_no_cells_cannot_be_swept),
         cmocka_unit_test(test_run_is_one_cell),
         cmocka_unit_test(test_zero_workers_contradictions),
     };

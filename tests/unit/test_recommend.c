@@ -132,6 +132,31 @@ static void test_not_separable(void **state)
     close_judged(&t);
 }
 
+/* Cells of the best's size and larger ones have no say in what the smaller ones leave open. */
+static void test_larger_cells_do_not_matter(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    add(&t, 0, (const double[]){1040, 900, 980}, 3, 1000);
+    add(&t, 1, (const double[]){1000, 1010, 990}, 3, 1000);
+    add(&t, 2, (const double[]){999, 1009, 989}, 3, 1000); /* as good, and larger */
+    judge(&t);
+    assert_int_equal(t.j.best, 1);
+    assert_int_equal(t.j.recommended, -1);
+    assert_false(t.j.separable);
+    assert_int_equal(json_array_size(t.j.set), 2);
+    close_judged(&t);
+    open_judged(&t, workers);
+    add(&t, 0, (const double[]){500, 500, 500}, 3, 1000);
+    add(&t, 1, (const double[]){1000, 1010, 990}, 3, 1000);
+    add(&t, 2, (const double[]){1040, 900, 980}, 3, 1000); /* open, and larger */
+    judge(&t);
+    assert_int_equal(t.j.recommended, 1);
+    assert_int_equal(json_array_size(t.j.set), 0);
+    close_judged(&t);
+}
+
 static void test_one_repetition_separates_nothing(void **state)
 {
     (void)state;
@@ -216,6 +241,120 @@ static void test_interrupted_repetition(void **state)
     close_judged(&t);
 }
 
+/* A process that ended well after too few batches has measured nothing. */
+static void test_no_window_is_a_failure(void **state)
+{
+    (void)state;
+    struct judged t;
+    for (int interrupted = 0; interrupted < 2; interrupted++) {
+        open_judged(&t, workers);
+        for (uint32_t i = 0; i < 3; i++) {
+            add(&t, i, (const double[]){0}, 1, 1000);
+            json_t *doc = json_array_get(t.results.cells[i], 0);
+            json_object_set_new(doc, "window_ns", json_integer(0));
+            json_object_set_new(doc, "n_batches", json_integer(3));
+        }
+        t.results.interrupted = interrupted;
+        judge(&t);
+        assert_int_equal(t.j.cells[0].status, interrupted ? DLB_CELL_SKIPPED : DLB_CELL_FAILED);
+        if (interrupted) {
+            assert_non_null(strstr(t.j.cells[0].reason, "before anything was measured"));
+        } else {
+            assert_int_equal(t.j.cells[0].error, DLB_E_CONFIG);
+            assert_non_null(strstr(t.j.cells[0].reason, "hold 3 batches, 2 are warm-up"));
+        }
+        assert_int_equal(t.j.best, -1);
+        close_judged(&t);
+    }
+}
+
+static void test_fewer_batches_than_asked_are_noted(void **state)
+{
+    (void)state;
+    struct judged t;
+    const char *const settings[] = {"sweep.loader.num_workers=[1, 2]", "run.max_batches=50", NULL};
+    open_judged(&t, settings);
+    add(&t, 0, (const double[]){500}, 1, 1000); /* 50 steps */
+    add(&t, 1, (const double[]){400}, 1, 1000);
+    judge(&t);
+    assert_int_equal(json_array_size(t.j.notes), 1);
+    assert_non_null(strstr(json_string_value(json_array_get(t.j.notes, 0)),
+                           "cell 1 measured 40 batches of run.max_batches = 50"));
+    close_judged(&t);
+}
+
+static json_t *lost(uint32_t block)
+{
+    return json_pack("{ss, ss, si, si}", "status", "failed", "reason", "was killed by SIGKILL",
+                     "error", DLB_E_WORKER, "block", (int)block);
+}
+
+static bool has_note(const struct judged *t, const char *words)
+{
+    const json_t *note;
+    size_t i;
+    json_array_foreach(t->j.notes, i, note) if (strstr(json_string_value(note), words)) return true;
+    return false;
+}
+
+/* Whatever process is lost, and in whichever block, the result says so. */
+static void test_every_lost_process_is_noted(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    for (uint32_t i = 0; i < 3; i++)
+        add(&t, i, (const double[]){100, 100}, 2, 1000);
+    json_array_append_new(t.results.ceilings[0], rep(1000, 1, 0, 0));
+    assert_int_equal(dlb_results_n_failed(&t.results), 0);
+    json_array_append_new(t.results.ceilings[0], lost(1));
+    json_array_append_new(t.results.reference, rep(100, 0.5, 0, 0));
+    json_array_append_new(t.results.reference, lost(1));
+    json_array_append_new(t.results.warm, lost(0));
+    assert_int_equal(dlb_results_n_failed(&t.results), 3);
+    judge(&t);
+    assert_true(has_note(&t, "ceiling could not be measured in every repetition (block 2): was"));
+    assert_true(has_note(&t, "reference cell 0 failed at the start of block 2: was killed"));
+    assert_true(has_note(&t, "warm pass failed: was killed"));
+    close_judged(&t);
+}
+
+/* One repetition that the machine disturbed says nothing about the others. */
+static void test_harness_is_judged_by_the_median(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    for (uint32_t i = 0; i < 2; i++) {
+        add(&t, i, (const double[]){100, 100, 100}, 3, 1000);
+        for (uint32_t k = 0; k <= i; k++)
+            json_object_set_new(json_array_get(t.results.cells[i], k), "unaccounted_ns",
+                                json_integer(30000000));
+    }
+    judge(&t);
+    assert_int_equal(t.j.cells[0].verdict.klass, DLB_V_INPUT_BOUND);
+    assert_true(t.j.cells[0].evidence.unaccounted_max_frac == 0.03);
+    assert_int_equal(t.j.cells[1].verdict.klass, DLB_V_HARNESS_BOUND);
+    close_judged(&t);
+}
+
+/* Waiting for an epoch's first batch is input, however long the border takes. */
+static void test_epoch_borders_leave_the_input_wait_out(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    add(&t, 0, (const double[]){100}, 1, 1000);
+    json_t *doc = json_array_get(t.results.cells[0], 0);
+    json_object_set_new(doc, "idle_input_ns", json_integer(300000000));
+    json_object_set_new(doc, "idle_other_ns", json_integer(200000000));
+    json_object_set_new(doc, "epoch_idle_ns", json_integer(310000000));
+    json_object_set_new(doc, "epoch_other_ns", json_integer(10000000));
+    judge(&t);
+    assert_true(fabs(t.j.cells[0].evidence.epoch_frac - 0.01) < 1e-12);
+    close_judged(&t);
+}
+
 static json_t *epochs(int samples, int expected, const char *sum, bool whole)
 {
     return json_pack("[{si, si, ss, sb}]", "samples", samples, "expected", expected, "set_checksum",
@@ -244,6 +383,25 @@ static void test_wrong_delivery_fails_the_cell(void **state)
     assert_non_null(strstr(t.j.cells[1].reason, "different content"));
     assert_int_equal(t.j.cells[2].status, DLB_CELL_OK); /* cut short: says nothing */
     close_judged(&t);
+}
+
+/* The right number of samples is not enough: one may stand for another. */
+static void test_samples_that_come_twice_fail_the_cell(void **state)
+{
+    (void)state;
+    for (int n_skipped = 0; n_skipped < 2; n_skipped++) {
+        struct judged t;
+        open_judged(&t, workers);
+        add(&t, 0, (const double[]){100}, 1, 1000);
+        json_t *doc = json_array_get(t.results.cells[0], 0), *list = epochs(100, 100, "a", true);
+        json_object_set_new(json_array_get(list, 0), "unique", json_integer(98));
+        json_object_set_new(doc, "epochs", list);
+        json_object_set_new(doc, "n_skipped", json_integer(n_skipped));
+        judge(&t);
+        assert_int_equal(t.j.cells[0].status, DLB_CELL_FAILED);
+        assert_non_null(strstr(t.j.cells[0].reason, "2 of 100 samples twice"));
+        close_judged(&t);
+    }
 }
 
 static void test_ceiling_is_paired(void **state)
@@ -304,12 +462,19 @@ int main(void)
         cmocka_unit_test(test_smallest_within_two_percent),
         cmocka_unit_test(test_pairs_by_block),
         cmocka_unit_test(test_not_separable),
+        cmocka_unit_test(test_larger_cells_do_not_matter),
         cmocka_unit_test(test_one_repetition_separates_nothing),
         cmocka_unit_test(test_fewer_bytes_break_ties),
         cmocka_unit_test(test_failed_cells_do_not_win),
         cmocka_unit_test(test_nothing_measured),
         cmocka_unit_test(test_interrupted_repetition),
         cmocka_unit_test(test_wrong_delivery_fails_the_cell),
+        cmocka_unit_test(test_no_window_is_a_failure),
+        cmocka_unit_test(test_fewer_batches_than_asked_are_noted),
+        cmocka_unit_test(test_every_lost_process_is_noted),
+        cmocka_unit_test(test_harness_is_judged_by_the_median),
+        cmocka_unit_test(test_epoch_borders_leave_the_input_wait_out),
+        cmocka_unit_test(test_samples_that_come_twice_fail_the_cell),
         cmocka_unit_test(test_ceiling_is_paired),
         cmocka_unit_test(test_drift_is_noted),
         cmocka_unit_test(test_pytorch_text),

@@ -3,6 +3,7 @@
 #include "scenarios/runner.h"
 #include "scenarios/spec.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,6 +22,10 @@ struct bench {
     struct dlb_results results;
     atomic_bool cancel;
     uint32_t n_start, n_done, n_block, n_ticks_until_cancel;
+    uint32_t n_known;     /* events with an ETA ... */
+    uint32_t n_paced;     /* ... of which while the first task ran */
+    uint32_t n_uncounted; /* ... of which before anything was known */
+    double last_eta_s;
 };
 
 /* The script finds the result's file in $4, the mode in $6 and the heartbeat in $8: cell --spec F
@@ -61,6 +66,10 @@ static void on_event(void *ctx, const struct dlb_runner_event *event)
     b->n_start += event->what == DLB_RUNNER_START;
     b->n_done += event->what == DLB_RUNNER_DONE;
     b->n_block += event->what == DLB_RUNNER_BLOCK;
+    b->n_known += isfinite(event->eta_s);
+    b->n_paced += isfinite(event->eta_s) && event->n_done == 0;
+    b->n_uncounted += isfinite(event->eta_s) && event->n_done == 0 && event->n_batches == 0;
+    b->last_eta_s = event->eta_s;
     if (event->what == DLB_RUNNER_TICK && b->n_ticks_until_cancel > 0 &&
         --b->n_ticks_until_cancel == 0)
         atomic_store(&b->cancel, true);
@@ -101,7 +110,7 @@ static void test_every_task_runs(void **state)
         }
     assert_int_equal(json_array_size(b.results.ceilings[0]), 2);
     assert_int_equal(json_array_size(b.results.reference), 3);
-    assert_non_null(b.results.warm);
+    assert_int_equal(json_array_size(b.results.warm), 1);
     assert_int_equal(b.n_start, 1 + 2 * 4 + 1);
     assert_int_equal(b.n_done, b.n_start);
     assert_true(b.n_block >= 1);
@@ -122,7 +131,7 @@ static void test_spec_holds_the_cell(void **state)
     assert_int_equal(dlb_json_u64(doc_of(&b, 0, 0), "w", 9), 1);
     assert_int_equal(dlb_json_u64(doc_of(&b, 1, 0), "w", 9), 2);
     assert_string_equal(dlb_json_text(doc_of(&b, 1, 0), "mode"), "measure");
-    assert_string_equal(dlb_json_text(b.results.warm, "mode"), "warm");
+    assert_string_equal(dlb_json_text(json_array_get(b.results.warm, 0), "mode"), "warm");
     close_bench(&b);
 }
 
@@ -197,6 +206,32 @@ static void test_slow_is_no_hang(void **state)
     close_bench(&b);
 }
 
+/* No ETA is better than "0 s": before the first batch nothing is known; then there is a pace. */
+static void test_eta_is_known_or_nan(void **state)
+{
+    (void)state;
+    struct bench b;
+    char script[512];
+    const char *const settings[] = {"dataset.format=synthetic",
+                                    "dataset.codec=raw",
+                                    "generate.samples=80",
+                                    "loader.batch_size=10",
+                                    "sweep.loader.num_workers=[1, 2]",
+                                    "run.repeats=1",
+                                    NULL};
+    (void)snprintf(script, sizeof(script),
+                   "sleep 0.5\nprintf \"\\004\\0\\0\\0\\0\\0\\0\\0\" "
+                   ">/proc/self/fd/$beat\nsleep 0.5\n%s",
+                   good);
+    open_bench(&b, script, settings);
+    execute(&b, 0);
+    assert_int_equal(b.n_uncounted, 0);
+    assert_true(b.n_paced > 0);
+    assert_true(b.n_known > b.n_paced);
+    assert_true(b.last_eta_s == 0); /* all is done */
+    close_bench(&b);
+}
+
 static void test_interrupt_reaches_the_cell(void **state)
 {
     (void)state;
@@ -209,7 +244,7 @@ static void test_interrupt_reaches_the_cell(void **state)
     execute(&b, 0);
     assert_true(b.results.interrupted);
     assert_int_equal(b.n_start, 1);
-    assert_string_equal(dlb_json_text(b.results.warm, "status"), "cancelled");
+    assert_string_equal(dlb_json_text(json_array_get(b.results.warm, 0), "status"), "cancelled");
     close_bench(&b);
 }
 
@@ -222,6 +257,7 @@ int main(void)
         cmocka_unit_test(test_exit_code_and_missing_result),
         cmocka_unit_test(test_a_hang_ends),
         cmocka_unit_test(test_slow_is_no_hang),
+        cmocka_unit_test(test_eta_is_known_or_nan),
         cmocka_unit_test(test_interrupt_reaches_the_cell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

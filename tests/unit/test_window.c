@@ -98,6 +98,9 @@ static void epoch_gaps_are_kept(void **state)
     assert_int_equal(out->epoch[0].gap_ns, 0);
     assert_int_equal(out->epoch[1].gap_ns, 40);
     assert_int_equal(out->epoch_idle_ns, 40);
+    assert_int_equal(out->epoch_other_ns, out->idle_other_ns);
+    assert_int_equal(out->epoch_other_ns, 40 - out->idle_input_ns - out->idle_copy_ns);
+    assert_true(out->idle_input_ns > 0);
     free(out);
 }
 
