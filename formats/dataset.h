@@ -14,7 +14,7 @@ struct dlb_dataset_opts {
     int format; /* place in dlb_formats */
     int codec; /* place in dlb_codecs; a synthetic format has nothing to decode and leaves it out */
     char path[DLB_OPT_STRING_CAP];
-    int access; /* enum dlb_access; a format refuses what it has not */
+    int access;   /* enum dlb_access; a format refuses what it has not */
     int on_error; /* enum dlb_on_error: a sample that cannot be read or decoded ends the run, or is
                      skipped and counted */
 };

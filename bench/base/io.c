@@ -123,7 +123,7 @@ static int refuse_direct(struct dlb_err *err, const char *path)
 static int posix_open_direct(const char *path, int64_t *handle, size_t *align_bytes,
                              struct dlb_err *err)
 {
-    int64_t opened;
+    int64_t opened = -1;
     int rc = posix_open(path, &opened, err);
 
     if (rc != DLB_OK)
