@@ -161,7 +161,7 @@ static void reap_until_gone(int n)
             assert_true(dlb_now_ns() < deadline_ns);
         }
     }
-    while (waitpid(-1, NULL, WNOHANG) > 0)
+    while (waitpid(-1, NULL, 0) > 0) /* the server, which is gone a little later */
         ;
 }
 
@@ -283,8 +283,8 @@ static void fresh_memory_faults(void **state)
         bytes = p.out->epoch[0].n_bytes;
         pipeline_free(&p);
     }
-    assert_true(faults[1] >= bytes / 4096);
-    assert_true(faults[0] < bytes / 4096 / 2);
+    /* Reused slots are faulted in once; what else a process faults in is the same for both. */
+    assert_true(faults[1] >= faults[0] + bytes / 4096 * 3 / 4);
 }
 
 static void any_order_overtakes(void **state)
