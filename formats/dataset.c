@@ -1,8 +1,10 @@
 #include "formats/dataset.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const on_error_names[] = {"fail", "skip", NULL};
 static const char *const crop_names[] = {"random-resized", "center", "none", NULL};
@@ -164,9 +166,16 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
                            .codec = ds->codec,
                            .access = opts->access == DLB_ACCESS_AUTO ? best : opts->access};
     rc = ds->format->open(ds->state, &how, &ds->shape, err);
+    if (rc == DLB_E_IO && err->sys_errno == ENOENT && !ds->format->synthetic &&
+        access(opts->path, F_OK) != 0) {
+        (void)dlb_fail(err, DLB_E_IO, opts->path, DLB_NO_OFFSET,
+                       "No such file or folder: check dataset.path, or write the data "
+                       "with `dlbench gen`");
+        err->sys_errno = ENOENT;
+    }
     if (rc == DLB_OK && ds->shape.n_samples == 0)
         rc = dlb_fail(err, DLB_E_FORMAT, opts->path, DLB_NO_OFFSET,
-                      "holds no samples: check dataset.path, or write them with gen");
+                      "holds no samples: check dataset.path, or write them with `dlbench gen`");
     if (rc == DLB_OK)
         ds->max_payload_bytes = ds->codec->max_output_bytes(transform, &ds->shape);
     else

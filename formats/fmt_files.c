@@ -39,16 +39,25 @@ static void describe_odd(const struct dlb_files_list *list, const char *path,
     json_t *manifest = NULL;
 
     if (list->n_other_extension)
-        dlb_shape_odd(shape, "%llu files of another kind are left out (%s)",
+        dlb_shape_odd(shape,
+                      list->n_other_extension == 1 ? "%llu file of another kind is left out (%s)"
+                                                   : "%llu files of another kind are left out (%s)",
                       (unsigned long long)list->n_other_extension, list->other_name);
     if (list->n_loose)
-        dlb_shape_odd(shape, "%llu files lie beside the class folders and are left out",
+        dlb_shape_odd(shape,
+                      list->n_loose == 1 ? "%llu file lies beside the class folders and is left out"
+                                         : "%llu files lie beside the class folders and are left "
+                                           "out",
                       (unsigned long long)list->n_loose);
     if (list->n_empty_classes)
-        dlb_shape_odd(shape, "%llu class folders hold no samples",
+        dlb_shape_odd(shape,
+                      list->n_empty_classes == 1 ? "%llu class folder holds no samples"
+                                                 : "%llu class folders hold no samples",
                       (unsigned long long)list->n_empty_classes);
     if (list->n_empty_files)
-        dlb_shape_odd(shape, "%llu files are empty", (unsigned long long)list->n_empty_files);
+        dlb_shape_odd(shape,
+                      list->n_empty_files == 1 ? "%llu file is empty" : "%llu files are empty",
+                      (unsigned long long)list->n_empty_files);
     if (dlb_manifest_load(path, &manifest, &ignored) == DLB_OK && manifest) {
         json_int_t wrote = json_integer_value(json_object_get(manifest, "samples"));
         if (wrote != (json_int_t)list->n_files)

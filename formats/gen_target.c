@@ -1,11 +1,13 @@
 #include "formats/gen_target.h"
 
 #include "bench/base/io.h"
+#include "bench/base/units.h"
 #include "formats/format.h"
 #include "formats/manifest.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,11 +130,16 @@ static int check_fresh(const struct dlb_gen *gen, struct dlb_err *err)
     if (rc != DLB_OK)
         return rc;
     double need = (double)dlb_gen_total_bytes(gen);
-    if (statvfs(gen->path, &fs) == 0 && need > (double)fs.f_bavail * (double)fs.f_frsize)
+    if (statvfs(gen->path, &fs) != 0)
+        return DLB_OK;
+    double left = (double)fs.f_bavail * (double)fs.f_frsize;
+    char needed[40], left_text[40];
+    if (need > left)
         return dlb_fail(err, DLB_E_IO, gen->path, DLB_NO_OFFSET,
-                        "the disk is full: the data set needs %.4g GB and %.4g GB are free; lower "
+                        "the disk is full: the data set needs %s, %s are free; lower "
                         "generate.samples or choose another dataset.path",
-                        need / 1e9, (double)fs.f_bavail * (double)fs.f_frsize / 1e9);
+                        dlb_bytes_text((uint64_t)fmin(need, 0x1p63), needed, sizeof needed),
+                        dlb_bytes_text((uint64_t)left, left_text, sizeof left_text));
     return DLB_OK;
 }
 

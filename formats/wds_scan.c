@@ -2,8 +2,6 @@
 
 #ifdef DLB_HAVE_LIBARCHIVE
 
-#include "bench/base/hash.h"
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,12 +45,16 @@ bool dlb_wds_group_starts(const struct dlb_wds_group *group, const struct dlb_ta
            memcmp(member->name, group->key.data, len) != 0;
 }
 
+/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
+#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME UINT64_C(0x100000001b3)
+
 int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *member,
                       const char *path, struct dlb_err *err)
 {
     const char *field;
     size_t len = dlb_wds_key(member->name, &field), n = 0;
-    uint64_t hash = 0;
+    uint64_t hash = FNV_BASIS;
 
     if (group->n_fields == 0) {
         group->key.len_bytes = 0;
@@ -62,7 +64,8 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
     }
     for (const char *p = field; *p; p++, n++) {
         char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
-        hash = dlb_hash64(&c, 1, hash);
+        hash = (hash ^ (uint8_t)c) *
+               FNV_PRIME; /* a call of dlb_hash64 for each letter took 0.2 us a sample */
         if (n < sizeof group->field_name - 1)
             group->field_name[n] = c;
     }

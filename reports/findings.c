@@ -10,9 +10,13 @@
 #include <string.h>
 
 #define MAX_AXIS_COLUMNS 8
-/* Below these widths the columns that always stay would not fit as they are. */
-#define NO_INTERVAL_COLUMNS 72
-#define NO_CAUSE_COLUMNS 52
+
+/* Ranks of columns: the highest goes first. What tells rows apart stays longest, what is equal in
+ * all of them goes first. */
+enum { ALWAYS, AXIS, IDLE, WAIT, FIRST_BATCH, READ, SAME };
+
+/* How much a table is squeezed, beside leaving columns out. */
+enum { FULL, SHORT_TITLES, NO_INTERVAL, NO_CAUSE };
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -125,67 +129,84 @@ static void verdict_text(const json_t *cell, bool brief, char *out, size_t n)
         (void)snprintf(out, n, "%.20s (%.14s)", text_of(verdict, "class"), cause);
 }
 
+static const struct {
+    const char *key, *title, *brief;
+} usual[] = {{"loader.num_workers", "workers", "workers"},
+             {"loader.pin_memory", "pin", "pin"},
+             {"loader.prefetch_factor", "prefetch", "pf"},
+             {"loader.persistent_workers", "persistent", "pers"}};
+#define N_USUAL (sizeof(usual) / sizeof(usual[0]))
+
 static bool is_usual(const char *key)
 {
-    return strcmp(key, "loader.num_workers") == 0 || strcmp(key, "loader.pin_memory") == 0 ||
-           strcmp(key, "loader.prefetch_factor") == 0 ||
-           strcmp(key, "loader.persistent_workers") == 0;
+    for (size_t i = 0; i < N_USUAL; i++)
+        if (strcmp(key, usual[i].key) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t rank_of(const json_t *axes, const char *key)
+{
+    return json_array_size(json_object_get(axes, key)) > 1 ? AXIS : SAME;
 }
 
 /* Keys of the setting columns, the usual four first. */
-static uint32_t columns(const json_t *doc, struct dlb_table *table, const char **keys)
+static uint32_t columns(const json_t *doc, int squeeze, struct dlb_table *table, const char **keys)
 {
-    static const struct {
-        const char *key, *title;
-        uint32_t rank;
-    } usual[] = {{"loader.num_workers", "workers", 0},
-                 {"loader.pin_memory", "pin", 4},
-                 {"loader.prefetch_factor", "prefetch", 5},
-                 {"loader.persistent_workers", "persistent", 6}};
+    const json_t *axes = json_object_get(doc, "axes");
+    bool brief = squeeze >= SHORT_TITLES;
     uint32_t n = 0;
     const char *key;
     json_t *axis;
-    (void)dlb_table_add(table, "cell", 0, false);
-    for (; n < 4; n++) {
+    table->n_columns = 0;
+    (void)dlb_table_add(table, "cell", ALWAYS, false);
+    for (; n < N_USUAL; n++) {
         keys[n] = usual[n].key;
-        (void)dlb_table_add(table, usual[n].title, usual[n].rank, false);
+        (void)dlb_table_add(table, brief ? usual[n].brief : usual[n].title,
+                            n == 0 ? ALWAYS : rank_of(axes, keys[n]), false);
     }
-    json_object_foreach(json_object_get(doc, "axes"), key, axis)
+    json_object_foreach((json_t *)axes, key, axis)
     {
         const char *dot = strrchr(key, '.');
         (void)axis;
-        if (is_usual(key) || n == 4 + MAX_AXIS_COLUMNS)
+        if (is_usual(key) || n == N_USUAL + MAX_AXIS_COLUMNS)
             continue;
         keys[n++] = key;
-        (void)dlb_table_add(table, dot ? dot + 1 : key, 3, false);
+        (void)dlb_table_add(table, dot ? dot + 1 : key, rank_of(axes, key), false);
     }
-    (void)dlb_table_add(table, "samples/s", 0, false);
-    (void)dlb_table_add(table, "read MB/s", 8, false);
-    (void)dlb_table_add(table, "GPU idle %", 1, false);
-    (void)dlb_table_add(table, "input wait %", 2, false);
-    (void)dlb_table_add(table, "first batch", 7, false);
-    (void)dlb_table_add(table, "verdict", 0, true);
+    (void)dlb_table_add(table, "samples/s", ALWAYS, false);
+    (void)dlb_table_add(table, "read MB/s", READ, false);
+    (void)dlb_table_add(table, "GPU idle %", IDLE, false);
+    (void)dlb_table_add(table, "input wait %", WAIT, false);
+    (void)dlb_table_add(table, "first batch", FIRST_BATCH, false);
+    (void)dlb_table_add(table, "verdict", ALWAYS, true);
     return n;
 }
 
+/* Marks tell cells apart: where there is one, there is nothing to tell. */
+static bool is_marked(const json_t *doc, const char *which, const json_t *index)
+{
+    return json_array_size(json_object_get(doc, "cells")) > 1 && json_is_integer(index) &&
+           json_equal(index, json_object_get(doc, which));
+}
+
 static void fill_row(const json_t *doc, const json_t *cell, const char *const *keys,
-                     uint32_t n_keys, uint32_t width, char (*row)[DLB_TABLE_CELL_CAP])
+                     uint32_t n_keys, int squeeze, char (*row)[DLB_TABLE_CELL_CAP])
 {
     const json_t *config = json_object_get(cell, "config");
     const json_t *index = json_object_get(cell, "index");
-    bool best = json_equal(index, json_object_get(doc, "best_cell"));
-    bool recommended = json_equal(index, json_object_get(doc, "recommended_cell"));
-    (void)snprintf(row[0], sizeof(row[0]), "%s%s%lld", recommended ? ">" : "", best ? "*" : "",
-                   (long long)json_integer_value(index));
+    (void)snprintf(
+        row[0], sizeof(row[0]), "%s%s%lld", is_marked(doc, "recommended_cell", index) ? ">" : "",
+        is_marked(doc, "best_cell", index) ? "*" : "", (long long)json_integer_value(index));
     row++;
     for (uint32_t i = 0; i < n_keys; i++)
         value_text(json_object_get(config, keys[i]), *row++, DLB_TABLE_CELL_CAP);
-    rate_text(cell, width > 0 && width < NO_INTERVAL_COLUMNS, *row++, DLB_TABLE_CELL_CAP);
+    rate_text(cell, squeeze >= NO_INTERVAL, *row++, DLB_TABLE_CELL_CAP);
     megabytes_text(cell, *row++, DLB_TABLE_CELL_CAP);
     percent_text(cell, "gpu_idle_frac", *row++, DLB_TABLE_CELL_CAP);
     percent_text(cell, "input_wait_frac", *row++, DLB_TABLE_CELL_CAP);
     first_batch_text(cell, *row++, DLB_TABLE_CELL_CAP);
-    verdict_text(cell, width > 0 && width < NO_CAUSE_COLUMNS, *row, DLB_TABLE_CELL_CAP);
+    verdict_text(cell, squeeze >= NO_CAUSE, *row, DLB_TABLE_CELL_CAP);
 }
 
 static bool has_status(const json_t *cell, const char *status)
@@ -229,36 +250,85 @@ static void reasons(const json_t *cells, const char *status, uint32_t n_columns,
     }
 }
 
+/* Titles, rows and their texts, squeezed so far. False when memory is short. */
+static bool fill(const json_t *doc, int squeeze, struct dlb_table *table)
+{
+    const char *keys[N_USUAL + MAX_AXIS_COLUMNS];
+    const json_t *cells = json_object_get(doc, "cells"), *cell;
+    size_t i;
+    uint32_t n_keys = columns(doc, squeeze, table, keys);
+    free(table->cell);
+    table->n_rows = 0;
+    table->cell = calloc(json_array_size(cells) * table->n_columns + 1, sizeof(*table->cell));
+    if (!table->cell)
+        return false;
+    json_array_foreach(cells, i, cell) if (has_status(cell, "ok")) fill_row(
+        doc, cell, keys, n_keys, squeeze, &table->cell[(size_t)table->n_rows++ * table->n_columns]);
+    return true;
+}
+
+/* As little squeezed as lets the settings and the idle time stay; the settings alone where not both
+ * can. *squeeze is what it took. */
+static bool fill_to_fit(const json_t *doc, uint32_t n_columns, int *squeeze,
+                        struct dlb_table *table)
+{
+    for (uint32_t rank = IDLE; rank >= AXIS; rank--)
+        for (*squeeze = FULL; *squeeze <= NO_CAUSE; (*squeeze)++) {
+            if (!fill(doc, *squeeze, table))
+                return false;
+            if (dlb_table_fits(table, n_columns, rank))
+                return true;
+        }
+    *squeeze = NO_CAUSE;
+    return true;
+}
+
+static void legend(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *best = json_object_get(doc, "best_cell");
+    const json_t *recommended = json_object_get(doc, "recommended_cell");
+    bool one = is_marked(doc, "best_cell", best);
+    bool other = is_marked(doc, "recommended_cell", recommended);
+    if (one || other)
+        dlb_text_fold(out,
+                      one && other ? "* best   > recommended"
+                      : one        ? "* best"
+                                   : "> recommended",
+                      0, n_columns);
+}
+
+static void tell_left_out(uint32_t n_out, int squeeze, uint32_t n_columns, struct dlb_text *out)
+{
+    if (n_out == 0 && squeeze < NO_INTERVAL)
+        return;
+    const char *what = n_out == 0                            ? "the intervals do not fit here"
+                       : n_out == 1 && squeeze < NO_INTERVAL ? "one column does not fit here"
+                       : squeeze < NO_INTERVAL               ? "some columns do not fit here"
+                                               : "intervals and some columns do not fit here";
+    char line[120];
+    (void)snprintf(line, sizeof(line), "(%s: summary.txt has %s)", what,
+                   n_out == 1 && squeeze < NO_INTERVAL ? "it" : "them");
+    dlb_text_fold(out, line, 0, n_columns);
+}
+
 void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
-    const char *keys[4 + MAX_AXIS_COLUMNS];
-    const json_t *cells = json_object_get(doc, "cells"), *cell;
+    const json_t *cells = json_object_get(doc, "cells");
     struct dlb_table *table = calloc(1, sizeof(*table));
-    size_t i;
-    if (!table) {
-        out->short_of_memory = true;
-        return;
-    }
-    uint32_t n_keys = columns(doc, table, keys);
-    table->cell = calloc(json_array_size(cells) * table->n_columns + 1, sizeof(*table->cell));
-    if (table->cell) {
-        json_array_foreach(cells, i, cell) if (has_status(cell, "ok"))
-            fill_row(doc, cell, keys, n_keys, n_columns,
-                     &table->cell[(size_t)table->n_rows++ * table->n_columns]);
+    int squeeze;
+    if (table && fill_to_fit(doc, n_columns, &squeeze, table)) {
         uint32_t n_out = table->n_rows ? dlb_table_render(table, n_columns, out) : 0;
-        if (json_is_integer(json_object_get(doc, "best_cell")) && table->n_rows > 1)
-            dlb_text_fold(out, "* best   > recommended", 0, n_columns);
-        if (n_out > 0)
-            dlb_text_fold(out,
-                          n_out > 1 ? "(some columns do not fit here: summary.txt has them)"
-                                    : "(one column does not fit here: summary.txt has it)",
-                          0, n_columns);
+        if (table->n_rows > 0) {
+            legend(doc, n_columns, out);
+            tell_left_out(n_out, squeeze, n_columns, out);
+        }
     } else {
         out->short_of_memory = true;
     }
     reasons(cells, "failed", n_columns, out);
     reasons(cells, "skipped", n_columns, out);
-    free(table->cell);
+    if (table)
+        free(table->cell);
     free(table);
 }
 

@@ -48,6 +48,27 @@ static uint32_t choose(const struct dlb_table *table, const uint32_t *width, uin
     return n_out;
 }
 
+static void measure(const struct dlb_table *table, uint32_t *widths)
+{
+    for (uint32_t i = 0; i < table->n_columns; i++) {
+        widths[i] = (uint32_t)strlen(table->column[i].title);
+        for (uint32_t row = 0; row < table->n_rows; row++) {
+            uint32_t n = (uint32_t)strlen(cell_at(table, row, i));
+            widths[i] = n > widths[i] ? n : widths[i];
+        }
+    }
+}
+
+bool dlb_table_fits(const struct dlb_table *table, uint32_t width, uint32_t rank)
+{
+    uint32_t widths[DLB_TABLE_MAX_COLUMNS] = {0};
+    bool out[DLB_TABLE_MAX_COLUMNS] = {false};
+    measure(table, widths);
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        out[i] = table->column[i].rank > rank;
+    return width == 0 || total(table, widths, out) <= width;
+}
+
 static void put(struct dlb_text *out, const char *words, uint32_t width, bool left, bool last)
 {
     int pad = (int)(width - (uint32_t)strlen(words));
@@ -64,13 +85,7 @@ uint32_t dlb_table_render(const struct dlb_table *table, uint32_t width, struct 
 {
     uint32_t widths[DLB_TABLE_MAX_COLUMNS] = {0}, last = 0;
     bool left_out[DLB_TABLE_MAX_COLUMNS] = {false};
-    for (uint32_t i = 0; i < table->n_columns; i++) {
-        widths[i] = (uint32_t)strlen(table->column[i].title);
-        for (uint32_t row = 0; row < table->n_rows; row++) {
-            uint32_t n = (uint32_t)strlen(cell_at(table, row, i));
-            widths[i] = n > widths[i] ? n : widths[i];
-        }
-    }
+    measure(table, widths);
     uint32_t n_out = choose(table, widths, width, left_out);
     for (uint32_t i = 0; i < table->n_columns; i++)
         last = left_out[i] ? last : i;

@@ -28,6 +28,10 @@ struct dlb_table {
 /* Adds a column; false when there are too many. */
 bool dlb_table_add(struct dlb_table *table, const char *title, uint32_t rank, bool left);
 
+/* Whether it fits `width` characters (0: whatever it takes) with all columns of at most that rank.
+ */
+bool dlb_table_fits(const struct dlb_table *table, uint32_t width, uint32_t rank);
+
 /* Title line and rows, at most `width` characters each as far as leaving columns out goes (0: all
  * of them). Returns how many columns were left out. */
 uint32_t dlb_table_render(const struct dlb_table *table, uint32_t width, struct dlb_text *out);

@@ -27,7 +27,8 @@ void dlb_config_free(struct dlb_config *cfg);
 int dlb_config_load(struct dlb_config *cfg, const char *path, struct dlb_err *err);
 
 /* "loader.num_workers=4", "sweep.loader.num_workers=[0, 2, 4]", as typed after --set. A plain value
- * pins its key: an axis that was said for it before is dropped. */
+ * pins its key: an axis that was said for it before is dropped, and "sweep.KEY" keeps its origin
+ * though it is no axis any more. */
 int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_err *err);
 
 /* Sets one key from a JSON value (a cell's override, or a spec file), checked as anything else;

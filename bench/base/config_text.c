@@ -161,7 +161,6 @@ static int set_value_text(struct dlb_config *cfg, const char *key, const char *t
                           struct dlb_err *err)
 {
     const struct dlb_opt *opt = dlb_config_find(cfg, key, NULL);
-    char full_key[DLB_KEY_CAP + sizeof DLB_SWEEP];
     json_t *canonical;
     int status;
 
@@ -170,9 +169,7 @@ static int set_value_text(struct dlb_config *cfg, const char *key, const char *t
     status = dlb_opt_from_text(opt, key, text, "--set", &canonical, err);
     if (status != DLB_OK)
         return status;
-    (void)snprintf(full_key, sizeof full_key, DLB_SWEEP "%s", key);
-    (void)json_object_del(cfg->said.axes, key); /* absent is fine */
-    (void)json_object_del(cfg->said.origins, full_key);
+    (void)json_object_del(cfg->said.axes, key); /* absent is fine; its origin stays, and tells */
     return dlb_said_put(&cfg->said, cfg->said.values, key, canonical, key, "--set", err);
 }
 

@@ -2,6 +2,7 @@
 
 #include "bench/base/opt_value.h"
 #include "bench/cli/args.h"
+#include "bench/cli/libraries.h"
 #include "bench/cli/print.h"
 #include "bench/cli/version.h"
 #include "scenarios/spec.h"
@@ -9,25 +10,12 @@
 #include <gnu/libc-version.h>
 #include <jansson.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #define INDENT 24
-#define MAX_WIDTH 110
-#define MIN_WIDTH 50
-
-static uint32_t width_of(FILE *out)
-{
-    struct winsize size;
-
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return 90;
-    return size.ws_col > MAX_WIDTH ? MAX_WIDTH : size.ws_col < MIN_WIDTH ? MIN_WIDTH : size.ws_col;
-}
 
 void dlb_help_overview(FILE *out)
 {
-    uint32_t width = width_of(out);
+    uint32_t width = dlb_print_width(out);
 
     dlb_print_folded(out,
                      "dlbench measures how fast training data can be loaded: which loader settings "
@@ -41,13 +29,14 @@ void dlb_help_overview(FILE *out)
                              (uint32_t)fprintf(out, "  %s", (*verb)->name), width);
     (void)fputs("\nTry first:\n"
                 "  dlbench gen --config configs/quickstart.toml\n"
-                "  dlbench sweep --config configs/quickstart.toml\n\n"
-                "`dlbench help COMMAND` lists a command's flags and options; `dlbench --version` "
-                "says what this is.\n"
-                "Exit codes: 0 fine, 1 the answer is no, 2 wrong usage or configuration, 3 it "
-                "could not be done,\n"
-                "130 interrupted.\n",
+                "  dlbench sweep --config configs/quickstart.toml\n\n",
                 out);
+    dlb_print_folded(out,
+                     "`dlbench help COMMAND` lists a command's flags and options; `dlbench "
+                     "--version` says what this is.\n"
+                     "Exit codes: 0 fine, 1 the answer is no, 2 wrong usage or configuration, 3 it "
+                     "could not be done, 130 interrupted.",
+                     0, 0, width);
 }
 
 const char *dlb_help_value_text(const struct dlb_opt *opt, char *text, size_t n_text)
@@ -81,7 +70,8 @@ static void help_group(FILE *out, const struct dlb_opt_group *group, uint32_t wi
 {
     char value[256], text[512];
 
-    (void)fprintf(out, "\n[%s] %s\n", group->section, group->title);
+    uint32_t head = (uint32_t)fprintf(out, "\n[%s]", group->section) - 1;
+    dlb_print_folded(out, group->title, head + 1, head, width);
     for (const struct dlb_opt *opt = group->opts; opt->key; opt++) {
         int column = fprintf(out, "  %s", opt->key);
         (void)snprintf(text, sizeof text, "%s (%s)", opt->help,
@@ -92,9 +82,11 @@ static void help_group(FILE *out, const struct dlb_opt_group *group, uint32_t wi
 
 void dlb_help_verb(FILE *out, const struct dlb_verb *verb)
 {
-    uint32_t width = width_of(out);
+    uint32_t width = dlb_print_width(out);
 
-    (void)fprintf(out, "%s\n\nUsage: %s\n", verb->summary, verb->usage);
+    dlb_print_folded(out, verb->summary, 0, 0, width);
+    (void)fputs("\nUsage:", out);
+    dlb_print_folded(out, verb->usage, 7, 6, width);
     if (verb->details && *verb->details) {
         (void)fputc('\n', out);
         dlb_print_folded(out, verb->details, 0, 0, width);
@@ -113,6 +105,31 @@ void dlb_help_verb(FILE *out, const struct dlb_verb *verb)
         help_group(out, *group, width);
 }
 
+/* As they are loaded: a file's name says more than the version compiled against. */
+static void libraries(FILE *out)
+{
+    static const char *const names[] = {"libarchive", "libjpeg", "libhwloc"};
+    json_t *found = json_object();
+    const json_t *list, *entry;
+    size_t at;
+
+    if (!found || !dlb_libraries_add(found)) {
+        json_decref(found);
+        return;
+    }
+    list = json_object_get(json_object_get(found, "versions"), "libraries");
+    (void)fputs("with", out);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *shown = NULL;
+        json_array_foreach(
+            list, at, entry) if (strncmp(json_string_value(entry), names[i], strlen(names[i])) == 0)
+            shown = json_string_value(entry);
+        (void)fprintf(out, "%s %s%s", i ? "," : "", shown ? "" : "no ", shown ? shown : names[i]);
+    }
+    (void)fputc('\n', out);
+    json_decref(found);
+}
+
 void dlb_version(FILE *out)
 {
     (void)fprintf(out, "dlbench %s (commit %s)\n", DLB_VERSION, DLB_COMMIT);
@@ -124,4 +141,5 @@ void dlb_version(FILE *out)
                   "gcc", __VERSION__
 #endif
     );
+    libraries(out);
 }

@@ -284,7 +284,10 @@ static int check_path(const char *path, struct dlb_err *err)
         return status;
     status = dlb_io_posix.list(path, any_entry, NULL, err);
     if (status == DLB_OK)
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET, "is an empty folder");
+        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                        "is an empty folder: name one that holds data, or write some into it with "
+                        "`dlbench gen --set dataset.path=%.40s`",
+                        path);
     if (status != DLB_END)
         return status;
     if (is_result(path))

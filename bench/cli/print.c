@@ -9,7 +9,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#define MAX_WIDTH 110 /* longer lines are hard to read */
+#define MIN_WIDTH 50
+
+static char out_buffer[256 * 1024];
+static int out_errno; /* of the first write to stdout that failed: stdio does not keep it */
 
 int dlb_print_err(const struct dlb_err *err)
 {
@@ -36,6 +43,25 @@ void dlb_streams_prepare(void)
              * lowest free descriptor is this one. */
             (void)open("/dev/null", O_RDONLY);
     (void)signal(SIGPIPE, SIG_IGN);
+    /* What printf writes then fails, if it does, where someone looks at errno. */
+    if (!isatty(STDOUT_FILENO))
+        (void)setvbuf(stdout, out_buffer, _IOFBF, sizeof out_buffer);
+}
+
+static void flush_out(void)
+{
+    errno = 0;
+    if (fflush(stdout) != 0 && out_errno == 0)
+        out_errno = errno;
+}
+
+void dlb_print_out(const char *text, size_t n_bytes)
+{
+    flush_out();
+    errno = 0;
+    if (fwrite(text, 1, n_bytes, stdout) < n_bytes && out_errno == 0)
+        out_errno = errno;
+    flush_out();
 }
 
 static bool reader_left(void)
@@ -46,13 +72,12 @@ static bool reader_left(void)
 
 int dlb_streams_finish(struct dlb_err *err)
 {
-    errno = 0;
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    flush_out();
+    if (!ferror(stdout))
         return DLB_OK;
-    if (errno == EPIPE || reader_left())
+    if (out_errno == EPIPE || reader_left())
         return DLB_OK;
-    if (errno == 0)
-        errno = EIO; /* an earlier write failed, and nobody kept its reason */
+    errno = out_errno ? out_errno : EIO; /* EIO: nobody kept the reason */
     return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot write to standard output");
 }
 
@@ -62,9 +87,19 @@ bool dlb_print_json(const json_t *document)
 
     if (!text)
         return false;
-    (void)puts(text);
+    dlb_print_out(text, strlen(text));
+    dlb_print_out("\n", 1);
     free(text);
     return true;
+}
+
+uint32_t dlb_print_width(FILE *out)
+{
+    struct winsize size;
+
+    if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 80;
+    return size.ws_col > MAX_WIDTH ? MAX_WIDTH : size.ws_col < MIN_WIDTH ? MIN_WIDTH : size.ws_col;
 }
 
 static void put_spaces(FILE *out, uint32_t n)

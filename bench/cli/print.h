@@ -19,6 +19,12 @@ void dlb_streams_prepare(void);
  * no error. */
 int dlb_streams_finish(struct dlb_err *err);
 
+/* Text on stdout, at once; dlb_streams_finish tells whether it got out, and why not. */
+void dlb_print_out(const char *text, size_t n_bytes);
+
+/* Columns to fold text for: the terminal's, within reason; 80 where it goes elsewhere. */
+uint32_t dlb_print_width(FILE *out);
+
 /* The document and a newline on stdout. False when memory is short. */
 bool dlb_print_json(const json_t *document);
 

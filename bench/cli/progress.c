@@ -34,6 +34,13 @@ static uint32_t terminal_columns(void)
     return 80;
 }
 
+/* The last column stays free: a cursor beyond it wraps on some terminals. */
+static uint32_t line_columns(void)
+{
+    uint32_t n_columns = terminal_columns();
+    return n_columns > 1 ? n_columns - 1 : 1;
+}
+
 /* Cuts to n_columns characters, counting UTF-8 sequences as one; returns how many are left. */
 static uint32_t cut(char *line, uint32_t n_columns)
 {
@@ -65,14 +72,24 @@ const char *dlb_progress_line(const struct dlb_progress *progress, double frac, 
                               uint64_t now_ns, uint32_t n_columns, char *line, size_t n_line)
 {
     double eta_s = dlb_progress_eta_s(progress, frac, now_ns);
-    char eta[48] = "", duration[40];
+    char eta[56] = "", duration[40];
 
     if (eta_s < 60.0)
         (void)snprintf(eta, sizeof eta, "  ETA %.0f s", eta_s);
     else if (isfinite(eta_s))
         (void)snprintf(eta, sizeof eta, "  ETA %s",
                        dlb_duration_text(round(eta_s), duration, sizeof duration));
-    (void)snprintf(line, n_line, "%s: %s%s", progress->title, text, eta);
+    size_t n_eta = strlen(eta);
+    int n = snprintf(line, n_line, "%s: %s", progress->title, text);
+    size_t len = n < 0 ? 0 : (size_t)n < n_line ? (size_t)n : n_line - 1;
+    /* The ETA is what one looks for: the text makes room for it. */
+    if (len + n_eta >= n_line && n_eta < n_line)
+        len = n_line - 1 - n_eta;
+    line[len] = '\0';
+    if (n_columns > n_eta)
+        (void)cut(line, n_columns - (uint32_t)n_eta);
+    len = strlen(line);
+    (void)snprintf(line + len, n_line - len, "%s", eta);
     if (n_columns > 0)
         (void)cut(line, n_columns);
     return line;
@@ -103,9 +120,7 @@ static void draw(struct dlb_progress *progress, const char *line)
     }
     (void)snprintf(shown, sizeof shown, "%s", line);
     erase(progress);
-    /* The last column stays free: a cursor beyond it wraps on some terminals. */
-    uint32_t n_columns = terminal_columns();
-    progress->n_columns = cut(shown, n_columns > 1 ? n_columns - 1 : 1);
+    progress->n_columns = cut(shown, line_columns());
     (void)fputs(shown, stderr);
     (void)fflush(stderr);
 }
@@ -135,7 +150,8 @@ void dlb_progress_update(struct dlb_progress *progress, double frac, const char 
     if (now_ns - progress->drawn_ns < (progress->live ? LIVE_EVERY_NS : PLAIN_EVERY_NS))
         return;
     progress->drawn_ns = now_ns;
-    draw(progress, dlb_progress_line(progress, frac, text, now_ns, 0, line, sizeof line));
+    draw(progress, dlb_progress_line(progress, frac, text, now_ns,
+                                     progress->live ? line_columns() : 0, line, sizeof line));
 }
 
 void dlb_progress_restart(struct dlb_progress *progress)

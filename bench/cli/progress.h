@@ -34,8 +34,8 @@ void dlb_progress_restart(struct dlb_progress *progress);
  * dlb_now_ns. */
 double dlb_progress_eta_s(const struct dlb_progress *progress, double frac, uint64_t now_ns);
 
-/* The live line without its end: "title: text  ETA 12 s", cut to n_columns characters (0: not
- * cut). Returns `line`. */
+/* The live line without its end: "title: text  ETA 12 s", in n_columns characters (0: as many as it
+ * takes): the text is cut, the ETA stays. Returns `line`. */
 const char *dlb_progress_line(const struct dlb_progress *progress, double frac, const char *text,
                               uint64_t now_ns, uint32_t n_columns, char *line, size_t n_line);
 

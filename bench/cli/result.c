@@ -1,6 +1,7 @@
 #include "bench/cli/result.h"
 
 #include "bench/base/io.h"
+#include "bench/cli/print.h"
 #include "reports/report.h"
 
 #include <errno.h>
@@ -33,6 +34,19 @@ static void choose_name(const struct dlb_args *args, const char *verb, char *nam
                    verb, when);
 }
 
+/* One that is there already is fine, even where no other could be made (a read-only mount, say). */
+static int make_folder(const char *path, struct dlb_err *err)
+{
+    struct stat st;
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return DLB_OK;
+    int code = errno;
+    if (stat(path, &st) == 0)
+        return DLB_OK;
+    errno = code;
+    return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot make the results folder");
+}
+
 /* mkdir -p. */
 static int make_folders(const char *path, struct dlb_err *err)
 {
@@ -46,12 +60,15 @@ static int make_folders(const char *path, struct dlb_err *err)
         if (*at != '/')
             continue;
         *at = '\0';
-        (void)mkdir(part, 0777); /* what matters is whether the last one comes to be */
+        int rc = make_folder(part, err);
+        if (rc)
+            return rc;
         *at = '/';
     }
     struct stat st;
-    if (mkdir(part, 0777) && errno != EEXIST)
-        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot make the results folder");
+    int rc = make_folder(part, err);
+    if (rc)
+        return rc;
     if (stat(part, &st) || !S_ISDIR(st.st_mode))
         return dlb_fail(err, DLB_E_IO, path, DLB_NO_OFFSET,
                         "is no folder: --results wants one that can be written");
@@ -166,7 +183,7 @@ int dlb_result_print(const json_t *doc, const char *folder, bool json, struct dl
     struct dlb_text text = {0};
     int rc = report->render(doc, &opts, &text, err);
     if (!rc)
-        (void)fwrite(text.data, 1, text.len_bytes, stdout); /* main looks whether it got out */
+        dlb_print_out(text.data, text.len_bytes);
     dlb_text_free(&text);
     return rc;
 }

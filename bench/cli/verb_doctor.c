@@ -66,6 +66,15 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
+/* Two words in columns, then text that is folded beside them. */
+static void print_row(const char *first, int n_first, const char *second, int n_second,
+                      const char *text)
+{
+    int column = printf("  %-*s %-*s", n_first, first, n_second, second);
+    uint32_t at = column > 0 ? (uint32_t)column : 0;
+    dlb_print_folded(stdout, text, at + 1, at, dlb_print_width(stdout));
+}
+
 static void print_text(const json_t *modules, const json_t *checks)
 {
     const char *last_kind = "";
@@ -76,18 +85,18 @@ static void print_text(const json_t *modules, const json_t *checks)
     json_array_foreach(modules, i, row)
     {
         const char *kind = text_of(row, "kind"), *missing = text_of(row, "missing");
-        (void)printf("  %-9s %-11s %s%s\n", strcmp(kind, last_kind) == 0 ? "" : kind,
-                     text_of(row, "name"),
-                     *missing ? "MISSING: " : "ok: ", *missing ? missing : text_of(row, "summary"));
+        char words[512];
+        (void)snprintf(words, sizeof words, "%s%s", *missing ? "MISSING: " : "ok: ",
+                       *missing ? missing : text_of(row, "summary"));
+        print_row(strcmp(kind, last_kind) == 0 ? "" : kind, 9, text_of(row, "name"), 11, words);
         last_kind = kind;
     }
     (void)puts("\nThis machine");
     json_array_foreach(checks, i, row)
     {
-        (void)printf("  %-4s %-16s %s\n", text_of(row, "state"), text_of(row, "name"),
-                     text_of(row, "found"));
+        print_row(text_of(row, "state"), 4, text_of(row, "name"), 16, text_of(row, "found"));
         if (*text_of(row, "advice"))
-            dlb_print_folded(stdout, text_of(row, "advice"), 24, 0, 100);
+            dlb_print_folded(stdout, text_of(row, "advice"), 24, 0, dlb_print_width(stdout));
     }
 }
 

@@ -18,6 +18,7 @@ struct watched {
     uint64_t sample_bytes;                      /* mean, as it will be */
     uint64_t start_ns, first_done, first_bytes; /* what the pace is counted from */
     uint64_t n_done, n_bytes;                   /* at the last report */
+    const char *resumed; /* folder that an earlier call left unfinished, until that is said */
 };
 
 /* Samples that an earlier gen left are found much faster than new ones are made: as long as more of
@@ -41,6 +42,10 @@ static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_byte
     char done[40], total[40], rate[40], bytes[40], bytes_rate[40], text[256];
     uint64_t now_ns = dlb_now_ns();
 
+    if (watched->resumed) /* what lies there was found fit to be resumed, or this were not called */
+        dlb_progress_note(&watched->progress, "gen: resuming what an earlier call began in %s",
+                          watched->resumed);
+    watched->resumed = NULL;
     watch_pace(watched, n_done, n_bytes, now_ns);
     watched->n_done = n_done;
     watched->n_bytes = n_bytes;
@@ -120,8 +125,7 @@ static int generate(const struct dlb_gen *gen, uint64_t *n_written, struct dlb_e
 
     dlb_progress_begin(&watched.progress, "gen");
     if (was_interrupted(gen->path))
-        dlb_progress_note(&watched.progress, "gen: resuming what an earlier call began in %s",
-                          gen->path);
+        watched.resumed = gen->path;
     dlb_catch_interrupts();
     status = dlb_generate(gen, 0, &progress, n_written, err);
     dlb_progress_end(&watched.progress, NULL);

@@ -1,8 +1,43 @@
 #include "bench/cli/measure.h"
 #include "bench/cli/verb.h"
+#include "scenarios/spec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Axes that a later --set KEY=VALUE took away. How many. */
+static uint32_t tell_pinned(const struct dlb_config *cfg)
+{
+    const json_t *axes = dlb_config_axes(cfg);
+    uint32_t n = 0;
+    char key[160];
+
+    for (const struct dlb_opt_group *const *group = dlb_spec_groups(); *group; group++)
+        for (const struct dlb_opt *opt = (*group)->opts; opt->key; opt++) {
+            (void)snprintf(key, sizeof key, "sweep.%s.%s", (*group)->section, opt->key);
+            const char *bare = key + strlen("sweep.");
+            if (!dlb_config_has(cfg, key) || json_object_get(axes, bare))
+                continue;
+            (void)fprintf(stderr,
+                          "dlbench: note: %s is no longer swept: %s sets one value for it, after "
+                          "the list (%s)\n",
+                          bare, dlb_config_origin(cfg, bare), dlb_config_origin(cfg, key));
+            n++;
+        }
+    return n;
+}
 
 static int run(const struct dlb_args *args)
 {
+    struct dlb_err err;
+
+    /* Who named axes did not ask for the usual grid. */
+    if (tell_pinned(args->cfg) > 0 && json_object_size(dlb_config_axes(args->cfg)) == 0) {
+        (void)dlb_fail(&err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                       "nothing is left to sweep: give one of these keys as a list, such as --set "
+                       "'sweep.KEY=[A, B]', or measure the one cell with `dlbench run`");
+        return dlb_print_err(&err);
+    }
     return dlb_measure(args, dlb_scenario_by_name("sweep"));
 }
 

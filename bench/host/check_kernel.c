@@ -158,5 +158,5 @@ void dlb_check_gpu(struct dlb_check_result *out)
     }
     dlb_check_found(out, DLB_CHECK_NOTE, "no GPU: the emulated accelerator is used");
     dlb_check_advise(out,
-                     "nothing, unless this machine has an NVIDIA GPU: then install its driver");
+                     "if this machine has an NVIDIA GPU, install its driver; else all is well");
 }

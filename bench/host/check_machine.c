@@ -184,9 +184,10 @@ void dlb_check_topology(struct dlb_check_result *out)
         dlb_check_advise(out, "use loader.bind = \"none\"");
         return;
     }
-    dlb_check_found(
-        out, DLB_CHECK_OK,
-        "hwloc %s: %" PRIu32 " cores, %" PRIu32 " hardware threads, %" PRIu32 " NUMA nodes",
-        dlb_topo_library(), dlb_topo_n_cores(topo), dlb_topo_n_pus(topo), dlb_topo_n_numa(topo));
+    dlb_check_found(out, DLB_CHECK_OK,
+                    "hwloc %s: %" PRIu32 " cores, %" PRIu32 " hardware threads, %" PRIu32
+                    " NUMA node%s",
+                    dlb_topo_library(), dlb_topo_n_cores(topo), dlb_topo_n_pus(topo),
+                    dlb_topo_n_numa(topo), dlb_topo_n_numa(topo) == 1 ? "" : "s");
     dlb_topo_close(topo);
 }

@@ -135,4 +135,11 @@ refused 2 'PATH is missing'
 run "$dlbench" cell --spec nowhere.json --result x.json
 refused 3 'nowhere.json'
 
+# --- a results folder below something that is no folder: the part that is wrong is named
+touch plain
+run "$dlbench" run --set dataset.format=synthetic --results plain/a/b
+refused 3 'plain/a: cannot make the results folder: Not a directory'
+run "$dlbench" run --set dataset.path=nowhere/at/all
+refused 3 'nowhere/at/all: No such file or folder: check dataset.path, or write the data with .dlbench gen'
+
 finish

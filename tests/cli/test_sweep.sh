@@ -104,4 +104,11 @@ expect_out 'PARTIAL: interrupted'
 valid_summary results/stopped/summary.json
 expect [ "$(json_get results/stopped/summary.json 'd["partial"] and d["interrupted"] and sum(c["status"] == "ok" for c in d["cells"])')" = 5 ]
 
+# --- a later --set KEY=value pins an axis: it is told, and no other grid takes its place
+run "$dlbench" sweep --config sweep.toml --set loader.num_workers=1 --set loader.prefetch_factor=2 --run-name pinned
+expect_exit 2
+expect_err 'note: loader.num_workers is no longer swept'
+expect_err 'nothing is left to sweep'
+expect_no_file results/pinned
+
 finish

@@ -62,7 +62,7 @@ static void test_class_folders(void **state)
     assert_int_equal(ds.shape.max_sample_bytes, 4);
     assert_int_equal(ds.shape.n_classes, 3);
     assert_true(is_odd(&ds, "beside the class folders"));
-    assert_true(is_odd(&ds, "hold no samples"));
+    assert_true(is_odd(&ds, "1 class folder holds no samples"));
     void *reader = dataset_reader(&ds);
     expect(&ds, reader, 4, 1, "b2");
     expect(&ds, reader, 0, 0, "az");
@@ -163,7 +163,7 @@ static void test_place_too_small_or_none(void **state)
     folder_write("1", "0123456789", 10);
     folder_write("2", "", 0);
     open_raw(&ds);
-    assert_true(is_odd(&ds, "1 files are empty"));
+    assert_true(is_odd(&ds, "1 file is empty"));
     void *reader = dataset_reader(&ds);
     for (int i = 0; i < 2; i++) {
         struct dlb_dest dest = i ? (struct dlb_dest){place, 9} : (struct dlb_dest){NULL, 0};

@@ -62,6 +62,14 @@ static void line_is_cut_to_the_width(void **state)
                         "work: 5 of 20");
     assert_string_equal(dlb_progress_line(&progress, NAN, "5 of 20", now_ns, 9, line, sizeof line),
                         "work: 5 o");
+    /* The text is cut, the ETA is not; below its own width all of it is. */
+    assert_string_equal(
+        dlb_progress_line(&progress, 0.25, "5 of 20  cell 3", now_ns, 22, line, sizeof line),
+        "work: 5 of 2  ETA 30 s");
+    assert_string_equal(dlb_progress_line(&progress, 0.25, "5 of 20", now_ns, 4, line, sizeof line),
+                        "work");
+    assert_string_equal(dlb_progress_line(&progress, 0.25, "5 of 20", now_ns, 0, line, 18),
+                        "work: 5  ETA 30 s");
     /* Characters count, not bytes, and none is cut in two. */
     assert_string_equal(
         dlb_progress_line(&progress, NAN, "\xc3\xa4\xc3\xb6\xc3\xbc", now_ns, 8, line, sizeof line),

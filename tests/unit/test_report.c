@@ -98,6 +98,52 @@ static void test_narrow_terminals_lose_columns_not_sense(void **state)
     json_decref(doc);
 }
 
+/* At 80 columns rows still differ in what was swept; what is equal in all rows goes first. */
+static void test_axes_outlast_figures(void **state)
+{
+    (void)state;
+    json_t *doc = sweep();
+    json_object_set_new(doc, "axes",
+                        json_pack("{s:[ii], s:[bb], s:[ii], s:[bb]}", "loader.num_workers", 0, 4,
+                                  "loader.pin_memory", 0, 1, "loader.prefetch_factor", 2, 4,
+                                  "loader.persistent_workers", 0, 1));
+    char *text = rendered(doc, "terminal", 80);
+    assert_in_range(strcspn(strstr(text, "cell  "), "\n"), 1, 80);
+    assert_has(text, "  pin  pf  pers  ");
+    assert_has(text, "GPU idle %");
+    assert_null(strstr(text, "input wait %"));
+    free(text);
+    json_object_set_new(doc, "axes", json_pack("{s:[ii]}", "loader.num_workers", 0, 4));
+    text = rendered(doc, "terminal", 80);
+    assert_has(text, "GPU idle %");
+    assert_null(strstr(text, "  pers  "));
+    free(text);
+    json_decref(doc);
+}
+
+/* Marks and their legend: only those that there are, and none where there is one cell. */
+static void test_legend_names_the_marks_there_are(void **state)
+{
+    (void)state;
+    json_t *doc = sweep();
+    json_object_set_new(doc, "best_cell", json_integer(0));
+    json_object_set_new(doc, "recommended_cell", json_null());
+    char *text = rendered(doc, "terminal", 160);
+    assert_has(text, "* best\n");
+    assert_has(text, "*0  ");
+    assert_null(strstr(text, "> recommended"));
+    free(text);
+    json_t *cells = json_object_get(doc, "cells");
+    while (json_array_size(cells) > 1)
+        json_array_remove(cells, 1);
+    json_object_set_new(doc, "recommended_cell", json_integer(0));
+    text = rendered(doc, "terminal", 160);
+    assert_null(strstr(text, "* best"));
+    assert_null(strstr(text, ">*0"));
+    free(text);
+    json_decref(doc);
+}
+
 /* What was not measured is no zero. */
 static void test_null_reads_dash(void **state)
 {
@@ -265,6 +311,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_terminal_says_everything),
         cmocka_unit_test(test_narrow_terminals_lose_columns_not_sense),
+        cmocka_unit_test(test_axes_outlast_figures),
+        cmocka_unit_test(test_legend_names_the_marks_there_are),
         cmocka_unit_test(test_null_reads_dash),
         cmocka_unit_test(test_other_axes_become_columns),
         cmocka_unit_test(test_failures_and_interrupts_show),
