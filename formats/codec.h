@@ -26,7 +26,7 @@ struct dlb_transform_opts {
     int64_t size; /* output width and height, pixels */
     bool flip;    /* horizontal, p = 0.5; RANDOM_RESIZED only */
     int pixels;   /* enum dlb_pixels. U8: height x width x 3 interleaved; F32: 3 x height x width,
-                   * (x/255 - mean) / std with   ImageNet's mean and std, as ToTensor and Normalize
+                   * (x/255 - mean) / std with ImageNet's mean and std, as ToTensor and Normalize
                    * give
                    */
     bool scaled_decode; /* let libjpeg decode at 1/2, 1/4, 1/8 where the result still has at least

@@ -180,8 +180,8 @@ static void judge_emptiness(const struct dlb_plan_cell *planned, const json_t *r
         (unsigned long long)dlb_json_u64(doc, "n_batches", 0), n_warmup);
     if (n_skipped > 0 && at > 0 && (size_t)at < sizeof(out->reason))
         (void)snprintf(out->reason + at, sizeof(out->reason) - (size_t)at,
-                       " (%llu samples could not be read or decoded and were skipped)",
-                       (unsigned long long)n_skipped);
+                       " (skipped what could not be read or decoded: %llu sample%s)",
+                       (unsigned long long)n_skipped, n_skipped == 1 ? "" : "s");
 }
 
 /* Median over repetitions of a / b; NaN when there is none. */

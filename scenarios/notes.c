@@ -48,8 +48,9 @@ static bool note_skipped_samples(const struct dlb_judged_cell *cell, uint32_t nu
         return true;
     const json_t *names = json_object_get(cell->shown, "skipped");
     const char *first = json_string_value(json_array_get(names, 0));
-    return say(notes, "cell %u: %llu samples could not be read or decoded and were skipped%s%s",
-               number, (unsigned long long)n, first ? ", first: " : "", first ? first : "");
+    return say(notes, "cell %u: skipped what could not be read or decoded: %llu sample%s%s%s",
+               number, (unsigned long long)n, n == 1 ? "" : "s", first ? ", first: " : "",
+               first ? first : "");
 }
 
 static bool note_idle_workers(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)

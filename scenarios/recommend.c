@@ -91,12 +91,16 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint3
         return;
     }
     const struct dlb_judged_cell *best = &j->cells[j->best];
-    const char *interval = best->rate.interval == DLB_INTERVAL_BOOTSTRAP_95 ? "95% interval"
-                           : best->rate.interval == DLB_INTERVAL_MIN_MAX    ? "min-max"
-                                                                            : "one value";
-    int at =
-        snprintf(j->text, n, "Best: cell %lld, %.0f samples/s (%s %.0f to %.0f). ",
-                 (long long)j->best, best->rate.median, interval, best->rate.low, best->rate.high);
+    char spread[80] = "one repetition", which[40] = "";
+    if (best->rate.interval != DLB_INTERVAL_NONE)
+        (void)snprintf(spread, sizeof(spread), "%s %.0f to %.0f",
+                       best->rate.interval == DLB_INTERVAL_BOOTSTRAP_95 ? "95% interval"
+                                                                        : "min-max",
+                       best->rate.low, best->rate.high);
+    if (plan->n_cells > 1)
+        (void)snprintf(which, sizeof(which), "Best: cell %lld, ", (long long)j->best);
+    int at = snprintf(j->text, n, "%s%.0f samples/s (%s).%s", which, best->rate.median, spread,
+                      plan->n_cells > 1 ? " " : "");
     if (at < 0 || (size_t)at >= n || plan->n_cells == 1)
         return;
     char *rest = j->text + at;

@@ -64,8 +64,10 @@ static void say_gain(struct words *w, const struct dlb_evidence *e, const struct
     const struct dlb_estimate *c = &e->ceiling_ratio;
     if (c->n > 0 && isfinite(c->median)) {
         say(w, "with data always ready this step would run %s faster", times(c->median).text);
-        if (c->interval != DLB_INTERVAL_NONE && isfinite(c->high))
-            say(w, " (measured: %s to %s)", times(c->low).text, times(c->high).text);
+        struct number low = times(c->low), high = times(c->high);
+        bool says_more = strcmp(low.text, high.text) != 0; /* than one figure, as printed */
+        if (c->interval != DLB_INTERVAL_NONE && isfinite(c->high) && says_more)
+            say(w, " (measured: %s to %s)", low.text, high.text);
         say(w, ". ");
     } else {
         say(w,
