@@ -12,7 +12,7 @@
 #include "tests/support/fake_format.h"
 #include "tests/support/pipeline.h"
 
-enum { ATTEMPTS = 6 };
+enum { ATTEMPTS = 40 };
 
 static double idle_of(const struct pipeline *p)
 {
@@ -46,7 +46,7 @@ static void ready_data_keeps_the_device_busy(void **state)
              * many. */
             for (int i = 0; i < 5 * ATTEMPTS && (best_idle > 0.01 || best_unaccounted > 0.01);
                  i++) {
-                struct fake fake = fake_map(3000);
+                struct fake fake = fake_map(1000);
                 struct dlb_dataset ds = fake_dataset(&fake);
                 struct pipeline p = {
                     .dataset = &ds,
