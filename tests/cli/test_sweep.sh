@@ -80,7 +80,8 @@ run "$dlbench" gen --set dataset.path=more --set dataset.codec=raw --set generat
 expect_exit 0
 run "$dlbench" sweep "${files[@]}" --set 'sweep.dataset.path=["data", "more"]' --run-name both --json
 expect_exit 0
-expect_json 'not d["partial"] and all(c["status"] == "ok" and c["resident_frac"] in (None, 1.0) for c in d["cells"])'
+# (some machines take cold pages out of the page cache all the time, so that not quite all may be there)
+expect_json 'not d["partial"] and all(c["status"] == "ok" and (c["resident_frac"] is None or 0.5 < c["resident_frac"] <= 1) for c in d["cells"])'
 expect_json 'd["cells"][1]["io_bytes"] == 300000 and any("dataset.path is swept" in n for n in d["notes"])'
 
 # --- what is the sweep's and no cell's
