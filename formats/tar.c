@@ -25,20 +25,26 @@ static la_ssize_t on_read(struct archive *archive, void *ctx, const void **block
     }
     tar->at_bytes += n_read;
     tar->asked_bytes += n_read;
+    tar->in_block_bytes = n_read;
+    tar->direct_bytes = 0;
     *block = tar->block;
     return (la_ssize_t)n_read;
 }
 
-/* Never past the end: libarchive then reads there, and says itself that the archive is cut short.
+/* What was read straight into its place is passed over, and all else where the caller may seek.
+ * Never past the end: libarchive then reads there, and says itself that the archive is cut short.
  */
 static la_int64_t on_skip(struct archive *archive, void *ctx, la_int64_t request)
 {
     struct dlb_tar *tar = ctx;
     uint64_t left = tar->file_bytes > tar->at_bytes ? tar->file_bytes - tar->at_bytes : 0;
-    uint64_t skipped = (uint64_t)request < left ? (uint64_t)request : left;
+    uint64_t may = tar->skip ? left : tar->direct_bytes;
+    uint64_t skipped = (uint64_t)request < may ? (uint64_t)request : may;
 
     (void)archive;
     tar->at_bytes += skipped;
+    tar->direct_bytes -= skipped < tar->direct_bytes ? skipped : tar->direct_bytes;
+    tar->in_block_bytes = 0;
     return (la_int64_t)skipped;
 }
 
@@ -82,6 +88,7 @@ int dlb_tar_open(struct dlb_tar *tar, const struct dlb_io *io, const char *path,
                             .handle = -1,
                             .block = tar->block,
                             .block_bytes = tar->block_bytes,
+                            .skip = skip,
                             .archive = archive_read_new()};
     if (!tar->block || !tar->archive)
         return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
@@ -96,8 +103,7 @@ int dlb_tar_open(struct dlb_tar *tar, const struct dlb_io *io, const char *path,
     (void)archive_read_support_filter_none(tar->archive);
     (void)archive_read_support_format_tar(tar->archive);
     (void)archive_read_set_read_callback(tar->archive, on_read);
-    if (skip)
-        (void)archive_read_set_skip_callback(tar->archive, on_skip);
+    (void)archive_read_set_skip_callback(tar->archive, on_skip);
     (void)archive_read_set_callback_data(tar->archive, tar);
     return archive_read_open1(tar->archive) == ARCHIVE_OK ? DLB_OK : fail(tar, err);
 }
@@ -164,12 +170,36 @@ int dlb_tar_check(const struct dlb_tar *tar, const struct dlb_tar_member *member
     return DLB_OK;
 }
 
+/* The member's beginning is in the block, and the rest goes straight to dst: one copy less than
+ * through libarchive, which skips it later. */
+static int read_direct(struct dlb_tar *tar, const struct dlb_tar_member *member, uint8_t *dst,
+                       struct dlb_err *err)
+{
+    size_t head = (size_t)(tar->at_bytes - member->data_at), n_read = 0;
+    size_t rest = (size_t)member->n_bytes - head;
+
+    memcpy(dst, tar->block + tar->in_block_bytes - head, head);
+    int rc = tar->io->pread(tar->handle, dst + head, rest, tar->at_bytes, &n_read, tar->path, err);
+    if (rc != DLB_OK)
+        return rc;
+    tar->asked_bytes += n_read;
+    tar->direct_bytes = rest;
+    if (n_read < rest)
+        return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
+                        "the archive ends inside member %.64s: it is cut short", member->name);
+    return DLB_OK;
+}
+
 int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void *dst,
                  struct dlb_err *err)
 {
     int rc = dlb_tar_check(tar, member, err);
     if (rc != DLB_OK)
         return rc;
+    if (member->data_at <= tar->at_bytes &&
+        member->data_at + tar->in_block_bytes >= tar->at_bytes &&
+        member->n_bytes > tar->at_bytes - member->data_at)
+        return read_direct(tar, member, dst, err);
     la_ssize_t n = archive_read_data(tar->archive, dst, (size_t)member->n_bytes);
 
     if (n < 0)

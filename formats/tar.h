@@ -21,8 +21,10 @@ struct dlb_tar {
     const char *path; /* borrowed until the next open */
     int64_t handle;   /* -1: closed */
     uint8_t *block;
-    size_t block_bytes;
-    uint64_t file_bytes, at_bytes; /* where the next read goes */
+    size_t block_bytes, in_block_bytes; /* of the block, how much the last read filled */
+    bool skip;
+    uint64_t file_bytes, at_bytes; /* where the next read goes: the block ends there */
+    uint64_t direct_bytes;         /* from at_bytes on, already where they belong */
     uint64_t asked_bytes;          /* of the byte source, since open */
     uint64_t due_bytes;            /* where the current member's data end at the earliest */
     struct dlb_err io_err;         /* what a callback could not hand through libarchive */

@@ -130,19 +130,27 @@ int dlb_worker_begin_epoch(struct dlb_worker *worker, uint64_t epoch, struct dlb
     return DLB_OK;
 }
 
-/* An error of one sample: fatal, or counted and named. */
-static int skip_or_fail(struct dlb_worker *worker, struct filling *fill, struct dlb_err *err)
+/* An error of the data: fatal, or named, for the caller to count. */
+static int name_or_fail(struct dlb_worker *worker, const struct dlb_err *err)
 {
     struct dlb_worker_report *report = worker->report;
-    bool of_the_sample = err->status == DLB_E_IO || err->status == DLB_E_FORMAT;
+    bool of_the_data = err->status == DLB_E_IO || err->status == DLB_E_FORMAT;
 
-    if (worker->job->dataset->on_error != DLB_ON_ERROR_SKIP || !of_the_sample)
+    if (worker->job->dataset->on_error != DLB_ON_ERROR_SKIP || !of_the_data)
         return (int)err->status;
     if (report->n_skipped_named < DLB_MAX_SKIPPED_NAMED)
         report->skipped[report->n_skipped_named++] = *err;
-    report->meters.n_skipped++;
-    fill->n_skipped++;
     return DLB_OK;
+}
+
+static int skip_or_fail(struct dlb_worker *worker, struct filling *fill, const struct dlb_err *err)
+{
+    int rc = name_or_fail(worker, err);
+    if (rc == DLB_OK) {
+        worker->report->meters.n_skipped++;
+        fill->n_skipped++;
+    }
+    return rc;
 }
 
 static void name_sample(const struct dlb_sample *sample, struct dlb_err *err)
@@ -272,8 +280,8 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
 
 /* The next sample of the worker's shards, one after the other. A shard that breaks is skipped from
  * there on, or fatal. */
-static int stream_next(struct dlb_worker *worker, struct filling *fill, struct dlb_dest dest,
-                       uint64_t start_ns, struct dlb_sample *out, struct dlb_err *err)
+static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, uint64_t start_ns,
+                       struct dlb_sample *out, struct dlb_err *err)
 {
     const struct dlb_format *format = worker->job->dataset->format;
 
@@ -298,19 +306,20 @@ static int stream_next(struct dlb_worker *worker, struct filling *fill, struct d
             worker->in_shard = false;
         }
         if (rc != DLB_END) {
-            rc = skip_or_fail(worker, fill, err);
+            rc = name_or_fail(worker, err);
             if (rc != DLB_OK)
                 return rc;
+            worker->report->meters.n_cut_shards++;
         }
     }
 }
 
-static int shuffled_next(struct dlb_worker *worker, struct filling *fill, uint64_t start_ns,
-                         struct dlb_sample *out, struct dlb_err *err)
+static int shuffled_next(struct dlb_worker *worker, uint64_t start_ns, struct dlb_sample *out,
+                         struct dlb_err *err)
 {
     while (dlb_shuffle_wants(worker->shuffle)) {
         struct dlb_sample sample;
-        int rc = stream_next(worker, fill, (struct dlb_dest){0}, start_ns, &sample, err);
+        int rc = stream_next(worker, (struct dlb_dest){0}, start_ns, &sample, err);
         if (rc == DLB_END)
             break;
         if (rc == DLB_OK)
@@ -331,8 +340,8 @@ static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct d
         struct dlb_sample sample;
         uint64_t start_ns = dlb_now_ns();
         int rc = worker->shuffle
-                     ? shuffled_next(worker, fill, start_ns, &sample, err)
-                     : stream_next(worker, fill, dest_of(worker, fill), start_ns, &sample, err);
+                     ? shuffled_next(worker, start_ns, &sample, err)
+                     : stream_next(worker, dest_of(worker, fill), start_ns, &sample, err);
         if (rc == DLB_END)
             break;
         if (rc == DLB_OK)

@@ -107,6 +107,7 @@ static bool put_stats(json_t *doc, const struct dlb_loader_stats *s, uint32_t n_
          dlb_json_put(doc, "runqueue_ns", ns(s->runqueue_ns)) &&
          dlb_json_put(doc, "order_wait_ns", ns(s->order_wait_ns)) &&
          dlb_json_put(doc, "n_skipped", ns(s->workers.n_skipped)) &&
+         dlb_json_put(doc, "n_cut_shards", ns(s->workers.n_cut_shards)) &&
          dlb_json_put(doc, "n_idle_workers", ns(n_idle_workers)) &&
          dlb_json_put(doc, "worker_stages",
                       stages(s->workers.stage, dlb_worker_stage_names, DLB_WS_COUNT));

@@ -30,7 +30,7 @@ static bool is_wrong(const json_t *doc, char *reason, size_t n_reason)
                        dlb_json_number(doc, "n_checksum_mismatches"));
         return true;
     }
-    bool skips = dlb_json_u64(doc, "n_skipped", 0) > 0;
+    bool skips = dlb_skipped_text(doc, (char[200]){""}, 200);
     json_array_foreach(json_object_get(doc, "epochs"), i, epoch)
     {
         uint64_t samples = dlb_json_u64(epoch, "samples", 0);
@@ -168,20 +168,19 @@ static void judge_emptiness(const struct dlb_plan_cell *planned, const json_t *r
                        "interrupted before anything was measured");
         return;
     }
-    uint64_t n_skipped = dlb_json_u64(doc, "n_skipped", 0);
+    char skipped[200];
+    bool skips = dlb_skipped_text(doc, skipped, sizeof(skipped));
     unsigned long long n_warmup =
         (unsigned long long)dlb_json_u64(planned->config, "run.warmup_batches", 0);
     out->status = DLB_CELL_FAILED;
-    out->error = n_skipped > 0 ? DLB_E_FORMAT : DLB_E_CONFIG;
+    out->error = skips ? DLB_E_FORMAT : DLB_E_CONFIG;
     int at = snprintf(
         out->reason, sizeof(out->reason),
         "no batch was measured: the epochs hold %llu batches, %llu are warm-up and 1 closes the "
         "window; raise run.epochs or lower run.warmup_batches or loader.batch_size",
         (unsigned long long)dlb_json_u64(doc, "n_batches", 0), n_warmup);
-    if (n_skipped > 0 && at > 0 && (size_t)at < sizeof(out->reason))
-        (void)snprintf(out->reason + at, sizeof(out->reason) - (size_t)at,
-                       " (skipped what could not be read or decoded: %llu sample%s)",
-                       (unsigned long long)n_skipped, n_skipped == 1 ? "" : "s");
+    if (skips && at > 0 && (size_t)at < sizeof(out->reason))
+        (void)snprintf(out->reason + at, sizeof(out->reason) - (size_t)at, " (%s)", skipped);
 }
 
 /* Median over repetitions of a / b; NaN when there is none. */

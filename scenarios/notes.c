@@ -41,15 +41,29 @@ static double drift_of(const json_t *reference)
     return drift;
 }
 
-static bool note_skipped_samples(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
+bool dlb_skipped_text(const json_t *doc, char *text, size_t n_text)
 {
-    uint64_t n = dlb_json_u64(cell->shown, "n_skipped", 0);
-    if (n == 0)
+    uint64_t n = dlb_json_u64(doc, "n_skipped", 0), n_cut = dlb_json_u64(doc, "n_cut_shards", 0);
+    char samples[60] = "", shards[60] = "";
+    if (n > 0)
+        (void)snprintf(samples, sizeof(samples), "%llu sample%s%s", (unsigned long long)n,
+                       n == 1 ? "" : "s", n_cut > 0 ? " and " : "");
+    if (n_cut > 0)
+        (void)snprintf(shards, sizeof(shards), "%llu time%s the rest of a shard",
+                       (unsigned long long)n_cut, n_cut == 1 ? "" : "s");
+    (void)snprintf(text, n_text, "skipped what could not be read or decoded: %s%s", samples,
+                   shards);
+    return n > 0 || n_cut > 0;
+}
+
+static bool note_skipped(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
+{
+    char text[200];
+    if (!dlb_skipped_text(cell->shown, text, sizeof(text)))
         return true;
     const json_t *names = json_object_get(cell->shown, "skipped");
     const char *first = json_string_value(json_array_get(names, 0));
-    return say(notes, "cell %u: skipped what could not be read or decoded: %llu sample%s%s%s",
-               number, (unsigned long long)n, n == 1 ? "" : "s", first ? ", first: " : "",
+    return say(notes, "cell %u: %s%s%s", number, text, first ? ", first: " : "",
                first ? first : "");
 }
 
@@ -166,8 +180,8 @@ static bool note_cells(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     bool ok = note_short(plan, j) && note_data(plan, j->notes);
     for (uint32_t i = 0; ok && i < plan->n_cells; i++)
-        ok = note_skipped_samples(&j->cells[i], i, j->notes) &&
-             note_idle_workers(&j->cells[i], i, j->notes);
+        ok =
+            note_skipped(&j->cells[i], i, j->notes) && note_idle_workers(&j->cells[i], i, j->notes);
     return ok;
 }
 

@@ -6,6 +6,9 @@
 
 #include "scenarios/scenario.h"
 
+/* What a cell's child left out under on_error = "skip", in words; false when nothing. */
+bool dlb_skipped_text(const json_t *doc, char *text, size_t n_text);
+
 /* Fills notes, not_modelled and drift_frac of a judgement whose cells are judged. False when memory
  * is short. */
 bool dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *results,

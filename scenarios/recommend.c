@@ -1,5 +1,6 @@
 #include "scenarios/judge.h"
 
+#include "bench/base/units.h"
 #include "scenarios/flat.h"
 
 #include <math.h>
@@ -91,15 +92,17 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint3
         return;
     }
     const struct dlb_judged_cell *best = &j->cells[j->best];
-    char spread[80] = "one repetition", which[40] = "";
+    char spread[80] = "one repetition", which[40] = "", rate[32], low[32], high[32];
     if (best->rate.interval != DLB_INTERVAL_NONE)
-        (void)snprintf(spread, sizeof(spread), "%s %.0f to %.0f",
+        (void)snprintf(spread, sizeof(spread), "%s %s to %s",
                        best->rate.interval == DLB_INTERVAL_BOOTSTRAP_95 ? "95% interval"
                                                                         : "min-max",
-                       best->rate.low, best->rate.high);
+                       dlb_count_text(round(best->rate.low), low, sizeof(low)),
+                       dlb_count_text(round(best->rate.high), high, sizeof(high)));
     if (plan->n_cells > 1)
         (void)snprintf(which, sizeof(which), "Best: cell %lld, ", (long long)j->best);
-    int at = snprintf(j->text, n, "%s%.0f samples/s (%s).%s", which, best->rate.median, spread,
+    int at = snprintf(j->text, n, "%s%s samples/s (%s).%s", which,
+                      dlb_count_text(round(best->rate.median), rate, sizeof(rate)), spread,
                       plan->n_cells > 1 ? " " : "");
     if (at < 0 || (size_t)at >= n || plan->n_cells == 1)
         return;
@@ -119,11 +122,12 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint3
             "Recommended: the same; no smaller cell comes within %.0f%% of it for certain.",
             DLB_LOSS_MAX * 100);
     else
-        (void)snprintf(rest, n_rest,
-                       "Recommended: cell %lld, the smallest whose loss to the best is under "
-                       "%.0f%% at the upper bound (%.0f samples/s).",
-                       (long long)j->recommended, DLB_LOSS_MAX * 100,
-                       j->cells[j->recommended].rate.median);
+        (void)snprintf(
+            rest, n_rest,
+            "Recommended: cell %lld, the smallest whose loss to the best is under "
+            "%.0f%% at the upper bound (%s samples/s).",
+            (long long)j->recommended, DLB_LOSS_MAX * 100,
+            dlb_count_text(round(j->cells[j->recommended].rate.median), rate, sizeof(rate)));
 }
 
 bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)

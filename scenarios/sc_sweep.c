@@ -27,17 +27,14 @@ static int check_any(const struct dlb_plan *plan, struct dlb_err *err)
                     plan->n_cells ? plan->cells[0].reason : "it has none");
 }
 
-/* Keys of the plan as a whole: a cell has no value of its own for them. */
+/* What is of the plan as a whole: a cell has no value of its own for it. */
 static int check_axes(const struct dlb_config *cfg, struct dlb_err *err)
 {
-    static const char *const keys[] = {"run.repeats"};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (json_object_get(dlb_config_axes(cfg), keys[i]))
-            return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
-                            "sweep.%s: every cell is repeated equally often, so this cannot be "
-                            "swept: set %s instead",
-                            keys[i], keys[i]);
-    return DLB_OK;
+    if (!json_object_get(dlb_config_axes(cfg), "run.repeats"))
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_CONFIG, dlb_config_origin(cfg, "sweep.run.repeats"), DLB_NO_OFFSET,
+                    "sweep.run.repeats: every cell is repeated equally often, so this cannot be "
+                    "swept: set run.repeats instead");
 }
 
 static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)

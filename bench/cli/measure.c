@@ -244,7 +244,8 @@ static int report(struct measure *m, int ran, struct dlb_err *err)
     if (rc)
         return dlb_print_err(&late);
     int written = dlb_result_write(&m->folder, doc, &late);
-    int code = written ? dlb_print_err(&late) : DLB_EXIT_OK;
+    bool told = ran && written && err->sys_errno != 0 && err->sys_errno == late.sys_errno;
+    int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;
     rc = dlb_result_print(doc, written ? NULL : m->folder.path, m->args->json, &late);
     if (rc)
         code = dlb_print_err(&late);

@@ -17,6 +17,7 @@ void dlb_worker_meters_merge(struct dlb_worker_meters *into, const struct dlb_wo
     into->n_samples += from->n_samples;
     into->n_batches += from->n_batches;
     into->n_skipped += from->n_skipped;
+    into->n_cut_shards += from->n_cut_shards;
     into->io_bytes += from->io_bytes;
     into->cpu_ns += from->cpu_ns;
 }

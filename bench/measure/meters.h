@@ -61,8 +61,9 @@ enum dlb_device_stage { DLB_DEVICE_STAGES(X) DLB_DS_COUNT };
 struct dlb_worker_meters {
     struct dlb_hist stage[DLB_WS_COUNT];
     uint64_t n_samples, n_batches, n_skipped;
-    uint64_t io_bytes; /* what formats asked the byte source for */
-    uint64_t cpu_ns;   /* CLOCK_THREAD_CPUTIME_ID over the worker's life */
+    uint64_t n_cut_shards; /* left where they break; how many samples followed is not known */
+    uint64_t io_bytes;     /* what formats asked the byte source for */
+    uint64_t cpu_ns;       /* CLOCK_THREAD_CPUTIME_ID over the worker's life */
 };
 
 void dlb_worker_meters_merge(struct dlb_worker_meters *into, const struct dlb_worker_meters *from);

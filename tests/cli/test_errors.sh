@@ -94,6 +94,12 @@ else
             --set loader.num_workers=$workers --run-name tar --overwrite
         expect_exit 3
         expect_err "$(basename "$shard")"
+        run "$dlbench" run "${files[@]}" --set dataset.format=webdataset --set dataset.path=tars --set dataset.on_error=skip \
+            --set loader.num_workers=$workers --run-name tar --overwrite --json
+        expect_exit 0
+        expect_json 'd["cells"][0]["skipped_samples"] == 0 and d["cells"][0]["cut_shards"] >= 1'
+        expect_json "'$(basename "$shard")' in d['cells'][0]['skipped'][0]"
+        expect_json 'any("the rest of a shard" in n for n in d["notes"])'
     done
 fi
 
@@ -122,6 +128,7 @@ if unshare -m true 2>/dev/null && unshare -m mount -t tmpfs -o size=16k none sma
     code=$?
     expect_exit 3
     expect_err 'No space left'
+    expect [ "$(grep -c 'No space left' "$err")" -eq 1 ] # one cause, told once
 fi
 
 # --- a result that cannot be shown

@@ -74,14 +74,18 @@ expect_exit 0
 expect_err 'partial: 1 of 2 cells failed.*nowhere'
 valid_summary "$out"
 expect_json 'd["partial"] and [c["status"] for c in d["cells"]] == ["ok", "failed"] and "nowhere" in d["cells"][1]["reason"] and d["best_cell"] == 0'
-expect_json 'd["cells"][0]["resident_frac"] in (None, 1.0) and d["cells"][0]["io_bytes"] == 400000 or d["cells"][0]["io_bytes"] == 200 * 2000'
+expect_json 'd["cells"][0]["io_bytes"] == 200 * 2000'
 
 run "$dlbench" gen --set dataset.path=more --set dataset.codec=raw --set generate.samples=150 --set generate.sample_bytes=2000
 expect_exit 0
-run "$dlbench" sweep "${files[@]}" --set 'sweep.dataset.path=["data", "more"]' --run-name both --json
-expect_exit 0
-# (some machines take cold pages out of the page cache all the time, so that not quite all may be there)
-expect_json 'not d["partial"] and all(c["status"] == "ok" and (c["resident_frac"] is None or 0.5 < c["resident_frac"] <= 1) for c in d["cells"])'
+# A kernel that reclaims ahead of need (DAMON's pageout) drops single pages of idle files within seconds, with memory free:
+# fincore shows it. So all pages may be there only in one of a few runs.
+for _ in 1 2 3 4 5; do
+    run "$dlbench" sweep "${files[@]}" --set 'sweep.dataset.path=["data", "more"]' --run-name both --overwrite --json
+    expect_exit 0
+    [ "$(json_get "$out" 'all(c["resident_frac"] in (None, 1.0) for c in d["cells"])')" = True ] && break
+done
+expect_json 'not d["partial"] and all(c["status"] == "ok" and c["resident_frac"] in (None, 1.0) for c in d["cells"])'
 expect_json 'd["cells"][1]["io_bytes"] == 300000 and any("dataset.path is swept" in n for n in d["notes"])'
 
 # --- what is the sweep's and no cell's

@@ -308,7 +308,9 @@ static void a_broken_shard_fails_or_loses_its_rest(void **state)
         ds.on_error = DLB_ON_ERROR_SKIP;
         run_ok(&p);
         assert_int_equal(p.out->epoch[0].n_unique, 24);
-        assert_int_equal(p.stats->workers.n_skipped, 1);
+        assert_int_equal(p.stats->workers.n_skipped, 0);
+        assert_int_equal(p.stats->workers.n_cut_shards, 1);
+        assert_int_equal(p.stats->n_skipped_named, 1);
         pipeline_free(&p);
     }
 }

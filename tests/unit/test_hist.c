@@ -227,6 +227,7 @@ static void worker_meters_merge(void **state)
         m[i].n_samples = 10 + i;
         m[i].n_batches = 20 + i;
         m[i].n_skipped = 30 + i;
+        m[i].n_cut_shards = 40 + i;
         m[i].io_bytes = 40 + i;
         m[i].cpu_ns = 50 + i;
     }
@@ -238,6 +239,7 @@ static void worker_meters_merge(void **state)
     assert_int_equal(m[0].n_samples, 21);
     assert_int_equal(m[0].n_batches, 41);
     assert_int_equal(m[0].n_skipped, 61);
+    assert_int_equal(m[0].n_cut_shards, 81);
     assert_int_equal(m[0].io_bytes, 81);
     assert_int_equal(m[0].cpu_ns, 101);
     free(m);

@@ -397,6 +397,7 @@ static void test_samples_that_come_twice_fail_the_cell(void **state)
         json_object_set_new(json_array_get(list, 0), "unique", json_integer(98));
         json_object_set_new(doc, "epochs", list);
         json_object_set_new(doc, "n_skipped", json_integer(n_skipped));
+        json_object_set_new(doc, "n_cut_shards", json_integer(0));
         judge(&t);
         assert_int_equal(t.j.cells[0].status, DLB_CELL_FAILED);
         assert_non_null(strstr(t.j.cells[0].reason, "2 of 100 samples twice"));
