@@ -14,9 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 1 MiB: libarchive streams 10.5 GB/s with it against 8.1 with its usual 10 KiB, on a warm page
- * cache. */
-enum { READ_BLOCK_BYTES = 1 << 20 };
+/* What of a member lies beyond the block goes straight to its place (dlb_tar_read), so the smaller
+ * the block, the less is copied twice: 1.04 to 1.15 of libarchive's rate with blocks of 1 MiB
+ * against 0.92 to 0.98 with 1 MiB here too, for images of 110 KB on a warm page cache. Much smaller
+ * ones cost as much in system calls, and storage without readahead wants large reads. */
+enum { READ_BLOCK_BYTES = 256 << 10 };
 
 struct webdataset {
     const struct dlb_io *io;
