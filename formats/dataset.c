@@ -92,11 +92,12 @@ static size_t count(const char *const *names)
     return n;
 }
 
-const char *const dlb_access_names[] = {"auto", "mmap", "pread", "direct", NULL};
+const char *const dlb_access_names[] = {"auto",    "mmap",    "pread",  "direct", "stream",
+                                        "indexed", "library", "chunks", NULL};
 
 static int check_access(int access, const struct dlb_format *format, struct dlb_err *err)
 {
-    char has[96] = "";
+    char has[128] = "";
 
     if (access == DLB_ACCESS_AUTO || format->synthetic)
         return DLB_OK;

@@ -67,9 +67,13 @@ struct dlb_codec;
 /* How a format gets its bytes (`dataset.access`). AUTO: the first that it has. */
 enum dlb_access {
     DLB_ACCESS_AUTO,
-    DLB_ACCESS_MMAP,   /* from a map of the file */
-    DLB_ACCESS_PREAD,  /* a system call for each piece */
-    DLB_ACCESS_DIRECT, /* the same, past the page cache */
+    DLB_ACCESS_MMAP,    /* from a map of the file */
+    DLB_ACCESS_PREAD,   /* a system call for each piece */
+    DLB_ACCESS_DIRECT,  /* the same, past the page cache */
+    DLB_ACCESS_STREAM,  /* shards from start to end */
+    DLB_ACCESS_INDEXED, /* shards at random, by an index of their members */
+    DLB_ACCESS_LIBRARY, /* the format's own library reads */
+    DLB_ACCESS_CHUNKS,  /* chunks by pread, decompressed by the worker */
 };
 extern const char *const dlb_access_names[]; /* ends with NULL */
 
@@ -82,6 +86,13 @@ struct dlb_open {
     const struct dlb_codec
         *codec; /* whose samples are looked for (extensions, field 0); NULL: any bytes */
     int access; /* enum dlb_access: one of the format's; AUTO where it names none */
+};
+
+/* What a writer is told; borrowed until writer_close. */
+struct dlb_write {
+    const char *path;             /* of what it makes: a file or a folder */
+    const void *opts;             /* the format's own, opts_bytes, or NULL */
+    const struct dlb_shape *from; /* of the data set that is converted */
 };
 
 struct dlb_format {
@@ -133,6 +144,16 @@ struct dlb_format {
     uint64_t (*gen_bytes)(
         const struct dlb_gen *gen); /* of all its files, about; NULL: samples x sample_bytes */
     int (*gen_describe)(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err);
+
+    /* Writing samples that another format holds, one after the other, into how->path, which is not
+     * there yet. writer_finish closes what was written (the caller syncs, checks and renames it);
+     * writer_close frees, and comes after a failure too. One thread. NULL: nothing can be converted
+     * to this format. */
+    size_t writer_bytes; /* the core allocates it, zeroed, 64-byte aligned */
+    int (*writer_open)(void *wr, const struct dlb_write *how, struct dlb_err *err);
+    int (*writer_add)(void *wr, const struct dlb_sample *sample, struct dlb_err *err);
+    int (*writer_finish)(void *wr, struct dlb_err *err);
+    void (*writer_close)(void *wr);
 };
 
 extern const struct dlb_format

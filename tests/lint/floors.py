@@ -37,6 +37,12 @@ WRAPPED_IN = {
     "jpeglib.h": ["formats/jpeg.c"],
     "jerror.h": ["formats/jpeg.c"],
     "hwloc.h": ["bench/host/topo.c"],
+    "zstd.h": ["formats/zstd.c"],
+    "zlib.h": ["formats/inflate.c"],
+    "lzf.h": ["formats/hdf5_filters.c"],
+    "hdf5.h": ["formats/hdf5_library.c"],
+    "lmdb.h": ["formats/lmdb.c"],
+    "liburing.h": ["loaders/uring.c"],
     "cmocka.h": ["tests/*"],
 }
 # Tests and benchmarks may talk to a library directly: they compare the house with it.
