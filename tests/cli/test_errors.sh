@@ -146,7 +146,7 @@ refused 3 'nowhere.json'
 touch plain
 run "$dlbench" run --set dataset.format=synthetic --results plain/a/b
 refused 3 'plain/a: cannot make the results folder: Not a directory'
-run "$dlbench" run --set dataset.path=nowhere/at/all
+run "$dlbench" run --set dataset.codec=raw --set dataset.path=nowhere/at/all
 refused 3 'nowhere/at/all: No such file or folder: check dataset.path, or write the data with .dlbench gen'
 
 finish

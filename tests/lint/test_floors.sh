@@ -24,7 +24,7 @@ must_find reports/report.h '#include "scenarios/spec.h"' 'reports may not includ
 must_find loaders/device/device.h '#include "loaders/loader.h"' 'loaders/device may not include'
 must_find formats/format.h '#include "format.h"' 'not a path from the root'
 must_find formats/fmt_files.c '#include <archive.h>' '<archive.h> belongs to'
-must_find formats/fmt_files.c '#include <zlib.h>' '<zlib.h> is unknown'
+must_find formats/fmt_files.c '#include <bzlib.h>' '<bzlib.h> is unknown'
 must_find formats/formats.def 'X(nothing)' 'X(nothing) has no formats/fmt_nothing.c'
 
 python3 "$root/tests/lint/floors.py" "$root"
