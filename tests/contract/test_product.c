@@ -1,5 +1,5 @@
-/* The product of what there is: format x codec x loader x pin mode x depth deliver the same samples
- * with the same bytes. */
+/* The product of what there is: format x access x codec x loader x order x pin mode x depth deliver
+ * the same samples with the same bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,66 +7,63 @@
 #include <cmocka.h>
 
 #include "bench/base/hash.h"
-#include "formats/generate.h"
+#include "tests/support/folder.h"
 #include "tests/support/pipeline.h"
+#include "tests/support/variants.h"
 
-#include <stdio.h>
-#include <unistd.h>
+enum { N_SAMPLES = 60, SAMPLE_BYTES = 6000, MAX_FORMATS = 64 };
 
-enum { N_SAMPLES = 60 };
+static const uint64_t seed = 11;
 
-static char root[64];
+/* Every way in which a batch can come about; what each leaves open takes turns. */
+static const struct way {
+    const char *kind;
+    uint32_t n_workers;
+    int order;
+    int pin; /* 0: pageable, else pin_mode + 1 */
+} ways[] = {
+    {"inline", 0, DLB_ORDER_IN_ORDER, 0},    {"inline", 0, DLB_ORDER_IN_ORDER, 1},
+    {"inline", 0, DLB_ORDER_IN_ORDER, 2},    {"threads", 1, DLB_ORDER_IN_ORDER, 0},
+    {"threads", 2, DLB_ORDER_IN_ORDER, 1},   {"threads", 4, DLB_ORDER_IN_ORDER, 2},
+    {"threads", 4, DLB_ORDER_ANY, 0},        {"threads", 1, DLB_ORDER_ANY, 1},
+    {"threads", 2, DLB_ORDER_ANY, 2},        {"processes", 2, DLB_ORDER_IN_ORDER, 0},
+    {"processes", 1, DLB_ORDER_IN_ORDER, 1}, {"processes", 3, DLB_ORDER_IN_ORDER, 2},
+    {"processes", 3, DLB_ORDER_ANY, 0},      {"processes", 2, DLB_ORDER_ANY, 1},
+    {"processes", 1, DLB_ORDER_ANY, 2},
+};
+enum { N_WAYS = sizeof ways / sizeof *ways };
 
-static int make_root(void **state)
-{
-    (void)state;
-    (void)snprintf(root, sizeof root, "/tmp/dlb-product-XXXXXX");
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-    char command[128];
-    (void)state;
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
-}
-
-static int place_of(const char *const *names, const char *name)
-{
-    for (int i = 0; names[i]; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return -1;
-}
-
-static void *format_opts_of(const struct dlb_format *format)
-{
-    return format->opts ? calloc(1, format->opts->n_bytes) : NULL;
-}
-
-/* Every field of a format's own options that a test needs is set by the defaults of its table. */
-static void fill_defaults(const struct dlb_format *format, void *opts)
-{
-    for (const struct dlb_opt *o = format->opts ? format->opts->opts : NULL; o && o->key; o++) {
-        uint8_t *at = (uint8_t *)opts + o->offset;
-        if (o->type == DLB_OPT_INT)
-            *(int64_t *)(void *)at = strcmp(o->key, "shard_samples") == 0 ? 13
-                                     : strcmp(o->key, "file_tokens") == 0
-                                         ? 20000
-                                         : strtoll(o->def, NULL, 10);
-    }
-}
+struct product {
+    const struct dlb_format *format;
+    int n_codecs, n_opened;
+    unsigned turn;
+};
 
 static const int no_access[] = {DLB_ACCESS_AUTO};
 
+static void failed(const struct variant *v, const struct dlb_err *err)
+{
+    char text[512];
+    fail_msg("%s, %s, %s=%s: %s", v->format->name, v->codec->name, v->option, v->word,
+             dlb_err_text(err, text, sizeof text));
+}
+
+static void check_whereabouts(const struct dlb_dataset *ds, uint64_t number, const char *path)
+{
+    char where[512] = "";
+    if (!ds->format->whereabouts || ds->format->synthetic)
+        return;
+    ds->format->whereabouts(ds->state, number, where, sizeof where);
+    assert_string_equal(where, path);
+}
+
 /* What a data set holds, read sample by sample without a loader: an order-free sum over hashes of
  * what codecs make of it. */
-static uint64_t reference_set(const struct dlb_dataset *ds, uint64_t seed)
+static uint64_t reference_set(const struct variant *v, const struct dlb_dataset *ds)
 {
     void *rd = pipeline_state(ds->format->reader_bytes),
          *cd = pipeline_state(ds->codec->state_bytes);
-    uint8_t *dst = malloc(ds->max_payload_bytes);
+    uint8_t *dst = malloc(ds->max_payload_bytes + 1);
     struct dlb_err err;
     uint64_t set = 0, index = 0;
 
@@ -84,19 +81,21 @@ static uint64_t reference_set(const struct dlb_dataset *ds, uint64_t seed)
             size_t len = 0;
             int rc = ds->shape.iterable ? ds->format->next(rd, none, &sample, &err)
                                         : ds->format->read(rd, index, none, &sample, &err);
-            assert_int_equal(rc, DLB_OK);
+            if (rc != DLB_OK)
+                failed(v, &err);
             assert_int_equal(sample.index, index);
+            check_whereabouts(ds, ds->shape.iterable ? shard : index, sample.path);
             if (ds->codec->identity) {
                 for (uint32_t f = 0; f < sample.n_fields; f++) {
                     memcpy(dst + len, sample.field[f].data, sample.field[f].len_bytes);
                     len += sample.field[f].len_bytes;
                 }
-            } else {
-                assert_int_equal(ds->codec->decode(cd, &sample, dlb_rng_seed(seed, 0, index), &err),
-                                 DLB_OK);
-                assert_int_equal(ds->codec->transform(cd, dst, ds->max_payload_bytes, &len, &err),
-                                 DLB_OK);
+            } else if (ds->codec->decode(cd, &sample, dlb_rng_seed(seed, 0, index), &err) !=
+                           DLB_OK ||
+                       ds->codec->transform(cd, dst, ds->max_payload_bytes, &len, &err) != DLB_OK) {
+                failed(v, &err);
             }
+            assert_true(len <= ds->max_payload_bytes);
             set += dlb_mix64(dlb_mix64(index + DLB_GOLDEN) ^ dlb_hash64(dst, len, 0));
         }
     }
@@ -109,194 +108,118 @@ static uint64_t reference_set(const struct dlb_dataset *ds, uint64_t seed)
     return set;
 }
 
-static void check_all_loaders(const struct dlb_dataset *ds)
+static void check_way(const struct variant *v, const struct dlb_dataset *ds, uint64_t set,
+                      const struct way *way, unsigned turn, uint64_t *seq)
 {
-    uint64_t seed = 11, set = reference_set(ds, seed), seq = 0;
-    int n = 0;
+    bool fresh = turn % 2 && way->n_workers > 0 && way->pin != 1 + DLB_PIN_DIRECT;
+    struct pipeline p = {.dataset = ds,
+                         .seed = seed,
+                         .checksum = true,
+                         .loader = {.kind = pipeline_kind(way->kind),
+                                    .num_workers = way->n_workers,
+                                    .batch_size = 8,
+                                    .shuffle = true,
+                                    .shuffle_buffer = turn % 2 ? 20 : 0,
+                                    .order = way->order,
+                                    .transport = fresh ? DLB_TRANSPORT_FRESH : DLB_TRANSPORT_POOLED,
+                                    .pin_memory = way->pin > 0,
+                                    .pin_mode = way->pin > 0 ? way->pin - 1 : 0},
+                         .device = {.prefetch = turn % 3}};
 
-    for (uint32_t workers = 0; workers <= 4; workers = workers ? workers * 2 : 1) {
-        for (int pin = 0; pin < 3; pin++) {
-            for (int depth = 0; depth <= 2; depth++, n++) {
-                struct pipeline p = {
-                    .dataset = ds,
-                    .seed = seed,
-                    .checksum = true,
-                    .loader = {.num_workers = workers,
-                               .batch_size = 8,
-                               .shuffle = true,
-                               .shuffle_buffer = n % 2 ? 20 : 0,
-                               .pin_memory = pin > 0,
-                               .pin_mode = pin == 2 ? DLB_PIN_THREAD : DLB_PIN_DIRECT},
-                    .device = {.prefetch = depth}};
-                pipeline_run(&p);
-                if (p.rc != DLB_OK) {
-                    char text[512];
-                    fail_msg("%s", dlb_err_text(&p.err, text, sizeof text));
-                }
-                assert_int_equal(p.out->n_checksum_mismatches, 0);
-                assert_int_equal(p.out->epoch[0].n_unique, N_SAMPLES);
-                assert_int_equal(p.out->epoch[0].n_samples, N_SAMPLES);
-                assert_true(p.out->epoch[0].set_checksum == set);
-                if (!ds->shape.iterable) {
-                    seq = seq ? seq : p.out->epoch[0].seq_checksum;
-                    assert_true(p.out->epoch[0].seq_checksum == seq);
-                }
-                pipeline_free(&p);
-            }
-        }
+    (void)fflush(NULL); /* else a forked worker could write it again */
+    pipeline_run(&p);
+    if (p.rc != DLB_OK)
+        failed(v, &p.err);
+    assert_int_equal(p.out->n_checksum_mismatches, 0);
+    assert_int_equal(p.out->epoch[0].n_unique, ds->shape.n_samples);
+    assert_int_equal(p.out->epoch[0].n_samples, ds->shape.n_samples);
+    assert_true(p.out->epoch[0].set_checksum == set);
+    if (!ds->shape.iterable && way->order == DLB_ORDER_IN_ORDER) {
+        *seq = *seq ? *seq : p.out->epoch[0].seq_checksum;
+        assert_true(p.out->epoch[0].seq_checksum == *seq);
     }
+    pipeline_free(&p);
 }
 
-/* One of the format's own choices, by its words. */
-static void choose(const struct dlb_format *format, void *opts, const char *key, const char *word)
+/* By each access; all ways of loading for the defaults, a third of them, other ones each time, for
+ * the rest of the options. */
+static void check_accesses(struct variant *v, struct product *product, bool all_ways)
 {
-    for (const struct dlb_opt *o = format->opts->opts; o->key; o++)
-        if (strcmp(o->key, key) == 0)
-            *(int *)(void *)((uint8_t *)opts + o->offset) = place_of(o->choices, word);
-}
-
-static const char *layout; /* of tokens */
-
-static void check(const char *format_name, const char *codec_name, int crop, int pixels)
-{
-    struct dlb_generate_opts gen_opts = {
-        .samples = N_SAMPLES, .sample_bytes = 6000, .seed = 4, .classes = 5};
-    struct dlb_dataset_opts opts = {.format = place_of(dlb_format_names, format_name),
-                                    .codec = place_of(dlb_codec_names, codec_name)};
-    struct dlb_transform_opts transform = {
-        .crop = crop, .size = 64, .flip = true, .pixels = pixels, .scaled_decode = true};
-    const struct dlb_format *format = dlb_format_by_name(format_name);
-    const struct dlb_codec *codec = dlb_codec_by_name(codec_name);
-    struct dlb_dataset ds;
-    struct dlb_err err;
-    uint64_t written = 0;
-
-    assert_non_null(format);
-    assert_non_null(codec);
-    if (format->missing || codec->missing)
-        skip();
-    (void)snprintf(opts.path, sizeof opts.path, "%s/%s-%s%s", root, format_name, codec_name,
-                   layout ? layout : "");
-    void *format_opts = format_opts_of(format);
-    fill_defaults(format, format_opts);
-    if (layout)
-        choose(format, format_opts, "layout", layout);
-    struct dlb_gen gen = {.opts = &gen_opts,
-                          .format = format,
-                          .codec = codec,
-                          .format_opts = format_opts,
-                          .path = opts.path};
-    if (format->gen_unit)
-        assert_int_equal(dlb_generate(&gen, 2, NULL, &written, &err), DLB_OK);
     uint64_t set = 0;
-    for (const int *access = format->access ? format->access : no_access;; access++) {
-        opts.access = *access;
-        int rc = dlb_dataset_open(&ds, &opts, &transform, &gen_opts, format_opts, &err);
-        if (rc == DLB_E_CONFIG && opts.access == DLB_ACCESS_DIRECT)
-            continue; /* the file system refuses, and says why */
-        if (rc != DLB_OK) {
-            char text[512];
-            fail_msg("%s", dlb_err_text(&err, text, sizeof text));
+
+    for (const int *access = v->format->access ? v->format->access : no_access;; access++) {
+        struct dlb_dataset ds;
+        struct dlb_err err;
+        uint64_t seq = 0;
+        int rc = variant_open(v, *access, &ds, &err);
+        bool refused = rc == DLB_E_CONFIG || rc == DLB_E_MISSING; /* it says why */
+        if (rc != DLB_OK && !refused)
+            failed(v, &err);
+        if (rc == DLB_OK) {
+            uint64_t this_set = reference_set(v, &ds);
+            product->n_opened++;
+            assert_true(ds.shape.n_samples > 0);
+            if (!v->format->numbers)
+                assert_int_equal(ds.shape.n_samples, N_SAMPLES);
+            set = set ? set : this_set;
+            assert_true(this_set == set); /* however the bytes are fetched */
+            for (unsigned i = 0; i < N_WAYS; i++)
+                if (all_ways || i % 3 == product->turn % 3)
+                    check_way(v, &ds, set, &ways[i], product->turn + i, &seq);
+            product->turn++;
+            dlb_dataset_close(&ds);
         }
-        uint64_t this_set = reference_set(&ds, 11);
-        set = set ? set : this_set;
-        assert_true(this_set == set); /* however the bytes are fetched */
-        check_all_loaders(&ds);
-        dlb_dataset_close(&ds);
         if (*access == DLB_ACCESS_AUTO)
             break;
     }
-    free(format_opts);
 }
 
-static void files_raw(void **state)
+static void check_variant(struct variant *v, void *ctx)
 {
-    (void)state;
-    check("files", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
+    static const struct {
+        int crop, pixels;
+    } images[] = {{DLB_CROP_RANDOM_RESIZED, DLB_PIXELS_F32},
+                  {DLB_CROP_CENTER, DLB_PIXELS_U8},
+                  {DLB_CROP_NONE, DLB_PIXELS_U8}};
+    struct product *product = ctx;
+    char path[256];
+
+    (void)snprintf(path, sizeof path, "%s/%s-%s-%s", folder, v->format->name, v->codec->name,
+                   v->word);
+    variant_fill(v, path, N_SAMPLES, SAMPLE_BYTES);
+    v->spec.transform.size = 64;
+    if (!variant_generate(v))
+        return;
+    bool plain = !*v->option, pixels = strcmp(v->codec->name, "jpeg") == 0;
+    for (unsigned i = 0; i < (pixels && plain ? 3 : 1); i++) {
+        v->spec.transform.crop = images[i].crop;
+        v->spec.transform.pixels = images[i].pixels;
+        check_accesses(v, product, plain && i == 0);
+    }
 }
 
-static void files_jpeg_random_crop(void **state)
+static void each_codec(void **state)
 {
-    (void)state;
-    check("files", "jpeg", DLB_CROP_RANDOM_RESIZED, DLB_PIXELS_U8);
-}
+    struct product product = {.format = *state};
+    int n_before = 0;
 
-static void files_jpeg_center_float(void **state)
-{
-    (void)state;
-    check("files", "jpeg", DLB_CROP_CENTER, DLB_PIXELS_F32);
-}
-
-static void files_jpeg_whole_images(void **state)
-{
-    (void)state;
-    check("files", "jpeg", DLB_CROP_NONE, DLB_PIXELS_U8);
-}
-
-static void webdataset_raw(void **state)
-{
-    (void)state;
-    check("webdataset", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
-}
-
-static void webdataset_jpeg(void **state)
-{
-    (void)state;
-    check("webdataset", "jpeg", DLB_CROP_RANDOM_RESIZED, DLB_PIXELS_F32);
-}
-
-static void synthetic_raw(void **state)
-{
-    (void)state;
-    check("synthetic", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
-}
-
-static void tokens(const char *of_layout)
-{
-    layout = of_layout;
-    check("tokens", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
-    check("tokens", "tokens", DLB_CROP_NONE, DLB_PIXELS_U8);
-    layout = NULL;
-}
-
-static void tokens_raw(void **state)
-{
-    (void)state;
-    tokens("raw");
-}
-
-static void tokens_llmc(void **state)
-{
-    (void)state;
-    tokens("llmc");
-}
-
-static void tokens_megatron(void **state)
-{
-    (void)state;
-    tokens("megatron");
-}
-
-static void tokens_npy(void **state)
-{
-    (void)state;
-    tokens("npy");
+    if (product.format->missing)
+        skip();
+    for (size_t i = 0; dlb_codecs[i]; i++) {
+        if (!variant_fits(product.format, dlb_codecs[i]))
+            continue;
+        variants_of(product.format, dlb_codecs[i], check_variant, &product);
+        product.n_codecs += product.n_opened > n_before;
+        n_before = product.n_opened;
+    }
+    assert_true(product.n_codecs > 0); /* else nothing at all was shown of it */
+    print_message("%s: %d codecs, opened %d times\n", product.format->name, product.n_codecs,
+                  product.n_opened);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_raw),
-        cmocka_unit_test(files_jpeg_random_crop),
-        cmocka_unit_test(files_jpeg_center_float),
-        cmocka_unit_test(webdataset_raw),
-        cmocka_unit_test(files_jpeg_whole_images),
-        cmocka_unit_test(webdataset_jpeg),
-        cmocka_unit_test(synthetic_raw),
-        cmocka_unit_test(tokens_raw),
-        cmocka_unit_test(tokens_llmc),
-        cmocka_unit_test(tokens_megatron),
-        cmocka_unit_test(tokens_npy),
-    };
-    return cmocka_run_group_tests(tests, make_root, remove_root);
+    struct CMUnitTest tests[MAX_FORMATS];
+    size_t n = variant_tests(tests, MAX_FORMATS, each_codec, folder_make, folder_remove);
+    return _cmocka_run_group_tests("product", tests, n, NULL, NULL);
 }
