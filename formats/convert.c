@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
-enum { REPORT_SAMPLES = 64, REPORT_BYTES = 4 << 20 };
+/* FULL_BYTES: what formats write beside samples, about (pages, indexes, blocks). */
+enum { REPORT_SAMPLES = 64, REPORT_BYTES = 4 << 20, FULL_BYTES = 128 << 10 };
 
 /* All samples of a data set in its own order. */
 struct cursor {
@@ -176,11 +178,23 @@ static void report(struct state *state, enum dlb_convert_phase phase, uint64_t n
     state->how->watch->report(state->how->watch->ctx, phase, n_done, n_total, n_bytes);
 }
 
+/* Libraries need not hand on why a write failed: whether there is room for another sample. */
+static bool is_full(const struct state *state)
+{
+    struct statvfs fs;
+    double need = 2.0 * (double)state->how->from->shape.max_sample_bytes + FULL_BYTES;
+
+    return statvfs(state->target.parent, &fs) == 0 &&
+           (double)fs.f_bavail * (double)fs.f_frsize < need;
+}
+
 /* A full disk is told once, as one, whichever writer met it. */
 static int writing_failed(const struct state *state, struct dlb_err *err)
 {
     int code = err->sys_errno;
 
+    if (err->status == DLB_E_IO && code != EDQUOT && code != EFBIG && is_full(state))
+        code = ENOSPC;
     if (code != ENOSPC && code != EDQUOT)
         return (int)err->status;
     (void)dlb_fail(err, DLB_E_IO, state->how->to_path, DLB_NO_OFFSET,

@@ -259,11 +259,33 @@ int dlb_convert_target_open(struct dlb_convert_target *target, const char *path,
     return rc == DLB_OK ? make_part(target, err) : rc;
 }
 
+static int sync_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)ftw;
+    if (flag != FTW_F && flag != FTW_DP)
+        return 0;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int rc = fd >= 0 ? fsync(fd) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    return rc;
+}
+
+static int count_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    /* nftw hands nothing through: the position in a folder is all that counts here. */
+    (void)path, (void)st, (void)flag;
+    return ftw->level > 1 ? 1 : 0;
+}
+
+/* A few files one by one: syncfs would wait for whatever else is being written there. */
 int dlb_convert_target_sync(const struct dlb_convert_target *target, struct dlb_err *err)
 {
-    return syncfs(target->mark_fd) == 0
-               ? DLB_OK
-               : dlb_fail_errno(err, target->part, DLB_NO_OFFSET, "syncing to disk");
+    int deep = nftw(target->inside, count_one, MAX_OPEN, FTW_PHYS);
+    int rc = deep == 0 ? nftw(target->inside, sync_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS)
+                       : syncfs(target->mark_fd);
+
+    return rc == 0 ? DLB_OK : dlb_fail_errno(err, target->part, DLB_NO_OFFSET, "syncing to disk");
 }
 
 /* For file systems that cannot exchange two names: the old one is set aside, and put back when the

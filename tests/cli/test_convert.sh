@@ -11,7 +11,7 @@ content() {
 }
 no_leftover() { [ -z "$(find . -maxdepth 2 \( -name '*.part-*' -o -name '*.old-*' \))" ] || failed "left: $(ls)"; }
 
-run "$dlbench" gen --set dataset.path=src "${raw[@]}" --set generate.samples=500 --set generate.classes=7
+run "$dlbench" gen --set dataset.path=src "${raw[@]}" --set generate.samples=300 --set generate.classes=7
 expect_exit 0
 content src >src.txt
 
@@ -30,15 +30,15 @@ pair() { # name, format, further options
     expect_exit 0
     expect_err '^convert: starting$'
     expect_json "d['command'] == 'convert' and d['source'] == 'src' and d['source_format'] == 'files'"
-    expect_json "d['path'] == '$name' and d['format'] == '$format' and d['samples'] == d['verified'] == 500"
-    expect_json "d['bytes'] == 1000000 and d['seconds'] > 0 and d['skipped_samples'] == 0 and d['skipped'] == []"
+    expect_json "d['path'] == '$name' and d['format'] == '$format' and d['samples'] == d['verified'] == 300"
+    expect_json "d['bytes'] == 600000 and d['seconds'] > 0 and d['skipped_samples'] == 0 and d['skipped'] == []"
     no_leftover
     run "$dlbench" inspect "$name" --json
     expect_exit 0
-    expect_json "d['format'] == '$format' and d['samples'] == 500 and d['looked_at']['bad'] == 0"
+    expect_json "d['format'] == '$format' and d['samples'] == 300 and d['looked_at']['bad'] == 0"
     run "$dlbench" convert "$name" back --format files
     expect_exit 0
-    expect_out '^back: 500 samples, 1\.0[0-9] MB, as files: written, and found again'
+    expect_out '^back: 300 samples, 60[0-9] kB, as files: written, and found again'
     content back >back.txt
     expect cmp -s src.txt back.txt
     rm -rf back
@@ -158,7 +158,7 @@ refused 3 "$(basename "$victim").*Permission denied"
 expect [ -z "$(ls open)" ]
 run_unprivileged "$dlbench" convert "$tmp/torn" "$tmp/open/dst" --format files --set dataset.on_error=skip --json
 expect_exit 0
-expect_json "d['samples'] == d['verified'] == 499 and d['skipped_samples'] == 1 and '$(basename "$victim")' in d['skipped'][0]"
+expect_json "d['samples'] == d['verified'] == 299 and d['skipped_samples'] == 1 and '$(basename "$victim")' in d['skipped'][0]"
 expect_err 'a sample is left out'
 
 # --- interrupted: at once, and nothing of it is left. Repeated with more samples where the machine is too fast.
