@@ -3,8 +3,8 @@
  * Floor 2. One thread at a time for each struct. ustar, pax and GNU names and sizes are
  * libarchive's business, and so is unpacking: one libarchive reader unpacks (format "raw"), another
  * reads the tar archive from its blocks, so that what comes out can be counted, and read to the end
- * of the compressed stream, where its checksum is. Compression goes by what the file begins with,
- * not by its name. */
+ * of the compressed stream, where its checksum is (zstd's is checked; libarchive passes over
+ * gzip's). Compression goes by what the file begins with, not by its name. */
 #ifndef DLB_FORMATS_TAR_H
 #define DLB_FORMATS_TAR_H
 

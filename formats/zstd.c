@@ -135,4 +135,29 @@ out:
     return rc;
 }
 
+#else
+
+static int missing(struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "built without libzstd");
+}
+
+int dlb_unzstd(struct dlb_unzstd *unzstd, const uint8_t *data, size_t n_bytes, uint64_t limit_bytes,
+               struct dlb_err *err)
+{
+    (void)unzstd, (void)data, (void)n_bytes, (void)limit_bytes;
+    return missing(err);
+}
+
+void dlb_unzstd_free(struct dlb_unzstd *unzstd)
+{
+    dlb_bytes_free(&unzstd->out);
+}
+
+int dlb_zstd_append(struct dlb_bytes *out, const void *data, size_t n_bytes, struct dlb_err *err)
+{
+    (void)out, (void)data, (void)n_bytes;
+    return missing(err);
+}
+
 #endif

@@ -1,9 +1,10 @@
 /* zstd frames through libzstd: zstd.c is the only file that knows it.
  *
- * Floor 2. One thread for each struct. What a frame claims is checked before memory is taken for
- * it: it may not unpack to more than DLB_UNZSTD_EXPANSION times its size and
- * DLB_UNZSTD_FREE_BYTES, nor than the caller's limit, and a stream without its size may not want a
- * window above 128 MiB (libzstd's own limit for unpacking). */
+ * Floor 2. One thread for each struct. A build without libzstd answers DLB_E_MISSING. What a frame
+ * claims is checked before memory is taken for it: it may not unpack to more than
+ * DLB_UNZSTD_EXPANSION times its size and DLB_UNZSTD_FREE_BYTES, nor than the caller's limit, and a
+ * stream without its size may not want a window above 128 MiB (libzstd's own limit for unpacking).
+ */
 #ifndef DLB_FORMATS_ZSTD_H
 #define DLB_FORMATS_ZSTD_H
 
