@@ -1,5 +1,7 @@
 #include "formats/dataset.h"
 
+#include "formats/look.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +81,15 @@ static const struct dlb_opt transform_opts[] = {
      .offset = offsetof(struct dlb_transform_opts, scaled_decode),
      .def = "true",
      .help = "decode at 1/2, 1/4 or 1/8 where that still has the pixels asked for"},
+    {.key = "max_decoded_bytes",
+     .type = DLB_OPT_BYTES,
+     .offset = offsetof(struct dlb_transform_opts, max_decoded_bytes),
+     .min = 0,
+     .max = INT64_C(1) << 40,
+     .def = "0",
+     .unit = "bytes",
+     .help = "the largest sample that the zstd codec unpacks, which is what slots are sized by; 0: "
+             "from a look at some samples"},
     DLB_OPT_END,
 };
 const struct dlb_opt_group dlb_transform_group = {
@@ -177,6 +188,8 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     if (rc == DLB_OK && ds->shape.n_samples == 0)
         rc = dlb_fail(err, DLB_E_FORMAT, opts->path, DLB_NO_OFFSET,
                       "holds no samples: check dataset.path, or write them with `dlbench gen`");
+    if (rc == DLB_OK && ds->codec->decoded_bytes && transform->max_decoded_bytes == 0)
+        rc = dlb_look_decoded(ds, err);
     if (rc == DLB_OK)
         ds->max_payload_bytes = ds->codec->max_output_bytes(transform, &ds->shape);
     else

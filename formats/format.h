@@ -53,6 +53,7 @@ struct dlb_dest {
 struct dlb_shape {
     uint64_t n_samples, total_bytes; /* payload bytes of all fields */
     uint64_t max_sample_bytes;       /* of one sample's fields together */
+    uint64_t max_decoded_bytes; /* of one sample, decoded; set by formats/look.h, 0 elsewhere */
     uint64_t
         id; /* hash of what identifies the data set: names, sizes, or the generator's parameters */
     uint32_t n_shards, n_classes; /* n_shards: iterable only */

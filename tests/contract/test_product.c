@@ -155,7 +155,8 @@ static void choose(const struct dlb_format *format, void *opts, const char *key,
             *(int *)(void *)((uint8_t *)opts + o->offset) = place_of(o->choices, word);
 }
 
-static const char *layout; /* of tokens */
+static const char *layout;      /* of tokens */
+static const char *compression; /* of shards */
 
 static void check(const char *format_name, const char *codec_name, int crop, int pixels)
 {
@@ -175,12 +176,14 @@ static void check(const char *format_name, const char *codec_name, int crop, int
     assert_non_null(codec);
     if (format->missing || codec->missing)
         skip();
-    (void)snprintf(opts.path, sizeof opts.path, "%s/%s-%s%s", root, format_name, codec_name,
-                   layout ? layout : "");
+    (void)snprintf(opts.path, sizeof opts.path, "%s/%s-%s%s%s", root, format_name, codec_name,
+                   layout ? layout : "", compression ? compression : "");
     void *format_opts = format_opts_of(format);
     fill_defaults(format, format_opts);
     if (layout)
         choose(format, format_opts, "layout", layout);
+    if (compression)
+        choose(format, format_opts, "compression", compression);
     struct dlb_gen gen = {.opts = &gen_opts,
                           .format = format,
                           .codec = codec,
@@ -194,6 +197,8 @@ static void check(const char *format_name, const char *codec_name, int crop, int
         int rc = dlb_dataset_open(&ds, &opts, &transform, &gen_opts, format_opts, &err);
         if (rc == DLB_E_CONFIG && opts.access == DLB_ACCESS_DIRECT)
             continue; /* the file system refuses, and says why */
+        if (rc == DLB_E_CONFIG && compression && opts.access == DLB_ACCESS_INDEXED)
+            continue; /* nothing to seek in */
         if (rc != DLB_OK) {
             char text[512];
             fail_msg("%s", dlb_err_text(&err, text, sizeof text));
@@ -245,6 +250,25 @@ static void webdataset_jpeg(void **state)
     check("webdataset", "jpeg", DLB_CROP_RANDOM_RESIZED, DLB_PIXELS_F32);
 }
 
+static void webdataset_compressed(void **state)
+{
+    (void)state;
+    if (dlb_format_by_name("webdataset")->missing)
+        skip();
+    compression = "gz";
+    check("webdataset", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
+    compression = "zst";
+    check("webdataset", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
+    compression = NULL;
+}
+
+static void samples_of_zstd(void **state)
+{
+    (void)state;
+    check("files", "zstd", DLB_CROP_NONE, DLB_PIXELS_U8);
+    check("webdataset", "zstd", DLB_CROP_NONE, DLB_PIXELS_U8);
+}
+
 static void synthetic_raw(void **state)
 {
     (void)state;
@@ -292,6 +316,8 @@ int main(void)
         cmocka_unit_test(webdataset_raw),
         cmocka_unit_test(files_jpeg_whole_images),
         cmocka_unit_test(webdataset_jpeg),
+        cmocka_unit_test(webdataset_compressed),
+        cmocka_unit_test(samples_of_zstd),
         cmocka_unit_test(synthetic_raw),
         cmocka_unit_test(tokens_raw),
         cmocka_unit_test(tokens_llmc),
