@@ -4,6 +4,7 @@
 #include "bench/base/hash.h"
 #include "formats/codec.h"
 #include "formats/files_list.h"
+#include "formats/files_write.h"
 #include "formats/gen_target.h"
 #include "formats/manifest.h"
 
@@ -181,6 +182,17 @@ static const char *set_path(struct files_reader *reader, const struct dlb_file *
     return name;
 }
 
+/* The file's extension, as tar shards have it. */
+static void name_field(struct dlb_field *field, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    size_t n = 0;
+
+    for (const char *c = dot ? dot + 1 : ""; *c && n < sizeof field->name - 1; c++)
+        field->name[n++] = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    field->name[n] = '\0';
+}
+
 /* Three system calls: open, one pread of the size that the listing gave, close. A file that grew
  * since then is read up to its old size. */
 static int files_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
@@ -219,7 +231,7 @@ static int files_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb
                         (unsigned long long)file->n_bytes);
     out->field[0].data = data;
     out->field[0].len_bytes = n_read;
-    out->field[0].name[0] = '\0';
+    name_field(&out->field[0], name);
     out->n_fields = 1;
     out->label = ds->list.folders[reader->folder].label;
     out->index = index;
@@ -357,4 +369,9 @@ const struct dlb_format dlb_fmt_files = {
     .gen_units = files_gen_units,
     .gen_prepare = files_gen_prepare,
     .gen_unit = files_gen_unit,
+    .writer_bytes = sizeof(struct dlb_files_writer),
+    .writer_open = dlb_files_writer_open,
+    .writer_add = dlb_files_writer_add,
+    .writer_finish = dlb_files_writer_finish,
+    .writer_close = dlb_files_writer_close,
 };

@@ -12,6 +12,7 @@
 #include "formats/codec.h"
 #include "formats/tokens.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,9 @@ static void fill_shape(const struct tokens *ds, struct dlb_shape *shape)
     shape->max_sample_bytes = ds->sample_bytes;
     shape->total_bytes = files->n_samples * ds->sample_bytes;
     shape->element = files->element;
+    (void)snprintf(shape->about, sizeof shape->about, "layout %s, %u file%s, samples of %u tokens",
+                   dlb_tokens_layout_name(files->layout), files->n, files->n == 1 ? "" : "s",
+                   files->sample_tokens);
 }
 
 static int tokens_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
@@ -280,6 +284,13 @@ static int tokens_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
     return rc;
 }
 
+static void tokens_whereabouts(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    const struct tokens *ds = state;
+    if (number < ds->files.n_samples)
+        (void)snprintf(path, n_path, "%s", ds->files.file[file_of(&ds->files, number)].path);
+}
+
 static const int accesses[] = {DLB_ACCESS_MMAP, DLB_ACCESS_PREAD, DLB_ACCESS_DIRECT,
                                DLB_ACCESS_AUTO};
 
@@ -297,6 +308,7 @@ const struct dlb_format dlb_fmt_tokens = {
     .reader_open = tokens_reader_open,
     .reader_close = tokens_reader_close,
     .read = tokens_read,
+    .whereabouts = tokens_whereabouts,
     .gen_units = dlb_tokens_gen_units,
     .gen_prepare = dlb_tokens_gen_prepare,
     .gen_unit = dlb_tokens_gen_unit,

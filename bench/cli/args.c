@@ -6,7 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FLAG_CONFIG, FLAG_SET, FLAG_RESULTS, FLAG_RUN_NAME, FLAG_OVERWRITE, FLAG_JSON };
+enum {
+    FLAG_CONFIG,
+    FLAG_SET,
+    FLAG_RESULTS,
+    FLAG_RUN_NAME,
+    FLAG_FORMAT,
+    FLAG_FROM,
+    FLAG_OVERWRITE,
+    FLAG_JSON
+};
 
 const struct dlb_flag dlb_flags[] = {
     [FLAG_CONFIG] = {"config", "FILE", DLB_FLAG_CONFIG,
@@ -18,7 +27,11 @@ const struct dlb_flag dlb_flags[] = {
                       "folder that holds the results (default: results)"},
     [FLAG_RUN_NAME] = {"run-name", "NAME", DLB_FLAG_RESULTS,
                        "folder of this result below it (default: made from verb and time)"},
-    [FLAG_OVERWRITE] = {"overwrite", NULL, DLB_FLAG_RESULTS, "replace a result of the same name"},
+    [FLAG_FORMAT] = {"format", "FORMAT", DLB_FLAG_TARGET, "format to write"},
+    [FLAG_FROM] = {"from", "FORMAT", DLB_FLAG_TARGET,
+                   "format of the source, where it cannot be told by looking"},
+    [FLAG_OVERWRITE] = {"overwrite", NULL, DLB_FLAG_RESULTS | DLB_FLAG_TARGET,
+                        "replace what is there of the same name"},
     [FLAG_JSON] = {"json", NULL, DLB_FLAG_JSON,
                    "print the JSON document on stdout, and nothing else"},
     {.name = NULL},
@@ -90,6 +103,10 @@ static int take_positional(const struct dlb_verb *verb, const char *arg, struct 
         out->path = arg;
         return DLB_OK;
     }
+    if ((verb->flags & DLB_FLAG_TARGET) && !out->target && *arg) {
+        out->target = arg;
+        return DLB_OK;
+    }
     if ((verb->flags & DLB_FLAG_CONFIG) && len > 5 && strcmp(arg + len - 5, ".toml") == 0)
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                         "%s: unexpected \"%.60s\"; did you mean --config %.60s?", verb->name, arg,
@@ -119,6 +136,12 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
     case FLAG_RUN_NAME:
         out->run_name = value;
         return check_run_name(value, err);
+    case FLAG_FORMAT:
+        out->format = value;
+        break;
+    case FLAG_FROM:
+        out->from = value;
+        break;
     case FLAG_OVERWRITE:
         out->overwrite = true;
         break;
@@ -208,6 +231,10 @@ int dlb_args_parse(const struct dlb_verb *verb, int argc, char **argv, struct dl
     if (status == DLB_OK && (verb->flags & DLB_FLAG_PATH) && !out->path)
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                         "%s: a PATH is missing; see `dlbench help %s`", verb->name, verb->name);
+    if (status == DLB_OK && (verb->flags & DLB_FLAG_TARGET) && !out->target)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "%s: a second PATH, to write to, is missing; see `dlbench help %s`",
+                        verb->name, verb->name);
     return status;
 }
 

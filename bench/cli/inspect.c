@@ -310,11 +310,13 @@ static int not_known(const char *path, struct dlb_err *err)
                     "is no data set that this program knows; tried: %s", tried);
 }
 
-static const struct dlb_format *choose_format(const char *path)
+const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *err)
 {
     const struct dlb_format *best = NULL;
     int best_score = 0;
 
+    if (check_path(path, err) != DLB_OK)
+        return NULL;
     for (const struct dlb_format *const *format = dlb_formats; *format; format++) {
         int score =
             (*format)->missing || !(*format)->probe ? 0 : (*format)->probe(path, &dlb_io_posix);
@@ -323,6 +325,8 @@ static const struct dlb_format *choose_format(const char *path)
             best_score = score;
         }
     }
+    if (!best)
+        (void)not_known(path, err);
     return best;
 }
 
@@ -333,12 +337,9 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     int status;
 
     memset(out, 0, sizeof *out);
-    status = check_path(path, err);
-    if (status != DLB_OK)
-        return status;
-    out->format = choose_format(path);
+    out->format = dlb_inspect_format(path, err);
     if (!out->format)
-        return not_known(path, err);
+        return (int)err->status;
     status = choose_codec(path, out->format, cfg, &looker, err);
     if (status != DLB_OK)
         return status;

@@ -34,4 +34,7 @@ struct dlb_inspected {
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err);
 
+/* The format that is surest to know what lies at `path`; NULL and *err, as dlb_inspect's. */
+const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *err);
+
 #endif

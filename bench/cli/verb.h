@@ -25,6 +25,7 @@ enum {
     DLB_FLAG_RESULTS = 1 << 1, /* --results DIR, --run-name NAME, --overwrite */
     DLB_FLAG_JSON = 1 << 2,    /* --json: the document on stdout, nothing else */
     DLB_FLAG_PATH = 1 << 3,    /* one positional PATH */
+    DLB_FLAG_TARGET = 1 << 5,  /* a second PATH, to write to: --format, --from, --overwrite */
     DLB_FLAG_HIDDEN = 1 << 4,  /* not in the help: what dlbench calls itself by */
 };
 
@@ -34,6 +35,9 @@ struct dlb_args {
     const char *results_dir; /* "results" by default */
     const char *run_name;    /* or NULL: the verb chooses */
     const char *path;        /* positional, or NULL */
+    const char *target;      /* the second one, or NULL */
+    const char *format;      /* of the target, as it was said; or NULL */
+    const char *from;        /* of the source, as it was said; or NULL */
     bool overwrite, json;
     int argc; /* what is left, for hidden verbs */
     char **argv;

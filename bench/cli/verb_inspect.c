@@ -61,6 +61,10 @@ static void print_text(const char *path, const struct dlb_inspected *in)
                  shape->iterable ? "read in the order of the shards" : "any by its number",
                  dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes),
                  dlb_bytes_text(shape->max_sample_bytes, largest, sizeof largest));
+    if (*shape->about)
+        (void)printf("  found      %s\n", shape->about);
+    if (shape->element != DLB_ELEMENT_NONE)
+        (void)printf("  numbers    %s\n", dlb_element_name(shape->element));
     if (shape->n_classes > 0)
         (void)printf("  classes    %s\n",
                      dlb_count_text((double)shape->n_classes, count, sizeof count));
@@ -118,13 +122,16 @@ static json_t *document(const char *path, const struct dlb_inspected *in)
         if (*in->fields[i]) /* the format does not name them all */
             (void)json_array_append_new(fields, json_string(in->fields[i]));
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:i, s:o}",
+        "{s:s, s:s, s:s, s:s, s:s?, s:s?, s:s, s:b, s:I, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:i, "
+        "s:o}",
         "command", "inspect", "path", path, "format", in->format->name, "codec", in->codec->name,
-        "id", id, "iterable", (int)shape->iterable, "samples", (json_int_t)shape->n_samples,
-        "bytes", (json_int_t)shape->total_bytes, "max_sample_bytes",
-        (json_int_t)shape->max_sample_bytes, "classes", (int)shape->n_classes, "shards",
-        (int)shape->n_shards, "fields", fields, "looked_at", looked_json(in), "images",
-        images_json(in), "n_odd", (int)shape->n_odd, "odd", odd);
+        "about", *shape->about ? shape->about : NULL, "element",
+        shape->element == DLB_ELEMENT_NONE ? NULL : dlb_element_name(shape->element), "id", id,
+        "iterable", (int)shape->iterable, "samples", (json_int_t)shape->n_samples, "bytes",
+        (json_int_t)shape->total_bytes, "max_sample_bytes", (json_int_t)shape->max_sample_bytes,
+        "classes", (int)shape->n_classes, "shards", (int)shape->n_shards, "fields", fields,
+        "looked_at", looked_json(in), "images", images_json(in), "n_odd", (int)shape->n_odd, "odd",
+        odd);
 }
 
 static int run(const struct dlb_args *args)
@@ -159,7 +166,8 @@ const struct dlb_verb dlb_verb_inspect = {
                "samples spread evenly over it: their sizes, whether they can be read and decoded, "
                "and the dimensions of "
                "images.\n\n"
-               "With --json: command, path, format, codec, id, iterable, samples, bytes, "
+               "With --json: command, path, format, codec, about (what the format found, or null), "
+               "element (which numbers, or null), id, iterable, samples, bytes, "
                "max_sample_bytes, classes, shards, "
                "fields, looked_at (samples, bad, first_bad, min_bytes, median_bytes, max_bytes), "
                "images (samples, width and "

@@ -66,6 +66,19 @@ else
     expect_err 'built without libarchive'
 fi
 
+# Tokens: which layout, and which numbers.
+run "$dlbench" gen --set dataset.format=tokens --set dataset.path=t --set dataset.codec=raw --set generate.samples=50 \
+    --set tokens.layout=llmc
+expect_exit 0
+run "$dlbench" inspect t
+expect_exit 0
+expect_out '^  found +layout llmc, 1 file, samples of [0-9,]+ tokens$'
+expect_out '^  numbers +u16$'
+run "$dlbench" inspect t --json
+expect_json 'd["element"] == "u16" and d["about"].startswith("layout llmc")'
+run "$dlbench" inspect d --json
+expect_json 'd["element"] is None and d["about"] is None'
+
 # Photographs: the codec is found out, and their dimensions.
 run "$dlbench" gen --set dataset.path=j --set generate.samples=80 --set generate.sample_bytes=20kB
 if [ "$code" -eq 0 ]; then

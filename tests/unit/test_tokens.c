@@ -43,6 +43,9 @@ static void check_stream(const char *name, const char *file, struct dlb_tokens_o
             assert_int_equal(tokens_read_one(&set, k), DLB_OK);
             assert_int_equal(tokens_count(&set), T + 1);
             assert_int_equal(set.sample.index, k);
+            char where[512] = "";
+            set.ds.format->whereabouts(set.ds.state, k, where, sizeof where);
+            assert_string_equal(where, folder_path(file));
             assert_true(set.sample.io_bytes >= set.sample.field[0].len_bytes);
             for (size_t i = 0; i <= T; i++)
                 assert_int_equal(tokens_of(&set, i), k * T + i);

@@ -1,0 +1,254 @@
+#!/usr/bin/env bash
+# convert: repacks, checks, refuses, leaves nothing behind.
+. "$(dirname "$0")/lib.sh"
+
+raw=(--set dataset.codec=raw --set generate.sample_bytes=2000)
+
+# What the samples of a folder of files hold, by label; their names are not compared.
+content() {
+    (cd "$1" && find . -type f ! -name '.dlbench-*' -print0 | xargs -0 sha256sum |
+        sed -E 's#^([0-9a-f]+) .*class_0*([0-9]+)/.*#\1 \2#' | LC_ALL=C sort)
+}
+no_leftover() { [ -z "$(find . -maxdepth 2 \( -name '*.part-*' -o -name '*.old-*' \))" ] || failed "left: $(ls)"; }
+
+run "$dlbench" gen --set dataset.path=src "${raw[@]}" --set generate.samples=500 --set generate.classes=7
+expect_exit 0
+content src >src.txt
+
+# --- every format that has a writer, and back to files: the same bytes, the same labels
+n_formats=0
+pair() { # name, format, further options
+    local name=$1 format=$2
+    shift 2
+    run "$dlbench" convert src "$name" --format "$format" "$@" --json
+    if grep -Eq 'nothing can be converted to it|built without|unknown key|unknown format|it may be' "$err"; then
+        expect_exit 2
+        echo "not shown: $name ($(head -c 200 "$err" | tr '\n' ' '))"
+        return
+    fi
+    n_formats=$((n_formats + 1))
+    expect_exit 0
+    expect_err '^convert: starting$'
+    expect_json "d['command'] == 'convert' and d['source'] == 'src' and d['source_format'] == 'files'"
+    expect_json "d['path'] == '$name' and d['format'] == '$format' and d['samples'] == d['verified'] == 500"
+    expect_json "d['bytes'] == 1000000 and d['seconds'] > 0 and d['skipped_samples'] == 0 and d['skipped'] == []"
+    no_leftover
+    run "$dlbench" inspect "$name" --json
+    expect_exit 0
+    expect_json "d['format'] == '$format' and d['samples'] == 500 and d['looked_at']['bad'] == 0"
+    run "$dlbench" convert "$name" back --format files
+    expect_exit 0
+    expect_out '^back: 500 samples, 1\.0[0-9] MB, as files: written, and found again'
+    content back >back.txt
+    expect cmp -s src.txt back.txt
+    rm -rf back
+    # The same again over it: refused, then replaced.
+    run "$dlbench" convert src "$name" --format "$format" "$@"
+    expect_exit 2
+    expect_err 'is there already.*--overwrite'
+    run "$dlbench" convert src "$name" --format "$format" "$@" --overwrite
+    expect_exit 0
+    no_leftover
+    run "$dlbench" convert "$name" back --format files --from "$format"
+    expect_exit 0
+    content back >back.txt
+    expect cmp -s src.txt back.txt
+    rm -rf back
+}
+pair out.files files
+pair out.tars webdataset --set webdataset.shard_samples=100
+pair out.zst webdataset --set webdataset.shard_samples=100 --set webdataset.compression=zst
+pair out.h5 hdf5
+pair out.lmdb lmdb
+expect [ "$n_formats" -ge 1 ]
+
+# --- photographs keep their kind
+run "$dlbench" gen --set dataset.path=jpegs --set generate.samples=20 --set generate.sample_bytes=20kB
+if [ "$code" -eq 0 ]; then
+    run "$dlbench" convert jpegs photos --format files
+    expect_exit 0
+    expect [ "$(find photos -name '*.jpg' | wc -l)" -eq 20 ]
+    run "$dlbench" inspect photos --json
+    expect_json 'd["codec"] == "jpeg" and d["samples"] == 20 and d["fields"] == ["jpg"]'
+fi
+
+# --- several fields become files of one name; the label is the folder's; labels without samples keep their number
+if command -v python3 >/dev/null; then
+    cat >shard.py <<'PY'
+import io, sys, tarfile
+with tarfile.open(sys.argv[1], "w") as tar:
+    for i in range(30):
+        for name, data in (("jpg", bytes([i]) * (100 + i)), ("json", b'{"n": %d}' % i), ("cls", b"%d\n" % (i % 3 * 2))):
+            info = tarfile.TarInfo("s%04d.%s" % (i, name))
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+PY
+    mkdir tar && python3 shard.py tar/a.tar
+    run "$dlbench" convert tar fields --format files --json
+    if ! grep -q 'built without\|not in this build' "$err"; then
+        expect_exit 0
+        expect_json 'd["samples"] == d["verified"] == 30'
+        expect [ "$(find fields -type d | wc -l)" -eq 6 ]
+        expect [ "$(find fields -name '*.jpg' | wc -l)" -eq 30 ]
+        expect [ "$(find fields -name '*.json' | wc -l)" -eq 30 ]
+        expect [ "$(find fields -name '*.cls' | wc -l)" -eq 0 ]
+        expect grep -q '"n": 5' fields/class_000004/00000005.json
+    fi
+fi
+
+# --- usage
+refused() { # exit code, pattern on stderr
+    expect_exit "$1"
+    expect_err "$2"
+    expect_err '^dlbench: '
+    expect_out_empty
+    no_leftover
+}
+run "$dlbench" convert
+refused 2 'a PATH is missing'
+run "$dlbench" convert src
+refused 2 'a second PATH'
+run "$dlbench" convert src dst
+refused 2 '--format FORMAT is missing'
+run "$dlbench" convert src dst third --format files
+refused 2 'unexpected "third"'
+run "$dlbench" convert src dst --format zip
+refused 2 'unknown format "zip"; there are: files'
+run "$dlbench" convert src dst --format tokens
+refused 2 'tokens: nothing can be converted to it; this build converts to: .*files'
+run "$dlbench" convert src dst --format files --from synthetic
+refused 2 'synthetic holds nothing'
+run "$dlbench" convert nowhere dst --format files
+refused 3 'nowhere.*No such file'
+run "$dlbench" convert src nowhere/dst --format files
+refused 3 'nowhere.*No such file'
+run "$dlbench" convert src src/dst --format files
+refused 2 'lies in, the source'
+run "$dlbench" convert src src/. --format files --overwrite
+refused 2 'cannot be made anew'
+run "$dlbench" convert src/ src --format files --overwrite
+refused 2 'is, or lies in, the source'
+ln -s src link
+run "$dlbench" convert link src/dst --format files
+refused 2 'lies in, the source'
+run "$dlbench" convert src link --format files --overwrite
+refused 2 'is, or lies in, the source'
+mkdir -p outer && cp -r src outer/src
+run "$dlbench" convert outer/src outer --format files --overwrite
+refused 2 'holds the source'
+mkdir -p there
+run "$dlbench" convert src there --format files
+refused 2 'is there already'
+run "$dlbench" convert src there --format files --overwrite # an empty folder is none of ours
+refused 2 'is no data set'
+run bash -c "cd src/class_0001 && '$dlbench' convert ../../jpegs ../../src --format files --overwrite"
+[ -d jpegs ] && refused 2 'holds the working folder'
+content src | cmp -s - src.txt || failed "the source changed"
+mkdir locked && chmod 555 locked
+run_unprivileged "$dlbench" convert "$tmp/src" "$tmp/locked/dst" --format files
+refused 3 'locked.*Permission denied'
+
+# --- a sample that cannot be read: the end, or left out and named
+cp -r src torn && chmod 755 torn
+victim=$(find torn -name '*.bin' | LC_ALL=C sort | sed -n 17p)
+chmod 000 "$victim"
+mkdir -p open && chmod 777 open
+run_unprivileged "$dlbench" convert "$tmp/torn" "$tmp/open/dst" --format files
+refused 3 "$(basename "$victim").*Permission denied"
+expect [ -z "$(ls open)" ]
+run_unprivileged "$dlbench" convert "$tmp/torn" "$tmp/open/dst" --format files --set dataset.on_error=skip --json
+expect_exit 0
+expect_json "d['samples'] == d['verified'] == 499 and d['skipped_samples'] == 1 and '$(basename "$victim")' in d['skipped'][0]"
+expect_err 'a sample is left out'
+
+# --- interrupted: at once, and nothing of it is left. Repeated with more samples where the machine is too fast.
+interrupt() { # signal, samples
+    rm -rf big dst dst.part-*
+    "$dlbench" gen --set dataset.path=big "${raw[@]}" --set generate.samples="$2" >/dev/null 2>&1 || return 1
+    "$dlbench" convert big dst --format files >"$out" 2>"$err" </dev/null &
+    pid=$!
+    for _ in $(seq 400); do
+        [ -n "$(find dst.part-* -name '*.bin' -print -quit 2>/dev/null)" ] && break
+        sleep 0.01
+    done
+    kill -"$1" $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    code=$? last="convert, SIG$1 at $2 samples"
+    [ $code -ne 0 ]
+}
+interrupted=
+for samples in 5000 20000 80000; do interrupt INT $samples && interrupted=yes && break; done
+if [ -n "$interrupted" ]; then
+    expect_exit 130
+    expect_err 'interrupted; nothing of it is left'
+    no_leftover
+    expect_no_file dst
+else
+    echo "not shown: convert was too fast to interrupt"
+fi
+
+# --- killed: only what is clearly temporary stays, no format takes it for the target, and the next convert removes it
+interrupted=
+for samples in 5000 20000 80000; do interrupt KILL $samples && interrupted=yes && break; done
+if [ -n "$interrupted" ]; then
+    expect_exit 137
+    expect_no_file dst
+    expect [ "$(find . -maxdepth 1 -name 'dst.part-*' | wc -l)" -eq 1 ]
+    mkdir dst.part-77 dst.part-mine && touch dst.part-mine/x && mkdir dst.part-88 && touch dst.part-88/y
+    run "$dlbench" convert src dst --format files
+    expect_exit 0
+    expect_err 'removed \./dst\.part-[0-9]+, which a killed convert left'
+    expect_file dst
+    expect_file dst.part-mine/x # not named as ours are
+    expect_file dst.part-88/y   # nor marked
+    expect_no_file dst.part-77
+    rm -rf dst.part-mine dst.part-88
+    no_leftover
+fi
+rm -rf big dst
+
+# --- two at once to one target: the second is refused, the first goes on
+mkdir dst.part-1 && : >dst.part-1/.dlbench-convert
+if command -v flock >/dev/null; then
+    flock dst.part-1/.dlbench-convert sleep 60 &
+    holder=$!
+    for _ in $(seq 100); do flock -n dst.part-1/.dlbench-convert true || break; sleep 0.05; done
+    run "$dlbench" convert src dst --format files
+    expect_exit 2
+    expect_err 'dst\.part-1: another convert is writing'
+    expect_file dst.part-1
+    kill $holder 2>/dev/null
+    wait $holder 2>/dev/null
+    for _ in $(seq 100); do flock -n dst.part-1/.dlbench-convert true && break; sleep 0.05; done
+fi
+rm -rf dst.part-1
+
+# --- a full disk: told once, and nothing is left
+last='convert with a limit on file sizes'
+head -c 100000 /dev/zero >large.bin && mkdir -p large/a && mv large.bin large/a/
+(ulimit -f 1 && exec "$dlbench" convert large dst --format files >/dev/null 2>stderr </dev/null)
+code=$?
+cp stderr "$err" && : >"$out"
+refused 3 'File too large'
+expect_no_file dst
+if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=500k tmpfs small 2>/dev/null; then
+    for format in files webdataset hdf5 lmdb; do
+        run "$dlbench" convert src small/dst --format $format
+        grep -Eq 'nothing can be converted to it|built without|unknown format' "$err" && continue
+        expect_exit 3
+        expect_err '^dlbench: small/dst: the disk is full after [0-9]+ samples; nothing of it is left'
+        expect [ "$(grep -ci 'full\|No space' "$err")" -eq 1 ]
+        expect [ -z "$(ls -A small)" ]
+    done
+    # What was to be replaced is still there.
+    mkdir -p small/dst/a && echo kept >small/dst/a/b
+    run "$dlbench" convert src small/dst --format files --overwrite
+    expect_exit 3
+    expect grep -q kept small/dst/a/b
+    expect [ "$(ls -A small)" = dst ]
+    umount small
+else
+    echo "not shown: a full disk (no right to mount one)"
+fi
+
+finish
