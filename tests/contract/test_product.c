@@ -8,6 +8,7 @@
 
 #include "bench/base/hash.h"
 #include "formats/generate.h"
+#include "loaders/uring.h"
 #include "tests/support/pipeline.h"
 
 #include <stdio.h>
@@ -109,8 +110,13 @@ static uint64_t reference_set(const struct dlb_dataset *ds, uint64_t seed)
     return set;
 }
 
-static void check_all_loaders(const struct dlb_dataset *ds)
+static void check_all_loaders(const struct dlb_dataset *ds, int access)
 {
+    struct dlb_loader_opts asks = {.io = DLB_READ_URING};
+    struct dlb_err ignored;
+    bool located =
+        !dlb_uring_missing() &&
+        dlb_loader_check_reads(&asks, ds->format, access, ds->shape.iterable, &ignored) == DLB_OK;
     uint64_t seed = 11, set = reference_set(ds, seed), seq = 0;
     int n = 0;
 
@@ -125,6 +131,8 @@ static void check_all_loaders(const struct dlb_dataset *ds)
                                .batch_size = 8,
                                .shuffle = true,
                                .shuffle_buffer = n % 2 ? 20 : 0,
+                               .io = located && n % 2 ? DLB_READ_URING : DLB_READ_SYNC,
+                               .io_depth = 1 + n % 5,
                                .pin_memory = pin > 0,
                                .pin_mode = pin == 2 ? DLB_PIN_THREAD : DLB_PIN_DIRECT},
                     .device = {.prefetch = depth}};
@@ -206,7 +214,7 @@ static void check(const char *format_name, const char *codec_name, int crop, int
         uint64_t this_set = reference_set(&ds, 11);
         set = set ? set : this_set;
         assert_true(this_set == set); /* however the bytes are fetched */
-        check_all_loaders(&ds);
+        check_all_loaders(&ds, opts.access);
         dlb_dataset_close(&ds);
         if (*access == DLB_ACCESS_AUTO)
             break;
