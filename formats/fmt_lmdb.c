@@ -41,9 +41,6 @@ static const struct dlb_opt_group group = {"lmdb", "LMDB databases", opts,
 #include <stdlib.h>
 #include <string.h>
 
-/* From here on memory is asked for only where there is some. */
-#define CHECKED_BYTES (UINT64_C(64) << 20)
-
 struct keys {
     uint8_t *bytes; /* back to back */
     uint64_t *end;  /* [n], in bytes */
@@ -75,10 +72,7 @@ static int grow(void **array, uint64_t *cap, uint64_t each_bytes, const char *pa
                 struct dlb_err *err)
 {
     uint64_t wanted = *cap ? *cap * 2 : 4096;
-    int rc = DLB_OK;
-
-    if (wanted * each_bytes > CHECKED_BYTES)
-        rc = dlb_room_check(wanted * each_bytes, path, "the list of its keys",
+    int rc = dlb_room_check(wanted * each_bytes, path, "the list of its keys",
                             "read it with lmdb.prefix, part by part", err);
     void *grown = rc == DLB_OK ? realloc(*array, wanted * each_bytes) : NULL;
     if (rc == DLB_OK && !grown)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { MAX_BYTES = 1 << 20 };
+#define ALWAYS_BYTES (UINT64_C(64) << 20)
 
 /* The number behind `key` at the start of a line; without a key, the file's first word. "max" and
  * the like are no number. */
@@ -73,7 +74,7 @@ uint64_t dlb_room_bytes(void)
 int dlb_room_check(uint64_t n_bytes, const char *path, const char *what, const char *advice,
                    struct dlb_err *err)
 {
-    uint64_t room = dlb_room_bytes();
+    uint64_t room = n_bytes > ALWAYS_BYTES ? dlb_room_bytes() : UINT64_MAX;
     char needs[40], has[40];
 
     if (n_bytes <= room)

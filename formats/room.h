@@ -14,7 +14,8 @@
  * here; the loader's own check before a start sees it. */
 uint64_t dlb_room_bytes(void);
 
-/* DLB_E_NOMEM with both figures and `advice` unless n_bytes are available. */
+/* DLB_E_NOMEM with both figures and `advice` unless n_bytes are available. Up to 64 MiB are not
+ * looked for. */
 int dlb_room_check(uint64_t n_bytes, const char *path, const char *what, const char *advice,
                    struct dlb_err *err);
 
