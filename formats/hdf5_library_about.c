@@ -18,14 +18,20 @@ enum {
 struct finding {
     struct dlb_hdf5_about *about;
     const struct dlb_hdf5_opts *opts;
-    uint64_t n_bytes; /* of the largest so far */
+    const char *path;
+    uint64_t n_bytes;       /* of the largest so far */
+    struct dlb_err problem; /* of the last one that does not open */
     uint32_t n_objects;
 };
 
-static bool named(const char *path, const char *name)
+/* Data sets that say something about others, by their names. */
+static bool is_beside(const char *path)
 {
-    const char *last = strrchr(path, '/');
-    return strcmp(last ? last + 1 : path, name) == 0;
+    const char *last = strrchr(path, '/'), *name = last ? last + 1 : path;
+    size_t n = strlen(name), n_offsets = strlen("_offsets");
+
+    return strcmp(name, "label") == 0 || strcmp(name, "labels") == 0 ||
+           (n > n_offsets && strcmp(name + n - n_offsets, "_offsets") == 0);
 }
 
 /* Numbers and other elements of one size, that mean something outside of the file. */
@@ -65,12 +71,14 @@ static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *
     if (++finding->n_objects > MAX_OBJECTS)
         return 1;
     if (info->type != H5O_TYPE_DATASET || strlen(name) + 2 > sizeof finding->about->dataset ||
-        named(name, "label") || named(name, "labels") || strcmp(name, finding->opts->label) == 0)
+        is_beside(name) || strcmp(name, finding->opts->label) == 0)
         return 0;
     hid_t set = H5Dopen2(root, name, H5P_DEFAULT);
     uint64_t n_bytes = set < 0 ? 0 : bytes_of(set);
     if (set >= 0)
         (void)H5Dclose(set);
+    else
+        (void)dlb_hdf5_fail(&finding->problem, DLB_E_FORMAT, finding->path, "one of its data sets");
     if (n_bytes == 0)
         return 0;
     finding->about->n_candidates++;
@@ -84,7 +92,7 @@ static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *
 static int choose(hid_t file, const char *path, const struct dlb_hdf5_opts *opts,
                   struct dlb_hdf5_about *about, struct dlb_err *err)
 {
-    struct finding finding = {.about = about, .opts = opts};
+    struct finding finding = {.about = about, .opts = opts, .path = path};
 
     if (opts->dataset[0]) {
         int n = snprintf(about->dataset, sizeof about->dataset, "%s%s",
@@ -97,6 +105,10 @@ static int choose(hid_t file, const char *path, const struct dlb_hdf5_opts *opts
     if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, visit, &finding, H5O_INFO_BASIC) < 0)
         return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "looking for its data sets");
     (void)H5Eclear2(H5E_DEFAULT);
+    if (!about->dataset[0] && finding.problem.status != DLB_OK) {
+        *err = finding.problem;
+        return (int)err->status;
+    }
     if (!about->dataset[0])
         return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
                         "holds no data set of at least one dimension whose elements have one size");
