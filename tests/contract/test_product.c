@@ -165,6 +165,7 @@ static void choose(const struct dlb_format *format, void *opts, const char *key,
 
 static const char *layout;      /* of tokens */
 static const char *compression; /* of shards */
+static const char *filter;      /* of hdf5 */
 
 static void check(const char *format_name, const char *codec_name, int crop, int pixels)
 {
@@ -192,6 +193,8 @@ static void check(const char *format_name, const char *codec_name, int crop, int
         choose(format, format_opts, "layout", layout);
     if (compression)
         choose(format, format_opts, "compression", compression);
+    if (filter)
+        choose(format, format_opts, "filter", filter);
     struct dlb_gen gen = {.opts = &gen_opts,
                           .format = format,
                           .codec = codec,
@@ -277,6 +280,21 @@ static void samples_of_zstd(void **state)
     check("webdataset", "zstd", DLB_CROP_NONE, DLB_PIXELS_U8);
 }
 
+/* Rows of one size, compressed and several to a chunk; and images of many sizes. */
+static void hdf5_raw(void **state)
+{
+    (void)state;
+    filter = "shuffle+deflate";
+    check("hdf5", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
+    filter = NULL;
+}
+
+static void hdf5_jpeg(void **state)
+{
+    (void)state;
+    check("hdf5", "jpeg", DLB_CROP_RANDOM_RESIZED, DLB_PIXELS_U8);
+}
+
 static void synthetic_raw(void **state)
 {
     (void)state;
@@ -326,6 +344,8 @@ int main(void)
         cmocka_unit_test(webdataset_jpeg),
         cmocka_unit_test(webdataset_compressed),
         cmocka_unit_test(samples_of_zstd),
+        cmocka_unit_test(hdf5_raw),
+        cmocka_unit_test(hdf5_jpeg),
         cmocka_unit_test(synthetic_raw),
         cmocka_unit_test(tokens_raw),
         cmocka_unit_test(tokens_llmc),

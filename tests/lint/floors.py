@@ -40,7 +40,7 @@ WRAPPED_IN = {
     "zstd.h": ["formats/zstd.c"],
     "zlib.h": ["formats/inflate.c"],
     "lzf.h": ["formats/hdf5_filters.c"],
-    "hdf5.h": ["formats/hdf5_library.c"],
+    "hdf5.h": ["formats/hdf5_library*.c"],
     "lmdb.h": ["formats/lmdb.c"],
     "liburing.h": ["loaders/uring.c"],
     "cmocka.h": ["tests/*"],
