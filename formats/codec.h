@@ -31,6 +31,8 @@ struct dlb_transform_opts {
                    */
     bool scaled_decode; /* let libjpeg decode at 1/2, 1/4, 1/8 where the result still has at least
                            the pixels asked for */
+    int64_t
+        max_decoded_bytes; /* of a sample that is unpacked; 0: as a look at some of them tells */
 };
 extern const struct dlb_opt_group dlb_transform_group;
 
@@ -52,6 +54,9 @@ struct dlb_codec {
     /* Field 0 to pixels (or plain bytes) inside the state. `rng` is the sample's own (seed, epoch,
      * index): the crop is drawn first, so that only what it needs is decoded. */
     int (*decode)(void *cd, const struct dlb_sample *in, struct dlb_rng rng, struct dlb_err *err);
+    /* How many bytes transform will make of what decode left. For codecs whose largest output
+     * nobody knows before samples are looked at (formats/look.h); else NULL. */
+    uint64_t (*decoded_bytes)(const void *cd);
     /* What decode left, into dst; *len_bytes <= cap_bytes, or DLB_E_FORMAT. */
     int (*transform)(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes,
                      struct dlb_err *err);

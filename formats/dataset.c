@@ -1,5 +1,7 @@
 #include "formats/dataset.h"
 
+#include "formats/look.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +81,15 @@ static const struct dlb_opt transform_opts[] = {
      .offset = offsetof(struct dlb_transform_opts, scaled_decode),
      .def = "true",
      .help = "decode at 1/2, 1/4 or 1/8 where that still has the pixels asked for"},
+    {.key = "max_decoded_bytes",
+     .type = DLB_OPT_BYTES,
+     .offset = offsetof(struct dlb_transform_opts, max_decoded_bytes),
+     .min = 0,
+     .max = INT64_C(1) << 40,
+     .def = "0",
+     .unit = "bytes",
+     .help = "the largest sample that the zstd codec unpacks, which is what slots are sized by; 0: "
+             "from a look at some samples"},
     DLB_OPT_END,
 };
 const struct dlb_opt_group dlb_transform_group = {
@@ -95,10 +106,39 @@ static size_t count(const char *const *names)
 const char *const dlb_access_names[] = {"auto",    "mmap",    "pread",  "direct", "stream",
                                         "indexed", "library", "chunks", NULL};
 
-static int check_access(int access, const struct dlb_format *format, struct dlb_err *err)
+bool dlb_access_locates(int access)
+{
+    return access == DLB_ACCESS_AUTO || access == DLB_ACCESS_PREAD || access == DLB_ACCESS_DIRECT ||
+           access == DLB_ACCESS_INDEXED || access == DLB_ACCESS_CHUNKS;
+}
+
+/* What "auto" stands for. A stream stays one, whoever would like to locate its samples. */
+static int resolve_access(const struct dlb_dataset_opts *opts, const struct dlb_format *format)
+{
+    const int *own = format->access;
+
+    if (opts->access != DLB_ACCESS_AUTO || format->synthetic)
+        return opts->access;
+    if (opts->direct)
+        return DLB_ACCESS_DIRECT;
+    if (!own)
+        return DLB_ACCESS_AUTO;
+    for (const int *way = own; opts->located && own[0] != DLB_ACCESS_STREAM && *way; way++)
+        if (dlb_access_locates(*way))
+            return *way;
+    return own[0];
+}
+
+static int check_access(int access, bool direct, const struct dlb_format *format,
+                        struct dlb_err *err)
 {
     char has[128] = "";
 
+    if (direct && access != DLB_ACCESS_DIRECT && !format->synthetic)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "loader.direct = true and dataset.access = \"%s\" contradict each other: "
+                        "leave one of them out",
+                        dlb_access_names[access]);
     if (access == DLB_ACCESS_AUTO || format->synthetic)
         return DLB_OK;
     for (const int *own = format->access; own && *own != DLB_ACCESS_AUTO; own++) {
@@ -107,6 +147,10 @@ static int check_access(int access, const struct dlb_format *format, struct dlb_
             return DLB_OK;
         (void)snprintf(has + len, sizeof has - len, ", \"%s\"", dlb_access_names[*own]);
     }
+    if (direct)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "loader.direct = true: format %s does not read past the page cache",
+                        format->name);
     return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                     "dataset.access = \"%s\": format %s has no such way; it has \"auto\"%s",
                     dlb_access_names[access], format->name, has);
@@ -124,8 +168,7 @@ static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *f
     if (!format->synthetic && opts->path[0] == '\0')
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                         "dataset.path is not set: it names the folder that holds the data");
-    int rc = dlb_codec_check(codec, format, err);
-    return rc == DLB_OK ? check_access(opts->access, format, err) : rc;
+    return dlb_codec_check(codec, format, err);
 }
 
 /* A null source has no stored bytes that could be decoded: what it gives is what a batch holds. */
@@ -151,7 +194,10 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
                              .codec = codec_for(dlb_formats[opts->format], dlb_codecs[opts->codec]),
                              .transform = *transform,
                              .on_error = opts->on_error};
+    int access_way = resolve_access(opts, ds->format);
     int rc = check(opts, ds->format, ds->codec, err);
+    if (rc == DLB_OK)
+        rc = check_access(access_way, opts->direct, ds->format, err);
     if (rc != DLB_OK)
         return rc;
     size_t n_bytes = (ds->format->dataset_bytes + 63) & ~(size_t)63;
@@ -159,13 +205,12 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     if (!ds->state)
         return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the data set");
     memset(ds->state, 0, n_bytes);
-    int best = ds->format->access ? ds->format->access[0] : DLB_ACCESS_AUTO;
     struct dlb_open how = {.path = opts->path,
                            .io = &dlb_io_posix,
                            .opts = format_opts,
                            .gen = gen,
                            .codec = ds->codec,
-                           .access = opts->access == DLB_ACCESS_AUTO ? best : opts->access};
+                           .access = access_way};
     rc = ds->format->open(ds->state, &how, &ds->shape, err);
     if (rc == DLB_E_IO && err->sys_errno == ENOENT && !ds->format->synthetic &&
         access(opts->path, F_OK) != 0) {
@@ -177,6 +222,8 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     if (rc == DLB_OK && ds->shape.n_samples == 0)
         rc = dlb_fail(err, DLB_E_FORMAT, opts->path, DLB_NO_OFFSET,
                       "holds no samples: check dataset.path, or write them with `dlbench gen`");
+    if (rc == DLB_OK && ds->codec->decoded_bytes && transform->max_decoded_bytes == 0)
+        rc = dlb_look_decoded(ds, err);
     if (rc == DLB_OK)
         ds->max_payload_bytes = ds->codec->max_output_bytes(transform, &ds->shape);
     else

@@ -17,6 +17,9 @@ struct dlb_dataset_opts {
     int access;   /* enum dlb_access; a format refuses what it has not */
     int on_error; /* enum dlb_on_error: a sample that cannot be read or decoded ends the run, or is
                      skipped and counted */
+    /* No options of their own, but what others come down to: */
+    bool located; /* locate and assemble are wanted: "auto" is an access that has them */
+    bool direct;  /* "auto" is DLB_ACCESS_DIRECT, and anything else is refused */
 };
 extern const struct dlb_opt_group dlb_dataset_group;
 

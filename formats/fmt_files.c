@@ -23,6 +23,7 @@ struct files {
     struct dlb_files_list list;
     int64_t *handles; /* of folders, or NULL: too many */
     uint64_t n_handles, max_bytes;
+    size_t align_bytes; /* past the page cache; else 0 */
 };
 
 struct files_reader {
@@ -105,6 +106,29 @@ static int open_folders(struct files *ds, struct dlb_err *err)
     return DLB_OK;
 }
 
+/* Whether the file system reads past the page cache is found out with the first file. */
+static int try_direct(struct files *ds, struct dlb_err *err)
+{
+    const struct dlb_files_list *list = &ds->list;
+    char *path = NULL;
+    int64_t handle;
+
+    if (!ds->io->open_direct)
+        return dlb_fail(err, DLB_E_CONFIG, list->folders[0].path, DLB_NO_OFFSET,
+                        "dataset.access = \"direct\": there is no page cache to go past in %s",
+                        ds->io->name);
+    if (list->n_files == 0)
+        return DLB_OK;
+    if (asprintf(&path, "%s/%s", list->folders[dlb_file_folder(list->files)].path,
+                 dlb_file_name(list, list->files)) < 0)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a path");
+    int rc = ds->io->open_direct(path, &handle, &ds->align_bytes, err);
+    free(path);
+    if (rc == DLB_OK)
+        ds->io->close(handle);
+    return rc;
+}
+
 static int files_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
                       struct dlb_err *err)
 {
@@ -132,7 +156,8 @@ static int files_open(void *state, const struct dlb_open *how, struct dlb_shape 
             "dataset.format",
             how->codec ? how->codec->name : "raw", ds->list.other_name);
     describe_odd(&ds->list, how->path, shape);
-    return open_folders(ds, err);
+    rc = how->access == DLB_ACCESS_DIRECT ? try_direct(ds, err) : DLB_OK;
+    return rc == DLB_OK ? open_folders(ds, err) : rc;
 }
 
 static void files_close(void *state)
@@ -193,6 +218,51 @@ static void name_field(struct dlb_field *field, const char *name)
     field->name[n] = '\0';
 }
 
+/* Where the bytes go: to where they are wanted, or to memory of the reader's own, which reading
+ * past the page cache needs aligned. */
+static uint8_t *place(struct files_reader *reader, const struct dlb_file *file,
+                      struct dlb_dest dest, struct dlb_err *err)
+{
+    const struct files *ds = reader->ds;
+    size_t align = ds->align_bytes;
+
+    if (dest.data && file->n_bytes <= dest.cap_bytes && !align)
+        return dest.data;
+    if (!reader->buffer && align)
+        reader->buffer = aligned_alloc(align, (ds->max_bytes + align) / align * align);
+    else if (!reader->buffer)
+        reader->buffer = malloc(ds->max_bytes ? ds->max_bytes : 1);
+    if (!reader->buffer)
+        (void)dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+                       "no memory for a sample of %llu bytes", (unsigned long long)ds->max_bytes);
+    return reader->buffer;
+}
+
+static int open_sample(struct files_reader *reader, const char *name, int64_t *handle,
+                       struct dlb_err *err)
+{
+    const struct files *ds = reader->ds;
+
+    if (ds->align_bytes)
+        return ds->handles ? ds->io->open_at_direct(ds->handles[reader->folder], name, handle, err)
+                           : ds->io->open_at_direct(DLB_IO_NO_DIR, reader->path, handle, err);
+    return ds->handles ? ds->io->open_at(ds->handles[reader->folder], name, handle, err)
+                       : ds->io->open(reader->path, handle, err);
+}
+
+static void describe(struct files_reader *reader, uint64_t index, const uint8_t *data,
+                     size_t n_bytes, struct dlb_sample *out)
+{
+    out->field[0].data = data;
+    out->field[0].len_bytes = n_bytes;
+    name_field(&out->field[0], reader->path + reader->folder_len);
+    out->n_fields = 1;
+    out->label = reader->ds->list.folders[reader->folder].label;
+    out->index = index;
+    out->path = reader->path;
+    out->offset_bytes = DLB_NO_OFFSET;
+}
+
 /* Three system calls: open, one pread of the size that the listing gave, close. A file that grew
  * since then is read up to its old size. */
 static int files_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
@@ -203,41 +273,61 @@ static int files_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb
     if (index >= ds->list.n_files)
         DLB_BUG("sample beyond the data set");
     const struct dlb_file *file = &ds->list.files[index];
-    uint8_t *data = dest.data;
+    size_t n_read = 0, n_asked = file->n_bytes;
     int64_t handle;
-    size_t n_read = 0;
 
-    if (!data || file->n_bytes > dest.cap_bytes) {
-        if (!reader->buffer)
-            reader->buffer = malloc(ds->max_bytes ? ds->max_bytes : 1);
-        data = reader->buffer;
-        if (!data)
-            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
-                            "no memory for a sample of %llu bytes",
-                            (unsigned long long)ds->max_bytes);
-    }
+    uint8_t *data = place(reader, file, dest, err);
+    if (!data)
+        return DLB_E_NOMEM;
+    if (ds->align_bytes)
+        n_asked = (n_asked + ds->align_bytes - 1) / ds->align_bytes * ds->align_bytes;
     const char *name = set_path(reader, file);
-    int rc = ds->handles ? ds->io->open_at(ds->handles[reader->folder], name, &handle, err)
-                         : ds->io->open(reader->path, &handle, err);
+    int rc = open_sample(reader, name, &handle, err);
     if (rc != DLB_OK)
         return dlb_fail_at_path(err, reader->path);
-    rc = ds->io->pread(handle, data, file->n_bytes, 0, &n_read, reader->path, err);
+    rc = ds->io->pread(handle, data, n_asked, 0, &n_read, reader->path, err);
     ds->io->close(handle);
     if (rc != DLB_OK)
         return rc;
-    if (n_read != file->n_bytes)
+    if (n_read < file->n_bytes)
         return dlb_fail(err, DLB_E_IO, reader->path, n_read,
                         "ends early: it had %llu bytes when the folder was listed",
                         (unsigned long long)file->n_bytes);
-    out->field[0].data = data;
-    out->field[0].len_bytes = n_read;
-    name_field(&out->field[0], name);
-    out->n_fields = 1;
-    out->label = ds->list.folders[reader->folder].label;
-    out->index = index;
+    describe(reader, index, data, file->n_bytes, out);
     out->io_bytes = n_read;
-    out->path = reader->path;
-    out->offset_bytes = DLB_NO_OFFSET;
+    return DLB_OK;
+}
+
+static int files_locate(void *rd, uint64_t index, struct dlb_located *out, struct dlb_err *err)
+{
+    const struct files *ds = ((struct files_reader *)rd)->ds;
+    (void)err;
+
+    if (index >= ds->list.n_files)
+        DLB_BUG("sample beyond the data set");
+    const struct dlb_file *file = &ds->list.files[index];
+    uint32_t folder = dlb_file_folder(file);
+    out->n = 1;
+    out->plain = true;
+    if (out->cap >= 1)
+        out->extent[0] = (struct dlb_extent){.fd = -1,
+                                             .dir_fd = ds->handles ? ds->io->fd(ds->handles[folder])
+                                                                   : DLB_IO_NO_DIR,
+                                             .folder = ds->list.folders[folder].path,
+                                             .name = dlb_file_name(&ds->list, file),
+                                             .n_bytes = file->n_bytes,
+                                             .align_bytes = (uint32_t)ds->align_bytes};
+    return DLB_OK;
+}
+
+static int files_assemble(void *rd, uint64_t index, const struct dlb_field *pieces, uint32_t n,
+                          struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err)
+{
+    struct files_reader *reader = rd;
+    (void)n, (void)dest, (void)err;
+
+    (void)set_path(reader, &reader->ds->list.files[index]);
+    describe(reader, index, pieces[0].data, pieces[0].len_bytes, out);
     return DLB_OK;
 }
 
@@ -353,10 +443,13 @@ static int files_probe(const char *path, const struct dlb_io *io)
     return probe.image ? 80 : probe.folder ? 50 : probe.any ? 10 : 0;
 }
 
+static const int accesses[] = {DLB_ACCESS_PREAD, DLB_ACCESS_DIRECT, DLB_ACCESS_AUTO};
+
 const struct dlb_format dlb_fmt_files = {
     .name = "files",
     .summary = "a file per sample, a folder per class (torchvision's ImageFolder), or any folder "
                "of images",
+    .access = accesses,
     .dataset_bytes = sizeof(struct files),
     .reader_bytes = sizeof(struct files_reader),
     .probe = files_probe,
@@ -365,6 +458,8 @@ const struct dlb_format dlb_fmt_files = {
     .reader_open = files_reader_open,
     .reader_close = files_reader_close,
     .read = files_read,
+    .locate = files_locate,
+    .assemble = files_assemble,
     .whereabouts = files_whereabouts,
     .gen_units = files_gen_units,
     .gen_prepare = files_gen_prepare,

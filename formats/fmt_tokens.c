@@ -248,6 +248,31 @@ static int read_spliced(struct tokens_reader *reader, uint32_t number, uint64_t 
     return rc;
 }
 
+static uint8_t *sample_place(struct tokens_reader *reader, struct dlb_dest dest,
+                             const struct dlb_tokens_file *file, struct dlb_err *err)
+{
+    size_t n_bytes = reader->ds->sample_bytes;
+
+    if (dest.data && dest.cap_bytes >= n_bytes)
+        return dest.data;
+    if (!reader->sample && !(reader->sample = malloc(n_bytes)))
+        (void)no_memory(err, file);
+    return reader->sample;
+}
+
+static void describe(const struct tokens *ds, const struct dlb_tokens_file *file, uint64_t index,
+                     const uint8_t *data, struct dlb_sample *out)
+{
+    out->field[0].data = data;
+    out->field[0].len_bytes = ds->sample_bytes;
+    out->field[0].name[0] = '\0';
+    out->n_fields = 1;
+    out->label = 0;
+    out->element = ds->files.element;
+    out->index = index;
+    out->path = file->path;
+}
+
 static int tokens_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
                        struct dlb_err *err)
 {
@@ -259,12 +284,9 @@ static int tokens_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
         DLB_BUG("sample beyond the data set");
     uint32_t number = file_of(&ds->files, index);
     const struct dlb_tokens_file *file = &ds->files.file[number];
-    uint8_t *dst = dest.data;
-    if (!dst || dest.cap_bytes < ds->sample_bytes) {
-        if (!reader->sample && !(reader->sample = malloc(ds->sample_bytes)))
-            return no_memory(err, file);
-        dst = reader->sample;
-    }
+    uint8_t *dst = sample_place(reader, dest, file, err);
+    if (!dst)
+        return (int)err->status;
     out->io_bytes = 0;
     out->offset_bytes = DLB_NO_OFFSET;
     if (ds->files.layout == DLB_TOKENS_MEGATRON) {
@@ -273,14 +295,7 @@ static int tokens_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
         out->offset_bytes = file->data_at + first_token(ds, file, index) * ds->token_bytes;
         rc = fetch(reader, number, out->offset_bytes, dst, ds->sample_bytes, out, err);
     }
-    out->field[0].data = dst;
-    out->field[0].len_bytes = ds->sample_bytes;
-    out->field[0].name[0] = '\0';
-    out->n_fields = 1;
-    out->label = 0;
-    out->element = ds->files.element;
-    out->index = index;
-    out->path = file->path;
+    describe(ds, file, index, dst, out);
     return rc;
 }
 
@@ -289,6 +304,73 @@ static void tokens_whereabouts(const void *state, uint64_t number, char *path, s
     const struct tokens *ds = state;
     if (number < ds->files.n_samples)
         (void)snprintf(path, n_path, "%s", ds->files.file[file_of(&ds->files, number)].path);
+}
+
+static int tokens_locate(void *rd, uint64_t index, struct dlb_located *out, struct dlb_err *err)
+{
+    const struct tokens *ds = ((struct tokens_reader *)rd)->ds;
+    (void)err;
+
+    if (index >= ds->files.n_samples)
+        DLB_BUG("sample beyond the data set");
+    uint32_t number = file_of(&ds->files, index);
+    const struct dlb_tokens_file *file = &ds->files.file[number];
+    struct dlb_extent extent = {.fd = ds->io->fd(ds->opened[number].handle),
+                                .dir_fd = DLB_IO_NO_DIR,
+                                .name = file->path,
+                                .align_bytes = (uint32_t)ds->align_bytes};
+
+    out->n = 0;
+    out->plain = true;
+    if (ds->files.layout != DLB_TOKENS_MEGATRON) {
+        extent.offset_bytes = file->data_at + first_token(ds, file, index) * ds->token_bytes;
+        extent.n_bytes = ds->sample_bytes;
+        if (out->cap > 0)
+            out->extent[0] = extent;
+        out->n = 1;
+        return DLB_OK;
+    }
+    struct dlb_megatron_walk walk = dlb_megatron_walk(&file->index, index - file->first_sample);
+    uint32_t n_tokens;
+    while (dlb_megatron_piece(&file->index, &walk, &extent.offset_bytes, &n_tokens)) {
+        extent.n_bytes = n_tokens * ds->token_bytes;
+        if (out->n < out->cap)
+            out->extent[out->n] = extent;
+        out->n++;
+    }
+    return DLB_OK;
+}
+
+/* Pieces that were read one behind the other are the sample as they lie. */
+static int tokens_assemble(void *rd, uint64_t index, const struct dlb_field *pieces, uint32_t n,
+                           struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err)
+{
+    struct tokens_reader *reader = rd;
+    const struct tokens *ds = reader->ds;
+    const struct dlb_tokens_file *file = &ds->files.file[file_of(&ds->files, index)];
+    const uint8_t *whole = pieces[0].data;
+    size_t len_bytes = pieces[0].len_bytes;
+
+    for (uint32_t i = 1; i < n; i++) {
+        if (pieces[i].data != whole + len_bytes)
+            whole = NULL;
+        len_bytes += pieces[i].len_bytes;
+        if (!whole)
+            break;
+    }
+    if (!whole) {
+        uint8_t *dst = sample_place(reader, dest, file, err);
+        if (!dst)
+            return (int)err->status;
+        whole = dst;
+        for (uint32_t i = 0; i < n; dst += pieces[i++].len_bytes)
+            memcpy(dst, pieces[i].data, pieces[i].len_bytes);
+    }
+    struct dlb_located first = {.extent = &(struct dlb_extent){0}, .cap = 1};
+    (void)tokens_locate(rd, index, &first, err);
+    out->offset_bytes = first.extent[0].offset_bytes;
+    describe(ds, file, index, whole, out);
+    return DLB_OK;
 }
 
 static const int accesses[] = {DLB_ACCESS_MMAP, DLB_ACCESS_PREAD, DLB_ACCESS_DIRECT,
@@ -309,6 +391,8 @@ const struct dlb_format dlb_fmt_tokens = {
     .reader_close = tokens_reader_close,
     .read = tokens_read,
     .whereabouts = tokens_whereabouts,
+    .locate = tokens_locate,
+    .assemble = tokens_assemble,
     .gen_units = dlb_tokens_gen_units,
     .gen_prepare = dlb_tokens_gen_prepare,
     .gen_unit = dlb_tokens_gen_unit,

@@ -1,18 +1,23 @@
-/* WebDataset: samples as runs of members in tar shards, read from start to end. */
+/* WebDataset: samples as runs of members in tar shards, read from start to end (stream), or one by
+ * one by an index of their members (indexed; plain shards only). */
 #include "formats/format.h"
 
 #ifdef DLB_HAVE_LIBARCHIVE
 
 #include "bench/base/hash.h"
-#include "formats/codec.h"
 #include "formats/tar.h"
+#include "formats/wds_convert.h"
+#include "formats/wds_index.h"
 #include "formats/wds_list.h"
+#include "formats/wds_sample.h"
 #include "formats/wds_scan.h"
 #include "formats/wds_write.h"
 
-#include <stdlib.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* What of a member lies beyond the block goes straight to its place (dlb_tar_read), so the smaller
  * the block, the less is copied twice: 1.04 to 1.15 of libarchive's rate with blocks of 1 MiB
@@ -20,11 +25,15 @@
  * ones cost as much in system calls, and storage without readahead wants large reads. */
 enum { READ_BLOCK_BYTES = 256 << 10 };
 
+enum { NEAR_BYTES = 4096 };
+
 struct webdataset {
     const struct dlb_io *io;
     const struct dlb_codec *codec;
     struct dlb_wds_list list;
-    uint64_t *base; /* number of each shard's first sample */
+    uint64_t *base;   /* number of each shard's first sample; behind the last, of all of them */
+    int64_t *handles; /* indexed: of the first shards; the others are opened for each sample */
+    uint32_t n_kept;
 };
 
 struct webdataset_reader {
@@ -39,6 +48,28 @@ struct webdataset_reader {
     struct dlb_bytes buffer;
 };
 
+/* Half of the descriptors that this process may have; the rest is for what runs beside it. */
+static int keep_open(struct webdataset *ds, struct dlb_err *err)
+{
+    struct rlimit limit = {.rlim_cur = 0};
+    uint32_t n = ds->list.n_shards;
+
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    if (n > limit.rlim_cur / 2)
+        n = (uint32_t)(limit.rlim_cur / 2);
+    ds->handles = malloc((n ? n : 1) * sizeof *ds->handles);
+    if (!ds->handles)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the list of shards");
+    for (int rc = DLB_OK; ds->n_kept < n; ds->n_kept++) {
+        rc = ds->io->open(ds->list.shards[ds->n_kept].path, &ds->handles[ds->n_kept], err);
+        if (rc != DLB_OK && err->sys_errno == EMFILE)
+            break;
+        if (rc != DLB_OK)
+            return rc;
+    }
+    return DLB_OK;
+}
+
 static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
                            struct dlb_err *err)
 {
@@ -47,8 +78,9 @@ static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_s
 
     ds->io = how->io;
     ds->codec = how->codec;
-    *shape = (struct dlb_shape){.iterable = true};
-    int rc = dlb_wds_list_make(list, how->path, how->io, shape, err);
+    bool indexed = how->access == DLB_ACCESS_INDEXED;
+    *shape = (struct dlb_shape){.iterable = !indexed};
+    int rc = dlb_wds_list_make(list, how->path, how->io, indexed, shape, err);
     if (rc != DLB_OK)
         return rc;
     ds->base = malloc((list->n_shards + 1) * sizeof *ds->base);
@@ -67,19 +99,26 @@ static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_s
             shape->max_sample_bytes = shard->max_sample_bytes;
         shape->id = dlb_hash64(name, strlen(name), dlb_hash64(numbers, sizeof numbers, shape->id));
     }
-    shape->n_shards = list->n_shards;
+    ds->base[list->n_shards] = shape->n_samples;
+    shape->n_shards = indexed ? 0 : list->n_shards;
     /* Nothing to read at all: why is worth more than that it is so. */
     for (uint32_t i = 0; shape->n_samples == 0 && i < list->n_shards; i++)
         if (list->shards[i].problem.status != DLB_OK) {
             *err = list->shards[i].problem;
             return (int)err->status;
         }
-    return DLB_OK;
+    return indexed ? keep_open(ds, err) : DLB_OK;
 }
 
 static void webdataset_close(void *state)
 {
     struct webdataset *ds = state;
+
+    for (uint32_t i = 0; i < ds->n_kept; i++)
+        ds->io->close(ds->handles[i]);
+    free(ds->handles);
+    ds->handles = NULL;
+    ds->n_kept = 0;
     dlb_wds_list_free(&ds->list);
     free(ds->base);
     ds->base = NULL;
@@ -133,77 +172,8 @@ static uint64_t webdataset_shard_samples(const void *state, uint32_t shard)
     return shard < ds->list.n_shards ? ds->list.shards[shard].n_samples : 0;
 }
 
-/* Where a sample's fields gather, back to back: at first where the loader wants them, in the
- * reader's buffer once they do not fit there. */
-struct place {
-    struct dlb_dest dest;
-    size_t len_bytes;
-    bool moved;
-};
-
-static uint8_t *place_data(const struct place *place, const struct webdataset_reader *reader)
-{
-    return place->moved ? reader->buffer.data : place->dest.data;
-}
-
-static int make_room(struct place *place, struct webdataset_reader *reader, uint64_t n_bytes,
-                     struct dlb_err *err)
-{
-    struct dlb_bytes *buffer = &reader->buffer;
-
-    if (!place->moved && n_bytes <= place->dest.cap_bytes - place->len_bytes)
-        return DLB_OK;
-    if (place->moved && buffer->data && n_bytes <= buffer->cap_bytes - place->len_bytes)
-        return DLB_OK;
-    size_t cap = buffer->cap_bytes ? buffer->cap_bytes : 1 << 16;
-    while (cap - place->len_bytes < n_bytes && cap < SIZE_MAX / 2)
-        cap *= 2;
-    if (cap > buffer->cap_bytes) {
-        uint8_t *grown = realloc(buffer->data, cap);
-        if (!grown)
-            return dlb_fail(err, DLB_E_NOMEM, reader->tar.path, DLB_NO_OFFSET,
-                            "no memory for a sample of %zu bytes", cap);
-        buffer->data = grown;
-        buffer->cap_bytes = cap;
-    }
-    if (!place->moved && place->len_bytes)
-        memcpy(buffer->data, place->dest.data, place->len_bytes);
-    place->moved = true;
-    return DLB_OK;
-}
-
-static uint32_t parse_label(const uint8_t *text, size_t len)
-{
-    uint64_t label = 0;
-    size_t i = 0;
-
-    while (i < len && (text[i] == ' ' || text[i] == '\n' || text[i] == '\t'))
-        i++;
-    for (; i < len && text[i] >= '0' && text[i] <= '9' && label <= UINT32_MAX; i++)
-        label = label * 10 + (uint64_t)(text[i] - '0');
-    return label <= UINT32_MAX ? (uint32_t)label : 0;
-}
-
-/* Which field the codec decodes: one named as its files are ("jpg"), or ending so ("left.jpg"),
- * else the first that is neither label nor description. */
-static uint32_t primary(const struct dlb_sample *sample, const struct dlb_codec *codec)
-{
-    for (uint32_t i = 0; i < sample->n_fields; i++)
-        if (dlb_codec_takes(codec, sample->field[i].name))
-            return i;
-    for (uint32_t i = 0; i < sample->n_fields; i++) {
-        const char *dot = strrchr(sample->field[i].name, '.');
-        if (dot && dlb_codec_takes(codec, dot + 1))
-            return i;
-    }
-    for (uint32_t i = 0; i < sample->n_fields; i++)
-        if (strcmp(sample->field[i].name, "cls") != 0 && strcmp(sample->field[i].name, "json") != 0)
-            return i;
-    return 0;
-}
-
-static int gather(struct webdataset_reader *reader, struct place *place, struct dlb_sample *out,
-                  struct dlb_err *err)
+static int gather(struct webdataset_reader *reader, struct dlb_wds_place *place,
+                  struct dlb_sample *out, struct dlb_err *err)
 {
     size_t at[DLB_MAX_FIELDS];
     int rc = DLB_OK;
@@ -216,9 +186,9 @@ static int gather(struct webdataset_reader *reader, struct place *place, struct 
         if (rc == DLB_OK)
             rc = dlb_tar_check(&reader->tar, member, err); /* before its size is believed */
         if (rc == DLB_OK)
-            rc = make_room(place, reader, member->n_bytes, err);
+            rc = dlb_wds_place_room(place, member->n_bytes, reader->tar.path, err);
         if (rc == DLB_OK)
-            rc = dlb_tar_read(&reader->tar, member, place_data(place, reader) + place->len_bytes,
+            rc = dlb_tar_read(&reader->tar, member, dlb_wds_place_data(place) + place->len_bytes,
                               err);
         if (rc != DLB_OK)
             return rc;
@@ -231,11 +201,8 @@ static int gather(struct webdataset_reader *reader, struct place *place, struct 
         if (rc != DLB_OK && rc != DLB_END)
             return rc;
     }
-    for (uint32_t i = 0; i < out->n_fields; i++) {
-        out->field[i].data = place_data(place, reader) + at[i];
-        if (strcmp(out->field[i].name, "cls") == 0)
-            out->label = parse_label(out->field[i].data, out->field[i].len_bytes);
-    }
+    for (uint32_t i = 0; i < out->n_fields; i++)
+        out->field[i].data = dlb_wds_place_data(place) + at[i];
     return DLB_OK;
 }
 
@@ -245,7 +212,7 @@ static int webdataset_next(void *rd, struct dlb_dest dest, struct dlb_sample *ou
     struct webdataset_reader *reader = rd;
     const struct webdataset *ds = reader->ds;
     const struct dlb_wds_shard *shard = &ds->list.shards[reader->shard];
-    struct place place = {.dest = dest, .moved = !dest.data};
+    struct dlb_wds_place place = dlb_wds_place(dest, &reader->buffer);
 
     if (!reader->have_pending)
         return DLB_END;
@@ -260,19 +227,13 @@ static int webdataset_next(void *rd, struct dlb_dest dest, struct dlb_sample *ou
                         "more samples than when the data set was opened: it changed meanwhile");
     }
     out->n_fields = 0;
-    out->label = 0;
     out->offset_bytes = reader->pending.header_at;
     int rc = gather(reader, &place, out, err);
     if (rc != DLB_OK) {
         reader->have_pending = false;
         return rc;
     }
-    uint32_t first = ds->codec && !ds->codec->identity ? primary(out, ds->codec) : 0;
-    if (first != 0) {
-        struct dlb_field swapped = out->field[0];
-        out->field[0] = out->field[first];
-        out->field[first] = swapped;
-    }
+    dlb_wds_sample_finish(out, ds->codec);
     out->index = ds->base[reader->shard] + reader->position++;
     out->io_bytes = reader->tar.asked_bytes - reader->told_bytes;
     reader->told_bytes = reader->tar.asked_bytes;
@@ -280,17 +241,125 @@ static int webdataset_next(void *rd, struct dlb_dest dest, struct dlb_sample *ou
     return DLB_OK;
 }
 
+static uint32_t shard_of(const struct webdataset *ds, uint64_t index)
+{
+    uint32_t low = 0, high = ds->list.n_shards;
+
+    while (high - low > 1) { /* the last one that begins at or before it, and so is not empty */
+        uint32_t mid = low + (high - low) / 2;
+        if (ds->base[mid] <= index)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static int read_piece(const struct webdataset *ds, int64_t handle, uint8_t *dst, size_t n_bytes,
+                      uint64_t at_bytes, struct dlb_sample *out, struct dlb_err *err)
+{
+    size_t n_read = 0;
+
+    int rc = ds->io->pread(handle, dst, n_bytes, at_bytes, &n_read, out->path, err);
+    out->io_bytes += n_read;
+    if (rc == DLB_OK && n_read < n_bytes)
+        return dlb_fail(err, DLB_E_FORMAT, out->path, at_bytes + n_read,
+                        "the archive ends here: it was cut short since the data set was opened");
+    return rc;
+}
+
+/* Fields that are small and near are read with the one before them, headers between them and all,
+ * and moved together then: a page's copy costs less than a system call. */
+static int read_fields(const struct webdataset *ds, int64_t handle,
+                       const struct dlb_wds_where *where, struct dlb_wds_place *place,
+                       struct dlb_sample *out, struct dlb_err *err)
+{
+    uint8_t *data = dlb_wds_place_data(place);
+    int rc = DLB_OK;
+
+    for (uint32_t i = 0, next; rc == DLB_OK && i < out->n_fields; i = next) {
+        uint8_t *dst = data + place->len_bytes;
+        uint64_t room = dlb_wds_place_cap(place) - place->len_bytes, end;
+        end = where[i].at_bytes + where[i].n_bytes;
+        for (next = i + 1; next < out->n_fields; next++) {
+            uint64_t further = where[next].at_bytes + where[next].n_bytes;
+            if (where[next].n_bytes > NEAR_BYTES || where[next].at_bytes - end > NEAR_BYTES ||
+                further - where[i].at_bytes > room)
+                break;
+            end = further;
+        }
+        rc = read_piece(ds, handle, dst, (size_t)(end - where[i].at_bytes), where[i].at_bytes, out,
+                        err);
+        for (uint32_t k = i; rc == DLB_OK && k < next; k++) {
+            out->field[k].data = data + place->len_bytes;
+            out->field[k].len_bytes = (size_t)where[k].n_bytes;
+            memcpy(out->field[k].name, where[k].name, sizeof out->field[k].name);
+            if (k > i)
+                memmove(data + place->len_bytes, dst + (where[k].at_bytes - where[i].at_bytes),
+                        out->field[k].len_bytes);
+            place->len_bytes += out->field[k].len_bytes;
+        }
+    }
+    return rc;
+}
+
+static int webdataset_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
+                           struct dlb_err *err)
+{
+    struct webdataset_reader *reader = rd;
+    const struct webdataset *ds = reader->ds;
+    struct dlb_wds_where where[DLB_MAX_FIELDS];
+    struct dlb_wds_place place = dlb_wds_place(dest, &reader->buffer);
+    uint64_t n_bytes = 0;
+    int64_t handle;
+
+    if (!ds->list.indexes || index >= ds->base[ds->list.n_shards])
+        DLB_BUG("sample beyond the data set");
+    uint32_t shard = shard_of(ds, index);
+    out->n_fields =
+        dlb_wds_index_fields(&ds->list.indexes[shard], (uint32_t)(index - ds->base[shard]), where);
+    out->path = ds->list.shards[shard].path;
+    out->offset_bytes = where[0].at_bytes;
+    out->index = index;
+    out->io_bytes = 0;
+    for (uint32_t i = 0; i < out->n_fields; i++)
+        n_bytes += where[i].n_bytes;
+    int rc = dlb_wds_place_room(&place, n_bytes, out->path, err);
+    if (rc != DLB_OK)
+        return rc;
+    bool kept = shard < ds->n_kept;
+    if (kept)
+        handle = ds->handles[shard];
+    else
+        rc = ds->io->open(out->path, &handle, err);
+    if (rc != DLB_OK)
+        return rc;
+    rc = read_fields(ds, handle, where, &place, out, err);
+    if (!kept)
+        ds->io->close(handle);
+    if (rc == DLB_OK)
+        dlb_wds_sample_finish(out, ds->codec);
+    return rc;
+}
+
 static void webdataset_whereabouts(const void *state, uint64_t number, char *path, size_t n_path)
 {
     const struct webdataset *ds = state;
-    if (number < ds->list.n_shards)
-        (void)snprintf(path, n_path, "%s", ds->list.shards[number].path);
+    uint64_t shard = number;
+
+    if (ds->list.indexes)
+        shard = number < ds->base[ds->list.n_shards] ? shard_of(ds, number) : UINT64_MAX;
+    if (shard < ds->list.n_shards)
+        (void)snprintf(path, n_path, "%s", ds->list.shards[shard].path);
 }
+
+static const int accesses[] = {DLB_ACCESS_STREAM, DLB_ACCESS_INDEXED, DLB_ACCESS_AUTO};
 
 const struct dlb_format dlb_fmt_webdataset = {
     .name = "webdataset",
-    .summary = "samples in tar shards, read from start to end (WebDataset)",
+    .summary = "samples in tar shards, plain or compressed (WebDataset)",
     .opts = &dlb_wds_group_opts,
+    .access = accesses,
     .dataset_bytes = sizeof(struct webdataset),
     .reader_bytes = sizeof(struct webdataset_reader),
     .probe = dlb_wds_probe,
@@ -298,6 +367,7 @@ const struct dlb_format dlb_fmt_webdataset = {
     .close = webdataset_close,
     .reader_open = webdataset_reader_open,
     .reader_close = webdataset_reader_close,
+    .read = webdataset_read,
     .shard_open = webdataset_shard_open,
     .next = webdataset_next,
     .shard_samples = webdataset_shard_samples,
@@ -306,6 +376,11 @@ const struct dlb_format dlb_fmt_webdataset = {
     .gen_prepare = dlb_wds_gen_prepare,
     .gen_unit = dlb_wds_gen_unit,
     .gen_describe = dlb_wds_gen_describe,
+    .writer_bytes = sizeof(struct dlb_wds_writer),
+    .writer_open = dlb_wds_writer_open,
+    .writer_add = dlb_wds_writer_add,
+    .writer_finish = dlb_wds_writer_finish,
+    .writer_close = dlb_wds_writer_close,
 };
 
 #else
@@ -314,7 +389,7 @@ const struct dlb_format dlb_fmt_webdataset = {
 
 const struct dlb_format dlb_fmt_webdataset = {
     .name = "webdataset",
-    .summary = "samples in tar shards, read from start to end (WebDataset)",
+    .summary = "samples in tar shards, plain or compressed (WebDataset)",
     .missing = "built without libarchive",
     .opts = &dlb_wds_group_opts,
     .dataset_bytes = 64,

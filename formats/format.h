@@ -50,9 +50,30 @@ struct dlb_dest {
     size_t cap_bytes;
 };
 
+/* A piece of a sample on storage, for loaders that read many at once. Strings are borrowed for the
+ * life of the data set. */
+struct dlb_extent {
+    int fd;     /* open as long as the data set, or -1: a file that is opened for this and closed */
+    int dir_fd; /* of such a file: where name is looked up; DLB_IO_NO_DIR: folder/name */
+    const char *folder; /* for messages and DLB_IO_NO_DIR; NULL: name is the path */
+    const char *name;
+    uint64_t offset_bytes, n_bytes;
+    uint32_t align_bytes; /* past the page cache (O_DIRECT): offset, length and memory of each read
+                             are multiples of it; 0: through the page cache */
+};
+
+/* Where a sample lies. */
+struct dlb_located {
+    struct dlb_extent *extent; /* the caller's; the format fills in the first cap of them */
+    uint32_t cap, n;           /* n: how many there are; above cap, the caller asks once more */
+    bool plain; /* one after the other they are the sample's fields, so that they may be read to
+                   where the batch wants these */
+};
+
 struct dlb_shape {
     uint64_t n_samples, total_bytes; /* payload bytes of all fields */
     uint64_t max_sample_bytes;       /* of one sample's fields together */
+    uint64_t max_decoded_bytes; /* of one sample, decoded; set by formats/look.h, 0 elsewhere */
     uint64_t
         id; /* hash of what identifies the data set: names, sizes, or the generator's parameters */
     uint32_t n_shards, n_classes; /* n_shards: iterable only */
@@ -77,6 +98,9 @@ enum dlb_access {
     DLB_ACCESS_CHUNKS,  /* chunks by pread, decompressed by the worker */
 };
 extern const char *const dlb_access_names[]; /* ends with NULL */
+
+/* Whether locate and assemble go with it; AUTO: with a format that has no other. */
+bool dlb_access_locates(int access);
 
 struct dlb_open {
     const char *path;
@@ -121,6 +145,15 @@ struct dlb_format {
     /* Map-style. */
     int (*read)(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
                 struct dlb_err *err);
+
+    /* Map-style, optional, for loaders that read many samples at once: where the sample lies, and
+     * how its pieces (one for each extent, as long as was said) become it. Any number may be
+     * located before the first is assembled. assemble fills all of *out but io_bytes; its fields
+     * may be the pieces themselves, or lie at dest. Not asked of a data set that is read from a
+     * map, as a stream, or by its library (dlb_access_locates). */
+    int (*locate)(void *rd, uint64_t index, struct dlb_located *out, struct dlb_err *err);
+    int (*assemble)(void *rd, uint64_t index, const struct dlb_field *pieces, uint32_t n,
+                    struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err);
 
     /* Iterable: a shard from its start to DLB_END. After an error the rest of the shard is lost;
      * shard_open starts the next. */

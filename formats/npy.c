@@ -159,8 +159,8 @@ static int check_size(struct dlb_npy *out, uint64_t file_bytes, const char *path
     out->n_items = 1;
     for (uint32_t i = 0; i < out->rank; i++)
         overflow |= __builtin_mul_overflow(out->n_items, out->shape[i], &out->n_items);
-    if (out->element == DLB_ELEMENT_NONE)
-        return DLB_OK; /* of a size that the caller has to know */
+    if (out->element == DLB_ELEMENT_NONE && !overflow)
+        return DLB_OK; /* dlb_npy_data_bytes checks it */
     overflow |= __builtin_mul_overflow(out->n_items, dlb_element_bytes(out->element), &n_bytes);
     if (overflow)
         return dlb_fail(err, DLB_E_FORMAT, path, 0,
@@ -207,19 +207,61 @@ int dlb_npy_parse(const uint8_t *data, size_t n_bytes, uint64_t file_bytes, cons
     return check_size(out, file_bytes, path, err);
 }
 
-size_t dlb_npy_header(enum dlb_element element, uint64_t n_items, uint8_t *out, size_t n_cap)
+/* '<M8[ns]', '|S10', '>c16', '<U5': byte order, kind, size (of U in characters of 4 bytes). */
+size_t dlb_npy_item_bytes(const struct dlb_npy *npy)
+{
+    size_t n_bytes = 0;
+    const char *at = npy->descr + 1;
+
+    if (npy->element != DLB_ELEMENT_NONE)
+        return dlb_element_bytes(npy->element);
+    if (npy->descr[0] == '\0' || !strchr("<>|=", npy->descr[0]) || *at == '\0' ||
+        !strchr("biufcmMSUV", *at))
+        return 0;
+    char kind = *at++;
+    for (; *at >= '0' && *at <= '9'; at++)
+        n_bytes = n_bytes * 10 + (size_t)(*at - '0'); /* at most 13 digits */
+    if (*at != '\0' && *at != '[')
+        return 0;
+    return kind == 'U' ? n_bytes * 4 : n_bytes;
+}
+
+int dlb_npy_data_bytes(const struct dlb_npy *npy, uint64_t file_bytes, const char *path,
+                       size_t *out, struct dlb_err *err)
+{
+    size_t each = dlb_npy_item_bytes(npy);
+    uint64_t n_bytes;
+
+    if (each == 0)
+        return dlb_fail(err, DLB_E_FORMAT, path, 0,
+                        "holds '%s': Python objects, or a type of no fixed size", npy->descr);
+    if (__builtin_mul_overflow(npy->n_items, each, &n_bytes) || n_bytes > file_bytes ||
+        npy->data_at > file_bytes - n_bytes)
+        return dlb_fail(err, DLB_E_FORMAT, path, file_bytes,
+                        "cut short: the .npy header says %" PRIu64
+                        " items of %s, the file ends before them",
+                        npy->n_items, npy->descr);
+    *out = (size_t)n_bytes;
+    return DLB_OK;
+}
+
+size_t dlb_npy_header_of(enum dlb_element element, const uint64_t *shape, uint32_t rank,
+                         uint8_t *out, size_t n_cap)
 {
     const char *descr = "|u1";
+    char tuple[DLB_NPY_MAX_RANK * 22 + 1] = "";
 
     for (size_t i = N_KNOWN; i-- > 0;)
         if (known[i].element == element)
             descr = known[i].descr;
+    for (uint32_t i = 0, n = 0; i < rank && i < DLB_NPY_MAX_RANK; i++)
+        n += (uint32_t)snprintf(tuple + n, sizeof tuple - n, "%s%" PRIu64 "%s", i ? " " : "",
+                                shape[i], i + 1 < rank || rank == 1 ? "," : "");
     memcpy(out, magic, sizeof magic);
     out[6] = 1;
     out[7] = 0;
     int n = snprintf((char *)out + 10, n_cap - 10,
-                     "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",), }", descr,
-                     n_items);
+                     "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, tuple);
     size_t end = ((size_t)n + 10 + 1 + 63) & ~(size_t)63;
     if (n < 0 || end > n_cap)
         DLB_BUG("no room for an .npy header");
@@ -228,4 +270,9 @@ size_t dlb_npy_header(enum dlb_element element, uint64_t n_items, uint8_t *out, 
     out[8] = (uint8_t)(end - 10);
     out[9] = (uint8_t)((end - 10) >> 8);
     return end;
+}
+
+size_t dlb_npy_header(enum dlb_element element, uint64_t n_items, uint8_t *out, size_t n_cap)
+{
+    return dlb_npy_header_of(element, &n_items, 1, out, n_cap);
 }

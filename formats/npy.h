@@ -34,8 +34,20 @@ bool dlb_npy_is(const uint8_t *data, size_t n_bytes); /* has the magic */
 int dlb_npy_parse(const uint8_t *data, size_t n_bytes, uint64_t file_bytes, const char *path,
                   struct dlb_npy *out, struct dlb_err *err);
 
-/* A version 1.0 header of a 1-D array, padded to 64 bytes as numpy does; n_cap >= 128. Returns its
- * length. `element` is an integer. */
+/* Bytes of one item, from its description: also of what is no enum dlb_element (big-endian, bool,
+ * complex, text). 0: Python objects, or nothing that is known. */
+size_t dlb_npy_item_bytes(const struct dlb_npy *npy);
+
+/* Bytes of all items, of which a file of file_bytes has to have as many; DLB_E_FORMAT else. */
+int dlb_npy_data_bytes(const struct dlb_npy *npy, uint64_t file_bytes, const char *path,
+                       size_t *out, struct dlb_err *err);
+
+/* A version 1.0 header of an array in C order, padded to 64 bytes as numpy does; n_cap >= 128,
+ * which is enough for two dimensions. Returns its length. `element` is not NONE. */
+size_t dlb_npy_header_of(enum dlb_element element, const uint64_t *shape, uint32_t rank,
+                         uint8_t *out, size_t n_cap);
+
+/* The same, of a 1-D array. */
 size_t dlb_npy_header(enum dlb_element element, uint64_t n_items, uint8_t *out, size_t n_cap);
 
 #endif

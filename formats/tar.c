@@ -1,30 +1,41 @@
 #include "formats/tar.h"
 
-#ifdef DLB_HAVE_LIBARCHIVE
+const char *const dlb_tar_pack_names[] = {"none", "gz", "zst", NULL};
 
-#include "formats/gen_target.h"
+#ifdef DLB_HAVE_LIBARCHIVE
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { WRITE_BLOCK_BYTES = 1 << 20 };
+enum { PACKED_BLOCK_BYTES = 1 << 20 };
+
+/* The file's next block; the first is there since open. */
+static int fetch(struct dlb_tar *tar, uint64_t at_bytes, size_t *n_read)
+{
+    *n_read = tar->first_bytes;
+    tar->first_bytes = 0;
+    if (*n_read)
+        return DLB_OK;
+    int rc = tar->io->pread(tar->handle, tar->block, tar->block_bytes, at_bytes, n_read, tar->path,
+                            &tar->io_err);
+    if (rc == DLB_OK)
+        tar->asked_bytes += *n_read;
+    return rc;
+}
 
 static la_ssize_t on_read(struct archive *archive, void *ctx, const void **block)
 {
     struct dlb_tar *tar = ctx;
-    size_t n_read = 0;
+    size_t n_read;
 
-    if (tar->io->pread(tar->handle, tar->block, tar->block_bytes, tar->at_bytes, &n_read, tar->path,
-                       &tar->io_err) != DLB_OK) {
+    if (fetch(tar, tar->at_bytes, &n_read) != DLB_OK) {
         archive_set_error(archive, EIO, "read failed");
         return -1;
     }
     tar->at_bytes += n_read;
-    tar->asked_bytes += n_read;
     tar->in_block_bytes = n_read;
     tar->direct_bytes = 0;
     *block = tar->block;
@@ -48,6 +59,88 @@ static la_int64_t on_skip(struct archive *archive, void *ctx, la_int64_t request
     return (la_int64_t)skipped;
 }
 
+/* The unpacker reads the file. */
+static la_ssize_t on_stored(struct archive *archive, void *ctx, const void **block)
+{
+    struct dlb_tar *tar = ctx;
+    size_t n_read;
+
+    if (fetch(tar, tar->stored_at_bytes, &n_read) != DLB_OK) {
+        archive_set_error(archive, EIO, "read failed");
+        return -1;
+    }
+    tar->stored_at_bytes += n_read;
+    *block = tar->block;
+    return (la_ssize_t)n_read;
+}
+
+static int fail_unpack(struct dlb_tar *tar, struct dlb_err *err)
+{
+    const char *what = archive_error_string(tar->unpacker);
+    int code = archive_errno(tar->unpacker);
+    la_int64_t at = archive_filter_bytes(tar->unpacker, -1);
+
+    if (tar->io_err.status != DLB_OK) {
+        *err = tar->io_err;
+        return (int)err->status;
+    }
+    /* libzstd's words for a window beyond its limit. */
+    if (what && strstr(what, "too much memory"))
+        (void)dlb_fail(err, DLB_E_FORMAT, tar->path, at > 0 ? (uint64_t)at : 0,
+                       "its zstd window is larger than %llu MiB: pack it again without --ultra "
+                       "and --long",
+                       (unsigned long long)(DLB_TAR_MAX_WINDOW_BYTES >> 20));
+    else
+        (void)dlb_fail(err, DLB_E_FORMAT, tar->path, at > 0 ? (uint64_t)at : 0,
+                       "unpacking (%s): %s; cut short or damaged", dlb_tar_pack_names[tar->pack],
+                       what ? what : "unknown error");
+    err->lib_code = code;
+    return DLB_E_FORMAT;
+}
+
+static int fail_expands(const struct dlb_tar *tar, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_FORMAT, tar->path, 0,
+                    "unpacks to more than %d times its %llu bytes: it is refused as a "
+                    "decompression bomb; unpack it to a plain .tar if it is none",
+                    DLB_TAR_MAX_EXPANSION, (unsigned long long)tar->file_bytes);
+}
+
+/* The next piece of what the file unpacks to; *n_bytes 0 at its end. */
+static int unpack(struct dlb_tar *tar, const void **piece, size_t *n_bytes)
+{
+    la_int64_t ignored;
+    int rc;
+
+    *n_bytes = 0;
+    if (tar->drained)
+        return DLB_OK;
+    do
+        rc = archive_read_data_block(tar->unpacker, piece, n_bytes, &ignored);
+    while (rc == ARCHIVE_RETRY || (rc == ARCHIVE_OK && *n_bytes == 0));
+    if (rc == ARCHIVE_EOF) {
+        *n_bytes = 0;
+        tar->drained = true;
+        return DLB_OK;
+    }
+    if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
+        return fail_unpack(tar, &tar->io_err);
+    tar->at_bytes += *n_bytes;
+    return tar->at_bytes > tar->max_bytes ? fail_expands(tar, &tar->io_err) : DLB_OK;
+}
+
+static la_ssize_t on_unpacked(struct archive *archive, void *ctx, const void **block)
+{
+    struct dlb_tar *tar = ctx;
+    size_t n_bytes;
+
+    if (unpack(tar, block, &n_bytes) != DLB_OK) {
+        archive_set_error(archive, EIO, "unpacking failed");
+        return -1;
+    }
+    return (la_ssize_t)n_bytes;
+}
+
 static uint64_t offset_of(const struct dlb_tar *tar)
 {
     la_int64_t at = archive_filter_bytes(tar->archive, -1);
@@ -65,8 +158,9 @@ static int fail(struct dlb_tar *tar, struct dlb_err *err)
     uint64_t at = offset_of(tar);
     if (at == 0 || at == DLB_NO_OFFSET)
         (void)dlb_fail(err, DLB_E_FORMAT, tar->path, at == 0 ? 0 : DLB_NO_OFFSET,
-                       "not a plain tar archive (%s); a compressed one must be unpacked first",
-                       what ? what : "unknown");
+                       "not a tar archive (%s)%s", what ? what : "unknown",
+                       tar->unpacker ? ", once unpacked"
+                                     : ", nor one that gzip or zstd has compressed");
     else
         (void)dlb_fail(err, DLB_E_FORMAT, tar->path, at, "tar: %s; cut short or damaged",
                        what ? what : "unknown error");
@@ -74,36 +168,116 @@ static int fail(struct dlb_tar *tar, struct dlb_err *err)
     return DLB_E_FORMAT;
 }
 
-int dlb_tar_open(struct dlb_tar *tar, const struct dlb_io *io, const char *path, size_t block_bytes,
-                 bool skip, struct dlb_err *err)
+static int make_block(struct dlb_tar *tar, size_t n_bytes, struct dlb_err *err)
 {
-    dlb_tar_close(tar);
-    if (tar->block_bytes != block_bytes) {
-        free(tar->block);
-        tar->block = aligned_alloc(4096, (block_bytes + 4095) & ~(size_t)4095);
-        tar->block_bytes = tar->block ? block_bytes : 0;
-    }
-    *tar = (struct dlb_tar){.io = io,
-                            .path = path,
-                            .handle = -1,
-                            .block = tar->block,
-                            .block_bytes = tar->block_bytes,
-                            .skip = skip,
-                            .archive = archive_read_new()};
-    if (!tar->block || !tar->archive)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
-    int rc = io->open(path, &tar->handle, err);
+    size_t rounded = (n_bytes + 4095) & ~(size_t)4095;
+
+    tar->block_bytes = n_bytes;
+    if (rounded <= tar->cap_bytes)
+        return DLB_OK;
+    uint8_t *larger = aligned_alloc(4096, rounded);
+    if (!larger)
+        return dlb_fail(err, DLB_E_NOMEM, tar->path, DLB_NO_OFFSET, "no memory to read it");
+    if (tar->first_bytes)
+        memcpy(larger, tar->block, tar->first_bytes);
+    free(tar->block);
+    tar->block = larger;
+    tar->cap_bytes = rounded;
+    return DLB_OK;
+}
+
+/* RFC 1952 and RFC 8878. */
+static enum dlb_tar_pack pack_of(const uint8_t *data, size_t n_bytes)
+{
+    static const uint8_t gz[] = {0x1f, 0x8b, 8}, zst[] = {0x28, 0xb5, 0x2f, 0xfd};
+
+    if (n_bytes >= sizeof gz && memcmp(data, gz, sizeof gz) == 0)
+        return DLB_TAR_GZ;
+    return n_bytes >= sizeof zst && memcmp(data, zst, sizeof zst) == 0 ? DLB_TAR_ZST
+                                                                       : DLB_TAR_PLAIN;
+}
+
+static int open_unpacker(struct dlb_tar *tar, struct dlb_err *err)
+{
+    struct archive_entry *entry;
+    int rc;
+
+    tar->unpacker = archive_read_new();
+    if (!tar->unpacker)
+        return dlb_fail(err, DLB_E_NOMEM, tar->path, DLB_NO_OFFSET, "no memory to unpack it");
+    rc = tar->pack == DLB_TAR_GZ ? archive_read_support_filter_gzip(tar->unpacker)
+                                 : archive_read_support_filter_zstd(tar->unpacker);
+    if (rc != ARCHIVE_OK) /* a warning means that another program would unpack */
+        return dlb_fail(err, DLB_E_MISSING, tar->path, DLB_NO_OFFSET,
+                        "is compressed (%s), and this libarchive was built without it",
+                        dlb_tar_pack_names[tar->pack]);
+    (void)archive_read_support_format_raw(tar->unpacker);
+    (void)archive_read_support_format_empty(tar->unpacker);
+    (void)archive_read_set_read_callback(tar->unpacker, on_stored);
+    (void)archive_read_set_callback_data(tar->unpacker, tar);
+    if (archive_read_open1(tar->unpacker) != ARCHIVE_OK)
+        return fail_unpack(tar, err);
+    rc = archive_read_next_header(tar->unpacker, &entry);
+    if (rc == ARCHIVE_EOF)
+        tar->drained = true;
+    else if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
+        return fail_unpack(tar, err);
+    if (archive_filter_count(tar->unpacker) > 2)
+        return dlb_fail(err, DLB_E_FORMAT, tar->path, 0, "is compressed twice: unpack it once");
+    return DLB_OK;
+}
+
+static int look_at_file(struct dlb_tar *tar, size_t block_bytes, struct dlb_err *err)
+{
+    size_t n_read = 0;
+    int rc = make_block(tar, block_bytes, err);
+
+    if (rc == DLB_OK)
+        rc = tar->io->open(tar->path, &tar->handle, err);
     if (rc != DLB_OK) {
         tar->handle = -1;
         return rc;
     }
-    rc = io->size(tar->handle, &tar->file_bytes, path, err);
+    rc = tar->io->size(tar->handle, &tar->file_bytes, tar->path, err);
+    tar->max_bytes = tar->file_bytes;
+    if (rc == DLB_OK)
+        rc = fetch(tar, 0, &n_read);
+    if (rc != DLB_OK && tar->io_err.status != DLB_OK)
+        *err = tar->io_err;
+    if (rc != DLB_OK)
+        return rc;
+    tar->first_bytes = n_read;
+    tar->pack = pack_of(tar->block, n_read);
+    if (tar->pack == DLB_TAR_PLAIN)
+        return DLB_OK;
+    if (__builtin_mul_overflow(tar->file_bytes, (uint64_t)DLB_TAR_MAX_EXPANSION, &tar->max_bytes) ||
+        __builtin_add_overflow(tar->max_bytes, DLB_TAR_FREE_BYTES, &tar->max_bytes))
+        tar->max_bytes = UINT64_MAX;
+    rc = make_block(tar, PACKED_BLOCK_BYTES, err);
+    return rc == DLB_OK ? open_unpacker(tar, err) : rc;
+}
+
+int dlb_tar_open(struct dlb_tar *tar, const struct dlb_io *io, const char *path, size_t block_bytes,
+                 bool skip, struct dlb_err *err)
+{
+    dlb_tar_close(tar);
+    *tar = (struct dlb_tar){.io = io,
+                            .path = path,
+                            .handle = -1,
+                            .block = tar->block,
+                            .cap_bytes = tar->cap_bytes,
+                            .skip = skip,
+                            .archive = archive_read_new()};
+    if (!tar->archive)
+        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
+    int rc = look_at_file(tar, block_bytes, err);
     if (rc != DLB_OK)
         return rc;
     (void)archive_read_support_filter_none(tar->archive);
     (void)archive_read_support_format_tar(tar->archive);
-    (void)archive_read_set_read_callback(tar->archive, on_read);
-    (void)archive_read_set_skip_callback(tar->archive, on_skip);
+    (void)archive_read_set_read_callback(tar->archive, tar->unpacker ? on_unpacked : on_read);
+    if (!tar->unpacker)
+        (void)archive_read_set_skip_callback(tar->archive, on_skip);
     (void)archive_read_set_callback_data(tar->archive, tar);
     return archive_read_open1(tar->archive) == ARCHIVE_OK ? DLB_OK : fail(tar, err);
 }
@@ -112,10 +286,11 @@ void dlb_tar_close(struct dlb_tar *tar)
 {
     if (tar->archive) {
         (void)archive_read_free(tar->archive);
+        (void)archive_read_free(tar->unpacker);
         if (tar->handle >= 0)
             tar->io->close(tar->handle);
     }
-    tar->archive = NULL;
+    tar->archive = tar->unpacker = NULL;
     tar->handle = -1;
 }
 
@@ -124,7 +299,22 @@ void dlb_tar_free(struct dlb_tar *tar)
     dlb_tar_close(tar);
     free(tar->block);
     tar->block = NULL;
-    tar->block_bytes = 0;
+    tar->cap_bytes = 0;
+}
+
+/* Behind the archive's end mark there is padding, and then the stream's checksum: read on to it. */
+static int drain(struct dlb_tar *tar, struct dlb_err *err)
+{
+    const void *piece;
+    size_t n_bytes;
+
+    do
+        if (unpack(tar, &piece, &n_bytes) != DLB_OK) {
+            *err = tar->io_err;
+            return (int)err->status;
+        }
+    while (n_bytes > 0);
+    return DLB_END;
 }
 
 int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_err *err)
@@ -137,7 +327,7 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
         return dlb_fail(err, DLB_E_FORMAT, tar->path, tar->due_bytes,
                         "a member is stored in less than its size: write without --sparse");
     if (rc == ARCHIVE_EOF)
-        return DLB_END;
+        return tar->unpacker ? drain(tar, err) : DLB_END;
     /* A warning is about attributes that nobody asks for, or a name that the locale cannot say. */
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return fail(tar, err);
@@ -154,7 +344,7 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
     /* A member that is all hole has no sparse entries to count. What ends early is for
      * dlb_tar_check. */
     uint64_t end = member->data_at + member->n_bytes;
-    tar->due_bytes = member->regular && end <= tar->file_bytes ? end : 0;
+    tar->due_bytes = member->regular && end <= tar->max_bytes ? end : 0;
     return DLB_OK;
 }
 
@@ -164,10 +354,12 @@ int dlb_tar_check(const struct dlb_tar *tar, const struct dlb_tar_member *member
     if (member->sparse)
         return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
                         "member %.64s is sparse: write the archive without --sparse", member->name);
-    if (member->data_at > tar->file_bytes || member->n_bytes > tar->file_bytes - member->data_at)
-        return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
-                        "the archive ends inside member %.64s: it is cut short", member->name);
-    return DLB_OK;
+    if (member->data_at <= tar->max_bytes && member->n_bytes <= tar->max_bytes - member->data_at)
+        return DLB_OK;
+    if (tar->unpacker)
+        return fail_expands(tar, err);
+    return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
+                    "the archive ends inside member %.64s: it is cut short", member->name);
 }
 
 /* The member's beginning is in the block, and the rest goes straight to dst: one copy less than
@@ -196,7 +388,7 @@ int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void 
     int rc = dlb_tar_check(tar, member, err);
     if (rc != DLB_OK)
         return rc;
-    if (member->data_at <= tar->at_bytes &&
+    if (!tar->unpacker && member->data_at <= tar->at_bytes &&
         member->data_at + tar->in_block_bytes >= tar->at_bytes &&
         member->n_bytes > tar->at_bytes - member->data_at)
         return read_direct(tar, member, dst, err);
@@ -213,89 +405,8 @@ int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void 
 bool dlb_tar_lacks_end(const struct dlb_tar *tar)
 {
     /* At the end this is where the header after the last member was looked for. */
-    return (uint64_t)archive_read_header_position(tar->archive) >= tar->file_bytes;
-}
-
-static la_ssize_t on_write(struct archive *archive, void *ctx, const void *data, size_t n_bytes)
-{
-    struct dlb_tar_writer *writer = ctx;
-    ssize_t n;
-
-    if (writer->discard)
-        return (la_ssize_t)n_bytes;
-    do
-        n = write(writer->fd, data, n_bytes);
-    while (n < 0 && errno == EINTR);
-    if (n < 0) {
-        writer->write_errno = errno;
-        archive_set_error(archive, errno, "write failed");
-    }
-    return n;
-}
-
-static int fail_write(struct dlb_tar_writer *writer, struct dlb_err *err)
-{
-    if (writer->write_errno) {
-        errno = writer->write_errno;
-        return dlb_gen_fail_write(err, writer->path, DLB_NO_OFFSET, "writing");
-    }
-    const char *what = archive_error_string(writer->archive);
-    return dlb_fail(err, DLB_E_IO, writer->path, DLB_NO_OFFSET, "writing the tar archive: %s",
-                    what ? what : "unknown error");
-}
-
-int dlb_tar_writer_open(struct dlb_tar_writer *writer, int fd, const char *path,
-                        struct dlb_err *err)
-{
-    *writer = (struct dlb_tar_writer){.archive = archive_write_new(), .path = path, .fd = fd};
-    if (!writer->archive)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to write it");
-    (void)archive_write_set_format_ustar(writer->archive);
-    (void)archive_write_add_filter_none(writer->archive);
-    (void)archive_write_set_bytes_per_block(writer->archive, WRITE_BLOCK_BYTES);
-    (void)archive_write_set_bytes_in_last_block(writer->archive, 1);
-    if (archive_write_open2(writer->archive, writer, NULL, on_write, NULL, NULL) != ARCHIVE_OK)
-        return fail_write(writer, err);
-    return DLB_OK;
-}
-
-int dlb_tar_writer_add(struct dlb_tar_writer *writer, const char *name, const void *data,
-                       size_t n_bytes, struct dlb_err *err)
-{
-    struct archive_entry *entry = archive_entry_new();
-    int rc = DLB_OK;
-
-    if (!entry)
-        return dlb_fail(err, DLB_E_NOMEM, writer->path, DLB_NO_OFFSET, "no memory to write it");
-    archive_entry_set_pathname(entry, name);
-    archive_entry_set_filetype(entry, AE_IFREG);
-    archive_entry_set_perm(entry, 0644);
-    archive_entry_set_size(entry, (la_int64_t)n_bytes);
-    archive_entry_set_mtime(entry, 0, 0);
-    if (archive_write_header(writer->archive, entry) != ARCHIVE_OK ||
-        (n_bytes > 0 && archive_write_data(writer->archive, data, n_bytes) != (la_ssize_t)n_bytes))
-        rc = fail_write(writer, err);
-    archive_entry_free(entry);
-    return rc;
-}
-
-int dlb_tar_writer_close(struct dlb_tar_writer *writer, struct dlb_err *err)
-{
-    if (archive_write_close(writer->archive) != ARCHIVE_OK)
-        return fail_write(writer, err);
-    return DLB_OK;
-}
-
-void dlb_tar_writer_abandon(struct dlb_tar_writer *writer)
-{
-    if (!writer->archive)
-        return;
-    /* Closing is what frees the block (libarchive 3.6 leaks it when the archive was failed
-     * instead), and it writes the end of the archive on the way. */
-    writer->discard = true;
-    (void)archive_write_close(writer->archive);
-    (void)archive_write_free(writer->archive);
-    writer->archive = NULL;
+    return (uint64_t)archive_read_header_position(tar->archive) >=
+           (tar->unpacker ? tar->at_bytes : tar->file_bytes);
 }
 
 #endif

@@ -103,7 +103,8 @@ static void count_sample(struct dlb_wds_shard *shard, uint64_t n_bytes)
 }
 
 static int scan_members(struct dlb_tar *tar, struct dlb_wds_group *group,
-                        struct dlb_wds_shard *shard, struct dlb_err *err)
+                        struct dlb_wds_shard *shard, struct dlb_wds_index *index,
+                        struct dlb_err *err)
 {
     struct dlb_tar_member member;
     uint64_t n_bytes = 0;
@@ -119,20 +120,25 @@ static int scan_members(struct dlb_tar *tar, struct dlb_wds_group *group,
         rc = dlb_wds_group_add(group, &member, shard->path, err);
         if (rc == DLB_OK)
             rc = dlb_tar_check(tar, &member, err);
+        if (rc == DLB_OK && index)
+            rc = dlb_wds_index_add(index, &member, group->field_name, group->n_fields == 1,
+                                   shard->path, err);
         if (rc != DLB_OK)
             return rc;
         n_bytes += member.n_bytes;
     }
     if (rc == DLB_END && group->n_fields)
         count_sample(shard, n_bytes);
-    if (rc == DLB_END)
-        shard->lacks_end = dlb_tar_lacks_end(tar);
-    return rc == DLB_END ? DLB_OK : rc;
+    if (rc != DLB_END)
+        return rc;
+    shard->lacks_end = dlb_tar_lacks_end(tar);
+    return index ? dlb_wds_index_finish(index, shard->path, err) : DLB_OK;
 }
 
 struct scan {
     const struct dlb_io *io;
     struct dlb_wds_shard *shards;
+    struct dlb_wds_index *indexes;
     uint32_t n_shards;
     _Atomic uint32_t next;
 };
@@ -149,8 +155,10 @@ static void *scan_main(void *arg)
             continue;
         shard->n_samples = shard->n_bytes = shard->max_sample_bytes = 0;
         int rc = dlb_tar_open(&tar, scan->io, shard->path, SCAN_BLOCK_BYTES, true, &shard->problem);
-        if (rc == DLB_OK)
-            rc = scan_members(&tar, &group, shard, &shard->problem);
+        shard->pack = tar.pack;
+        if (rc == DLB_OK && !(scan->indexes && tar.pack != DLB_TAR_PLAIN))
+            (void)scan_members(&tar, &group, shard, scan->indexes ? &scan->indexes[i] : NULL,
+                               &shard->problem);
         shard->file_bytes = tar.file_bytes;
         shard->known = true;
         dlb_tar_close(&tar);
@@ -161,9 +169,9 @@ static void *scan_main(void *arg)
 }
 
 int dlb_wds_scan(const struct dlb_io *io, struct dlb_wds_shard *shards, uint32_t n_shards,
-                 struct dlb_err *err)
+                 struct dlb_wds_index *indexes, struct dlb_err *err)
 {
-    struct scan scan = {.io = io, .shards = shards, .n_shards = n_shards};
+    struct scan scan = {.io = io, .shards = shards, .indexes = indexes, .n_shards = n_shards};
     pthread_t threads[SCAN_THREADS];
     uint32_t n_started = 0, n_unknown = 0;
 

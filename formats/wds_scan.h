@@ -12,6 +12,7 @@
 #include "bench/base/io.h"
 #include "formats/format.h"
 #include "formats/tar.h"
+#include "formats/wds_index.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,13 +46,16 @@ struct dlb_wds_shard {
     uint64_t file_bytes;
     uint64_t n_samples, n_bytes, max_sample_bytes; /* complete samples before the first error */
     bool known;                                    /* the three above */
+    enum dlb_tar_pack pack; /* as its name says, once it was looked into as it is */
     bool lacks_end;         /* no end-of-archive mark: perhaps cut between two members */
     struct dlb_err problem; /* where reading will fail; status DLB_OK: nowhere */
 };
 
-/* Fills the shards that are not known, by reading headers and seeking over the rest, several shards
- * at a time. Damage is noted in the shard; only a lack of memory fails. */
+/* Fills the shards that are not known, several at a time: of plain ones the headers are read and
+ * the rest is sought over, compressed ones are unpacked. `indexes`, one for each shard or NULL:
+ * each plain shard's members go into its own, compressed shards are left alone. Damage is noted in
+ * the shard; only a lack of memory fails. */
 int dlb_wds_scan(const struct dlb_io *io, struct dlb_wds_shard *shards, uint32_t n_shards,
-                 struct dlb_err *err);
+                 struct dlb_wds_index *indexes, struct dlb_err *err);
 
 #endif

@@ -1,5 +1,7 @@
 #include "formats/wds_write.h"
 
+#include "formats/tar.h"
+
 /* Known to every build, so that a configuration for shards is told what is missing, not that it is
  * misspelt. */
 static const struct dlb_opt opts[] = {
@@ -10,7 +12,14 @@ static const struct dlb_opt opts[] = {
      .max = 100000000,
      .def = "1000",
      .unit = "samples",
-     .help = "samples that gen puts into each shard"},
+     .help = "samples that gen and convert put into each shard"},
+    {.key = "compression",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_wds_opts, compression),
+     .def = "none",
+     .choices = dlb_tar_pack_names,
+     .help = "how gen and convert compress a whole shard: .tar, .tar.gz or .tar.zst; shards that "
+             "are read are told apart by themselves"},
     DLB_OPT_END,
 };
 const struct dlb_opt_group dlb_wds_group_opts = {"webdataset", "tar shards", opts,
@@ -20,7 +29,7 @@ const struct dlb_opt_group dlb_wds_group_opts = {"webdataset", "tar shards", opt
 
 #include "formats/codec.h"
 #include "formats/gen_target.h"
-#include "formats/tar.h"
+#include "formats/tar_write.h"
 #include "formats/wds_list.h"
 
 #include <fcntl.h>
@@ -34,6 +43,24 @@ static uint64_t shard_samples(const struct dlb_gen *gen)
 {
     const struct dlb_wds_opts *asked = gen->format_opts;
     return asked && asked->shard_samples > 0 ? (uint64_t)asked->shard_samples : 1000;
+}
+
+static enum dlb_tar_pack compression(const struct dlb_gen *gen)
+{
+    const struct dlb_wds_opts *asked = gen->format_opts;
+    return asked ? (enum dlb_tar_pack)asked->compression : DLB_TAR_PLAIN;
+}
+
+char *dlb_wds_shard_path(const char *folder, uint64_t number, enum dlb_tar_pack pack)
+{
+    static const char *const ends[] = {
+        [DLB_TAR_PLAIN] = "", [DLB_TAR_GZ] = ".gz", [DLB_TAR_ZST] = ".zst"};
+    char *path = NULL;
+
+    return asprintf(&path, "%s/shard-%06llu.tar%s", folder, (unsigned long long)number,
+                    ends[pack]) < 0
+               ? NULL
+               : path;
 }
 
 uint64_t dlb_wds_gen_units(const struct dlb_gen *gen)
@@ -78,7 +105,7 @@ static int write_shard(const struct dlb_gen *gen, uint64_t first, uint64_t n, in
 {
     struct dlb_tar_writer writer;
 
-    int rc = dlb_tar_writer_open(&writer, fd, path, err);
+    int rc = dlb_tar_writer_open(&writer, fd, path, compression(gen), err);
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         if (atomic_load_explicit(worker->stop, memory_order_relaxed))
             rc = dlb_fail(err, DLB_E_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
@@ -96,11 +123,11 @@ int dlb_wds_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
 {
     uint64_t each = shard_samples(gen), first = unit * each, total = (uint64_t)gen->opts->samples;
     uint64_t n = total - first < each ? total - first : each;
-    char *path = NULL, *temporary = NULL;
+    char *path = dlb_wds_shard_path(gen->path, unit, compression(gen)), *temporary = NULL;
     struct stat st;
     int rc = DLB_OK, fd = -1;
 
-    if (asprintf(&path, "%s/shard-%06llu.tar", gen->path, (unsigned long long)unit) < 0)
+    if (!path)
         return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
     if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         atomic_fetch_add(&worker->n_samples, n);
@@ -129,6 +156,15 @@ out:
     return rc;
 }
 
+int dlb_wds_note_shard(json_t *shards, const struct dlb_wds_shard *shard)
+{
+    json_t *entry =
+        json_pack("{s:I, s:I, s:I, s:I}", "file_bytes", (json_int_t)shard->file_bytes, "samples",
+                  (json_int_t)shard->n_samples, "bytes", (json_int_t)shard->n_bytes,
+                  "max_sample_bytes", (json_int_t)shard->max_sample_bytes);
+    return json_object_set_new(shards, strrchr(shard->path, '/') + 1, entry);
+}
+
 /* The names that this gen writes, counted from the shards themselves: some may be from an earlier,
  * interrupted call. */
 int dlb_wds_gen_describe(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err)
@@ -140,12 +176,9 @@ int dlb_wds_gen_describe(const struct dlb_gen *gen, json_t *manifest, struct dlb
     bool short_of_memory = !shards || !all;
 
     for (uint32_t i = 0; !short_of_memory && i < n; i++)
-        if (asprintf(&shards[i].path, "%s/shard-%06u.tar", gen->path, i) < 0) {
-            shards[i].path = NULL;
-            short_of_memory = true;
-        }
+        short_of_memory = !(shards[i].path = dlb_wds_shard_path(gen->path, i, compression(gen)));
     if (!short_of_memory)
-        rc = dlb_wds_scan(&dlb_io_posix, shards, n, err);
+        rc = dlb_wds_scan(&dlb_io_posix, shards, n, NULL, err);
     for (uint32_t i = 0; rc == DLB_OK && !short_of_memory && i < n; i++) {
         const struct dlb_wds_shard *shard = &shards[i];
         if (shard->problem.status != DLB_OK) {
@@ -153,11 +186,7 @@ int dlb_wds_gen_describe(const struct dlb_gen *gen, json_t *manifest, struct dlb
             rc = (int)err->status;
             break;
         }
-        json_t *entry =
-            json_pack("{s:I, s:I, s:I, s:I}", "file_bytes", (json_int_t)shard->file_bytes,
-                      "samples", (json_int_t)shard->n_samples, "bytes", (json_int_t)shard->n_bytes,
-                      "max_sample_bytes", (json_int_t)shard->max_sample_bytes);
-        short_of_memory = json_object_set_new(all, strrchr(shard->path, '/') + 1, entry) != 0;
+        short_of_memory = dlb_wds_note_shard(all, shard) != 0;
     }
     if (rc == DLB_OK && (short_of_memory || json_object_set(manifest, "shards", all) != 0))
         rc = dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for the manifest");

@@ -1,5 +1,7 @@
 #include "loaders/loader.h"
 
+#include "loaders/uring.h"
+
 #define X(name) extern const struct dlb_loader dlb_ld_##name;
 #include "loaders/loaders.def"
 #undef X
@@ -18,6 +20,7 @@ static const char *const kind_names[] = {"auto",
 static const char *const pin_mode_names[] = {"direct", "thread", NULL};
 static const char *const order_names[] = {"in-order", "any", NULL};
 static const char *const transport_names[] = {"pooled", "fresh", NULL};
+static const char *const io_names[] = {"sync", "io_uring", NULL};
 static const char *const bind_names[] = {"none", "core", "numa", NULL};
 
 #define FIELD(field) .offset = offsetof(struct dlb_loader_opts, field)
@@ -121,6 +124,26 @@ static const struct dlb_opt loader_opts[] = {
      .help =
          "Batches in slots that are reused, or in fresh memory with its page faults, as PyTorch "
          "has it"},
+    {.key = "io",
+     .type = DLB_OPT_CHOICE,
+     FIELD(io),
+     .def = "sync",
+     .choices = io_names,
+     .help = "Samples are read one after the other, or a batch's many at once through io_uring"},
+    {.key = "io_depth",
+     .type = DLB_OPT_INT,
+     FIELD(io_depth),
+     .min = 1,
+     .max = 1024,
+     .def = "32",
+     .unit = "reads",
+     .help = "With io_uring: reads that each worker has in flight, at most"},
+    {.key = "direct",
+     .type = DLB_OPT_BOOL,
+     FIELD(direct),
+     .def = "false",
+     .help = "Read past the page cache (O_DIRECT), as dataset.access = \"direct\"; an error where "
+             "the format or the file system does not"},
     {.key = "bind",
      .type = DLB_OPT_CHOICE,
      FIELD(bind),
@@ -200,5 +223,35 @@ const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, s
                        "loader.pin_mode = \"thread\", as PyTorch does");
         return NULL;
     }
+    if (opts->io == DLB_READ_URING && dlb_uring_missing()) {
+        (void)dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "loader.io = \"io_uring\": %s",
+                       dlb_uring_missing());
+        return NULL;
+    }
     return chosen;
+}
+
+int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_format *format,
+                           int access, bool iterable, struct dlb_err *err)
+{
+    const char *name = dlb_access_names[access];
+
+    if (opts->io != DLB_READ_URING)
+        return DLB_OK;
+    if (iterable)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "loader.io = \"io_uring\" reads samples by their places, and format %s "
+                        "streams its shards: set loader.io = \"sync\"",
+                        format->name);
+    if (!format->locate)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "loader.io = \"io_uring\": format %s does not tell where its samples lie: "
+                        "set loader.io = \"sync\"",
+                        format->name);
+    if (!dlb_access_locates(access))
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "loader.io = \"io_uring\" and dataset.access = \"%s\" contradict each "
+                        "other: leave one of them out",
+                        name);
+    return DLB_OK;
 }

@@ -19,6 +19,7 @@
 
 enum dlb_pin_mode { DLB_PIN_DIRECT, DLB_PIN_THREAD };
 enum dlb_order { DLB_ORDER_IN_ORDER, DLB_ORDER_ANY };
+enum dlb_read_io { DLB_READ_SYNC, DLB_READ_URING };
 enum dlb_transport { DLB_TRANSPORT_POOLED, DLB_TRANSPORT_FRESH };
 
 /* The `loader` section. Names and defaults are torch.utils.data.DataLoader's where it has them. */
@@ -40,6 +41,9 @@ struct dlb_loader_opts {
     double timeout_s; /* longest wait for one batch; 0: for ever */
     int transport;    /* enum dlb_transport: slots are reused, or each batch's memory is new */
     int bind;         /* enum dlb_bind */
+    int io;           /* enum dlb_read_io: a read after the other, or many at once */
+    int64_t io_depth; /* DLB_READ_URING: reads of each worker in flight, at most */
+    bool direct;      /* past the page cache, as dataset.access = "direct" */
     double sample_sleep_us; /* planted waiting per sample: for demonstrations and tests */
     double sample_spin_us;  /* planted computing per sample */
     double worker_init_ms, worker_init_mb; /* planted: an expensive Dataset constructor */
@@ -85,6 +89,14 @@ struct dlb_memory { /* what the loader holds */
 
 #define DLB_MAX_SKIPPED_NAMED 16
 
+/* How workers came to read. */
+struct dlb_io_used {
+    uint32_t n_uring,
+        n_sync;            /* starts of workers that wanted io_uring, and did or did not get it */
+    uint32_t n_registered; /* of the former: with buffers that the kernel knows */
+    char reason[160];      /* the first of those that did not */
+};
+
 struct dlb_loader_stats {
     struct dlb_worker_meters workers; /* all workers together; stop() first */
     uint64_t runqueue_ns; /* summed over workers; DLB_NOT_MEASURED where schedstat is not there */
@@ -93,6 +105,7 @@ struct dlb_loader_stats {
     uint64_t private_bytes;   /* anonymous memory that worker processes added, all together; without
                                  pages of the parent's that they wrote to. 0 for threads */
     uint64_t order_wait_ns;   /* consumer waited for one worker while another's batch was ready */
+    struct dlb_io_used io;
     uint32_t n_skipped_named;
     struct dlb_err skipped[DLB_MAX_SKIPPED_NAMED];
 };
@@ -123,5 +136,10 @@ extern const struct dlb_loader
 /* Which loader opts->kind means; DLB_E_CONFIG in *err and NULL for what makes no sense (threads
  * with 0 workers, ...). */
 const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, struct dlb_err *err);
+
+/* DLB_E_CONFIG where loader.io asks for reads that the format does not let a loader do. `access`:
+ * dataset.access. */
+int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_format *format,
+                           int access, bool iterable, struct dlb_err *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "bench/base/hash.h"
 #include "bench/base/rng.h"
 #include "bench/host/osacct.h"
+#include "loaders/async_read.h"
 #include "loaders/plant.h"
 
 #include <stdlib.h>
@@ -27,6 +28,11 @@ void dlb_worker_report_merge(struct dlb_loader_stats *into, const struct dlb_wor
     for (uint32_t i = 0;
          i < report->n_skipped_named && into->n_skipped_named < DLB_MAX_SKIPPED_NAMED; i++)
         into->skipped[into->n_skipped_named++] = report->skipped[i];
+    if (into->io.n_sync == 0 && report->io.n_sync > 0)
+        memcpy(into->io.reason, report->io.reason, sizeof into->io.reason);
+    into->io.n_uring += report->io.n_uring;
+    into->io.n_sync += report->io.n_sync;
+    into->io.n_registered += report->io.n_registered;
     if (into->runqueue_ns == DLB_NOT_MEASURED || report->runqueue_ns == DLB_NOT_MEASURED)
         into->runqueue_ns = DLB_NOT_MEASURED;
     else
@@ -86,6 +92,8 @@ int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
     rc = ds->format->reader_open(worker->reader, ds->state, err);
     if (rc == DLB_OK && ds->codec->open)
         rc = ds->codec->open(worker->codec, &ds->transform, err);
+    if (rc == DLB_OK && job->opts->io == DLB_READ_URING)
+        rc = dlb_async_open(&worker->async, worker, err);
     if (rc != DLB_OK || !ds->shape.iterable)
         return rc;
     worker->shards = calloc((size_t)ds->shape.n_shards + 1, sizeof *worker->shards);
@@ -100,6 +108,8 @@ int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
 void dlb_worker_close(struct dlb_worker *worker)
 {
     const struct dlb_dataset *ds = worker->job->dataset;
+    dlb_async_close(worker->async);
+    worker->async = NULL;
     if (worker->reader)
         ds->format->reader_close(worker->reader);
     if (worker->codec && ds->codec->close)
@@ -182,7 +192,8 @@ static int place_bytes(const struct dlb_sample *sample, uint8_t *dst, size_t cap
     *len_bytes = len;
     *copied = sample->n_fields > 0 && sample->field[0].data != dst;
     for (uint32_t i = 0; *copied && i < sample->n_fields; i++) {
-        memcpy(dst, sample->field[i].data, sample->field[i].len_bytes);
+        /* After a skipped sample, what was read ahead lies further on in the same slot. */
+        memmove(dst, sample->field[i].data, sample->field[i].len_bytes);
         dst += sample->field[i].len_bytes;
     }
     return DLB_OK;
@@ -259,13 +270,19 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
     if (batch >= sampler->n_batches)
         return DLB_END;
     uint32_t n = dlb_sampler_batch_samples(sampler, batch);
+    if (worker->async)
+        dlb_async_begin(worker->async, first, n, dest_of(worker, fill));
     for (uint32_t i = 0; i < n; i++) {
         if (told_to_stop(worker))
             return DLB_E_CANCELLED;
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
         uint64_t start_ns = dlb_now_ns(), index = dlb_sampler_index(sampler, first + i);
         publish(worker, index, 0, start_ns);
-        int rc = format->read(worker->reader, index, dest_of(worker, fill), &sample, err);
+        int rc = worker->async
+                     ? dlb_async_take(worker->async, dest_of(worker, fill), &sample, err)
+                     : format->read(worker->reader, index, dest_of(worker, fill), &sample, err);
+        if (rc == DLB_E_CANCELLED)
+            return rc;
         if (rc == DLB_OK) {
             worker->report->meters.io_bytes += sample.io_bytes;
             rc = add_sample(worker, fill, &sample, start_ns, dlb_now_ns(), err);
@@ -360,8 +377,10 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);
 
     publish(worker, 0, 0, 0);
-    if (rc != DLB_OK)
+    if (rc != DLB_OK) {
+        dlb_async_abandon(worker->async);
         return rc;
+    }
     struct dlb_slot *head = dlb_slot_head(slots, slot);
     *head = (struct dlb_slot){
         .n_bytes = fill.used_bytes, .n_samples = fill.n_samples, .n_skipped = fill.n_skipped};

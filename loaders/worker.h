@@ -20,6 +20,7 @@
 
 struct dlb_worker_report {
     struct dlb_worker_meters meters;
+    struct dlb_io_used io;
     uint32_t n_skipped_named;
     struct dlb_err skipped[DLB_MAX_SKIPPED_NAMED];
     uint64_t
@@ -44,6 +45,7 @@ struct dlb_worker {
     const _Atomic bool *stop; /* looked at before every sample; NULL: never asked to stop. Set it
                                  after dlb_worker_open and before dlb_plant_init */
     void *reader, *codec;     /* owned */
+    struct dlb_async *async;  /* loader.io = "io_uring", where the kernel has it; owned */
     void *init_memory;        /* worker_init_mb; owned */
     size_t init_bytes;
     uint64_t planted_ns, slept_ns; /* sample_sleep_us: asked for, and slept */

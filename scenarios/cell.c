@@ -122,7 +122,10 @@ static int start_loader(struct cell *c, struct dlb_err *err)
         .checksum = spec->run.checksum,
         .cancel = c->watch->cancel,
     };
-    int rc = c->loader->start(c->loader_state, &c->job, err);
+    int rc = dlb_loader_check_reads(&spec->loader, c->dataset.format, spec->dataset.access,
+                                    c->dataset.shape.iterable, err);
+    if (!rc)
+        rc = c->loader->start(c->loader_state, &c->job, err);
     if (rc)
         return rc;
     c->loader_started = true;
@@ -236,6 +239,7 @@ static int finish(struct cell *c, int rc, struct dlb_err *err)
             if (c->facts.peak_pss_bytes != DLB_NOT_MEASURED)
                 c->facts.peak_pss_bytes += c->stats->private_bytes;
             c->facts.stats = c->stats;
+            c->facts.loader_opts = &c->spec.loader;
         }
     }
     return rc;

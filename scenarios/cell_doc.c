@@ -92,6 +92,44 @@ static bool put_consumed(json_t *doc, const struct dlb_cell_facts *facts)
     return false;
 }
 
+/* How workers read; with io_uring, each read's own time too. */
+static json_t *io(const struct dlb_loader_opts *opts, const struct dlb_loader_stats *s)
+{
+    const struct dlb_io_used *used = &s->io;
+    const struct dlb_hist *hist = &s->workers.io.request;
+    bool asked = opts->io == DLB_READ_URING, any = hist->count > 0;
+    const char *name = used->n_uring == 0 ? "sync" : used->n_sync > 0 ? "mixed" : "io_uring";
+    json_t *out =
+        json_pack("{ss, ss, so}", "asked", asked ? "io_uring" : "sync", "used", name, "reason",
+                  used->n_sync > 0 ? dlb_json_safe_text(used->reason) : json_null());
+    bool own = used->n_uring > 0;
+    const struct {
+        const char *key;
+        uint64_t value;
+        bool known;
+    } numbers[] = {
+        {"depth", (uint64_t)opts->io_depth, own},
+        {"max_in_flight", s->workers.io.max_in_flight, own},
+        {"requests", hist->count, own},
+        {"resubmitted", s->workers.io.n_again, own},
+        {"bytes", s->workers.io.n_bytes, own},
+        {"sum_ns", hist->sum_ns, own},
+        {"p50_ns", dlb_hist_quantile_ns(hist, 0.5), any},
+        {"p99_ns", dlb_hist_quantile_ns(hist, 0.99), any},
+        {"max_ns", hist->max_ns, any},
+    };
+    bool ok = out != NULL;
+    for (size_t i = 0; ok && i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        ok = dlb_json_put(out, numbers[i].key,
+                          numbers[i].known ? ns(numbers[i].value) : json_null());
+    ok = ok && dlb_json_put(out, "registered_buffers",
+                            own ? json_boolean(used->n_registered > 0) : json_null());
+    if (ok)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
 static bool put_stats(json_t *doc, const struct dlb_loader_stats *s, uint32_t n_idle_workers)
 {
     json_t *skipped = json_array();
@@ -159,6 +197,7 @@ bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
     if (ok && facts->consumed)
         ok = put_consumed(doc, facts) && put_os(doc, &facts->before, &facts->after);
     if (ok && facts->stats)
-        ok = put_stats(doc, facts->stats, facts->n_idle_workers);
+        ok = put_stats(doc, facts->stats, facts->n_idle_workers) &&
+             dlb_json_put(doc, "io", io(facts->loader_opts, facts->stats));
     return ok;
 }

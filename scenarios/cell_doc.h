@@ -12,11 +12,12 @@
 #include <jansson.h>
 
 struct dlb_cell_facts {
-    const struct dlb_consumed *consumed;  /* NULL: it did not come to that */
-    const struct dlb_loader_stats *stats; /* likewise */
-    const struct dlb_memory *memory;      /* likewise */
-    uint64_t n_batches;                   /* that the loop took, warm-up included */
-    struct dlb_os_process before, after;  /* around the consumer's loop */
+    const struct dlb_consumed *consumed;       /* NULL: it did not come to that */
+    const struct dlb_loader_stats *stats;      /* likewise */
+    const struct dlb_loader_opts *loader_opts; /* with stats */
+    const struct dlb_memory *memory;           /* likewise */
+    uint64_t n_batches;                        /* that the loop took, warm-up included */
+    struct dlb_os_process before, after;       /* around the consumer's loop */
     uint64_t peak_pss_bytes, pinned_bytes;
     uint32_t n_idle_workers;              /* for want of shards */
     struct dlb_residency residency;       /* before the run */

@@ -79,6 +79,17 @@ static bool note_idle_workers(const struct dlb_judged_cell *cell, uint32_t numbe
         number, (unsigned long long)n, cell->n_workers);
 }
 
+static bool note_io(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
+{
+    const json_t *io = json_object_get(cell->shown, "io");
+    const char *reason = json_string_value(json_object_get(io, "reason"));
+    if (!reason)
+        return true;
+    return say(notes, "cell %u: loader.io = \"%s\", but %s reads were synchronous: %s", number,
+               dlb_json_text(io, "asked"),
+               strcmp(dlb_json_text(io, "used"), "mixed") == 0 ? "some workers\'" : "all", reason);
+}
+
 static bool is_failed(const json_t *doc)
 {
     return strcmp(dlb_json_text(doc, "status"), "failed") == 0;
@@ -180,8 +191,8 @@ static bool note_cells(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     bool ok = note_short(plan, j) && note_data(plan, j->notes);
     for (uint32_t i = 0; ok && i < plan->n_cells; i++)
-        ok =
-            note_skipped(&j->cells[i], i, j->notes) && note_idle_workers(&j->cells[i], i, j->notes);
+        ok = note_skipped(&j->cells[i], i, j->notes) &&
+             note_idle_workers(&j->cells[i], i, j->notes) && note_io(&j->cells[i], i, j->notes);
     return ok;
 }
 
@@ -201,6 +212,10 @@ static bool list_not_modelled(const struct dlb_plan *plan, struct dlb_judgement 
                  device);
     ok = ok && say(j->not_modelled,
                    "the Python interpreter: its cost per sample comes on top, in every worker");
+    if (strcmp(dlb_json_text(config, "loader.io"), "io_uring") == 0)
+        ok = ok && say(j->not_modelled,
+                       "asynchronous reads are the data set's own, in its __getitems__: DataLoader "
+                       "asks for one sample after the other");
     bool processes = strcmp(dlb_json_text(config, "loader.kind"), "processes") == 0;
     if (cell->n_workers > 0 && processes) {
         bool fresh = strcmp(dlb_json_text(config, "loader.transport"), "fresh") == 0;

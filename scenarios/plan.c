@@ -67,6 +67,12 @@ static bool has_stored_bytes(const struct dlb_spec *spec, bool iterable)
     return !dlb_formats[spec->dataset.format]->synthetic;
 }
 
+static bool reads_many(const struct dlb_spec *spec, bool iterable)
+{
+    (void)iterable;
+    return spec->loader.io == DLB_READ_URING;
+}
+
 static const struct rule rules[] = {
     {"dataset.codec", has_stored_bytes, true,
      "a codec has no meaning with the synthetic format: it stores nothing to decode"},
@@ -83,6 +89,10 @@ static const struct rule rules[] = {
      "timeout_s has no meaning with 0 workers: the training loop itself reads"},
     {"loader.transport", has_workers, true,
      "transport has no meaning with 0 workers: batches stay where they are made"},
+    {"loader.io_depth", reads_many, true,
+     "io_depth has no meaning with loader.io = \"sync\": there is one read at a time"},
+    {"loader.direct", has_stored_bytes, true,
+     "direct has no meaning with the synthetic format: it reads nothing"},
     {"loader.pin_mode", pins, true, "pin_mode has no meaning without pin_memory"},
     {"loader.shuffle_buffer", buffers, false,
      "shuffle_buffer is used by shuffled iterable data only"},
@@ -147,6 +157,9 @@ static int plan_cell(const struct dlb_plan_input *in, const json_t *base, const 
     int rc = dlb_flat_spec(cell->config, "sweep", spec, err);
     if (!rc && !dlb_loader_choose(&spec->loader, err))
         rc = (int)err->status;
+    if (!rc)
+        rc = dlb_loader_check_reads(&spec->loader, dlb_formats[spec->dataset.format],
+                                    spec->dataset.access, is_iterable(in, spec), err);
     if (rc == DLB_E_CONFIG && json_object_size(axes) > 0) {
         cell->skipped = true;
         (void)snprintf(cell->reason, sizeof(cell->reason), "%s", err->what);
@@ -268,17 +281,26 @@ int dlb_plan_ceilings(struct dlb_plan *plan, struct dlb_err *err)
 static json_t *warm_overrides(uint32_t n_cpus)
 {
     return json_pack(
-        "{ss, ss, ss, sI, sI, sb, sb, sb, sb, ss, ss, sf, sf, sf, sf, ss, ss, sf, ss, sI, sI, sI, "
-        "sI, sb, sI, sI}",
+        "{ss, ss, ss, sI, sI, sb, sb, sb, sb, ss, ss, ss, sf, sf, sf, sf, ss, ss, sf, ss, sI, sI, "
+        "sI, sI, sb, sI, sI}",
         "dataset.codec", "raw", "dataset.on_error", "skip", "loader.kind", "auto",
         "loader.num_workers", (json_int_t)(n_cpus ? n_cpus : 1), "loader.prefetch_factor",
         (json_int_t)2, "loader.shuffle", 0, "loader.pin_memory", 0, "loader.persistent_workers", 0,
-        "loader.drop_last", 0, "loader.order", "any", "loader.transport", "pooled",
-        "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0, "loader.worker_init_ms", 0.0,
-        "loader.worker_init_mb", 0.0, "loader.bind", "none", "device.kind", "emulated",
-        "device.step_ms", 0.0, "device.step_dist", "constant", "device.prefetch", (json_int_t)1,
-        "run.epochs", (json_int_t)1, "run.max_batches", (json_int_t)0, "run.warmup_batches",
-        (json_int_t)0, "run.checksum", 0, "run.rank", (json_int_t)0, "run.world", (json_int_t)1);
+        "loader.drop_last", 0, "loader.order", "any", "loader.transport", "pooled", "loader.io",
+        "sync", "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0,
+        "loader.worker_init_ms", 0.0, "loader.worker_init_mb", 0.0, "loader.bind", "none",
+        "device.kind", "emulated", "device.step_ms", 0.0, "device.step_dist", "constant",
+        "device.prefetch", (json_int_t)1, "run.epochs", (json_int_t)1, "run.max_batches",
+        (json_int_t)0, "run.warmup_batches", (json_int_t)0, "run.checksum", 0, "run.rank",
+        (json_int_t)0, "run.world", (json_int_t)1);
+}
+
+/* What reads past the page cache finds nothing there. */
+static bool reads_past_cache(const json_t *config)
+{
+    return json_is_true(json_object_get(config, "loader.direct")) ||
+           strcmp(dlb_json_text(config, "dataset.access"), dlb_access_names[DLB_ACCESS_DIRECT]) ==
+               0;
 }
 
 /* Whether two warm passes read the same bytes: how they are loaded makes no difference. */
@@ -319,7 +341,7 @@ int dlb_plan_warm(const struct dlb_plan_input *in, struct dlb_plan *plan, struct
         const struct dlb_format *format =
             dlb_format_by_name(dlb_json_text(config, "dataset.format"));
         json_t *warm = NULL;
-        if (plan->cells[i].skipped || (format && format->synthetic))
+        if (plan->cells[i].skipped || (format && format->synthetic) || reads_past_cache(config))
             continue;
         int rc = warm_of(in, config, &warm, err);
         if (rc)

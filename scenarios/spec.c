@@ -128,5 +128,7 @@ int dlb_spec_from_config(struct dlb_spec *spec, const struct dlb_config *cfg, st
         if (rc)
             return rc;
     }
+    spec->dataset.located = spec->loader.io == DLB_READ_URING;
+    spec->dataset.direct = spec->loader.direct;
     return check(spec, cfg, err);
 }

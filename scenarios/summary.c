@@ -116,6 +116,7 @@ static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const 
                         fraction(reps, "unaccounted_ns", "wall_ns", false)) &&
            dlb_json_put(out, "epochs", get_or(shown, "epochs", json_array())) &&
            dlb_json_put(out, "worker_stages", get_or(shown, "worker_stages", json_object())) &&
+           dlb_json_put(out, "io", get_or(shown, "io", json_null())) &&
            dlb_json_put(out, "consumer_stages", get_or(shown, "consumer_stages", json_object())) &&
            dlb_json_put(out, "device_stages", get_or(shown, "device_stages", json_object())) &&
            dlb_json_put(out, "memory", get_or(shown, "memory", memory)) &&

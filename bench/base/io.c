@@ -107,6 +107,8 @@ static int posix_open(const char *path, int64_t *handle, struct dlb_err *err)
     return posix_open_at(AT_FDCWD, path, handle, err);
 }
 
+_Static_assert(DLB_IO_NO_DIR == AT_FDCWD, "io.h has the kernel's number");
+
 enum { DIRECT_ALIGN_BYTES = 4096 }; /* a multiple of every sector there is */
 
 static int refuse_direct(struct dlb_err *err, const char *path)
@@ -142,6 +144,19 @@ static int posix_open_direct(const char *path, int64_t *handle, size_t *align_by
     }
     *handle = opened;
     *align_bytes = DIRECT_ALIGN_BYTES;
+    return DLB_OK;
+}
+
+static int posix_open_at_direct(int64_t dir, const char *name, int64_t *handle, struct dlb_err *err)
+{
+    int fd;
+
+    do
+        fd = openat((int)dir, name, O_RDONLY | O_CLOEXEC | O_DIRECT);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return errno == EINVAL ? refuse_direct(err, name) : fail_open(err, name, "opening");
+    *handle = fd;
     return DLB_OK;
 }
 
@@ -206,6 +221,7 @@ const struct dlb_io dlb_io_posix = {
     .open_at = posix_open_at,
     .open_dir = posix_open_dir,
     .open_direct = posix_open_direct,
+    .open_at_direct = posix_open_at_direct,
     .pread = posix_pread,
     .size = posix_size,
     .fd = posix_fd,

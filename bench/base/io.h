@@ -26,6 +26,8 @@ struct dlb_io_entry {
 /* Stops the listing when it returns anything but DLB_OK, and that is returned. */
 typedef int dlb_io_visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err);
 
+#define DLB_IO_NO_DIR (-100) /* a name is a path then: AT_FDCWD of Linux */
+
 struct dlb_io {
     const char *name;
     /* Every entry of a folder but "." and "..", in no order. */
@@ -38,6 +40,9 @@ struct dlb_io {
     /* As open, but reads go past the page cache: offset, length and memory of each are multiples of
      * *align_bytes. DLB_E_CONFIG, with the reason, where the file system refuses. Optional. */
     int (*open_direct)(const char *path, int64_t *handle, size_t *align_bytes, struct dlb_err *err);
+    /* As open_at, but as open_direct opens, and nothing is tried: for files beside one that
+     * open_direct has tried. `dir` may be DLB_IO_NO_DIR. Optional, with open_direct. */
+    int (*open_at_direct)(int64_t dir, const char *name, int64_t *handle, struct dlb_err *err);
     /* Reads until n_bytes or the end; *n_read says how many. `path` is for messages. */
     int (*pread)(int64_t handle, void *dst, size_t n_bytes, uint64_t offset_bytes, size_t *n_read,
                  const char *path, struct dlb_err *err);

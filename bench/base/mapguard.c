@@ -155,13 +155,31 @@ int dlb_map_open(struct dlb_map *map, const struct dlb_io *io, int64_t handle, u
     return rc;
 }
 
+void dlb_map_forget(struct dlb_map *map)
+{
+    if (map->data)
+        atomic_store_explicit(&map->mark->start, 0, memory_order_release);
+    *map = (struct dlb_map){.n_bytes = 0};
+}
+
 void dlb_map_close(struct dlb_map *map)
 {
-    if (map->data) {
-        atomic_store_explicit(&map->mark->start, 0, memory_order_release);
-        (void)munmap((void *)(uintptr_t)map->data, map->n_bytes);
-    }
-    *map = (struct dlb_map){.n_bytes = 0};
+    void *data = (void *)(uintptr_t)map->data;
+    uint64_t n_bytes = map->n_bytes;
+
+    dlb_map_forget(map);
+    if (data)
+        (void)munmap(data, n_bytes);
+}
+
+int dlb_map_watch(struct dlb_map *map, const struct dlb_io *io, int64_t handle, const void *data,
+                  uint64_t n_bytes, const char *path, struct dlb_err *err)
+{
+    *map = (struct dlb_map){.io = io, .path = path, .handle = handle, .n_bytes = n_bytes};
+    int rc = take_mark(map, (void *)(uintptr_t)data, err);
+    if (rc == DLB_OK)
+        map->data = data;
+    return rc;
 }
 
 /* What was copied before is not read again after the marks are looked at. The thread sanitizer

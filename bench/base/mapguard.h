@@ -35,6 +35,12 @@ int dlb_map_open(struct dlb_map *map, const struct dlb_io *io, int64_t handle, u
                  const char *path, struct dlb_err *err);
 void dlb_map_close(struct dlb_map *map);
 
+/* The same for a map that a library has made of the file's first bytes, and will take away: forget
+ * it before that. map->n_bytes is how much of it is watched, which may go beyond the file's end. */
+int dlb_map_watch(struct dlb_map *map, const struct dlb_io *io, int64_t handle, const void *data,
+                  uint64_t n_bytes, const char *path, struct dlb_err *err);
+void dlb_map_forget(struct dlb_map *map);
+
 /* Copies [offset, offset + n_bytes), which lies in the map, to dst. DLB_E_IO, with the offset, when
  * the file no longer has these bytes or they cannot be read: no page of zeros is ever passed off as
  * the file's. */

@@ -14,6 +14,11 @@ void dlb_worker_meters_merge(struct dlb_worker_meters *into, const struct dlb_wo
 {
     for (int i = 0; i < DLB_WS_COUNT; i++)
         dlb_hist_merge(&into->stage[i], &from->stage[i]);
+    dlb_hist_merge(&into->io.request, &from->io.request);
+    into->io.n_bytes += from->io.n_bytes;
+    into->io.n_again += from->io.n_again;
+    if (from->io.max_in_flight > into->io.max_in_flight)
+        into->io.max_in_flight = from->io.max_in_flight;
     into->n_samples += from->n_samples;
     into->n_batches += from->n_batches;
     into->n_skipped += from->n_skipped;

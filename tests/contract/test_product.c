@@ -1,5 +1,5 @@
-/* The product of what there is: format x access x codec x loader x order x pin mode x depth deliver
- * the same samples with the same bytes. */
+/* The product of what there is: format x access x codec x loader x order x pin mode x depth x reads
+ * deliver the same samples with the same bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "bench/base/hash.h"
+#include "loaders/uring.h"
 #include "tests/support/folder.h"
 #include "tests/support/pipeline.h"
 #include "tests/support/variants.h"
@@ -109,7 +110,7 @@ static uint64_t reference_set(const struct variant *v, const struct dlb_dataset 
 }
 
 static void check_way(const struct variant *v, const struct dlb_dataset *ds, uint64_t set,
-                      const struct way *way, unsigned turn, uint64_t *seq)
+                      const struct way *way, int io, unsigned turn, uint64_t *seq)
 {
     bool fresh = turn % 2 && way->n_workers > 0 && way->pin != 1 + DLB_PIN_DIRECT;
     struct pipeline p = {.dataset = ds,
@@ -121,6 +122,8 @@ static void check_way(const struct variant *v, const struct dlb_dataset *ds, uin
                                     .shuffle = true,
                                     .shuffle_buffer = turn % 2 ? 20 : 0,
                                     .order = way->order,
+                                    .io = io,
+                                    .io_depth = 1 + turn % 5,
                                     .transport = fresh ? DLB_TRANSPORT_FRESH : DLB_TRANSPORT_POOLED,
                                     .pin_memory = way->pin > 0,
                                     .pin_mode = way->pin > 0 ? way->pin - 1 : 0},
@@ -141,6 +144,34 @@ static void check_way(const struct variant *v, const struct dlb_dataset *ds, uin
     pipeline_free(&p);
 }
 
+static bool is_located(const struct dlb_dataset *ds, int access)
+{
+    struct dlb_loader_opts asks = {.io = DLB_READ_URING};
+    struct dlb_err ignored;
+
+    return !dlb_uring_missing() && dlb_loader_check_reads(&asks, ds->format, access,
+                                                          ds->shape.iterable, &ignored) == DLB_OK;
+}
+
+static void check_ways(const struct variant *v, const struct dlb_dataset *ds, int access,
+                       uint64_t set, struct product *product, bool all)
+{
+    bool located = is_located(ds, access);
+    uint64_t seq = 0;
+
+    for (unsigned i = 0; i < N_WAYS; i++) {
+        unsigned turn = product->turn + i;
+        if (!all && i % 3 != product->turn % 3)
+            continue;
+        int io = located && turn % 2 ? DLB_READ_URING : DLB_READ_SYNC;
+        check_way(v, ds, set, &ways[i], io, turn, &seq);
+        if (all && located)
+            check_way(v, ds, set, &ways[i], io == DLB_READ_URING ? DLB_READ_SYNC : DLB_READ_URING,
+                      turn, &seq);
+    }
+    product->turn++;
+}
+
 /* By each access; all ways of loading for the defaults, a third of them, other ones each time, for
  * the rest of the options. */
 static void check_accesses(struct variant *v, struct product *product, bool all_ways)
@@ -150,7 +181,6 @@ static void check_accesses(struct variant *v, struct product *product, bool all_
     for (const int *access = v->format->access ? v->format->access : no_access;; access++) {
         struct dlb_dataset ds;
         struct dlb_err err;
-        uint64_t seq = 0;
         int rc = variant_open(v, *access, &ds, &err);
         bool refused = rc == DLB_E_CONFIG || rc == DLB_E_MISSING; /* it says why */
         if (rc != DLB_OK && !refused)
@@ -163,10 +193,7 @@ static void check_accesses(struct variant *v, struct product *product, bool all_
                 assert_int_equal(ds.shape.n_samples, N_SAMPLES);
             set = set ? set : this_set;
             assert_true(this_set == set); /* however the bytes are fetched */
-            for (unsigned i = 0; i < N_WAYS; i++)
-                if (all_ways || i % 3 == product->turn % 3)
-                    check_way(v, &ds, set, &ways[i], product->turn + i, &seq);
-            product->turn++;
+            check_ways(v, &ds, *access, set, product, all_ways);
             dlb_dataset_close(&ds);
         }
         if (*access == DLB_ACCESS_AUTO)

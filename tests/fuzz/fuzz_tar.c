@@ -1,5 +1,8 @@
 /* A shard from a stranger: listed and read. Both must see the same samples. Of inputs of odd length
- * the headers' checksums are put right first, which chance would hardly ever do. */
+ * the headers' checksums are put right first, which chance would hardly ever do. The same shard is
+ * read by its index, and again wrapped in gzip and in zstd (stored, not shrunk): where nothing is
+ * odd about it, all must give the same samples. */
+#include "bench/base/hash.h"
 #include "formats/format.h"
 
 #include <stdlib.h>
@@ -67,44 +70,158 @@ static void *zeroed(size_t n_bytes)
     return state;
 }
 
-/* So that every byte is really read. */
-static volatile uint8_t touched;
+/* What reading a shard came to. */
+struct outcome {
+    uint64_t n, n_bytes, n_io, hash;
+    int rc;
+};
 
-static void read_shard(const struct dlb_format *format, void *ds, const struct dlb_shape *shape)
+static uint64_t hash_sample(const struct dlb_sample *sample, uint64_t hash, uint64_t *n_bytes)
 {
-    void *reader = zeroed(format->reader_bytes);
+    if (sample->n_fields == 0 || sample->n_fields > DLB_MAX_FIELDS)
+        abort();
+    for (uint32_t i = 0; i < sample->n_fields; i++) {
+        const struct dlb_field *field = &sample->field[i];
+        hash = dlb_hash64(field->name, sizeof field->name, hash);
+        hash = dlb_hash64(field->data, field->len_bytes, hash);
+        *n_bytes += field->len_bytes;
+    }
+    return dlb_hash64(&sample->label, sizeof sample->label, hash);
+}
+
+static void check_error(int rc, const struct dlb_err *err)
+{
+    if ((int)err->status != rc || err->what[0] == '\0' || err->path[0] == '\0')
+        abort();
+}
+
+static struct outcome read_stream(const struct dlb_format *format, void *reader)
+{
+    struct outcome out = {0};
     uint8_t place[64];
     struct dlb_sample sample = {0};
     struct dlb_err err = {0};
-    uint64_t n = 0, n_bytes = 0, n_io = 0;
 
-    if (format->reader_open(reader, ds, &err) != DLB_OK)
-        abort();
-    int rc = format->shard_open(reader, 0, &err);
-    while (rc == DLB_OK) {
-        struct dlb_dest dest = {n % 2 ? place : NULL, n % 2 ? sizeof place : 0};
-        rc = format->next(reader, dest, &sample, &err);
-        if (rc != DLB_OK)
+    out.rc = format->shard_open(reader, 0, &err);
+    while (out.rc == DLB_OK) {
+        struct dlb_dest dest = {out.n % 2 ? place : NULL, out.n % 2 ? sizeof place : 0};
+        out.rc = format->next(reader, dest, &sample, &err);
+        if (out.rc != DLB_OK)
             break;
-        if (sample.index != n++ || sample.n_fields == 0 || sample.n_fields > DLB_MAX_FIELDS)
+        if (sample.index != out.n++)
             abort();
-        for (uint32_t i = 0; i < sample.n_fields; i++) {
-            for (size_t k = 0; k < sample.field[i].len_bytes; k++)
-                touched ^= sample.field[i].data[k];
-            n_bytes += sample.field[i].len_bytes;
-        }
-        n_io += sample.io_bytes;
+        out.hash = hash_sample(&sample, out.hash, &out.n_bytes);
+        out.n_io += sample.io_bytes;
     }
-    /* A header may say what only reading the data disproves: less than was listed, then, and an
-     * error. */
-    if (n > shape->n_samples || n_bytes > shape->total_bytes || n_io > file_bytes)
+    if (out.rc != DLB_END)
+        check_error(out.rc, &err);
+    return out;
+}
+
+static struct outcome read_indexed(const struct dlb_format *format, void *reader, uint64_t n)
+{
+    struct outcome out = {.rc = DLB_OK};
+    uint8_t place[700];
+    struct dlb_sample sample = {0};
+    struct dlb_err err = {0};
+
+    for (; out.rc == DLB_OK && out.n < n; out.n++) {
+        struct dlb_dest dest = {out.n % 2 ? place : NULL, out.n % 2 ? sizeof place : 0};
+        out.rc = format->read(reader, out.n, dest, &sample, &err);
+        if (out.rc != DLB_OK)
+            abort(); /* the index holds what is there */
+        out.hash = hash_sample(&sample, out.hash, &out.n_bytes);
+    }
+    out.rc = DLB_END;
+    return out;
+}
+
+/* Opens what lies in memory and reads all of it. */
+static struct outcome read_all(const uint8_t *data, size_t n_bytes, int access,
+                               struct dlb_shape *shape)
+{
+    const struct dlb_format *format = dlb_format_by_name("webdataset");
+    struct dlb_open how = {.path = "fuzz.tar", .io = &memory, .access = access};
+    struct dlb_err err = {0};
+    struct outcome out = {0};
+    void *ds = zeroed(format->dataset_bytes);
+
+    file_data = data;
+    file_bytes = n_bytes;
+    *shape = (struct dlb_shape){0};
+    out.rc = format->open(ds, &how, shape, &err);
+    if (out.rc == DLB_OK) {
+        void *reader = zeroed(format->reader_bytes);
+        if (format->reader_open(reader, ds, &err) != DLB_OK)
+            abort();
+        out = shape->iterable ? read_stream(format, reader)
+                              : read_indexed(format, reader, shape->n_samples);
+        format->reader_close(reader);
+        free(reader);
+        /* A header may say what only reading the data disproves: less than was listed, then, and
+         * an error. */
+        if (out.n > shape->n_samples || out.n_bytes > shape->total_bytes || out.n_io > file_bytes)
+            abort();
+        if (out.rc == DLB_END && (out.n != shape->n_samples || out.n_bytes != shape->total_bytes))
+            abort();
+    } else {
+        check_error(out.rc, &err);
+    }
+    format->close(ds);
+    free(ds);
+    return out;
+}
+
+/* RFC 8878: a frame of raw blocks, without sizes and checksum. */
+static size_t wrap_zstd(uint8_t *to, const uint8_t *data, size_t n_bytes)
+{
+    static const uint8_t header[] = {0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3}; /* a window of 128 KiB */
+    uint8_t *p = to;
+
+    memcpy(p, header, sizeof header);
+    p += sizeof header;
+    do {
+        size_t n = n_bytes < 100000 ? n_bytes : 100000;
+        uint32_t block = (uint32_t)n << 3 | (n == n_bytes);
+        *p++ = (uint8_t)block;
+        *p++ = (uint8_t)(block >> 8);
+        *p++ = (uint8_t)(block >> 16);
+        memcpy(p, data, n);
+        p += n;
+        data += n;
+        n_bytes -= n;
+    } while (n_bytes);
+    return (size_t)(p - to);
+}
+
+/* RFC 1952 and 1951: stored blocks; the trailer is zeros, which libarchive does not look at. */
+static size_t wrap_gzip(uint8_t *to, const uint8_t *data, size_t n_bytes)
+{
+    static const uint8_t header[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
+    uint8_t *p = to;
+
+    memcpy(p, header, sizeof header);
+    p += sizeof header;
+    do {
+        size_t n = n_bytes < 60000 ? n_bytes : 60000;
+        *p++ = n == n_bytes;
+        *p++ = (uint8_t)n;
+        *p++ = (uint8_t)(n >> 8);
+        *p++ = (uint8_t)~n;
+        *p++ = (uint8_t)(~n >> 8);
+        memcpy(p, data, n);
+        p += n;
+        data += n;
+        n_bytes -= n;
+    } while (n_bytes);
+    memset(p, 0, 8);
+    return (size_t)(p - to) + 8;
+}
+
+static void same(const struct outcome *a, const struct outcome *b)
+{
+    if (a->n != b->n || a->hash != b->hash || a->n_bytes != b->n_bytes || a->rc != b->rc)
         abort();
-    if (rc == DLB_END && (n != shape->n_samples || n_bytes != shape->total_bytes))
-        abort();
-    if (rc != DLB_END && ((int)err.status != rc || err.what[0] == '\0' || err.path[0] == '\0'))
-        abort();
-    format->reader_close(reader);
-    free(reader);
 }
 
 static void seal_headers(uint8_t *data, size_t n_bytes)
@@ -124,30 +241,29 @@ static void seal_headers(uint8_t *data, size_t n_bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-    const struct dlb_format *format = dlb_format_by_name("webdataset");
-    struct dlb_open how = {.path = "fuzz.tar", .io = &memory};
-    struct dlb_shape shape = {0};
-    struct dlb_err err = {0};
+    struct dlb_shape shape, other;
 
-    if (format->missing)
+    if (dlb_format_by_name("webdataset")->missing)
         return 0;
-    uint8_t *copy = malloc(n_bytes ? n_bytes : 1);
-    if (!copy)
+    uint8_t *copy = malloc(n_bytes ? n_bytes : 1), *wrapped = malloc(n_bytes + n_bytes / 100 + 64);
+    if (!copy || !wrapped)
         abort();
     if (n_bytes)
         memcpy(copy, data, n_bytes);
     if (n_bytes % 2)
         seal_headers(copy, n_bytes);
-    file_data = copy;
-    file_bytes = n_bytes;
-    void *ds = zeroed(format->dataset_bytes);
-    int rc = format->open(ds, &how, &shape, &err);
-    if (rc == DLB_OK)
-        read_shard(format, ds, &shape);
-    else if ((int)err.status != rc || err.what[0] == '\0')
-        abort();
-    format->close(ds);
-    free(ds);
+    struct outcome plain = read_all(copy, n_bytes, DLB_ACCESS_STREAM, &shape);
+    bool clean = plain.rc == DLB_END && shape.n_odd == 0;
+    struct outcome indexed = read_all(copy, n_bytes, DLB_ACCESS_INDEXED, &other);
+    if (clean)
+        same(&plain, &indexed);
+    for (int gzip = 0; gzip < 2; gzip++) {
+        size_t n = gzip ? wrap_gzip(wrapped, copy, n_bytes) : wrap_zstd(wrapped, copy, n_bytes);
+        struct outcome packed = read_all(wrapped, n, DLB_ACCESS_STREAM, &other);
+        if (clean)
+            same(&plain, &packed);
+    }
     free(copy);
+    free(wrapped);
     return 0;
 }

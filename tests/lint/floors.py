@@ -32,15 +32,15 @@ MAY_INCLUDE = {
 WRAPPED_IN = {
     "jansson.h": ["*"],  # floor 0: JSON is what documents are
     "toml.hpp": ["bench/base/config_toml.cpp"],
-    "archive.h": ["formats/tar.c"],
-    "archive_entry.h": ["formats/tar.c"],
+    "archive.h": ["formats/tar.c", "formats/tar_write.c"],
+    "archive_entry.h": ["formats/tar.c", "formats/tar_write.c"],
     "jpeglib.h": ["formats/jpeg.c"],
     "jerror.h": ["formats/jpeg.c"],
     "hwloc.h": ["bench/host/topo.c"],
     "zstd.h": ["formats/zstd.c"],
     "zlib.h": ["formats/inflate.c"],
     "lzf.h": ["formats/hdf5_filters.c"],
-    "hdf5.h": ["formats/hdf5_library.c"],
+    "hdf5.h": ["formats/hdf5_library*.c"],
     "lmdb.h": ["formats/lmdb.c"],
     "liburing.h": ["loaders/uring.c"],
     "cmocka.h": ["tests/*"],

@@ -26,22 +26,6 @@ static void read_all(struct perf_thread *thread)
     }
 }
 
-static double ours(void *ctx)
-{
-    double seconds = 0;
-    for (int i = 0; i < EPOCHS; i++)
-        seconds += perf_pipeline_epoch(ctx);
-    return seconds;
-}
-
-static double base(void *ctx)
-{
-    double seconds = 0;
-    for (int i = 0; i < EPOCHS; i++)
-        seconds += perf_team_epoch(ctx);
-    return seconds;
-}
-
 int main(void)
 {
     struct dlb_spec spec;
@@ -56,23 +40,14 @@ int main(void)
     perf_generate(&spec);
     perf_files_open(&files, spec.dataset.path);
     for (uint32_t i = 0; i < n_counts; i++) {
-        struct perf_pipeline pipe;
-        char name[64];
-        uint64_t n_samples, n_bytes;
-
         spec.loader.num_workers = counts[i];
-        perf_pipeline_open(&pipe, &spec);
-        struct perf_team *team = perf_team_open(&pipe, counts[i], read_all, &files);
-        (void)snprintf(name, sizeof name, "files + raw, %u threads", counts[i]);
-        struct perf_comparison what = {
-            .name = name, .unit = "files", .units = (double)files.n * EPOCHS, .should_reach = 0.95};
-        (void)perf_compare(&what, &(struct perf_way){"dlbench", ours, &pipe},
-                           &(struct perf_way){"open/read/close", base, team});
-        perf_team_done(team, &n_samples, &n_bytes);
-        if (n_samples != pipe.dataset.shape.n_samples || n_bytes != pipe.dataset.shape.total_bytes)
-            fprintf(stderr, "the baseline did not read what dlbench reads\n");
-        perf_team_close(team);
-        perf_pipeline_close(&pipe, NULL);
+        (void)perf_match(&spec, &(struct perf_match){.name = "files + raw",
+                                                     .unit = "files",
+                                                     .base_name = "open/read/close",
+                                                     .should_reach = 0.95,
+                                                     .epochs = EPOCHS,
+                                                     .body = read_all,
+                                                     .ctx = &files});
     }
     perf_files_close(&files);
     return 0;

@@ -79,27 +79,9 @@ static void bare_open(struct bare *bare, const struct dlb_spec *spec)
     dlb_dataset_close(&ds);
 }
 
-static double ours(void *ctx)
-{
-    double seconds = 0;
-    for (int i = 0; i < EPOCHS; i++)
-        seconds += perf_pipeline_epoch(ctx);
-    return seconds;
-}
-
-static double base(void *ctx)
-{
-    double seconds = 0;
-    for (int i = 0; i < EPOCHS; i++)
-        seconds += perf_team_epoch(ctx);
-    return seconds;
-}
-
 static void compare(struct dlb_spec *spec, struct bare *bare, uint32_t n_threads, int access,
                     const char *codec, double should_reach)
 {
-    struct perf_pipeline pipe, stored;
-    uint64_t n_samples, n_bytes;
     char name[64];
 
     spec->loader.num_workers = n_threads;
@@ -108,23 +90,15 @@ static void compare(struct dlb_spec *spec, struct bare *bare, uint32_t n_threads
     for (int i = 0; dlb_codecs[i]; i++)
         if (strcmp(dlb_codecs[i]->name, codec) == 0)
             own.dataset.codec = i;
-    perf_pipeline_open(&stored, spec);
-    perf_pipeline_open(&pipe, &own);
-    struct perf_team *team = perf_team_open(&stored, n_threads, copy_all, bare);
-    (void)snprintf(name, sizeof name, "%s + %s, %u threads", dlb_access_names[access], codec,
-                   n_threads);
-    struct perf_comparison what = {.name = name,
-                                   .unit = "samples",
-                                   .units = (double)bare->n * EPOCHS,
-                                   .should_reach = should_reach};
-    (void)perf_compare(&what, &(struct perf_way){"dlbench", ours, &pipe},
-                       &(struct perf_way){"memcpy", base, team});
-    perf_team_done(team, &n_samples, &n_bytes);
-    if (n_samples != stored.dataset.shape.n_samples || n_bytes != stored.dataset.shape.total_bytes)
-        fprintf(stderr, "the baseline did not read what dlbench reads\n");
-    perf_team_close(team);
-    perf_pipeline_close(&pipe, NULL);
-    perf_pipeline_close(&stored, NULL);
+    (void)snprintf(name, sizeof name, "%s + %s", dlb_access_names[access], codec);
+    (void)perf_match(&own, &(struct perf_match){.name = name,
+                                                .unit = "samples",
+                                                .base_name = "memcpy",
+                                                .should_reach = should_reach,
+                                                .epochs = EPOCHS,
+                                                .body = copy_all,
+                                                .ctx = bare,
+                                                .layout = spec});
 }
 
 int main(void)

@@ -274,6 +274,59 @@ double perf_compare(const struct perf_comparison *what, const struct perf_way *o
     return ratio.median;
 }
 
+struct side {
+    struct perf_pipeline *pipe;
+    struct perf_team *team;
+    uint32_t epochs;
+};
+
+static double pipeline_epochs(void *ctx)
+{
+    const struct side *side = ctx;
+    double seconds = 0;
+    for (uint32_t i = 0; i < side->epochs; i++)
+        seconds += perf_pipeline_epoch(side->pipe);
+    return seconds;
+}
+
+static double team_epochs(void *ctx)
+{
+    const struct side *side = ctx;
+    double seconds = 0;
+    for (uint32_t i = 0; i < side->epochs; i++)
+        seconds += perf_team_epoch(side->team);
+    return seconds;
+}
+
+double perf_match(const struct dlb_spec *spec, const struct perf_match *match)
+{
+    struct perf_pipeline pipe, layout;
+    uint32_t n_threads = (uint32_t)spec->loader.num_workers;
+    uint64_t n_samples, n_bytes;
+    char name[64];
+
+    perf_pipeline_open(&pipe, spec);
+    perf_pipeline_open(&layout, match->layout ? match->layout : spec);
+    const struct dlb_shape *shape = &layout.dataset.shape;
+    struct side side = {&pipe, perf_team_open(&layout, n_threads, match->body, match->ctx),
+                        match->epochs};
+    (void)snprintf(name, sizeof name, "%s, %u threads", match->name, n_threads);
+    struct perf_comparison what = {.name = name,
+                                   .unit = match->unit,
+                                   .units = (double)shape->n_samples * match->epochs,
+                                   .should_reach = match->should_reach};
+    double ratio = perf_compare(&what, &(struct perf_way){"dlbench", pipeline_epochs, &side},
+                                &(struct perf_way){match->base_name, team_epochs, &side});
+    perf_team_done(side.team, &n_samples, &n_bytes);
+    if (n_samples != shape->n_samples || n_bytes != shape->total_bytes)
+        fprintf(stderr, "the baseline read %llu samples, dlbench %llu\n",
+                (unsigned long long)n_samples, (unsigned long long)shape->n_samples);
+    perf_team_close(side.team);
+    perf_pipeline_close(&layout, NULL);
+    perf_pipeline_close(&pipe, NULL);
+    return ratio;
+}
+
 uint32_t perf_thread_counts(uint32_t counts[8])
 {
     const char *text = getenv("DLB_PERF_THREADS");

@@ -83,6 +83,18 @@ struct perf_comparison {
 double perf_compare(const struct perf_comparison *what, const struct perf_way *ours,
                     const struct perf_way *base);
 
+/* The usual benchmark whole: the pipeline of `spec` against as many threads that run `body`. Says
+ * so when the two did not move the same samples and bytes. Returns the ratio. */
+struct perf_match {
+    const char *name, *unit, *base_name; /* "files + raw", "files", "open/read/close" */
+    double should_reach;
+    uint32_t epochs; /* in a call, for some tenths of a second */
+    perf_body *body;
+    void *ctx;
+    const struct dlb_spec *layout; /* whose slots the baseline fills; NULL: those of `spec` */
+};
+double perf_match(const struct dlb_spec *spec, const struct perf_match *match);
+
 /* Threads to measure with: "1 2" by default, or $DLB_PERF_THREADS. Returns how many. */
 uint32_t perf_thread_counts(uint32_t counts[8]);
 

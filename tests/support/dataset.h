@@ -15,16 +15,23 @@ static inline int dataset_place(const char *const *names, const char *name)
     return -1;
 }
 
-static inline int dataset_open(struct dlb_dataset *ds, const char *format, const char *codec,
-                               const char *path, struct dlb_err *err)
+static inline int dataset_open_as(struct dlb_dataset *ds, const char *format, const char *codec,
+                                  const char *path, int access, struct dlb_err *err)
 {
     struct dlb_dataset_opts opts = {.format = dataset_place(dlb_format_names, format),
-                                    .codec = dataset_place(dlb_codec_names, codec)};
+                                    .codec = dataset_place(dlb_codec_names, codec),
+                                    .access = access};
     struct dlb_transform_opts transform = {.size = 32};
     struct dlb_generate_opts gen = {.samples = 100, .sample_bytes = 1000, .classes = 10};
 
     (void)snprintf(opts.path, sizeof opts.path, "%s", path);
     return dlb_dataset_open(ds, &opts, &transform, &gen, NULL, err);
+}
+
+static inline int dataset_open(struct dlb_dataset *ds, const char *format, const char *codec,
+                               const char *path, struct dlb_err *err)
+{
+    return dataset_open_as(ds, format, codec, path, DLB_ACCESS_AUTO, err);
 }
 
 static inline void *dataset_reader(const struct dlb_dataset *ds)

@@ -113,12 +113,12 @@ static void test_not_tar(void **state)
 
     (void)state;
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder, &err), DLB_E_FORMAT);
-    folder_write("s.tar.gz", gzip, sizeof gzip);
+    folder_write("s.tar.xz", gzip, sizeof gzip);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder, &err), DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "compressed"));
-    assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("s.tar.gz"), &err),
+    assert_non_null(strstr(err.what, "compressions"));
+    assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("s.tar.xz"), &err),
                      DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "compressed"));
+    assert_string_equal(err.path, folder_path("s.tar.xz"));
     folder_write("t.tar", gzip, sizeof gzip); /* compressed in spite of its name */
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder, &err), DLB_E_FORMAT);
     assert_string_equal(err.path, folder_path("t.tar"));
@@ -131,7 +131,7 @@ static void test_not_tar(void **state)
     dlb_dataset_close(&ds);
     open_shards(&ds);
     assert_int_equal(ds.shape.n_odd, 1);
-    assert_non_null(strstr(ds.shape.odd[0], "compressed"));
+    assert_non_null(strstr(ds.shape.odd[0], "left out"));
     dlb_dataset_close(&ds);
     assert_int_equal(dlb_format_by_name("webdataset")->probe(folder, &dlb_io_posix), 90);
 }

@@ -1,0 +1,146 @@
+#include "formats/look.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N_LOOKS = 64, N_SHARDS = 16 };
+
+struct look {
+    struct dlb_dataset *ds;
+    void *reader, *codec;
+    uint32_t n_seen;
+    uint64_t least_bytes, most_bytes;
+    double ratio;
+    struct dlb_err first; /* of those that cannot be decoded */
+};
+
+static void *state_new(size_t n_bytes)
+{
+    size_t rounded = (n_bytes + 63) & ~(size_t)63;
+    void *state = aligned_alloc(64, rounded);
+
+    if (state)
+        memset(state, 0, rounded);
+    return state;
+}
+
+static void note_error(struct look *look, const struct dlb_err *err)
+{
+    if (look->first.status == DLB_OK)
+        look->first = *err;
+}
+
+static void look_at(struct look *look, const struct dlb_sample *sample)
+{
+    const struct dlb_codec *codec = look->ds->codec;
+    struct dlb_err err = {0};
+
+    if (codec->decode(look->codec, sample, dlb_rng_seed(0, 0, sample->index), &err) != DLB_OK) {
+        note_error(look, &err);
+        return;
+    }
+    uint64_t n_bytes = codec->decoded_bytes(look->codec);
+    size_t stored = sample->field[0].len_bytes;
+    if (look->n_seen++ == 0)
+        look->least_bytes = look->most_bytes = n_bytes;
+    if (n_bytes < look->least_bytes)
+        look->least_bytes = n_bytes;
+    if (n_bytes > look->most_bytes)
+        look->most_bytes = n_bytes;
+    if (stored && (double)n_bytes / (double)stored > look->ratio)
+        look->ratio = (double)n_bytes / (double)stored;
+}
+
+static void look_at_shards(struct look *look)
+{
+    const struct dlb_format *format = look->ds->format;
+    uint32_t n_shards = look->ds->shape.n_shards;
+    uint32_t n = n_shards < N_SHARDS ? n_shards : N_SHARDS;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t shard = (uint32_t)((uint64_t)i * n_shards / n);
+        struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
+        struct dlb_err err = {0};
+        int rc = format->shard_open(look->reader, shard, &err);
+        for (uint32_t k = 0; rc == DLB_OK && k < N_LOOKS / n; k++) {
+            rc = format->next(look->reader, (struct dlb_dest){NULL, 0}, &sample, &err);
+            if (rc == DLB_OK)
+                look_at(look, &sample);
+        }
+        if (rc != DLB_OK && rc != DLB_END)
+            note_error(look, &err);
+    }
+}
+
+static void look_at_numbers(struct look *look)
+{
+    uint64_t n_samples = look->ds->shape.n_samples;
+    uint64_t n = n_samples < N_LOOKS ? n_samples : N_LOOKS;
+
+    for (uint64_t i = 0; i < n; i++) {
+        struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
+        struct dlb_err err = {0};
+        uint64_t index = (uint64_t)((double)i * (double)n_samples / (double)n);
+        if (look->ds->format->read(look->reader, index, (struct dlb_dest){NULL, 0}, &sample,
+                                   &err) == DLB_OK)
+            look_at(look, &sample);
+        else
+            note_error(look, &err);
+    }
+}
+
+static int conclude(struct look *look, struct dlb_err *err)
+{
+    struct dlb_shape *shape = &look->ds->shape;
+
+    if (look->n_seen == 0) {
+        if (look->first.status == DLB_OK)
+            return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+                            "no sample to look at for codec %s", look->ds->codec->name);
+        *err = look->first;
+        return (int)err->status;
+    }
+    shape->max_decoded_bytes = look->most_bytes;
+    if (look->least_bytes != look->most_bytes) {
+        uint64_t scaled = (uint64_t)ceil(look->ratio * (double)shape->max_sample_bytes);
+        if (scaled > shape->max_decoded_bytes)
+            shape->max_decoded_bytes = scaled;
+    }
+    return DLB_OK;
+}
+
+int dlb_look_decoded(struct dlb_dataset *ds, struct dlb_err *err)
+{
+    struct look look = {.ds = ds,
+                        .reader = state_new(ds->format->reader_bytes),
+                        .codec = state_new(ds->codec->state_bytes)};
+    bool reader_open = false, codec_open = false;
+    int rc = DLB_OK;
+
+    if (!look.reader || !look.codec) {
+        rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to look at samples");
+        goto out;
+    }
+    reader_open = true;
+    rc = ds->format->reader_open(look.reader, ds->state, err);
+    if (rc != DLB_OK)
+        goto out;
+    codec_open = true;
+    rc = ds->codec->open(look.codec, &ds->transform, err);
+    if (rc != DLB_OK)
+        goto out;
+    if (ds->shape.iterable)
+        look_at_shards(&look);
+    else
+        look_at_numbers(&look);
+    rc = conclude(&look, err);
+out:
+    if (codec_open)
+        ds->codec->close(look.codec);
+    if (reader_open)
+        ds->format->reader_close(look.reader);
+    free(look.reader);
+    free(look.codec);
+    return rc;
+}

@@ -1,0 +1,24 @@
+/* Tar archives, written by libarchive: ustar, no owners and no times, so that equal content gives
+ * equal bytes (compressed: with the same libraries).
+ *
+ * Floor 2. One thread at a time for each struct. */
+#ifndef DLB_FORMATS_TAR_WRITE_H
+#define DLB_FORMATS_TAR_WRITE_H
+
+#include "formats/tar.h"
+
+struct dlb_tar_writer {
+    struct archive *archive;
+    const char *path; /* for messages; borrowed */
+    int fd;           /* borrowed */
+    int write_errno;
+    bool discard; /* abandoned: what libarchive still wants to write goes nowhere */
+};
+int dlb_tar_writer_open(struct dlb_tar_writer *writer, int fd, const char *path,
+                        enum dlb_tar_pack pack, struct dlb_err *err);
+int dlb_tar_writer_add(struct dlb_tar_writer *writer, const char *name, const void *data,
+                       size_t n_bytes, struct dlb_err *err);
+int dlb_tar_writer_close(struct dlb_tar_writer *writer, struct dlb_err *err); /* writes the end */
+void dlb_tar_writer_abandon(struct dlb_tar_writer *writer); /* after any of them; idempotent */
+
+#endif

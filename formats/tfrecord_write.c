@@ -1,0 +1,133 @@
+#include "formats/tfrecord.h"
+
+#include "formats/codec.h"
+#include "formats/example.h"
+#include "formats/gen_target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static uint64_t shard_samples(const struct dlb_gen *gen)
+{
+    const struct dlb_tfr_opts *asked = gen->format_opts;
+    return asked && asked->shard_samples > 0 ? (uint64_t)asked->shard_samples : 1000;
+}
+
+uint64_t dlb_tfr_gen_units(const struct dlb_gen *gen)
+{
+    uint64_t each = shard_samples(gen);
+    return ((uint64_t)gen->opts->samples + each - 1) / each;
+}
+
+int dlb_tfr_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
+{
+    (void)gen, (void)err; /* the folder is there; shards need no others */
+    return DLB_OK;
+}
+
+static int write_record(int fd, const uint8_t *data, size_t n_bytes, const char *path,
+                        struct dlb_err *err)
+{
+    uint8_t head[DLB_TFR_HEAD_BYTES], foot[DLB_TFR_FOOT_BYTES];
+    struct iovec part[] = {
+        {head, sizeof head}, {(void *)(uintptr_t)data, n_bytes}, {foot, sizeof foot}};
+
+    dlb_tfr_frame(data, n_bytes, head, foot);
+    for (int i = 0; i < 3;) {
+        ssize_t n = writev(fd, part + i, 3 - i);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "writing");
+        for (size_t done = (size_t)n; i < 3; i++) {
+            size_t here = done < part[i].iov_len ? done : part[i].iov_len;
+            part[i].iov_base = (char *)part[i].iov_base + here;
+            part[i].iov_len -= here;
+            done -= here;
+            if (part[i].iov_len > 0)
+                break;
+        }
+    }
+    return DLB_OK;
+}
+
+static int add_sample(const struct dlb_gen *gen, int fd, const char *path, uint64_t index,
+                      struct dlb_bytes *example, struct dlb_gen_worker *worker, struct dlb_err *err)
+{
+    const struct dlb_tfr_opts *opts = gen->format_opts;
+    const struct dlb_bytes *record = &worker->sample;
+
+    worker->sample.len_bytes = 0;
+    int rc = gen->codec->make(gen->opts, index, &worker->sample, err);
+    if (rc == DLB_OK && opts && opts->feature[0]) {
+        example->len_bytes = 0;
+        rc = dlb_example_append(example, opts->feature, record->data, record->len_bytes,
+                                opts->label[0] ? opts->label : "image/class/label",
+                                dlb_gen_label(gen->opts, index), err);
+        record = example;
+    }
+    if (rc == DLB_OK)
+        rc = write_record(fd, record->data, record->len_bytes, path, err);
+    if (rc != DLB_OK)
+        return rc;
+    atomic_fetch_add(&worker->n_samples, 1);
+    atomic_fetch_add(&worker->n_written, 1);
+    atomic_fetch_add(&worker->n_bytes, record->len_bytes);
+    return DLB_OK;
+}
+
+static int write_shard(const struct dlb_gen *gen, uint64_t first, uint64_t n, const char *path,
+                       struct dlb_gen_worker *worker, struct dlb_err *err)
+{
+    struct dlb_bytes example = {0};
+    char *temporary = dlb_gen_temporary(path);
+    int rc = DLB_OK;
+
+    if (!temporary)
+        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
+        free(temporary);
+        return rc;
+    }
+    for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
+        if (atomic_load_explicit(worker->stop, memory_order_relaxed))
+            rc = dlb_fail(err, DLB_E_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
+        else
+            rc = add_sample(gen, fd, path, first + i, &example, worker, err);
+    }
+    if (close(fd) != 0 && rc == DLB_OK)
+        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "writing");
+    if (rc == DLB_OK && rename(temporary, path) != 0)
+        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "renaming the finished shard");
+    if (rc != DLB_OK)
+        (void)unlink(temporary);
+    dlb_bytes_free(&example);
+    free(temporary);
+    return rc;
+}
+
+int dlb_tfr_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
+                     struct dlb_err *err)
+{
+    uint64_t each = shard_samples(gen), first = unit * each, total = (uint64_t)gen->opts->samples;
+    uint64_t n = total - first < each ? total - first : each;
+    char *path = NULL;
+    struct stat st;
+    int rc = DLB_OK;
+
+    if (asprintf(&path, "%s/shard-%06llu.tfrecord", gen->path, (unsigned long long)unit) < 0)
+        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+    if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+        atomic_fetch_add(&worker->n_samples, n);
+    else
+        rc = write_shard(gen, first, n, path, worker, err);
+    free(path);
+    return rc;
+}

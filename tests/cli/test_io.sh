@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# loader.io and loader.direct from the command line: the same samples, a table of its own, refusals that are told.
+. "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+
+files=(--set dataset.path=data --set dataset.codec=raw --set generate.samples=400 --set generate.sample_bytes=5000
+    --set loader.batch_size=32 --set loader.shuffle=true --set device.step_ms=0 --set run.repeats=1 --set run.checksum=true)
+uring=(--set loader.io=io_uring)
+without=$DLB_BUILD_DIR/tests/unit_test_uring # runs a command to which io_uring is refused
+io='d["cells"][0]["io"]'
+run "$dlbench" gen "${files[@]}"
+expect_exit 0
+
+run "$dlbench" run "${files[@]}" --run-name sync --json
+expect_exit 0
+valid_summary "$out"
+expect_json "$io['asked'] == $io['used'] == 'sync' and $io['requests'] is None and $io['reason'] is None"
+json_get "$out" 'd["cells"][0]["epochs"][0]["seq_checksum"]' >sync
+
+# --- a build without the library says so
+run "$dlbench" run "${files[@]}" "${uring[@]}" --run-name probe --json
+if grep -q 'built without liburing' "$err"; then
+    expect_exit 3
+    finish
+fi
+expect_exit 0
+
+# --- the same samples in the same order, with each read's own time; or, where the kernel refuses, the reason
+for kind in inline threads processes; do
+    workers=2
+    [ "$kind" = inline ] && workers=0
+    for refused in "" "$without"; do
+        run $refused "$dlbench" run "${files[@]}" "${uring[@]}" --set loader.kind=$kind --set loader.num_workers=$workers \
+            --set loader.io_depth=9 --run-name "$kind" --overwrite --json
+        expect_exit 0
+        valid_summary "$out"
+        json_get "$out" 'd["cells"][0]["epochs"][0]["seq_checksum"]' >same
+        expect cmp -s sync same
+        expect_json "$io['asked'] == 'io_uring'"
+        if [ -n "$refused" ]; then
+            expect_json "$io['used'] == 'sync' and 'Operation not permitted' in $io['reason'] and $io['p50_ns'] is None"
+            expect_json 'any("loader.io" in n and "synchronous" in n for n in d["notes"])'
+        elif [ "$(json_get "$out" "$io['used']")" = io_uring ]; then
+            expect_json "$io['requests'] == 400 and $io['bytes'] == 2000000 and 1 <= $io['max_in_flight'] <= 9"
+            expect_json "0 < $io['p50_ns'] <= $io['p99_ns'] <= $io['max_ns'] and d['notes'] == []"
+        fi
+    done
+done
+
+# --- past the page cache: the same samples, or the reason; never quietly through it
+for way in sync io_uring; do
+    run "$dlbench" run "${files[@]}" --set loader.direct=true --set loader.io=$way --run-name direct --overwrite --json
+    if grep -q 'refuses reads past the page cache' "$err" "$out"; then
+        [ "$code" -ne 0 ] || failed "a refusal is no success"
+    else
+        expect_exit 0
+        json_get "$out" 'd["cells"][0]["epochs"][0]["seq_checksum"]' >same
+        expect cmp -s sync same
+    fi
+done
+run "$dlbench" run "${files[@]}" --set loader.direct=true --set dataset.access=pread --run-name direct --overwrite
+expect_exit 2
+expect_err 'loader.direct = true and dataset.access = "pread" contradict'
+
+# --- what has no places for its samples
+run "$dlbench" run "${quick[@]}" "${uring[@]}" --run-name synthetic
+expect_exit 2
+expect_err 'loader.io = "io_uring": format synthetic'
+run "$dlbench" sweep "${files[@]}" --set 'sweep.loader.io=["sync", "io_uring"]' \
+    --set 'sweep.dataset.format=["files", "synthetic"]' --run-name swept --json
+expect_exit 0
+valid_summary "$out"
+expect_json '[c["status"] for c in d["cells"]].count("skipped") == 1'
+expect_json 'all(c["config"]["loader.io_depth"] is None for c in d["cells"] if c["config"]["loader.io"] == "sync" and c["status"] == "ok")'
+finish

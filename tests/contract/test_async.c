@@ -1,0 +1,115 @@
+/* Asynchronous reads deliver what ordinary ones do, in every kind of loader. */
+#include "tests/support/async.h"
+
+static void same_as_sync(uint64_t n_samples)
+{
+    struct pipeline sync = with(DLB_READ_SYNC, "inline");
+
+    runs(&sync);
+    assert_int_equal(sync.out->epoch[0].n_unique, n_samples);
+    assert_int_equal(sync.stats->workers.io.request.count, 0);
+    for (size_t k = 0; k < 9; k++) {
+        struct pipeline p = with(DLB_READ_URING, kinds[k / 3]);
+        p.loader.io_depth = depths[k % 3];
+        p.loader.persistent_workers = k % 2;
+        p.n_epochs = 2;
+        runs(&p);
+        for (int e = 0; e < 2; e++) {
+            assert_int_equal(p.out->epoch[e].n_unique, n_samples);
+            assert_true(p.out->epoch[e].set_checksum == sync.out->epoch[0].set_checksum);
+        }
+        assert_true(p.out->epoch[0].seq_checksum == sync.out->epoch[0].seq_checksum);
+        assert_int_equal(p.stats->io.n_sync, 0);
+        assert_true(p.stats->io.n_uring > 0);
+        assert_true(p.stats->workers.io.request.count >= 2 * n_samples);
+        assert_int_equal(p.stats->workers.io.n_bytes, p.stats->workers.io_bytes);
+        assert_in_range(p.stats->workers.io.max_in_flight, 1, (uint64_t)depths[k % 3]);
+        assert_int_equal(p.stats->workers.stage[DLB_WS_READ].count, 2 * n_samples);
+        pipeline_free(&p);
+    }
+    pipeline_free(&sync);
+}
+
+static void files_deliver_the_same(void **state)
+{
+    (void)state;
+    if (!usable)
+        skip();
+    make_files("raw");
+    for (int direct = 0; direct < 2; direct++) {
+        struct dlb_err err;
+        if (direct && open_located("files", "raw", true, NULL, &err) == DLB_E_CONFIG)
+            break; /* the file system refuses, and says why */
+        if (!direct)
+            opens("files", "raw", false, NULL);
+        same_as_sync(N);
+        dlb_dataset_close(&ds);
+    }
+}
+
+/* More folders than are kept open: whole paths are opened. */
+static void many_folders_deliver_the_same(void **state)
+{
+    (void)state;
+    if (!usable)
+        skip();
+    generation_set(&g, "files", "raw", folder_path("data"), 300, 100);
+    g.opts.classes = 300;
+    assert_int_equal(generation_run(&g, 2), DLB_OK);
+    opens("files", "raw", false, NULL);
+    same_as_sync(300);
+    dlb_dataset_close(&ds);
+}
+
+static void photos_deliver_the_same(void **state)
+{
+    (void)state;
+    if (!usable || !is_built("files", "jpeg"))
+        skip();
+    make_files("jpeg");
+    opens("files", "jpeg", false, NULL);
+    same_as_sync(N);
+    dlb_dataset_close(&ds);
+}
+
+static void tokens_deliver_the_same(void **state)
+{
+    static const char *const layouts[] = {"raw", "megatron"};
+    (void)state;
+    if (!usable)
+        skip();
+    for (int i = 0; i < 8; i++) {
+        const struct dlb_format *format = dlb_format_by_name("tokens");
+        const struct dlb_opt *o = format->opts->opts;
+        void *opts = calloc(1, format->opts->n_bytes);
+        assert_non_null(opts);
+        while (strcmp(o->key, "layout") != 0)
+            o++;
+        *(int *)(void *)((uint8_t *)opts + o->offset) = dataset_place(o->choices, layouts[i & 1]);
+        generation_set(&g, "tokens", "raw", folder_path("data"), N, BYTES);
+        g.gen.format_opts = opts;
+        assert_int_equal(generation_run(&g, 2), DLB_OK);
+        struct dlb_err err;
+        int rc = open_located("tokens", i & 2 ? "tokens" : "raw", i & 4, opts, &err);
+        if (rc != DLB_OK)
+            assert_true((i & 4) && rc == DLB_E_CONFIG);
+        else
+            same_as_sync(ds.shape.n_samples);
+        dlb_dataset_close(&ds);
+        free(opts);
+        assert_int_equal(nftw(folder_path("data"), folder_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, folder_remove)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(files_deliver_the_same),
+        TEST(many_folders_deliver_the_same),
+        TEST(photos_deliver_the_same),
+        TEST(tokens_deliver_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

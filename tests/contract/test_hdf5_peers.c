@@ -1,0 +1,131 @@
+/* HDF5 files that h5py wrote: dlbench delivers exactly the bytes that h5py has, with and without
+ * the library, in order and out of it. Skipped where there is no Python with h5py ($PYTHON, or
+ * python3), or no HDF5 in this build. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/hdf5.h"
+
+#include <sys/wait.h>
+
+static int write_files(void)
+{
+    const char *source = getenv("DLB_SOURCE_DIR"), *python = getenv("PYTHON");
+    char command[1024];
+
+    (void)snprintf(command, sizeof command, "'%s' '%s/tests/peers/write_hdf5.py' '%s'",
+                   python ? python : "python3", source ? source : ".", folder);
+    int status = system(command);
+    return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
+}
+
+/* Where each sample begins in the file of wanted bytes. */
+static uint64_t *starts(struct hdf5_set *set, const char *name, size_t n_want)
+{
+    uint64_t n = set->ds.shape.n_samples, at = 0;
+    uint64_t *start = calloc(n + 1, sizeof *start);
+    assert_non_null(start);
+    for (uint64_t i = 0; i < n; i++) {
+        if (hdf5_read_one(set, i) != DLB_OK)
+            fail_msg("%s: sample %llu: %s", name, (unsigned long long)i, set->err.what);
+        start[i] = at;
+        at += set->sample.field[0].len_bytes;
+    }
+    start[n] = at;
+    if (at != n_want || set->ds.shape.total_bytes != n_want)
+        fail_msg("%s: %llu bytes, not %zu", name, (unsigned long long)at, n_want);
+    return start;
+}
+
+static void same(struct hdf5_set *set, const char *name, uint64_t i, const uint64_t *start,
+                 const uint8_t *want)
+{
+    if (hdf5_read_one(set, i) != DLB_OK)
+        fail_msg("%s: sample %llu: %s", name, (unsigned long long)i, set->err.what);
+    if (memcmp(set->sample.field[0].data, want + start[i], set->sample.field[0].len_bytes) != 0)
+        fail_msg("%s: sample %llu differs", name, (unsigned long long)i);
+}
+
+static void check(const char *name, const char *dataset, int access, bool may_refuse)
+{
+    struct dlb_hdf5_opts opts = {.dataset = ""};
+    struct hdf5_set set;
+    char file[128];
+    size_t n_want, n_label;
+
+    (void)snprintf(file, sizeof file, "%s.want", name);
+    uint8_t *want = folder_read(file, &n_want);
+    if (strcmp(dataset, "-") != 0)
+        (void)snprintf(opts.dataset, sizeof opts.dataset, "%s", dataset);
+    (void)snprintf(file, sizeof file, "%s.h5", name);
+    int rc = hdf5_open_set(&set, file, access, &opts);
+    if (rc != DLB_OK && may_refuse) { /* and says so */
+        assert_non_null(strstr(set.err.what, "libhdf5"));
+        assert_non_null(strstr(set.err.path, file));
+        free(want);
+        return;
+    }
+    if (rc != DLB_OK)
+        fail_msg("%s: %s", name, set.err.what);
+    uint64_t n = set.ds.shape.n_samples, *start = starts(&set, name, n_want);
+    for (uint64_t i = 0; i < n; i++)
+        same(&set, name, i, start, want);
+    for (uint64_t i = 0; i < n; i++) /* 7919 is a prime: all of them, out of order */
+        same(&set, name, i * 7919 % n, start, want);
+    (void)snprintf(file, sizeof file, "%s.label", name);
+    if (folder_has(file)) {
+        uint8_t *label = folder_read(file, &n_label);
+        assert_int_equal(n_label, n * 4);
+        for (uint64_t i = 0; i < n; i++) {
+            assert_int_equal(hdf5_read_one(&set, i), DLB_OK);
+            assert_memory_equal(&set.sample.label, label + i * 4, 4);
+        }
+        free(label);
+    } else {
+        assert_int_equal(set.ds.shape.n_classes, 0);
+    }
+    hdf5_close_set(&set);
+    free(start);
+    free(want);
+}
+
+static void files_by_h5py(void **state)
+{
+    size_t n;
+    uint32_t n_files = 0;
+    (void)state;
+    uint8_t *list = folder_read("list", &n);
+    list[n] = '\0';
+    for (char *rest = NULL, *line = strtok_r((char *)list, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char name[64], dataset[64], how[16];
+        assert_int_equal(sscanf(line, "%63s %63s %15s", name, dataset, how), 3);
+        bool may_refuse = strcmp(how, "maybe") == 0;
+        check(name, dataset, DLB_ACCESS_CHUNKS, may_refuse);
+        check(name, dataset, DLB_ACCESS_LIBRARY, may_refuse);
+        n_files++;
+    }
+    assert_true(n_files > 100);
+    free(list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_by_h5py)};
+    void *none = NULL;
+
+    if (dlb_format_by_name("hdf5")->missing)
+        return 77;
+    if (folder_make(&none) != 0)
+        return 1;
+    int code = write_files();
+    /* Without the program, or without h5py. */
+    bool skipped = code == 77 || code == 127;
+    int failed = skipped ? 0 : code != 0 || cmocka_run_group_tests(tests, NULL, NULL);
+    (void)folder_remove(&none);
+    return skipped ? 77 : failed;
+}

@@ -1,0 +1,342 @@
+/* TFRecord: shards, records, features of tf.train.Example, and every way to be damaged. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "formats/example.h"
+#include "formats/tfrecord.h"
+#include "tests/support/opened.h"
+#include "tests/support/tfrecord.h"
+
+static const struct dlb_tfr_opts checked = {.crc = true}, unchecked = {.crc = false};
+
+/* n records; record i is i % 7 * 100000 / 6 bytes of i. */
+static size_t record_bytes(uint64_t i)
+{
+    return (size_t)(i % 7 * 100000 / 6);
+}
+
+static void write_shard(const char *name, uint64_t first, uint64_t n)
+{
+    uint8_t *data = malloc(n * 100016 + 1), *record = malloc(100000);
+    size_t end = 0;
+    assert_non_null(data);
+    assert_non_null(record);
+    for (uint64_t i = first; i < first + n; i++) {
+        memset(record, (int)i, record_bytes(i));
+        end = tfr_add(data, end, record, record_bytes(i));
+    }
+    folder_write(name, data, end);
+    free(record);
+    free(data);
+}
+
+/* Reads on through an opened shard and expects records [first, first + n). */
+static void expect(struct opened_set *set, uint64_t first, uint64_t n)
+{
+    uint8_t *record = malloc(100000);
+    assert_non_null(record);
+    for (uint64_t i = first; i < first + n; i++) {
+        if (opened_next(set) != DLB_OK)
+            fail_msg("record %d: %s", (int)i, set->err.what);
+        memset(record, (int)i, record_bytes(i));
+        opened_is(set, record, record_bytes(i));
+        assert_int_equal(set->sample.index, i);
+    }
+    free(record);
+}
+
+static void shards(void **state)
+{
+    struct opened_set set;
+    uint64_t io_bytes = 0;
+    (void)state;
+    write_shard("b-00001-of-00002", 20, 30);
+    write_shard("b-00000-of-00002", 0, 20);
+    write_shard("c.tfrecord", 50, 1);
+    folder_write("d.tfrecord", "", 0);
+    folder_write("c.tfrecord.gz", "\x1f\x8b", 2);
+    folder_write("c.tfrecord.idx", "0 1", 3);
+    folder_write("notes.txt", "", 0);
+    opened_must(&set, "tfrecord", "raw", folder, &checked);
+    assert_int_equal(set.ds.shape.n_samples, 51);
+    assert_int_equal(set.ds.shape.n_shards, 4);
+    assert_int_equal(set.ds.shape.max_sample_bytes, 100000);
+    assert_int_equal(set.ds.shape.n_odd, 3);
+    assert_string_equal(set.ds.shape.odd[0], "1 shards are empty");
+    assert_non_null(strstr(set.ds.shape.odd[1], "1 compressed"));
+    assert_non_null(strstr(set.ds.shape.odd[2], "2 files are no TFRecords"));
+    assert_int_equal(opened_shard(&set, 1), DLB_OK);
+    expect(&set, 20, 30);
+    assert_int_equal(opened_next(&set), DLB_END);
+    assert_int_equal(opened_next(&set), DLB_END);
+    assert_int_equal(opened_shard(&set, 0), DLB_OK);
+    expect(&set, 0, 7); /* and leave it half read */
+    assert_int_equal(opened_shard(&set, 2), DLB_OK);
+    expect(&set, 50, 1);
+    io_bytes += set.sample.io_bytes;
+    assert_true(io_bytes >= record_bytes(50) && io_bytes <= record_bytes(50) + 16);
+    assert_int_equal(opened_shard(&set, 3), DLB_OK);
+    assert_int_equal(opened_next(&set), DLB_END);
+    assert_int_equal(set.ds.format->shard_samples(set.ds.state, 1), 30);
+    opened_close(&set);
+    opened_must(&set, "tfrecord", "raw", folder_path("c.tfrecord"), NULL);
+    assert_int_equal(set.ds.shape.n_samples, 1);
+    opened_close(&set);
+}
+
+static void into_place(void **state)
+{
+    struct opened_set set;
+    uint8_t *there = malloc(100000);
+    (void)state;
+    assert_non_null(there);
+    write_shard("a.tfrecord", 0, 7);
+    opened_must(&set, "tfrecord", "raw", folder, &checked);
+    assert_int_equal(opened_shard(&set, 0), DLB_OK);
+    for (uint64_t i = 0; i < 7; i++) {
+        set.sample = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
+        struct dlb_dest dest = {there, i == 5 ? record_bytes(i) - 1 : 100000};
+        assert_int_equal(set.ds.format->next(set.reader, dest, &set.sample, &set.err), DLB_OK);
+        assert_int_equal(set.sample.field[0].len_bytes, record_bytes(i));
+        if (i != 5)
+            assert_ptr_equal(set.sample.field[0].data, there);
+        else
+            assert_ptr_not_equal(set.sample.field[0].data, there);
+    }
+    opened_close(&set);
+    free(there);
+}
+
+static void features(void **state)
+{
+    struct dlb_tfr_opts opts = {.crc = true, .feature = "image/encoded", .label = "l"};
+    struct dlb_bytes example = {0};
+    struct opened_set set;
+    uint8_t file[4096];
+    size_t end = 0;
+    (void)state;
+    for (int64_t label = -1; label < 3; label++) {
+        example.len_bytes = 0;
+        assert_int_equal(dlb_example_append(&example, "image/encoded", (const uint8_t *)"JPEG", 4,
+                                            "l", label * 1000, &set.err),
+                         DLB_OK);
+        end = tfr_add(file, end, example.data, example.len_bytes);
+    }
+    end = tfr_add(file, end, "\x0a\x00", 2); /* no features */
+    folder_write("a.tfrecord", file, end);
+    opened_must(&set, "tfrecord", "raw", folder, &opts);
+    assert_int_equal(set.ds.shape.n_samples, 5);
+    assert_int_equal(opened_shard(&set, 0), DLB_OK);
+    static const uint32_t labels[] = {0, 0, 1000, 2000};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(opened_next(&set), DLB_OK);
+        opened_is(&set, "JPEG", 4);
+        assert_int_equal(set.sample.label, labels[i]);
+    }
+    assert_int_equal(opened_next(&set), DLB_E_FORMAT);
+    assert_non_null(strstr(set.err.what, "it has: none at all"));
+    assert_int_equal(opened_next(&set), DLB_END); /* the shard is lost */
+    opened_close(&set);
+    opened_must(&set, "tfrecord", "raw", folder, &checked);
+    assert_non_null(strstr(set.ds.shape.odd[0], "tf.train.Example (image/encoded, l)"));
+    opened_close(&set);
+    (void)snprintf(opts.feature, sizeof opts.feature, "other");
+    opened_must(&set, "tfrecord", "raw", folder, &opts);
+    assert_int_equal(opened_shard(&set, 0), DLB_OK);
+    assert_int_equal(opened_next(&set), DLB_E_FORMAT);
+    assert_non_null(
+        strstr(set.err.what, "no feature \"other\" of bytes; it has: image/encoded, l"));
+    assert_non_null(strstr(set.err.path, "a.tfrecord"));
+    opened_close(&set);
+    end = tfr_add(file, 0, "\x0a\x7f", 2);
+    folder_write("a.tfrecord", file, end);
+    opened_must(&set, "tfrecord", "raw", folder, &opts);
+    assert_int_equal(opened_shard(&set, 0), DLB_OK);
+    assert_int_equal(opened_next(&set), DLB_E_FORMAT);
+    assert_non_null(strstr(set.err.what, "is no tf.train.Example"));
+    assert_int_equal(set.err.offset_bytes, 12);
+    opened_close(&set);
+    dlb_bytes_free(&example);
+}
+
+/* Reads until the first error; how many records there were before it. */
+static uint64_t read_until_error(struct opened_set *set, int *rc)
+{
+    uint64_t n = 0;
+    *rc = opened_shard(set, 0);
+    while (*rc == DLB_OK && (*rc = opened_next(set)) == DLB_OK)
+        n++;
+    return n;
+}
+
+static void truncated(void **state)
+{
+    struct opened_set set;
+    int rc;
+    (void)state;
+    write_shard("kept", 1, 2); /* 16,666 and 33,333 bytes */
+    size_t n, second = 16 + record_bytes(1);
+    uint8_t *data = folder_read("kept", &n);
+    assert_int_equal(remove(folder_path("kept")), 0);
+    for (size_t cut = 0; cut < n; cut += cut < 40 || n - cut < 40 ? 1 : 997) {
+        folder_write("a.tfrecord", data, cut);
+        if (cut == 0) {
+            opened_refused("tfrecord", folder, &checked, DLB_E_FORMAT, "", "holds no samples");
+            continue;
+        }
+        if (cut < second) {
+            opened_refused("tfrecord", folder, &checked, DLB_E_FORMAT, "a.tfrecord", "cut short");
+            continue;
+        }
+        opened_must(&set, "tfrecord", "raw", folder, &checked);
+        assert_int_equal(set.ds.shape.n_odd, cut > second);
+        assert_int_equal(read_until_error(&set, &rc), 1);
+        assert_int_equal(rc, cut == second ? DLB_END : DLB_E_FORMAT);
+        if (cut > second) {
+            assert_non_null(strstr(set.err.what, "cut short"));
+            assert_non_null(strstr(set.err.path, "a.tfrecord"));
+            assert_int_equal(set.err.offset_bytes, cut);
+        }
+        opened_close(&set);
+    }
+    free(data);
+}
+
+static void flipped(void **state)
+{
+    uint8_t data[4096], record[100];
+    size_t end = 0;
+    (void)state;
+    for (uint8_t i = 0; i < 5; i++) {
+        memset(record, i, sizeof record);
+        end = tfr_add(data, end, record, sizeof record);
+    }
+    for (size_t at = 0; at < end; at++) {
+        struct opened_set set;
+        int rc;
+        data[at] ^= (uint8_t)(1U << at % 8);
+        folder_write("a.tfrecord", data, end);
+        data[at] ^= (uint8_t)(1U << at % 8);
+        size_t in = at % 116, before = at / 116;
+        if (before == 0 && in < 12) {
+            opened_refused("tfrecord", folder, &checked, DLB_E_FORMAT, "a.tfrecord",
+                           "no TFRecord, or a compressed one");
+            continue;
+        }
+        opened_must(&set, "tfrecord", "raw", folder, &checked);
+        assert_int_equal(read_until_error(&set, &rc), before);
+        assert_int_equal(rc, DLB_E_FORMAT);
+        assert_int_equal(set.err.offset_bytes, before * 116);
+        assert_non_null(strstr(set.err.what, in < 12 ? "length is wrong" : "masked CRC-32C"));
+        opened_close(&set);
+        opened_must(&set, "tfrecord", "raw", folder, &unchecked);
+        assert_int_equal(read_until_error(&set, &rc), in < 12 ? before : 5);
+        opened_close(&set);
+    }
+}
+
+/* A length that is right by its CRC and beyond the file, up to 2^64 - 1. */
+static void huge_lengths(void **state)
+{
+    static const uint64_t lengths[] = {
+        101, 1 << 20, UINT64_C(1) << 40, UINT64_MAX - 15, UINT64_MAX - 4, UINT64_MAX};
+    uint8_t data[116], record[100] = {0};
+    (void)state;
+    size_t end = tfr_add(data, 0, record, sizeof record);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        tfr_put(data, lengths[i], 8);
+        tfr_put(data + 8, tfr_crc(data, 8), 4);
+        folder_write("a.tfrecord", data, end);
+        opened_refused("tfrecord", folder, &checked, DLB_E_FORMAT, "a.tfrecord", "cut short");
+    }
+}
+
+static void changed_meanwhile(void **state)
+{
+    struct opened_set set;
+    int rc;
+    (void)state;
+    write_shard("a.tfrecord", 0, 6);
+    opened_must(&set, "tfrecord", "raw", folder, &checked);
+    assert_int_equal(opened_shard(&set, 0), DLB_OK);
+    folder_cut("a.tfrecord", 1000);
+    while ((rc = opened_next(&set)) == DLB_OK)
+        ;
+    assert_int_equal(rc, DLB_E_IO);
+    assert_non_null(strstr(set.err.what, "cut short since"));
+    write_shard("a.tfrecord", 0, 3);
+    assert_int_equal(read_until_error(&set, &rc), 3);
+    assert_int_equal(rc, DLB_E_IO);
+    assert_non_null(strstr(set.err.what, "fewer records"));
+    write_shard("a.tfrecord", 0, 7);
+    assert_int_equal(read_until_error(&set, &rc), 6);
+    assert_int_equal(rc, DLB_E_IO);
+    assert_non_null(strstr(set.err.what, "more records"));
+    assert_int_equal(remove(folder_path("a.tfrecord")), 0);
+    assert_int_equal(opened_shard(&set, 0), DLB_E_IO);
+    opened_close(&set);
+}
+
+static void other_things(void **state)
+{
+    (void)state;
+    opened_refused("tfrecord", folder_path("none"), &checked, DLB_E_IO, "none", "No such file");
+    opened_refused("tfrecord", folder, &checked, DLB_E_FORMAT, "", "holds no TFRecords");
+    folder_write("a.tfrecord.gz", "\x1f\x8b", 2);
+    opened_refused("tfrecord", folder, &checked, DLB_E_FORMAT, "", "gunzip");
+    folder_write("a.tfrecord", "hello, this is text", 19);
+    opened_refused("tfrecord", folder, &checked, DLB_E_FORMAT, "a.tfrecord", "no TFRecord");
+    const struct dlb_format *format = dlb_format_by_name("tfrecord");
+    assert_int_equal(format->probe(folder, &dlb_io_posix), 0);
+    write_shard("a.tfrecord", 3, 1);
+    assert_true(format->probe(folder, &dlb_io_posix) > 90);
+    if (geteuid() != 0) { /* root reads all */
+        assert_int_equal(chmod(folder_path("a.tfrecord"), 0), 0);
+        opened_refused("tfrecord", folder, &checked, DLB_E_IO, "a.tfrecord", "Permission");
+    }
+}
+
+static void generated(void **state)
+{
+    struct dlb_tfr_opts opts = {
+        .crc = true, .feature = "image/encoded", .label = "x", .shard_samples = 4};
+    (void)state;
+    for (int as_example = 0; as_example < 2; as_example++) {
+        struct generation g;
+        struct opened_set set;
+        generation_set(&g, "tfrecord", "raw", folder_path(as_example ? "e" : "r"), 10, 70000);
+        if (!as_example)
+            opts.feature[0] = '\0';
+        else
+            (void)snprintf(opts.feature, sizeof opts.feature, "image/encoded");
+        g.gen.format_opts = &opts;
+        assert_int_equal(generation_run(&g, 2), DLB_OK);
+        assert_int_equal(g.n_written, 10);
+        opened_must(&set, "tfrecord", "raw", g.gen.path, &opts);
+        assert_int_equal(set.ds.shape.n_shards, 3);
+        assert_int_equal(set.ds.shape.n_samples, 10);
+        for (uint64_t i = 0; i < 10; i++) {
+            if (i % 4 == 0)
+                assert_int_equal(opened_shard(&set, (uint32_t)(i / 4)), DLB_OK);
+            assert_int_equal(opened_next(&set), DLB_OK);
+            opened_is_made(&set, "raw", &g.opts, i);
+            if (as_example)
+                assert_int_equal(set.sample.label, dlb_gen_label(&g.opts, i));
+        }
+        opened_close(&set);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
+    const struct CMUnitTest tests[] = {
+        TEST(shards),    TEST(into_place),   TEST(features),          TEST(truncated),
+        TEST(flipped),   TEST(huge_lengths), TEST(changed_meanwhile), TEST(other_things),
+        TEST(generated),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
