@@ -126,12 +126,18 @@ static bool apply_rules(const json_t *axes, const struct dlb_spec *spec, struct 
     return ok;
 }
 
-/* Most formats can be read in one way only; of one that knows both, the caller has asked. */
+/* Most formats can be read in one way only; of one that knows both, the access says. */
 static bool is_iterable(const struct dlb_plan_input *in, const struct dlb_spec *spec)
 {
     const struct dlb_format *format = dlb_formats[spec->dataset.format];
     bool streams = format->shard_open != NULL, indexed = format->read != NULL;
-    return streams != indexed ? streams : in->iterable;
+    int access = spec->dataset.access;
+
+    if (streams != indexed)
+        return streams;
+    if (access == DLB_ACCESS_AUTO && format->access)
+        access = format->access[0];
+    return access == DLB_ACCESS_AUTO ? in->iterable : access == DLB_ACCESS_STREAM;
 }
 
 static int plan_cell(const struct dlb_plan_input *in, const json_t *base, const json_t *axes,
