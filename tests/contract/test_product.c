@@ -8,6 +8,7 @@
 
 #include "bench/base/hash.h"
 #include "formats/generate.h"
+#include "formats/inflate.h"
 #include "tests/support/pipeline.h"
 
 #include <stdio.h>
@@ -245,6 +246,50 @@ static void webdataset_jpeg(void **state)
     check("webdataset", "jpeg", DLB_CROP_RANDOM_RESIZED, DLB_PIXELS_F32);
 }
 
+static void files_npy(void **state)
+{
+    (void)state;
+    check("files", "npy", DLB_CROP_NONE, DLB_PIXELS_U8);
+}
+
+static void lmdb_raw(void **state)
+{
+    (void)state;
+    check("lmdb", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
+}
+
+static void lmdb_jpeg(void **state)
+{
+    (void)state;
+    check("lmdb", "jpeg", DLB_CROP_RANDOM_RESIZED, DLB_PIXELS_U8);
+}
+
+static void npz_raw(void **state)
+{
+    (void)state;
+    if (dlb_inflate_missing)
+        skip(); /* gen needs its CRC-32 */
+    check("npz", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
+}
+
+static void tfrecord_raw(void **state)
+{
+    (void)state;
+    check("tfrecord", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
+}
+
+static void tfrecord_jpeg(void **state)
+{
+    (void)state;
+    check("tfrecord", "jpeg", DLB_CROP_RANDOM_RESIZED, DLB_PIXELS_U8);
+}
+
+static void memory_raw(void **state)
+{
+    (void)state;
+    check("memory", "raw", DLB_CROP_NONE, DLB_PIXELS_U8);
+}
+
 static void synthetic_raw(void **state)
 {
     (void)state;
@@ -293,6 +338,13 @@ int main(void)
         cmocka_unit_test(files_jpeg_whole_images),
         cmocka_unit_test(webdataset_jpeg),
         cmocka_unit_test(synthetic_raw),
+        cmocka_unit_test(files_npy),
+        cmocka_unit_test(lmdb_raw),
+        cmocka_unit_test(lmdb_jpeg),
+        cmocka_unit_test(npz_raw),
+        cmocka_unit_test(tfrecord_raw),
+        cmocka_unit_test(tfrecord_jpeg),
+        cmocka_unit_test(memory_raw),
         cmocka_unit_test(tokens_raw),
         cmocka_unit_test(tokens_llmc),
         cmocka_unit_test(tokens_megatron),
