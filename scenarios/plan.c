@@ -75,9 +75,9 @@ static bool reads_many(const struct dlb_spec *spec, bool iterable)
 
 static const struct rule rules[] = {
     {"dataset.codec", has_stored_bytes, true,
-     "a codec has no meaning with the synthetic format: it stores nothing to decode"},
+     "a codec has no meaning with formats synthetic and memory: they store nothing to decode"},
     {"dataset.access", has_stored_bytes, true,
-     "access has no meaning with the synthetic format: it reads nothing"},
+     "access has no meaning with formats synthetic and memory: they read nothing"},
     {"loader.prefetch_factor", has_workers, true,
      "prefetch_factor has no meaning with 0 workers: nobody loads ahead"},
     {"loader.persistent_workers", has_workers, true,
