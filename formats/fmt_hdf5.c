@@ -66,6 +66,7 @@ const struct dlb_format dlb_fmt_hdf5 = {
 #else
 
 #include "bench/base/hash.h"
+#include "formats/codec.h"
 #include "formats/hdf5.h"
 #include "formats/hdf5_btree.h"
 #include "formats/manifest.h"
@@ -172,6 +173,14 @@ static int hdf5_open(void *state, const struct dlb_open *how, struct dlb_shape *
                            how->access == DLB_ACCESS_LIBRARY, shape, err);
     if (rc == DLB_OK)
         fill_shape(ds, shape);
+    /* A byte is more often a pixel than a token. */
+    if (rc == DLB_OK && how->codec && how->codec->numbers &&
+        (ds->told.about.rank != 2 || ds->told.about.element_bytes < 2))
+        rc =
+            dlb_fail(err, DLB_E_CONFIG, ds->path, DLB_NO_OFFSET,
+                     "codec %s takes rows of whole numbers of 2 bytes or more: use dataset.codec = "
+                     "\"raw\"",
+                     how->codec->name);
     free(file);
     return rc;
 }

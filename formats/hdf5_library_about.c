@@ -338,7 +338,7 @@ static int about_set(int64_t file, const char *path, const struct dlb_hdf5_opts 
                      struct dlb_hdf5_told *told, struct dlb_err *err)
 {
     struct dlb_hdf5_about *about = &told->about;
-    H5O_info_t info;
+    H5O_info_t info, root;
     int64_t set = -1;
 
     int rc = dlb_hdf5_open_set(file, path, about->dataset, opts->allow_external, &set, err);
@@ -349,10 +349,13 @@ static int about_set(int64_t file, const char *path, const struct dlb_hdf5_opts 
         rc = about_space(set, path, about, err);
     if (rc == DLB_OK)
         rc = about_layout(set, path, about, err);
-    if (rc == DLB_OK && H5Oget_info2(set, &info, H5O_INFO_BASIC) < 0)
+    if (rc == DLB_OK && (H5Oget_info2(set, &info, H5O_INFO_BASIC) < 0 ||
+                         H5Oget_info2(file, &root, H5O_INFO_BASIC) < 0))
         rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "the place of its header");
     if (rc == DLB_OK) {
         about->header_at = info.addr;
+        if (info.fileno != root.fileno) /* behind a link to another file */
+            about->layout = DLB_HDF5_ELSEWHERE;
         about->stored_bytes = H5Dget_storage_size(set);
     }
     if (rc == DLB_OK && chunks && about->layout == DLB_HDF5_CHUNKED)

@@ -459,8 +459,4 @@ void dlb_lmdb_abandon(struct dlb_lmdb_writer *writer)
     free(writer);
 }
 
-#else
-
-const char *const dlb_lmdb_missing = "built without LMDB";
-
 #endif

@@ -227,25 +227,31 @@ static int open_unpacker(struct dlb_tar *tar, struct dlb_err *err)
     return DLB_OK;
 }
 
+/* No more than the file has. */
+static size_t block_for(const struct dlb_tar *tar, size_t block_bytes)
+{
+    return tar->file_bytes < block_bytes ? (size_t)tar->file_bytes + 1 : block_bytes;
+}
+
 static int look_at_file(struct dlb_tar *tar, size_t block_bytes, struct dlb_err *err)
 {
     size_t n_read = 0;
-    int rc = make_block(tar, block_bytes, err);
+    int rc = tar->io->open(tar->path, &tar->handle, err);
 
-    if (rc == DLB_OK)
-        rc = tar->io->open(tar->path, &tar->handle, err);
     if (rc != DLB_OK) {
         tar->handle = -1;
         return rc;
     }
     rc = tar->io->size(tar->handle, &tar->file_bytes, tar->path, err);
-    tar->max_bytes = tar->file_bytes;
     if (rc == DLB_OK)
-        rc = fetch(tar, 0, &n_read);
-    if (rc != DLB_OK && tar->io_err.status != DLB_OK)
-        *err = tar->io_err;
+        rc = make_block(tar, block_for(tar, block_bytes), err);
     if (rc != DLB_OK)
         return rc;
+    if (fetch(tar, 0, &n_read) != DLB_OK) {
+        *err = tar->io_err;
+        return (int)err->status;
+    }
+    tar->max_bytes = tar->file_bytes;
     tar->first_bytes = n_read;
     tar->pack = pack_of(tar->block, n_read);
     if (tar->pack == DLB_TAR_PLAIN)
@@ -253,7 +259,7 @@ static int look_at_file(struct dlb_tar *tar, size_t block_bytes, struct dlb_err 
     if (__builtin_mul_overflow(tar->file_bytes, (uint64_t)DLB_TAR_MAX_EXPANSION, &tar->max_bytes) ||
         __builtin_add_overflow(tar->max_bytes, DLB_TAR_FREE_BYTES, &tar->max_bytes))
         tar->max_bytes = UINT64_MAX;
-    rc = make_block(tar, PACKED_BLOCK_BYTES, err);
+    rc = make_block(tar, block_for(tar, PACKED_BLOCK_BYTES), err);
     return rc == DLB_OK ? open_unpacker(tar, err) : rc;
 }
 

@@ -9,11 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define WAKE_NS (50 * DLB_NS_PER_MS)   /* between looks at whether to stop */
 #define CANCEL_NS (10 * DLB_NS_PER_MS) /* a chain's next step may have begun: it is asked again */
 #define MAX_READ_BYTES (UINT32_C(1) << 30) /* the kernel cuts reads at 2 GiB */
-enum { DEFAULT_DEPTH = 32 };
+/* Handing over a read costs a few microseconds. A file system that takes longer reads within the
+ * call (FUSE does, whatever it was told): then nothing overlaps. */
+#define HANDED_OVER_NS (100 * DLB_NS_PER_US)
+enum { DEFAULT_DEPTH = 32, MIN_JUDGED = 4 };
 
 /* A read, under its number. */
 struct request {
@@ -32,6 +36,8 @@ struct dlb_async {
     struct dlb_io_meters *meters;
     uint32_t depth, n_free;
     uint32_t n_prepared;     /* since the last submit */
+    bool slow;               /* the last submit was */
+    bool by_thread;          /* the kernel is to read in threads of its own */
     bool ending;             /* what completes is not followed up */
     bool registered;         /* or tried */
     struct request *request; /* [depth]; owned */
@@ -117,6 +123,7 @@ static void prepare(struct dlb_async *a, uint32_t number, uint64_t now_ns)
                                   .dir_fd = extent->dir_fd,
                                   .name = by_path ? whole_path(request, extent) : extent->name,
                                   .direct = extent->align_bytes > 0,
+                                  .by_thread = a->by_thread,
                                   .dst = piece->dst + piece->done_bytes,
                                   .n_bytes =
                                       left < MAX_READ_BYTES ? (uint32_t)left : MAX_READ_BYTES,
@@ -190,17 +197,46 @@ static void reap(struct dlb_async *a)
     }
 }
 
-static int submit(struct dlb_async *a, uint64_t timeout_ns, struct dlb_err *err)
+static int fail_ring(struct dlb_err *err, int code)
 {
-    int code = dlb_uring_submit(a->ring, timeout_ns);
-
-    a->n_prepared = 0;
-    if (code == 0)
-        return DLB_OK;
     errno = -code;
     (void)dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "handing reads to io_uring");
     err->status = DLB_E_WORKER; /* of no sample's */
     return DLB_E_WORKER;
+}
+
+/* How often the thread has given up its CPU to wait for something. */
+static uint64_t sleeps_of_thread(void)
+{
+    struct rusage usage = {.ru_nvcsw = 0};
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    return (uint64_t)usage.ru_nvcsw;
+}
+
+/* Slow once may be somebody else's work on this CPU; slow and asleep for each other read is not. */
+static int submit(struct dlb_async *a, struct dlb_err *err)
+{
+    uint32_t n = a->n_prepared;
+
+    if (n == 0)
+        return DLB_OK;
+    a->n_prepared = 0;
+    bool judged = n >= MIN_JUDGED && !a->by_thread;
+    uint64_t n_sleeps = judged && a->slow ? sleeps_of_thread() : 0;
+    uint64_t start_ns = dlb_now_ns();
+    int code = dlb_uring_submit(a->ring, 0);
+    bool slow = dlb_now_ns() - start_ns > n * HANDED_OVER_NS;
+    if (judged && slow && a->slow)
+        a->by_thread = sleeps_of_thread() - n_sleeps >= n / 2;
+    if (judged)
+        a->slow = slow;
+    return code == 0 ? DLB_OK : fail_ring(err, code);
+}
+
+static int wait(struct dlb_async *a, uint64_t timeout_ns, struct dlb_err *err)
+{
+    int code = dlb_uring_submit(a->ring, timeout_ns);
+    return code == 0 ? DLB_OK : fail_ring(err, code);
 }
 
 int dlb_async_take(struct dlb_async *a, struct dlb_dest dest, struct dlb_sample *out,
@@ -214,16 +250,17 @@ int dlb_async_take(struct dlb_async *a, struct dlb_dest dest, struct dlb_sample 
         /* By the half, so that many go to the kernel in one call. */
         if (a->n_free > a->depth / 2 || !dlb_readahead_ready(&a->ra))
             pump(a);
-        bool ready = dlb_readahead_ready(&a->ra);
-        if (!ready && stop && atomic_load_explicit(stop, memory_order_relaxed))
-            return DLB_E_CANCELLED;
-        if (!ready || a->n_prepared > 0) {
-            int rc = submit(a, ready ? 0 : WAKE_NS, err);
-            if (rc != DLB_OK)
-                return rc;
-        }
-        if (ready)
+        int rc = submit(a, err);
+        if (rc != DLB_OK)
+            return rc;
+        reap(a); /* what was in the page cache is there */
+        if (dlb_readahead_ready(&a->ra))
             return dlb_readahead_take(&a->ra, dest, out, err);
+        if (stop && atomic_load_explicit(stop, memory_order_relaxed))
+            return DLB_E_CANCELLED;
+        rc = wait(a, WAKE_NS, err);
+        if (rc != DLB_OK)
+            return rc;
     }
 }
 
@@ -238,7 +275,7 @@ void dlb_async_abandon(struct dlb_async *a)
         for (uint32_t i = 0; i < a->depth; i++)
             if (a->request[i].n_awaited > 0)
                 dlb_uring_cancel(a->ring, i);
-        if (submit(a, CANCEL_NS, &ignored) != DLB_OK)
+        if (wait(a, CANCEL_NS, &ignored) != DLB_OK)
             break;
         reap(a);
     }

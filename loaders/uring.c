@@ -14,7 +14,7 @@
 #include <liburing.h>
 
 /* A chain is three entries, and each of its requests may be asked to end in two of its steps. */
-enum { ENTRIES_PER_REQUEST = 5, CHAIN_ENTRIES = 3, STEP_BITS = 2 };
+enum { ENTRIES_PER_REQUEST = 5, CHAIN_ENTRIES = 3, STEP_BITS = 2, MAX_THREADS = 128 };
 #define CANCEL_TAG UINT64_MAX
 
 struct dlb_uring {
@@ -83,6 +83,15 @@ static int register_slots(struct io_uring *ring, uint32_t n)
     return code;
 }
 
+/* Where the kernel reads by threads, as many as may be in flight: its own measure is four for each
+ * CPU. What it does not grant, it does with fewer. */
+static void allow_threads(struct io_uring *ring, uint32_t n_requests)
+{
+    unsigned n = n_requests < MAX_THREADS ? n_requests : MAX_THREADS;
+    unsigned most[] = {n, n}; /* for files, and for all else */
+    (void)io_uring_register_iowq_max_workers(ring, most);
+}
+
 bool dlb_uring_open(struct dlb_uring **out, uint32_t n_requests, char *why, size_t n_why)
 {
     *out = NULL;
@@ -111,6 +120,7 @@ bool dlb_uring_open(struct dlb_uring **out, uint32_t n_requests, char *why, size
         dlb_uring_close(self);
         return refuse(why, n_why, "the kernel makes an io_uring and refuses its use", -code);
     }
+    allow_threads(&self->ring, n_requests);
     *out = self;
     return true;
 }
@@ -171,7 +181,7 @@ static void prepare_read(struct dlb_uring *self, uint32_t request, int fd, unsig
         io_uring_prep_read_fixed(sqe, fd, what->dst, what->n_bytes, what->offset_bytes, 0);
     else
         io_uring_prep_read(sqe, fd, what->dst, what->n_bytes, what->offset_bytes);
-    finish(sqe, flags, tag_of(request, DLB_URING_READ));
+    finish(sqe, flags | (what->by_thread ? IOSQE_ASYNC : 0), tag_of(request, DLB_URING_READ));
 }
 
 uint32_t dlb_uring_read(struct dlb_uring *self, uint32_t request, const struct dlb_uring_read *what)

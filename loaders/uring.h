@@ -30,6 +30,7 @@ struct dlb_uring_read {
     int dir_fd;
     const char *name; /* borrowed until dlb_uring_submit */
     bool direct;      /* opened with O_DIRECT */
+    bool by_thread;   /* the kernel reads in a thread of its own from the start */
     void *dst;
     uint32_t n_bytes;
     uint64_t offset_bytes;

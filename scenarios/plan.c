@@ -75,9 +75,9 @@ static bool reads_many(const struct dlb_spec *spec, bool iterable)
 
 static const struct rule rules[] = {
     {"dataset.codec", has_stored_bytes, true,
-     "a codec has no meaning with the synthetic format: it stores nothing to decode"},
+     "a codec has no meaning with formats synthetic and memory: they store nothing to decode"},
     {"dataset.access", has_stored_bytes, true,
-     "access has no meaning with the synthetic format: it reads nothing"},
+     "access has no meaning with formats synthetic and memory: they read nothing"},
     {"loader.prefetch_factor", has_workers, true,
      "prefetch_factor has no meaning with 0 workers: nobody loads ahead"},
     {"loader.persistent_workers", has_workers, true,
@@ -126,12 +126,18 @@ static bool apply_rules(const json_t *axes, const struct dlb_spec *spec, struct 
     return ok;
 }
 
-/* Most formats can be read in one way only; of one that knows both, the caller has asked. */
+/* Most formats can be read in one way only; of one that knows both, the access says. */
 static bool is_iterable(const struct dlb_plan_input *in, const struct dlb_spec *spec)
 {
     const struct dlb_format *format = dlb_formats[spec->dataset.format];
     bool streams = format->shard_open != NULL, indexed = format->read != NULL;
-    return streams != indexed ? streams : in->iterable;
+    int access = spec->dataset.access;
+
+    if (streams != indexed)
+        return streams;
+    if (access == DLB_ACCESS_AUTO && format->access)
+        access = format->access[0];
+    return access == DLB_ACCESS_AUTO ? in->iterable : access == DLB_ACCESS_STREAM;
 }
 
 static int plan_cell(const struct dlb_plan_input *in, const json_t *base, const json_t *axes,

@@ -253,6 +253,25 @@ static bool put_head(json_t *doc, const struct dlb_summary *in)
            dlb_json_put(doc, "device", device_json(in));
 }
 
+/* What the judge noted, and what opening the data brought to light: which way the bytes took, what
+ * was left out. */
+static json_t *notes_json(const struct dlb_summary *in)
+{
+    const struct dlb_shape *shape = in->shape;
+    uint32_t n = sizeof(shape->odd) / sizeof(*shape->odd);
+    json_t *notes = json_copy(in->judgement->notes);
+
+    for (uint32_t i = 0; notes && i < n && i < shape->n_odd; i++) {
+        char text[sizeof(*shape->odd) + 16];
+        (void)snprintf(text, sizeof(text), "the data: %s", shape->odd[i]);
+        if (json_array_append_new(notes, dlb_json_safe_text(text))) {
+            json_decref(notes);
+            notes = NULL;
+        }
+    }
+    return notes;
+}
+
 static bool put_findings(json_t *doc, const struct dlb_summary *in)
 {
     const struct dlb_judgement *j = in->judgement;
@@ -264,7 +283,7 @@ static bool put_findings(json_t *doc, const struct dlb_summary *in)
            dlb_json_put(doc, "recommendation", json_string(j->text)) &&
            dlb_json_put(doc, "pytorch", json_string(j->pytorch)) &&
            dlb_json_put(doc, "not_modelled", json_incref(j->not_modelled)) &&
-           dlb_json_put(doc, "notes", json_incref(j->notes)) &&
+           dlb_json_put(doc, "notes", notes_json(in)) &&
            dlb_json_put(doc, "axes", json_incref(in->plan->axes)) &&
            dlb_json_put(doc, "reference",
                         json_pack("{so, so}", "cell", index_or_null(in->plan->reference),

@@ -43,6 +43,17 @@ static void print_fields(const struct dlb_inspected *in)
     (void)putchar('\n');
 }
 
+/* dataset.access, the default first. */
+static void print_access(const struct dlb_format *format)
+{
+    if (!format->access)
+        return;
+    (void)printf("  access     ");
+    for (const int *way = format->access; *way != DLB_ACCESS_AUTO; way++)
+        (void)printf("%s%s", way == format->access ? "" : ", ", dlb_access_names[*way]);
+    (void)putchar('\n');
+}
+
 static uint32_t n_odd_named(const struct dlb_shape *shape)
 {
     uint32_t cap = sizeof shape->odd / sizeof *shape->odd;
@@ -65,6 +76,7 @@ static void print_text(const char *path, const struct dlb_inspected *in)
         (void)printf("  found      %s\n", shape->about);
     if (shape->element != DLB_ELEMENT_NONE)
         (void)printf("  numbers    %s\n", dlb_element_name(shape->element));
+    print_access(in->format);
     if (shape->n_classes > 0)
         (void)printf("  classes    %s\n",
                      dlb_count_text((double)shape->n_classes, count, sizeof count));

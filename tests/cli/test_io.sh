@@ -14,7 +14,7 @@ expect_exit 0
 run "$dlbench" run "${files[@]}" --run-name sync --json
 expect_exit 0
 valid_summary "$out"
-expect_json "$io['asked'] == $io['used'] == 'sync' and $io['requests'] is None and $io['reason'] is None"
+expect_json "${io}['asked'] == ${io}['used'] == 'sync' and ${io}['requests'] is None and ${io}['reason'] is None"
 json_get "$out" 'd["cells"][0]["epochs"][0]["seq_checksum"]' >sync
 
 # --- a build without the library says so
@@ -36,13 +36,13 @@ for kind in inline threads processes; do
         valid_summary "$out"
         json_get "$out" 'd["cells"][0]["epochs"][0]["seq_checksum"]' >same
         expect cmp -s sync same
-        expect_json "$io['asked'] == 'io_uring'"
+        expect_json "${io}['asked'] == 'io_uring'"
         if [ -n "$refused" ]; then
-            expect_json "$io['used'] == 'sync' and 'Operation not permitted' in $io['reason'] and $io['p50_ns'] is None"
+            expect_json "${io}['used'] == 'sync' and 'Operation not permitted' in ${io}['reason'] and ${io}['p50_ns'] is None"
             expect_json 'any("loader.io" in n and "synchronous" in n for n in d["notes"])'
-        elif [ "$(json_get "$out" "$io['used']")" = io_uring ]; then
-            expect_json "$io['requests'] == 400 and $io['bytes'] == 2000000 and 1 <= $io['max_in_flight'] <= 9"
-            expect_json "0 < $io['p50_ns'] <= $io['p99_ns'] <= $io['max_ns'] and d['notes'] == []"
+        elif [ "$(json_get "$out" "${io}['used']")" = io_uring ]; then
+            expect_json "${io}['requests'] == 400 and ${io}['bytes'] == 2000000 and 1 <= ${io}['max_in_flight'] <= 9"
+            expect_json "0 < ${io}['p50_ns'] <= ${io}['p99_ns'] <= ${io}['max_ns'] and d['notes'] == []"
         fi
     done
 done

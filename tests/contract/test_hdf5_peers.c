@@ -50,9 +50,22 @@ static void same(struct hdf5_set *set, const char *name, uint64_t i, const uint6
         fail_msg("%s: sample %llu differs", name, (unsigned long long)i);
 }
 
-static void check(const char *name, const char *dataset, int access, bool may_refuse)
+/* Nothing outside of the file is touched unless that is asked for. */
+static void check_refused(const char *file, const char *dataset, int access)
 {
     struct dlb_hdf5_opts opts = {.dataset = ""};
+    struct hdf5_set set;
+
+    (void)snprintf(opts.dataset, sizeof opts.dataset, "%s", dataset);
+    int rc = hdf5_open_set(&set, file, access, &opts);
+    if (rc != DLB_E_CONFIG || !strstr(set.err.what, "hdf5.allow_external = true"))
+        fail_msg("%s: status %d: %s", file, rc, set.err.what);
+}
+
+static void check(const char *name, const char *dataset, int access, const char *how)
+{
+    bool may_refuse = strcmp(how, "maybe") == 0, outside = strcmp(how, "outside") == 0;
+    struct dlb_hdf5_opts opts = {.allow_external = outside};
     struct hdf5_set set;
     char file[128];
     size_t n_want, n_label;
@@ -62,6 +75,8 @@ static void check(const char *name, const char *dataset, int access, bool may_re
     if (strcmp(dataset, "-") != 0)
         (void)snprintf(opts.dataset, sizeof opts.dataset, "%s", dataset);
     (void)snprintf(file, sizeof file, "%s.h5", name);
+    if (outside)
+        check_refused(file, "x", access);
     int rc = hdf5_open_set(&set, file, access, &opts);
     if (rc != DLB_OK && may_refuse) { /* and says so */
         assert_non_null(strstr(set.err.what, "libhdf5"));
@@ -104,9 +119,8 @@ static void files_by_h5py(void **state)
          line = strtok_r(NULL, "\n", &rest)) {
         char name[64], dataset[64], how[16];
         assert_int_equal(sscanf(line, "%63s %63s %15s", name, dataset, how), 3);
-        bool may_refuse = strcmp(how, "maybe") == 0;
-        check(name, dataset, DLB_ACCESS_CHUNKS, may_refuse);
-        check(name, dataset, DLB_ACCESS_LIBRARY, may_refuse);
+        check(name, dataset, DLB_ACCESS_CHUNKS, how);
+        check(name, dataset, DLB_ACCESS_LIBRARY, how);
         n_files++;
     }
     assert_true(n_files > 100);

@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
-enum { ENOUGH = 500 };
+enum { ENOUGH = 50 };
 
 static int take(void *ctx, const char *path, struct dlb_err *err)
 {

@@ -1,7 +1,7 @@
 /* A shard from a stranger: listed and read. Both must see the same samples. Of inputs of odd length
- * the headers' checksums are put right first, which chance would hardly ever do. The same shard is
- * read by its index, and again wrapped in gzip and in zstd (stored, not shrunk): where nothing is
- * odd about it, all must give the same samples. */
+ * the headers' checksums are put right first, which chance would hardly ever do. By its length
+ * an input is then read by its index, or wrapped in gzip or in zstd (stored, not shrunk): where
+ * nothing is odd about it, the samples must be the same again. */
 #include "bench/base/hash.h"
 #include "formats/format.h"
 
@@ -82,7 +82,7 @@ static uint64_t hash_sample(const struct dlb_sample *sample, uint64_t hash, uint
         abort();
     for (uint32_t i = 0; i < sample->n_fields; i++) {
         const struct dlb_field *field = &sample->field[i];
-        hash = dlb_hash64(field->name, sizeof field->name, hash);
+        hash = dlb_hash64(field->name, strlen(field->name), hash);
         hash = dlb_hash64(field->data, field->len_bytes, hash);
         *n_bytes += field->len_bytes;
     }
@@ -218,12 +218,6 @@ static size_t wrap_gzip(uint8_t *to, const uint8_t *data, size_t n_bytes)
     return (size_t)(p - to) + 8;
 }
 
-static void same(const struct outcome *a, const struct outcome *b)
-{
-    if (a->n != b->n || a->hash != b->hash || a->n_bytes != b->n_bytes || a->rc != b->rc)
-        abort();
-}
-
 static void seal_headers(uint8_t *data, size_t n_bytes)
 {
     for (; n_bytes >= 512; data += 512, n_bytes -= 512) {
@@ -254,15 +248,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         seal_headers(copy, n_bytes);
     struct outcome plain = read_all(copy, n_bytes, DLB_ACCESS_STREAM, &shape);
     bool clean = plain.rc == DLB_END && shape.n_odd == 0;
-    struct outcome indexed = read_all(copy, n_bytes, DLB_ACCESS_INDEXED, &other);
-    if (clean)
-        same(&plain, &indexed);
-    for (int gzip = 0; gzip < 2; gzip++) {
-        size_t n = gzip ? wrap_gzip(wrapped, copy, n_bytes) : wrap_zstd(wrapped, copy, n_bytes);
-        struct outcome packed = read_all(wrapped, n, DLB_ACCESS_STREAM, &other);
-        if (clean)
-            same(&plain, &packed);
+    struct outcome second = plain;
+    size_t n;
+    switch (n_bytes / 2 % 4) { /* one of them: each costs as much as the first */
+    case 0:
+        second = read_all(copy, n_bytes, DLB_ACCESS_INDEXED, &other);
+        break;
+    case 1:
+        n = wrap_zstd(wrapped, copy, n_bytes);
+        second = read_all(wrapped, n, DLB_ACCESS_STREAM, &other);
+        break;
+    case 2:
+        n = wrap_gzip(wrapped, copy, n_bytes);
+        second = read_all(wrapped, n, DLB_ACCESS_STREAM, &other);
+        break;
+    default:
+        break;
     }
+    if (clean && (second.n != plain.n || second.hash != plain.hash ||
+                  second.n_bytes != plain.n_bytes || second.rc != plain.rc))
+        abort();
     free(copy);
     free(wrapped);
     return 0;

@@ -1,6 +1,6 @@
 """HDF5 files by h5py, for tests/contract/test_hdf5_peers.c. Beside each NAME.h5 lies NAME.want: the bytes of all samples in order, as
 numpy has them, and for some NAME.label: their labels as u32. "list" names them, one line each: NAME, the data set to ask for (or -),
-and "maybe" where an older libhdf5 may refuse the file.
+"maybe" where an older libhdf5 may refuse the file, and "outside" where other files must be allowed for.
 
 usage: write_hdf5.py FOLDER
 Exits 77 where h5py cannot be imported.
@@ -27,17 +27,17 @@ def values(dtype, shape):
     return DRAW.standard_normal(shape).astype(dtype)
 
 
-def wrote(folder, name, array, dataset="-", label=None, maybe=False):
+def wrote(folder, name, array, dataset="-", label=None, how="must"):
     (folder / f"{name}.want").write_bytes(array.tobytes())
     if label is not None:
         (folder / f"{name}.label").write_bytes(label.astype("<u4").tobytes())
-    LINES.append(f"{name} {dataset} {'maybe' if maybe else 'must'}\n")
+    LINES.append(f"{name} {dataset} {how}\n")
 
 
 def simple(folder, name, array, libver="earliest", maybe=False, **how):
     with h5py.File(folder / f"{name}.h5", "w", libver=libver) as out:
         out.create_dataset("x", data=array, **how)
-    wrote(folder, name, array, maybe=maybe)
+    wrote(folder, name, array, how="maybe" if maybe else "must")
 
 
 def kinds(folder):
@@ -166,8 +166,27 @@ def others(folder):
     wrote(folder, "ragged", data, label=np.arange(50))
 
 
+def outside(folder):
+    data = values("<f4", (20, 6))
+    with h5py.File(folder / "elsewhere.bin", "w") as out:
+        out.create_dataset("x", data=data, chunks=(3, 6))
+    with h5py.File(folder / "link.h5", "w") as out:
+        out["x"] = h5py.ExternalLink(str(folder / "elsewhere.bin"), "/x")
+    wrote(folder, "link", data, "x", how="outside")
+    (folder / "storage.bin").write_bytes(data.tobytes())
+    with h5py.File(folder / "storage.h5", "w") as out:
+        out.create_dataset("x", shape=data.shape, dtype="<f4", external=[(str(folder / "storage.bin"), 0, data.nbytes)])
+    wrote(folder, "storage", data, how="outside")
+    layout = h5py.VirtualLayout(shape=data.shape, dtype="<f4")
+    layout[:] = h5py.VirtualSource(str(folder / "elsewhere.bin"), "x", shape=data.shape)
+    with h5py.File(folder / "virtual.h5", "w", libver="v110") as out:
+        out.create_virtual_dataset("x", layout)
+    wrote(folder, "virtual", data, how="outside")
+
+
 def main():
     folder = Path(sys.argv[1])
+    outside(folder)
     kinds(folder)
     layouts(folder)
     holes(folder)

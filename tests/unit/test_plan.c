@@ -1,3 +1,4 @@
+#include "loaders/uring.h"
 #include "scenarios/flat.h"
 #include "scenarios/scenario.h"
 #include "scenarios/spec.h"
@@ -239,6 +240,40 @@ static void test_warm_pass(void **state)
     dlb_plan_free(&plan);
 }
 
+/* What reads past the page cache finds nothing there. */
+static void test_direct_is_not_warmed(void **state)
+{
+    (void)state;
+    const char *const some[] = {"dataset.codec=raw", "sweep.loader.direct=[true, false]", NULL};
+    const char *const all[] = {"dataset.codec=raw", "dataset.access=direct", NULL};
+    struct dlb_plan plan = planned("sweep", some);
+    assert_int_equal(plan.n_warms, 1);
+    assert_true(json_is_false(json_object_get(plan.warms[0], "loader.direct")));
+    assert_string_equal(dlb_json_text(plan.warms[0], "loader.io"), "sync");
+    dlb_plan_free(&plan);
+    plan = planned("sweep", all);
+    assert_int_equal(plan.n_warms, 0);
+    dlb_plan_free(&plan);
+}
+
+static void test_streams_are_not_read_many_at_once(void **state)
+{
+    (void)state;
+    if (dlb_uring_missing() || dlb_format_by_name("webdataset")->missing)
+        skip();
+    const char *const formats[] = {"dataset.codec=raw",
+                                   "sweep.dataset.format=[\"files\", \"webdataset\"]",
+                                   "sweep.loader.io=[\"sync\", \"io_uring\"]", NULL};
+    struct dlb_plan plan = planned("sweep", formats);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(plan.cells[i].skipped, i == 3);
+    assert_non_null(strstr(plan.cells[3].reason, "loader.io"));
+    assert_true(json_is_null(json_object_get(plan.cells[0].config, "loader.io_depth")));
+    assert_int_equal(json_integer_value(json_object_get(plan.cells[1].config, "loader.io_depth")),
+                     32);
+    dlb_plan_free(&plan);
+}
+
 /* Each data set on a disk is read once, whatever else is swept; each cell knows its own kind. */
 static void test_every_data_set_is_warmed(void **state)
 {
@@ -361,6 +396,8 @@ int main(void)
         cmocka_unit_test(test_order_comes_from_the_seed),
         cmocka_unit_test(test_ceiling_is_the_step_alone),
         cmocka_unit_test(test_warm_pass),
+        cmocka_unit_test(test_direct_is_not_warmed),
+        cmocka_unit_test(test_streams_are_not_read_many_at_once),
         cmocka_unit_test(test_every_data_set_is_warmed),
         cmocka_unit_test(test_what_is_no_cells_cannot_be_swept),
         cmocka_unit_test(test_run_is_one_cell),

@@ -1,0 +1,201 @@
+/* LMDB files that are cut, empty, of another kind, or shrink while they are mapped. Tree pages that
+ * are damaged on purpose are not tried: liblmdb trusts them, and may crash. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "formats/lmdb.h"
+#include "tests/support/opened.h"
+
+enum { N = 300, VALUE = 10000 };
+
+static void write_database(int n)
+{
+    struct dlb_lmdb_writer *writer;
+    struct dlb_err err;
+    uint8_t value[VALUE];
+    char key[16];
+    (void)remove(folder_path("a.mdb"));
+    assert_int_equal(dlb_lmdb_create(&writer, folder_path("a.mdb"), &err), DLB_OK);
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(key, sizeof key, "%08d", i);
+        memset(value, i % 255 + 1, sizeof value);
+        assert_int_equal(dlb_lmdb_put(writer, key, 8, value, sizeof value, &err), DLB_OK);
+    }
+    assert_int_equal(dlb_lmdb_finish(writer, &err), DLB_OK);
+    dlb_lmdb_abandon(writer);
+}
+
+/* Every sample is right or an error with path, never zeros. */
+static uint32_t read_all(struct opened_set *set)
+{
+    uint32_t n_lost = 0;
+    for (uint64_t i = 0; i < set->ds.shape.n_samples; i++) {
+        if (opened_read(set, i) != DLB_OK) {
+            assert_true(set->err.what[0] && strstr(set->err.path, "a.mdb"));
+            n_lost++;
+            continue;
+        }
+        for (size_t k = 0; k < set->sample.field[0].len_bytes; k++)
+            assert_int_equal(set->sample.field[0].data[k], i % 255 + 1);
+    }
+    return n_lost;
+}
+
+static void cut_before(void **state)
+{
+    size_t n;
+    (void)state;
+    write_database(N);
+    uint8_t *good = folder_read("a.mdb", &n);
+    for (size_t cut = 0; cut < n; cut += cut < 8192 ? 61 : 4096 * 37 + 1) {
+        struct opened_set set;
+        folder_write("a.mdb", good, cut);
+        int rc = opened_open(&set, "lmdb", "raw", folder_path("a.mdb"), NULL);
+        if (rc == DLB_OK) {
+            assert_true(read_all(&set) > 0);
+            opened_close(&set);
+        } else {
+            assert_true(cut > 4096 + 152 || rc == DLB_E_FORMAT);
+            assert_true(set.err.what[0] && strstr(set.err.path, "a.mdb"));
+        }
+    }
+    folder_write("a.mdb", "", 0);
+    opened_refused("lmdb", folder_path("a.mdb"), NULL, DLB_E_FORMAT, "a.mdb", "an empty file");
+    free(good);
+}
+
+/* Of each length: pages of the tree and of values that are gone while a reader has them mapped. */
+static void cut_under_a_reader(void **state)
+{
+    size_t n;
+    (void)state;
+    write_database(N);
+    uint8_t *good = folder_read("a.mdb", &n);
+    for (size_t left = n - 1; left > n / 12; left = left * 4 / 5) {
+        struct opened_set set;
+        folder_write("a.mdb", good, n);
+        opened_must(&set, "lmdb", "raw", folder_path("a.mdb"), NULL);
+        assert_int_equal(opened_read(&set, N / 2), DLB_OK);
+        folder_cut("a.mdb", left);
+        uint32_t n_lost = read_all(&set);
+        assert_true(left > n - 4096 || n_lost > 0);
+        opened_close(&set);
+        /* The next one starts afresh: marks of old maps are gone. */
+        folder_write("a.mdb", good, n);
+        opened_must(&set, "lmdb", "raw", folder_path("a.mdb"), NULL);
+        assert_int_equal(read_all(&set), 0);
+        opened_close(&set);
+    }
+    free(good);
+}
+
+static void with(uint8_t *good, size_t n, size_t at, uint64_t value, size_t width,
+                 const char *words)
+{
+    uint8_t kept[8];
+    memcpy(kept, good + at, width);
+    for (size_t i = 0; i < width; i++)
+        good[at + i] = (uint8_t)(value >> (8 * i));
+    folder_write("a.mdb", good, n);
+    opened_refused("lmdb", folder_path("a.mdb"), NULL, DLB_E_FORMAT, "a.mdb", words);
+    memcpy(good + at, kept, width);
+}
+
+static void meta_pages(void **state)
+{
+    size_t n;
+    struct opened_set set;
+    (void)state;
+    write_database(3);
+    uint8_t *good = folder_read("a.mdb", &n);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t meta = 0; meta <= page; meta += page) {
+        with(good, n, meta + 10, 0, 2, "no meta page here");
+        with(good, n, meta + 16, 0xBEEFC0DF, 4, "no LMDB file");
+        with(good, n, meta + 20, 2, 4, "version 2");
+        with(good, n, meta + 20, 999, 4, "version 999");
+        with(good, n, meta + 32, UINT64_MAX, 8, "cannot be");
+        with(good, n, meta + 40, 0, 4, "pages of 0 bytes");
+        with(good, n, meta + 40, 4095, 4, "pages of 4095 bytes");
+        with(good, n, meta + 40, 1U << 31, 4, "pages of 2147483648 bytes");
+        with(good, n, meta + 136, UINT64_C(1) << 60, 8, "cannot be");
+    }
+    with(good, n, 40, page * 2, 4, "no meta page here");
+    with(good, n, page + 40, page * 2, 4, "the two meta pages");
+    /* Whatever else a flipped bit there says, nothing crashes and no wrong byte comes out. */
+    for (size_t bit = 0; bit < (16 + 136) * 8; bit++) {
+        size_t at = bit / 8;
+        uint8_t *byte = good + (bit % 2 ? at : page + at);
+        *byte ^= (uint8_t)(1U << bit % 8);
+        folder_write("a.mdb", good, n);
+        *byte ^= (uint8_t)(1U << bit % 8);
+        if (opened_open(&set, "lmdb", "raw", folder_path("a.mdb"), NULL) == DLB_OK) {
+            (void)read_all(&set);
+            opened_close(&set);
+        } else {
+            assert_true(set.err.what[0] != '\0');
+        }
+    }
+    free(good);
+}
+
+static void other_things(void **state)
+{
+    (void)state;
+    opened_refused("lmdb", folder_path("none"), NULL, DLB_E_IO, "none", "No such file");
+    opened_refused("lmdb", folder, NULL, DLB_E_FORMAT, "", "no LMDB database (data.mdb)");
+    uint8_t text[9000];
+    memset(text, 'x', sizeof text);
+    folder_write("a.mdb", text, sizeof text);
+    opened_refused("lmdb", folder_path("a.mdb"), NULL, DLB_E_FORMAT, "a.mdb", "no LMDB file");
+    struct dlb_lmdb_writer *writer;
+    struct dlb_err err;
+    assert_int_equal(dlb_lmdb_create(&writer, folder_path("e.mdb"), &err), DLB_OK);
+    assert_int_equal(dlb_lmdb_finish(writer, &err), DLB_OK);
+    dlb_lmdb_abandon(writer);
+    opened_refused("lmdb", folder_path("e.mdb"), NULL, DLB_E_FORMAT, "e.mdb", "holds no samples");
+    assert_int_equal(dlb_lmdb_create(&writer, folder_path("no/such/folder"), &err), DLB_E_IO);
+    dlb_lmdb_abandon(writer);
+    if (geteuid() != 0) { /* root reads all */
+        assert_int_equal(chmod(folder_path("a.mdb"), 0), 0);
+        opened_refused("lmdb", folder_path("a.mdb"), NULL, DLB_E_IO, "a.mdb", "Permission");
+    }
+}
+
+/* Somebody else removes a sample and writes on. */
+static void written_meanwhile(void **state)
+{
+    struct opened_set set;
+    (void)state;
+    write_database(N);
+    opened_must(&set, "lmdb", "raw", folder_path("a.mdb"), NULL);
+    dataset_reader_free(&set.ds, set.reader);
+    /* Another database under the same name: fewer keys. */
+    struct dlb_lmdb_writer *writer;
+    assert_int_equal(remove(folder_path("a.mdb")), 0);
+    assert_int_equal(dlb_lmdb_create(&writer, folder_path("a.mdb"), &set.err), DLB_OK);
+    assert_int_equal(dlb_lmdb_put(writer, "00000000", 8, "x", 1, &set.err), DLB_OK);
+    assert_int_equal(dlb_lmdb_finish(writer, &set.err), DLB_OK);
+    dlb_lmdb_abandon(writer);
+    set.reader = dataset_reader(&set.ds);
+    assert_int_equal(opened_read(&set, 0), DLB_OK);
+    opened_is(&set, "x", 1);
+    assert_int_equal(opened_read(&set, 1), DLB_E_FORMAT);
+    assert_non_null(strstr(set.err.what, "\"00000001\" is not there any more"));
+    opened_close(&set);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
+    const struct CMUnitTest tests[] = {
+        TEST(cut_before),   TEST(cut_under_a_reader), TEST(meta_pages),
+        TEST(other_things), TEST(written_meanwhile),
+    };
+    if (dlb_lmdb_missing)
+        return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
