@@ -212,7 +212,7 @@ rm -rf big dst
 # --- two at once to one target: the second is refused, the first goes on
 mkdir dst.part-1 && : >dst.part-1/.dlbench-convert
 if command -v flock >/dev/null; then
-    flock dst.part-1/.dlbench-convert sleep 60 &
+    (exec 8>dst.part-1/.dlbench-convert && flock 8 && exec sleep 60) >/dev/null 2>&1 &
     holder=$!
     for _ in $(seq 100); do flock -n dst.part-1/.dlbench-convert true || break; sleep 0.05; done
     run "$dlbench" convert src dst --format files
