@@ -3,6 +3,7 @@
 #include "formats/jpeg.h"
 #include "scenarios/spec.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,9 +335,10 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
 
     memset(out, 0, sizeof *out);
     status = check_path(path, err);
-    if (status != DLB_OK)
-        return status;
     out->format = choose_format(path);
+    /* What is no file may still be a list of them, to a format that takes lists. */
+    if (status != DLB_OK && !(err->sys_errno == ENOENT && out->format))
+        return status;
     if (!out->format)
         return not_known(path, err);
     status = choose_codec(path, out->format, cfg, &looker, err);
