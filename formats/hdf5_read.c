@@ -63,6 +63,18 @@ static int fetch(struct dlb_hdf5_reader *reader, uint64_t at_bytes, uint8_t *dst
     return rc;
 }
 
+/* Beyond the end of a file that was cut short libhdf5 reads zeros, and says nothing. */
+static int check_whole(const struct dlb_hdf5 *ds, struct dlb_err *err)
+{
+    uint64_t n_bytes = 0;
+    int rc = ds->io->size(ds->handle, &n_bytes, ds->path, err);
+
+    if (rc == DLB_OK && n_bytes < ds->file_bytes)
+        return dlb_fail(err, DLB_E_IO, ds->path, n_bytes,
+                        "the file was cut short: it had %" PRIu64 " bytes", ds->file_bytes);
+    return rc;
+}
+
 /* n_bytes is a multiple of the element's bytes, or begins with an element. */
 static void fill(const struct dlb_hdf5 *ds, uint8_t *dst, size_t n_bytes)
 {
@@ -116,7 +128,7 @@ static int fetch_stored(struct dlb_hdf5_reader *reader, uint64_t number,
         int rc = dlb_hdf5_library_chunk(&reader->library, at, &reader->stored, &reader->cap_stored,
                                         &chunk->n_bytes, &chunk->mask, err);
         reader->io_bytes += chunk->n_bytes;
-        return rc;
+        return rc == DLB_OK ? check_whole(ds, err) : rc;
     }
     if (reader->cap_stored < chunk->n_bytes) {
         free(reader->stored);
@@ -294,7 +306,8 @@ int dlb_hdf5_read_rows(struct dlb_hdf5_reader *reader, uint64_t first, uint64_t 
         if (!ds->told.about.fills) /* the library leaves missing chunks as memory was */
             memset(dst, 0, n_bytes);
         reader->io_bytes += count * ds->stored_row_bytes;
-        return dlb_hdf5_library_read(&reader->library, first, count, dst, err);
+        rc = dlb_hdf5_library_read(&reader->library, first, count, dst, err);
+        return rc == DLB_OK ? check_whole(ds, err) : rc;
     }
     if (ds->way == DLB_HDF5_PLAIN && ds->data_at != DLB_NO_OFFSET)
         return fetch(reader, ds->data_at + first * ds->row_bytes, dst, n_bytes, err);

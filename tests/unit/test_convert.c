@@ -1,0 +1,223 @@
+/* formats/convert: what a writer gets wrong is found, and nothing of it is left. */
+#include "tests/support/folder.h"
+
+#include "tests/support/dataset.h"
+
+#include "formats/convert.h"
+
+#include <dirent.h>
+#include <errno.h>
+
+enum { N = 30 };
+
+static struct dlb_err err;
+
+static struct dlb_sample sample_with(const char *name, const char *content, uint32_t label)
+{
+    struct dlb_sample sample = {.n_fields = 2, .label = label};
+    sample.field[0] = (struct dlb_field){.data = (const uint8_t *)"x", .len_bytes = 1};
+    sample.field[1] =
+        (struct dlb_field){.data = (const uint8_t *)content, .len_bytes = strlen(content)};
+    (void)snprintf(sample.field[1].name, sizeof sample.field[1].name, "%s", name);
+    return sample;
+}
+
+static void a_label_is_told_from_content(void **state)
+{
+    static const struct {
+        const char *name, *content;
+        uint32_t label;
+        bool is;
+    } cases[] = {
+        {"cls", "7", 7, true},   {"cls", " 7\r\n", 7, true},
+        {"cls", "07", 7, true},  {"cls", "4294967295", UINT32_MAX, true},
+        {"cls", "8", 7, false},  {"cls", "7 cats", 7, false},
+        {"cls", "", 0, false},   {"cls", "cat", 0, false},
+        {"cls", "\n", 0, false}, {"cls", "18446744073709551623", 7, false},
+        {"json", "7", 7, false}, {"cls", "-7", 7, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dlb_sample sample = sample_with(cases[i].name, cases[i].content, cases[i].label);
+        assert_int_equal(dlb_field_is_label(&sample, 1), cases[i].is);
+        assert_false(dlb_field_is_label(&sample, 0));
+    }
+    struct dlb_sample alone = sample_with("cls", "7", 7);
+    alone.field[0] = alone.field[1];
+    alone.n_fields = 1;
+    assert_false(dlb_field_is_label(&alone, 0)); /* then it is all there is */
+}
+
+/* The files' writer, and what is done to sample 5. */
+static enum { WELL, FLIP, DROP, RELABEL, TWICE, FULL, SHORT } mischief;
+
+static int bad_add(void *wr, const struct dlb_sample *sample, struct dlb_err *why)
+{
+    struct dlb_sample changed = *sample;
+    uint8_t data[64];
+
+    if (sample->index == 5 && mischief == DROP)
+        return DLB_OK;
+    if (sample->index == 5 && mischief == FULL) {
+        errno = ENOSPC;
+        return dlb_fail_errno(why, "somewhere", 17, "writing");
+    }
+    if (sample->index == 5 && mischief == FLIP) {
+        memcpy(data, sample->field[0].data, sample->field[0].len_bytes);
+        data[3] ^= 1;
+        changed.field[0].data = data;
+    }
+    if (sample->index == 5 && mischief == SHORT)
+        changed.field[0].len_bytes--;
+    if (sample->index == 5 && mischief == RELABEL)
+        changed.label ^= 1;
+    int rc = dlb_format_by_name("files")->writer_add(wr, &changed, why);
+    changed.index = N;
+    if (rc == DLB_OK && sample->index == 5 && mischief == TWICE)
+        rc = dlb_format_by_name("files")->writer_add(wr, &changed, why);
+    return rc;
+}
+
+static void report(void *ctx, enum dlb_convert_phase phase, uint64_t n_done, uint64_t n_total,
+                   uint64_t n_bytes)
+{
+    unsigned *n = ctx;
+    assert_true(n_done <= n_total);
+    assert_true(n_bytes <= N * 64);
+    n[phase]++;
+}
+
+static void skipped(void *ctx, const struct dlb_err *why, bool shard)
+{
+    (void)ctx, (void)why, (void)shard;
+    fail_msg("nothing can be unreadable here");
+}
+
+static int convert(struct dlb_converted *out, bool cancel)
+{
+    struct dlb_format to = *dlb_format_by_name("files");
+    struct dlb_dataset ds;
+    unsigned n_reports[2] = {0};
+    atomic_bool stop = cancel;
+    struct dlb_convert_watch watch = {
+        .report = report, .skipped = skipped, .ctx = n_reports, .cancel = &stop};
+    char from[512], path[512];
+
+    (void)snprintf(from, sizeof from, "%s", folder_path("from"));
+    (void)snprintf(path, sizeof path, "%s", folder_path("to"));
+    assert_int_equal(dataset_open(&ds, "files", "raw", from, &err), DLB_OK);
+    to.writer_add = bad_add;
+    struct dlb_convert how = {
+        .from = &ds, .from_path = from, .to = &to, .to_path = path, .watch = &watch};
+    int rc = dlb_convert(&how, out, &err);
+    dlb_dataset_close(&ds);
+    if (rc == DLB_OK)
+        assert_true(n_reports[0] > 0 && n_reports[1] > 0);
+    return rc;
+}
+
+static unsigned n_entries(void)
+{
+    unsigned n = 0;
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    while (readdir(dir))
+        n++;
+    (void)closedir(dir);
+    return n - 2;
+}
+
+static void write_source(void)
+{
+    char name[64], content[64];
+    folder_sub("from");
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(name, sizeof name, "from/%d", i);
+        folder_sub(name);
+    }
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(name, sizeof name, "from/%d/%02d.bin", i / 10, i);
+        (void)snprintf(content, sizeof content, "sample %d", i);
+        folder_write(name, content, strlen(content));
+    }
+}
+
+static void what_is_wrong_is_found(void **state)
+{
+    static const struct {
+        int mischief, status;
+        const char *words;
+        uint64_t n_verified;
+    } cases[] = {
+        {FLIP, DLB_E_FORMAT, "1 of 30 samples are not what was written", 29},
+        {SHORT, DLB_E_FORMAT, "1 of 30 samples are not what was written", 29},
+        {RELABEL, DLB_E_FORMAT, "1 of 30 samples are not what was written", 29},
+        {DROP, DLB_E_FORMAT, "30 samples were written, 29 are found", 0},
+        {TWICE, DLB_E_FORMAT, "30 samples were written, 31 are found", 0},
+        {FULL, DLB_E_IO, "the disk is full after 5 samples", 0},
+    };
+    struct dlb_converted done;
+
+    (void)state;
+    write_source();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mischief = cases[i].mischief;
+        assert_int_equal(convert(&done, false), cases[i].status);
+        if (!strstr(err.what, cases[i].words))
+            fail_msg("\"%s\" does not say \"%s\"", err.what, cases[i].words);
+        assert_string_equal(err.path, folder_path("to"));
+        assert_int_equal(done.n_verified, cases[i].n_verified);
+        assert_int_equal(n_entries(), 1); /* the source alone */
+    }
+    assert_int_equal(convert(&done, true), DLB_E_CANCELLED);
+    assert_int_equal(n_entries(), 1);
+    mischief = WELL;
+    assert_int_equal(convert(&done, false), DLB_OK);
+    assert_int_equal(done.n_samples, N);
+    assert_int_equal(done.n_verified, N);
+    assert_int_equal(n_entries(), 2);
+    assert_int_equal(convert(&done, false), DLB_E_CONFIG); /* it is there */
+    assert_int_equal(n_entries(), 2);
+}
+
+/* More than a folder can be made for, or fields that have no name to tell them by. */
+static void files_of_odd_samples(void **state)
+{
+    const struct dlb_format *files = dlb_format_by_name("files");
+    _Alignas(64) char writer[256] = {0};
+    struct dlb_shape shape = {.n_samples = 3};
+    char path[512];
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s", folder_path("out"));
+    struct dlb_write how = {.path = path, .from = &shape};
+    assert_true(files->writer_bytes <= sizeof writer);
+    assert_int_equal(files->writer_open(writer, &how, &err), DLB_OK);
+    struct dlb_sample sample = sample_with("a/b", "y", 1000000);
+    assert_int_equal(files->writer_add(writer, &sample, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "label 1000000"));
+    sample.label = 2;
+    assert_int_equal(files->writer_add(writer, &sample, &err), DLB_OK);
+    sample = sample_with("", "y", 2);
+    sample.index = 1;
+    assert_int_equal(files->writer_add(writer, &sample, &err), DLB_OK);
+    assert_int_equal(files->writer_add(writer, &sample, &err), DLB_E_IO); /* never over another */
+    assert_int_equal(files->writer_finish(writer, &err), DLB_OK);
+    files->writer_close(writer);
+    assert_true(folder_has("out/class_000000")); /* empty, for the sake of the numbers */
+    assert_true(folder_has("out/class_000002/00000000.bin"));
+    assert_true(folder_has("out/class_000002/00000000.1.a_b"));
+    assert_true(folder_has("out/class_000002/00000001.0.bin"));
+    assert_true(folder_has("out/class_000002/00000001.1.bin"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_label_is_told_from_content),
+        TEST(what_is_wrong_is_found),
+        TEST(files_of_odd_samples),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
