@@ -43,6 +43,7 @@ WRAPPED_IN = {
     "hdf5.h": ["formats/hdf5_library.c"],
     "lmdb.h": ["formats/lmdb.c"],
     "liburing.h": ["loaders/uring.c"],
+    "cuda_runtime_api.h": ["tests/gpu/*"],
     "cmocka.h": ["tests/*"],
 }
 # Tests and benchmarks may talk to a library directly: they compare the house with it.
