@@ -28,6 +28,8 @@ struct emulated {
     int step_dist;
     bool copy_on_compute;
     struct dlb_rng rng;
+    double pinned_bytes_per_s, pageable_bytes_per_s;
+    uint64_t copy_ns;                       /* beside the bytes */
     uint64_t copy_free_ns, compute_free_ns; /* when each engine has done all it was given */
     uint32_t n_bufs;
     size_t buf_bytes;
@@ -49,6 +51,16 @@ static void emulated_close(void *dv)
     free(em->bounce);
 }
 
+/* Rates that somebody measured stand in for the profile's. */
+static void set_rates(struct emulated *em, const struct dlb_device_opts *opts)
+{
+    em->pinned_bytes_per_s =
+        opts->pinned_bytes_per_s > 0 ? opts->pinned_bytes_per_s : em->profile->pinned_bytes_per_s;
+    em->pageable_bytes_per_s = opts->pageable_bytes_per_s > 0 ? opts->pageable_bytes_per_s
+                                                              : em->profile->pageable_bytes_per_s;
+    em->copy_ns = (uint64_t)(opts->copy_us * 1e3);
+}
+
 static int emulated_open(void *dv, const struct dlb_device_open *how, struct dlb_err *err)
 {
     struct emulated *em = dv;
@@ -62,6 +74,7 @@ static int emulated_open(void *dv, const struct dlb_device_open *how, struct dlb
                             .rng = dlb_rng_seed(how->seed, 0x57e9, 0),
                             .n_bufs = how->n_bufs,
                             .buf_bytes = how->buf_bytes};
+    set_rates(em, opts);
     em->bufs = calloc(how->n_bufs, sizeof *em->bufs);
     em->bounce = malloc(BOUNCE_BYTES);
     if (!em->bufs || !em->bounce)
@@ -128,7 +141,7 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     struct emulated *em = dv;
     uint64_t *engine_free_ns = em->copy_on_compute ? &em->compute_free_ns : &em->copy_free_ns;
     bool pinned = is_pinned(em, host, n_bytes);
-    double rate = pinned ? em->profile->pinned_bytes_per_s : em->profile->pageable_bytes_per_s;
+    double rate = pinned ? em->pinned_bytes_per_s : em->pageable_bytes_per_s;
 
     if (check_buf(em, buf, n_bytes, err) != DLB_OK)
         return (int)err->status;
@@ -137,7 +150,7 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     if (b->kept)
         memcpy(b->kept, host, n_bytes);
     uint64_t start_ns = max_u64(dlb_now_ns(), *engine_free_ns);
-    uint64_t end_ns = start_ns + (uint64_t)((double)n_bytes / rate * 1e9);
+    uint64_t end_ns = start_ns + em->copy_ns + (uint64_t)((double)n_bytes / rate * 1e9);
     if (!pinned && n_bytes > 0) {
         (void)dlb_sleep_until_ns(start_ns); /* a pageable copy first waits for its stream */
         bounce_copy(em, host, n_bytes);

@@ -38,6 +38,9 @@ struct dlb_device_opts {
     double step_stdev_ms;
     int64_t prefetch; /* 0: copy on the compute stream, wait for each step; d >= 1: d batches ahead
                          on a copy stream */
+    /* Emulated, measured elsewhere: in the profile's stead (0: its own), and what a copy takes
+     * beside its bytes. */
+    double pinned_bytes_per_s, pageable_bytes_per_s, copy_us;
 };
 extern const struct dlb_opt_group dlb_device_group;
 
