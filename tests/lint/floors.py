@@ -42,6 +42,8 @@ WRAPPED_IN = {
     "lzf.h": ["formats/hdf5_filters.c"],
     "hdf5.h": ["formats/hdf5_library.c"],
     "lmdb.h": ["formats/lmdb.c"],
+    "cuda_runtime_api.h": ["loaders/device/dev_cuda.c", "loaders/device/cuda_*.c"],
+    "cuda_runtime.h": ["loaders/device/cuda_step.cu"],
     "liburing.h": ["loaders/uring.c"],
     "cmocka.h": ["tests/*"],
 }
