@@ -305,53 +305,79 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Two events of a buffer on the host's clock. Within a stream nothing begins before the last thing
- * ended; when the anchor was moved in between, the stamps are held to that. */
-static int stamp(struct dlb_cuda *cu, struct CUevent_st *start, struct CUevent_st *end,
-                 uint64_t from_ns, uint64_t seen_ns, uint64_t *last_ns, uint64_t *start_ns,
-                 uint64_t *end_ns, struct dlb_err *err)
+static int since_anchor(const struct dlb_cuda *cu, struct CUevent_st *event, float *ms,
+                        struct dlb_err *err)
 {
-    float start_ms = 0, end_ms = 0;
-    cudaError_t code = cudaEventElapsedTime(&start_ms, cu->anchor, start);
-    if (code == cudaSuccess)
-        code = cudaEventElapsedTime(&end_ms, cu->anchor, end);
-    if (code != cudaSuccess)
-        return dlb_cuda_fail(err, (int)code, "reading the GPU's events");
-    dlb_gpu_clock_bound(&cu->clock, start_ms, from_ns, UINT64_MAX);
+    return checked(cudaEventElapsedTime(ms, cu->anchor, event), "reading the GPU's events", err);
+}
+
+/* An event on the host's clock, held to what is known of it: not before not_before_ns, and seen
+ * complete at seen_ns. */
+static uint64_t stamp(const struct dlb_cuda *cu, float ms, uint64_t not_before_ns, uint64_t seen_ns)
+{
+    uint64_t at_ns = max_u64(dlb_gpu_clock_at(&cu->clock, ms), not_before_ns);
+    return at_ns < seen_ns ? at_ns : seen_ns;
+}
+
+static int settle_copy(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t seen_ns,
+                       struct dlb_err *err)
+{
+    float start_ms, end_ms;
+
+    if (since_anchor(cu, b->copy_start, &start_ms, err) != DLB_OK ||
+        since_anchor(cu, b->copy_end, &end_ms, err) != DLB_OK)
+        return (int)err->status;
+    dlb_gpu_clock_bound(&cu->clock, start_ms, b->copy_call_ns, UINT64_MAX);
     dlb_gpu_clock_bound(&cu->clock, end_ms, 0, seen_ns);
-    *start_ns = max_u64(dlb_gpu_clock_at(&cu->clock, start_ms), *last_ns);
-    *end_ns = max_u64(dlb_gpu_clock_at(&cu->clock, end_ms), *start_ns);
-    *last_ns = *end_ns;
+    b->times.copy_start_ns =
+        stamp(cu, start_ms, max_u64(b->copy_call_ns, cu->last_copy_end_ns), seen_ns);
+    b->times.copy_end_ns = stamp(cu, end_ms, b->times.copy_start_ns, seen_ns);
+    cu->last_copy_end_ns = b->times.copy_end_ns;
+    b->copied = true;
     return DLB_OK;
 }
 
-/* The times of what is done, once. A step's last event becomes the next anchor when the old one is
- * far; the buffer takes the old anchor, which is as complete as its own was. */
-static int settle(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, enum dlb_point point,
-                  uint64_t seen_ns, struct dlb_err *err)
+/* A step's last event becomes the next anchor when the old one is far; the buffer takes the old
+ * anchor, which is as complete as its own was. */
+static int settle_step(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t seen_ns,
+                       struct dlb_err *err)
 {
-    struct dlb_dev_times *t = &b->times;
-    int rc = DLB_OK;
+    float start_ms, end_ms;
 
-    if (!b->copied)
-        rc = stamp(cu, b->copy_start, b->copy_end, b->copy_call_ns, seen_ns, &cu->last_copy_end_ns,
-                   &t->copy_start_ns, &t->copy_end_ns, err);
-    b->copied = rc == DLB_OK;
-    if (rc != DLB_OK || point == DLB_COPIED || b->stepped)
-        return rc;
-    rc = stamp(cu, b->step_start, b->step_end, t->copy_end_ns, seen_ns, &cu->last_step_end_ns,
-               &t->step_start_ns, &t->step_end_ns, err);
-    b->stepped = rc == DLB_OK;
-    float ms = 0;
-    if (rc == DLB_OK)
-        rc = checked(cudaEventElapsedTime(&ms, cu->anchor, b->step_end), "reading the GPU's events",
-                     err);
-    if (rc == DLB_OK && dlb_gpu_clock_is_far(ms)) {
+    if (since_anchor(cu, b->step_start, &start_ms, err) != DLB_OK ||
+        since_anchor(cu, b->step_end, &end_ms, err) != DLB_OK)
+        return (int)err->status;
+    b->times.step_start_ns =
+        stamp(cu, start_ms, max_u64(b->times.copy_end_ns, cu->last_step_end_ns), seen_ns);
+    b->times.step_end_ns = stamp(cu, end_ms, b->times.step_start_ns, seen_ns);
+    cu->last_step_end_ns = b->times.step_end_ns;
+    b->stepped = true;
+    if (dlb_gpu_clock_is_far(end_ms)) {
         struct CUevent_st *old = cu->anchor;
-        dlb_gpu_clock_move(&cu->clock, ms);
+        dlb_gpu_clock_move(&cu->clock, end_ms);
         cu->anchor = b->step_end;
         b->step_end = old;
     }
+    return DLB_OK;
+}
+
+/* The times of what is done, once. The clock is mended before anything is read from it, or what is
+ * of one batch would be read from two clocks. */
+static int settle(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, enum dlb_point point,
+                  uint64_t seen_ns, struct dlb_err *err)
+{
+    int rc = DLB_OK;
+    float end_ms;
+
+    if (point == DLB_STEPPED && !b->stepped) {
+        rc = since_anchor(cu, b->step_end, &end_ms, err);
+        if (rc == DLB_OK)
+            dlb_gpu_clock_bound(&cu->clock, end_ms, 0, seen_ns);
+    }
+    if (rc == DLB_OK && !b->copied)
+        rc = settle_copy(cu, b, seen_ns, err);
+    if (rc == DLB_OK && point == DLB_STEPPED && !b->stepped)
+        rc = settle_step(cu, b, seen_ns, err);
     return rc;
 }
 
@@ -370,8 +396,7 @@ static int sleep_until(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enu
     if (rc != DLB_OK || !begun)
         return rc;
     float ms = 0;
-    rc = checked(cudaEventElapsedTime(&ms, cu->anchor, b->step_start), "reading the GPU's events",
-                 err);
+    rc = since_anchor(cu, b->step_start, &ms, err);
     uint64_t end_ns = dlb_gpu_clock_at(&cu->clock, ms) + (uint64_t)b->step_ns;
     uint64_t slack_ns = SPIN_NS + (uint64_t)(b->step_ns * 0.01);
     if (now_ns + slack_ns < end_ns)
