@@ -53,8 +53,8 @@ static int hangs(char name[96], struct dlb_err *err)
 {
     (void)name;
     (void)err;
-    for (;;)
-        (void)pause();
+    (void)pause();
+    return DLB_OK;
 }
 
 static void a_driver_may_do_what_it_likes(void **state)
