@@ -14,7 +14,7 @@
 #define LONGEST_NS 1e9    /* of a longer step, this much is measured, and the rest scaled */
 #define GOOD_FRAC 0.003   /* closer is noise */
 #define USELESS_FRAC 0.2  /* this far off, somebody else computes on the GPU */
-#define BEHIND_ITERS 2000 /* an iteration is some 60 ns: 32 instructions, 8 warps a scheduler */
+#define BEHIND_ITERS 1000 /* 32 instructions of 8 warps a scheduler: some 150 ns each */
 #define SMALL_BYTES 4096  /* read in no time, yet a launch */
 enum { MAX_ROUNDS = 6, MAX_REPEATS = 33 };
 #define MOST_ITERS (UINT64_C(1) << 40)

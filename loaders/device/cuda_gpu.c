@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define CUDA_MAJOR (CUDART_VERSION / 1000)
+#define OLDEST_CC 75 /* cmake/cuda.cmake: Turing */
 
 static const char *advice(cudaError_t code)
 {
@@ -18,7 +19,7 @@ static const char *advice(cudaError_t code)
     case cudaErrorDevicesUnavailable:
         return "; another program has the GPU for itself: nvidia-smi shows it";
     case cudaErrorNoKernelImageForDevice:
-        return "; this build has no code for this GPU: compute capability 8.0 or newer";
+        return "; this build has no code for this GPU: compute capability 7.5 or newer";
     case cudaErrorLaunchTimeout:
         return "; the GPU also drives a display, which forbids long steps";
     case cudaErrorSystemNotReady:
@@ -63,6 +64,8 @@ int dlb_cuda_probe(char name[96], struct dlb_err *err)
         code = cudaFree(NULL);
     if (code == cudaSuccess)
         code = cudaGetDeviceProperties(&prop, 0);
+    if (code == cudaSuccess && prop.major * 10 + prop.minor < OLDEST_CC)
+        code = cudaErrorNoKernelImageForDevice;
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "asking for a GPU");
     (void)snprintf(name, 96, "%.95s", prop.name);

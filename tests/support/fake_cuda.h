@@ -42,7 +42,8 @@ static struct {
     cudaError_t with;
     int n_live;         /* streams, events, memory, registrations */
     double drift;       /* device seconds per host second, less 1 */
-    double slow;        /* what the GPU takes of the time that it was calibrated for */
+    double slow;        /* an iteration takes that many times ITER_NS; 1 at first */
+    double slower;      /* and that much more with each kernel */
     uint32_t n_blocks;  /* of the last kernel */
     int n_syncs;        /* of whole streams */
     bool kernels_blind; /* the reading kernel reads nothing */
@@ -110,6 +111,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
     (void)device;
     memset(prop, 0, sizeof *prop);
     memcpy(prop->name, "Fake GPU", 9);
+    prop->major = 9;
     prop->multiProcessorCount = SMS;
     prop->l2CacheSize = 1 << 20;
     return cudaSuccess;
@@ -299,6 +301,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 static int kernel(const struct dlb_cuda_work *work, double ns)
 {
     CALL;
+    fake.slow *= 1 + fake.slower;
     fake.n_blocks = work->n_blocks;
     for (uint32_t i = 0; work->sm_of_block && i < work->n_blocks; i++)
         work->sm_of_block[i] = i;

@@ -16,13 +16,14 @@ int main(void)
 #include "bench/base/clock.h"
 #include "bench/base/hash.h"
 #include "tests/support/fake_cuda.h"
+#include "tests/support/schema.h"
 
 #include <math.h>
 #include <string.h>
 
 extern const struct dlb_device dlb_dev_cuda;
 
-enum { BYTES = 1 << 20 };
+enum { BYTES = 1 << 16 };
 
 struct rig {
     struct dlb_device_opts opts;
@@ -283,20 +284,45 @@ static void known_failures_say_what_to_do(void **state)
     rig_close(&rig);
 }
 
+/* What it tells of itself is what the result's schema says. */
+static void facts_fit_the_schema(void **state)
+{
+    (void)state;
+    char path[4096];
+    const char *root = getenv("DLB_SOURCE_DIR");
+    (void)snprintf(path, sizeof path, "%s/reports/summary.schema.json", root ? root : ".");
+    json_t *schema = json_load_file(path, 0, NULL);
+    assert_non_null(schema);
+    json_t *part =
+        json_pack("{ss, sO}", "$ref", "#/$defs/gpu", "$defs", json_object_get(schema, "$defs"));
+    for (int ms = 0; ms <= 5; ms += 5) {
+        struct rig rig = {.opts = {.step_ms = ms, .step_kind = DLB_STEP_MEMORY}};
+        struct schema_check check;
+        assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+        json_t *facts = dlb_dev_cuda.describe(rig.cu);
+        assert_string_equal(json_string_value(json_object_get(facts, "name")), "Fake GPU");
+        const json_t *error = json_object_get(json_object_get(facts, "step"), "error_frac");
+        assert_true(ms > 0 ? fabs(json_real_value(error)) < 0.02 : json_is_null(error));
+        assert_false(schema_check(&check, part, facts)); /* nvml is added later */
+        assert_int_equal(json_object_set_new(facts, "nvml", json_null()), 0);
+        if (!schema_check(&check, part, facts))
+            fail_msg("%s", check.what);
+        json_decref(facts);
+        rig_close(&rig);
+    }
+    json_decref(part);
+    json_decref(schema);
+}
+
+/* More time than the model can mend: each measurement takes longer than the one before. */
 static void a_busy_gpu_is_told(void **state)
 {
     (void)state;
     struct rig rig = {.opts = {.step_ms = 5}};
-    json_t *facts;
-    assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
-    facts = dlb_dev_cuda.describe(rig.cu);
-    assert_string_equal(json_string_value(json_object_get(facts, "name")), "Fake GPU");
-    assert_true(json_is_real(json_object_get(json_object_get(facts, "step"), "error_frac")));
-    json_decref(facts);
-    fake.slow = 3; /* between fit and run */
-    struct dlb_dev_times t;
-    assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
-    assert_true(step_ms(&t) > 10);
+    fake.slower = 0.05;
+    fake.fail_at = -1; /* an error is expected */
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
+    assert_non_null(strstr(rig.err.what, "another program"));
     rig_close(&rig);
 }
 
@@ -312,6 +338,7 @@ int main(void)
         cmocka_unit_test_setup(checksums_are_of_what_the_gpu_holds_and_read, reset),
         cmocka_unit_test_setup(no_failure_goes_unheard, reset),
         cmocka_unit_test_setup(known_failures_say_what_to_do, reset),
+        cmocka_unit_test_setup(facts_fit_the_schema, reset),
         cmocka_unit_test_setup(a_busy_gpu_is_told, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

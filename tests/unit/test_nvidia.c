@@ -2,11 +2,14 @@
 #include "bench/host/nvml.h"
 
 #include "bench/base/clock.h"
+#include "tests/support/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -84,6 +87,21 @@ static json_int_t number(const json_t *doc, const char *key)
     return json_integer_value(json_object_get(doc, key));
 }
 
+static void fits_the_schema(const json_t *nvml)
+{
+    char path[4096];
+    const char *root = getenv("DLB_SOURCE_DIR");
+    struct schema_check check;
+    (void)snprintf(path, sizeof path, "%s/reports/summary.schema.json", root ? root : ".");
+    json_t *schema = json_load_file(path, 0, NULL);
+    const json_t *gpu = json_object_get(json_object_get(schema, "$defs"), "gpu");
+    const json_t *part = json_object_get(json_object_get(gpu, "properties"), "nvml");
+    assert_non_null(part);
+    if (!schema_check(&check, part, nvml))
+        fail_msg("%s", check.what);
+    json_decref(schema);
+}
+
 static void a_run_is_sampled(void **state)
 {
     (void)state;
@@ -96,6 +114,7 @@ static void a_run_is_sampled(void **state)
     (void)dlb_sleep_until_ns(dlb_now_ns() + 450 * DLB_NS_PER_MS);
     json_t *doc = dlb_nvml_stop(nvml);
     assert_non_null(doc);
+    fits_the_schema(doc);
     assert_true(number(doc, "samples") >= 1);
     double busy = json_real_value(json_object_get(doc, "utilization_frac"));
     assert_true(busy > 0.8999 && busy < 0.9001);
