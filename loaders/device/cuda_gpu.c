@@ -49,6 +49,20 @@ int dlb_cuda_fail(struct dlb_err *err, int code, const char *doing)
     return DLB_E_DEVICE;
 }
 
+int dlb_cuda_checked(int code, const char *doing, struct dlb_err *err)
+{
+    return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, doing);
+}
+
+int dlb_cuda_check_buf(const struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, struct dlb_err *err)
+{
+    if (buf >= cu->n_bufs || n_bytes > cu->buf_bytes)
+        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+                        "buffer %u of %u cannot take %zu bytes (has %zu)", buf, cu->n_bufs, n_bytes,
+                        cu->buf_bytes);
+    return DLB_OK;
+}
+
 /* A context is made: a driver that lists a GPU may still refuse to run on it. */
 int dlb_cuda_probe(char name[96], struct dlb_err *err)
 {

@@ -63,6 +63,13 @@ struct dlb_cuda {
 /* Fills *err from a cudaError_t, and says what to do where that is known; DLB_E_DEVICE. */
 int dlb_cuda_fail(struct dlb_err *err, int code, const char *doing);
 
+/* DLB_OK for cudaSuccess, else as above. */
+int dlb_cuda_checked(int code, const char *doing, struct dlb_err *err);
+
+/* Whether the buffer is there and can hold n_bytes. */
+int dlb_cuda_check_buf(const struct dlb_cuda *cu, uint32_t buf, size_t n_bytes,
+                       struct dlb_err *err);
+
 /* Queues on the compute stream what a step does: read n_bytes of `data`, then n_iters iterations in
  * n_launches kernels. `where` (NULL, or n_sms numbers in device memory) is told the
  * multiprocessors. */
@@ -71,6 +78,12 @@ int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint6
 
 /* Finds out how many iterations make device.step_ms. Uses buffer 0 and its step events. */
 int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err);
+
+/* See dlb_device. A wait sleeps until shortly before a step's end is due, then looks without pause.
+ */
+int dlb_cuda_poll(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err);
+int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
+                  struct dlb_dev_times *out, bool *reached, struct dlb_err *err);
 
 /* Facts about GPU, driver and calibration; see dlb_device.describe. */
 json_t *dlb_cuda_describe(void *dv);
