@@ -44,6 +44,7 @@ WRAPPED_IN = {
     "lmdb.h": ["formats/lmdb.c"],
     "cuda_runtime_api.h": ["loaders/device/dev_cuda.c", "loaders/device/cuda_*.c"],
     "cuda_runtime.h": ["loaders/device/cuda_step.cu"],
+    "nvtx3/nvToolsExt.h": ["loaders/device/dev_cuda.c"],
     "liburing.h": ["loaders/uring.c"],
     "cmocka.h": ["tests/*"],
 }
