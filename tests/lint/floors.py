@@ -32,6 +32,9 @@ MAY_INCLUDE = {
 WRAPPED_IN = {
     "jansson.h": ["*"],  # floor 0: JSON is what documents are
     "toml.hpp": ["bench/base/config_toml.cpp"],
+    "cuda_runtime_api.h": ["loaders/device/dev_cuda.c", "loaders/device/cuda_*.c"],
+    "cuda_runtime.h": ["loaders/device/cuda_step.cu"],
+    "nvtx3/nvToolsExt.h": ["loaders/device/dev_cuda.c"],
     "archive.h": ["formats/tar.c"],
     "archive_entry.h": ["formats/tar.c"],
     "jpeglib.h": ["formats/jpeg.c"],
@@ -42,9 +45,6 @@ WRAPPED_IN = {
     "lzf.h": ["formats/hdf5_filters.c"],
     "hdf5.h": ["formats/hdf5_library.c"],
     "lmdb.h": ["formats/lmdb.c"],
-    "cuda_runtime_api.h": ["loaders/device/dev_cuda.c", "loaders/device/cuda_*.c"],
-    "cuda_runtime.h": ["loaders/device/cuda_step.cu"],
-    "nvtx3/nvToolsExt.h": ["loaders/device/dev_cuda.c"],
     "liburing.h": ["loaders/uring.c"],
     "cmocka.h": ["tests/*"],
 }
