@@ -32,13 +32,13 @@ MAY_INCLUDE = {
 WRAPPED_IN = {
     "jansson.h": ["*"],  # floor 0: JSON is what documents are
     "toml.hpp": ["bench/base/config_toml.cpp"],
-    "cuda_runtime_api.h": ["loaders/device/dev_cuda.c", "loaders/device/cuda_*.c"],
-    "cuda_runtime.h": ["loaders/device/cuda_step.cu"],
-    "nvtx3/nvToolsExt.h": ["loaders/device/dev_cuda.c"],
     "archive.h": ["formats/tar.c"],
     "archive_entry.h": ["formats/tar.c"],
     "jpeglib.h": ["formats/jpeg.c"],
     "jerror.h": ["formats/jpeg.c"],
+    "cuda_runtime_api.h": ["loaders/device/dev_cuda.c", "loaders/device/cuda_*.c"],
+    "cuda_runtime.h": ["loaders/device/cuda_step.cu"],
+    "nvtx3/nvToolsExt.h": ["loaders/device/dev_cuda.c"],
     "hwloc.h": ["bench/host/topo.c"],
     "zstd.h": ["formats/zstd.c"],
     "zlib.h": ["formats/inflate.c"],
