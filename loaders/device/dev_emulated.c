@@ -8,9 +8,9 @@
 #include "bench/base/hash.h"
 #include "bench/base/rng.h"
 #include "loaders/device/device.h"
+#include "loaders/device/step_plan.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +24,7 @@ struct buffer {
 
 struct emulated {
     const struct dlb_device_profile *profile;
-    double step_ns, stdev_ns;
-    int step_dist;
+    const struct dlb_device_opts *opts;
     bool copy_on_compute;
     struct dlb_rng rng;
     double pinned_bytes_per_s, pageable_bytes_per_s;
@@ -67,9 +66,7 @@ static int emulated_open(void *dv, const struct dlb_device_open *how, struct dlb
     const struct dlb_device_opts *opts = how->opts;
 
     *em = (struct emulated){.profile = &dlb_device_profiles[opts->profile],
-                            .step_ns = opts->step_ms * 1e6,
-                            .stdev_ns = opts->step_stdev_ms * 1e6,
-                            .step_dist = opts->step_dist,
+                            .opts = opts,
                             .copy_on_compute = how->copy_on_compute,
                             .rng = dlb_rng_seed(how->seed, 0x57e9, 0),
                             .n_bufs = how->n_bufs,
@@ -163,21 +160,6 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     return DLB_OK;
 }
 
-/* A duration cannot be negative: a normal draw is held at 0, which for stdev <= mean / 3 moves the
- * mean by under 0.1%. */
-static uint64_t draw_step_ns(struct emulated *em)
-{
-    double ns = em->step_ns;
-    if (em->step_dist == DLB_STEP_NORMAL) {
-        ns += em->stdev_ns * dlb_rng_normal(&em->rng);
-    } else if (em->step_dist == DLB_STEP_LOGNORMAL && em->step_ns > 0) {
-        double ratio = em->stdev_ns / em->step_ns;
-        double var = log1p(ratio * ratio);
-        ns = exp(log(em->step_ns) - var / 2 + sqrt(var) * dlb_rng_normal(&em->rng));
-    }
-    return ns > 0 ? (uint64_t)ns : 0;
-}
-
 static int emulated_step(void *dv, uint32_t buf, struct dlb_err *err)
 {
     struct emulated *em = dv;
@@ -185,7 +167,7 @@ static int emulated_step(void *dv, uint32_t buf, struct dlb_err *err)
         return (int)err->status;
     struct dlb_dev_times *times = &em->bufs[buf].times;
     times->step_start_ns = max_u64(max_u64(dlb_now_ns(), em->compute_free_ns), times->copy_end_ns);
-    times->step_end_ns = times->step_start_ns + draw_step_ns(em);
+    times->step_end_ns = times->step_start_ns + dlb_step_draw_ns(em->opts, &em->rng);
     em->compute_free_ns = times->step_end_ns;
     return DLB_OK;
 }
