@@ -42,7 +42,9 @@ struct dlb_cuda {
     char name[96], pci_bus_id[32];
     struct CUstream_st *compute, *copy, *side; /* side: checksums, and ending a step early */
     struct dlb_cuda_buffer bufs[DLB_CUDA_MAX_BUFS];
-    struct CUevent_st *anchor, *spare;
+    struct CUevent_st *anchor, *spare; /* spare: the next anchor, while n_before_next > 0 */
+    uint32_t n_before_next;            /* steps to settle before it is */
+    float next_ms;                     /* from the anchor to it */
     struct dlb_gpu_clock clock;
     uint64_t last_step_end_ns, last_copy_end_ns; /* of what was settled: stamps never go back */
     unsigned long long *sums;                    /* device memory: one per buffer */

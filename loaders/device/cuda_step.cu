@@ -99,8 +99,25 @@ __global__ void __launch_bounds__(n_threads)
     uint64_t chunk = (first + blockIdx.x) % n_chunks;
     const uint64_t stride = gridDim.x % n_chunks;
 
-#pragma unroll 4
-    for (uint64_t i = 0; i < n_iters; i++) {
+    /* Four loads under way per thread: 64 KiB per multiprocessor cover the memory's latency. */
+    uint64_t i = 0;
+    for (; i + 4 <= n_iters; i += 4) {
+        uint64_t at[4];
+        uint4 held[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            at[k] = chunk * n_threads + threadIdx.x;
+            chunk += stride;
+            chunk = chunk >= n_chunks ? chunk - n_chunks : chunk;
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            held[k] = from[at[k]];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            to[at[k]] = held[k];
+    }
+    for (; i < n_iters; i++) {
         const uint64_t at = chunk * n_threads + threadIdx.x;
         to[at] = from[at];
         chunk += stride;

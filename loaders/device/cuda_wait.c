@@ -64,8 +64,31 @@ static int settle_copy(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t 
     return DLB_OK;
 }
 
-/* A step's last event becomes the next anchor when the old one is far; the buffer takes the old
- * anchor, which is as complete as its own was. */
+static void swap_events(struct CUevent_st **a, struct CUevent_st **b)
+{
+    struct CUevent_st *kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* When the anchor is far, this step's last event is put by to be the next one; the buffer takes the
+ * spare event, which is as complete. The batches that are in flight may have begun before it, and
+ * what the driver tells of times before an anchor is not documented: it waits until they are
+ * settled. */
+static void move_anchor(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, float end_ms)
+{
+    if (cu->n_before_next > 0) {
+        if (--cu->n_before_next == 0) {
+            dlb_gpu_clock_move(&cu->clock, cu->next_ms);
+            swap_events(&cu->anchor, &cu->spare);
+        }
+    } else if (dlb_gpu_clock_is_far(end_ms)) {
+        swap_events(&b->step_end, &cu->spare);
+        cu->next_ms = end_ms;
+        cu->n_before_next = cu->n_bufs;
+    }
+}
+
 static int settle_step(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t seen_ns,
                        struct dlb_err *err)
 {
@@ -79,12 +102,7 @@ static int settle_step(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t 
     b->times.step_end_ns = stamp(cu, end_ms, b->times.step_start_ns, seen_ns);
     cu->last_step_end_ns = b->times.step_end_ns;
     b->stepped = true;
-    if (dlb_gpu_clock_is_far(end_ms)) {
-        struct CUevent_st *old = cu->anchor;
-        dlb_gpu_clock_move(&cu->clock, end_ms);
-        cu->anchor = b->step_end;
-        b->step_end = old;
-    }
+    move_anchor(cu, b, end_ms);
     return DLB_OK;
 }
 

@@ -189,6 +189,42 @@ static void stamps_follow_the_host(void **state)
     }
 }
 
+/* Three batches in flight, as with prefetch 2, over several anchors. */
+static void anchors_move_under_way(void **state)
+{
+    (void)state;
+    enum { BUFS = 3, BATCHES = 100 };
+    struct rig rig = {.opts = {.step_ms = 150}};
+    uint64_t last_ns = 0;
+    int n_moves = 0;
+    assert_int_equal(rig_open(&rig, BUFS, false, false), DLB_OK);
+    assert_int_equal(dlb_dev_cuda.pin(rig.cu, rig.host, BYTES, &rig.err), DLB_OK);
+    struct CUevent_st *anchor = rig.cu->anchor;
+    fake.drift = 1e-5;
+    for (uint32_t i = 0; i < BATCHES + BUFS - 1; i++) {
+        struct dlb_dev_times t;
+        bool reached = false;
+        if (i < BATCHES) {
+            assert_int_equal(dlb_dev_cuda.copy(rig.cu, i % BUFS, rig.host, BYTES, &rig.err),
+                             DLB_OK);
+            assert_int_equal(dlb_dev_cuda.step(rig.cu, i % BUFS, &rig.err), DLB_OK);
+        }
+        if (i + 1 < BUFS)
+            continue;
+        assert_int_equal(dlb_dev_cuda.wait(rig.cu, (i + 1) % BUFS, DLB_STEPPED, UINT64_MAX, &t,
+                                           &reached, &rig.err),
+                         DLB_OK);
+        assert_true(reached && t.step_start_ns >= last_ns && t.copy_end_ns <= t.step_start_ns);
+        assert_true(fabs(step_ms(&t) - 150) < 0.02 * 150);
+        assert_true(last_ns == 0 || t.step_start_ns - last_ns < 100 * DLB_NS_PER_US); /* no gap */
+        last_ns = t.step_end_ns;
+        n_moves += rig.cu->anchor != anchor;
+        anchor = rig.cu->anchor;
+    }
+    assert_true(n_moves >= 5);
+    rig_close(&rig);
+}
+
 static void a_wait_ends_in_time(void **state)
 {
     (void)state;
@@ -334,6 +370,7 @@ int main(void)
         cmocka_unit_test_setup(streams_overlap, reset),
         cmocka_unit_test_setup(pageable_copies_wait_for_their_stream, reset),
         cmocka_unit_test_setup(stamps_follow_the_host, reset),
+        cmocka_unit_test_setup(anchors_move_under_way, reset),
         cmocka_unit_test_setup(a_wait_ends_in_time, reset),
         cmocka_unit_test_setup(checksums_are_of_what_the_gpu_holds_and_read, reset),
         cmocka_unit_test_setup(no_failure_goes_unheard, reset),
