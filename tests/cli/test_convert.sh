@@ -86,7 +86,7 @@ with tarfile.open(sys.argv[1], "w") as tar:
             tar.addfile(info, io.BytesIO(data))
 PY
     mkdir tar && python3 shard.py tar/a.tar
-    run "$dlbench" convert tar fields --format files --json
+    run "$dlbench" convert tar fields --from webdataset --format files --json
     if ! grep -q 'built without\|not in this build' "$err"; then
         expect_exit 0
         expect_json 'd["samples"] == d["verified"] == 30'

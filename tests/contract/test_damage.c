@@ -302,7 +302,7 @@ static void flipped(struct scene *s, uint64_t seed)
     for (unsigned i = 0; i <= seed % 4 && file->n_bytes > 0; i++)
         copy[dlb_rng_below(&rng, reach)] ^= (uint8_t)(1U << dlb_rng_below(&rng, 8));
     store(file, copy, file->n_bytes);
-    (void)attempt(s, "flipped bits", seed % 4 == 3);
+    (void)attempt(s, "flipped bits", seed % 8 == 3);
     store(file, data, file->n_bytes);
     free(data);
     free(copy);
@@ -481,6 +481,7 @@ static void damaged(void **state)
     const struct dlb_format *format = *state;
     unsigned turn = 0;
 
+    variant_n_missing = 0;
     if (format->missing || !format->gen_unit || !variant_fits(format, codec_for(format)))
         skip();
     if (!format->numbers && codec_for(format)->identity)
@@ -489,6 +490,8 @@ static void damaged(void **state)
     assert_int_equal(chmod(folder, 0755), 0);
     variants_of(format, codec_for(format), check_variant, &turn);
     (void)alarm(0);
+    if (turn == 0 && variant_n_missing > 0)
+        skip();
     assert_true(turn > 0);
 }
 

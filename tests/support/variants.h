@@ -25,6 +25,8 @@ struct variant {
     struct dlb_spec spec;
 };
 
+static unsigned variant_n_missing; /* combinations for which the build lacks a library */
+
 /* Whether the option tables have `key`; then it is set. */
 static inline bool variant_set(struct dlb_config *cfg, const char *key, const char *value)
 {
@@ -99,6 +101,7 @@ static inline bool variant_generate(const struct variant *v)
     if (rc != DLB_OK && rc != DLB_E_CONFIG && rc != DLB_E_MISSING)
         fail_msg("%s %s %s=%s: %s: %s", v->format->name, v->codec->name, v->option, v->word,
                  err.path, err.what);
+    variant_n_missing += rc == DLB_E_MISSING;
     return rc == DLB_OK;
 }
 
