@@ -35,6 +35,46 @@ static bool is_emulated(const json_t *doc)
     return strncmp(text_of(json_object_get(doc, "device"), "name"), "emulated", 8) == 0;
 }
 
+#define ALARM_FRAC 0.8 /* GPU-Util under which monitoring usually calls a GPU badly used */
+
+/* What was measured on, and what nvidia-smi would have said beside what the GPU's events say. */
+static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *gpu = json_object_get(json_object_get(doc, "device"), "gpu");
+    const json_t *nvml = json_object_get(gpu, "nvml"),
+                 *throttle = json_object_get(nvml, "throttle");
+    const json_t *best = json_object_get(doc, "best_cell");
+    const json_t *cell = json_is_integer(best) ? json_array_get(json_object_get(doc, "cells"),
+                                                                (size_t)json_integer_value(best))
+                                               : NULL;
+    double shown = number_of(nvml, "utilization_frac");
+    double idle = number_of(json_object_get(cell, "gpu_idle_frac"), "median");
+    double gen = number_of(nvml, "pcie_gen"), width = number_of(nvml, "pcie_width");
+    char line[512];
+
+    if (!json_is_object(gpu))
+        return;
+    (void)snprintf(line, sizeof(line), "gpu:    driver %.30s, CUDA %.10s", text_of(gpu, "driver"),
+                   text_of(gpu, "runtime_cuda"));
+    if (isfinite(gen) && isfinite(width))
+        (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
+                       ", PCIe gen %.0f x%.0f under load", gen, width);
+    for (size_t i = 0; i < json_array_size(throttle) && i < 4; i++)
+        if (json_is_string(json_array_get(throttle, i)))
+            (void)snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%.40s",
+                           i == 0 ? "; clocks were held back by " : ", ",
+                           json_string_value(json_array_get(throttle, i)));
+    dlb_text_fold(out, line, 0, n_columns);
+    if (!isfinite(shown) || !isfinite(idle))
+        return;
+    (void)snprintf(line, sizeof(line),
+                   "nvidia-smi would have shown %.0f%%, %s the usual alarm line of %.0f%%; by "
+                   "its events the GPU computed %.1f%% of the time",
+                   shown * 100, shown < ALARM_FRAC ? "under" : "above", ALARM_FRAC * 100,
+                   (1 - idle) * 100);
+    dlb_text_fold(out, line, 0, n_columns);
+}
+
 void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *device = json_object_get(doc, "device"), *data = json_object_get(doc, "dataset");
@@ -58,6 +98,7 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
                                       "of the emulated one"
                                     : "");
     dlb_text_fold(out, line, 0, n_columns);
+    gpu_lines(doc, n_columns, out);
     dlb_text_printf(out, "\n");
 }
 

@@ -1,6 +1,7 @@
 #include "scenarios/cell.h"
 
 #include "bench/base/clock.h"
+#include "bench/host/nvml.h"
 #include "loaders/consumer.h"
 #include "loaders/sampler.h"
 #include "scenarios/cell_doc.h"
@@ -135,6 +136,16 @@ static int start_loader(struct cell *c, struct dlb_err *err)
     return DLB_OK;
 }
 
+/* A real device has a name of its own. */
+static int describe(struct cell *c)
+{
+    c->facts.gpu = c->device->describe(c->device_state);
+    const char *name = dlb_json_text(c->facts.gpu, "name");
+    if (name[0])
+        (void)snprintf(c->facts.device_name, sizeof(c->facts.device_name), "%s", name);
+    return c->facts.gpu ? DLB_OK : DLB_E_NOMEM;
+}
+
 static int open_device(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
@@ -162,6 +173,8 @@ static int open_device(struct cell *c, struct dlb_err *err)
         return rc;
     dlb_cell_device_name(c->device, &spec->device, c->facts.device_name,
                          sizeof(c->facts.device_name));
+    if (c->device->describe && describe(c) != DLB_OK)
+        return no_memory(err);
     c->facts.device_kind = c->device->name;
     c->facts.device_why = c->device_why;
     if (!spec->loader.pin_memory || c->memory.n_bytes == 0)
@@ -212,9 +225,12 @@ static int consume(struct cell *c, struct dlb_err *err)
     if (rc)
         return rc;
     c->facts.consumed = c->consumed;
+    const char *bus_id = dlb_json_text(c->facts.gpu, "pci_bus_id");
+    struct dlb_nvml *nvml = bus_id[0] ? dlb_nvml_start(bus_id) : NULL;
     dlb_os_process(&c->facts.before);
     rc = dlb_consume(&how, c->consumed, err);
     dlb_os_process(&c->facts.after);
+    c->facts.nvml = dlb_nvml_stop(nvml);
     c->facts.peak_pss_bytes = c->memory.shared ? dlb_os_rss_bytes() : dlb_os_peak_pss_bytes();
     c->facts.n_batches = atomic_load(beat);
     return rc;
@@ -256,6 +272,8 @@ static void release(struct cell *c)
     dlb_dataset_close(&c->dataset);
     if (c->topo)
         dlb_topo_close(c->topo);
+    json_decref(c->facts.gpu);
+    json_decref(c->facts.nvml);
     free(c->device_state);
     free(c->loader_state);
     free(c->consumed);

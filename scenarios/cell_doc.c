@@ -177,6 +177,18 @@ static bool put_os(json_t *doc, const struct dlb_os_process *b, const struct dlb
                   difference(a->read_device_bytes, b->read_device_bytes)));
 }
 
+/* The GPU's facts with what NVML saw as `nvml`; null where no GPU was measured. */
+static json_t *gpu_json(const struct dlb_cell_facts *facts)
+{
+    json_t *gpu = facts->gpu ? json_copy(facts->gpu) : json_null();
+    if (facts->gpu && gpu &&
+        !dlb_json_put(gpu, "nvml", facts->nvml ? json_incref(facts->nvml) : json_null())) {
+        json_decref(gpu);
+        return NULL;
+    }
+    return gpu;
+}
+
 bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
 {
     const struct dlb_residency *r = &facts->residency;
@@ -187,8 +199,9 @@ bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
               dlb_json_put(doc, "residency_by", json_string(dlb_residency_name(r->how)));
     if (ok && facts->device_kind)
         ok = dlb_json_put(doc, "device",
-                          json_pack("{ss, ss, ss}", "kind", facts->device_kind, "name",
-                                    facts->device_name, "why", facts->device_why));
+                          json_pack("{ss, so, ss, so}", "kind", facts->device_kind, "name",
+                                    dlb_json_safe_text(facts->device_name), "why",
+                                    facts->device_why, "gpu", gpu_json(facts)));
     if (ok && facts->memory)
         ok = dlb_json_put(doc, "memory",
                           json_pack("{so, so, so, sb}", "peak_pss_bytes", ns(facts->peak_pss_bytes),

@@ -203,9 +203,9 @@ static json_t *device_json(const struct dlb_summary *in)
     char why[160] = "", name[96];
     const struct dlb_device *device = dlb_device_choose(&in->spec->device, why, &ignored);
     if (!device)
-        return json_pack("{sn, sn, ss}", "kind", "name", "why", ignored.what);
+        return json_pack("{sn, sn, ss, sn}", "kind", "name", "why", ignored.what, "gpu");
     dlb_cell_device_name(device, &in->spec->device, name, sizeof(name));
-    return json_pack("{ss, ss, ss}", "kind", device->name, "name", name, "why", why);
+    return json_pack("{ss, ss, ss, sn}", "kind", device->name, "name", name, "why", why, "gpu");
 }
 
 static json_t *verdict_json(const struct dlb_summary *in)

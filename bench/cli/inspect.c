@@ -3,6 +3,7 @@
 #include "formats/jpeg.h"
 #include "scenarios/spec.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -315,8 +316,7 @@ const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *er
     const struct dlb_format *best = NULL;
     int best_score = 0;
 
-    if (check_path(path, err) != DLB_OK)
-        return NULL;
+    int status = check_path(path, err);
     for (const struct dlb_format *const *format = dlb_formats; *format; format++) {
         int score =
             (*format)->missing || !(*format)->probe ? 0 : (*format)->probe(path, &dlb_io_posix);
@@ -325,6 +325,9 @@ const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *er
             best_score = score;
         }
     }
+    /* What is no file may still be a list of them, to a format that takes lists. */
+    if (status != DLB_OK)
+        return err->sys_errno == ENOENT ? best : NULL;
     if (!best)
         (void)not_known(path, err);
     return best;

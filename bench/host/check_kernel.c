@@ -1,5 +1,6 @@
 /* Checks of what the kernel offers and allows, and of the GPU's driver. */
 #include "bench/host/check_report.h"
+#include "bench/host/nvidia.h"
 #include "bench/host/osacct.h"
 #include "bench/host/pagecache_ways.h"
 #include "bench/host/procfs.h"
@@ -142,11 +143,24 @@ void dlb_check_io_uring(struct dlb_check_result *out)
 
 void dlb_check_gpu(struct dlb_check_result *out)
 {
-    char version[128];
+    struct dlb_nvidia_driver driver;
+    uint32_t cuda = dlb_nvidia_cuda_major(), needed = dlb_nvidia_driver_needed(cuda);
 
-    if (dlb_procfs_text("/proc/driver/nvidia/version", version, sizeof version)) {
-        version[strcspn(version, "\n")] = '\0';
-        dlb_check_found(out, DLB_CHECK_OK, "%s", version);
+    if (dlb_nvidia_driver(&driver)) {
+        bool old = driver.major < needed;
+        if (cuda == 0) {
+            dlb_check_found(out, DLB_CHECK_NOTE, "driver %s; this build is without CUDA",
+                            driver.version);
+            dlb_check_advise(out, "install the CUDA toolkit (nvcc) and build again, or runs use "
+                                  "the emulated accelerator");
+            return;
+        }
+        dlb_check_found(out, old ? DLB_CHECK_BAD : DLB_CHECK_OK,
+                        "driver %s; this build (CUDA %" PRIu32 ") needs %" PRIu32 " or newer",
+                        driver.version, cuda, needed);
+        if (old)
+            dlb_check_advise(out, "update the driver, or build with an older CUDA toolkit; until "
+                                  "then device.kind = \"auto\" takes the emulated accelerator");
         return;
     }
     /* WSL has the library without the file. */
@@ -156,7 +170,13 @@ void dlb_check_gpu(struct dlb_check_result *out)
         dlb_check_found(out, DLB_CHECK_OK, "libcuda.so.1 is there, the driver's version is not");
         return;
     }
-    dlb_check_found(out, DLB_CHECK_NOTE, "no GPU: the emulated accelerator is used");
+    if (cuda > 0)
+        dlb_check_found(out, DLB_CHECK_NOTE,
+                        "no driver: the emulated accelerator is used; a GPU would need driver "
+                        "%" PRIu32 " or newer (CUDA %" PRIu32 ")",
+                        needed, cuda);
+    else
+        dlb_check_found(out, DLB_CHECK_NOTE, "no driver: the emulated accelerator is used");
     dlb_check_advise(out,
                      "if this machine has an NVIDIA GPU, install its driver; else all is well");
 }

@@ -102,6 +102,9 @@ int dlb_topo_open(struct dlb_topo **out, struct dlb_err *err)
     struct dlb_topo *topo = calloc(1, sizeof *topo);
 
     *out = NULL;
+    /* The machine's hwloc plugins look for displays and accelerators: whole graphics stacks, their
+     * threads with them, in a process that is about to fork. CPUs and NUMA nodes need none. */
+    (void)setenv("HWLOC_PLUGINS_PATH", "", 0);
     if (!topo)
         return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
                         "no memory for the machine's topology");

@@ -8,9 +8,9 @@
 #include "bench/base/hash.h"
 #include "bench/base/rng.h"
 #include "loaders/device/device.h"
+#include "loaders/device/step_plan.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +24,11 @@ struct buffer {
 
 struct emulated {
     const struct dlb_device_profile *profile;
-    double step_ns, stdev_ns;
-    int step_dist;
+    const struct dlb_device_opts *opts;
     bool copy_on_compute;
     struct dlb_rng rng;
+    double pinned_bytes_per_s, pageable_bytes_per_s;
+    uint64_t copy_ns;                       /* beside the bytes */
     uint64_t copy_free_ns, compute_free_ns; /* when each engine has done all it was given */
     uint32_t n_bufs;
     size_t buf_bytes;
@@ -49,19 +50,28 @@ static void emulated_close(void *dv)
     free(em->bounce);
 }
 
+/* Rates that somebody measured stand in for the profile's. */
+static void set_rates(struct emulated *em, const struct dlb_device_opts *opts)
+{
+    em->pinned_bytes_per_s =
+        opts->pinned_bytes_per_s > 0 ? opts->pinned_bytes_per_s : em->profile->pinned_bytes_per_s;
+    em->pageable_bytes_per_s = opts->pageable_bytes_per_s > 0 ? opts->pageable_bytes_per_s
+                                                              : em->profile->pageable_bytes_per_s;
+    em->copy_ns = (uint64_t)(opts->copy_us * 1e3);
+}
+
 static int emulated_open(void *dv, const struct dlb_device_open *how, struct dlb_err *err)
 {
     struct emulated *em = dv;
     const struct dlb_device_opts *opts = how->opts;
 
     *em = (struct emulated){.profile = &dlb_device_profiles[opts->profile],
-                            .step_ns = opts->step_ms * 1e6,
-                            .stdev_ns = opts->step_stdev_ms * 1e6,
-                            .step_dist = opts->step_dist,
+                            .opts = opts,
                             .copy_on_compute = how->copy_on_compute,
                             .rng = dlb_rng_seed(how->seed, 0x57e9, 0),
                             .n_bufs = how->n_bufs,
                             .buf_bytes = how->buf_bytes};
+    set_rates(em, opts);
     em->bufs = calloc(how->n_bufs, sizeof *em->bufs);
     em->bounce = malloc(BOUNCE_BYTES);
     if (!em->bufs || !em->bounce)
@@ -128,7 +138,7 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     struct emulated *em = dv;
     uint64_t *engine_free_ns = em->copy_on_compute ? &em->compute_free_ns : &em->copy_free_ns;
     bool pinned = is_pinned(em, host, n_bytes);
-    double rate = pinned ? em->profile->pinned_bytes_per_s : em->profile->pageable_bytes_per_s;
+    double rate = pinned ? em->pinned_bytes_per_s : em->pageable_bytes_per_s;
 
     if (check_buf(em, buf, n_bytes, err) != DLB_OK)
         return (int)err->status;
@@ -137,7 +147,7 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     if (b->kept)
         memcpy(b->kept, host, n_bytes);
     uint64_t start_ns = max_u64(dlb_now_ns(), *engine_free_ns);
-    uint64_t end_ns = start_ns + (uint64_t)((double)n_bytes / rate * 1e9);
+    uint64_t end_ns = start_ns + em->copy_ns + (uint64_t)((double)n_bytes / rate * 1e9);
     if (!pinned && n_bytes > 0) {
         (void)dlb_sleep_until_ns(start_ns); /* a pageable copy first waits for its stream */
         bounce_copy(em, host, n_bytes);
@@ -150,21 +160,6 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     return DLB_OK;
 }
 
-/* A duration cannot be negative: a normal draw is held at 0, which for stdev <= mean / 3 moves the
- * mean by under 0.1%. */
-static uint64_t draw_step_ns(struct emulated *em)
-{
-    double ns = em->step_ns;
-    if (em->step_dist == DLB_STEP_NORMAL) {
-        ns += em->stdev_ns * dlb_rng_normal(&em->rng);
-    } else if (em->step_dist == DLB_STEP_LOGNORMAL && em->step_ns > 0) {
-        double ratio = em->stdev_ns / em->step_ns;
-        double var = log1p(ratio * ratio);
-        ns = exp(log(em->step_ns) - var / 2 + sqrt(var) * dlb_rng_normal(&em->rng));
-    }
-    return ns > 0 ? (uint64_t)ns : 0;
-}
-
 static int emulated_step(void *dv, uint32_t buf, struct dlb_err *err)
 {
     struct emulated *em = dv;
@@ -172,7 +167,7 @@ static int emulated_step(void *dv, uint32_t buf, struct dlb_err *err)
         return (int)err->status;
     struct dlb_dev_times *times = &em->bufs[buf].times;
     times->step_start_ns = max_u64(max_u64(dlb_now_ns(), em->compute_free_ns), times->copy_end_ns);
-    times->step_end_ns = times->step_start_ns + draw_step_ns(em);
+    times->step_end_ns = times->step_start_ns + dlb_step_draw_ns(em->opts, &em->rng);
     em->compute_free_ns = times->step_end_ns;
     return DLB_OK;
 }

@@ -1,5 +1,7 @@
 #include "loaders/device/device.h"
 
+#include "bench/base/clock.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -33,6 +35,7 @@ const struct dlb_device_profile dlb_device_profiles[] = {
     {"b200", "B200", 55e9, 55e9 / 4, GEN5_SOURCE},
     {NULL, NULL, 0, 0, NULL}};
 
+static const char *const step_kind_names[] = {"fma", "memory", NULL};
 static const char *const dist_names[] = {"constant", "normal", "lognormal", NULL};
 
 #define FIELD(field) .offset = offsetof(struct dlb_device_opts, field)
@@ -49,6 +52,31 @@ static const struct dlb_opt device_opts[] = {
      .def = "h100",
      .choices = profile_names,
      .help = "Accelerator that the emulated device stands for: rates of its host link"},
+    {.key = "pinned_bytes_per_s",
+     .type = DLB_OPT_FLOAT,
+     FIELD(pinned_bytes_per_s),
+     .min = 0,
+     .max = 1000000000000,
+     .def = "0",
+     .unit = "B/s",
+     .help = "Rate at which the emulated device copies from pinned memory; 0: the profile's"},
+    {.key = "pageable_bytes_per_s",
+     .type = DLB_OPT_FLOAT,
+     FIELD(pageable_bytes_per_s),
+     .min = 0,
+     .max = 1000000000000,
+     .def = "0",
+     .unit = "B/s",
+     .help = "Rate at which the emulated device copies from pageable memory, where this host's own "
+             "copy is not slower; 0: the profile's"},
+    {.key = "copy_us",
+     .type = DLB_OPT_FLOAT,
+     FIELD(copy_us),
+     .min = 0,
+     .max = 1000000,
+     .def = "0",
+     .unit = "us",
+     .help = "What each copy of the emulated device takes beside its bytes"},
     {.key = "step_ms",
      .type = DLB_OPT_FLOAT,
      FIELD(step_ms),
@@ -71,6 +99,20 @@ static const struct dlb_opt device_opts[] = {
      .def = "0",
      .unit = "ms",
      .help = "Standard deviation of normal and lognormal steps"},
+    {.key = "step_kind",
+     .type = DLB_OPT_CHOICE,
+     FIELD(step_kind),
+     .def = "fma",
+     .choices = step_kind_names,
+     .help = "What a GPU's synthetic step does: arithmetic, or memory traffic that copies compete "
+             "with; the emulated accelerator only takes the time"},
+    {.key = "sm_share",
+     .type = DLB_OPT_FLOAT,
+     FIELD(sm_share),
+     .min = 0,
+     .max = 1,
+     .def = "1",
+     .help = "Share of a GPU's multiprocessors that a step computes on; at least one"},
     {.key = "prefetch",
      .type = DLB_OPT_INT,
      FIELD(prefetch),
@@ -87,27 +129,66 @@ const struct dlb_opt_group dlb_device_group = {.section = "device",
                                                .opts = device_opts,
                                                .n_bytes = sizeof(struct dlb_device_opts)};
 
+static const struct dlb_device *choose_named(const struct dlb_device *device, char why[160],
+                                             struct dlb_err *err)
+{
+    if (device->missing) {
+        (void)dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET,
+                       "device.kind = \"%s\": %s; take \"auto\" or another kind", device->name,
+                       device->missing);
+        return NULL;
+    }
+    (void)snprintf(why, 160, "asked for by device.kind");
+    return device;
+}
+
+/* Initialising a driver takes 0.1 to 3 s, and over 10 s on machines with many GPUs and no
+ * persistence mode. */
+#define PROBE_NS (30 * DLB_NS_PER_S)
+
+const struct dlb_device *dlb_device_first(const struct dlb_device *const *devices, char why[160],
+                                          struct dlb_err *err)
+{
+    const char *without = NULL; /* why there is no GPU */
+    char name[96];
+    struct dlb_err refused = {.offset_bytes = DLB_NO_OFFSET};
+
+    for (int pass = 0; pass < 2; pass++) { /* real ones, then emulated ones */
+        for (const struct dlb_device *const *at = devices; *at; at++) {
+            const struct dlb_device *device = *at;
+            if (device->emulated != (pass == 1))
+                continue;
+            if (device->missing) {
+                without = without ? without : device->missing;
+            } else if (device->emulated) {
+                (void)snprintf(why, 160, "auto: %.140s", without ? without : "no GPU is driven");
+                return device;
+            } else if (!device->probe ||
+                       dlb_device_probe(device->probe, PROBE_NS, name, &refused) == DLB_OK) {
+                (void)snprintf(why, 160, "auto: %s answers", device->probe ? name : device->name);
+                return device;
+            } else {
+                without = refused.what;
+            }
+        }
+    }
+    (void)dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "device.kind = \"auto\": %.120s",
+                   without ? without : "no device in this build");
+    return NULL;
+}
+
 const struct dlb_device *dlb_device_choose(const struct dlb_device_opts *opts, char why[160],
                                            struct dlb_err *err)
 {
-    if (opts->kind > 0) {
-        const struct dlb_device *device = dlb_devices[opts->kind - 1];
-        if (device->missing) {
-            (void)dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET,
-                           "device.kind = \"%s\": %s; take \"auto\" or another kind", device->name,
-                           device->missing);
-            return NULL;
-        }
-        (void)snprintf(why, 160, "asked for by device.kind");
-        return device;
-    }
-    for (int i = 0; dlb_devices[i]; i++) {
-        if (!dlb_devices[i]->missing) {
-            (void)snprintf(why, 160,
-                           "auto: this build drives no GPU, so the accelerator is emulated");
-            return dlb_devices[i];
-        }
-    }
-    (void)dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "no device in this build");
-    return NULL;
+    /* What answers is a matter of the machine: asked once. */
+    static const struct dlb_device *found;
+    static char found_why[160];
+
+    if (opts->kind > 0)
+        return choose_named(dlb_devices[opts->kind - 1], why, err);
+    if (!found)
+        found = dlb_device_first(dlb_devices, found_why, err);
+    if (found)
+        memcpy(why, found_why, sizeof found_why);
+    return found;
 }

@@ -11,7 +11,9 @@
 
 #include "bench/base/err.h"
 #include "bench/base/opt.h"
+#include "loaders/device/probe.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +29,7 @@ struct dlb_dev_times {
                               did not sleep */
 };
 
+enum dlb_step_kind { DLB_STEP_FMA, DLB_STEP_MEMORY };
 enum dlb_step_dist { DLB_STEP_CONSTANT, DLB_STEP_NORMAL, DLB_STEP_LOGNORMAL };
 
 /* The `device` section. */
@@ -36,13 +39,18 @@ struct dlb_device_opts {
     double step_ms; /* mean duration of one training step on the device */
     int step_dist;  /* enum dlb_step_dist */
     double step_stdev_ms;
+    int step_kind;    /* enum dlb_step_kind; of a GPU */
+    double sm_share;  /* of a GPU's multiprocessors that a step computes on; at least one */
     int64_t prefetch; /* 0: copy on the compute stream, wait for each step; d >= 1: d batches ahead
                          on a copy stream */
+    /* Emulated, measured elsewhere: in the profile's stead (0: its own), and what a copy takes
+     * beside its bytes. */
+    double pinned_bytes_per_s, pageable_bytes_per_s, copy_us;
 };
 extern const struct dlb_opt_group dlb_device_group;
 
 struct dlb_device_open {
-    const struct dlb_device_opts *opts;
+    const struct dlb_device_opts *opts; /* borrowed until close */
     uint32_t n_bufs;
     size_t buf_bytes;
     uint64_t seed;        /* of the step times */
@@ -72,6 +80,11 @@ struct dlb_device {
     /* dlb_hash64(bytes of the last copy, seed 0), read on the device; only with keep_bytes. */
     int (*checksum)(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *err);
     void (*close)(void *dv); /* called after a failed open too */
+    /* Whether "auto" may take it; called in a throwaway child. NULL: always. */
+    dlb_probe_fn *probe;
+    /* After open: name, pci_bus_id and what else is worth a place in the result (`device.gpu`). New
+     * reference, NULL when memory is short. NULL: there is nothing to tell. */
+    json_t *(*describe)(void *dv);
 };
 
 extern const struct dlb_device
@@ -85,8 +98,13 @@ struct dlb_device_profile {
 };
 extern const struct dlb_device_profile dlb_device_profiles[]; /* ends with name == NULL */
 
-/* Which device `opts->kind` means here; `why` says how "auto" decided. NULL with *err when it
- * cannot be had. */
+/* What "auto" means of a list that ends with NULL: see dlb_device_choose. */
+const struct dlb_device *dlb_device_first(const struct dlb_device *const *devices, char why[160],
+                                          struct dlb_err *err);
+
+/* Which device `opts->kind` means here; `why` says how "auto" decided: the first that answers, real
+ * ones before emulated ones. Asks drivers once per process, in a child. Control thread. NULL with
+ * *err when it cannot be had. */
 const struct dlb_device *dlb_device_choose(const struct dlb_device_opts *opts, char why[160],
                                            struct dlb_err *err);
 

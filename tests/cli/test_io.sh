@@ -20,7 +20,7 @@ json_get "$out" 'd["cells"][0]["epochs"][0]["seq_checksum"]' >sync
 # --- a build without the library says so
 run "$dlbench" run "${files[@]}" "${uring[@]}" --run-name probe --json
 if grep -q 'built without liburing' "$err"; then
-    expect_exit 3
+    expect_exit 2
     finish
 fi
 expect_exit 0

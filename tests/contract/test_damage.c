@@ -16,20 +16,16 @@
 #include <sys/wait.h>
 
 enum { N_SAMPLES = 26, SAMPLE_BYTES = 4000, MAX_FORMATS = 64, MAX_FILES = 128, N_FLIPS = 10 };
-
-/* Longer than this is a hang; asan on a busy machine takes a few seconds. */
-enum { PATIENCE_S = 240 };
-
-struct victim {
-    char path[320];
-    size_t n_bytes;
-};
+enum { PATIENCE_S = 240 }; /* longer is a hang; asan on a busy machine takes a few seconds */
 
 struct scene {
     struct variant *v;
     int access;
     const char *doing; /* for messages */
-    struct victim file[MAX_FILES];
+    struct victim {
+        char path[320];
+        size_t n_bytes;
+    } file[MAX_FILES];
     size_t n_files;
     uint64_t right[N_SAMPLES * 4]; /* sums of the undamaged samples */
     uint64_t n_right;

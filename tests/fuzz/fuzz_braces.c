@@ -10,9 +10,7 @@ enum { ENOUGH = 50 };
 
 static int take(void *ctx, const char *path, struct dlb_err *err)
 {
-    (void)err;
-    if (strstr(path, "::"))
-        abort();
+    (void)path, (void)err;
     return ++*(int *)ctx < ENOUGH ? DLB_OK : DLB_END;
 }
 

@@ -79,6 +79,24 @@ static void operations_take_their_modelled_time(void **state)
     free(host);
 }
 
+/* What was measured elsewhere stands in for the profile's rates. */
+static void measured_rates_replace_the_profiles(void **state)
+{
+    (void)state;
+    uint8_t *host = calloc(1, BYTES);
+    struct rig rig = {
+        .opts = {.pinned_bytes_per_s = 1e9, .pageable_bytes_per_s = 2e8, .copy_us = 70}};
+    rig_open(&rig, 1, false, false);
+    struct dlb_dev_times times = trip(&rig, 0, host, BYTES);
+    assert_true(times.copy_end_ns - times.copy_start_ns >= 70000 + (uint64_t)(BYTES / 2e8 * 1e9));
+    assert_int_equal(dlb_dev_emulated.pin(rig.dv, host, BYTES, &rig.err), DLB_OK);
+    times = trip(&rig, 0, host, BYTES);
+    assert_int_equal(times.copy_end_ns - times.copy_start_ns,
+                     70000 + (uint64_t)(BYTES / 1e9 * 1e9));
+    rig_close(&rig);
+    free(host);
+}
+
 /* Two streams overlap, one does not. */
 static void streams_overlap(void **state)
 {
@@ -222,6 +240,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_take_their_modelled_time),
+        cmocka_unit_test(measured_rates_replace_the_profiles),
         cmocka_unit_test(streams_overlap),
         cmocka_unit_test(pageable_copies_block),
         cmocka_unit_test(polls_tell_the_truth),

@@ -1,0 +1,223 @@
+/* How much work the synthetic step needs to last as long as asked: measured by the GPU's own events
+ * at open, with the kernels and the launches that steps will have. */
+#ifdef DLB_HAVE_CUDA
+#include "loaders/device/cuda_gpu.h"
+
+#include "bench/base/clock.h"
+
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define WARM_NS (300 * DLB_NS_PER_MS) /* idle clocks rise within some 100 ms of load */
+#define WARM_STEP_NS 5e6
+#define LONGEST_NS 1e9    /* of a longer step, this much is measured, and the rest scaled */
+#define GOOD_FRAC 0.003   /* closer is noise */
+#define USELESS_FRAC 0.2  /* this far off, somebody else computes on the GPU */
+#define BEHIND_ITERS 1000 /* 32 instructions of 8 warps a scheduler: some 150 ns each */
+#define SMALL_BYTES 4096  /* read in no time, yet a launch */
+enum { MAX_ROUNDS = 6, MAX_REPEATS = 33 };
+#define MOST_ITERS (UINT64_C(1) << 40)
+
+int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint64_t n_iters,
+                        uint32_t n_launches, uint32_t *where, struct dlb_err *err)
+{
+    const struct dlb_cuda_work work = {
+        .stream = cu->compute, .n_blocks = cu->n_sms, .stop = cu->stop, .sm_of_block = where};
+    int code = cudaSuccess;
+
+    if (cu->keep_bytes)
+        code = (int)cudaMemsetAsync(&cu->sums[buf], 0, sizeof *cu->sums, cu->compute);
+    if (code == cudaSuccess)
+        code = dlb_cuda_read(&work, cu->bufs[buf].data, n_bytes, &cu->sums[buf]);
+    for (uint32_t i = 0; code == cudaSuccess && i < n_launches && n_iters > 0; i++) {
+        uint64_t n = n_iters / (n_launches - i);
+        n_iters -= n;
+        if (cu->opts->step_kind == DLB_STEP_FMA) {
+            code = dlb_cuda_fma(&work, n, cu->sink);
+        } else {
+            code = dlb_cuda_memory(&work, n, cu->scratch, cu->n_chunks, cu->next_chunk);
+            cu->next_chunk = (cu->next_chunk + n % cu->n_chunks * cu->n_sms) % cu->n_chunks;
+        }
+    }
+    return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, "starting a step on the GPU");
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* On an idle GPU a step's first event is done before its kernels are there, and the time that the
+ * host takes to send them would count. So it queues behind something: about 0.1 ms of arithmetic.
+ * Steps of a run queue behind their copy, or behind the step before. */
+static int queue_behind(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    const struct dlb_cuda_work work = {
+        .stream = cu->compute, .n_blocks = cu->n_sms, .stop = cu->stop};
+    int code = dlb_cuda_fma(&work, BEHIND_ITERS, cu->sink);
+    return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, "calibrating the GPU's step");
+}
+
+static int time_once(struct dlb_cuda *cu, const struct dlb_step_point *point, uint32_t n_launches,
+                     double *ns, struct dlb_err *err)
+{
+    const struct dlb_cuda_buffer *b = &cu->bufs[0];
+    float ms = 0;
+
+    if (queue_behind(cu, err) != DLB_OK)
+        return (int)err->status;
+    cudaError_t code = cudaEventRecord(b->step_start, cu->compute);
+    if (code == cudaSuccess && dlb_cuda_queue_step(cu, 0, point->n_bytes, point->n_iters,
+                                                   n_launches, cu->sm_of_block, err) != DLB_OK)
+        return (int)err->status;
+    if (code == cudaSuccess)
+        code = cudaEventRecord(b->step_end, cu->compute);
+    if (code == cudaSuccess)
+        code = cudaEventSynchronize(b->step_end);
+    if (code == cudaSuccess)
+        code = cudaEventElapsedTime(&ms, b->step_start, b->step_end);
+    *ns = (double)ms * 1e6;
+    return code == cudaSuccess ? DLB_OK
+                               : dlb_cuda_fail(err, (int)code, "calibrating the GPU's step");
+}
+
+/* Fills point->ns with the mean of the middle half of some, fewer where a step is long: events tick
+ * in about half a microsecond (cudaEventElapsedTime), which is 1% of the shortest step, and a mean
+ * lies between the ticks. */
+static int time_step(struct dlb_cuda *cu, struct dlb_step_point *point, double about_ns,
+                     struct dlb_err *err)
+{
+    uint32_t n = about_ns < 5e6 ? MAX_REPEATS : about_ns < 50e6 ? 9 : about_ns < 300e6 ? 3 : 1;
+    uint32_t n_launches = dlb_step_launches(about_ns);
+    double ns[MAX_REPEATS];
+
+    for (uint32_t i = 0; i < n; i++) {
+        int rc = time_once(cu, point, n_launches, &ns[i], err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+    qsort(ns, n, sizeof *ns, by_value);
+    double sum_ns = 0;
+    for (uint32_t i = n / 4; i < n - n / 4; i++)
+        sum_ns += ns[i];
+    point->ns = sum_ns / (n - n / 4 * 2);
+    return DLB_OK;
+}
+
+/* Raises the clocks, and finds a number of iterations that takes some milliseconds. */
+static int warm_up(struct dlb_cuda *cu, struct dlb_step_point *point, struct dlb_err *err)
+{
+    uint64_t until_ns = dlb_now_ns() + WARM_NS;
+
+    *point = (struct dlb_step_point){.n_bytes = cu->buf_bytes, .n_iters = 256};
+    do {
+        int rc = time_once(cu, point, 1, &point->ns, err);
+        if (rc != DLB_OK)
+            return rc;
+        if (point->ns < WARM_STEP_NS && point->n_iters < MOST_ITERS)
+            point->n_iters *= 2;
+    } while (dlb_now_ns() < until_ns ||
+             (point->ns < WARM_STEP_NS / 4 && point->n_iters < MOST_ITERS));
+    /* Without what the reading takes, or a large batch would pass for slow iterations. */
+    struct dlb_step_point bare = {.n_bytes = cu->buf_bytes};
+    int rc = time_once(cu, &bare, 1, &bare.ns, err);
+    point->ns = fmax(point->ns - bare.ns, point->ns / 16);
+    return rc;
+}
+
+static int fit(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
+{
+    struct dlb_step_point warm;
+    int rc = warm_up(cu, &warm, err);
+    if (rc != DLB_OK)
+        return rc;
+    double n = unit_ns * (double)warm.n_iters / warm.ns;
+    uint64_t high = n > 16 ? (uint64_t)n : 16;
+    struct dlb_step_point points[4] = {
+        {.n_bytes = cu->buf_bytes < SMALL_BYTES ? cu->buf_bytes : SMALL_BYTES},
+        {.n_bytes = cu->buf_bytes},
+        {.n_bytes = cu->buf_bytes, .n_iters = high / 2},
+        {.n_bytes = cu->buf_bytes, .n_iters = high}};
+    for (int i = 0; rc == DLB_OK && i < 4; i++)
+        rc = time_step(cu, &points[i], i < 2 ? 0 : unit_ns, err);
+    if (rc == DLB_OK)
+        rc = dlb_step_fit(points, &cu->calibration.model, err);
+    cu->calibration.read_ns = points[1].ns;
+    return rc;
+}
+
+/* Runs the step as it would be run, and mends the model by what comes out. */
+static int verify(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
+{
+    struct dlb_cuda_calibration *c = &cu->calibration;
+    struct dlb_step_model best = c->model;
+    double best_frac = (double)INFINITY;
+
+    c->asked_ns = unit_ns;
+    for (int round = 0; round < MAX_ROUNDS && best_frac > GOOD_FRAC; round++) {
+        struct dlb_step_point point = {
+            .n_bytes = cu->buf_bytes, .n_iters = dlb_step_iters(&c->model, unit_ns, cu->buf_bytes)};
+        int rc = time_step(cu, &point, unit_ns, err);
+        if (rc != DLB_OK)
+            return rc;
+        double frac = fabs(point.ns / unit_ns - 1);
+        if (frac < best_frac) {
+            best_frac = frac;
+            best = c->model;
+            c->measured_ns = point.ns;
+        }
+        if (point.n_iters == 0 && point.ns >= unit_ns) /* reading alone takes as long */
+            return DLB_OK;
+        dlb_step_correct(&c->model, &point);
+    }
+    c->model = best;
+    if (best_frac > USELESS_FRAC)
+        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+                        "a step of %.3f ms takes %.3f ms on the GPU: is another program using it? "
+                        "nvidia-smi shows it",
+                        unit_ns / 1e6, c->measured_ns / 1e6);
+    return DLB_OK;
+}
+
+/* How many multiprocessors the blocks of the last step were spread over. */
+static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    uint32_t *seen = calloc(cu->n_sms, sizeof *seen), n = 0;
+    if (!seen)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "calibrating the GPU's step");
+    cudaError_t code = cudaMemcpyAsync(seen, cu->sm_of_block, cu->n_sms * sizeof *seen,
+                                       cudaMemcpyDeviceToHost, cu->compute);
+    if (code == cudaSuccess)
+        code = cudaStreamSynchronize(cu->compute);
+    for (uint32_t i = 0; i < cu->n_sms; i++) {
+        bool before = false;
+        for (uint32_t k = 0; k < i && !before; k++)
+            before = seen[k] == seen[i];
+        n += !before;
+    }
+    free(seen);
+    cu->calibration.n_sms_seen = n;
+    return code == cudaSuccess ? DLB_OK
+                               : dlb_cuda_fail(err, (int)code, "calibrating the GPU's step");
+}
+
+int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    double step_ns = cu->opts->step_ms * 1e6;
+    double unit_ns = step_ns < LONGEST_NS ? step_ns : LONGEST_NS;
+    int rc;
+
+    if (step_ns > 0) {
+        rc = fit(cu, unit_ns, err);
+        if (rc == DLB_OK)
+            rc = verify(cu, unit_ns, err);
+    } else { /* nothing but the reading */
+        struct dlb_step_point point = {.n_bytes = cu->buf_bytes};
+        rc = time_step(cu, &point, 0, err);
+        cu->calibration.read_ns = point.ns;
+    }
+    return rc == DLB_OK ? count_sms(cu, err) : rc;
+}
+#endif

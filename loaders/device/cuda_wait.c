@@ -1,0 +1,184 @@
+/* Waiting for a GPU, and the times of what it did. */
+#ifdef DLB_HAVE_CUDA
+#include "loaders/device/cuda_gpu.h"
+
+#include "bench/base/clock.h"
+
+#include <cuda_runtime_api.h>
+
+#define SPIN_NS (100 * DLB_NS_PER_US) /* before a step's end is due, the wait stops sleeping */
+#define NAP_NS (30 * DLB_NS_PER_US)   /* between looks where the end cannot be foreseen */
+
+static int is_done(struct CUevent_st *event, bool *done, struct dlb_err *err)
+{
+    cudaError_t code = cudaEventQuery(event);
+    *done = code == cudaSuccess;
+    return *done || code == cudaErrorNotReady ? DLB_OK
+                                              : dlb_cuda_fail(err, (int)code, "running on the GPU");
+}
+
+int dlb_cuda_poll(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err)
+{
+    struct dlb_cuda *cu = dv;
+    if (dlb_cuda_check_buf(cu, buf, 0, err) != DLB_OK)
+        return (int)err->status;
+    const struct dlb_cuda_buffer *b = &cu->bufs[buf];
+    return is_done(point == DLB_COPIED ? b->copy_end : b->step_end, reached, err);
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int since_anchor(const struct dlb_cuda *cu, struct CUevent_st *event, float *ms,
+                        struct dlb_err *err)
+{
+    return dlb_cuda_checked((int)cudaEventElapsedTime(ms, cu->anchor, event),
+                            "reading the GPU's events", err);
+}
+
+/* An event on the host's clock, held to what is known of it: not before not_before_ns, and seen
+ * complete at seen_ns. */
+static uint64_t stamp(const struct dlb_cuda *cu, float ms, uint64_t not_before_ns, uint64_t seen_ns)
+{
+    uint64_t at_ns = max_u64(dlb_gpu_clock_at(&cu->clock, ms), not_before_ns);
+    return at_ns < seen_ns ? at_ns : seen_ns;
+}
+
+static int settle_copy(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t seen_ns,
+                       struct dlb_err *err)
+{
+    float start_ms, end_ms;
+
+    if (since_anchor(cu, b->copy_start, &start_ms, err) != DLB_OK ||
+        since_anchor(cu, b->copy_end, &end_ms, err) != DLB_OK)
+        return (int)err->status;
+    dlb_gpu_clock_bound(&cu->clock, start_ms, b->copy_call_ns, UINT64_MAX);
+    dlb_gpu_clock_bound(&cu->clock, end_ms, 0, seen_ns);
+    b->times.copy_start_ns =
+        stamp(cu, start_ms, max_u64(b->copy_call_ns, cu->last_copy_end_ns), seen_ns);
+    b->times.copy_end_ns = stamp(cu, end_ms, b->times.copy_start_ns, seen_ns);
+    cu->last_copy_end_ns = b->times.copy_end_ns;
+    b->copied = true;
+    return DLB_OK;
+}
+
+static void swap_events(struct CUevent_st **a, struct CUevent_st **b)
+{
+    struct CUevent_st *kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* When the anchor is far, this step's last event is put by to be the next one; the buffer takes the
+ * spare event, which is as complete. The batches that are in flight may have begun before it, and
+ * what the driver tells of times before an anchor is not documented: it waits until they are
+ * settled. */
+static void move_anchor(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, float end_ms)
+{
+    if (cu->n_before_next > 0) {
+        if (--cu->n_before_next == 0) {
+            dlb_gpu_clock_move(&cu->clock, cu->next_ms);
+            swap_events(&cu->anchor, &cu->spare);
+        }
+    } else if (dlb_gpu_clock_is_far(end_ms)) {
+        swap_events(&b->step_end, &cu->spare);
+        cu->next_ms = end_ms;
+        cu->n_before_next = cu->n_bufs;
+    }
+}
+
+static int settle_step(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t seen_ns,
+                       struct dlb_err *err)
+{
+    float start_ms, end_ms;
+
+    if (since_anchor(cu, b->step_start, &start_ms, err) != DLB_OK ||
+        since_anchor(cu, b->step_end, &end_ms, err) != DLB_OK)
+        return (int)err->status;
+    b->times.step_start_ns =
+        stamp(cu, start_ms, max_u64(b->times.copy_end_ns, cu->last_step_end_ns), seen_ns);
+    b->times.step_end_ns = stamp(cu, end_ms, b->times.step_start_ns, seen_ns);
+    cu->last_step_end_ns = b->times.step_end_ns;
+    b->stepped = true;
+    move_anchor(cu, b, end_ms);
+    return DLB_OK;
+}
+
+/* The times of what is done, once. The clock is mended before anything is read from it, or what is
+ * of one batch would be read from two clocks. */
+static int settle(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, enum dlb_point point,
+                  uint64_t seen_ns, struct dlb_err *err)
+{
+    int rc = DLB_OK;
+    float end_ms;
+
+    if (point == DLB_STEPPED && !b->stepped) {
+        rc = since_anchor(cu, b->step_end, &end_ms, err);
+        if (rc == DLB_OK)
+            dlb_gpu_clock_bound(&cu->clock, end_ms, 0, seen_ns);
+    }
+    if (rc == DLB_OK && !b->copied)
+        rc = settle_copy(cu, b, seen_ns, err);
+    if (rc == DLB_OK && point == DLB_STEPPED && !b->stepped)
+        rc = settle_step(cu, b, seen_ns, err);
+    return rc;
+}
+
+/* Until when a wait may sleep: a step that has begun ends after its time, and shortly before that
+ * the wait looks without pause; then again at leisure, should it be late. */
+static int sleep_until(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enum dlb_point point,
+                       uint64_t *until_ns, struct dlb_err *err)
+{
+    uint64_t now_ns = dlb_now_ns();
+    bool begun = false;
+
+    *until_ns = now_ns + NAP_NS;
+    if (point == DLB_COPIED)
+        return DLB_OK;
+    int rc = is_done(b->step_start, &begun, err);
+    if (rc != DLB_OK || !begun)
+        return rc;
+    float ms = 0;
+    rc = since_anchor(cu, b->step_start, &ms, err);
+    uint64_t end_ns = dlb_gpu_clock_at(&cu->clock, ms) + (uint64_t)b->step_ns;
+    uint64_t slack_ns = SPIN_NS + (uint64_t)(b->step_ns * 0.01);
+    if (now_ns + slack_ns < end_ns)
+        *until_ns = end_ns - slack_ns;
+    else if (now_ns < end_ns + 2 * slack_ns)
+        *until_ns = now_ns;
+    return rc;
+}
+
+int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
+                  struct dlb_dev_times *out, bool *reached, struct dlb_err *err)
+{
+    struct dlb_cuda *cu = dv;
+    uint64_t start_ns = dlb_now_ns(), until_ns = 0;
+    uint64_t deadline_ns = timeout_ns < UINT64_MAX - start_ns ? start_ns + timeout_ns : UINT64_MAX;
+    bool slept = false;
+    int rc = dlb_cuda_check_buf(cu, buf, 0, err);
+
+    while (rc == DLB_OK) {
+        rc = dlb_cuda_poll(cu, buf, point, reached, err);
+        uint64_t now_ns = dlb_now_ns();
+        *out = cu->bufs[buf].times;
+        if (rc != DLB_OK || *reached || now_ns >= deadline_ns)
+            break;
+        rc = sleep_until(cu, &cu->bufs[buf], point, &until_ns, err);
+        if (rc == DLB_OK && until_ns > now_ns) {
+            (void)dlb_sleep_until_ns(until_ns < deadline_ns ? until_ns : deadline_ns);
+            slept = true;
+        }
+    }
+    if (rc != DLB_OK || !*reached)
+        return rc;
+    uint64_t seen_ns = dlb_now_ns();
+    rc = settle(cu, &cu->bufs[buf], point, seen_ns, err);
+    *out = cu->bufs[buf].times;
+    uint64_t at_ns = point == DLB_COPIED ? out->copy_end_ns : out->step_end_ns;
+    out->oversleep_ns = slept && seen_ns > at_ns ? seen_ns - max_u64(at_ns, start_ns) : 0;
+    return rc;
+}
+#endif

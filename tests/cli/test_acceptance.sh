@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# tests/gpu/acceptance itself: every check's twin runs on the emulated accelerator, out of a bundle, and what came of it is written
+# down as it was. Rates and times of a busy machine are not judged here; content and errors are.
+. "$(dirname "$0")/lib.sh"
+: "${DLB_BUILD_DIR:?}"
+
+[ -z "$DLB_SANITIZE" ] || skip "bundles hold no sanitizers"
+for tool in objdump strip dpkg-query gzip; do
+    command -v "$tool" >/dev/null || skip "no $tool"
+done
+acceptance=$DLB_SOURCE_DIR/tests/gpu/acceptance
+limit_s=280
+
+run "$DLB_SOURCE_DIR/scripts/bundle" --build "$DLB_BUILD_DIR" --out dist --gzip --level 1
+expect_exit 0
+archive=$(echo "$tmp"/dist/*.tar.gz)
+
+# --- every check's twin
+run python3 "$acceptance" "$archive" --emulated --quick --out results
+summary=$(cat "$out")
+expect [ "$code" -eq 0 -o "$code" -eq 1 ]
+result=$(echo results/*.json)
+expect_file "$result"
+cp "$result" "$out"
+expect_json 'd["emulated"] and d["quick"] and d["device"]["kind"] == "emulated" and len(d["bundle"]["sha256"]) == 64 and d["date"]'
+expect_json '{r["check"] for r in d["rows"]} == {"h2d", "overlap", "idle", "model", "checksums", "imagenet", "sanitizer", "errors"}'
+expect_json '[r["name"] for r in d["rows"] if r["measured"] == "could not be run"] == []'
+expect_json 'all(r["detail"] for r in d["rows"] if r["measured"] == "not run")'
+expect_json 'all(r["held"] for r in d["rows"] if r["check"] in ("checksums", "errors") and r["held"] is not None)'
+expect_json 'sum(r["check"] == "checksums" and r["held"] is True for r in d["rows"]) >= 3'
+[ "$(json_get "$result" 'any(r["held"] is False for r in d["rows"])')" = "$([ "$code" -eq 1 ] && echo True || echo False)" ] ||
+    failed "the exit code should follow the table"
+echo "$summary" | grep -Eq '^held +what +wanted +measured +detail' || failed "the table should be printed"
+
+# --- an unpacked folder; a program that ends wrong is a failed row, and never a held one
+mkdir unpacked broken
+tar -C unpacked -xf "$archive"
+folder=$(echo unpacked/*)
+cp -r "$folder/." broken
+mv broken/bin/dlbench broken/bin/really
+cat >broken/bin/dlbench <<SH
+#!/bin/sh
+case "\$*" in
+*checksum=true*processes* | *processes*checksum=true*) echo "planted failure" >&2; exit 3 ;;
+esac
+exec "$tmp/broken/bin/really" "\$@"
+SH
+chmod 755 broken/bin/dlbench
+run python3 "$acceptance" broken --emulated --quick --only checksums --out results
+expect_exit 1
+expect_out '^NO .*could not be run.*planted failure'
+
+# --- wrong usage, no bundle, no GPU
+run python3 "$acceptance" "$folder" --only nonsense
+expect_exit 2
+expect_err '"nonsense" is no check'
+run python3 "$acceptance" "$tmp" --emulated
+expect_exit 3
+expect_err 'holds no bin/dlbench'
+if [ ! -e /dev/nvidiactl ]; then
+    run python3 "$acceptance" "$folder" --out results
+    expect_exit 77
+    expect_err 'no GPU answers'
+fi
+finish

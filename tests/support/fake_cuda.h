@@ -1,0 +1,335 @@
+/* The CUDA runtime's functions and the step's kernels, without a GPU: a virtual timeline per stream
+ * on the host's clock, events that are read by a clock that drifts from it, memory from the heap,
+ * and any one call told to fail. What a GPU really does is for tests/gpu.
+ *
+ * Defines external symbols: for one file of one test. Empty without CUDA's headers. */
+#ifndef DLB_TESTS_SUPPORT_FAKE_CUDA_H
+#define DLB_TESTS_SUPPORT_FAKE_CUDA_H
+
+#ifdef DLB_HAVE_CUDA
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/base/clock.h"
+#include "loaders/device/cuda_gpu.h"
+
+enum { SMS = 132 };
+#define COPY_NS_PER_BYTE 0.02
+#define READ_NS_PER_BYTE 0.0005
+#define ITER_NS 71.0
+#define LAUNCH_NS 2500
+#define LOOK_NS 700
+#define OVERSLEEP_NS 60000
+
+struct CUstream_st {
+    uint64_t free_ns; /* host's clock */
+};
+struct CUevent_st {
+    uint64_t at_ns;
+};
+
+static struct {
+    int fail_at, n_calls; /* the fail_at-th call fails, from 1; 0: none */
+    cudaError_t with;
+    int n_live;         /* streams, events, memory, registrations */
+    double drift;       /* device seconds per host second, less 1 */
+    double slow;        /* an iteration takes that many times ITER_NS; 1 at first */
+    double slower;      /* and that much more with each kernel */
+    uint32_t n_blocks;  /* of the last kernel */
+    int n_syncs;        /* of whole streams */
+    bool kernels_blind; /* the reading kernel reads nothing */
+} fake;
+
+static uint64_t now_ns = 1000 * DLB_NS_PER_S;
+
+int clock_gettime(clockid_t id, struct timespec *out)
+{
+    (void)id;
+    now_ns += LOOK_NS;
+    *out = dlb_timespec(now_ns);
+    return 0;
+}
+
+int clock_nanosleep(clockid_t id, int flags, const struct timespec *until, struct timespec *left)
+{
+    (void)id;
+    (void)left;
+    uint64_t until_ns = (uint64_t)until->tv_sec * DLB_NS_PER_S + (uint64_t)until->tv_nsec;
+    assert_int_equal(flags, TIMER_ABSTIME);
+    if (now_ns < until_ns)
+        now_ns = until_ns + OVERSLEEP_NS;
+    return 0;
+}
+
+static bool fails(cudaError_t *code)
+{
+    bool yes = ++fake.n_calls == fake.fail_at;
+    *code = yes ? fake.with : cudaSuccess;
+    return yes;
+}
+
+#define CALL                                                                                       \
+    cudaError_t code;                                                                              \
+    if (fails(&code))                                                                              \
+    return code
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void spend(cudaStream_t s, double ns)
+{
+    s->free_ns = max_u64(s->free_ns, dlb_now_ns()) + (uint64_t)ns;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    CALL;
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    CALL;
+    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
+{
+    CALL;
+    (void)device;
+    memset(prop, 0, sizeof *prop);
+    memcpy(prop->name, "Fake GPU", 9);
+    prop->major = 9;
+    prop->multiProcessorCount = SMS;
+    prop->l2CacheSize = 1 << 20;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *id, int len, int device)
+{
+    CALL;
+    (void)len;
+    (void)device;
+    memcpy(id, "0000:3B:00.0", 13);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    CALL;
+    (void)device;
+    *value = attribute == cudaDevAttrMultiProcessorCount ? SMS : 9;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    CALL;
+    *free_bytes = 1 << 20;
+    *total_bytes = 1 << 30;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    CALL;
+    *version = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    CALL;
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+const char *cudaGetErrorString(cudaError_t code)
+{
+    return code == cudaErrorUnknown ? "planted" : "another";
+}
+
+const char *cudaGetErrorName(cudaError_t code)
+{
+    return cudaGetErrorString(code);
+}
+
+/* Takes from `calloc`, so that sanitizers see what is lost. */
+static cudaError_t make(void *out, size_t n_bytes)
+{
+    CALL;
+    void *made = calloc(1, n_bytes);
+    memcpy(out, &made, sizeof made);
+    fake.n_live++;
+    return cudaSuccess;
+}
+
+static cudaError_t drop(void *made)
+{
+    fake.n_live -= made != NULL;
+    free(made);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **out, size_t n_bytes)
+{
+    return make(out, n_bytes);
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    CALL;
+    return drop(memory);
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
+{
+    assert_int_equal(flags, cudaStreamNonBlocking);
+    return make(out, sizeof **out);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+    return drop(s);
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *out)
+{
+    return make(out, sizeof **out);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t e)
+{
+    return drop(e);
+}
+
+cudaError_t cudaHostRegister(void *host, size_t n_bytes, unsigned flags)
+{
+    CALL;
+    assert_true(host && n_bytes > 0 && flags == cudaHostRegisterDefault);
+    fake.n_live++;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *host)
+{
+    assert_non_null(host);
+    fake.n_live--;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t n_bytes, cudaStream_t s)
+{
+    CALL;
+    memset(memory, value, n_bytes);
+    spend(s, 0);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t s)
+{
+    CALL;
+    assert_true(kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToHost);
+    memcpy(to, from, n_bytes);
+    spend(s, (double)n_bytes * COPY_NS_PER_BYTE);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+    CALL;
+    fake.n_syncs++;
+    (void)dlb_sleep_until_ns(s->free_ns);
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
+{
+    CALL;
+    assert_int_equal(flags, 0);
+    s->free_ns = max_u64(s->free_ns, e->at_ns);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
+{
+    CALL;
+    e->at_ns = max_u64(s->free_ns, dlb_now_ns());
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t e)
+{
+    CALL;
+    return dlb_now_ns() >= e->at_ns ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+    CALL;
+    (void)dlb_sleep_until_ns(e->at_ns);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    CALL;
+    assert_true(from->at_ns <= to->at_ns); /* what a driver says otherwise is not documented */
+    double ns = (double)(to->at_ns - from->at_ns) * (1 + fake.drift);
+    assert_true(dlb_now_ns() >= from->at_ns && dlb_now_ns() >= to->at_ns); /* else not ready */
+    *ms = (float)(round(ns / 500) * 500e-6);
+    return cudaSuccess;
+}
+
+static int kernel(const struct dlb_cuda_work *work, double ns)
+{
+    CALL;
+    fake.slow *= 1 + fake.slower;
+    fake.n_blocks = work->n_blocks;
+    for (uint32_t i = 0; work->sm_of_block && i < work->n_blocks; i++)
+        work->sm_of_block[i] = i;
+    spend(work->stream, *work->stop ? 0 : LAUNCH_NS + ns);
+    return cudaSuccess;
+}
+
+int dlb_cuda_read(const struct dlb_cuda_work *work, const void *data, size_t n_bytes,
+                  unsigned long long *sum)
+{
+    if (!fake.kernels_blind)
+        *sum += dlb_step_sum(data, n_bytes);
+    return kernel(work, (double)n_bytes * READ_NS_PER_BYTE);
+}
+
+int dlb_cuda_fma(const struct dlb_cuda_work *work, uint64_t n_iters, float *sink)
+{
+    assert_non_null(sink);
+    return kernel(work, (double)n_iters * ITER_NS * fake.slow);
+}
+
+int dlb_cuda_memory(const struct dlb_cuda_work *work, uint64_t n_iters, void *scratch,
+                    uint64_t n_chunks, uint64_t first)
+{
+    assert_true(scratch && n_chunks > 0 && first < n_chunks);
+    return kernel(work, (double)n_iters * 10 * ITER_NS * fake.slow);
+}
+#endif
+
+#endif

@@ -1,0 +1,383 @@
+/* The CUDA device without a GPU, over a runtime of the tests' own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#ifndef DLB_HAVE_CUDA
+int main(void)
+{
+    return 77; /* built without CUDA */
+}
+#else
+#include "bench/base/clock.h"
+#include "bench/base/hash.h"
+#include "tests/support/fake_cuda.h"
+#include "tests/support/schema.h"
+
+#include <math.h>
+#include <string.h>
+
+extern const struct dlb_device dlb_dev_cuda;
+
+enum { BYTES = 1 << 16 };
+
+struct rig {
+    struct dlb_device_opts opts;
+    struct dlb_cuda *cu;
+    struct dlb_err err;
+    uint8_t *host;
+};
+
+static int rig_open(struct rig *rig, uint32_t n_bufs, bool one_stream, bool keep)
+{
+    struct dlb_device_open how = {.opts = &rig->opts,
+                                  .n_bufs = n_bufs,
+                                  .buf_bytes = BYTES,
+                                  .seed = 3,
+                                  .copy_on_compute = one_stream,
+                                  .keep_bytes = keep};
+    if (rig->opts.sm_share <= 0)
+        rig->opts.sm_share = 1;
+    rig->cu = calloc(1, sizeof *rig->cu);
+    rig->host = malloc(BYTES);
+    assert_true(rig->cu && rig->host);
+    for (size_t i = 0; i < BYTES; i++)
+        rig->host[i] = (uint8_t)(i * 7 + i / 256);
+    int rc = dlb_dev_cuda.open(rig->cu, &how, &rig->err);
+    if (rc != DLB_OK && fake.fail_at == 0)
+        print_error("%s\n", rig->err.what);
+    return rc;
+}
+
+static void rig_close(struct rig *rig)
+{
+    fake.fail_at = 0;
+    dlb_dev_cuda.close(rig->cu);
+    assert_int_equal(fake.n_live, 0);
+    free(rig->cu);
+    free(rig->host);
+}
+
+static int trip(struct rig *rig, uint32_t buf, size_t n, struct dlb_dev_times *times)
+{
+    bool reached = false;
+    int rc = dlb_dev_cuda.copy(rig->cu, buf, rig->host, n, &rig->err);
+    if (rc == DLB_OK)
+        rc = dlb_dev_cuda.step(rig->cu, buf, &rig->err);
+    if (rc == DLB_OK)
+        rc = dlb_dev_cuda.wait(rig->cu, buf, DLB_STEPPED, UINT64_MAX, times, &reached, &rig->err);
+    assert_true(rc != DLB_OK || reached);
+    return rc;
+}
+
+static double step_ms(const struct dlb_dev_times *t)
+{
+    return (double)(t->step_end_ns - t->step_start_ns) / 1e6;
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    memset(&fake, 0, sizeof fake);
+    fake.slow = 1;
+    fake.with = cudaErrorUnknown;
+    return 0;
+}
+
+/* Of either kind, and for batches that are not full, too. */
+static void steps_take_what_was_asked(void **state)
+{
+    (void)state;
+    const double asked_ms[] = {0.05, 1, 20};
+    for (int kind = DLB_STEP_FMA; kind <= DLB_STEP_MEMORY; kind++)
+        for (int i = 0; i < 3; i++) {
+            struct rig rig = {.opts = {.step_ms = asked_ms[i], .step_kind = kind}};
+            struct dlb_dev_times t;
+            assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+            assert_true(fabs(rig.cu->calibration.measured_ns / 1e6 / asked_ms[i] - 1) < 0.02);
+            assert_int_equal(rig.cu->calibration.n_sms_seen, SMS);
+            assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+            assert_true(fabs(step_ms(&t) - asked_ms[i]) <= 0.02 * asked_ms[i] + 0.001);
+            assert_int_equal(trip(&rig, 0, BYTES / 8, &t), DLB_OK);
+            assert_true(fabs(step_ms(&t) - asked_ms[i]) <= 0.02 * asked_ms[i] + 0.001);
+            rig_close(&rig);
+        }
+}
+
+static void a_share_computes_on_fewer_multiprocessors(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.step_ms = 0, .sm_share = 0.5}};
+    struct dlb_dev_times t;
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+    assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+    assert_int_equal(fake.n_blocks, SMS / 2);
+    rig_close(&rig);
+}
+
+/* Copy of the next batch and step of this one: together on two streams, one after the other on one.
+ */
+static void streams_overlap(void **state)
+{
+    (void)state;
+    for (int one_stream = 0; one_stream <= 1; one_stream++) {
+        struct rig rig = {.opts = {.step_ms = 30}};
+        struct dlb_dev_times a, b, c;
+        bool reached;
+        assert_int_equal(rig_open(&rig, 2, one_stream, false), DLB_OK);
+        assert_int_equal(dlb_dev_cuda.pin(rig.cu, rig.host, BYTES, &rig.err), DLB_OK);
+        int syncs = fake.n_syncs;
+        for (uint32_t buf = 0; buf < 2; buf++) {
+            assert_int_equal(dlb_dev_cuda.copy(rig.cu, buf, rig.host, BYTES, &rig.err), DLB_OK);
+            assert_int_equal(dlb_dev_cuda.step(rig.cu, buf, &rig.err), DLB_OK);
+        }
+        assert_int_equal(fake.n_syncs, syncs); /* from pinned memory nothing blocks */
+        assert_int_equal(
+            dlb_dev_cuda.wait(rig.cu, 0, DLB_STEPPED, UINT64_MAX, &a, &reached, &rig.err), DLB_OK);
+        assert_int_equal(
+            dlb_dev_cuda.wait(rig.cu, 1, DLB_STEPPED, UINT64_MAX, &b, &reached, &rig.err), DLB_OK);
+        assert_true(b.step_start_ns >= a.step_end_ns && b.step_start_ns >= b.copy_end_ns);
+        assert_int_equal(b.copy_start_ns >= a.step_end_ns, one_stream);
+        assert_int_equal(trip(&rig, 0, BYTES, &c), DLB_OK); /* a buffer's last step comes first */
+        assert_true(c.copy_start_ns >= a.step_end_ns && c.step_start_ns >= b.step_end_ns);
+        rig_close(&rig);
+    }
+}
+
+static void pageable_copies_wait_for_their_stream(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.step_ms = 0}};
+    bool reached = false;
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+    assert_int_equal(dlb_dev_cuda.copy(rig.cu, 0, rig.host, BYTES, &rig.err), DLB_OK);
+    assert_int_equal(dlb_dev_cuda.poll(rig.cu, 0, DLB_COPIED, &reached, &rig.err), DLB_OK);
+    assert_true(reached);
+    assert_int_equal(dlb_dev_cuda.copy(rig.cu, 1, rig.host, BYTES, &rig.err), DLB_E_DEVICE);
+    assert_int_equal(dlb_dev_cuda.copy(rig.cu, 0, rig.host, BYTES + 1, &rig.err), DLB_E_DEVICE);
+    rig_close(&rig);
+}
+
+/* The fake's clock is off by 0.1%, a hundred times what real ones are; stamps stay where the host
+ * saw things happen, in order, over several anchors. */
+static void stamps_follow_the_host(void **state)
+{
+    (void)state;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        struct rig rig = {.opts = {.step_ms = 150}};
+        uint64_t last_ns = 0;
+        assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+        fake.drift = sign * 1e-3;
+        struct CUevent_st *first = rig.cu->anchor;
+        for (int i = 0; i < 16; i++) {
+            struct dlb_dev_times t;
+            uint64_t before_ns = dlb_now_ns();
+            assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+            uint64_t after_ns = dlb_now_ns();
+            assert_true(t.copy_start_ns >= before_ns && t.copy_start_ns >= last_ns);
+            assert_true(t.copy_end_ns <= t.step_start_ns && t.step_start_ns < t.step_end_ns);
+            assert_true(t.step_end_ns <= after_ns);
+            last_ns = t.step_end_ns;
+        }
+        assert_ptr_not_equal(rig.cu->anchor, first);
+        assert_true(sign * rig.cu->clock.shift_ns < 0);
+        rig_close(&rig);
+    }
+}
+
+/* Three batches in flight, as with prefetch 2, over several anchors. */
+static void anchors_move_under_way(void **state)
+{
+    (void)state;
+    enum { BUFS = 3, BATCHES = 100 };
+    struct rig rig = {.opts = {.step_ms = 150}};
+    uint64_t last_ns = 0;
+    int n_moves = 0;
+    assert_int_equal(rig_open(&rig, BUFS, false, false), DLB_OK);
+    assert_int_equal(dlb_dev_cuda.pin(rig.cu, rig.host, BYTES, &rig.err), DLB_OK);
+    struct CUevent_st *anchor = rig.cu->anchor;
+    fake.drift = 1e-5;
+    for (uint32_t i = 0; i < BATCHES + BUFS - 1; i++) {
+        struct dlb_dev_times t;
+        bool reached = false;
+        if (i < BATCHES) {
+            assert_int_equal(dlb_dev_cuda.copy(rig.cu, i % BUFS, rig.host, BYTES, &rig.err),
+                             DLB_OK);
+            assert_int_equal(dlb_dev_cuda.step(rig.cu, i % BUFS, &rig.err), DLB_OK);
+        }
+        if (i + 1 < BUFS)
+            continue;
+        assert_int_equal(dlb_dev_cuda.wait(rig.cu, (i + 1) % BUFS, DLB_STEPPED, UINT64_MAX, &t,
+                                           &reached, &rig.err),
+                         DLB_OK);
+        assert_true(reached && t.step_start_ns >= last_ns && t.copy_end_ns <= t.step_start_ns);
+        assert_true(fabs(step_ms(&t) - 150) < 0.02 * 150);
+        assert_true(last_ns == 0 || t.step_start_ns - last_ns < 100 * DLB_NS_PER_US); /* no gap */
+        last_ns = t.step_end_ns;
+        n_moves += rig.cu->anchor != anchor;
+        anchor = rig.cu->anchor;
+    }
+    assert_true(n_moves >= 5);
+    rig_close(&rig);
+}
+
+static void a_wait_ends_in_time(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.step_ms = 500}};
+    struct dlb_dev_times t;
+    bool reached = true;
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+    assert_int_equal(dlb_dev_cuda.copy(rig.cu, 0, rig.host, BYTES, &rig.err), DLB_OK);
+    assert_int_equal(dlb_dev_cuda.step(rig.cu, 0, &rig.err), DLB_OK);
+    assert_int_equal(dlb_dev_cuda.wait(rig.cu, 0, DLB_STEPPED, 1000, &t, &reached, &rig.err),
+                     DLB_OK);
+    assert_false(reached);
+    rig_close(&rig); /* while the step runs */
+}
+
+static void checksums_are_of_what_the_gpu_holds_and_read(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.step_ms = 0}};
+    struct dlb_dev_times t;
+    uint64_t sum = 0;
+    assert_int_equal(rig_open(&rig, 2, false, true), DLB_OK);
+    for (uint32_t i = 0; i < 6; i++) {
+        size_t n = BYTES - i * 3;
+        assert_int_equal(trip(&rig, i % 2, n, &t), DLB_OK);
+        assert_int_equal(dlb_dev_cuda.checksum(rig.cu, i % 2, &sum, &rig.err), DLB_OK);
+        assert_int_equal(sum, dlb_hash64(rig.host, n, 0));
+    }
+    fake.kernels_blind = true;
+    assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+    assert_int_equal(dlb_dev_cuda.checksum(rig.cu, 0, &sum, &rig.err), DLB_E_DEVICE);
+    assert_non_null(strstr(rig.err.what, "read other bytes"));
+    rig_close(&rig);
+}
+
+/* Every call of the runtime, one after the other, fails once: each is heard, and nothing is lost.
+ */
+static void no_failure_goes_unheard(void **state)
+{
+    (void)state;
+    int n_all = 0;
+    for (int k = 0; k <= n_all; k++) {
+        struct rig rig = {.opts = {.step_ms = 0}};
+        struct dlb_dev_times t;
+        uint64_t sum;
+        (void)reset(NULL);
+        fake.fail_at = k;
+        int rc = rig_open(&rig, 1, false, true);
+        if (rc == DLB_OK)
+            rc = dlb_dev_cuda.pin(rig.cu, rig.host, BYTES, &rig.err);
+        if (rc == DLB_OK)
+            rc = trip(&rig, 0, BYTES, &t);
+        if (rc == DLB_OK)
+            rc = dlb_dev_cuda.checksum(rig.cu, 0, &sum, &rig.err);
+        assert_int_equal(rc, k == 0 ? DLB_OK : DLB_E_DEVICE);
+        if (rc != DLB_OK)
+            assert_non_null(strstr(rig.err.what, "planted"));
+        if (k == 0)
+            n_all = fake.n_calls;
+        rig_close(&rig);
+    }
+    assert_true(n_all > 50);
+}
+
+static void known_failures_say_what_to_do(void **state)
+{
+    (void)state;
+    const struct {
+        cudaError_t code;
+        const char *says;
+    } known[] = {{cudaErrorInsufficientDriver, "river"},
+                 {cudaErrorNoDevice, "CUDA_VISIBLE_DEVICES"},
+                 {cudaErrorDevicesUnavailable, "nvidia-smi"},
+                 {cudaErrorNoKernelImageForDevice, "compute capability"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        char name[96];
+        struct dlb_err err;
+        (void)reset(NULL);
+        assert_int_equal(dlb_dev_cuda.probe(name, &err), DLB_OK);
+        assert_string_equal(name, "Fake GPU");
+        fake.fail_at = fake.n_calls + 1;
+        fake.with = known[i].code;
+        assert_int_equal(dlb_dev_cuda.probe(name, &err), DLB_E_DEVICE);
+        assert_non_null(strstr(err.what, known[i].says));
+        assert_int_equal(err.lib_code, known[i].code);
+    }
+    struct rig rig = {.opts = {.step_ms = 0}};
+    (void)reset(NULL);
+    fake.fail_at = 8; /* the first cudaMalloc */
+    fake.with = cudaErrorMemoryAllocation;
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
+    assert_non_null(strstr(rig.err.what, "out of memory"));
+    rig_close(&rig);
+}
+
+/* What it tells of itself is what the result's schema says. */
+static void facts_fit_the_schema(void **state)
+{
+    (void)state;
+    char path[4096];
+    const char *root = getenv("DLB_SOURCE_DIR");
+    (void)snprintf(path, sizeof path, "%s/reports/summary.schema.json", root ? root : ".");
+    json_t *schema = json_load_file(path, 0, NULL);
+    assert_non_null(schema);
+    json_t *part =
+        json_pack("{ss, sO}", "$ref", "#/$defs/gpu", "$defs", json_object_get(schema, "$defs"));
+    for (int ms = 0; ms <= 5; ms += 5) {
+        struct rig rig = {.opts = {.step_ms = ms, .step_kind = DLB_STEP_MEMORY}};
+        struct schema_check check;
+        assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+        json_t *facts = dlb_dev_cuda.describe(rig.cu);
+        assert_string_equal(json_string_value(json_object_get(facts, "name")), "Fake GPU");
+        const json_t *error = json_object_get(json_object_get(facts, "step"), "error_frac");
+        assert_true(ms > 0 ? fabs(json_real_value(error)) < 0.02 : json_is_null(error));
+        assert_false(schema_check(&check, part, facts)); /* nvml is added later */
+        assert_int_equal(json_object_set_new(facts, "nvml", json_null()), 0);
+        if (!schema_check(&check, part, facts))
+            fail_msg("%s", check.what);
+        json_decref(facts);
+        rig_close(&rig);
+    }
+    json_decref(part);
+    json_decref(schema);
+}
+
+/* More time than the model can mend: each measurement takes longer than the one before. */
+static void a_busy_gpu_is_told(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.step_ms = 5}};
+    fake.slower = 0.05;
+    fake.fail_at = -1; /* an error is expected */
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
+    assert_non_null(strstr(rig.err.what, "another program"));
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(steps_take_what_was_asked, reset),
+        cmocka_unit_test_setup(a_share_computes_on_fewer_multiprocessors, reset),
+        cmocka_unit_test_setup(streams_overlap, reset),
+        cmocka_unit_test_setup(pageable_copies_wait_for_their_stream, reset),
+        cmocka_unit_test_setup(stamps_follow_the_host, reset),
+        cmocka_unit_test_setup(anchors_move_under_way, reset),
+        cmocka_unit_test_setup(a_wait_ends_in_time, reset),
+        cmocka_unit_test_setup(checksums_are_of_what_the_gpu_holds_and_read, reset),
+        cmocka_unit_test_setup(no_failure_goes_unheard, reset),
+        cmocka_unit_test_setup(known_failures_say_what_to_do, reset),
+        cmocka_unit_test_setup(facts_fit_the_schema, reset),
+        cmocka_unit_test_setup(a_busy_gpu_is_told, reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#endif
