@@ -63,34 +63,46 @@ char *dlb_gen_temporary(const char *path)
     return asprintf(&temporary, "%.*s.%s.part", n, path, path + n) < 0 ? NULL : temporary;
 }
 
+int dlb_gen_file_open(struct dlb_gen_file *file, const char *path, struct dlb_err *err)
+{
+    *file = (struct dlb_gen_file){.fd = -1, .path = path, .temporary = dlb_gen_temporary(path)};
+    if (!file->temporary)
+        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file->fd >= 0)
+        return DLB_OK;
+    int rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
+    free(file->temporary);
+    return rc;
+}
+
+int dlb_gen_file_finish(struct dlb_gen_file *file, int rc, struct dlb_err *err)
+{
+    if (close(file->fd) != 0 && rc == DLB_OK)
+        rc = dlb_gen_fail_write(err, file->path, DLB_NO_OFFSET, "writing");
+    if (rc == DLB_OK && rename(file->temporary, file->path) != 0)
+        rc = dlb_gen_fail_write(err, file->path, DLB_NO_OFFSET, "renaming the finished file");
+    if (rc != DLB_OK)
+        (void)unlink(file->temporary);
+    free(file->temporary);
+    return rc;
+}
+
 int dlb_gen_write_file(const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
 {
-    char *temporary = dlb_gen_temporary(path);
-    int rc = DLB_OK;
+    struct dlb_gen_file file;
+    int rc = dlb_gen_file_open(&file, path, err);
 
-    if (!temporary)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
-        free(temporary);
+    if (rc != DLB_OK)
         return rc;
-    }
     for (size_t done = 0; rc == DLB_OK && done < n_bytes;) {
-        ssize_t n = write(fd, (const char *)data + done, n_bytes - done);
+        ssize_t n = write(file.fd, (const char *)data + done, n_bytes - done);
         if (n >= 0)
             done += (size_t)n;
         else if (errno != EINTR)
             rc = dlb_gen_fail_write(err, path, done, "writing");
     }
-    if (close(fd) != 0 && rc == DLB_OK)
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "writing");
-    if (rc == DLB_OK && rename(temporary, path) != 0)
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "renaming the finished file");
-    if (rc != DLB_OK)
-        (void)unlink(temporary);
-    free(temporary);
-    return rc;
+    return dlb_gen_file_finish(&file, rc, err);
 }
 
 /* Differs after every restart of the machine; empty where the kernel does not say. */

@@ -42,6 +42,17 @@ int dlb_gen_fail_write(struct dlb_err *err, const char *path, uint64_t offset_by
  * by one. */
 int dlb_gen_write_file(const char *path, const void *data, size_t n_bytes, struct dlb_err *err);
 
+/* The same for what is written piece by piece: between the two, write to `fd`. A failed open leaves
+ * nothing to finish. finish takes how the writing went, keeps the file only if all went well, and
+ * returns the first failure. */
+struct dlb_gen_file {
+    int fd;
+    const char *path; /* borrowed */
+    char *temporary;  /* owned */
+};
+int dlb_gen_file_open(struct dlb_gen_file *file, const char *path, struct dlb_err *err);
+int dlb_gen_file_finish(struct dlb_gen_file *file, int rc, struct dlb_err *err);
+
 /* The temporary that becomes `path` (hidden, beside it), malloced; NULL when memory is short. */
 char *dlb_gen_temporary(const char *path);
 

@@ -197,26 +197,13 @@ static int write_file(const struct dlb_gen *gen, const char *path, const uint8_t
                       size_t n_head, uint64_t n_bytes, struct dlb_gen_worker *worker,
                       struct dlb_err *err)
 {
-    char *temporary = dlb_gen_temporary(path);
-    int rc;
+    struct dlb_gen_file file;
+    int rc = dlb_gen_file_open(&file, path, err);
 
-    if (!temporary)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
-        free(temporary);
-        return rc;
-    }
-    rc = write_archive(gen, fd, path, npy_head, n_head, n_bytes, worker, err);
-    if (close(fd) != 0 && rc == DLB_OK)
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "writing");
-    if (rc == DLB_OK && rename(temporary, path) != 0)
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "renaming the finished file");
     if (rc != DLB_OK)
-        (void)unlink(temporary);
-    free(temporary);
-    return rc;
+        return rc;
+    rc = write_archive(gen, file.fd, path, npy_head, n_head, n_bytes, worker, err);
+    return dlb_gen_file_finish(&file, rc, err);
 }
 
 int dlb_npz_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,

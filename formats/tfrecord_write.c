@@ -85,32 +85,19 @@ static int write_shard(const struct dlb_gen *gen, uint64_t first, uint64_t n, co
                        struct dlb_gen_worker *worker, struct dlb_err *err)
 {
     struct dlb_bytes example = {0};
-    char *temporary = dlb_gen_temporary(path);
-    int rc = DLB_OK;
+    struct dlb_gen_file file;
+    int rc = dlb_gen_file_open(&file, path, err);
 
-    if (!temporary)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
-        free(temporary);
+    if (rc != DLB_OK)
         return rc;
-    }
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         if (atomic_load_explicit(worker->stop, memory_order_relaxed))
             rc = dlb_fail(err, DLB_E_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
         else
-            rc = add_sample(gen, fd, path, first + i, &example, worker, err);
+            rc = add_sample(gen, file.fd, path, first + i, &example, worker, err);
     }
-    if (close(fd) != 0 && rc == DLB_OK)
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "writing");
-    if (rc == DLB_OK && rename(temporary, path) != 0)
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "renaming the finished shard");
-    if (rc != DLB_OK)
-        (void)unlink(temporary);
     dlb_bytes_free(&example);
-    free(temporary);
-    return rc;
+    return dlb_gen_file_finish(&file, rc, err);
 }
 
 int dlb_tfr_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,

@@ -282,31 +282,19 @@ static int write_unit(const struct dlb_gen *gen, const struct wanted *want, uint
                       uint64_t n_tokens, const char *path, const char *idx,
                       struct dlb_gen_worker *worker, struct dlb_err *err)
 {
-    char *temporary = dlb_gen_temporary(path);
-    struct out out = {.fd = -1, .path = path};
-    int rc = DLB_OK;
+    struct dlb_gen_file file;
+    int rc = dlb_gen_file_open(&file, path, err);
 
-    if (!temporary)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
-    out.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (out.fd < 0) {
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
-        free(temporary);
+    if (rc != DLB_OK)
         return rc;
-    }
+    struct out out = {.fd = file.fd, .path = path};
     rc = write_head(want, n_tokens, &out, err);
     if (rc == DLB_OK)
         rc = write_tokens(gen, want, unit, n_tokens, &out, worker, err);
-    if (close(out.fd) != 0 && rc == DLB_OK)
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "writing");
-    if (rc == DLB_OK && rename(temporary, path) != 0)
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "renaming the finished file");
-    if (rc != DLB_OK)
-        (void)unlink(temporary);
+    rc = dlb_gen_file_finish(&file, rc, err);
     if (rc == DLB_OK && idx)
         rc = write_index(idx, want, &out.lengths, err);
     dlb_bytes_free(&out.lengths);
-    free(temporary);
     return rc;
 }
 

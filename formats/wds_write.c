@@ -123,9 +123,10 @@ int dlb_wds_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
 {
     uint64_t each = shard_samples(gen), first = unit * each, total = (uint64_t)gen->opts->samples;
     uint64_t n = total - first < each ? total - first : each;
-    char *path = dlb_wds_shard_path(gen->path, unit, compression(gen)), *temporary = NULL;
+    char *path = dlb_wds_shard_path(gen->path, unit, compression(gen));
+    struct dlb_gen_file file;
     struct stat st;
-    int rc = DLB_OK, fd = -1;
+    int rc = DLB_OK;
 
     if (!path)
         return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
@@ -133,25 +134,12 @@ int dlb_wds_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
         atomic_fetch_add(&worker->n_samples, n);
         goto out;
     }
-    temporary = dlb_gen_temporary(path);
-    if (!temporary) {
-        rc = dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
-        goto out;
+    rc = dlb_gen_file_open(&file, path, err);
+    if (rc == DLB_OK) {
+        rc = write_shard(gen, first, n, file.fd, path, worker, err);
+        rc = dlb_gen_file_finish(&file, rc, err);
     }
-    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
-        goto out;
-    }
-    rc = write_shard(gen, first, n, fd, path, worker, err);
-    if (close(fd) != 0 && rc == DLB_OK)
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "writing");
-    if (rc == DLB_OK && rename(temporary, path) != 0)
-        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "renaming the finished shard");
-    if (rc != DLB_OK)
-        (void)unlink(temporary);
 out:
-    free(temporary);
     free(path);
     return rc;
 }
