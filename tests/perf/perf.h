@@ -18,7 +18,8 @@
 /* "name: text" on stderr, and out. */
 _Noreturn void perf_die(const char *what, const struct dlb_err *err);
 
-/* Options as after --set, ending with NULL, on top of the defaults. */
+/* Options as after --set, ending with NULL, on top of the defaults and of a prefetch_factor of 8.
+ */
 void perf_spec(struct dlb_spec *spec, const char *const *settings);
 
 /* Writes the spec's data set into a new folder below $DLB_PERF_DIR (default /var/tmp: on a disk),
