@@ -187,7 +187,7 @@ struct perf_team *perf_team_open(const struct perf_pipeline *like, uint32_t n_th
     size_t slot_bytes = like->dataset.max_payload_bytes * (size_t)opts->batch_size;
     struct perf_team *team = calloc(1, sizeof *team);
 
-    slot_bytes = (slot_bytes + 4095) / 4096 * 4096;
+    slot_bytes = (slot_bytes + 4096) / 4096 * 4096; /* room to ask for one byte too many */
     if (!team || !(team->member = calloc(n_threads, sizeof *team->member)))
         perf_die("threads", NULL);
     if (dlb_shm_create(&team->shm, slot_bytes * n_slots * n_threads, false, &err) != DLB_OK)
