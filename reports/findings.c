@@ -291,6 +291,13 @@ static void reasons(const json_t *cells, const char *status, uint32_t n_columns,
     }
 }
 
+void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *cells = json_object_get(doc, "cells");
+    reasons(cells, "failed", n_columns, out);
+    reasons(cells, "skipped", n_columns, out);
+}
+
 /* Titles, rows and their texts, squeezed so far. False when memory is short. */
 static bool fill(const json_t *doc, int squeeze, struct dlb_table *table)
 {
@@ -354,7 +361,6 @@ static void tell_left_out(uint32_t n_out, int squeeze, uint32_t n_columns, struc
 
 void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
-    const json_t *cells = json_object_get(doc, "cells");
     struct dlb_table *table = calloc(1, sizeof(*table));
     int squeeze;
     if (table && fill_to_fit(doc, n_columns, &squeeze, table)) {
@@ -366,8 +372,7 @@ void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *
     } else {
         out->short_of_memory = true;
     }
-    reasons(cells, "failed", n_columns, out);
-    reasons(cells, "skipped", n_columns, out);
+    dlb_findings_reasons(doc, n_columns, out);
     if (table)
         free(table->cell);
     free(table);

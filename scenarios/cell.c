@@ -16,6 +16,8 @@
 #define WARM_BATCH_BYTES (UINT64_C(4) << 20) /* the warm pass only has to touch the bytes */
 #define STATE_ALIGN 64
 
+const char *const dlb_cell_mode_names[] = {"measure", "warm", "baseline", NULL};
+
 struct cell {
     struct dlb_spec spec;
     enum dlb_cell_mode mode;

@@ -16,7 +16,9 @@ enum dlb_cell_mode {
     DLB_MODE_MEASURE,
     DLB_MODE_WARM, /* batches as small as they may be; "skipped" when the data do not fit in memory
                     */
+    DLB_MODE_BASELINE, /* another program reads the same files (fio.h) */
 };
+extern const char *const dlb_cell_mode_names[]; /* ends with NULL */
 
 struct dlb_cell_watch {
     _Atomic uint64_t *heartbeat; /* batches so far; may be NULL */

@@ -234,6 +234,12 @@ static struct dlb_estimate ceiling_ratio(const struct dlb_judged_cell *cell, con
     return out;
 }
 
+double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell)
+{
+    return dlb_json_number(cell->shown, "io_bytes") /
+           dlb_json_number(cell->shown, "worker_samples") * cell->rate.median;
+}
+
 static double zero_if_nan(double value)
 {
     return isfinite(value) ? value : 0;
@@ -335,5 +341,6 @@ void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *
     json_decref(judgement->set);
     json_decref(judgement->not_modelled);
     json_decref(judgement->notes);
+    json_decref(judgement->storage);
     memset(judgement, 0, sizeof(*judgement));
 }

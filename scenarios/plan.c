@@ -429,5 +429,6 @@ void dlb_plan_free(struct dlb_plan *plan)
         json_decref(plan->warms[i]);
     free((void *)plan->warms);
     json_decref(plan->axes);
+    json_decref(plan->base);
     memset(plan, 0, sizeof(*plan));
 }

@@ -79,14 +79,6 @@ static double stage_sum(const json_t *doc, const char *table, const char *stage)
     return dlb_json_number(json_object_get(json_object_get(doc, table), stage), "sum_ns");
 }
 
-/* What loading one sample reads, at the pace of the window: workers load ahead and before it, so
- * that their bytes cannot be divided by its time. */
-static double read_rate(const json_t *doc, double samples_per_s)
-{
-    return dlb_json_number(doc, "io_bytes") / dlb_json_number(doc, "worker_samples") *
-           samples_per_s;
-}
-
 static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
 {
     const json_t *shown = cell->shown;
@@ -95,7 +87,7 @@ static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
     return dlb_json_put(out, "samples_per_s",
                         estimate(&cell->rate, cell->samples_per_s, cell->n_values)) &&
            dlb_json_put(out, "read_bytes_per_s",
-                        dlb_json_real_or_null(read_rate(shown, cell->rate.median))) &&
+                        dlb_json_real_or_null(dlb_judged_read_bytes_per_s(cell))) &&
            dlb_json_put(out, "delivered_bytes_per_s",
                         dlb_json_real_or_null(n_bytes * 1e9 / window_ns)) &&
            dlb_json_put(
@@ -289,7 +281,8 @@ static bool put_findings(json_t *doc, const struct dlb_summary *in)
                         json_pack("{so, so}", "cell", index_or_null(in->plan->reference),
                                   "drift_frac", dlb_json_real_or_null(j->drift_frac))) &&
            dlb_json_put(doc, "ceilings", ceilings_json(in)) &&
-           dlb_json_put(doc, "cells", cells_json(in));
+           dlb_json_put(doc, "cells", cells_json(in)) &&
+           (!j->storage || dlb_json_put(doc, "storage", json_incref(j->storage)));
 }
 
 json_t *dlb_summary_build(const struct dlb_summary *in, struct dlb_err *err)
