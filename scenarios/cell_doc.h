@@ -18,6 +18,7 @@ struct dlb_cell_facts {
     const struct dlb_memory *memory;           /* likewise */
     uint64_t n_batches;                        /* that the loop took, warm-up included */
     struct dlb_os_process before, after;       /* around the consumer's loop */
+    struct dlb_os_machine machine_before, machine_after;
     uint64_t peak_pss_bytes, pinned_bytes;
     uint32_t n_idle_workers;              /* for want of shards */
     struct dlb_residency residency;       /* before the run */

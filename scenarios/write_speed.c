@@ -2,8 +2,10 @@
 
 #include "bench/base/clock.h"
 #include "bench/base/rng.h"
+#include "formats/codec.h"
 #include "formats/gen_file.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,7 @@
 #define PIECE_BYTES ((size_t)4 << 20)
 #define SPEED_NS (1 * DLB_NS_PER_S)
 #define SPEED_MAX_BYTES (UINT64_C(1) << 30)
+#define MAKE_NS (300 * DLB_NS_PER_MS)
 
 /* The nearest that exists; `path` is cut. */
 static bool nearest_folder(char *path)
@@ -77,4 +80,23 @@ int dlb_write_speed(const char *folder, double *bytes_per_s, struct dlb_err *err
     free(path);
     free(near);
     return rc;
+}
+
+double dlb_make_speed(const struct dlb_gen *gen)
+{
+    struct dlb_bytes sample = {0};
+    struct dlb_err ignored;
+    uint64_t n_bytes = 0, start_ns = dlb_now_ns(), now_ns = start_ns;
+    int rc = DLB_OK;
+
+    if (!gen->codec->make)
+        return (double)NAN;
+    for (uint64_t i = 0; rc == DLB_OK && now_ns - start_ns < MAKE_NS; i++) {
+        sample.len_bytes = 0;
+        rc = gen->codec->make(gen->opts, i % (uint64_t)gen->opts->samples, &sample, &ignored);
+        n_bytes += sample.len_bytes;
+        now_ns = dlb_now_ns();
+    }
+    dlb_bytes_free(&sample);
+    return rc == DLB_OK ? (double)n_bytes * 1e9 / (double)(now_ns - start_ns) : (double)NAN;
 }

@@ -3,7 +3,9 @@
 #include "bench/cli/print.h"
 #include "bench/cli/verb.h"
 #include "bench/host/osacct.h"
+#include "formats/codec.h"
 #include "formats/generate.h"
+#include "scenarios/flat.h"
 #include "scenarios/spec.h"
 #include "scenarios/storage_sizing.h"
 #include "scenarios/write_speed.h"
@@ -17,7 +19,8 @@ struct sizing {
     struct dlb_gen gen;
     struct dlb_sizing size;
     uint64_t n_files;
-    char speed_why[256]; /* why writing could not be measured */
+    double storage_bytes_per_s, made_bytes_per_s; /* what takes the data, and what makes them */
+    char speed_why[256];                          /* why writing could not be measured */
 };
 
 static int fill(const struct dlb_spec *spec, struct sizing *s, struct dlb_err *err)
@@ -39,11 +42,14 @@ static int fill(const struct dlb_spec *spec, struct sizing *s, struct dlb_err *e
                                   .ram_bytes = dlb_os_ram_bytes(),
                                   .write_bytes_per_s = (double)NAN};
     struct dlb_err slow;
-    if (spec->dataset.path[0] &&
-        dlb_write_speed(spec->dataset.path, &s->size.write_bytes_per_s, &slow) != DLB_OK) {
-        s->size.write_bytes_per_s = (double)NAN;
+    s->made_bytes_per_s = dlb_make_speed(&s->gen) * dlb_os_n_cpus(&(double){0});
+    s->storage_bytes_per_s = (double)NAN;
+    if (!spec->dataset.path[0])
+        (void)snprintf(s->speed_why, sizeof(s->speed_why), "--path says where");
+    else if (dlb_write_speed(spec->dataset.path, &s->storage_bytes_per_s, &slow) != DLB_OK)
         (void)dlb_err_text(&slow, s->speed_why, sizeof(s->speed_why));
-    }
+    else
+        s->size.write_bytes_per_s = fmin(s->storage_bytes_per_s, s->made_bytes_per_s);
     dlb_sizing_fill(&s->size);
     return DLB_OK;
 }
@@ -51,18 +57,16 @@ static int fill(const struct dlb_spec *spec, struct sizing *s, struct dlb_err *e
 static bool print_json(const struct dlb_spec *spec, const struct sizing *s)
 {
     const struct dlb_sizing *z = &s->size;
-    json_t *speed = z->write_bytes_per_s > 0 ? json_real(z->write_bytes_per_s) : json_null();
-    json_t *write_s = isfinite(z->write_s) ? json_real(z->write_s) : json_null();
     json_t *doc = json_pack(
-        "{ss, sb, ss, ss, sI, sI, sI, sI, sI, so, sb, sb, sI, sI, so, so}", "command", "storage",
-        "dry_run", 1, "workload", spec->workload.name, "path", spec->dataset.path, "files",
-        (json_int_t)s->n_files, "samples", (json_int_t)z->n_samples, "bytes",
+        "{ss, sb, ss, ss, sI, sI, sI, sI, sI, so, sb, sb, sI, sI, so, so, so}", "command",
+        "storage", "dry_run", 1, "workload", spec->workload.name, "path", spec->dataset.path,
+        "files", (json_int_t)s->n_files, "samples", (json_int_t)z->n_samples, "bytes",
         (json_int_t)z->n_bytes, "steps_per_epoch", (json_int_t)z->steps_per_epoch, "ram_bytes",
-        (json_int_t)z->ram_bytes, "ram_multiple",
-        isfinite(z->ram_multiple) ? json_real(z->ram_multiple) : json_null(), "covers_ram",
-        z->covers_ram, "covers_steps", z->covers_steps, "needed_samples",
+        (json_int_t)z->ram_bytes, "ram_multiple", dlb_json_real_or_null(z->ram_multiple),
+        "covers_ram", z->covers_ram, "covers_steps", z->covers_steps, "needed_samples",
         (json_int_t)z->needed_samples, "needed_bytes", (json_int_t)z->needed_bytes,
-        "write_bytes_per_s", speed, "write_s", write_s);
+        "write_bytes_per_s", dlb_json_real_or_null(s->storage_bytes_per_s), "make_bytes_per_s",
+        dlb_json_real_or_null(s->made_bytes_per_s), "write_s", dlb_json_real_or_null(z->write_s));
     bool printed = doc && dlb_print_json(doc);
     json_decref(doc);
     return printed;
@@ -85,9 +89,12 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
                  dlb_count_text((double)s->n_files, b, sizeof b),
                  dlb_bytes_text(z->n_bytes, c, sizeof c));
     if (isfinite(z->write_s))
-        (void)printf("  time to write      %s at %s, measured there with one thread\n",
+        (void)printf("  time to write      %s: the storage takes %s from one thread, the CPUs make "
+                     "%s\n",
                      dlb_duration_text(z->write_s, a, sizeof a),
-                     dlb_rate_text(z->write_bytes_per_s, b, sizeof b));
+                     dlb_rate_text(s->storage_bytes_per_s, b, sizeof b),
+                     isfinite(s->made_bytes_per_s) ? dlb_rate_text(s->made_bytes_per_s, c, sizeof c)
+                                                   : "more");
     else
         (void)printf("  time to write      not measured%s%s\n", s->speed_why[0] ? ": " : "",
                      s->speed_why);
