@@ -14,6 +14,7 @@ enum {
     FLAG_FORMAT,
     FLAG_FROM,
     FLAG_OVERWRITE,
+    FLAG_DROP_CACHES,
     FLAG_JSON
 };
 
@@ -32,6 +33,9 @@ const struct dlb_flag dlb_flags[] = {
                    "format of the source, where it cannot be told by looking"},
     [FLAG_OVERWRITE] = {"overwrite", NULL, DLB_FLAG_RESULTS | DLB_FLAG_TARGET,
                         "replace what is there of the same name"},
+    [FLAG_DROP_CACHES] = {"drop-caches", NULL, DLB_FLAG_RESULTS,
+                          "run.drop_caches = true: before each cold repetition, empty the page, "
+                          "directory and inode caches of the whole machine; needs root"},
     [FLAG_JSON] = {"json", NULL, DLB_FLAG_JSON,
                    "print the JSON document on stdout, and nothing else"},
     {.name = NULL},
@@ -154,7 +158,7 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
     return DLB_OK;
 }
 
-/* --set KEY=VALUE and --KEY VALUE: after all files. */
+/* --set KEY=VALUE, --KEY VALUE and the flag that stands for one: after all files. */
 static int take_option(const struct dlb_flag *flag, const struct word *word, const char *value,
                        struct dlb_config *cfg, struct dlb_err *err)
 {
@@ -162,7 +166,7 @@ static int take_option(const struct dlb_flag *flag, const struct word *word, con
     int status;
 
     if (flag)
-        return dlb_config_set(cfg, value, err);
+        return dlb_config_set(cfg, value ? value : "run.drop_caches=true", err);
     if (asprintf(&assignment, "%.*s=%s", (int)word->n_name, word->name, value) < 0)
         return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "arguments: out of memory");
     status = dlb_config_set(cfg, assignment, err);
@@ -206,7 +210,8 @@ static int pass(const struct dlb_verb *verb, int argc, char **argv, bool options
                 return usage(verb, err, "a value is missing after", argv[i]);
             word.value = argv[++i];
         }
-        bool is_option = is_key || flag == &dlb_flags[FLAG_SET];
+        bool is_option =
+            is_key || flag == &dlb_flags[FLAG_SET] || flag == &dlb_flags[FLAG_DROP_CACHES];
         if (is_option && options)
             status = take_option(flag, &word, word.value, out->cfg, err);
         else if (!is_option && !options)

@@ -22,7 +22,7 @@ enum dlb_exit {
 enum {
     DLB_FLAG_CONFIG = 1 << 0,  /* --config FILE, --set key=value, --<section>.<key> value (also
                                   --<section>.<key>=value) */
-    DLB_FLAG_RESULTS = 1 << 1, /* --results DIR, --run-name NAME, --overwrite */
+    DLB_FLAG_RESULTS = 1 << 1, /* --results DIR, --run-name NAME, --overwrite, --drop-caches */
     DLB_FLAG_JSON = 1 << 2,    /* --json: the document on stdout, nothing else */
     DLB_FLAG_PATH = 1 << 3,    /* one positional PATH */
     DLB_FLAG_TARGET = 1 << 5,  /* a second PATH, to write to: --format, --from, --overwrite */
