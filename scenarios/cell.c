@@ -4,6 +4,7 @@
 #include "bench/host/nvml.h"
 #include "loaders/consumer.h"
 #include "loaders/sampler.h"
+#include "scenarios/cell_cache.h"
 #include "scenarios/cell_doc.h"
 #include "scenarios/flat.h"
 
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define RESIDENCY_MAX_FILES 256 /* asked per repetition; more would cost more than it tells */
 #define WARM_BATCH_BYTES (UINT64_C(4) << 20) /* the warm pass only has to touch the bytes */
 #define STATE_ALIGN 64
 
@@ -35,6 +35,7 @@ struct cell {
     struct dlb_memory memory;
     struct dlb_consumed *consumed;
     struct dlb_loader_stats *stats;
+    struct dlb_cell_cache cache;
     struct dlb_cell_facts facts;
     char device_why[160], not_done[160]; /* not_done: why the warm pass was left out */
 };
@@ -77,11 +78,6 @@ static void fit_warm(struct cell *c)
 static int open_data(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
-    struct dlb_err ignored;
-    if (c->mode == DLB_MODE_MEASURE && spec->dataset.path[0] &&
-        !dlb_formats[spec->dataset.format]->synthetic)
-        (void)dlb_residency_path(spec->dataset.path, RESIDENCY_MAX_FILES, &c->facts.residency,
-                                 &ignored);
     if (spec->loader.bind != DLB_BIND_NONE) {
         int rc = dlb_topo_open(&c->topo, err);
         if (rc)
@@ -91,6 +87,10 @@ static int open_data(struct cell *c, struct dlb_err *err)
                               dlb_spec_format_opts(spec), err);
     if (!rc && c->mode == DLB_MODE_WARM)
         fit_warm(c);
+    if (!rc && c->mode == DLB_MODE_MEASURE) {
+        rc = dlb_cell_cache_begin(&c->cache, spec, &c->dataset, c->watch->cancel, err);
+        c->facts.cache = &c->cache;
+    }
     return rc;
 }
 
@@ -256,6 +256,7 @@ static int finish(struct cell *c, int rc, struct dlb_err *err)
         if (c->stats && stopped == DLB_OK) {
             c->loader->stats(c->loader_state, c->stats);
             dlb_os_process_add(&c->facts.after, &c->stats->os);
+            dlb_cell_cache_end(&c->cache, &c->dataset, c->stats);
             if (c->facts.peak_pss_bytes != DLB_NOT_MEASURED)
                 c->facts.peak_pss_bytes += c->stats->private_bytes;
             c->facts.stats = c->stats;

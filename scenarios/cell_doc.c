@@ -189,14 +189,20 @@ static json_t *gpu_json(const struct dlb_cell_facts *facts)
     return gpu;
 }
 
+static bool put_cache(json_t *doc, const struct dlb_cell_cache *cache)
+{
+    static const struct dlb_cell_cache none;
+    json_t *told = dlb_cell_cache_json(cache ? cache : &none);
+    enum dlb_residency_how how = cache ? cache->before.how : DLB_RESIDENCY_UNKNOWN;
+    return dlb_json_put(doc, "cache", told) &&
+           dlb_json_put(doc, "resident_frac",
+                        json_incref(json_object_get(told, "resident_before_frac"))) &&
+           dlb_json_put(doc, "residency_by", json_string(dlb_residency_name(how)));
+}
+
 bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
 {
-    const struct dlb_residency *r = &facts->residency;
-    bool known = r->how != DLB_RESIDENCY_UNKNOWN && r->total_bytes > 0;
-    bool ok = dlb_json_put(doc, "resident_frac",
-                           known ? json_real((double)r->resident_bytes / (double)r->total_bytes)
-                                 : json_null()) &&
-              dlb_json_put(doc, "residency_by", json_string(dlb_residency_name(r->how)));
+    bool ok = put_cache(doc, facts->cache);
     if (ok && facts->device_kind)
         ok = dlb_json_put(doc, "device",
                           json_pack("{ss, so, ss, so}", "kind", facts->device_kind, "name",

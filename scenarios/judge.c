@@ -1,6 +1,7 @@
 #include "scenarios/judge.h"
 
 #include "bench/base/err.h"
+#include "scenarios/cache_summary.h"
 #include "scenarios/flat.h"
 #include "scenarios/notes.h"
 
@@ -279,6 +280,7 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
     e->pageable_copy = !e->pin_memory;
     e->persistent_workers = json_is_true(json_object_get(config, "loader.persistent_workers"));
     e->device_prefetch = (uint32_t)dlb_json_u64(config, "device.prefetch", 0);
+    e->cache = dlb_cache_label_of_reps(reps);
 }
 
 static bool judge_cell(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,

@@ -37,7 +37,9 @@ static bool *failed_of(const struct runner *r, const struct dlb_task *task)
 
 static bool is_dropped(const struct runner *r, const struct dlb_task *task)
 {
-    return (is_cell(task) || task->kind == DLB_TASK_CEILING) && *failed_of(r, task);
+    if (task->kind == DLB_TASK_WARM)
+        return task->for_next && is_cell(&task[1]) && r->cell_failed[task[1].index];
+    return task->kind != DLB_TASK_BASELINE && *failed_of(r, task);
 }
 
 static const json_t *config_of(const struct runner *r)
@@ -170,6 +172,7 @@ static uint64_t stall_ns(const struct runner *r, const json_t *config)
 static int keep(const struct runner *r, json_t *doc, struct dlb_err *err)
 {
     int rc = json_object_set_new(doc, "block", json_integer(r->task->block));
+    rc |= json_object_set_new(doc, "index", json_integer(r->task->index));
     switch (r->task->kind) {
     case DLB_TASK_WARM:
         rc |= json_array_append(r->results->warm, doc);

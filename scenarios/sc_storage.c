@@ -80,6 +80,18 @@ static int add_task(struct dlb_plan *plan, enum dlb_task_kind kind, uint32_t ind
     return DLB_OK;
 }
 
+/* After a warm pass of its own, where that is wanted (run.cache = "warm"). */
+static int add_repetition(struct dlb_plan *plan, uint32_t cell, uint32_t block, struct dlb_err *err)
+{
+    if (plan->cells[cell].warm_each) {
+        int rc = add_task(plan, DLB_TASK_WARM, (uint32_t)plan->cells[cell].warm, block, err);
+        if (rc)
+            return rc;
+        plan->tasks[plan->n_tasks - 1].for_next = true;
+    }
+    return add_task(plan, DLB_TASK_CELL, cell, block, err);
+}
+
 /* What has no meaning for one accelerator was left out of the first cell. */
 static bool put_back(const struct dlb_plan *plan, json_t *config)
 {
@@ -122,7 +134,7 @@ static int measure(struct dlb_plan *plan, const struct dlb_storage_view *view, u
             return rc;
         cell = plan->n_cells - 1;
     }
-    return add_task(plan, DLB_TASK_CELL, (uint32_t)cell, block, err);
+    return add_repetition(plan, (uint32_t)cell, block, err);
 }
 
 /* The cell's null-source twins: what dlbench takes, and how fast it could go. */
@@ -172,7 +184,7 @@ static int add_baseline(struct dlb_plan *plan, uint32_t n, struct dlb_err *err)
     for (uint32_t i = 0; cell >= 0 && i < plan->n_blocks && !rc; i++) {
         rc = add_task(plan, DLB_TASK_BASELINE, (uint32_t)cell, plan->n_blocks + i, err);
         if (!rc)
-            rc = add_task(plan, DLB_TASK_CELL, (uint32_t)cell, plan->n_blocks + i, err);
+            rc = add_repetition(plan, (uint32_t)cell, plan->n_blocks + i, err);
     }
     return rc;
 }
@@ -237,7 +249,8 @@ static int plan_first(const struct dlb_plan_input *in, const struct dlb_spec *sp
         return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
                         "not enough samples for the steps of one accelerator: lower "
                         "run.max_batches, gen more, or set storage.allow_small=true");
-    return add_task(out, DLB_TASK_CELL, 0, 0, err);
+    rc = dlb_plan_warm(in, false, out, err);
+    return rc ? rc : add_repetition(out, 0, 0, err);
 }
 
 static int plan_storage(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)

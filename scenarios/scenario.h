@@ -19,7 +19,7 @@
 
 /* What one process does. */
 enum dlb_task_kind {
-    DLB_TASK_WARM,      /* reads all data once, so that every cell finds the same page cache */
+    DLB_TASK_WARM,      /* reads all data once: for every cell, or for the task behind it */
     DLB_TASK_REFERENCE, /* a cell run again at the start of every block and at the end of the last:
                            exposes drift */
     DLB_TASK_CELL,
@@ -31,6 +31,7 @@ struct dlb_task {
     enum dlb_task_kind kind;
     uint32_t index; /* of the cell, ceiling or warm pass */
     uint32_t block; /* repetition */
+    bool for_next;  /* WARM: goes with the task behind it, a cell */
 };
 
 struct dlb_plan_cell {
@@ -40,6 +41,8 @@ struct dlb_plan_cell {
     uint32_t ceiling; /* which ceiling is its own */
     bool iterable;    /* its data set's kind */
     uint32_t twin;    /* 1 + the first of its two null-source twins among the ceilings; 0: none */
+    int64_t warm;     /* its data set's warm pass, or -1 */
+    bool warm_each;   /* which comes before each of its repetitions (run.cache = "warm") */
 };
 
 /* What a scenario that judges the machine, too, wants to know of it and of the data. 0, NaN: not

@@ -66,7 +66,23 @@ static const struct dlb_opt run_opts[] = {
      FIELD(checksum),
      .def = "false",
      .help = "Hash every payload in the worker and compare with what the device received"},
+    {.key = "cache",
+     .type = DLB_OPT_CHOICE,
+     FIELD(cache),
+     .def = "as-is",
+     .choices = dlb_run_cache_names,
+     .help = "Page cache before each repetition: what is there (a sweep reads all data once at its "
+             "start), all data, or none of it; what it came to is measured and told"},
+    {.key = "drop_caches",
+     .type = DLB_OPT_BOOL,
+     FIELD(drop_caches),
+     .def = "false",
+     .help = "Before a cold run, empty the page cache and the directory and inode caches of the "
+             "whole machine, for every program on it; needs root"},
     DLB_OPT_END};
+
+const char *const dlb_run_cache_names[] = {
+    [DLB_RUN_AS_IS] = "as-is", [DLB_RUN_WARM] = "warm", [DLB_RUN_COLD] = "cold", NULL};
 
 const struct dlb_opt_group dlb_run_group = {.section = "run",
                                             .title = "How much is measured, and how often",

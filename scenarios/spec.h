@@ -16,6 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What the page cache is to hold of the data before each repetition (`run.cache`). */
+enum dlb_run_cache { DLB_RUN_AS_IS, DLB_RUN_WARM, DLB_RUN_COLD };
+extern const char *const dlb_run_cache_names[]; /* ends with NULL */
+
 /* The `run` section. */
 struct dlb_run_opts {
     int64_t epochs;
@@ -26,6 +30,8 @@ struct dlb_run_opts {
     int64_t rank,
         world;     /* which share of the data this process loads, as DistributedSampler splits it */
     bool checksum; /* hash every payload in the worker and compare with what the device received */
+    int cache;     /* enum dlb_run_cache */
+    bool drop_caches; /* before a cold run, those of the whole machine, metadata too */
 };
 extern const struct dlb_opt_group dlb_run_group;
 

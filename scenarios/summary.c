@@ -1,5 +1,6 @@
 #include "scenarios/summary.h"
 
+#include "scenarios/cache_summary.h"
 #include "scenarios/cell.h"
 #include "scenarios/flat.h"
 #include "scenarios/judge.h"
@@ -117,6 +118,7 @@ static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const 
            dlb_json_put(out, "worker_samples", get_or(shown, "worker_samples", json_null())) &&
            dlb_json_put(out, "resident_frac", get_or(shown, "resident_frac", json_null())) &&
            dlb_json_put(out, "residency_by", get_or(shown, "residency_by", json_null())) &&
+           dlb_json_put(out, "cache", dlb_cache_summary(reps, shown)) &&
            dlb_json_put(out, "skipped_samples", get_or(shown, "n_skipped", json_null())) &&
            dlb_json_put(out, "cut_shards", get_or(shown, "n_cut_shards", json_null())) &&
            dlb_json_put(out, "skipped", get_or(shown, "skipped", json_array()));

@@ -15,6 +15,7 @@ enum {
     FLAG_FORMAT,
     FLAG_FROM,
     FLAG_OVERWRITE,
+    FLAG_DROP_CACHES,
     FLAG_JSON,
     FLAG_WORKLOAD,
     FLAG_DATA,
@@ -42,6 +43,10 @@ const struct dlb_flag dlb_flags[] = {
                    "format of the source, where it cannot be told by looking", NULL},
     [FLAG_OVERWRITE] = {"overwrite", NULL, DLB_FLAG_RESULTS | DLB_FLAG_TARGET,
                         "replace what is there of the same name", NULL},
+    [FLAG_DROP_CACHES] = {"drop-caches", NULL, DLB_FLAG_RESULTS,
+                          "before each cold repetition, empty the page, directory and inode "
+                          "caches of the whole machine; needs root: run.drop_caches",
+                          "run.drop_caches"},
     [FLAG_JSON] = {"json", NULL, DLB_FLAG_JSON,
                    "print the JSON document on stdout, and nothing else", NULL},
     [FLAG_WORKLOAD] = {"workload", "NAME", DLB_FLAG_WORKLOAD,
@@ -187,22 +192,22 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
     return DLB_OK;
 }
 
-/* A flag that stands for a key: its value is no text to be parsed further. */
+/* A flag that stands for a key: its value is no text to be parsed further; without one, true. */
 static int take_alias(const struct dlb_flag *flag, const char *value, struct dlb_config *cfg,
                       struct dlb_err *err)
 {
     char origin[32];
-    json_t *text = json_string(value);
+    json_t *said = value ? json_string(value) : json_true();
     int status;
 
     (void)snprintf(origin, sizeof origin, "--%s", flag->name);
-    status = text ? dlb_config_set_json(cfg, flag->key, text, origin, err)
+    status = said ? dlb_config_set_json(cfg, flag->key, said, origin, err)
                   : dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "is no UTF-8 text");
-    json_decref(text);
+    json_decref(said);
     return status;
 }
 
-/* --set KEY=VALUE and --KEY VALUE: after all files. */
+/* --set KEY=VALUE, --KEY VALUE and the flags that stand for one: after all files. */
 static int take_option(const struct dlb_flag *flag, const struct word *word, const char *value,
                        struct dlb_config *cfg, struct dlb_err *err)
 {

@@ -16,6 +16,7 @@
 #ifndef DLB_MEASURE_VERDICT_H
 #define DLB_MEASURE_VERDICT_H
 
+#include "bench/measure/cache_label.h"
 #include "bench/measure/meters.h"
 #include "bench/measure/stats.h"
 
@@ -94,6 +95,7 @@ struct dlb_evidence {
     bool pin_memory, pageable_copy; /* what the copies were */
     bool persistent_workers;
     uint32_t device_prefetch;
+    enum dlb_cache_label cache; /* where what the workers read came from */
 };
 
 struct dlb_verdict {
