@@ -311,8 +311,29 @@ static void say_balanced(struct words *w, const struct dlb_evidence *e, const st
         percent(f->h2d_frac).text, percent(f->residual_frac).text);
 }
 
+/* What a null source in the data's place showed; false: nothing against the harness. */
+static bool say_null_source(struct words *w, const struct dlb_finding *f)
+{
+    bool slow = f->headroom > 0.0 && f->headroom < DLB_HEADROOM_MIN;
+
+    if (f->harness_frac > DLB_HARNESS_MAX)
+        say(w, "with a source that costs nothing the device still stood still %s of the time; ",
+            percent(f->harness_frac).text);
+    if (slow)
+        say(w,
+            "with such a source and steps that take no time dlbench itself reaches only %s what "
+            "was measured; ",
+            times(f->headroom).text);
+    if (slow || f->harness_frac > DLB_HARNESS_MAX)
+        say(w, "so these figures may be dlbench's own, and nothing is blamed on the storage. Try: "
+               "fewer accelerators or a machine with more CPUs, larger batches, longer steps.");
+    return slow || f->harness_frac > DLB_HARNESS_MAX;
+}
+
 static void say_harness_bound(struct words *w, const struct dlb_finding *f)
 {
+    if (say_null_source(w, f))
+        return;
     say(w, "dlbench's own bookkeeping took %s of the time and %s of it is not accounted for",
         percent(f->account_frac).text, percent(f->unaccounted_frac).text);
     if (f->unaccounted_max_frac > f->unaccounted_frac)
