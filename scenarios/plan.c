@@ -73,6 +73,12 @@ static bool reads_many(const struct dlb_spec *spec, bool iterable)
     return spec->loader.io == DLB_READ_URING;
 }
 
+static bool are_many(const struct dlb_spec *spec, bool iterable)
+{
+    (void)iterable;
+    return spec->accelerators.count > 1;
+}
+
 static const struct rule rules[] = {
     {"dataset.codec", has_stored_bytes, true,
      "a codec has no meaning with formats synthetic and memory: they store nothing to decode"},
@@ -98,6 +104,9 @@ static const struct rule rules[] = {
      "shuffle_buffer is used by shuffled iterable data only"},
     {"loader.shuffle_buffer_bytes", buffers, false,
      "shuffle_buffer_bytes is used by shuffled iterable data only"},
+    {"accelerators.barrier", are_many, true, "barrier has no meaning with one accelerator"},
+    {"accelerators.shared_workers", are_many, true,
+     "shared_workers has no meaning with one accelerator"},
     {"device.step_stdev_ms", spreads, false,
      "step_stdev_ms is used by normal and lognormal steps only"},
 };
@@ -288,7 +297,7 @@ static json_t *warm_overrides(uint32_t n_cpus)
 {
     return json_pack(
         "{ss, ss, ss, sI, sI, sb, sb, sb, sb, ss, ss, ss, sf, sf, sf, sf, ss, ss, sf, ss, sI, sI, "
-        "sI, sI, sb, sI, sI}",
+        "sI, sI, sb, sI, sI, sI, sb, sb}",
         "dataset.codec", "raw", "dataset.on_error", "skip", "loader.kind", "auto",
         "loader.num_workers", (json_int_t)(n_cpus ? n_cpus : 1), "loader.prefetch_factor",
         (json_int_t)2, "loader.shuffle", 0, "loader.pin_memory", 0, "loader.persistent_workers", 0,
@@ -298,7 +307,8 @@ static json_t *warm_overrides(uint32_t n_cpus)
         "device.kind", "emulated", "device.step_ms", 0.0, "device.step_dist", "constant",
         "device.prefetch", (json_int_t)1, "run.epochs", (json_int_t)1, "run.max_batches",
         (json_int_t)0, "run.warmup_batches", (json_int_t)0, "run.checksum", 0, "run.rank",
-        (json_int_t)0, "run.world", (json_int_t)1);
+        (json_int_t)0, "run.world", (json_int_t)1, "accelerators.count", (json_int_t)1,
+        "accelerators.barrier", 0, "accelerators.shared_workers", 0);
 }
 
 /* What reads past the page cache finds nothing there. */
@@ -312,8 +322,8 @@ static bool reads_past_cache(const json_t *config)
 /* Whether two warm passes read the same bytes: how they are loaded makes no difference. */
 static bool same_data(const json_t *a, const json_t *b)
 {
-    static const char *const of_loading[] = {"loader.", "device.", "run.", "transform.",
-                                             "generate."};
+    static const char *const of_loading[] = {"loader.",    "device.",       "run.",
+                                             "transform.", "accelerators.", "generate."};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)a, key, value)

@@ -10,6 +10,7 @@
 #include "formats/generate.h"
 #include "loaders/device/device.h"
 #include "loaders/loader.h"
+#include "scenarios/accelerators.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,12 +36,13 @@ struct dlb_spec {
     struct dlb_transform_opts transform;
     struct dlb_loader_opts loader;
     struct dlb_device_opts device;
+    struct dlb_accelerators_opts accelerators;
     struct dlb_run_opts run;
     _Alignas(16) unsigned char format_opts[DLB_FORMAT_OPTS_MAX_BYTES]; /* the chosen format's own
                                                                           section */
 };
 
-/* Every option group there is: the six above, then each format's own. Ends with NULL. What
+/* Every option group there is: the seven above, then each format's own. Ends with NULL. What
  * dlb_config_new takes. */
 const struct dlb_opt_group *const *dlb_spec_groups(void);
 
