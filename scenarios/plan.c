@@ -78,6 +78,12 @@ static bool runs_cold(const struct dlb_spec *spec, bool iterable)
     return has_stored_bytes(spec, iterable) && spec->run.cache == DLB_RUN_COLD;
 }
 
+static bool are_many(const struct dlb_spec *spec, bool iterable)
+{
+    (void)iterable;
+    return spec->accelerators.count > 1;
+}
+
 static const struct rule rules[] = {
     {"dataset.codec", has_stored_bytes, true,
      "a codec has no meaning with formats synthetic and memory: they store nothing to decode"},
@@ -106,6 +112,9 @@ static const struct rule rules[] = {
      "shuffle_buffer is used by shuffled iterable data only"},
     {"loader.shuffle_buffer_bytes", buffers, false,
      "shuffle_buffer_bytes is used by shuffled iterable data only"},
+    {"accelerators.barrier", are_many, true, "barrier has no meaning with one accelerator"},
+    {"accelerators.shared_workers", are_many, true,
+     "shared_workers has no meaning with one accelerator"},
     {"device.step_stdev_ms", spreads, false,
      "step_stdev_ms is used by normal and lognormal steps only"},
 };

@@ -17,7 +17,7 @@ static json_t *warm_overrides(uint32_t n_cpus)
 {
     return json_pack(
         "{ss, ss, ss, sI, sI, sb, sb, sb, sb, ss, ss, ss, sf, sf, sf, sf, ss, ss, sf, ss, sI, sI, "
-        "sI, sI, sb, sI, sI, ss, sb}",
+        "sI, sI, sb, sI, sI, ss, sb, sI, sb, sb}",
         "dataset.codec", "raw", "dataset.on_error", "skip", "loader.kind", "auto",
         "loader.num_workers", (json_int_t)(n_cpus ? n_cpus : 1), "loader.prefetch_factor",
         (json_int_t)2, "loader.shuffle", 0, "loader.pin_memory", 0, "loader.persistent_workers", 0,
@@ -27,7 +27,9 @@ static json_t *warm_overrides(uint32_t n_cpus)
         "device.kind", "emulated", "device.step_ms", 0.0, "device.step_dist", "constant",
         "device.prefetch", (json_int_t)1, "run.epochs", (json_int_t)1, "run.max_batches",
         (json_int_t)0, "run.warmup_batches", (json_int_t)0, "run.checksum", 0, "run.rank",
-        (json_int_t)0, "run.world", (json_int_t)1, "run.cache", "as-is", "run.drop_caches", 0);
+        (json_int_t)0, "run.world", (json_int_t)1, "run.cache", "as-is", "run.drop_caches", 0,
+        "accelerators.count", (json_int_t)1, "accelerators.barrier", 0,
+        "accelerators.shared_workers", 0);
 }
 
 /* What reads past the page cache finds nothing there. */
@@ -41,8 +43,8 @@ static bool reads_past_cache(const json_t *config)
 /* Whether two warm passes read the same bytes: how they are loaded makes no difference. */
 static bool same_data(const json_t *a, const json_t *b)
 {
-    static const char *const of_loading[] = {"loader.", "device.", "run.", "transform.",
-                                             "generate."};
+    static const char *const of_loading[] = {"loader.",    "device.",       "run.",
+                                             "transform.", "accelerators.", "generate."};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)a, key, value)

@@ -92,9 +92,11 @@ static double planned_batches(const struct runner *r)
                             dlb_json_number(config, "loader.batch_size"));
     double all = per_epoch * dlb_json_number(config, "run.epochs");
     double measured = dlb_json_number(config, "run.max_batches");
+    double n = (double)dlb_json_u64(config, "accelerators.count", 1);
     /* The step after the last measured one closes the window. */
-    double wanted = measured > 0 ? measured + dlb_json_number(config, "run.warmup_batches") + 1
-                                 : (double)INFINITY;
+    double wanted = measured > 0
+                        ? n * (measured + dlb_json_number(config, "run.warmup_batches") + 1)
+                        : (double)INFINITY;
     return fmin(all, wanted); /* of the one that is known */
 }
 

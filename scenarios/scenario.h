@@ -110,7 +110,7 @@ struct dlb_judged_cell {
     enum dlb_status error;    /* of a failed cell */
     uint32_t n_values;        /* repetitions with a window */
     double *samples_per_s;    /* [n_values] */
-    double *steps_per_s;      /* [n_values] */
+    double *steps_per_s;      /* [n_values] of one accelerator */
     uint32_t *block;          /* [n_values] which block each is of: what pairs cells */
     struct dlb_estimate rate; /* of samples_per_s */
     const json_t *shown; /* the repetition nearest the median, for tables of stages; borrowed from

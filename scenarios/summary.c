@@ -80,6 +80,19 @@ static double stage_sum(const json_t *doc, const char *table, const char *stage)
     return dlb_json_number(json_object_get(json_object_get(doc, table), stage), "sum_ns");
 }
 
+/* The reads of a run, with how many a second those of the window's samples are. */
+static json_t *reads(const json_t *doc, double samples_per_s)
+{
+    const json_t *shown = json_object_get(doc, "reads");
+    json_t *out = shown ? json_copy((json_t *)shown) : json_null();
+    double per_sample = dlb_json_number(shown, "count") / dlb_json_number(doc, "worker_samples");
+    if (!shown || !out ||
+        dlb_json_put(out, "per_s", dlb_json_real_or_null(per_sample * samples_per_s)))
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
 static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
 {
     const json_t *shown = cell->shown;
@@ -89,6 +102,7 @@ static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
                         estimate(&cell->rate, cell->samples_per_s, cell->n_values)) &&
            dlb_json_put(out, "read_bytes_per_s",
                         dlb_json_real_or_null(dlb_judged_read_bytes_per_s(cell))) &&
+           dlb_json_put(out, "reads", reads(shown, cell->rate.median)) &&
            dlb_json_put(out, "delivered_bytes_per_s",
                         dlb_json_real_or_null(n_bytes * 1e9 / window_ns)) &&
            dlb_json_put(
@@ -102,6 +116,9 @@ static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const 
     json_t *memory = json_pack("{sn, sn, sn, sn}", "peak_pss_bytes", "slots_bytes", "pinned_bytes",
                                "huge_pages");
     return put_rates(out, cell) &&
+           dlb_json_put(out, "accelerators", get_or(shown, "accelerators", json_null())) &&
+           dlb_json_put(out, "au", get_or(shown, "au", json_null())) &&
+           dlb_json_put(out, "consumer_cpu_ns", get_or(shown, "consumer_cpu_ns", json_null())) &&
            dlb_json_put(out, "gpu_idle_frac", fraction(reps, "busy_ns", "window_ns", true)) &&
            dlb_json_put(out, "input_wait_frac",
                         fraction(reps, "idle_input_ns", "window_ns", false)) &&
