@@ -42,6 +42,9 @@ void dlb_fio_args_free(struct dlb_fio_args *args);
  * `doc`. DLB_E_FORMAT for what makes no sense, DLB_E_IO for fio's own errors. */
 int dlb_fio_parse(const char *text, size_t n_bytes, json_t *doc, struct dlb_err *err);
 
+/* DLB_E_MISSING, with what to do, where no fio is found in PATH. */
+int dlb_fio_check(struct dlb_err *err);
+
 /* A document as dlb_cell_run's: status, reason and error; command, and what dlb_fio_parse adds. New
  * reference; NULL when memory is short. */
 json_t *dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *watch);

@@ -5,9 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -17,6 +19,22 @@
 enum { LOOK_EVERY_MS = 200 };
 
 extern char **environ;
+
+int dlb_fio_check(struct dlb_err *err)
+{
+    const char *at = getenv("PATH");
+    char program[PATH_MAX];
+    while (at && *at) {
+        int n_folder = (int)strcspn(at, ":");
+        int n = snprintf(program, sizeof(program), "%.*s/fio", n_folder, at);
+        if (n > 0 && (size_t)n < sizeof(program) && access(program, X_OK) == 0)
+            return DLB_OK;
+        at += n_folder + (at[n_folder] == ':');
+    }
+    return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET,
+                    "--baseline fio: fio is not installed (on Debian and Ubuntu: apt install fio); "
+                    "leave --baseline out to measure without it");
+}
 
 static int spawn_fio(char *const argv[], int out_fd, int close_fd, pid_t *pid, struct dlb_err *err)
 {
@@ -30,10 +48,6 @@ static int spawn_fio(char *const argv[], int out_fd, int close_fd, pid_t *pid, s
             code = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
         (void)posix_spawn_file_actions_destroy(&actions);
     }
-    if (code == ENOENT)
-        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET,
-                        "fio is not installed (apt install fio), so there is nothing to compare "
-                        "with: leave --baseline out");
     errno = code;
     return code ? dlb_fail_errno(err, "fio", DLB_NO_OFFSET, "cannot start it") : DLB_OK;
 }

@@ -162,24 +162,10 @@ static int add_twins(struct dlb_plan *plan, const struct dlb_results *results, u
     return DLB_OK;
 }
 
-/* Of the two at the border. */
-static int add_border_twins(struct dlb_plan *plan, const struct dlb_results *results, uint32_t best,
-                            struct dlb_err *err)
-{
-    int rc = DLB_OK;
-    for (uint32_t n = best; n <= best + 1 && !rc; n++) {
-        int64_t cell = n > 0 ? dlb_storage_cell_of(plan, n) : -1;
-        if (cell >= 0 && plan->cells[cell].twin == 0)
-            rc = add_twins(plan, results, (uint32_t)cell, err);
-    }
-    return rc;
-}
-
 /* The other program and the pipeline in turns, where the pipeline gives all it can: beyond the
  * border. Their blocks go on from those of the search, which looks at no more than it asked for. */
-static int add_baseline(struct dlb_plan *plan, uint32_t n, struct dlb_err *err)
+static int add_baseline(struct dlb_plan *plan, int64_t cell, struct dlb_err *err)
 {
-    int64_t cell = dlb_storage_cell_of(plan, n);
     int rc = DLB_OK;
     for (uint32_t i = 0; cell >= 0 && i < plan->n_blocks && !rc; i++) {
         rc = add_task(plan, DLB_TASK_BASELINE, (uint32_t)cell, plan->n_blocks + i, err);
@@ -208,6 +194,9 @@ static int next_storage(struct dlb_plan *plan, const struct dlb_results *results
     if (rc)
         return rc;
     dlb_search_next(&view.search, &step);
+    /* The cell that the verdict is about: beyond the border, where there is one. */
+    int64_t decisive =
+        step.done ? dlb_storage_cell_of(plan, step.capped ? step.best : step.best + 1) : -1;
     bool two = view.search.max_n >= 2 && dlb_storage_cell_of(plan, 2) < 0;
     if (view.stopped)
         rc = DLB_OK; /* what is there is judged */
@@ -215,10 +204,10 @@ static int next_storage(struct dlb_plan *plan, const struct dlb_results *results
         rc = measure(plan, &view, step.n, err);
     else if (step.best == 0 && two) /* whether two get more than one tells latency from bandwidth */
         rc = measure(plan, &view, 2, err);
-    else if (plan->n_ceilings == 0)
-        rc = add_border_twins(plan, results, step.best, err);
+    else if (plan->n_ceilings == 0 && decisive >= 0)
+        rc = add_twins(plan, results, (uint32_t)decisive, err);
     if (!rc && plan->n_tasks == n_tasks && !view.stopped && wants_baseline(plan))
-        rc = add_baseline(plan, step.capped ? step.best : step.best + 1, err);
+        rc = add_baseline(plan, decisive, err);
     dlb_storage_view_close(&view);
     return rc;
 }

@@ -85,7 +85,7 @@ static void tell_left_out(const struct measure *m)
 {
     const char *key;
     json_t *value;
-    if (m->plan.n_cells != 1)
+    if (m->plan.n_cells != 1 || m->scenario->next) /* further cells may have a use for it */
         return;
     json_object_foreach(m->plan.cells[0].config, key,
                         value) if (json_is_null(value) && dlb_config_has(m->args->cfg, key))(void)
@@ -246,6 +246,8 @@ static int conclude(const struct measure *m, const struct dlb_judgement *j)
                       "dlbench: partial: %u process%s beside the cells' own failed; the notes of "
                       "the result say which\n",
                       n_lost, n_lost == 1 ? "" : "es");
+    if (j->storage && json_is_false(json_object_get(j->storage, "settled")))
+        return DLB_EXIT_FAILED; /* there is no answer */
     /* A run is small enough to be repeated as a whole; a sweep lives with what it has. */
     return n_lost > 0 && m->plan.n_cells == 1 && strcmp(m->scenario->name, "run") == 0
                ? DLB_EXIT_FAILED

@@ -5,6 +5,7 @@
 #include "bench/host/osacct.h"
 #include "formats/codec.h"
 #include "formats/generate.h"
+#include "scenarios/fio.h"
 #include "scenarios/flat.h"
 #include "scenarios/spec.h"
 #include "scenarios/storage_sizing.h"
@@ -131,7 +132,12 @@ static int run(const struct dlb_args *args)
 
     if (args->dry_run)
         return dry_run(args, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
-    rc = dlb_workload_apply(args->cfg, &err);
+    struct dlb_storage_opts opts;
+    rc = dlb_config_fill(args->cfg, &dlb_storage_group, &opts, &err);
+    if (!rc && opts.baseline == DLB_BASELINE_FIO)
+        rc = dlb_fio_check(&err);
+    if (!rc)
+        rc = dlb_workload_apply(args->cfg, &err);
     /* What is asked is what the storage gives; a GPU here would be one, not many. */
     if (!rc && !dlb_config_has(args->cfg, "device.kind"))
         rc = dlb_config_set(args->cfg, "device.kind=emulated", &err);
