@@ -341,6 +341,13 @@ static void files_whereabouts(const void *state, uint64_t number, char *path, si
                    dlb_file_name(&ds->list, file));
 }
 
+/* A sample is a file. */
+static uint64_t files_files(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    files_whereabouts(state, number, path, n_path);
+    return ((const struct files *)state)->list.n_files;
+}
+
 /* Writing: class_0007/00001234.jpg, a unit is a file. */
 
 static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, struct dlb_err *err)
@@ -461,6 +468,7 @@ const struct dlb_format dlb_fmt_files = {
     .locate = files_locate,
     .assemble = files_assemble,
     .whereabouts = files_whereabouts,
+    .files = files_files,
     .gen_units = files_gen_units,
     .gen_prepare = files_gen_prepare,
     .gen_unit = files_gen_unit,

@@ -43,6 +43,7 @@ struct tokens_reader {
 static int open_one(struct tokens *ds, const struct dlb_tokens_file *file, struct opened *opened,
                     struct dlb_err *err)
 {
+    size_t align_bytes = 0;
     int rc;
 
     if (ds->access == DLB_ACCESS_DIRECT && !ds->io->open_direct)
@@ -50,12 +51,14 @@ static int open_one(struct tokens *ds, const struct dlb_tokens_file *file, struc
                         "dataset.access = \"direct\": there is no page cache to go past in %s",
                         ds->io->name);
     if (ds->access == DLB_ACCESS_DIRECT)
-        rc = ds->io->open_direct(file->path, &opened->handle, &ds->align_bytes, err);
+        rc = ds->io->open_direct(file->path, &opened->handle, &align_bytes, err);
     else
         rc = ds->io->open(file->path, &opened->handle, err);
     if (rc != DLB_OK)
         return rc;
     ds->n_opened++;
+    if (align_bytes > ds->align_bytes) /* files may lie on several disks */
+        ds->align_bytes = align_bytes;
     return ds->access == DLB_ACCESS_MMAP ? dlb_map_open(&opened->map, ds->io, opened->handle,
                                                         file->file_bytes, file->path, err)
                                          : DLB_OK;
@@ -306,6 +309,14 @@ static void tokens_whereabouts(const void *state, uint64_t number, char *path, s
         (void)snprintf(path, n_path, "%s", ds->files.file[file_of(&ds->files, number)].path);
 }
 
+static uint64_t tokens_files(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    const struct dlb_tokens_files *files = &((const struct tokens *)state)->files;
+    if (number < files->n)
+        (void)snprintf(path, n_path, "%s", files->file[number].path);
+    return files->n;
+}
+
 static int tokens_locate(void *rd, uint64_t index, struct dlb_located *out, struct dlb_err *err)
 {
     const struct tokens *ds = ((struct tokens_reader *)rd)->ds;
@@ -391,6 +402,7 @@ const struct dlb_format dlb_fmt_tokens = {
     .reader_close = tokens_reader_close,
     .read = tokens_read,
     .whereabouts = tokens_whereabouts,
+    .files = tokens_files,
     .locate = tokens_locate,
     .assemble = tokens_assemble,
     .gen_units = dlb_tokens_gen_units,

@@ -16,6 +16,12 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
 /* A row per cell that ran; what was skipped or failed, below it, with the reasons. */
 void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
+/* What was skipped or failed, with the reasons. */
+void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
+/* Of a document with `storage`: how many accelerators, why not more, and the curve. */
+void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
 /* Verdict, recommendation, settings to paste, what was not modelled, notes. */
 void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 

@@ -43,7 +43,10 @@ static int render(const json_t *doc, const struct dlb_report_opts *opts, struct 
 {
     (void)opts;
     dlb_findings_head(doc, FOLD_COLUMNS, out);
-    dlb_findings_table(doc, 0, out);
+    if (json_is_object(json_object_get(doc, "storage")))
+        dlb_findings_storage(doc, 0, out);
+    else
+        dlb_findings_table(doc, 0, out);
     dlb_findings_words(doc, FOLD_COLUMNS, out);
     cells(doc, out);
     config(doc, out);

@@ -106,7 +106,7 @@ static int start(const struct dlb_child *how, struct child *c, struct dlb_err *e
         (char *)"--result",
         c->result,
         (char *)"--mode",
-        (char *)(how->mode == DLB_MODE_WARM ? "warm" : "measure"),
+        (char *)dlb_cell_mode_names[how->mode],
         (char *)"--heartbeat-fd",
         beat_fd,
         NULL,

@@ -2,6 +2,7 @@
 #include "bench/base/io.h"
 #include "bench/cli/verb.h"
 #include "scenarios/cell.h"
+#include "scenarios/fio.h"
 #include "scenarios/flat.h"
 
 #include <signal.h>
@@ -67,6 +68,14 @@ static _Atomic uint64_t *map_heartbeat(const char *fd)
     return beat == MAP_FAILED ? NULL : beat;
 }
 
+static enum dlb_cell_mode mode_of(const char *name)
+{
+    for (int i = 0; name && dlb_cell_mode_names[i]; i++)
+        if (strcmp(name, dlb_cell_mode_names[i]) == 0)
+            return (enum dlb_cell_mode)i;
+    return DLB_MODE_MEASURE;
+}
+
 static int write_result(const char *path, const json_t *doc, struct dlb_err *err)
 {
     char *text = doc ? json_dumps(doc, JSON_INDENT(1)) : NULL;
@@ -89,8 +98,9 @@ static int run(const struct dlb_args *args)
     if (!rc) {
         dlb_catch_interrupts();
         struct dlb_cell_watch watch = {map_heartbeat(in.heartbeat_fd), &dlb_interrupted};
-        bool warm = in.mode && strcmp(in.mode, "warm") == 0;
-        json_t *doc = dlb_cell_run(spec, warm ? DLB_MODE_WARM : DLB_MODE_MEASURE, &watch);
+        enum dlb_cell_mode mode = mode_of(in.mode);
+        json_t *doc = mode == DLB_MODE_BASELINE ? dlb_fio_run(spec, &watch)
+                                                : dlb_cell_run(spec, mode, &watch);
         bool stuck = json_is_true(json_object_get(doc, "stuck"));
         rc = write_result(in.result, doc, &err);
         if (!rc && stuck)
@@ -104,7 +114,8 @@ static int run(const struct dlb_args *args)
 const struct dlb_verb dlb_verb_cell = {
     .name = "cell",
     .summary = "One repetition of one cell: what dlbench calls itself by",
-    .usage = "dlbench cell --spec FILE --result FILE [--mode measure|warm] [--heartbeat-fd N]",
+    .usage =
+        "dlbench cell --spec FILE --result FILE [--mode measure|warm|baseline] [--heartbeat-fd N]",
     .details = "Reads a flat JSON configuration and writes what it measured, whatever came of it.",
     .flags = DLB_FLAG_HIDDEN,
     .run = run,

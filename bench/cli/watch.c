@@ -38,6 +38,7 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
     const char *what = task->kind == DLB_TASK_WARM        ? "warm pass over the data"
                        : task->kind == DLB_TASK_CEILING   ? "ceiling (the step alone)"
                        : task->kind == DLB_TASK_REFERENCE ? "reference cell"
+                       : task->kind == DLB_TASK_BASELINE  ? "baseline (another program)"
                                                           : "cell";
     if (task->kind == DLB_TASK_CELL) {
         char settings[140];
@@ -47,6 +48,10 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
     if (event->n_batches > 0)
         (void)snprintf(batches, sizeof(batches), ", batch %llu",
                        (unsigned long long)event->n_batches);
+    if (watch->grows) {
+        (void)snprintf(text, n_text, "%u done: %s%s%s", event->n_done, what, cell, batches);
+        return;
+    }
     (void)snprintf(text, n_text, "%u of %u  block %u of %u: %s%s%s", event->n_done, event->n_tasks,
                    task->block < watch->plan->n_blocks ? task->block + 1 : watch->plan->n_blocks,
                    watch->plan->n_blocks, what, cell, batches);
@@ -68,6 +73,9 @@ static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task, c
         break;
     case DLB_TASK_CEILING:
         dlb_progress_note(progress, "dlbench: the ceiling failed in block %u: %s", block, reason);
+        break;
+    case DLB_TASK_BASELINE:
+        dlb_progress_note(progress, "dlbench: the baseline failed in block %u: %s", block, reason);
         break;
     case DLB_TASK_CELL:
         if (watch->plan->n_cells > 1) /* else it is the run that failed, which is said at its end */

@@ -157,6 +157,42 @@ uint64_t dlb_os_mem_available_bytes(void)
     return dlb_os_mem_available_bytes_at("");
 }
 
+uint64_t dlb_os_ram_bytes(void)
+{
+    uint64_t total_kib;
+    return dlb_procfs_field("/proc/meminfo", "MemTotal:", &total_kib) ? total_kib * 1024 : 0;
+}
+
+struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat)
+{
+    struct dlb_os_machine out = {DLB_NOT_MEASURED, DLB_NOT_MEASURED};
+    unsigned long long user, nice, system, idle, iowait = 0, irq = 0, softirq = 0, steal = 0;
+
+    /* proc(5). Guests are counted in user and nice already; a stolen tick was not ours to use. */
+    if (!proc_stat || sscanf(proc_stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice,
+                             &system, &idle, &iowait, &irq, &softirq, &steal) < 4)
+        return out;
+    out.busy_ticks = user + nice + system + irq + softirq + steal;
+    out.all_ticks = out.busy_ticks + idle + iowait;
+    return out;
+}
+
+void dlb_os_machine(struct dlb_os_machine *out)
+{
+    char text[512]; /* the line for all CPUs is the first */
+    *out = dlb_os_machine_parse(dlb_procfs_text("/proc/stat", text, sizeof text) ? text : NULL);
+}
+
+double dlb_os_busy_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after)
+{
+    if (before->all_ticks == DLB_NOT_MEASURED || after->all_ticks == DLB_NOT_MEASURED ||
+        after->all_ticks <= before->all_ticks || after->busy_ticks < before->busy_ticks)
+        return (double)NAN;
+    return fmin((double)(after->busy_ticks - before->busy_ticks) /
+                    (double)(after->all_ticks - before->all_ticks),
+                1);
+}
+
 static uint32_t affinity_cpus(void)
 {
     /* The process: its first thread, since workers may be bound to less. The kernel refuses a set

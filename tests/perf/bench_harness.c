@@ -65,10 +65,11 @@ static double measure(const struct dlb_spec *spec)
         perf_die("device", &err);
     perf_pipeline_open(&pipe, spec);
     void *device_state = device_open(device, &pipe);
+    struct dlb_feed feed = {.loader_state = pipe.state, .device_state = device_state};
     struct dlb_consume how = {.loader = pipe.loader,
-                              .loader_state = pipe.state,
                               .device = device,
-                              .device_state = device_state,
+                              .feeds = &feed,
+                              .n_feeds = 1,
                               .device_prefetch = (uint32_t)spec->device.prefetch,
                               .n_epochs = 1,
                               .n_samples = pipe.dataset.shape.n_samples,

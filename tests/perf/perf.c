@@ -20,7 +20,7 @@ enum { MAX_ROUNDS = 64, DEFAULT_ROUNDS = 11 };
 #define AHEAD "loader.prefetch_factor=8"
 #define TMPFS_MAGIC 0x01021994 /* linux/magic.h */
 
-static char scratch[1][256]; /* folders to remove at exit */
+static char scratch[4][256]; /* folders to remove at exit */
 static uint32_t n_scratch;
 
 _Noreturn void perf_die(const char *what, const struct dlb_err *err)
@@ -64,7 +64,7 @@ static void new_scratch(char *path, size_t n_path)
     struct statfs fs;
 
     if (n_scratch == sizeof scratch / sizeof *scratch)
-        perf_die("a benchmark has one data set", NULL);
+        perf_die("a benchmark has fewer data sets", NULL);
     (void)snprintf(path, n_path, "%s/dlbench-perf-XXXXXX", parent ? parent : "/var/tmp");
     if (!mkdtemp(path)) {
         perror(path);

@@ -23,10 +23,11 @@ static struct dlb_config *config_of(const char *const *settings)
 static void test_groups_have_every_section_once(void **state)
 {
     (void)state;
-    static const char *const sections[] = {"dataset", "generate", "transform",
-                                           "loader",  "device",   "run"};
+    static const char *const sections[] = {
+        "dataset",      "generate", "transform", "loader",           "device",
+        "accelerators", "run",      "workload",  "workload.step_ms", "storage"};
     const struct dlb_opt_group *const *groups = dlb_spec_groups();
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
         assert_string_equal(groups[i]->section, sections[i]);
     for (size_t i = 0; groups[i]; i++)
         for (size_t k = 0; k < i; k++)
