@@ -236,7 +236,8 @@ static bool note_cache(const json_t *reps, const struct dlb_judged_cell *cell, u
     json_array_foreach(limits, i, limit)
     {
         char text[300];
-        (void)snprintf(text, sizeof(text), "cold as far as can be seen from here: %s", json_string_value(limit));
+        (void)snprintf(text, sizeof(text), "cold as far as can be seen from here: %s",
+                       json_string_value(limit));
         if (ok && ran && strcmp(asked, "cold") == 0 && !has_text(notes, text))
             ok = say(notes, "%s", text);
     }
