@@ -16,6 +16,10 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
 /* A row per cell that ran; what was skipped or failed, below it, with the reasons. */
 void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
+/* Of the best cell, where it drove several accelerators: their utilisation by each definition, and
+ * how long reads took. */
+void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
 /* Verdict, recommendation, settings to paste, what was not modelled, notes. */
 void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 

@@ -10,6 +10,7 @@ static int render(const json_t *doc, const struct dlb_report_opts *opts, struct 
     uint32_t n = opts->n_columns, n_words = n == 0 || n > READABLE_COLUMNS ? READABLE_COLUMNS : n;
     dlb_findings_head(doc, n_words, out);
     dlb_findings_table(doc, n, out);
+    dlb_findings_accelerators(doc, n_words, out);
     dlb_findings_words(doc, n_words, out);
     if (opts->folder) {
         dlb_text_printf(out, "\nResult: ");
