@@ -32,12 +32,21 @@ struct dlb_task {
     uint32_t block; /* repetition */
 };
 
+/* What measures a cell, where that is not this program's own `cell`. All borrowed. */
+struct dlb_plan_program {
+    const char *exe;         /* NULL: this program */
+    const char *const *lead; /* struct dlb_child's */
+};
+
 struct dlb_plan_cell {
+    const char *name; /* of a cell that has one; borrowed */
     json_t *config;   /* flat dotted keys, every one resolved; null: has no meaning in this cell */
-    bool skipped;     /* listed, never run */
-    char reason[160]; /* why it is skipped */
-    uint32_t ceiling; /* which ceiling is its own */
-    bool iterable;    /* its data set's kind */
+    json_t *first;    /* config of the first repetition, where that one does more; or NULL */
+    const struct dlb_plan_program *program; /* NULL: `cell` */
+    bool skipped;                           /* listed, never run */
+    char reason[160];                       /* why it is skipped */
+    uint32_t ceiling;                       /* which ceiling is its own */
+    bool iterable;                          /* its data set's kind */
 };
 
 /* Owned by whoever called plan(); dlb_plan_free gives everything back. */
