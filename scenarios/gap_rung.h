@@ -100,12 +100,12 @@ uint64_t dlb_gap_rung_bytes(const struct dlb_gap_params *params, const char *nam
  *     with "unexplained" (seconds alone) they are `seconds`. Only those that the rung has.
  *   worker_parts{NAME: {seconds, minor_faults}}: of all workers and the pin thread together. They
  *     run beside each other: divide by n_workers to compare, never add to parts.
- *   start_up{NAME: seconds}: once for the process, outside of every epoch: array, fork_server,
- *     device, pin
+ *   start_up{array, prepare, device, start}: seconds, once for the process and outside of every
+ *     epoch; prepare: mappings and the fork server; start: pinning memory and threads
  *   faults{ns, kind ("private" | "shared"), page_bytes, seconds, per_batch}: what one costs here,
  *     measured in this process before the epochs (gap_memory.h); seconds: that times all faults of
  *     this epoch; per_batch: faults of whoever fills a batch, where a batch is fresh
- *   os{process{...}, threads[{name, pid_of_its_own, ...}]}: voluntary_switches,
+ *   os{process{...}, threads[{name, own_process, ...}]}: voluntary_switches,
  *     involuntary_switches, cpu_ns, runqueue_wait_ns, blocked_ns, wall_ns, minor_faults,
  *     major_faults; process: the sums, workers' processes included; page_bytes
  *   copy_calls, sync_calls{count, sum_ns, p50_ns, p99_ns, max_ns}: of the loop's calls of the
