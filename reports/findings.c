@@ -422,8 +422,8 @@ void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *
     free(table);
 }
 
-static void list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
-                 struct dlb_text *out)
+void dlb_findings_list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
+                       struct dlb_text *out)
 {
     const json_t *array = json_object_get(doc, key), *entry;
     size_t i;
@@ -465,6 +465,6 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
         dlb_text_plain(out, pytorch, 1000); /* one line, whatever the width: it is to be copied */
         dlb_text_printf(out, "\n");
     }
-    list(doc, "not_modelled", "Not modelled:", n_columns, out);
-    list(doc, "notes", "Notes:", n_columns, out);
+    dlb_findings_list(doc, "not_modelled", "Not modelled:", n_columns, out);
+    dlb_findings_list(doc, "notes", "Notes:", n_columns, out);
 }

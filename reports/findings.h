@@ -25,6 +25,10 @@ void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text
 /* Of the best cell, where it drove several accelerators: their utilisation by each definition, and
  * how long reads took. */
 void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+/* A title and a line or more for each sentence of an array in the document; nothing for an empty
+ * one. */
+void dlb_findings_list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
+                       struct dlb_text *out);
 
 /* Verdict, recommendation, settings to paste, what was not modelled, notes. */
 void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out);

@@ -86,6 +86,41 @@ static const struct field storage[] = {
     {"bottleneck", TEXT, NULL, 0, false},          {"headroom_frac", NUMBER | NUL, NULL, 0, true},
     {"iops", NUMBER | NUL, NULL, 0, true},         {"baseline", OBJECT | NUL, baseline, 0, true},
     {"curve", ARRAY, point, OBJECT, false},        {0}};
+static const struct field calls[] = {{"count", NUMBER, NULL, 0, false},
+                                     {"p50_ns", NUMBER | NUL, NULL, 0, false},
+                                     {"max_ns", NUMBER | NUL, NULL, 0, false},
+                                     {0}};
+static const struct field faults[] = {{"ns", NUMBER | NUL, NULL, 0, false}, {0}};
+static const struct field gap_process[] = {{"voluntary_switches", NUMBER | NUL, NULL, 0, false},
+                                           {"involuntary_switches", NUMBER | NUL, NULL, 0, false},
+                                           {"cpu_ns", NUMBER | NUL, NULL, 0, false},
+                                           {"runqueue_wait_ns", NUMBER | NUL, NULL, 0, false},
+                                           {"blocked_ns", NUMBER | NUL, NULL, 0, false},
+                                           {"minor_faults", NUMBER | NUL, NULL, 0, false},
+                                           {0}};
+static const struct field gap_os[] = {{"process", OBJECT | NUL, gap_process, 0, false},
+                                      {"faults", OBJECT | NUL, faults, 0, false},
+                                      {"copy_calls", OBJECT | NUL, calls, 0, false},
+                                      {"sync_calls", OBJECT | NUL, calls, 0, false},
+                                      {0}};
+static const struct field gap_rung[] = {{"rung", TEXT, NULL, 0, false},
+                                        {"status", TEXT, NULL, 0, false},
+                                        {"reason", TEXT | NUL, NULL, 0, false},
+                                        {"seconds", OBJECT, estimate, 0, false},
+                                        {"ratio_to_direct", NUMBER | NUL, NULL, 0, false},
+                                        {"ratio_to_floor", NUMBER | NUL, NULL, 0, false},
+                                        {"step_seconds", NUMBER | NUL, NULL, 0, false},
+                                        {"os", OBJECT, gap_os, 0, false},
+                                        {0}};
+static const struct field gap_part[] = {{"part", TEXT, NULL, 0, false},
+                                        {"seconds", NUMBER | NUL, NULL, 0, false},
+                                        {"frac", NUMBER | NUL, NULL, 0, false},
+                                        {"removed_by", TEXT | NUL, NULL, 0, true},
+                                        {0}};
+static const struct field gap[] = {{"rungs", ARRAY, gap_rung, OBJECT, false},
+                                   {"decomposition", ARRAY, gap_part, OBJECT, false},
+                                   {"text", TEXT, NULL, 0, false},
+                                   {0}};
 static const struct field document[] = {{"schema_version", INTEGER, NULL, 0, false},
                                         {"command", TEXT, NULL, 0, false},
                                         {"run_name", TEXT, NULL, 0, false},
@@ -103,6 +138,7 @@ static const struct field document[] = {{"schema_version", INTEGER, NULL, 0, fal
                                         {"axes", OBJECT, NULL, ARRAY, true},
                                         {"cells", ARRAY, cell, OBJECT, false},
                                         {"storage", OBJECT, storage, 0, true},
+                                        {"gap", OBJECT, gap, 0, true},
                                         {0}};
 
 static unsigned type_of(const json_t *value)

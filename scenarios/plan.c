@@ -383,8 +383,10 @@ json_t *dlb_plan_default_axes(uint32_t n_cpus)
 
 void dlb_plan_free(struct dlb_plan *plan)
 {
-    for (uint32_t i = 0; i < plan->n_cells; i++)
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
         json_decref(plan->cells[i].config);
+        json_decref(plan->cells[i].first);
+    }
     for (uint32_t i = 0; i < plan->n_ceilings; i++)
         json_decref(plan->ceilings[i]);
     free(plan->cells);

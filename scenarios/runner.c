@@ -54,7 +54,8 @@ static const json_t *config_of(const struct runner *r)
     case DLB_TASK_BASELINE:
         break;
     }
-    return r->plan->cells[r->task->index].config;
+    const struct dlb_plan_cell *cell = &r->plan->cells[r->task->index];
+    return cell->first && r->task->block == 0 ? cell->first : cell->config;
 }
 
 static double *took(struct runner *r, const struct dlb_task *task)
@@ -201,20 +202,29 @@ static void learn(struct runner *r, const json_t *doc)
     *took(r, r->task) = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
     r->ended = true;
     /* A reference that fails says no more than that: its cell has runs of its own. */
-    bool failed = strcmp(dlb_json_text(doc, "status"), "failed") == 0;
+    const char *status = dlb_json_text(doc, "status");
+    bool failed = strcmp(status, "failed") == 0 || strcmp(status, "not-measured") == 0;
     if (failed && (r->task->kind == DLB_TASK_CELL || r->task->kind == DLB_TASK_CEILING))
         *failed_of(r, r->task) = true;
 }
 
 static int run_task(struct runner *r, struct dlb_err *err)
 {
+    static const char *const cell[] = {"dlbench", "cell", NULL};
+    const enum dlb_cell_mode mode = r->task->kind == DLB_TASK_WARM       ? DLB_MODE_WARM
+                                    : r->task->kind == DLB_TASK_BASELINE ? DLB_MODE_BASELINE
+                                                                         : DLB_MODE_MEASURE;
+    const char *const tail[] = {"--mode", dlb_cell_mode_names[mode], NULL};
+    const struct dlb_plan_program *other =
+        is_cell(r->task) ? r->plan->cells[r->task->index].program : NULL;
     const json_t *config = config_of(r);
     struct dlb_child child = {
-        .exe = r->how->exe ? r->how->exe : "/proc/self/exe",
+        .exe = other && other->exe ? other->exe
+               : r->how->exe       ? r->how->exe
+                                   : "/proc/self/exe",
+        .lead = other ? other->lead : cell,
+        .tail = other ? NULL : tail,
         .config = config,
-        .mode = r->task->kind == DLB_TASK_WARM       ? DLB_MODE_WARM
-                : r->task->kind == DLB_TASK_BASELINE ? DLB_MODE_BASELINE
-                                                     : DLB_MODE_MEASURE,
         .scratch = r->how->scratch,
         .stall_ns = stall_ns(r, config),
         .cancel = r->how->cancel,

@@ -34,15 +34,24 @@ struct dlb_task {
     bool for_next;  /* WARM: goes with the task behind it, a cell */
 };
 
+/* What measures a cell, where that is not this program's own `cell`. All borrowed. */
+struct dlb_plan_program {
+    const char *exe;         /* NULL: this program */
+    const char *const *lead; /* struct dlb_child's */
+};
+
 struct dlb_plan_cell {
+    const char *name; /* of a cell that has one; borrowed */
     json_t *config;   /* flat dotted keys, every one resolved; null: has no meaning in this cell */
-    bool skipped;     /* listed, never run */
-    char reason[160]; /* why it is skipped */
-    uint32_t ceiling; /* which ceiling is its own */
-    bool iterable;    /* its data set's kind */
-    uint32_t twin;    /* 1 + the first of its two null-source twins among the ceilings; 0: none */
-    int64_t warm;     /* its data set's warm pass, or -1 */
-    bool warm_each;   /* which comes before each of its repetitions (run.cache = "warm") */
+    json_t *first;    /* config of the first repetition, where that one does more; or NULL */
+    const struct dlb_plan_program *program; /* NULL: `cell` */
+    bool skipped;                           /* listed, never run */
+    char reason[160];                       /* why it is skipped */
+    uint32_t ceiling;                       /* which ceiling is its own */
+    bool iterable;                          /* its data set's kind */
+    uint32_t twin;  /* 1 + the first of its two null-source twins among the ceilings; 0: none */
+    int64_t warm;   /* its data set's warm pass, or -1 */
+    bool warm_each; /* which comes before each of its repetitions (run.cache = "warm") */
 };
 
 /* What a scenario that judges the machine, too, wants to know of it and of the data. 0, NaN: not

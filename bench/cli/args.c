@@ -1,6 +1,7 @@
 #include "bench/cli/args.h"
 
 #include "bench/base/units.h"
+#include "scenarios/spec.h"
 #include "scenarios/workload.h"
 
 #include <stdio.h>
@@ -97,6 +98,31 @@ static const struct dlb_flag *find_flag(const struct dlb_verb *verb, const struc
             strncmp(flag->name, word->name, word->n_name) == 0)
             return flag;
     return NULL;
+}
+
+const struct dlb_opt_group *const *dlb_verb_groups(const struct dlb_verb *verb)
+{
+    return verb->groups ? verb->groups : dlb_spec_groups();
+}
+
+#define KEY_CAP 96 /* of a dotted key; longer ones are unknown */
+
+/* The dotted key that a flag of the verb's own section stands for: --batch-size is gap.batch_size.
+ */
+static bool own_key(const struct dlb_verb *verb, const struct word *word, char key[KEY_CAP])
+{
+    char spelled[KEY_CAP];
+
+    if (!verb->section || word->n_name >= KEY_CAP)
+        return false;
+    (void)snprintf(spelled, sizeof spelled, "%.*s", (int)word->n_name, word->name);
+    for (char *at = spelled; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    for (const struct dlb_opt_group *const *group = dlb_verb_groups(verb); *group; group++)
+        for (const struct dlb_opt *opt = (*group)->opts; opt->key; opt++)
+            if (strcmp((*group)->section, verb->section) == 0 && strcmp(opt->key, spelled) == 0)
+                return snprintf(key, KEY_CAP, "%s.%s", verb->section, opt->key) < KEY_CAP;
+    return false;
 }
 
 static int usage(const struct dlb_verb *verb, struct dlb_err *err, const char *what,
@@ -241,6 +267,7 @@ static int pass(const struct dlb_verb *verb, int argc, char **argv, enum phase p
 {
     bool only_positional = false;
     int status = DLB_OK;
+    char key[KEY_CAP];
 
     for (int i = 0; i < argc && status == DLB_OK; i++) {
         struct word word = take_apart(argv[i]);
@@ -258,6 +285,11 @@ static int pass(const struct dlb_verb *verb, int argc, char **argv, enum phase p
         const struct dlb_flag *flag = find_flag(verb, &word);
         bool is_key =
             !flag && (verb->flags & DLB_FLAG_CONFIG) && memchr(word.name, '.', word.n_name);
+        if (!flag && !is_key && own_key(verb, &word, key)) {
+            is_key = true;
+            word.name = key;
+            word.n_name = strlen(key);
+        }
         if (!flag && !is_key)
             return unknown_flag(verb, argv[i], err);
         bool wants_value = is_key || flag->value;

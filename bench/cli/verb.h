@@ -51,6 +51,10 @@ struct dlb_verb {
     const char *usage;   /* "dlbench sweep --config FILE [--set key=value ...]" */
     const char *details; /* paragraphs for --help and the man page */
     uint32_t flags;
+    const struct dlb_opt_group *const *groups; /* what files and --set may say, up to NULL; NULL:
+                                                  what a run takes (dlb_spec_groups) */
+    const char *section; /* of these groups, the one whose keys are flags by themselves:
+                            --batch-size for <section>.batch_size; or NULL */
     int (*run)(const struct dlb_args
                    *args); /* returns enum dlb_exit; prints its own errors through dlb_print_err */
 };

@@ -1,5 +1,5 @@
 /* One repetition of one cell, as the runner starts it. */
-#include "bench/base/io.h"
+#include "bench/cli/hidden.h"
 #include "bench/cli/verb.h"
 #include "scenarios/cell.h"
 #include "scenarios/fio.h"
@@ -11,50 +11,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SPEC_MAX_BYTES (1u << 20)
-
-struct cell_args {
-    const char *spec, *result, *mode, *heartbeat_fd;
-};
-
-static int parse(const struct dlb_args *args, struct cell_args *out, struct dlb_err *err)
-{
-    const struct {
-        const char *flag;
-        const char **value;
-    } known[] = {{"--spec", &out->spec},
-                 {"--result", &out->result},
-                 {"--mode", &out->mode},
-                 {"--heartbeat-fd", &out->heartbeat_fd}};
-    for (int i = 0; i < args->argc; i += 2) {
-        size_t k = 0;
-        while (k < 4 && strcmp(known[k].flag, args->argv[i]) != 0)
-            k++;
-        if (k == 4 || i + 1 == args->argc)
-            return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "cell: \"%.60s\" is %s",
-                            args->argv[i], k == 4 ? "no flag of it" : "without a value");
-        *known[k].value = args->argv[i + 1];
-    }
-    if (!out->spec || !out->result)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
-                        "cell: --spec FILE and --result FILE are needed");
-    return DLB_OK;
-}
-
 static int read_spec(const char *path, struct dlb_spec *spec, struct dlb_err *err)
 {
-    char *text = NULL;
-    size_t n_bytes = 0;
-    json_error_t why;
-    int rc = dlb_read_file(path, SPEC_MAX_BYTES, &text, &n_bytes, err);
-    if (rc)
-        return rc;
-    json_t *flat = json_loadb(text, n_bytes, 0, &why);
-    free(text);
-    rc = json_is_object(flat)
-             ? dlb_flat_spec(flat, path, spec, err)
-             : dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "is not a JSON object: %s",
-                        flat ? "another type" : why.text);
+    json_t *flat = NULL;
+    int rc = dlb_hidden_read(path, &flat, err);
+    if (!rc)
+        rc = dlb_flat_spec(flat, path, spec, err);
     json_decref(flat);
     return rc;
 }
@@ -76,33 +38,29 @@ static enum dlb_cell_mode mode_of(const char *name)
     return DLB_MODE_MEASURE;
 }
 
-static int write_result(const char *path, const json_t *doc, struct dlb_err *err)
-{
-    char *text = doc ? json_dumps(doc, JSON_INDENT(1)) : NULL;
-    int rc = text ? dlb_write_file_atomic(path, text, strlen(text), err)
-                  : dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "cell: out of memory");
-    free(text);
-    return rc;
-}
-
 static int run(const struct dlb_args *args)
 {
-    struct cell_args in = {0};
+    const char *spec_path = NULL, *result = NULL, *mode = NULL, *heartbeat_fd = NULL;
+    const struct dlb_hidden_flag flags[] = {{"--spec", &spec_path, true},
+                                            {"--result", &result, true},
+                                            {"--mode", &mode, false},
+                                            {"--heartbeat-fd", &heartbeat_fd, false},
+                                            {NULL, NULL, false}};
     struct dlb_spec *spec = calloc(1, sizeof(*spec));
     struct dlb_err err;
     (void)signal(SIGXFSZ, SIG_IGN);
-    int rc = spec ? parse(args, &in, &err)
+    int rc = spec ? dlb_hidden_flags(args, "cell", flags, &err)
                   : dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "cell: out of memory");
     if (!rc)
-        rc = read_spec(in.spec, spec, &err);
+        rc = read_spec(spec_path, spec, &err);
     if (!rc) {
         dlb_catch_interrupts();
-        struct dlb_cell_watch watch = {map_heartbeat(in.heartbeat_fd), &dlb_interrupted};
-        enum dlb_cell_mode mode = mode_of(in.mode);
-        json_t *doc = mode == DLB_MODE_BASELINE ? dlb_fio_run(spec, &watch)
-                                                : dlb_cell_run(spec, mode, &watch);
+        struct dlb_cell_watch watch = {map_heartbeat(heartbeat_fd), &dlb_interrupted};
+        enum dlb_cell_mode how = mode_of(mode);
+        json_t *doc =
+            how == DLB_MODE_BASELINE ? dlb_fio_run(spec, &watch) : dlb_cell_run(spec, how, &watch);
         bool stuck = json_is_true(json_object_get(doc, "stuck"));
-        rc = write_result(in.result, doc, &err);
+        rc = dlb_hidden_write(result, doc, &err);
         if (!rc && stuck)
             _exit(DLB_EXIT_OK); /* a thread that does not come back would hold up exit() */
         json_decref(doc);

@@ -40,7 +40,10 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
                        : task->kind == DLB_TASK_REFERENCE ? "reference cell"
                        : task->kind == DLB_TASK_BASELINE  ? "baseline (another program)"
                                                           : "cell";
-    if (task->kind == DLB_TASK_CELL) {
+    const char *name = task->kind == DLB_TASK_CELL ? watch->plan->cells[task->index].name : NULL;
+    if (name)
+        what = name;
+    if (task->kind == DLB_TASK_CELL && !name) {
         char settings[140];
         (void)dlb_watch_cell_text(watch->plan, task->index, settings, sizeof(settings));
         (void)snprintf(cell, sizeof(cell), settings[0] ? " %u %s" : " %u%s", task->index, settings);
@@ -78,7 +81,11 @@ static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task, c
         dlb_progress_note(progress, "dlbench: the baseline failed in block %u: %s", block, reason);
         break;
     case DLB_TASK_CELL:
-        if (watch->plan->n_cells > 1) /* else it is the run that failed, which is said at its end */
+        if (watch->plan->cells[task->index].name)
+            dlb_progress_note(progress, "dlbench: %s failed in block %u: %s",
+                              watch->plan->cells[task->index].name, block, reason);
+        else if (watch->plan->n_cells >
+                 1) /* else it is the run that failed, which is said at its end */
             dlb_progress_note(progress, "dlbench: cell %u failed in block %u: %s", task->index,
                               block, reason);
         break;

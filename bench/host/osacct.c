@@ -62,7 +62,7 @@ void dlb_os_process_add(struct dlb_os_process *into, const struct dlb_os_process
 void dlb_os_schedstat_at(const char *path, struct dlb_os_thread *out)
 {
     char text[128];
-    uint64_t run_ns, runqueue_ns;
+    uint64_t run_ns, runqueue_ns, n_slices;
 
     *out = (struct dlb_os_thread){.run_ns = DLB_NOT_MEASURED, .runqueue_ns = DLB_NOT_MEASURED};
     if (!dlb_procfs_text(path, text, sizeof text) || !dlb_parse_u64(text, &run_ns))
@@ -70,8 +70,10 @@ void dlb_os_schedstat_at(const char *path, struct dlb_os_thread *out)
     const char *second = strchr(text, ' ');
     if (!second || !dlb_parse_u64(second + 1, &runqueue_ns))
         return;
-    /* A kernel without CONFIG_SCHED_INFO shows "0 0 0"; a thread that reads this file has run. */
-    if (run_ns == 0)
+    /* A kernel without CONFIG_SCHED_INFO shows "0 0 0". A thread that has only just begun has not
+     * been charged for a nanosecond yet, but it is in its first slice. */
+    const char *third = strchr(second + 1, ' ');
+    if (run_ns == 0 && (!third || !dlb_parse_u64(third + 1, &n_slices) || n_slices == 0))
         return;
     *out = (struct dlb_os_thread){.run_ns = run_ns, .runqueue_ns = runqueue_ns};
 }
@@ -82,6 +84,32 @@ void dlb_os_thread(int32_t tid, struct dlb_os_thread *out)
     (void)snprintf(path, sizeof path, "/proc/self/task/%d/schedstat",
                    tid == 0 ? (int)gettid() : (int)tid);
     dlb_os_schedstat_at(path, out);
+}
+
+void dlb_os_self(struct dlb_os_self *out)
+{
+    struct dlb_os_thread thread;
+    struct rusage usage;
+    struct timespec cpu;
+
+    memset(out, 0xff, sizeof *out); /* DLB_NOT_MEASURED everywhere */
+    dlb_os_thread(0, &thread);
+    out->runqueue_ns = thread.runqueue_ns;
+    if (getrusage(RUSAGE_THREAD, &usage) == 0) {
+        out->minor_faults = (uint64_t)usage.ru_minflt;
+        out->major_faults = (uint64_t)usage.ru_majflt;
+        out->voluntary_switches = (uint64_t)usage.ru_nvcsw;
+        out->involuntary_switches = (uint64_t)usage.ru_nivcsw;
+    }
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+        out->cpu_ns = (uint64_t)cpu.tv_sec * DLB_NS_PER_S + (uint64_t)cpu.tv_nsec;
+    out->now_ns = dlb_now_ns();
+}
+
+uint64_t dlb_os_self_minor_faults(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_minflt : DLB_NOT_MEASURED;
 }
 
 static uint64_t rss_bytes_at(const char *root)

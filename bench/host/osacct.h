@@ -27,6 +27,19 @@ struct dlb_os_thread {
 };
 void dlb_os_thread(int32_t tid, struct dlb_os_thread *out); /* tid 0: the caller */
 
+/* All that the kernel tells of the calling thread, with the time at which it did. Blocked is what
+ * is left of a stretch of time: not on a core, and not waiting for one. */
+struct dlb_os_self {
+    uint64_t now_ns, cpu_ns; /* CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID */
+    uint64_t runqueue_ns;    /* schedstat: runnable, but no core */
+    uint64_t minor_faults, major_faults, voluntary_switches,
+        involuntary_switches; /* getrusage(RUSAGE_THREAD) */
+};
+void dlb_os_self(struct dlb_os_self *out);
+
+/* Its minor faults alone: a fraction of a microsecond. */
+uint64_t dlb_os_self_minor_faults(void);
+
 /* Proportional set size of this process: /proc/self/smaps_rollup, else rss. DLB_NOT_MEASURED when
  * neither can be read. */
 uint64_t dlb_os_pss_bytes(void);
