@@ -1,6 +1,7 @@
 #include "loaders/consumer.h"
 
 #include "bench/base/clock.h"
+#include "bench/base/hash.h"
 #include "loaders/tally.h"
 #include "loaders/window.h"
 
@@ -89,11 +90,28 @@ static int take_batch(struct consumer *c, struct dlb_batch *batch, struct dlb_er
     }
 }
 
+/* What the device made of a batch, as dlb_batch.made_hash. */
+static int hash_made(struct consumer *c, const struct in_flight *f, uint64_t *hash,
+                     struct dlb_err *err)
+{
+    const struct dlb_augment *augment = c->how->augment;
+    const uint8_t *made = NULL;
+    size_t n = 0;
+
+    int rc = c->how->device->made(c->how->device_state, f->buf, &made, &n, err);
+    *hash = 0;
+    for (size_t i = 0; rc == DLB_OK && i < n; i++)
+        *hash = dlb_hash64(made + i * augment->out_bytes, augment->out_bytes, *hash);
+    return rc;
+}
+
 static int verify(struct consumer *c, const struct in_flight *f, struct dlb_err *err)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, made = f->batch.made_hash;
     int rc = c->how->device->checksum(c->how->device_state, f->buf, &sum, err);
-    if (rc == DLB_OK && sum != f->batch.payload_hash)
+    if (rc == DLB_OK && c->how->augment && c->how->augment->kind != DLB_AUGMENT_NONE)
+        rc = hash_made(c, f, &made, err);
+    if (rc == DLB_OK && (sum != f->batch.payload_hash || made != f->batch.made_hash))
         c->out->n_checksum_mismatches++;
     return rc;
 }

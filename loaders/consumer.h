@@ -29,8 +29,9 @@ struct dlb_consume {
     uint64_t
         expected;  /* samples that an epoch should deliver (rank's share, drop_last taken off) */
     bool checksum; /* compare payload hashes of the device with the workers' */
-    _Atomic uint64_t *heartbeat; /* batches so far, for who watches; may be NULL */
-    const atomic_bool *cancel;   /* may be NULL */
+    const struct dlb_augment *augment; /* what the device was opened with; may be NULL */
+    _Atomic uint64_t *heartbeat;       /* batches so far, for who watches; may be NULL */
+    const atomic_bool *cancel;         /* may be NULL */
 };
 
 #define DLB_MAX_EPOCHS_KEPT 1000

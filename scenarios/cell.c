@@ -6,6 +6,7 @@
 #include "loaders/sampler.h"
 #include "scenarios/cell_doc.h"
 #include "scenarios/flat.h"
+#include "scenarios/numa.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,20 +137,22 @@ static int start_loader(struct cell *c, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* A real device has a name of its own. */
+/* A real device has a name of its own, and a place. */
 static int describe(struct cell *c)
 {
     c->facts.gpu = c->device->describe(c->device_state);
     const char *name = dlb_json_text(c->facts.gpu, "name");
     if (name[0])
         (void)snprintf(c->facts.device_name, sizeof(c->facts.device_name), "%s", name);
-    return c->facts.gpu ? DLB_OK : DLB_E_NOMEM;
+    if (c->facts.gpu)
+        c->facts.numa = dlb_numa_place(dlb_json_text(c->facts.gpu, "pci_bus_id"), &c->memory);
+    return c->facts.gpu && c->facts.numa ? DLB_OK : DLB_E_NOMEM;
 }
 
 static int open_device(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
-    c->device = dlb_device_choose(&spec->device, c->device_why, err);
+    c->device = dlb_device_choose(&spec->device, c->watch->memo, c->device_why, err);
     if (!c->device)
         return (int)err->status;
     c->device_state = state_new(c->device->state_bytes);
@@ -167,6 +170,8 @@ static int open_device(struct cell *c, struct dlb_err *err)
         .seed = (uint64_t)spec->run.seed,
         .copy_on_compute = spec->device.prefetch == 0,
         .keep_bytes = spec->run.checksum,
+        .augment = &c->dataset.augment,
+        .memo = c->watch->memo,
     };
     int rc = c->device->open(c->device_state, &how, err);
     if (rc)
@@ -218,6 +223,7 @@ static int consume(struct cell *c, struct dlb_err *err)
         .warmup_batches = (uint64_t)spec->run.warmup_batches,
         .n_samples = c->dataset.shape.n_samples,
         .checksum = spec->run.checksum,
+        .augment = &c->dataset.augment,
         .heartbeat = beat,
         .cancel = c->watch->cancel,
     };
@@ -273,6 +279,7 @@ static void release(struct cell *c)
     if (c->topo)
         dlb_topo_close(c->topo);
     json_decref(c->facts.gpu);
+    json_decref(c->facts.numa);
     json_decref(c->facts.nvml);
     free(c->device_state);
     free(c->loader_state);

@@ -21,6 +21,7 @@ enum dlb_cell_mode {
 struct dlb_cell_watch {
     _Atomic uint64_t *heartbeat; /* batches so far; may be NULL */
     const atomic_bool *cancel;   /* may be NULL */
+    const char *memo; /* folder for what cells find out about the device (memo.h); may be NULL */
 };
 
 /* New reference; NULL when memory is short. The document:

@@ -109,6 +109,8 @@ static int start(const struct dlb_child *how, struct child *c, struct dlb_err *e
         (char *)(how->mode == DLB_MODE_WARM ? "warm" : "measure"),
         (char *)"--heartbeat-fd",
         beat_fd,
+        (char *)"--memo",
+        (char *)(uintptr_t)how->scratch,
         NULL,
     };
     pid_t parent = getpid();

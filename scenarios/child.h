@@ -12,10 +12,11 @@
 #include <stdint.h>
 
 struct dlb_child {
-    const char *exe;      /* called as: exe cell --spec F --result F --mode M --heartbeat-fd N */
+    const char *exe; /* called as: exe cell --spec F --result F --mode M --heartbeat-fd N --memo F
+                      */
     const json_t *config; /* flat; written to the spec file */
     enum dlb_cell_mode mode;
-    const char *scratch; /* folder for spec, result and what the child prints */
+    const char *scratch; /* folder for spec, result, what the child prints, and its memo */
     uint64_t stall_ns;   /* that long without a batch: killed */
     const atomic_bool *
         cancel; /* set: the child is interrupted, and killed when that does not help; may be NULL */

@@ -166,6 +166,9 @@ static int plan_cell(const struct dlb_plan_input *in, const json_t *base, const 
     if (!rc)
         rc = dlb_loader_check_reads(&spec->loader, dlb_formats[spec->dataset.format],
                                     spec->dataset.access, is_iterable(in, spec), err);
+    if (!rc)
+        rc = dlb_codec_check_where(dlb_codecs[spec->dataset.codec],
+                                   dlb_formats[spec->dataset.format], &spec->transform, err);
     if (rc == DLB_E_CONFIG && json_object_size(axes) > 0) {
         cell->skipped = true;
         (void)snprintf(cell->reason, sizeof(cell->reason), "%s", err->what);
@@ -217,7 +220,7 @@ static json_int_t ceiling_steps(const json_t *config)
 }
 
 /* The same step with nothing to load and next to nothing to copy: one byte a batch, which is always
- * there. */
+ * there. What the device does for transform.where = "gpu" is left out too: it is input work. */
 static json_t *ceiling_overrides(const json_t *config)
 {
     json_int_t steps = ceiling_steps(config);
@@ -287,10 +290,10 @@ int dlb_plan_ceilings(struct dlb_plan *plan, struct dlb_err *err)
 static json_t *warm_overrides(uint32_t n_cpus)
 {
     return json_pack(
-        "{ss, ss, ss, sI, sI, sb, sb, sb, sb, ss, ss, ss, sf, sf, sf, sf, ss, ss, sf, ss, sI, sI, "
-        "sI, sI, sb, sI, sI}",
-        "dataset.codec", "raw", "dataset.on_error", "skip", "loader.kind", "auto",
-        "loader.num_workers", (json_int_t)(n_cpus ? n_cpus : 1), "loader.prefetch_factor",
+        "{ss, ss, ss, ss, sI, sI, sb, sb, sb, sb, ss, ss, ss, sf, sf, sf, sf, ss, ss, sf, ss, sI, "
+        "sI, sI, sI, sb, sI, sI}",
+        "dataset.codec", "raw", "dataset.on_error", "skip", "transform.where", "cpu", "loader.kind",
+        "auto", "loader.num_workers", (json_int_t)(n_cpus ? n_cpus : 1), "loader.prefetch_factor",
         (json_int_t)2, "loader.shuffle", 0, "loader.pin_memory", 0, "loader.persistent_workers", 0,
         "loader.drop_last", 0, "loader.order", "any", "loader.transport", "pooled", "loader.io",
         "sync", "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0,

@@ -1,6 +1,7 @@
 #include "scenarios/runner.h"
 
 #include "bench/base/clock.h"
+#include "loaders/device/memo.h"
 #include "scenarios/child.h"
 #include "scenarios/flat.h"
 
@@ -272,6 +273,7 @@ int dlb_runner_execute(const struct dlb_runner *runner, const struct dlb_plan *p
     int rc = r.cell_failed && r.ceiling_failed && r.cell_s && r.ceiling_s && r.warm_s
                  ? run_tasks(&r, err)
                  : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
+    dlb_memo_clear(runner->scratch);
     free(r.cell_failed);
     free(r.ceiling_failed);
     free(r.cell_s);

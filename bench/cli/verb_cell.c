@@ -13,7 +13,7 @@
 #define SPEC_MAX_BYTES (1u << 20)
 
 struct cell_args {
-    const char *spec, *result, *mode, *heartbeat_fd;
+    const char *spec, *result, *mode, *heartbeat_fd, *memo;
 };
 
 static int parse(const struct dlb_args *args, struct cell_args *out, struct dlb_err *err)
@@ -24,14 +24,16 @@ static int parse(const struct dlb_args *args, struct cell_args *out, struct dlb_
     } known[] = {{"--spec", &out->spec},
                  {"--result", &out->result},
                  {"--mode", &out->mode},
-                 {"--heartbeat-fd", &out->heartbeat_fd}};
+                 {"--heartbeat-fd", &out->heartbeat_fd},
+                 {"--memo", &out->memo}};
+    const size_t n_known = sizeof(known) / sizeof(known[0]);
     for (int i = 0; i < args->argc; i += 2) {
         size_t k = 0;
-        while (k < 4 && strcmp(known[k].flag, args->argv[i]) != 0)
+        while (k < n_known && strcmp(known[k].flag, args->argv[i]) != 0)
             k++;
-        if (k == 4 || i + 1 == args->argc)
+        if (k == n_known || i + 1 == args->argc)
             return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "cell: \"%.60s\" is %s",
-                            args->argv[i], k == 4 ? "no flag of it" : "without a value");
+                            args->argv[i], k == n_known ? "no flag of it" : "without a value");
         *known[k].value = args->argv[i + 1];
     }
     if (!out->spec || !out->result)
@@ -88,7 +90,7 @@ static int run(const struct dlb_args *args)
         rc = read_spec(in.spec, spec, &err);
     if (!rc) {
         dlb_catch_interrupts();
-        struct dlb_cell_watch watch = {map_heartbeat(in.heartbeat_fd), &dlb_interrupted};
+        struct dlb_cell_watch watch = {map_heartbeat(in.heartbeat_fd), &dlb_interrupted, in.memo};
         bool warm = in.mode && strcmp(in.mode, "warm") == 0;
         json_t *doc = dlb_cell_run(spec, warm ? DLB_MODE_WARM : DLB_MODE_MEASURE, &watch);
         bool stuck = json_is_true(json_object_get(doc, "stuck"));
@@ -104,7 +106,8 @@ static int run(const struct dlb_args *args)
 const struct dlb_verb dlb_verb_cell = {
     .name = "cell",
     .summary = "One repetition of one cell: what dlbench calls itself by",
-    .usage = "dlbench cell --spec FILE --result FILE [--mode measure|warm] [--heartbeat-fd N]",
+    .usage = "dlbench cell --spec FILE --result FILE [--mode measure|warm] [--heartbeat-fd N] "
+             "[--memo FOLDER]",
     .details = "Reads a flat JSON configuration and writes what it measured, whatever came of it.",
     .flags = DLB_FLAG_HIDDEN,
     .run = run,

@@ -39,7 +39,9 @@ struct emulated {
     uint32_t n_bufs;
     size_t buf_bytes;
     struct buffer *bufs;
-    uint8_t *bounce; /* staging memory of pageable copies, as a driver has */
+    uint8_t *bounce;                   /* staging memory of pageable copies, as a driver has */
+    const struct dlb_augment *augment; /* NULL: steps make nothing of their batches */
+    uint8_t *made;                     /* of one batch; with keep_bytes only */
     struct {
         const uint8_t *addr;
         size_t n_bytes;
@@ -54,6 +56,7 @@ static void emulated_close(void *dv)
         free(em->bufs[i].kept);
     free(em->bufs);
     free(em->bounce);
+    free(em->made);
 }
 
 /* Rates that somebody measured stand in for the profile's. */
@@ -76,7 +79,8 @@ static int emulated_open(void *dv, const struct dlb_device_open *how, struct dlb
                             .copy_on_compute = how->copy_on_compute,
                             .rng = dlb_rng_seed(how->seed, 0x57e9, 0),
                             .n_bufs = how->n_bufs,
-                            .buf_bytes = how->buf_bytes};
+                            .buf_bytes = how->buf_bytes,
+                            .augment = dlb_device_augment(how)};
     set_rates(em, opts);
     em->bufs = calloc(how->n_bufs, sizeof *em->bufs);
     em->bounce = malloc(BOUNCE_BYTES);
@@ -86,6 +90,11 @@ static int emulated_open(void *dv, const struct dlb_device_open *how, struct dlb
     for (uint32_t i = 0; how->keep_bytes && i < how->n_bufs; i++) {
         em->bufs[i].kept = malloc(how->buf_bytes ? how->buf_bytes : 1);
         if (!em->bufs[i].kept)
+            return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "buffers of the emulated device");
+    }
+    if (how->keep_bytes && em->augment) {
+        em->made = malloc(how->buf_bytes / em->augment->in_bytes * em->augment->out_bytes + 1);
+        if (!em->made)
             return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "buffers of the emulated device");
     }
     return DLB_OK;
@@ -178,14 +187,33 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     return DLB_OK;
 }
 
+/* A kernel that reads every byte once and writes every byte once is bound by the accelerator's
+ * memory: at its datasheet's rate, which is the least that it can take. */
+static int augment_ns(const struct emulated *em, const struct buffer *b, uint64_t *ns,
+                      struct dlb_err *err)
+{
+    size_t n = 0;
+
+    *ns = 0;
+    if (!em->augment)
+        return DLB_OK;
+    int rc = dlb_augment_count(em->augment, b->n_bytes, &n, err);
+    double n_bytes = (double)n * (double)(em->augment->in_bytes + em->augment->out_bytes);
+    *ns = (uint64_t)(n_bytes / em->profile->memory_bytes_per_s * 1e9);
+    return rc;
+}
+
 static int emulated_step(void *dv, uint32_t buf, struct dlb_err *err)
 {
     struct emulated *em = dv;
-    if (check_buf(em, buf, 0, err) != DLB_OK)
+    uint64_t extra_ns;
+
+    if (check_buf(em, buf, 0, err) != DLB_OK ||
+        augment_ns(em, &em->bufs[buf], &extra_ns, err) != DLB_OK)
         return (int)err->status;
     struct dlb_dev_times *times = &em->bufs[buf].times;
     times->step_start_ns = max_u64(max_u64(dlb_now_ns(), em->compute_free_ns), times->copy_end_ns);
-    times->step_end_ns = times->step_start_ns + dlb_step_draw_ns(em->opts, &em->rng);
+    times->step_end_ns = times->step_start_ns + extra_ns + dlb_step_draw_ns(em->opts, &em->rng);
     em->compute_free_ns = times->step_end_ns;
     return DLB_OK;
 }
@@ -232,6 +260,24 @@ static int emulated_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_e
     return DLB_OK;
 }
 
+/* The arithmetic that a GPU's kernel does, on the bytes that were kept. */
+static int emulated_made(void *dv, uint32_t buf, const uint8_t **out, size_t *n,
+                         struct dlb_err *err)
+{
+    struct emulated *em = dv;
+    if (check_buf(em, buf, 0, err) != DLB_OK)
+        return (int)err->status;
+    if (!em->made)
+        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "nothing was made of the batches");
+    const struct buffer *b = &em->bufs[buf];
+    int rc = dlb_augment_count(em->augment, b->n_bytes, n, err);
+    for (size_t i = 0; rc == DLB_OK && i < *n; i++)
+        dlb_augment_run(em->augment, b->kept + i * em->augment->in_bytes,
+                        em->made + i * em->augment->out_bytes);
+    *out = em->made;
+    return rc;
+}
+
 const struct dlb_device dlb_dev_emulated = {
     .name = "emulated",
     .summary = "virtual timeline of an accelerator: copies and steps take modelled time",
@@ -244,5 +290,6 @@ const struct dlb_device dlb_dev_emulated = {
     .poll = emulated_poll,
     .wait = emulated_wait,
     .checksum = emulated_checksum,
+    .made = emulated_made,
     .close = emulated_close,
 };

@@ -22,6 +22,7 @@ struct pipeline {
     struct dlb_loader_opts loader;
     struct dlb_device_opts device;
     const struct dlb_loader *use_loader; /* NULL: as loader.kind says */
+    const struct dlb_device *use_device; /* NULL: as device.kind says */
     uint32_t rank, world;
     uint64_t seed, max_batches, warmup_batches;
     uint32_t n_epochs;
@@ -104,7 +105,8 @@ static inline void pipeline_run(struct pipeline *p)
     void *ld = pipeline_state(loader->state_bytes);
     p->rc = loader->start(ld, &job, &p->err);
     pipeline_device(&p->device);
-    const struct dlb_device *device = dlb_device_choose(&p->device, why, &p->err);
+    const struct dlb_device *device =
+        p->use_device ? p->use_device : dlb_device_choose(&p->device, NULL, why, &p->err);
     assert_non_null(device);
     void *dv = pipeline_state(device->state_bytes);
     struct dlb_device_open how = {.opts = &p->device,
@@ -113,7 +115,8 @@ static inline void pipeline_run(struct pipeline *p)
                                       (size_t)p->loader.batch_size * p->dataset->max_payload_bytes,
                                   .seed = p->seed,
                                   .copy_on_compute = p->device.prefetch == 0,
-                                  .keep_bytes = p->checksum};
+                                  .keep_bytes = p->checksum,
+                                  .augment = &p->dataset->augment};
     assert_int_equal(device->open(dv, &how, &p->err), DLB_OK);
     struct dlb_memory memory;
     loader->memory(ld, &memory);
@@ -138,6 +141,7 @@ static inline void pipeline_run(struct pipeline *p)
         .n_samples = p->dataset->shape.n_samples,
         .expected = dlb_sampler_expected(&sampler, p->dataset, (uint32_t)p->loader.num_workers),
         .checksum = p->checksum,
+        .augment = &p->dataset->augment,
         .cancel = p->cancel};
     dlb_sampler_close(&sampler);
     uint64_t start_ns = dlb_now_ns();
