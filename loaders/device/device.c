@@ -68,8 +68,8 @@ static const struct dlb_opt device_opts[] = {
      .max = 1000000000000,
      .def = "0",
      .unit = "B/s",
-     .help = "Rate at which the emulated device copies from pageable memory, where this host's own "
-             "copy is not slower; 0: the profile's"},
+     .help = "Rate at which the emulated device copies from pageable memory, the host's own copy "
+             "included; 0: the profile's, where this host's own copy is not slower"},
     {.key = "copy_us",
      .type = DLB_OPT_FLOAT,
      FIELD(copy_us),

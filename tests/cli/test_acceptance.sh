@@ -45,12 +45,12 @@ mv broken/bin/dlbench broken/bin/really
 cat >broken/bin/dlbench <<SH
 #!/bin/sh
 case "\$*" in
-*checksum=true*processes* | *processes*checksum=true*) echo "planted failure" >&2; exit 3 ;;
+*run.checksum=true*) echo "planted failure" >&2; exit 3 ;;
 esac
 exec "$tmp/broken/bin/really" "\$@"
 SH
 chmod 755 broken/bin/dlbench
-run python3 "$acceptance" broken --emulated --quick --only checksums --out results
+run python3 "$acceptance" broken --emulated --quick --only augment --out results
 expect_exit 1
 expect_out '^NO .*could not be run.*planted failure'
 
