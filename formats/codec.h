@@ -9,26 +9,31 @@
 #include "bench/base/err.h"
 #include "bench/base/opt.h"
 #include "bench/base/rng.h"
+#include "formats/augment.h"
 #include "formats/format.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum dlb_crop { DLB_CROP_RANDOM_RESIZED, DLB_CROP_CENTER, DLB_CROP_NONE };
+enum dlb_crop { DLB_CROP_RANDOM_RESIZED, DLB_CROP_CENTER, DLB_CROP_NONE, DLB_CROP_RANDOM };
 enum dlb_pixels { DLB_PIXELS_U8, DLB_PIXELS_F32 };
+enum dlb_where { DLB_WHERE_CPU, DLB_WHERE_GPU };
 
 /* The `transform` section. */
 struct dlb_transform_opts {
     int crop; /* enum dlb_crop. RANDOM_RESIZED: torchvision's RandomResizedCrop(size, scale (0.08,
                * 1), ratio (3/4, 4/3)); CENTER: resize the short side to size * 256 / 224, centre
-               * crop; NONE: the whole image, ragged batches */
+               * crop; RANDOM: the same resizing, RandomCrop(size); NONE: the whole image, ragged
+               * batches */
     int64_t size; /* output width and height, pixels */
-    bool flip;    /* horizontal, p = 0.5; RANDOM_RESIZED only */
+    bool flip;    /* horizontal, p = 0.5; with either random crop */
     int pixels;   /* enum dlb_pixels. U8: height x width x 3 interleaved; F32: 3 x height x width,
                    * (x/255 - mean) / std with ImageNet's mean and std, as ToTensor and Normalize
                    * give
                    */
+    int where; /* enum dlb_where: who crops out of the resized image, flips, normalises; who widens
+                */
     bool scaled_decode; /* let libjpeg decode at 1/2, 1/4, 1/8 where the result still has at least
                            the pixels asked for */
     int64_t
@@ -61,6 +66,12 @@ struct dlb_codec {
     int (*transform)(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes,
                      struct dlb_err *err);
 
+    /* With transform.where = "gpu": what transform leaves to the device. DLB_E_CONFIG for options
+     * that leave it nothing; without a shape, no more than that is looked at. NULL: the codec never
+     * does. */
+    int (*augment)(const struct dlb_transform_opts *opts, const struct dlb_shape *shape,
+                   struct dlb_augment *out, struct dlb_err *err);
+
     /* Generation: sample `index` of the data set that (seed, sample_bytes) name, the same on any
      * machine and thread. `extension` names its file. Appends to out. NULL for a codec of numbers:
      * formats that know them make them. */
@@ -81,5 +92,9 @@ bool dlb_codec_takes(const struct dlb_codec *codec, const char *extension);
 /* DLB_E_CONFIG when the codec wants numbers and the format does not say which its samples hold. */
 int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *format,
                     struct dlb_err *err);
+
+/* DLB_E_CONFIG when transform.where = "gpu" and nothing is left to a device. */
+int dlb_codec_check_where(const struct dlb_codec *codec, const struct dlb_format *format,
+                          const struct dlb_transform_opts *transform, struct dlb_err *err);
 
 #endif

@@ -43,15 +43,33 @@ struct dlb_crop_box dlb_crop_random_resized(uint32_t width, uint32_t height, str
     return box;
 }
 
-struct dlb_crop_box dlb_crop_center(uint32_t width, uint32_t height, uint32_t size)
+uint32_t dlb_crop_short_side(uint32_t size)
 {
-    uint32_t least = width < height ? width : height;
-    uint32_t resized = (uint32_t)lround(size * 256.0 / 224.0);
-    /* As torchvision: the long side is cut to whole pixels. */
-    double to_width = floor((double)resized * width / least);
-    double to_height = floor((double)resized * height / least);
-    double x = nearbyint((to_width - size) / 2), y = nearbyint((to_height - size) / 2);
+    return (uint32_t)lround(size * 256.0 / 224.0);
+}
 
-    return (struct dlb_crop_box){x * width / to_width, y * height / to_height,
-                                 size * width / to_width, size * height / to_height, false};
+/* As torchvision: the long side is cut to whole pixels. */
+static struct dlb_crop_resized resize(uint32_t width, uint32_t height, uint32_t size)
+{
+    double least = width < height ? width : height, side = dlb_crop_short_side(size);
+    return (struct dlb_crop_resized){.width = (uint32_t)floor(side * width / least),
+                                     .height = (uint32_t)floor(side * height / least)};
+}
+
+struct dlb_crop_resized dlb_crop_center(uint32_t width, uint32_t height, uint32_t size)
+{
+    struct dlb_crop_resized crop = resize(width, height, size);
+    crop.x = (uint32_t)nearbyint((crop.width - size) / 2.0);
+    crop.y = (uint32_t)nearbyint((crop.height - size) / 2.0);
+    return crop;
+}
+
+struct dlb_crop_resized dlb_crop_random(uint32_t width, uint32_t height, uint32_t size,
+                                        struct dlb_rng *rng)
+{
+    struct dlb_crop_resized crop = resize(width, height, size);
+    crop.y = (uint32_t)dlb_rng_below(rng, (uint64_t)crop.height - size + 1);
+    crop.x = (uint32_t)dlb_rng_below(rng, (uint64_t)crop.width - size + 1);
+    crop.flip = dlb_rng_unit(rng) < 0.5;
+    return crop;
 }

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 static const char *const on_error_names[] = {"fail", "skip", NULL};
-static const char *const crop_names[] = {"random-resized", "center", "none", NULL};
+static const char *const crop_names[] = {"random-resized", "center", "none", "random", NULL};
 static const char *const pixel_names[] = {"u8", "f32", NULL};
+static const char *const where_names[] = {"cpu", "gpu", NULL};
 
 static const struct dlb_opt dataset_opts[] = {
     {.key = "format",
@@ -55,7 +56,7 @@ static const struct dlb_opt transform_opts[] = {
      .def = "random-resized",
      .choices = crop_names,
      .help = "which part of an image is kept: torchvision's RandomResizedCrop, its Resize and "
-             "CenterCrop, or all of it (ragged batches)"},
+             "CenterCrop, all of it (ragged batches), or Resize and RandomCrop"},
     {.key = "size",
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_transform_opts, size),
@@ -68,7 +69,7 @@ static const struct dlb_opt transform_opts[] = {
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct dlb_transform_opts, flip),
      .def = "true",
-     .help = "mirror every other image, at random; with crop = random-resized"},
+     .help = "mirror every other image, at random; with crop = random-resized or random"},
     {.key = "pixels",
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct dlb_transform_opts, pixels),
@@ -76,6 +77,14 @@ static const struct dlb_opt transform_opts[] = {
      .choices = pixel_names,
      .help = "bytes, height x width x 3; or normalised floats, 3 x height x width, as ToTensor and "
              "Normalize give"},
+    {.key = "where",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_transform_opts, where),
+     .def = "cpu",
+     .choices = where_names,
+     .help = "who does what comes after decoding and resizing: crop out of the resized image, flip "
+             "and normalise (codec jpeg with pixels = f32), widening (codec tokens); gpu: the "
+             "device, as part of each step"},
     {.key = "scaled_decode",
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct dlb_transform_opts, scaled_decode),
@@ -197,6 +206,8 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     int access_way = resolve_access(opts, ds->format);
     int rc = check(opts, ds->format, ds->codec, err);
     if (rc == DLB_OK)
+        rc = dlb_codec_check_where(ds->codec, ds->format, transform, err);
+    if (rc == DLB_OK)
         rc = check_access(access_way, opts->direct, ds->format, err);
     if (rc != DLB_OK)
         return rc;
@@ -224,6 +235,8 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
                       "holds no samples: check dataset.path, or write them with `dlbench gen`");
     if (rc == DLB_OK && ds->codec->decoded_bytes && transform->max_decoded_bytes == 0)
         rc = dlb_look_decoded(ds, err);
+    if (rc == DLB_OK && transform->where == DLB_WHERE_GPU)
+        rc = ds->codec->augment(transform, &ds->shape, &ds->augment, err);
     if (rc == DLB_OK)
         ds->max_payload_bytes = ds->codec->max_output_bytes(transform, &ds->shape);
     else

@@ -30,6 +30,7 @@ struct dlb_dataset {
     int on_error;
     struct dlb_shape shape;
     uint64_t max_payload_bytes; /* of one sample in the batch, after the codec */
+    struct dlb_augment augment; /* what the device makes of it; NONE with transform.where = "cpu" */
     void *state;                /* the format's; owned */
 };
 

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum dlb_element {
     DLB_ELEMENT_NONE, /* bytes */
@@ -25,5 +26,8 @@ enum dlb_element {
 size_t dlb_element_bytes(enum dlb_element element);     /* 1 for NONE */
 const char *dlb_element_name(enum dlb_element element); /* "u16"; "bytes" for NONE */
 bool dlb_element_is_integer(enum dlb_element element);
+
+/* `n` whole numbers to int64; neither side need be aligned. */
+void dlb_element_widen(uint8_t *dst, const uint8_t *src, size_t n, enum dlb_element element);
 
 #endif

@@ -71,6 +71,22 @@ int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *form
                     codec->name, format->name);
 }
 
+int dlb_codec_check_where(const struct dlb_codec *codec, const struct dlb_format *format,
+                          const struct dlb_transform_opts *transform, struct dlb_err *err)
+{
+    struct dlb_augment ignored;
+
+    if (transform->where != DLB_WHERE_GPU)
+        return DLB_OK;
+    if (codec->augment && !format->synthetic)
+        return codec->augment(transform, NULL, &ignored, err);
+    return dlb_fail(
+        err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        "transform.where = \"gpu\": %s %s leaves a device nothing to do; codecs jpeg and "
+        "tokens do",
+        format->synthetic ? "format" : "codec", format->synthetic ? format->name : codec->name);
+}
+
 void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)
 {
     if (shape->n_odd < sizeof shape->odd / sizeof *shape->odd) {

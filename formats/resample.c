@@ -52,10 +52,11 @@ static int spread(struct dlb_axis *axis)
     return 0;
 }
 
-int dlb_axis_make(struct dlb_axis *axis, uint32_t n_out, double start, double scale, uint32_t low,
-                  uint32_t end, bool mirror, enum dlb_axis_use use)
+int dlb_axis_make(struct dlb_axis *axis, uint32_t n_out, const struct dlb_axis_over *over,
+                  bool mirror, enum dlb_axis_use use)
 {
-    double filter_scale = scale > 1 ? scale : 1;
+    uint32_t low = over->low, end = over->end;
+    double filter_scale = over->scale > 1 ? over->scale : 1;
     uint32_t n_taps = ((uint32_t)ceil(filter_scale * 2) + 1) & ~1u;
 
     if (reserve(&axis->first, &axis->cap_first, n_out, sizeof *axis->first) != 0 ||
@@ -68,7 +69,7 @@ int dlb_axis_make(struct dlb_axis *axis, uint32_t n_out, double start, double sc
     axis->end = low;
     for (uint32_t i = 0; i < n_out; i++) {
         uint32_t at = mirror ? n_out - 1 - i : i;
-        double center = start + (i + 0.5) * scale;
+        double center = over->start + ((double)over->skip + i + 0.5) * over->scale;
         int64_t from = (int64_t)(center - filter_scale + 0.5),
                 to = (int64_t)(center + filter_scale + 0.5);
         uint32_t first = from < (int64_t)low ? low : (uint32_t)from;

@@ -23,11 +23,17 @@ struct dlb_axis {
 
 enum dlb_axis_use { DLB_AXIS_DOWN, DLB_AXIS_ACROSS };
 
-/* Output pixel i covers [start + i * scale, start + (i + 1) * scale) of the input, whose pixels
- * [low, end) may be used. `mirror` turns the order of the output round. 0, or -1 when memory is
- * short. */
-int dlb_axis_make(struct dlb_axis *axis, uint32_t n_out, double start, double scale, uint32_t low,
-                  uint32_t end, bool mirror, enum dlb_axis_use use);
+/* Where output pixels lie in the input: i covers [start + (skip + i) * scale, start + (skip + i +
+ * 1) * scale) of its pixels, of which [low, end) may be used. An axis that skips some is, bit for
+ * bit, the rest of one that does not. */
+struct dlb_axis_over {
+    double start, scale;
+    uint32_t skip, low, end;
+};
+
+/* `mirror` turns the order of the output round. 0, or -1 when memory is short. */
+int dlb_axis_make(struct dlb_axis *axis, uint32_t n_out, const struct dlb_axis_over *over,
+                  bool mirror, enum dlb_axis_use use);
 void dlb_axis_free(struct dlb_axis *axis);
 
 struct dlb_resample_scratch {

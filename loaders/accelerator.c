@@ -1,6 +1,7 @@
 #include "loaders/accelerator.h"
 
 #include "bench/base/clock.h"
+#include "bench/base/hash.h"
 
 #define POLL_NS (50 * DLB_NS_PER_US) /* longest sleep while a copy holds a slot */
 
@@ -245,11 +246,29 @@ static int step(struct dlb_accelerator *a, bool *moved, struct dlb_err *err)
     return a->counted ? DLB_OK : account(a, err);
 }
 
+/* What the device made of a batch, as dlb_batch.made_hash. */
+static int hash_made(struct dlb_accelerator *a, const struct dlb_flight *f, uint64_t *hash,
+                     struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+    const uint8_t *made = NULL;
+    size_t n = 0, n_bytes = how->augment->out_bytes;
+
+    int rc = how->device->made(a->feed->device_state, f->buf, &made, &n, err);
+    *hash = 0;
+    for (size_t i = 0; rc == DLB_OK && i < n; i++)
+        *hash = dlb_hash64(made + i * n_bytes, n_bytes, *hash);
+    return rc;
+}
+
 static int verify(struct dlb_accelerator *a, const struct dlb_flight *f, struct dlb_err *err)
 {
-    uint64_t sum = 0;
-    int rc = a->common->how->device->checksum(a->feed->device_state, f->buf, &sum, err);
-    if (rc == DLB_OK && sum != f->batch.payload_hash)
+    const struct dlb_consume *how = a->common->how;
+    uint64_t sum = 0, made = f->batch.made_hash;
+    int rc = how->device->checksum(a->feed->device_state, f->buf, &sum, err);
+    if (rc == DLB_OK && how->augment && how->augment->kind != DLB_AUGMENT_NONE)
+        rc = hash_made(a, f, &made, err);
+    if (rc == DLB_OK && (sum != f->batch.payload_hash || made != f->batch.made_hash))
         a->common->out->n_checksum_mismatches++;
     return rc;
 }

@@ -47,8 +47,9 @@ struct dlb_consume {
     uint64_t padded;         /* of these: that another of these ranks delivers too */
     double step_ns;          /* asked for; for the nominal utilisation */
     bool checksum;           /* compare payload hashes of the device with the workers' */
-    _Atomic uint64_t *heartbeat; /* batches so far, for who watches; may be NULL */
-    const atomic_bool *cancel;   /* may be NULL */
+    const struct dlb_augment *augment; /* what the devices were opened with; may be NULL */
+    _Atomic uint64_t *heartbeat;       /* batches so far, for who watches; may be NULL */
+    const atomic_bool *cancel;         /* may be NULL */
 };
 
 #define DLB_MAX_EPOCHS_KEPT 1000

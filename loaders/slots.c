@@ -132,5 +132,6 @@ struct dlb_batch dlb_slot_batch(const struct dlb_slots *slots, uint32_t slot, bo
                               .label = dlb_slot_label(slots, slot),
                               .hash = checksum ? dlb_slot_hash(slots, slot) : NULL,
                               .payload_hash = head->payload_hash,
+                              .made_hash = head->made_hash,
                               .slot = slot};
 }

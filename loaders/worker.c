@@ -19,6 +19,7 @@ struct filling {
     uint8_t *payload;
     size_t used_bytes;
     uint32_t n_samples, n_skipped;
+    uint64_t made_hash;
     uint64_t done_ns; /* when the last sample was in its place */
 };
 
@@ -87,7 +88,9 @@ int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
         return rc;
     worker->reader = state_new(ds->format->reader_bytes);
     worker->codec = state_new(ds->codec->state_bytes);
-    if (!worker->reader || !worker->codec)
+    bool makes = job->checksum && ds->augment.kind != DLB_AUGMENT_NONE;
+    worker->made = makes ? state_new(ds->augment.out_bytes) : NULL;
+    if (!worker->reader || !worker->codec || (makes && !worker->made))
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting a worker");
     rc = ds->format->reader_open(worker->reader, ds->state, err);
     if (rc == DLB_OK && ds->codec->open)
@@ -116,10 +119,12 @@ void dlb_worker_close(struct dlb_worker *worker)
         ds->codec->close(worker->codec);
     free(worker->reader);
     free(worker->codec);
+    free(worker->made);
     free(worker->shards);
     dlb_plant_free(worker);
     dlb_shuffle_close(worker->shuffle);
     worker->reader = worker->codec = NULL;
+    worker->made = NULL;
     worker->shards = NULL;
     worker->shuffle = NULL;
 }
@@ -199,6 +204,34 @@ static int place_bytes(const struct dlb_sample *sample, uint8_t *dst, size_t cap
     return DLB_OK;
 }
 
+/* A device takes samples of one size. */
+static int check_size(const struct dlb_worker *worker, size_t len_bytes, struct dlb_err *err)
+{
+    const struct dlb_augment *augment = &worker->job->dataset->augment;
+
+    if (augment->kind == DLB_AUGMENT_NONE || len_bytes == augment->in_bytes)
+        return DLB_OK;
+    return dlb_fail(
+        err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        "a sample of %zu bytes: with transform.where = \"gpu\" all must be of one size, "
+        "here %zu",
+        len_bytes, augment->in_bytes);
+}
+
+/* Of a sample's bytes; where a device makes others of them, of those, so that a sample's hash is
+ * the same whoever makes it. */
+static uint64_t hash_sample(struct dlb_worker *worker, struct filling *fill, const uint8_t *bytes,
+                            size_t n_bytes)
+{
+    const struct dlb_augment *augment = &worker->job->dataset->augment;
+
+    if (!worker->made)
+        return dlb_hash64(bytes, n_bytes, 0);
+    dlb_augment_run(augment, bytes, worker->made);
+    fill->made_hash = dlb_hash64(worker->made, augment->out_bytes, fill->made_hash);
+    return dlb_hash64(worker->made, augment->out_bytes, 0);
+}
+
 /* Decodes and places one sample that was read between start_ns and read_ns. */
 static int add_sample(struct dlb_worker *worker, struct filling *fill,
                       const struct dlb_sample *sample, uint64_t start_ns, uint64_t read_ns,
@@ -237,6 +270,8 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
             meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
         }
     }
+    if (rc == DLB_OK)
+        rc = check_size(worker, len_bytes, err);
     if (rc != DLB_OK) {
         name_sample(sample, err);
         return skip_or_fail(worker, fill, err);
@@ -246,7 +281,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     dlb_slot_offset(fill->slots, fill->slot)[at] = fill->used_bytes;
     dlb_slot_label(fill->slots, fill->slot)[at] = sample->label;
     if (worker->job->checksum)
-        dlb_slot_hash(fill->slots, fill->slot)[at] = dlb_hash64(dst, len_bytes, 0);
+        dlb_slot_hash(fill->slots, fill->slot)[at] = hash_sample(worker, fill, dst, len_bytes);
     fill->used_bytes += len_bytes;
     fill->done_ns = now_ns;
     return DLB_OK;
@@ -382,8 +417,10 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
         return rc;
     }
     struct dlb_slot *head = dlb_slot_head(slots, slot);
-    *head = (struct dlb_slot){
-        .n_bytes = fill.used_bytes, .n_samples = fill.n_samples, .n_skipped = fill.n_skipped};
+    *head = (struct dlb_slot){.n_bytes = fill.used_bytes,
+                              .n_samples = fill.n_samples,
+                              .n_skipped = fill.n_skipped,
+                              .made_hash = fill.made_hash};
     dlb_slot_offset(slots, slot)[fill.n_samples] = fill.used_bytes;
     if (worker->job->checksum)
         head->payload_hash = dlb_hash64(fill.payload, fill.used_bytes, 0);

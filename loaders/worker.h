@@ -45,8 +45,9 @@ struct dlb_worker {
     const _Atomic bool *stop; /* looked at before every sample; NULL: never asked to stop. Set it
                                  after dlb_worker_open and before dlb_plant_init */
     void *reader, *codec;     /* owned */
-    struct dlb_async *async;  /* loader.io = "io_uring", where the kernel has it; owned */
-    void *init_memory;        /* worker_init_mb; owned */
+    uint8_t *made; /* what the device is to make of a sample, for its hash; NULL: nothing; owned */
+    struct dlb_async *async; /* loader.io = "io_uring", where the kernel has it; owned */
+    void *init_memory;       /* worker_init_mb; owned */
     size_t init_bytes;
     uint64_t planted_ns, slept_ns; /* sample_sleep_us: asked for, and slept */
     /* iterable data only */

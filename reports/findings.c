@@ -49,7 +49,7 @@ static const json_t *best_cell(const json_t *doc)
 static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *gpu = json_object_get(json_object_get(doc, "device"), "gpu");
-    const json_t *nvml = json_object_get(gpu, "nvml"),
+    const json_t *nvml = json_object_get(gpu, "nvml"), *numa = json_object_get(gpu, "numa"),
                  *throttle = json_object_get(nvml, "throttle");
     const json_t *cell = best_cell(doc);
     double shown = number_of(nvml, "utilization_frac");
@@ -64,6 +64,11 @@ static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *ou
     if (isfinite(gen) && isfinite(width))
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
                        ", PCIe gen %.0f x%.0f under load", gen, width);
+    double node = number_of(numa, "node"), distance = number_of(numa, "distance");
+    if (isfinite(node) && isfinite(distance))
+        (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
+                       ", NUMA node %.0f (distance %.0f)%s", node, distance,
+                       json_is_true(json_object_get(numa, "bound")) ? ", batch memory there" : "");
     for (size_t i = 0; i < json_array_size(throttle) && i < 4; i++)
         if (json_is_string(json_array_get(throttle, i)))
             (void)snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%.40s",

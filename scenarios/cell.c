@@ -7,6 +7,7 @@
 #include "scenarios/cell_cache.h"
 #include "scenarios/cell_doc.h"
 #include "scenarios/flat.h"
+#include "scenarios/numa.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,14 +197,16 @@ static int start_loader(struct cell *c, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* A real device has a name of its own. */
+/* A real device has a name of its own, and a place. */
 static int describe(struct cell *c)
 {
     c->facts.gpu = c->device->describe(c->feeds[0].device_state);
     const char *name = dlb_json_text(c->facts.gpu, "name");
     if (name[0])
         (void)snprintf(c->facts.device_name, sizeof(c->facts.device_name), "%s", name);
-    return c->facts.gpu ? DLB_OK : DLB_E_NOMEM;
+    if (c->facts.gpu)
+        c->facts.numa = dlb_numa_place(dlb_json_text(c->facts.gpu, "pci_bus_id"), &c->memory);
+    return c->facts.gpu && c->facts.numa ? DLB_OK : DLB_E_NOMEM;
 }
 
 /* With its own loader's slots pinned. */
@@ -227,7 +230,7 @@ static int open_one(struct cell *c, const struct dlb_device_open *how, uint32_t 
 static int open_devices(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
-    c->device = dlb_device_choose(&spec->device, c->device_why, err);
+    c->device = dlb_device_choose(&spec->device, c->watch->memo, c->device_why, err);
     if (!c->device)
         return (int)err->status;
     if (spec->accelerators.count > 1 && !c->device->due)
@@ -252,6 +255,8 @@ static int open_devices(struct cell *c, struct dlb_err *err)
         .seed = (uint64_t)spec->run.seed,
         .copy_on_compute = spec->device.prefetch == 0,
         .keep_bytes = spec->run.checksum,
+        .augment = &c->dataset.augment,
+        .memo = c->watch->memo,
     };
     int rc = DLB_OK;
     for (uint32_t i = 0; i < (uint32_t)spec->accelerators.count && !rc; i++) {
@@ -312,6 +317,7 @@ static int consume(struct cell *c, struct dlb_err *err)
         .n_samples = c->dataset.shape.n_samples,
         .step_ns = spec->device.step_ms * 1e6,
         .checksum = spec->run.checksum,
+        .augment = &c->dataset.augment,
         .heartbeat = beat,
         .cancel = c->watch->cancel,
     };
@@ -376,6 +382,7 @@ static void release(struct cell *c)
     if (c->topo)
         dlb_topo_close(c->topo);
     json_decref(c->facts.gpu);
+    json_decref(c->facts.numa);
     json_decref(c->facts.nvml);
     free(c->feeds);
     free(c->jobs);

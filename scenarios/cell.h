@@ -23,6 +23,7 @@ extern const char *const dlb_cell_mode_names[]; /* ends with NULL */
 struct dlb_cell_watch {
     _Atomic uint64_t *heartbeat; /* batches so far; may be NULL */
     const atomic_bool *cancel;   /* may be NULL */
+    const char *memo; /* folder for what cells find out about the device (memo.h); may be NULL */
 };
 
 /* New reference; NULL when memory is short. The document:

@@ -227,12 +227,13 @@ static bool put_os(json_t *doc, const struct dlb_os_process *b, const struct dlb
                   difference(a->read_device_bytes, b->read_device_bytes)));
 }
 
-/* The GPU's facts with what NVML saw as `nvml`; null where no GPU was measured. */
+/* The GPU's facts with `numa` and what NVML saw; null where no GPU was measured. */
 static json_t *gpu_json(const struct dlb_cell_facts *facts)
 {
     json_t *gpu = facts->gpu ? json_copy(facts->gpu) : json_null();
     if (facts->gpu && gpu &&
-        !dlb_json_put(gpu, "nvml", facts->nvml ? json_incref(facts->nvml) : json_null())) {
+        (!dlb_json_put(gpu, "numa", json_incref(facts->numa)) ||
+         !dlb_json_put(gpu, "nvml", facts->nvml ? json_incref(facts->nvml) : json_null()))) {
         json_decref(gpu);
         return NULL;
     }

@@ -24,7 +24,8 @@ struct dlb_cell_facts {
     const struct dlb_cell_cache *cache;   /* NULL: it did not come to that */
     const char *device_kind, *device_why; /* NULL: no device was opened */
     char device_name[96];
-    json_t *gpu, *nvml; /* of a real one: its facts, and what NVML saw of the run; else NULL */
+    json_t *gpu, *numa, *nvml; /* of a real one: its facts, where batch memory lies, and what NVML
+                                  saw of the run; else NULL */
 };
 
 /* Adds every field but status, reason and error to `doc`. False when memory is short. */

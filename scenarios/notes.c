@@ -270,6 +270,13 @@ static bool list_not_modelled(const struct dlb_plan *plan, struct dlb_judgement 
         ok = say(j->not_modelled,
                  "the GPU: %s is a timeline with a step time and copy rates, no GPU was measured",
                  device);
+    if (strncmp(device, "emulated", 8) == 0 &&
+        strcmp(dlb_json_text(config, "transform.where"), "gpu") == 0)
+        ok =
+            ok && say(j->not_modelled,
+                      "what transform.where = \"gpu\" costs the GPU: its share of each step is the "
+                      "bytes that it reads and writes at the rate of the accelerator's memory "
+                      "(its datasheet), the least that it can take");
     ok = ok && say(j->not_modelled,
                    "the Python interpreter: its cost per sample comes on top, in every worker");
     if (strcmp(dlb_json_text(config, "loader.io"), "io_uring") == 0)

@@ -183,6 +183,9 @@ static int plan_cell(const struct dlb_plan_input *in, const json_t *base, const 
     if (!rc)
         rc = dlb_loader_check_reads(&spec->loader, dlb_formats[spec->dataset.format],
                                     spec->dataset.access, is_iterable(in, spec), err);
+    if (!rc)
+        rc = dlb_codec_check_where(dlb_codecs[spec->dataset.codec],
+                                   dlb_formats[spec->dataset.format], &spec->transform, err);
     if (rc == DLB_E_CONFIG && json_object_size(axes) > 0) {
         cell->skipped = true;
         (void)snprintf(cell->reason, sizeof(cell->reason), "%s", err->what);
@@ -234,7 +237,7 @@ static json_int_t ceiling_steps(const json_t *config)
 }
 
 /* The same step with nothing to load and next to nothing to copy: one byte a batch, which is always
- * there. */
+ * there. What the device does for transform.where = "gpu" is left out too: it is input work. */
 static json_t *ceiling_overrides(const json_t *config)
 {
     json_int_t steps = ceiling_steps(config);

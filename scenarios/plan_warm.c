@@ -15,21 +15,22 @@ static int no_memory(struct dlb_err *err)
 /* The cell's data, read as bytes with every CPU and trained on by nobody. */
 static json_t *warm_overrides(uint32_t n_cpus)
 {
-    return json_pack(
-        "{ss, ss, ss, sI, sI, sb, sb, sb, sb, ss, ss, ss, sf, sf, sf, sf, ss, ss, sf, ss, sI, sI, "
-        "sI, sI, sb, sI, sI, ss, sb, sI, sb, sb}",
-        "dataset.codec", "raw", "dataset.on_error", "skip", "loader.kind", "auto",
-        "loader.num_workers", (json_int_t)(n_cpus ? n_cpus : 1), "loader.prefetch_factor",
-        (json_int_t)2, "loader.shuffle", 0, "loader.pin_memory", 0, "loader.persistent_workers", 0,
-        "loader.drop_last", 0, "loader.order", "any", "loader.transport", "pooled", "loader.io",
-        "sync", "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0,
-        "loader.worker_init_ms", 0.0, "loader.worker_init_mb", 0.0, "loader.bind", "none",
-        "device.kind", "emulated", "device.step_ms", 0.0, "device.step_dist", "constant",
-        "device.prefetch", (json_int_t)1, "run.epochs", (json_int_t)1, "run.max_batches",
-        (json_int_t)0, "run.warmup_batches", (json_int_t)0, "run.checksum", 0, "run.rank",
-        (json_int_t)0, "run.world", (json_int_t)1, "run.cache", "as-is", "run.drop_caches", 0,
-        "accelerators.count", (json_int_t)1, "accelerators.barrier", 0,
-        "accelerators.shared_workers", 0);
+    return json_pack("{ss, ss, ss, ss, sI, sI, sb, sb, sb, sb, ss, ss, ss, sf, sf, sf, sf, ss, ss, "
+                     "sf, ss, sI, sI, "
+                     "sI, sI, sb, sI, sI, ss, sb, sI, sb, sb}",
+                     "dataset.codec", "raw", "dataset.on_error", "skip", "transform.where", "cpu",
+                     "loader.kind", "auto", "loader.num_workers", (json_int_t)(n_cpus ? n_cpus : 1),
+                     "loader.prefetch_factor", (json_int_t)2, "loader.shuffle", 0,
+                     "loader.pin_memory", 0, "loader.persistent_workers", 0, "loader.drop_last", 0,
+                     "loader.order", "any", "loader.transport", "pooled", "loader.io", "sync",
+                     "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0,
+                     "loader.worker_init_ms", 0.0, "loader.worker_init_mb", 0.0, "loader.bind",
+                     "none", "device.kind", "emulated", "device.step_ms", 0.0, "device.step_dist",
+                     "constant", "device.prefetch", (json_int_t)1, "run.epochs", (json_int_t)1,
+                     "run.max_batches", (json_int_t)0, "run.warmup_batches", (json_int_t)0,
+                     "run.checksum", 0, "run.rank", (json_int_t)0, "run.world", (json_int_t)1,
+                     "run.cache", "as-is", "run.drop_caches", 0, "accelerators.count",
+                     (json_int_t)1, "accelerators.barrier", 0, "accelerators.shared_workers", 0);
 }
 
 /* What reads past the page cache finds nothing there. */

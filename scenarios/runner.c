@@ -1,6 +1,7 @@
 #include "scenarios/runner.h"
 
 #include "bench/base/clock.h"
+#include "loaders/device/memo.h"
 #include "scenarios/child.h"
 #include "scenarios/flat.h"
 
@@ -214,7 +215,8 @@ static int run_task(struct runner *r, struct dlb_err *err)
     const enum dlb_cell_mode mode = r->task->kind == DLB_TASK_WARM       ? DLB_MODE_WARM
                                     : r->task->kind == DLB_TASK_BASELINE ? DLB_MODE_BASELINE
                                                                          : DLB_MODE_MEASURE;
-    const char *const tail[] = {"--mode", dlb_cell_mode_names[mode], NULL};
+    const char *const tail[] = {"--mode", dlb_cell_mode_names[mode], "--memo", r->how->scratch,
+                                NULL};
     const struct dlb_plan_program *other =
         is_cell(r->task) ? r->plan->cells[r->task->index].program : NULL;
     const json_t *config = config_of(r);
@@ -344,6 +346,7 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
     int rc = grow_values(&r.warm_s, 0, plan->n_warms)
                  ? run_plan(&r, err)
                  : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
+    dlb_memo_clear(runner->scratch);
     free(r.cell_failed);
     free(r.ceiling_failed);
     free(r.cell_s);

@@ -212,7 +212,7 @@ static json_t *device_json(const struct dlb_summary *in)
     }
     struct dlb_err ignored;
     char why[160] = "", name[96];
-    const struct dlb_device *device = dlb_device_choose(&in->spec->device, why, &ignored);
+    const struct dlb_device *device = dlb_device_choose(&in->spec->device, NULL, why, &ignored);
     if (!device)
         return json_pack("{sn, sn, ss, sn}", "kind", "name", "why", ignored.what, "gpu");
     dlb_cell_device_name(device, &in->spec->device, name, sizeof(name));

@@ -40,10 +40,11 @@ static enum dlb_cell_mode mode_of(const char *name)
 
 static int run(const struct dlb_args *args)
 {
-    const char *spec_path = NULL, *result = NULL, *mode = NULL, *heartbeat_fd = NULL;
+    const char *spec_path = NULL, *result = NULL, *mode = NULL, *heartbeat_fd = NULL, *memo = NULL;
     const struct dlb_hidden_flag flags[] = {{"--spec", &spec_path, true},
                                             {"--result", &result, true},
                                             {"--mode", &mode, false},
+                                            {"--memo", &memo, false},
                                             {"--heartbeat-fd", &heartbeat_fd, false},
                                             {NULL, NULL, false}};
     struct dlb_spec *spec = calloc(1, sizeof(*spec));
@@ -55,7 +56,7 @@ static int run(const struct dlb_args *args)
         rc = read_spec(spec_path, spec, &err);
     if (!rc) {
         dlb_catch_interrupts();
-        struct dlb_cell_watch watch = {map_heartbeat(heartbeat_fd), &dlb_interrupted};
+        struct dlb_cell_watch watch = {map_heartbeat(heartbeat_fd), &dlb_interrupted, memo};
         enum dlb_cell_mode how = mode_of(mode);
         json_t *doc =
             how == DLB_MODE_BASELINE ? dlb_fio_run(spec, &watch) : dlb_cell_run(spec, how, &watch);
@@ -73,7 +74,8 @@ const struct dlb_verb dlb_verb_cell = {
     .name = "cell",
     .summary = "One repetition of one cell: what dlbench calls itself by",
     .usage =
-        "dlbench cell --spec FILE --result FILE [--mode measure|warm|baseline] [--heartbeat-fd N]",
+        "dlbench cell --spec FILE --result FILE [--mode measure|warm|baseline] [--memo FOLDER] "
+        "[--heartbeat-fd N]",
     .details = "Reads a flat JSON configuration and writes what it measured, whatever came of it.",
     .flags = DLB_FLAG_HIDDEN,
     .run = run,

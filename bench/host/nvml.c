@@ -1,11 +1,9 @@
 #include "bench/host/nvml.h"
 
 #include "bench/base/clock.h"
-#include "bench/host/nvidia.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,28 +241,13 @@ json_t *dlb_nvml_throttle_json(uint64_t reasons)
     return out;
 }
 
-static json_t *numa_json(const char *bus_id, json_t **distance)
-{
-    uint32_t gpu_node, far;
-    unsigned cpu, node;
-
-    *distance = json_null();
-    if (!dlb_pci_numa_node(bus_id, &gpu_node))
-        return json_null();
-    if (getcpu(&cpu, &node) == 0 && dlb_numa_distance(node, gpu_node, &far))
-        *distance = json_integer((json_int_t)far);
-    return json_integer((json_int_t)gpu_node);
-}
-
 static json_t *as_json(struct dlb_nvml *n)
 {
     struct series max_mhz = {0};
-    json_t *distance, *node = numa_json(n->bus_id, &distance);
-
     add_kind(n, n->nvml.max_clock, CLOCK_SM, &max_mhz);
     /* json_pack takes what it is given, and gives up whole when one of them is NULL. */
     return json_pack(
-        "{so, so, so, so, so, so, so, so, so, so, so, so, so, so, so, so}", "samples",
+        "{so, so, so, so, so, so, so, so, so, so, so, so, so, so}", "samples",
         json_integer((json_int_t)n->n_samples), "utilization_frac", mean(&n->busy, 0.01),
         "memory_utilization_frac", mean(&n->memory_busy, 0.01), "sm_clock_before_mhz",
         highest(&n->before_mhz), "sm_clock_after_mhz", highest(&n->after_mhz), "sm_clock_min_mhz",
@@ -273,8 +256,7 @@ static json_t *as_json(struct dlb_nvml *n)
         highest(&n->temperature_c), "throttle",
         n->has_throttle ? dlb_nvml_throttle_json(n->throttle) : json_null(), "pcie_gen",
         highest(&n->pcie_gen), "pcie_width", highest(&n->pcie_width), "pcie_gen_max",
-        limit(n, n->nvml.max_pcie_gen), "pcie_width_max", limit(n, n->nvml.max_pcie_width),
-        "numa_node", node, "numa_distance", distance);
+        limit(n, n->nvml.max_pcie_gen), "pcie_width_max", limit(n, n->nvml.max_pcie_width));
 }
 
 json_t *dlb_nvml_stop(struct dlb_nvml *n)

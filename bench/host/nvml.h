@@ -22,9 +22,8 @@ struct dlb_nvml *dlb_nvml_start_with(const char *library, const char *pci_bus_id
 /* Ends and frees it. New reference: {samples, utilization_frac, memory_utilization_frac (means),
  * sm_clock_before_mhz, sm_clock_after_mhz, sm_clock_min_mhz (while sampled), sm_clock_max_mhz (the
  * GPU's limit), power_w (mean), temperature_c (highest), throttle[] (reasons seen in any sample,
- * but "idle"), pcie_gen, pcie_width (highest seen), pcie_gen_max, pcie_width_max, numa_node,
- * numa_distance (from the calling thread's node)}; what could not be read is null. NULL for NULL,
- * or when memory is short. */
+ * but "idle"), pcie_gen, pcie_width (highest seen), pcie_gen_max, pcie_width_max}; what could not
+ * be read is null. NULL for NULL, or when memory is short. */
 json_t *dlb_nvml_stop(struct dlb_nvml *nvml);
 
 /* Names of the set bits of nvmlDeviceGetCurrentClocksThrottleReasons. New reference. */

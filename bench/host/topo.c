@@ -164,6 +164,26 @@ int dlb_topo_bind_self(const struct dlb_topo *topo, enum dlb_bind how, uint32_t 
     return DLB_OK;
 }
 
+/* Strictly: a page that cannot be moved is an error, and not a page elsewhere. */
+int dlb_topo_bind_memory(const struct dlb_topo *topo, uint32_t node, void *addr, size_t n_bytes,
+                         bool *bound, struct dlb_err *err)
+{
+    hwloc_obj_t object = hwloc_get_numanode_obj_by_os_index(topo->hwloc, node);
+
+    *bound = false;
+    if (hwloc_get_nbobjs_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE) < 2)
+        return DLB_OK;
+    if (!object)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "NUMA node %u is not among those that this process may use", node);
+    if (hwloc_set_area_membind(topo->hwloc, addr, n_bytes, object->nodeset, HWLOC_MEMBIND_BIND,
+                               HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_STRICT |
+                                   HWLOC_MEMBIND_MIGRATE) != 0)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "moving memory to a NUMA node");
+    *bound = true;
+    return DLB_OK;
+}
+
 #else
 
 const char *const dlb_topo_missing = "built without hwloc";
@@ -220,6 +240,17 @@ int dlb_topo_bind_self(const struct dlb_topo *topo, enum dlb_bind how, uint32_t 
                     "threads cannot be placed: %s; set loader.bind = \"none\", or install "
                     "libhwloc-dev and build again",
                     dlb_topo_missing);
+}
+
+int dlb_topo_bind_memory(const struct dlb_topo *topo, uint32_t node, void *addr, size_t n_bytes,
+                         bool *bound, struct dlb_err *err)
+{
+    (void)topo;
+    (void)node;
+    (void)addr;
+    (void)n_bytes;
+    *bound = false;
+    return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "%s", dlb_topo_missing);
 }
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "bench/base/err.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct dlb_topo; /* owned by whoever opened it; read-only afterwards */
@@ -28,6 +30,11 @@ uint32_t dlb_topo_n_numa(const struct dlb_topo *topo);
  * nodes)-th node; NONE does nothing. */
 int dlb_topo_bind_self(const struct dlb_topo *topo, enum dlb_bind how, uint32_t nth,
                        struct dlb_err *err);
+
+/* Moves memory to the node that the kernel gives this number, and has what is faulted in later come
+ * from there. *bound: false where there is one node, and nothing was done. */
+int dlb_topo_bind_memory(const struct dlb_topo *topo, uint32_t node, void *addr, size_t n_bytes,
+                         bool *bound, struct dlb_err *err);
 
 /* The API version that the library speaks, "2.8.0"; NULL when built without it. Static; control
  * thread. */

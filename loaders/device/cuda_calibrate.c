@@ -4,9 +4,11 @@
 #include "loaders/device/cuda_gpu.h"
 
 #include "bench/base/clock.h"
+#include "loaders/device/memo.h"
 
 #include <cuda_runtime_api.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define WARM_NS (300 * DLB_NS_PER_MS) /* idle clocks rise within some 100 ms of load */
@@ -16,7 +18,7 @@
 #define USELESS_FRAC 0.2  /* this far off, somebody else computes on the GPU */
 #define BEHIND_ITERS 1000 /* 32 instructions of 8 warps a scheduler: some 150 ns each */
 #define SMALL_BYTES 4096  /* read in no time, yet a launch */
-enum { MAX_ROUNDS = 6, MAX_REPEATS = 33 };
+enum { MAX_ROUNDS = 6, MAX_REPEATS = 33, AUGMENT_REPEATS = 9 };
 #define MOST_ITERS (UINT64_C(1) << 40)
 
 int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint64_t n_iters,
@@ -43,6 +45,20 @@ int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint6
     return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, "starting a step on the GPU");
 }
 
+int dlb_cuda_queue_augment(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, struct dlb_err *err)
+{
+    const struct dlb_cuda_work work = {
+        .stream = cu->compute, .n_blocks = cu->n_sms, .stop = cu->stop};
+    size_t n = 0;
+
+    if (!cu->augment)
+        return DLB_OK;
+    if (dlb_augment_count(cu->augment, n_bytes, &n, err) != DLB_OK)
+        return (int)err->status;
+    int code = dlb_cuda_augment(&work, cu->augment, cu->bufs[buf].data, n, cu->bufs[buf].made);
+    return dlb_cuda_checked(code, "making samples on the GPU", err);
+}
+
 static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -60,27 +76,36 @@ static int queue_behind(struct dlb_cuda *cu, struct dlb_err *err)
     return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, "calibrating the GPU's step");
 }
 
-static int time_once(struct dlb_cuda *cu, const struct dlb_step_point *point, uint32_t n_launches,
-                     double *ns, struct dlb_err *err)
+static int timing_begin(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    if (queue_behind(cu, err) != DLB_OK)
+        return (int)err->status;
+    return dlb_cuda_checked((int)cudaEventRecord(cu->bufs[0].step_start, cu->compute),
+                            "calibrating the GPU's step", err);
+}
+
+static int timing_end(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
 {
     const struct dlb_cuda_buffer *b = &cu->bufs[0];
     float ms = 0;
+    cudaError_t code = cudaEventRecord(b->step_end, cu->compute);
 
-    if (queue_behind(cu, err) != DLB_OK)
-        return (int)err->status;
-    cudaError_t code = cudaEventRecord(b->step_start, cu->compute);
-    if (code == cudaSuccess && dlb_cuda_queue_step(cu, 0, point->n_bytes, point->n_iters,
-                                                   n_launches, cu->sm_of_block, err) != DLB_OK)
-        return (int)err->status;
-    if (code == cudaSuccess)
-        code = cudaEventRecord(b->step_end, cu->compute);
     if (code == cudaSuccess)
         code = cudaEventSynchronize(b->step_end);
     if (code == cudaSuccess)
         code = cudaEventElapsedTime(&ms, b->step_start, b->step_end);
     *ns = (double)ms * 1e6;
-    return code == cudaSuccess ? DLB_OK
-                               : dlb_cuda_fail(err, (int)code, "calibrating the GPU's step");
+    return dlb_cuda_checked((int)code, "calibrating the GPU's step", err);
+}
+
+static int time_once(struct dlb_cuda *cu, const struct dlb_step_point *point, uint32_t n_launches,
+                     double *ns, struct dlb_err *err)
+{
+    int rc = timing_begin(cu, err);
+    if (rc == DLB_OK)
+        rc = dlb_cuda_queue_step(cu, 0, point->n_bytes, point->n_iters, n_launches, cu->sm_of_block,
+                                 err);
+    return rc == DLB_OK ? timing_end(cu, ns, err) : rc;
 }
 
 /* Fills point->ns with the mean of the middle half of some, fewer where a step is long: events tick
@@ -203,7 +228,37 @@ static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
                                : dlb_cuda_fail(err, (int)code, "calibrating the GPU's step");
 }
 
-int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err)
+/* What samples made on the GPU take, beside the step: the median of some. */
+static int time_augment(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    size_t n_bytes = cu->buf_bytes - cu->buf_bytes % cu->augment->in_bytes;
+    double ns[AUGMENT_REPEATS];
+    int rc = DLB_OK;
+
+    for (int i = 0; rc == DLB_OK && i < AUGMENT_REPEATS; i++) {
+        rc = timing_begin(cu, err);
+        if (rc == DLB_OK)
+            rc = dlb_cuda_queue_augment(cu, 0, n_bytes, err);
+        if (rc == DLB_OK)
+            rc = timing_end(cu, &ns[i], err);
+    }
+    if (rc != DLB_OK)
+        return rc;
+    qsort(ns, AUGMENT_REPEATS, sizeof *ns, by_value);
+    cu->calibration.augment_ns = ns[AUGMENT_REPEATS / 2];
+    return DLB_OK;
+}
+
+/* All that a calibration depends on. The number of bytes counts with its full precision: steps of a
+ * sweep do the same work where they are the same. */
+static void about(const struct dlb_cuda *cu, char text[256])
+{
+    (void)snprintf(text, 256, "step of %s %s: kind %d, %u sms, %.17g ms, %zu bytes, made %zu",
+                   cu->name, cu->pci_bus_id, cu->opts->step_kind, cu->n_sms, cu->opts->step_ms,
+                   cu->buf_bytes, cu->made_bytes);
+}
+
+static int measure(struct dlb_cuda *cu, struct dlb_err *err)
 {
     double step_ns = cu->opts->step_ms * 1e6;
     double unit_ns = step_ns < LONGEST_NS ? step_ns : LONGEST_NS;
@@ -218,6 +273,24 @@ int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err)
         rc = time_step(cu, &point, 0, err);
         cu->calibration.read_ns = point.ns;
     }
+    if (rc == DLB_OK && cu->augment)
+        rc = time_augment(cu, err);
     return rc == DLB_OK ? count_sms(cu, err) : rc;
+}
+
+int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    struct dlb_step_point warm;
+    char text[256];
+
+    about(cu, text);
+    if (dlb_memo_recall(cu->memo, text, &cu->calibration, sizeof cu->calibration)) {
+        cu->calibration.reused = true;
+        return cu->opts->step_ms > 0 ? warm_up(cu, &warm, err) : DLB_OK;
+    }
+    int rc = measure(cu, err);
+    if (rc == DLB_OK)
+        dlb_memo_keep(cu->memo, text, &cu->calibration, sizeof cu->calibration);
+    return rc;
 }
 #endif

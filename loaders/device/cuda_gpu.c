@@ -22,6 +22,8 @@ static const char *advice(cudaError_t code)
         return "; this build has no code for this GPU: compute capability 7.5 or newer";
     case cudaErrorLaunchTimeout:
         return "; the GPU also drives a display, which forbids long steps";
+    case cudaErrorSystemDriverMismatch:
+        return "; the driver and its libcuda.so.1 are of two versions: reboot, or update both";
     case cudaErrorSystemNotReady:
         return "; is nvidia-fabricmanager running?";
     default:
@@ -109,11 +111,13 @@ static json_t *step_json(const struct dlb_cuda *cu)
     const struct dlb_cuda_calibration *c = &cu->calibration;
     bool verified = c->asked_ns > 0 && c->measured_ns > 0;
     return json_pack(
-        "{ss, so, so, so, so, so, so}", "kind", kinds[cu->opts->step_kind], "asked_ns",
+        "{ss, so, so, so, so, so, so, so, sb}", "kind", kinds[cu->opts->step_kind], "asked_ns",
         positive_or_null(c->asked_ns), "measured_ns", positive_or_null(c->measured_ns),
         "error_frac", verified ? json_real(c->measured_ns / c->asked_ns - 1) : json_null(),
-        "read_ns", positive_or_null(c->read_ns), "n_sms", json_integer((json_int_t)cu->n_sms),
-        "n_sms_seen", c->n_sms_seen ? json_integer((json_int_t)c->n_sms_seen) : json_null());
+        "read_ns", positive_or_null(c->read_ns), "augment_ns",
+        cu->augment ? positive_or_null(c->augment_ns) : json_null(), "n_sms",
+        json_integer((json_int_t)cu->n_sms), "n_sms_seen",
+        c->n_sms_seen ? json_integer((json_int_t)c->n_sms_seen) : json_null(), "reused", c->reused);
 }
 
 json_t *dlb_cuda_describe(void *dv)

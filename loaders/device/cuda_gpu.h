@@ -17,6 +17,7 @@ struct CUevent_st;
 
 struct dlb_cuda_buffer {
     uint8_t *data; /* device memory */
+    uint8_t *made; /* device memory: what the step makes of data; NULL: nothing */
     size_t n_bytes;
     struct CUevent_st *copy_start, *copy_end, *step_start, *step_end;
     uint64_t copy_call_ns; /* host's time before the copy was queued */
@@ -30,15 +31,19 @@ struct dlb_cuda_calibration {
     struct dlb_step_model model;
     double asked_ns, measured_ns; /* of one whole step with a full buffer, or of 1 s of a longer */
     double read_ns;               /* reading a full buffer alone */
+    double augment_ns;            /* making samples of a full buffer; comes on top of the step */
     uint32_t n_sms_seen;          /* multiprocessors that its blocks ran on */
+    bool reused;                  /* an earlier cell of the sweep measured it */
 };
 
 struct dlb_cuda {
     const struct dlb_device_opts *opts;
     struct dlb_rng rng;
     bool copy_on_compute, keep_bytes;
+    const char *memo; /* see dlb_device_open */
     uint32_t n_bufs, n_sms;
-    size_t buf_bytes;
+    size_t buf_bytes, made_bytes;      /* made_bytes: of what is made of a full buffer */
+    const struct dlb_augment *augment; /* NULL: steps make nothing of their batches */
     char name[96], pci_bus_id[32];
     struct CUstream_st *compute, *copy, *side; /* side: checksums, and ending a step early */
     struct dlb_cuda_buffer bufs[DLB_CUDA_MAX_BUFS];
@@ -53,7 +58,7 @@ struct dlb_cuda {
     uint32_t *sm_of_block;                       /* device memory: n_sms */
     void *scratch;                               /* device memory of `memory` steps */
     uint64_t n_chunks, next_chunk;
-    uint8_t *back; /* host memory for checksums */
+    uint8_t *back, *made_back; /* host memory for checksums */
     struct {
         uint8_t *addr;
         size_t n_bytes;
@@ -78,7 +83,11 @@ int dlb_cuda_check_buf(const struct dlb_cuda *cu, uint32_t buf, size_t n_bytes,
 int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint64_t n_iters,
                         uint32_t n_launches, uint32_t *where, struct dlb_err *err);
 
-/* Finds out how many iterations make device.step_ms. Uses buffer 0 and its step events. */
+/* Queues on the compute stream what is made of n_bytes of `buf`, if anything is. */
+int dlb_cuda_queue_augment(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, struct dlb_err *err);
+
+/* Finds out how many iterations make device.step_ms, or recalls it: then the clocks are raised, and
+ * no more. Uses buffer 0 and its step events. */
 int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err);
 
 /* See dlb_device. A wait sleeps until shortly before a step's end is due, then looks without pause.

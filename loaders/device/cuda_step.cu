@@ -125,27 +125,123 @@ __global__ void __launch_bounds__(n_threads)
     }
 }
 
+/* A warp for each row of an output: its loads lie side by side, and so do its stores. Products and
+ * sums are rounded apart, as on the host. */
+__global__ void __launch_bounds__(n_threads)
+    image_kernel(dlb_augment how, const unsigned char *in, size_t n_samples, float *out,
+                 const uint32_t *stop)
+{
+    if (stopped(stop, nullptr))
+        return;
+    const unsigned lane = threadIdx.x % 32, size = how.size;
+    const size_t plane = static_cast<size_t>(size) * size;
+    const size_t n_rows = n_samples * size, stride = static_cast<size_t>(gridDim.x) * n_warps;
+
+    for (size_t row = static_cast<size_t>(blockIdx.x) * n_warps + threadIdx.x / 32; row < n_rows;
+         row += stride) {
+        const size_t sample = row / size, y = row % size;
+        const unsigned char *image = in + sample * how.in_bytes;
+        const dlb_augment_place place =
+            *reinterpret_cast<const dlb_augment_place *>(image + how.place_at);
+        const unsigned char *line = image + ((place.y + y) * how.side + place.x) * 3;
+        float *to = out + sample * 3 * plane + y * size;
+#pragma unroll 4
+        for (unsigned x = lane; x < size; x += 32) {
+            const unsigned char *from = line + 3 * (place.flip ? size - 1 - x : x);
+#pragma unroll
+            for (int c = 0; c < 3; c++)
+                to[c * plane + x] =
+                    __fadd_rn(__fmul_rn(static_cast<float>(from[c]), how.scale[c]), how.shift[c]);
+        }
+    }
+}
+
+/* A block takes 1024 tokens of a sample at a time; each is read once, and goes to x and y. */
+template <typename T>
+__global__ void __launch_bounds__(n_threads)
+    widen_kernel(dlb_augment how, const T *in, size_t n_samples, long long *out,
+                 const uint32_t *stop)
+{
+    if (stopped(stop, nullptr))
+        return;
+    const size_t last = how.n_tokens - 1, n_parts = last / n_threads + 1;
+
+    for (size_t part = blockIdx.x; part < n_samples * n_parts; part += gridDim.x) {
+        const size_t sample = part / n_parts, i = part % n_parts * n_threads + threadIdx.x;
+        long long *x = out + sample * 2 * last, *y = x + last;
+        if (i > last)
+            continue;
+        const long long token = static_cast<long long>(in[sample * how.n_tokens + i]);
+        if (i < last)
+            x[i] = token;
+        if (i > 0)
+            y[i - 1] = token;
+    }
+}
+
+/* The launch's own error, and not one that an earlier call left behind. */
+template <typename... Parameters, typename... Arguments>
+int launch(const dlb_cuda_work *work, void (*kernel)(Parameters...), Arguments... arguments)
+{
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(work->n_blocks);
+    config.blockDim = dim3(n_threads);
+    config.stream = work->stream;
+    return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+}
+
+template <typename T>
+int widen(const dlb_cuda_work *work, const dlb_augment *how, const void *in, size_t n_samples,
+          void *out)
+{
+    return launch(work, widen_kernel<T>, *how, static_cast<const T *>(in), n_samples,
+                  static_cast<long long *>(out), work->stop);
+}
+
 } // namespace
 
 extern "C" int dlb_cuda_read(const struct dlb_cuda_work *work, const void *data, size_t n_bytes,
                              unsigned long long *sum)
 {
-    read_kernel<<<work->n_blocks, n_threads, 0, work->stream>>>(
-        static_cast<const unsigned char *>(data), n_bytes, sum, work->stop, work->sm_of_block);
-    return cudaGetLastError();
+    return launch(work, read_kernel, static_cast<const unsigned char *>(data), n_bytes, sum,
+                  work->stop, work->sm_of_block);
 }
 
 extern "C" int dlb_cuda_fma(const struct dlb_cuda_work *work, uint64_t n_iters, float *sink)
 {
-    fma_kernel<<<work->n_blocks, n_threads, 0, work->stream>>>(n_iters, sink, work->stop,
-                                                               work->sm_of_block);
-    return cudaGetLastError();
+    return launch(work, fma_kernel, n_iters, sink, work->stop, work->sm_of_block);
 }
 
 extern "C" int dlb_cuda_memory(const struct dlb_cuda_work *work, uint64_t n_iters, void *scratch,
                                uint64_t n_chunks, uint64_t first)
 {
-    memory_kernel<<<work->n_blocks, n_threads, 0, work->stream>>>(
-        n_iters, static_cast<uint4 *>(scratch), n_chunks, first, work->stop, work->sm_of_block);
-    return cudaGetLastError();
+    return launch(work, memory_kernel, n_iters, static_cast<uint4 *>(scratch), n_chunks, first,
+                  work->stop, work->sm_of_block);
+}
+
+extern "C" int dlb_cuda_augment(const struct dlb_cuda_work *work, const struct dlb_augment *how,
+                                const void *in, size_t n_samples, void *out)
+{
+    if (how->kind == DLB_AUGMENT_IMAGE)
+        return launch(work, image_kernel, *how, static_cast<const unsigned char *>(in), n_samples,
+                      static_cast<float *>(out), work->stop);
+    switch (how->element) {
+    case DLB_ELEMENT_U8:
+        return widen<uint8_t>(work, how, in, n_samples, out);
+    case DLB_ELEMENT_I8:
+        return widen<int8_t>(work, how, in, n_samples, out);
+    case DLB_ELEMENT_U16:
+        return widen<uint16_t>(work, how, in, n_samples, out);
+    case DLB_ELEMENT_I16:
+        return widen<int16_t>(work, how, in, n_samples, out);
+    case DLB_ELEMENT_U32:
+        return widen<uint32_t>(work, how, in, n_samples, out);
+    case DLB_ELEMENT_I32:
+        return widen<int32_t>(work, how, in, n_samples, out);
+    case DLB_ELEMENT_U64:
+    case DLB_ELEMENT_I64:
+        return widen<int64_t>(work, how, in, n_samples, out);
+    default:
+        return cudaErrorInvalidValue;
+    }
 }

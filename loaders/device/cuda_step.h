@@ -1,10 +1,12 @@
 /* The kernels of a GPU's synthetic training step.
  *
- * Floor 3, private to the CUDA device. Each call queues one kernel on a stream and returns a
- * cudaError_t as int; blocks have 1024 threads, so that a multiprocessor holds one or two. Streams
- * are named by their tag, so that this header needs no CUDA. */
+ * Floor 3, private to the CUDA device. Each call queues one kernel on a stream and returns the
+ * launch's own cudaError_t as int; blocks have 1024 threads, so that a multiprocessor holds one or
+ * two. Streams are named by their tag, so that this header needs no CUDA. */
 #ifndef DLB_LOADERS_DEVICE_CUDA_STEP_H
 #define DLB_LOADERS_DEVICE_CUDA_STEP_H
+
+#include "formats/augment.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +37,10 @@ int dlb_cuda_fma(const struct dlb_cuda_work *work, uint64_t n_iters, float *sink
  * have n_chunks each; blocks take turns, beginning with chunk `first`. */
 int dlb_cuda_memory(const struct dlb_cuda_work *work, uint64_t n_iters, void *scratch,
                     uint64_t n_chunks, uint64_t first);
+
+/* What `how` makes of n_samples at `in`, at `out`: both aligned to 16 bytes. */
+int dlb_cuda_augment(const struct dlb_cuda_work *work, const struct dlb_augment *how,
+                     const void *in, size_t n_samples, void *out);
 
 #define DLB_CUDA_CHUNK_BYTES 16384
 

@@ -39,6 +39,7 @@ static void range_end(void)
 #endif
 
 #define SCRATCH_MIN_BYTES (UINT64_C(256) << 20) /* several times the caches of today's GPUs */
+#define ANSWER_NS (10 * DLB_NS_PER_S)           /* an event on an idle stream takes microseconds */
 enum { ANCHOR_TRIES = 64 };
 
 static cudaError_t new_zeroed(struct dlb_cuda *cu, void *out, size_t n_bytes)
@@ -90,20 +91,25 @@ static int open_memory(struct dlb_cuda *cu, struct dlb_err *err)
         code = new_zeroed(cu, &cu->sm_of_block, cu->n_sms * sizeof *cu->sm_of_block);
     if (code == cudaSuccess && cu->opts->step_kind == DLB_STEP_MEMORY)
         code = new_zeroed(cu, &cu->scratch, 2 * cu->n_chunks * DLB_CUDA_CHUNK_BYTES);
-    for (uint32_t i = 0; code == cudaSuccess && i < cu->n_bufs; i++)
+    for (uint32_t i = 0; code == cudaSuccess && i < cu->n_bufs; i++) {
         code = new_zeroed(cu, &cu->bufs[i].data, cu->buf_bytes);
+        if (code == cudaSuccess && cu->augment)
+            code = new_zeroed(cu, &cu->bufs[i].made, cu->made_bytes);
+    }
     if (code == cudaErrorMemoryAllocation &&
         cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess)
         return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
                         "the GPU is out of memory: %u batches of %.1f MB do not fit in %.1f GB "
                         "free; lower batch_size or device.prefetch",
-                        cu->n_bufs, (double)cu->buf_bytes / 1e6, (double)free_bytes / 1e9);
+                        cu->n_bufs, (double)(cu->buf_bytes + cu->made_bytes) / 1e6,
+                        (double)free_bytes / 1e9);
     if (code == cudaSuccess)
         code = cudaStreamSynchronize(cu->compute);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "allocating batches on the GPU");
     cu->back = cu->keep_bytes ? malloc(cu->buf_bytes ? cu->buf_bytes : 1) : NULL;
-    if (cu->keep_bytes && !cu->back)
+    cu->made_back = cu->keep_bytes && cu->augment ? malloc(cu->made_bytes + 1) : NULL;
+    if (cu->keep_bytes && (!cu->back || (cu->augment && !cu->made_back)))
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memory to check batches in");
     return DLB_OK;
 }
@@ -131,8 +137,14 @@ static int open_clock(struct dlb_cuda *cu, struct dlb_err *err)
     for (int i = 0; i < ANCHOR_TRIES; i++) {
         uint64_t before_ns = dlb_now_ns();
         cudaError_t code = cudaEventRecord(cu->spare, cu->compute);
-        while (code == cudaSuccess && (code = cudaEventQuery(cu->spare)) == cudaErrorNotReady)
+        while (code == cudaSuccess && (code = cudaEventQuery(cu->spare)) == cudaErrorNotReady) {
             code = cudaSuccess;
+            if (dlb_now_ns() - before_ns > ANSWER_NS)
+                return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+                                "the GPU took in nothing for %d s: it hangs, or another program "
+                                "has it; nvidia-smi shows it",
+                                (int)(ANSWER_NS / DLB_NS_PER_S));
+        }
         uint64_t after_ns = dlb_now_ns();
         if (code != cudaSuccess)
             return dlb_cuda_fail(err, (int)code, "reading the GPU's clock");
@@ -155,7 +167,11 @@ static int cuda_open(void *dv, const struct dlb_device_open *how, struct dlb_err
                             .copy_on_compute = how->copy_on_compute,
                             .keep_bytes = how->keep_bytes,
                             .n_bufs = how->n_bufs,
-                            .buf_bytes = how->buf_bytes};
+                            .buf_bytes = how->buf_bytes,
+                            .memo = how->memo,
+                            .augment = dlb_device_augment(how)};
+    if (cu->augment)
+        cu->made_bytes = how->buf_bytes / cu->augment->in_bytes * cu->augment->out_bytes;
     if (how->n_bufs == 0 || how->n_bufs > DLB_CUDA_MAX_BUFS)
         return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
                         "%u buffers: the CUDA device has 1 to %d", how->n_bufs,
@@ -193,6 +209,8 @@ static void cuda_close(void *dv)
                 (void)cudaEventDestroy(events[k]);
         if (b->data)
             (void)cudaFree(b->data);
+        if (b->made)
+            (void)cudaFree(b->made);
     }
     if (cu->anchor)
         (void)cudaEventDestroy(cu->anchor);
@@ -207,6 +225,7 @@ static void cuda_close(void *dv)
         if (streams[i])
             (void)cudaStreamDestroy(streams[i]);
     free(cu->back);
+    free(cu->made_back);
 }
 
 /* The mapping is shared memory: its pages stay the same for workers that were forked before and
@@ -223,6 +242,11 @@ static int cuda_pin(void *dv, void *host, size_t n_bytes, struct dlb_err *err)
                         "the driver cannot pin %.1f MB of batch memory (%s): lower batch_size or "
                         "num_workers, or pin_memory = false",
                         (double)n_bytes / 1e6, cudaGetErrorName(code));
+    if (code == cudaErrorNotSupported || code == cudaErrorInvalidValue)
+        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+                        "the driver does not pin this machine's shared memory (%s): take "
+                        "loader.pin_mode = \"thread\", or pin_memory = false",
+                        cudaGetErrorName(code));
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "pinning batch memory");
     cu->pinned[cu->n_pinned].addr = host;
@@ -281,10 +305,14 @@ static int queue_step(struct dlb_cuda *cu, uint32_t buf, struct dlb_err *err)
         code = cudaEventRecord(b->step_start, cu->compute);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "starting a step on the GPU");
-    int rc =
-        dlb_cuda_queue_step(cu, buf, b->n_bytes, n_iters, dlb_step_launches(b->step_ns), NULL, err);
+    int rc = dlb_cuda_queue_augment(cu, buf, b->n_bytes, err);
+    if (rc == DLB_OK)
+        rc = dlb_cuda_queue_step(cu, buf, b->n_bytes, n_iters, dlb_step_launches(b->step_ns), NULL,
+                                 err);
     if (rc != DLB_OK)
         return rc;
+    if (cu->augment) /* for who waits: it comes on top */
+        b->step_ns += cu->calibration.augment_ns * (double)b->n_bytes / (double)cu->buf_bytes;
     return dlb_cuda_checked((int)cudaEventRecord(b->step_end, cu->compute),
                             "starting a step on the GPU", err);
 }
@@ -333,6 +361,25 @@ static int cuda_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *
     *out = dlb_hash64(cu->back, b->n_bytes, 0);
     return DLB_OK;
 }
+
+static int cuda_made(void *dv, uint32_t buf, const uint8_t **out, size_t *n, struct dlb_err *err)
+{
+    struct dlb_cuda *cu = dv;
+
+    if (dlb_cuda_check_buf(cu, buf, 0, err) != DLB_OK)
+        return (int)err->status;
+    if (!cu->made_back)
+        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "nothing was made of the batches");
+    const struct dlb_cuda_buffer *b = &cu->bufs[buf];
+    if (dlb_augment_count(cu->augment, b->n_bytes, n, err) != DLB_OK)
+        return (int)err->status;
+    cudaError_t code = cudaMemcpyAsync(cu->made_back, b->made, *n * cu->augment->out_bytes,
+                                       cudaMemcpyDeviceToHost, cu->side);
+    if (code == cudaSuccess)
+        code = cudaStreamSynchronize(cu->side);
+    *out = cu->made_back;
+    return dlb_cuda_checked((int)code, "fetching a batch back from the GPU", err);
+}
 #endif
 
 const struct dlb_device dlb_dev_cuda = {
@@ -347,6 +394,7 @@ const struct dlb_device dlb_dev_cuda = {
     .poll = dlb_cuda_poll,
     .wait = dlb_cuda_wait,
     .checksum = cuda_checksum,
+    .made = cuda_made,
     .close = cuda_close,
     .probe = dlb_cuda_probe,
     .describe = dlb_cuda_describe,

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PINNED = 4, BOUNCE_BYTES = 4 << 20 };
+enum { MAX_PINNED = 4, BOUNCE_BYTES = 1 << 20 };
 
 struct buffer {
     struct dlb_dev_times times;
@@ -33,7 +33,9 @@ struct emulated {
     uint32_t n_bufs;
     size_t buf_bytes;
     struct buffer *bufs;
-    uint8_t *bounce; /* staging memory of pageable copies, as a driver has */
+    uint8_t *bounce;                   /* staging memory of pageable copies, as a driver has */
+    const struct dlb_augment *augment; /* NULL: steps make nothing of their batches */
+    uint8_t *made;                     /* of one batch; with keep_bytes only */
     struct {
         const uint8_t *addr;
         size_t n_bytes;
@@ -48,6 +50,7 @@ static void emulated_close(void *dv)
         free(em->bufs[i].kept);
     free(em->bufs);
     free(em->bounce);
+    free(em->made);
 }
 
 /* Rates that somebody measured stand in for the profile's. */
@@ -70,7 +73,8 @@ static int emulated_open(void *dv, const struct dlb_device_open *how, struct dlb
                             .copy_on_compute = how->copy_on_compute,
                             .rng = dlb_rng_seed(how->seed, 0x57e9, 0),
                             .n_bufs = how->n_bufs,
-                            .buf_bytes = how->buf_bytes};
+                            .buf_bytes = how->buf_bytes,
+                            .augment = dlb_device_augment(how)};
     set_rates(em, opts);
     em->bufs = calloc(how->n_bufs, sizeof *em->bufs);
     if (!em->bufs)
@@ -78,6 +82,11 @@ static int emulated_open(void *dv, const struct dlb_device_open *how, struct dlb
     for (uint32_t i = 0; how->keep_bytes && i < how->n_bufs; i++) {
         em->bufs[i].kept = malloc(how->buf_bytes ? how->buf_bytes : 1);
         if (!em->bufs[i].kept)
+            return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "buffers of the emulated device");
+    }
+    if (how->keep_bytes && em->augment) {
+        em->made = malloc(how->buf_bytes / em->augment->in_bytes * em->augment->out_bytes + 1);
+        if (!em->made)
             return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "buffers of the emulated device");
     }
     return DLB_OK;
@@ -129,10 +138,11 @@ static int bounce_open(struct emulated *em, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* What the host really pays for a pageable copy: every byte through the staging memory. */
-static void bounce_copy(struct emulated *em, const uint8_t *host, size_t n_bytes)
+/* What the host really pays for a pageable copy: every byte through the staging memory. A rate that
+ * was measured has that in it: what a host cannot do in its time is left out. */
+static void bounce_copy(struct emulated *em, const uint8_t *host, size_t n_bytes, uint64_t until_ns)
 {
-    for (size_t done = 0; done < n_bytes; done += BOUNCE_BYTES) {
+    for (size_t done = 0; done < n_bytes && dlb_now_ns() < until_ns; done += BOUNCE_BYTES) {
         size_t left = n_bytes - done;
         memcpy(em->bounce, host + done, left < BOUNCE_BYTES ? left : BOUNCE_BYTES);
     }
@@ -161,6 +171,7 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     uint64_t *engine_free_ns = em->copy_on_compute ? &em->compute_free_ns : &em->copy_free_ns;
     bool pinned = is_pinned(em, host, n_bytes);
     double rate = pinned ? em->pinned_bytes_per_s : em->pageable_bytes_per_s;
+    bool measured = em->opts->pageable_bytes_per_s > 0;
 
     if (check_buf(em, buf, n_bytes, err) != DLB_OK ||
         (!pinned && n_bytes > 0 && bounce_open(em, err) != DLB_OK))
@@ -173,8 +184,8 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     uint64_t end_ns = start_ns + em->copy_ns + (uint64_t)((double)n_bytes / rate * 1e9);
     if (!pinned && n_bytes > 0) {
         (void)reach(start_ns); /* a pageable copy first waits for its stream */
-        bounce_copy(em, host, n_bytes);
-        end_ns = max_u64(end_ns, dlb_now_ns());
+        bounce_copy(em, host, n_bytes, measured ? end_ns : UINT64_MAX);
+        end_ns = measured ? end_ns : max_u64(end_ns, dlb_now_ns());
     }
     b->times = (struct dlb_dev_times){.copy_start_ns = start_ns, .copy_end_ns = end_ns};
     *engine_free_ns = end_ns;
@@ -183,14 +194,33 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     return DLB_OK;
 }
 
+/* A kernel that reads every byte once and writes every byte once is bound by the accelerator's
+ * memory: at its datasheet's rate, which is the least that it can take. */
+static int augment_ns(const struct emulated *em, const struct buffer *b, uint64_t *ns,
+                      struct dlb_err *err)
+{
+    size_t n = 0;
+
+    *ns = 0;
+    if (!em->augment)
+        return DLB_OK;
+    int rc = dlb_augment_count(em->augment, b->n_bytes, &n, err);
+    double n_bytes = (double)n * (double)(em->augment->in_bytes + em->augment->out_bytes);
+    *ns = (uint64_t)(n_bytes / em->profile->memory_bytes_per_s * 1e9);
+    return rc;
+}
+
 static int emulated_step(void *dv, uint32_t buf, struct dlb_err *err)
 {
     struct emulated *em = dv;
-    if (check_buf(em, buf, 0, err) != DLB_OK)
+    uint64_t extra_ns;
+
+    if (check_buf(em, buf, 0, err) != DLB_OK ||
+        augment_ns(em, &em->bufs[buf], &extra_ns, err) != DLB_OK)
         return (int)err->status;
     struct dlb_dev_times *times = &em->bufs[buf].times;
     times->step_start_ns = max_u64(max_u64(dlb_now_ns(), em->compute_free_ns), times->copy_end_ns);
-    times->step_end_ns = times->step_start_ns + dlb_step_draw_ns(em->opts, &em->rng);
+    times->step_end_ns = times->step_start_ns + extra_ns + dlb_step_draw_ns(em->opts, &em->rng);
     em->compute_free_ns = times->step_end_ns;
     return DLB_OK;
 }
@@ -249,6 +279,24 @@ static int emulated_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_e
     return DLB_OK;
 }
 
+/* The arithmetic that a GPU's kernel does, on the bytes that were kept. */
+static int emulated_made(void *dv, uint32_t buf, const uint8_t **out, size_t *n,
+                         struct dlb_err *err)
+{
+    struct emulated *em = dv;
+    if (check_buf(em, buf, 0, err) != DLB_OK)
+        return (int)err->status;
+    if (!em->made)
+        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "nothing was made of the batches");
+    const struct buffer *b = &em->bufs[buf];
+    int rc = dlb_augment_count(em->augment, b->n_bytes, n, err);
+    for (size_t i = 0; rc == DLB_OK && i < *n; i++)
+        dlb_augment_run(em->augment, b->kept + i * em->augment->in_bytes,
+                        em->made + i * em->augment->out_bytes);
+    *out = em->made;
+    return rc;
+}
+
 const struct dlb_device dlb_dev_emulated = {
     .name = "emulated",
     .summary = "virtual timeline of an accelerator: copies and steps take modelled time",
@@ -263,5 +311,6 @@ const struct dlb_device dlb_dev_emulated = {
     .hold = emulated_hold,
     .wait = emulated_wait,
     .checksum = emulated_checksum,
+    .made = emulated_made,
     .close = emulated_close,
 };

@@ -1,6 +1,7 @@
 #include "loaders/device/device.h"
 
 #include "bench/base/clock.h"
+#include "loaders/device/memo.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,11 +30,11 @@ static const char *const profile_names[] = {"a100", "h100", "h200", "b200", NULL
 #define GEN4_SOURCE "PCIe Gen4 x16: pinned 25-26 GB/s measured; pageable taken as a quarter"
 #define GEN5_SOURCE "PCIe Gen5 x16: pinned about 55 GB/s measured; pageable taken as a quarter"
 const struct dlb_device_profile dlb_device_profiles[] = {
-    {"a100", "A100", 25e9, 25e9 / 4, GEN4_SOURCE},
-    {"h100", "H100", 55e9, 55e9 / 4, GEN5_SOURCE},
-    {"h200", "H200", 55e9, 55e9 / 4, GEN5_SOURCE},
-    {"b200", "B200", 55e9, 55e9 / 4, GEN5_SOURCE},
-    {NULL, NULL, 0, 0, NULL}};
+    {"a100", "A100", 25e9, 25e9 / 4, GEN4_SOURCE, 2.039e12}, /* 80 GB SXM */
+    {"h100", "H100", 55e9, 55e9 / 4, GEN5_SOURCE, 3.35e12},  /* 80 GB SXM */
+    {"h200", "H200", 55e9, 55e9 / 4, GEN5_SOURCE, 4.8e12},
+    {"b200", "B200", 55e9, 55e9 / 4, GEN5_SOURCE, 8e12},
+    {NULL, NULL, 0, 0, NULL, 0}};
 
 static const char *const step_kind_names[] = {"fma", "memory", NULL};
 static const char *const dist_names[] = {"constant", "normal", "lognormal", NULL};
@@ -67,8 +68,8 @@ static const struct dlb_opt device_opts[] = {
      .max = 1000000000000,
      .def = "0",
      .unit = "B/s",
-     .help = "Rate at which the emulated device copies from pageable memory, where this host's own "
-             "copy is not slower; 0: the profile's"},
+     .help = "Rate at which the emulated device copies from pageable memory, the host's own copy "
+             "included; 0: the profile's, where this host's own copy is not slower"},
     {.key = "copy_us",
      .type = DLB_OPT_FLOAT,
      FIELD(copy_us),
@@ -177,18 +178,39 @@ const struct dlb_device *dlb_device_first(const struct dlb_device *const *device
     return NULL;
 }
 
-const struct dlb_device *dlb_device_choose(const struct dlb_device_opts *opts, char why[160],
-                                           struct dlb_err *err)
+/* What answers is a matter of the machine. */
+struct answer {
+    int kind; /* 1 + place in dlb_devices; 0: nothing was found yet */
+    char why[160];
+};
+
+static int kind_of(const struct dlb_device *device)
 {
-    /* What answers is a matter of the machine: asked once. */
-    static const struct dlb_device *found;
-    static char found_why[160];
+    int kind = 1;
+    while (dlb_devices[kind - 1] != device)
+        kind++;
+    return kind;
+}
+
+const struct dlb_device *dlb_device_choose(const struct dlb_device_opts *opts, const char *memo,
+                                           char why[160], struct dlb_err *err)
+{
+    static struct answer found;
+    int n_kinds = (int)(sizeof dlb_devices / sizeof *dlb_devices) - 1;
 
     if (opts->kind > 0)
         return choose_named(dlb_devices[opts->kind - 1], why, err);
-    if (!found)
-        found = dlb_device_first(dlb_devices, found_why, err);
-    if (found)
-        memcpy(why, found_why, sizeof found_why);
-    return found;
+    if (found.kind == 0 && dlb_memo_recall(memo, "auto", &found, sizeof found) &&
+        (found.kind < 1 || found.kind > n_kinds || dlb_devices[found.kind - 1]->missing))
+        found.kind = 0;
+    if (found.kind == 0) {
+        const struct dlb_device *device = dlb_device_first(dlb_devices, found.why, err);
+        if (!device)
+            return NULL;
+        found.kind = kind_of(device);
+        dlb_memo_keep(memo, "auto", &found, sizeof found);
+    }
+    found.why[sizeof found.why - 1] = '\0';
+    memcpy(why, found.why, sizeof found.why);
+    return dlb_devices[found.kind - 1];
 }

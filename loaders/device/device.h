@@ -12,6 +12,7 @@
 #include "bench/base/clock.h"
 #include "bench/base/err.h"
 #include "bench/base/opt.h"
+#include "formats/augment.h"
 #include "loaders/device/probe.h"
 
 #include <jansson.h>
@@ -61,10 +62,19 @@ struct dlb_device_open {
     const struct dlb_device_opts *opts; /* borrowed until close */
     uint32_t n_bufs;
     size_t buf_bytes;
-    uint64_t seed;        /* of the step times */
-    bool copy_on_compute; /* prefetch = 0: one stream for both */
-    bool keep_bytes;      /* checksum will be asked for: copies move real bytes */
+    uint64_t seed;                     /* of the step times */
+    bool copy_on_compute;              /* prefetch = 0: one stream for both */
+    bool keep_bytes;                   /* checksum will be asked for: copies move real bytes */
+    const char *memo;                  /* see memo.h; may be NULL */
+    const struct dlb_augment *augment; /* what each step makes of its batch first; borrowed until
+                                          close; may be NULL */
 };
+
+/* What steps make of their batches, or NULL: nothing. */
+static inline const struct dlb_augment *dlb_device_augment(const struct dlb_device_open *how)
+{
+    return how->augment && how->augment->kind != DLB_AUGMENT_NONE ? how->augment : NULL;
+}
 
 struct dlb_device {
     const char *name, *summary;
@@ -78,7 +88,8 @@ struct dlb_device {
     /* Copies to buffer `buf`. From pinned memory it returns at once; from pageable memory it blocks
      * as cudaMemcpy does. `host` must stay untouched until COPIED. */
     int (*copy)(void *dv, uint32_t buf, const void *host, size_t n_bytes, struct dlb_err *err);
-    /* One training step on `buf`, after its copy and after the step before. */
+    /* One training step on `buf`, after its copy and after the step before. What `augment` asks for
+     * is done first, and takes its time beside device.step_ms. */
     int (*step)(void *dv, uint32_t buf, struct dlb_err *err);
     int (*poll)(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err);
     /* A timeline knows beforehand: when the point is reached. What one thread drives many devices
@@ -90,6 +101,9 @@ struct dlb_device {
      * that cannot wait with a time limit may wait longer. */
     int (*wait)(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
                 struct dlb_dev_times *out, bool *reached, struct dlb_err *err);
+    /* What the step made of the batch: *n samples of augment->out_bytes, borrowed until the next
+     * call; only with keep_bytes and an augment, after STEPPED. */
+    int (*made)(void *dv, uint32_t buf, const uint8_t **out, size_t *n, struct dlb_err *err);
     /* dlb_hash64(bytes of the last copy, seed 0), read on the device; only with keep_bytes. */
     int (*checksum)(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *err);
     void (*close)(void *dv); /* called after a failed open too */
@@ -103,11 +117,12 @@ struct dlb_device {
 extern const struct dlb_device
     *const dlb_devices[]; /* ends with NULL; in the order of devices.def */
 
-/* Rates of an accelerator's host link, and where they come from. */
+/* Rates of an accelerator, and where they come from. */
 struct dlb_device_profile {
     const char *name, *title;
     double pinned_bytes_per_s, pageable_bytes_per_s;
     const char *source;
+    double memory_bytes_per_s; /* of its own memory; NVIDIA's datasheet of each */
 };
 extern const struct dlb_device_profile dlb_device_profiles[]; /* ends with name == NULL */
 
@@ -116,9 +131,9 @@ const struct dlb_device *dlb_device_first(const struct dlb_device *const *device
                                           struct dlb_err *err);
 
 /* Which device `opts->kind` means here; `why` says how "auto" decided: the first that answers, real
- * ones before emulated ones. Asks drivers once per process, in a child. Control thread. NULL with
- * *err when it cannot be had. */
-const struct dlb_device *dlb_device_choose(const struct dlb_device_opts *opts, char why[160],
-                                           struct dlb_err *err);
+ * ones before emulated ones. Asks drivers in a child, once: per process, or for all that share a
+ * memo (memo.h; may be NULL). Control thread. NULL with *err when it cannot be had. */
+const struct dlb_device *dlb_device_choose(const struct dlb_device_opts *opts, const char *memo,
+                                           char why[160], struct dlb_err *err);
 
 #endif

@@ -28,10 +28,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 
     if (codec->missing || n_bytes < 1 || claimed_pixels(data, n_bytes) > 1 << 20)
         return 0;
-    struct dlb_transform_opts opts = {.crop = data[0] % 3,
+    struct dlb_transform_opts opts = {.crop = data[0] % 4,
                                       .size = 1 + (data[0] >> 3),
                                       .flip = true,
                                       .pixels = (data[0] >> 2) & 1,
+                                      .where = (data[0] >> 4) & 1,
                                       .scaled_decode = true};
     /* JPEGs begin with 0xFF: of a file as it is, all bytes belong to it. */
     if (data[0] != 0xFF) {
@@ -49,15 +50,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
         abort();
     struct dlb_sample sample = {.n_fields = 1, .path = "fuzz", .offset_bytes = DLB_NO_OFFSET};
     sample.field[0] = (struct dlb_field){.data = data, .len_bytes = n_bytes};
+    struct dlb_augment how;
+    bool made = opts.where == DLB_WHERE_GPU && codec->augment(&opts, NULL, &how, &err) == DLB_OK;
+    uint8_t *device = made ? malloc(how.out_bytes) : NULL;
     for (uint64_t draw = 0; draw < 2; draw++) {
         int rc = codec->decode(state, &sample, dlb_rng_seed(1, n_bytes, draw), &err);
         if (rc == DLB_OK)
             rc = codec->transform(state, out, cap, &len, &err);
         if (rc != DLB_OK && ((int)err.status != rc || err.what[0] == '\0'))
             abort();
-        if (rc == DLB_OK && len > cap)
+        if (rc == DLB_OK && (len > cap || (made && len != how.in_bytes)))
             abort();
+        if (rc == DLB_OK && device)
+            dlb_augment_run(&how, out, device);
     }
+    free(device);
     codec->close(state);
     free(state);
     free(out);

@@ -59,7 +59,7 @@ static double measure(const struct dlb_spec *spec)
     char why[160];
     struct dlb_consumed *consumed = calloc(1, sizeof *consumed);
     struct dlb_loader_stats *stats = calloc(1, sizeof *stats);
-    const struct dlb_device *device = dlb_device_choose(&spec->device, why, &err);
+    const struct dlb_device *device = dlb_device_choose(&spec->device, NULL, why, &err);
 
     if (!device || !consumed || !stats)
         perf_die("device", &err);

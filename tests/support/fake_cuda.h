@@ -16,10 +16,12 @@
 #include <cuda_runtime_api.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/base/clock.h"
+#include "bench/host/nvidia.h"
 #include "loaders/device/cuda_gpu.h"
 
 enum { SMS = 132 };
@@ -32,6 +34,7 @@ enum { SMS = 132 };
 
 struct CUstream_st {
     uint64_t free_ns; /* host's clock */
+    bool is_copy;
 };
 struct CUevent_st {
     uint64_t at_ns;
@@ -45,8 +48,12 @@ static struct {
     double slow;        /* an iteration takes that many times ITER_NS; 1 at first */
     double slower;      /* and that much more with each kernel */
     uint32_t n_blocks;  /* of the last kernel */
+    int n_streams;      /* made so far */
     int n_syncs;        /* of whole streams */
+    bool hangs;         /* no event is ever seen complete */
     bool kernels_blind; /* the reading kernel reads nothing */
+    char calls[64];     /* what was queued, in order: see `note` */
+    const char *driver; /* the kernel module's version; NULL: none is loaded */
 } fake;
 
 static uint64_t now_ns = 1000 * DLB_NS_PER_S;
@@ -75,6 +82,26 @@ static bool fails(cudaError_t *code)
     bool yes = ++fake.n_calls == fake.fail_at;
     *code = yes ? fake.with : cudaSuccess;
     return yes;
+}
+
+/* e: event, w: wait for one, c: copy to the device, z: memset, a: augment, r: read, f: fma, m:
+ * memory. In capitals on the second stream that was made, which is the one for copies. */
+static void note(char what, cudaStream_t s)
+{
+    size_t n = strlen(fake.calls);
+    if (n + 1 < sizeof fake.calls)
+        fake.calls[n] = s->is_copy ? (char)(what - 'a' + 'A') : what;
+}
+
+/* In the stead of the kernel's own word (--wrap, in CMakeLists.txt). */
+bool __wrap_dlb_nvidia_driver(struct dlb_nvidia_driver *out);
+bool __wrap_dlb_nvidia_driver(struct dlb_nvidia_driver *out)
+{
+    if (!fake.driver)
+        return false;
+    *out = (struct dlb_nvidia_driver){.major = (uint32_t)atoi(fake.driver)};
+    (void)snprintf(out->version, sizeof out->version, "%s", fake.driver);
+    return true;
 }
 
 #define CALL                                                                                       \
@@ -158,7 +185,9 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 const char *cudaGetErrorString(cudaError_t code)
 {
-    return code == cudaErrorUnknown ? "planted" : "another";
+    return code == cudaErrorUnknown            ? "planted"
+           : code == cudaErrorMemoryAllocation ? "out of memory"
+                                               : "another";
 }
 
 const char *cudaGetErrorName(cudaError_t code)
@@ -197,7 +226,10 @@ cudaError_t cudaFree(void *memory)
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
 {
     assert_int_equal(flags, cudaStreamNonBlocking);
-    return make(out, sizeof **out);
+    cudaError_t made = make(out, sizeof **out);
+    if (made == cudaSuccess)
+        (*out)->is_copy = ++fake.n_streams == 2;
+    return made;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
@@ -233,6 +265,7 @@ cudaError_t cudaHostUnregister(void *host)
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t n_bytes, cudaStream_t s)
 {
     CALL;
+    note('z', s);
     memset(memory, value, n_bytes);
     spend(s, 0);
     return cudaSuccess;
@@ -243,6 +276,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, enum cud
 {
     CALL;
     assert_true(kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToHost);
+    if (kind == cudaMemcpyHostToDevice)
+        note('c', s);
     memcpy(to, from, n_bytes);
     spend(s, (double)n_bytes * COPY_NS_PER_BYTE);
     return cudaSuccess;
@@ -265,6 +300,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
 {
     CALL;
     assert_int_equal(flags, 0);
+    note('w', s);
     s->free_ns = max_u64(s->free_ns, e->at_ns);
     return cudaSuccess;
 }
@@ -272,6 +308,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
     CALL;
+    note('e', s);
     e->at_ns = max_u64(s->free_ns, dlb_now_ns());
     return cudaSuccess;
 }
@@ -279,7 +316,9 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
     CALL;
-    return dlb_now_ns() >= e->at_ns ? cudaSuccess : cudaErrorNotReady;
+    if (fake.hangs)
+        now_ns += DLB_NS_PER_S;
+    return !fake.hangs && dlb_now_ns() >= e->at_ns ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
@@ -313,14 +352,26 @@ static int kernel(const struct dlb_cuda_work *work, double ns)
 int dlb_cuda_read(const struct dlb_cuda_work *work, const void *data, size_t n_bytes,
                   unsigned long long *sum)
 {
+    note('r', work->stream);
     if (!fake.kernels_blind)
         *sum += dlb_step_sum(data, n_bytes);
     return kernel(work, (double)n_bytes * READ_NS_PER_BYTE);
 }
 
+int dlb_cuda_augment(const struct dlb_cuda_work *work, const struct dlb_augment *how,
+                     const void *in, size_t n_samples, void *out)
+{
+    for (size_t i = 0; i < n_samples; i++)
+        dlb_augment_run(how, (const uint8_t *)in + i * how->in_bytes,
+                        (uint8_t *)out + i * how->out_bytes);
+    note('a', work->stream);
+    return kernel(work, (double)(n_samples * (how->in_bytes + how->out_bytes)) * READ_NS_PER_BYTE);
+}
+
 int dlb_cuda_fma(const struct dlb_cuda_work *work, uint64_t n_iters, float *sink)
 {
     assert_non_null(sink);
+    note('f', work->stream);
     return kernel(work, (double)n_iters * ITER_NS * fake.slow);
 }
 
@@ -328,6 +379,7 @@ int dlb_cuda_memory(const struct dlb_cuda_work *work, uint64_t n_iters, void *sc
                     uint64_t n_chunks, uint64_t first)
 {
     assert_true(scratch && n_chunks > 0 && first < n_chunks);
+    note('m', work->stream);
     return kernel(work, (double)n_iters * 10 * ITER_NS * fake.slow);
 }
 #endif

@@ -23,6 +23,7 @@ struct pipeline {
     struct dlb_loader_opts loader;
     struct dlb_device_opts device;
     const struct dlb_loader *use_loader; /* NULL: as loader.kind says */
+    const struct dlb_device *use_device; /* NULL: as device.kind says */
     uint32_t rank, world;
     uint64_t seed, max_batches, warmup_batches;
     uint32_t n_epochs;
@@ -117,6 +118,7 @@ static inline void pipeline_run(struct pipeline *p)
                                   .n_samples = p->dataset->shape.n_samples,
                                   .step_ns = p->device.step_ms * 1e6,
                                   .checksum = p->checksum,
+                                  .augment = &p->dataset->augment,
                                   .cancel = p->cancel};
     p->rc = DLB_OK;
     for (uint32_t i = 0; i < n_loaders && p->rc == DLB_OK; i++) {
@@ -144,7 +146,8 @@ static inline void pipeline_run(struct pipeline *p)
         dlb_sampler_close(&sampler);
     }
     pipeline_device(&p->device);
-    const struct dlb_device *device = consume.device = dlb_device_choose(&p->device, why, &p->err);
+    const struct dlb_device *device = consume.device =
+        p->use_device ? p->use_device : dlb_device_choose(&p->device, NULL, why, &p->err);
     assert_non_null(device);
     struct dlb_device_opts slow = p->device;
     slow.step_ms = p->slow_step_ms;
@@ -156,7 +159,8 @@ static inline void pipeline_run(struct pipeline *p)
                                                    p->dataset->max_payload_bytes,
                                       .seed = p->seed + i,
                                       .copy_on_compute = p->device.prefetch == 0,
-                                      .keep_bytes = p->checksum};
+                                      .keep_bytes = p->checksum,
+                                      .augment = &p->dataset->augment};
         struct dlb_memory memory;
         if (p->shared_workers)
             feeds[i].loader_state = feeds[0].loader_state;

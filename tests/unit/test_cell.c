@@ -30,7 +30,7 @@ static json_t *ran(const char *const *settings, enum dlb_cell_mode mode,
                    const struct dlb_cell_watch *watch)
 {
     struct dlb_spec *spec = spec_of(settings);
-    const struct dlb_cell_watch nobody = {NULL, NULL};
+    const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
     json_t *doc = dlb_cell_run(spec, mode, watch ? watch : &nobody);
     assert_non_null(doc);
     free(spec);
@@ -41,7 +41,7 @@ static void test_measures(void **state)
 {
     (void)state;
     _Atomic uint64_t beat = 0;
-    struct dlb_cell_watch watch = {&beat, NULL};
+    struct dlb_cell_watch watch = {&beat, NULL, NULL};
     const char *const settings[] = {
         "dataset.format=synthetic",   "dataset.codec=raw",    "generate.samples=200",
         "generate.sample_bytes=1000", "loader.batch_size=10", "loader.num_workers=2",
@@ -96,7 +96,7 @@ static void test_cancelled_keeps_what_there_is(void **state)
 {
     (void)state;
     atomic_bool cancel = true;
-    struct dlb_cell_watch watch = {NULL, &cancel};
+    struct dlb_cell_watch watch = {NULL, &cancel, NULL};
     const char *const settings[] = {"dataset.format=synthetic", "dataset.codec=raw",
                                     "generate.samples=1000000", "device.step_ms=10", NULL};
     json_t *doc = ran(settings, DLB_MODE_MEASURE, &watch);

@@ -15,77 +15,18 @@ int main(void)
 #else
 #include "bench/base/clock.h"
 #include "bench/base/hash.h"
-#include "tests/support/fake_cuda.h"
+#include "scenarios/numa.h"
+#include "loaders/device/memo.h"
+#include "tests/support/cuda_rig.h"
+#include "tests/support/folder.h"
 #include "tests/support/schema.h"
 
 #include <math.h>
 #include <string.h>
 
-extern const struct dlb_device dlb_dev_cuda;
-
-enum { BYTES = 1 << 16 };
-
-struct rig {
-    struct dlb_device_opts opts;
-    struct dlb_cuda *cu;
-    struct dlb_err err;
-    uint8_t *host;
-};
-
-static int rig_open(struct rig *rig, uint32_t n_bufs, bool one_stream, bool keep)
+static int reset_with_folder(void **state)
 {
-    struct dlb_device_open how = {.opts = &rig->opts,
-                                  .n_bufs = n_bufs,
-                                  .buf_bytes = BYTES,
-                                  .seed = 3,
-                                  .copy_on_compute = one_stream,
-                                  .keep_bytes = keep};
-    if (rig->opts.sm_share <= 0)
-        rig->opts.sm_share = 1;
-    rig->cu = calloc(1, sizeof *rig->cu);
-    rig->host = malloc(BYTES);
-    assert_true(rig->cu && rig->host);
-    for (size_t i = 0; i < BYTES; i++)
-        rig->host[i] = (uint8_t)(i * 7 + i / 256);
-    int rc = dlb_dev_cuda.open(rig->cu, &how, &rig->err);
-    if (rc != DLB_OK && fake.fail_at == 0)
-        print_error("%s\n", rig->err.what);
-    return rc;
-}
-
-static void rig_close(struct rig *rig)
-{
-    fake.fail_at = 0;
-    dlb_dev_cuda.close(rig->cu);
-    assert_int_equal(fake.n_live, 0);
-    free(rig->cu);
-    free(rig->host);
-}
-
-static int trip(struct rig *rig, uint32_t buf, size_t n, struct dlb_dev_times *times)
-{
-    bool reached = false;
-    int rc = dlb_dev_cuda.copy(rig->cu, buf, rig->host, n, &rig->err);
-    if (rc == DLB_OK)
-        rc = dlb_dev_cuda.step(rig->cu, buf, &rig->err);
-    if (rc == DLB_OK)
-        rc = dlb_dev_cuda.wait(rig->cu, buf, DLB_STEPPED, UINT64_MAX, times, &reached, &rig->err);
-    assert_true(rc != DLB_OK || reached);
-    return rc;
-}
-
-static double step_ms(const struct dlb_dev_times *t)
-{
-    return (double)(t->step_end_ns - t->step_start_ns) / 1e6;
-}
-
-static int reset(void **state)
-{
-    (void)state;
-    memset(&fake, 0, sizeof fake);
-    fake.slow = 1;
-    fake.with = cudaErrorUnknown;
-    return 0;
+    return reset(state) == 0 ? folder_make(state) : -1;
 }
 
 /* Of either kind, and for batches that are not full, too. */
@@ -260,6 +201,35 @@ static void checksums_are_of_what_the_gpu_holds_and_read(void **state)
     rig_close(&rig);
 }
 
+/* A sweep's later cells take the calibration of the first, where everything that it depends on is
+ * the same. */
+static void a_calibration_is_handed_on(void **state)
+{
+    (void)state;
+    struct dlb_cuda_calibration first;
+    struct rig rig = {.opts = {.step_ms = 5}, .memo = folder};
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+    assert_false(rig.cu->calibration.reused);
+    first = rig.cu->calibration;
+    rig_close(&rig);
+    for (int i = 0; i < 3; i++) {
+        struct rig later = {.opts = {.step_ms = i == 1 ? 6 : 5}, .memo = i == 2 ? NULL : folder};
+        struct dlb_dev_times t;
+        uint64_t start_ns = dlb_now_ns();
+        assert_int_equal(rig_open(&later, 1, false, false), DLB_OK);
+        assert_int_equal(later.cu->calibration.reused, i == 0);
+        if (i == 0) {
+            assert_memory_equal(&later.cu->calibration.model, &first.model, sizeof first.model);
+            assert_true(dlb_now_ns() - start_ns < 500 * DLB_NS_PER_MS); /* the fake's clock */
+        }
+        assert_int_equal(trip(&later, 0, BYTES, &t), DLB_OK);
+        assert_true(fabs(step_ms(&t) - later.opts.step_ms) <= 0.02 * later.opts.step_ms + 0.001);
+        rig_close(&later);
+    }
+    dlb_memo_clear(folder);
+    assert_false(dlb_memo_recall(folder, "auto", &first, sizeof first));
+}
+
 /* Every call of the runtime, one after the other, fails once: each is heard, and nothing is lost.
  */
 static void no_failure_goes_unheard(void **state)
@@ -289,37 +259,6 @@ static void no_failure_goes_unheard(void **state)
     assert_true(n_all > 50);
 }
 
-static void known_failures_say_what_to_do(void **state)
-{
-    (void)state;
-    const struct {
-        cudaError_t code;
-        const char *says;
-    } known[] = {{cudaErrorInsufficientDriver, "river"},
-                 {cudaErrorNoDevice, "CUDA_VISIBLE_DEVICES"},
-                 {cudaErrorDevicesUnavailable, "nvidia-smi"},
-                 {cudaErrorNoKernelImageForDevice, "compute capability"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        char name[96];
-        struct dlb_err err;
-        (void)reset(NULL);
-        assert_int_equal(dlb_dev_cuda.probe(name, &err), DLB_OK);
-        assert_string_equal(name, "Fake GPU");
-        fake.fail_at = fake.n_calls + 1;
-        fake.with = known[i].code;
-        assert_int_equal(dlb_dev_cuda.probe(name, &err), DLB_E_DEVICE);
-        assert_non_null(strstr(err.what, known[i].says));
-        assert_int_equal(err.lib_code, known[i].code);
-    }
-    struct rig rig = {.opts = {.step_ms = 0}};
-    (void)reset(NULL);
-    fake.fail_at = 8; /* the first cudaMalloc */
-    fake.with = cudaErrorMemoryAllocation;
-    assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
-    assert_non_null(strstr(rig.err.what, "out of memory"));
-    rig_close(&rig);
-}
-
 /* What it tells of itself is what the result's schema says. */
 static void facts_fit_the_schema(void **state)
 {
@@ -339,8 +278,11 @@ static void facts_fit_the_schema(void **state)
         assert_string_equal(json_string_value(json_object_get(facts, "name")), "Fake GPU");
         const json_t *error = json_object_get(json_object_get(facts, "step"), "error_frac");
         assert_true(ms > 0 ? fabs(json_real_value(error)) < 0.02 : json_is_null(error));
-        assert_false(schema_check(&check, part, facts)); /* nvml is added later */
+        assert_false(schema_check(&check, part, facts)); /* numa and nvml are added later */
         assert_int_equal(json_object_set_new(facts, "nvml", json_null()), 0);
+        struct dlb_memory memory = {.addr = rig.host, .n_bytes = BYTES};
+        assert_int_equal(
+            json_object_set_new(facts, "numa", dlb_numa_place(rig.cu->pci_bus_id, &memory)), 0);
         if (!schema_check(&check, part, facts))
             fail_msg("%s", check.what);
         json_decref(facts);
@@ -348,18 +290,6 @@ static void facts_fit_the_schema(void **state)
     }
     json_decref(part);
     json_decref(schema);
-}
-
-/* More time than the model can mend: each measurement takes longer than the one before. */
-static void a_busy_gpu_is_told(void **state)
-{
-    (void)state;
-    struct rig rig = {.opts = {.step_ms = 5}};
-    fake.slower = 0.05;
-    fake.fail_at = -1; /* an error is expected */
-    assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
-    assert_non_null(strstr(rig.err.what, "another program"));
-    rig_close(&rig);
 }
 
 int main(void)
@@ -373,10 +303,10 @@ int main(void)
         cmocka_unit_test_setup(anchors_move_under_way, reset),
         cmocka_unit_test_setup(a_wait_ends_in_time, reset),
         cmocka_unit_test_setup(checksums_are_of_what_the_gpu_holds_and_read, reset),
+        cmocka_unit_test_setup_teardown(a_calibration_is_handed_on, reset_with_folder,
+                                        folder_remove),
         cmocka_unit_test_setup(no_failure_goes_unheard, reset),
-        cmocka_unit_test_setup(known_failures_say_what_to_do, reset),
         cmocka_unit_test_setup(facts_fit_the_schema, reset),
-        cmocka_unit_test_setup(a_busy_gpu_is_told, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

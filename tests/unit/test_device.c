@@ -110,7 +110,7 @@ static void a_named_device_is_not_asked(void **state)
         struct dlb_device_opts opts = {.kind = i + 1};
         char why[160] = "";
         struct dlb_err err = {0};
-        const struct dlb_device *device = dlb_device_choose(&opts, why, &err);
+        const struct dlb_device *device = dlb_device_choose(&opts, NULL, why, &err);
         if (dlb_devices[i]->missing) {
             assert_null(device);
             assert_int_equal(err.status, DLB_E_MISSING);

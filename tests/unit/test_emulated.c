@@ -18,6 +18,7 @@ struct rig {
     struct dlb_device_opts opts;
     void *dv;
     struct dlb_err err;
+    const struct dlb_augment *augment; /* NULL: none */
 };
 
 enum { BYTES = 1 << 20, H100 = 1 };
@@ -34,7 +35,8 @@ static void rig_open(struct rig *rig, uint32_t n_bufs, bool one_stream, bool kee
                                   .buf_bytes = BYTES,
                                   .seed = 3,
                                   .copy_on_compute = one_stream,
-                                  .keep_bytes = keep};
+                                  .keep_bytes = keep,
+                                  .augment = rig->augment};
     assert_int_equal(dlb_dev_emulated.open(rig->dv, &how, &rig->err), DLB_OK);
 }
 
@@ -225,6 +227,40 @@ static void checksums_are_of_what_arrived(void **state)
     rig_close(&rig);
 }
 
+/* What is left to the device takes its bytes' time at the rate of the accelerator's memory, on top
+ * of the step, and is what the host makes of the same bytes. */
+static void samples_are_made_within_the_step(void **state)
+{
+    (void)state;
+    struct dlb_augment how = dlb_augment_widen(DLB_ELEMENT_U16, 1025);
+    struct rig rig = {.opts = {.step_ms = 1}, .augment = &how};
+    size_t n = BYTES / how.in_bytes, n_made = 0;
+    uint8_t *host = malloc(n * how.in_bytes), *want = malloc(how.out_bytes);
+    const uint8_t *made = NULL;
+    assert_true(host && want);
+    for (size_t i = 0; i < n * how.in_bytes; i++)
+        host[i] = (uint8_t)(i * 11);
+    rig_open(&rig, 1, false, true);
+    struct dlb_dev_times times = trip(&rig, 0, host, n * how.in_bytes);
+    double ns = (double)(n * (how.in_bytes + how.out_bytes)) /
+                dlb_device_profiles[H100].memory_bytes_per_s * 1e9;
+    assert_int_equal(times.step_end_ns - times.step_start_ns, DLB_NS_PER_MS + (uint64_t)ns);
+    assert_int_equal(dlb_dev_emulated.made(rig.dv, 0, &made, &n_made, &rig.err), DLB_OK);
+    assert_int_equal(n_made, n);
+    for (size_t i = 0; i < n; i++) {
+        dlb_augment_run(&how, host + i * how.in_bytes, want);
+        assert_memory_equal(made + i * how.out_bytes, want, how.out_bytes);
+    }
+    assert_int_equal(dlb_dev_emulated.copy(rig.dv, 0, host, 3, &rig.err), DLB_OK);
+    assert_int_equal(dlb_dev_emulated.step(rig.dv, 0, &rig.err), DLB_E_DEVICE);
+    rig_close(&rig);
+    rig_open(&rig, 1, false, false); /* nothing is kept */
+    assert_int_equal(dlb_dev_emulated.made(rig.dv, 0, &made, &n_made, &rig.err), DLB_E_DEVICE);
+    rig_close(&rig);
+    free(host);
+    free(want);
+}
+
 static void misuse_is_refused(void **state)
 {
     (void)state;
@@ -246,6 +282,7 @@ int main(void)
         cmocka_unit_test(polls_tell_the_truth),
         cmocka_unit_test(step_times_spread_as_asked),
         cmocka_unit_test(checksums_are_of_what_arrived),
+        cmocka_unit_test(samples_are_made_within_the_step),
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(waits_end_at_their_limit),
     };

@@ -46,6 +46,10 @@ static void what_nvidia_smi_would_have_said(void **state)
     check(full, 0.38, "held back by sw_power_cap, sync_boost", NULL);
     check("{\"driver\": \"1\", \"nvml\": {\"utilization_frac\": 0.5}}", 0.5, "shown 50%, under",
           "PCIe");
+    check("{\"driver\": \"1\", \"numa\": {\"node\": 1, \"distance\": 21, \"bound\": true}}", 0.5,
+          "NUMA node 1 (distance 21), batch memory there", NULL);
+    check("{\"driver\": \"1\", \"numa\": {\"node\": null, \"distance\": null, \"bound\": false}}",
+          0.5, "gpu:", "NUMA");
 }
 
 static void nothing_is_said_of_what_was_not_measured(void **state)

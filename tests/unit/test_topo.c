@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -172,6 +173,44 @@ static void affinity_is_respected(void **state)
     assert_int_equal(sched_setaffinity(0, sizeof old, &old), 0);
 }
 
+/* A machine of two nodes is made up for hwloc; the kernel has node 0 of it, and moves memory there.
+ */
+static void memory_is_moved_where_there_are_nodes(void **state)
+{
+    static uint8_t memory[1 << 16] __attribute__((aligned(4096)));
+    struct dlb_topo *topo;
+    struct dlb_err err = {0};
+    bool bound = true;
+
+    (void)state;
+    if (dlb_topo_missing)
+        skip();
+    memset(memory, 7, sizeof memory);
+    assert_int_equal(setenv("HWLOC_SYNTHETIC", "numa:2 core:512 pu:1", 1), 0);
+    assert_int_equal(setenv("HWLOC_THISSYSTEM", "1", 1), 0);
+    assert_int_equal(dlb_topo_open(&topo, &err), DLB_OK);
+    int rc = dlb_topo_bind_memory(topo, 0, memory, sizeof memory, &bound, &err);
+    if (rc == DLB_OK)
+        assert_true(bound);
+    else /* a container that does not allow it */
+        assert_non_null(strstr(err.what, "moving memory to a NUMA node"));
+    assert_int_equal(memory[sizeof memory - 1], 7);
+    bound = true;
+    assert_int_equal(dlb_topo_bind_memory(topo, 9, memory, sizeof memory, &bound, &err),
+                     DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "node 9"));
+    assert_false(bound);
+    dlb_topo_close(topo);
+    assert_int_equal(setenv("HWLOC_SYNTHETIC", "numa:1 core:512 pu:1", 1), 0);
+    assert_int_equal(dlb_topo_open(&topo, &err), DLB_OK);
+    bound = true;
+    assert_int_equal(dlb_topo_bind_memory(topo, 0, memory, sizeof memory, &bound, &err), DLB_OK);
+    assert_false(bound); /* there is one node */
+    dlb_topo_close(topo);
+    assert_int_equal(unsetenv("HWLOC_SYNTHETIC"), 0);
+    assert_int_equal(unsetenv("HWLOC_THISSYSTEM"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +220,7 @@ int main(void)
         cmocka_unit_test(cores_are_disjoint_and_wrap),
         cmocka_unit_test(nodes_cover_what_is_usable),
         cmocka_unit_test(affinity_is_respected),
+        cmocka_unit_test(memory_is_moved_where_there_are_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

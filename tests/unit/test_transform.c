@@ -51,12 +51,10 @@ static void test_resampling_is_exact(void **state)
         const double *box = cases[i].box;
         uint32_t bounds[4] = {(uint32_t)box[0], (uint32_t)box[1], (uint32_t)ceil(box[0] + box[2]),
                               (uint32_t)ceil(box[1] + box[3])};
-        assert_int_equal(dlb_axis_make(&across, cases[i].n_x, box[0], box[2] / cases[i].n_x,
-                                       bounds[0], bounds[2], i & 1, DLB_AXIS_ACROSS),
-                         0);
-        assert_int_equal(dlb_axis_make(&down, cases[i].n_y, box[1], box[3] / cases[i].n_y,
-                                       bounds[1], bounds[3], false, DLB_AXIS_DOWN),
-                         0);
+        struct dlb_axis_over wide = {box[0], box[2] / cases[i].n_x, 0, bounds[0], bounds[2]};
+        struct dlb_axis_over high = {box[1], box[3] / cases[i].n_y, 0, bounds[1], bounds[3]};
+        assert_int_equal(dlb_axis_make(&across, cases[i].n_x, &wide, i & 1, DLB_AXIS_ACROSS), 0);
+        assert_int_equal(dlb_axis_make(&down, cases[i].n_y, &high, false, DLB_AXIS_DOWN), 0);
         assert_true(across.low >= bounds[0] && across.end <= bounds[2]);
         assert_true(down.low >= bounds[1] && down.end <= bounds[3]);
         for (uint32_t y = 0; y < cases[i].n_y; y++) {
@@ -204,11 +202,12 @@ static void test_random_resized_crop(void **state)
 static void test_center_crop(void **state)
 {
     (void)state;
-    struct dlb_crop_box box = dlb_crop_center(500, 375, 224); /* resized to 341 x 256 */
-    assert_true(fabs(box.width - 224 * 500.0 / 341) < 1e-9);
-    assert_true(fabs(box.height - 224 * 375.0 / 256) < 1e-9);
-    assert_true(fabs(box.x - 58 * 500.0 / 341) < 1e-9); /* round((341 - 224) / 2) to even */
-    assert_true(fabs(box.y - 16 * 375.0 / 256) < 1e-9);
+    struct dlb_crop_resized crop = dlb_crop_center(500, 375, 224);
+    assert_int_equal(crop.width, 341);
+    assert_int_equal(crop.height, 256);
+    assert_int_equal(crop.x, 58); /* round((341 - 224) / 2) to even */
+    assert_int_equal(crop.y, 16);
+    assert_false(crop.flip);
 }
 
 static void test_room(void **state)

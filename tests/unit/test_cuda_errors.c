@@ -1,0 +1,194 @@
+/* What goes wrong on machines with a GPU, or without: planted in a runtime of the tests' own, and
+ * held against the words that a user reads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#ifndef DLB_HAVE_CUDA
+int main(void)
+{
+    return 77; /* built without CUDA */
+}
+#else
+#include "tests/support/cuda_rig.h"
+
+#include <string.h>
+
+static void says(const struct dlb_err *err, const char *words)
+{
+    if (!strstr(err->what, words))
+        fail_msg("\"%s\" does not say \"%s\"", err->what, words);
+}
+
+/* What the probe of "auto" and what opening the device say of the same failure, planted at the nth
+ * call of either. */
+static void both_say(cudaError_t code, int probe_call, int open_call, const char *words)
+{
+    char name[96];
+    struct dlb_err err = {0};
+    struct rig rig = {.opts = {.step_ms = 0}};
+    const char *driver = fake.driver;
+
+    (void)reset(NULL);
+    fake.driver = driver;
+    fake.fail_at = probe_call;
+    fake.with = code;
+    assert_int_equal(dlb_dev_cuda.probe(name, &err), DLB_E_DEVICE);
+    says(&err, words);
+    assert_int_equal(err.lib_code, code);
+    fake.n_calls = 0;
+    fake.fail_at = open_call;
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
+    says(&rig.err, words);
+    assert_int_equal(rig.err.lib_code, code);
+    rig_close(&rig);
+}
+
+/* Places of calls: in a probe, and in an open. */
+enum { PROBE_COUNT = 1, PROBE_CONTEXT = 3, OPEN_DEVICE = 1, OPEN_CONTEXT = 2 };
+
+static void a_driver_that_is_missing(void **state)
+{
+    char words[80];
+    (void)state;
+    fake.driver = NULL;
+    (void)snprintf(words, sizeof words, "no NVIDIA driver is loaded here; CUDA %d needs driver %d",
+                   DLB_CUDA_MAJOR, (int)dlb_nvidia_driver_needed(DLB_CUDA_MAJOR));
+    both_say(cudaErrorInsufficientDriver, PROBE_COUNT, OPEN_DEVICE, words);
+}
+
+static void a_driver_that_is_too_old(void **state)
+{
+    char words[80];
+    (void)state;
+    fake.driver = "450.51.06";
+    (void)snprintf(words, sizeof words, "driver 450.51.06 is too old: CUDA %d needs %d or newer",
+                   DLB_CUDA_MAJOR, (int)dlb_nvidia_driver_needed(DLB_CUDA_MAJOR));
+    both_say(cudaErrorInsufficientDriver, PROBE_COUNT, OPEN_DEVICE, words);
+}
+
+/* The kernel has the driver, the container has not its library. */
+static void a_driver_that_is_not_handed_in(void **state)
+{
+    (void)state;
+    fake.driver = "580.65.06";
+    both_say(cudaErrorInsufficientDriver, PROBE_COUNT, OPEN_DEVICE,
+             "libcuda.so.1 cannot be used: in a container, start it with its GPUs");
+}
+
+static void a_driver_without_a_gpu(void **state)
+{
+    (void)state;
+    both_say(cudaErrorNoDevice, PROBE_COUNT, OPEN_DEVICE, "the driver shows no GPU");
+    both_say(cudaErrorNoDevice, PROBE_COUNT, OPEN_DEVICE, "CUDA_VISIBLE_DEVICES");
+    both_say(cudaErrorSystemDriverMismatch, PROBE_COUNT, OPEN_DEVICE, "reboot");
+}
+
+/* Compute mode "exclusive process": who comes second gets no context. */
+static void a_gpu_that_another_program_has(void **state)
+{
+    (void)state;
+    both_say(cudaErrorDevicesUnavailable, PROBE_CONTEXT, OPEN_CONTEXT,
+             "another program has the GPU for itself: nvidia-smi shows it");
+}
+
+static void a_gpu_that_is_too_old(void **state)
+{
+    (void)state;
+    both_say(cudaErrorNoKernelImageForDevice, PROBE_CONTEXT, OPEN_CONTEXT,
+             "compute capability 7.5 or newer");
+}
+
+/* Whoever takes the last of the memory: the context, or any of the buffers. */
+static void a_gpu_whose_memory_is_taken(void **state)
+{
+    unsigned n_buffers = 0;
+
+    (void)state;
+    both_say(cudaErrorMemoryAllocation, PROBE_CONTEXT, OPEN_CONTEXT,
+             "out of memory; lower loader.batch_size or device.prefetch");
+    for (int call = 1; n_buffers < 2; call++) {
+        struct rig rig = {.opts = {.step_ms = 0}};
+        (void)reset(NULL);
+        fake.fail_at = call;
+        fake.with = cudaErrorMemoryAllocation;
+        assert_int_equal(rig_open(&rig, 2, false, false), DLB_E_DEVICE);
+        says(&rig.err, "out of memory");
+        if (strncmp(rig.err.what, "the GPU is out of memory:", 25) == 0) {
+            says(&rig.err, "2 batches of 0.1 MB do not fit in");
+            says(&rig.err, "lower batch_size or device.prefetch");
+            n_buffers += rig.cu->bufs[0].data != NULL; /* the second buffer's turn */
+        }
+        rig_close(&rig);
+        assert_true(call < 100);
+    }
+}
+
+static void host_memory_that_cannot_be_pinned(void **state)
+{
+    static const struct {
+        cudaError_t code;
+        const char *says;
+    } known[] = {
+        {cudaErrorMemoryAllocation, "lower batch_size or num_workers, or pin_memory = false"},
+        {cudaErrorOperatingSystem, "the driver cannot pin"},
+        {cudaErrorNotSupported, "pin_mode"},
+        {cudaErrorInvalidValue, "pin_mode"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct rig rig = {.opts = {.step_ms = 0}};
+        (void)reset(NULL);
+        assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+        fake.fail_at = fake.n_calls + 1;
+        fake.with = known[i].code;
+        assert_int_equal(dlb_dev_cuda.pin(rig.cu, rig.host, BYTES, &rig.err), DLB_E_DEVICE);
+        says(&rig.err, known[i].says);
+        rig_close(&rig);
+    }
+}
+
+/* More time than the model can mend: each measurement takes longer than the one before. */
+static void a_gpu_that_others_compute_on(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.step_ms = 5}};
+    fake.slower = 0.05;
+    fake.fail_at = -1; /* an error is expected */
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
+    says(&rig.err, "is another program using it? nvidia-smi shows it");
+    rig_close(&rig);
+}
+
+static void a_gpu_that_hangs(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.step_ms = 0}};
+    fake.hangs = true;
+    fake.fail_at = -1;
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
+    says(&rig.err, "took in nothing for 10 s");
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_driver_that_is_missing, reset),
+        cmocka_unit_test_setup(a_driver_that_is_too_old, reset),
+        cmocka_unit_test_setup(a_driver_that_is_not_handed_in, reset),
+        cmocka_unit_test_setup(a_driver_without_a_gpu, reset),
+        cmocka_unit_test_setup(a_gpu_that_another_program_has, reset),
+        cmocka_unit_test_setup(a_gpu_that_is_too_old, reset),
+        cmocka_unit_test_setup(a_gpu_whose_memory_is_taken, reset),
+        cmocka_unit_test_setup(host_memory_that_cannot_be_pinned, reset),
+        cmocka_unit_test_setup(a_gpu_that_others_compute_on, reset),
+        cmocka_unit_test_setup(a_gpu_that_hangs, reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#endif
