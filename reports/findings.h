@@ -22,6 +22,10 @@ void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text
 /* Of a document with `storage`: how many accelerators, why not more, and the curve. */
 void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
+/* Of the best cell, where it drove several accelerators: their utilisation by each definition, and
+ * how long reads took. */
+void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
 /* Verdict, recommendation, settings to paste, what was not modelled, notes. */
 void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 

@@ -13,6 +13,7 @@ static int render(const json_t *doc, const struct dlb_report_opts *opts, struct 
         dlb_findings_storage(doc, n, out);
     else
         dlb_findings_table(doc, n, out);
+    dlb_findings_accelerators(doc, n_words, out);
     dlb_findings_words(doc, n_words, out);
     if (opts->folder) {
         dlb_text_printf(out, "\nResult: ");

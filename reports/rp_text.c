@@ -47,6 +47,7 @@ static int render(const json_t *doc, const struct dlb_report_opts *opts, struct 
         dlb_findings_storage(doc, 0, out);
     else
         dlb_findings_table(doc, 0, out);
+    dlb_findings_accelerators(doc, FOLD_COLUMNS, out);
     dlb_findings_words(doc, FOLD_COLUMNS, out);
     cells(doc, out);
     config(doc, out);

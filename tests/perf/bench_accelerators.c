@@ -29,7 +29,7 @@ static void two_cpus(void)
     CPU_ZERO(&two);
     if (getenv("DLB_PERF_ALL_CPUS") || sched_getaffinity(0, sizeof all, &all) != 0)
         return;
-    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; cpu++)
+    for (size_t cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; cpu++)
         if (CPU_ISSET(cpu, &all))
             CPU_SET(cpu, &two);
     (void)sched_setaffinity(0, sizeof two, &two);
