@@ -226,7 +226,8 @@ static uint8_t *place(struct files_reader *reader, const struct dlb_file *file,
     const struct files *ds = reader->ds;
     size_t align = ds->align_bytes;
 
-    if (dest.data && file->n_bytes <= dest.cap_bytes && !align)
+    bool fits = dest.data && file->n_bytes <= dest.cap_bytes;
+    if (fits && (!align || (file->n_bytes % align == 0 && (uintptr_t)dest.data % align == 0)))
         return dest.data;
     if (!reader->buffer && align)
         reader->buffer = aligned_alloc(align, (ds->max_bytes + align) / align * align);

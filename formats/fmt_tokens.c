@@ -152,7 +152,7 @@ static int no_memory(struct dlb_err *err, const struct dlb_tokens_file *file)
     return dlb_fail(err, DLB_E_NOMEM, file->path, DLB_NO_OFFSET, "no memory for a sample of it");
 }
 
-/* Whole blocks around the wanted bytes, then a copy of these. */
+/* Whole blocks around the wanted bytes, then a copy of these; none where these are whole blocks. */
 static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_file *file,
                         int64_t handle, uint64_t offset_bytes, uint8_t *dst, size_t n_bytes,
                         size_t *n_read, struct dlb_err *err)
@@ -161,18 +161,21 @@ static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_fi
     uint64_t align = ds->align_bytes, from = offset_bytes - offset_bytes % align;
     size_t skip = (size_t)(offset_bytes - from);
     size_t asked = (size_t)((skip + n_bytes + align - 1) / align * align);
+    bool whole = asked == n_bytes && (uintptr_t)dst % align == 0;
 
-    if (!reader->bounce) {
+    if (!whole && !reader->bounce) {
         reader->bounce_bytes = (size_t)((ds->sample_bytes + 2 * align) / align * align);
         reader->bounce = aligned_alloc(align, reader->bounce_bytes);
         if (!reader->bounce)
             return no_memory(err, file);
     }
-    int rc = ds->io->pread(handle, reader->bounce, asked, from, n_read, file->path, err);
+    uint8_t *to = whole ? dst : reader->bounce;
+    int rc = ds->io->pread(handle, to, asked, from, n_read, file->path, err);
     if (rc != DLB_OK)
         return rc;
     size_t have = *n_read > skip ? *n_read - skip : 0;
-    memcpy(dst, reader->bounce + skip, have < n_bytes ? have : n_bytes);
+    if (!whole)
+        memcpy(dst, reader->bounce + skip, have < n_bytes ? have : n_bytes);
     if (have < n_bytes)
         return dlb_fail(err, DLB_E_IO, file->path, from + *n_read,
                         "the file was cut short: it had %llu bytes",

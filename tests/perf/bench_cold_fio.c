@@ -5,6 +5,7 @@
 #include "tests/perf/fio.h"
 #include "tests/perf/perf.h"
 
+#include "bench/base/rng.h"
 #include "bench/host/pagecache.h"
 
 #include <limits.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 
 enum { SAMPLE_BYTES = 128 << 10, SHARD_BYTES = 64 << 20, N_SHARDS = 8 };
+enum { N_ROWS = N_SHARDS * (SHARD_BYTES / SAMPLE_BYTES), HEAD_BYTES = 4096 };
 
 struct side {
     struct perf_pipeline pipe;
@@ -118,9 +120,8 @@ static void tar(const struct dlb_spec *base, uint32_t n_workers)
     free(side);
 }
 
-/* Windows of 65,536 tokens of two bytes: where they begin is no multiple of a block, so that a
- * block more is read than fio reads. */
-static void windows(const struct dlb_spec *base, uint32_t n_workers, uint32_t depth)
+/* Rows of 128 KiB, of one file, in any order. */
+static void rows(const struct dlb_spec *base, uint32_t n_workers, uint32_t depth)
 {
     struct side *side = calloc(1, sizeof *side);
     struct dlb_spec spec = *base;
@@ -166,22 +167,49 @@ static void bench_tar(uint32_t n_counts, const uint32_t *counts)
         tar(&spec, counts[i]);
 }
 
-static void bench_windows(uint32_t n_counts, const uint32_t *counts)
+/* A .npy file whose rows begin at whole blocks: numpy pads headers to 64 bytes, but any length is
+ * well-formed (numpy.lib.format, version 1.0: magic, version, length of the header, header). */
+static void write_rows(const char *path)
+{
+    static uint64_t row[SAMPLE_BYTES / sizeof(uint64_t)];
+    char head[HEAD_BYTES];
+    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
+    FILE *file = fopen(path, "we");
+
+    memset(head, ' ', sizeof head);
+    memcpy(head, "\x93NUMPY\x01", 8);
+    head[8] = (char)((HEAD_BYTES - 10) & 0xff);
+    head[9] = (char)((HEAD_BYTES - 10) >> 8);
+    int len = snprintf(head + 10, sizeof head - 10,
+                       "{'descr': '<u2', 'fortran_order': False, 'shape': (%d, %d), }", N_ROWS,
+                       SAMPLE_BYTES / 2);
+    head[10 + len] = ' ';
+    head[HEAD_BYTES - 1] = '\n';
+    bool fine = file && fwrite(head, sizeof head, 1, file) == 1;
+    for (int i = 0; fine && i < N_ROWS; i++) {
+        for (size_t k = 0; k < sizeof row / sizeof *row; k++)
+            row[k] = dlb_rng_u64(&rng);
+        fine = fwrite(row, sizeof row, 1, file) == 1;
+    }
+    if (!fine || fclose(file) != 0)
+        perf_die(path, NULL);
+}
+
+static void bench_rows(uint32_t n_counts, const uint32_t *counts)
 {
     struct dlb_spec spec;
-    char samples[64];
+    char folder[256];
 
-    (void)snprintf(samples, sizeof samples, "generate.samples=%u",
-                   N_SHARDS * (SHARD_BYTES / SAMPLE_BYTES));
     perf_spec(&spec, (const char *[]){
                          "dataset.format=tokens", "dataset.codec=raw", "dataset.access=direct",
-                         "tokens.seq_len=65535", "tokens.file_tokens=1000000000", samples,
-                         "loader.kind=threads", "loader.batch_size=64", "loader.shuffle=true",
-                         "loader.persistent_workers=true", NULL});
-    perf_generate(&spec);
+                         "tokens.seq_len=65535", "loader.kind=threads", "loader.batch_size=64",
+                         "loader.shuffle=true", "loader.persistent_workers=true", NULL});
+    perf_folder(folder, sizeof folder);
+    (void)snprintf(spec.dataset.path, sizeof spec.dataset.path, "%s/rows.npy", folder);
+    write_rows(spec.dataset.path);
     for (uint32_t i = 0; i < n_counts; i++) {
-        windows(&spec, counts[i], 1);
-        windows(&spec, counts[i], 32);
+        rows(&spec, counts[i], 1);
+        rows(&spec, counts[i], 32);
     }
 }
 
@@ -192,6 +220,6 @@ int main(void)
     if (!perf_fio_found())
         return 0;
     bench_tar(n_counts, counts);
-    bench_windows(n_counts, counts);
+    bench_rows(n_counts, counts);
     return 0;
 }

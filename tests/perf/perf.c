@@ -52,7 +52,7 @@ static void remove_scratch(void)
         (void)nftw(scratch[--n_scratch], remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void new_scratch(char *path, size_t n_path)
+void perf_folder(char *path, size_t n_path)
 {
     const char *parent = getenv("DLB_PERF_DIR");
     struct statfs fs;
@@ -76,7 +76,7 @@ void perf_generate(struct dlb_spec *spec)
     struct dlb_err err = {0};
     uint64_t n_written;
 
-    new_scratch(folder, sizeof folder);
+    perf_folder(folder, sizeof folder);
     (void)snprintf(spec->dataset.path, sizeof spec->dataset.path, "%s/data", folder);
     struct dlb_gen gen = {.opts = &spec->generate,
                           .format = dlb_formats[spec->dataset.format],
