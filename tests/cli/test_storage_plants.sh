@@ -70,16 +70,17 @@ for half in 25 45 65; do # tenths of N: half-way between two numbers
 done
 
 # D requests of L at a time, whoever asks: rate = D * request / L.
-rate=$((2 * request * 10000 / 56))
-plant depth_2 5600 0 2 "$(by_rate $rate)" --set loader.num_workers=2
-rate=$((4 * request * 10000 / 66))
-plant depth_4 6600 0 4 "$(by_rate $rate)" --set loader.num_workers=2
+rate=$((6 * request * 1000 / 14))
+plant depth_6 14000 0 6 "$(by_rate $rate)" --set loader.num_workers=2
+rate=$((8 * request * 10000 / 132))
+plant depth_8 13200 0 8 "$(by_rate $rate)" --set loader.num_workers=2
 
 # One pool of W readers for all, each waiting L for each request: rate = W * request / L.
-rate=$((4 * request * 10000 / 76))
-plant latency_4 7600 0 0 "$(by_rate $rate)" --set loader.num_workers=4 --set accelerators.shared_workers=true
-rate=$((3 * request * 1000 / 5))
-plant latency_3 5000 0 0 "$(by_rate $rate)" --set loader.num_workers=3 --set accelerators.shared_workers=true
+pool=(--set accelerators.shared_workers=true --set run.warmup_batches=10)
+rate=$((8 * request * 10000 / 152))
+plant latency_8 15200 0 0 "$(by_rate $rate)" --set loader.num_workers=8 "${pool[@]}"
+rate=$((9 * request * 1000 / 20))
+plant latency_9 20000 0 0 "$(by_rate $rate)" --set loader.num_workers=9 "${pool[@]}"
 
 # Nothing is planted: more accelerators than the CPUs can serve.
 mount_slow 400 0 0 0

@@ -157,17 +157,16 @@ static void test_workloads(void **state)
         assert_non_null(strstr(err.what, "--accelerator is missing"));
         assert_null(strstr(err.what, "none"));
         bool b200 = strcmp(promised[i], "retinanet") == 0;
-        assert_int_equal(dlb_config_set(cfg, b200 ? "workload.accelerator=b200"
-                                                  : "workload.accelerator=h100",
-                                        &err),
-                         DLB_OK);
+        assert_int_equal(
+            dlb_config_set(cfg, b200 ? "workload.accelerator=b200" : "workload.accelerator=h100",
+                           &err),
+            DLB_OK);
         assert_int_equal(dlb_workload_apply(cfg, &err), DLB_OK);
         assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
         assert_string_equal(spec->workload.name, promised[i]);
         assert_true(spec->workload.source[0]);
         assert_true(spec->device.step_ms > 0 && spec->device.step_ms < 1000);
-        assert_string_equal(dlb_device_profiles[spec->device.profile].name,
-                            b200 ? "b200" : "h100");
+        assert_string_equal(dlb_device_profiles[spec->device.profile].name, b200 ? "b200" : "h100");
         dlb_config_free(cfg);
     }
     free(spec);
@@ -238,10 +237,10 @@ static void test_fio_reads_as_the_pipeline_does(void **state)
     assert_false(has(&args, "--time_based"));
     dlb_fio_args_free(&args);
 
-    fill_spec(spec, (const char *[]){"dataset.format=tokens", "dataset.path=/d",
-                                     "dataset.access=direct", "loader.num_workers=2",
-                                     "loader.io=io_uring", "loader.io_depth=32",
-                                     "loader.shuffle=true", NULL});
+    fill_spec(spec,
+              (const char *[]){"dataset.format=tokens", "dataset.path=/d", "dataset.access=direct",
+                               "loader.num_workers=2", "loader.io=io_uring", "loader.io_depth=32",
+                               "loader.shuffle=true", NULL});
     shape.total_bytes = 4098 * 1000;
     dlb_fio_job_of(spec, &shape, &job);
     assert_true(job.random && job.direct);
@@ -252,10 +251,10 @@ static void test_fio_reads_as_the_pipeline_does(void **state)
     assert_true(has(&args, "--time_based"));
     dlb_fio_args_free(&args);
 
-    fill_spec(spec, (const char *[]){"dataset.format=webdataset", "dataset.path=/d",
-                                     "loader.num_workers=2", "accelerators.count=4",
-                                     "loader.pin_memory=true", "accelerators.shared_workers=true",
-                                     NULL});
+    fill_spec(spec,
+              (const char *[]){"dataset.format=webdataset", "dataset.path=/d",
+                               "loader.num_workers=2", "accelerators.count=4",
+                               "loader.pin_memory=true", "accelerators.shared_workers=true", NULL});
     shape = (struct dlb_shape){
         .n_samples = 1000, .total_bytes = 110000000, .iterable = true, .n_shards = 10};
     dlb_fio_job_of(spec, &shape, &job);
@@ -275,12 +274,19 @@ static void test_fio_output(void **state)
     (void)state;
     static const char good[] =
         "fio: a warning\n{\"fio version\": \"fio-3.33\", \"jobs\": [{\"error\": 0, \"read\": "
-        "{\"bw_bytes\": 1250000000, \"iops\": 9536.7, \"clat_ns\": {\"percentile\": {\"50.000000\": "
+        "{\"bw_bytes\": 1250000000, \"iops\": 9536.7, \"clat_ns\": {\"percentile\": "
+        "{\"50.000000\": "
         "100, \"99.000000\": 200, \"99.900000\": 300}}}}]}\n";
-    const char *const bad[] = {
-        "", "fio: nothing", "{", "{}", "[1]", "{\"jobs\": 3}", "{\"jobs\": [{}]}",
-        "{\"jobs\": [{\"read\": {\"bw_bytes\": 0}}]}", "{\"jobs\": [{\"read\": {\"bw_bytes\": \"x\"}}]}",
-        "{\"jobs\": [{\"read\": {\"bw_bytes\": -4}}]}"};
+    const char *const bad[] = {"",
+                               "fio: nothing",
+                               "{",
+                               "{}",
+                               "[1]",
+                               "{\"jobs\": 3}",
+                               "{\"jobs\": [{}]}",
+                               "{\"jobs\": [{\"read\": {\"bw_bytes\": 0}}]}",
+                               "{\"jobs\": [{\"read\": {\"bw_bytes\": \"x\"}}]}",
+                               "{\"jobs\": [{\"read\": {\"bw_bytes\": -4}}]}"};
     struct dlb_err err;
     json_t *doc = json_object();
     assert_int_equal(parse(good, doc, &err), DLB_OK);

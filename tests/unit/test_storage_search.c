@@ -17,7 +17,7 @@ enum { MAX_POINTS = 400, REPEATS = 3 };
 /* A storage that is enough for `exact` accelerators at 100%. */
 struct storage {
     double exact;
-    double noise; /* uniform, this far to each side */
+    double noise;          /* uniform, this far to each side */
     uint32_t refuses_from; /* impossible from here on; 0: never */
     uint32_t dip;          /* one number that is bad, though larger ones are not */
     uint32_t blip;         /* one number whose first repetition is bad */
@@ -124,9 +124,8 @@ static void test_noise_widens_the_bounds(void **state)
     const uint32_t n_runs = 200;
     for (int k = 0; k < 2; k++)
         for (uint32_t run = 0; run < n_runs; run++) {
-            struct storage s = {.exact = 20.5 * GATE,
-                                .noise = noise[k],
-                                .rng = dlb_rng_seed(7, run, (uint64_t)k)};
+            struct storage s = {
+                .exact = 20.5 * GATE, .noise = noise[k], .rng = dlb_rng_seed(7, run, (uint64_t)k)};
             search(&found, &s, 1000);
             assert_true(found.end.low <= found.end.best && found.end.best <= found.end.high);
             width[k] += (double)(found.end.high - found.end.low) / n_runs;
@@ -147,8 +146,7 @@ static void test_bounds_hold_the_truth(void **state)
     uint32_t n_held = 0;
     const uint32_t n_runs = 300;
     for (uint32_t run = 0; run < n_runs; run++) {
-        struct storage s = {
-            .exact = 12.5 * GATE, .noise = 0.03, .rng = dlb_rng_seed(11, run, 0)};
+        struct storage s = {.exact = 12.5 * GATE, .noise = 0.03, .rng = dlb_rng_seed(11, run, 0)};
         search(&found, &s, 1000);
         n_held += found.end.low <= 12 && 12 <= found.end.high;
     }
