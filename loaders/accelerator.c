@@ -63,6 +63,17 @@ static void want_batch(struct dlb_accelerator *a)
     a->since_ns = dlb_now_ns();
 }
 
+/* Between epochs: for the loader to begin the next one and, of many accelerators, before that for
+ * the others to end theirs. */
+static void spend_between(struct dlb_accelerator *a, uint64_t now_ns)
+{
+    uint64_t from_ns = a->since_ns > a->loop_start_ns ? a->since_ns : a->loop_start_ns;
+
+    if (a->common->how->n_feeds == 1)
+        from_ns = a->common->epoch_start_ns;
+    spend(a, DLB_CS_EPOCH_START, from_ns, now_ns);
+}
+
 void dlb_accelerator_before_epoch(struct dlb_accelerator *a)
 {
     begin_measuring(a);
@@ -70,7 +81,7 @@ void dlb_accelerator_before_epoch(struct dlb_accelerator *a)
 
 void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uint64_t now_ns)
 {
-    spend(a, DLB_CS_EPOCH_START, a->common->epoch_start_ns, now_ns);
+    spend_between(a, now_ns);
     a->step = (struct dlb_step){.epoch = number, .first_of_epoch = true};
     a->round = 0;
     a->order = 0;
@@ -81,11 +92,15 @@ void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uin
 
 void dlb_accelerator_drain(struct dlb_accelerator *a)
 {
+    uint64_t now_ns = dlb_now_ns();
+
+    if (a->common->how->n_feeds > 1)
+        spend(a, DLB_CS_EPOCH_START, a->since_ns, now_ns);
     a->draining = true;
     a->n_keep = 0;
     a->at = DLB_AT_SETTLE;
     a->wake_ns = 0;
-    a->since_ns = dlb_now_ns();
+    a->since_ns = now_ns;
 }
 
 /* Gives back the slots whose copy is done; *held says how many are not, *copied_ns when the first
@@ -123,6 +138,7 @@ static void end_epoch(struct dlb_accelerator *a)
 
     if (a->common->how->barrier)
         dlb_barrier_leave(barrier, a->round > barrier->round);
+    a->since_ns = dlb_now_ns();
     a->at = DLB_AT_ENDED;
 }
 
@@ -344,10 +360,12 @@ static int settle(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, 
     if (a->n_flight <= a->n_keep) {
         *moved = true;
         a->wake_ns = 0;
-        if (a->draining)
-            a->at = DLB_AT_ENDED;
-        else
+        if (!a->draining) {
             want_batch(a);
+        } else {
+            end_measuring(a);
+            a->at = DLB_AT_ENDED;
+        }
         return DLB_OK;
     }
     struct dlb_flight *f = flight_at(a, 0);

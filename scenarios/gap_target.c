@@ -14,7 +14,7 @@ enum { STATE_ALIGN = 64, FEW_CALLS = 100 };
 static int open_device(struct dlb_gap_target_state *t, const struct dlb_gap_params *params,
                        uint32_t streams, struct dlb_err *err)
 {
-    const struct dlb_device *device = dlb_device_choose(&params->device, t->why, err);
+    const struct dlb_device *device = dlb_device_choose(&params->device, NULL, t->why, err);
     if (!device)
         return (int)err->status;
     size_t rounded = (device->state_bytes + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
