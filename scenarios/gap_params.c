@@ -107,12 +107,12 @@ int dlb_gap_params_fill(struct dlb_gap_params *params, const struct dlb_config *
         rc = dlb_config_fill(cfg, &dlb_device_group, &params->device, err);
     if (rc)
         return rc;
-    if (!dlb_config_has(cfg, "device.step_ms"))
-        params->device.step_ms = DLB_GAP_STEP_MS;
     if (params->workers == 0)
         params->workers = default_workers();
     if (params->batch_size > params->samples)
         params->batch_size = params->samples;
+    if (!dlb_config_has(cfg, "device.step_ms"))
+        params->device.step_ms = DLB_GAP_STEP_MS_PER_SAMPLE * (double)params->batch_size;
     row_bytes = dlb_gap_row_bytes(params);
     if (__builtin_mul_overflow(row_bytes, (uint64_t)params->samples, &array_bytes) ||
         array_bytes > INT64_MAX)

@@ -16,7 +16,7 @@ static const struct dlb_opt opts[] = {
      FIELD(repeats),
      .min = 1,
      .max = 1000,
-     .def = "3",
+     .def = "2",
      .unit = "processes",
      .help = "Repetitions of each rung, each a fresh process; intervals are 95% from 6 on"},
     {.key = "python",

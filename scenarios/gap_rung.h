@@ -43,9 +43,8 @@ extern const struct dlb_opt_group dlb_gap_group; /* fills a struct dlb_gap_param
 #define DLB_GAP_WORKERS_DEFAULT 4 /* the published run's */
 #define DLB_GAP_WORKERS_MAX 256
 /* The published model, 100-512-512-10: 6 x 318,000 floating-point operations a sample forward and
- * backward, 2.0 TFLOP a batch of 1,048,576, at some 400 TFLOP/s. What dlb_gap_params_fill takes for
- * device.step_ms where nobody said one. */
-#define DLB_GAP_STEP_MS 5.0
+ * backward, 2.0 TFLOP a batch of 1,048,576, at some 400 TFLOP/s: 5 ms. */
+#define DLB_GAP_STEP_MS_PER_SAMPLE (5.0 / 1048576)
 
 /* Groups of a configuration that a rung understands: gap and device. Ends with NULL. */
 const struct dlb_opt_group *const *dlb_gap_groups(void);

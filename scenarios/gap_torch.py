@@ -118,7 +118,7 @@ class Session:
             raise NotMeasured("torch %s has no in_order, which came with 2.6: pip install --upgrade torch" % torch.__version__)
         torch.manual_seed(spec["gap.seed"])
         start_ns = time.monotonic_ns()
-        self.x = read_array(torch, spec, beat)
+        self.x = read_array(torch, spec)
         array_ns = time.monotonic_ns()
         self.target = TARGETS[spec["device"]["kind"]](torch, spec, spec["device"])
         self.start_up = {"array": (array_ns - start_ns) / 1e9, "device": (time.monotonic_ns() - array_ns) / 1e9}
@@ -242,7 +242,7 @@ class Session:
         epochs = [self.epoch() for _ in range(self.spec["gap.epochs"])]
         shown = sorted(epochs, key=lambda epoch: epoch["ns"])[(len(epochs) - 1) // 2]
         shared = self.rung.n_workers > 0
-        ns = fault_cost(self.torch, shared)
+        ns, page_bytes = fault_cost(self.torch, shared)
         faults = shown["os"]["process"]["minor_faults"]
         filled = sum(row["stack_faults"] for row in shown["workers"]) if shared else shown["parts"].faults.get(
             "stack", shown["parts"].faults.get("gather", 0))
@@ -255,13 +255,14 @@ class Session:
             "batch_bytes": self.rung.batch * self.spec["gap.features"] * 4,
             "n_workers": self.rung.n_workers,
             "checksum": checksum,
+            "huge_pages": {"asked": self.spec["gap.pages"], "array_frac": None, "batch_frac": None},
             "parts": shown["parts"].document(shown["ns"]),
             "worker_parts": worker_parts(shown["workers"]),
             "start_up": self.start_up,
             "faults": {
                 "ns": ns,
                 "kind": "shared" if shared else "private",
-                "page_bytes": mmap.PAGESIZE,
+                "page_bytes": page_bytes,
                 "seconds": ns * faults / 1e9,
                 "per_batch": filled / self.n_batches,
             },

@@ -6,7 +6,6 @@ Stamps are taken a few times for each batch, never for an item. Beside scenarios
 import mmap
 import os
 import resource
-import statistics
 import struct
 import time
 
@@ -196,14 +195,13 @@ def worker_parts(rows):
 
 
 def fault_cost(torch, shared):
-    """Nanoseconds that a fresh page of 4 KiB costs: to write 64 MiB of them, less writing the same again."""
+    """What a fresh page costs, of the size that the kernel gives without being asked, in nanoseconds, and that size: to write
+    64 MiB of them and give them back, less writing the same again."""
     n_bytes, costs, n_threads = 64 << 20, [], torch.get_num_threads()
     torch.set_num_threads(1)
     for _ in range(5):
         start = stamp()
         memory = mmap.mmap(-1, n_bytes, mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE)
-        if hasattr(memory, "madvise"):
-            memory.madvise(15)
         x = torch.frombuffer(memory, dtype=torch.float32)
         x.fill_(1)
         fresh = stamp()
@@ -213,6 +211,7 @@ def fault_cost(torch, shared):
         memory.close()
         end = stamp()
         n = max(fresh[1] - start[1], 1)
-        costs.append((fresh[0] - start[0] - (again[0] - fresh[0]) + end[0] - again[0]) / n)
+        costs.append(((fresh[0] - start[0] - (again[0] - fresh[0]) + end[0] - again[0]) / n, n))
     torch.set_num_threads(n_threads)
-    return max(statistics.median(costs), 0.0)
+    ns, n = sorted(costs)[len(costs) // 2]
+    return max(ns, 0.0), mmap.PAGESIZE if n * mmap.PAGESIZE * 2 > n_bytes else 2 << 20

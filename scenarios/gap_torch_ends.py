@@ -3,6 +3,7 @@ the proof that it all arrived. Beside scenarios/gap_torch.py.
 """
 
 import ctypes
+import fcntl
 import os
 import subprocess
 import time
@@ -113,19 +114,27 @@ def advise(tensor, pages):
         ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), advice)
 
 
-def read_array(torch, spec, beat):
+def widen(pipe):
+    """A pipe of 1 MiB, not 64 KiB: 16 times fewer calls."""
+    try:
+        fcntl.fcntl(pipe, 1031, 1 << 20)  # F_SETPIPE_SZ, which has a name from Python 3.10 on
+    except OSError:
+        pass  # the user's share of pipe memory is spent: slower, and no failure
+
+
+def read_array(torch, spec):
     x = torch.empty((spec["gap.samples"], spec["gap.features"]), dtype=torch.float32)
     advise(x, spec["gap.pages"])
     n_bytes, done = x.numel() * 4, 0
     into = memoryview((ctypes.c_char * n_bytes).from_address(x.data_ptr())).cast("B")
     command = spec["array"] + ["--spec", spec["path"]]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as writer:
+        widen(writer.stdout)
         while done < n_bytes:
             n = os.readv(writer.stdout.fileno(), [into[done : done + (8 << 20)]])
             if n == 0:
                 break
             done += n
-            beat()
     if done < n_bytes or writer.returncode != 0:
         raise RuntimeError("the array ended after %d of %d bytes" % (done, n_bytes))
     return x

@@ -90,36 +90,44 @@ static int by_seconds(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Below it a rung is as slow as what it should replace. */
+#define GAIN_MIN 1.02
+
 /* Fastest first: what replaces the DataLoader gains most. */
 static void say_cures(struct dlb_gap_judgement *j)
 {
     static const struct {
         const char *rung, *how;
     } cures[] = {
-        {"dlbench", "gathering by workers into pinned memory that is reused, copied ahead"},
+        {"dlbench", "workers that gather into pinned memory which is reused, copied ahead"},
         {"torch-gather", "X[idx] with a shuffled idx, no DataLoader"},
         {"torch-batch-sampler", "a BatchSampler as sampler, batch_size=None"},
         {"torch-dataloader-workers", "num_workers and pin_memory"},
         {"torch-out-of-order", "in_order=False beside them"},
     };
+    enum { N_CURES = sizeof(cures) / sizeof(cures[0]) };
     const struct dlb_gap_judged *loader = dlb_gap_measured(j, "torch-dataloader");
-    const struct dlb_gap_judged *found[sizeof(cures) / sizeof(cures[0])];
-    size_t n = 0;
-    for (size_t i = 0; loader && i < sizeof(cures) / sizeof(cures[0]); i++)
+    const struct dlb_gap_judged *found[N_CURES];
+    size_t n = 0, n_said[2] = {0, 0};
+    for (size_t i = 0; loader && i < N_CURES; i++)
         if ((found[n] = dlb_gap_measured(j, cures[i].rung)))
             n++;
-    if (n == 0)
-        return;
     qsort((void *)found, n, sizeof(found[0]), by_seconds);
-    add(j, "What closes it, in order of gain:");
     for (size_t i = 0; i < n; i++) {
+        double gain = loader->seconds.median / found[i]->seconds.median;
+        bool helps = gain >= GAIN_MIN;
         const char *how = "";
-        for (size_t k = 0; k < sizeof(cures) / sizeof(cures[0]); k++)
+        for (size_t k = 0; k < N_CURES; k++)
             how = strcmp(cures[k].rung, found[i]->name) == 0 ? cures[k].how : how;
-        add(j, "%s %s (%s) %.3gx faster", i ? ";" : "", found[i]->name, how,
-            loader->seconds.median / found[i]->seconds.median);
+        add(j, "%s %s (%s) %.3gx as fast",
+            n_said[!helps]++ ? ";"
+            : helps          ? "What closes it, in order of gain:"
+            : n_said[0]      ? ". What does not:"
+                             : "What does not close it:",
+            found[i]->name, how, gain);
     }
-    add(j, ".\n");
+    if (n > 0)
+        add(j, ".\n");
 }
 
 /* Of which part of the loop's time its epoch mostly consists. */
@@ -190,6 +198,29 @@ static void say_polls(struct dlb_gap_judgement *j)
     }
 }
 
+#define BUSY_FRAC 0.05 /* of an epoch, without a CPU though there was work */
+
+/* Other programs take CPUs away: what they took is in every part. */
+static void say_busy(struct dlb_gap_judgement *j)
+{
+    double most = 0;
+    const char *whose = "";
+    for (uint32_t i = 0; i < j->n_rungs; i++) {
+        const json_t *threads = json_object_get(json_object_get(j->rung[i].shown, "os"), "threads");
+        const json_t *loop = json_array_get(threads, 0);
+        double frac = dlb_json_number(loop, "runqueue_wait_ns") / dlb_json_number(loop, "wall_ns");
+        if (j->rung[i].status == DLB_GAP_OK && frac > most) {
+            most = frac;
+            whose = j->rung[i].name;
+        }
+    }
+    if (most >= BUSY_FRAC)
+        add(j,
+            "The machine was busy: up to %.0f%% of an epoch (%s) the training loop waited for a "
+            "CPU. Times and parts hold that, too.\n",
+            most * 100, whose);
+}
+
 void dlb_gap_words(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
 {
     say_gap(in, j);
@@ -198,4 +229,5 @@ void dlb_gap_words(const struct dlb_gap_judge_input *in, struct dlb_gap_judgemen
     say_bound(j);
     say_shape(j);
     say_polls(j);
+    say_busy(j);
 }

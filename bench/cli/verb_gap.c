@@ -44,7 +44,9 @@ static int read_options(struct gap *g, struct dlb_err *err)
 /* What is measured, not what was asked: the configuration of the result says it. */
 static int settle(struct gap *g, struct dlb_err *err)
 {
-    const struct dlb_gap_params *p = &g->params;
+    struct dlb_gap_params *p = &g->params;
+    if (!dlb_config_has(g->args->cfg, "device.step_ms")) /* the same network on fewer rows */
+        p->device.step_ms = DLB_GAP_STEP_MS_PER_SAMPLE * (double)p->batch_size;
     const struct {
         const char *key;
         json_t *value;
