@@ -2,6 +2,7 @@
 
 #include "bench/base/clock.h"
 #include "loaders/device/memo.h"
+#include "scenarios/cell.h"
 #include "scenarios/child.h"
 #include "scenarios/flat.h"
 

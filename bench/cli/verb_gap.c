@@ -104,7 +104,7 @@ static int prepare(struct gap *g, struct dlb_err *err)
     dlb_progress_update(&g->watch.progress, 0.0, "looking for an interpreter with torch");
     dlb_catch_interrupts();
     rc = dlb_gap_python_find(&g->python, g->opts.python, g->folder.scratch, &dlb_interrupted, err);
-    if (!rc && !(g->device = dlb_device_choose(&g->params.device, why, err)))
+    if (!rc && !(g->device = dlb_device_choose(&g->params.device, NULL, why, err)))
         rc = (int)err->status;
     if (!rc)
         rc =

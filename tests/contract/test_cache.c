@@ -51,7 +51,7 @@ static bool reads_each_byte_once(const struct variant *v)
 static void run_cold(const struct variant *v, int access, bool proven)
 {
     struct dlb_spec *spec = calloc(1, sizeof *spec);
-    const struct dlb_cell_watch nobody = {NULL, NULL};
+    const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
 
     assert_non_null(spec);
     *spec = v->spec;

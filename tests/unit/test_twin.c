@@ -139,7 +139,7 @@ static void runs_as_a_cell(void **state)
                                  "device.step_ms=2",
                                  "accelerators.count=3",
                                  NULL};
-    const struct dlb_cell_watch nobody = {NULL, NULL};
+    const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
     json_t *config = config_of(small);
     struct dlb_evidence evidence = {.complete = true, .input_frac = 0.9, .compute_frac = 0.1};
     struct dlb_verdict verdict;
