@@ -54,6 +54,12 @@ outside=$(sed -n 's/.*calling init: //p' "$tmp"/loaded.* | grep -v "^$bundle/" |
     grep -vE '^(lib(c|m|dl|rt|pthread|resolv|util|anl|nss_[a-z]+)\.so\.[0-9]|ld-linux|lib(cuda|nvidia-[a-z]+)\.so)')
 [ -z "$outside" ] || failed "libraries from outside: $outside"
 
+# --- tests/gpu/acceptance takes the archive, and its own checks out of it
+run env CUDA_VISIBLE_DEVICES=-1 python3 "$DLB_SOURCE_DIR/tests/gpu/acceptance" "$archive" --emulated --quick --only errors --out judged
+expect_exit 0
+expect_out '^yes +device.kind = "cuda" without a GPU'
+expect_err '^plan: errors [0-9]+ s; '
+
 # --- in a root that holds glibc and nothing else
 root=$tmp/root
 if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
