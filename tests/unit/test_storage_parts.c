@@ -66,6 +66,9 @@ static void test_storage_is_not_blamed(void **state)
     e.harness_bound = true;
     assert_int_equal(found(e), DLB_BOTTLENECK_HARNESS);
     e = waiting();
+    e.warm = true;
+    assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
+    e = waiting();
     e.machine_busy_frac = 0.97;
     assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
     e = waiting();
