@@ -138,10 +138,13 @@ static void baseline(const json_t *storage, uint32_t n_columns, struct dlb_text 
     } else {
         rate_text(number_of(b, "bytes_per_s"), theirs, sizeof theirs);
         rate_text(number_of(b, "pipeline_bytes_per_s"), ours, sizeof ours);
-        (void)snprintf(line, sizeof line,
-                       "%.20s: %s; the pipeline in turns with it: %s, %.2f of that (%.2f to %.2f)",
-                       text_of(b, "program"), theirs, ours, median, number_of(share, "low"),
-                       number_of(share, "high"));
+        (void)snprintf(
+            line, sizeof line,
+            "%.20s: %s; the pipeline in turns with it: %s, %.2f of that (%.2f to %.2f)%s",
+            text_of(b, "program"), theirs, ours, median, number_of(share, "low"),
+            number_of(share, "high"),
+            json_is_true(json_object_get(storage, "capped")) ? "; its accelerators took no more"
+                                                             : "");
     }
     dlb_text_fold(out, line, 0, n_columns);
 }
