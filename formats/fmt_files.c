@@ -413,6 +413,13 @@ static int files_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_g
     return rc;
 }
 
+/* Files are listed by class. */
+static uint64_t files_gen_number(const struct dlb_sample *sample)
+{
+    const char *slash = strrchr(sample->path, '/');
+    return strtoull(slash ? slash + 1 : sample->path, NULL, 10);
+}
+
 struct probe {
     bool image, folder, any;
 };
@@ -473,6 +480,7 @@ const struct dlb_format dlb_fmt_files = {
     .gen_units = files_gen_units,
     .gen_prepare = files_gen_prepare,
     .gen_unit = files_gen_unit,
+    .gen_number = files_gen_number,
     .writer_bytes = sizeof(struct dlb_files_writer),
     .writer_open = dlb_files_writer_open,
     .writer_add = dlb_files_writer_add,

@@ -337,6 +337,7 @@ const struct dlb_format dlb_fmt_lmdb = {
     .gen_units = dlb_lmdb_gen_units,
     .gen_prepare = dlb_lmdb_gen_prepare,
     .gen_unit = dlb_lmdb_gen_unit,
+    .gen_number = dlb_gen_number_by_index,
     .writer_bytes = sizeof(struct dlb_lmdb_samples),
     .writer_open = dlb_lmdb_writer_open,
     .writer_add = dlb_lmdb_writer_add,

@@ -171,4 +171,5 @@ const struct dlb_format dlb_fmt_npz = {
     .gen_units = dlb_npz_gen_units,
     .gen_prepare = dlb_npz_gen_prepare,
     .gen_unit = dlb_npz_gen_unit,
+    .gen_number = dlb_gen_number_by_index,
 };

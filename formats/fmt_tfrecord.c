@@ -327,4 +327,5 @@ const struct dlb_format dlb_fmt_tfrecord = {
     .gen_units = dlb_tfr_gen_units,
     .gen_prepare = dlb_tfr_gen_prepare,
     .gen_unit = dlb_tfr_gen_unit,
+    .gen_number = dlb_gen_number_by_index,
 };

@@ -384,6 +384,7 @@ const struct dlb_format dlb_fmt_webdataset = {
     .gen_units = dlb_wds_gen_units,
     .gen_prepare = dlb_wds_gen_prepare,
     .gen_unit = dlb_wds_gen_unit,
+    .gen_number = dlb_gen_number_by_index,
     .gen_describe = dlb_wds_gen_describe,
     .writer_bytes = sizeof(struct dlb_wds_writer),
     .writer_open = dlb_wds_writer_open,

@@ -106,3 +106,8 @@ int dlb_fail_at_path(struct dlb_err *err, const char *path)
     err->lib_code = half.lib_code;
     return (int)err->status;
 }
+
+uint64_t dlb_gen_number_by_index(const struct dlb_sample *sample)
+{
+    return sample->index;
+}

@@ -183,6 +183,9 @@ struct dlb_format {
     uint64_t (*gen_bytes)(
         const struct dlb_gen *gen); /* of all its files, about; NULL: samples x sample_bytes */
     int (*gen_describe)(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err);
+    /* Which of gen's samples one is that was read: its field 0 is then what the codec made for that
+     * number. NULL: gen's samples are not the codec's, or cannot be told. */
+    uint64_t (*gen_number)(const struct dlb_sample *sample);
 
     /* Writing samples that another format holds, one after the other, into how->path, which is not
      * there yet. writer_finish closes what was written (the caller syncs, checks and renames it);
@@ -200,6 +203,9 @@ extern const struct dlb_format
 extern const char *const dlb_format_names[]; /* the same, as choices for the option table */
 
 const struct dlb_format *dlb_format_by_name(const char *name); /* or NULL */
+
+/* gen_number of formats that keep gen's order. */
+uint64_t dlb_gen_number_by_index(const struct dlb_sample *sample);
 
 /* Adds a sentence to shape->odd, or only counts it when four are there. */
 void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)

@@ -138,10 +138,13 @@ static void baseline(const json_t *storage, uint32_t n_columns, struct dlb_text 
     } else {
         rate_text(number_of(b, "bytes_per_s"), theirs, sizeof theirs);
         rate_text(number_of(b, "pipeline_bytes_per_s"), ours, sizeof ours);
-        (void)snprintf(line, sizeof line,
-                       "%.20s: %s; the pipeline in turns with it: %s, %.2f of that (%.2f to %.2f)",
-                       text_of(b, "program"), theirs, ours, median, number_of(share, "low"),
-                       number_of(share, "high"));
+        (void)snprintf(
+            line, sizeof line,
+            "%.20s: %s; the pipeline in turns with it: %s, %.2f of that (%.2f to %.2f)%s",
+            text_of(b, "program"), theirs, ours, median, number_of(share, "low"),
+            number_of(share, "high"),
+            json_is_true(json_object_get(storage, "capped")) ? "; its accelerators took no more"
+                                                             : "");
     }
     dlb_text_fold(out, line, 0, n_columns);
 }
@@ -154,16 +157,13 @@ void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text
     double headroom = number_of(s, "headroom_frac");
 
     curve(s, n_columns, out);
-    dlb_text_fold(out,
-                  "> the most that keeps the gate   read: from the storage or its cache, "
-                  "p50 to p99.9: of a read",
-                  0, n_words);
+    dlb_text_fold(out, "> the most that are fed; p50 to p99.9 of reads", 0, n_words);
     count_text(number_of(s, "iops"), iops, sizeof iops);
-    (void)snprintf(line, sizeof line, "gate %.0f%%; at the most: %s reads/s",
+    (void)snprintf(line, sizeof line, "gate %.0f%%; %s reads/s at the most that are fed",
                    number_of(s, "gate") * 100, iops);
     if (isfinite(headroom))
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-                       "; the best rate seen is %.1f%% above what they need", headroom * 100);
+                       "; the best rate seen is %.1f%% above what these need", headroom * 100);
     dlb_text_fold(out, line, 0, n_words);
     baseline(s, n_words, out);
     dlb_findings_reasons(doc, n_columns, out);

@@ -26,22 +26,36 @@ static uint32_t seconds_of(const struct dlb_spec *spec)
     return (uint32_t)fmin(fmax(s, MIN_SECONDS), MAX_SECONDS);
 }
 
+/* A block is what the pipeline asks for at a time. fio never reads a file that is smaller than a
+ * block: where sizes spread, it is half of the mean, and what is left at a file's end is left out.
+ */
+static uint64_t block_of(const struct dlb_shape *shape, bool files, bool direct)
+{
+    uint64_t mean = shape->n_samples ? shape->total_bytes / shape->n_samples : 1;
+    uint64_t block = files && shape->max_sample_bytes > mean ? mean / 2 : mean;
+
+    if (shape->iterable)
+        return STREAM_BLOCK_BYTES;
+    if (direct)
+        block = (block + (files ? 0 : BLOCK_ALIGN - 1)) / BLOCK_ALIGN * BLOCK_ALIGN;
+    return clamp(block, direct ? BLOCK_ALIGN : 1, MAX_BLOCK_BYTES);
+}
+
 void dlb_fio_job_of(const struct dlb_spec *spec, const struct dlb_shape *shape,
                     struct dlb_fio_job *job)
 {
     bool files = strcmp(dlb_formats[spec->dataset.format]->name, "files") == 0;
     uint64_t mean = shape->n_samples ? shape->total_bytes / shape->n_samples : 1;
-    uint64_t whole = (mean + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
+    bool direct = spec->loader.direct || spec->dataset.access == DLB_ACCESS_DIRECT;
     uint64_t workers = (uint64_t)spec->loader.num_workers;
 
     if (!spec->accelerators.shared_workers)
         workers *= (uint64_t)spec->accelerators.count;
     *job = (struct dlb_fio_job){
         .folder = spec->dataset.path,
-        .direct = spec->loader.direct || spec->dataset.access == DLB_ACCESS_DIRECT,
+        .direct = direct,
         .random = !files && !shape->iterable && spec->loader.shuffle,
-        .block_bytes =
-            shape->iterable ? STREAM_BLOCK_BYTES : clamp(whole, BLOCK_ALIGN, MAX_BLOCK_BYTES),
+        .block_bytes = block_of(shape, files, direct),
         .n_jobs = (uint32_t)clamp(workers, 1, 4096),
         .depth = spec->loader.io == DLB_READ_URING ? (uint32_t)spec->loader.io_depth : 1,
         .seconds = seconds_of(spec),
@@ -80,6 +94,7 @@ bool dlb_fio_args_fill(const struct dlb_fio_job *job, struct dlb_fio_args *args)
            add(args, &n, "--opendir=%s", job->folder) &&
            add(args, &n, "--rw=%s", job->random ? "randread" : "read") &&
            add(args, &n, "--bs=%llu", (unsigned long long)job->block_bytes) &&
+           add(args, &n, "--blocksize_unaligned=%d", !job->direct) &&
            add(args, &n, "--direct=%d", job->direct) &&
            add(args, &n, "--ioengine=%s", job->depth > 1 ? "io_uring" : "psync") &&
            add(args, &n, "--iodepth=%u", job->depth) &&

@@ -47,7 +47,12 @@ static enum dlb_bottleneck computing(const struct dlb_bottleneck_evidence *e, do
                             ? "decoding and transforming"
                         : e->collate_ns > e->read_ns ? "collating"
                                                      : "reading, which is copying and system calls";
-    if (e->machine_busy_frac >= DLB_MACHINE_BUSY)
+    if (e->warm)
+        (void)snprintf(text, n_text,
+                       "the data were in the page cache, so that nothing was asked of the storage; "
+                       "most of the workers' time went into %s",
+                       stage);
+    else if (e->machine_busy_frac >= DLB_MACHINE_BUSY)
         (void)snprintf(text, n_text,
                        "%.0f%% of all CPUs were busy, most of the workers' time with %s: what the "
                        "storage would give beyond is not to be known here",
@@ -119,7 +124,7 @@ enum dlb_bottleneck dlb_bottleneck_find(const struct dlb_bottleneck_evidence *e,
                        other * 100);
         return DLB_BOTTLENECK_HARNESS;
     }
-    if (saturated || share >= DLB_CPU_CLEAR ||
+    if (saturated || e->warm || share >= DLB_CPU_CLEAR ||
         zero_if_nan(e->decode_ns) + zero_if_nan(e->collate_ns) > zero_if_nan(e->read_ns))
         return computing(e, share, text, n_text);
     return waiting(e, text, n_text);

@@ -1,8 +1,9 @@
 /* What stands in the way of one accelerator more.
  *
  * Floor 4. Pure. The evidence is of the number that misses the gate. Nothing is blamed on the
- * storage while dlbench itself is in the way, or while the workers were mostly computing, or
- * waiting for a core; only what remains is waiting for bytes. */
+ * storage while dlbench itself is in the way, while the reads came from the page cache, or while
+ * the workers were mostly computing or waiting for a core; only what remains is waiting for bytes.
+ */
 #ifndef DLB_SCENARIOS_STORAGE_BOTTLENECK_H
 #define DLB_SCENARIOS_STORAGE_BOTTLENECK_H
 
@@ -32,6 +33,7 @@ enum dlb_bottleneck {
 struct dlb_bottleneck_evidence {
     bool measured;
     bool harness_bound;
+    bool warm;                                /* the reads were from the page cache */
     double input_frac, copy_frac, other_frac; /* of the window: what the accelerators waited for */
     double read_ns, decode_ns, collate_ns;    /* sums over workers; decode: with transform */
     double cpu_ns, runqueue_ns;               /* of the workers */

@@ -59,6 +59,7 @@ static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64
     return (struct dlb_bottleneck_evidence){
         .measured = cell->n_values > 0,
         .harness_bound = cell->verdict.klass == DLB_V_HARNESS_BOUND,
+        .warm = strcmp(dlb_json_text(json_object_get(doc, "cache"), "label"), "warm") == 0,
         .input_frac = cell->evidence.input_frac,
         .copy_frac = cell->evidence.h2d_frac,
         .other_frac = cell->evidence.residual_frac,

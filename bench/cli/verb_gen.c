@@ -5,6 +5,7 @@
 #include "bench/cli/print.h"
 #include "bench/cli/progress.h"
 #include "formats/dataset.h"
+#include "formats/gen_verify.h"
 #include "formats/generate.h"
 #include "scenarios/spec.h"
 
@@ -61,8 +62,9 @@ static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_byte
     dlb_progress_update(&watched->progress, n_total ? (double)n_done / (double)n_total : 1.0, text);
 }
 
-/* Opens what lies there now: the figures are read back, not remembered. */
-static int look(const struct dlb_spec *spec, struct dlb_shape *shape, struct dlb_err *err)
+/* Opens what lies there now: the figures are read back, not remembered, and so are some samples. */
+static int look(const struct dlb_spec *spec, const struct dlb_gen *gen, struct dlb_shape *shape,
+                uint32_t *n_checked, struct dlb_err *err)
 {
     struct dlb_dataset ds;
     int status = dlb_dataset_open(&ds, &spec->dataset, &spec->transform, &spec->generate,
@@ -71,12 +73,13 @@ static int look(const struct dlb_spec *spec, struct dlb_shape *shape, struct dlb
     if (status != DLB_OK)
         return status;
     *shape = ds.shape;
+    status = dlb_gen_verify(gen, &ds, n_checked, err);
     dlb_dataset_close(&ds);
-    return DLB_OK;
+    return status;
 }
 
 static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,
-                       double seconds)
+                       uint32_t n_checked, double seconds)
 {
     char samples[40], bytes[40], duration[40];
 
@@ -91,16 +94,18 @@ static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape,
     else
         (void)printf("%s: %s samples, %s, written in %s\n", gen->path, samples, bytes,
                      dlb_duration_text(seconds, duration, sizeof duration));
+    if (n_checked > 0)
+        (void)printf("%s: %u samples read back and compared: equal\n", gen->path, n_checked);
 }
 
 static bool print_json(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,
-                       double seconds)
+                       uint32_t n_checked, double seconds)
 {
     json_t *doc =
-        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f}", "command", "gen", "path", gen->path,
-                  "format", gen->format->name, "codec", gen->codec->name, "samples",
+        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f}", "command", "gen", "path",
+                  gen->path, "format", gen->format->name, "codec", gen->codec->name, "samples",
                   (json_int_t)shape->n_samples, "bytes", (json_int_t)shape->total_bytes, "written",
-                  (json_int_t)n_written, "seconds", seconds);
+                  (json_int_t)n_written, "verified", (json_int_t)n_checked, "seconds", seconds);
     bool printed = doc && dlb_print_json(doc);
 
     json_decref(doc);
@@ -139,6 +144,7 @@ static int run(const struct dlb_args *args)
 {
     struct dlb_spec *spec = calloc(1, sizeof *spec);
     uint64_t start_ns = dlb_now_ns(), n_written = 0;
+    uint32_t n_checked = 0;
     struct dlb_shape shape;
     struct dlb_err err;
     struct dlb_gen gen;
@@ -157,13 +163,13 @@ static int run(const struct dlb_args *args)
                            .path = spec->dataset.path};
     if (generate(&gen, &n_written, &err) != DLB_OK)
         goto failed;
-    if (look(spec, &shape, &err) != DLB_OK)
+    if (look(spec, &gen, &shape, &n_checked, &err) != DLB_OK)
         goto failed;
 
     double seconds = (double)(dlb_now_ns() - start_ns) * 1e-9;
     if (!args->json) {
-        print_text(&gen, &shape, n_written, seconds);
-    } else if (!print_json(&gen, &shape, n_written, seconds)) {
+        print_text(&gen, &shape, n_written, n_checked, seconds);
+    } else if (!print_json(&gen, &shape, n_written, n_checked, seconds)) {
         (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
         goto failed;
     }
@@ -188,8 +194,11 @@ const struct dlb_verb dlb_verb_gen = {
                "A data set counts as complete only when all of it is there: after an interruption "
                "or a crash the same "
                "command resumes, and a command that finds everything there leaves at once.\n\n"
+               "Files of 1 MiB and more are written past the page cache where the file system "
+               "takes that. At the end some samples are read back and compared with what was "
+               "made.\n\n"
                "With --json: command, path, format, codec, samples, bytes, written (samples, by "
-               "this call), seconds.",
+               "this call), verified (samples that were compared), seconds.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD,
     .run = run,
 };

@@ -66,6 +66,9 @@ static void test_storage_is_not_blamed(void **state)
     e.harness_bound = true;
     assert_int_equal(found(e), DLB_BOTTLENECK_HARNESS);
     e = waiting();
+    e.warm = true;
+    assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
+    e = waiting();
     e.machine_busy_frac = 0.97;
     assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
     e = waiting();
@@ -218,7 +221,8 @@ static void test_fio_reads_as_the_pipeline_does(void **state)
 {
     (void)state;
     struct dlb_spec *spec = malloc(sizeof(*spec));
-    struct dlb_shape shape = {.n_samples = 1000, .total_bytes = 110000000, .iterable = false};
+    struct dlb_shape shape = {
+        .n_samples = 1000, .total_bytes = 110000000, .max_sample_bytes = 110000};
     struct dlb_fio_args args;
     struct dlb_fio_job job;
     assert_non_null(spec);
@@ -228,8 +232,12 @@ static void test_fio_reads_as_the_pipeline_does(void **state)
     dlb_fio_job_of(spec, &shape, &job);
     assert_int_equal(job.n_jobs, 12);
     assert_false(job.random || job.direct); /* whole files, one after the other */
-    assert_int_equal(job.block_bytes, 110592);
+    assert_int_equal(job.block_bytes, 110000);
     assert_int_equal(job.blocks_per_file, 1);
+    shape.max_sample_bytes = 200000; /* sizes spread */
+    dlb_fio_job_of(spec, &shape, &job);
+    assert_int_equal(job.block_bytes, 55000);
+    assert_int_equal(job.blocks_per_file, 2);
     assert_true(dlb_fio_args_fill(&job, &args));
     assert_true(has(&args, "--opendir=/d") && has(&args, "--rw=read"));
     assert_true(has(&args, "--numjobs=12") && has(&args, "--iodepth=1"));
