@@ -29,12 +29,6 @@ static struct dlb_flight *flight_at(struct dlb_accelerator *a, uint32_t i)
     return &a->flight[(a->first + i) % (DLB_MAX_DEPTH + 1)];
 }
 
-static bool cancelled(const struct dlb_accelerator *a)
-{
-    const atomic_bool *cancel = a->common->how->cancel;
-    return cancel && atomic_load_explicit(cancel, memory_order_relaxed);
-}
-
 static void begin_measuring(struct dlb_accelerator *a)
 {
     if (a->measuring || a->measured || a->n_batches < a->common->how->warmup_batches)
@@ -391,7 +385,7 @@ int dlb_accelerator_advance(struct dlb_accelerator *a, uint64_t patience_ns, str
     int rc = DLB_OK;
 
     while (rc == DLB_OK && moved && a->at != DLB_AT_ENDED) {
-        if (cancelled(a))
+        if (dlb_consume_cancelled(a->common->how))
             return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
         if (a->at == DLB_AT_TAKE && a->n_batches > n_batches)
             break;
