@@ -222,7 +222,9 @@ void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, str
     const json_t *gap = json_object_get(doc, "gap"), *rungs = rungs_of(doc);
     render(rungs, ladder, sizeof(ladder) / sizeof(ladder[0]), false, ladder_row, n_columns, out);
     reasons(rungs, n_words, out);
-    dlb_text_printf(out, "\nWhat the kernel saw of an epoch, of all its threads and processes:\n");
+    dlb_text_printf(out, "\n");
+    dlb_text_fold(out, "What the kernel saw of an epoch, of all its threads and processes:", 0,
+                  n_words);
     render(rungs, kernel, sizeof(kernel) / sizeof(kernel[0]), true, kernel_row, n_columns, out);
     decomposition(gap, out);
     dlb_text_printf(out, "\n");
