@@ -1,42 +1,10 @@
 /* The in-memory ladder in the reports: of a real result, at every width. */
 #include "reports/gap.h"
-#include "reports/load.h"
-#include "reports/report.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/rendered.h"
 
 static json_t *ladder(void)
 {
-    char path[4096];
-    struct dlb_err err;
-    json_t *doc = NULL;
-    const char *root = getenv("DLB_SOURCE_DIR");
-    (void)snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/summary/gap", root ? root : ".");
-    if (dlb_summary_load(path, &doc, &err))
-        fail_msg("%s: %s", err.path, err.what);
-    return doc;
-}
-
-static char *rendered(const json_t *doc, const char *name, uint32_t n_columns)
-{
-    struct dlb_report_opts opts = {.n_columns = n_columns, .folder = "results/x"};
-    struct dlb_text text = {0};
-    struct dlb_err err;
-    assert_int_equal(dlb_report_by_name(name)->render(doc, &opts, &text, &err), DLB_OK);
-    return text.data;
-}
-
-static void assert_has(const char *text, const char *words)
-{
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%s", words, text);
+    return summary_of("gap");
 }
 
 static void test_everything_is_there(void **state)
@@ -74,8 +42,7 @@ static void test_narrow_terminals(void **state)
     json_t *doc = ladder();
     for (uint32_t width = 60; width <= 160; width += 20) {
         char *text = rendered(doc, "terminal", width);
-        for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
-            assert_in_range(strcspn(at, "\n"), 0, width);
+        assert_in_range(longest_line(text), 1, width);
         assert_has(text, "of direct");
         assert_has(text, "blocked");
         if (width <= 80)
