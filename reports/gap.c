@@ -113,11 +113,12 @@ static void calls_text(cell_text out, const json_t *calls)
 static void kernel_row(const json_t *rung, cell_text *row)
 {
     const json_t *os = json_object_get(rung, "os"), *process = json_object_get(os, "process");
+    const json_t *loop = json_array_get(json_object_get(os, "threads"), 0);
     cell_text a, b;
     put(row[0], text_of(rung, "rung"));
     put_seconds(row[1], number_of(process, "cpu_ns") * 1e-9, false);
-    put_seconds(row[2], number_of(process, "runqueue_wait_ns") * 1e-9, false);
-    put_seconds(row[3], number_of(process, "blocked_ns") * 1e-9, false);
+    put_seconds(row[2], number_of(loop, "runqueue_wait_ns") * 1e-9, false);
+    put_seconds(row[3], number_of(loop, "blocked_ns") * 1e-9, false);
     put_count(a, number_of(process, "voluntary_switches"));
     put_count(b, number_of(process, "involuntary_switches"));
     (void)snprintf(row[4], DLB_TABLE_CELL_CAP, "%.16s/%.16s", a, b);
@@ -222,7 +223,12 @@ void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, str
     const json_t *gap = json_object_get(doc, "gap"), *rungs = rungs_of(doc);
     render(rungs, ladder, sizeof(ladder) / sizeof(ladder[0]), false, ladder_row, n_columns, out);
     reasons(rungs, n_words, out);
-    dlb_text_printf(out, "\nWhat the kernel saw of an epoch, of all its threads and processes:\n");
+    dlb_text_printf(out, "\n");
+    dlb_text_fold(
+        out,
+        "What the kernel saw of an epoch (run queue and blocked: the training loop's; the "
+        "rest: of all threads and processes):",
+        0, n_words);
     render(rungs, kernel, sizeof(kernel) / sizeof(kernel[0]), true, kernel_row, n_columns, out);
     decomposition(gap, out);
     dlb_text_printf(out, "\n");

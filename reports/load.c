@@ -99,6 +99,7 @@ static const struct field gap_process[] = {{"voluntary_switches", NUMBER | NUL, 
                                            {"minor_faults", NUMBER | NUL, NULL, 0, false},
                                            {0}};
 static const struct field gap_os[] = {{"process", OBJECT | NUL, gap_process, 0, false},
+                                      {"threads", ARRAY | NUL, gap_process, OBJECT, false},
                                       {"faults", OBJECT | NUL, faults, 0, false},
                                       {"copy_calls", OBJECT | NUL, calls, 0, false},
                                       {"sync_calls", OBJECT | NUL, calls, 0, false},

@@ -32,7 +32,7 @@ POLL_S = 5.0  # torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL: how often Data
 class Direct:
     """Contiguous slices, in order: the published 1x."""
 
-    n_workers, slow = 0, False
+    n_workers, slow, named, opening = 0, False, "slice", "start"
 
     def __init__(self, torch, x, spec):
         self.torch, self.x, self.batch = torch, x, spec["gap.batch_size"]
@@ -40,13 +40,11 @@ class Direct:
     def open(self):
         return iter(self.x[at : at + self.batch] for at in range(0, len(self.x), self.batch))
 
-    named = "slice"
-
 
 class Gather(Direct):
     """X[idx]: shuffled, vectorised, into new memory."""
 
-    named = "gather"
+    named, opening = "gather", "permutation"
 
     def open(self, ordered=False):
         n = len(self.x)
@@ -151,7 +149,7 @@ class Session:
         begin = at = stamp()
         batches = self.rung.open()
         count_polls(batches, polls)
-        at = parts.add("start", at)
+        at = parts.add(self.rung.opening, at)
         n = 0
         while True:
             next_ns.append(at)
@@ -244,8 +242,9 @@ class Session:
         shared = self.rung.n_workers > 0
         ns, page_bytes = fault_cost(self.torch, shared)
         faults = shown["os"]["process"]["minor_faults"]
-        filled = sum(row["stack_faults"] for row in shown["workers"]) if shared else shown["parts"].faults.get(
-            "stack", shown["parts"].faults.get("gather", 0))
+        filling = [row["stack_faults"] for row in shown["workers"]] + [
+            shown["parts"].faults.get(name, 0) for name in ("stack", "gather")
+        ]
         return {
             "status": "ok",
             "seconds": shown["ns"] / 1e9,
@@ -264,7 +263,7 @@ class Session:
                 "kind": "shared" if shared else "private",
                 "page_bytes": page_bytes,
                 "seconds": ns * faults / 1e9,
-                "per_batch": filled / self.n_batches,
+                "per_batch": sum(filling) * self.rung.batch / self.spec["gap.samples"],
             },
             "os": shown["os"],
             "copy_calls": calls([ns for epoch in epochs for ns in epoch["copies"]]),

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void add(struct dlb_gap_judgement *j, const char *fmt, ...)
@@ -83,13 +82,6 @@ static void say_parts(struct dlb_gap_judgement *j)
     add(j, "\n");
 }
 
-static int by_seconds(const void *a, const void *b)
-{
-    double x = (*(const struct dlb_gap_judged *const *)a)->seconds.median;
-    double y = (*(const struct dlb_gap_judged *const *)b)->seconds.median;
-    return (x > y) - (x < y);
-}
-
 /* Below it a rung is as slow as what it should replace. */
 #define GAIN_MIN 1.02
 
@@ -109,10 +101,16 @@ static void say_cures(struct dlb_gap_judgement *j)
     const struct dlb_gap_judged *loader = dlb_gap_measured(j, "torch-dataloader");
     const struct dlb_gap_judged *found[N_CURES];
     size_t n = 0, n_said[2] = {0, 0};
-    for (size_t i = 0; loader && i < N_CURES; i++)
-        if ((found[n] = dlb_gap_measured(j, cures[i].rung)))
-            n++;
-    qsort((void *)found, n, sizeof(found[0]), by_seconds);
+    for (size_t i = 0; loader && i < N_CURES; i++) {
+        const struct dlb_gap_judged *one = dlb_gap_measured(j, cures[i].rung);
+        size_t at = n;
+        if (!one)
+            continue;
+        for (; at > 0 && found[at - 1]->seconds.median > one->seconds.median; at--)
+            found[at] = found[at - 1];
+        found[at] = one;
+        n++;
+    }
     for (size_t i = 0; i < n; i++) {
         double gain = loader->seconds.median / found[i]->seconds.median;
         bool helps = gain >= GAIN_MIN;

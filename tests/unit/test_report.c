@@ -1,7 +1,6 @@
 #include "bench/base/io.h"
-#include "reports/load.h"
-#include "reports/report.h"
 #include "reports/table.h"
+#include "tests/support/rendered.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,37 +16,7 @@
 /* A real sweep: cells 0 (0 workers), 2 to 5 ran, 1 is skipped. */
 static json_t *sweep(void)
 {
-    char path[4096];
-    struct dlb_err err;
-    json_t *doc = NULL;
-    const char *root = getenv("DLB_SOURCE_DIR");
-    (void)snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/summary/sweep", root ? root : ".");
-    if (dlb_summary_load(path, &doc, &err))
-        fail_msg("%s: %s", err.path, err.what);
-    return doc;
-}
-
-static char *rendered(const json_t *doc, const char *name, uint32_t n_columns)
-{
-    struct dlb_report_opts opts = {.n_columns = n_columns, .folder = "results/x"};
-    struct dlb_text text = {0};
-    struct dlb_err err;
-    assert_int_equal(dlb_report_by_name(name)->render(doc, &opts, &text, &err), DLB_OK);
-    return text.data;
-}
-
-static void assert_has(const char *text, const char *words)
-{
-    if (!strstr(text, words))
-        fail_msg("\"%s\" is not in:\n%s", words, text);
-}
-
-static size_t longest_line(const char *text)
-{
-    size_t longest = 0;
-    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
-        longest = strcspn(at, "\n") > longest ? strcspn(at, "\n") : longest;
-    return longest;
+    return summary_of("sweep");
 }
 
 static void test_terminal_says_everything(void **state)
