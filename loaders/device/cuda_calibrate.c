@@ -228,22 +228,25 @@ static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
                                : dlb_cuda_fail(err, (int)code, "calibrating the GPU's step");
 }
 
+static int augment_once(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
+{
+    size_t n_bytes = cu->buf_bytes - cu->buf_bytes % cu->augment->in_bytes;
+    int rc = timing_begin(cu, err);
+    if (rc == DLB_OK)
+        rc = dlb_cuda_queue_augment(cu, 0, n_bytes, err);
+    return rc == DLB_OK ? timing_end(cu, ns, err) : rc;
+}
+
 /* What samples made on the GPU take, beside the step: the median of some. */
 static int time_augment(struct dlb_cuda *cu, struct dlb_err *err)
 {
-    size_t n_bytes = cu->buf_bytes - cu->buf_bytes % cu->augment->in_bytes;
     double ns[AUGMENT_REPEATS];
-    int rc = DLB_OK;
 
-    for (int i = 0; rc == DLB_OK && i < AUGMENT_REPEATS; i++) {
-        rc = timing_begin(cu, err);
-        if (rc == DLB_OK)
-            rc = dlb_cuda_queue_augment(cu, 0, n_bytes, err);
-        if (rc == DLB_OK)
-            rc = timing_end(cu, &ns[i], err);
+    for (int i = 0; i < AUGMENT_REPEATS; i++) {
+        int rc = augment_once(cu, &ns[i], err);
+        if (rc != DLB_OK)
+            return rc;
     }
-    if (rc != DLB_OK)
-        return rc;
     qsort(ns, AUGMENT_REPEATS, sizeof *ns, by_value);
     cu->calibration.augment_ns = ns[AUGMENT_REPEATS / 2];
     return DLB_OK;
@@ -253,9 +256,9 @@ static int time_augment(struct dlb_cuda *cu, struct dlb_err *err)
  * sweep do the same work where they are the same. */
 static void about(const struct dlb_cuda *cu, char text[256])
 {
-    (void)snprintf(text, 256, "step of %s %s: kind %d, %u sms, %.17g ms, %zu bytes, made %zu",
+    (void)snprintf(text, 256, "step of %s %s: kind %d, %u sms, %.17g ms, %zu bytes%s, made %zu",
                    cu->name, cu->pci_bus_id, cu->opts->step_kind, cu->n_sms, cu->opts->step_ms,
-                   cu->buf_bytes, cu->made_bytes);
+                   cu->buf_bytes, cu->keep_bytes ? " summed" : "", cu->made_bytes);
 }
 
 static int measure(struct dlb_cuda *cu, struct dlb_err *err)
@@ -278,15 +281,24 @@ static int measure(struct dlb_cuda *cu, struct dlb_err *err)
     return rc == DLB_OK ? count_sms(cu, err) : rc;
 }
 
+/* Kernels are loaded by their first launch, which may take milliseconds: not in a step. */
+static int launch_each(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    struct dlb_step_point point = {.n_bytes = cu->buf_bytes};
+    double ns;
+
+    int rc = cu->opts->step_ms > 0 ? warm_up(cu, &point, err) : time_once(cu, &point, 1, &ns, err);
+    return rc == DLB_OK && cu->augment ? augment_once(cu, &ns, err) : rc;
+}
+
 int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err)
 {
-    struct dlb_step_point warm;
     char text[256];
 
     about(cu, text);
     if (dlb_memo_recall(cu->memo, text, &cu->calibration, sizeof cu->calibration)) {
         cu->calibration.reused = true;
-        return cu->opts->step_ms > 0 ? warm_up(cu, &warm, err) : DLB_OK;
+        return launch_each(cu, err);
     }
     int rc = measure(cu, err);
     if (rc == DLB_OK)

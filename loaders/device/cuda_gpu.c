@@ -22,6 +22,9 @@ static const char *advice(cudaError_t code)
         return "; this build has no code for this GPU: compute capability 7.5 or newer";
     case cudaErrorLaunchTimeout:
         return "; the GPU also drives a display, which forbids long steps";
+    case cudaErrorUnknown:
+    case cudaErrorInitializationError:
+        return "; may this user open /dev/nvidia*? dmesg may say more";
     case cudaErrorSystemDriverMismatch:
         return "; the driver and its libcuda.so.1 are of two versions: reboot, or update both";
     case cudaErrorSystemNotReady:
