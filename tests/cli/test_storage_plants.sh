@@ -13,7 +13,7 @@ sample=262144 step_ms=20 gate=0.8 requests=2
 request=131072
 workload=(--set dataset.format=files --set dataset.codec=raw --set loader.batch_size=1 --set loader.pin_memory=true
     --set loader.shuffle=true --set loader.drop_last=true --set "device.step_ms=$step_ms" --set "workload.gate=$gate"
-    --set run.max_batches=16 --set run.repeats=2 --set storage.allow_small=true --set loader.persistent_workers=true)
+    --set run.max_batches=14 --set run.repeats=2 --set storage.allow_small=true --set loader.persistent_workers=true)
 
 # Mounts one: $mnt, until unmount.
 mount_slow() { # files, latency in us, bytes/s, depth
@@ -40,19 +40,22 @@ search() { # name
     shift
     run "$dlbench" storage --path "$mnt" "${workload[@]}" --run-name "$name" --json "$@"
     expect_exit 0
-    cp "$out" "$tmp/$name.json"
 }
 
-# What is planted: latency us, bytes/s, depth, number expected; then further arguments.
+# What is planted: latency us, bytes/s, depth, number expected; then further arguments. Other programs can bend a search, and
+# then a second one is made: what is wrong is wrong twice.
 plant() { # name (what is planted first), us, bytes/s, depth, expected, arguments
-    local name=$1 expected=$5 found kind=${1%%_*}
-    mount_slow 400 "$2" "$3" "$4"
+    local name=$1 us=$2 rate=$3 depth=$4 expected=$5 found kind=${1%%_*} again
     shift 5
-    search "$name" "$@"
-    unmount_slow
-    found=$(json_get "$tmp/$name.json" 'd["storage"]["max_accelerators"]')
-    echo "$name: $expected expected, $found found ($(json_get "$tmp/$name.json" \
-        '(d["storage"]["low"], d["storage"]["high"], d["storage"]["bottleneck"])'))"
+    for again in 1 2; do
+        mount_slow 400 "$us" "$rate" "$depth"
+        search "${name}_$again" "$@"
+        unmount_slow
+        found=$(json_get "$out" 'd["storage"]["max_accelerators"]')
+        echo "$name: $expected expected, $found found ($(json_get "$out" \
+            '(d["storage"]["low"], d["storage"]["high"], d["storage"]["bottleneck"])'))"
+        [ "$found" -ge $((expected - 1)) ] && [ "$found" -le $((expected + 1)) ] && break
+    done
     expect [ "$found" -ge $((expected - 1)) ] && expect [ "$found" -le $((expected + 1)) ]
     # Where other programs keep every CPU busy, it is right to say so instead.
     expect_json '"of all CPUs were busy" in d["storage"]["bottleneck_text"] or d["storage"]["bottleneck"] == "harness" or d["storage"]["bottleneck"].startswith("storage-'"${kind/depth/}"'")'
@@ -64,7 +67,7 @@ by_rate() { # bytes/s
     echo $(($1 * step_ms * 10 / 1000 / (8 * sample)))
 }
 
-for half in 25 45 65; do # tenths of N: half-way between two numbers
+for half in 25 65; do # tenths of N: half-way between two numbers
     rate=$((half * 8 * sample * 1000 / step_ms / 100))
     plant "bandwidth_$half" 0 $rate 0 "$(by_rate $rate)" --set loader.num_workers=1
 done
@@ -86,6 +89,6 @@ plant latency_9 20000 0 0 "$(by_rate $rate)" --set loader.num_workers=9 "${pool[
 mount_slow 400 0 0 0
 search free --set loader.num_workers=1 --set device.step_ms=1 --set storage.max_accelerators=64
 unmount_slow
-echo "nothing planted: $(json_get "$tmp/free.json" '(d["storage"]["max_accelerators"], d["storage"]["bottleneck"])')"
+echo "nothing planted: $(json_get "$out" '(d["storage"]["max_accelerators"], d["storage"]["bottleneck"])')"
 expect_json 'd["storage"]["bottleneck"] in ("cpu", "memory-bandwidth", "harness", "none")'
 finish
