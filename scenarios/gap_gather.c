@@ -7,6 +7,9 @@
 #endif
 
 enum { LINE_BYTES = 64, VECTOR_BYTES = 16 };
+/* __builtin_prefetch's locality for prefetcht1: the first level has room for a dozen lines that are
+ * under way, two rows; the second for some four times as many. */
+enum { TO_SECOND_LEVEL = 2 };
 
 void dlb_gap_gather(void *dest, const void *array, const uint32_t *index, uint64_t n_rows,
                     uint64_t row_bytes)
@@ -21,8 +24,8 @@ void dlb_gap_gather(void *dest, const void *array, const uint32_t *index, uint64
 static inline void ask_for(const uint8_t *row, uint64_t row_bytes)
 {
     for (uint64_t at = 0; at < row_bytes; at += LINE_BYTES)
-        __builtin_prefetch(row + at, 0, 0);
-    __builtin_prefetch(row + row_bytes - 1, 0, 0); /* a row may begin within a line */
+        __builtin_prefetch(row + at, 0, TO_SECOND_LEVEL);
+    __builtin_prefetch(row + row_bytes - 1, 0, TO_SECOND_LEVEL); /* it may begin within a line */
 }
 
 #ifdef __SSE2__

@@ -1,6 +1,5 @@
 #include "scenarios/gap_memory.h"
 
-#include "bench/base/clock.h"
 #include "bench/host/osacct.h"
 #include "bench/measure/stats.h"
 
@@ -188,8 +187,8 @@ int dlb_gap_fault_cost(struct dlb_gap_fault_cost *cost, enum dlb_gap_sharing sha
                      : batch_bytes < COST_MIN_BYTES ? COST_MIN_BYTES
                                                     : (size_t)batch_bytes;
     struct dlb_gap_memory there;
+    struct dlb_os_self before, fresh, after;
     double ns[COST_TURNS];
-    uint64_t start_ns, mid_ns, faults = 0;
 
     *cost = (struct dlb_gap_fault_cost){.ns = (double)NAN,
                                         .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
@@ -197,15 +196,16 @@ int dlb_gap_fault_cost(struct dlb_gap_fault_cost *cost, enum dlb_gap_sharing sha
     if (rc == DLB_OK)
         rc = dlb_gap_populate(&there, err);
     for (int i = 0; rc == DLB_OK && i < COST_TURNS; i++) {
-        uint64_t before = dlb_os_self_minor_faults();
-        start_ns = dlb_now_ns();
+        dlb_os_self(&before);
         rc = fresh_turn(sharing, n_bytes, err);
-        mid_ns = dlb_now_ns();
-        faults = dlb_os_self_minor_faults() - before;
+        dlb_os_self(&fresh);
         write_all(&there);
         if (sharing == DLB_GAP_SHARED)
             read_pages(&there);
-        double more_ns = (double)(mid_ns - start_ns) - (double)(dlb_now_ns() - mid_ns);
+        dlb_os_self(&after);
+        uint64_t faults = fresh.minor_faults - before.minor_faults;
+        double more_ns =
+            (double)(fresh.cpu_ns - before.cpu_ns) - (double)(after.cpu_ns - fresh.cpu_ns);
         ns[i] = faults > 0 ? more_ns / (double)faults : (double)NAN;
     }
     if (rc == DLB_OK)

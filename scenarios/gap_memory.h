@@ -42,9 +42,9 @@ double dlb_gap_huge_frac(const struct dlb_gap_memory *memory);
 
 /* What a fresh page costs over its life: mapping, first touch (which zeroes it) and giving it back,
  * less writing the same bytes to pages that are there; divided by the faults that the kernel
- * counted meanwhile. SHARED: written through one mapping and read through another, as a worker's
- * batch is. The median of a few turns of batch_bytes, held within 1 and 64 MiB; small pages
- * whatever else is asked. */
+ * counted meanwhile. It is CPU time: nothing is waited for, and who else runs does not count.
+ * SHARED: written through one mapping and read through another, as a worker's batch is. The median
+ * of a few turns of batch_bytes, held within 1 and 64 MiB; small pages whatever else is asked. */
 struct dlb_gap_fault_cost {
     double ns; /* per fault */
     uint64_t page_bytes;

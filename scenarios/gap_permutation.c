@@ -109,10 +109,11 @@ void dlb_gap_permutation_deal(struct dlb_gap_permutation *p, uint32_t block)
         p->order[cursor[draw_bucket(&d, p->bucket_bits)]++] = d.at;
 }
 
-/* In [0, n), exactly uniform (Lemire, ACM TOMACS 2019): the low half says when to draw again. */
-static inline uint32_t below(struct dlb_rng *rng, uint32_t n)
+/* In [0, n) from 32 random bits, exactly uniform (Lemire, ACM TOMACS 2019): the product's low half
+ * says when they are no good, and then others are drawn. */
+static inline uint32_t below(uint32_t bits, uint32_t n, struct dlb_rng *rng)
 {
-    uint64_t product = (uint64_t)(uint32_t)dlb_rng_u64(rng) * n;
+    uint64_t product = (uint64_t)bits * n;
     if (__builtin_expect((uint32_t)product < n, 0)) {
         uint32_t least = -n % n;
         while ((uint32_t)product < least)
@@ -121,17 +122,26 @@ static inline uint32_t below(struct dlb_rng *rng, uint32_t n)
     return (uint32_t)(product >> 32);
 }
 
+static inline void swap(uint32_t *a, uint32_t *b)
+{
+    uint32_t keep = *a;
+    *a = *b;
+    *b = keep;
+}
+
 void dlb_gap_permutation_shuffle(struct dlb_gap_permutation *p, uint32_t bucket)
 {
     uint32_t *order = p->order + p->begin[bucket];
     uint32_t n = p->begin[bucket + 1] - p->begin[bucket];
     struct dlb_rng rng = dlb_rng_seed(p->seed, p->epoch, (uint64_t)bucket << 16 | PURPOSE_SHUFFLE);
 
-    for (uint32_t i = n; i > 1; i--) {
-        uint32_t j = below(&rng, i), keep = order[i - 1];
-        order[i - 1] = order[j];
-        order[j] = keep;
+    for (; n > 2; n -= 2) { /* two numbers from each draw */
+        uint64_t bits = dlb_rng_u64(&rng);
+        swap(&order[n - 1], &order[below((uint32_t)bits, n, &rng)]);
+        swap(&order[n - 2], &order[below((uint32_t)(bits >> 32), n - 1, &rng)]);
     }
+    if (n == 2)
+        swap(&order[1], &order[dlb_rng_u64(&rng) >> 63]);
 }
 
 void dlb_gap_permutation_make(struct dlb_gap_permutation *p, uint64_t epoch)

@@ -164,7 +164,11 @@ static int all_epochs(struct dlb_gap_run *run, const struct dlb_gap_rung *rung,
 {
     const struct dlb_gap_params *params = run->params;
     uint64_t ignored_ns;
-    int rc = dlb_gap_fault_cost(&facts->fault, rung->fault_kind, dlb_gap_batch_bytes(params), err);
+    uint64_t batch_bytes = dlb_gap_batch_bytes(params);
+    int rc = DLB_OK;
+
+    for (int kind = DLB_GAP_PRIVATE; rc == DLB_OK && kind <= (int)rung->fault_kind; kind++)
+        rc = dlb_gap_fault_cost(&facts->fault[kind], (enum dlb_gap_sharing)kind, batch_bytes, err);
 
     for (int64_t e = 0; rc == DLB_OK && e < params->warmup_epochs; e++) {
         run->checksumming = e == 0;

@@ -101,12 +101,12 @@ uint64_t dlb_gap_rung_bytes(const struct dlb_gap_params *params, const char *nam
  *     run beside each other: divide by n_workers to compare, never add to parts.
  *   start_up{array, prepare, device, start}: seconds, once for the process and outside of every
  *     epoch; prepare: mappings and the fork server; start: pinning memory and threads
- *   faults{ns, kind ("private" | "shared"), page_bytes, seconds, per_batch}: what one costs here,
- *     measured in this process before the epochs (gap_memory.h); seconds: that times all faults of
- *     this epoch; per_batch: faults of whoever fills a batch, where a batch is fresh
- *   os{process{...}, threads[{name, own_process, ...}]}: voluntary_switches,
- *     involuntary_switches, cpu_ns, runqueue_wait_ns, blocked_ns, wall_ns, minor_faults,
- *     major_faults; process: the sums, workers' processes included; page_bytes
+ *   faults{ns, kind ("private" | "shared"), page_bytes, seconds, per_batch}: ns of CPU that one in
+ * a batch's memory costs here, measured in this process before the epochs (gap_memory.h); seconds:
+ *     of CPU, of all faults of this epoch, each at the price of its kind of memory; per_batch:
+ * those of whoever fills a batch os{process{...}, threads[{name, own_process, ...}]}:
+ * voluntary_switches, involuntary_switches, cpu_ns, runqueue_wait_ns, blocked_ns, wall_ns,
+ * minor_faults, major_faults; process: the sums, workers' processes included; page_bytes
  *   copy_calls, sync_calls{count, sum_ns, p50_ns, p99_ns, max_ns}: of the loop's calls of the
  *     device, over all measured epochs; below 100 calls p50 and p99 are null. */
 json_t *dlb_gap_rung_run(const struct dlb_gap_params *params, const char *name,

@@ -47,25 +47,36 @@ static json_t *checksum_json(const struct dlb_gap_run *run)
     return json_string(text);
 }
 
-/* All faults of the epoch, and those of filling batches: a share of the epoch's last batch may be
- * missing, so that samples are counted. */
+/* Faults in a batch's memory, by whoever fills, copies or reads it. The rest are malloc's, and a
+ * process's own: private, whatever batches are. */
+static uint64_t batch_faults(const struct dlb_gap_account *a)
+{
+    return a->part_faults[DLB_GAP_PART_gather] + a->part_faults[DLB_GAP_PART_stack] +
+           a->part_faults[DLB_GAP_PART_pin] + a->part_faults[DLB_GAP_PART_copy];
+}
+
+/* Of all faults of the epoch; and those of filling batches: a share of the epoch's last batch may
+ * be missing, so that samples are counted. */
 static json_t *faults_json(const struct dlb_gap_facts *facts, const struct dlb_gap_ledger *ledger)
 {
     const struct dlb_gap_params *params = facts->run->params;
-    uint64_t all = 0, filling = 0;
+    const struct dlb_gap_fault_cost *price = &facts->fault[facts->rung->fault_kind];
+    uint64_t filling = 0;
+    double ns = 0;
 
     for (uint32_t i = 0; i < ledger->n_accounts; i++) {
         const struct dlb_gap_account *a = &ledger->account[i];
         if (!a->closed)
             continue;
-        all += dlb_gap_faults(a);
+        uint64_t all = dlb_gap_faults(a), of_batches = batch_faults(a);
+        ns += (double)of_batches * price->ns +
+              (double)(all > of_batches ? all - of_batches : 0) * facts->fault[DLB_GAP_PRIVATE].ns;
         filling += a->part_faults[DLB_GAP_PART_gather] + a->part_faults[DLB_GAP_PART_stack];
     }
     return json_pack(
-        "{so, ss, sI, so, so}", "ns", dlb_json_real_or_null(facts->fault.ns), "kind",
+        "{so, ss, sI, so, so}", "ns", dlb_json_real_or_null(price->ns), "kind",
         facts->rung->fault_kind == DLB_GAP_SHARED ? "shared" : "private", "page_bytes",
-        (json_int_t)facts->fault.page_bytes, "seconds",
-        dlb_json_real_or_null((double)all * facts->fault.ns * 1e-9), "per_batch",
+        (json_int_t)price->page_bytes, "seconds", dlb_json_real_or_null(ns * 1e-9), "per_batch",
         json_real((double)filling * (double)params->batch_size / (double)params->samples));
 }
 
