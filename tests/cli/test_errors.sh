@@ -121,9 +121,9 @@ cp stderr "$err" && : >"$out"
 refused 3 'results/limit.*(File too large|No space)'
 expect_no_file results/limit/.cells
 mkdir -p small
-if unshare -m true 2>/dev/null && unshare -m mount -t tmpfs -o size=16k none small 2>/dev/null; then
+if unshare -m true 2>/dev/null && unshare -m mount -t tmpfs -o size=24k none small 2>/dev/null; then
     last='run on a full disk'
-    unshare -m sh -c 'mount -t tmpfs -o size=16k none small && exec "$0" "$@"' "$dlbench" run "${quick[@]}" --results small \
+    unshare -m sh -c 'mount -t tmpfs -o size=24k none small && exec "$0" "$@"' "$dlbench" run "${quick[@]}" --results small \
         --run-name full >"$out" 2>"$err" </dev/null
     code=$?
     expect_exit 3
