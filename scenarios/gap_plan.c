@@ -41,7 +41,7 @@ const char *const dlb_gap_torch_names[] = {"torch-direct",
                                            NULL};
 
 /* What PyTorch takes beside the bytes of rows, as measured on CPython 3.11 and torch 2.15. */
-#define RUNTIME_BYTES (UINT64_C(500) << 20) /* interpreter and libraries */
+#define RUNTIME_BYTES (UINT64_C(600) << 20) /* interpreter and libraries */
 #define WORKER_BYTES (UINT64_C(100) << 20)  /* what a forked worker does not share */
 #define VIEW_BYTES UINT64_C(700)            /* of a sample on its way: tensor, view, tuple, list */
 #define ORDER_BYTES UINT64_C(48)            /* of a sample in the permutation: tensor, list, int */

@@ -110,6 +110,12 @@ expect_err 'nested deeper'
 
 # A configuration that ships is one that loads.
 for config in "$DLB_SOURCE_DIR"/configs/*.toml; do
+    if grep -q '^\[gap\]' "$config"; then
+        run "$dlbench" gap --config "$config" --python /no/such/python
+        expect_exit 2 # of the interpreter, not of anything in the file
+        expect_err 'no/such/python'
+        continue
+    fi
     if grep -q '^format = "synthetic"' "$config"; then
         run "$dlbench" gen --config "$config" --set dataset.codec=raw
         expect_exit 0
