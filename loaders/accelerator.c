@@ -28,12 +28,6 @@ static struct dlb_flight *flight_at(struct dlb_accelerator *a, uint32_t i)
     return &a->flight[(a->first + i) % (DLB_MAX_DEPTH + 1)];
 }
 
-static bool cancelled(const struct dlb_accelerator *a)
-{
-    const atomic_bool *cancel = a->common->how->cancel;
-    return cancel && atomic_load_explicit(cancel, memory_order_relaxed);
-}
-
 static void begin_measuring(struct dlb_accelerator *a)
 {
     if (a->measuring || a->measured || a->n_batches < a->common->how->warmup_batches)
@@ -62,6 +56,17 @@ static void want_batch(struct dlb_accelerator *a)
     a->since_ns = dlb_now_ns();
 }
 
+/* Between epochs: for the loader to begin the next one and, of many accelerators, before that for
+ * the others to end theirs. */
+static void spend_between(struct dlb_accelerator *a, uint64_t now_ns)
+{
+    uint64_t from_ns = a->since_ns > a->loop_start_ns ? a->since_ns : a->loop_start_ns;
+
+    if (a->common->how->n_feeds == 1)
+        from_ns = a->common->epoch_start_ns;
+    spend(a, DLB_CS_EPOCH_START, from_ns, now_ns);
+}
+
 void dlb_accelerator_before_epoch(struct dlb_accelerator *a)
 {
     begin_measuring(a);
@@ -69,7 +74,7 @@ void dlb_accelerator_before_epoch(struct dlb_accelerator *a)
 
 void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uint64_t now_ns)
 {
-    spend(a, DLB_CS_EPOCH_START, a->common->epoch_start_ns, now_ns);
+    spend_between(a, now_ns);
     a->step = (struct dlb_step){.epoch = number, .first_of_epoch = true};
     a->round = 0;
     a->order = 0;
@@ -80,11 +85,15 @@ void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uin
 
 void dlb_accelerator_drain(struct dlb_accelerator *a)
 {
+    uint64_t now_ns = dlb_now_ns();
+
+    if (a->common->how->n_feeds > 1)
+        spend(a, DLB_CS_EPOCH_START, a->since_ns, now_ns);
     a->draining = true;
     a->n_keep = 0;
     a->at = DLB_AT_SETTLE;
     a->wake_ns = 0;
-    a->since_ns = dlb_now_ns();
+    a->since_ns = now_ns;
 }
 
 /* Gives back the slots whose copy is done; *held says how many are not, *copied_ns when the first
@@ -122,6 +131,7 @@ static void end_epoch(struct dlb_accelerator *a)
 
     if (a->common->how->barrier)
         dlb_barrier_leave(barrier, a->round > barrier->round);
+    a->since_ns = dlb_now_ns();
     a->at = DLB_AT_ENDED;
 }
 
@@ -325,10 +335,12 @@ static int settle(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, 
     if (a->n_flight <= a->n_keep) {
         *moved = true;
         a->wake_ns = 0;
-        if (a->draining)
-            a->at = DLB_AT_ENDED;
-        else
+        if (!a->draining) {
             want_batch(a);
+        } else {
+            end_measuring(a);
+            a->at = DLB_AT_ENDED;
+        }
         return DLB_OK;
     }
     struct dlb_flight *f = flight_at(a, 0);
@@ -354,7 +366,7 @@ int dlb_accelerator_advance(struct dlb_accelerator *a, uint64_t patience_ns, str
     int rc = DLB_OK;
 
     while (rc == DLB_OK && moved && a->at != DLB_AT_ENDED) {
-        if (cancelled(a))
+        if (dlb_consume_cancelled(a->common->how))
             return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
         if (a->at == DLB_AT_TAKE && a->n_batches > n_batches)
             break;

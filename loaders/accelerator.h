@@ -67,6 +67,11 @@ struct dlb_accelerator {
     uint64_t loop_start_ns, covered_ns;
 };
 
+static inline bool dlb_consume_cancelled(const struct dlb_consume *how)
+{
+    return how->cancel && atomic_load_explicit(how->cancel, memory_order_relaxed);
+}
+
 void dlb_accelerator_open(struct dlb_accelerator *a, struct dlb_common *common,
                           const struct dlb_feed *feed);
 

@@ -46,11 +46,12 @@ static int pass_all(struct consumer *c, struct pass *pass, struct dlb_err *err)
     uint64_t now_ns = dlb_now_ns(), dry_ns = UINT64_MAX;
     uint64_t round = c->common.barrier.round;
     uint32_t first = c->first;
+    bool cancelled = dlb_consume_cancelled(c->common.how); /* who goes on says so */
 
     *pass = (struct pass){.wake_ns = UINT64_MAX};
     for (uint32_t i = 0; i < c->n; i++) {
         struct dlb_accelerator *a = &c->accelerators[(first + i) % c->n];
-        if (!sleeps(a, now_ns)) {
+        if (!sleeps(a, now_ns) || cancelled) {
             uint64_t n_batches = a->n_batches;
             int rc = dlb_accelerator_advance(a, 0, err);
             if (rc != DLB_OK)

@@ -57,6 +57,7 @@ struct dlb_job {
     const struct dlb_loader_opts *opts;
     const struct dlb_topo *topo; /* NULL: no placement */
     uint32_t rank, world;
+    uint32_t first_worker; /* number of its first one among those of all loaders: for placement */
     uint64_t seed;
     uint32_t device_prefetch; /* slots that the device may hold */
     bool checksum;            /* hash each sample's payload */

@@ -82,7 +82,8 @@ int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
                                   .id = id,
                                   .n_workers = n_workers ? n_workers : 1};
     if (job->topo)
-        rc = dlb_topo_bind_self(job->topo, (enum dlb_bind)job->opts->bind, id, err);
+        rc = dlb_topo_bind_self(job->topo, (enum dlb_bind)job->opts->bind, job->first_worker + id,
+                                err);
     if (rc != DLB_OK)
         return rc;
     worker->reader = state_new(ds->format->reader_bytes);

@@ -132,6 +132,7 @@ static void fill_job(struct cell *c, uint32_t i)
         .topo = c->topo,
         .rank = (uint32_t)spec->run.rank * c->n_loaders + i,
         .world = (uint32_t)spec->run.world * c->n_loaders,
+        .first_worker = i * (uint32_t)spec->loader.num_workers,
         .seed = (uint64_t)spec->run.seed,
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .checksum = spec->run.checksum,

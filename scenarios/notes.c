@@ -162,6 +162,23 @@ static bool note_failures(const struct dlb_plan *plan, const struct dlb_results 
     return ok;
 }
 
+static uint64_t n_accelerators(const json_t *doc)
+{
+    return dlb_json_u64(json_object_get(doc, "accelerators"), "count", 1);
+}
+
+/* Several training loops would load at once; one thread that stands for them cannot. */
+static bool note_inline(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
+{
+    uint64_t n = n_accelerators(cell->shown);
+    if (n < 2 || cell->n_workers > 0)
+        return true;
+    return say(notes,
+               "cell %u: loader.num_workers = 0, so one thread loaded for all %llu accelerators, "
+               "one after the other: give each a worker",
+               number, (unsigned long long)n);
+}
+
 /* Said once, for the first such cell: the others differ in how they load, not in what there is. */
 static bool note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
@@ -172,7 +189,8 @@ static bool note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
         uint64_t wanted = dlb_json_u64(config, "run.max_batches", 0);
         if (j->cells[i].status != DLB_CELL_OK ||
             strcmp(dlb_json_text(shown, "status"), "ok") != 0 ||
-            dlb_json_u64(shown, "n_steps", wanted) >= wanted)
+            dlb_json_u64(shown, "n_steps", wanted * n_accelerators(shown)) >=
+                wanted * n_accelerators(shown))
             continue;
         first = i;
         n++;
@@ -186,7 +204,9 @@ static bool note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
         j->notes,
         "cell %u%s measured %llu batches of run.max_batches = %llu: the epochs hold no more; "
         "raise run.epochs",
-        first, others, (unsigned long long)dlb_json_u64(j->cells[first].shown, "n_steps", 0),
+        first, others,
+        (unsigned long long)(dlb_json_u64(j->cells[first].shown, "n_steps", 0) /
+                             n_accelerators(j->cells[first].shown)),
         (unsigned long long)dlb_json_u64(plan->cells[first].config, "run.max_batches", 0));
 }
 
@@ -251,7 +271,8 @@ static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *re
     bool ok = note_short(plan, j) && note_data(plan, j->notes);
     for (uint32_t i = 0; ok && i < plan->n_cells; i++)
         ok = note_skipped(&j->cells[i], i, j->notes) &&
-             note_idle_workers(&j->cells[i], i, j->notes) && note_io(&j->cells[i], i, j->notes) &&
+             note_idle_workers(&j->cells[i], i, j->notes) &&
+             note_inline(&j->cells[i], i, j->notes) && note_io(&j->cells[i], i, j->notes) &&
              note_cache(results->cells[i], &j->cells[i], i, j->notes);
     return ok;
 }

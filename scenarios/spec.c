@@ -23,7 +23,8 @@ static const struct dlb_opt run_opts[] = {
      .max = INT64_C(1) << 40,
      .def = "0",
      .unit = "batches",
-     .help = "Measured batches of a run, over all its epochs; 0: whole epochs"},
+     .help = "Measured batches of a run, of each accelerator and over all epochs; 0: whole "
+             "epochs"},
     {.key = "warmup_batches",
      .type = DLB_OPT_INT,
      FIELD(warmup_batches),

@@ -23,7 +23,7 @@ extern const char *const dlb_run_cache_names[]; /* ends with NULL */
 /* The `run` section. */
 struct dlb_run_opts {
     int64_t epochs;
-    int64_t max_batches;    /* measured batches of a run, over all epochs; 0: whole epochs */
+    int64_t max_batches;    /* measured of each accelerator, over all epochs; 0: whole epochs */
     int64_t warmup_batches; /* first batches of a run that are not measured */
     int64_t repeats;        /* fresh processes per cell */
     int64_t seed;           /* order of samples and cells, augmentation, step times, bootstrap */

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 
 #include "tests/support/fake_format.h"
@@ -290,6 +291,35 @@ static void one_failure_ends_all(void **state)
     }
 }
 
+static void *interrupt_soon(void *cancel)
+{
+    (void)dlb_sleep_until_ns(dlb_now_ns() + 50 * DLB_NS_PER_MS);
+    atomic_store((atomic_bool *)cancel, true);
+    return NULL;
+}
+
+/* In the middle of steps that would take a minute. */
+static void an_interrupt_ends_long_steps(void **state)
+{
+    (void)state;
+    atomic_bool cancel = false;
+    pthread_t thread;
+    struct fake fake = fake_map(400);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    struct pipeline p = {.dataset = &ds,
+                         .n_accelerators = 3,
+                         .cancel = &cancel,
+                         .loader = {.num_workers = 1},
+                         .device = {.prefetch = 1, .step_ms = 60000}};
+    pinned(&p, "threads");
+    assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, &cancel), 0);
+    pipeline_run(&p);
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(p.rc, DLB_E_CANCELLED);
+    assert_true(p.wall_ns < 30 * DLB_NS_PER_S);
+    pipeline_free(&p);
+}
+
 static void an_interrupt_ends_all(void **state)
 {
     (void)state;
@@ -320,6 +350,7 @@ int main(void)
         cmocka_unit_test(a_barrier_hands_on_the_blame),
         cmocka_unit_test(one_failure_ends_all),
         cmocka_unit_test(an_interrupt_ends_all),
+        cmocka_unit_test(an_interrupt_ends_long_steps),
     };
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     return cmocka_run_group_tests(tests, NULL, NULL);

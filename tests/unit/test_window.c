@@ -6,6 +6,7 @@
 
 #include "loaders/window.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Steps with stamps laid out by hand: all numbers are exact. */
@@ -106,12 +107,102 @@ static void epoch_gaps_are_kept(void **state)
     free(out);
 }
 
+/* Who was held waited for what the last one waited for, as long as that one did. */
+static void what_a_barrier_holds_has_the_last_ones_reasons(void **state)
+{
+    (void)state;
+    struct dlb_consumed *out = consumed();
+    struct dlb_window window;
+    const struct {
+        uint64_t input_ns, want_input, want_copy, want_other;
+    } rows[] = {
+        {0, 0, 0, 100},   /* the last one's step was longer */
+        {60, 60, 0, 40},  /* its batch came 60 late, and the rest is something else */
+        {100, 100, 0, 0}, /* all of it */
+        {900, 100, 0, 0}, /* it had waited for longer than this one */
+    };
+    for (int i = 0; i < 4; i++) {
+        dlb_window_open(&window, 0, 0, 100);
+        struct dlb_step s = step(0, 0, 0, 0, 100);
+        dlb_window_add(&window, &s, out);
+        s = step(50, 60, 70, 200, 300); /* ready at 70, held until 200 */
+        s.held_until_ns = 200;
+        s.held_input_ns = rows[i].input_ns;
+        dlb_window_add(&window, &s, out);
+        assert_int_equal(window.share.idle_input_ns, rows[i].want_input);
+        assert_int_equal(window.share.idle_copy_ns, rows[i].want_copy);
+        assert_int_equal(window.share.idle_other_ns, rows[i].want_other);
+    }
+    /* its own wait and copy count once, whatever the barrier does */
+    dlb_window_open(&window, 0, 0, 100);
+    struct dlb_step s = step(0, 0, 0, 0, 100);
+    dlb_window_add(&window, &s, out);
+    s = step(110, 150, 180, 200, 300); /* gap 100 to 200: input 110 to 150, copy 150 to 180 */
+    s.held_until_ns = 190;
+    s.held_input_ns = 30;
+    dlb_window_add(&window, &s, out);
+    assert_int_equal(window.share.idle_input_ns, 30 + 20);
+    assert_int_equal(window.share.idle_copy_ns, 30);
+    assert_int_equal(window.share.idle_other_ns, 20);
+    free(out);
+}
+
+/* Two epochs, each with steps 2 to N over the time from the first one's end to the last one's. */
+static void utilisation_is_of_each_epoch(void **state)
+{
+    (void)state;
+    struct dlb_consumed *out = consumed();
+    struct dlb_window window;
+    const uint64_t starts[2][3] = {{100, 200, 400}, {1000, 1100, 1200}};
+
+    dlb_window_open(&window, 1, 0, 90);
+    for (uint32_t e = 0; e < 2; e++)
+        for (int i = 0; i < 3; i++) {
+            uint64_t at = starts[e][i];
+            struct dlb_step s = step(at - 10, at - 5, at, at, at + 80);
+            s.epoch = e;
+            s.first_of_epoch = i == 0;
+            dlb_window_add(&window, &s, out);
+        }
+    dlb_window_close(&window);
+    const struct dlb_au *au = &window.share.au;
+    /* T: 180 to 480, and 1080 to 1280 */
+    assert_true(fabs(au->mlperf_v1 - (2 * 90 / 300.0 + 2 * 90 / 200.0) / 2) < 1e-12);
+    assert_true(fabs(au->mlperf_v2 - (2 * 80 / 300.0 + 2 * 80 / 200.0) / 2) < 1e-12);
+    /* the window runs from the second step's start to the last one's: four intervals */
+    assert_int_equal(window.share.window_ns, 1000);
+    assert_true(fabs(au->nominal - 4 * 90 / 1000.0) < 1e-12);
+    assert_true(fabs(au->measured - 4 * 80 / 1000.0) < 1e-12);
+    free(out);
+}
+
+/* Steps after the one that closes the window belong to nobody. */
+static void the_window_ends_after_its_batches(void **state)
+{
+    (void)state;
+    struct dlb_consumed *out = consumed();
+    struct dlb_window window;
+
+    dlb_window_open(&window, 2, 5, 10);
+    for (uint64_t i = 0; i < 30; i++) {
+        struct dlb_step s = step(i * 10, i * 10, i * 10, i * 10, i * 10 + 10);
+        dlb_window_add(&window, &s, out);
+    }
+    assert_int_equal(window.share.n_steps, 5);
+    assert_int_equal(window.share.window_ns, 50);
+    assert_int_equal(out->device[DLB_DS_COMPUTE].count, 5);
+    free(out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_gap_has_its_owner),
         cmocka_unit_test(back_to_back_steps_are_all_busy),
         cmocka_unit_test(epoch_gaps_are_kept),
+        cmocka_unit_test(what_a_barrier_holds_has_the_last_ones_reasons),
+        cmocka_unit_test(utilisation_is_of_each_epoch),
+        cmocka_unit_test(the_window_ends_after_its_batches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
