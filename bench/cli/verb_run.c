@@ -23,6 +23,10 @@ const struct dlb_verb dlb_verb_run = {
         "Each of run.repeats repetitions is a process of its own. From six on the interval is a "
         "95% bootstrap of the "
         "median, below that it is the least and the largest value, and is called so.\n\n"
+        "run.cache = \"cold\" takes the data out of the page cache before each repetition, for "
+        "which "
+        "nobody needs to be root, \"warm\" reads all of them first; whatever was asked for, the "
+        "result's cache says what it came to, and by which figures.\n\n"
         "The result is RESULTS/NAME/summary.json, beside summary.txt and environment.json. With "
         "--json the same document "
         "is printed, and nothing else. Lists under [sweep] are left out.",
