@@ -102,10 +102,11 @@ static void test_damage_is_found(void **state)
         struct dlb_err err;
         uint32_t n_checked = 0;
         char command[1200];
-        if (dlb_format_by_name(cases[i].format)->missing)
-            continue;
         generation_set(&g, cases[i].format, "raw", target, 20, 20000);
-        assert_int_equal(generation_run(&g, 2), DLB_OK);
+        int rc = generation_run(&g, 2);
+        if (rc == DLB_E_MISSING) /* of this build */
+            continue;
+        assert_int_equal(rc, DLB_OK);
         assert_int_equal(dataset_open(&ds, cases[i].format, "raw", target, &err), DLB_OK);
         assert_int_equal(dlb_gen_verify(&g.gen, &ds, &n_checked, &err), DLB_OK);
         assert_true(n_checked > 0);
