@@ -226,7 +226,8 @@ static uint8_t *place(struct files_reader *reader, const struct dlb_file *file,
     const struct files *ds = reader->ds;
     size_t align = ds->align_bytes;
 
-    if (dest.data && file->n_bytes <= dest.cap_bytes && !align)
+    bool fits = dest.data && file->n_bytes <= dest.cap_bytes;
+    if (fits && (!align || (file->n_bytes % align == 0 && (uintptr_t)dest.data % align == 0)))
         return dest.data;
     if (!reader->buffer && align)
         reader->buffer = aligned_alloc(align, (ds->max_bytes + align) / align * align);
@@ -339,6 +340,13 @@ static void files_whereabouts(const void *state, uint64_t number, char *path, si
     const struct dlb_file *file = &ds->list.files[number];
     (void)snprintf(path, n_path, "%s/%s", ds->list.folders[dlb_file_folder(file)].path,
                    dlb_file_name(&ds->list, file));
+}
+
+/* A sample is a file. */
+static uint64_t files_files(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    files_whereabouts(state, number, path, n_path);
+    return ((const struct files *)state)->list.n_files;
 }
 
 /* Writing: class_0007/00001234.jpg, a unit is a file. */
@@ -461,6 +469,7 @@ const struct dlb_format dlb_fmt_files = {
     .locate = files_locate,
     .assemble = files_assemble,
     .whereabouts = files_whereabouts,
+    .files = files_files,
     .gen_units = files_gen_units,
     .gen_prepare = files_gen_prepare,
     .gen_unit = files_gen_unit,

@@ -248,6 +248,13 @@ static void hdf5_whereabouts(const void *state, uint64_t number, char *path, siz
     (void)snprintf(path, n_path, "%s", ((const struct dlb_hdf5 *)state)->path);
 }
 
+static uint64_t hdf5_files(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    if (number == 0)
+        hdf5_whereabouts(state, 0, path, n_path);
+    return 1;
+}
+
 static int hdf5_probe(const char *path, const struct dlb_io *io)
 {
     struct dlb_hdf5_bytes file = {.io = io, .path = path};
@@ -282,6 +289,7 @@ const struct dlb_format dlb_fmt_hdf5 = {
     .reader_close = hdf5_reader_close,
     .read = hdf5_read,
     .whereabouts = hdf5_whereabouts,
+    .files = hdf5_files,
     .gen_units = dlb_hdf5_gen_units,
     .gen_prepare = dlb_hdf5_gen_prepare,
     .gen_unit = dlb_hdf5_gen_unit,

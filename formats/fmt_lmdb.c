@@ -299,6 +299,13 @@ static void lmdb_whereabouts(const void *state, uint64_t number, char *path, siz
     (void)snprintf(path, n_path, "%s", ((const struct lmdb *)state)->path);
 }
 
+static uint64_t lmdb_files(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    if (number == 0)
+        lmdb_whereabouts(state, 0, path, n_path);
+    return 1;
+}
+
 static int lmdb_probe(const char *path, const struct dlb_io *io)
 {
     struct dlb_lmdb_head head;
@@ -326,6 +333,7 @@ const struct dlb_format dlb_fmt_lmdb = {
     .reader_close = lmdb_reader_close,
     .read = lmdb_read,
     .whereabouts = lmdb_whereabouts,
+    .files = lmdb_files,
     .gen_units = dlb_lmdb_gen_units,
     .gen_prepare = dlb_lmdb_gen_prepare,
     .gen_unit = dlb_lmdb_gen_unit,

@@ -6,17 +6,12 @@
 #include "formats/format.h"
 
 #include "bench/base/hash.h"
-#include "bench/base/rng.h"
 #include "bench/base/units.h"
+#include "formats/array_fill.h"
 #include "formats/room.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-
-enum { MAX_THREADS = 64, ROWS_A_TURN_BYTES = 8 << 20 };
 
 struct memory_opts {
     int64_t rows, columns;
@@ -53,62 +48,6 @@ struct memory {
 struct memory_reader {
     const struct memory *ds;
 };
-
-/* Uniform in [-1, 1), 24 bits each. */
-static void fill_row(const struct memory *ds, uint64_t row)
-{
-    struct dlb_rng rng = dlb_rng_seed(ds->seed, row, UINT64_C(0x6d656d)); /* "mem" */
-    float *at = ds->data + row * ds->n_columns;
-
-    for (uint64_t i = 0; i < ds->n_columns; i += 2) {
-        uint64_t drawn = dlb_rng_u64(&rng);
-        at[i] = (float)((int32_t)(drawn >> 40) - (1 << 23)) * 0x1p-23F;
-        if (i + 1 < ds->n_columns)
-            at[i + 1] = (float)((int32_t)(drawn & 0xffffff) - (1 << 23)) * 0x1p-23F;
-    }
-}
-
-struct filling {
-    const struct memory *ds;
-    uint64_t rows_a_turn;
-    _Atomic uint64_t next;
-};
-
-static void *fill_main(void *arg)
-{
-    struct filling *filling = arg;
-    const struct memory *ds = filling->ds;
-
-    for (;;) {
-        uint64_t row = atomic_fetch_add(&filling->next, filling->rows_a_turn);
-        if (row >= ds->n_rows)
-            return NULL;
-        uint64_t end =
-            ds->n_rows - row < filling->rows_a_turn ? ds->n_rows : row + filling->rows_a_turn;
-        for (; row < end; row++)
-            fill_row(ds, row);
-    }
-}
-
-/* The calling thread is one of them; with fewer than wished it only takes longer. All are gone when
- * it returns. */
-static void fill(const struct memory *ds)
-{
-    uint64_t a_turn = ROWS_A_TURN_BYTES / ds->row_bytes;
-    struct filling filling = {.ds = ds, .rows_a_turn = a_turn ? a_turn : 1};
-    pthread_t threads[MAX_THREADS];
-    uint32_t n = 0;
-    cpu_set_t allowed;
-    int n_cpus = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
-    uint64_t n_turns = ds->n_rows / filling.rows_a_turn;
-
-    while (n < MAX_THREADS && (int)n + 1 < n_cpus && n < n_turns &&
-           pthread_create(&threads[n], NULL, fill_main, &filling) == 0)
-        n++;
-    (void)fill_main(&filling);
-    for (uint32_t i = 0; i < n; i++)
-        (void)pthread_join(threads[i], NULL);
-}
 
 static int take_memory(struct memory *ds, struct dlb_err *err)
 {
@@ -153,7 +92,7 @@ static int memory_open(void *state, const struct dlb_open *how, struct dlb_shape
     int rc = take_memory(ds, err);
     if (rc != DLB_OK)
         return rc;
-    fill(ds);
+    dlb_array_fill(ds->data, ds->n_rows, ds->n_columns, ds->seed, NULL);
     if (mprotect(ds->data, ds->mapped_bytes, PROT_READ) != 0)
         return dlb_fail_errno(err, "memory", DLB_NO_OFFSET, "making the array read-only");
     uint64_t numbers[] = {ds->n_rows, ds->n_columns, ds->seed, ds->n_classes};

@@ -147,6 +147,13 @@ static int npz_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_s
     return rc;
 }
 
+static uint64_t npz_files(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    if (number == 0)
+        (void)snprintf(path, n_path, "%s", ((const struct npz *)state)->path);
+    return 1;
+}
+
 const struct dlb_format dlb_fmt_npz = {
     .name = "npz",
     .summary = "the rows of an array in a .npz file (numpy.savez, savez_compressed)",
@@ -160,6 +167,7 @@ const struct dlb_format dlb_fmt_npz = {
     .reader_open = npz_reader_open,
     .reader_close = npz_reader_close,
     .read = npz_read,
+    .files = npz_files,
     .gen_units = dlb_npz_gen_units,
     .gen_prepare = dlb_npz_gen_prepare,
     .gen_unit = dlb_npz_gen_unit,

@@ -302,6 +302,12 @@ static void tfrecord_whereabouts(const void *state, uint64_t number, char *path,
         (void)snprintf(path, n_path, "%s", ds->list.shard[number].path);
 }
 
+static uint64_t tfrecord_files(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    tfrecord_whereabouts(state, number, path, n_path);
+    return ((const struct tfrecord *)state)->list.n;
+}
+
 const struct dlb_format dlb_fmt_tfrecord = {
     .name = "tfrecord",
     .summary = "records in TFRecord shards, read from start to end (TensorFlow)",
@@ -317,6 +323,7 @@ const struct dlb_format dlb_fmt_tfrecord = {
     .next = tfrecord_next,
     .shard_samples = tfrecord_shard_samples,
     .whereabouts = tfrecord_whereabouts,
+    .files = tfrecord_files,
     .gen_units = dlb_tfr_gen_units,
     .gen_prepare = dlb_tfr_gen_prepare,
     .gen_unit = dlb_tfr_gen_unit,

@@ -43,6 +43,7 @@ struct tokens_reader {
 static int open_one(struct tokens *ds, const struct dlb_tokens_file *file, struct opened *opened,
                     struct dlb_err *err)
 {
+    size_t align_bytes = 0;
     int rc;
 
     if (ds->access == DLB_ACCESS_DIRECT && !ds->io->open_direct)
@@ -50,12 +51,14 @@ static int open_one(struct tokens *ds, const struct dlb_tokens_file *file, struc
                         "dataset.access = \"direct\": there is no page cache to go past in %s",
                         ds->io->name);
     if (ds->access == DLB_ACCESS_DIRECT)
-        rc = ds->io->open_direct(file->path, &opened->handle, &ds->align_bytes, err);
+        rc = ds->io->open_direct(file->path, &opened->handle, &align_bytes, err);
     else
         rc = ds->io->open(file->path, &opened->handle, err);
     if (rc != DLB_OK)
         return rc;
     ds->n_opened++;
+    if (align_bytes > ds->align_bytes) /* files may lie on several disks */
+        ds->align_bytes = align_bytes;
     return ds->access == DLB_ACCESS_MMAP ? dlb_map_open(&opened->map, ds->io, opened->handle,
                                                         file->file_bytes, file->path, err)
                                          : DLB_OK;
@@ -149,7 +152,7 @@ static int no_memory(struct dlb_err *err, const struct dlb_tokens_file *file)
     return dlb_fail(err, DLB_E_NOMEM, file->path, DLB_NO_OFFSET, "no memory for a sample of it");
 }
 
-/* Whole blocks around the wanted bytes, then a copy of these. */
+/* Whole blocks around the wanted bytes, then a copy of these; none where these are whole blocks. */
 static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_file *file,
                         int64_t handle, uint64_t offset_bytes, uint8_t *dst, size_t n_bytes,
                         size_t *n_read, struct dlb_err *err)
@@ -158,18 +161,21 @@ static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_fi
     uint64_t align = ds->align_bytes, from = offset_bytes - offset_bytes % align;
     size_t skip = (size_t)(offset_bytes - from);
     size_t asked = (size_t)((skip + n_bytes + align - 1) / align * align);
+    bool whole = asked == n_bytes && (uintptr_t)dst % align == 0;
 
-    if (!reader->bounce) {
+    if (!whole && !reader->bounce) {
         reader->bounce_bytes = (size_t)((ds->sample_bytes + 2 * align) / align * align);
         reader->bounce = aligned_alloc(align, reader->bounce_bytes);
         if (!reader->bounce)
             return no_memory(err, file);
     }
-    int rc = ds->io->pread(handle, reader->bounce, asked, from, n_read, file->path, err);
+    uint8_t *to = whole ? dst : reader->bounce;
+    int rc = ds->io->pread(handle, to, asked, from, n_read, file->path, err);
     if (rc != DLB_OK)
         return rc;
     size_t have = *n_read > skip ? *n_read - skip : 0;
-    memcpy(dst, reader->bounce + skip, have < n_bytes ? have : n_bytes);
+    if (!whole)
+        memcpy(dst, reader->bounce + skip, have < n_bytes ? have : n_bytes);
     if (have < n_bytes)
         return dlb_fail(err, DLB_E_IO, file->path, from + *n_read,
                         "the file was cut short: it had %llu bytes",
@@ -306,6 +312,14 @@ static void tokens_whereabouts(const void *state, uint64_t number, char *path, s
         (void)snprintf(path, n_path, "%s", ds->files.file[file_of(&ds->files, number)].path);
 }
 
+static uint64_t tokens_files(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    const struct dlb_tokens_files *files = &((const struct tokens *)state)->files;
+    if (number < files->n)
+        (void)snprintf(path, n_path, "%s", files->file[number].path);
+    return files->n;
+}
+
 static int tokens_locate(void *rd, uint64_t index, struct dlb_located *out, struct dlb_err *err)
 {
     const struct tokens *ds = ((struct tokens_reader *)rd)->ds;
@@ -391,6 +405,7 @@ const struct dlb_format dlb_fmt_tokens = {
     .reader_close = tokens_reader_close,
     .read = tokens_read,
     .whereabouts = tokens_whereabouts,
+    .files = tokens_files,
     .locate = tokens_locate,
     .assemble = tokens_assemble,
     .gen_units = dlb_tokens_gen_units,

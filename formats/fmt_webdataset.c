@@ -353,6 +353,14 @@ static void webdataset_whereabouts(const void *state, uint64_t number, char *pat
         (void)snprintf(path, n_path, "%s", ds->list.shards[shard].path);
 }
 
+static uint64_t webdataset_files(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    const struct dlb_wds_list *list = &((const struct webdataset *)state)->list;
+    if (number < list->n_shards)
+        (void)snprintf(path, n_path, "%s", list->shards[number].path);
+    return list->n_shards;
+}
+
 static const int accesses[] = {DLB_ACCESS_STREAM, DLB_ACCESS_INDEXED, DLB_ACCESS_AUTO};
 
 const struct dlb_format dlb_fmt_webdataset = {
@@ -372,6 +380,7 @@ const struct dlb_format dlb_fmt_webdataset = {
     .next = webdataset_next,
     .shard_samples = webdataset_shard_samples,
     .whereabouts = webdataset_whereabouts,
+    .files = webdataset_files,
     .gen_units = dlb_wds_gen_units,
     .gen_prepare = dlb_wds_gen_prepare,
     .gen_unit = dlb_wds_gen_unit,

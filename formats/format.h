@@ -166,6 +166,11 @@ struct dlb_format {
      * longer. Optional. */
     void (*whereabouts)(const void *ds, uint64_t number, char *path, size_t n_path);
 
+    /* The files that samples are read from: returns how many, and writes the path of file `number`
+     * if there is such a one (cut when longer). What is read when the data set opens, and never
+     * again, is not among them. Any thread. NULL: there are none. */
+    uint64_t (*files)(const void *ds, uint64_t number, char *path, size_t n_path);
+
     /* Generation, unit by unit (a class folder's slice, a shard), in parallel and resumable. NULL:
      * gen has nothing to write. gen_prepare makes folders. gen_unit writes unit `unit` whole or not
      * at all and skips it when it is there (unless gen->rewrite). gen_describe adds what open wants

@@ -18,20 +18,6 @@
 
 enum { MARK_MAX_BYTES = 1 << 20 };
 
-int dlb_gen_fail_write(struct dlb_err *err, const char *path, uint64_t offset_bytes,
-                       const char *doing)
-{
-    int code = errno;
-    if (code == ENOSPC || code == EDQUOT) {
-        (void)dlb_fail(err, DLB_E_IO, path, offset_bytes,
-                       "%s: %s; make room and run the same gen again, it goes on from here", doing,
-                       code == ENOSPC ? "the disk is full" : "the disk quota is used up");
-        err->sys_errno = code;
-        return DLB_E_IO;
-    }
-    return dlb_fail_errno(err, path, offset_bytes, doing);
-}
-
 int dlb_gen_make_folder(const char *path, struct dlb_err *err)
 {
     char *part = strdup(path);
@@ -52,57 +38,6 @@ int dlb_gen_make_folder(const char *path, struct dlb_err *err)
     }
     free(part);
     return rc;
-}
-
-char *dlb_gen_temporary(const char *path)
-{
-    char *temporary = NULL;
-    const char *slash = strrchr(path, '/');
-    int n = slash ? (int)(slash + 1 - path) : 0;
-
-    return asprintf(&temporary, "%.*s.%s.part", n, path, path + n) < 0 ? NULL : temporary;
-}
-
-int dlb_gen_file_open(struct dlb_gen_file *file, const char *path, struct dlb_err *err)
-{
-    *file = (struct dlb_gen_file){.fd = -1, .path = path, .temporary = dlb_gen_temporary(path)};
-    if (!file->temporary)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
-    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file->fd >= 0)
-        return DLB_OK;
-    int rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
-    free(file->temporary);
-    return rc;
-}
-
-int dlb_gen_file_finish(struct dlb_gen_file *file, int rc, struct dlb_err *err)
-{
-    if (close(file->fd) != 0 && rc == DLB_OK)
-        rc = dlb_gen_fail_write(err, file->path, DLB_NO_OFFSET, "writing");
-    if (rc == DLB_OK && rename(file->temporary, file->path) != 0)
-        rc = dlb_gen_fail_write(err, file->path, DLB_NO_OFFSET, "renaming the finished file");
-    if (rc != DLB_OK)
-        (void)unlink(file->temporary);
-    free(file->temporary);
-    return rc;
-}
-
-int dlb_gen_write_file(const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
-{
-    struct dlb_gen_file file;
-    int rc = dlb_gen_file_open(&file, path, err);
-
-    if (rc != DLB_OK)
-        return rc;
-    for (size_t done = 0; rc == DLB_OK && done < n_bytes;) {
-        ssize_t n = write(file.fd, (const char *)data + done, n_bytes - done);
-        if (n >= 0)
-            done += (size_t)n;
-        else if (errno != EINTR)
-            rc = dlb_gen_fail_write(err, path, done, "writing");
-    }
-    return dlb_gen_file_finish(&file, rc, err);
 }
 
 /* Differs after every restart of the machine; empty where the kernel does not say. */

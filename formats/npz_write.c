@@ -6,13 +6,10 @@
 #include "formats/gen_target.h"
 #include "formats/inflate.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     VERSION_ZIP64 = 45, /* APPNOTE.TXT 4.4.3 */
@@ -130,39 +127,24 @@ static void make_end(uint8_t out[ENTRY_BYTES + END_BYTES], uint64_t n_bytes, uin
     put(&c, 0, 2); /* comment */
 }
 
-static int write_at(int fd, const void *data, size_t n_bytes, uint64_t at, const char *path,
-                    struct dlb_err *err)
-{
-    for (size_t done = 0; done < n_bytes;) {
-        ssize_t n = pwrite(fd, (const char *)data + done, n_bytes - done, (off_t)(at + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return dlb_gen_fail_write(err, path, at + done, "writing");
-        done += (size_t)n;
-    }
-    return DLB_OK;
-}
-
-static int write_rows(const struct dlb_gen *gen, int fd, uint64_t at, const char *path,
-                      uint32_t *crc, struct dlb_gen_worker *worker, struct dlb_err *err)
+static int write_rows(const struct dlb_gen *gen, struct dlb_gen_file *file, uint32_t *crc,
+                      struct dlb_gen_worker *worker, struct dlb_err *err)
 {
     struct dlb_bytes *sample = &worker->sample;
     int rc = DLB_OK;
 
     for (uint64_t i = 0; rc == DLB_OK && i < (uint64_t)gen->opts->samples; i++) {
         if (atomic_load_explicit(worker->stop, memory_order_relaxed))
-            return dlb_fail(err, DLB_E_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
+            return dlb_fail(err, DLB_E_CANCELLED, file->path, DLB_NO_OFFSET, "interrupted");
         sample->len_bytes = 0;
         rc = gen->codec->make(gen->opts, i, sample, err);
         if (rc == DLB_OK && sample->len_bytes != (uint64_t)gen->opts->sample_bytes)
             DLB_BUG("an identity codec that makes samples of another size");
         if (rc == DLB_OK)
-            rc = write_at(fd, sample->data, sample->len_bytes, at, path, err);
+            rc = dlb_gen_file_write(file, sample->data, sample->len_bytes, err);
         if (rc != DLB_OK)
             return rc;
         *crc = dlb_crc32(*crc, sample->data, sample->len_bytes);
-        at += sample->len_bytes;
         atomic_fetch_add(&worker->n_samples, 1);
         atomic_fetch_add(&worker->n_written, 1);
         atomic_fetch_add(&worker->n_bytes, sample->len_bytes);
@@ -170,7 +152,7 @@ static int write_rows(const struct dlb_gen *gen, int fd, uint64_t at, const char
     return rc;
 }
 
-static int write_archive(const struct dlb_gen *gen, int fd, const char *path,
+static int write_archive(const struct dlb_gen *gen, struct dlb_gen_file *file,
                          const uint8_t *npy_head, size_t n_head, uint64_t n_bytes,
                          struct dlb_gen_worker *worker, struct dlb_err *err)
 {
@@ -178,18 +160,18 @@ static int write_archive(const struct dlb_gen *gen, int fd, const char *path,
     uint32_t crc = dlb_crc32(0, npy_head, n_head);
 
     make_local(local, n_bytes);
-    int rc = write_at(fd, local, sizeof local, 0, path, err);
+    int rc = dlb_gen_file_write(file, local, sizeof local, err);
     if (rc == DLB_OK)
-        rc = write_at(fd, npy_head, n_head, LOCAL_BYTES, path, err);
+        rc = dlb_gen_file_write(file, npy_head, n_head, err);
     if (rc == DLB_OK)
-        rc = write_rows(gen, fd, LOCAL_BYTES + n_head, path, &crc, worker, err);
+        rc = write_rows(gen, file, &crc, worker, err);
     if (rc != DLB_OK)
         return rc;
     put(&(struct cursor){stored_crc}, crc, sizeof stored_crc);
     make_end(end, n_bytes, crc);
-    rc = write_at(fd, stored_crc, sizeof stored_crc, CRC_AT, path, err);
+    rc = dlb_gen_file_write(file, end, sizeof end, err);
     if (rc == DLB_OK)
-        rc = write_at(fd, end, sizeof end, LOCAL_BYTES + n_bytes, path, err);
+        rc = dlb_gen_file_patch(file, CRC_AT, stored_crc, sizeof stored_crc, err);
     return rc;
 }
 
@@ -202,7 +184,7 @@ static int write_file(const struct dlb_gen *gen, const char *path, const uint8_t
 
     if (rc != DLB_OK)
         return rc;
-    rc = write_archive(gen, file.fd, path, npy_head, n_head, n_bytes, worker, err);
+    rc = write_archive(gen, &file, npy_head, n_head, n_bytes, worker, err);
     return dlb_gen_file_finish(&file, rc, err);
 }
 

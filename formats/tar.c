@@ -354,12 +354,18 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
     return DLB_OK;
 }
 
+static int fail_sparse(const struct dlb_tar *tar, const struct dlb_tar_member *member,
+                       struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
+                    "member %.64s is sparse: write the archive without --sparse", member->name);
+}
+
 int dlb_tar_check(const struct dlb_tar *tar, const struct dlb_tar_member *member,
                   struct dlb_err *err)
 {
     if (member->sparse)
-        return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
-                        "member %.64s is sparse: write the archive without --sparse", member->name);
+        return fail_sparse(tar, member, err);
     if (member->data_at <= tar->max_bytes && member->n_bytes <= tar->max_bytes - member->data_at)
         return DLB_OK;
     if (tar->unpacker)
@@ -388,6 +394,33 @@ static int read_direct(struct dlb_tar *tar, const struct dlb_tar_member *member,
     return DLB_OK;
 }
 
+/* As libarchive hands it out. It does not count the holes of a sparse member whose map goes beyond
+ * its size: a piece that does not follow the one before shows them. */
+static int read_pieces(struct dlb_tar *tar, const struct dlb_tar_member *member, uint8_t *dst,
+                       struct dlb_err *err)
+{
+    size_t n_bytes = (size_t)member->n_bytes, done = 0;
+
+    while (done < n_bytes) {
+        const void *piece;
+        size_t n;
+        la_int64_t at;
+        int rc = archive_read_data_block(tar->archive, &piece, &n, &at);
+        if (rc == ARCHIVE_EOF)
+            return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
+                            "member %.64s has fewer bytes than its header says", member->name);
+        if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
+            return fail(tar, err);
+        if (at != (la_int64_t)done)
+            return fail_sparse(tar, member, err);
+        if (n > n_bytes - done)
+            n = n_bytes - done;
+        memcpy(dst + done, piece, n);
+        done += n;
+    }
+    return DLB_OK;
+}
+
 int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void *dst,
                  struct dlb_err *err)
 {
@@ -398,14 +431,7 @@ int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void 
         member->data_at + tar->in_block_bytes >= tar->at_bytes &&
         member->n_bytes > tar->at_bytes - member->data_at)
         return read_direct(tar, member, dst, err);
-    la_ssize_t n = archive_read_data(tar->archive, dst, (size_t)member->n_bytes);
-
-    if (n < 0)
-        return fail(tar, err);
-    if ((uint64_t)n != member->n_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
-                        "member %.64s has fewer bytes than its header says", member->name);
-    return DLB_OK;
+    return read_pieces(tar, member, dst, err);
 }
 
 bool dlb_tar_lacks_end(const struct dlb_tar *tar)

@@ -18,6 +18,12 @@ static la_ssize_t on_write(struct archive *archive, void *ctx, const void *data,
 
     if (writer->discard)
         return (la_ssize_t)n_bytes;
+    if (writer->file) {
+        if (dlb_gen_file_write(writer->file, data, n_bytes, &writer->why) == DLB_OK)
+            return (la_ssize_t)n_bytes;
+        archive_set_error(archive, EIO, "write failed");
+        return -1;
+    }
     do
         n = write(writer->fd, data, n_bytes);
     while (n < 0 && errno == EINTR);
@@ -30,6 +36,10 @@ static la_ssize_t on_write(struct archive *archive, void *ctx, const void *data,
 
 static int fail_write(struct dlb_tar_writer *writer, struct dlb_err *err)
 {
+    if (writer->why.status != DLB_OK) {
+        *err = writer->why;
+        return (int)err->status;
+    }
     if (writer->write_errno) {
         errno = writer->write_errno;
         return dlb_gen_fail_write(err, writer->path, DLB_NO_OFFSET, "writing");
@@ -56,10 +66,11 @@ static int add_filter(struct dlb_tar_writer *writer, enum dlb_tar_pack pack, str
     return DLB_OK;
 }
 
-int dlb_tar_writer_open(struct dlb_tar_writer *writer, int fd, const char *path,
-                        enum dlb_tar_pack pack, struct dlb_err *err)
+int dlb_tar_writer_open(struct dlb_tar_writer *writer, struct dlb_gen_file *file, int fd,
+                        const char *path, enum dlb_tar_pack pack, struct dlb_err *err)
 {
-    *writer = (struct dlb_tar_writer){.archive = archive_write_new(), .path = path, .fd = fd};
+    *writer = (struct dlb_tar_writer){
+        .archive = archive_write_new(), .path = path, .fd = fd, .file = file};
     if (!writer->archive)
         return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to write it");
     (void)archive_write_set_format_ustar(writer->archive);

@@ -5,17 +5,21 @@
 #ifndef DLB_FORMATS_TAR_WRITE_H
 #define DLB_FORMATS_TAR_WRITE_H
 
+#include "formats/gen_file.h"
 #include "formats/tar.h"
 
 struct dlb_tar_writer {
     struct archive *archive;
-    const char *path; /* for messages; borrowed */
-    int fd;           /* borrowed */
+    const char *path;          /* for messages; borrowed */
+    int fd;                    /* borrowed */
+    struct dlb_gen_file *file; /* in its stead, or NULL; borrowed */
     int write_errno;
-    bool discard; /* abandoned: what libarchive still wants to write goes nowhere */
+    struct dlb_err why; /* of a failed `file` */
+    bool discard;       /* abandoned: what libarchive still wants to write goes nowhere */
 };
-int dlb_tar_writer_open(struct dlb_tar_writer *writer, int fd, const char *path,
-                        enum dlb_tar_pack pack, struct dlb_err *err);
+/* `file`: what is written goes there; NULL: to `fd`. */
+int dlb_tar_writer_open(struct dlb_tar_writer *writer, struct dlb_gen_file *file, int fd,
+                        const char *path, enum dlb_tar_pack pack, struct dlb_err *err);
 int dlb_tar_writer_add(struct dlb_tar_writer *writer, const char *name, const void *data,
                        size_t n_bytes, struct dlb_err *err);
 int dlb_tar_writer_close(struct dlb_tar_writer *writer, struct dlb_err *err); /* writes the end */

@@ -4,13 +4,9 @@
 #include "formats/example.h"
 #include "formats/gen_target.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 static uint64_t shard_samples(const struct dlb_gen *gen)
 {
@@ -30,33 +26,19 @@ int dlb_tfr_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
     return DLB_OK;
 }
 
-static int write_record(int fd, const uint8_t *data, size_t n_bytes, const char *path,
+static int write_record(struct dlb_gen_file *file, const uint8_t *data, size_t n_bytes,
                         struct dlb_err *err)
 {
     uint8_t head[DLB_TFR_HEAD_BYTES], foot[DLB_TFR_FOOT_BYTES];
-    struct iovec part[] = {
-        {head, sizeof head}, {(void *)(uintptr_t)data, n_bytes}, {foot, sizeof foot}};
 
     dlb_tfr_frame(data, n_bytes, head, foot);
-    for (int i = 0; i < 3;) {
-        ssize_t n = writev(fd, part + i, 3 - i);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "writing");
-        for (size_t done = (size_t)n; i < 3; i++) {
-            size_t here = done < part[i].iov_len ? done : part[i].iov_len;
-            part[i].iov_base = (char *)part[i].iov_base + here;
-            part[i].iov_len -= here;
-            done -= here;
-            if (part[i].iov_len > 0)
-                break;
-        }
-    }
-    return DLB_OK;
+    int rc = dlb_gen_file_write(file, head, sizeof head, err);
+    if (rc == DLB_OK)
+        rc = dlb_gen_file_write(file, data, n_bytes, err);
+    return rc == DLB_OK ? dlb_gen_file_write(file, foot, sizeof foot, err) : rc;
 }
 
-static int add_sample(const struct dlb_gen *gen, int fd, const char *path, uint64_t index,
+static int add_sample(const struct dlb_gen *gen, struct dlb_gen_file *file, uint64_t index,
                       struct dlb_bytes *example, struct dlb_gen_worker *worker, struct dlb_err *err)
 {
     const struct dlb_tfr_opts *opts = gen->format_opts;
@@ -72,7 +54,7 @@ static int add_sample(const struct dlb_gen *gen, int fd, const char *path, uint6
         record = example;
     }
     if (rc == DLB_OK)
-        rc = write_record(fd, record->data, record->len_bytes, path, err);
+        rc = write_record(file, record->data, record->len_bytes, err);
     if (rc != DLB_OK)
         return rc;
     atomic_fetch_add(&worker->n_samples, 1);
@@ -94,7 +76,7 @@ static int write_shard(const struct dlb_gen *gen, uint64_t first, uint64_t n, co
         if (atomic_load_explicit(worker->stop, memory_order_relaxed))
             rc = dlb_fail(err, DLB_E_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
         else
-            rc = add_sample(gen, file.fd, path, first + i, &example, worker, err);
+            rc = add_sample(gen, &file, first + i, &example, worker, err);
     }
     dlb_bytes_free(&example);
     return dlb_gen_file_finish(&file, rc, err);

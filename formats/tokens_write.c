@@ -158,25 +158,9 @@ static void put(uint8_t *at, uint64_t value, size_t n_bytes)
 
 /* A file being written, and Megatron's lengths of what is in it. */
 struct out {
-    int fd;
-    const char *path;
-    uint64_t at_bytes;
+    struct dlb_gen_file file;
     struct dlb_bytes lengths; /* i32 each */
 };
-
-static int write_out(struct out *out, const void *data, size_t n_bytes, struct dlb_err *err)
-{
-    for (size_t done = 0; done < n_bytes;) {
-        ssize_t n = write(out->fd, (const char *)data + done, n_bytes - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return dlb_gen_fail_write(err, out->path, out->at_bytes, "writing");
-        done += (size_t)n;
-        out->at_bytes += (size_t)n;
-    }
-    return DLB_OK;
-}
 
 static int add_length(struct out *out, uint64_t n_tokens, struct dlb_err *err)
 {
@@ -195,8 +179,9 @@ static int write_tokens(const struct dlb_gen *gen, const struct wanted *want, ui
     size_t each = dlb_element_bytes(want->element), n_here = 0;
     uint64_t document = 0;
     uint8_t *chunk = malloc(CHUNK_TOKENS * each);
-    int rc = chunk ? DLB_OK
-                   : dlb_fail(err, DLB_E_NOMEM, out->path, DLB_NO_OFFSET, "no memory to write it");
+    int rc =
+        chunk ? DLB_OK
+              : dlb_fail(err, DLB_E_NOMEM, out->file.path, DLB_NO_OFFSET, "no memory to write it");
 
     for (uint64_t i = 0; rc == DLB_OK && i < n_tokens; i++) {
         if (s.in_document == 0)
@@ -205,12 +190,12 @@ static int write_tokens(const struct dlb_gen *gen, const struct wanted *want, ui
         if (s.in_document == 0 || i + 1 == n_tokens)
             rc = add_length(out, document - s.in_document, err);
         if (rc == DLB_OK && (n_here == CHUNK_TOKENS || i + 1 == n_tokens)) {
-            rc = write_out(out, chunk, n_here * each, err);
+            rc = dlb_gen_file_write(&out->file, chunk, n_here * each, err);
             atomic_fetch_add(&worker->n_bytes, n_here * each);
             n_here = 0;
             if (atomic_load_explicit(worker->stop, memory_order_relaxed) && rc == DLB_OK &&
                 i + 1 < n_tokens)
-                rc = dlb_fail(err, DLB_E_CANCELLED, out->path, DLB_NO_OFFSET, "interrupted");
+                rc = dlb_fail(err, DLB_E_CANCELLED, out->file.path, DLB_NO_OFFSET, "interrupted");
         }
     }
     free(chunk);
@@ -223,10 +208,10 @@ static int write_head(const struct wanted *want, uint64_t n_tokens, struct out *
     uint8_t head[DLB_LLMC_HEADER_BYTES];
 
     if (want->opts.layout == DLB_TOKENS_NPY)
-        return write_out(out, head, dlb_npy_header(want->element, n_tokens, head, sizeof head),
-                         err);
+        return dlb_gen_file_write(&out->file, head,
+                                  dlb_npy_header(want->element, n_tokens, head, sizeof head), err);
     if (want->opts.layout == DLB_TOKENS_LLMC && dlb_llmc_header(want->element, n_tokens, head))
-        return write_out(out, head, sizeof head, err);
+        return dlb_gen_file_write(&out->file, head, sizeof head, err);
     return DLB_OK;
 }
 
@@ -282,16 +267,15 @@ static int write_unit(const struct dlb_gen *gen, const struct wanted *want, uint
                       uint64_t n_tokens, const char *path, const char *idx,
                       struct dlb_gen_worker *worker, struct dlb_err *err)
 {
-    struct dlb_gen_file file;
-    int rc = dlb_gen_file_open(&file, path, err);
+    struct out out = {.lengths = {0}};
+    int rc = dlb_gen_file_open(&out.file, path, err);
 
     if (rc != DLB_OK)
         return rc;
-    struct out out = {.fd = file.fd, .path = path};
     rc = write_head(want, n_tokens, &out, err);
     if (rc == DLB_OK)
         rc = write_tokens(gen, want, unit, n_tokens, &out, worker, err);
-    rc = dlb_gen_file_finish(&file, rc, err);
+    rc = dlb_gen_file_finish(&out.file, rc, err);
     if (rc == DLB_OK && idx)
         rc = write_index(idx, want, &out.lengths, err);
     dlb_bytes_free(&out.lengths);

@@ -60,7 +60,7 @@ static int start_shard(struct dlb_wds_writer *writer, struct dlb_err *err)
     if (writer->fd < 0)
         return dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
     writer->n_shards++;
-    return dlb_tar_writer_open(&writer->tar, writer->fd, path, writer->pack, err);
+    return dlb_tar_writer_open(&writer->tar, NULL, writer->fd, path, writer->pack, err);
 }
 
 static int finish_shard(struct dlb_wds_writer *writer, struct dlb_err *err)

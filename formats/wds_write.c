@@ -100,15 +100,16 @@ static int add_sample(const struct dlb_gen *gen, struct dlb_tar_writer *writer, 
     return DLB_OK;
 }
 
-static int write_shard(const struct dlb_gen *gen, uint64_t first, uint64_t n, int fd,
-                       const char *path, struct dlb_gen_worker *worker, struct dlb_err *err)
+static int write_shard(const struct dlb_gen *gen, uint64_t first, uint64_t n,
+                       struct dlb_gen_file *file, struct dlb_gen_worker *worker,
+                       struct dlb_err *err)
 {
     struct dlb_tar_writer writer;
 
-    int rc = dlb_tar_writer_open(&writer, fd, path, compression(gen), err);
+    int rc = dlb_tar_writer_open(&writer, file, -1, file->path, compression(gen), err);
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         if (atomic_load_explicit(worker->stop, memory_order_relaxed))
-            rc = dlb_fail(err, DLB_E_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
+            rc = dlb_fail(err, DLB_E_CANCELLED, file->path, DLB_NO_OFFSET, "interrupted");
         else
             rc = add_sample(gen, &writer, first + i, worker, err);
     }
@@ -136,7 +137,7 @@ int dlb_wds_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
     }
     rc = dlb_gen_file_open(&file, path, err);
     if (rc == DLB_OK) {
-        rc = write_shard(gen, first, n, file.fd, path, worker, err);
+        rc = write_shard(gen, first, n, &file, worker, err);
         rc = dlb_gen_file_finish(&file, rc, err);
     }
 out:

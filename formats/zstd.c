@@ -37,16 +37,24 @@ static int reserve(struct dlb_bytes *out, uint64_t cap_bytes, struct dlb_err *er
     return DLB_OK;
 }
 
-/* Frames that do not say how long they are, or several of them: room grows with what comes. */
+/* Frames that do not say how long they are, or several of them: room grows with what comes. Where a
+ * frame does say, it is held to it: libzstd's own stream looks only if the room was large enough.
+ */
 static int stream(struct dlb_unzstd *unzstd, const uint8_t *data, size_t n_bytes,
                   uint64_t limit_bytes, struct dlb_err *err)
 {
     ZSTD_inBuffer in = {data, n_bytes, 0};
     struct dlb_bytes *out = &unzstd->out;
-    size_t left = 1;
+    size_t left = 0;
+    uint64_t frame_at = 0;
+    unsigned long long claimed = ZSTD_CONTENTSIZE_UNKNOWN;
 
     (void)ZSTD_DCtx_reset(unzstd->context, ZSTD_reset_session_only);
     while (in.pos < in.size || left > 0) {
+        if (left == 0) {
+            frame_at = out->len_bytes;
+            claimed = ZSTD_getFrameContentSize(data + in.pos, n_bytes - in.pos);
+        }
         uint64_t more = out->cap_bytes ? (uint64_t)out->cap_bytes * 2 : ZSTD_DStreamOutSize();
         if (out->len_bytes == out->cap_bytes) {
             /* One byte past the limit is enough to see that it is passed. */
@@ -65,6 +73,10 @@ static int stream(struct dlb_unzstd *unzstd, const uint8_t *data, size_t n_bytes
             return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
                             "the zstd frame ends early: it is cut short");
         out->len_bytes = to.pos;
+        if (left == 0 && claimed < ZSTD_CONTENTSIZE_ERROR && to.pos - frame_at != claimed)
+            return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+                            "a zstd frame says that it holds %llu bytes, and holds %llu: damaged",
+                            claimed, (unsigned long long)(to.pos - frame_at));
     }
     return DLB_OK;
 }

@@ -1,293 +1,298 @@
 #include "loaders/consumer.h"
 
 #include "bench/base/clock.h"
-#include "bench/base/hash.h"
-#include "loaders/tally.h"
-#include "loaders/window.h"
+#include "loaders/accelerator.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SLICE_NS (50 * DLB_NS_PER_MS) /* longest sleep without a look at `cancel` */
-#define POLL_NS (50 * DLB_NS_PER_US)  /* longest sleep while a copy holds a slot */
-enum { MAX_DEPTH = 8 };
-
-/* A batch between its copy and its step's end. */
-struct in_flight {
-    struct dlb_step step;
-    struct dlb_batch batch;
-    bool released;
-    uint32_t buf;
-};
+#include <time.h>
 
 struct consumer {
-    const struct dlb_consume *how;
-    struct dlb_consumed *out;
-    struct dlb_tally tally;
-    struct dlb_window window;
-    struct in_flight flight[MAX_DEPTH + 1]; /* oldest at first */
-    uint32_t first, n_flight;
-    uint64_t n_batches;     /* handed to the device, warm-up included */
+    struct dlb_common common;
+    struct dlb_accelerator *accelerators; /* [n] */
+    uint32_t n;
+    uint32_t first;         /* whose turn comes first */
     struct dlb_epoch spare; /* epochs beyond those kept */
-    bool measuring;
-    uint64_t loop_start_ns;
+    struct dlb_au *au;      /* [n] */
 };
 
-static void spend(struct consumer *c, enum dlb_consumer_stage stage, uint64_t start_ns,
-                  uint64_t end_ns)
+static uint64_t thread_cpu_ns(void)
 {
-    if (c->measuring)
-        dlb_hist_add(&c->out->consumer[stage], end_ns - start_ns);
+    struct timespec ts;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * DLB_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-static struct in_flight *flight_at(struct consumer *c, uint32_t i)
+/* What a pass over all accelerators found. */
+struct pass {
+    uint32_t n_going;
+    uint64_t wake_ns; /* the earliest that one can go on by itself; 0: now */
+    bool watch;       /* that one's device runs dry if it is late */
+    bool wants;       /* somebody waits for a batch */
+};
+
+/* Whether a step of this accelerator is all that there is to wait for, and has not ended. */
+static bool sleeps(const struct dlb_accelerator *a, uint64_t now_ns)
 {
-    return &c->flight[(c->first + i) % (MAX_DEPTH + 1)];
+    return a->at == DLB_AT_SETTLE && a->wake_ns > now_ns;
 }
 
-/* Gives back the slots whose copy is done; *held says how many are not. */
-static int release_copied(struct consumer *c, uint32_t *held, struct dlb_err *err)
+/* Goes to each that can go on. Batches of a loader that they share go to who has waited longest:
+ * the turns go round. */
+static int pass_all(struct consumer *c, struct pass *pass, struct dlb_err *err)
 {
-    const struct dlb_consume *how = c->how;
+    uint64_t now_ns = dlb_now_ns(), dry_ns = UINT64_MAX;
+    uint64_t round = c->common.barrier.round;
+    uint32_t first = c->first;
 
-    *held = 0;
-    for (uint32_t i = 0; i < c->n_flight; i++) {
-        struct in_flight *f = flight_at(c, i);
-        if (f->released)
+    *pass = (struct pass){.wake_ns = UINT64_MAX};
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct dlb_accelerator *a = &c->accelerators[(first + i) % c->n];
+        if (!sleeps(a, now_ns)) {
+            uint64_t n_batches = a->n_batches;
+            int rc = dlb_accelerator_advance(a, 0, err);
+            if (rc != DLB_OK)
+                return rc;
+            if (c->common.shared && a->n_batches > n_batches)
+                c->first = (first + i + 1) % c->n;
+        }
+        if (a->at == DLB_AT_ENDED)
             continue;
-        int rc = how->device->poll(how->device_state, f->buf, DLB_COPIED, &f->released, err);
-        if (rc != DLB_OK)
-            return rc;
-        if (f->released)
-            how->loader->release(how->loader_state, &f->batch);
-        else
-            ++*held;
+        pass->n_going++;
+        pass->wants = pass->wants || a->at == DLB_AT_TAKE;
+        if (a->wake_ns < pass->wake_ns)
+            pass->wake_ns = a->wake_ns;
+        if (a->at == DLB_AT_SETTLE && a->dry_ns < dry_ns)
+            dry_ns = a->dry_ns;
     }
+    if (c->common.barrier.round != round)
+        pass->wake_ns = 0;
+    pass->watch = dry_ns < UINT64_MAX && dry_ns - DLB_WATCH_NS < pass->wake_ns;
     return DLB_OK;
 }
 
-static bool cancelled(const struct consumer *c)
+/* Until the earliest of their times, or a batch is ready that somebody waits for: others wake
+ * nobody. The end is watched only where a device would stand still for a late wake-up. */
+static void sleep_all(struct dlb_event *ready, uint32_t seen, const struct pass *pass)
 {
-    return c->how->cancel && atomic_load_explicit(c->how->cancel, memory_order_relaxed);
+    uint64_t now_ns = dlb_now_ns();
+    uint64_t end_ns = now_ns + DLB_SLICE_NS;
+    bool watch = pass->watch && pass->wake_ns < end_ns;
+
+    if (pass->wake_ns < end_ns)
+        end_ns = pass->wake_ns;
+    uint64_t sleep_ns = watch ? end_ns - DLB_WATCH_NS : end_ns;
+    if (now_ns < sleep_ns && pass->wants)
+        dlb_event_wait(ready, seen, sleep_ns);
+    else if (now_ns < sleep_ns)
+        (void)dlb_sleep_until_ns(sleep_ns);
+    while (watch && dlb_now_ns() < end_ns && !(pass->wants && dlb_event_seq(ready) != seen))
+        ;
 }
 
-/* The next batch. Never sleeps long while a slot could be given back: one worker with one credit
- * may be waiting for it. */
-static int take_batch(struct consumer *c, struct dlb_batch *batch, struct dlb_err *err)
+/* Until every accelerator has ended what it is at. A single one blocks where it is; of many, the
+ * thread sleeps for all. */
+static int drive(struct consumer *c, struct dlb_err *err)
 {
-    const struct dlb_consume *how = c->how;
+    struct dlb_event *ready = c->common.how->ready;
+    int rc = DLB_OK;
 
-    for (;;) {
-        uint32_t held = 0;
-        bool got = false;
-        int rc = release_copied(c, &held, err);
-        if (rc == DLB_OK)
-            rc = how->loader->next(how->loader_state, held ? POLL_NS : SLICE_NS, batch, &got, err);
-        if (rc != DLB_OK || got)
-            return rc;
-        if (cancelled(c))
-            return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+    while (c->n == 1 && rc == DLB_OK && c->accelerators->at != DLB_AT_ENDED)
+        rc = dlb_accelerator_advance(c->accelerators, DLB_SLICE_NS, err);
+    while (c->n > 1 && rc == DLB_OK) {
+        struct pass pass;
+        uint32_t seen = dlb_event_seq(ready);
+        rc = pass_all(c, &pass, err);
+        if (rc != DLB_OK || pass.n_going == 0)
+            break;
+        if (pass.wake_ns > 0)
+            sleep_all(ready, seen, &pass);
     }
-}
-
-/* What the device made of a batch, as dlb_batch.made_hash. */
-static int hash_made(struct consumer *c, const struct in_flight *f, uint64_t *hash,
-                     struct dlb_err *err)
-{
-    const struct dlb_augment *augment = c->how->augment;
-    const uint8_t *made = NULL;
-    size_t n = 0;
-
-    int rc = c->how->device->made(c->how->device_state, f->buf, &made, &n, err);
-    *hash = 0;
-    for (size_t i = 0; rc == DLB_OK && i < n; i++)
-        *hash = dlb_hash64(made + i * augment->out_bytes, augment->out_bytes, *hash);
     return rc;
 }
 
-static int verify(struct consumer *c, const struct in_flight *f, struct dlb_err *err)
+static int begin_epoch(struct consumer *c, uint32_t number, struct dlb_err *err)
 {
-    uint64_t sum = 0, made = f->batch.made_hash;
-    int rc = c->how->device->checksum(c->how->device_state, f->buf, &sum, err);
-    if (rc == DLB_OK && c->how->augment && c->how->augment->kind != DLB_AUGMENT_NONE)
-        rc = hash_made(c, f, &made, err);
-    if (rc == DLB_OK && (sum != f->batch.payload_hash || made != f->batch.made_hash))
-        c->out->n_checksum_mismatches++;
-    return rc;
-}
+    struct dlb_common *common = &c->common;
+    const struct dlb_consume *how = common->how;
+    struct dlb_epoch *epoch =
+        number < DLB_MAX_EPOCHS_KEPT ? &common->out->epoch[number] : &c->spare;
+    int rc = DLB_OK;
 
-/* Sleeps until a step has ended, in slices, so that an interrupt ends a long one too. */
-static int wait_stepped(struct consumer *c, struct in_flight *f, struct dlb_err *err)
-{
-    for (;;) {
-        bool reached = false;
-        int rc = c->how->device->wait(c->how->device_state, f->buf, DLB_STEPPED, SLICE_NS,
-                                      &f->step.times, &reached, err);
-        if (rc != DLB_OK || reached)
-            return rc;
-        if (cancelled(c))
-            return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
-    }
-}
-
-/* Waits for the oldest step and settles its account. */
-static int finish_oldest(struct consumer *c, struct dlb_err *err)
-{
-    const struct dlb_consume *how = c->how;
-    struct in_flight *f = flight_at(c, 0);
-
-    uint64_t start_ns = dlb_now_ns();
-    int rc = wait_stepped(c, f, err);
-    uint64_t end_ns = dlb_now_ns();
+    *epoch = (struct dlb_epoch){.n_expected = how->expected, .n_padded = how->padded};
+    common->epoch = epoch;
+    common->out->n_epochs = number + 1;
+    for (uint32_t i = 0; i < c->n; i++)
+        dlb_accelerator_before_epoch(&c->accelerators[i]);
+    common->epoch_start_ns = dlb_now_ns();
+    for (uint32_t i = 0; i < (common->shared ? 1 : c->n) && rc == DLB_OK; i++)
+        rc = how->loader->begin_epoch(how->feeds[i].loader_state, number, err);
     if (rc != DLB_OK)
         return rc;
-    uint64_t over_ns = f->step.times.oversleep_ns < end_ns - start_ns ? f->step.times.oversleep_ns
-                                                                      : end_ns - start_ns;
-    spend(c, DLB_CS_DEVICE_WAIT, start_ns, end_ns - over_ns);
-    if (over_ns > 0)
-        spend(c, DLB_CS_OVERSLEEP, end_ns - over_ns, end_ns);
-
-    start_ns = dlb_now_ns();
-    if (!f->released)
-        how->loader->release(how->loader_state, &f->batch);
-    f->released = true;
-    end_ns = dlb_now_ns();
-    spend(c, DLB_CS_RELEASE, start_ns, end_ns);
-
-    start_ns = dlb_now_ns();
-    if (how->checksum)
-        rc = verify(c, f, err);
-    dlb_window_add(&c->window, &f->step, c->out);
-    c->first = (c->first + 1) % (MAX_DEPTH + 1);
-    c->n_flight--;
-    spend(c, DLB_CS_ACCOUNT, start_ns, dlb_now_ns());
-    return rc;
-}
-
-/* Hands a batch to the device, and then settles what must be settled before the next one: with
- * depth d, d steps stay queued. */
-static int step_batch(struct consumer *c, const struct dlb_batch *batch, struct dlb_step *step,
-                      struct dlb_epoch *epoch, struct dlb_err *err)
-{
-    const struct dlb_consume *how = c->how;
-    uint32_t buf = (uint32_t)(c->n_batches % (how->device_prefetch + 1));
-
-    uint64_t start_ns = dlb_now_ns();
-    int rc = how->device->copy(how->device_state, buf, batch->data, batch->n_bytes, err);
-    uint64_t end_ns = dlb_now_ns();
-    spend(c, DLB_CS_COPY_CALL, start_ns, end_ns);
-    if (rc != DLB_OK)
-        return rc;
-    start_ns = dlb_now_ns();
-    rc = how->device->step(how->device_state, buf, err);
-    end_ns = dlb_now_ns();
-    spend(c, DLB_CS_STEP_CALL, start_ns, end_ns);
-    if (rc != DLB_OK)
-        return rc;
-
-    start_ns = dlb_now_ns(); /* the device is at work: bookkeeping hides behind it */
-    step->n_samples = batch->n_samples;
-    step->n_bytes = batch->n_bytes;
-    *flight_at(c, c->n_flight) = (struct in_flight){.step = *step, .batch = *batch, .buf = buf};
-    c->n_flight++;
-    c->n_batches++;
-    if (how->heartbeat)
-        atomic_store_explicit(how->heartbeat, c->n_batches, memory_order_relaxed);
-    rc = dlb_tally_add(&c->tally, batch, epoch, err);
-    spend(c, DLB_CS_ACCOUNT, start_ns, dlb_now_ns());
-    while (rc == DLB_OK && c->n_flight > how->device_prefetch)
-        rc = finish_oldest(c, err);
-    return rc;
-}
-
-static void begin_measuring(struct consumer *c)
-{
-    if (c->measuring || c->n_batches < c->how->warmup_batches)
-        return;
-    c->measuring = true;
-    c->loop_start_ns = dlb_now_ns();
-}
-
-/* max_batches measured ones, and the one whose start closes the window. */
-static bool enough(const struct consumer *c)
-{
-    return c->how->max_batches > 0 && c->n_batches > c->how->warmup_batches + c->how->max_batches;
+    dlb_tally_reset(&common->tally);
+    dlb_barrier_reset(&common->barrier, c->n);
+    uint64_t now_ns = dlb_now_ns();
+    for (uint32_t i = 0; i < c->n; i++)
+        dlb_accelerator_begin_epoch(&c->accelerators[i], number, now_ns);
+    return DLB_OK;
 }
 
 static int run_epoch(struct consumer *c, uint32_t number, struct dlb_err *err)
 {
-    const struct dlb_consume *how = c->how;
-    struct dlb_epoch *epoch = number < DLB_MAX_EPOCHS_KEPT ? &c->out->epoch[number] : &c->spare;
-    struct dlb_step step = {.epoch = number, .first_of_epoch = true};
+    int rc = begin_epoch(c, number, err);
+    struct dlb_epoch *epoch = c->common.epoch;
 
-    *epoch = (struct dlb_epoch){.n_expected = how->expected};
-    c->out->n_epochs = number + 1;
-    begin_measuring(c);
-    uint64_t epoch_start_ns = dlb_now_ns();
-    int rc = how->loader->begin_epoch(how->loader_state, number, err);
-    dlb_tally_reset(&c->tally);
-    spend(c, DLB_CS_EPOCH_START, epoch_start_ns, dlb_now_ns());
-    while (rc == DLB_OK && !enough(c)) {
-        struct dlb_batch batch;
-        begin_measuring(c);
-        step.wait_start_ns = dlb_now_ns();
-        rc = take_batch(c, &batch, err);
-        step.wait_end_ns = dlb_now_ns();
-        spend(c, DLB_CS_INPUT_WAIT, step.wait_start_ns, step.wait_end_ns);
-        if (rc == DLB_END) {
-            epoch->whole = true;
-            rc = DLB_OK;
-            break;
-        }
-        if (rc != DLB_OK)
-            break;
-        if (epoch->first_batch_ns == 0)
-            epoch->first_batch_ns = step.wait_end_ns - epoch_start_ns;
-        if (batch.n_samples == 0) { /* every sample of it was skipped: nothing to train on */
-            how->loader->release(how->loader_state, &batch);
-            continue;
-        }
-        rc = step_batch(c, &batch, &step, epoch, err);
-        step.first_of_epoch = false;
-        if (rc == DLB_OK && cancelled(c))
-            rc = dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+    if (rc == DLB_OK)
+        rc = drive(c, err);
+    epoch->whole = rc == DLB_OK;
+    for (uint32_t i = 0; i < c->n; i++) {
+        epoch->whole = epoch->whole && c->accelerators[i].whole;
+        epoch->seq_checksum = dlb_tally_chain(epoch->seq_checksum, c->accelerators[i].order);
     }
-    epoch->wall_ns = dlb_now_ns() - epoch_start_ns;
+    epoch->wall_ns = dlb_now_ns() - c->common.epoch_start_ns;
     return rc;
 }
 
-/* Unaccounted time is what no stage's own start and stop stamps cover. */
-static void close_account(struct consumer *c)
+static int drain(struct consumer *c, struct dlb_err *err)
 {
-    uint64_t covered_ns = 0;
+    for (uint32_t i = 0; i < c->n; i++)
+        dlb_accelerator_drain(&c->accelerators[i]);
+    return drive(c, err);
+}
 
-    if (!c->measuring)
+/* A part of each accelerator's window, as its mean share of them, of the mean window. */
+static uint64_t mean_part(const struct consumer *c, size_t offset)
+{
+    double share = 0;
+
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct dlb_share *one = &c->accelerators[i].window.share;
+        uint64_t part_ns;
+        memcpy(&part_ns, (const char *)one + offset, sizeof part_ns);
+        share += (double)part_ns / (double)one->window_ns;
+    }
+    return (uint64_t)(share / c->n * (double)c->common.out->window_ns);
+}
+
+/* Counts of all, and the window in which a mean accelerator would have made them: their number over
+ * the sum of the rates. None where one of them has none. */
+static void add_windows(const struct consumer *c)
+{
+    struct dlb_consumed *out = c->common.out;
+    double rate = 0;
+
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct dlb_share *one = &c->accelerators[i].window.share;
+        out->n_steps += one->n_steps;
+        out->n_samples += one->n_samples;
+        out->n_bytes += one->n_bytes;
+        rate += one->window_ns > 0 ? (double)one->n_samples / (double)one->window_ns : (double)NAN;
+    }
+    if (!(rate > 0))
         return;
-    c->out->wall_ns = dlb_now_ns() - c->loop_start_ns;
-    for (int s = 0; s < DLB_CS_COUNT; s++)
-        covered_ns += c->out->consumer[s].sum_ns;
-    c->out->unaccounted_ns = c->out->wall_ns > covered_ns ? c->out->wall_ns - covered_ns : 0;
+    out->window_ns = (uint64_t)((double)out->n_samples / rate);
+    out->busy_ns = mean_part(c, offsetof(struct dlb_share, busy_ns));
+    out->idle_input_ns = mean_part(c, offsetof(struct dlb_share, idle_input_ns));
+    out->idle_copy_ns = mean_part(c, offsetof(struct dlb_share, idle_copy_ns));
+    out->epoch_idle_ns = mean_part(c, offsetof(struct dlb_share, epoch_idle_ns));
+    out->epoch_other_ns = mean_part(c, offsetof(struct dlb_share, epoch_other_ns));
+    uint64_t sum_ns = out->busy_ns + out->idle_input_ns + out->idle_copy_ns;
+    if (sum_ns > out->window_ns) /* by a rounding */
+        out->window_ns = sum_ns;
+    out->idle_other_ns = out->window_ns - sum_ns;
+}
+
+static void take_window(struct dlb_consumed *out, const struct dlb_share *one)
+{
+    out->n_steps = one->n_steps;
+    out->n_samples = one->n_samples;
+    out->n_bytes = one->n_bytes;
+    out->window_ns = one->window_ns;
+    out->busy_ns = one->busy_ns;
+    out->idle_input_ns = one->idle_input_ns;
+    out->idle_copy_ns = one->idle_copy_ns;
+    out->idle_other_ns = one->idle_other_ns;
+    out->epoch_idle_ns = one->epoch_idle_ns;
+    out->epoch_other_ns = one->epoch_other_ns;
+}
+
+/* From what each accelerator measured to what the run did. */
+static void add_up(struct consumer *c)
+{
+    struct dlb_consumed *out = c->common.out;
+
+    out->n_accelerators = c->n;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct dlb_share *one = &c->accelerators[i].window.share;
+        dlb_accelerator_close(&c->accelerators[i]);
+        out->wall_ns += one->wall_ns;
+        out->unaccounted_ns += one->unaccounted_ns;
+        c->au[i] = one->au;
+        if (i < DLB_SHARES_KEPT)
+            out->share[i] = *one;
+    }
+    out->wall_ns /= c->n;
+    out->unaccounted_ns /= c->n;
+    dlb_au_mean(c->au, c->n, &out->au, &out->lowest);
+    if (c->n == 1) /* exact */
+        take_window(out, &c->accelerators->window.share);
+    else
+        add_windows(c);
+}
+
+static int check(const struct dlb_consume *how, struct dlb_err *err)
+{
+    if (how->device_prefetch > DLB_MAX_DEPTH)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "device.prefetch %u is over %d",
+                        how->device_prefetch, (int)DLB_MAX_DEPTH);
+    if (how->n_feeds > 1 && (!how->device->due || !how->ready))
+        DLB_BUG("many accelerators need a timeline and something to sleep on");
+    return DLB_OK;
+}
+
+static int open(struct consumer *c, const struct dlb_consume *how, struct dlb_consumed *out,
+                struct dlb_err *err)
+{
+    c->n = how->n_feeds;
+    c->accelerators = calloc(c->n, sizeof *c->accelerators);
+    c->au = calloc(c->n, sizeof *c->au);
+    if (!c->accelerators || !c->au)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the consumer");
+    c->common = (struct dlb_common){.how = how,
+                                    .out = out,
+                                    .shared = c->n > 1 && how->feeds[0].loader_state ==
+                                                              how->feeds[1].loader_state,
+                                    .n_short = c->n};
+    for (uint32_t i = 0; i < c->n; i++)
+        dlb_accelerator_open(&c->accelerators[i], &c->common, &how->feeds[i]);
+    return dlb_tally_open(&c->common.tally, how->n_samples, err);
 }
 
 int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct dlb_err *err)
 {
     memset(out, 0, sizeof *out);
-    if (how->device_prefetch > MAX_DEPTH)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "device.prefetch %u is over %d",
-                        how->device_prefetch, (int)MAX_DEPTH);
+    int rc = check(how, err);
+    if (rc != DLB_OK)
+        return rc;
     struct consumer *c = calloc(1, sizeof *c);
     if (!c)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the consumer");
-    c->how = how;
-    c->out = out;
-    dlb_window_open(&c->window, how->warmup_batches);
-    int rc = dlb_tally_open(&c->tally, how->n_samples, err);
-    for (uint32_t e = 0; rc == DLB_OK && e < how->n_epochs && !enough(c); e++)
+    rc = open(c, how, out, err);
+    bool opened = rc == DLB_OK;
+    uint64_t cpu_start_ns = thread_cpu_ns();
+    for (uint32_t e = 0; rc == DLB_OK && e < how->n_epochs && c->common.n_short > 0; e++)
         rc = run_epoch(c, e, err);
-    while (rc == DLB_OK && c->n_flight > 0)
-        rc = finish_oldest(c, err);
-    close_account(c);
-    dlb_tally_close(&c->tally);
+    if (rc == DLB_OK)
+        rc = drain(c, err);
+    if (opened) {
+        out->cpu_ns = thread_cpu_ns() - cpu_start_ns;
+        add_up(c);
+    }
+    dlb_tally_close(&c->common.tally);
+    free(c->accelerators);
+    free(c->au);
     free(c);
     return rc;
 }

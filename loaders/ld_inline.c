@@ -129,7 +129,6 @@ static int inline_stop(void *ld, struct dlb_err *err)
 static void inline_stats(void *ld, struct dlb_loader_stats *out)
 {
     struct inline_loader *self = ld;
-    *out = (struct dlb_loader_stats){0};
     self->report->runqueue_ns = DLB_NOT_MEASURED;
     dlb_worker_report_merge(out, self->report);
 }

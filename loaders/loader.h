@@ -6,6 +6,7 @@
 #define DLB_LOADERS_LOADER_H
 
 #include "bench/base/err.h"
+#include "bench/base/futex.h"
 #include "bench/base/opt.h"
 #include "bench/host/osacct.h"
 #include "bench/host/topo.h"
@@ -61,6 +62,10 @@ struct dlb_job {
     bool checksum;            /* hash each sample's payload */
     const atomic_bool
         *cancel; /* loading inside next() looks at it before every sample; may be NULL */
+    /* Signalled with every batch that is ready and with every failure, for a consumer that asks
+     * several loaders with a timeout of 0 and sleeps here; in memory that worker processes share.
+     * NULL: who waits does so inside next(). */
+    struct dlb_event *ready;
 };
 
 /* A batch is bytes plus offsets: ragged samples are legal. Borrowed until release. */
@@ -129,7 +134,7 @@ struct dlb_loader {
     void (*release)(void *ld, const struct dlb_batch *batch); /* slot may be refilled: at COPIED */
     /* Joins or reaps; idempotent; bounded: DLB_E_WORKER when a worker does not come back. */
     int (*stop)(void *ld, struct dlb_err *err);
-    void (*stats)(void *ld, struct dlb_loader_stats *out); /* after stop */
+    void (*stats)(void *ld, struct dlb_loader_stats *out); /* adds its own; after stop */
     void (*close)(void *ld); /* frees memory; after stop, or after a failed start */
 };
 

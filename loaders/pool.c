@@ -113,6 +113,8 @@ static void wake_all(struct dlb_pool *pool)
 {
     wake(&pool->shared->to_pin);
     wake(&pool->shared->any_ready);
+    if (pool->job->ready)
+        wake(pool->job->ready);
     for (uint32_t w = 0; w < pool->n_workers; w++) {
         wake(&pool->lanes[w].to_worker);
         wake(&pool->lanes[w].slot_freed);
@@ -351,7 +353,7 @@ int dlb_pool_stop(struct dlb_pool *pool, uint64_t deadline_ns, struct dlb_err *e
 
 void dlb_pool_stats(const struct dlb_pool *pool, struct dlb_loader_stats *out)
 {
-    *out = (struct dlb_loader_stats){.order_wait_ns = pool->order_wait_ns};
+    out->order_wait_ns += pool->order_wait_ns;
     for (uint32_t w = 0; pool->lanes && w < pool->n_workers; w++)
         dlb_worker_report_merge(out, &pool->lanes[w].report);
     dlb_hist_merge(&out->workers.stage[DLB_WS_PIN], &pool->pin_hist);

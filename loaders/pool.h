@@ -88,6 +88,8 @@ struct dlb_pool {
     uint64_t n_yielded; /* in this epoch */
     uint64_t next_task; /* map-style in any order: the first batch that nobody has been given */
     uint64_t waiting_since_ns; /* with loader.timeout_s: 0: it does not wait */
+    uint64_t
+        polled_ns; /* until when the batch that is still wanted has been waited for; 0: none is */
     uint64_t order_wait_ns;
     bool timed_out;
 };
@@ -134,6 +136,8 @@ int dlb_pool_pin_start(struct dlb_pool *pool, struct dlb_err *err);
 /* Whose sleep a batch ends that is ready to be delivered. */
 static inline struct dlb_event *dlb_pool_ready(struct dlb_pool *pool, struct dlb_lane *lane)
 {
+    if (pool->job->ready)
+        return pool->job->ready;
     return pool->any_order ? &pool->shared->any_ready : &lane->to_consumer;
 }
 

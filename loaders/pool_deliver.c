@@ -48,6 +48,7 @@ int dlb_pool_begin_epoch(struct dlb_pool *pool, uint64_t epoch, struct dlb_err *
     pool->turn = 0;
     pool->n_yielded = 0;
     pool->waiting_since_ns = 0;
+    pool->polled_ns = 0;
     if (deals(pool))
         deal(pool);
     atomic_store(&pool->shared->epoch_begun, epoch + 1);
@@ -149,7 +150,7 @@ static int take_next(struct dlb_pool *pool, uint32_t *w, uint64_t timeout_ns, ui
                      bool *got, struct dlb_err *err)
 {
     struct dlb_event *event = dlb_pool_ready(pool, &pool->lanes[*w]);
-    uint64_t start_ns = 0, deadline_ns = 0;
+    uint64_t start_ns = pool->polled_ns, deadline_ns = 0;
     bool late = false;
 
     for (;;) {
@@ -162,8 +163,8 @@ static int take_next(struct dlb_pool *pool, uint32_t *w, uint64_t timeout_ns, ui
         if (*got)
             break;
         uint64_t now_ns = dlb_now_ns();
-        if (start_ns == 0) {
-            start_ns = now_ns;
+        if (deadline_ns == 0) {
+            start_ns = start_ns ? start_ns : now_ns;
             deadline_ns = timeout_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + timeout_ns;
         }
         uint64_t end_ns = sleep_end_ns(pool, now_ns, deadline_ns, &late);
@@ -181,6 +182,7 @@ static int take_next(struct dlb_pool *pool, uint32_t *w, uint64_t timeout_ns, ui
             ready_ns = start_ns;
         if (ready_ns < end_ns)
             pool->order_wait_ns += end_ns - ready_ns;
+        pool->polled_ns = *got ? 0 : end_ns;
     }
     return DLB_OK;
 }

@@ -144,18 +144,30 @@ static uint8_t *own_of(struct dlb_readahead *ra, struct dlb_ra_sample *sample, u
     return sample->own;
 }
 
+/* Whether what is read may go to `base`: whole blocks, where they are wanted, with nothing to
+ * spare.
+ */
+static bool is_aligned(const struct dlb_ra_sample *sample, const uint8_t *base)
+{
+    for (uint32_t i = 0; i < sample->n; i++) {
+        const struct dlb_ra_piece *piece = &sample->piece[i];
+        uint64_t align = piece->extent.align_bytes;
+        if (align > 1 && (piece->asked_bytes != piece->extent.n_bytes ||
+                          (uintptr_t)(base + piece->at_bytes) % align != 0))
+            return false;
+    }
+    return true;
+}
+
 /* In the slot, where what is read is what the batch holds; else in memory of our own. */
 static int place(struct dlb_readahead *ra, struct dlb_ra_sample *sample, bool plain,
                  struct dlb_err *err)
 {
     uint64_t n_bytes = lay_out(sample);
-    bool aligned = false;
-    uint8_t *base;
+    bool fits = ra->slot.data && plain && ra->slot.cap_bytes - ra->placed_bytes >= n_bytes;
+    uint8_t *base = fits ? ra->slot.data + ra->placed_bytes : NULL;
 
-    for (uint32_t i = 0; i < sample->n; i++)
-        aligned = aligned || sample->piece[i].extent.align_bytes > 1;
-    if (ra->slot.data && plain && !aligned && ra->slot.cap_bytes - ra->placed_bytes >= n_bytes) {
-        base = ra->slot.data + ra->placed_bytes;
+    if (fits && is_aligned(sample, base)) {
         ra->placed_bytes += n_bytes;
     } else {
         base = part_of(ra, sample);

@@ -133,3 +133,17 @@ uint64_t dlb_sampler_expected(const struct dlb_sampler *sampler, const struct dl
     }
     return expected;
 }
+
+uint64_t dlb_sampler_repeats(const struct dlb_sampler *sampler, uint32_t first_rank,
+                             uint32_t n_ranks)
+{
+    const struct dlb_sampler_opts *opts = &sampler->opts;
+
+    if (sampler->iterable || opts->drop_last || sampler->n_positions == 0)
+        return 0;
+    uint64_t last = opts->rank + (sampler->n_positions - 1) * opts->world;
+    if (last < sampler->n_items)
+        return 0;
+    uint64_t rank = last % sampler->n_items % opts->world; /* whose it is without padding */
+    return rank >= first_rank && rank < (uint64_t)first_rank + n_ranks;
+}

@@ -61,4 +61,9 @@ uint32_t dlb_sampler_shards(const struct dlb_sampler *sampler, uint64_t epoch, u
 uint64_t dlb_sampler_expected(const struct dlb_sampler *sampler, const struct dlb_dataset *dataset,
                               uint32_t n_workers);
 
+/* Map-style: of the positions that padding adds to this rank, those whose samples one of `n_ranks`
+ * ranks from `first_rank` on delivers too. For data sets of at least as many samples as ranks. */
+uint64_t dlb_sampler_repeats(const struct dlb_sampler *sampler, uint32_t first_rank,
+                             uint32_t n_ranks);
+
 #endif

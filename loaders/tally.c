@@ -29,9 +29,9 @@ void dlb_tally_reset(struct dlb_tally *tally)
 }
 
 int dlb_tally_add(struct dlb_tally *tally, const struct dlb_batch *batch, struct dlb_epoch *epoch,
-                  struct dlb_err *err)
+                  uint64_t *order, struct dlb_err *err)
 {
-    uint64_t set = 0, seq = epoch->seq_checksum, unique = 0;
+    uint64_t set = 0, seq = *order, unique = 0;
 
     for (uint32_t i = 0; i < batch->n_samples; i++) {
         uint64_t index = batch->index[i];
@@ -51,9 +51,14 @@ int dlb_tally_add(struct dlb_tally *tally, const struct dlb_batch *batch, struct
         seq = seq * CHAIN + one;
     }
     epoch->set_checksum += set;
-    epoch->seq_checksum = seq;
+    *order = seq;
     epoch->n_unique += unique;
     epoch->n_samples += batch->n_samples;
     epoch->n_bytes += batch->n_bytes;
     return DLB_OK;
+}
+
+uint64_t dlb_tally_chain(uint64_t epoch_order, uint64_t order)
+{
+    return epoch_order * CHAIN + order;
 }

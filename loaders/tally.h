@@ -21,9 +21,13 @@ void dlb_tally_close(struct dlb_tally *tally);
 /* Forgets what the last epoch saw. */
 void dlb_tally_reset(struct dlb_tally *tally);
 
-/* Adds a batch to the epoch's counts and checksums. An index beyond the data set is DLB_E_FORMAT.
- */
+/* Adds a batch to the epoch's counts and checksum of content, and to the checksum of one
+ * accelerator's order. An index beyond the data set is DLB_E_FORMAT. */
 int dlb_tally_add(struct dlb_tally *tally, const struct dlb_batch *batch, struct dlb_epoch *epoch,
-                  struct dlb_err *err);
+                  uint64_t *order, struct dlb_err *err);
+
+/* The order of many accelerators is that of each, one after the other: `epoch_order` with one more.
+ */
+uint64_t dlb_tally_chain(uint64_t epoch_order, uint64_t order);
 
 #endif

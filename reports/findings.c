@@ -37,16 +37,21 @@ static bool is_emulated(const json_t *doc)
 
 #define ALARM_FRAC 0.8 /* GPU-Util under which monitoring usually calls a GPU badly used */
 
+static const json_t *best_cell(const json_t *doc)
+{
+    const json_t *best = json_object_get(doc, "best_cell");
+    return json_is_integer(best)
+               ? json_array_get(json_object_get(doc, "cells"), (size_t)json_integer_value(best))
+               : NULL;
+}
+
 /* What was measured on, and what nvidia-smi would have said beside what the GPU's events say. */
 static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *gpu = json_object_get(json_object_get(doc, "device"), "gpu");
     const json_t *nvml = json_object_get(gpu, "nvml"), *numa = json_object_get(gpu, "numa"),
                  *throttle = json_object_get(nvml, "throttle");
-    const json_t *best = json_object_get(doc, "best_cell");
-    const json_t *cell = json_is_integer(best) ? json_array_get(json_object_get(doc, "cells"),
-                                                                (size_t)json_integer_value(best))
-                                               : NULL;
+    const json_t *cell = best_cell(doc);
     double shown = number_of(nvml, "utilization_frac");
     double idle = number_of(json_object_get(cell, "gpu_idle_frac"), "median");
     double gen = number_of(nvml, "pcie_gen"), width = number_of(nvml, "pcie_width");
@@ -80,6 +85,44 @@ static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *ou
     dlb_text_fold(out, line, 0, n_columns);
 }
 
+static void bytes_text(const json_t *object, const char *key, char *out, size_t n)
+{
+    double n_bytes = number_of(object, key);
+    if (n_bytes >= 0 && n_bytes < 1e19)
+        (void)dlb_bytes_text((uint64_t)n_bytes, out, n);
+    else
+        (void)snprintf(out, n, "not measured");
+}
+
+/* Where the bytes came from, with each witness's own figure. */
+static void cache_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *cells = json_object_get(doc, "cells"), *cell;
+    const json_t *cache = json_object_get(best_cell(doc), "cache");
+    char line[1024], device[40], process[40], delivered[40];
+    bool differ = false;
+    size_t i;
+
+    if (!isfinite(number_of(cache, "delivered_bytes")) || number_of(cache, "delivered_bytes") <= 0)
+        return;
+    json_array_foreach(cells, i, cell)
+    {
+        const json_t *other = json_object_get(cell, "cache");
+        differ = differ || (json_is_object(other) && !json_equal(json_object_get(other, "label"),
+                                                                 json_object_get(cache, "label")));
+    }
+    bytes_text(cache, "device_bytes", device, sizeof(device));
+    bytes_text(cache, "process_bytes", process, sizeof(process));
+    bytes_text(cache, "delivered_bytes", delivered, sizeof(delivered));
+    (void)snprintf(line, sizeof(line),
+                   "cache:  %.20s%s (asked: %.20s): %.400s; from the device %s, for this process "
+                   "%s, delivered %s; metadata %.20s",
+                   text_of(cache, "label"), differ ? " for the best cell, others differ" : "",
+                   text_of(cache, "asked"), text_of(cache, "why"), device, process, delivered,
+                   text_of(cache, "metadata"));
+    dlb_text_fold(out, line, 0, n_columns);
+}
+
 void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *device = json_object_get(doc, "device"), *data = json_object_get(doc, "dataset");
@@ -104,6 +147,7 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
                                     : "");
     dlb_text_fold(out, line, 0, n_columns);
     gpu_lines(doc, n_columns, out);
+    cache_lines(doc, n_columns, out);
     dlb_text_printf(out, "\n");
 }
 
@@ -296,6 +340,13 @@ static void reasons(const json_t *cells, const char *status, uint32_t n_columns,
     }
 }
 
+void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *cells = json_object_get(doc, "cells");
+    reasons(cells, "failed", n_columns, out);
+    reasons(cells, "skipped", n_columns, out);
+}
+
 /* Titles, rows and their texts, squeezed so far. False when memory is short. */
 static bool fill(const json_t *doc, int squeeze, struct dlb_table *table)
 {
@@ -359,7 +410,6 @@ static void tell_left_out(uint32_t n_out, int squeeze, uint32_t n_columns, struc
 
 void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
-    const json_t *cells = json_object_get(doc, "cells");
     struct dlb_table *table = calloc(1, sizeof(*table));
     int squeeze;
     if (table && fill_to_fit(doc, n_columns, &squeeze, table)) {
@@ -371,15 +421,14 @@ void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *
     } else {
         out->short_of_memory = true;
     }
-    reasons(cells, "failed", n_columns, out);
-    reasons(cells, "skipped", n_columns, out);
+    dlb_findings_reasons(doc, n_columns, out);
     if (table)
         free(table->cell);
     free(table);
 }
 
-static void list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
-                 struct dlb_text *out)
+void dlb_findings_list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
+                       struct dlb_text *out)
 {
     const json_t *array = json_object_get(doc, key), *entry;
     size_t i;
@@ -421,6 +470,6 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
         dlb_text_plain(out, pytorch, 1000); /* one line, whatever the width: it is to be copied */
         dlb_text_printf(out, "\n");
     }
-    list(doc, "not_modelled", "Not modelled:", n_columns, out);
-    list(doc, "notes", "Notes:", n_columns, out);
+    dlb_findings_list(doc, "not_modelled", "Not modelled:", n_columns, out);
+    dlb_findings_list(doc, "notes", "Notes:", n_columns, out);
 }

@@ -63,6 +63,64 @@ static const struct field device[] = {{"kind", TEXT | NUL, NULL, 0, false},
                                       {"name", TEXT | NUL, NULL, 0, false},
                                       {"why", TEXT | NUL, NULL, 0, false},
                                       {0}};
+static const struct field point[] = {
+    {"accelerators", INTEGER, NULL, 0, false},       {"au", NUMBER | NUL, NULL, 0, false},
+    {"au_low", NUMBER | NUL, NULL, 0, true},         {"au_high", NUMBER | NUL, NULL, 0, true},
+    {"samples_per_s", NUMBER | NUL, NULL, 0, false}, {"bytes_per_s", NUMBER | NUL, NULL, 0, false},
+    {"read_p50_ns", NUMBER | NUL, NULL, 0, false},   {"read_p99_ns", NUMBER | NUL, NULL, 0, false},
+    {"read_p999_ns", NUMBER | NUL, NULL, 0, false},  {0}};
+static const struct field share[] = {{"median", NUMBER | NUL, NULL, 0, false},
+                                     {"low", NUMBER | NUL, NULL, 0, false},
+                                     {"high", NUMBER | NUL, NULL, 0, false},
+                                     {0}};
+static const struct field baseline[] = {{"program", TEXT, NULL, 0, false},
+                                        {"command", TEXT | NUL, NULL, 0, true},
+                                        {"reason", TEXT | NUL, NULL, 0, true},
+                                        {"bytes_per_s", NUMBER | NUL, NULL, 0, false},
+                                        {"pipeline_bytes_per_s", NUMBER | NUL, NULL, 0, false},
+                                        {"share", OBJECT, share, 0, false},
+                                        {0}};
+static const struct field storage[] = {
+    {"max_accelerators", INTEGER, NULL, 0, false}, {"low", INTEGER | NUL, NULL, 0, false},
+    {"high", INTEGER | NUL, NULL, 0, false},       {"gate", NUMBER, NULL, 0, false},
+    {"bottleneck", TEXT, NULL, 0, false},          {"headroom_frac", NUMBER | NUL, NULL, 0, true},
+    {"iops", NUMBER | NUL, NULL, 0, true},         {"baseline", OBJECT | NUL, baseline, 0, true},
+    {"curve", ARRAY, point, OBJECT, false},        {0}};
+static const struct field calls[] = {{"count", NUMBER, NULL, 0, false},
+                                     {"p50_ns", NUMBER | NUL, NULL, 0, false},
+                                     {"max_ns", NUMBER | NUL, NULL, 0, false},
+                                     {0}};
+static const struct field faults[] = {{"ns", NUMBER | NUL, NULL, 0, false}, {0}};
+static const struct field gap_process[] = {{"voluntary_switches", NUMBER | NUL, NULL, 0, false},
+                                           {"involuntary_switches", NUMBER | NUL, NULL, 0, false},
+                                           {"cpu_ns", NUMBER | NUL, NULL, 0, false},
+                                           {"runqueue_wait_ns", NUMBER | NUL, NULL, 0, false},
+                                           {"blocked_ns", NUMBER | NUL, NULL, 0, false},
+                                           {"minor_faults", NUMBER | NUL, NULL, 0, false},
+                                           {0}};
+static const struct field gap_os[] = {{"process", OBJECT | NUL, gap_process, 0, false},
+                                      {"faults", OBJECT | NUL, faults, 0, false},
+                                      {"copy_calls", OBJECT | NUL, calls, 0, false},
+                                      {"sync_calls", OBJECT | NUL, calls, 0, false},
+                                      {0}};
+static const struct field gap_rung[] = {{"rung", TEXT, NULL, 0, false},
+                                        {"status", TEXT, NULL, 0, false},
+                                        {"reason", TEXT | NUL, NULL, 0, false},
+                                        {"seconds", OBJECT, estimate, 0, false},
+                                        {"ratio_to_direct", NUMBER | NUL, NULL, 0, false},
+                                        {"ratio_to_floor", NUMBER | NUL, NULL, 0, false},
+                                        {"step_seconds", NUMBER | NUL, NULL, 0, false},
+                                        {"os", OBJECT, gap_os, 0, false},
+                                        {0}};
+static const struct field gap_part[] = {{"part", TEXT, NULL, 0, false},
+                                        {"seconds", NUMBER | NUL, NULL, 0, false},
+                                        {"frac", NUMBER | NUL, NULL, 0, false},
+                                        {"removed_by", TEXT | NUL, NULL, 0, true},
+                                        {0}};
+static const struct field gap[] = {{"rungs", ARRAY, gap_rung, OBJECT, false},
+                                   {"decomposition", ARRAY, gap_part, OBJECT, false},
+                                   {"text", TEXT, NULL, 0, false},
+                                   {0}};
 static const struct field document[] = {{"schema_version", INTEGER, NULL, 0, false},
                                         {"command", TEXT, NULL, 0, false},
                                         {"run_name", TEXT, NULL, 0, false},
@@ -79,6 +137,8 @@ static const struct field document[] = {{"schema_version", INTEGER, NULL, 0, fal
                                         {"notes", ARRAY, NULL, TEXT, true},
                                         {"axes", OBJECT, NULL, ARRAY, true},
                                         {"cells", ARRAY, cell, OBJECT, false},
+                                        {"storage", OBJECT, storage, 0, true},
+                                        {"gap", OBJECT, gap, 0, true},
                                         {0}};
 
 static unsigned type_of(const json_t *value)
@@ -174,7 +234,7 @@ static int check_fields(const json_t *object, const struct field *fields, struct
         int rc = DLB_OK;
         if (field->each)
             rc = check_each(value, field, place, err);
-        else if (field->inside)
+        else if (field->inside && json_is_object(value))
             rc = check_fields(value, field->inside, place, err);
         if (rc)
             return rc;

@@ -1,5 +1,6 @@
 /* What the user sees at the end: one table, the verdict in words, what to paste. */
 #include "reports/findings.h"
+#include "reports/gap.h"
 #include "reports/report.h"
 
 #define READABLE_COLUMNS 100 /* longer lines of words are hard to read */
@@ -9,8 +10,16 @@ static int render(const json_t *doc, const struct dlb_report_opts *opts, struct 
 {
     uint32_t n = opts->n_columns, n_words = n == 0 || n > READABLE_COLUMNS ? READABLE_COLUMNS : n;
     dlb_findings_head(doc, n_words, out);
-    dlb_findings_table(doc, n, out);
-    dlb_findings_words(doc, n_words, out);
+    if (dlb_gap_is(doc)) {
+        dlb_gap_tables(doc, n, n_words, out);
+    } else {
+        if (json_is_object(json_object_get(doc, "storage")))
+            dlb_findings_storage(doc, n, out);
+        else
+            dlb_findings_table(doc, n, out);
+        dlb_findings_accelerators(doc, n_words, out);
+        dlb_findings_words(doc, n_words, out);
+    }
     if (opts->folder) {
         dlb_text_printf(out, "\nResult: ");
         dlb_text_plain(out, opts->folder, 4096);

@@ -1,6 +1,7 @@
 /* summary.txt: what the terminal shows, at full width, with the configuration and each cell's
  * verdict. */
 #include "reports/findings.h"
+#include "reports/gap.h"
 #include "reports/report.h"
 
 #include <stdlib.h>
@@ -43,9 +44,17 @@ static int render(const json_t *doc, const struct dlb_report_opts *opts, struct 
 {
     (void)opts;
     dlb_findings_head(doc, FOLD_COLUMNS, out);
-    dlb_findings_table(doc, 0, out);
-    dlb_findings_words(doc, FOLD_COLUMNS, out);
-    cells(doc, out);
+    if (dlb_gap_is(doc)) {
+        dlb_gap_tables(doc, 0, FOLD_COLUMNS, out);
+    } else {
+        if (json_is_object(json_object_get(doc, "storage")))
+            dlb_findings_storage(doc, 0, out);
+        else
+            dlb_findings_table(doc, 0, out);
+        dlb_findings_accelerators(doc, FOLD_COLUMNS, out);
+        dlb_findings_words(doc, FOLD_COLUMNS, out);
+        cells(doc, out);
+    }
     config(doc, out);
     if (out->short_of_memory)
         return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the report");

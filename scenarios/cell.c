@@ -4,6 +4,7 @@
 #include "bench/host/nvml.h"
 #include "loaders/consumer.h"
 #include "loaders/sampler.h"
+#include "scenarios/cell_cache.h"
 #include "scenarios/cell_doc.h"
 #include "scenarios/flat.h"
 #include "scenarios/numa.h"
@@ -13,9 +14,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#define RESIDENCY_MAX_FILES 256 /* asked per repetition; more would cost more than it tells */
 #define WARM_BATCH_BYTES (UINT64_C(4) << 20) /* the warm pass only has to touch the bytes */
 #define STATE_ALIGN 64
+
+const char *const dlb_cell_mode_names[] = {"measure", "warm", "baseline", NULL};
 
 struct cell {
     struct dlb_spec spec;
@@ -24,16 +26,19 @@ struct cell {
     _Atomic uint64_t own_beat; /* where nobody watches */
     struct dlb_topo *topo;
     struct dlb_dataset dataset;
-    struct dlb_job job;
     const struct dlb_loader *loader;
-    void *loader_state;
-    bool loader_started;
-    bool stuck; /* a worker did not come back: what it uses must stay */
+    struct dlb_job *jobs; /* [n_loaders] */
+    uint32_t n_loaders;   /* one for each accelerator, or one for all */
+    uint32_t n_started;   /* of them; the one after may have failed half-way */
+    struct dlb_shm ready; /* holds what they signal */
+    bool stuck;           /* a worker did not come back: what it uses must stay */
     const struct dlb_device *device;
-    void *device_state;
-    struct dlb_memory memory;
+    struct dlb_feed *feeds;   /* [accelerators.count] */
+    uint32_t n_devices;       /* opened, or failed half-way */
+    struct dlb_memory memory; /* of all loaders */
     struct dlb_consumed *consumed;
     struct dlb_loader_stats *stats;
+    struct dlb_cell_cache cache;
     struct dlb_cell_facts facts;
     char device_why[160], not_done[160]; /* not_done: why the warm pass was left out */
 };
@@ -76,11 +81,6 @@ static void fit_warm(struct cell *c)
 static int open_data(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
-    struct dlb_err ignored;
-    if (c->mode == DLB_MODE_MEASURE && spec->dataset.path[0] &&
-        !dlb_formats[spec->dataset.format]->synthetic)
-        (void)dlb_residency_path(spec->dataset.path, RESIDENCY_MAX_FILES, &c->facts.residency,
-                                 &ignored);
     if (spec->loader.bind != DLB_BIND_NONE) {
         int rc = dlb_topo_open(&c->topo, err);
         if (rc)
@@ -90,17 +90,88 @@ static int open_data(struct cell *c, struct dlb_err *err)
                               dlb_spec_format_opts(spec), err);
     if (!rc && c->mode == DLB_MODE_WARM)
         fit_warm(c);
+    if (!rc && c->mode == DLB_MODE_MEASURE) {
+        rc = dlb_cell_cache_begin(&c->cache, spec, &c->dataset, c->watch->cancel, err);
+        c->facts.cache = &c->cache;
+    }
     return rc;
 }
 
 /* Workers that no shard is left for: iterable data is split by rank, then by worker. */
 static uint32_t idle_workers(const struct cell *c)
 {
-    uint32_t workers = (uint32_t)c->spec.loader.num_workers, world = c->job.world;
-    if (!c->dataset.shape.iterable)
-        return 0;
-    uint32_t own = (c->dataset.shape.n_shards + world - 1 - c->job.rank) / world;
-    return workers > own ? workers - own : 0;
+    uint32_t workers = (uint32_t)c->spec.loader.num_workers, n_idle = 0;
+    for (uint32_t i = 0; i < c->n_loaders && c->dataset.shape.iterable; i++) {
+        uint32_t world = c->jobs[i].world;
+        uint32_t own = (c->dataset.shape.n_shards + world - 1 - c->jobs[i].rank) / world;
+        n_idle += workers > own ? workers - own : 0;
+    }
+    return n_idle;
+}
+
+/* Ranks with nothing to read would end at once, and tell nothing of the storage. */
+static int check_shares(const struct cell *c, struct dlb_err *err)
+{
+    const struct dlb_shape *shape = &c->dataset.shape;
+    uint64_t n_items = shape->iterable ? shape->n_shards : shape->n_samples;
+    if (c->n_loaders == 1 || n_items >= c->jobs[0].world)
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                    "%u accelerators have %llu %s to share: lower accelerators.count, set "
+                    "accelerators.shared_workers = true, or write more of them",
+                    c->n_loaders, (unsigned long long)n_items,
+                    shape->iterable ? "shards" : "samples");
+}
+
+/* Each accelerator is a rank of its own within this process's share, unless they share a loader. */
+static void fill_job(struct cell *c, uint32_t i)
+{
+    const struct dlb_spec *spec = &c->spec;
+    c->jobs[i] = (struct dlb_job){
+        .dataset = &c->dataset,
+        .opts = &spec->loader,
+        .topo = c->topo,
+        .rank = (uint32_t)spec->run.rank * c->n_loaders + i,
+        .world = (uint32_t)spec->run.world * c->n_loaders,
+        .seed = (uint64_t)spec->run.seed,
+        .device_prefetch = (uint32_t)spec->device.prefetch,
+        .checksum = spec->run.checksum,
+        .cancel = c->watch->cancel,
+        .ready = c->ready.addr,
+    };
+}
+
+static int open_fleet(struct cell *c, struct dlb_err *err)
+{
+    uint32_t n = (uint32_t)c->spec.accelerators.count;
+    c->n_loaders = dlb_accelerators_loaders(&c->spec.accelerators);
+    c->jobs = calloc(c->n_loaders, sizeof(*c->jobs));
+    c->feeds = calloc(n, sizeof(*c->feeds));
+    if (!c->jobs || !c->feeds)
+        return no_memory(err);
+    /* Worker processes signal it too: it is mapped before they exist. */
+    int rc = n > 1 ? dlb_shm_create(&c->ready, sizeof(struct dlb_event), true, err) : DLB_OK;
+    for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
+        fill_job(c, i);
+    return rc ? rc : check_shares(c, err);
+}
+
+static int start_one(struct cell *c, uint32_t i, struct dlb_err *err)
+{
+    struct dlb_memory one;
+    c->feeds[i].loader_state = state_new(c->loader->state_bytes);
+    if (!c->feeds[i].loader_state)
+        return no_memory(err);
+    int rc = c->loader->start(c->feeds[i].loader_state, &c->jobs[i], err);
+    if (rc)
+        return rc;
+    c->n_started++;
+    c->loader->memory(c->feeds[i].loader_state, &one);
+    c->memory.n_bytes += one.n_bytes;
+    c->memory.slots_bytes += one.slots_bytes;
+    c->memory.huge = one.huge;
+    c->memory.shared = one.shared;
+    return DLB_OK;
 }
 
 /* Slots are mapped here, before any thread or driver exists. */
@@ -110,28 +181,17 @@ static int start_loader(struct cell *c, struct dlb_err *err)
     c->loader = dlb_loader_choose(&spec->loader, err);
     if (!c->loader)
         return (int)err->status;
-    c->loader_state = state_new(c->loader->state_bytes);
-    if (!c->loader_state)
-        return no_memory(err);
-    c->job = (struct dlb_job){
-        .dataset = &c->dataset,
-        .opts = &spec->loader,
-        .topo = c->topo,
-        .rank = (uint32_t)spec->run.rank,
-        .world = (uint32_t)spec->run.world,
-        .seed = (uint64_t)spec->run.seed,
-        .device_prefetch = (uint32_t)spec->device.prefetch,
-        .checksum = spec->run.checksum,
-        .cancel = c->watch->cancel,
-    };
     int rc = dlb_loader_check_reads(&spec->loader, c->dataset.format, spec->dataset.access,
                                     c->dataset.shape.iterable, err);
     if (!rc)
-        rc = c->loader->start(c->loader_state, &c->job, err);
+        rc = open_fleet(c, err);
+    for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
+        rc = start_one(c, i, err);
     if (rc)
         return rc;
-    c->loader_started = true;
-    c->loader->memory(c->loader_state, &c->memory);
+    for (uint32_t i = 1; i < (uint32_t)spec->accelerators.count; i++)
+        if (c->n_loaders == 1)
+            c->feeds[i].loader_state = c->feeds[0].loader_state;
     c->facts.memory = &c->memory;
     c->facts.n_idle_workers = idle_workers(c);
     return DLB_OK;
@@ -140,7 +200,7 @@ static int start_loader(struct cell *c, struct dlb_err *err)
 /* A real device has a name of its own, and a place. */
 static int describe(struct cell *c)
 {
-    c->facts.gpu = c->device->describe(c->device_state);
+    c->facts.gpu = c->device->describe(c->feeds[0].device_state);
     const char *name = dlb_json_text(c->facts.gpu, "name");
     if (name[0])
         (void)snprintf(c->facts.device_name, sizeof(c->facts.device_name), "%s", name);
@@ -149,15 +209,40 @@ static int describe(struct cell *c)
     return c->facts.gpu && c->facts.numa ? DLB_OK : DLB_E_NOMEM;
 }
 
-static int open_device(struct cell *c, struct dlb_err *err)
+/* With its own loader's slots pinned. */
+static int open_one(struct cell *c, const struct dlb_device_open *how, uint32_t i,
+                    struct dlb_err *err)
+{
+    struct dlb_memory memory;
+    struct dlb_feed *feed = &c->feeds[i];
+    feed->device_state = state_new(c->device->state_bytes);
+    if (!feed->device_state)
+        return no_memory(err);
+    c->n_devices++;
+    int rc = c->device->open(feed->device_state, how, err);
+    c->loader->memory(feed->loader_state, &memory);
+    if (rc || !c->spec.loader.pin_memory || memory.n_bytes == 0)
+        return rc;
+    c->facts.pinned_bytes = c->memory.n_bytes;
+    return c->device->pin(feed->device_state, memory.addr, memory.n_bytes, err);
+}
+
+static int open_devices(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
     c->device = dlb_device_choose(&spec->device, c->watch->memo, c->device_why, err);
     if (!c->device)
         return (int)err->status;
-    c->device_state = state_new(c->device->state_bytes);
-    if (!c->device_state)
-        return no_memory(err);
+    if (spec->accelerators.count > 1 && !c->device->due)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "accelerators.count = %lld: one process drives one %s device, only "
+                        "emulated ones are many: set device.kind = \"emulated\"",
+                        (long long)spec->accelerators.count, c->device->name);
+    if (spec->accelerators.count > 1 && !c->device->due)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "accelerators.count = %lld: one process drives one %s device, only "
+                        "emulated ones are many: set device.kind = \"emulated\"",
+                        (long long)spec->accelerators.count, c->device->name);
     size_t buf_bytes;
     if (__builtin_mul_overflow((uint64_t)spec->loader.batch_size, c->dataset.max_payload_bytes,
                                &buf_bytes))
@@ -173,7 +258,11 @@ static int open_device(struct cell *c, struct dlb_err *err)
         .augment = &c->dataset.augment,
         .memo = c->watch->memo,
     };
-    int rc = c->device->open(c->device_state, &how, err);
+    int rc = DLB_OK;
+    for (uint32_t i = 0; i < (uint32_t)spec->accelerators.count && !rc; i++) {
+        how.seed = (uint64_t)spec->run.seed + i; /* steps that differ, differ among them */
+        rc = open_one(c, &how, i, err);
+    }
     if (rc)
         return rc;
     dlb_cell_device_name(c->device, &spec->device, c->facts.device_name,
@@ -182,26 +271,28 @@ static int open_device(struct cell *c, struct dlb_err *err)
         return no_memory(err);
     c->facts.device_kind = c->device->name;
     c->facts.device_why = c->device_why;
-    if (!spec->loader.pin_memory || c->memory.n_bytes == 0)
-        return DLB_OK;
-    c->facts.pinned_bytes = c->memory.n_bytes;
-    return c->device->pin(c->device_state, c->memory.addr, c->memory.n_bytes, err);
+    return DLB_OK;
 }
 
-static int count_expected(const struct cell *c, uint64_t *out, struct dlb_err *err)
+/* What all ranks of this process deliver in an epoch, and what they deliver twice by padding. */
+static int count_expected(const struct cell *c, struct dlb_consume *how, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
-    struct dlb_sampler sampler;
-    struct dlb_sampler_opts opts = {.seed = (uint64_t)spec->run.seed,
-                                    .rank = (uint32_t)spec->run.rank,
-                                    .world = (uint32_t)spec->run.world,
-                                    .batch_size = (uint32_t)spec->loader.batch_size,
-                                    .drop_last = spec->loader.drop_last};
-    int rc = dlb_sampler_open(&sampler, &c->dataset.shape, &opts, false, err);
-    if (rc)
-        return rc;
-    *out = dlb_sampler_expected(&sampler, &c->dataset, (uint32_t)spec->loader.num_workers);
-    dlb_sampler_close(&sampler);
+    for (uint32_t i = 0; i < c->n_loaders; i++) {
+        struct dlb_sampler sampler;
+        struct dlb_sampler_opts opts = {.seed = (uint64_t)spec->run.seed,
+                                        .rank = c->jobs[i].rank,
+                                        .world = c->jobs[i].world,
+                                        .batch_size = (uint32_t)spec->loader.batch_size,
+                                        .drop_last = spec->loader.drop_last};
+        int rc = dlb_sampler_open(&sampler, &c->dataset.shape, &opts, false, err);
+        if (rc)
+            return rc;
+        how->expected +=
+            dlb_sampler_expected(&sampler, &c->dataset, (uint32_t)spec->loader.num_workers);
+        how->padded += dlb_sampler_repeats(&sampler, c->jobs[0].rank, c->n_loaders);
+        dlb_sampler_close(&sampler);
+    }
     return DLB_OK;
 }
 
@@ -214,28 +305,33 @@ static int consume(struct cell *c, struct dlb_err *err)
         return no_memory(err);
     struct dlb_consume how = {
         .loader = c->loader,
-        .loader_state = c->loader_state,
         .device = c->device,
-        .device_state = c->device_state,
+        .feeds = c->feeds,
+        .n_feeds = (uint32_t)spec->accelerators.count,
+        .ready = c->ready.addr,
+        .barrier = spec->accelerators.barrier && spec->accelerators.count > 1,
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .n_epochs = (uint32_t)spec->run.epochs,
         .max_batches = (uint64_t)spec->run.max_batches,
         .warmup_batches = (uint64_t)spec->run.warmup_batches,
         .n_samples = c->dataset.shape.n_samples,
+        .step_ns = spec->device.step_ms * 1e6,
         .checksum = spec->run.checksum,
         .augment = &c->dataset.augment,
         .heartbeat = beat,
         .cancel = c->watch->cancel,
     };
-    int rc = count_expected(c, &how.expected, err);
+    int rc = count_expected(c, &how, err);
     if (rc)
         return rc;
     c->facts.consumed = c->consumed;
     const char *bus_id = dlb_json_text(c->facts.gpu, "pci_bus_id");
     struct dlb_nvml *nvml = bus_id[0] ? dlb_nvml_start(bus_id) : NULL;
     dlb_os_process(&c->facts.before);
+    dlb_os_machine(&c->facts.machine_before);
     rc = dlb_consume(&how, c->consumed, err);
     dlb_os_process(&c->facts.after);
+    dlb_os_machine(&c->facts.machine_after);
     c->facts.nvml = dlb_nvml_stop(nvml);
     c->facts.peak_pss_bytes = c->memory.shared ? dlb_os_rss_bytes() : dlb_os_peak_pss_bytes();
     c->facts.n_batches = atomic_load(beat);
@@ -247,22 +343,24 @@ static int consume(struct cell *c, struct dlb_err *err)
 static int finish(struct cell *c, int rc, struct dlb_err *err)
 {
     struct dlb_err later;
-    if (c->loader_started) {
-        int stopped = c->loader->stop(c->loader_state, &later);
-        c->stuck = stopped != DLB_OK;
+    c->stats = calloc(1, sizeof(*c->stats));
+    for (uint32_t i = 0; i < c->n_started; i++) {
+        int stopped = c->loader->stop(c->feeds[i].loader_state, &later);
+        c->stuck = c->stuck || stopped != DLB_OK;
         if (stopped && !rc) {
             rc = stopped;
             *err = later;
         }
-        c->stats = calloc(1, sizeof(*c->stats));
-        if (c->stats && stopped == DLB_OK) {
-            c->loader->stats(c->loader_state, c->stats);
-            dlb_os_process_add(&c->facts.after, &c->stats->os);
-            if (c->facts.peak_pss_bytes != DLB_NOT_MEASURED)
-                c->facts.peak_pss_bytes += c->stats->private_bytes;
-            c->facts.stats = c->stats;
-            c->facts.loader_opts = &c->spec.loader;
-        }
+        if (c->stats && stopped == DLB_OK)
+            c->loader->stats(c->feeds[i].loader_state, c->stats);
+    }
+    if (c->stats && c->n_started > 0 && !c->stuck) {
+        dlb_os_process_add(&c->facts.after, &c->stats->os);
+        dlb_cell_cache_end(&c->cache, &c->dataset, c->stats);
+        if (c->facts.peak_pss_bytes != DLB_NOT_MEASURED)
+            c->facts.peak_pss_bytes += c->stats->private_bytes;
+        c->facts.stats = c->stats;
+        c->facts.loader_opts = &c->spec.loader;
     }
     return rc;
 }
@@ -271,18 +369,23 @@ static void release(struct cell *c)
 {
     if (c->stuck)
         return;
-    if (c->device_state)
-        c->device->close(c->device_state);
-    if (c->loader_state)
-        c->loader->close(c->loader_state);
+    for (uint32_t i = 0; i < c->n_devices; i++) {
+        c->device->close(c->feeds[i].device_state);
+        free(c->feeds[i].device_state);
+    }
+    for (uint32_t i = 0; c->feeds && i < c->n_loaders && c->feeds[i].loader_state; i++) {
+        c->loader->close(c->feeds[i].loader_state);
+        free(c->feeds[i].loader_state);
+    }
+    dlb_shm_free(&c->ready);
     dlb_dataset_close(&c->dataset);
     if (c->topo)
         dlb_topo_close(c->topo);
     json_decref(c->facts.gpu);
     json_decref(c->facts.numa);
     json_decref(c->facts.nvml);
-    free(c->device_state);
-    free(c->loader_state);
+    free(c->feeds);
+    free(c->jobs);
     free(c->consumed);
     free(c->stats);
     free(c);
@@ -295,7 +398,7 @@ static int execute(struct cell *c, struct dlb_err *err)
         return rc;
     rc = start_loader(c, err);
     if (!rc)
-        rc = open_device(c, err);
+        rc = open_devices(c, err);
     if (!rc)
         rc = consume(c, err);
     return finish(c, rc, err);

@@ -16,7 +16,9 @@ enum dlb_cell_mode {
     DLB_MODE_MEASURE,
     DLB_MODE_WARM, /* batches as small as they may be; "skipped" when the data do not fit in memory
                     */
+    DLB_MODE_BASELINE, /* another program reads the same files (fio.h) */
 };
+extern const char *const dlb_cell_mode_names[]; /* ends with NULL */
 
 struct dlb_cell_watch {
     _Atomic uint64_t *heartbeat; /* batches so far; may be NULL */
@@ -28,10 +30,12 @@ struct dlb_cell_watch {
  *   status "ok" | "failed" | "cancelled" | "skipped"; reason (text) and error (enum dlb_status)
  * unless ok device{kind, name, why, gpu}; n_steps, n_samples, n_bytes, window_ns, busy_ns,
  * idle_input_ns, idle_copy_ns, idle_other_ns, epoch_idle_ns, epoch_other_ns, n_batches, wall_ns,
- * unaccounted_ns, n_checksum_mismatches; epochs[]; worker_stages, consumer_stages, device_stages;
- * io_bytes, worker_cpu_ns, runqueue_ns, order_wait_ns, n_skipped, n_cut_shards, skipped[];
- * memory{}; os{}; resident_frac, residency_by A cancelled or failed one holds what was measured
- * until then. "stuck": true when a worker did not come back: the process should leave by _exit. */
+ * unaccounted_ns, n_checksum_mismatches, consumer_cpu_ns; au{}, accelerators{count, each[]};
+ * epochs[]; worker_stages, consumer_stages, device_stages;
+ * reads{}, io_bytes, worker_cpu_ns, runqueue_ns, order_wait_ns, n_skipped, n_cut_shards, skipped[];
+ * memory{}; os{}; machine_busy_frac; resident_frac, residency_by, cache{}. A cancelled or failed
+ * one holds what was measured until then. "stuck": true when a worker did not come back: the
+ * process should leave by _exit. */
 json_t *dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
                      const struct dlb_cell_watch *watch);
 

@@ -26,6 +26,7 @@ static json_t *stage(const struct dlb_hist *hist)
         dlb_json_put(out, "sum_ns", ns(hist->sum_ns)) &&
         dlb_json_put(out, "p50_ns", any ? ns(dlb_hist_quantile_ns(hist, 0.5)) : json_null()) &&
         dlb_json_put(out, "p99_ns", any ? ns(dlb_hist_quantile_ns(hist, 0.99)) : json_null()) &&
+        dlb_json_put(out, "p999_ns", any ? ns(dlb_hist_quantile_ns(hist, 0.999)) : json_null()) &&
         dlb_json_put(out, "max_ns", any ? ns(hist->max_ns) : json_null());
     if (ok)
         return out;
@@ -46,11 +47,43 @@ static json_t *stages(const struct dlb_hist *hists, const char *const *names, in
 
 static json_t *epoch(const struct dlb_epoch *e)
 {
-    return json_pack("{so, so, so, so, so, so, so, so, so, sb}", "samples", ns(e->n_samples),
-                     "unique", ns(e->n_unique), "expected", ns(e->n_expected), "bytes",
-                     ns(e->n_bytes), "set_checksum", hex(e->set_checksum), "seq_checksum",
-                     hex(e->seq_checksum), "first_batch_ns", ns(e->first_batch_ns), "gap_ns",
-                     ns(e->gap_ns), "wall_ns", ns(e->wall_ns), "whole", e->whole);
+    return json_pack("{so, so, so, so, so, so, so, so, so, so, sb}", "samples", ns(e->n_samples),
+                     "unique", ns(e->n_unique), "expected", ns(e->n_expected), "padded",
+                     ns(e->n_padded), "bytes", ns(e->n_bytes), "set_checksum", hex(e->set_checksum),
+                     "seq_checksum", hex(e->seq_checksum), "first_batch_ns", ns(e->first_batch_ns),
+                     "gap_ns", ns(e->gap_ns), "wall_ns", ns(e->wall_ns), "whole", e->whole);
+}
+
+static json_t *au(const struct dlb_au *mean, const struct dlb_au *lowest)
+{
+    return json_pack(
+        "{so, so, so, so, so, so, s{so, so, so, so}}", "nominal",
+        dlb_json_real_or_null(mean->nominal), "measured", dlb_json_real_or_null(mean->measured),
+        "mlperf_v1", dlb_json_real_or_null(mean->mlperf_v1), "mlperf_v2",
+        dlb_json_real_or_null(mean->mlperf_v2), "mlperf_v1_samples_per_s",
+        dlb_json_real_or_null(mean->mlperf_v1_samples_per_s), "mlperf_v2_samples_per_s",
+        dlb_json_real_or_null(mean->mlperf_v2_samples_per_s), "lowest", "nominal",
+        dlb_json_real_or_null(lowest->nominal), "measured", dlb_json_real_or_null(lowest->measured),
+        "mlperf_v1", dlb_json_real_or_null(lowest->mlperf_v1), "mlperf_v2",
+        dlb_json_real_or_null(lowest->mlperf_v2));
+}
+
+/* Each one where they are few. */
+static json_t *accelerators(const struct dlb_consumed *c)
+{
+    json_t *each = c->n_accelerators <= DLB_SHARES_KEPT ? json_array() : json_null();
+    for (uint32_t i = 0; each && json_is_array(each) && i < c->n_accelerators; i++) {
+        const struct dlb_share *one = &c->share[i];
+        if (json_array_append_new(
+                each, json_pack("{so, so, so, so, so}", "steps", ns(one->n_steps), "samples",
+                                ns(one->n_samples), "window_ns", ns(one->window_ns), "au_nominal",
+                                dlb_json_real_or_null(one->au.nominal), "au_measured",
+                                dlb_json_real_or_null(one->au.measured)))) {
+            json_decref(each);
+            return NULL;
+        }
+    }
+    return json_pack("{so, so}", "count", ns(c->n_accelerators), "each", each);
 }
 
 static bool put_consumed(json_t *doc, const struct dlb_cell_facts *facts)
@@ -78,6 +111,7 @@ static bool put_consumed(json_t *doc, const struct dlb_cell_facts *facts)
         {"wall_ns", c->wall_ns},
         {"unaccounted_ns", c->unaccounted_ns},
         {"n_checksum_mismatches", c->n_checksum_mismatches},
+        {"consumer_cpu_ns", c->cpu_ns},
     };
     for (size_t i = 0; ok && i < sizeof(numbers) / sizeof(numbers[0]); i++)
         ok = dlb_json_put(doc, numbers[i].key, ns(numbers[i].value));
@@ -86,6 +120,8 @@ static bool put_consumed(json_t *doc, const struct dlb_cell_facts *facts)
         dlb_json_put(doc, "consumer_stages",
                      stages(c->consumer, dlb_consumer_stage_names, DLB_CS_COUNT)) &&
         dlb_json_put(doc, "device_stages", stages(c->device, dlb_device_stage_names, DLB_DS_COUNT));
+    ok = ok && dlb_json_put(doc, "au", au(&c->au, &c->lowest)) &&
+         dlb_json_put(doc, "accelerators", accelerators(c));
     if (ok)
         return dlb_json_put(doc, "epochs", epochs);
     json_decref(epochs);
@@ -116,6 +152,7 @@ static json_t *io(const struct dlb_loader_opts *opts, const struct dlb_loader_st
         {"sum_ns", hist->sum_ns, own},
         {"p50_ns", dlb_hist_quantile_ns(hist, 0.5), any},
         {"p99_ns", dlb_hist_quantile_ns(hist, 0.99), any},
+        {"p999_ns", dlb_hist_quantile_ns(hist, 0.999), any},
         {"max_ns", hist->max_ns, any},
     };
     bool ok = out != NULL;
@@ -130,6 +167,18 @@ static json_t *io(const struct dlb_loader_opts *opts, const struct dlb_loader_st
     return NULL;
 }
 
+/* What one read took: of requests to the kernel where they are known one by one, else of whole
+ * samples, which a format may fetch in several pieces. */
+static json_t *reads(const struct dlb_loader_stats *s)
+{
+    bool requests = s->workers.io.request.count > 0;
+    json_t *out = stage(requests ? &s->workers.io.request : &s->workers.stage[DLB_WS_READ]);
+    if (out && dlb_json_put(out, "of", json_string(requests ? "requests" : "samples")))
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
 static bool put_stats(json_t *doc, const struct dlb_loader_stats *s, uint32_t n_idle_workers)
 {
     json_t *skipped = json_array();
@@ -139,7 +188,8 @@ static bool put_stats(json_t *doc, const struct dlb_loader_stats *s, uint32_t n_
         ok = json_array_append_new(skipped, dlb_json_safe_text(dlb_err_text(&s->skipped[i], text,
                                                                             sizeof(text)))) == 0;
     }
-    ok = ok && dlb_json_put(doc, "io_bytes", ns(s->workers.io_bytes)) &&
+    ok = ok && dlb_json_put(doc, "reads", reads(s)) &&
+         dlb_json_put(doc, "io_bytes", ns(s->workers.io_bytes)) &&
          dlb_json_put(doc, "worker_samples", ns(s->workers.n_samples)) &&
          dlb_json_put(doc, "worker_cpu_ns", ns(s->workers.cpu_ns)) &&
          dlb_json_put(doc, "runqueue_ns", ns(s->runqueue_ns)) &&
@@ -190,14 +240,20 @@ static json_t *gpu_json(const struct dlb_cell_facts *facts)
     return gpu;
 }
 
+static bool put_cache(json_t *doc, const struct dlb_cell_cache *cache)
+{
+    static const struct dlb_cell_cache none;
+    json_t *told = dlb_cell_cache_json(cache ? cache : &none);
+    enum dlb_residency_how how = cache ? cache->before.how : DLB_RESIDENCY_UNKNOWN;
+    return dlb_json_put(doc, "cache", told) &&
+           dlb_json_put(doc, "resident_frac",
+                        json_incref(json_object_get(told, "resident_before_frac"))) &&
+           dlb_json_put(doc, "residency_by", json_string(dlb_residency_name(how)));
+}
+
 bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
 {
-    const struct dlb_residency *r = &facts->residency;
-    bool known = r->how != DLB_RESIDENCY_UNKNOWN && r->total_bytes > 0;
-    bool ok = dlb_json_put(doc, "resident_frac",
-                           known ? json_real((double)r->resident_bytes / (double)r->total_bytes)
-                                 : json_null()) &&
-              dlb_json_put(doc, "residency_by", json_string(dlb_residency_name(r->how)));
+    bool ok = put_cache(doc, facts->cache);
     if (ok && facts->device_kind)
         ok = dlb_json_put(doc, "device",
                           json_pack("{ss, so, ss, so}", "kind", facts->device_kind, "name",
@@ -209,7 +265,10 @@ bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
                                     "slots_bytes", ns(facts->memory->slots_bytes), "pinned_bytes",
                                     ns(facts->pinned_bytes), "huge_pages", facts->memory->huge));
     if (ok && facts->consumed)
-        ok = put_consumed(doc, facts) && put_os(doc, &facts->before, &facts->after);
+        ok = put_consumed(doc, facts) && put_os(doc, &facts->before, &facts->after) &&
+             dlb_json_put(doc, "machine_busy_frac",
+                          dlb_json_real_or_null(
+                              dlb_os_busy_frac(&facts->machine_before, &facts->machine_after)));
     if (ok && facts->stats)
         ok = put_stats(doc, facts->stats, facts->n_idle_workers) &&
              dlb_json_put(doc, "io", io(facts->loader_opts, facts->stats));

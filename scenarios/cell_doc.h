@@ -5,9 +5,9 @@
 #define DLB_SCENARIOS_CELL_DOC_H
 
 #include "bench/host/osacct.h"
-#include "bench/host/pagecache.h"
 #include "loaders/consumer.h"
 #include "loaders/loader.h"
+#include "scenarios/cell_cache.h"
 
 #include <jansson.h>
 
@@ -18,9 +18,10 @@ struct dlb_cell_facts {
     const struct dlb_memory *memory;           /* likewise */
     uint64_t n_batches;                        /* that the loop took, warm-up included */
     struct dlb_os_process before, after;       /* around the consumer's loop */
+    struct dlb_os_machine machine_before, machine_after;
     uint64_t peak_pss_bytes, pinned_bytes;
     uint32_t n_idle_workers;              /* for want of shards */
-    struct dlb_residency residency;       /* before the run */
+    const struct dlb_cell_cache *cache;   /* NULL: it did not come to that */
     const char *device_kind, *device_why; /* NULL: no device was opened */
     char device_name[96];
     json_t *gpu, *numa, *nvml; /* of a real one: its facts, where batch memory lies, and what NVML

@@ -94,25 +94,25 @@ static _Noreturn void become(const struct dlb_child *how, const struct child *c,
     _exit(127);
 }
 
+/* execv takes words that it does not change, and says so nowhere. */
+static size_t add_words(char **argv, size_t n, const char *const *words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        argv[n++] = (char *)(uintptr_t)words[i];
+    return n;
+}
+
 static int start(const struct dlb_child *how, struct child *c, struct dlb_err *err)
 {
     char beat_fd[16];
     (void)snprintf(beat_fd, sizeof(beat_fd), "%d", c->beat_fd);
-    char *const argv[] = {
-        (char *)"dlbench",
-        (char *)"cell",
-        (char *)"--spec",
-        c->spec,
-        (char *)"--result",
-        c->result,
-        (char *)"--mode",
-        (char *)(how->mode == DLB_MODE_WARM ? "warm" : "measure"),
-        (char *)"--heartbeat-fd",
-        beat_fd,
-        (char *)"--memo",
-        (char *)(uintptr_t)how->scratch,
-        NULL,
-    };
+    const char *const files[] = {"--spec", c->spec, "--result", c->result, NULL};
+    const char *const beat[] = {"--heartbeat-fd", beat_fd, NULL};
+    char *argv[2 * DLB_CHILD_MAX_WORDS + 8] = {NULL};
+    size_t n = add_words(argv, 0, how->lead);
+    n = add_words(argv, n, files);
+    n = add_words(argv, n, how->tail);
+    (void)add_words(argv, n, beat);
     pid_t parent = getpid();
     c->pid = fork();
     if (c->pid < 0)

@@ -1,6 +1,7 @@
 #include "scenarios/judge.h"
 
 #include "bench/base/err.h"
+#include "scenarios/cache_summary.h"
 #include "scenarios/flat.h"
 #include "scenarios/notes.h"
 
@@ -36,10 +37,8 @@ static bool is_wrong(const json_t *doc, char *reason, size_t n_reason)
         uint64_t samples = dlb_json_u64(epoch, "samples", 0);
         uint64_t unique = dlb_json_u64(epoch, "unique", samples);
         uint64_t expected = dlb_json_u64(epoch, "expected", 0);
-        /* The padding of several ranks repeats nothing within one of them: the same position comes
-         * again after n_samples, which is another rank's unless world divides it, and then there is
-         * no padding. */
-        if (unique != samples) {
+        /* What ranks are padded with is another rank's. */
+        if (samples - unique > dlb_json_u64(epoch, "padded", 0)) {
             (void)snprintf(reason, n_reason, "epoch %zu delivered %llu of %llu samples twice", i,
                            (unsigned long long)(samples - unique), (unsigned long long)samples);
             return true;
@@ -110,6 +109,13 @@ static void judge_status(const struct dlb_plan_cell *planned, const json_t *reps
     }
 }
 
+/* How many trained at once: counts and stages are those of all of them, times those of one. */
+static double n_accelerators(const json_t *doc)
+{
+    double n = dlb_json_number(json_object_get(doc, "accelerators"), "count");
+    return n > 0 ? n : 1;
+}
+
 /* Takes the repetitions of one status that have a window. */
 static void take_values(const json_t *reps, const char *status, struct dlb_judged_cell *out)
 {
@@ -121,7 +127,8 @@ static void take_values(const json_t *reps, const char *status, struct dlb_judge
         if (!is_status(doc, status) || !(window_ns > 0))
             continue;
         out->samples_per_s[out->n_values] = dlb_json_number(doc, "n_samples") * 1e9 / window_ns;
-        out->steps_per_s[out->n_values] = dlb_json_number(doc, "n_steps") * 1e9 / window_ns;
+        out->steps_per_s[out->n_values] =
+            dlb_json_number(doc, "n_steps") / n_accelerators(doc) * 1e9 / window_ns;
         out->block[out->n_values++] = (uint32_t)dlb_json_u64(doc, "block", 0);
     }
 }
@@ -234,9 +241,23 @@ static struct dlb_estimate ceiling_ratio(const struct dlb_judged_cell *cell, con
     return out;
 }
 
+double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell)
+{
+    return dlb_json_number(cell->shown, "io_bytes") /
+           dlb_json_number(cell->shown, "worker_samples") * cell->rate.median;
+}
+
 static double zero_if_nan(double value)
 {
     return isfinite(value) ? value : 0;
+}
+
+/* Each with loader.num_workers. */
+static uint32_t n_loaders(const json_t *config)
+{
+    return json_is_true(json_object_get(config, "accelerators.shared_workers"))
+               ? 1
+               : (uint32_t)dlb_json_u64(config, "accelerators.count", 1);
 }
 
 static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint32_t n_cpus,
@@ -245,6 +266,7 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
     struct dlb_evidence *e = &out->evidence;
     const json_t *config = planned->config, *shown = out->shown;
     double window_ns = dlb_json_number(shown, "window_ns");
+    double windows_ns = window_ns * n_accelerators(shown);
     e->complete = out->status == DLB_CELL_OK && out->n_values > 0;
     e->gpu = shown &&
              strncmp(dlb_json_text(json_object_get(shown, "device"), "name"), "emulated", 8) != 0;
@@ -254,12 +276,12 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
     e->residual_frac = median_ratio(reps, "idle_other_ns", "window_ns", false);
     e->unaccounted_frac = median_ratio(reps, "unaccounted_ns", "wall_ns", false);
     e->unaccounted_max_frac = median_ratio(reps, "unaccounted_ns", "wall_ns", true);
-    e->oversleep_frac = zero_if_nan(sum_ns(shown, "consumer_stages", "oversleep") / window_ns);
+    e->oversleep_frac = zero_if_nan(sum_ns(shown, "consumer_stages", "oversleep") / windows_ns);
     e->epoch_frac = fmin(zero_if_nan(dlb_json_number(shown, "epoch_other_ns") / window_ns),
                          zero_if_nan(e->residual_frac));
     e->step_ns = dlb_json_number(
         json_object_get(json_object_get(shown, "device_stages"), "compute"), "p50_ns");
-    e->account_frac = sum_ns(shown, "consumer_stages", "account") / window_ns;
+    e->account_frac = sum_ns(shown, "consumer_stages", "account") / windows_ns;
     for (int i = 0; i < DLB_WS_COUNT; i++)
         e->worker_stage_ns[i] =
             zero_if_nan(sum_ns(shown, "worker_stages", dlb_worker_stage_names[i]));
@@ -268,11 +290,12 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
     e->order_wait_ns = zero_if_nan(dlb_json_number(shown, "order_wait_ns"));
     e->input_wait_ns = zero_if_nan(sum_ns(shown, "consumer_stages", "input_wait"));
     e->n_cpus = n_cpus;
-    e->num_workers = (uint32_t)dlb_json_u64(config, "loader.num_workers", 0);
+    e->num_workers = (uint32_t)dlb_json_u64(config, "loader.num_workers", 0) * n_loaders(config);
     e->pin_memory = json_is_true(json_object_get(config, "loader.pin_memory"));
     e->pageable_copy = !e->pin_memory;
     e->persistent_workers = json_is_true(json_object_get(config, "loader.persistent_workers"));
     e->device_prefetch = (uint32_t)dlb_json_u64(config, "device.prefetch", 0);
+    e->cache = dlb_cache_label_of_reps(reps);
 }
 
 static bool judge_cell(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,
@@ -335,5 +358,6 @@ void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *
     json_decref(judgement->set);
     json_decref(judgement->not_modelled);
     json_decref(judgement->notes);
+    json_decref(judgement->storage);
     memset(judgement, 0, sizeof(*judgement));
 }

@@ -15,6 +15,10 @@
 int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
                     struct dlb_judgement *out, struct dlb_err *err);
 
+/* What loading its samples reads, at the pace of the window: workers load ahead and before it, so
+ * that their bytes cannot be divided by its time. NaN without one. */
+double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell);
+
 /* Best: the highest median samples/s of the cells that are ok. Recommended: of those whose loss to
  * the best, paired by block, has an upper bound below DLB_LOSS_MAX, the one with fewest workers,
  * then least slot memory, then the lowest number. When no smaller cell than the best passes and

@@ -1,5 +1,6 @@
 #include "scenarios/notes.h"
 
+#include "scenarios/cache_summary.h"
 #include "scenarios/flat.h"
 #include "scenarios/judge.h"
 
@@ -95,6 +96,23 @@ static bool is_failed(const json_t *doc)
     return strcmp(dlb_json_text(doc, "status"), "failed") == 0;
 }
 
+/* Whether an earlier pass over the same data came to the same. */
+static bool is_told(const json_t *warm, size_t number)
+{
+    static const char *const keys[] = {"index", "status", "reason"};
+    const json_t *doc = json_array_get(warm, number);
+    for (size_t i = 0; i < number; i++) {
+        const json_t *other = json_array_get(warm, i);
+        bool same = true;
+        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+            same =
+                same && json_equal(json_object_get(doc, keys[k]), json_object_get(other, keys[k]));
+        if (same)
+            return true;
+    }
+    return false;
+}
+
 static bool note_warm(const struct dlb_plan *plan, const struct dlb_results *results, json_t *notes)
 {
     const json_t *doc;
@@ -103,8 +121,10 @@ static bool note_warm(const struct dlb_plan *plan, const struct dlb_results *res
     json_array_foreach(results->warm, i, doc)
     {
         const char *status = dlb_json_text(doc, "status");
-        const char *path = i < plan->n_warms ? dlb_json_text(plan->warms[i], "dataset.path") : "";
-        if (strcmp(status, "ok") == 0)
+        uint64_t index = dlb_json_u64(doc, "index", UINT64_MAX);
+        const char *path =
+            index < plan->n_warms ? dlb_json_text(plan->warms[index], "dataset.path") : "";
+        if (strcmp(status, "ok") == 0 || is_told(results->warm, i))
             continue;
         ok = ok && say(notes, "warm pass %s%s%s%s: %s", plan->n_warms > 1 ? "over " : "",
                        plan->n_warms > 1 ? path : "", plan->n_warms > 1 ? " " : "", status,
@@ -142,6 +162,23 @@ static bool note_failures(const struct dlb_plan *plan, const struct dlb_results 
     return ok;
 }
 
+static uint64_t n_accelerators(const json_t *doc)
+{
+    return dlb_json_u64(json_object_get(doc, "accelerators"), "count", 1);
+}
+
+/* Several training loops would load at once; one thread that stands for them cannot. */
+static bool note_inline(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
+{
+    uint64_t n = n_accelerators(cell->shown);
+    if (n < 2 || cell->n_workers > 0)
+        return true;
+    return say(notes,
+               "cell %u: loader.num_workers = 0, so one thread loaded for all %llu accelerators, "
+               "one after the other: give each a worker",
+               number, (unsigned long long)n);
+}
+
 /* Said once, for the first such cell: the others differ in how they load, not in what there is. */
 static bool note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
@@ -152,7 +189,8 @@ static bool note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
         uint64_t wanted = dlb_json_u64(config, "run.max_batches", 0);
         if (j->cells[i].status != DLB_CELL_OK ||
             strcmp(dlb_json_text(shown, "status"), "ok") != 0 ||
-            dlb_json_u64(shown, "n_steps", wanted) >= wanted)
+            dlb_json_u64(shown, "n_steps", wanted * n_accelerators(shown)) >=
+                wanted * n_accelerators(shown))
             continue;
         first = i;
         n++;
@@ -166,7 +204,9 @@ static bool note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
         j->notes,
         "cell %u%s measured %llu batches of run.max_batches = %llu: the epochs hold no more; "
         "raise run.epochs",
-        first, others, (unsigned long long)dlb_json_u64(j->cells[first].shown, "n_steps", 0),
+        first, others,
+        (unsigned long long)(dlb_json_u64(j->cells[first].shown, "n_steps", 0) /
+                             n_accelerators(j->cells[first].shown)),
         (unsigned long long)dlb_json_u64(plan->cells[first].config, "run.max_batches", 0));
 }
 
@@ -187,12 +227,53 @@ static bool note_data(const struct dlb_plan *plan, json_t *notes)
     return true;
 }
 
-static bool note_cells(const struct dlb_plan *plan, struct dlb_judgement *j)
+static bool has_text(const json_t *list, const char *text)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(list, i, entry)
+    {
+        const char *other = json_string_value(entry);
+        if (other && strcmp(other, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A cache that is not what was asked for, and what a cold one's proof leaves open. */
+static bool note_cache(const json_t *reps, const struct dlb_judged_cell *cell, uint32_t number,
+                       json_t *notes)
+{
+    json_t *cache = dlb_cache_summary(reps, cell->shown);
+    const char *asked = dlb_json_text(cache, "asked"), *label = dlb_json_text(cache, "label");
+    const json_t *limits = json_object_get(cache, "limits"), *limit;
+    bool ok = cache != NULL, ran = json_array_size(json_object_get(cache, "repetitions")) > 0;
+    size_t i;
+
+    if (ok && ran && strcmp(asked, "as-is") != 0 && strcmp(asked, label) != 0)
+        ok = say(notes, "cell %u: run.cache = \"%s\" was asked for, but the cache was %s: %s",
+                 number, asked, label, dlb_json_text(cache, "why"));
+    json_array_foreach(limits, i, limit)
+    {
+        char text[300];
+        (void)snprintf(text, sizeof(text), "cold as far as can be seen from here: %s",
+                       json_string_value(limit));
+        if (ok && ran && strcmp(asked, "cold") == 0 && !has_text(notes, text))
+            ok = say(notes, "%s", text);
+    }
+    json_decref(cache);
+    return ok;
+}
+
+static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *results,
+                       struct dlb_judgement *j)
 {
     bool ok = note_short(plan, j) && note_data(plan, j->notes);
     for (uint32_t i = 0; ok && i < plan->n_cells; i++)
         ok = note_skipped(&j->cells[i], i, j->notes) &&
-             note_idle_workers(&j->cells[i], i, j->notes) && note_io(&j->cells[i], i, j->notes);
+             note_idle_workers(&j->cells[i], i, j->notes) &&
+             note_inline(&j->cells[i], i, j->notes) && note_io(&j->cells[i], i, j->notes) &&
+             note_cache(results->cells[i], &j->cells[i], i, j->notes);
     return ok;
 }
 
@@ -263,5 +344,5 @@ bool dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *resul
                  (long long)plan->reference, fabs(j->drift_frac) * 100,
                  j->drift_frac > 0 ? "faster" : "slower");
     return ok && note_warm(plan, results, j->notes) && note_failures(plan, results, j->notes) &&
-           note_cells(plan, j) && list_not_modelled(plan, j);
+           note_cells(plan, results, j) && list_not_modelled(plan, j);
 }

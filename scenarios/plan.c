@@ -73,6 +73,17 @@ static bool reads_many(const struct dlb_spec *spec, bool iterable)
     return spec->loader.io == DLB_READ_URING;
 }
 
+static bool runs_cold(const struct dlb_spec *spec, bool iterable)
+{
+    return has_stored_bytes(spec, iterable) && spec->run.cache == DLB_RUN_COLD;
+}
+
+static bool are_many(const struct dlb_spec *spec, bool iterable)
+{
+    (void)iterable;
+    return spec->accelerators.count > 1;
+}
+
 static const struct rule rules[] = {
     {"dataset.codec", has_stored_bytes, true,
      "a codec has no meaning with formats synthetic and memory: they store nothing to decode"},
@@ -93,11 +104,17 @@ static const struct rule rules[] = {
      "io_depth has no meaning with loader.io = \"sync\": there is one read at a time"},
     {"loader.direct", has_stored_bytes, true,
      "direct has no meaning with the synthetic format: it reads nothing"},
+    {"run.cache", has_stored_bytes, true,
+     "cache has no meaning with formats synthetic and memory: they read nothing"},
+    {"run.drop_caches", runs_cold, true, "drop_caches is done before cold runs only"},
     {"loader.pin_mode", pins, true, "pin_mode has no meaning without pin_memory"},
     {"loader.shuffle_buffer", buffers, false,
      "shuffle_buffer is used by shuffled iterable data only"},
     {"loader.shuffle_buffer_bytes", buffers, false,
      "shuffle_buffer_bytes is used by shuffled iterable data only"},
+    {"accelerators.barrier", are_many, true, "barrier has no meaning with one accelerator"},
+    {"accelerators.shared_workers", are_many, true,
+     "shared_workers has no meaning with one accelerator"},
     {"device.step_stdev_ms", spreads, false,
      "step_stdev_ms is used by normal and lognormal steps only"},
 };
@@ -286,86 +303,6 @@ int dlb_plan_ceilings(struct dlb_plan *plan, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* The cell's data, read as bytes with every CPU and trained on by nobody. */
-static json_t *warm_overrides(uint32_t n_cpus)
-{
-    return json_pack(
-        "{ss, ss, ss, ss, sI, sI, sb, sb, sb, sb, ss, ss, ss, sf, sf, sf, sf, ss, ss, sf, ss, sI, "
-        "sI, sI, sI, sb, sI, sI}",
-        "dataset.codec", "raw", "dataset.on_error", "skip", "transform.where", "cpu", "loader.kind",
-        "auto", "loader.num_workers", (json_int_t)(n_cpus ? n_cpus : 1), "loader.prefetch_factor",
-        (json_int_t)2, "loader.shuffle", 0, "loader.pin_memory", 0, "loader.persistent_workers", 0,
-        "loader.drop_last", 0, "loader.order", "any", "loader.transport", "pooled", "loader.io",
-        "sync", "loader.sample_sleep_us", 0.0, "loader.sample_spin_us", 0.0,
-        "loader.worker_init_ms", 0.0, "loader.worker_init_mb", 0.0, "loader.bind", "none",
-        "device.kind", "emulated", "device.step_ms", 0.0, "device.step_dist", "constant",
-        "device.prefetch", (json_int_t)1, "run.epochs", (json_int_t)1, "run.max_batches",
-        (json_int_t)0, "run.warmup_batches", (json_int_t)0, "run.checksum", 0, "run.rank",
-        (json_int_t)0, "run.world", (json_int_t)1);
-}
-
-/* What reads past the page cache finds nothing there. */
-static bool reads_past_cache(const json_t *config)
-{
-    return json_is_true(json_object_get(config, "loader.direct")) ||
-           strcmp(dlb_json_text(config, "dataset.access"), dlb_access_names[DLB_ACCESS_DIRECT]) ==
-               0;
-}
-
-/* Whether two warm passes read the same bytes: how they are loaded makes no difference. */
-static bool same_data(const json_t *a, const json_t *b)
-{
-    static const char *const of_loading[] = {"loader.", "device.", "run.", "transform.",
-                                             "generate."};
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)a, key, value)
-    {
-        bool loading = false;
-        for (size_t i = 0; i < sizeof(of_loading) / sizeof(of_loading[0]); i++)
-            loading = loading || strncmp(key, of_loading[i], strlen(of_loading[i])) == 0;
-        if (!loading && !json_equal(value, json_object_get(b, key)))
-            return false;
-    }
-    return true;
-}
-
-static int warm_of(const struct dlb_plan_input *in, const json_t *config, json_t **out,
-                   struct dlb_err *err)
-{
-    json_t *overrides = warm_overrides(in->n_cpus);
-    int rc =
-        overrides ? dlb_flat_override(config, overrides, "warm pass", out, err) : no_memory(err);
-    json_decref(overrides);
-    return rc;
-}
-
-int dlb_plan_warm(const struct dlb_plan_input *in, struct dlb_plan *plan, struct dlb_err *err)
-{
-    plan->warms = calloc(plan->n_cells ? plan->n_cells : 1, sizeof(*plan->warms));
-    if (!plan->warms)
-        return no_memory(err);
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
-        const json_t *config = plan->cells[i].config;
-        const struct dlb_format *format =
-            dlb_format_by_name(dlb_json_text(config, "dataset.format"));
-        json_t *warm = NULL;
-        if (plan->cells[i].skipped || (format && format->synthetic) || reads_past_cache(config))
-            continue;
-        int rc = warm_of(in, config, &warm, err);
-        if (rc)
-            return rc;
-        uint32_t at = 0;
-        while (at < plan->n_warms && !same_data(plan->warms[at], warm))
-            at++;
-        if (at < plan->n_warms)
-            json_decref(warm);
-        else
-            plan->warms[plan->n_warms++] = warm;
-    }
-    return DLB_OK;
-}
-
 static void shuffle(struct dlb_task *tasks, uint32_t n, struct dlb_rng rng)
 {
     for (uint32_t i = n; i > 1; i--) {
@@ -376,31 +313,59 @@ static void shuffle(struct dlb_task *tasks, uint32_t n, struct dlb_rng rng)
     }
 }
 
+/* Adds a task, behind the warm pass that goes with it. */
+static void add_task(struct dlb_plan *plan, struct dlb_task task)
+{
+    bool is_cell = task.kind == DLB_TASK_CELL || task.kind == DLB_TASK_REFERENCE;
+    const struct dlb_plan_cell *cell = is_cell ? &plan->cells[task.index] : NULL;
+    if (cell && cell->warm_each && cell->warm >= 0)
+        plan->tasks[plan->n_tasks++] = (struct dlb_task){.kind = DLB_TASK_WARM,
+                                                         .index = (uint32_t)cell->warm,
+                                                         .block = task.block,
+                                                         .for_next = true};
+    plan->tasks[plan->n_tasks++] = task;
+}
+
+/* The warm passes of cells that share one. */
+static void add_shared_warms(struct dlb_plan *plan)
+{
+    for (uint32_t w = 0; w < plan->n_warms; w++) {
+        bool shared = false;
+        for (uint32_t i = 0; i < plan->n_cells; i++)
+            shared = shared || (plan->cells[i].warm == w && !plan->cells[i].warm_each);
+        if (shared)
+            add_task(plan, (struct dlb_task){.kind = DLB_TASK_WARM, .index = w});
+    }
+}
+
 int dlb_plan_tasks(struct dlb_plan *plan, struct dlb_err *err)
 {
-    size_t per_block = (size_t)plan->n_cells + plan->n_ceilings + 1;
-    plan->tasks = calloc(per_block * plan->n_blocks + plan->n_warms + 1, sizeof(*plan->tasks));
-    if (!plan->tasks)
+    size_t per_block = (size_t)plan->n_cells + plan->n_ceilings + 1, n_most = per_block + 1;
+    struct dlb_task *block = calloc(per_block, sizeof(*block));
+    /* Every cell and every reference may have a warm pass of its own. */
+    plan->tasks = calloc((2 * n_most) * (plan->n_blocks + 1) + plan->n_warms, sizeof(*plan->tasks));
+    if (!block || !plan->tasks) {
+        free(block);
         return no_memory(err);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < plan->n_warms; i++)
-        plan->tasks[n++] = (struct dlb_task){DLB_TASK_WARM, i, 0};
-    for (uint32_t block = 0; block < plan->n_blocks; block++) {
+    }
+    add_shared_warms(plan);
+    struct dlb_task reference = {.kind = DLB_TASK_REFERENCE, .index = (uint32_t)plan->reference};
+    for (uint32_t b = 0; b < plan->n_blocks; b++, reference.block = b) {
+        uint32_t n = 0;
         if (plan->reference >= 0)
-            plan->tasks[n++] =
-                (struct dlb_task){DLB_TASK_REFERENCE, (uint32_t)plan->reference, block};
-        uint32_t first = n;
+            add_task(plan, reference);
         for (uint32_t i = 0; i < plan->n_cells; i++)
             if (!plan->cells[i].skipped)
-                plan->tasks[n++] = (struct dlb_task){DLB_TASK_CELL, i, block};
+                block[n++] = (struct dlb_task){.kind = DLB_TASK_CELL, .index = i, .block = b};
         for (uint32_t i = 0; i < plan->n_ceilings; i++)
-            plan->tasks[n++] = (struct dlb_task){DLB_TASK_CEILING, i, block};
-        shuffle(&plan->tasks[first], n - first, dlb_rng_seed(plan->seed, block, STREAM_ORDER));
+            block[n++] = (struct dlb_task){.kind = DLB_TASK_CEILING, .index = i, .block = b};
+        shuffle(block, n, dlb_rng_seed(plan->seed, b, STREAM_ORDER));
+        for (uint32_t i = 0; i < n; i++)
+            add_task(plan, block[i]);
     }
     if (plan->reference >= 0)
-        plan->tasks[n++] =
-            (struct dlb_task){DLB_TASK_REFERENCE, (uint32_t)plan->reference, plan->n_blocks};
-    plan->n_tasks = n;
+        add_task(plan, reference);
+    free(block);
     return DLB_OK;
 }
 
@@ -421,8 +386,10 @@ json_t *dlb_plan_default_axes(uint32_t n_cpus)
 
 void dlb_plan_free(struct dlb_plan *plan)
 {
-    for (uint32_t i = 0; i < plan->n_cells; i++)
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
         json_decref(plan->cells[i].config);
+        json_decref(plan->cells[i].first);
+    }
     for (uint32_t i = 0; i < plan->n_ceilings; i++)
         json_decref(plan->ceilings[i]);
     free(plan->cells);
@@ -432,5 +399,6 @@ void dlb_plan_free(struct dlb_plan *plan)
         json_decref(plan->warms[i]);
     free((void *)plan->warms);
     json_decref(plan->axes);
+    json_decref(plan->base);
     memset(plan, 0, sizeof(*plan));
 }

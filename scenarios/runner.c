@@ -2,6 +2,7 @@
 
 #include "bench/base/clock.h"
 #include "loaders/device/memo.h"
+#include "scenarios/cell.h"
 #include "scenarios/child.h"
 #include "scenarios/flat.h"
 
@@ -14,13 +15,15 @@
 
 struct runner {
     const struct dlb_runner *how;
-    const struct dlb_plan *plan;
+    struct dlb_plan *plan;
     struct dlb_results *results;
     const struct dlb_task *task;
     bool *cell_failed, *ceiling_failed;
     double *cell_s, *ceiling_s, *warm_s; /* what the last run of each took; NaN: has not run */
-    bool ended;                          /* the current task */
-    uint32_t n_done, n_left;             /* n_left: after the current task */
+    double baseline_s;
+    uint32_t n_cells, n_ceilings; /* that these arrays have room for */
+    bool ended;                   /* the current task */
+    uint32_t n_done, n_left;      /* n_left: after the current task */
     uint64_t task_start_ns;
 };
 
@@ -36,7 +39,9 @@ static bool *failed_of(const struct runner *r, const struct dlb_task *task)
 
 static bool is_dropped(const struct runner *r, const struct dlb_task *task)
 {
-    return task->kind != DLB_TASK_WARM && *failed_of(r, task);
+    if (task->kind == DLB_TASK_WARM)
+        return task->for_next && is_cell(&task[1]) && r->cell_failed[task[1].index];
+    return task->kind != DLB_TASK_BASELINE && *failed_of(r, task);
 }
 
 static const json_t *config_of(const struct runner *r)
@@ -48,13 +53,17 @@ static const json_t *config_of(const struct runner *r)
         return r->plan->ceilings[r->task->index];
     case DLB_TASK_CELL:
     case DLB_TASK_REFERENCE:
+    case DLB_TASK_BASELINE:
         break;
     }
-    return r->plan->cells[r->task->index].config;
+    const struct dlb_plan_cell *cell = &r->plan->cells[r->task->index];
+    return cell->first && r->task->block == 0 ? cell->first : cell->config;
 }
 
-static double *took(const struct runner *r, const struct dlb_task *task)
+static double *took(struct runner *r, const struct dlb_task *task)
 {
+    if (task->kind == DLB_TASK_BASELINE)
+        return &r->baseline_s;
     if (task->kind == DLB_TASK_WARM)
         return &r->warm_s[task->index];
     return is_cell(task) ? &r->cell_s[task->index] : &r->ceiling_s[task->index];
@@ -86,9 +95,11 @@ static double planned_batches(const struct runner *r)
                             dlb_json_number(config, "loader.batch_size"));
     double all = per_epoch * dlb_json_number(config, "run.epochs");
     double measured = dlb_json_number(config, "run.max_batches");
+    double n = (double)dlb_json_u64(config, "accelerators.count", 1);
     /* The step after the last measured one closes the window. */
-    double wanted = measured > 0 ? measured + dlb_json_number(config, "run.warmup_batches") + 1
-                                 : (double)INFINITY;
+    double wanted = measured > 0
+                        ? n * (measured + dlb_json_number(config, "run.warmup_batches") + 1)
+                        : (double)INFINITY;
     return fmin(all, wanted); /* of the one that is known */
 }
 
@@ -101,8 +112,10 @@ static double paced_s(const struct runner *r, double gone_s, uint64_t n_batches)
 
 /* What is left, each task as long as its last run, or as the mean of its kind. NaN as long as there
  * is a task that nothing is known about. */
-static double eta_s(const struct runner *r, uint64_t n_batches)
+static double eta_s(struct runner *r, uint64_t n_batches)
 {
+    if (r->how->scenario && r->how->scenario->next)
+        return (double)NAN;
     double cell = mean_known(r->cell_s, r->plan->n_cells);
     double ceiling = mean_known(r->ceiling_s, r->plan->n_ceilings);
     double gone = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
@@ -127,8 +140,7 @@ static double eta_s(const struct runner *r, uint64_t n_batches)
     return sum;
 }
 
-static void tell(const struct runner *r, enum dlb_runner_what what, uint64_t n_batches,
-                 const json_t *doc)
+static void tell(struct runner *r, enum dlb_runner_what what, uint64_t n_batches, const json_t *doc)
 {
     if (!r->how->event)
         return;
@@ -165,6 +177,7 @@ static uint64_t stall_ns(const struct runner *r, const json_t *config)
 static int keep(const struct runner *r, json_t *doc, struct dlb_err *err)
 {
     int rc = json_object_set_new(doc, "block", json_integer(r->task->block));
+    rc |= json_object_set_new(doc, "index", json_integer(r->task->index));
     switch (r->task->kind) {
     case DLB_TASK_WARM:
         rc |= json_array_append(r->results->warm, doc);
@@ -178,6 +191,9 @@ static int keep(const struct runner *r, json_t *doc, struct dlb_err *err)
     case DLB_TASK_CEILING:
         rc |= json_array_append(r->results->ceilings[r->task->index], doc);
         break;
+    case DLB_TASK_BASELINE:
+        rc |= json_array_append(r->results->baseline, doc);
+        break;
     }
     return rc ? dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results")
               : DLB_OK;
@@ -188,18 +204,30 @@ static void learn(struct runner *r, const json_t *doc)
     *took(r, r->task) = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
     r->ended = true;
     /* A reference that fails says no more than that: its cell has runs of its own. */
-    bool failed = strcmp(dlb_json_text(doc, "status"), "failed") == 0;
+    const char *status = dlb_json_text(doc, "status");
+    bool failed = strcmp(status, "failed") == 0 || strcmp(status, "not-measured") == 0;
     if (failed && (r->task->kind == DLB_TASK_CELL || r->task->kind == DLB_TASK_CEILING))
         *failed_of(r, r->task) = true;
 }
 
 static int run_task(struct runner *r, struct dlb_err *err)
 {
+    static const char *const cell[] = {"dlbench", "cell", NULL};
+    const enum dlb_cell_mode mode = r->task->kind == DLB_TASK_WARM       ? DLB_MODE_WARM
+                                    : r->task->kind == DLB_TASK_BASELINE ? DLB_MODE_BASELINE
+                                                                         : DLB_MODE_MEASURE;
+    const char *const tail[] = {"--mode", dlb_cell_mode_names[mode], "--memo", r->how->scratch,
+                                NULL};
+    const struct dlb_plan_program *other =
+        is_cell(r->task) ? r->plan->cells[r->task->index].program : NULL;
     const json_t *config = config_of(r);
     struct dlb_child child = {
-        .exe = r->how->exe ? r->how->exe : "/proc/self/exe",
+        .exe = other && other->exe ? other->exe
+               : r->how->exe       ? r->how->exe
+                                   : "/proc/self/exe",
+        .lead = other ? other->lead : cell,
+        .tail = other ? NULL : tail,
         .config = config,
-        .mode = r->task->kind == DLB_TASK_WARM ? DLB_MODE_WARM : DLB_MODE_MEASURE,
         .scratch = r->how->scratch,
         .stall_ns = stall_ns(r, config),
         .cancel = r->how->cancel,
@@ -231,10 +259,11 @@ static uint32_t count_left(const struct runner *r, const struct dlb_task *from)
     return n;
 }
 
-static int run_tasks(struct runner *r, struct dlb_err *err)
+/* From task `first` on. Stops early, and says so, when the user does. */
+static int run_tasks(struct runner *r, uint32_t first, struct dlb_err *err)
 {
     const struct dlb_plan *plan = r->plan;
-    for (uint32_t i = 0; i < plan->n_tasks; i++) {
+    for (uint32_t i = first; i < plan->n_tasks; i++) {
         r->task = &plan->tasks[i];
         if (r->how->cancel && atomic_load(r->how->cancel)) {
             r->results->interrupted = true;
@@ -253,25 +282,70 @@ static int run_tasks(struct runner *r, struct dlb_err *err)
     return DLB_OK;
 }
 
-static double *unknown(uint32_t n)
+static bool grow_values(double **values, uint32_t from, uint32_t to)
 {
-    double *values = malloc(((size_t)n + 1) * sizeof(*values));
-    for (uint32_t i = 0; values && i <= n; i++)
-        values[i] = (double)NAN;
-    return values;
+    double *grown = realloc(*values, ((size_t)to + 1) * sizeof(*grown));
+    if (!grown)
+        return false;
+    *values = grown;
+    for (uint32_t i = from; i <= to; i++)
+        grown[i] = (double)NAN;
+    return true;
 }
 
-int dlb_runner_execute(const struct dlb_runner *runner, const struct dlb_plan *plan,
+static bool grow_flags(bool **flags, uint32_t from, uint32_t to)
+{
+    bool *grown = realloc(*flags, ((size_t)to + 1) * sizeof(*grown));
+    if (!grown)
+        return false;
+    *flags = grown;
+    for (uint32_t i = from; i <= to; i++)
+        grown[i] = false;
+    return true;
+}
+
+/* Room for what is known of each cell and ceiling of the plan. */
+static int fit(struct runner *r, struct dlb_err *err)
+{
+    const struct dlb_plan *plan = r->plan;
+    bool ok = grow_flags(&r->cell_failed, r->n_cells, plan->n_cells) &&
+              grow_values(&r->cell_s, r->n_cells, plan->n_cells) &&
+              grow_flags(&r->ceiling_failed, r->n_ceilings, plan->n_ceilings) &&
+              grow_values(&r->ceiling_s, r->n_ceilings, plan->n_ceilings);
+    r->n_cells = plan->n_cells;
+    r->n_ceilings = plan->n_ceilings;
+    return ok ? dlb_results_grow(r->results, plan, err)
+              : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
+}
+
+/* The plan's tasks, then what the scenario adds to them in view of the results. */
+static int run_plan(struct runner *r, struct dlb_err *err)
+{
+    const struct dlb_scenario *scenario = r->how->scenario;
+    uint32_t n_run = 0;
+    int rc = DLB_OK;
+    for (;;) {
+        rc = fit(r, err);
+        if (!rc)
+            rc = run_tasks(r, n_run, err);
+        n_run = r->plan->n_tasks;
+        if (rc || r->results->interrupted || !scenario || !scenario->next)
+            return rc;
+        if (r->task)
+            tell(r, DLB_RUNNER_BLOCK, 0, NULL);
+        r->task = NULL; /* the tasks may move */
+        rc = scenario->next(r->plan, r->results, err);
+        if (rc || r->plan->n_tasks == n_run)
+            return rc;
+    }
+}
+
+int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        struct dlb_results *results, struct dlb_err *err)
 {
-    struct runner r = {.how = runner, .plan = plan, .results = results};
-    r.cell_failed = calloc((size_t)plan->n_cells + 1, sizeof(bool));
-    r.ceiling_failed = calloc((size_t)plan->n_ceilings + 1, sizeof(bool));
-    r.cell_s = unknown(plan->n_cells);
-    r.ceiling_s = unknown(plan->n_ceilings);
-    r.warm_s = unknown(plan->n_warms);
-    int rc = r.cell_failed && r.ceiling_failed && r.cell_s && r.ceiling_s && r.warm_s
-                 ? run_tasks(&r, err)
+    struct runner r = {.how = runner, .plan = plan, .results = results, .baseline_s = (double)NAN};
+    int rc = grow_values(&r.warm_s, 0, plan->n_warms)
+                 ? run_plan(&r, err)
                  : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
     dlb_memo_clear(runner->scratch);
     free(r.cell_failed);

@@ -24,7 +24,8 @@ struct dlb_runner_event {
     const struct dlb_task *task;
     uint32_t n_done, n_tasks; /* tasks that ended, and all that will run */
     uint64_t n_batches;       /* of this task, so far */
-    double eta_s;             /* of the whole plan; NaN while nothing is known */
+    double eta_s;             /* of the whole plan; NaN while nothing is known, and for plans that
+                                 grow */
     const json_t *doc;        /* DONE only; borrowed */
 };
 
@@ -36,11 +37,12 @@ struct dlb_runner {
     const atomic_bool *cancel; /* may be NULL */
     void (*event)(void *ctx, const struct dlb_runner_event *event); /* may be NULL */
     void *ctx;
+    const struct dlb_scenario *scenario; /* whose next() is asked for more; NULL: nobody's */
 };
 
 /* Fills results (dlb_results_init). An interrupt is no error: results->interrupted. An error is the
  * runner's own. */
-int dlb_runner_execute(const struct dlb_runner *runner, const struct dlb_plan *plan,
+int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        struct dlb_results *results, struct dlb_err *err);
 
 #endif

@@ -37,6 +37,18 @@ static int check_zero_workers(const struct dlb_config *cfg, const struct dlb_spe
     return DLB_OK;
 }
 
+/* Quietly left out, it would be taken for done. */
+static int check_drop_caches(const struct dlb_config *cfg, const struct dlb_spec *spec,
+                             struct dlb_err *err)
+{
+    if (!spec->run.drop_caches || spec->run.cache == DLB_RUN_COLD)
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_CONFIG, dlb_config_origin(cfg, "run.drop_caches"), DLB_NO_OFFSET,
+                    "run.drop_caches (--drop-caches) is done before cold runs only: set run.cache "
+                    "= \"cold\", which is \"%s\"",
+                    dlb_run_cache_names[spec->run.cache]);
+}
+
 static int plan_run(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)
 {
     memset(out, 0, sizeof(*out));
@@ -47,9 +59,13 @@ static int plan_run(const struct dlb_plan_input *in, struct dlb_plan *out, struc
     if (!rc)
         rc = check_zero_workers(in->cfg, spec, err);
     if (!rc)
+        rc = check_drop_caches(in->cfg, spec, err);
+    if (!rc)
         rc = dlb_plan_cells(in, axes, out, err);
     if (!rc)
         rc = dlb_plan_ceilings(out, err);
+    if (!rc)
+        rc = dlb_plan_warm(in, false, out, err);
     if (!rc) {
         out->n_blocks = (uint32_t)spec->run.repeats;
         out->seed = (uint64_t)spec->run.seed;

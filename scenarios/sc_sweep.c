@@ -55,7 +55,7 @@ static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, str
     if (!rc)
         rc = dlb_plan_ceilings(out, err);
     if (!rc)
-        rc = dlb_plan_warm(in, out, err);
+        rc = dlb_plan_warm(in, true, out, err);
     if (!rc) {
         out->n_blocks = (uint32_t)spec->run.repeats;
         out->seed = (uint64_t)spec->run.seed;

@@ -23,28 +23,39 @@ const struct dlb_scenario *dlb_scenario_by_name(const char *name)
     return NULL;
 }
 
-static bool arrays(json_t ***out, uint32_t n)
+/* From *have to n arrays; what is there stays. */
+static bool grow(json_t ***arrays, uint32_t *have, uint32_t n)
 {
-    *out = calloc(n ? n : 1, sizeof(**out));
-    for (uint32_t i = 0; *out && i < n; i++)
-        if (!((*out)[i] = json_array()))
+    json_t **grown = realloc((void *)*arrays, (n ? n : 1) * sizeof(*grown));
+    if (!grown)
+        return false;
+    *arrays = grown;
+    for (; *have < n; (*have)++)
+        if (!(grown[*have] = json_array()))
             return false;
-    return *out != NULL;
+    return true;
+}
+
+int dlb_results_grow(struct dlb_results *results, const struct dlb_plan *plan, struct dlb_err *err)
+{
+    if (grow(&results->cells, &results->n_cells, plan->n_cells) &&
+        grow(&results->ceilings, &results->n_ceilings, plan->n_ceilings))
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results");
 }
 
 int dlb_results_init(struct dlb_results *results, const struct dlb_plan *plan, struct dlb_err *err)
 {
     memset(results, 0, sizeof(*results));
-    results->n_cells = plan->n_cells;
-    results->n_ceilings = plan->n_ceilings;
     results->reference = json_array();
     results->warm = json_array();
-    if (!results->reference || !results->warm || !arrays(&results->cells, plan->n_cells) ||
-        !arrays(&results->ceilings, plan->n_ceilings)) {
+    results->baseline = json_array();
+    int rc = results->reference && results->warm && results->baseline
+                 ? dlb_results_grow(results, plan, err)
+                 : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results");
+    if (rc)
         dlb_results_free(results);
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results");
-    }
-    return DLB_OK;
+    return rc;
 }
 
 void dlb_results_free(struct dlb_results *results)
@@ -57,6 +68,7 @@ void dlb_results_free(struct dlb_results *results)
     free((void *)results->ceilings);
     json_decref(results->reference);
     json_decref(results->warm);
+    json_decref(results->baseline);
     memset(results, 0, sizeof(*results));
 }
 
@@ -71,7 +83,8 @@ static uint32_t n_failed_of(const json_t *docs)
 
 uint32_t dlb_results_n_failed(const struct dlb_results *results)
 {
-    uint32_t n = n_failed_of(results->reference) + n_failed_of(results->warm);
+    uint32_t n = n_failed_of(results->reference) + n_failed_of(results->warm) +
+                 n_failed_of(results->baseline);
     for (uint32_t i = 0; i < results->n_cells; i++)
         n += n_failed_of(results->cells[i]);
     for (uint32_t i = 0; i < results->n_ceilings; i++)

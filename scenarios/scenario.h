@@ -19,25 +19,47 @@
 
 /* What one process does. */
 enum dlb_task_kind {
-    DLB_TASK_WARM,      /* reads all data once, so that every cell finds the same page cache */
+    DLB_TASK_WARM,      /* reads all data once: for every cell, or for the task behind it */
     DLB_TASK_REFERENCE, /* a cell run again at the start of every block and at the end of the last:
                            exposes drift */
     DLB_TASK_CELL,
-    DLB_TASK_CEILING, /* the same training step with its data resident: what the device could do */
+    DLB_TASK_CEILING,  /* the same training step with its data resident: what the device could do */
+    DLB_TASK_BASELINE, /* another program reads what the cell reads */
 };
 
 struct dlb_task {
     enum dlb_task_kind kind;
     uint32_t index; /* of the cell, ceiling or warm pass */
     uint32_t block; /* repetition */
+    bool for_next;  /* WARM: goes with the task behind it, a cell */
+};
+
+/* What measures a cell, where that is not this program's own `cell`. All borrowed. */
+struct dlb_plan_program {
+    const char *exe;         /* NULL: this program */
+    const char *const *lead; /* struct dlb_child's */
 };
 
 struct dlb_plan_cell {
+    const char *name; /* of a cell that has one; borrowed */
     json_t *config;   /* flat dotted keys, every one resolved; null: has no meaning in this cell */
-    bool skipped;     /* listed, never run */
-    char reason[160]; /* why it is skipped */
-    uint32_t ceiling; /* which ceiling is its own */
-    bool iterable;    /* its data set's kind */
+    json_t *first;    /* config of the first repetition, where that one does more; or NULL */
+    const struct dlb_plan_program *program; /* NULL: `cell` */
+    bool skipped;                           /* listed, never run */
+    char reason[160];                       /* why it is skipped */
+    uint32_t ceiling;                       /* which ceiling is its own */
+    bool iterable;                          /* its data set's kind */
+    uint32_t twin;  /* 1 + the first of its two null-source twins among the ceilings; 0: none */
+    int64_t warm;   /* its data set's warm pass, or -1 */
+    bool warm_each; /* which comes before each of its repetitions (run.cache = "warm") */
+};
+
+/* What a scenario that judges the machine, too, wants to know of it and of the data. 0, NaN: not
+ * known. */
+struct dlb_plan_host {
+    uint64_t n_samples, n_bytes; /* of the data set */
+    uint64_t ram_bytes;
+    double memcpy_bytes_per_s; /* with every CPU */
 };
 
 /* Owned by whoever called plan(); dlb_plan_free gives everything back. */
@@ -53,12 +75,15 @@ struct dlb_plan {
     uint32_t n_tasks, n_blocks;
     int64_t reference; /* cell, or -1 */
     uint64_t seed;
+    struct dlb_plan_host host;
+    json_t *base; /* flat, as it was said: what further cells are made of; NULL: none will be */
 };
 
 struct dlb_plan_input {
     const struct dlb_config *cfg; /* base configuration and axes */
     uint32_t n_cpus;              /* that this process may use */
     bool iterable;                /* the first cell's data set's kind */
+    struct dlb_plan_host host;
 };
 
 void dlb_plan_free(struct dlb_plan *plan);
@@ -71,12 +96,16 @@ struct dlb_results {
     json_t **ceilings; /* [plan->n_ceilings] arrays */
     json_t *reference; /* array */
     json_t *warm;      /* array: a document per warm pass */
+    json_t *baseline;  /* array: a document per baseline */
     uint32_t n_cells, n_ceilings;
     bool interrupted;
 };
 
 int dlb_results_init(struct dlb_results *results, const struct dlb_plan *plan, struct dlb_err *err);
 void dlb_results_free(struct dlb_results *results);
+
+/* Room for the cells and ceilings that a plan has grown by. */
+int dlb_results_grow(struct dlb_results *results, const struct dlb_plan *plan, struct dlb_err *err);
 
 /* How many of the documents, of whatever kind, say "failed". */
 uint32_t dlb_results_n_failed(const struct dlb_results *results);
@@ -90,7 +119,7 @@ struct dlb_judged_cell {
     enum dlb_status error;    /* of a failed cell */
     uint32_t n_values;        /* repetitions with a window */
     double *samples_per_s;    /* [n_values] */
-    double *steps_per_s;      /* [n_values] */
+    double *steps_per_s;      /* [n_values] of one accelerator */
     uint32_t *block;          /* [n_values] which block each is of: what pairs cells */
     struct dlb_estimate rate; /* of samples_per_s */
     const json_t *shown; /* the repetition nearest the median, for tables of stages; borrowed from
@@ -112,6 +141,7 @@ struct dlb_judgement {
     json_t *not_modelled; /* array of sentences */
     json_t *notes;        /* array of sentences: drift, skipped samples, ... */
     double drift_frac;    /* of the reference, last to first block; NaN */
+    json_t *storage;      /* summary.json's `storage`, of that scenario; else NULL */
 };
 
 void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *plan);
@@ -119,6 +149,9 @@ void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *
 struct dlb_scenario {
     const char *name, *summary;
     int (*plan)(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err);
+    /* For plans that depend on results, else NULL: called when every task has ended, it appends
+     * cells, ceilings and tasks, or nothing, and then it is over. Pure. */
+    int (*next)(struct dlb_plan *plan, const struct dlb_results *results, struct dlb_err *err);
     int (*judge)(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
                  struct dlb_judgement *out, struct dlb_err *err);
 };

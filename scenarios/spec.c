@@ -23,7 +23,8 @@ static const struct dlb_opt run_opts[] = {
      .max = INT64_C(1) << 40,
      .def = "0",
      .unit = "batches",
-     .help = "Measured batches of a run, over all its epochs; 0: whole epochs"},
+     .help = "Measured batches of a run, of each accelerator and over all epochs; 0: whole "
+             "epochs"},
     {.key = "warmup_batches",
      .type = DLB_OPT_INT,
      FIELD(warmup_batches),
@@ -66,7 +67,23 @@ static const struct dlb_opt run_opts[] = {
      FIELD(checksum),
      .def = "false",
      .help = "Hash every payload in the worker and compare with what the device received"},
+    {.key = "cache",
+     .type = DLB_OPT_CHOICE,
+     FIELD(cache),
+     .def = "as-is",
+     .choices = dlb_run_cache_names,
+     .help = "Page cache before each repetition: what is there (a sweep reads all data once at its "
+             "start), all data, or none of it; what it came to is measured and told"},
+    {.key = "drop_caches",
+     .type = DLB_OPT_BOOL,
+     FIELD(drop_caches),
+     .def = "false",
+     .help = "Before a cold run, empty the page cache and the directory and inode caches of the "
+             "whole machine, for every program on it; needs root"},
     DLB_OPT_END};
+
+const char *const dlb_run_cache_names[] = {
+    [DLB_RUN_AS_IS] = "as-is", [DLB_RUN_WARM] = "warm", [DLB_RUN_COLD] = "cold", NULL};
 
 const struct dlb_opt_group dlb_run_group = {.section = "run",
                                             .title = "How much is measured, and how often",
@@ -79,8 +96,10 @@ const struct dlb_opt_group *const *dlb_spec_groups(void)
 {
     static const struct dlb_opt_group *groups[MAX_GROUPS + 1] = {
         &dlb_dataset_group, &dlb_generate_group, &dlb_transform_group,
-        &dlb_loader_group,  &dlb_device_group,   &dlb_run_group};
-    size_t n = 6;
+        &dlb_loader_group,  &dlb_device_group,   &dlb_accelerators_group,
+        &dlb_run_group,     &dlb_workload_group, &dlb_workload_steps_group,
+        &dlb_storage_group};
+    size_t n = 10;
     for (size_t i = 0; dlb_formats[i]; i++) {
         if (!dlb_formats[i]->opts)
             continue;
@@ -103,6 +122,12 @@ static int check(const struct dlb_spec *spec, const struct dlb_config *cfg, stru
                         "%s: run.rank = %lld needs run.world > %lld, which is %lld",
                         dlb_config_origin(cfg, "run.rank"), (long long)spec->run.rank,
                         (long long)spec->run.rank, (long long)spec->run.world);
+    if (spec->accelerators.count > 1 && !spec->loader.pin_memory)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "%s: accelerators.count = %lld needs loader.pin_memory = true: a pageable "
+                        "copy blocks the one thread that drives them all",
+                        dlb_config_origin(cfg, "accelerators.count"),
+                        (long long)spec->accelerators.count);
     return DLB_OK;
 }
 
@@ -113,9 +138,15 @@ int dlb_spec_from_config(struct dlb_spec *spec, const struct dlb_config *cfg, st
         const struct dlb_opt_group *group;
         void *out;
     } parts[] = {
-        {&dlb_dataset_group, &spec->dataset},     {&dlb_generate_group, &spec->generate},
-        {&dlb_transform_group, &spec->transform}, {&dlb_loader_group, &spec->loader},
-        {&dlb_device_group, &spec->device},       {&dlb_run_group, &spec->run},
+        {&dlb_dataset_group, &spec->dataset},
+        {&dlb_generate_group, &spec->generate},
+        {&dlb_transform_group, &spec->transform},
+        {&dlb_loader_group, &spec->loader},
+        {&dlb_device_group, &spec->device},
+        {&dlb_accelerators_group, &spec->accelerators},
+        {&dlb_run_group, &spec->run},
+        {&dlb_workload_group, &spec->workload},
+        {&dlb_storage_group, &spec->storage},
     };
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         int rc = dlb_config_fill(cfg, parts[i].group, parts[i].out, err);

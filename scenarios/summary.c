@@ -1,5 +1,6 @@
 #include "scenarios/summary.h"
 
+#include "scenarios/cache_summary.h"
 #include "scenarios/cell.h"
 #include "scenarios/flat.h"
 #include "scenarios/judge.h"
@@ -79,12 +80,17 @@ static double stage_sum(const json_t *doc, const char *table, const char *stage)
     return dlb_json_number(json_object_get(json_object_get(doc, table), stage), "sum_ns");
 }
 
-/* What loading one sample reads, at the pace of the window: workers load ahead and before it, so
- * that their bytes cannot be divided by its time. */
-static double read_rate(const json_t *doc, double samples_per_s)
+/* The reads of a run, with how many a second those of the window's samples are. */
+static json_t *reads(const json_t *doc, double samples_per_s)
 {
-    return dlb_json_number(doc, "io_bytes") / dlb_json_number(doc, "worker_samples") *
-           samples_per_s;
+    const json_t *shown = json_object_get(doc, "reads");
+    json_t *out = shown ? json_copy((json_t *)shown) : json_null();
+    double per_sample = dlb_json_number(shown, "count") / dlb_json_number(doc, "worker_samples");
+    if (!shown || !out ||
+        dlb_json_put(out, "per_s", dlb_json_real_or_null(per_sample * samples_per_s)))
+        return out;
+    json_decref(out);
+    return NULL;
 }
 
 static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
@@ -95,7 +101,8 @@ static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
     return dlb_json_put(out, "samples_per_s",
                         estimate(&cell->rate, cell->samples_per_s, cell->n_values)) &&
            dlb_json_put(out, "read_bytes_per_s",
-                        dlb_json_real_or_null(read_rate(shown, cell->rate.median))) &&
+                        dlb_json_real_or_null(dlb_judged_read_bytes_per_s(cell))) &&
+           dlb_json_put(out, "reads", reads(shown, cell->rate.median)) &&
            dlb_json_put(out, "delivered_bytes_per_s",
                         dlb_json_real_or_null(n_bytes * 1e9 / window_ns)) &&
            dlb_json_put(
@@ -109,6 +116,9 @@ static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const 
     json_t *memory = json_pack("{sn, sn, sn, sn}", "peak_pss_bytes", "slots_bytes", "pinned_bytes",
                                "huge_pages");
     return put_rates(out, cell) &&
+           dlb_json_put(out, "accelerators", get_or(shown, "accelerators", json_null())) &&
+           dlb_json_put(out, "au", get_or(shown, "au", json_null())) &&
+           dlb_json_put(out, "consumer_cpu_ns", get_or(shown, "consumer_cpu_ns", json_null())) &&
            dlb_json_put(out, "gpu_idle_frac", fraction(reps, "busy_ns", "window_ns", true)) &&
            dlb_json_put(out, "input_wait_frac",
                         fraction(reps, "idle_input_ns", "window_ns", false)) &&
@@ -125,6 +135,7 @@ static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const 
            dlb_json_put(out, "worker_samples", get_or(shown, "worker_samples", json_null())) &&
            dlb_json_put(out, "resident_frac", get_or(shown, "resident_frac", json_null())) &&
            dlb_json_put(out, "residency_by", get_or(shown, "residency_by", json_null())) &&
+           dlb_json_put(out, "cache", dlb_cache_summary(reps, shown)) &&
            dlb_json_put(out, "skipped_samples", get_or(shown, "n_skipped", json_null())) &&
            dlb_json_put(out, "cut_shards", get_or(shown, "n_cut_shards", json_null())) &&
            dlb_json_put(out, "skipped", get_or(shown, "skipped", json_array()));
@@ -289,7 +300,8 @@ static bool put_findings(json_t *doc, const struct dlb_summary *in)
                         json_pack("{so, so}", "cell", index_or_null(in->plan->reference),
                                   "drift_frac", dlb_json_real_or_null(j->drift_frac))) &&
            dlb_json_put(doc, "ceilings", ceilings_json(in)) &&
-           dlb_json_put(doc, "cells", cells_json(in));
+           dlb_json_put(doc, "cells", cells_json(in)) &&
+           (!j->storage || dlb_json_put(doc, "storage", json_incref(j->storage)));
 }
 
 json_t *dlb_summary_build(const struct dlb_summary *in, struct dlb_err *err)

@@ -26,6 +26,10 @@ void dlb_config_free(struct dlb_config *cfg);
  * refused before it is parsed. On an error the config keeps what it had. */
 int dlb_config_load(struct dlb_config *cfg, const char *path, struct dlb_err *err);
 
+/* The same of a text that is there already; `name` stands for the path. */
+int dlb_config_load_text(struct dlb_config *cfg, const char *text, size_t n_bytes, const char *name,
+                         struct dlb_err *err);
+
 /* "loader.num_workers=4", "sweep.loader.num_workers=[0, 2, 4]", as typed after --set. A plain value
  * pins its key: an axis that was said for it before is dropped, and "sweep.KEY" keeps its origin
  * though it is no axis any more. */

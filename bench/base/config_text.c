@@ -54,19 +54,15 @@ out:
     return status;
 }
 
-int dlb_config_load(struct dlb_config *cfg, const char *path, struct dlb_err *err)
+int dlb_config_load_text(struct dlb_config *cfg, const char *text, size_t n_bytes, const char *name,
+                         struct dlb_err *err)
 {
     struct dlb_said said;
     json_t *entries = NULL, *entry;
-    char *text, origin[1100];
-    size_t n_bytes, i;
-    int status;
+    char origin[1100];
+    size_t i;
+    int status = dlb_toml_parse(text, n_bytes, name, &entries, err);
 
-    status = read_text(path, &text, &n_bytes, err);
-    if (status != DLB_OK)
-        return status;
-    status = dlb_toml_parse(text, n_bytes, path, &entries, err);
-    free(text);
     if (status != DLB_OK)
         return status;
     status = dlb_said_copy(&cfg->said, &said, err);
@@ -76,7 +72,7 @@ int dlb_config_load(struct dlb_config *cfg, const char *path, struct dlb_err *er
     }
     json_array_foreach(entries, i, entry)
     {
-        (void)snprintf(origin, sizeof origin, "%s:%" JSON_INTEGER_FORMAT, path,
+        (void)snprintf(origin, sizeof origin, "%s:%" JSON_INTEGER_FORMAT, name,
                        json_integer_value(json_object_get(entry, "line")));
         status = dlb_said_put_json(cfg, &said, json_string_value(json_object_get(entry, "key")),
                                    json_object_get(entry, "value"), origin, err);
@@ -90,6 +86,19 @@ int dlb_config_load(struct dlb_config *cfg, const char *path, struct dlb_err *er
     } else {
         dlb_said_drop(&said);
     }
+    return status;
+}
+
+int dlb_config_load(struct dlb_config *cfg, const char *path, struct dlb_err *err)
+{
+    char *text;
+    size_t n_bytes;
+    int status = read_text(path, &text, &n_bytes, err);
+
+    if (status != DLB_OK)
+        return status;
+    status = dlb_config_load_text(cfg, text, n_bytes, path, err);
+    free(text);
     return status;
 }
 

@@ -1,6 +1,8 @@
 #include "bench/cli/args.h"
 
 #include "bench/base/units.h"
+#include "scenarios/spec.h"
+#include "scenarios/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,26 +16,58 @@ enum {
     FLAG_FORMAT,
     FLAG_FROM,
     FLAG_OVERWRITE,
-    FLAG_JSON
+    FLAG_DROP_CACHES,
+    FLAG_JSON,
+    FLAG_WORKLOAD,
+    FLAG_DATA,
+    FLAG_ACCELERATOR,
+    FLAG_BASELINE,
+    FLAG_DRY_RUN,
 };
+
+/* In this order, wherever they stand on the line: later ones win. */
+enum phase { PHASE_WORKLOAD, PHASE_FILES, PHASE_OPTIONS };
 
 const struct dlb_flag dlb_flags[] = {
     [FLAG_CONFIG] = {"config", "FILE", DLB_FLAG_CONFIG,
-                     "read options from a TOML file; may be repeated, later files win"},
+                     "read options from a TOML file; may be repeated, later files win", NULL},
     [FLAG_SET] = {"set", "KEY=VALUE", DLB_FLAG_CONFIG,
                   "set one option, over what the file says; --KEY VALUE does the same, and "
-                  "sweep.KEY=[A, B] sweeps it"},
+                  "sweep.KEY=[A, B] sweeps it",
+                  NULL},
     [FLAG_RESULTS] = {"results", "DIR", DLB_FLAG_RESULTS,
-                      "folder that holds the results (default: results)"},
+                      "folder that holds the results (default: results)", NULL},
     [FLAG_RUN_NAME] = {"run-name", "NAME", DLB_FLAG_RESULTS,
-                       "folder of this result below it (default: made from verb and time)"},
-    [FLAG_FORMAT] = {"format", "FORMAT", DLB_FLAG_TARGET, "format to write"},
+                       "folder of this result below it (default: made from verb and time)", NULL},
+    [FLAG_FORMAT] = {"format", "FORMAT", DLB_FLAG_TARGET, "format to write", NULL},
     [FLAG_FROM] = {"from", "FORMAT", DLB_FLAG_TARGET,
-                   "format of the source, where it cannot be told by looking"},
+                   "format of the source, where it cannot be told by looking", NULL},
     [FLAG_OVERWRITE] = {"overwrite", NULL, DLB_FLAG_RESULTS | DLB_FLAG_TARGET,
-                        "replace what is there of the same name"},
+                        "replace what is there of the same name", NULL},
+    [FLAG_DROP_CACHES] = {"drop-caches", NULL, DLB_FLAG_RESULTS,
+                          "before each cold repetition, empty the page, directory and inode "
+                          "caches of the whole machine; needs root: run.drop_caches",
+                          "run.drop_caches"},
     [FLAG_JSON] = {"json", NULL, DLB_FLAG_JSON,
-                   "print the JSON document on stdout, and nothing else"},
+                   "print the JSON document on stdout, and nothing else", NULL},
+    [FLAG_WORKLOAD] = {"workload", "NAME", DLB_FLAG_WORKLOAD,
+                       "a workload that dlbench brings along, or a TOML file of one's own; below "
+                       "what --config says",
+                       NULL},
+    [FLAG_DATA] = {"path", "FOLDER", DLB_FLAG_WORKLOAD,
+                   "folder of the data set, on the storage "
+                   "in question: dataset.path",
+                   "dataset.path"},
+    [FLAG_ACCELERATOR] = {"accelerator", "NAME", DLB_FLAG_STORAGE,
+                          "which accelerator's step times are taken: workload.accelerator",
+                          "workload.accelerator"},
+    [FLAG_BASELINE] = {"baseline", "PROGRAM", DLB_FLAG_STORAGE,
+                       "what reads the same in turns, to compare with (fio): storage.baseline",
+                       "storage.baseline"},
+    [FLAG_DRY_RUN] = {"dry-run", NULL, DLB_FLAG_STORAGE,
+                      "measure nothing: say how large the data set must be, and how long writing "
+                      "it takes",
+                      NULL},
     {.name = NULL},
 };
 
@@ -64,6 +98,31 @@ static const struct dlb_flag *find_flag(const struct dlb_verb *verb, const struc
             strncmp(flag->name, word->name, word->n_name) == 0)
             return flag;
     return NULL;
+}
+
+const struct dlb_opt_group *const *dlb_verb_groups(const struct dlb_verb *verb)
+{
+    return verb->groups ? verb->groups : dlb_spec_groups();
+}
+
+#define KEY_CAP 96 /* of a dotted key; longer ones are unknown */
+
+/* The dotted key that a flag of the verb's own section stands for: --batch-size is gap.batch_size.
+ */
+static bool own_key(const struct dlb_verb *verb, const struct word *word, char key[KEY_CAP])
+{
+    char spelled[KEY_CAP];
+
+    if (!verb->section || word->n_name >= KEY_CAP)
+        return false;
+    (void)snprintf(spelled, sizeof spelled, "%.*s", (int)word->n_name, word->name);
+    for (char *at = spelled; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    for (const struct dlb_opt_group *const *group = dlb_verb_groups(verb); *group; group++)
+        for (const struct dlb_opt *opt = (*group)->opts; opt->key; opt++)
+            if (strcmp((*group)->section, verb->section) == 0 && strcmp(opt->key, spelled) == 0)
+                return snprintf(key, KEY_CAP, "%s.%s", verb->section, opt->key) < KEY_CAP;
+    return false;
 }
 
 static int usage(const struct dlb_verb *verb, struct dlb_err *err, const char *what,
@@ -127,6 +186,8 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
                      struct dlb_err *err)
 {
     switch (flag - dlb_flags) {
+    case FLAG_WORKLOAD:
+        return dlb_workload_load(out->cfg, value, err);
     case FLAG_CONFIG:
         out->config_path = value;
         return dlb_config_load(out->cfg, value, err);
@@ -148,19 +209,39 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
     case FLAG_JSON:
         out->json = true;
         break;
+    case FLAG_DRY_RUN:
+        out->dry_run = true;
+        break;
     default:
         break;
     }
     return DLB_OK;
 }
 
-/* --set KEY=VALUE and --KEY VALUE: after all files. */
+/* A flag that stands for a key: its value is no text to be parsed further; without one, true. */
+static int take_alias(const struct dlb_flag *flag, const char *value, struct dlb_config *cfg,
+                      struct dlb_err *err)
+{
+    char origin[32];
+    json_t *said = value ? json_string(value) : json_true();
+    int status;
+
+    (void)snprintf(origin, sizeof origin, "--%s", flag->name);
+    status = said ? dlb_config_set_json(cfg, flag->key, said, origin, err)
+                  : dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "is no UTF-8 text");
+    json_decref(said);
+    return status;
+}
+
+/* --set KEY=VALUE, --KEY VALUE and the flags that stand for one: after all files. */
 static int take_option(const struct dlb_flag *flag, const struct word *word, const char *value,
                        struct dlb_config *cfg, struct dlb_err *err)
 {
     char *assignment = NULL;
     int status;
 
+    if (flag && flag->key)
+        return take_alias(flag, value, cfg, err);
     if (flag)
         return dlb_config_set(cfg, value, err);
     if (asprintf(&assignment, "%.*s=%s", (int)word->n_name, word->name, value) < 0)
@@ -173,12 +254,20 @@ static int take_option(const struct dlb_flag *flag, const struct word *word, con
     return status;
 }
 
-/* One pass over the arguments: of options when `options`, else of everything else. */
-static int pass(const struct dlb_verb *verb, int argc, char **argv, bool options,
+static enum phase phase_of(const struct dlb_flag *flag)
+{
+    if (!flag || flag == &dlb_flags[FLAG_SET] || flag->key)
+        return PHASE_OPTIONS;
+    return flag == &dlb_flags[FLAG_WORKLOAD] ? PHASE_WORKLOAD : PHASE_FILES;
+}
+
+/* One pass over the arguments, of those that belong to the phase. */
+static int pass(const struct dlb_verb *verb, int argc, char **argv, enum phase phase,
                 struct dlb_args *out, struct dlb_err *err)
 {
     bool only_positional = false;
     int status = DLB_OK;
+    char key[KEY_CAP];
 
     for (int i = 0; i < argc && status == DLB_OK; i++) {
         struct word word = take_apart(argv[i]);
@@ -187,7 +276,7 @@ static int pass(const struct dlb_verb *verb, int argc, char **argv, bool options
             continue;
         }
         if (only_positional || argv[i][0] != '-' || argv[i][1] == '\0') {
-            if (!options)
+            if (phase == PHASE_FILES)
                 status = take_positional(verb, argv[i], out, err);
             continue;
         }
@@ -196,6 +285,11 @@ static int pass(const struct dlb_verb *verb, int argc, char **argv, bool options
         const struct dlb_flag *flag = find_flag(verb, &word);
         bool is_key =
             !flag && (verb->flags & DLB_FLAG_CONFIG) && memchr(word.name, '.', word.n_name);
+        if (!flag && !is_key && own_key(verb, &word, key)) {
+            is_key = true;
+            word.name = key;
+            word.n_name = strlen(key);
+        }
         if (!flag && !is_key)
             return unknown_flag(verb, argv[i], err);
         bool wants_value = is_key || flag->value;
@@ -206,11 +300,10 @@ static int pass(const struct dlb_verb *verb, int argc, char **argv, bool options
                 return usage(verb, err, "a value is missing after", argv[i]);
             word.value = argv[++i];
         }
-        bool is_option = is_key || flag == &dlb_flags[FLAG_SET];
-        if (is_option && options)
-            status = take_option(flag, &word, word.value, out->cfg, err);
-        else if (!is_option && !options)
-            status = take_flag(flag, word.value, out, err);
+        if (phase_of(flag) != phase)
+            continue;
+        status = phase == PHASE_OPTIONS ? take_option(flag, &word, word.value, out->cfg, err)
+                                        : take_flag(flag, word.value, out, err);
     }
     return status;
 }
@@ -225,9 +318,11 @@ int dlb_args_parse(const struct dlb_verb *verb, int argc, char **argv, struct dl
     out->argv = argv;
     if (verb->flags & DLB_FLAG_HIDDEN)
         return DLB_OK;
-    status = pass(verb, argc, argv, false, out, err);
+    status = pass(verb, argc, argv, PHASE_WORKLOAD, out, err);
     if (status == DLB_OK)
-        status = pass(verb, argc, argv, true, out, err);
+        status = pass(verb, argc, argv, PHASE_FILES, out, err);
+    if (status == DLB_OK)
+        status = pass(verb, argc, argv, PHASE_OPTIONS, out, err);
     if (status == DLB_OK && (verb->flags & DLB_FLAG_PATH) && !out->path)
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                         "%s: a PATH is missing; see `dlbench help %s`", verb->name, verb->name);

@@ -5,7 +5,6 @@
 #include "bench/cli/libraries.h"
 #include "bench/cli/print.h"
 #include "bench/cli/version.h"
-#include "scenarios/spec.h"
 
 #include <gnu/libc-version.h>
 #include <jansson.h>
@@ -101,7 +100,9 @@ void dlb_help_verb(FILE *out, const struct dlb_verb *verb)
                      "--SECTION.KEY VALUE. `dlbench sweep` tries every value of a list: "
                      "--set 'sweep.SECTION.KEY=[A, B]'.",
                      0, 0, width);
-    for (const struct dlb_opt_group *const *group = dlb_spec_groups(); *group; group++)
+    if (verb->section)
+        (void)fprintf(out, "Keys of [%s] are flags by themselves, with - for _.\n", verb->section);
+    for (const struct dlb_opt_group *const *group = dlb_verb_groups(verb); *group; group++)
         help_group(out, *group, width);
 }
 

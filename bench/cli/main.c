@@ -4,7 +4,6 @@
 #include "bench/cli/help.h"
 #include "bench/cli/print.h"
 #include "bench/cli/verb.h"
-#include "scenarios/spec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +18,7 @@ static int run_verb(const struct dlb_verb *verb, int argc, char **argv)
         dlb_help_verb(stdout, verb);
         return DLB_EXIT_OK;
     }
-    args.cfg = dlb_config_new(dlb_spec_groups());
+    args.cfg = dlb_config_new(dlb_verb_groups(verb));
     if (!args.cfg) {
         (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
         return dlb_print_err(&err);

@@ -6,6 +6,7 @@
 #include "bench/cli/version.h"
 #include "bench/cli/watch.h"
 #include "bench/host/environment.h"
+#include "bench/host/membw.h"
 #include "bench/host/osacct.h"
 #include "formats/dataset.h"
 #include "scenarios/flat.h"
@@ -13,6 +14,7 @@
 #include "scenarios/spec.h"
 #include "scenarios/summary.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +85,7 @@ static void tell_left_out(const struct measure *m)
 {
     const char *key;
     json_t *value;
-    if (m->plan.n_cells != 1)
+    if (m->plan.n_cells != 1 || m->scenario->next) /* further cells may have a use for it */
         return;
     json_object_foreach(m->plan.cells[0].config, key,
                         value) if (json_is_null(value) && dlb_config_has(m->args->cfg, key))(void)
@@ -92,14 +94,26 @@ static void tell_left_out(const struct measure *m)
                 "out\n",
                 key, dlb_config_origin(m->args->cfg, key));
     if (json_object_size(dlb_config_axes(m->args->cfg)) > 0 &&
-        strcmp(m->scenario->name, "run") == 0)
-        (void)fprintf(stderr,
-                      "dlbench: note: run measures one cell; the sweep.* lists are left out\n");
+        strcmp(m->scenario->name, "sweep") != 0)
+        (void)fprintf(stderr, "dlbench: note: %s sweeps nothing; the sweep.* lists are left out\n",
+                      m->scenario->name);
+}
+
+/* Whoever judges the machine wants to know more of it; that takes a moment. */
+static struct dlb_plan_host host_of(const struct measure *m)
+{
+    bool judges = m->scenario->next != NULL;
+    return (struct dlb_plan_host){
+        .n_samples = m->shape.n_samples,
+        .n_bytes = m->shape.total_bytes,
+        .ram_bytes = dlb_os_ram_bytes(),
+        .memcpy_bytes_per_s = judges ? dlb_memory_bytes_per_s(m->n_cpus) : (double)NAN,
+    };
 }
 
 static int prepare(struct measure *m, struct dlb_err *err)
 {
-    bool sweeps = strcmp(m->scenario->name, "run") != 0;
+    bool sweeps = strcmp(m->scenario->name, "sweep") == 0;
     int rc = first_spec(m, sweeps, err);
     if (!rc)
         rc = dlb_result_open(m->args, m->scenario->name, &m->folder, err);
@@ -113,7 +127,10 @@ static int prepare(struct measure *m, struct dlb_err *err)
         rc = describe_host(m, err);
     if (!rc) {
         m->n_cpus = dlb_os_n_cpus(&(double){0});
-        struct dlb_plan_input in = {m->args->cfg, m->n_cpus, m->shape.iterable};
+        struct dlb_plan_input in = {.cfg = m->args->cfg,
+                                    .n_cpus = m->n_cpus,
+                                    .iterable = m->shape.iterable,
+                                    .host = host_of(m)};
         rc = m->scenario->plan(&in, &m->plan, err);
     }
     if (!rc)
@@ -177,6 +194,7 @@ static int execute(struct measure *m, struct dlb_err *err)
 {
     m->watch.plan = &m->plan;
     m->watch.start_ns = dlb_now_ns();
+    m->watch.grows = m->scenario->next != NULL;
     m->watch.save = save;
     m->watch.ctx = m;
     struct dlb_runner runner = {
@@ -185,6 +203,7 @@ static int execute(struct measure *m, struct dlb_err *err)
         .cancel = &dlb_interrupted,
         .event = dlb_watch_event,
         .ctx = &m->watch,
+        .scenario = m->scenario,
     };
     dlb_result_clear(&m->folder);
     int rc = dlb_result_write_json(&m->folder, "environment.json", m->environment, err);
@@ -227,6 +246,8 @@ static int conclude(const struct measure *m, const struct dlb_judgement *j)
                       "dlbench: partial: %u process%s beside the cells' own failed; the notes of "
                       "the result say which\n",
                       n_lost, n_lost == 1 ? "" : "es");
+    if (j->storage && json_is_false(json_object_get(j->storage, "settled")))
+        return DLB_EXIT_FAILED; /* there is no answer */
     /* A run is small enough to be repeated as a whole; a sweep lives with what it has. */
     return n_lost > 0 && m->plan.n_cells == 1 && strcmp(m->scenario->name, "run") == 0
                ? DLB_EXIT_FAILED

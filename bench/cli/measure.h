@@ -1,4 +1,4 @@
-/* What `run` and `sweep` share: from arguments to a result's folder and an exit code.
+/* What `run`, `sweep` and `storage` share: from arguments to a result's folder and an exit code.
  *
  * Floor 5. Control thread. */
 #ifndef DLB_CLI_MEASURE_H

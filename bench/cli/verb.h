@@ -22,11 +22,14 @@ enum dlb_exit {
 enum {
     DLB_FLAG_CONFIG = 1 << 0,  /* --config FILE, --set key=value, --<section>.<key> value (also
                                   --<section>.<key>=value) */
-    DLB_FLAG_RESULTS = 1 << 1, /* --results DIR, --run-name NAME, --overwrite */
+    DLB_FLAG_RESULTS = 1 << 1, /* --results DIR, --run-name NAME, --overwrite, --drop-caches */
     DLB_FLAG_JSON = 1 << 2,    /* --json: the document on stdout, nothing else */
     DLB_FLAG_PATH = 1 << 3,    /* one positional PATH */
-    DLB_FLAG_TARGET = 1 << 5,  /* a second PATH, to write to: --format, --from, --overwrite */
-    DLB_FLAG_HIDDEN = 1 << 4,  /* not in the help: what dlbench calls itself by */
+    DLB_FLAG_TARGET =
+        1 << 5, /* a second PATH, to write to: --format, --from, --overwrite, --drop-caches */
+    DLB_FLAG_WORKLOAD = 1 << 6, /* --workload NAME, --path FOLDER */
+    DLB_FLAG_STORAGE = 1 << 7,  /* --accelerator NAME, --baseline PROGRAM, --dry-run */
+    DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: what dlbench calls itself by */
 };
 
 struct dlb_args {
@@ -38,7 +41,7 @@ struct dlb_args {
     const char *target;      /* the second one, or NULL */
     const char *format;      /* of the target, as it was said; or NULL */
     const char *from;        /* of the source, as it was said; or NULL */
-    bool overwrite, json;
+    bool overwrite, json, dry_run;
     int argc; /* what is left, for hidden verbs */
     char **argv;
 };
@@ -48,6 +51,10 @@ struct dlb_verb {
     const char *usage;   /* "dlbench sweep --config FILE [--set key=value ...]" */
     const char *details; /* paragraphs for --help and the man page */
     uint32_t flags;
+    const struct dlb_opt_group *const *groups; /* what files and --set may say, up to NULL; NULL:
+                                                  what a run takes (dlb_spec_groups) */
+    const char *section; /* of these groups, the one whose keys are flags by themselves:
+                            --batch-size for <section>.batch_size; or NULL */
     int (*run)(const struct dlb_args
                    *args); /* returns enum dlb_exit; prints its own errors through dlb_print_err */
 };

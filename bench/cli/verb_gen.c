@@ -178,7 +178,8 @@ out:
 const struct dlb_verb dlb_verb_gen = {
     .name = "gen",
     .summary = "Write the data set that a configuration describes",
-    .usage = "dlbench gen --config FILE [--set KEY=VALUE ...] [--json]",
+    .usage =
+        "dlbench gen --config FILE | --workload NAME --path FOLDER [--set KEY=VALUE ...] [--json]",
     .details = "Writes generate.samples samples of about generate.sample_bytes each to "
                "dataset.path, in parallel, in the "
                "layout of dataset.format. The content comes from generate.seed and a sample's "
@@ -189,6 +190,6 @@ const struct dlb_verb dlb_verb_gen = {
                "command resumes, and a command that finds everything there leaves at once.\n\n"
                "With --json: command, path, format, codec, samples, bytes, written (samples, by "
                "this call), seconds.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON,
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD,
     .run = run,
 };

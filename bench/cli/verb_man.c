@@ -102,6 +102,14 @@ static void put_group(const struct dlb_opt_group *group)
     }
 }
 
+/* What only this verb takes. */
+static void put_own_group(const struct dlb_verb *verb)
+{
+    for (const struct dlb_opt_group *const *group = verb->groups; group && *group; group++)
+        if (verb->section && strcmp((*group)->section, verb->section) == 0)
+            put_group(*group);
+}
+
 static int run(const struct dlb_args *args)
 {
     (void)args;
@@ -119,6 +127,8 @@ static int run(const struct dlb_args *args)
         "values.");
     for (const struct dlb_opt_group *const *group = dlb_spec_groups(); *group; group++)
         put_group(*group);
+    for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++)
+        put_own_group(*verb);
     (void)puts(".SH EXIT STATUS\n.TP\n.B 0\nFine.\n.TP\n.B 1\nThe answer is no.\n"
                ".TP\n.B 2\nWrong usage or configuration.\n.TP\n.B 3\nIt could not be done.\n"
                ".TP\n.B 130\nInterrupted.");

@@ -38,8 +38,12 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
     const char *what = task->kind == DLB_TASK_WARM        ? "warm pass over the data"
                        : task->kind == DLB_TASK_CEILING   ? "ceiling (the step alone)"
                        : task->kind == DLB_TASK_REFERENCE ? "reference cell"
+                       : task->kind == DLB_TASK_BASELINE  ? "baseline (another program)"
                                                           : "cell";
-    if (task->kind == DLB_TASK_CELL) {
+    const char *name = task->kind == DLB_TASK_CELL ? watch->plan->cells[task->index].name : NULL;
+    if (name)
+        what = name;
+    if (task->kind == DLB_TASK_CELL && !name) {
         char settings[140];
         (void)dlb_watch_cell_text(watch->plan, task->index, settings, sizeof(settings));
         (void)snprintf(cell, sizeof(cell), settings[0] ? " %u %s" : " %u%s", task->index, settings);
@@ -47,6 +51,10 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
     if (event->n_batches > 0)
         (void)snprintf(batches, sizeof(batches), ", batch %llu",
                        (unsigned long long)event->n_batches);
+    if (watch->grows) {
+        (void)snprintf(text, n_text, "%u done: %s%s%s", event->n_done, what, cell, batches);
+        return;
+    }
     (void)snprintf(text, n_text, "%u of %u  block %u of %u: %s%s%s", event->n_done, event->n_tasks,
                    task->block < watch->plan->n_blocks ? task->block + 1 : watch->plan->n_blocks,
                    watch->plan->n_blocks, what, cell, batches);
@@ -69,8 +77,15 @@ static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task, c
     case DLB_TASK_CEILING:
         dlb_progress_note(progress, "dlbench: the ceiling failed in block %u: %s", block, reason);
         break;
+    case DLB_TASK_BASELINE:
+        dlb_progress_note(progress, "dlbench: the baseline failed in block %u: %s", block, reason);
+        break;
     case DLB_TASK_CELL:
-        if (watch->plan->n_cells > 1) /* else it is the run that failed, which is said at its end */
+        if (watch->plan->cells[task->index].name)
+            dlb_progress_note(progress, "dlbench: %s failed in block %u: %s",
+                              watch->plan->cells[task->index].name, block, reason);
+        else if (watch->plan->n_cells >
+                 1) /* else it is the run that failed, which is said at its end */
             dlb_progress_note(progress, "dlbench: cell %u failed in block %u: %s", task->index,
                               block, reason);
         break;

@@ -11,6 +11,7 @@
 struct dlb_watch {
     struct dlb_progress progress; /* begun */
     const struct dlb_plan *plan;
+    bool grows; /* how many tasks there will be is not known */
     uint64_t start_ns;
     void (*save)(void *ctx); /* after each block; may be NULL */
     void *ctx;

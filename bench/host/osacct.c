@@ -62,7 +62,7 @@ void dlb_os_process_add(struct dlb_os_process *into, const struct dlb_os_process
 void dlb_os_schedstat_at(const char *path, struct dlb_os_thread *out)
 {
     char text[128];
-    uint64_t run_ns, runqueue_ns;
+    uint64_t run_ns, runqueue_ns, n_slices;
 
     *out = (struct dlb_os_thread){.run_ns = DLB_NOT_MEASURED, .runqueue_ns = DLB_NOT_MEASURED};
     if (!dlb_procfs_text(path, text, sizeof text) || !dlb_parse_u64(text, &run_ns))
@@ -70,8 +70,10 @@ void dlb_os_schedstat_at(const char *path, struct dlb_os_thread *out)
     const char *second = strchr(text, ' ');
     if (!second || !dlb_parse_u64(second + 1, &runqueue_ns))
         return;
-    /* A kernel without CONFIG_SCHED_INFO shows "0 0 0"; a thread that reads this file has run. */
-    if (run_ns == 0)
+    /* A kernel without CONFIG_SCHED_INFO shows "0 0 0". A thread that has only just begun has not
+     * been charged for a nanosecond yet, but it is in its first slice. */
+    const char *third = strchr(second + 1, ' ');
+    if (run_ns == 0 && (!third || !dlb_parse_u64(third + 1, &n_slices) || n_slices == 0))
         return;
     *out = (struct dlb_os_thread){.run_ns = run_ns, .runqueue_ns = runqueue_ns};
 }
@@ -82,6 +84,32 @@ void dlb_os_thread(int32_t tid, struct dlb_os_thread *out)
     (void)snprintf(path, sizeof path, "/proc/self/task/%d/schedstat",
                    tid == 0 ? (int)gettid() : (int)tid);
     dlb_os_schedstat_at(path, out);
+}
+
+void dlb_os_self(struct dlb_os_self *out)
+{
+    struct dlb_os_thread thread;
+    struct rusage usage;
+    struct timespec cpu;
+
+    memset(out, 0xff, sizeof *out); /* DLB_NOT_MEASURED everywhere */
+    dlb_os_thread(0, &thread);
+    out->runqueue_ns = thread.runqueue_ns;
+    if (getrusage(RUSAGE_THREAD, &usage) == 0) {
+        out->minor_faults = (uint64_t)usage.ru_minflt;
+        out->major_faults = (uint64_t)usage.ru_majflt;
+        out->voluntary_switches = (uint64_t)usage.ru_nvcsw;
+        out->involuntary_switches = (uint64_t)usage.ru_nivcsw;
+    }
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0)
+        out->cpu_ns = (uint64_t)cpu.tv_sec * DLB_NS_PER_S + (uint64_t)cpu.tv_nsec;
+    out->now_ns = dlb_now_ns();
+}
+
+uint64_t dlb_os_self_minor_faults(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_minflt : DLB_NOT_MEASURED;
 }
 
 static uint64_t rss_bytes_at(const char *root)
@@ -155,6 +183,42 @@ uint64_t dlb_os_mem_available_bytes_at(const char *root)
 uint64_t dlb_os_mem_available_bytes(void)
 {
     return dlb_os_mem_available_bytes_at("");
+}
+
+uint64_t dlb_os_ram_bytes(void)
+{
+    uint64_t total_kib;
+    return dlb_procfs_field("/proc/meminfo", "MemTotal:", &total_kib) ? total_kib * 1024 : 0;
+}
+
+struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat)
+{
+    struct dlb_os_machine out = {DLB_NOT_MEASURED, DLB_NOT_MEASURED};
+    unsigned long long user, nice, system, idle, iowait = 0, irq = 0, softirq = 0, steal = 0;
+
+    /* proc(5). Guests are counted in user and nice already; a stolen tick was not ours to use. */
+    if (!proc_stat || sscanf(proc_stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice,
+                             &system, &idle, &iowait, &irq, &softirq, &steal) < 4)
+        return out;
+    out.busy_ticks = user + nice + system + irq + softirq + steal;
+    out.all_ticks = out.busy_ticks + idle + iowait;
+    return out;
+}
+
+void dlb_os_machine(struct dlb_os_machine *out)
+{
+    char text[512]; /* the line for all CPUs is the first */
+    *out = dlb_os_machine_parse(dlb_procfs_text("/proc/stat", text, sizeof text) ? text : NULL);
+}
+
+double dlb_os_busy_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after)
+{
+    if (before->all_ticks == DLB_NOT_MEASURED || after->all_ticks == DLB_NOT_MEASURED ||
+        after->all_ticks <= before->all_ticks || after->busy_ticks < before->busy_ticks)
+        return (double)NAN;
+    return fmin((double)(after->busy_ticks - before->busy_ticks) /
+                    (double)(after->all_ticks - before->all_ticks),
+                1);
 }
 
 static uint32_t affinity_cpus(void)

@@ -27,6 +27,19 @@ struct dlb_os_thread {
 };
 void dlb_os_thread(int32_t tid, struct dlb_os_thread *out); /* tid 0: the caller */
 
+/* All that the kernel tells of the calling thread, with the time at which it did. Blocked is what
+ * is left of a stretch of time: not on a core, and not waiting for one. */
+struct dlb_os_self {
+    uint64_t now_ns, cpu_ns; /* CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID */
+    uint64_t runqueue_ns;    /* schedstat: runnable, but no core */
+    uint64_t minor_faults, major_faults, voluntary_switches,
+        involuntary_switches; /* getrusage(RUSAGE_THREAD) */
+};
+void dlb_os_self(struct dlb_os_self *out);
+
+/* Its minor faults alone: a fraction of a microsecond. */
+uint64_t dlb_os_self_minor_faults(void);
+
 /* Proportional set size of this process: /proc/self/smaps_rollup, else rss. DLB_NOT_MEASURED when
  * neither can be read. */
 uint64_t dlb_os_pss_bytes(void);
@@ -44,6 +57,21 @@ uint64_t dlb_os_anon_bytes(void);
 
 /* MemAvailable of /proc/meminfo, held within the cgroup's limit. */
 uint64_t dlb_os_mem_available_bytes(void);
+
+/* MemTotal of /proc/meminfo: what the page cache of the machine may grow to, whoever fills it. 0
+ * when it cannot be read. */
+uint64_t dlb_os_ram_bytes(void);
+
+/* Ticks of all CPUs since the machine started (/proc/stat), and those in which they did something
+ * (waiting for I/O is nothing). DLB_NOT_MEASURED when it cannot be read. */
+struct dlb_os_machine {
+    uint64_t busy_ticks, all_ticks;
+};
+void dlb_os_machine(struct dlb_os_machine *out);
+struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat);
+
+/* The busy share between two of them; NaN where there is none. */
+double dlb_os_busy_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after);
 
 /* Threads and processes that may still be started: the least of what the cgroup's pids.max and, for
  * an ordinary user, RLIMIT_NPROC leave. DLB_NOT_MEASURED without a limit. *by (static): which one

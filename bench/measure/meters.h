@@ -27,9 +27,10 @@
 /* Stages of the consumer: the training loop's thread. Closed: their sum and `unaccounted` make its
  * wall clock. */
 #define DLB_CONSUMER_STAGES(X)                                                                     \
-    X(EPOCH_START, "epoch_start") /* begin_epoch: permutation, workers */                          \
+    X(EPOCH_START, "epoch_start") /* begin_epoch: permutation, workers; of many, waiting */        \
     X(INPUT_WAIT, "input_wait")   /* next(): with 0 workers the loading itself */                  \
     X(COPY_CALL, "copy_call") /* handing the copy to the device; a pageable copy blocks here */    \
+    X(BARRIER, "barrier")     /* waiting for other accelerators to start their steps */            \
     X(STEP_CALL, "step_call") /* handing the step to the device */                                 \
     X(DEVICE_WAIT, "device_wait") /* waiting for a step (or, with depth 0, everything) to end,     \
                                      until its deadline */                                         \

@@ -9,7 +9,7 @@ static double frac(double x)
     return isnan(x) ? 0.0 : fmin(fmax(x, 0.0), 1.0);
 }
 
-/* A duration that was measured, or zero. */
+/* A duration or ratio that was measured, or zero. */
 static double measured_ns(double x)
 {
     return isfinite(x) && x > 0.0 ? x : 0.0;
@@ -53,8 +53,17 @@ static void look_at_workers(const struct dlb_evidence *e, struct dlb_finding *f)
         e->num_workers > 0 ? share_of(measured_ns(e->worker_runqueue_ns), work) : 0.0;
 }
 
+/* What a null source in the data's place says of the harness. */
+static bool harness_is_near(const struct dlb_finding *f)
+{
+    return f->harness_frac > DLB_HARNESS_MAX ||
+           (f->headroom > 0.0 && f->headroom < DLB_HEADROOM_MIN);
+}
+
 static bool harness_bound(const struct dlb_evidence *e, const struct dlb_finding *f)
 {
+    if (harness_is_near(f))
+        return true;
     if (isfinite(e->step_ns) && e->step_ns < DLB_UNACCOUNTED_STEP_NS)
         return f->account_frac + f->unaccounted_frac > DLB_HARNESS_SHORT_MAX;
     return f->unaccounted_frac > DLB_UNACCOUNTED_MAX || f->account_frac > DLB_ACCOUNT_MAX;
@@ -151,7 +160,8 @@ static enum dlb_severity find_severity(const struct dlb_finding *f)
     case DLB_V_RESIDUAL_HEAVY:
         return by_share(f->residual_frac);
     case DLB_V_HARNESS_BOUND: /* the figures do not hold, however small the share */
-        return fmax(f->account_frac, f->unaccounted_frac) >= DLB_SHARE_CRITICAL
+        return fmax(fmax(f->account_frac, f->unaccounted_frac), f->harness_frac) >=
+                       DLB_SHARE_CRITICAL
                    ? DLB_SEVERITY_CRITICAL
                    : DLB_SEVERITY_WARN;
     case DLB_V_INCOMPLETE:
@@ -178,6 +188,8 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
         .unaccounted_frac = frac(evidence->unaccounted_frac),
         .unaccounted_max_frac = frac(evidence->unaccounted_max_frac),
         .account_frac = frac(evidence->account_frac),
+        .harness_frac = frac(evidence->harness_frac),
+        .headroom = measured_ns(evidence->harness_headroom),
     };
 
     look_at_workers(evidence, &f);

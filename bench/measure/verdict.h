@@ -16,6 +16,7 @@
 #ifndef DLB_MEASURE_VERDICT_H
 #define DLB_MEASURE_VERDICT_H
 
+#include "bench/measure/cache_label.h"
 #include "bench/measure/meters.h"
 #include "bench/measure/stats.h"
 
@@ -31,6 +32,8 @@
 #define DLB_UNACCOUNTED_STEP_NS 100000 /* ... for steps at least this long */
 #define DLB_ACCOUNT_MAX 0.02           /* bookkeeping's share of the window, for such steps */
 #define DLB_HARNESS_SHORT_MAX 0.05     /* bookkeeping and unaccounted together, for shorter steps */
+#define DLB_HARNESS_MAX 0.02           /* of the device's time, that a null source leaves idle */
+#define DLB_HEADROOM_MIN 5.0           /* a null source's rate over the measured one */
 #define DLB_RUNQUEUE_CLEAR                                                                         \
     0.25 /* of the workers' working time without a core: the cause is cpu                          \
           */
@@ -77,6 +80,9 @@ struct dlb_evidence {
                                           wake-ups; 0: not known */
     double step_ns;                    /* median step on the device */
     double account_frac;               /* consumer's `account` stage / window */
+    double harness_frac;     /* idle of the same cell with a null source; 0 or NaN: not measured */
+    double harness_headroom; /* rate of that cell with steps of no length over the measured rate;
+                                0 or NaN: not measured */
     struct dlb_estimate ceiling_ratio; /* ceiling / measured; n == 0: no ceiling was measured */
     uint32_t num_workers,
         n_cpus; /* CPUs that the process may run on (quota included, rounded up) */
@@ -89,6 +95,7 @@ struct dlb_evidence {
     bool pin_memory, pageable_copy; /* what the copies were */
     bool persistent_workers;
     uint32_t device_prefetch;
+    enum dlb_cache_label cache; /* where what the workers read came from */
 };
 
 struct dlb_verdict {
@@ -106,7 +113,11 @@ struct dlb_verdict {
  * nothing by order); cpu, when the workers spent more than a quarter of their working time without
  * a core; pin, when the one pin thread was busier than each worker; else the largest of read,
  * decode, transform, collate. H2D-BOUND: copy. RESIDUAL-HEAVY: cpu for late wake-ups or too few
- * CPUs, else none. HARNESS-BOUND: harness. Others: none. */
+ * CPUs, else none. HARNESS-BOUND: harness. Others: none.
+ *
+ * HARNESS-BOUND, where a null source stood in for the data, also when the harness alone takes more
+ * than DLB_HARNESS_MAX of the device's time, or could not go DLB_HEADROOM_MIN times as fast as what
+ * was measured: then nothing is blamed on storage or workers. */
 void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out);
 
 /* "INPUT-BOUND", "decode", "critical". Static. */

@@ -77,12 +77,28 @@ static void say_gain(struct words *w, const struct dlb_evidence *e, const struct
     }
 }
 
+/* Where the bytes of the reads came from: storage is blamed for nothing that it did not do. */
+static const char *read_meaning(enum dlb_cache_label cache)
+{
+    switch (cache) {
+    case DLB_CACHE_COLD:
+        return "fetching bytes from storage";
+    case DLB_CACHE_WARM:
+        return "copying bytes out of the page cache, in which storage has no part";
+    case DLB_CACHE_MIXED:
+        return "fetching bytes from files, some of which were in the page cache";
+    case DLB_CACHE_UNKNOWN:
+        break;
+    }
+    return "fetching bytes from files";
+}
+
 /* What a stage does, for those who meet its name here first. */
-static const char *stage_meaning(int stage)
+static const char *stage_meaning(int stage, enum dlb_cache_label cache)
 {
     switch (stage) {
     case DLB_WS_READ:
-        return "fetching bytes from files";
+        return read_meaning(cache);
     case DLB_WS_DECODE:
         return "turning stored bytes into pixels or numbers";
     case DLB_WS_TRANSFORM:
@@ -92,27 +108,28 @@ static const char *stage_meaning(int stage)
     }
 }
 
-static void say_stage(struct words *w, const char *who, const struct dlb_finding *f)
+static void say_stage(struct words *w, const char *who, const struct dlb_evidence *e,
+                      const struct dlb_finding *f)
 {
     if (f->stage < 0)
         return;
-    const char *name = dlb_worker_stage_names[f->stage];
-    if (f->stage_frac > 0.5)
-        say(w, "%s most of the time in %s (%s): %s. ", who, name, percent(f->stage_frac).text,
-            stage_meaning(f->stage));
-    else
-        say(w, "%s more time in %s (%s) than in any other stage: %s. ", who, name,
-            percent(f->stage_frac).text, stage_meaning(f->stage));
+    say(w,
+        f->stage_frac > 0.5 ? "%s most of the time in %s (%s): %s. "
+                            : "%s more time in %s (%s) than in any other stage: %s. ",
+        who, dlb_worker_stage_names[f->stage], percent(f->stage_frac).text,
+        stage_meaning(f->stage, e->cache));
 }
 
 /* What makes a stage cheaper, apart from more workers. */
-static const char *cheaper(int stage)
+static const char *cheaper(int stage, enum dlb_cache_label cache)
 {
     switch (stage) {
     case DLB_WS_READ:
-        return "fewer and larger files (tar shards), faster storage, or data that fits into memory "
-               "and stays in the page "
-               "cache";
+        return cache == DLB_CACHE_WARM
+                   ? "fewer and larger files (tar shards), which take fewer system calls; faster "
+                     "storage would change nothing"
+                   : "fewer and larger files (tar shards), faster storage, or data that fits into "
+                     "memory and stays in the page cache";
     case DLB_WS_DECODE:
         return "images stored at about the size that is trained on, scaled decode, or decoding on "
                "the GPU";
@@ -127,12 +144,12 @@ static const char *cheaper(int stage)
 static void say_workers_advice(struct words *w, const struct dlb_evidence *e,
                                const struct dlb_finding *f)
 {
-    const char *then = f->stage < 0 ? "larger batches" : cheaper(f->stage);
+    const char *then = f->stage < 0 ? "larger batches" : cheaper(f->stage, e->cache);
 
     if (e->num_workers == 0)
         say(w, "Try: num_workers = 1 or more, so that loading overlaps with compute; then %s.",
             then);
-    else if (f->stage == DLB_WS_READ)
+    else if (f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM)
         say(w,
             "Try: more workers (now %u) or a larger prefetch_factor, so that more reads are under "
             "way at once; %s.",
@@ -154,7 +171,7 @@ static void say_cpu_shortage(struct words *w, const struct dlb_evidence *e,
 {
     say(w, "For %s of their working time the workers stood in line for a CPU core. ",
         percent(f->runqueue_frac).text);
-    say_stage(w, "They spent", f);
+    say_stage(w, "They spent", e, f);
     if (e->num_workers < e->n_cpus)
         say(w,
             "There are %u CPUs for %u worker%s, so something else uses them. Try: a quiet machine, "
@@ -166,7 +183,7 @@ static void say_cpu_shortage(struct words *w, const struct dlb_evidence *e,
             "%u worker%s and the training loop share %u CPU%s, so more workers will not help. Try: "
             "more CPUs; %s.",
             e->num_workers, plural(e->num_workers), e->n_cpus, plural(e->n_cpus),
-            f->stage < 0 ? "less work for each sample" : cheaper(f->stage));
+            f->stage < 0 ? "less work for each sample" : cheaper(f->stage, e->cache));
 }
 
 static void say_input_bound(struct words *w, const struct dlb_evidence *e,
@@ -202,7 +219,7 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
                 "still. ",
                 device_name(e));
         static const char *const who[] = {"It spent", "The worker spent", "The workers spent"};
-        say_stage(w, who[e->num_workers < 2 ? e->num_workers : 2], f);
+        say_stage(w, who[e->num_workers < 2 ? e->num_workers : 2], e, f);
         say_workers_advice(w, e, f);
     }
     }
@@ -311,8 +328,29 @@ static void say_balanced(struct words *w, const struct dlb_evidence *e, const st
         percent(f->h2d_frac).text, percent(f->residual_frac).text);
 }
 
+/* What a null source in the data's place showed; false: nothing against the harness. */
+static bool say_null_source(struct words *w, const struct dlb_finding *f)
+{
+    bool slow = f->headroom > 0.0 && f->headroom < DLB_HEADROOM_MIN;
+
+    if (f->harness_frac > DLB_HARNESS_MAX)
+        say(w, "with a source that costs nothing the device still stood still %s of the time; ",
+            percent(f->harness_frac).text);
+    if (slow)
+        say(w,
+            "with such a source and steps that take no time dlbench itself reaches only %s what "
+            "was measured; ",
+            times(f->headroom).text);
+    if (slow || f->harness_frac > DLB_HARNESS_MAX)
+        say(w, "so these figures may be dlbench's own, and nothing is blamed on the storage. Try: "
+               "fewer accelerators or a machine with more CPUs, larger batches, longer steps.");
+    return slow || f->harness_frac > DLB_HARNESS_MAX;
+}
+
 static void say_harness_bound(struct words *w, const struct dlb_finding *f)
 {
+    if (say_null_source(w, f))
+        return;
     say(w, "dlbench's own bookkeeping took %s of the time and %s of it is not accounted for",
         percent(f->account_frac).text, percent(f->unaccounted_frac).text);
     if (f->unaccounted_max_frac > f->unaccounted_frac)

@@ -12,11 +12,12 @@ struct dlb_finding {
     enum dlb_cause cause;
     double compute_frac, input_frac, h2d_frac, residual_frac, epoch_frac, oversleep_frac;
     double unaccounted_frac, unaccounted_max_frac, account_frac;
-    double runqueue_frac; /* of the workers' working time */
-    double blocked_frac;  /* of the workers' time: waiting for a credit or a slot */
-    int stage;            /* the largest of read, decode, transform, collate; -1: none was timed */
-    double stage_frac;    /* its share of the four */
-    bool input_refuted;   /* input had the largest share, but the ceiling does not bear it out */
+    double harness_frac, headroom; /* 0: not measured */
+    double runqueue_frac;          /* of the workers' working time */
+    double blocked_frac;           /* of the workers' time: waiting for a credit or a slot */
+    int stage;          /* the largest of read, decode, transform, collate; -1: none was timed */
+    double stage_frac;  /* its share of the four */
+    bool input_refuted; /* input had the largest share, but the ceiling does not bear it out */
 };
 
 /* Writes what, by how much, why, and what to try next. */

@@ -15,12 +15,6 @@
 #include <string.h>
 
 enum { MAX_PINNED = 4, BOUNCE_BYTES = 1 << 20 };
-/* The end of a wait is watched, not slept: a sleeper's wake-up comes late by 0.1 ms at the median
- * and by 1.5 ms at p99 on a virtual machine, and a queue of one or two short steps runs dry
- * meanwhile. CUDA's own wait spins throughout where there are cores enough
- * (cudaDeviceScheduleAuto). Only who waits for the device watches: a run that waits for its data
- * never comes here. */
-#define WATCH_NS (1 * DLB_NS_PER_MS)
 
 struct buffer {
     struct dlb_dev_times times;
@@ -83,10 +77,8 @@ static int emulated_open(void *dv, const struct dlb_device_open *how, struct dlb
                             .augment = dlb_device_augment(how)};
     set_rates(em, opts);
     em->bufs = calloc(how->n_bufs, sizeof *em->bufs);
-    em->bounce = malloc(BOUNCE_BYTES);
-    if (!em->bufs || !em->bounce)
+    if (!em->bufs)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "opening the emulated device");
-    memset(em->bounce, 1, BOUNCE_BYTES); /* its page faults are not a copy's */
     for (uint32_t i = 0; how->keep_bytes && i < how->n_bufs; i++) {
         em->bufs[i].kept = malloc(how->buf_bytes ? how->buf_bytes : 1);
         if (!em->bufs[i].kept)
@@ -134,6 +126,18 @@ static int check_buf(const struct emulated *em, uint32_t buf, size_t n_bytes, st
     return DLB_OK;
 }
 
+/* Staging memory, for who needs it. Its page faults are not a copy's. */
+static int bounce_open(struct emulated *em, struct dlb_err *err)
+{
+    if (em->bounce)
+        return DLB_OK;
+    em->bounce = malloc(BOUNCE_BYTES);
+    if (!em->bounce)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "staging memory of the emulated device");
+    memset(em->bounce, 1, BOUNCE_BYTES);
+    return DLB_OK;
+}
+
 /* What the host really pays for a pageable copy: every byte through the staging memory. A rate that
  * was measured has that in it: what a host cannot do in its time is left out. */
 static void bounce_copy(struct emulated *em, const uint8_t *host, size_t n_bytes, uint64_t until_ns)
@@ -151,8 +155,8 @@ static void bounce_copy(struct emulated *em, const uint8_t *host, size_t n_bytes
 /* Sleeps until shortly before the deadline and watches the clock from there on. */
 static uint64_t reach(uint64_t deadline_ns)
 {
-    if (dlb_now_ns() + WATCH_NS < deadline_ns)
-        (void)dlb_sleep_until_ns(deadline_ns - WATCH_NS);
+    if (dlb_now_ns() + DLB_WATCH_NS < deadline_ns)
+        (void)dlb_sleep_until_ns(deadline_ns - DLB_WATCH_NS);
     for (;;) {
         uint64_t now_ns = dlb_now_ns();
         if (now_ns >= deadline_ns)
@@ -169,7 +173,8 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     double rate = pinned ? em->pinned_bytes_per_s : em->pageable_bytes_per_s;
     bool measured = em->opts->pageable_bytes_per_s > 0;
 
-    if (check_buf(em, buf, n_bytes, err) != DLB_OK)
+    if (check_buf(em, buf, n_bytes, err) != DLB_OK ||
+        (!pinned && n_bytes > 0 && bounce_open(em, err) != DLB_OK))
         return (int)err->status;
     struct buffer *b = &em->bufs[buf];
     b->n_bytes = n_bytes;
@@ -235,6 +240,18 @@ static int emulated_poll(void *dv, uint32_t buf, enum dlb_point point, bool *rea
     return DLB_OK;
 }
 
+static uint64_t emulated_due(void *dv, uint32_t buf, enum dlb_point point)
+{
+    struct emulated *em = dv;
+    return point_ns(&em->bufs[buf].times, point);
+}
+
+static void emulated_hold(void *dv, uint64_t until_ns)
+{
+    struct emulated *em = dv;
+    em->compute_free_ns = max_u64(em->compute_free_ns, until_ns);
+}
+
 static int emulated_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
                          struct dlb_dev_times *out, bool *reached, struct dlb_err *err)
 {
@@ -290,6 +307,8 @@ const struct dlb_device dlb_dev_emulated = {
     .copy = emulated_copy,
     .step = emulated_step,
     .poll = emulated_poll,
+    .due = emulated_due,
+    .hold = emulated_hold,
     .wait = emulated_wait,
     .checksum = emulated_checksum,
     .made = emulated_made,

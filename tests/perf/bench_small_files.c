@@ -2,7 +2,7 @@
  * whose reads take a millisecond. */
 #include "loaders/uring.h"
 #include "tests/perf/perf.h"
-#include "tests/perf/slowfs.h"
+#include "tests/support/slowfs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,8 +44,7 @@ static void compare(struct dlb_spec *spec, const char *where, uint32_t n_threads
 
 int main(void)
 {
-    struct perf_slowfs fs = {
-        .n_folders = 4, .n_files = 200, .file_bytes = 8192, .read_ns = 1000000};
+    struct slowfs fs = {.n_folders = 4, .n_files = 200, .file_bytes = 8192, .read_ns = 1000000};
     struct dlb_spec spec;
     uint32_t counts[8], n_counts = perf_thread_counts(counts);
     char why[128];
@@ -59,7 +58,7 @@ int main(void)
                                       "generate.classes=20", "loader.batch_size=256",
                                       "loader.shuffle=true", "loader.persistent_workers=true",
                                       "device.prefetch=1", NULL});
-    bool slow = perf_slowfs_open(&fs, why, sizeof why); /* before any thread */
+    bool slow = slowfs_open(&fs, why, sizeof why); /* before any thread */
     perf_generate(&spec);
     for (uint32_t i = 0; i < n_counts; i++) {
         compare(&spec, "8 KiB files, warm", counts[i], false, 0, 0);
@@ -73,6 +72,6 @@ int main(void)
     spec.loader.batch_size = 64;
     for (uint32_t i = 0; i < n_counts; i++)
         compare(&spec, "8 KiB files, 1 ms a read", counts[i], false, 1.0, 5);
-    perf_slowfs_close(&fs);
+    slowfs_close(&fs);
     return 0;
 }

@@ -32,7 +32,7 @@ static void write_shard(const struct dlb_spec *spec, uint32_t number)
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
     if (fd < 0)
         perf_die("shard", NULL);
-    if (dlb_tar_writer_open(&writer, fd, path, DLB_TAR_ZST, &err) != DLB_OK)
+    if (dlb_tar_writer_open(&writer, NULL, fd, path, DLB_TAR_ZST, &err) != DLB_OK)
         perf_die("shard", &err);
     for (uint32_t i = 0; i < SHARD_SAMPLES; i++) {
         uint32_t k = number * SHARD_SAMPLES + i;

@@ -18,12 +18,16 @@
 /* "name: text" on stderr, and out. */
 _Noreturn void perf_die(const char *what, const struct dlb_err *err);
 
-/* Options as after --set, ending with NULL, on top of the defaults. */
+/* Options as after --set, ending with NULL, on top of the defaults and of a prefetch_factor of 8.
+ */
 void perf_spec(struct dlb_spec *spec, const char *const *settings);
 
-/* Writes the spec's data set into a new folder below $DLB_PERF_DIR (default /var/tmp: on a disk),
- * which perf_exit removes, and puts its path into the spec. Its pages are in the page cache
- * afterwards. */
+/* Makes a new folder below $DLB_PERF_DIR (default /var/tmp: on a disk), which is removed at exit,
+ * and writes its path. */
+void perf_folder(char *path, size_t n_path);
+
+/* Writes the spec's data set into such a folder, and puts its path into the spec. Its pages are in
+ * the page cache afterwards. */
 void perf_generate(struct dlb_spec *spec);
 
 /* A started loader on an open data set. */

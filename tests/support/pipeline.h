@@ -4,6 +4,7 @@
 
 #include "bench/base/clock.h"
 #include "bench/base/rng.h"
+#include "bench/base/shm.h"
 #include "loaders/consumer.h"
 #include "loaders/sampler.h"
 
@@ -26,6 +27,9 @@ struct pipeline {
     uint32_t rank, world;
     uint64_t seed, max_batches, warmup_batches;
     uint32_t n_epochs;
+    uint32_t n_accelerators;      /* 0: 1 */
+    bool barrier, shared_workers; /* of several */
+    double slow_step_ms;          /* of the last accelerator; 0: as the others */
     bool checksum;
     const atomic_bool *cancel;
     /* results */
@@ -91,73 +95,106 @@ static inline void pipeline_run(struct pipeline *p)
     p->stats = calloc(1, sizeof *p->stats);
     assert_non_null(p->out);
     assert_non_null(p->stats);
-    struct dlb_job job = {.dataset = p->dataset,
-                          .opts = &p->loader,
-                          .rank = p->rank,
-                          .world = p->world ? p->world : 1,
-                          .seed = p->seed,
-                          .device_prefetch = (uint32_t)p->device.prefetch,
-                          .cancel = p->cancel,
-                          .checksum = p->checksum};
     const struct dlb_loader *loader =
         p->use_loader ? p->use_loader : dlb_loader_choose(&p->loader, &p->err);
     assert_non_null(loader);
-    void *ld = pipeline_state(loader->state_bytes);
-    p->rc = loader->start(ld, &job, &p->err);
+    uint32_t n = p->n_accelerators ? p->n_accelerators : 1;
+    uint32_t n_loaders = p->shared_workers ? 1 : n;
+    struct dlb_feed *feeds = calloc(n, sizeof *feeds);
+    struct dlb_job *jobs = calloc(n, sizeof *jobs);
+    struct dlb_shm ready = {0};
+    assert_true(feeds && jobs);
+    if (n > 1) /* before worker processes are there */
+        assert_int_equal(dlb_shm_create(&ready, sizeof(struct dlb_event), true, &p->err), DLB_OK);
+    struct dlb_consume consume = {.loader = loader,
+                                  .feeds = feeds,
+                                  .n_feeds = n,
+                                  .ready = ready.addr,
+                                  .barrier = p->barrier && n > 1,
+                                  .device_prefetch = (uint32_t)p->device.prefetch,
+                                  .n_epochs = p->n_epochs ? p->n_epochs : 1,
+                                  .max_batches = p->max_batches,
+                                  .warmup_batches = p->warmup_batches,
+                                  .n_samples = p->dataset->shape.n_samples,
+                                  .step_ns = p->device.step_ms * 1e6,
+                                  .checksum = p->checksum,
+                                  .augment = &p->dataset->augment,
+                                  .cancel = p->cancel};
+    p->rc = DLB_OK;
+    for (uint32_t i = 0; i < n_loaders && p->rc == DLB_OK; i++) {
+        jobs[i] = (struct dlb_job){.dataset = p->dataset,
+                                   .opts = &p->loader,
+                                   .rank = p->rank * n_loaders + i,
+                                   .world = (p->world ? p->world : 1) * n_loaders,
+                                   .seed = p->seed,
+                                   .device_prefetch = (uint32_t)p->device.prefetch,
+                                   .cancel = p->cancel,
+                                   .ready = ready.addr,
+                                   .checksum = p->checksum};
+        feeds[i].loader_state = pipeline_state(loader->state_bytes);
+        p->rc = loader->start(feeds[i].loader_state, &jobs[i], &p->err);
+        struct dlb_sampler_opts order = {.rank = jobs[i].rank,
+                                         .world = jobs[i].world,
+                                         .batch_size = (uint32_t)p->loader.batch_size,
+                                         .drop_last = p->loader.drop_last};
+        struct dlb_sampler sampler;
+        assert_int_equal(dlb_sampler_open(&sampler, &p->dataset->shape, &order, false, &stop_err),
+                         DLB_OK);
+        consume.expected +=
+            dlb_sampler_expected(&sampler, p->dataset, (uint32_t)p->loader.num_workers);
+        consume.padded += dlb_sampler_repeats(&sampler, jobs[0].rank, n_loaders);
+        dlb_sampler_close(&sampler);
+    }
     pipeline_device(&p->device);
-    const struct dlb_device *device =
+    const struct dlb_device *device = consume.device =
         p->use_device ? p->use_device : dlb_device_choose(&p->device, NULL, why, &p->err);
     assert_non_null(device);
-    void *dv = pipeline_state(device->state_bytes);
-    struct dlb_device_open how = {.opts = &p->device,
-                                  .n_bufs = (uint32_t)p->device.prefetch + 1,
-                                  .buf_bytes =
-                                      (size_t)p->loader.batch_size * p->dataset->max_payload_bytes,
-                                  .seed = p->seed,
-                                  .copy_on_compute = p->device.prefetch == 0,
-                                  .keep_bytes = p->checksum,
-                                  .augment = &p->dataset->augment};
-    assert_int_equal(device->open(dv, &how, &p->err), DLB_OK);
-    struct dlb_memory memory;
-    loader->memory(ld, &memory);
-    if (p->loader.pin_memory && memory.n_bytes > 0)
-        assert_int_equal(device->pin(dv, memory.addr, memory.n_bytes, &p->err), DLB_OK);
-    struct dlb_sampler_opts order = {.rank = job.rank,
-                                     .world = job.world,
-                                     .batch_size = (uint32_t)p->loader.batch_size,
-                                     .drop_last = p->loader.drop_last};
-    struct dlb_sampler sampler;
-    assert_int_equal(dlb_sampler_open(&sampler, &p->dataset->shape, &order, false, &stop_err),
-                     DLB_OK);
-    struct dlb_consume consume = {
-        .loader = loader,
-        .loader_state = ld,
-        .device = device,
-        .device_state = dv,
-        .device_prefetch = (uint32_t)p->device.prefetch,
-        .n_epochs = p->n_epochs ? p->n_epochs : 1,
-        .max_batches = p->max_batches,
-        .warmup_batches = p->warmup_batches,
-        .n_samples = p->dataset->shape.n_samples,
-        .expected = dlb_sampler_expected(&sampler, p->dataset, (uint32_t)p->loader.num_workers),
-        .checksum = p->checksum,
-        .augment = &p->dataset->augment,
-        .cancel = p->cancel};
-    dlb_sampler_close(&sampler);
+    struct dlb_device_opts slow = p->device;
+    slow.step_ms = p->slow_step_ms;
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_slow = i == n - 1 && p->slow_step_ms > 0;
+        struct dlb_device_open how = {.opts = is_slow ? &slow : &p->device,
+                                      .n_bufs = (uint32_t)p->device.prefetch + 1,
+                                      .buf_bytes = (size_t)p->loader.batch_size *
+                                                   p->dataset->max_payload_bytes,
+                                      .seed = p->seed + i,
+                                      .copy_on_compute = p->device.prefetch == 0,
+                                      .keep_bytes = p->checksum,
+                                      .augment = &p->dataset->augment};
+        struct dlb_memory memory;
+        if (p->shared_workers)
+            feeds[i].loader_state = feeds[0].loader_state;
+        feeds[i].device_state = pipeline_state(device->state_bytes);
+        assert_int_equal(device->open(feeds[i].device_state, &how, &p->err), DLB_OK);
+        loader->memory(feeds[i].loader_state, &memory);
+        if (p->loader.pin_memory && memory.n_bytes > 0)
+            assert_int_equal(
+                device->pin(feeds[i].device_state, memory.addr, memory.n_bytes, &p->err), DLB_OK);
+    }
     uint64_t start_ns = dlb_now_ns();
     if (p->rc == DLB_OK)
         p->rc = dlb_consume(&consume, p->out, &p->err);
     p->wall_ns = dlb_now_ns() - start_ns;
     start_ns = dlb_now_ns();
-    p->stop_rc = loader->stop(ld, &stop_err);
+    for (uint32_t i = 0; i < n_loaders; i++) {
+        void *ld = feeds[i].loader_state;
+        p->stop_rc = loader->stop(ld, &stop_err);
+        assert_int_equal(p->stop_rc, DLB_OK);
+        assert_int_equal(loader->stop(ld, &stop_err), DLB_OK); /* idempotent */
+        loader->stats(ld, p->stats);
+    }
     p->stop_ns = dlb_now_ns() - start_ns;
-    assert_int_equal(p->stop_rc, DLB_OK);
-    assert_int_equal(loader->stop(ld, &stop_err), DLB_OK); /* idempotent */
-    loader->stats(ld, p->stats);
-    loader->close(ld);
-    device->close(dv);
-    free(ld);
-    free(dv);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i < n_loaders) {
+            loader->close(feeds[i].loader_state);
+            free(feeds[i].loader_state);
+        }
+        device->close(feeds[i].device_state);
+        free(feeds[i].device_state);
+    }
+    dlb_shm_free(&ready);
+    free(feeds);
+    free(jobs);
 }
 
 #endif

@@ -133,6 +133,13 @@ static void test_hostile(void **state)
         assert_string_equal(err.path, "some.zst");
         assert_int_equal(err.offset_bytes, 77);
     }
+    /* Two frames that say 666,192 bytes and hold none, whatever room there is from before. */
+    static const uint8_t empty[13] = {0x28, 0xb5, 0x2f, 0xfd, 0x90, 0x53, 0x50,
+                                      0x2a, 0x0a, 0,    1,    0,    0};
+    memcpy(frame, empty, sizeof empty);
+    memcpy(frame + sizeof empty, empty, sizeof empty);
+    assert_int_equal(decode(cd, frame, 2 * sizeof empty), DLB_E_FORMAT);
+    assert_non_null(strstr(err.what, "666192"));
     /* 400 MB of zeros in 14 KB, without a size. */
     size_t n = by_hand(frame, 17, 1, 120000, 0, 3500);
     assert_true(n < sizeof frame);

@@ -103,6 +103,7 @@ static void schedstat_file(void **state)
         {"1234567 89012 42\n", 1234567, 89012},
         {"5 0 1\n", 5, 0},
         {"0 0 0\n", DLB_NOT_MEASURED, DLB_NOT_MEASURED}, /* the kernel does not count */
+        {"0 0 1\n", 0, 0},                               /* a thread in its first slice */
         {"123\n", DLB_NOT_MEASURED, DLB_NOT_MEASURED},
         {"", DLB_NOT_MEASURED, DLB_NOT_MEASURED},
         {"-1 -2 3\n", DLB_NOT_MEASURED, DLB_NOT_MEASURED},

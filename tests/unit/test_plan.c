@@ -27,7 +27,7 @@ static struct dlb_config *config_of(const char *const *settings)
 static int plan_of(const char *scenario, struct dlb_config *cfg, struct dlb_plan *plan,
                    struct dlb_err *err)
 {
-    struct dlb_plan_input in = {cfg, 4, false};
+    struct dlb_plan_input in = {.cfg = cfg, .n_cpus = 4, .iterable = false};
     return dlb_scenario_by_name(scenario)->plan(&in, plan, err);
 }
 
@@ -153,8 +153,12 @@ static void test_too_many_cells(void **state)
 
 static bool same_order(const struct dlb_plan *a, const struct dlb_plan *b)
 {
-    return a->n_tasks == b->n_tasks &&
-           memcmp(a->tasks, b->tasks, a->n_tasks * sizeof(*a->tasks)) == 0;
+    bool same = a->n_tasks == b->n_tasks;
+    for (uint32_t i = 0; same && i < a->n_tasks; i++)
+        same = a->tasks[i].kind == b->tasks[i].kind && a->tasks[i].index == b->tasks[i].index &&
+               a->tasks[i].block == b->tasks[i].block &&
+               a->tasks[i].for_next == b->tasks[i].for_next;
+    return same;
 }
 
 static void test_blocks_hold_everything_once_in_their_own_order(void **state)
@@ -253,6 +257,63 @@ static void test_direct_is_not_warmed(void **state)
     dlb_plan_free(&plan);
     plan = planned("sweep", all);
     assert_int_equal(plan.n_warms, 0);
+    dlb_plan_free(&plan);
+}
+
+/* Where warm and cold cells take turns, each warm one needs a pass of its own. */
+static void test_warm_cells_are_warmed_each_time(void **state)
+{
+    (void)state;
+    const char *const both[] = {"dataset.codec=raw", "run.repeats=3",
+                                "sweep.run.cache=[\"warm\", \"cold\"]", NULL};
+    const char *const one[] = {"dataset.codec=raw", "run.cache=warm", "run.repeats=2", NULL};
+    const char *const cold[] = {"dataset.codec=raw", "run.cache=cold", NULL};
+    const char *const direct[] = {"dataset.codec=raw", "run.cache=warm", "loader.direct=true",
+                                  NULL};
+    uint32_t n_warm = 0;
+    struct dlb_plan plan = planned("sweep", both);
+    assert_int_equal(plan.n_warms, 1);
+    assert_string_equal(dlb_json_text(plan.warms[0], "run.cache"), "as-is");
+    for (uint32_t i = 0; i < plan.n_tasks; i++) {
+        const struct dlb_task *task = &plan.tasks[i];
+        bool is_warm_cell =
+            (task->kind == DLB_TASK_CELL || task->kind == DLB_TASK_REFERENCE) && task->index == 0;
+        if (task->kind == DLB_TASK_WARM) {
+            assert_true(task->for_next);
+            n_warm++;
+        }
+        if (is_warm_cell) {
+            assert_int_equal(plan.tasks[i - 1].kind, DLB_TASK_WARM);
+            assert_int_equal(plan.tasks[i - 1].block, task->block);
+        }
+    }
+    assert_int_equal(n_warm,
+                     3 + 4); /* cell and reference in each block, the reference at the end */
+    dlb_plan_free(&plan);
+
+    plan = planned("run", one);
+    assert_int_equal(plan.n_warms, 1);
+    for (uint32_t i = 0; i < plan.n_tasks; i++)
+        if (plan.tasks[i].kind == DLB_TASK_CELL)
+            assert_int_equal(plan.tasks[i - 1].kind, DLB_TASK_WARM);
+    dlb_plan_free(&plan);
+    plan = planned("sweep", cold);
+    assert_int_equal(plan.n_warms, 0);
+    dlb_plan_free(&plan);
+    plan = planned("run", direct);
+    assert_int_equal(plan.n_warms, 0);
+    dlb_plan_free(&plan);
+}
+
+static void test_caches_are_dropped_before_cold_runs(void **state)
+{
+    (void)state;
+    const char *const both[] = {"dataset.codec=raw", "run.drop_caches=true",
+                                "sweep.run.cache=[\"warm\", \"cold\"]", NULL};
+    struct dlb_plan plan = planned("sweep", both);
+    assert_true(json_is_null(json_object_get(plan.cells[0].config, "run.drop_caches")));
+    assert_true(json_is_true(json_object_get(plan.cells[1].config, "run.drop_caches")));
+    assert_true(json_is_false(json_object_get(plan.warms[0], "run.drop_caches")));
     dlb_plan_free(&plan);
 }
 
@@ -397,6 +458,8 @@ int main(void)
         cmocka_unit_test(test_ceiling_is_the_step_alone),
         cmocka_unit_test(test_warm_pass),
         cmocka_unit_test(test_direct_is_not_warmed),
+        cmocka_unit_test(test_warm_cells_are_warmed_each_time),
+        cmocka_unit_test(test_caches_are_dropped_before_cold_runs),
         cmocka_unit_test(test_streams_are_not_read_many_at_once),
         cmocka_unit_test(test_every_data_set_is_warmed),
         cmocka_unit_test(test_what_is_no_cells_cannot_be_swept),

@@ -25,7 +25,7 @@ static void open_judged(struct judged *t, const char *const *settings)
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
     for (; *settings; settings++)
         assert_int_equal(dlb_config_set(cfg, *settings, &err), DLB_OK);
-    struct dlb_plan_input in = {cfg, 8, false};
+    struct dlb_plan_input in = {.cfg = cfg, .n_cpus = 8, .iterable = false};
     memset(t, 0, sizeof(*t));
     if (dlb_scenario_by_name("sweep")->plan(&in, &t->plan, &err))
         fail_msg("%s", err.what);

@@ -98,6 +98,37 @@ static void test_narrow_terminals_lose_columns_not_sense(void **state)
     json_decref(doc);
 }
 
+/* Several accelerators are told of by each definition; a single one is not. */
+static void test_accelerators_are_told_of(void **state)
+{
+    (void)state;
+    json_t *doc = sweep();
+    json_t *best = json_array_get(json_object_get(doc, "cells"),
+                                  (size_t)json_integer_value(json_object_get(doc, "best_cell")));
+    json_object_set_new(best, "accelerators", json_pack("{si, sn}", "count", 12, "each"));
+    json_object_set_new(best, "au",
+                        json_pack("{sf, sf, sf, sn, s{sf}}", "nominal", 0.9123, "measured", 0.9,
+                                  "mlperf_v1", 0.934, "mlperf_v2", "lowest", "nominal", 0.8551));
+    json_object_set_new(best, "reads",
+                        json_pack("{ss, si, si, si, si, sf}", "of", "samples", "count", 100,
+                                  "p50_ns", 150000, "p99_ns", 2500000, "p999_ns", 31000000, "per_s",
+                                  12345.6));
+    json_object_set_new(doc, "pytorch", json_string("short()"));
+    char *text = rendered(doc, "terminal", 80);
+    assert_in_range(longest_line(text), 1, 80);
+    free(text);
+    text = rendered(doc, "text", 0);
+    assert_has(text, "12 accelerators: utilisation 91.2% nominal, 90.0% measured, 93.4%");
+    assert_has(text, "85.5% nominal");
+    assert_has(text, "reads of samples: p50 150 us, p99 2.5 ms, p99.9 31.0 ms; 12,346/s");
+    free(text);
+    json_object_set_new(best, "accelerators", json_pack("{si, sn}", "count", 1, "each"));
+    text = rendered(doc, "text", 0);
+    assert_null(strstr(text, "utilisation"));
+    free(text);
+    json_decref(doc);
+}
+
 /* At 80 columns rows still differ in what was swept; what is equal in all rows goes first. */
 static void test_axes_outlast_figures(void **state)
 {
@@ -311,6 +342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_terminal_says_everything),
         cmocka_unit_test(test_narrow_terminals_lose_columns_not_sense),
+        cmocka_unit_test(test_accelerators_are_told_of),
         cmocka_unit_test(test_axes_outlast_figures),
         cmocka_unit_test(test_legend_names_the_marks_there_are),
         cmocka_unit_test(test_null_reads_dash),

@@ -46,7 +46,7 @@ static void open_bench(struct bench *b, const char *script, const char *const *s
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
     for (; *settings; settings++)
         assert_int_equal(dlb_config_set(cfg, *settings, &err), DLB_OK);
-    struct dlb_plan_input in = {cfg, 2, false};
+    struct dlb_plan_input in = {.cfg = cfg, .n_cpus = 2, .iterable = false};
     assert_int_equal(dlb_scenario_by_name("sweep")->plan(&in, &b->plan, &err), DLB_OK);
     assert_int_equal(dlb_results_init(&b->results, &b->plan, &err), DLB_OK);
     dlb_config_free(cfg);

@@ -23,10 +23,11 @@ static struct dlb_config *config_of(const char *const *settings)
 static void test_groups_have_every_section_once(void **state)
 {
     (void)state;
-    static const char *const sections[] = {"dataset", "generate", "transform",
-                                           "loader",  "device",   "run"};
+    static const char *const sections[] = {
+        "dataset",      "generate", "transform", "loader",           "device",
+        "accelerators", "run",      "workload",  "workload.step_ms", "storage"};
     const struct dlb_opt_group *const *groups = dlb_spec_groups();
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
         assert_string_equal(groups[i]->section, sections[i]);
     for (size_t i = 0; groups[i]; i++)
         for (size_t k = 0; k < i; k++)
@@ -77,6 +78,25 @@ static void test_rank_needs_a_larger_world(void **state)
 }
 
 /* What a cell is told survives its way through a file: flat JSON to spec and back. */
+static void test_many_accelerators_need_pinned_memory(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    assert_int_equal(dlb_config_set(cfg, "accelerators.count=2", &err), DLB_OK);
+    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "loader.pin_memory = true"));
+    assert_int_equal(dlb_config_set(cfg, "loader.pin_memory=true", &err), DLB_OK);
+    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
+    assert_int_equal(dlb_accelerators_loaders(&spec->accelerators), 2);
+    assert_int_equal(dlb_config_set(cfg, "accelerators.shared_workers=true", &err), DLB_OK);
+    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
+    assert_int_equal(dlb_accelerators_loaders(&spec->accelerators), 1);
+    dlb_config_free(cfg);
+    free(spec);
+}
+
 static void test_flat_round_trip(void **state)
 {
     (void)state;
@@ -147,6 +167,7 @@ int main(void)
         cmocka_unit_test(test_groups_have_every_section_once),
         cmocka_unit_test(test_fills_every_section),
         cmocka_unit_test(test_rank_needs_a_larger_world),
+        cmocka_unit_test(test_many_accelerators_need_pinned_memory),
         cmocka_unit_test(test_flat_round_trip),
         cmocka_unit_test(test_null_means_default),
         cmocka_unit_test(test_override_checks_and_keeps),

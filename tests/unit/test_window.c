@@ -36,29 +36,30 @@ static void each_gap_has_its_owner(void **state)
     struct dlb_window window;
     struct dlb_step s;
 
-    dlb_window_open(&window, 1);
+    dlb_window_open(&window, 1, 0, 100);
     s = step(0, 10, 20, 20, 120); /* warm-up */
     dlb_window_add(&window, &s, out);
-    assert_int_equal(out->n_steps, 0);
+    assert_int_equal(window.share.n_steps, 0);
     s = step(20, 150, 160, 160, 260); /* the window starts at 160 */
     dlb_window_add(&window, &s, out);
-    assert_int_equal(out->window_ns, 0);
+    assert_int_equal(window.share.window_ns, 0);
     s = step(270, 300, 340, 350, 450); /* idle 260..350: 10 other, 30 input, 40 copy, 10 other */
     dlb_window_add(&window, &s, out);
-    assert_int_equal(out->n_steps, 1);
-    assert_int_equal(out->window_ns, 350 - 160);
-    assert_int_equal(out->busy_ns, 100);
-    assert_int_equal(out->idle_input_ns, 30);
-    assert_int_equal(out->idle_copy_ns, 40);
-    assert_int_equal(out->idle_other_ns, 20);
+    assert_int_equal(window.share.n_steps, 1);
+    assert_int_equal(window.share.window_ns, 350 - 160);
+    assert_int_equal(window.share.busy_ns, 100);
+    assert_int_equal(window.share.idle_input_ns, 30);
+    assert_int_equal(window.share.idle_copy_ns, 40);
+    assert_int_equal(window.share.idle_other_ns, 20);
     s = step(350, 400, 420, 450, 500); /* everything hidden behind compute */
     dlb_window_add(&window, &s, out);
-    assert_int_equal(out->n_steps, 2);
-    assert_int_equal(out->n_samples, 20);
-    assert_int_equal(out->n_bytes, 200);
-    assert_int_equal(out->window_ns, 450 - 160);
-    assert_int_equal(out->busy_ns, 200);
-    assert_int_equal(out->idle_input_ns + out->idle_copy_ns + out->idle_other_ns, 90);
+    assert_int_equal(window.share.n_steps, 2);
+    assert_int_equal(window.share.n_samples, 20);
+    assert_int_equal(window.share.n_bytes, 200);
+    assert_int_equal(window.share.window_ns, 450 - 160);
+    assert_int_equal(window.share.busy_ns, 200);
+    assert_int_equal(
+        window.share.idle_input_ns + window.share.idle_copy_ns + window.share.idle_other_ns, 90);
     free(out);
 }
 
@@ -69,14 +70,14 @@ static void back_to_back_steps_are_all_busy(void **state)
     struct dlb_consumed *out = consumed();
     struct dlb_window window;
 
-    dlb_window_open(&window, 0);
+    dlb_window_open(&window, 0, 0, 100);
     for (uint64_t i = 0; i < 50; i++) {
         struct dlb_step s = step(i * 7, i * 7, i * 7, i * 7, i * 7 + 7);
         dlb_window_add(&window, &s, out);
     }
-    assert_int_equal(out->n_steps, 49);
-    assert_int_equal(out->window_ns, 49 * 7);
-    assert_int_equal(out->busy_ns, out->window_ns);
+    assert_int_equal(window.share.n_steps, 49);
+    assert_int_equal(window.share.window_ns, 49 * 7);
+    assert_int_equal(window.share.busy_ns, window.share.window_ns);
     free(out);
 }
 
@@ -87,7 +88,7 @@ static void epoch_gaps_are_kept(void **state)
     struct dlb_window window;
     struct dlb_step s;
 
-    dlb_window_open(&window, 0);
+    dlb_window_open(&window, 0, 0, 100);
     s = step(0, 0, 0, 0, 10);
     s.first_of_epoch = true;
     dlb_window_add(&window, &s, out);
@@ -97,10 +98,11 @@ static void epoch_gaps_are_kept(void **state)
     dlb_window_add(&window, &s, out);
     assert_int_equal(out->epoch[0].gap_ns, 0);
     assert_int_equal(out->epoch[1].gap_ns, 40);
-    assert_int_equal(out->epoch_idle_ns, 40);
-    assert_int_equal(out->epoch_other_ns, out->idle_other_ns);
-    assert_int_equal(out->epoch_other_ns, 40 - out->idle_input_ns - out->idle_copy_ns);
-    assert_true(out->idle_input_ns > 0);
+    assert_int_equal(window.share.epoch_idle_ns, 40);
+    assert_int_equal(window.share.epoch_other_ns, window.share.idle_other_ns);
+    assert_int_equal(window.share.epoch_other_ns,
+                     40 - window.share.idle_input_ns - window.share.idle_copy_ns);
+    assert_true(window.share.idle_input_ns > 0);
     free(out);
 }
 

@@ -1,4 +1,4 @@
-#include "tests/perf/slowfs.h"
+#include "tests/support/slowfs.h"
 
 #include "bench/base/clock.h"
 
@@ -18,14 +18,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As many reads wait at a time as have a thread. */
-enum { SERVERS = 64, REQUEST_BYTES = 1 << 17, MAX_DATA_BYTES = 1 << 17 };
+/* What is written to the file system is refused: a request is a header and a name. */
+enum { IN_BYTES = 1 << 17 };
 #define FIRST_FILE UINT64_C(1000000) /* node numbers: 1 the root, 2... folders, then files */
 #define KEEP_S 3600                  /* names and sizes never change */
 
+/* As many reads wait at a time as have a thread. */
 struct server {
-    const struct perf_slowfs *fs;
+    const struct slowfs *fs;
     int fd;
+    pthread_mutex_t lock;
+    uint64_t free_ns; /* when the last byte so far will have come; under lock */
 };
 
 static bool is_file(uint64_t node)
@@ -33,7 +36,7 @@ static bool is_file(uint64_t node)
     return node >= FIRST_FILE;
 }
 
-static void fill_attr(const struct perf_slowfs *fs, uint64_t node, struct fuse_attr *attr)
+static void fill_attr(const struct slowfs *fs, uint64_t node, struct fuse_attr *attr)
 {
     *attr = (struct fuse_attr){.ino = node,
                                .size = is_file(node) ? fs->file_bytes : 0,
@@ -59,15 +62,15 @@ static void init(const struct server *s, const struct fuse_in_header *in)
                                 .minor = FUSE_KERNEL_MINOR_VERSION,
                                 .max_readahead = asked->max_readahead,
                                 .flags = FUSE_ASYNC_READ | FUSE_PARALLEL_DIROPS,
-                                .max_background = SERVERS,
-                                .congestion_threshold = SERVERS,
+                                .max_background = SLOWFS_MAX_DEPTH,
+                                .congestion_threshold = SLOWFS_MAX_DEPTH,
                                 .max_write = 4096,
                                 .time_gran = 1};
     reply(s, in, 0, &out, sizeof out);
 }
 
 /* The node of a name: "c0007" in the root, "f000042.bin" in a folder; 0: none. */
-static uint64_t find(const struct perf_slowfs *fs, uint64_t parent, const char *name)
+static uint64_t find(const struct slowfs *fs, uint64_t parent, const char *name)
 {
     char *end;
     unsigned long number = strtoul(name + 1, &end, 10);
@@ -116,21 +119,36 @@ static void list(const struct server *s, const struct fuse_in_header *in)
     reply(s, in, 0, out, used);
 }
 
-static void give(const struct server *s, const struct fuse_in_header *in, char *data)
+/* When the request's last byte comes: after those of the requests before it. */
+static uint64_t turn(struct server *s, uint64_t now_ns, size_t n_bytes)
+{
+    if (s->fs->bytes_per_s == 0)
+        return now_ns;
+    (void)pthread_mutex_lock(&s->lock);
+    uint64_t start_ns = s->free_ns > now_ns ? s->free_ns : now_ns;
+    uint64_t end_ns = s->free_ns = start_ns + (uint64_t)n_bytes * DLB_NS_PER_S / s->fs->bytes_per_s;
+    (void)pthread_mutex_unlock(&s->lock);
+    return end_ns;
+}
+
+static void give(struct server *s, const struct fuse_in_header *in, char *data)
 {
     const struct fuse_read_in *asked = (const void *)(in + 1);
-    uint64_t until_ns = dlb_now_ns() + s->fs->read_ns;
+    uint64_t now_ns = dlb_now_ns();
     uint64_t left = asked->offset < s->fs->file_bytes ? s->fs->file_bytes - asked->offset : 0;
     size_t n_bytes = asked->size < left ? asked->size : (size_t)left;
 
-    if (n_bytes > MAX_DATA_BYTES)
-        n_bytes = MAX_DATA_BYTES;
+    if (n_bytes > SLOWFS_REQUEST_BYTES)
+        n_bytes = SLOWFS_REQUEST_BYTES;
+    uint64_t until_ns = turn(s, now_ns, n_bytes);
+    if (until_ns < now_ns + s->fs->read_ns)
+        until_ns = now_ns + s->fs->read_ns;
     memset(data, (int)(in->nodeid * 7 % 251), n_bytes);
     (void)dlb_sleep_until_ns(until_ns);
     reply(s, in, 0, data, n_bytes);
 }
 
-static void answer(const struct server *s, const struct fuse_in_header *in, char *data)
+static void answer(struct server *s, const struct fuse_in_header *in, char *data)
 {
     struct fuse_attr_out attr = {.attr_valid = KEEP_S};
     struct fuse_open_out opened = {.open_flags = FOPEN_DIRECT_IO};
@@ -175,11 +193,11 @@ static void answer(const struct server *s, const struct fuse_in_header *in, char
 
 static void *serve(void *arg)
 {
-    const struct server *s = arg;
-    char *request = malloc(REQUEST_BYTES), *data = malloc(MAX_DATA_BYTES);
+    struct server *s = arg;
+    char *request = malloc(IN_BYTES), *data = malloc(SLOWFS_REQUEST_BYTES);
 
     for (;;) {
-        ssize_t n = request && data ? read(s->fd, request, REQUEST_BYTES) : -1;
+        ssize_t n = request && data ? read(s->fd, request, IN_BYTES) : -1;
         if (n >= (ssize_t)sizeof(struct fuse_in_header))
             answer(s, (const void *)request, data);
         else if (n < 0 && errno != EINTR && errno != ENOENT && errno != EAGAIN)
@@ -187,21 +205,22 @@ static void *serve(void *arg)
     }
 }
 
-static _Noreturn void be_server(const struct perf_slowfs *fs, int fd)
+static _Noreturn void be_server(const struct slowfs *fs, int fd)
 {
-    struct server server = {fs, fd};
+    struct server server = {fs, fd, PTHREAD_MUTEX_INITIALIZER, 0};
+    uint32_t n_servers = fs->depth ? fs->depth : SLOWFS_MAX_DEPTH;
     pthread_t thread;
 
     (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL);
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
-    for (int i = 1; i < SERVERS; i++)
+    for (uint32_t i = 1; i < n_servers; i++)
         if (pthread_create(&thread, NULL, serve, &server) != 0)
             _exit(1);
     (void)serve(&server);
     _exit(1);
 }
 
-bool perf_slowfs_open(struct perf_slowfs *fs, char *why, size_t n_why)
+bool slowfs_open(struct slowfs *fs, char *why, size_t n_why)
 {
     char how[128];
     int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -227,7 +246,7 @@ bool perf_slowfs_open(struct perf_slowfs *fs, char *why, size_t n_why)
     return fs->server > 0;
 }
 
-void perf_slowfs_close(struct perf_slowfs *fs)
+void slowfs_close(struct slowfs *fs)
 {
     (void)umount2(fs->path, MNT_DETACH);
     (void)waitpid(fs->server, NULL, 0);

@@ -1,0 +1,232 @@
+#include "reports/gap.h"
+
+#include "bench/base/units.h"
+#include "reports/findings.h"
+#include "reports/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Ranks of columns: the highest goes first where the width is short. */
+enum { ALWAYS, FIRST, SECOND, THIRD, FOURTH };
+
+typedef char cell_text[DLB_TABLE_CELL_CAP];
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "-";
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static const json_t *rungs_of(const json_t *doc)
+{
+    return json_object_get(json_object_get(doc, "gap"), "rungs");
+}
+
+bool dlb_gap_is(const json_t *doc)
+{
+    return json_is_object(json_object_get(doc, "gap"));
+}
+
+static void put(cell_text out, const char *text)
+{
+    (void)snprintf(out, DLB_TABLE_CELL_CAP, "%.30s", text);
+}
+
+static void put_seconds(cell_text out, double seconds, bool sign)
+{
+    char text[40];
+    if (!isfinite(seconds)) {
+        put(out, "-");
+        return;
+    }
+    (void)dlb_duration_text(fabs(seconds), text, sizeof(text));
+    (void)snprintf(out, DLB_TABLE_CELL_CAP, "%s%.30s", seconds < 0 ? "-" : sign ? "+" : "", text);
+}
+
+static void put_count(cell_text out, double count)
+{
+    char text[40];
+    if (isfinite(count))
+        put(out, dlb_count_text(round(count), text, sizeof(text)));
+    else
+        put(out, "-");
+}
+
+static void put_ratio(cell_text out, double ratio)
+{
+    if (!isfinite(ratio) || fabs(ratio) > 1e9)
+        put(out, "-");
+    else
+        (void)snprintf(out, DLB_TABLE_CELL_CAP, ratio < 99.95 ? "%.2fx" : "%.0fx", ratio);
+}
+
+static void put_range(cell_text out, const json_t *seconds)
+{
+    char low[40], high[40];
+    double a = number_of(seconds, "low"), b = number_of(seconds, "high");
+    if (!isfinite(a) || !isfinite(b) || strcmp(text_of(seconds, "interval"), "none") == 0) {
+        put(out, "-");
+        return;
+    }
+    (void)dlb_duration_text(fabs(a), low, sizeof(low));
+    (void)dlb_duration_text(fabs(b), high, sizeof(high));
+    (void)snprintf(out, DLB_TABLE_CELL_CAP, "%.15s-%.15s", low, high);
+}
+
+static bool is_ok(const json_t *rung)
+{
+    return strcmp(text_of(rung, "status"), "ok") == 0;
+}
+
+/* A rung that was not measured keeps its place, with nothing in it. */
+static void ladder_row(const json_t *rung, cell_text *row)
+{
+    const json_t *seconds = json_object_get(rung, "seconds");
+    put(row[0], text_of(rung, "rung"));
+    if (is_ok(rung))
+        put_seconds(row[1], number_of(seconds, "median"), false);
+    else
+        put(row[1], text_of(rung, "status"));
+    put_range(row[2], seconds);
+    put_ratio(row[3], number_of(rung, "ratio_to_direct"));
+    put_ratio(row[4], number_of(rung, "ratio_to_floor"));
+    put_seconds(row[5], number_of(rung, "step_seconds"), true);
+}
+
+static void calls_text(cell_text out, const json_t *calls)
+{
+    cell_text n, longest;
+    put_count(n, number_of(calls, "count"));
+    put_seconds(longest, number_of(calls, "max_ns") * 1e-9, false);
+    (void)snprintf(out, DLB_TABLE_CELL_CAP, "%.12s / %.16s", n, longest);
+}
+
+static void kernel_row(const json_t *rung, cell_text *row)
+{
+    const json_t *os = json_object_get(rung, "os"), *process = json_object_get(os, "process");
+    cell_text a, b;
+    put(row[0], text_of(rung, "rung"));
+    put_seconds(row[1], number_of(process, "cpu_ns") * 1e-9, false);
+    put_seconds(row[2], number_of(process, "runqueue_wait_ns") * 1e-9, false);
+    put_seconds(row[3], number_of(process, "blocked_ns") * 1e-9, false);
+    put_count(a, number_of(process, "voluntary_switches"));
+    put_count(b, number_of(process, "involuntary_switches"));
+    (void)snprintf(row[4], DLB_TABLE_CELL_CAP, "%.16s/%.16s", a, b);
+    put_count(row[5], number_of(process, "minor_faults"));
+    put_seconds(row[6], number_of(json_object_get(os, "faults"), "seconds"), false);
+    calls_text(row[7], json_object_get(os, "copy_calls"));
+    calls_text(row[8], json_object_get(os, "sync_calls"));
+}
+
+struct column {
+    const char *title;
+    uint32_t rank;
+};
+static const struct column ladder[] = {{"rung", ALWAYS},    {"an epoch", ALWAYS},
+                                       {"range", THIRD},    {"of direct", ALWAYS},
+                                       {"of floor", FIRST}, {"step", SECOND}};
+static const struct column kernel[] = {
+    {"rung", ALWAYS},         {"CPU", ALWAYS},    {"run queue", FIRST},  {"blocked", ALWAYS},
+    {"switches", THIRD},      {"faults", ALWAYS}, {"their cost", FIRST}, {"copies/longest", SECOND},
+    {"syncs/longest", FOURTH}};
+
+static void render(const json_t *rungs, const struct column *columns, uint32_t n, bool only_ok,
+                   void (*row)(const json_t *rung, cell_text *row), uint32_t width,
+                   struct dlb_text *out)
+{
+    struct dlb_table *table = calloc(1, sizeof(*table));
+    const json_t *rung;
+    size_t i;
+    if (table)
+        table->cell = calloc(json_array_size(rungs) * n + 1, sizeof(*table->cell));
+    if (!table || !table->cell) {
+        free(table);
+        out->short_of_memory = true;
+        return;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        (void)dlb_table_add(table, columns[k].title, columns[k].rank, k == 0);
+    json_array_foreach(rungs, i, rung) if (!only_ok || is_ok(rung))
+        row(rung, &table->cell[(size_t)table->n_rows++ * n]);
+    uint32_t n_out = dlb_table_render(table, width, out);
+    if (n_out > 0)
+        dlb_text_fold(out, "(some columns do not fit here: summary.txt has them)", 0, width);
+    free(table->cell);
+    free(table);
+}
+
+/* One line for each reason, with the rungs that it is about. */
+static void reasons(const json_t *rungs, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *rung, *other;
+    size_t i, k;
+    json_array_foreach(rungs, i, rung)
+    {
+        const char *reason = text_of(rung, "reason");
+        struct dlb_text line = {0};
+        bool told = is_ok(rung);
+        dlb_text_printf(&line, "%.20s: ", text_of(rung, "status"));
+        size_t start = line.len_bytes;
+        json_array_foreach(rungs, k, other)
+        {
+            if (is_ok(other) || strcmp(text_of(other, "reason"), reason) != 0 ||
+                strcmp(text_of(other, "status"), text_of(rung, "status")) != 0)
+                continue;
+            told = told || k < i;
+            dlb_text_printf(&line, "%s%.30s", line.len_bytes > start ? ", " : "",
+                            text_of(other, "rung"));
+        }
+        dlb_text_printf(&line, ": ");
+        dlb_text_plain(&line, reason, 1000);
+        if (!told && line.data)
+            dlb_text_fold(out, line.data, 0, n_columns);
+        out->short_of_memory = out->short_of_memory || line.short_of_memory;
+        dlb_text_free(&line);
+    }
+}
+
+static void decomposition(const json_t *gap, struct dlb_text *out)
+{
+    const json_t *part;
+    size_t i;
+    if (json_array_size(json_object_get(gap, "decomposition")) == 0)
+        return;
+    dlb_text_printf(out, "\ntorch-dataloader beyond torch-direct:\n");
+    json_array_foreach(json_object_get(gap, "decomposition"), i, part)
+    {
+        cell_text name, seconds;
+        double frac = number_of(part, "frac");
+        put(name, text_of(part, "part"));
+        put_seconds(seconds, number_of(part, "seconds"), false);
+        dlb_text_printf(out, "  ");
+        dlb_text_plain(out, name, sizeof(name));
+        dlb_text_printf(out, "%*s  %12s", (int)(32 - strlen(name)), "", seconds);
+        if (isfinite(frac) && fabs(frac) < 1e6)
+            dlb_text_printf(out, "  %6.1f%%\n", frac * 100);
+        else
+            dlb_text_printf(out, "        -\n");
+    }
+}
+
+void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, struct dlb_text *out)
+{
+    const json_t *gap = json_object_get(doc, "gap"), *rungs = rungs_of(doc);
+    render(rungs, ladder, sizeof(ladder) / sizeof(ladder[0]), false, ladder_row, n_columns, out);
+    reasons(rungs, n_words, out);
+    dlb_text_printf(out, "\nWhat the kernel saw of an epoch, of all its threads and processes:\n");
+    render(rungs, kernel, sizeof(kernel) / sizeof(kernel[0]), true, kernel_row, n_columns, out);
+    decomposition(gap, out);
+    dlb_text_printf(out, "\n");
+    dlb_text_fold(out, text_of(gap, "text"), 0, n_words);
+    dlb_findings_list(doc, "not_modelled", "Not modelled:", n_words, out);
+    dlb_findings_list(doc, "notes", "Notes:", n_words, out);
+}

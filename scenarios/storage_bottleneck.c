@@ -1,0 +1,126 @@
+#include "scenarios/storage_bottleneck.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *dlb_bottleneck_name(enum dlb_bottleneck bottleneck)
+{
+    static const char *const names[] = {
+        [DLB_BOTTLENECK_NONE] = "none",
+        [DLB_BOTTLENECK_UNKNOWN] = "unknown",
+        [DLB_BOTTLENECK_HARNESS] = "harness",
+        [DLB_BOTTLENECK_CPU] = "cpu",
+        [DLB_BOTTLENECK_MEMORY] = "memory-bandwidth",
+        [DLB_BOTTLENECK_COPY] = "host-to-device copy",
+        [DLB_BOTTLENECK_LATENCY] = "storage-latency",
+        [DLB_BOTTLENECK_BANDWIDTH] = "storage-bandwidth",
+    };
+    return names[bottleneck];
+}
+
+static double zero_if_nan(double value)
+{
+    return isfinite(value) ? value : 0;
+}
+
+/* Of the workers' working time, what was computing or waiting for a core. What was neither, they
+ * slept in a read. */
+static double cpu_share(const struct dlb_bottleneck_evidence *e)
+{
+    double work = zero_if_nan(e->read_ns) + zero_if_nan(e->decode_ns) + zero_if_nan(e->collate_ns);
+    return work > 0 ? fmin((zero_if_nan(e->cpu_ns) + zero_if_nan(e->runqueue_ns)) / work, 1) : 0;
+}
+
+/* Which of those that use the CPUs. */
+static enum dlb_bottleneck computing(const struct dlb_bottleneck_evidence *e, double share,
+                                     char *text, size_t n_text)
+{
+    double moved = e->moved_bytes_per_s / e->memcpy_bytes_per_s;
+    if (moved >= DLB_MEMORY_CLEAR) {
+        (void)snprintf(text, n_text,
+                       "the CPUs moved %.1f GB/s through memory, %.0f%% of what memcpy moves here "
+                       "with all of them",
+                       e->moved_bytes_per_s / 1e9, moved * 100);
+        return DLB_BOTTLENECK_MEMORY;
+    }
+    const char *stage = e->decode_ns >= e->read_ns && e->decode_ns >= e->collate_ns
+                            ? "decoding and transforming"
+                        : e->collate_ns > e->read_ns ? "collating"
+                                                     : "reading, which is copying and system calls";
+    if (e->machine_busy_frac >= DLB_MACHINE_BUSY)
+        (void)snprintf(text, n_text,
+                       "%.0f%% of all CPUs were busy, most of the workers' time with %s: what the "
+                       "storage would give beyond is not to be known here",
+                       e->machine_busy_frac * 100, stage);
+    else
+        (void)snprintf(text, n_text,
+                       "%.0f%% of the workers' time went into computing or waiting for a core, "
+                       "most of it %s",
+                       share * 100, stage);
+    return DLB_BOTTLENECK_CPU;
+}
+
+static enum dlb_bottleneck waiting(const struct dlb_bottleneck_evidence *e, char *text,
+                                   size_t n_text)
+{
+    if (isfinite(e->more_bytes_per_s)) { /* not even one: whether two get more together */
+        double more = e->more_bytes_per_s / e->bytes_per_s;
+        bool scales = more >= DLB_QUEUE_CLEAR;
+        (void)snprintf(text, n_text,
+                       "two accelerators together were given %.2f times the bytes of one: %s", more,
+                       scales ? "each read takes its time, and there are too few at once"
+                              : "there is no more to be had");
+        return scales ? DLB_BOTTLENECK_LATENCY : DLB_BOTTLENECK_BANDWIDTH;
+    }
+    double slower = e->read_p50_ns / e->first_read_p50_ns;
+    bool queued = slower >= DLB_QUEUE_CLEAR;
+    if (!isfinite(slower)) {
+        (void)snprintf(text, n_text,
+                       "the workers waited for bytes; how long reads took was not "
+                       "measured");
+        return DLB_BOTTLENECK_BANDWIDTH;
+    }
+    (void)snprintf(text, n_text,
+                   "the workers waited for bytes, and a read took %.2f times as long as with one "
+                   "accelerator: %s",
+                   slower,
+                   queued ? "reads wait for each other"
+                          : "each takes its time, and there are too few at once");
+    return queued ? DLB_BOTTLENECK_BANDWIDTH : DLB_BOTTLENECK_LATENCY;
+}
+
+enum dlb_bottleneck dlb_bottleneck_find(const struct dlb_bottleneck_evidence *e, char *text,
+                                        size_t n_text)
+{
+    double input = zero_if_nan(e->input_frac), copy = zero_if_nan(e->copy_frac),
+           other = zero_if_nan(e->other_frac), share = cpu_share(e);
+    bool saturated = zero_if_nan(e->machine_busy_frac) >= DLB_MACHINE_BUSY;
+
+    if (!e->measured) {
+        (void)snprintf(text, n_text, "it was not measured");
+        return DLB_BOTTLENECK_UNKNOWN;
+    }
+    if (e->harness_bound) {
+        (void)snprintf(text, n_text,
+                       "dlbench itself is in the way: nothing is said of the storage");
+        return DLB_BOTTLENECK_HARNESS;
+    }
+    if (copy > input && copy > other) {
+        (void)snprintf(text, n_text,
+                       "the accelerators waited for copies over their host link for %.0f%% of the "
+                       "time",
+                       copy * 100);
+        return DLB_BOTTLENECK_COPY;
+    }
+    if (other > input && !saturated) {
+        (void)snprintf(text, n_text,
+                       "the accelerators stood idle for %.0f%% of the time with their batches "
+                       "there: late wake-ups, epoch starts",
+                       other * 100);
+        return DLB_BOTTLENECK_HARNESS;
+    }
+    if (saturated || share >= DLB_CPU_CLEAR ||
+        zero_if_nan(e->decode_ns) + zero_if_nan(e->collate_ns) > zero_if_nan(e->read_ns))
+        return computing(e, share, text, n_text);
+    return waiting(e, text, n_text);
+}

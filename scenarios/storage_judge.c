@@ -1,0 +1,346 @@
+#include "scenarios/storage_judge.h"
+
+#include "scenarios/flat.h"
+#include "scenarios/judge.h"
+#include "scenarios/storage_baseline.h"
+#include "scenarios/storage_bottleneck.h"
+#include "scenarios/storage_sizing.h"
+#include "scenarios/storage_view.h"
+#include "scenarios/twin.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the search came to; best and beyond are cells, or -1. */
+struct outcome {
+    const struct dlb_plan *plan;
+    const struct dlb_results *results;
+    const struct dlb_judgement *judgement;
+    struct dlb_storage_view view;
+    struct dlb_search_step step;
+    bool settled; /* the search came to its end */
+    uint32_t n;   /* the largest so far that keeps the gate; 0: none */
+    int64_t best, beyond;
+    enum dlb_bottleneck bottleneck;
+    char why[256];
+};
+
+static const struct dlb_judged_cell *judged(const struct outcome *o, int64_t cell)
+{
+    return cell >= 0 ? &o->judgement->cells[cell] : NULL;
+}
+
+static const json_t *reads_of(const json_t *doc)
+{
+    return json_object_get(doc, "reads");
+}
+
+static double reads_per_s(const struct dlb_judged_cell *cell)
+{
+    return dlb_json_number(reads_of(cell->shown), "count") /
+           dlb_json_number(cell->shown, "worker_samples") * cell->rate.median;
+}
+
+static double worker_ns(const struct dlb_judged_cell *cell, enum dlb_worker_stage stage)
+{
+    return cell->evidence.worker_stage_ns[stage];
+}
+
+static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64_t at)
+{
+    const struct dlb_judged_cell *cell = judged(o, at),
+                                 *first = judged(o, dlb_storage_cell_of(o->plan, 1)),
+                                 *two = judged(o, dlb_storage_cell_of(o->plan, 2));
+    const json_t *doc = cell->shown;
+    double delivered = dlb_json_number(doc, "n_bytes") * 1e9 / dlb_json_number(doc, "window_ns");
+    double read = dlb_judged_read_bytes_per_s(cell);
+    return (struct dlb_bottleneck_evidence){
+        .measured = cell->n_values > 0,
+        .harness_bound = cell->verdict.klass == DLB_V_HARNESS_BOUND,
+        .input_frac = cell->evidence.input_frac,
+        .copy_frac = cell->evidence.h2d_frac,
+        .other_frac = cell->evidence.residual_frac,
+        .read_ns = worker_ns(cell, DLB_WS_READ),
+        .decode_ns = worker_ns(cell, DLB_WS_DECODE) + worker_ns(cell, DLB_WS_TRANSFORM),
+        .collate_ns = worker_ns(cell, DLB_WS_COLLATE),
+        .cpu_ns = dlb_json_number(doc, "worker_cpu_ns"),
+        .runqueue_ns = dlb_json_number(doc, "runqueue_ns"),
+        .machine_busy_frac = dlb_json_number(doc, "machine_busy_frac"),
+        /* Out of the page cache, and into the batch. */
+        .moved_bytes_per_s = read + delivered,
+        .memcpy_bytes_per_s = o->plan->host.memcpy_bytes_per_s,
+        .read_p50_ns = dlb_json_number(reads_of(doc), "p50_ns"),
+        .first_read_p50_ns =
+            first ? dlb_json_number(reads_of(first->shown), "p50_ns") : (double)NAN,
+        .bytes_per_s = read,
+        .more_bytes_per_s =
+            o->n == 0 && two && two->n_values > 0 ? dlb_judged_read_bytes_per_s(two) : (double)NAN,
+    };
+}
+
+/* The cell beside its null-source twins: judged again where there are some. */
+static void judge_harness(const struct dlb_plan *plan, const struct dlb_results *results,
+                          struct dlb_judgement *j)
+{
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        struct dlb_judged_cell *cell = &j->cells[i];
+        uint32_t twin = plan->cells[i].twin;
+        if (twin == 0 || twin >= results->n_ceilings || cell->status != DLB_CELL_OK)
+            continue;
+        const json_t *steps = json_array_get(results->ceilings[twin - 1], 0);
+        const json_t *freed = json_array_get(results->ceilings[twin], 0);
+        cell->evidence.harness_frac = dlb_twin_share(steps);
+        cell->evidence.harness_headroom = dlb_twin_headroom(freed, cell->rate.median);
+        dlb_judge(&cell->evidence, &cell->verdict);
+    }
+}
+
+static json_t *harness_json(const struct outcome *o)
+{
+    int64_t at = o->beyond >= 0 && o->plan->cells[o->beyond].twin ? o->beyond : o->best;
+    if (at < 0 || o->plan->cells[at].twin == 0)
+        return json_null();
+    const struct dlb_evidence *e = &o->judgement->cells[at].evidence;
+    return json_pack("{sI, so, so}", "accelerators",
+                     (json_int_t)dlb_storage_count_of(o->plan, (uint32_t)at), "step_frac",
+                     dlb_json_real_or_null(e->harness_frac), "headroom",
+                     dlb_json_real_or_null(e->harness_headroom));
+}
+
+/* The reason why a cell could not be had, or NULL. */
+static const char *impossible(const struct outcome *o)
+{
+    return o->beyond >= 0 && o->view.points[o->beyond].impossible
+               ? o->judgement->cells[o->beyond].reason
+               : NULL;
+}
+
+static int conclude(struct outcome *o, struct dlb_err *err)
+{
+    int rc = dlb_storage_view_open(&o->view, o->plan, o->results, err);
+    if (rc)
+        return rc;
+    dlb_search_next(&o->view.search, &o->step);
+    o->settled = o->step.done && !o->view.stopped;
+    o->n = o->step.best;
+    for (uint32_t i = 0; !o->step.done && i < o->plan->n_cells; i++) {
+        const struct dlb_search_point *p = &o->view.points[i];
+        if (p->n > o->n && dlb_search_median(&o->view.search, p) >= o->view.search.gate)
+            o->n = p->n;
+    }
+    o->best = o->n > 0 ? dlb_storage_cell_of(o->plan, o->n) : -1;
+    o->beyond = o->settled && !o->step.capped ? dlb_storage_cell_of(o->plan, o->n + 1) : -1;
+    if (o->settled && o->step.capped) {
+        o->bottleneck = DLB_BOTTLENECK_NONE;
+        bool data = o->n == dlb_storage_data_limit(o->plan);
+        (void)snprintf(o->why, sizeof(o->why), "%s",
+                       data ? "the data set has no samples for more of them"
+                            : "storage.max_accelerators ends the search");
+    } else if (impossible(o)) {
+        o->bottleneck = DLB_BOTTLENECK_NONE;
+        (void)snprintf(o->why, sizeof(o->why), "%u could not be run: %.200s", o->n + 1,
+                       impossible(o));
+    } else if (o->beyond >= 0) {
+        struct dlb_bottleneck_evidence e = evidence_of(o, o->beyond);
+        o->bottleneck = dlb_bottleneck_find(&e, o->why, sizeof(o->why));
+    } else {
+        o->bottleneck = DLB_BOTTLENECK_UNKNOWN;
+        (void)snprintf(o->why, sizeof(o->why), "the search did not come to its end");
+    }
+    return DLB_OK;
+}
+
+/* One number of accelerators. NaN where nothing was measured. */
+static bool put_rates(const struct dlb_judged_cell *cell, json_t *out)
+{
+    bool any = cell && cell->n_values > 0;
+    const json_t *reads = any ? reads_of(cell->shown) : NULL;
+    const double nan = (double)NAN;
+    return dlb_json_put(out, "samples_per_s",
+                        dlb_json_real_or_null(any ? cell->rate.median : nan)) &&
+           dlb_json_put(out, "bytes_per_s",
+                        dlb_json_real_or_null(any ? dlb_judged_read_bytes_per_s(cell) : nan)) &&
+           dlb_json_put(out, "iops", dlb_json_real_or_null(any ? reads_per_s(cell) : nan)) &&
+           dlb_json_put(out, "read_p50_ns",
+                        dlb_json_real_or_null(dlb_json_number(reads, "p50_ns"))) &&
+           dlb_json_put(out, "read_p99_ns",
+                        dlb_json_real_or_null(dlb_json_number(reads, "p99_ns"))) &&
+           dlb_json_put(out, "read_p999_ns",
+                        dlb_json_real_or_null(dlb_json_number(reads, "p999_ns")));
+}
+
+static json_t *point_json(const struct outcome *o, uint32_t cell)
+{
+    const struct dlb_search_point *point = &o->view.points[cell];
+    double au = dlb_search_median(&o->view.search, point), low = INFINITY, high = -INFINITY;
+    for (uint32_t i = 0; i < point->n_values; i++) {
+        low = fmin(low, point->au[i]);
+        high = fmax(high, point->au[i]);
+    }
+    json_t *out = json_pack("{sI, sI, so, so, so, sI}", "accelerators", (json_int_t)point->n,
+                            "cell", (json_int_t)cell, "au", dlb_json_real_or_null(au), "au_low",
+                            dlb_json_real_or_null(low), "au_high", dlb_json_real_or_null(high),
+                            "repeats", (json_int_t)point->n_values);
+    if (out && put_rates(judged(o, cell), out))
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+/* By number, as a curve is read. */
+static json_t *curve_json(const struct outcome *o)
+{
+    json_t *out = json_array();
+    uint32_t last = 0;
+    for (;;) {
+        int64_t next = -1;
+        for (uint32_t i = 0; i < o->plan->n_cells; i++)
+            if (o->view.points[i].n > last && o->view.points[i].n_values > 0 &&
+                (next < 0 || o->view.points[i].n < o->view.points[next].n))
+                next = i;
+        if (!out || next < 0)
+            return out;
+        last = o->view.points[next].n;
+        if (json_array_append_new(out, point_json(o, (uint32_t)next))) {
+            json_decref(out);
+            return NULL;
+        }
+    }
+}
+
+/* How far the most that was had at any number lies above what N take at the gate. */
+static double headroom(const struct outcome *o)
+{
+    const json_t *config = o->plan->cells[0].config;
+    double each = dlb_json_number(config, "loader.batch_size") * 1e3 /
+                  dlb_json_number(config, "device.step_ms") * o->view.search.gate;
+    double most = 0;
+    for (uint32_t i = 0; i < o->plan->n_cells; i++)
+        if (o->judgement->cells[i].n_values > 0)
+            most = fmax(most, o->judgement->cells[i].rate.median);
+    return o->n > 0 ? most / (each * o->n) - 1 : (double)NAN;
+}
+
+static json_t *data_json(const struct outcome *o)
+{
+    const struct dlb_plan_host *host = &o->plan->host;
+    struct dlb_sizing size = {.n_samples = host->n_samples,
+                              .n_bytes = host->n_bytes,
+                              .batch_size =
+                                  dlb_json_u64(o->plan->cells[0].config, "loader.batch_size", 1),
+                              .n_accelerators = o->n > 0 ? o->n : 1,
+                              .ram_bytes = host->ram_bytes,
+                              .write_bytes_per_s = (double)NAN};
+    dlb_sizing_fill(&size);
+    return json_pack("{sI, sI, so, sI, sb}", "bytes", (json_int_t)host->n_bytes, "ram_bytes",
+                     (json_int_t)host->ram_bytes, "ram_multiple",
+                     dlb_json_real_or_null(size.ram_multiple), "steps_per_epoch",
+                     (json_int_t)size.steps_per_epoch, "cold_proof",
+                     size.covers_ram && size.covers_steps);
+}
+
+static json_t *storage_json(const struct outcome *o)
+{
+    const json_t *config = o->plan->cells[0].config;
+    const struct dlb_search_step *s = &o->step;
+    json_t *out = json_pack("{ss, ss, sI, sI, sI, sb, sb, sf, ss, ss, so}", "workload",
+                            dlb_json_text(config, "workload.name"), "accelerator",
+                            dlb_json_text(config, "workload.accelerator"), "max_accelerators",
+                            (json_int_t)o->n, "low", (json_int_t)(s->done ? s->low : 0), "high",
+                            (json_int_t)(s->done ? s->high : 0), "settled", o->settled, "capped",
+                            o->settled && s->capped, "gate", o->view.search.gate, "bottleneck",
+                            dlb_bottleneck_name(o->bottleneck), "bottleneck_text", o->why,
+                            "headroom_frac", dlb_json_real_or_null(headroom(o)));
+    if (out && !s->done &&
+        (json_object_set_new(out, "low", json_null()) ||
+         json_object_set_new(out, "high", json_null()))) {
+        json_decref(out);
+        return NULL;
+    }
+    bool ok = out && put_rates(judged(o, o->best), out) &&
+              dlb_json_put(out, "harness", harness_json(o)) &&
+              dlb_json_put(out, "data", data_json(o)) &&
+              dlb_json_put(out, "baseline", dlb_storage_baseline_json(o->plan, o->results)) &&
+              dlb_json_put(out, "curve", curve_json(o));
+    if (ok)
+        return out;
+    json_decref(out);
+    return NULL;
+}
+
+/* "a H100", where the workload names one. */
+static void name_accelerator(const json_t *config, char *text, size_t n_text)
+{
+    const char *name = dlb_json_text(config, "workload.accelerator");
+    bool named = name[0] && strcmp(name, "none") != 0;
+    const char *workload = dlb_json_text(config, "workload.name");
+    size_t n = 0;
+    if (named)
+        for (; name[n] && n + 1 < n_text; n++)
+            text[n] = name[n] >= 'a' && name[n] <= 'z' ? (char)(name[n] - 'a' + 'A') : name[n];
+    text[n] = '\0';
+    (void)snprintf(text + n, n_text - n, "%saccelerators%s%.60s", named ? " " : "",
+                   workload[0] ? " of " : "", workload);
+}
+
+static void put_words(const struct outcome *o, struct dlb_judgement *j)
+{
+    const struct dlb_search_step *s = &o->step;
+    double gate = o->view.search.gate * 100;
+    char what[120], range[80] = "";
+    name_accelerator(o->plan->cells[0].config, what, sizeof(what));
+    if (s->done && !s->capped)
+        (void)snprintf(range, sizeof(range), " (%u to %u by %u repetitions)", s->low, s->high,
+                       o->view.search.repeats);
+    if (!o->settled)
+        (void)snprintf(j->text, sizeof(j->text),
+                       "Not settled: %u %s were fed at %.0f%% utilisation when it ended.", o->n,
+                       what, gate);
+    else if (s->capped)
+        (void)snprintf(j->text, sizeof(j->text),
+                       "At least %u %s are fed at %.0f%% utilisation or more: %s.", o->n, what,
+                       gate, o->why);
+    else
+        (void)snprintf(j->text, sizeof(j->text),
+                       "%u %s are fed at %.0f%% utilisation or more%s. One more: %s; %s.", o->n,
+                       what, gate, range, dlb_bottleneck_name(o->bottleneck), o->why);
+    j->best = j->recommended = o->best;
+    j->separable = o->settled;
+}
+
+static bool put_notes(const struct outcome *o, struct dlb_judgement *j)
+{
+    const json_t *cold = json_object_get(json_object_get(j->storage, "data"), "cold_proof");
+    const json_t *config = o->plan->cells[0].config;
+    if (json_is_true(cold))
+        return true;
+    if (strcmp(dlb_json_text(config, "dataset.format"), "synthetic") == 0)
+        return true;
+    return json_array_append_new(
+               j->notes,
+               json_string("not cold-proof: the data set is less than 5 times the memory or 500 "
+                           "steps an epoch (storage.allow_small), so that caches can hold "
+                           "what is read again")) == 0;
+}
+
+int dlb_storage_judge(const struct dlb_plan *plan, const struct dlb_results *results,
+                      struct dlb_judgement *j, struct dlb_err *err)
+{
+    struct outcome o = {.plan = plan, .results = results, .judgement = j};
+    judge_harness(plan, results, j);
+    int rc = conclude(&o, err);
+    if (!rc) {
+        j->storage = storage_json(&o);
+        put_words(&o, j);
+        json_decref(j->set);
+        j->set = json_array();
+        if (!j->storage || !j->set || !put_notes(&o, j))
+            rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the verdict");
+    }
+    dlb_storage_view_close(&o.view);
+    if (rc)
+        dlb_judgement_free(j, plan);
+    return rc;
+}

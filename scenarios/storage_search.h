@@ -1,0 +1,48 @@
+/* How many accelerators: which number to look at next, and when that is enough.
+ *
+ * Floor 4. Pure: given what was measured so far, the same answer. The number looked for is N, the
+ * largest below the first that misses the gate. A ramp (1, 2, 4, ...) finds a number that misses
+ * it, bisection closes in, and the two at the border are then repeated, in turns, before they
+ * count: a single slow moment moves nothing. A number's verdict is its median's.
+ *
+ * Bounds come from the repetitions: `low` is the largest number up to N of which every repetition
+ * kept the gate, `high` the largest from N on of which at least one did. They are looked for with
+ * growing strides, so that on noisy storage both may lie too far out, never too near.
+ *
+ * It ends: a number is measured `repeats` times at most, and only the first `repeats` values of it
+ * are looked at. */
+#ifndef DLB_SCENARIOS_STORAGE_SEARCH_H
+#define DLB_SCENARIOS_STORAGE_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dlb_search_point {
+    uint32_t n; /* accelerators */
+    uint32_t n_values;
+    const double *au; /* [n_values] one per repetition, in their order */
+    bool impossible;  /* it cannot be had here (memory, descriptors): as a number that misses the
+                         gate, but never repeated */
+};
+
+struct dlb_search {
+    double gate;                           /* utilisation that a number must reach */
+    uint32_t max_n, repeats;               /* both at least 1 */
+    const struct dlb_search_point *points; /* [n_points] each n once, in any order */
+    uint32_t n_points;
+};
+
+struct dlb_search_step {
+    bool done;
+    uint32_t n; /* not done: what to measure once more */
+    /* Done: */
+    uint32_t best, low, high; /* 0: not even one */
+    bool capped;              /* max_n keeps the gate: there may be more */
+};
+
+void dlb_search_next(const struct dlb_search *search, struct dlb_search_step *step);
+
+/* Median of the values that count; NaN without any. */
+double dlb_search_median(const struct dlb_search *search, const struct dlb_search_point *point);
+
+#endif

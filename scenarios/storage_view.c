@@ -1,0 +1,95 @@
+#include "scenarios/storage_view.h"
+
+#include "scenarios/flat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t dlb_storage_count_of(const struct dlb_plan *plan, uint32_t cell)
+{
+    return (uint32_t)dlb_json_u64(plan->cells[cell].config, "accelerators.count", 1);
+}
+
+int64_t dlb_storage_cell_of(const struct dlb_plan *plan, uint32_t n)
+{
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        if (dlb_storage_count_of(plan, i) == n)
+            return i;
+    return -1;
+}
+
+uint32_t dlb_storage_data_limit(const struct dlb_plan *plan)
+{
+    const json_t *config = plan->cells[0].config;
+    double measured = dlb_json_number(config, "run.max_batches");
+    /* The step behind the last measured one closes the window. */
+    double each = (measured + dlb_json_number(config, "run.warmup_batches") + 1) *
+                  dlb_json_number(config, "loader.batch_size");
+    if (json_is_true(json_object_get(config, "storage.allow_small")) || !(measured > 0) ||
+        plan->host.n_samples == 0)
+        return UINT32_MAX;
+    double limit = floor((double)plan->host.n_samples / each);
+    return limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
+}
+
+/* What one repetition says of its point. */
+static void take(struct dlb_storage_view *view, const json_t *doc, struct dlb_search_point *point,
+                 double *values)
+{
+    const char *status = dlb_json_text(doc, "status");
+    double au = dlb_json_number(json_object_get(doc, "au"), "nominal");
+    if (strcmp(status, "failed") == 0) {
+        if (dlb_json_u64(doc, "error", DLB_E_WORKER) == DLB_E_NOMEM)
+            point->impossible = true;
+        else
+            view->stopped = true;
+    } else if (strcmp(status, "ok") == 0) {
+        if (isfinite(au))
+            values[point->n_values++] = au;
+        else
+            view->stopped = true; /* too few batches for a window */
+    }
+}
+
+int dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *plan,
+                          const struct dlb_results *results, struct dlb_err *err)
+{
+    const json_t *config = plan->cells[0].config, *doc;
+    size_t n_docs = 0, k;
+
+    *view = (struct dlb_storage_view){0};
+    for (uint32_t i = 0; i < results->n_cells; i++)
+        n_docs += json_array_size(results->cells[i]);
+    view->points = calloc((size_t)plan->n_cells + 1, sizeof(*view->points));
+    view->values = calloc(n_docs + 1, sizeof(*view->values));
+    if (!view->points || !view->values) {
+        dlb_storage_view_close(view);
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the search");
+    }
+    double *values = view->values;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        struct dlb_search_point *point = &view->points[i];
+        *point = (struct dlb_search_point){.n = dlb_storage_count_of(plan, i), .au = values};
+        if (i < results->n_cells)
+            json_array_foreach(results->cells[i], k, doc) take(view, doc, point, values);
+        values += point->n_values;
+    }
+    uint32_t limit = dlb_storage_data_limit(plan);
+    uint64_t asked = dlb_json_u64(config, "storage.max_accelerators", 1);
+    view->search = (struct dlb_search){
+        .gate = dlb_json_number(config, "workload.gate"),
+        .max_n = asked < limit ? (uint32_t)asked : limit,
+        .repeats = plan->n_blocks,
+        .points = view->points,
+        .n_points = plan->n_cells,
+    };
+    return DLB_OK;
+}
+
+void dlb_storage_view_close(struct dlb_storage_view *view)
+{
+    free(view->points);
+    free(view->values);
+    *view = (struct dlb_storage_view){0};
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# run.cache: what was asked for, what it came to, and that nothing is called cold that is not.
+. "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+
+cache='d["cells"][0]["cache"]'
+small=(--set dataset.codec=raw --set generate.samples=256 --set generate.sample_bytes=65536)
+loop=(--set dataset.codec=raw --set loader.batch_size=16 --set device.step_ms=0 --set run.warmup_batches=1)
+cold=(--set run.cache=cold)
+
+# --- wrong usage
+run "$dlbench" run "${loop[@]}" --set dataset.path=data --set run.cache=lukewarm
+expect_exit 2
+expect_err 'run.cache'
+run "$dlbench" run "${quick[@]}" --drop-caches
+expect_exit 2
+expect_err 'drop-caches.*run.cache = "cold"'
+
+# --- data that are made up: nothing was read, and nothing is claimed
+run "$dlbench" run "${quick[@]}" "${cold[@]}" --run-name synthetic --json
+expect_exit 0
+valid_summary "$out"
+expect_json "d['cells'][0]['config']['run.cache'] is None and ${cache}['label'] == 'unknown' and ${cache}['delivered_bytes'] is None"
+
+# --- as it is
+run "$dlbench" gen "${small[@]}" --set dataset.path=data
+expect_exit 0
+run "$dlbench" run "${loop[@]}" --set dataset.path=data --set run.repeats=2 --run-name as-is --json
+expect_exit 0
+valid_summary "$out"
+expect_json "${cache}['asked'] == 'as-is' and ${cache}['label'] in ('warm', 'mixed', 'cold', 'unknown') and len(${cache}['repetitions']) == 2"
+expect_json "${cache}['delivered_bytes'] == 256 * 65536 and ${cache}['metadata'] in ('warm', 'unknown')"
+expect_json 'not any("run.cache" in n for n in d["notes"])'
+
+# --- files that are memory cannot be cold
+if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && shm=$(mktemp -d /dev/shm/dlb_cache_XXXXXX); then
+    trap 'rm -rf "$tmp" "$shm"' EXIT
+    run "$dlbench" gen "${small[@]}" --set dataset.path="$shm/data"
+    expect_exit 0
+    run "$dlbench" run "${loop[@]}" "${cold[@]}" --set dataset.path="$shm/data" --run-name tmpfs --json
+    expect_exit 0
+    valid_summary "$out"
+    expect_json "${cache}['asked'] == 'cold' and ${cache}['label'] == 'warm' and ${cache}['filesystem'] == 'tmpfs'"
+    expect_json "${cache}['device'] is None and ${cache}['device_bytes'] is None and 'memory' in ${cache}['why']"
+    expect_json 'any("\"cold\" was asked for, but the cache was warm" in n for n in d["notes"])'
+    run "$dlbench" report results/tmpfs
+    expect_out '^cache: +warm \(asked: cold\): the files lie in memory'
+else
+    echo "not tested: /dev/shm is no tmpfs here"
+fi
+
+# --- a disk
+run "$dlbench" run "${loop[@]}" "${cold[@]}" --set dataset.path=data --run-name cold --json
+expect_exit 0
+valid_summary "$out"
+case $(stat -f -c %T .) in
+ext2/ext3 | xfs) ;;
+*)
+    echo "not tested: whether a disk is cold: $(stat -f -c %T .) may hide or compress what is read"
+    finish
+    ;;
+esac
+if [ "$(json_get "$out" "${cache}['process_bytes'] is None")" = True ]; then
+    echo "not tested: whether a disk is cold: this kernel does not say what it read"
+    finish
+fi
+expect_json "${cache}['label'] == 'cold' and ${cache}['resident_before_frac'] <= 0.01 and len(${cache}['repetitions']) == 3"
+expect_json "all(r['label'] == 'cold' and r['process_bytes'] >= 0.95 * r['delivered_bytes'] for r in ${cache}['repetitions'])"
+expect_json "${cache}['metadata'] == 'warm' and 'own cache' in ''.join(d['notes'])"
+expect_json 'not any("was asked for" in n for n in d["notes"])'
+run "$dlbench" report results/cold
+expect_out '^cache: +cold \(asked: cold\): 0.0% was in the page cache before'
+
+# What a process is charged, what its device counts and what was delivered are one figure, but for readahead (a shard that is
+# read whole has none to waste) and for other programs on the same disk: the best of a few.
+run "$dlbench" gen "${small[@]}" --set dataset.format=webdataset --set webdataset.shard_samples=256 --set dataset.path=shard
+if [ "$code" -eq 0 ] && [ "$(json_get results/cold/summary.json "${cache}['device_bytes'] is not None")" = True ]; then
+    best=1
+    for _ in 1 2 3 4 5 6 7 8; do
+        run "$dlbench" run "${loop[@]}" "${cold[@]}" --set dataset.format=webdataset --set dataset.path=shard --set run.repeats=2 \
+            --run-name shard --overwrite --json
+        expect_exit 0
+        expect_json "${cache}['label'] == 'cold'"
+        best=$(json_get "$out" "min([$best] + [abs(r['device_bytes'] / r['delivered_bytes'] - 1) for r in ${cache}['repetitions']])")
+        awk -v b="$best" 'BEGIN { exit !(b <= 0.05) }' && break
+    done
+    echo "delivered bytes and the device's own count differ by $(awk -v b="$best" 'BEGIN { printf "%.2f%%", 100 * b }')"
+    awk -v b="$best" 'BEGIN { exit !(b <= 0.05) }' || skip "others read too much from this disk: the best agreement was $best"
+fi
+
+# --- what was read once is not cold again: a second epoch comes from the page cache
+run "$dlbench" run "${loop[@]}" "${cold[@]}" --set dataset.path=data --set run.epochs=4 --set run.repeats=1 --run-name epochs --json
+expect_exit 0
+expect_json "${cache}['label'] == 'mixed' and 'earlier epoch' in ${cache}['why']"
+expect_json 'any("the cache was mixed" in n for n in d["notes"])'
+
+# --- past the page cache the bytes decide, whatever lies in it
+cat data/*/* >/dev/null
+run "$dlbench" run "${loop[@]}" --set dataset.path=data --set loader.direct=true --set run.epochs=2 --run-name direct --json
+if ! grep -q 'refuses reads past the page cache' "$err" "$out"; then
+    expect_exit 0
+    expect_json "${cache}['label'] == 'cold' and 'past the page cache' in ${cache}['why']"
+fi
+
+# --- warm, and both in one sweep. A kernel that reclaims ahead of need (DAMON) may drop pages again: one of a few runs.
+labels='[c["cache"]["label"] for c in d["cells"]]'
+for _ in 1 2 3 4 5 6; do
+    run "$dlbench" sweep "${loop[@]}" --set dataset.path=data --set 'sweep.run.cache=["warm", "cold"]' --set run.repeats=2 \
+        --run-name both --overwrite --json
+    expect_exit 0
+    [ "$(json_get "$out" "$labels == ['warm', 'cold']")" = True ] && break
+done
+valid_summary "$out"
+expect_json "$labels == ['warm', 'cold']"
+expect_json 'd["cells"][0]["cache"]["device_bytes"] is not None and d["cells"][0]["resident_frac"] >= 0.99'
+run "$dlbench" report results/both
+expect_out 'others differ'
+
+# --- files of others: what is resident is not ours to know, and mincore's "all of it" is not believed
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir theirs
+    chmod 777 theirs
+    run_unprivileged "$dlbench" run "${loop[@]}" "${cold[@]}" --set dataset.path="$tmp/data" --results theirs/results --run-name r --json
+    expect_exit 0
+    expect_json "${cache}['label'] == 'unknown' or d['cells'][0]['residency_by'] == 'cachestat'"
+    expect_json "${cache}['label'] != 'unknown' or (${cache}['resident_before_frac'] is None and 'own the files' in ${cache}['why'])"
+    run_unprivileged "$dlbench" run "${loop[@]}" "${cold[@]}" --drop-caches --set dataset.path="$tmp/data" --results theirs/results --run-name d
+    expect_exit 3
+    expect_err 'only root may empty'
+fi
+
+# --- the whole machine's caches: only where somebody said so
+if [ -n "${DLB_TEST_DROP_CACHES:-}" ] && [ -w /proc/sys/vm/drop_caches ]; then
+    run "$dlbench" run "${loop[@]}" "${cold[@]}" --drop-caches --set dataset.path=data --run-name dropped --json
+    expect_exit 0
+    expect_json "${cache}['label'] == 'cold' and ${cache}['metadata'] == 'cold'"
+fi
+finish

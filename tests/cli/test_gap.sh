@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# dlbench gap: the ladder with and without PyTorch, with one that crashes, and how it ends when it is ended.
+. "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+command -v python3 >/dev/null || skip "no python3"
+
+tiny=(--samples 20000 --features 10 --batch-size 3000 --set gap.repeats=1 --set device.step_ms=0.1)
+c_rungs='["floor", "direct", "gather", "dlbench", "per-sample", "transport", "transport-pooled", "pin-thread", "pin-thread-pooled"]'
+torch_rungs='["torch-direct", "torch-gather", "torch-dataloader", "torch-dataloader-workers", "torch-batch-sampler", "torch-out-of-order"]'
+status_of() { json_get "$1" "{r['rung']: r['status'] for r in d['gap']['rungs']}.get('$2')"; }
+
+# --- interpreters without torch: a module of that name that says so stands in for its absence
+mkdir absent crashing
+printf 'raise ImportError("there is none")\n' >absent/torch.py
+run env PYTHONPATH=absent "$dlbench" gap "${tiny[@]}" --run-name absent --json
+expect_exit 0
+valid_summary "$out"
+expect_json "[r['rung'] for r in d['gap']['rungs']] == $c_rungs + $torch_rungs"
+expect_json 'd["command"] == "gap" and d["cells"] == [] and d["partial"] is False and d["best_cell"] is None'
+expect_json "all(r['status'] == 'ok' and r['seconds']['median'] > 0 for r in d['gap']['rungs'] if r['rung'] in $c_rungs)"
+expect_json "all(r['status'] == 'not-measured' and 'pip install torch' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
+expect_json 'len({r["checksum"] for r in d["gap"]["rungs"] if r["checksum"]}) == 1'
+expect_json 'd["gap"]["decomposition"] == [] and "pip install torch" in d["gap"]["text"] and d["gap"]["python"]["path"] is None'
+expect_json 'd["config"]["gap.samples"] == 20000 and d["config"]["gap.workers"] > 0 and d["dataset"]["format"] == "memory"'
+expect_json 'all(abs(sum(p["seconds"] for p in r["parts"].values()) - r["seconds"]["values"][0]) < 1e-6 for r in d["gap"]["rungs"] if r["parts"])'
+expect_err 'note: the PyTorch rungs are not measured'
+for file in summary.json summary.txt environment.json; do expect_file "results/absent/$file"; done
+expect [ "$(ls -A results/absent | wc -l)" -eq 3 ]
+
+# --- shown again, at 80 columns too
+run "$dlbench" report results/absent
+expect_exit 0
+expect_out 'of direct'
+expect_out '^floor +'
+expect_out '^not-measured: torch-direct, torch-gather'
+expect_out 'run queue'
+expect_no_out '(nan|inf)\b'
+if command -v script >/dev/null; then
+    run script -qec "stty cols 80; '$dlbench' report results/absent" /dev/null
+    expect_exit 0
+    expect [ "$(tr -d '\r' <"$out" | awk '{ if (length > n) n = length } END { print n }')" -le 80 ]
+fi
+
+# --- a torch that crashes when it is imported: clear, and the rest stands
+printf 'import os\nos.abort()\n' >crashing/torch.py
+run env PYTHONPATH=crashing "$dlbench" gap "${tiny[@]}" --run-name crashing --json
+expect_exit 0
+valid_summary "$out"
+expect_json "all(r['status'] == 'ok' for r in d['gap']['rungs'] if r['rung'] in $c_rungs) and d['partial'] is True"
+expect_json "all(r['status'] == 'failed' and 'SIGABRT' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
+expect_err 'partial: 6 of 15 rungs failed, the first \(torch-direct\)'
+
+# --- one that crashes later, in every rung of its own
+rm crashing/torch.py
+mkdir -p crashing/torch/utils/data
+printf '%s\n' 'import os, types' '__version__ = "0"' 'def ones(n): return types.SimpleNamespace(sum=lambda: 0)' \
+    'cuda = types.SimpleNamespace(is_available=lambda: False)' 'def manual_seed(n): os.kill(os.getpid(), 11)' \
+    'from . import utils' >crashing/torch/__init__.py
+printf 'from . import data\n' >crashing/torch/utils/__init__.py
+printf 'class DataLoader:\n    def __init__(self, dataset, in_order=True): pass\n' >crashing/torch/utils/data/__init__.py
+run env PYTHONPATH=crashing "$dlbench" gap "${tiny[@]}" --run-name later --json
+expect_exit 0
+valid_summary "$out"
+expect_json "all(r['status'] == 'ok' for r in d['gap']['rungs'] if r['rung'] in $c_rungs) and d['gap']['python']['torch'] == '0'"
+expect_json "all(r['status'] == 'failed' and 'SIGSEGV' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
+
+# --- wrong usage
+for wrong in "--samples 0" "--samples many" "--batch-size -1" "--python /no/such/python" "--set sweep.gap.samples=[1,2]" "--repeat 3" \
+    "--set loader.num_workers=2"; do
+    # shellcheck disable=SC2086
+    run "$dlbench" gap "${tiny[@]}" --run-name wrong $wrong
+    expect_exit 2
+    expect_out_empty
+    expect_no_file results/wrong
+done
+run "$dlbench" gap "${tiny[@]}" --run-name absent
+expect_exit 2
+expect_err '--overwrite'
+
+# --- more than any memory holds
+run env PYTHONPATH=absent "$dlbench" gap --samples 20000 --features 16777216 --set gap.batch_size=1 --set gap.workers=256 --run-name huge
+expect_exit 3
+expect_err 'gap.features'
+
+# --- Ctrl-C: the rungs measured so far
+last='gap, interrupted'
+PYTHONPATH=absent "$dlbench" gap --samples 200000 --features 100 --batch-size 20000 --set gap.repeats=500 --run-name stopped \
+    >"$out" 2>"$err" </dev/null &
+pid=$!
+for _ in $(seq 200); do
+    [ -e results/stopped/summary.json ] && break # a block is done
+    sleep 0.1
+done
+kill -INT "$pid"
+end_long
+expect_exit 130
+expect_err 'interrupted'
+expect_no_file results/stopped/.cells
+valid_summary results/stopped/summary.json
+expect [ "$(json_get results/stopped/summary.json 'd["partial"], d["interrupted"]')" = "(True, True)" ]
+expect [ "$(status_of results/stopped/summary.json direct)" = ok ]
+
+finish

@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# dlbench storage: the document and the words, sizes before anything is written, and what goes wrong.
+. "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+
+cat >small.toml <<'TOML'
+[workload]
+name = "small"
+source = "made up"
+gate = 0.5
+[workload.step_ms]
+a100 = 40.0
+h100 = 20.0
+[dataset]
+format = "files"
+codec = "raw"
+[generate]
+samples = 300
+sample_bytes = 4096
+classes = 3
+[loader]
+batch_size = 2
+num_workers = 1
+pin_memory = true
+shuffle = true
+drop_last = true
+persistent_workers = true
+[run]
+max_batches = 5
+repeats = 2
+[storage]
+max_accelerators = 3
+TOML
+
+# --- names with a typo
+run "$dlbench" storage --workload resnet5O --accelerator h100 --path d
+expect_exit 2
+expect_err 'no workload "resnet5O"; did you mean "resnet50"'
+run "$dlbench" storage --workload resnet50 --accelerator h10 --path d
+expect_exit 2
+expect_err 'did you mean "h100"'
+run "$dlbench" storage --workload resnet50 --accelerator b200 --path d
+expect_exit 2
+expect_err 'no step time of b200; it knows a100 and h100'
+run "$dlbench" storage --workload resnet50 --path d
+expect_exit 2
+expect_err '--accelerator is missing: the workload knows a100 and h100'
+run "$dlbench" storage --workload ./none.toml --accelerator h100 --path d
+expect_exit 2
+expect_err 'none.toml'
+printf '[workload]\ngatte = 0.5\n' >typo.toml
+run "$dlbench" storage --workload typo.toml --accelerator h100 --path d
+expect_exit 2
+expect_err 'typo.toml:2: unknown key "workload.gatte"; did you mean "workload.gate"'
+run "$dlbench" storage --workload small.toml --accelerator h100 --path d
+expect_exit 3
+expect_err 'd: No such file or folder.*dlbench gen'
+run "$dlbench" storage --workload small.toml --accelerator h100 --path d --baseline foo
+expect_exit 2
+expect_err 'storage.baseline'
+run env PATH=/nowhere "$dlbench" storage --workload small.toml --accelerator h100 --path d --baseline fio
+expect_exit 2
+expect_err 'fio is not installed'
+expect [ -z "$(ls -A results 2>/dev/null)" ]
+
+# --- sizes, before anything is written
+run "$dlbench" storage --workload resnet50 --accelerator h100 --path d/e --dry-run --json
+expect_exit 0
+expect_json 'd["files"] == 1024 and d["samples"] == 1281024 and d["steps_per_epoch"] == 3202 and d["covers_steps"]'
+expect_json 'abs(d["bytes"] / 1281024 / 114660 - 1) < 0.01 and d["write_bytes_per_s"] > 0 and d["make_bytes_per_s"] > 0 and d["write_s"] > 0'
+expect_no_file d
+expect [ -z "$(find . -name '*dlbench-speed*')" ]
+run "$dlbench" storage --workload small.toml --dry-run --path d
+expect_exit 0
+expect_out 'small on d'
+expect_out 'for both +--set generate.samples='
+
+# --- too small a data set is refused, and nothing is left
+run "$dlbench" gen --workload small.toml --path d
+expect_exit 0
+run "$dlbench" storage --workload small.toml --accelerator h100 --path d
+expect_exit 2
+expect_err 'd: .* times the memory.*storage.allow_small=true'
+expect [ -z "$(ls -A results 2>/dev/null)" ]
+
+# --- the document
+small=(--workload small.toml --path d --set storage.allow_small=true)
+run "$dlbench" storage "${small[@]}" --accelerator a100 --run-name first --json
+expect_exit 0
+valid_summary "$out"
+expect_json 'd["command"] == "storage" and d["config"]["device.step_ms"] == 40.0 and d["config"]["device.profile"] == "a100"'
+expect_json 'd["storage"]["workload"] == "small" and d["storage"]["accelerator"] == "a100" and d["storage"]["gate"] == 0.5'
+expect_json 'd["storage"]["data"]["cold_proof"] is False and any("not cold-proof" in n for n in d["notes"])'
+expect_json 'd["storage"]["capped"] and d["storage"]["max_accelerators"] == 3 and d["storage"]["bottleneck"] == "none"'
+expect_json '[p["accelerators"] for p in d["storage"]["curve"]] == [1, 2, 3] and d["storage"]["curve"][2]["repeats"] == 2'
+expect_json 'all(p["au"] > 0.5 and p["samples_per_s"] > 0 and p["bytes_per_s"] > 0 and p["read_p50_ns"] <= p["read_p99_ns"] <= p["read_p999_ns"] for p in d["storage"]["curve"])'
+expect_json 'd["storage"]["harness"]["accelerators"] == 3 and d["storage"]["harness"]["headroom"] > 0'
+expect_json 'd["best_cell"] == d["storage"]["curve"][2]["cell"] and d["recommendation"].startswith("At least 3 A100 accelerators of small")'
+# what was said outright goes before the accelerator's
+run "$dlbench" storage "${small[@]}" --accelerator a100 --set device.step_ms=25 --set storage.max_accelerators=1 --run-name said --json
+expect_exit 0
+expect_json 'd["config"]["device.step_ms"] == 25.0 and d["storage"]["max_accelerators"] == 1'
+
+# --- the words, in 80 columns
+run "$dlbench" report results/first
+expect_exit 0
+expect_out '^ *>3 .*[0-9]'
+expect_out 'accelerators +AU %'
+expect_out 'not cold-proof'
+expect grep -q 'gate 50%' results/first/summary.txt
+if command -v script >/dev/null; then
+    run script -qec "stty cols 80; '$dlbench' report results/first" /dev/null
+    expect [ "$(tr -d '\r' <"$out" | grep -v 'DataLoader(' | awk '{ if (length > m) m = length } END { print m }')" -le 80 ]
+fi
+
+# --- another program beside it
+if command -v fio >/dev/null; then
+    run "$dlbench" storage "${small[@]}" --accelerator h100 --set storage.max_accelerators=1 --baseline fio --run-name fio --json
+    expect_exit 0
+    valid_summary "$out"
+    expect_json 'd["storage"]["baseline"]["bytes_per_s"] > 0 and d["storage"]["baseline"]["share"]["median"] > 0 and "--numjobs=1" in d["storage"]["baseline"]["command"]'
+fi
+
+# --- a path that disappears in the middle: what was measured is kept, and there is no answer
+last='storage, its data removed'
+"$dlbench" storage "${small[@]}" --accelerator a100 --set run.max_batches=60 --run-name gone --json >"$out" 2>"$err" </dev/null &
+pid=$!
+for _ in $(seq 300); do
+    grep -qs '"accelerators": 1' results/gone/summary.json && break
+    sleep 0.1
+done
+rm -rf d
+wait "$pid"
+code=$?
+expect_exit 3
+expect_err 'd/class_|d: '
+valid_summary results/gone/summary.json
+expect [ "$(json_get results/gone/summary.json '(d["partial"], d["storage"]["settled"], d["storage"]["bottleneck"], len(d["storage"]["curve"]) >= 1)')" = "(True, False, 'unknown', True)" ]
+
+# --- a full disk: said, and resumed when there is room
+if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=1m tmpfs full 2>/dev/null; then
+    run "$dlbench" gen --workload small.toml --path full/d
+    expect_exit 3
+    expect_err 'the disk is full'
+    mount -o remount,size=8m full
+    run "$dlbench" gen --workload small.toml --path full/d
+    expect_exit 0
+    umount full
+else
+    echo "no small file system can be mounted: a full disk is not tested"
+fi
+finish

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# dlbench storage on storage with planted limits (slowfs: B bytes/s, L a request, D requests at a time): the number of accelerators
+# that it finds is the one that the limits and the workload give, and where nothing is planted the storage is not blamed.
+. "$(dirname "$0")/lib.sh"
+: "${DLB_BUILD_DIR:?}"
+[ -n "$DLB_SANITIZE" ] && skip "planted times are looked for on the clock, which sanitizers bend"
+slowfs=$DLB_BUILD_DIR/tests/slowfs
+[ -x "$slowfs" ] || skip "$slowfs was not built"
+
+# The workload: a sample of 256 KiB a step of 20 ms. Without FUSE_MAX_PAGES a request is 128 KiB, so that a sample takes two, one
+# after the other.
+sample=262144 step_ms=20 gate=0.8 requests=2
+request=131072
+workload=(--set dataset.format=files --set dataset.codec=raw --set loader.batch_size=1 --set loader.pin_memory=true
+    --set loader.shuffle=true --set loader.drop_last=true --set "device.step_ms=$step_ms" --set "workload.gate=$gate"
+    --set run.max_batches=16 --set run.repeats=2 --set storage.allow_small=true --set loader.persistent_workers=true)
+
+# Mounts one: $mnt, until unmount.
+mount_slow() { # files, latency in us, bytes/s, depth
+    coproc SLOWFS { exec "$slowfs" 1 "$1" $sample "$2" "$3" "$4" 2>"$tmp/slowfs.err"; }
+    # shellcheck disable=SC2153 # what coproc sets
+    slowfs_pid=$SLOWFS_PID slowfs_in=${SLOWFS[1]}
+    mnt=
+    read -r mnt <&"${SLOWFS[0]}"
+    [ -n "$mnt" ] && return
+    wait "$slowfs_pid"
+    [ $? -eq 77 ] && skip "no FUSE file system can be mounted: $(cat "$tmp/slowfs.err")"
+    failed "slowfs did not start: $(cat "$tmp/slowfs.err")" && finish
+}
+
+unmount_slow() {
+    eval "exec $slowfs_in>&-"
+    wait "$slowfs_pid" 2>/dev/null
+    wait
+}
+
+# The search on what is mounted, further arguments behind; the document in $out.
+search() { # name
+    local name=$1
+    shift
+    run "$dlbench" storage --path "$mnt" "${workload[@]}" --run-name "$name" --json "$@"
+    expect_exit 0
+    cp "$out" "$tmp/$name.json"
+}
+
+# What is planted: latency us, bytes/s, depth, number expected; then further arguments.
+plant() { # name (what is planted first), us, bytes/s, depth, expected, arguments
+    local name=$1 expected=$5 found kind=${1%%_*}
+    mount_slow 400 "$2" "$3" "$4"
+    shift 5
+    search "$name" "$@"
+    unmount_slow
+    found=$(json_get "$tmp/$name.json" 'd["storage"]["max_accelerators"]')
+    echo "$name: $expected expected, $found found ($(json_get "$tmp/$name.json" \
+        '(d["storage"]["low"], d["storage"]["high"], d["storage"]["bottleneck"])'))"
+    expect [ "$found" -ge $((expected - 1)) ] && expect [ "$found" -le $((expected + 1)) ]
+    # Where other programs keep every CPU busy, it is right to say so instead.
+    expect_json '"of all CPUs were busy" in d["storage"]["bottleneck_text"] or d["storage"]["bottleneck"] == "harness" or d["storage"]["bottleneck"].startswith("storage-'"${kind/depth/}"'")'
+    expect_json 'd["storage"]["settled"] and d["storage"]["low"] <= d["storage"]["max_accelerators"] <= d["storage"]["high"]'
+}
+
+# N accelerators at the gate take N * gate * sample / step bytes a second: N = floor(rate * step / (gate * sample)).
+by_rate() { # bytes/s
+    echo $(($1 * step_ms * 10 / 1000 / (8 * sample)))
+}
+
+for half in 25 45 65; do # tenths of N: half-way between two numbers
+    rate=$((half * 8 * sample * 1000 / step_ms / 100))
+    plant "bandwidth_$half" 0 $rate 0 "$(by_rate $rate)" --set loader.num_workers=1
+done
+
+# D requests of L at a time, whoever asks: rate = D * request / L.
+rate=$((6 * request * 1000 / 14))
+plant depth_6 14000 0 6 "$(by_rate $rate)" --set loader.num_workers=2
+rate=$((8 * request * 10000 / 132))
+plant depth_8 13200 0 8 "$(by_rate $rate)" --set loader.num_workers=2
+
+# One pool of W readers for all, each waiting L for each request: rate = W * request / L.
+pool=(--set accelerators.shared_workers=true --set run.warmup_batches=10)
+rate=$((8 * request * 10000 / 152))
+plant latency_8 15200 0 0 "$(by_rate $rate)" --set loader.num_workers=8 "${pool[@]}"
+rate=$((9 * request * 1000 / 20))
+plant latency_9 20000 0 0 "$(by_rate $rate)" --set loader.num_workers=9 "${pool[@]}"
+
+# Nothing is planted: more accelerators than the CPUs can serve.
+mount_slow 400 0 0 0
+search free --set loader.num_workers=1 --set device.step_ms=1 --set storage.max_accelerators=64
+unmount_slow
+echo "nothing planted: $(json_get "$tmp/free.json" '(d["storage"]["max_accelerators"], d["storage"]["bottleneck"])')"
+expect_json 'd["storage"]["bottleneck"] in ("cpu", "memory-bandwidth", "harness", "none")'
+finish

@@ -1,0 +1,40 @@
+/* slowfs as a program, for scripts: mounts it, prints where, and goes on until its standard input
+ * ends.
+ *
+ *   slowfs FOLDERS FILES BYTES LATENCY_US BYTES_PER_S DEPTH     77: it cannot be mounted here */
+#include "tests/support/slowfs.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    unsigned long long value[6];
+    char why[128], byte;
+
+    if (argc != 7) {
+        (void)fprintf(stderr, "slowfs FOLDERS FILES BYTES LATENCY_US BYTES_PER_S DEPTH\n");
+        return 2;
+    }
+    for (int i = 0; i < 6; i++)
+        value[i] = strtoull(argv[i + 1], NULL, 10);
+    struct slowfs fs = {.n_folders = (uint32_t)value[0],
+                        .n_files = (uint32_t)value[1],
+                        .file_bytes = (uint32_t)value[2],
+                        .read_ns = value[3] * 1000,
+                        .bytes_per_s = value[4],
+                        .depth = (uint32_t)value[5]};
+    if (!slowfs_open(&fs, why, sizeof why)) {
+        (void)fprintf(stderr, "%s\n", why);
+        return 77;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)printf("%s\n", fs.path);
+    (void)fflush(stdout);
+    while (read(STDIN_FILENO, &byte, 1) > 0)
+        ;
+    slowfs_close(&fs);
+    return 0;
+}

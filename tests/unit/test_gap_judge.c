@@ -1,0 +1,293 @@
+/* What a ladder shows: ratios, steps, and a decomposition whose parts add up. */
+#include "scenarios/flat.h"
+#include "scenarios/gap.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A ladder of five rungs, of which documents are made up. */
+enum { FLOOR, DIRECT, TORCH_DIRECT, LOADER, LISTS, N_RUNGS };
+static const char *const names[N_RUNGS] = {"floor", "direct", "torch-direct", "torch-dataloader",
+                                           "torch-batch-sampler"};
+
+struct bench {
+    struct dlb_plan plan;
+    struct dlb_results results;
+    struct dlb_gap_params params;
+    struct dlb_gap_python python;
+    struct dlb_gap_judge_input in;
+    struct dlb_gap_judgement j;
+};
+
+static void open_bench(struct bench *b)
+{
+    struct dlb_err err;
+    memset(b, 0, sizeof(*b));
+    b->plan.cells = calloc(N_RUNGS, sizeof(*b->plan.cells));
+    assert_non_null(b->plan.cells);
+    b->plan.n_cells = N_RUNGS;
+    for (uint32_t i = 0; i < N_RUNGS; i++)
+        b->plan.cells[i].name = names[i];
+    assert_int_equal(dlb_results_init(&b->results, &b->plan, &err), DLB_OK);
+    b->params = (struct dlb_gap_params){.samples = 1000, .features = 10, .batch_size = 100};
+    b->python = (struct dlb_gap_python){.found = true, .path = "/py", .torch = "2.0"};
+    b->in = (struct dlb_gap_judge_input){&b->plan, &b->results, &b->params, &b->python, ""};
+}
+
+static void judge(struct bench *b)
+{
+    struct dlb_err err;
+    assert_int_equal(dlb_gap_judge(&b->in, &b->j, &err), DLB_OK);
+}
+
+static void close_bench(struct bench *b)
+{
+    dlb_gap_judgement_free(&b->j);
+    dlb_results_free(&b->results);
+    dlb_plan_free(&b->plan);
+    json_decref(b->python.tried);
+}
+
+static void add(struct bench *b, uint32_t rung, const char *text)
+{
+    json_error_t why;
+    json_t *doc = json_loads(text, 0, &why);
+    if (!doc)
+        fail_msg("%s", why.text);
+    assert_int_equal(json_array_append_new(b->results.cells[rung], doc), 0);
+}
+
+static const char loader_doc[] =
+    "{\"status\": \"ok\", \"seconds\": 10.0, \"n_samples\": 1000, \"checksum\": "
+    "\"00000000000000aa\","
+    " \"parts\": {\"start\": {\"seconds\": 0.1, \"minor_faults\": 0},"
+    "  \"permutation\": {\"seconds\": 0.2, \"minor_faults\": 0},"
+    "  \"list_and_sampler\": {\"seconds\": 0.2, \"minor_faults\": 0},"
+    "  \"index\": {\"seconds\": 5.0, \"minor_faults\": 1000000},"
+    "  \"free\": {\"seconds\": 0.5, \"minor_faults\": 0},"
+    "  \"stack\": {\"seconds\": 3.0, \"minor_faults\": 500000},"
+    "  \"rest\": {\"seconds\": 0.1, \"minor_faults\": 0},"
+    "  \"copy\": {\"seconds\": 0.6, \"minor_faults\": 0},"
+    "  \"step\": {\"seconds\": 0.3, \"minor_faults\": 0}},"
+    " \"faults\": {\"ns\": 1000.0, \"seconds\": 1.5, \"per_batch\": 50000},"
+    " \"ordered\": {\"part\": \"stack\", \"seconds_per_sample\": 0.002}}";
+static const char direct_doc[] = "{\"status\": \"ok\", \"seconds\": 0.8, \"n_samples\": 1000, "
+                                 "\"checksum\": \"00000000000000aa\","
+                                 " \"parts\": {\"copy\": {\"seconds\": 0.5, \"minor_faults\": 0},"
+                                 "  \"step\": {\"seconds\": 0.3, \"minor_faults\": 0}},"
+                                 " \"faults\": {\"ns\": 1000.0, \"seconds\": 0, \"per_batch\": 0}}";
+static const char lists_doc[] = "{\"status\": \"ok\", \"seconds\": 2.0, \"n_samples\": 1000}";
+
+static void assert_near(double value, double wanted)
+{
+    if (!(fabs(value - wanted) < 1e-9))
+        fail_msg("%.12g is not %.12g", value, wanted);
+}
+
+static void fill(struct bench *b)
+{
+    add(b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.4}");
+    add(b, DIRECT, "{\"status\": \"ok\", \"seconds\": 0.5}");
+    add(b, DIRECT, "{\"status\": \"ok\", \"seconds\": 0.7}");
+    add(b, DIRECT, "{\"status\": \"ok\", \"seconds\": 0.6}");
+    add(b, TORCH_DIRECT, direct_doc);
+    add(b, LOADER, loader_doc);
+}
+
+static void test_ratios_and_steps(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b);
+    fill(&b);
+    judge(&b);
+    const struct dlb_gap_judged *direct = dlb_gap_measured(&b.j, "direct");
+    const struct dlb_gap_judged *loader = dlb_gap_measured(&b.j, "torch-dataloader");
+    assert_near(direct->seconds.median, 0.6);
+    assert_near(direct->seconds.low, 0.5);
+    assert_near(direct->seconds.high, 0.7);
+    assert_near(direct->to_floor, 1.5);
+    assert_near(direct->step_seconds, 0.2);
+    assert_string_equal(direct->step_from, "floor");
+    assert_near(dlb_json_number(direct->shown, "seconds"), 0.6);
+    assert_near(loader->to_direct, 12.5); /* of torch-direct, not of direct */
+    assert_near(loader->to_floor, 25);
+    assert_near(loader->step_seconds, 9.2);
+    assert_string_equal(loader->step_from, "torch-direct");
+    assert_true(isnan(dlb_gap_measured(&b.j, "torch-direct")->step_seconds));
+    close_bench(&b);
+}
+
+static double known(const struct bench *b)
+{
+    double sum = 0;
+    for (int i = 0; i < DLB_GAP_CAUSE_UNEXPLAINED; i++)
+        sum += isfinite(b->j.part[i].seconds) ? b->j.part[i].seconds : 0;
+    return sum;
+}
+
+static void test_parts_add_up(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b);
+    fill(&b);
+    add(&b, LISTS, lists_doc);
+    judge(&b);
+    const struct dlb_gap_share *part = b.j.part;
+    assert_true(b.j.decomposed);
+    assert_near(b.j.total_seconds, 9.2);
+    assert_near(part[DLB_GAP_CAUSE_INDEXING].seconds, 5.0 + 0.5 + 0.2 - 1.0);
+    assert_near(part[DLB_GAP_CAUSE_MISSES].seconds, 3.0 - 2.0);
+    assert_near(part[DLB_GAP_CAUSE_STACKING].seconds, 3.0 - 0.5 - 1.0);
+    assert_near(part[DLB_GAP_CAUSE_FAULTS].seconds, 1.5);
+    assert_near(part[DLB_GAP_CAUSE_TRANSPORT].seconds, 0);
+    assert_near(part[DLB_GAP_CAUSE_PINNING].seconds, 0);
+    assert_near(part[DLB_GAP_CAUSE_COPIES].seconds, 0.1);
+    assert_near(part[DLB_GAP_CAUSE_START_UP].seconds, 0.3);
+    assert_near(part[DLB_GAP_CAUSE_UNEXPLAINED].seconds, 0.1);
+    assert_near(known(&b) + part[DLB_GAP_CAUSE_UNEXPLAINED].seconds, b.j.total_seconds);
+    assert_string_equal(part[DLB_GAP_CAUSE_INDEXING].removed_by, "torch-batch-sampler");
+    assert_near(part[DLB_GAP_CAUSE_INDEXING].removes_seconds, 8.0);
+    assert_non_null(strstr(b.j.text, "12.5x"));
+    assert_non_null(strstr(b.j.text, "torch-batch-sampler"));
+    close_bench(&b);
+}
+
+/* Stamps alone name no cause: without the rung that takes it away, or where that does not help, the
+ * time is unexplained. */
+static void test_a_cause_must_be_removable(void **state)
+{
+    (void)state;
+    struct bench b;
+    static const char useless[] = "{\"status\": \"ok\", \"seconds\": 9.0, \"n_samples\": 1000}";
+    for (int i = 0; i < 2; i++) {
+        open_bench(&b);
+        fill(&b);
+        if (i == 1)
+            add(&b, LISTS, useless);
+        judge(&b);
+        assert_true(isnan(b.j.part[DLB_GAP_CAUSE_INDEXING].seconds));
+        assert_true(isnan(b.j.part[DLB_GAP_CAUSE_STACKING].seconds));
+        assert_near(known(&b) + b.j.part[DLB_GAP_CAUSE_UNEXPLAINED].seconds, b.j.total_seconds);
+        assert_true(b.j.part[DLB_GAP_CAUSE_UNEXPLAINED].seconds > 6);
+        assert_non_null(strstr(b.j.text, "unexplained"));
+        close_bench(&b);
+    }
+}
+
+static void test_without_torch(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b);
+    b.python.found = false;
+    (void)snprintf(b.python.reason, sizeof(b.python.reason), "no torch here; pip install torch");
+    for (uint32_t i = TORCH_DIRECT; i < N_RUNGS; i++)
+        b.plan.cells[i].skipped = true;
+    add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.4}");
+    add(&b, DIRECT, "{\"status\": \"ok\", \"seconds\": 0.6}");
+    judge(&b);
+    assert_false(b.j.decomposed);
+    for (uint32_t i = TORCH_DIRECT; i < N_RUNGS; i++) {
+        assert_int_equal(b.j.rung[i].status, DLB_GAP_NOT_MEASURED);
+        assert_non_null(strstr(b.j.rung[i].reason, "pip install torch"));
+    }
+    assert_non_null(strstr(b.j.text, "pip install torch"));
+    json_t *gap = dlb_gap_json(&b.in, &b.j);
+    assert_non_null(gap);
+    assert_int_equal(json_array_size(json_object_get(gap, "decomposition")), 0);
+    assert_int_equal(json_array_size(json_object_get(gap, "rungs")), N_RUNGS);
+    json_decref(gap);
+    close_bench(&b);
+
+    open_bench(&b); /* one that crashes is a failure, not an absence */
+    b.python.found = false;
+    b.python.crashed = true;
+    b.plan.cells[LOADER].skipped = true;
+    judge(&b);
+    assert_int_equal(b.j.rung[LOADER].status, DLB_GAP_FAILED);
+    close_bench(&b);
+}
+
+static void test_partial(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b);
+    b.results.interrupted = true;
+    add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.4}");
+    add(&b, DIRECT, "{\"status\": \"cancelled\", \"reason\": \"interrupted\"}");
+    judge(&b);
+    assert_int_equal(b.j.rung[FLOOR].status, DLB_GAP_OK);
+    assert_int_equal(b.j.rung[DIRECT].status, DLB_GAP_NOT_MEASURED);
+    assert_non_null(strstr(b.j.rung[DIRECT].reason, "interrupted"));
+    assert_true(isnan(b.j.rung[FLOOR].to_direct));
+    json_t *gap = dlb_gap_json(&b.in, &b.j);
+    const json_t *direct = json_array_get(json_object_get(gap, "rungs"), DIRECT);
+    assert_true(json_is_null(json_object_get(json_object_get(direct, "seconds"), "median")));
+    json_decref(gap);
+    close_bench(&b);
+}
+
+static void test_one_lost_repetition_loses_the_rung(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b);
+    add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.4}");
+    add(&b, FLOOR, "{\"status\": \"failed\", \"reason\": \"killed\", \"error\": 3}");
+    judge(&b);
+    assert_int_equal(b.j.rung[FLOOR].status, DLB_GAP_FAILED);
+    assert_string_equal(b.j.rung[FLOOR].reason, "killed");
+    assert_null(dlb_gap_measured(&b.j, "floor"));
+    close_bench(&b);
+}
+
+static void test_other_content_is_no_measurement(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b);
+    add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.4, \"checksum\": \"00000000000000ab\"}");
+    add(&b, TORCH_DIRECT, direct_doc);
+    judge(&b);
+    assert_int_equal(b.j.rung[FLOOR].status, DLB_GAP_OK);
+    assert_int_equal(b.j.rung[TORCH_DIRECT].status, DLB_GAP_FAILED);
+    assert_non_null(strstr(b.j.rung[TORCH_DIRECT].reason, "other content than floor"));
+    close_bench(&b);
+}
+
+static void test_polls_are_named(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b);
+    add(&b, LISTS, "{\"status\": \"ok\", \"seconds\": 12.0, \"liveness_polls\": {\"count\": 2}}");
+    judge(&b);
+    assert_non_null(strstr(b.j.text, "2 waits of 5.0 s in torch-batch-sampler"));
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ratios_and_steps),
+        cmocka_unit_test(test_parts_add_up),
+        cmocka_unit_test(test_a_cause_must_be_removable),
+        cmocka_unit_test(test_without_torch),
+        cmocka_unit_test(test_partial),
+        cmocka_unit_test(test_one_lost_repetition_loses_the_rung),
+        cmocka_unit_test(test_other_content_is_no_measurement),
+        cmocka_unit_test(test_polls_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,315 @@
+/* Bottlenecks, sizes, workloads and fio's pattern: what `storage` decides without measuring. */
+#include "bench/base/config.h"
+#include "scenarios/fio.h"
+#include "scenarios/spec.h"
+#include "scenarios/storage_bottleneck.h"
+#include "scenarios/storage_sizing.h"
+#include "scenarios/workload.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Workers that wait for bytes, and nothing else. */
+static struct dlb_bottleneck_evidence waiting(void)
+{
+    return (struct dlb_bottleneck_evidence){.measured = true,
+                                            .input_frac = 0.3,
+                                            .copy_frac = 0,
+                                            .other_frac = 0.01,
+                                            .read_ns = 1e9,
+                                            .decode_ns = 1e7,
+                                            .collate_ns = 1e6,
+                                            .cpu_ns = 5e7,
+                                            .runqueue_ns = 1e7,
+                                            .machine_busy_frac = 0.2,
+                                            .moved_bytes_per_s = 1e8,
+                                            .memcpy_bytes_per_s = 1e10,
+                                            .read_p50_ns = 1e6,
+                                            .first_read_p50_ns = 1e6,
+                                            .bytes_per_s = 1e8,
+                                            .more_bytes_per_s = (double)NAN};
+}
+
+static enum dlb_bottleneck found(struct dlb_bottleneck_evidence e)
+{
+    char text[256] = "";
+    enum dlb_bottleneck out = dlb_bottleneck_find(&e, text, sizeof(text));
+    assert_true(text[0]);
+    return out;
+}
+
+static void test_storage_is_told_apart(void **state)
+{
+    (void)state;
+    struct dlb_bottleneck_evidence e = waiting();
+    assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
+    e.read_p50_ns = 4e6;
+    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.more_bytes_per_s = 1.95e8; /* not even one is fed, and two get twice as much */
+    assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
+    e.more_bytes_per_s = 1.1e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+}
+
+/* Each of these alone takes the blame off the storage. */
+static void test_storage_is_not_blamed(void **state)
+{
+    (void)state;
+    struct dlb_bottleneck_evidence e = waiting();
+    e.harness_bound = true;
+    assert_int_equal(found(e), DLB_BOTTLENECK_HARNESS);
+    e = waiting();
+    e.machine_busy_frac = 0.97;
+    assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
+    e = waiting();
+    e.cpu_ns = 6e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
+    e.moved_bytes_per_s = 8e9;
+    assert_int_equal(found(e), DLB_BOTTLENECK_MEMORY);
+    e = waiting();
+    e.runqueue_ns = 6e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
+    e = waiting();
+    e.decode_ns = 2e9;
+    assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
+    e = waiting();
+    e.copy_frac = 0.4;
+    assert_int_equal(found(e), DLB_BOTTLENECK_COPY);
+    e = waiting();
+    e.other_frac = 0.4;
+    assert_int_equal(found(e), DLB_BOTTLENECK_HARNESS);
+    e.machine_busy_frac = 0.99;
+    assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
+    e = waiting();
+    e.measured = false;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+}
+
+/* What was not measured decides nothing. */
+static void test_missing_evidence(void **state)
+{
+    (void)state;
+    struct dlb_bottleneck_evidence e = waiting();
+    e.machine_busy_frac = e.cpu_ns = e.runqueue_ns = e.moved_bytes_per_s = (double)NAN;
+    assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
+    e.first_read_p50_ns = (double)NAN;
+    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.read_ns = e.decode_ns = e.collate_ns = (double)NAN;
+    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+}
+
+static void test_sizing(void **state)
+{
+    (void)state;
+    struct dlb_sizing s = {.n_samples = 10000,
+                           .n_bytes = UINT64_C(10000) * 1000000,
+                           .batch_size = 10,
+                           .n_accelerators = 2,
+                           .ram_bytes = UINT64_C(2000000000),
+                           .write_bytes_per_s = 1e9};
+    dlb_sizing_fill(&s);
+    assert_int_equal(s.steps_per_epoch, 500);
+    assert_true(s.covers_steps && s.covers_ram);
+    assert_true(s.needed_samples == 10000);
+    assert_true(fabs(s.write_s - 10) < 1e-9);
+    s.ram_bytes++;
+    s.n_accelerators = 3;
+    s.write_bytes_per_s = (double)NAN;
+    dlb_sizing_fill(&s);
+    assert_false(s.covers_steps || s.covers_ram);
+    assert_true(s.needed_samples == 15000);
+    assert_true(isnan(s.write_s));
+    s.ram_bytes = 0;
+    dlb_sizing_fill(&s);
+    assert_false(s.covers_ram);
+    assert_true(isnan(s.ram_multiple));
+}
+
+static struct dlb_config *config(const char *workload)
+{
+    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    struct dlb_err err;
+    assert_non_null(cfg);
+    assert_int_equal(dlb_workload_load(cfg, workload, &err), DLB_OK);
+    return cfg;
+}
+
+/* Every workload that is built in is one, with a source, and with steps of some accelerator. */
+static void test_workloads(void **state)
+{
+    (void)state;
+    const char *const promised[] = {"unet3d",     "resnet50",       "cosmoflow",    "retinanet",
+                                    "llm-tokens", "imagenet-files", "imagenet-tar", "hdf5-cosmo"};
+    struct dlb_spec *spec = malloc(sizeof(*spec));
+    assert_non_null(spec);
+    for (size_t i = 0; i < sizeof(promised) / sizeof(promised[0]); i++) {
+        struct dlb_config *cfg = config(promised[i]);
+        struct dlb_err err;
+        int rc = dlb_workload_apply(cfg, &err);
+        assert_int_equal(rc, DLB_E_CONFIG); /* no accelerator */
+        assert_non_null(strstr(err.what, "--accelerator is missing"));
+        assert_null(strstr(err.what, "none"));
+        bool b200 = strcmp(promised[i], "retinanet") == 0;
+        assert_int_equal(
+            dlb_config_set(cfg, b200 ? "workload.accelerator=b200" : "workload.accelerator=h100",
+                           &err),
+            DLB_OK);
+        assert_int_equal(dlb_workload_apply(cfg, &err), DLB_OK);
+        assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
+        assert_string_equal(spec->workload.name, promised[i]);
+        assert_true(spec->workload.source[0]);
+        assert_true(spec->device.step_ms > 0 && spec->device.step_ms < 1000);
+        assert_string_equal(dlb_device_profiles[spec->device.profile].name, b200 ? "b200" : "h100");
+        dlb_config_free(cfg);
+    }
+    free(spec);
+}
+
+static void test_workload_errors(void **state)
+{
+    (void)state;
+    struct dlb_config *cfg = config("resnet50");
+    struct dlb_err err;
+    assert_int_equal(dlb_workload_load(cfg, "resnet5O", &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "\"resnet50\""));
+    assert_int_equal(dlb_workload_load(cfg, "something else", &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "unet3d"));
+    assert_int_equal(dlb_workload_load(cfg, "./no/such.toml", &err), DLB_E_CONFIG);
+    assert_int_equal(dlb_config_set(cfg, "workload.accelerator=h10", &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "h100"));
+    assert_int_equal(dlb_config_set(cfg, "workload.accelerator=mi355", &err), DLB_OK);
+    assert_int_equal(dlb_workload_apply(cfg, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "a100 and h100"));
+    /* What was said outright stands. */
+    assert_int_equal(dlb_config_set(cfg, "device.step_ms=7", &err), DLB_OK);
+    assert_int_equal(dlb_workload_apply(cfg, &err), DLB_OK);
+    struct dlb_device_opts device;
+    assert_int_equal(dlb_config_fill(cfg, &dlb_device_group, &device, &err), DLB_OK);
+    assert_true(device.step_ms == 7);
+    dlb_config_free(cfg);
+}
+
+static void fill_spec(struct dlb_spec *spec, const char *const *said)
+{
+    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    struct dlb_err err;
+    for (; *said; said++)
+        assert_int_equal(dlb_config_set(cfg, *said, &err), DLB_OK);
+    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
+    dlb_config_free(cfg);
+}
+
+static bool has(const struct dlb_fio_args *args, const char *wanted)
+{
+    for (size_t i = 0; args->argv[i]; i++)
+        if (strcmp(args->argv[i], wanted) == 0)
+            return true;
+    return false;
+}
+
+static void test_fio_reads_as_the_pipeline_does(void **state)
+{
+    (void)state;
+    struct dlb_spec *spec = malloc(sizeof(*spec));
+    struct dlb_shape shape = {.n_samples = 1000, .total_bytes = 110000000, .iterable = false};
+    struct dlb_fio_args args;
+    struct dlb_fio_job job;
+    assert_non_null(spec);
+    fill_spec(spec, (const char *[]){"dataset.format=files", "dataset.path=/d",
+                                     "loader.num_workers=3", "accelerators.count=4",
+                                     "loader.pin_memory=true", "loader.shuffle=true", NULL});
+    dlb_fio_job_of(spec, &shape, &job);
+    assert_int_equal(job.n_jobs, 12);
+    assert_false(job.random || job.direct); /* whole files, one after the other */
+    assert_int_equal(job.block_bytes, 110592);
+    assert_int_equal(job.blocks_per_file, 1);
+    assert_true(dlb_fio_args_fill(&job, &args));
+    assert_true(has(&args, "--opendir=/d") && has(&args, "--rw=read"));
+    assert_true(has(&args, "--numjobs=12") && has(&args, "--iodepth=1"));
+    assert_true(has(&args, "--readonly") && has(&args, "--direct=0"));
+    assert_false(has(&args, "--time_based"));
+    dlb_fio_args_free(&args);
+
+    fill_spec(spec,
+              (const char *[]){"dataset.format=tokens", "dataset.path=/d", "dataset.access=direct",
+                               "loader.num_workers=2", "loader.io=io_uring", "loader.io_depth=32",
+                               "loader.shuffle=true", NULL});
+    shape.total_bytes = 4098 * 1000;
+    dlb_fio_job_of(spec, &shape, &job);
+    assert_true(job.random && job.direct);
+    assert_int_equal(job.block_bytes, 8192);
+    assert_int_equal(job.depth, 32);
+    assert_true(dlb_fio_args_fill(&job, &args));
+    assert_true(has(&args, "--rw=randread") && has(&args, "--ioengine=io_uring"));
+    assert_true(has(&args, "--time_based"));
+    dlb_fio_args_free(&args);
+
+    fill_spec(spec,
+              (const char *[]){"dataset.format=webdataset", "dataset.path=/d",
+                               "loader.num_workers=2", "accelerators.count=4",
+                               "loader.pin_memory=true", "accelerators.shared_workers=true", NULL});
+    shape = (struct dlb_shape){
+        .n_samples = 1000, .total_bytes = 110000000, .iterable = true, .n_shards = 10};
+    dlb_fio_job_of(spec, &shape, &job);
+    assert_int_equal(job.n_jobs, 2);
+    assert_false(job.random);
+    assert_int_equal(job.blocks_per_file, 42); /* 11 MB in blocks of 256 KiB */
+    free(spec);
+}
+
+static int parse(const char *text, json_t *doc, struct dlb_err *err)
+{
+    return dlb_fio_parse(text, strlen(text), doc, err);
+}
+
+static void test_fio_output(void **state)
+{
+    (void)state;
+    static const char good[] =
+        "fio: a warning\n{\"fio version\": \"fio-3.33\", \"jobs\": [{\"error\": 0, \"read\": "
+        "{\"bw_bytes\": 1250000000, \"iops\": 9536.7, \"clat_ns\": {\"percentile\": "
+        "{\"50.000000\": "
+        "100, \"99.000000\": 200, \"99.900000\": 300}}}}]}\n";
+    const char *const bad[] = {"",
+                               "fio: nothing",
+                               "{",
+                               "{}",
+                               "[1]",
+                               "{\"jobs\": 3}",
+                               "{\"jobs\": [{}]}",
+                               "{\"jobs\": [{\"read\": {\"bw_bytes\": 0}}]}",
+                               "{\"jobs\": [{\"read\": {\"bw_bytes\": \"x\"}}]}",
+                               "{\"jobs\": [{\"read\": {\"bw_bytes\": -4}}]}"};
+    struct dlb_err err;
+    json_t *doc = json_object();
+    assert_int_equal(parse(good, doc, &err), DLB_OK);
+    assert_true(json_number_value(json_object_get(doc, "bytes_per_s")) == 1.25e9);
+    assert_true(json_number_value(json_object_get(doc, "p99_ns")) == 200);
+    assert_true(json_number_value(json_object_get(doc, "p999_ns")) == 300);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(parse(bad[i], doc, &err), DLB_E_FORMAT);
+    assert_int_equal(parse("{\"jobs\": [{\"error\": 5}]}", doc, &err), DLB_E_IO);
+    json_decref(doc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_storage_is_told_apart),
+        cmocka_unit_test(test_storage_is_not_blamed),
+        cmocka_unit_test(test_missing_evidence),
+        cmocka_unit_test(test_sizing),
+        cmocka_unit_test(test_workloads),
+        cmocka_unit_test(test_workload_errors),
+        cmocka_unit_test(test_fio_reads_as_the_pipeline_does),
+        cmocka_unit_test(test_fio_output),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
