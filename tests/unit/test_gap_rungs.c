@@ -169,8 +169,8 @@ static void one_row_and_odd_sizes(void **state)
         ", \"gap.samples\": 1, \"gap.features\": 1, \"gap.batch_size\": 1",
         ", \"gap.samples\": 7, \"gap.features\": 3, \"gap.batch_size\": 7",
         ", \"gap.samples\": 101, \"gap.features\": 33, \"gap.batch_size\": 2, \"gap.workers\": 3",
-        ", \"gap.samples\": 1000, \"gap.features\": 1100, \"gap.batch_size\": 400, "
-        "\"gap.workers\": 1",
+        (", \"gap.samples\": 1000, \"gap.features\": 1100, \"gap.batch_size\": 400, "
+         "\"gap.workers\": 1"),
     };
     char want[17];
     (void)state;
