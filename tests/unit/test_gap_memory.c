@@ -56,7 +56,7 @@ static void a_pool_has_its_faults_beforehand(void **state)
 
     assert_int_equal(dlb_gap_map(&memory, N_BYTES, DLB_GAP_PRIVATE, DLB_GAP_PAGES_SMALL, &err),
                      DLB_OK);
-    assert_int_equal(dlb_gap_populate(&memory, &err), DLB_OK);
+    assert_int_equal(dlb_gap_populate(&memory, NULL, &err), DLB_OK);
     assert_true(faults_of_writing(&memory) <= N_BYTES / page_bytes() / 50);
     dlb_gap_unmap(&memory);
 }
