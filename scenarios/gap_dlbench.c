@@ -196,7 +196,7 @@ static int filler_prepare(struct dlb_gap_run *run, struct dlb_err *err)
         rc = dlb_gap_map(&f->slots, f->n_slots * f->slot_bytes, DLB_GAP_PRIVATE,
                          (enum dlb_gap_pages)params->pages, err);
     if (rc == DLB_OK)
-        rc = dlb_gap_populate(&f->slots, err);
+        rc = dlb_gap_populate(&f->slots, run->cancel, err);
     return rc;
 }
 

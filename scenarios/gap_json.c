@@ -42,10 +42,22 @@ static json_t *os_json(const struct dlb_gap_judged *rung)
     return NULL;
 }
 
+/* Not every repetition sums its content. */
+static json_t *checksum_json(const struct dlb_gap_judged *rung)
+{
+    const json_t *doc;
+    size_t i;
+    json_array_foreach(rung->docs, i,
+                       doc) if (rung->status == DLB_GAP_OK &&
+                                dlb_json_text(doc, "checksum")[0]) return get_or_null(doc,
+                                                                                      "checksum");
+    return json_null();
+}
+
 static json_t *rung_json(const struct dlb_gap_judged *rung)
 {
     static const char *const status[] = {"ok", "not-measured", "failed"};
-    static const char *const shown[] = {"parts", "worker_parts", "start_up", "checksum"};
+    static const char *const shown[] = {"parts", "worker_parts", "start_up"};
     json_t *out = json_object();
     bool ok = out && dlb_json_put(out, "rung", json_string(rung->name)) &&
               dlb_json_put(out, "status", json_string(status[rung->status])) &&
@@ -59,7 +71,8 @@ static json_t *rung_json(const struct dlb_gap_judged *rung)
                            rung->step_from ? json_string(rung->step_from) : json_null());
     for (size_t i = 0; ok && i < sizeof(shown) / sizeof(shown[0]); i++)
         ok = dlb_json_put(out, shown[i], get_or_null(rung->shown, shown[i]));
-    if (ok && dlb_json_put(out, "os", os_json(rung)))
+    if (ok && dlb_json_put(out, "checksum", checksum_json(rung)) &&
+        dlb_json_put(out, "os", os_json(rung)))
         return out;
     json_decref(out);
     return NULL;

@@ -20,7 +20,7 @@ int dlb_gap_ledger_open(struct dlb_gap_memory *memory, struct dlb_gap_ledger **l
     size_t n_bytes = sizeof **ledger + (n_others + 1) * sizeof(*ledger)->account[0];
     int rc = dlb_gap_map(memory, n_bytes, DLB_GAP_SHARED, DLB_GAP_PAGES_KERNEL, err);
     if (rc == DLB_OK)
-        rc = dlb_gap_populate(memory, err);
+        rc = dlb_gap_populate(memory, NULL, err);
     if (rc != DLB_OK)
         return rc;
     *ledger = (struct dlb_gap_ledger *)(void *)memory->addr;

@@ -14,6 +14,7 @@
 
 enum {
     HUGE_PAGE_BYTES = 2 << 20,
+    POPULATE_BYTES = 64 << 20,
     COST_MIN_BYTES = 1 << 20,
     COST_MAX_BYTES = 64 << 20,
     COST_TURNS = 5
@@ -56,17 +57,31 @@ int dlb_gap_map(struct dlb_gap_memory *memory, size_t n_bytes, enum dlb_gap_shar
     return DLB_OK;
 }
 
-int dlb_gap_populate(const struct dlb_gap_memory *memory, struct dlb_err *err)
+static int populate_piece(uint8_t *at, size_t n_bytes, struct dlb_err *err)
 {
 #ifdef MADV_POPULATE_WRITE
-    if (madvise(memory->addr, memory->n_bytes, MADV_POPULATE_WRITE) == 0)
+    if (madvise(at, n_bytes, MADV_POPULATE_WRITE) == 0)
         return DLB_OK;
     if (errno == ENOMEM || errno == EFAULT || errno == EHWPOISON)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "populating memory");
 #endif
     (void)err;
-    memset(memory->addr, 0, memory->n_bytes); /* kernels before 5.14 */
+    memset(at, 0, n_bytes); /* kernels before 5.14 */
     return DLB_OK;
+}
+
+int dlb_gap_populate(const struct dlb_gap_memory *memory, const atomic_bool *cancel,
+                     struct dlb_err *err)
+{
+    int rc = DLB_OK;
+
+    for (size_t at = 0; rc == DLB_OK && at < memory->n_bytes; at += POPULATE_BYTES) {
+        size_t left = memory->n_bytes - at;
+        rc = populate_piece(memory->addr + at, left < POPULATE_BYTES ? left : POPULATE_BYTES, err);
+        if (rc == DLB_OK && cancel && atomic_load(cancel))
+            rc = dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+    }
+    return rc;
 }
 
 void dlb_gap_unmap(struct dlb_gap_memory *memory)
@@ -194,7 +209,7 @@ int dlb_gap_fault_cost(struct dlb_gap_fault_cost *cost, enum dlb_gap_sharing sha
                                         .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
     int rc = dlb_gap_map(&there, n_bytes, sharing, DLB_GAP_PAGES_SMALL, err);
     if (rc == DLB_OK)
-        rc = dlb_gap_populate(&there, err);
+        rc = dlb_gap_populate(&there, NULL, err);
     for (int i = 0; rc == DLB_OK && i < COST_TURNS; i++) {
         dlb_os_self(&before);
         rc = fresh_turn(sharing, n_bytes, err);

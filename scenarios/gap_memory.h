@@ -7,6 +7,7 @@
 #include "bench/base/err.h"
 #include "scenarios/gap_rung.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,8 +26,9 @@ enum dlb_gap_sharing {
 int dlb_gap_map(struct dlb_gap_memory *memory, size_t n_bytes, enum dlb_gap_sharing sharing,
                 enum dlb_gap_pages pages, struct dlb_err *err);
 
-/* Touches all of it. */
-int dlb_gap_populate(const struct dlb_gap_memory *memory, struct dlb_err *err);
+/* Touches all of it. `cancel` may be NULL; DLB_E_CANCELLED once it is set. */
+int dlb_gap_populate(const struct dlb_gap_memory *memory, const atomic_bool *cancel,
+                     struct dlb_err *err);
 
 void dlb_gap_unmap(struct dlb_gap_memory *memory);
 

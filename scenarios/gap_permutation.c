@@ -23,7 +23,7 @@ int dlb_gap_permutation_open(struct dlb_gap_permutation *p, uint32_t n, uint64_t
     int rc = dlb_gap_map(&p->memory, n_words * sizeof(uint32_t), DLB_GAP_PRIVATE,
                          DLB_GAP_PAGES_HUGE, err);
     if (rc == DLB_OK)
-        rc = dlb_gap_populate(&p->memory, err);
+        rc = dlb_gap_populate(&p->memory, NULL, err);
     if (rc != DLB_OK) {
         dlb_gap_unmap(&p->memory);
         return rc;

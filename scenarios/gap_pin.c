@@ -116,7 +116,7 @@ static int prepare(struct dlb_gap_run *run, bool fresh, struct dlb_err *err)
     if (rc == DLB_OK)
         rc = dlb_gap_map(&p->slots, N_PINNED * p->slot_bytes, DLB_GAP_PRIVATE,
                          (enum dlb_gap_pages)run->params->pages, err);
-    return rc == DLB_OK ? dlb_gap_populate(&p->slots, err) : rc;
+    return rc == DLB_OK ? dlb_gap_populate(&p->slots, run->cancel, err) : rc;
 }
 
 static int prepare_fresh(struct dlb_gap_run *run, struct dlb_err *err)

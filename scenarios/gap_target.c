@@ -51,7 +51,7 @@ int dlb_gap_target_open(struct dlb_gap_target_state *t, const struct dlb_gap_par
     (void)snprintf(t->why, sizeof t->why, "asked for by gap.target");
     int rc = dlb_gap_map(&t->buffer, dlb_gap_batch_bytes(params), DLB_GAP_PRIVATE,
                          (enum dlb_gap_pages)params->pages, err);
-    return rc == DLB_OK ? dlb_gap_populate(&t->buffer, err) : rc;
+    return rc == DLB_OK ? dlb_gap_populate(&t->buffer, t->cancel, err) : rc;
 }
 
 void dlb_gap_target_close(struct dlb_gap_target_state *t)

@@ -108,6 +108,11 @@ RUNGS = {
 }
 
 
+def bare(batch):
+    """The tensor of what TensorDataset and collate make a list of one of."""
+    return batch[0] if isinstance(batch, (list, tuple)) else batch
+
+
 class Session:
     def __init__(self, torch, spec, beat):
         self.torch, self.spec, self.beat = torch, spec, beat
@@ -135,7 +140,7 @@ class Session:
             return total.text()
         if n == 1 and self.rung.slow:  # a batch shows a DataLoader all that an epoch could
             for batch in self.rung.open(rows=self.rung.batch):
-                self.target.copy(batch)
+                self.target.copy(bare(batch))
             return None
         for _ in range(n):
             self.epoch()
@@ -157,7 +162,7 @@ class Session:
             at = parts.add(self.rung.named, at)
             if batch is None:
                 break
-            batch = batch[0] if isinstance(batch, (list, tuple)) else batch
+            batch = bare(batch)
             n += 1
             if n == self.n_batches:
                 last = threads_now()  # some of them are gone when the iterator ends

@@ -55,7 +55,7 @@ static int open_slots(struct dlb_gap_transport *t, struct dlb_err *err)
     t->slot_bytes = (dlb_gap_batch_bytes(params) + 4095) / 4096 * 4096;
     int rc = dlb_gap_map(&t->slots, t->n_workers * DLB_GAP_PREFETCH * t->slot_bytes, DLB_GAP_SHARED,
                          (enum dlb_gap_pages)params->pages, err);
-    return rc == DLB_OK ? dlb_gap_populate(&t->slots, err) : rc;
+    return rc == DLB_OK ? dlb_gap_populate(&t->slots, t->run->cancel, err) : rc;
 }
 
 int dlb_gap_transport_open(struct dlb_gap_transport *t, const struct dlb_gap_run *run, bool fresh,

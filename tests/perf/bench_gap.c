@@ -149,7 +149,7 @@ static void against_bare(const struct dlb_gap_params *params)
         dlb_gap_permutation_open(&bare.permutation, (uint32_t)params->samples, 1, &err) != DLB_OK ||
         dlb_gap_map(&bare.slots, N_SLOTS * slot_bytes, DLB_GAP_PRIVATE,
                     (enum dlb_gap_pages)params->pages, &err) != DLB_OK ||
-        dlb_gap_populate(&bare.slots, &err) != DLB_OK)
+        dlb_gap_populate(&bare.slots, NULL, &err) != DLB_OK)
         perf_die("a bare gather", &err);
     bare.gather = gather_memcpy;
     against(params, "bare gather", 0.85, bare_epoch, &bare);
