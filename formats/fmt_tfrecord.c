@@ -190,8 +190,11 @@ static int tfrecord_shard_open(void *rd, uint32_t shard, struct dlb_err *err)
         DLB_BUG("shard beyond the data set");
     reader->shard = shard;
     reader->position = reader->told_bytes = 0;
-    return dlb_tfr_open(&reader->tfr, reader->ds->io, reader->ds->list.shard[shard].path,
-                        BLOCK_BYTES, err);
+    int rc = dlb_tfr_open(&reader->tfr, reader->ds->io, reader->ds->list.shard[shard].path,
+                          BLOCK_BYTES, err);
+    if (rc == DLB_OK && reader->ds->io->sequential)
+        reader->ds->io->sequential(reader->tfr.handle);
+    return rc;
 }
 
 static uint64_t tfrecord_shard_samples(const void *state, uint32_t shard)

@@ -242,6 +242,8 @@ static int look_at_file(struct dlb_tar *tar, size_t block_bytes, struct dlb_err 
         tar->handle = -1;
         return rc;
     }
+    if (!tar->skip && tar->io->sequential)
+        tar->io->sequential(tar->handle);
     rc = tar->io->size(tar->handle, &tar->file_bytes, tar->path, err);
     if (rc == DLB_OK)
         rc = make_block(tar, block_for(tar, block_bytes), err);

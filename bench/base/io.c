@@ -211,6 +211,11 @@ static int posix_pread(int64_t handle, void *dst, size_t n_bytes, uint64_t offse
     return DLB_OK;
 }
 
+static void posix_sequential(int64_t handle)
+{
+    (void)posix_fadvise((int)handle, 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
 static int posix_size(int64_t handle, uint64_t *n_bytes, const char *path, struct dlb_err *err)
 {
     struct stat st;
@@ -241,6 +246,7 @@ const struct dlb_io dlb_io_posix = {
     .open_direct = posix_open_direct,
     .open_at_direct = posix_open_at_direct,
     .pread = posix_pread,
+    .sequential = posix_sequential,
     .size = posix_size,
     .fd = posix_fd,
     .close = posix_close,

@@ -46,6 +46,8 @@ struct dlb_io {
     /* Reads until n_bytes or the end; *n_read says how many. `path` is for messages. */
     int (*pread)(int64_t handle, void *dst, size_t n_bytes, uint64_t offset_bytes, size_t *n_read,
                  const char *path, struct dlb_err *err);
+    /* It will be read from start to end: the kernel reads twice as far ahead then. Optional. */
+    void (*sequential)(int64_t handle);
     int (*size)(int64_t handle, uint64_t *n_bytes, const char *path, struct dlb_err *err);
     int (*fd)(int64_t handle); /* a file descriptor for libraries that want one, or -1 */
     void (*close)(int64_t handle);

@@ -26,6 +26,10 @@ int main(int argc, char **argv)
                         .read_ns = value[3] * 1000,
                         .bytes_per_s = value[4],
                         .depth = (uint32_t)value[5]};
+    /* Whoever ends the script ends its input, too; to die here would leave the mount behind. */
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN);
     if (!slowfs_open(&fs, why, sizeof why)) {
         (void)fprintf(stderr, "%s\n", why);
         return 77;
