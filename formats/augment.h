@@ -46,8 +46,8 @@ struct dlb_augment {
  * v * scale + shift. */
 void dlb_augment_imagenet(float scale[3], float shift[3]);
 
-/* One product and one sum, each rounded: its callers are built with -ffp-contract=off, and kernels do
- * as much. */
+/* One product and one sum, each rounded: its callers are built with -ffp-contract=off, and kernels
+ * do as much. */
 static inline float dlb_normalise(uint8_t value, float scale, float shift)
 {
     return (float)value * scale + shift;
