@@ -34,6 +34,7 @@ static const struct dlb_opt_group group = {"lmdb", "LMDB databases", opts,
 
 #include "bench/base/apart.h"
 #include "bench/base/hash.h"
+#include "bench/base/pulse.h"
 #include "formats/room.h"
 
 #include <endian.h>
@@ -122,6 +123,7 @@ static int visit(void *ctx, const uint8_t *key, size_t n_key, size_t n_value, st
     struct listing *listing = ctx;
     struct dlb_shape *shape = listing->shape;
 
+    dlb_pulse_sign(dlb_pulse_opening);
     if (listing->all && is_about(key, n_key)) {
         bool labels =
             n_key == strlen(DLB_LMDB_LABELS_KEY) && memcmp(key, DLB_LMDB_LABELS_KEY, n_key) == 0;
@@ -167,9 +169,11 @@ static int find_all(const struct lmdb *ds, struct dlb_lmdb_txn *txn, struct dlb_
     struct dlb_lmdb_value ignored;
     int rc = DLB_OK;
 
-    for (uint64_t i = 0, start = 0; rc == DLB_OK && i < ds->keys.n; start = ds->keys.end[i++])
+    for (uint64_t i = 0, start = 0; rc == DLB_OK && i < ds->keys.n; start = ds->keys.end[i++]) {
+        dlb_pulse_sign(dlb_pulse_opening);
         rc = dlb_lmdb_find(txn, ds->keys.bytes + start, (size_t)(ds->keys.end[i] - start), &ignored,
                            err);
+    }
     return rc;
 }
 

@@ -1,5 +1,7 @@
 #include "bench/base/io.h"
 
+#include "bench/base/pulse.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+struct dlb_pulse *dlb_pulse_opening;
 
 /* dlb_fail_errno, but for one thing: running out of descriptors is a shortage like running out of
  * memory. */
@@ -71,6 +75,7 @@ static int posix_list(const char *path, dlb_io_visit *visit, void *ctx, struct d
             continue;
         struct dlb_io_entry entry;
         rc = entry_of(dirfd(dir), de, path, &entry, err);
+        dlb_pulse_sign(dlb_pulse_opening);
         if (rc == DLB_OK)
             rc = visit(ctx, &entry, err);
     }
@@ -85,6 +90,7 @@ static int posix_stat(const char *path, enum dlb_io_kind *kind, uint64_t *n_byte
 
     if (stat(path, &st) != 0)
         return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot find or look at it");
+    dlb_pulse_sign(dlb_pulse_opening);
     *kind = kind_of(&st);
     *n_bytes = *kind == DLB_IO_FILE ? (uint64_t)st.st_size : 0;
     return DLB_OK;
@@ -129,6 +135,7 @@ static int posix_open_at(int64_t dir, const char *name, int64_t *handle, struct 
     if (fd < 0)
         return fail_open(err, name, "opening");
     *handle = fd;
+    dlb_pulse_sign(dlb_pulse_opening);
     return DLB_OK;
 }
 
@@ -144,6 +151,7 @@ static int posix_open(const char *path, int64_t *handle, struct dlb_err *err)
         return rc;
     }
     *handle = fd;
+    dlb_pulse_sign(dlb_pulse_opening);
     return DLB_OK;
 }
 
@@ -243,6 +251,7 @@ static int posix_pread(int64_t handle, void *dst, size_t n_bytes, uint64_t offse
             return dlb_fail_errno(err, path, offset_bytes + done, "reading");
         }
         done += (size_t)n;
+        dlb_pulse_sign(dlb_pulse_opening);
     }
     *n_read = done;
     return DLB_OK;
