@@ -389,6 +389,19 @@ int dlb_lmdb_create(struct dlb_lmdb_writer **out, const char *data_path, struct 
     return code == 0 ? DLB_OK : fail(err, data_path, code, "creating it");
 }
 
+/* liblmdb says EIO of a write that was cut short: what stops it, the next one is told. The file is
+ * given up in any case. */
+static int fail_write(const struct dlb_lmdb_writer *writer, int code, struct dlb_err *err)
+{
+    mdb_filehandle_t fd;
+    struct stat st;
+
+    if (code == EIO && mdb_env_get_fd(writer->env, &fd) == 0 && fstat(fd, &st) == 0 &&
+        pwrite(fd, "", 1, st.st_size) < 0)
+        code = errno;
+    return fail(err, writer->path, code, "writing");
+}
+
 static int commit(struct dlb_lmdb_writer *writer, struct dlb_err *err)
 {
     MDB_txn *txn = writer->txn;
@@ -396,7 +409,7 @@ static int commit(struct dlb_lmdb_writer *writer, struct dlb_err *err)
     writer->txn = NULL;
     writer->txn_bytes = 0;
     int code = txn ? mdb_txn_commit(txn) : 0;
-    return code == 0 ? DLB_OK : fail(err, writer->path, code, "writing");
+    return code == 0 ? DLB_OK : fail_write(writer, code, err);
 }
 
 /* The map is grown between transactions, ahead of what could fill it: a full one would cost the

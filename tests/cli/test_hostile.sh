@@ -50,4 +50,55 @@ PY
     expect_no_file db2
 fi
 
+# Reasons, with the path: more than memory holds, files that end early, a limit of file sizes.
+mkdir big && truncate -s 200G big/a.jpg
+for verb in "inspect big" "convert big bigger --format webdataset" "run --set dataset.path=big --results out ${run_on[*]}"; do
+    # shellcheck disable=SC2086
+    run "$dlbench" $verb
+    expect_exit 3
+    expect_err 'big/a\.jpg: no memory for a sample of 214748364800 bytes|built without'
+done
+run "$dlbench" gen --set dataset.path=src --set dataset.codec=raw --set generate.samples=100 --set generate.sample_bytes=30000
+expect_exit 0
+for format in lmdb hdf5 webdataset; do
+    run bash -c "ulimit -f 1000; exec '$dlbench' convert src to_$format --format $format"
+    if grep -q "built without" "$err"; then continue; fi
+    expect_exit 3
+    expect_err "to_$format.*: writing.*: File too large\$"
+    expect [ "$(wc -l <"$err")" -eq 2 ]
+    expect_no_file "to_$format"
+done
+run "$dlbench" convert src cut.h5 --format hdf5
+if [ "$code" -eq 0 ]; then
+    truncate -s 1000000 "$(find cut.h5 -type f)"
+    run "$dlbench" inspect cut.h5
+    expect_exit 3
+    expect_err 'cut\.h5.*: opening it: libhdf5: truncated file'
+fi
+
+# Storage that does not answer: an interrupt ends the wait for it.
+slowfs=${DLB_BUILD_DIR:-}/tests/slowfs
+if [ -x "$slowfs" ]; then
+    coproc SLOWFS { exec "$slowfs" 1 1 100000 60000000 0 0 2>"$tmp/slowfs.err"; }
+    slowfs_pid=$SLOWFS_PID slowfs_in=${SLOWFS[1]}
+    if read -r mounted <&"${SLOWFS[0]}"; then
+        file=$(find "$mounted" -type f | head -n 1)
+        last="run on a file that does not answer, interrupted"
+        "$dlbench" run --set dataset.format=tfrecord --set dataset.codec=raw --set dataset.path="$file" --results out \
+            "${run_on[@]}" >"$out" 2>"$err" &
+        pid=$!
+        for _ in $(seq 100); do grep -q 'opening' "$err" && break; sleep 0.2; done
+        kill -INT $pid
+        SECONDS=0
+        wait $pid
+        code=$?
+        expect_exit 130
+        expect_err "opening $file"
+        expect_err "$file: interrupted"
+        expect [ "$SECONDS" -lt 30 ]
+        eval "exec $slowfs_in>&-"
+        wait "$slowfs_pid" 2>/dev/null
+    fi
+fi
+
 finish
