@@ -218,6 +218,21 @@ static void name_field(struct dlb_field *field, const char *name)
     field->name[n] = '\0';
 }
 
+/* Room is for the largest of all files: it is the one to name. */
+static void fail_room(struct files_reader *reader, struct dlb_err *err)
+{
+    const struct dlb_files_list *list = &reader->ds->list;
+    uint64_t largest = 0;
+
+    for (uint64_t i = 1; i < list->n_files; i++)
+        if (list->files[i].n_bytes > list->files[largest].n_bytes)
+            largest = i;
+    (void)set_path(reader, &list->files[largest]);
+    (void)dlb_fail(err, DLB_E_NOMEM, reader->path, DLB_NO_OFFSET,
+                   "no memory for a sample of %llu bytes, as this one is",
+                   (unsigned long long)list->files[largest].n_bytes);
+}
+
 /* Where the bytes go: to where they are wanted, or to memory of the reader's own, which reading
  * past the page cache needs aligned. */
 static uint8_t *place(struct files_reader *reader, const struct dlb_file *file,
@@ -234,8 +249,7 @@ static uint8_t *place(struct files_reader *reader, const struct dlb_file *file,
     else if (!reader->buffer)
         reader->buffer = malloc(ds->max_bytes ? ds->max_bytes : 1);
     if (!reader->buffer)
-        (void)dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
-                       "no memory for a sample of %llu bytes", (unsigned long long)ds->max_bytes);
+        fail_room(reader, err);
     return reader->buffer;
 }
 
@@ -248,7 +262,7 @@ static int open_sample(struct files_reader *reader, const char *name, int64_t *h
         return ds->handles ? ds->io->open_at_direct(ds->handles[reader->folder], name, handle, err)
                            : ds->io->open_at_direct(DLB_IO_NO_DIR, reader->path, handle, err);
     return ds->handles ? ds->io->open_at(ds->handles[reader->folder], name, handle, err)
-                       : ds->io->open(reader->path, handle, err);
+                       : ds->io->open_at(DLB_IO_NO_DIR, reader->path, handle, err);
 }
 
 static void describe(struct files_reader *reader, uint64_t index, const uint8_t *data,

@@ -32,7 +32,9 @@ static const struct dlb_opt_group group = {"lmdb", "LMDB databases", opts,
 
 #ifdef DLB_HAVE_LMDB
 
+#include "bench/base/apart.h"
 #include "bench/base/hash.h"
+#include "bench/base/pulse.h"
 #include "formats/room.h"
 
 #include <endian.h>
@@ -104,6 +106,7 @@ static int add_key(struct keys *keys, const uint8_t *key, size_t n_key, const ch
 struct listing {
     struct lmdb *ds;
     struct dlb_shape *shape;
+    const char *prefix;
     bool all; /* no prefix: keys about the database are left out */
     bool labelled;
     uint64_t n_about, n_empty;
@@ -120,6 +123,7 @@ static int visit(void *ctx, const uint8_t *key, size_t n_key, size_t n_value, st
     struct listing *listing = ctx;
     struct dlb_shape *shape = listing->shape;
 
+    dlb_pulse_sign(dlb_pulse_opening);
     if (listing->all && is_about(key, n_key)) {
         bool labels =
             n_key == strlen(DLB_LMDB_LABELS_KEY) && memcmp(key, DLB_LMDB_LABELS_KEY, n_key) == 0;
@@ -158,8 +162,24 @@ static int read_labels(struct listing *listing, struct dlb_lmdb_txn *txn, struct
     return rc;
 }
 
-static int list_keys(struct listing *listing, const char *prefix, struct dlb_err *err)
+/* liblmdb trusts what it finds in the tree: after this, what readers ask of it has been asked once,
+ * in a process that could be lost. */
+static int find_all(const struct lmdb *ds, struct dlb_lmdb_txn *txn, struct dlb_err *err)
 {
+    struct dlb_lmdb_value ignored;
+    int rc = DLB_OK;
+
+    for (uint64_t i = 0, start = 0; rc == DLB_OK && i < ds->keys.n; start = ds->keys.end[i++]) {
+        dlb_pulse_sign(dlb_pulse_opening);
+        rc = dlb_lmdb_find(txn, ds->keys.bytes + start, (size_t)(ds->keys.end[i] - start), &ignored,
+                           err);
+    }
+    return rc;
+}
+
+static int list_keys(void *ctx, struct dlb_err *err)
+{
+    struct listing *listing = ctx;
     struct lmdb *ds = listing->ds;
     struct dlb_lmdb *env = NULL;
     struct dlb_lmdb_txn *txn = NULL;
@@ -168,12 +188,42 @@ static int list_keys(struct listing *listing, const char *prefix, struct dlb_err
     if (rc == DLB_OK)
         rc = dlb_lmdb_begin(env, &txn, err);
     if (rc == DLB_OK)
-        rc = dlb_lmdb_walk(txn, prefix, strlen(prefix), visit, listing, err);
+        rc = dlb_lmdb_walk(txn, listing->prefix, strlen(listing->prefix), visit, listing, err);
     if (rc == DLB_OK && listing->labelled)
         rc = read_labels(listing, txn, err);
+    if (rc == DLB_OK)
+        rc = find_all(ds, txn, err);
     dlb_lmdb_end(txn);
     dlb_lmdb_close(env);
     return rc;
+}
+
+static bool pass_keys(void *ctx, struct dlb_pipe *pipe)
+{
+    struct listing *listing = ctx;
+    struct keys *keys = &listing->ds->keys;
+    bool labels = listing->ds->labels != NULL;
+
+    return dlb_pass(pipe, listing->shape, sizeof *listing->shape) &&
+           dlb_pass(pipe, &listing->n_about, sizeof listing->n_about) &&
+           dlb_pass(pipe, &listing->n_empty, sizeof listing->n_empty) &&
+           dlb_pass(pipe, &keys->n, sizeof keys->n) &&
+           dlb_pass(pipe, &keys->n_bytes, sizeof keys->n_bytes) &&
+           dlb_pass(pipe, &labels, sizeof labels) &&
+           dlb_pass_array(pipe, (void **)&keys->end, keys->n, sizeof *keys->end) &&
+           dlb_pass_array(pipe, (void **)&keys->bytes, keys->n_bytes, 1) &&
+           dlb_pass_array(pipe, (void **)&listing->ds->labels, labels ? keys->n : 0,
+                          sizeof *listing->ds->labels);
+}
+
+static int look_apart(struct listing *listing, struct dlb_err *err)
+{
+    struct dlb_apart how = {.path = listing->ds->path,
+                            .who = "liblmdb",
+                            .work = list_keys,
+                            .pass = pass_keys,
+                            .ctx = listing};
+    return dlb_apart(&how, err);
 }
 
 static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
@@ -182,7 +232,7 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
     struct lmdb *ds = state;
     const struct lmdb_opts *asked = how->opts;
     const char *prefix = asked ? asked->prefix : "";
-    struct listing listing = {.ds = ds, .shape = shape, .all = prefix[0] == '\0'};
+    struct listing listing = {.ds = ds, .shape = shape, .prefix = prefix, .all = prefix[0] == '\0'};
     struct dlb_lmdb_head head;
 
     ds->io = how->io;
@@ -194,7 +244,7 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
     if (rc == DLB_OK)
         rc = dlb_lmdb_look(ds->path, ds->io, &head, err);
     if (rc == DLB_OK)
-        rc = list_keys(&listing, prefix, err);
+        rc = look_apart(&listing, err);
     if (rc != DLB_OK)
         return rc;
     shape->n_samples = ds->keys.n;

@@ -5,6 +5,7 @@
 
 #include "formats/hdf5_filters.h"
 
+#include <errno.h>
 #include <hdf5.h>
 
 #include <pthread.h>
@@ -98,21 +99,41 @@ void dlb_hdf5_leave(void)
         (void)pthread_mutex_unlock(&lock);
 }
 
-static herr_t innermost(unsigned n, const H5E_error2_t *error, void *text)
+struct reason {
+    char text[160];
+    int code; /* errno, where the system said no; 0 */
+};
+
+/* Of the system's calls the library tells much in one piece, the time and the buffer's address too,
+ * with the number in the midst of it. */
+static herr_t innermost(unsigned n, const H5E_error2_t *error, void *out)
 {
-    if (n == 0 && error->desc)
-        (void)snprintf(text, sizeof((struct dlb_err *)0)->what, "%s", error->desc);
+    struct reason *reason = out;
+
+    if (n > 0 || !error->desc)
+        return 0;
+    (void)snprintf(reason->text, sizeof reason->text, "%s", error->desc);
+    for (char *at = reason->text; *at; at++)
+        if ((unsigned char)*at < ' ')
+            *at = ' ';
+    const char *code = strstr(error->desc, "errno = ");
+    if (code && error->maj_num == H5E_IO)
+        reason->code = atoi(code + strlen("errno = "));
     return 0;
 }
 
 int dlb_hdf5_fail(struct dlb_err *err, int status, const char *path, const char *doing)
 {
-    char text[sizeof err->what] = "no reason given";
+    struct reason reason = {"no reason given", 0};
 
-    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, text);
+    (void)H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, &reason);
     (void)H5Eclear2(H5E_DEFAULT);
+    if (reason.code > 0) {
+        errno = reason.code;
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, doing);
+    }
     return dlb_fail(err, (enum dlb_status)status, path, DLB_NO_OFFSET, "%s: libhdf5: %s", doing,
-                    text);
+                    reason.text);
 }
 
 int dlb_hdf5_open_file(const char *path, int64_t *file, struct dlb_err *err)
@@ -124,8 +145,10 @@ int dlb_hdf5_open_file(const char *path, int64_t *file, struct dlb_err *err)
     (void)H5Pset_file_locking(fapl, false, true);
 #endif
     *file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
+    /* Before the next call, which forgets the reason. */
+    int rc = *file < 0 ? dlb_hdf5_fail(err, DLB_E_FORMAT, path, "opening it") : DLB_OK;
     (void)H5Pclose(fapl);
-    return *file < 0 ? dlb_hdf5_fail(err, DLB_E_FORMAT, path, "opening it") : DLB_OK;
+    return rc;
 }
 
 static herr_t refuse_link(const char *parent_file, const char *parent_group, const char *child_file,

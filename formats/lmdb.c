@@ -107,6 +107,13 @@ static bool has_faulted(const struct dlb_lmdb *env)
     return dlb_map_suspect(&env->map, UINT64_MAX);
 }
 
+/* Else liblmdb prints what it thinks of the file. */
+static void give_up(MDB_env *env, const char *why)
+{
+    (void)env, (void)why;
+    abort();
+}
+
 static int open_main(struct dlb_lmdb *env, struct dlb_err *err)
 {
     MDB_txn *txn = NULL;
@@ -164,6 +171,8 @@ static int create(struct dlb_lmdb **out, const char *path, const struct dlb_io *
     if (rc == DLB_OK) {
         unsigned flags = MDB_RDONLY | MDB_NOLOCK | MDB_NOSUBDIR | MDB_NOTLS;
         int code = mdb_env_create(&env->env);
+        if (code == 0)
+            code = mdb_env_set_assert(env->env, give_up);
         if (code == 0)
             code = mdb_env_open(env->env, path, flags | (readahead ? 0 : MDB_NORDAHEAD), 0);
         rc = code == 0 ? DLB_OK : fail(err, path, code, "opening it");
@@ -255,7 +264,10 @@ static int fail_read(const struct dlb_lmdb *env, int code, const char *doing, st
     if (!has_faulted(env))
         return fail(err, env->path, code, doing);
     int rc = env->io->size(env->handle, &file_bytes, env->path, err);
-    if (rc == DLB_OK)
+    if (rc == DLB_OK && file_bytes == env->file_bytes)
+        rc = dlb_fail(err, DLB_E_FORMAT, env->path, DLB_NO_OFFSET,
+                      "damaged: its pages lead beyond its end; or its storage cannot be read");
+    else if (rc == DLB_OK)
         rc = dlb_fail(err, DLB_E_IO, env->path, file_bytes,
                       "the file was cut short, or cannot be read: it had %" PRIu64 " bytes",
                       env->file_bytes);
@@ -377,6 +389,19 @@ int dlb_lmdb_create(struct dlb_lmdb_writer **out, const char *data_path, struct 
     return code == 0 ? DLB_OK : fail(err, data_path, code, "creating it");
 }
 
+/* liblmdb says EIO of a write that was cut short: what stops it, the next one is told. The file is
+ * given up in any case. */
+static int fail_write(const struct dlb_lmdb_writer *writer, int code, struct dlb_err *err)
+{
+    mdb_filehandle_t fd;
+    struct stat st;
+
+    if (code == EIO && mdb_env_get_fd(writer->env, &fd) == 0 && fstat(fd, &st) == 0 &&
+        pwrite(fd, "", 1, st.st_size) < 0)
+        code = errno;
+    return fail(err, writer->path, code, "writing");
+}
+
 static int commit(struct dlb_lmdb_writer *writer, struct dlb_err *err)
 {
     MDB_txn *txn = writer->txn;
@@ -384,7 +409,7 @@ static int commit(struct dlb_lmdb_writer *writer, struct dlb_err *err)
     writer->txn = NULL;
     writer->txn_bytes = 0;
     int code = txn ? mdb_txn_commit(txn) : 0;
-    return code == 0 ? DLB_OK : fail(err, writer->path, code, "writing");
+    return code == 0 ? DLB_OK : fail_write(writer, code, err);
 }
 
 /* The map is grown between transactions, ahead of what could fill it: a full one would cost the

@@ -2,8 +2,9 @@
  *
  * Floor 2. liblmdb trusts its file. What can be checked without reading all of it is checked
  * before: both meta pages, the sizes they give, that each value lies in the file. The map is
- * watched, so that a file that is cut short gives an error and not SIGBUS. Tree pages that are
- * damaged on purpose can still crash liblmdb, which looks at neither offsets nor counts in them.
+ * watched, so that a file that is cut short gives an error and not SIGBUS. Damaged tree pages can
+ * still crash liblmdb, which looks at neither offsets nor counts in them: whoever opens a data set
+ * asks it in a process apart first (bench/base/apart.h).
  *
  * Databases are opened read-only and without locks, as trainings do: nothing may write to them
  * meanwhile. */

@@ -67,6 +67,7 @@ static int inline_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
         self->worker_open = true; /* to be closed even when it fails half-way */
         int rc = dlb_worker_open(&self->worker, self->job, &self->sampler, 0, 1, self->report, err);
         self->worker.stop = self->job->cancel;
+        self->worker.pulse = self->job->pulse;
         if (rc == DLB_OK)
             rc = dlb_plant_init(&self->worker, err);
         if (rc != DLB_OK)

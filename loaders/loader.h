@@ -7,6 +7,7 @@
 
 #include "bench/base/err.h"
 #include "bench/base/futex.h"
+#include "bench/base/pulse.h"
 #include "bench/base/opt.h"
 #include "bench/host/osacct.h"
 #include "bench/host/topo.h"
@@ -67,6 +68,7 @@ struct dlb_job {
      * several loaders with a timeout of 0 and sleeps here; in memory that worker processes share.
      * NULL: who waits does so inside next(). */
     struct dlb_event *ready;
+    struct dlb_pulse *pulse; /* told of samples, too; says when to give up; may be NULL */
 };
 
 /* A batch is bytes plus offsets: ragged samples are legal. Borrowed until release. */

@@ -88,6 +88,9 @@ struct dlb_pool {
     uint64_t n_yielded; /* in this epoch */
     uint64_t next_task; /* map-style in any order: the first batch that nobody has been given */
     uint64_t waiting_since_ns; /* with loader.timeout_s: 0: it does not wait */
+    uint64_t looked_ns;        /* when workers were last looked at ... */
+    uint64_t moved_ns, moved;  /* ... since when they have been where they were then, and that; 0:
+                                  not looked at while waiting for this batch */
     uint64_t
         polled_ns; /* until when the batch that is still wanted has been waited for; 0: none is */
     uint64_t order_wait_ns;

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#define LOOK_EVERY_NS (100 * DLB_NS_PER_MS)
+
 /* Map-style in any order: the consumer says who loads which batch. */
 static bool deals(const struct dlb_pool *pool)
 {
@@ -48,6 +50,7 @@ int dlb_pool_begin_epoch(struct dlb_pool *pool, uint64_t epoch, struct dlb_err *
     pool->turn = 0;
     pool->n_yielded = 0;
     pool->waiting_since_ns = 0;
+    pool->moved_ns = 0;
     pool->polled_ns = 0;
     if (deals(pool))
         deal(pool);
@@ -116,7 +119,9 @@ static uint32_t slowest(const struct dlb_pool *pool, uint32_t w)
     return w;
 }
 
-static int timed_out(struct dlb_pool *pool, uint32_t w, struct dlb_err *err)
+/* `limit`: which one it was. */
+static int timed_out(struct dlb_pool *pool, uint32_t w, double waited_s, const char *limit,
+                     struct dlb_err *err)
 {
     char where[64], path[2048], who[32] = "";
     uint32_t id = slowest(pool, w);
@@ -127,8 +132,31 @@ static int timed_out(struct dlb_pool *pool, uint32_t w, struct dlb_err *err)
     if (pid != 0)
         (void)snprintf(who, sizeof who, " (pid %d)", pid);
     return dlb_fail(err, DLB_E_WORKER, path[0] ? path : NULL, DLB_NO_OFFSET,
-                    "no batch for %.3g s (loader.timeout_s): worker %u%s is stuck %s",
-                    pool->job->opts->timeout_s, id, who, where);
+                    "no batch for %.3g s%s: worker %u%s is stuck %s", waited_s, limit, id, who,
+                    where);
+}
+
+/* Workers that come on are slow and no more. Who watches this process is told so; when none of them
+ * has left its sample for as long as he waits, he need not guess who is stuck. */
+static int guard(struct dlb_pool *pool, uint32_t w, uint64_t now_ns, struct dlb_err *err)
+{
+    struct dlb_pulse *pulse = pool->job->pulse;
+    uint64_t moved = 0;
+
+    if (!pulse || now_ns - pool->looked_ns < LOOK_EVERY_NS)
+        return DLB_OK;
+    pool->looked_ns = now_ns;
+    for (uint32_t i = 0; i < pool->n_workers; i++)
+        moved += atomic_load_explicit(&pool->lanes[i].report.at_since_ns, memory_order_relaxed);
+    if (moved != pool->moved)
+        dlb_pulse_sign(pulse);
+    if (moved != pool->moved || pool->moved_ns == 0) {
+        pool->moved = moved;
+        pool->moved_ns = now_ns;
+    }
+    if (pulse->stall_ns == 0 || now_ns - pool->moved_ns < pulse->stall_ns)
+        return DLB_OK;
+    return timed_out(pool, w, (double)pulse->stall_ns / (double)DLB_NS_PER_S, "", err);
 }
 
 /* Until when the consumer may sleep, given until when the caller wants it to. */
@@ -169,13 +197,16 @@ static int take_next(struct dlb_pool *pool, uint32_t *w, uint64_t timeout_ns, ui
         }
         uint64_t end_ns = sleep_end_ns(pool, now_ns, deadline_ns, &late);
         if (late)
-            return timed_out(pool, *w, err);
+            return timed_out(pool, *w, pool->job->opts->timeout_s, " (loader.timeout_s)", err);
+        int rc = guard(pool, *w, now_ns, err);
+        if (rc != DLB_OK)
+            return rc;
         if (now_ns >= deadline_ns)
             break;
         dlb_event_wait(event, seen, end_ns);
     }
     if (*got)
-        pool->waiting_since_ns = 0;
+        pool->waiting_since_ns = pool->moved_ns = 0;
     if (start_ns != 0 && pool->n_workers > 1 && !pool->any_order) {
         uint64_t end_ns = dlb_now_ns(), ready_ns = others_ready_ns(pool, *w);
         if (ready_ns < start_ns)

@@ -68,6 +68,7 @@ static void publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, uint64
     atomic_store_explicit(&worker->report->at, at, memory_order_relaxed);
     atomic_store_explicit(&worker->report->at_nth, nth, memory_order_relaxed);
     atomic_store_explicit(&worker->report->at_since_ns, since_ns, memory_order_relaxed);
+    dlb_pulse_sign(worker->pulse);
 }
 
 int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,

@@ -42,6 +42,7 @@ struct dlb_worker {
     struct dlb_worker_report *report;
     uint32_t id, n_workers;
     uint64_t epoch;
+    struct dlb_pulse *pulse; /* told of each sample; NULL: who waits for its batches sees to that */
     const _Atomic bool *stop; /* looked at before every sample; NULL: never asked to stop. Set it
                                  after dlb_worker_open and before dlb_plant_init */
     void *reader, *codec;     /* owned */

@@ -23,7 +23,7 @@ struct cell {
     struct dlb_spec spec;
     enum dlb_cell_mode mode;
     const struct dlb_cell_watch *watch;
-    _Atomic uint64_t own_beat; /* where nobody watches */
+    struct dlb_pulse own_pulse; /* where nobody watches */
     struct dlb_topo *topo;
     struct dlb_dataset dataset;
     const struct dlb_loader *loader;
@@ -139,6 +139,7 @@ static void fill_job(struct cell *c, uint32_t i)
         .checksum = spec->run.checksum,
         .cancel = c->watch->cancel,
         .ready = c->ready.addr,
+        .pulse = c->watch->pulse,
     };
 }
 
@@ -300,7 +301,8 @@ static int count_expected(const struct cell *c, struct dlb_consume *how, struct 
 static int consume(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
-    _Atomic uint64_t *beat = c->watch->heartbeat ? c->watch->heartbeat : &c->own_beat;
+    _Atomic uint64_t *beat =
+        c->watch->pulse ? &c->watch->pulse->n_batches : &c->own_pulse.n_batches;
     c->consumed = calloc(1, sizeof(*c->consumed));
     if (!c->consumed)
         return no_memory(err);
@@ -394,7 +396,9 @@ static void release(struct cell *c)
 
 static int execute(struct cell *c, struct dlb_err *err)
 {
+    dlb_pulse_opening = c->watch->pulse;
     int rc = open_data(c, err);
+    dlb_pulse_opening = NULL;
     if (rc || c->not_done[0])
         return rc;
     rc = start_loader(c, err);

@@ -6,6 +6,7 @@
 #define DLB_SCENARIOS_CELL_H
 
 #include "bench/base/err.h"
+#include "bench/base/pulse.h"
 #include "scenarios/spec.h"
 
 #include <jansson.h>
@@ -21,8 +22,8 @@ enum dlb_cell_mode {
 extern const char *const dlb_cell_mode_names[]; /* ends with NULL */
 
 struct dlb_cell_watch {
-    _Atomic uint64_t *heartbeat; /* batches so far; may be NULL */
-    const atomic_bool *cancel;   /* may be NULL */
+    struct dlb_pulse *pulse;   /* batches so far, and other signs of life; may be NULL */
+    const atomic_bool *cancel; /* may be NULL */
     const char *memo; /* folder for what cells find out about the device (memo.h); may be NULL */
 };
 

@@ -1,5 +1,6 @@
 #include "scenarios/cell_cache.h"
 
+#include "bench/base/pulse.h"
 #include "bench/measure/cache_label.h"
 #include "scenarios/flat.h"
 
@@ -31,6 +32,7 @@ static bool look(const struct dlb_dataset *dataset, uint64_t max, bool evict,
         uint64_t number = (uint64_t)((unsigned __int128)i * n / n_asked);
         (void)dataset->format->files(dataset->state, number, path, sizeof(path));
         dlb_residency_file(path, evict, out);
+        dlb_pulse_sign(dlb_pulse_opening);
     }
     return true;
 }

@@ -2,6 +2,7 @@
 
 #include "bench/base/clock.h"
 #include "bench/base/io.h"
+#include "bench/base/pulse.h"
 #include "scenarios/flat.h"
 
 #include <errno.h>
@@ -20,6 +21,8 @@
 #include <unistd.h>
 
 #define TICK_MS 200
+/* At the limit the child itself says who is stuck, if it can: then it is not killed before that. */
+#define SPARE_NS (30 * DLB_NS_PER_S)
 #define GRACE_NS (10 * DLB_NS_PER_S) /* between the interrupt and the kill */
 #define RESULT_MAX_BYTES (64u << 20)
 #define LOG_TAIL_BYTES 240
@@ -28,7 +31,7 @@ struct child {
     char spec[PATH_MAX], result[PATH_MAX], log[PATH_MAX];
     pid_t pid;
     int pidfd, beat_fd, log_fd;
-    _Atomic uint64_t *beat;
+    struct dlb_pulse *pulse;
 };
 
 static int fill_path(char out[PATH_MAX], const char *folder, const char *name, struct dlb_err *err)
@@ -60,13 +63,14 @@ static int prepare(const struct dlb_child *how, struct child *c, struct dlb_err 
     if (c->log_fd < 0)
         return dlb_fail_errno(err, c->log, DLB_NO_OFFSET, "cannot write");
     c->beat_fd = memfd_create("dlbench-heartbeat", MFD_CLOEXEC);
-    if (c->beat_fd < 0 || ftruncate(c->beat_fd, (off_t)sizeof(*c->beat)))
+    if (c->beat_fd < 0 || ftruncate(c->beat_fd, (off_t)sizeof(*c->pulse)))
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot make shared memory");
-    c->beat = mmap(NULL, sizeof(*c->beat), PROT_READ | PROT_WRITE, MAP_SHARED, c->beat_fd, 0);
-    if (c->beat == MAP_FAILED) {
-        c->beat = NULL;
+    c->pulse = mmap(NULL, sizeof(*c->pulse), PROT_READ | PROT_WRITE, MAP_SHARED, c->beat_fd, 0);
+    if (c->pulse == MAP_FAILED) {
+        c->pulse = NULL;
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot map shared memory");
     }
+    c->pulse->stall_ns = how->stall_ns;
     return DLB_OK;
 }
 
@@ -148,12 +152,13 @@ static void kill_group(const struct child *c, int signo)
 static int watch(const struct dlb_child *how, const struct child *c, bool *stalled)
 {
     uint64_t beats = 0, beat_ns = dlb_now_ns(), asked_ns = 0;
+    uint64_t spare_ns = how->stall_ns / 2 < SPARE_NS ? how->stall_ns / 2 : SPARE_NS;
     int status = 0;
     bool killed = false;
     while (!ended(c, &status)) {
-        uint64_t now_ns = dlb_now_ns(), n = atomic_load(c->beat);
-        if (n != beats) {
-            beats = n;
+        uint64_t now_ns = dlb_now_ns(), n = atomic_load(&c->pulse->n_batches);
+        if (n + atomic_load(&c->pulse->n_signs) != beats) {
+            beats = n + atomic_load(&c->pulse->n_signs);
             beat_ns = now_ns;
         }
         if (how->tick)
@@ -163,7 +168,7 @@ static int watch(const struct dlb_child *how, const struct child *c, bool *stall
             asked_ns = now_ns;
         }
         bool late = asked_ns != 0 && now_ns - asked_ns > GRACE_NS;
-        *stalled = *stalled || (asked_ns == 0 && now_ns - beat_ns > how->stall_ns);
+        *stalled = *stalled || (asked_ns == 0 && now_ns - beat_ns > how->stall_ns + spare_ns);
         if ((late || *stalled) && !killed) {
             kill_group(c, SIGKILL);
             killed = true;
@@ -230,8 +235,8 @@ static json_t *read_result(const struct child *c)
 
 static void clean(struct child *c)
 {
-    if (c->beat)
-        (void)munmap((void *)c->beat, sizeof(*c->beat));
+    if (c->pulse)
+        (void)munmap((void *)c->pulse, sizeof(*c->pulse));
     if (c->pidfd >= 0)
         (void)close(c->pidfd);
     if (c->beat_fd >= 0)

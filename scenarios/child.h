@@ -19,7 +19,7 @@ struct dlb_child {
     const char *const *tail; /* as in {"--mode", "measure", NULL}; may be NULL */
     const json_t *config;    /* written to the spec file */
     const char *scratch;     /* folder for spec, result and what the child prints */
-    uint64_t stall_ns;       /* that long without a batch: killed */
+    uint64_t stall_ns; /* that long without a batch or another sign of life, and a little: killed */
     const atomic_bool *
         cancel; /* set: the child is interrupted, and killed when that does not help; may be NULL */
     void (*tick)(void *ctx, uint64_t n_batches); /* several times a second; may be NULL */

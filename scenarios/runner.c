@@ -171,7 +171,11 @@ static uint64_t stall_ns(const struct runner *r, const json_t *config)
                    1e3;
     double step = dlb_json_number(config, "device.step_ms") * 1e6;
     double longest = fmax(isfinite(batch) ? batch : 0, isfinite(step) ? step : 0) * STALL_STEPS;
-    return longest > (double)STALL_NS ? (uint64_t)longest : STALL_NS;
+    double init = dlb_json_number(config, "loader.worker_init_ms") * 1e6;
+    double timeout = dlb_json_number(config, "loader.timeout_s") * 1e9;
+    /* The user's own limit comes first. */
+    return (uint64_t)(fmax(longest, (double)STALL_NS) + (isfinite(init) ? init : 0) +
+                      (isfinite(timeout) ? timeout : 0));
 }
 
 static int keep(const struct runner *r, json_t *doc, struct dlb_err *err)

@@ -30,11 +30,12 @@ struct dlb_runner_event {
 };
 
 struct dlb_runner {
-    const char *exe;           /* NULL: this program */
-    const char *scratch;       /* folder that exists; left empty */
-    uint64_t n_samples;        /* of the data set, for the first ETA; 0: not known */
-    uint64_t stall_ns;         /* 0: five minutes, or ten steps or batches where those are longer */
-    const atomic_bool *cancel; /* may be NULL */
+    const char *exe;     /* NULL: this program */
+    const char *scratch; /* folder that exists; left empty */
+    uint64_t n_samples;  /* of the data set, for the first ETA; 0: not known */
+    uint64_t stall_ns;   /* 0: five minutes, or ten steps or batches where those are longer; and
+                            what workers may take to start, and loader.timeout_s */
+    const atomic_bool *cancel;                                      /* may be NULL */
     void (*event)(void *ctx, const struct dlb_runner_event *event); /* may be NULL */
     void *ctx;
     const struct dlb_scenario *scenario; /* whose next() is asked for more; NULL: nobody's */

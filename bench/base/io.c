@@ -1,13 +1,18 @@
 #include "bench/base/io.h"
 
+#include "bench/base/pulse.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+struct dlb_pulse *dlb_pulse_opening;
 
 /* dlb_fail_errno, but for one thing: running out of descriptors is a shortage like running out of
  * memory. */
@@ -70,6 +75,7 @@ static int posix_list(const char *path, dlb_io_visit *visit, void *ctx, struct d
             continue;
         struct dlb_io_entry entry;
         rc = entry_of(dirfd(dir), de, path, &entry, err);
+        dlb_pulse_sign(dlb_pulse_opening);
         if (rc == DLB_OK)
             rc = visit(ctx, &entry, err);
     }
@@ -84,27 +90,69 @@ static int posix_stat(const char *path, enum dlb_io_kind *kind, uint64_t *n_byte
 
     if (stat(path, &st) != 0)
         return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot find or look at it");
+    dlb_pulse_sign(dlb_pulse_opening);
     *kind = kind_of(&st);
     *n_bytes = *kind == DLB_IO_FILE ? (uint64_t)st.st_size : 0;
     return DLB_OK;
 }
 
+/* Does not wait for a pipe's other end (O_NONBLOCK), which means nothing to files otherwise, but
+ * where another holds a lease on them. */
+static int open_reading(int dir, const char *name, int flags)
+{
+    int fd, unwaiting = O_NONBLOCK;
+
+    do {
+        fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags | unwaiting);
+        if (fd < 0 && errno == EWOULDBLOCK && unwaiting)
+            unwaiting = 0;
+        else if (fd >= 0 || errno != EINTR)
+            break;
+    } while (true);
+    return fd;
+}
+
+/* A folder passes: reading it says what it is. */
+static int check_regular(int fd, const char *path, struct dlb_err *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "looking at it");
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_IO, path, DLB_NO_OFFSET,
+                    "is %s and no regular file: copy what it gives into one",
+                    S_ISFIFO(st.st_mode)   ? "a pipe"
+                    : S_ISSOCK(st.st_mode) ? "a socket"
+                                           : "a device");
+}
+
 static int posix_open_at(int64_t dir, const char *name, int64_t *handle, struct dlb_err *err)
 {
-    int fd;
+    int fd = open_reading((int)dir, name, 0);
 
-    do
-        fd = openat((int)dir, name, O_RDONLY | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return fail_open(err, name, "opening");
     *handle = fd;
+    dlb_pulse_sign(dlb_pulse_opening);
     return DLB_OK;
 }
 
 static int posix_open(const char *path, int64_t *handle, struct dlb_err *err)
 {
-    return posix_open_at(AT_FDCWD, path, handle, err);
+    int fd = open_reading(AT_FDCWD, path, 0);
+
+    if (fd < 0)
+        return fail_open(err, path, "opening");
+    int rc = check_regular(fd, path, err);
+    if (rc != DLB_OK) {
+        (void)close(fd);
+        return rc;
+    }
+    *handle = fd;
+    dlb_pulse_sign(dlb_pulse_opening);
+    return DLB_OK;
 }
 
 _Static_assert(DLB_IO_NO_DIR == AT_FDCWD, "io.h has the kernel's number");
@@ -167,11 +215,8 @@ static int posix_open_direct(const char *path, int64_t *handle, size_t *align_by
 
 static int posix_open_at_direct(int64_t dir, const char *name, int64_t *handle, struct dlb_err *err)
 {
-    int fd;
+    int fd = open_reading((int)dir, name, O_DIRECT);
 
-    do
-        fd = openat((int)dir, name, O_RDONLY | O_CLOEXEC | O_DIRECT);
-    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return errno == EINVAL ? refuse_direct(err, name) : fail_open(err, name, "opening");
     *handle = fd;
@@ -206,6 +251,7 @@ static int posix_pread(int64_t handle, void *dst, size_t n_bytes, uint64_t offse
             return dlb_fail_errno(err, path, offset_bytes + done, "reading");
         }
         done += (size_t)n;
+        dlb_pulse_sign(dlb_pulse_opening);
     }
     *n_read = done;
     return DLB_OK;
@@ -252,8 +298,8 @@ const struct dlb_io dlb_io_posix = {
     .close = posix_close,
 };
 
-/* Grows by doubling and reads to the end rather than trusting the size: a pipe, or a file in /proc,
- * has none. */
+/* Grows by doubling and reads to the end rather than trusting the size: a file in /proc has none.
+ */
 static int read_all(int fd, const char *path, size_t max_bytes, char **out, size_t *n_bytes,
                     struct dlb_err *err)
 {
@@ -296,11 +342,13 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **out, size
 int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
                   struct dlb_err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_reading(AT_FDCWD, path, 0);
 
     if (fd < 0)
         return fail_open(err, path, "opening");
-    int rc = read_all(fd, path, max_bytes, out, n_bytes, err);
+    int rc = check_regular(fd, path, err);
+    if (rc == DLB_OK)
+        rc = read_all(fd, path, max_bytes, out, n_bytes, err);
     (void)close(fd);
     return rc;
 }

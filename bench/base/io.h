@@ -33,8 +33,10 @@ struct dlb_io {
     /* Every entry of a folder but "." and "..", in no order. */
     int (*list)(const char *path, dlb_io_visit *visit, void *ctx, struct dlb_err *err);
     int (*stat)(const char *path, enum dlb_io_kind *kind, uint64_t *n_bytes, struct dlb_err *err);
+    /* Waits for nobody: pipes, sockets and devices are refused. */
     int (*open)(const char *path, int64_t *handle, struct dlb_err *err);
-    /* As open, but `name` is looked up below an open folder handle: no path walk per file. */
+    /* As open, but `name` is looked up below an open folder handle: no path walk per file; and it
+     * is not looked at any more: a pipe in its place reads as an empty file. */
     int (*open_at)(int64_t dir, const char *name, int64_t *handle, struct dlb_err *err);
     int (*open_dir)(const char *path, int64_t *handle, struct dlb_err *err);
     /* As open, but reads go past the page cache: offset, length and memory of each are multiples of
@@ -55,8 +57,8 @@ struct dlb_io {
 
 extern const struct dlb_io dlb_io_posix;
 
-/* Reads a whole file of at most max_bytes into malloced memory, one terminating zero added; caller
- * frees. */
+/* Reads a whole regular file of at most max_bytes into malloced memory, one terminating zero added;
+ * caller frees. */
 int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
                   struct dlb_err *err);
 

@@ -10,6 +10,7 @@
 
 #define TRIES_PER_CODEC 8
 #define SHARDS_LOOKED_AT 8
+#define SUMMARY_MAX_BYTES (64u << 20)
 
 /* An opened data set with what is needed to read and decode its samples. */
 struct looker {
@@ -268,7 +269,13 @@ static bool is_result(const char *path)
 
     if ((size_t)snprintf(file, sizeof file, "%s/summary.json", path) >= sizeof file)
         return false;
-    json_t *summary = json_load_file(file, 0, NULL);
+    struct dlb_err ignored;
+    char *text = NULL;
+    size_t n_bytes = 0;
+    if (dlb_read_file(file, SUMMARY_MAX_BYTES, &text, &n_bytes, &ignored) != DLB_OK)
+        return false;
+    json_t *summary = json_loadb(text, n_bytes, 0, NULL);
+    free(text);
     bool result = json_object_get(summary, "command") != NULL;
     json_decref(summary);
     return result;
@@ -281,6 +288,9 @@ static int check_path(const char *path, struct dlb_err *err)
     uint64_t n_bytes;
     int status = dlb_io_posix.stat(path, &kind, &n_bytes, err);
 
+    if (status == DLB_OK && kind == DLB_IO_OTHER)
+        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                        "is a pipe, a socket or a device: data sets are regular files and folders");
     if (status != DLB_OK || kind != DLB_IO_DIR)
         return status;
     status = dlb_io_posix.list(path, any_entry, NULL, err);
@@ -354,5 +364,9 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     qsort(out->width, out->n_images, sizeof out->width[0], ascending_u32);
     qsort(out->height, out->n_images, sizeof out->height[0], ascending_u32);
     looker_close(looker);
+    if (out->n_looked == 0 && out->first_bad.status == DLB_E_NOMEM) { /* nothing was found out */
+        *err = out->first_bad;
+        return (int)err->status;
+    }
     return DLB_OK;
 }

@@ -1,5 +1,6 @@
 #include "bench/cli/measure.h"
 
+#include "bench/base/apart.h"
 #include "bench/base/clock.h"
 #include "bench/cli/libraries.h"
 #include "bench/cli/result.h"
@@ -58,8 +59,9 @@ static int first_spec(struct measure *m, bool axes, struct dlb_err *err)
     return rc;
 }
 
-static int look_at_data(struct measure *m, struct dlb_err *err)
+static int open_data(void *ctx, struct dlb_err *err)
 {
+    struct measure *m = ctx;
     struct dlb_dataset dataset;
     int rc = dlb_dataset_open(&dataset, &m->spec.dataset, &m->spec.transform, &m->spec.generate,
                               dlb_spec_format_opts(&m->spec), err);
@@ -68,6 +70,35 @@ static int look_at_data(struct measure *m, struct dlb_err *err)
     m->shape = dataset.shape;
     dlb_dataset_close(&dataset);
     return DLB_OK;
+}
+
+static bool pass_shape(void *ctx, struct dlb_pipe *pipe)
+{
+    struct measure *m = ctx;
+    return dlb_pass(pipe, &m->shape, sizeof(m->shape));
+}
+
+static void say_waiting(void *ctx)
+{
+    struct measure *m = ctx;
+    char text[DLB_OPT_STRING_CAP + 32];
+    (void)snprintf(text, sizeof(text), "opening %s (Ctrl-C ends it)", m->spec.dataset.path);
+    dlb_progress_update(&m->watch.progress, (double)NAN, text);
+}
+
+/* In a process of its own: storage that does not answer must not keep this one from answering. */
+static int look_at_data(struct measure *m, struct dlb_err *err)
+{
+    char who[48];
+    (void)snprintf(who, sizeof(who), "format %s", dlb_formats[m->spec.dataset.format]->name);
+    struct dlb_apart how = {.path = m->spec.dataset.path,
+                            .who = who,
+                            .work = open_data,
+                            .pass = pass_shape,
+                            .ctx = m,
+                            .cancel = &dlb_interrupted,
+                            .waiting = say_waiting};
+    return dlb_apart(&how, err);
 }
 
 static int describe_host(struct measure *m, struct dlb_err *err)

@@ -21,13 +21,13 @@ static int read_spec(const char *path, struct dlb_spec *spec, struct dlb_err *er
     return rc;
 }
 
-static _Atomic uint64_t *map_heartbeat(const char *fd)
+static struct dlb_pulse *map_heartbeat(const char *fd)
 {
-    _Atomic uint64_t *beat = NULL;
+    struct dlb_pulse *pulse = NULL;
     if (!fd)
         return NULL;
-    beat = mmap(NULL, sizeof(*beat), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(fd), 0);
-    return beat == MAP_FAILED ? NULL : beat;
+    pulse = mmap(NULL, sizeof(*pulse), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(fd), 0);
+    return pulse == MAP_FAILED ? NULL : pulse;
 }
 
 static enum dlb_cell_mode mode_of(const char *name)

@@ -206,8 +206,9 @@ static void *end_the_hang(void *arg)
 static void a_stuck_reader_is_named(void **state)
 {
     (void)state;
-    for (int i = 0; i < 8; i++) {
-        bool processes = i & 1, iterable = i & 4;
+    for (int i = 0; i < 16; i++) {
+        bool processes = i & 1, iterable = i & 4, watched = i & 8;
+        struct dlb_pulse pulse = {.stall_ns = 300 * DLB_NS_PER_MS};
         pthread_t rescue;
         atomic_store(&shared->hang, true);
         struct fake fake = fake_shared(50);
@@ -220,20 +221,44 @@ static void a_stuck_reader_is_named(void **state)
         struct pipeline p = by_processes(&ds, 2);
         p.loader.kind = pipeline_kind(processes ? "processes" : "threads");
         p.loader.order = i & 2 ? DLB_ORDER_ANY : DLB_ORDER_IN_ORDER;
-        p.loader.timeout_s = 0.3;
+        if (watched)
+            p.pulse = &pulse;
+        else
+            p.loader.timeout_s = 0.3;
         if (!processes)
             assert_int_equal(pthread_create(&rescue, NULL, end_the_hang, &shared->hang), 0);
         pipeline_run(&p);
         if (!processes)
             assert_int_equal(pthread_join(rescue, NULL), 0);
         assert_int_equal(p.rc, DLB_E_WORKER);
-        expect_words(&p, "no batch for 0.3 s (loader.timeout_s): worker ");
+        expect_words(&p, watched ? "no batch for 0.3 s: worker "
+                                 : "no batch for 0.3 s (loader.timeout_s): worker ");
         expect_words(&p, iterable ? "is stuck at sample 5 of shard 1" : "is stuck at sample 17");
         assert_string_equal(p.err.path, iterable ? "fake/1" : "fake/17");
         pipeline_free(&p);
         if (processes)
             nobody_is_left();
         memset((void *)shared, 0, sizeof *shared);
+    }
+}
+
+/* Each batch takes longer than anybody waits, but no sample does; and whoever watches is told. */
+static void slow_is_not_stuck(void **state)
+{
+    (void)state;
+    for (uint32_t workers = 0; workers <= 2; workers += 2) {
+        struct dlb_pulse pulse = {.stall_ns = 300 * DLB_NS_PER_MS};
+        struct fake fake = fake_shared(12);
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = by_processes(&ds, workers);
+        p.loader.kind = pipeline_kind(workers ? "processes" : "inline");
+        p.loader.batch_size = 6;
+        p.loader.sample_sleep_us = 100000;
+        p.pulse = &pulse;
+        pipeline_run(&p);
+        assert_int_equal(p.rc, DLB_OK);
+        assert_true(atomic_load(&pulse.n_signs) > 3);
+        pipeline_free(&p);
     }
 }
 
@@ -372,6 +397,7 @@ int main(void)
         TEST(a_killed_server_takes_its_workers),
         TEST(a_killed_parent_takes_its_workers),
         TEST(a_stuck_reader_is_named),
+        TEST(slow_is_not_stuck),
         TEST(each_start_pays_for_itself),
         TEST(fresh_memory_faults),
         TEST(any_order_overtakes),

@@ -31,6 +31,7 @@ struct pipeline {
     bool barrier, shared_workers; /* of several */
     double slow_step_ms;          /* of the last accelerator; 0: as the others */
     bool checksum;
+    struct dlb_pulse *pulse;
     const atomic_bool *cancel;
     /* results */
     struct dlb_consumed *out; /* owned by the test: pipeline_free */
@@ -128,6 +129,7 @@ static inline void pipeline_run(struct pipeline *p)
                                    .world = (p->world ? p->world : 1) * n_loaders,
                                    .seed = p->seed,
                                    .device_prefetch = (uint32_t)p->device.prefetch,
+                                   .pulse = p->pulse,
                                    .cancel = p->cancel,
                                    .ready = ready.addr,
                                    .checksum = p->checksum};

@@ -40,8 +40,8 @@ static json_t *ran(const char *const *settings, enum dlb_cell_mode mode,
 static void test_measures(void **state)
 {
     (void)state;
-    _Atomic uint64_t beat = 0;
-    struct dlb_cell_watch watch = {&beat, NULL, NULL};
+    struct dlb_pulse pulse = {.stall_ns = 60000000000};
+    struct dlb_cell_watch watch = {&pulse, NULL, NULL};
     const char *const settings[] = {
         "dataset.format=synthetic",   "dataset.codec=raw",    "generate.samples=200",
         "generate.sample_bytes=1000", "loader.batch_size=10", "loader.num_workers=2",
@@ -49,7 +49,7 @@ static void test_measures(void **state)
         "run.warmup_batches=3",       "run.epochs=2",         NULL};
     json_t *doc = ran(settings, DLB_MODE_MEASURE, &watch);
     assert_string_equal(dlb_json_text(doc, "status"), "ok");
-    assert_int_equal(atomic_load(&beat), 40);
+    assert_int_equal(atomic_load(&pulse.n_batches), 40);
     const json_t *epochs = json_object_get(doc, "epochs");
     assert_int_equal(json_array_size(epochs), 2);
     for (size_t i = 0; i < 2; i++) {

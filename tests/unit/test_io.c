@@ -3,7 +3,6 @@
 #include "tests/support/folder.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <sys/resource.h>
 
 struct seen {
@@ -149,31 +148,33 @@ static void test_read_file(void **state)
     free(text);
 }
 
-static void *feed(void *path)
+/* Nobody writes to the pipe: a plain open would wait for ever. */
+static void test_refuses_what_is_no_file(void **state)
 {
-    FILE *f = fopen(path, "w");
-    if (f) {
-        (void)fputs("through a pipe", f);
-        (void)fclose(f);
-    }
-    return NULL;
-}
-
-static void test_read_pipe(void **state)
-{
+    static const char *const names[] = {"fifo", "link", "/dev/zero"};
     struct dlb_err err = {0};
-    char *text = NULL, path[512];
-    size_t n = 0;
-    pthread_t thread;
+    char *text = NULL;
+    size_t n = 0, align_bytes;
+    int64_t handle;
 
     (void)state;
-    (void)snprintf(path, sizeof path, "%s", folder_path("fifo"));
-    assert_int_equal(mkfifo(path, 0600), 0);
-    assert_int_equal(pthread_create(&thread, NULL, feed, path), 0);
-    assert_int_equal(dlb_read_file(path, 100, &text, &n, &err), DLB_OK);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_string_equal(text, "through a pipe");
-    free(text);
+    assert_int_equal(mkfifo(folder_path("fifo"), 0600), 0);
+    assert_int_equal(symlink("fifo", folder_path("link")), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *path = names[i][0] == '/' ? names[i] : folder_path(names[i]);
+        assert_int_equal(dlb_read_file(path, 100, &text, &n, &err), DLB_E_IO);
+        assert_non_null(strstr(err.what, "no regular file"));
+        assert_int_equal(dlb_io_posix.open(path, &handle, &err), DLB_E_IO);
+        assert_string_equal(err.path, path);
+        assert_non_null(strstr(err.what, names[i][0] == '/' ? "is a device" : "is a pipe"));
+        assert_int_equal(dlb_io_posix.open_direct(path, &handle, &align_bytes, &err), DLB_E_IO);
+    }
+    /* Of files that were listed nobody asks again; but nobody waits. */
+    uint8_t byte;
+    assert_int_equal(dlb_io_posix.open_at(DLB_IO_NO_DIR, folder_path("fifo"), &handle, &err),
+                     DLB_OK);
+    (void)dlb_io_posix.pread(handle, &byte, 1, 0, &n, "fifo", &err);
+    dlb_io_posix.close(handle);
 }
 
 static void test_write_atomic(void **state)
@@ -211,7 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_list),         IN_FOLDER(test_list_stops),
         IN_FOLDER(test_missing),      IN_FOLDER(test_reads),
-        IN_FOLDER(test_read_file),    IN_FOLDER(test_read_pipe),
+        IN_FOLDER(test_read_file),    IN_FOLDER(test_refuses_what_is_no_file),
         IN_FOLDER(test_write_atomic), IN_FOLDER(test_descriptors_are_a_shortage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

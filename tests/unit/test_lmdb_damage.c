@@ -1,5 +1,4 @@
-/* LMDB files that are cut, empty, of another kind, or shrink while they are mapped. Tree pages that
- * are damaged on purpose are not tried: liblmdb trusts them, and may crash. */
+/* LMDB files that are cut, empty, damaged, of another kind, or shrink while they are mapped. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -142,6 +141,63 @@ static void meta_pages(void **state)
     free(good);
 }
 
+/* Small values: pages of the tree hold them, and there are branches. */
+static void write_tree(int n)
+{
+    struct dlb_lmdb_writer *writer;
+    struct dlb_err err;
+    char key[16];
+    assert_int_equal(dlb_lmdb_create(&writer, folder_path("a.mdb"), &err), DLB_OK);
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(key, sizeof key, "%08d", i);
+        assert_int_equal(dlb_lmdb_put(writer, key, 8, "0123456789", 10, &err), DLB_OK);
+    }
+    assert_int_equal(dlb_lmdb_finish(writer, &err), DLB_OK);
+    dlb_lmdb_abandon(writer);
+}
+
+static bool survives(const uint8_t *bytes, size_t n, const char *words)
+{
+    struct opened_set set;
+    folder_write("a.mdb", bytes, n);
+    int rc = opened_open(&set, "lmdb", "raw", folder_path("a.mdb"), NULL);
+    if (rc != DLB_OK) {
+        assert_true(set.err.what[0] && strstr(set.err.path, "a.mdb"));
+        return strstr(set.err.what, words) != NULL;
+    }
+    for (uint64_t i = 0; i < set.ds.shape.n_samples; i++)
+        (void)opened_read(&set, i);
+    opened_close(&set);
+    return false;
+}
+
+/* Headers, offsets of nodes and what the last nodes say: some of it crashes liblmdb, whatever its
+ * version, and this process lives on. */
+static void tree_pages(void **state)
+{
+    static const size_t at[] = {8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 30, 31};
+    size_t n, page = (size_t)sysconf(_SC_PAGESIZE);
+    uint32_t n_crashed = 0;
+    (void)state;
+    write_tree(800);
+    uint8_t *bytes = folder_read("a.mdb", &n);
+    for (size_t start = 2 * page; start < n; start += page) {
+        for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+            for (unsigned bit = 0; bit < 8; bit += 3) {
+                bytes[start + at[i]] ^= (uint8_t)(1U << bit);
+                n_crashed += survives(bytes, n, "liblmdb crashed (");
+                bytes[start + at[i]] ^= (uint8_t)(1U << bit);
+            }
+        uint8_t kept[64];
+        memcpy(kept, bytes + start + 16, sizeof kept);
+        memset(bytes + start + 16, 0xff, sizeof kept);
+        n_crashed += survives(bytes, n, "liblmdb crashed (");
+        memcpy(bytes + start + 16, kept, sizeof kept);
+    }
+    free(bytes);
+    printf("liblmdb crashed on %u of them\n", n_crashed);
+}
+
 static void other_things(void **state)
 {
     (void)state;
@@ -193,7 +249,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(cut_before),   TEST(cut_under_a_reader), TEST(meta_pages),
-        TEST(other_things), TEST(written_meanwhile),
+        TEST(other_things), TEST(written_meanwhile),  TEST(tree_pages),
     };
     if (dlb_lmdb_missing)
         return 77;

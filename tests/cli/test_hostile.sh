@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# What is no file, files that crash the library that reads them, and what cannot be had: an answer each time, with the path.
+. "$(dirname "$0")/lib.sh"
+limit_s=20
+run_on=(--set loader.num_workers=1 --set loader.batch_size=2 --set device.step_ms=0 --set run.epochs=1)
+
+# Nobody writes to these pipes.
+mkfifo a.h5 a.npz a.tar a.bin a.tfrecord a.mdb
+mkdir lm sh
+mkfifo lm/data.mdb sh/000.tar
+for what in hdf5:a.h5 npz:a.npz webdataset:a.tar webdataset:sh tokens:a.bin tfrecord:a.tfrecord lmdb:a.mdb lmdb:lm files:a.bin; do
+    format=${what%%:*} path=${what#*:}
+    run "$dlbench" run --set dataset.format="$format" --set dataset.codec=raw --set dataset.path="$path" \
+        "${run_on[@]}" --results out
+    [ "$code" -eq 2 ] || [ "$code" -eq 3 ] || failed "$what: exit code 2 or 3 expected"
+    expect_err "$path|built without"
+    run "$dlbench" inspect "$path"
+    expect_exit 3
+    expect_err "$path"
+    run "$dlbench" convert "$path" to.part --from "$format" --format files
+    [ "$code" -eq 2 ] || [ "$code" -eq 3 ] || failed "$what: exit code 2 or 3 expected"
+    expect_err "$path|built without"
+done
+mkdir old && mkfifo old/summary.json
+run "$dlbench" report old
+expect [ "$code" -ne 124 ]
+expect_err 'summary.json.* is a pipe'
+run "$dlbench" inspect old
+expect [ "$code" -ne 124 ]
+
+# Damaged trees crash liblmdb: in a child.
+run "$dlbench" gen --set dataset.format=lmdb --set dataset.path=db --set dataset.codec=raw \
+    --set generate.samples=500 --set generate.sample_bytes=100
+if [ "$code" -eq 0 ]; then
+    python3 - <<'PY'
+data = bytearray(open("db/data.mdb", "rb").read())
+for page in range(2 * 4096, len(data), 4096):
+    data[page + 16:page + 60] = b"\xff" * 44
+open("db/data.mdb", "wb").write(data)
+PY
+    for verb in "run --set dataset.format=lmdb --set dataset.path=db --set dataset.codec=raw --results out ${run_on[*]}" \
+        "run --set dataset.format=lmdb --set dataset.path=db --set dataset.codec=raw --results out --set loader.kind=threads ${run_on[*]}" \
+        "inspect db" "convert db db2 --format files"; do
+        # shellcheck disable=SC2086
+        run "$dlbench" $verb
+        expect_exit 3
+        expect_err 'db/data.mdb'
+        expect_err 'liblmdb (crashed|gave up)|damaged'
+    done
+    expect_no_file db2
+fi
+
+# Reasons, with the path: more than memory holds, files that end early, a limit of file sizes.
+mkdir big && truncate -s 200G big/a.jpg
+for verb in "inspect big" "convert big bigger --format webdataset" "run --set dataset.path=big --results out ${run_on[*]}"; do
+    # shellcheck disable=SC2086
+    run "$dlbench" $verb
+    expect_exit 3
+    expect_err 'big/a\.jpg: no memory for a sample of 214748364800 bytes|built without'
+done
+run "$dlbench" gen --set dataset.path=src --set dataset.codec=raw --set generate.samples=100 --set generate.sample_bytes=30000
+expect_exit 0
+for format in lmdb hdf5 webdataset; do
+    run bash -c "ulimit -f 1000; exec '$dlbench' convert src to_$format --format $format"
+    if grep -q "built without" "$err"; then continue; fi
+    expect_exit 3
+    expect_err "to_$format.*: writing.*: File too large\$"
+    expect [ "$(wc -l <"$err")" -eq 2 ]
+    expect_no_file "to_$format"
+done
+run "$dlbench" convert src cut.h5 --format hdf5
+if [ "$code" -eq 0 ]; then
+    truncate -s 1000000 "$(find cut.h5 -type f)"
+    run "$dlbench" inspect cut.h5
+    expect_exit 3
+    expect_err 'cut\.h5.*: opening it: libhdf5: truncated file'
+fi
+
+# Storage that does not answer: an interrupt ends the wait for it.
+slowfs=${DLB_BUILD_DIR:-}/tests/slowfs
+if [ -x "$slowfs" ]; then
+    coproc SLOWFS { exec "$slowfs" 1 1 100000 60000000 0 0 2>"$tmp/slowfs.err"; }
+    slowfs_pid=$SLOWFS_PID slowfs_in=${SLOWFS[1]}
+    if read -r mounted <&"${SLOWFS[0]}"; then
+        file=$(find "$mounted" -type f | head -n 1)
+        last="run on a file that does not answer, interrupted"
+        "$dlbench" run --set dataset.format=tfrecord --set dataset.codec=raw --set dataset.path="$file" --results out \
+            "${run_on[@]}" >"$out" 2>"$err" &
+        pid=$!
+        for _ in $(seq 100); do grep -q 'opening' "$err" && break; sleep 0.2; done
+        kill -INT $pid
+        SECONDS=0
+        wait $pid
+        code=$?
+        expect_exit 130
+        expect_err "opening $file"
+        expect_err "$file: interrupted"
+        expect [ "$SECONDS" -lt 30 ]
+        eval "exec $slowfs_in>&-"
+        wait "$slowfs_pid" 2>/dev/null
+    fi
+fi
+
+finish
