@@ -1,6 +1,7 @@
 #include "formats/convert_target.h"
 
 #include "formats/format.h"
+#include "formats/made.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -110,11 +111,39 @@ static char *resolve_source(const char *source)
     return real;
 }
 
+/* Only what is known for a data set in all its parts, or is empty, may go. */
+static int check_known(const char *path, struct dlb_err *err)
+{
+    static const struct dlb_format no_format = {.name = "known"};
+    const struct dlb_format *format = &no_format;
+    char foreign[128] = "";
+    struct stat st;
+    int best = 0;
+
+    for (size_t i = 0; dlb_formats[i]; i++) {
+        const struct dlb_format *one = dlb_formats[i];
+        int likely = one->missing || !one->probe ? 0 : one->probe(path, &dlb_io_posix);
+        format = likely > best ? one : format;
+        best = likely > best ? likely : best;
+    }
+    if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode)) /* a file, or a link: which alone goes */
+        return best > 0 ? DLB_OK
+                        : dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                                   "is no data set that this program knows: remove it yourself if "
+                                   "it may go");
+    int rc = dlb_made_foreign(path, format, foreign, sizeof foreign, err);
+    if (rc == DLB_END)
+        rc = dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                      "holds \"%s\", which is no part of a %s data set, so it is not replaced: "
+                      "choose another name, or remove the folder yourself if all of it may go",
+                      foreign, format->name);
+    return rc;
+}
+
 static int check_replaced(const struct dlb_convert_target *target, const char *resolved,
                           struct dlb_err *err)
 {
     char here[PATH_MAX];
-    int known = 0;
 
     if (!target->replace)
         return dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
@@ -122,13 +151,7 @@ static int check_replaced(const struct dlb_convert_target *target, const char *r
     if (getcwd(here, sizeof here) && is_within(here, resolved))
         return dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
                         "holds the working folder: it is not replaced");
-    for (size_t i = 0; dlb_formats[i] && known == 0; i++)
-        if (!dlb_formats[i]->missing && dlb_formats[i]->probe)
-            known = dlb_formats[i]->probe(target->path, &dlb_io_posix);
-    if (known == 0)
-        return dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
-                        "is no data set that this program knows: remove it yourself if it may go");
-    return DLB_OK;
+    return check_known(target->path, err);
 }
 
 static int check_place(const struct dlb_convert_target *target, const char *source,
@@ -316,6 +339,10 @@ static int put_in_place(const struct dlb_convert_target *target, struct dlb_err 
     unsigned how = there ? RENAME_EXCHANGE : RENAME_NOREPLACE;
     bool replaced = there && target->replace;
 
+    /* Converting takes its time: somebody may have put something there. */
+    int rc = replaced ? check_known(target->path, err) : DLB_OK;
+    if (rc != DLB_OK)
+        return rc;
     if ((!there || replaced) &&
         renameat2(AT_FDCWD, target->inside, AT_FDCWD, target->path, how) == 0)
         return DLB_OK;

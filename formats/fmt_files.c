@@ -481,6 +481,7 @@ const struct dlb_format dlb_fmt_files = {
     .access = accesses,
     .dataset_bytes = sizeof(struct files),
     .reader_bytes = sizeof(struct files_reader),
+    .made = "class_*/[0-9]*.* *.jpg *.jpeg */*.jpg */*.jpeg",
     .probe = files_probe,
     .open = files_open,
     .close = files_close,

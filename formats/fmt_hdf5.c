@@ -282,6 +282,7 @@ const struct dlb_format dlb_fmt_hdf5 = {
     .numbers = true,
     .dataset_bytes = sizeof(struct dlb_hdf5),
     .reader_bytes = sizeof(struct reader),
+    .made = "data.h5",
     .probe = hdf5_probe,
     .open = hdf5_open,
     .close = hdf5_close,

@@ -376,6 +376,7 @@ const struct dlb_format dlb_fmt_lmdb = {
     .opts = &group,
     .dataset_bytes = sizeof(struct lmdb),
     .reader_bytes = sizeof(struct lmdb_reader),
+    .made = "data.mdb lock.mdb",
     .probe = lmdb_probe,
     .open = lmdb_open,
     .close = lmdb_close,

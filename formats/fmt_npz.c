@@ -161,6 +161,7 @@ const struct dlb_format dlb_fmt_npz = {
     .numbers = true,
     .dataset_bytes = sizeof(struct npz),
     .reader_bytes = sizeof(struct npz_reader),
+    .made = "data.npz",
     .probe = dlb_npz_probe,
     .open = npz_open,
     .close = npz_close,

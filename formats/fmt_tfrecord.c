@@ -317,6 +317,7 @@ const struct dlb_format dlb_fmt_tfrecord = {
     .opts = &dlb_tfr_group,
     .dataset_bytes = sizeof(struct tfrecord),
     .reader_bytes = sizeof(struct tfrecord_reader),
+    .made = "shard-[0-9]*.tfrecord",
     .probe = dlb_tfr_probe,
     .open = tfrecord_open,
     .close = tfrecord_close,

@@ -398,6 +398,7 @@ const struct dlb_format dlb_fmt_tokens = {
     .numbers = true,
     .dataset_bytes = sizeof(struct tokens),
     .reader_bytes = sizeof(struct tokens_reader),
+    .made = "tokens-[0-9]*.bin tokens-[0-9]*.npy tokens-[0-9]*.idx",
     .probe = dlb_tokens_probe,
     .open = tokens_open,
     .close = tokens_close,

@@ -370,6 +370,7 @@ const struct dlb_format dlb_fmt_webdataset = {
     .access = accesses,
     .dataset_bytes = sizeof(struct webdataset),
     .reader_bytes = sizeof(struct webdataset_reader),
+    .made = "shard-[0-9]*.tar shard-[0-9]*.tar.*",
     .probe = dlb_wds_probe,
     .open = webdataset_open,
     .close = webdataset_close,

@@ -126,6 +126,8 @@ struct dlb_format {
     const struct dlb_opt_group *opts; /* or NULL */
     const int *access; /* enum dlb_access of each way that it can be asked for, the best first, AUTO
                           ends them; NULL: its own alone */
+    const char *made;  /* names of the files that gen and convert make below their folder: patterns
+                          of fnmatch with a space between; NULL: none */
     bool numbers;      /* says in shape and samples which numbers they are made of */
     bool synthetic; /* makes its samples up: needs no path, and its bytes mean nothing, so that only
                        an identity codec fits */

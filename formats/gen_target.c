@@ -3,6 +3,7 @@
 #include "bench/base/io.h"
 #include "bench/base/units.h"
 #include "formats/format.h"
+#include "formats/made.h"
 #include "formats/manifest.h"
 
 #include <errno.h>
@@ -53,22 +54,13 @@ static void boot_id(char text[64])
     free(read);
 }
 
-static int visit_foreign(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
-{
-    (void)err;
-    if (strcmp(entry->name, "lost+found") == 0 || strncmp(entry->name, ".dlbench-", 9) == 0)
-        return DLB_OK;
-    (void)snprintf(ctx, 64, "%s", entry->name);
-    return DLB_END; /* one is enough */
-}
-
 /* A fresh target: empty, writable, and large enough as far as one can tell now. */
 static int check_fresh(const struct dlb_gen *gen, struct dlb_err *err)
 {
     char foreign[64] = "";
     struct statvfs fs;
 
-    int rc = dlb_io_posix.list(gen->path, visit_foreign, foreign, err);
+    int rc = dlb_made_foreign(gen->path, NULL, foreign, sizeof foreign, err);
     if (rc == DLB_END)
         return dlb_fail(err, DLB_E_CONFIG, gen->path, DLB_NO_OFFSET,
                         "holds \"%s\", which gen did not write: choose an empty or new folder as "
@@ -125,9 +117,9 @@ static int read_mark(const char *path, json_t **mark, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* Resumes what the mark says, or starts and leaves one. */
+/* Resumes what the mark says, or starts and leaves one; `done`: to repair what was complete. */
 static int take(struct dlb_gen_target *target, const struct dlb_gen *gen, const char *mark_path,
-                struct dlb_err *err)
+                bool done, struct dlb_err *err)
 {
     json_t *mark = NULL;
     struct stat st;
@@ -143,7 +135,7 @@ static int take(struct dlb_gen_target *target, const struct dlb_gen *gen, const 
         target->suspect = then && strcmp(then, boot) != 0;
         json_decref(mark);
     } else {
-        rc = check_fresh(gen, err);
+        rc = done ? DLB_OK : check_fresh(gen, err);
         if (rc == DLB_OK)
             rc = write_mark(mark_path, target->params, err);
     }
@@ -185,13 +177,18 @@ int dlb_gen_target_open(struct dlb_gen_target *target, const struct dlb_gen *gen
         rc = dlb_manifest_same(json_object_get(manifest, "params"), target->params, gen->path, err);
     if (rc != DLB_OK)
         goto out;
-    if (manifest && stat(mark_path, &st) != 0) {
-        target->complete = true;
-        goto out;
+    bool done = manifest && stat(mark_path, &st) != 0;
+    if (done) {
+        rc = dlb_made_check(gen, false, &target->made, err);
+        target->complete = target->made.noted && target->made.n_bad == 0;
+        if (rc != DLB_OK || target->complete)
+            goto out;
     }
     rc = dlb_gen_make_folder(gen->path, err);
     if (rc == DLB_OK)
-        rc = take(target, gen, mark_path, err);
+        rc = take(target, gen, mark_path, done, err);
+    if (rc == DLB_OK) /* a gen that was killed while it repaired comes here, too */
+        rc = dlb_made_check(gen, true, &target->made, err);
 out:
     free(mark_path);
     json_decref(manifest);
@@ -212,6 +209,8 @@ int dlb_gen_target_finish(struct dlb_gen_target *target, const struct dlb_gen *g
         rc = dlb_gen_fail_write(err, gen->path, DLB_NO_OFFSET, "syncing to disk");
     if (rc == DLB_OK && gen->format->gen_describe)
         rc = gen->format->gen_describe(gen, manifest, err);
+    if (rc == DLB_OK)
+        rc = dlb_made_note(gen, err);
     if (rc == DLB_OK)
         rc = dlb_manifest_save(gen->path, manifest, err);
     if (rc == DLB_OK && unlink(mark_path) != 0)

@@ -7,15 +7,17 @@
 #include "bench/base/err.h"
 #include "formats/gen_file.h"
 #include "formats/generate.h"
+#include "formats/made.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct dlb_gen_target {
-    json_t *params; /* owned */
-    int mark_fd;    /* locked while gen is at work; -1: none */
-    bool complete;  /* these very data are there */
+    json_t *params;       /* owned */
+    int mark_fd;          /* locked while gen is at work; -1: none */
+    bool complete;        /* these very data are there, and each file has its length */
+    struct dlb_made made; /* what an earlier gen made, against what is there */
     bool suspect; /* half-written, and the machine was restarted since: what is there may never have
                      reached the disk */
 };

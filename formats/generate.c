@@ -4,6 +4,7 @@
 #include "formats/codec.h"
 #include "formats/format.h"
 #include "formats/gen_target.h"
+#include "formats/made.h"
 #include "formats/manifest.h"
 
 #include <errno.h>
@@ -141,6 +142,9 @@ bool dlb_generate_is_complete(const struct dlb_gen *gen)
         dlb_manifest_load(gen->path, &manifest, &ignored) == DLB_OK && manifest)
         complete = dlb_manifest_same(json_object_get(manifest, "params"), params, gen->path,
                                      &ignored) == DLB_OK;
+    struct dlb_made made;
+    complete = complete && dlb_made_check(gen, false, &made, &ignored) == DLB_OK && made.noted &&
+               made.n_bad == 0;
     json_decref(manifest);
     json_decref(params);
     return complete;
@@ -304,6 +308,8 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
     if (rc != DLB_OK || target.complete)
         goto out;
     resumed.rewrite = target.suspect;
+    if (target.made.n_bad > 0 && progress && progress->damaged)
+        progress->damaged(progress->ctx, target.made.n_bad, target.made.first);
     rc = gen->format->gen_prepare(&resumed, err);
     if (rc == DLB_OK)
         rc = run_crew(&resumed, n_threads, progress, n_written, err);

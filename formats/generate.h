@@ -67,6 +67,8 @@ struct dlb_gen_progress {
     void *ctx;
     const atomic_bool *cancel; /* set by a signal handler: threads finish their unit and
                                   dlb_generate returns DLB_E_CANCELLED */
+    /* Files of complete data are gone or damaged, and will be written anew. Optional. */
+    void (*damaged)(void *ctx, uint64_t n_files, const char *first);
 };
 
 /* Label of a sample of generated data. */
@@ -77,11 +79,12 @@ uint64_t dlb_gen_total_bytes(const struct dlb_gen *gen);
 
 /* DLB_E_CONFIG when path holds something that is not this data set; DLB_OK at once when it is
  * complete already
- * (*n_written = 0). n_threads 0: one per CPU. Progress may be NULL. */
+ * (*n_written = 0); files that are gone or of another length than they were are written anew.
+ * n_threads 0: one per CPU. Progress may be NULL. */
 int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
                  const struct dlb_gen_progress *progress, uint64_t *n_written, struct dlb_err *err);
 
-/* Whether `path` holds complete data of exactly these parameters. */
+/* Whether `path` holds complete data of exactly these parameters, each file of its length. */
 bool dlb_generate_is_complete(const struct dlb_gen *gen);
 
 /* DLB_E_FORMAT, with what to do, when `path` has the incomplete mark; for formats' open. */

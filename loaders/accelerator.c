@@ -187,6 +187,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
     if (!a->has_first && a->step.wait_end_ns - a->common->epoch_start_ns > epoch->first_batch_ns)
         epoch->first_batch_ns = a->step.wait_end_ns - a->common->epoch_start_ns;
     a->has_first = true;
+    epoch->n_skipped += a->batch.n_skipped;
     if (a->batch.n_samples == 0) { /* every sample of it was skipped: nothing to train on */
         how->loader->release(a->feed->loader_state, &a->batch);
         want_batch(a);

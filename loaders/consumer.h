@@ -56,6 +56,7 @@ struct dlb_consume {
 
 struct dlb_epoch {
     uint64_t n_samples, n_unique, n_expected, n_padded;
+    uint64_t n_skipped; /* with on_error = "skip"; the rest of a broken shard is not in here */
     uint64_t n_bytes;
     uint64_t set_checksum; /* sum over samples of a hash of (index, payload hash if asked for): free
                               of order */

@@ -404,7 +404,8 @@ static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct d
             return rc;
     }
     bool dropped = fill->n_samples < batch_size && worker->job->opts->drop_last;
-    return fill->n_samples == 0 || dropped ? DLB_END : DLB_OK;
+    /* A last batch of nothing but what was skipped is handed on, so that it is counted. */
+    return (fill->n_samples == 0 && fill->n_skipped == 0) || dropped ? DLB_END : DLB_OK;
 }
 
 int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_slots *slots,

@@ -2,12 +2,14 @@
 
 #include "bench/base/io.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     TEXT = 1 << 0,
@@ -283,6 +285,12 @@ int dlb_summary_load(const char *path, json_t **out, struct dlb_err *err)
     if (n < 0 || (size_t)n >= sizeof(file))
         return dlb_fail(err, DLB_E_IO, path, DLB_NO_OFFSET, "path is too long");
     int rc = dlb_read_file(file, DLB_SUMMARY_MAX_BYTES, &text, &n_bytes, err);
+    char begun[PATH_MAX];
+    if (rc && folder && err->sys_errno == ENOENT &&
+        snprintf(begun, sizeof(begun), "%s/environment.json", path) < PATH_MAX &&
+        access(begun, F_OK) == 0)
+        return dlb_fail(err, DLB_E_IO, path, DLB_NO_OFFSET,
+                        "no summary there: the run was killed before its end; measure again");
     if (!rc)
         rc = dlb_summary_parse(text, n_bytes, file, out, err);
     free(text);

@@ -47,11 +47,12 @@ static json_t *stages(const struct dlb_hist *hists, const char *const *names, in
 
 static json_t *epoch(const struct dlb_epoch *e)
 {
-    return json_pack("{so, so, so, so, so, so, so, so, so, so, sb}", "samples", ns(e->n_samples),
-                     "unique", ns(e->n_unique), "expected", ns(e->n_expected), "padded",
-                     ns(e->n_padded), "bytes", ns(e->n_bytes), "set_checksum", hex(e->set_checksum),
-                     "seq_checksum", hex(e->seq_checksum), "first_batch_ns", ns(e->first_batch_ns),
-                     "gap_ns", ns(e->gap_ns), "wall_ns", ns(e->wall_ns), "whole", e->whole);
+    return json_pack("{so, so, so, so, so, so, so, so, so, so, so, sb}", "samples",
+                     ns(e->n_samples), "unique", ns(e->n_unique), "expected", ns(e->n_expected),
+                     "padded", ns(e->n_padded), "skipped", ns(e->n_skipped), "bytes",
+                     ns(e->n_bytes), "set_checksum", hex(e->set_checksum), "seq_checksum",
+                     hex(e->seq_checksum), "first_batch_ns", ns(e->first_batch_ns), "gap_ns",
+                     ns(e->gap_ns), "wall_ns", ns(e->wall_ns), "whole", e->whole);
 }
 
 static json_t *au(const struct dlb_au *mean, const struct dlb_au *lowest)

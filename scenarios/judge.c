@@ -20,8 +20,32 @@ static double sum_ns(const json_t *doc, const char *table, const char *stage)
     return dlb_json_number(json_object_get(json_object_get(doc, table), stage), "sum_ns");
 }
 
+/* Each with loader.num_workers. */
+static uint32_t n_loaders(const json_t *config)
+{
+    return json_is_true(json_object_get(config, "accelerators.shared_workers"))
+               ? 1
+               : (uint32_t)dlb_json_u64(config, "accelerators.count", 1);
+}
+
+/* Delivered and skipped samples are those expected, to the last one. Only where shards are read in
+ * order and drop_last drops what does not fill a worker's last batch, a sample that is skipped
+ * moves others into that batch or takes its place in it: each worker's sum is then off by less than
+ * a batch. 0: by nothing. */
+static uint64_t slack_of(const struct dlb_plan_cell *planned)
+{
+    const json_t *config = planned->config;
+    bool skips = strcmp(dlb_json_text(config, "dataset.on_error"), "skip") == 0;
+    uint64_t workers = dlb_json_u64(config, "loader.num_workers", 0);
+    if (!planned->iterable || !skips || !json_is_true(json_object_get(config, "loader.drop_last")))
+        return 0;
+    return (workers ? workers : 1) * n_loaders(config) *
+           dlb_json_u64(config, "loader.batch_size", 1);
+}
+
 /* What a run must satisfy before its speed means anything. Returns true and says what is wrong. */
-static bool is_wrong(const json_t *doc, char *reason, size_t n_reason)
+static bool is_wrong(const struct dlb_plan_cell *planned, const json_t *doc, char *reason,
+                     size_t n_reason)
 {
     const json_t *epoch;
     size_t i;
@@ -31,7 +55,8 @@ static bool is_wrong(const json_t *doc, char *reason, size_t n_reason)
                        dlb_json_number(doc, "n_checksum_mismatches"));
         return true;
     }
-    bool skips = dlb_skipped_text(doc, (char[200]){""}, 200);
+    bool cut = dlb_json_u64(doc, "n_cut_shards", 0) > 0; /* how many that cost is not known */
+    uint64_t slack = slack_of(planned);
     json_array_foreach(json_object_get(doc, "epochs"), i, epoch)
     {
         uint64_t samples = dlb_json_u64(epoch, "samples", 0);
@@ -43,10 +68,17 @@ static bool is_wrong(const json_t *doc, char *reason, size_t n_reason)
                            (unsigned long long)(samples - unique), (unsigned long long)samples);
             return true;
         }
-        if (skips || !json_is_true(json_object_get(epoch, "whole")) || samples == expected)
+        uint64_t skipped = dlb_json_u64(epoch, "skipped", 0), found = samples + skipped;
+        if (!json_is_true(json_object_get(epoch, "whole")) || found == expected ||
+            (found < expected && (cut || expected - found < slack)) ||
+            (found > expected && found - expected < slack && skipped > 0))
             continue;
-        (void)snprintf(reason, n_reason, "epoch %zu delivered %llu samples instead of %llu", i,
-                       (unsigned long long)samples, (unsigned long long)expected);
+        char and_skipped[60] = "";
+        if (skipped > 0)
+            (void)snprintf(and_skipped, sizeof(and_skipped), " and skipped %llu",
+                           (unsigned long long)skipped);
+        (void)snprintf(reason, n_reason, "epoch %zu delivered %llu samples%s instead of %llu", i,
+                       (unsigned long long)samples, and_skipped, (unsigned long long)expected);
         return true;
     }
     return false;
@@ -94,7 +126,7 @@ static void judge_status(const struct dlb_plan_cell *planned, const json_t *reps
         if (failed) {
             (void)snprintf(out->reason, sizeof(out->reason), "%s", dlb_json_text(doc, "reason"));
             out->error = (enum dlb_status)dlb_json_u64(doc, "error", DLB_E_WORKER);
-        } else if (is_wrong(doc, out->reason, sizeof(out->reason))) {
+        } else if (is_wrong(planned, doc, out->reason, sizeof(out->reason))) {
             failed = true;
             out->error = DLB_E_WORKER;
         }
@@ -162,9 +194,36 @@ static bool judge_values(const json_t *reps, uint64_t seed, struct dlb_judged_ce
     return true;
 }
 
+/* Whether drop_last drops all there is; says so. */
+static bool nothing_but_rest(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
+                             const json_t *doc, char *reason, size_t n_reason)
+{
+    const json_t *config = planned->config,
+                 *epoch = json_array_get(json_object_get(doc, "epochs"), 0);
+    uint64_t n = plan->host.n_samples;
+    uint64_t n_ranks = dlb_json_u64(config, "run.world", 1) * n_loaders(config);
+    if (!json_is_true(json_object_get(config, "loader.drop_last")) ||
+        dlb_json_u64(epoch, "expected", 1) > 0)
+        return false;
+    char each[80] = "", samples[40] = "what there is";
+    if (n > 0)
+        (void)snprintf(samples, sizeof(samples), "%llu samples", (unsigned long long)n);
+    if (n_ranks > 1)
+        (void)snprintf(each, sizeof(each), ", divided by %llu ranks,", (unsigned long long)n_ranks);
+    else if (planned->iterable)
+        (void)snprintf(each, sizeof(each), ", divided by the workers,");
+    (void)snprintf(reason, n_reason,
+                   "%s%s make%s no full batch of %llu: lower loader.batch_size%s or set "
+                   "loader.drop_last=false",
+                   samples, each, n > 0 ? "" : "s",
+                   (unsigned long long)dlb_json_u64(config, "loader.batch_size", 0),
+                   n_ranks > 1 ? " or run.world" : "");
+    return true;
+}
+
 /* A cell without a single window has no result, however well its processes ended. */
-static void judge_emptiness(const struct dlb_plan_cell *planned, const json_t *reps,
-                            bool interrupted, struct dlb_judged_cell *out)
+static void judge_emptiness(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
+                            const json_t *reps, bool interrupted, struct dlb_judged_cell *out)
 {
     const json_t *doc = json_array_get(reps, 0);
     if (out->status != DLB_CELL_OK || out->n_values > 0)
@@ -181,6 +240,8 @@ static void judge_emptiness(const struct dlb_plan_cell *planned, const json_t *r
         (unsigned long long)dlb_json_u64(planned->config, "run.warmup_batches", 0);
     out->status = DLB_CELL_FAILED;
     out->error = skips ? DLB_E_FORMAT : DLB_E_CONFIG;
+    if (nothing_but_rest(plan, planned, doc, out->reason, sizeof(out->reason)))
+        return;
     int at = snprintf(
         out->reason, sizeof(out->reason),
         "no batch was measured: the epochs hold %llu batches, %llu are warm-up and 1 closes the "
@@ -252,14 +313,6 @@ static double zero_if_nan(double value)
     return isfinite(value) ? value : 0;
 }
 
-/* Each with loader.num_workers. */
-static uint32_t n_loaders(const json_t *config)
-{
-    return json_is_true(json_object_get(config, "accelerators.shared_workers"))
-               ? 1
-               : (uint32_t)dlb_json_u64(config, "accelerators.count", 1);
-}
-
 static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint32_t n_cpus,
                    struct dlb_judged_cell *out)
 {
@@ -306,11 +359,13 @@ static bool judge_cell(const struct dlb_plan *plan, const struct dlb_results *re
     judge_status(planned, reps, results->interrupted, out);
     if (!judge_values(reps, plan->seed, out))
         return false;
-    judge_emptiness(planned, reps, results->interrupted, out);
+    judge_emptiness(plan, planned, reps, results->interrupted, out);
     gather(planned, reps, n_cpus, out);
-    if (out->status != DLB_CELL_SKIPPED && planned->ceiling < plan->n_ceilings)
-        out->evidence.ceiling_ratio =
-            ceiling_ratio(out, results->ceilings[planned->ceiling], plan->seed);
+    if (out->status != DLB_CELL_SKIPPED && planned->ceiling < plan->n_ceilings) {
+        const json_t *ceilings = results->ceilings[planned->ceiling];
+        out->evidence.ceiling_ratio = ceiling_ratio(out, ceilings, plan->seed);
+        out->evidence.ceiling_busy_frac = median_ratio(ceilings, "busy_ns", "window_ns", false);
+    }
     out->ceiling_ratio =
         out->evidence.ceiling_ratio.n ? out->evidence.ceiling_ratio.median : (double)NAN;
     out->n_workers = out->evidence.num_workers;

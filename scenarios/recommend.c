@@ -45,6 +45,34 @@ static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
     return loss;
 }
 
+/* What makes cells other work, and not the same work done otherwise. */
+static bool is_other_work(const char *key)
+{
+    return (strncmp(key, "device.", 7) == 0 && strcmp(key, "device.prefetch") != 0) ||
+           strcmp(key, "run.seed") == 0;
+}
+
+/* Cells whose devices do other things, or whose samples come by another chance, are no rivals. */
+static bool are_rivals(const struct dlb_plan *plan, const json_t *a, const json_t *b)
+{
+    const char *key;
+    json_t *values;
+    json_object_foreach(
+        plan->axes, key,
+        values) if (is_other_work(key) &&
+                    !json_equal(json_object_get(a, key), json_object_get(b, key))) return false;
+    return true;
+}
+
+/* The first axis that makes the cells other work, or NULL. */
+static const char *other_work(const struct dlb_plan *plan)
+{
+    const char *key;
+    json_t *values;
+    json_object_foreach(plan->axes, key, values) if (is_other_work(key)) return key;
+    return NULL;
+}
+
 static bool smaller(const struct dlb_judged_cell *a, const struct dlb_judged_cell *b)
 {
     if (a->n_workers != b->n_workers)
@@ -84,7 +112,51 @@ static const char *list_cells(const struct dlb_judgement *j, uint32_t n, char *t
     return text;
 }
 
-static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t n_open)
+/* Of cells smaller than the best: how many there are, and how many cannot be told from it. */
+struct smaller {
+    uint32_t n, n_as_good, n_open;
+};
+
+static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgement *j,
+                            const struct smaller *below, char *text, size_t n_text)
+{
+    const struct dlb_judged_cell *best = &j->cells[j->best];
+    char cells[80], rate[32], bound[60];
+    if (j->recommended < 0) {
+        (void)snprintf(text, n_text,
+                       "Not separable: %s %s may lose less than %.0f%% to it, and these "
+                       "repetitions cannot tell. Raise run.repeats%s.",
+                       below->n_open > 1 ? "the smaller cells" : "the smaller cell",
+                       list_cells(j, below->n_open, cells, sizeof(cells)), DLB_LOSS_MAX * 100,
+                       best->n_values < DLB_BOOTSTRAP_MIN_N ? " to 6 or more" : "");
+        return;
+    }
+    if (j->recommended == j->best && below->n == 0) {
+        (void)snprintf(text, n_text, "Recommended: the same; there is no smaller cell.");
+        return;
+    }
+    if (j->recommended == j->best) {
+        (void)snprintf(text, n_text,
+                       "Recommended: the same; no smaller cell comes within %.0f%% of it for "
+                       "certain.",
+                       DLB_LOSS_MAX * 100);
+        return;
+    }
+    const struct dlb_judged_cell *cell = &j->cells[j->recommended];
+    struct dlb_estimate loss = loss_to(cell, best, plan->seed);
+    if (loss.interval == DLB_INTERVAL_BOOTSTRAP_95)
+        (void)snprintf(bound, sizeof(bound), "at the upper end of its 95%% interval");
+    else
+        (void)snprintf(bound, sizeof(bound), "in each of %u repetitions", loss.n);
+    (void)snprintf(text, n_text,
+                   "Recommended: cell %lld, the smallest whose loss to the best is under "
+                   "%.0f%% %s (%s samples/s).",
+                   (long long)j->recommended, DLB_LOSS_MAX * 100, bound,
+                   dlb_count_text(round(cell->rate.median), rate, sizeof(rate)));
+}
+
+static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
+                     const struct smaller *below)
 {
     size_t n = sizeof(j->text);
     if (j->best < 0) {
@@ -92,13 +164,13 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint3
         return;
     }
     const struct dlb_judged_cell *best = &j->cells[j->best];
-    char spread[80] = "one repetition", which[40] = "", rate[32], low[32], high[32];
+    char spread[120] = "one repetition", which[40] = "", rate[32], low[32], high[32];
     if (best->rate.interval != DLB_INTERVAL_NONE)
-        (void)snprintf(spread, sizeof(spread), "%s %s to %s",
+        (void)snprintf(spread, sizeof(spread), "%s %s to %s of %u repetitions",
                        best->rate.interval == DLB_INTERVAL_BOOTSTRAP_95 ? "95% interval"
                                                                         : "min-max",
                        dlb_count_text(round(best->rate.low), low, sizeof(low)),
-                       dlb_count_text(round(best->rate.high), high, sizeof(high)));
+                       dlb_count_text(round(best->rate.high), high, sizeof(high)), best->n_values);
     if (plan->n_cells > 1)
         (void)snprintf(which, sizeof(which), "Best: cell %lld, ", (long long)j->best);
     int at = snprintf(j->text, n, "%s%s samples/s (%s).%s", which,
@@ -108,32 +180,20 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j, uint3
         return;
     char *rest = j->text + at;
     size_t n_rest = n - (size_t)at;
-    if (j->recommended < 0) {
-        char cells[80];
-        (void)snprintf(rest, n_rest,
-                       "Not separable: %s %s may lose less than %.0f%% to it, and these "
-                       "repetitions cannot tell. Raise run.repeats%s.",
-                       n_open > 1 ? "the smaller cells" : "the smaller cell",
-                       list_cells(j, n_open, cells, sizeof(cells)), DLB_LOSS_MAX * 100,
-                       best->n_values < DLB_BOOTSTRAP_MIN_N ? " to 6 or more" : "");
-    } else if (j->recommended == j->best)
-        (void)snprintf(
-            rest, n_rest,
-            "Recommended: the same; no smaller cell comes within %.0f%% of it for certain.",
-            DLB_LOSS_MAX * 100);
-    else
-        (void)snprintf(
-            rest, n_rest,
-            "Recommended: cell %lld, the smallest whose loss to the best is under "
-            "%.0f%% at the upper bound (%s samples/s).",
-            (long long)j->recommended, DLB_LOSS_MAX * 100,
-            dlb_count_text(round(j->cells[j->recommended].rate.median), rate, sizeof(rate)));
+    say_recommended(plan, j, below, rest, n_rest);
+    const char *key = other_work(plan);
+    size_t used = strlen(rest);
+    if (key)
+        (void)snprintf(rest + used, n_rest - used,
+                       " Cells of another %s do other work: their rates are not compared, and the "
+                       "highest of all says nothing about the loader.",
+                       key);
 }
 
 bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     const struct dlb_judged_cell *best = best_of(plan, j);
-    uint32_t n_open = 0, n_as_good = 0; /* of the cells smaller than the best */
+    struct smaller below = {0};
     bool ok = true;
     j->recommended = -1;
     j->separable = best != NULL;
@@ -143,25 +203,27 @@ bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
         return false;
     for (uint32_t i = 0; best && i < plan->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
-        if (cell->status != DLB_CELL_OK || cell->n_values == 0)
+        if (cell->status != DLB_CELL_OK || cell->n_values == 0 ||
+            !are_rivals(plan, plan->cells[i].config, plan->cells[j->best].config))
             continue;
+        below.n += smaller(cell, best);
         enum standing standing = cell == best ? AS_GOOD : compare(cell, best, plan->seed);
-        n_as_good += standing == AS_GOOD && smaller(cell, best);
+        below.n_as_good += standing == AS_GOOD && smaller(cell, best);
         if (standing == AS_GOOD && (j->recommended < 0 || smaller(cell, &j->cells[j->recommended])))
             j->recommended = i;
         if (standing == OPEN && smaller(cell, best)) {
-            n_open++;
+            below.n_open++;
             ok = ok && json_array_append_new(j->set, json_integer(i)) == 0;
         }
     }
-    if (n_as_good == 0 && n_open > 0) {
+    if (below.n_as_good == 0 && below.n_open > 0) {
         j->recommended = -1;
         j->separable = false;
         ok = ok && json_array_append_new(j->set, json_integer(j->best)) == 0;
     } else {
         (void)json_array_clear(j->set);
     }
-    describe(plan, j, n_open);
+    describe(plan, j, &below);
     return ok;
 }
 

@@ -271,6 +271,12 @@ int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *
     return status;
 }
 
+/* What is said in quotes needs no second pair. */
+static const char *quote(const char *text)
+{
+    return *text == '"' ? "" : "\"";
+}
+
 static int number_from_text(const struct dlb_opt *opt, const char *key, const char *text,
                             const char *origin, json_t **out, struct dlb_err *err)
 {
@@ -282,8 +288,8 @@ static int number_from_text(const struct dlb_opt *opt, const char *key, const ch
     double real = is_int ? 0.0 : strtod(text, &end);
     bool too_big = errno == ERANGE && (is_int || isinf(real));
     if (end == text || *end != '\0')
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s wants %s, not \"%.40s\"", key,
-                        wanted_text(opt), text);
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s wants %s, not %s%.40s%s", key,
+                        wanted_text(opt), quote(text), text, quote(text));
     if (too_big)
         return out_of_range(opt, key, text, origin, err);
     if (is_int)
@@ -311,7 +317,8 @@ int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *te
             *out = json_boolean(strcasecmp(text, "true") == 0);
         else
             return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
-                            "%s wants true or false, not \"%.40s\"", key, text);
+                            "%s wants true or false, not %s%.40s%s", key, quote(text), text,
+                            quote(text));
         break;
     case DLB_OPT_INT:
     case DLB_OPT_FLOAT:

@@ -212,11 +212,11 @@ static void save(void *ctx)
 {
     struct measure *m = ctx;
     struct dlb_judgement judgement;
-    struct dlb_err ignored; /* the last writing counts, and complains */
+    struct dlb_err ignored;
     json_t *doc = NULL;
-    if (build(m, true, &judgement, &doc, &ignored))
+    if (m->folder.replaces || build(m, true, &judgement, &doc, &ignored))
         return;
-    (void)dlb_result_write(&m->folder, doc, &ignored);
+    dlb_result_save(&m->folder, doc);
     json_decref(doc);
     dlb_judgement_free(&judgement, &m->plan);
 }
@@ -236,8 +236,7 @@ static int execute(struct measure *m, struct dlb_err *err)
         .ctx = &m->watch,
         .scenario = m->scenario,
     };
-    dlb_result_clear(&m->folder);
-    int rc = dlb_result_write_json(&m->folder, "environment.json", m->environment, err);
+    int rc = dlb_result_begin(&m->folder, m->environment, err);
     return rc ? rc : dlb_runner_execute(&runner, &m->plan, &m->results, err);
 }
 
@@ -295,9 +294,15 @@ static int report(struct measure *m, int ran, struct dlb_err *err)
     int rc = build(m, ran != DLB_OK, &judgement, &doc, &late);
     if (rc)
         return dlb_print_err(&late);
-    int written = dlb_result_write(&m->folder, doc, &late);
+    bool any_ok = false;
+    for (uint32_t i = 0; i < m->plan.n_cells; i++)
+        any_ok = any_ok || judgement.cells[i].status == DLB_CELL_OK;
+    int written = dlb_result_finish(&m->folder, m->environment, doc,
+                                    !ran && any_ok && !m->results.interrupted, &late);
     bool told = ran && written && err->sys_errno != 0 && err->sys_errno == late.sys_errno;
     int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;
+    if (written == DLB_E_CANCELLED) /* what was there is kept: why is concluded below */
+        code = DLB_EXIT_OK;
     rc = dlb_result_print(doc, written ? NULL : m->folder.path, m->args->json, &late);
     if (rc)
         code = dlb_print_err(&late);

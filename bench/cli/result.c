@@ -4,16 +4,20 @@
 #include "bench/cli/print.h"
 #include "reports/report.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define SCRATCH ".cells"
+#define SCRATCH ".cells" /* a dash, and the number of the process whose it is */
 #define PIPE_COLUMNS 160 /* wide enough for the usual columns of a table */
 
 static void choose_name(const struct dlb_args *args, const char *verb, char *name, size_t n_name)
@@ -83,39 +87,148 @@ static int join(char out[PATH_MAX], const char *folder, const char *name, struct
     return DLB_OK;
 }
 
+/* What a result's folder holds. */
+struct contents {
+    bool summary, leftover, foreign;
+    char name[256]; /* of something foreign */
+    long pid;       /* of the scratch folder found last */
+};
+
+static bool is_own_name(const char *name)
+{
+    static const char *const own[] = {"environment.json", "summary.json", "summary.txt"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        size_t len = strlen(own[i]);
+        const char *rest = name + len;
+        if (strncmp(name, own[i], len) == 0 && /* or what a kill left of writing it */
+            (*rest == '\0' || (*rest == '.' && strcmp(strrchr(rest, '.'), ".tmp") == 0)))
+            return true;
+    }
+    return false;
+}
+
+static int look_into(const char *path, struct contents *out, struct dlb_err *err)
+{
+    *out = (struct contents){.summary = false};
+    DIR *dir = opendir(path);
+    if (!dir)
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot look into the result's folder");
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (strncmp(name, SCRATCH, strlen(SCRATCH)) == 0) {
+            out->leftover = true;
+            out->pid = labs(strtol(name + strlen(SCRATCH), NULL, 10));
+        } else if (is_own_name(name)) {
+            out->leftover = true;
+        } else {
+            out->foreign = true;
+            (void)snprintf(out->name, sizeof(out->name), "%s", name);
+        }
+    }
+    (void)closedir(dir);
+    char file[PATH_MAX];
+    if (snprintf(file, sizeof(file), "%s/summary.json", path) < PATH_MAX) {
+        json_t *summary = json_load_file(file, 0, NULL);
+        out->summary = json_object_get(summary, "schema_version") != NULL;
+        json_decref(summary);
+        if (!out->summary && access(file, F_OK) == 0) {
+            out->foreign = true;
+            (void)snprintf(out->name, sizeof(out->name), "summary.json");
+        }
+    }
+    return DLB_OK;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)flag, (void)ftw;
+    return remove(path);
+}
+
+/* Scratch folders of runs that were killed: whoever holds the lock is the only one alive. */
+static void remove_scratch(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    char path[PATH_MAX];
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strncmp(entry->d_name, SCRATCH, strlen(SCRATCH)) == 0 &&
+            snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) < PATH_MAX)
+            (void)nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    if (dir)
+        (void)closedir(dir);
+}
+
+/* One program at a time writes into a result. Where the file system has no locks on folders, only
+ * that guard is lost. */
+static int lock_folder(struct dlb_result_folder *out, struct dlb_err *err)
+{
+    struct contents there;
+    out->lock_fd = open(out->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (out->lock_fd < 0)
+        return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot open the result's folder");
+    if (flock(out->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return DLB_OK;
+    if (look_into(out->path, &there, err) || there.pid <= 0)
+        return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+                        "another dlbench writes there: wait for it, or give another --run-name");
+    return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+                    "another dlbench writes there (pid %ld): wait for it, or give another "
+                    "--run-name",
+                    there.pid);
+}
+
+/* Only a result is replaced, and only when that is asked for. */
+static int check_contents(struct dlb_result_folder *out, bool overwrite, struct dlb_err *err)
+{
+    struct contents there;
+    int rc = look_into(out->path, &there, err);
+    if (rc)
+        return rc;
+    if (there.summary && !overwrite)
+        return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+                        "there is a result of that name: give another --run-name, or --overwrite");
+    if (there.foreign && !there.summary)
+        return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+                        "holds \"%s\" and no result: it is left alone; give another --run-name or "
+                        "--results",
+                        there.name);
+    out->replaces = there.summary;
+    if (there.leftover && !there.summary)
+        (void)fprintf(stderr,
+                      "dlbench: note: %s has no summary, only what a run left that was killed: it "
+                      "is used anew\n",
+                      out->path);
+    return DLB_OK;
+}
+
 int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
                     struct dlb_err *err)
 {
     memset(out, 0, sizeof(*out));
+    out->lock_fd = -1;
     choose_name(args, verb, out->name, sizeof(out->name));
+    char scratch[32];
+    (void)snprintf(scratch, sizeof(scratch), SCRATCH "-%ld", (long)getpid());
     int rc = join(out->path, args->results_dir, out->name, err);
     if (!rc)
-        rc = join(out->scratch, out->path, SCRATCH, err);
-    struct stat st;
-    if (!rc && stat(out->path, &st) == 0 && !args->overwrite)
-        return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
-                        "there is a result of that name: give another --run-name, or --overwrite");
+        rc = join(out->scratch, out->path, scratch, err);
     if (!rc)
         rc = make_folders(args->results_dir, err);
     if (rc)
         return rc;
     out->made = mkdir(out->path, 0777) == 0;
-    if (!out->made && (errno != EEXIST || !args->overwrite))
+    if (!out->made && errno != EEXIST)
         return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot make the result's folder");
-    if (mkdir(out->scratch, 0777) && errno != EEXIST) {
+    rc = lock_folder(out, err);
+    if (!rc)
+        rc = check_contents(out, args->overwrite, err);
+    if (!rc)
+        remove_scratch(out->path);
+    if (!rc && mkdir(out->scratch, 0777))
         rc = dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot write to the result's folder");
-        dlb_result_close(out);
-    }
     return rc;
-}
-
-void dlb_result_clear(const struct dlb_result_folder *folder)
-{
-    char file[PATH_MAX];
-    struct dlb_err ignored;
-    for (size_t i = 0; dlb_reports[i]; i++)
-        if (dlb_reports[i]->file && join(file, folder->path, dlb_reports[i]->file, &ignored) == 0)
-            (void)unlink(file);
 }
 
 void dlb_result_close(const struct dlb_result_folder *folder)
@@ -123,10 +236,12 @@ void dlb_result_close(const struct dlb_result_folder *folder)
     (void)rmdir(folder->scratch);
     if (folder->made)
         (void)rmdir(folder->path); /* stays when there is something in it */
+    if (folder->lock_fd >= 0)
+        (void)close(folder->lock_fd);
 }
 
-int dlb_result_write_json(const struct dlb_result_folder *folder, const char *file,
-                          const json_t *doc, struct dlb_err *err)
+static int write_json(const struct dlb_result_folder *folder, const char *file, const json_t *doc,
+                      struct dlb_err *err)
 {
     char path[PATH_MAX];
     int rc = join(path, folder->path, file, err);
@@ -154,7 +269,8 @@ static int write_report(const struct dlb_result_folder *folder, const struct dlb
     return rc;
 }
 
-int dlb_result_write(const struct dlb_result_folder *folder, const json_t *doc, struct dlb_err *err)
+static int write_reports(const struct dlb_result_folder *folder, const json_t *doc,
+                         struct dlb_err *err)
 {
     for (size_t i = 0; dlb_reports[i]; i++) {
         if (!dlb_reports[i]->file)
@@ -164,6 +280,29 @@ int dlb_result_write(const struct dlb_result_folder *folder, const json_t *doc, 
             return rc;
     }
     return DLB_OK;
+}
+
+int dlb_result_begin(const struct dlb_result_folder *folder, const json_t *environment,
+                     struct dlb_err *err)
+{
+    return folder->replaces ? DLB_OK : write_json(folder, "environment.json", environment, err);
+}
+
+void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
+{
+    struct dlb_err ignored; /* the last writing counts, and complains */
+    if (!folder->replaces)
+        (void)write_reports(folder, doc, &ignored);
+}
+
+int dlb_result_finish(const struct dlb_result_folder *folder, const json_t *environment,
+                      const json_t *doc, bool measured, struct dlb_err *err)
+{
+    if (folder->replaces && !measured)
+        return dlb_fail(err, DLB_E_CANCELLED, folder->path, DLB_NO_OFFSET,
+                        "the result that was there is kept: this run has none to replace it");
+    int rc = folder->replaces ? write_json(folder, "environment.json", environment, err) : DLB_OK;
+    return rc ? rc : write_reports(folder, doc, err);
 }
 
 static uint32_t stdout_columns(void)

@@ -13,30 +13,34 @@
 
 struct dlb_result_folder {
     char path[PATH_MAX];    /* as the user wrote it: "results/first" */
-    char scratch[PATH_MAX]; /* inside it, while cells run */
+    char scratch[PATH_MAX]; /* inside it, of this process alone, while cells run */
     char name[256];
-    bool made; /* this process made it: an empty one is taken away again */
+    bool made;     /* this process made it: an empty one is taken away again */
+    bool replaces; /* there is a result, which stays until this one is whole */
+    int lock_fd;   /* locked while this process writes there */
 };
 
-/* Names it (`verb` and the time, where the user gave no name), makes it and its scratch folder.
- * DLB_E_CONFIG when it is there already, without --overwrite; DLB_E_IO when it cannot be written.
- */
+/* Names it (`verb` and the time, where the user gave no name), makes it and its scratch folder, and
+ * takes away what killed runs left there. DLB_E_CONFIG when it holds a result, without --overwrite,
+ * or anything else, with and without, or another dlbench writes there; DLB_E_IO when it cannot be
+ * written. Close it in any case. */
 int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
                     struct dlb_err *err);
-
-/* Takes away what an earlier result left there. */
-void dlb_result_clear(const struct dlb_result_folder *folder);
 
 /* Removes the scratch folder; and the folder itself when it is empty and was made here. */
 void dlb_result_close(const struct dlb_result_folder *folder);
 
-/* environment.json. */
-int dlb_result_write_json(const struct dlb_result_folder *folder, const char *file,
-                          const json_t *doc, struct dlb_err *err);
-
-/* Every report that keeps a file, each whole or not at all. */
-int dlb_result_write(const struct dlb_result_folder *folder, const json_t *doc,
+/* environment.json; of a result that replaces another it comes with the rest. */
+int dlb_result_begin(const struct dlb_result_folder *folder, const json_t *environment,
                      struct dlb_err *err);
+
+/* What there is so far, unless a result is there already. */
+void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc);
+
+/* Every report that keeps a file, each whole or not at all. A result that was there is only
+ * replaced by one that was `measured` to its end; else DLB_E_CANCELLED, which says so. */
+int dlb_result_finish(const struct dlb_result_folder *folder, const json_t *environment,
+                      const json_t *doc, bool measured, struct dlb_err *err);
 
 /* The terminal report on stdout, or the document with `json`. */
 int dlb_result_print(const json_t *doc, const char *folder, bool json, struct dlb_err *err);

@@ -160,11 +160,11 @@ static void save(void *ctx)
 {
     struct gap *g = ctx;
     struct dlb_gap_judgement j;
-    struct dlb_err ignored; /* the last writing counts, and complains */
+    struct dlb_err ignored;
     json_t *doc = NULL;
-    if (build(g, true, &j, &doc, &ignored))
+    if (g->folder.replaces || build(g, true, &j, &doc, &ignored))
         return;
-    (void)dlb_result_write(&g->folder, doc, &ignored);
+    dlb_result_save(&g->folder, doc);
     json_decref(doc);
     dlb_gap_judgement_free(&j);
 }
@@ -179,8 +179,7 @@ static int execute(struct gap *g, struct dlb_err *err)
                                 .cancel = &dlb_interrupted,
                                 .event = dlb_watch_event,
                                 .ctx = &g->watch};
-    dlb_result_clear(&g->folder);
-    int rc = dlb_result_write_json(&g->folder, "environment.json", g->environment, err);
+    int rc = dlb_result_begin(&g->folder, g->environment, err);
     return rc ? rc : dlb_runner_execute(&runner, &g->plan, &g->results, err);
 }
 
@@ -218,8 +217,14 @@ static int report(struct gap *g, int ran, struct dlb_err *err)
         (void)dlb_print_err(err);
     if (build(g, ran != DLB_OK, &j, &doc, &late))
         return dlb_print_err(&late);
-    int written = dlb_result_write(&g->folder, doc, &late);
+    bool any_ok = false;
+    for (uint32_t i = 0; i < j.n_rungs; i++)
+        any_ok = any_ok || j.rung[i].status == DLB_GAP_OK;
+    int written = dlb_result_finish(&g->folder, g->environment, doc,
+                                    !ran && any_ok && !g->results.interrupted, &late);
     int code = written ? dlb_print_err(&late) : DLB_EXIT_OK;
+    if (written == DLB_E_CANCELLED) /* what was there is kept: why is concluded below */
+        code = DLB_EXIT_OK;
     if (dlb_result_print(doc, written ? NULL : g->folder.path, g->args->json, &late))
         code = dlb_print_err(&late);
     (void)fflush(stdout);

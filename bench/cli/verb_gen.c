@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct watched {
@@ -62,6 +63,18 @@ static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_byte
     dlb_progress_update(&watched->progress, n_total ? (double)n_done / (double)n_total : 1.0, text);
 }
 
+static void damaged(void *ctx, uint64_t n_files, const char *first)
+{
+    struct watched *watched = ctx;
+    char count[40];
+
+    dlb_progress_note(&watched->progress,
+                      "gen: %s of the files that were written here %s missing or damaged, first of "
+                      "all %s: written anew",
+                      dlb_count_text((double)n_files, count, sizeof count),
+                      n_files == 1 ? "is" : "are", first);
+}
+
 /* Opens what lies there now: the figures are read back, not remembered, and so are some samples. */
 static int look(const struct dlb_spec *spec, const struct dlb_gen *gen, struct dlb_shape *shape,
                 uint32_t *n_checked, struct dlb_err *err)
@@ -81,8 +94,12 @@ static int look(const struct dlb_spec *spec, const struct dlb_gen *gen, struct d
 static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,
                        uint32_t n_checked, double seconds)
 {
-    char samples[40], bytes[40], duration[40];
+    char samples[40], bytes[40], duration[40], count[64] = "";
 
+    if (n_written < (uint64_t)gen->opts->samples) {
+        (void)dlb_count_text((double)n_written, count, sizeof count);
+        (void)strcat(count, " of them ");
+    }
     (void)dlb_count_text((double)shape->n_samples, samples, sizeof samples);
     (void)dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes);
     if (!gen->format->gen_units)
@@ -92,7 +109,7 @@ static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape,
     else if (n_written == 0)
         (void)printf("%s: already complete: %s samples, %s\n", gen->path, samples, bytes);
     else
-        (void)printf("%s: %s samples, %s, written in %s\n", gen->path, samples, bytes,
+        (void)printf("%s: %s samples, %s, %swritten in %s\n", gen->path, samples, bytes, count,
                      dlb_duration_text(seconds, duration, sizeof duration));
     if (n_checked > 0)
         (void)printf("%s: %u samples read back and compared: equal\n", gen->path, n_checked);
@@ -125,7 +142,7 @@ static int generate(const struct dlb_gen *gen, uint64_t *n_written, struct dlb_e
     struct watched watched = {.start_ns = dlb_now_ns(),
                               .sample_bytes =
                                   dlb_gen_total_bytes(gen) / (uint64_t)gen->opts->samples};
-    struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted};
+    struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted, damaged};
     int status;
 
     dlb_progress_begin(&watched.progress, "gen");
@@ -193,7 +210,9 @@ const struct dlb_verb dlb_verb_gen = {
                "configuration gives the same bytes on any machine.\n\n"
                "A data set counts as complete only when all of it is there: after an interruption "
                "or a crash the same "
-               "command resumes, and a command that finds everything there leaves at once.\n\n"
+               "command resumes, and a command that finds everything there leaves at once. Files "
+               "that are missing, or of another length than when they were written, are written "
+               "anew.\n\n"
                "Files of 1 MiB and more are written past the page cache where the file system "
                "takes that. At the end some samples are read back and compared with what was "
                "made.\n\n"

@@ -87,12 +87,16 @@ static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_
         if (ceiling_is_clear(&e->ceiling_ratio))
             return DLB_V_INPUT_BOUND;
         f->input_refuted = true;
+        f->ceiling_busy_frac = frac(e->ceiling_busy_frac);
+        f->starved = f->ceiling_busy_frac > 0.0 && f->ceiling_busy_frac < DLB_CEILING_BUSY_MIN;
+        if (f->starved)
+            return DLB_V_HARNESS_BOUND;
         largest = fmax(f->h2d_frac, f->residual_frac);
     }
     if (largest >= DLB_SHARE_WARN)
         return f->h2d_frac >= largest ? DLB_V_H2D_BOUND : DLB_V_RESIDUAL_HEAVY;
     if (f->input_refuted)
-        return DLB_V_BALANCED;
+        return DLB_V_INCOMPLETE; /* idle, and nobody knows why */
     return f->compute_frac >= DLB_COMPUTE_BOUND ? DLB_V_COMPUTE_BOUND : DLB_V_BALANCED;
 }
 
@@ -160,6 +164,8 @@ static enum dlb_severity find_severity(const struct dlb_finding *f)
     case DLB_V_RESIDUAL_HEAVY:
         return by_share(f->residual_frac);
     case DLB_V_HARNESS_BOUND: /* the figures do not hold, however small the share */
+        if (f->starved)
+            return by_share(f->input_frac);
         return fmax(fmax(f->account_frac, f->unaccounted_frac), f->harness_frac) >=
                        DLB_SHARE_CRITICAL
                    ? DLB_SEVERITY_CRITICAL
@@ -167,9 +173,8 @@ static enum dlb_severity find_severity(const struct dlb_finding *f)
     case DLB_V_INCOMPLETE:
         return DLB_SEVERITY_WARN;
     case DLB_V_COMPUTE_BOUND:
-        break;
     case DLB_V_BALANCED:
-        return f->input_refuted ? DLB_SEVERITY_WARN : DLB_SEVERITY_OK;
+        break;
     }
     return DLB_SEVERITY_OK;
 }

@@ -8,8 +8,10 @@
  * oversleep, epoch start INCOMPLETE and HARNESS-BOUND come first: they say that the figures do not
  * bear a judgement. Then the largest of input, h2d and residual names the class if it reaches 10%.
  * INPUT-BOUND also needs a measured ceiling, where there is one, to lie clearly above what was
- * measured; else input is not blamed and the next share is looked at. Without any: COMPUTE-BOUND
- * from 90% compute on, else BALANCED.
+ * measured. A ceiling whose own device stood still refutes nothing: then HARNESS-BOUND, for the
+ * machine was busy or the harness is the limit. Else input is not blamed and the next share is
+ * looked at; INCOMPLETE when that is small, too, for the idle time is not explained. Without any:
+ * COMPUTE-BOUND from 90% compute on, else BALANCED.
  *
  * Thresholds are TraceML's (a share >= 10% warns, >= 20% is critical; compute >= 90% is
  * COMPUTE-BOUND), applied to shares of the device's window instead of the step's wall clock. */
@@ -27,8 +29,9 @@
 #define DLB_SHARE_WARN 0.10
 #define DLB_SHARE_CRITICAL 0.20
 #define DLB_COMPUTE_BOUND 0.90
-#define DLB_CEILING_CLEAR 1.05   /* lower bound of ceiling / measured that INPUT-BOUND needs */
-#define DLB_UNACCOUNTED_MAX 0.01 /* of the consumer's wall clock ... */
+#define DLB_CEILING_CLEAR 1.05    /* lower bound of ceiling / measured that INPUT-BOUND needs */
+#define DLB_CEILING_BUSY_MIN 0.90 /* of its own step; below, a ceiling is none */
+#define DLB_UNACCOUNTED_MAX 0.01  /* of the consumer's wall clock ... */
 #define DLB_UNACCOUNTED_STEP_NS 100000 /* ... for steps at least this long */
 #define DLB_ACCOUNT_MAX 0.02           /* bookkeeping's share of the window, for such steps */
 #define DLB_HARNESS_SHORT_MAX 0.05     /* bookkeeping and unaccounted together, for shorter steps */
@@ -84,6 +87,8 @@ struct dlb_evidence {
     double harness_headroom; /* rate of that cell with steps of no length over the measured rate;
                                 0 or NaN: not measured */
     struct dlb_estimate ceiling_ratio; /* ceiling / measured; n == 0: no ceiling was measured */
+    double ceiling_busy_frac; /* of the ceiling's own window: how near it came to the step alone; 0
+                                 or NaN: not measured */
     uint32_t num_workers,
         n_cpus; /* CPUs that the process may run on (quota included, rounded up) */
     double worker_stage_ns[DLB_WS_COUNT]; /* sums over workers and the measured run */

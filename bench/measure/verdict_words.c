@@ -257,6 +257,11 @@ static void say_residual_heavy(struct words *w, const struct dlb_evidence *e,
 {
     say(w, "%s stood still %s of the time, and neither data nor copies were what it waited for. ",
         device_name(e), percent(f->residual_frac).text);
+    if (f->input_refuted)
+        say(w,
+            "It waited for data %s of the time besides, but with data always ready the step is not "
+            "clearly faster. ",
+            percent(f->input_frac).text);
     if (f->epoch_frac >= f->residual_frac / 2.0) {
         say(w,
             "Most of that lies between epochs (%s): ending one and starting the next%s. Try: %s.",
@@ -304,21 +309,37 @@ static void say_compute_bound(struct words *w, const struct dlb_evidence *e,
            "GPU.");
 }
 
-static void say_balanced(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
+/* Waiting for data that the ceiling does not bear out. */
+static void say_refuted(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
 {
-    if (f->input_refuted) {
-        const struct dlb_estimate *c = &e->ceiling_ratio;
-        say(w,
-            "%s waited for data %s of the time, but the same step with data always ready is not "
-            "clearly faster",
-            device_name(e), percent(f->input_frac).text);
-        if (isfinite(c->median) && isfinite(c->low) && isfinite(c->high))
-            say(w, " (%s; %s to %s)", times(c->median).text, times(c->low).text,
-                times(c->high).text);
-        say(w, ", so loading is not blamed. Try: more repeats or more batches, for narrower "
-               "intervals.");
+    const struct dlb_estimate *c = &e->ceiling_ratio;
+
+    say(w,
+        "%s waited for data %s of the time, but the same step with data always ready is not "
+        "clearly faster",
+        device_name(e), percent(f->input_frac).text);
+    if (isfinite(c->median) && isfinite(c->low) && isfinite(c->high))
+        say(w, " (%s; %s to %s)", times(c->median).text, times(c->low).text, times(c->high).text);
+}
+
+static void say_incomplete(struct words *w, const struct dlb_evidence *e,
+                           const struct dlb_finding *f)
+{
+    if (!f->input_refuted) {
+        say(w, "too little was measured to judge: the run failed, was interrupted, or had no "
+               "batches left after its warm-up. Try: more run.epochs, or a smaller "
+               "run.warmup_batches.");
         return;
     }
+    say_refuted(w, e, f);
+    say(w,
+        ", so that loading is not blamed, and %s of idle time is not explained. Try: a quiet "
+        "machine; more repeats or more batches, for narrower intervals.",
+        percent(1.0 - f->compute_frac).text);
+}
+
+static void say_balanced(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
+{
     say(w,
         "%s computed %s of the time, and nothing else takes 10%%: waiting for data %s, copies %s, "
         "the rest %s. There is "
@@ -347,10 +368,20 @@ static bool say_null_source(struct words *w, const struct dlb_finding *f)
     return slow || f->harness_frac > DLB_HARNESS_MAX;
 }
 
-static void say_harness_bound(struct words *w, const struct dlb_finding *f)
+static void say_harness_bound(struct words *w, const struct dlb_evidence *e,
+                              const struct dlb_finding *f)
 {
     if (say_null_source(w, f))
         return;
+    if (f->starved) {
+        say_refuted(w, e, f);
+        say(w,
+            ", and reached only %s of its own step: the machine was busy, or dlbench is the limit, "
+            "and nothing follows for the loader. Try: a quiet machine; longer steps (larger "
+            "batches).",
+            percent(f->ceiling_busy_frac).text);
+        return;
+    }
     say(w, "dlbench's own bookkeeping took %s of the time and %s of it is not accounted for",
         percent(f->account_frac).text, percent(f->unaccounted_frac).text);
     if (f->unaccounted_max_frac > f->unaccounted_frac)
@@ -368,12 +399,10 @@ void dlb_verdict_words(const struct dlb_evidence *evidence, const struct dlb_fin
     say(&w, "%s: ", dlb_verdict_class_name(finding->klass));
     switch (finding->klass) {
     case DLB_V_INCOMPLETE:
-        say(&w, "too little was measured to judge: the run failed, was interrupted, or had no "
-                "batches left after its warm-up. Try: more run.epochs, or a smaller "
-                "run.warmup_batches.");
+        say_incomplete(&w, evidence, finding);
         break;
     case DLB_V_HARNESS_BOUND:
-        say_harness_bound(&w, finding);
+        say_harness_bound(&w, evidence, finding);
         break;
     case DLB_V_INPUT_BOUND:
         say_input_bound(&w, evidence, finding);

@@ -15,8 +15,10 @@ struct dlb_finding {
     double harness_frac, headroom; /* 0: not measured */
     double runqueue_frac;          /* of the workers' working time */
     double blocked_frac;           /* of the workers' time: waiting for a credit or a slot */
-    int stage;          /* the largest of read, decode, transform, collate; -1: none was timed */
-    double stage_frac;  /* its share of the four */
+    int stage;         /* the largest of read, decode, transform, collate; -1: none was timed */
+    double stage_frac; /* its share of the four */
+    double ceiling_busy_frac; /* 0: not measured */
+    bool starved;             /* the ceiling stood still itself, so that it refutes nothing */
     bool input_refuted; /* input had the largest share, but the ceiling does not bear it out */
 };
 

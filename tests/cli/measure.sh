@@ -22,7 +22,7 @@ start_long() { # results folder, further arguments
         >"$out" 2>"$err" </dev/null &
     pid=$!
     for _ in $(seq 100); do
-        grep -qs '"generate.samples": 100000' "$folder/.cells/spec.json" && [ -n "$(child_of "$pid")" ] && break
+        grep -qs '"generate.samples": 100000' "$folder"/.cells-*/spec.json && [ -n "$(child_of "$pid")" ] && break
         sleep 0.1
     done
     sleep 1

@@ -141,8 +141,34 @@ refused 2 'holds the source'
 mkdir -p there
 run "$dlbench" convert src there --format files
 refused 2 'is there already'
-run "$dlbench" convert src there --format files --overwrite # an empty folder is none of ours
-refused 2 'is no data set'
+run "$dlbench" convert src there --format files --overwrite # an empty folder holds nothing to lose
+expect_exit 0
+rm -rf there
+
+# --overwrite takes nothing away but a data set: not what lies beside one, and not what only looks like one.
+foreign() { # folder, what is foreign in it
+    local before
+    before=$(find "$1" | LC_ALL=C sort)
+    run "$dlbench" convert src "$1" --format files --overwrite
+    refused 2 "holds \"$2\""
+    expect [ "$(find "$1" | LC_ALL=C sort)" = "$before" ]
+}
+mkdir -p home/.ssh home/work && echo key >home/.ssh/id && echo text >home/work/thesis.tex
+foreign home '(.ssh|work/thesis.tex)'
+rm -rf home/.ssh
+foreign home 'work/thesis.tex'
+cp -r src beside && echo notes >beside/notes.txt
+foreign beside 'notes.txt'
+rm beside/notes.txt && ln -s /etc beside/class_0001/link
+foreign beside 'class_0001/link'
+rm beside/class_0001/link && mkdir beside/.git
+foreign beside '.git'
+rmdir beside/.git
+run "$dlbench" convert src beside --format files --overwrite
+expect_exit 0
+mkdir docs && printf 'PK\003\004and so on' >docs/letter.docx
+foreign docs 'letter.docx'
+rm -rf home beside docs
 run bash -c "cd src/class_0001 && '$dlbench' convert ../../jpegs ../../src --format files --overwrite"
 [ -d jpegs ] && refused 2 'holds the working folder'
 content src | cmp -s - src.txt || failed "the source changed"
@@ -243,10 +269,10 @@ if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=500k tmpfs smal
         expect [ -z "$(ls -A small)" ]
     done
     # What was to be replaced is still there.
-    mkdir -p small/dst/a && echo kept >small/dst/a/b
+    mkdir -p small/dst/a && echo kept >small/dst/a/b.jpg
     run "$dlbench" convert src small/dst --format files --overwrite
     expect_exit 3
-    expect grep -q kept small/dst/a/b
+    expect grep -q kept small/dst/a/b.jpg
     expect [ "$(ls -A small)" = dst ]
     umount small
 else

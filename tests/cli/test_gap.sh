@@ -95,7 +95,7 @@ kill -INT "$pid"
 end_long
 expect_exit 130
 expect_err 'interrupted'
-expect_no_file results/stopped/.cells
+expect [ -z "$(find results/stopped -name ".cells*")" ]
 valid_summary results/stopped/summary.json
 expect [ "$(json_get results/stopped/summary.json 'd["partial"], d["interrupted"]')" = "(True, True)" ]
 expect [ "$(status_of results/stopped/summary.json direct)" = ok ]

@@ -45,6 +45,61 @@ for format in files webdataset; do
     expect [ "$(tree_hash $format)" = "$before" ]
 done
 
+# What was complete and is not any more is found by the files' number and lengths, and written anew: only that.
+damage() { # format, how many samples are written anew (a pattern), what to do to it...
+    local name=$1 count=$2
+    shift 2
+    "$@"
+    run "$dlbench" gen --set dataset.format="$name" --set dataset.path="hurt.$name" "${hurt[@]}"
+    expect_exit 0
+    expect_err 'missing or damaged, first of all .*: written anew'
+    expect_out ": 500 samples, .*, ${count}written in"
+    expect_no_out 'already complete'
+    expect [ "$(tree_hash "hurt.$name")" = "$hash" ]
+    run "$dlbench" gen --set dataset.format="$name" --set dataset.path="hurt.$name" "${hurt[@]}"
+    expect_out 'already complete: 500 samples'
+}
+for format in files webdataset tfrecord tokens npz lmdb hdf5; do
+    hurt=("${raw[@]}" --set generate.samples=500 --set generate.classes=10)
+    case $format in
+    webdataset | tfrecord) hurt+=(--set $format.shard_samples=100) ;;
+    tokens) hurt+=(--set tokens.seq_len=64) ;;
+    esac
+    run "$dlbench" gen --set dataset.format=$format --set dataset.path=hurt.$format "${hurt[@]}"
+    grep -q 'built without' "$err" && continue
+    expect_exit 0
+    hash=$(tree_hash hurt.$format)
+    case $format in
+    files)
+        damage $format '50 of them ' find hurt.files/class_0007 -type f -delete
+        damage $format '50 of them ' rm -r hurt.files/class_0003
+        damage $format '1 of them ' truncate -s 1000 "$(find hurt.files/class_0001 -type f | LC_ALL=C sort | head -1)"
+        ;;
+    webdataset | tfrecord)
+        damage $format '100 of them ' rm "$(find hurt.$format -name 'shard-000003*')"
+        damage $format '100 of them ' truncate -s 5000 "$(find hurt.$format -name 'shard-000001*')"
+        ;;
+    *)
+        damage $format '' truncate -s 5000 "$(find hurt.$format -type f ! -name '.*' ! -name 'lock*')"
+        ;;
+    esac
+    rm -rf hurt.$format
+done
+
+# Without the notes of an older data set every unit is looked for, and a killed repair is no complete data set.
+run "$dlbench" gen --set dataset.path=old "${raw[@]}" --set generate.samples=50
+rm "old/.dlbench-files" "$(find old -name '00000013.bin')"
+run "$dlbench" gen --set dataset.path=old "${raw[@]}" --set generate.samples=50
+expect_exit 0
+expect_out '50 samples, .*, 1 of them written in'
+victim=$(find old -name '00000017.bin')
+truncate -s 3 "$victim"
+printf '{"params": %s}' "$(json_get old/.dlbench-manifest.json 'json.dumps(d["params"])')" >old/.dlbench-incomplete
+run "$dlbench" gen --set dataset.path=old "${raw[@]}" --set generate.samples=50
+expect_exit 0
+expect [ "$(stat -c %s "$victim")" -eq 2000 ]
+rm -rf old
+
 # Interrupted, it passes for nothing, and resumes to the same bytes as an undisturbed one. The signal comes when the first
 # file is there; on a machine that finishes first, the attempt is repeated with more samples.
 interrupted=

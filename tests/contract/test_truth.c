@@ -1,5 +1,5 @@
-/* Idle is true. Planted times must be found on the device's clock. A busy machine may disturb one
- * attempt; wrong accounting fails them all. */
+/* Idle is true. Planted times must be found on the device's clock: in most windows of a pass, each
+ * judged by all of its figures. Another pass is only asked for where the machine was taken away. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,12 +7,14 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "tests/support/fake_format.h"
 #include "tests/support/pipeline.h"
 
-enum { ATTEMPTS = 40 };
+enum { PASSES = 3, PATIENCE_S = 3 }; /* of all passes, after which none is begun again */
 
 static double idle_of(const struct pipeline *p)
 {
@@ -35,35 +37,133 @@ static void run(struct pipeline *p)
     assert_true(out->unaccounted_ns <= out->wall_ns);
 }
 
+/* What others took of the machine, so far. */
+struct taken {
+    long n_switches;             /* of this thread, the training loop's, against its will */
+    unsigned long long n_steal;  /* ticks that the hypervisor gave to others */
+    unsigned long long delay_ns; /* this thread was runnable, and did not run */
+};
+
+static struct taken taken_now(void)
+{
+    struct taken out = {0};
+    struct rusage usage;
+    FILE *stat = fopen("/proc/stat", "re"), *sched = fopen("/proc/thread-self/schedstat", "re");
+
+    if (getrusage(RUSAGE_THREAD, &usage) == 0)
+        out.n_switches = usage.ru_nivcsw;
+    if (stat && fscanf(stat, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &out.n_steal) != 1)
+        out.n_steal = 0;
+    if (sched && fscanf(sched, "%*u %llu", &out.delay_ns) != 1)
+        out.delay_ns = 0;
+    if (stat)
+        (void)fclose(stat);
+    if (sched)
+        (void)fclose(sched);
+    return out;
+}
+
+/* Being interrupted counts by the time it took, where the kernel says that (schedstat). */
+static bool was_taken(const struct taken *before, uint64_t wall_ns)
+{
+    struct taken now = taken_now();
+    bool delayed = now.delay_ns > 0 ? now.delay_ns - before->delay_ns > wall_ns / 200
+                                    : now.n_switches > before->n_switches;
+    return delayed || now.n_steal > before->n_steal;
+}
+
+/* A run, and what it must show; NaN: not asked. */
+struct planted {
+    const char *name;
+    struct pipeline run;
+    double idle, input; /* shares of the window */
+    double within;
+    double unaccounted; /* at most */
+    int n_windows;
+};
+
+static bool is_right(const struct planted *planted, const struct pipeline *p)
+{
+    double input = (double)p->out->idle_input_ns / (double)p->out->window_ns;
+    double unaccounted = (double)p->out->unaccounted_ns / (double)p->out->wall_ns;
+
+    return !(fabs(idle_of(p) - planted->idle) > planted->within) &&
+           !(fabs(input - planted->input) > planted->within) &&
+           !(unaccounted > planted->unaccounted);
+}
+
+static void find(const struct planted *planted)
+{
+    static uint64_t spent_ns;
+    uint64_t start_ns = dlb_now_ns();
+    int n_right = 0, n_wrong = 0, n_taken = 0, n_passes = 0;
+
+    do {
+        n_right = n_wrong = n_taken = 0;
+        for (int i = 0; i < planted->n_windows; i++) {
+            struct fake fake = fake_map(4000);
+            struct dlb_dataset ds = fake_dataset(&fake);
+            struct pipeline p = planted->run;
+            struct taken before = taken_now();
+            p.dataset = &ds;
+            run(&p);
+            bool right = is_right(planted, &p), taken = was_taken(&before, p.wall_ns);
+            n_right += right;
+            n_wrong += !right && !taken;
+            n_taken += !right && taken;
+            if (!right)
+                print_message("%s: idle %.4f, input %.4f, unaccounted %.4f%s\n", planted->name,
+                              idle_of(&p), (double)p.out->idle_input_ns / (double)p.out->window_ns,
+                              (double)p.out->unaccounted_ns / (double)p.out->wall_ns,
+                              taken ? "; the machine was taken away" : "");
+            pipeline_free(&p);
+        }
+    } while (n_right <= planted->n_windows / 2 && n_taken > 0 && ++n_passes < PASSES &&
+             spent_ns + (dlb_now_ns() - start_ns) < PATIENCE_S * DLB_NS_PER_S);
+    spent_ns += dlb_now_ns() - start_ns;
+    if (n_right > planted->n_windows / 2)
+        return;
+    if (n_wrong > n_right || n_taken == 0)
+        fail_msg("%s: %d of %d windows are right, %d wrong on a machine of their own",
+                 planted->name, n_right, planted->n_windows, n_wrong);
+    print_message("%s: not shown: the machine was taken away in %d of %d windows\n", planted->name,
+                  n_taken, planted->n_windows);
+}
+
 /* With data always ready a device with a queued step never idles. */
 static void ready_data_keeps_the_device_busy(void **state)
 {
     (void)state;
-    for (int depth = 1; depth <= 2; depth++) {
-        for (uint32_t workers = 1; workers <= 2; workers++) {
-            double best_idle = 1, best_unaccounted = 1;
-            /* A neighbour that takes the core for 1 ms spoils a window, so windows are short and
-             * many. */
-            for (int i = 0; i < 5 * ATTEMPTS && (best_idle > 0.01 || best_unaccounted > 0.01);
-                 i++) {
-                struct fake fake = fake_map(1000);
-                struct dlb_dataset ds = fake_dataset(&fake);
-                struct pipeline p = {
-                    .dataset = &ds,
-                    .max_batches = 200,
-                    .warmup_batches = 5,
-                    .loader = {.num_workers = workers, .prefetch_factor = 4, .pin_memory = true},
-                    .device = {.prefetch = depth, .step_ms = 0.5}};
-                run(&p);
-                best_idle = fmin(best_idle, idle_of(&p));
-                best_unaccounted =
-                    fmin(best_unaccounted, (double)p.out->unaccounted_ns / (double)p.out->wall_ns);
-                pipeline_free(&p);
-            }
-            assert_true(best_idle <= 0.01);
-            assert_true(best_unaccounted <= 0.01);
-        }
-    }
+    for (int depth = 1; depth <= 2; depth++)
+        for (uint32_t workers = 1; workers <= 2; workers++)
+            find(&(struct planted){.name = "ready data",
+                                   .run = {.max_batches = 200,
+                                           .warmup_batches = 5,
+                                           .loader = {.num_workers = workers,
+                                                      .prefetch_factor = 4,
+                                                      .pin_memory = true},
+                                           .device = {.prefetch = depth, .step_ms = 0.5}},
+                                   .idle = 0,
+                                   .input = NAN,
+                                   .within = 0.01,
+                                   .unaccounted = 0.01,
+                                   .n_windows = 7});
+}
+
+/* The shortest steps for which all of the loop's time is promised to be accounted for. */
+static void short_steps_are_accounted_for(void **state)
+{
+    (void)state;
+    find(&(struct planted){
+        .name = "steps of 0.1 ms",
+        .run = {.max_batches = 900,
+                .warmup_batches = 5,
+                .loader = {.num_workers = 1, .prefetch_factor = 4, .pin_memory = true},
+                .device = {.prefetch = 1, .step_ms = 0.1}},
+        .idle = NAN,
+        .input = NAN,
+        .unaccounted = 0.01,
+        .n_windows = 7});
 }
 
 /* One worker that needs D a batch, a step of S: idle = 1 - S / max(S, D), and it is the input's
@@ -73,25 +173,20 @@ static void planted_delay_is_found(void **state)
     (void)state;
     const double planted_ms[] = {1, 6, 10};
     for (int d = 0; d < 3; d++) {
-        double step_ms = 4, expect = 1 - step_ms / fmax(step_ms, planted_ms[d]), best = 1;
-        for (int i = 0; i < ATTEMPTS && best > 0.02; i++) {
-            struct fake fake = fake_map(1000);
-            struct dlb_dataset ds = fake_dataset(&fake);
-            struct pipeline p = {.dataset = &ds,
-                                 .max_batches = 40,
-                                 .warmup_batches = 4,
-                                 .loader = {.num_workers = 1,
-                                            .batch_size = 1,
-                                            .sample_sleep_us = planted_ms[d] * 1e3,
-                                            .pin_memory = true},
-                                 .device = {.prefetch = 1, .step_ms = step_ms}};
-            run(&p);
-            double off = fabs(idle_of(&p) - expect);
-            double input = (double)p.out->idle_input_ns / (double)p.out->window_ns;
-            best = fmin(best, fmax(off, fabs(input - expect)));
-            pipeline_free(&p);
-        }
-        assert_true(best <= 0.02);
+        double step_ms = 4, expect = 1 - step_ms / fmax(step_ms, planted_ms[d]);
+        find(&(struct planted){.name = "a planted delay",
+                               .run = {.max_batches = 30,
+                                       .warmup_batches = 4,
+                                       .loader = {.num_workers = 1,
+                                                  .batch_size = 1,
+                                                  .sample_sleep_us = planted_ms[d] * 1e3,
+                                                  .pin_memory = true},
+                                       .device = {.prefetch = 1, .step_ms = step_ms}},
+                               .idle = expect,
+                               .input = expect,
+                               .within = 0.02,
+                               .unaccounted = 0.01,
+                               .n_windows = 5});
     }
 }
 
@@ -99,21 +194,17 @@ static void planted_delay_is_found(void **state)
 static void inline_loading_is_all_idle(void **state)
 {
     (void)state;
-    double best = 1;
-    for (int i = 0; i < ATTEMPTS && best > 0.02; i++) {
-        struct fake fake = fake_map(1000);
-        struct dlb_dataset ds = fake_dataset(&fake);
-        struct pipeline p = {
-            .dataset = &ds,
-            .max_batches = 30,
-            .warmup_batches = 2,
-            .loader = {.batch_size = 1, .sample_sleep_us = 5000, .pin_memory = true},
-            .device = {.prefetch = 0, .step_ms = 5}};
-        run(&p);
-        best = fmin(best, fabs(idle_of(&p) - 0.5));
-        pipeline_free(&p);
-    }
-    assert_true(best <= 0.02);
+    find(&(struct planted){
+        .name = "loading inline",
+        .run = {.max_batches = 30,
+                .warmup_batches = 2,
+                .loader = {.batch_size = 1, .sample_sleep_us = 5000, .pin_memory = true},
+                .device = {.prefetch = 0, .step_ms = 5}},
+        .idle = 0.5,
+        .input = NAN,
+        .within = 0.02,
+        .unaccounted = 0.01,
+        .n_windows = 5});
 }
 
 /* A copy that is hidden costs nothing, one on the compute stream is exposed. */
@@ -166,6 +257,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ready_data_keeps_the_device_busy),
+        cmocka_unit_test(short_steps_are_accounted_for),
         cmocka_unit_test(planted_delay_is_found),
         cmocka_unit_test(inline_loading_is_all_idle),
         cmocka_unit_test(copies_are_exposed_only_without_prefetch),

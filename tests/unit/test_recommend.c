@@ -385,6 +385,119 @@ static void test_wrong_delivery_fails_the_cell(void **state)
     close_judged(&t);
 }
 
+/* What is skipped is counted, and does not hide what is lost beside it. */
+static void test_skipping_excuses_what_was_skipped(void **state)
+{
+    (void)state;
+    static const struct {
+        int samples, skipped, n_cut;
+        bool iterable, drop_last, ok;
+    } rows[] = {
+        {97, 3, 0, false, false, true},  {96, 3, 0, false, false, false},
+        {98, 3, 0, false, false, false}, {97, 3, 0, true, false, true},
+        {96, 3, 0, true, false, false},  {60, 3, 1, true, false, true},
+        {99, 3, 1, true, false, false},  {90, 3, 0, true, true, true}, /* a batch is dropped */
+        {100, 3, 0, true, true, true},   {80, 1, 0, true, true, false},
+        {90, 3, 0, false, true, false},
+    };
+    const char *settings[] = {"sweep.loader.num_workers=[0, 1]", "loader.batch_size=10",
+                              "dataset.on_error=skip", "loader.drop_last=false", NULL};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct judged t;
+        settings[3] = rows[i].drop_last ? "loader.drop_last=true" : "loader.drop_last=false";
+        open_judged(&t, settings);
+        t.plan.cells[0].iterable = rows[i].iterable;
+        add(&t, 0, (const double[]){100}, 1, 1000);
+        json_t *doc = json_array_get(t.results.cells[0], 0);
+        json_t *list = epochs(rows[i].samples, 100, "a", true);
+        json_object_set_new(json_array_get(list, 0), "skipped", json_integer(rows[i].skipped));
+        json_object_set_new(doc, "epochs", list);
+        json_object_set_new(doc, "n_skipped", json_integer(rows[i].skipped));
+        json_object_set_new(doc, "n_cut_shards", json_integer(rows[i].n_cut));
+        judge(&t);
+        if ((t.j.cells[0].status == DLB_CELL_OK) != rows[i].ok)
+            fail_msg("row %zu: %s", i, t.j.cells[0].reason);
+        if (!rows[i].ok)
+            assert_non_null(strstr(t.j.cells[0].reason, " and skipped "));
+        close_judged(&t);
+    }
+}
+
+/* Raising run.epochs would help nobody here. */
+static void test_no_full_batch_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *world, *words;
+    } rows[] = {
+        {"run.world=1", "320 samples make no full batch of 1000: lower loader.batch_size or set "
+                        "loader.drop_last=false"},
+        {"run.world=400", "320 samples, divided by 400 ranks, make no full batch of 1000: lower "
+                          "loader.batch_size or run.world or set loader.drop_last=false"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct judged t;
+        open_judged(&t,
+                    (const char *const[]){"loader.batch_size=1000", "loader.drop_last=true",
+                                          rows[i].world, "sweep.loader.num_workers=[0, 1]", NULL});
+        t.plan.host.n_samples = 320;
+        add(&t, 0, (const double[]){0}, 1, 1000);
+        json_t *doc = json_array_get(t.results.cells[0], 0);
+        json_object_set_new(doc, "window_ns", json_integer(0));
+        json_object_set_new(doc, "epochs", epochs(0, 0, "a", true));
+        judge(&t);
+        assert_int_equal(t.j.cells[0].status, DLB_CELL_FAILED);
+        assert_int_equal(t.j.cells[0].error, DLB_E_CONFIG);
+        assert_string_equal(t.j.cells[0].reason, rows[i].words);
+        close_judged(&t);
+    }
+}
+
+/* Words claim no more than was measured. */
+static void test_words_of_the_recommendation(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    add(&t, 0, (const double[]){500, 510}, 2, 1000);
+    add(&t, 1, (const double[]){991, 1001}, 2, 1000);
+    add(&t, 2, (const double[]){1000, 1010}, 2, 1000);
+    judge(&t);
+    assert_non_null(strstr(t.j.text, "min-max 1,000 to 1,010 of 2 repetitions"));
+    assert_non_null(strstr(t.j.text, "under 2% in each of 2 repetitions"));
+    assert_null(strstr(t.j.text, "upper"));
+    close_judged(&t);
+    open_judged(&t, workers);
+    add(&t, 0, (const double[]){1000, 1010, 1003}, 3, 1000);
+    add(&t, 1, (const double[]){500, 510, 505}, 3, 1000);
+    add(&t, 2, (const double[]){500, 510, 505}, 3, 1000);
+    judge(&t);
+    assert_int_equal(t.j.recommended, 0);
+    assert_non_null(strstr(t.j.text, "Recommended: the same; there is no smaller cell."));
+    close_judged(&t);
+}
+
+/* A shorter step is no better loader. */
+static void test_other_work_is_not_compared(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, (const char *const[]){"sweep.device.step_ms=[1, 2]",
+                                          "sweep.loader.num_workers=[1, 2]", NULL});
+    add(&t, 0, (const double[]){900, 900, 900}, 3, 1000);
+    add(&t, 1, (const double[]){1000, 1000, 1000}, 3, 1000);
+    add(&t, 2, (const double[]){999, 999, 999}, 3, 1000);
+    add(&t, 3, (const double[]){500, 500, 500}, 3, 1000);
+    judge(&t);
+    const char *step = "device.step_ms";
+    for (int i = 0; i < 4; i++) /* the cell that would be recommended is of another step */
+        if (i == t.j.recommended)
+            assert_true(json_equal(json_object_get(t.plan.cells[i].config, step),
+                                   json_object_get(t.plan.cells[t.j.best].config, step)));
+    assert_non_null(strstr(t.j.text, "Cells of another device.step_ms do other work"));
+    close_judged(&t);
+}
+
 /* The right number of samples is not enough: one may stand for another. */
 static void test_samples_that_come_twice_fail_the_cell(void **state)
 {
@@ -485,6 +598,10 @@ int main(void)
         cmocka_unit_test(test_harness_is_judged_by_the_median),
         cmocka_unit_test(test_epoch_borders_leave_the_input_wait_out),
         cmocka_unit_test(test_samples_that_come_twice_fail_the_cell),
+        cmocka_unit_test(test_skipping_excuses_what_was_skipped),
+        cmocka_unit_test(test_no_full_batch_is_said),
+        cmocka_unit_test(test_words_of_the_recommendation),
+        cmocka_unit_test(test_other_work_is_not_compared),
         cmocka_unit_test(test_ceiling_is_paired),
         cmocka_unit_test(test_drift_is_noted),
         cmocka_unit_test(test_pytorch_text),

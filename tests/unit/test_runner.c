@@ -28,14 +28,7 @@ struct bench {
     double last_eta_s;
 };
 
-<<<<<<< HEAD
 /* The script finds what it was called with in $spec, $result, $mode and $beat. */
-=======
-/* The script finds the result's file in $5, the mode in $7 and the heartbeat in ${11}: cell --spec
- * F
- * --result F --mode M --memo D
- * --heartbeat-fd N. */
->>>>>>> fixa
 static void open_bench(struct bench *b, const char *script, const char *const *settings)
 {
     struct dlb_err err;
@@ -45,16 +38,12 @@ static void open_bench(struct bench *b, const char *script, const char *const *s
     (void)snprintf(b->exe, sizeof(b->exe), "%s/cell", b->folder);
     FILE *file = fopen(b->exe, "w");
     assert_non_null(file);
-<<<<<<< HEAD
     (void)fprintf(
         file,
         "#!/bin/sh\nshift\nwhile [ $# -gt 1 ]; do\ncase $1 in --spec) spec=$2 ;; --result) "
         "result=$2 ;; --mode) mode=$2 ;; --heartbeat-fd) beat=$2 ;; esac\nshift 2\ndone\n"
         "%s\n",
         script);
-=======
-    (void)fprintf(file, "#!/bin/sh\nspec=$3 result=$5 mode=$7 beat=${11}\n%s\n", script);
->>>>>>> fixa
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(b->exe, 0755), 0);
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());

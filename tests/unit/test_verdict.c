@@ -245,10 +245,40 @@ static const struct row rows[] = {
     /* --- the ceiling has the last word on input --- */
     {"the ceiling refutes",
      {USUAL, SHARES(0.86, 0.14, 0, 0), .ceiling_ratio = CEILING(1.02, 0.97, 1.05)},
-     DLB_V_BALANCED,
+     DLB_V_INCOMPLETE,
      DLB_CAUSE_NONE,
      DLB_SEVERITY_WARN,
-     {"BALANCED", "14%", "not clearly faster (1.02x; 0.97x to 1.05x)", "more repeats"}},
+     {"14%", "not clearly faster (1.02x; 0.97x to 1.05x)", "14% of idle time is not explained",
+      "more repeats"}},
+    {"a ceiling that starved refutes nothing",
+     {USUAL, SHARES(0.42, 0.53, 0, 0.05), .ceiling_ratio = CEILING(0.82, 0.71, 0.97),
+      .ceiling_busy_frac = 0.35},
+     DLB_V_HARNESS_BOUND,
+     DLB_CAUSE_HARNESS,
+     DLB_SEVERITY_CRITICAL,
+     {"HARNESS-BOUND", "waited for data 53% of the time", "reached only 35% of its own step",
+      "the machine was busy, or dlbench is the limit"}},
+    {"a ceiling that starved, and the rest is large",
+     {USUAL, SHARES(0.43, 0.33, 0, 0.24), .ceiling_ratio = CEILING(0.82, 0.71, 0.97),
+      .ceiling_busy_frac = 0.89},
+     DLB_V_HARNESS_BOUND,
+     DLB_CAUSE_HARNESS,
+     DLB_SEVERITY_CRITICAL,
+     {"33%", "89% of its own step"}},
+    {"a ceiling that did not starve, and is no faster",
+     {USUAL, SHARES(0.42, 0.53, 0, 0.05), .ceiling_ratio = CEILING(0.98, 0.9, 1.6),
+      .ceiling_busy_frac = 0.9},
+     DLB_V_INCOMPLETE,
+     DLB_CAUSE_NONE,
+     DLB_SEVERITY_WARN,
+     {"INCOMPLETE", "53%", "58% of idle time is not explained", "quiet machine"}},
+    {"a ceiling that starved, and is clearly faster all the same",
+     {USUAL, SHARES(0.2, 0.8, 0, 0), .ceiling_ratio = CEILING(4, 3.9, 4.1),
+      .ceiling_busy_frac = 0.8, .worker_stage_ns = STAGES(9, 1, 0, 0, 0)},
+     DLB_V_INPUT_BOUND,
+     DLB_CAUSE_READ,
+     DLB_SEVERITY_CRITICAL,
+     {"INPUT-BOUND"}},
     {"the ceiling refutes, and copies are next",
      {USUAL, SHARES(0.60, 0.25, 0.15, 0), .ceiling_ratio = CEILING(1.02, 0.97, 1.05)},
      DLB_V_H2D_BOUND,
@@ -260,7 +290,7 @@ static const struct row rows[] = {
      DLB_V_RESIDUAL_HEAVY,
      DLB_CAUSE_NONE,
      DLB_SEVERITY_CRITICAL,
-     {"RESIDUAL-HEAVY"}},
+     {"RESIDUAL-HEAVY", "waited for data 25% of the time besides"}},
     {"the ceiling bears it out",
      {USUAL, SHARES(0.89, 0.11, 0, 0), .ceiling_ratio = CEILING(1.12, 1.06, 1.2),
       .worker_stage_ns = STAGES(1, 7, 1, 1, 0)},
@@ -414,6 +444,7 @@ static struct dlb_evidence any_evidence(struct dlb_rng *rng)
         .worker_runqueue_ns = odd_number(rng),
         .order_wait_ns = odd_number(rng),
         .input_wait_ns = odd_number(rng),
+        .ceiling_busy_frac = odd_number(rng),
         .pin_memory = dlb_rng_below(rng, 2) != 0,
         .pageable_copy = dlb_rng_below(rng, 2) != 0,
         .persistent_workers = dlb_rng_below(rng, 2) != 0,
@@ -466,6 +497,8 @@ static void holds_for_any_evidence(void **state)
             assert_true(e.input_frac >= DLB_SHARE_WARN);
             assert_true(e.ceiling_ratio.n == 0 || e.ceiling_ratio.low > DLB_CEILING_CLEAR);
         }
+        if (v.klass == DLB_V_BALANCED) /* idle time has a reason, or is small */
+            assert_true(e.input_frac < DLB_SHARE_WARN);
         if (v.klass == DLB_V_COMPUTE_BOUND)
             assert_true(e.compute_frac >= DLB_COMPUTE_BOUND && e.input_frac < DLB_SHARE_WARN);
     }
