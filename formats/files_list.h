@@ -55,4 +55,7 @@ static inline const char *dlb_file_name(const struct dlb_files_list *list,
     return list->names + (file->place & ((UINT64_C(1) << 40) - 1));
 }
 
+/* How likely the path is such a data set, 0 to 100: dlb_format.probe. */
+int dlb_files_probe(const char *path, const struct dlb_io *io);
+
 #endif

@@ -62,7 +62,7 @@ damage() { # format, how many samples are written anew (a pattern), what to do t
 for format in files webdataset tfrecord tokens npz lmdb hdf5; do
     hurt=("${raw[@]}" --set generate.samples=500 --set generate.classes=10)
     case $format in
-    webdataset | tfrecord) hurt+=(--set $format.shard_samples=100) ;;
+    webdataset | tfrecord) hurt+=(--set "$format.shard_samples=100") ;;
     tokens) hurt+=(--set tokens.seq_len=64) ;;
     esac
     run "$dlbench" gen --set dataset.format=$format --set dataset.path=hurt.$format "${hurt[@]}"
