@@ -55,14 +55,14 @@ damage() { # format, how many samples are written anew (a pattern), what to do t
     expect_err 'missing or damaged, first of all .*: written anew'
     expect_out ": 500 samples, .*, ${count}written in"
     expect_no_out 'already complete'
-    expect [ "$(tree_hash "hurt.$name")" = "$hash" ]
+    [ "$name" = hdf5 ] || expect [ "$(tree_hash "hurt.$name")" = "$hash" ] # that library notes the time
     run "$dlbench" gen --set dataset.format="$name" --set dataset.path="hurt.$name" "${hurt[@]}"
     expect_out 'already complete: 500 samples'
 }
 for format in files webdataset tfrecord tokens npz lmdb hdf5; do
     hurt=("${raw[@]}" --set generate.samples=500 --set generate.classes=10)
     case $format in
-    webdataset | tfrecord) hurt+=(--set $format.shard_samples=100) ;;
+    webdataset | tfrecord) hurt+=(--set "$format.shard_samples=100") ;;
     tokens) hurt+=(--set tokens.seq_len=64) ;;
     esac
     run "$dlbench" gen --set dataset.format=$format --set dataset.path=hurt.$format "${hurt[@]}"

@@ -13,62 +13,7 @@
 
 #include <cmocka.h>
 
-struct judged {
-    struct dlb_plan plan;
-    struct dlb_results results;
-    struct dlb_judgement j;
-};
-
-static void open_judged(struct judged *t, const char *const *settings)
-{
-    struct dlb_err err;
-    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
-    for (; *settings; settings++)
-        assert_int_equal(dlb_config_set(cfg, *settings, &err), DLB_OK);
-    struct dlb_plan_input in = {.cfg = cfg, .n_cpus = 8, .iterable = false};
-    memset(t, 0, sizeof(*t));
-    if (dlb_scenario_by_name("sweep")->plan(&in, &t->plan, &err))
-        fail_msg("%s", err.what);
-    assert_int_equal(dlb_results_init(&t->results, &t->plan, &err), DLB_OK);
-    dlb_config_free(cfg);
-}
-
-static void judge(struct judged *t)
-{
-    struct dlb_err err;
-    assert_int_equal(dlb_judge_cells(&t->plan, &t->results, 8, &t->j, &err), DLB_OK);
-}
-
-static void close_judged(struct judged *t)
-{
-    dlb_judgement_free(&t->j, &t->plan);
-    dlb_results_free(&t->results);
-    dlb_plan_free(&t->plan);
-}
-
-/* A repetition of `rate` samples/s in a window of a second, of which `busy` was computing. */
-static json_t *rep(double rate, double busy, uint32_t block, int64_t slots)
-{
-    json_int_t window = 1000000000;
-    json_int_t busy_ns = (json_int_t)(busy * 1e9);
-    json_t *doc = json_pack(
-        "{ss, sI, sI, sI, sI, sI, sI, sI, sI, sI, sI, si, s{sI, sI, sI}, s{ss, ss, ss}}", "status",
-        "ok", "window_ns", window, "n_samples", (json_int_t)rate, "n_steps",
-        (json_int_t)(rate / 10), "n_bytes", (json_int_t)rate * 100, "busy_ns", busy_ns,
-        "idle_input_ns", window - busy_ns, "idle_copy_ns", (json_int_t)0, "idle_other_ns",
-        (json_int_t)0, "wall_ns", window, "unaccounted_ns", (json_int_t)1000, "block", block,
-        "memory", "slots_bytes", (json_int_t)slots, "peak_pss_bytes", (json_int_t)1, "pinned_bytes",
-        (json_int_t)0, "device", "kind", "emulated", "name", "emulated H100", "why", "test");
-    assert_non_null(doc);
-    return doc;
-}
-
-static void add(struct judged *t, uint32_t cell, const double *rates, uint32_t n, int64_t slots)
-{
-    for (uint32_t i = 0; i < n; i++)
-        assert_int_equal(
-            json_array_append_new(t->results.cells[cell], rep(rates[i], 0.5, i, slots)), 0);
-}
+#include "tests/support/judged.h"
 
 static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 4]",
                                       "run.epochs=3",
@@ -355,104 +300,6 @@ static void test_epoch_borders_leave_the_input_wait_out(void **state)
     close_judged(&t);
 }
 
-static json_t *epochs(int samples, int expected, const char *sum, bool whole)
-{
-    return json_pack("[{si, si, ss, sb}]", "samples", samples, "expected", expected, "set_checksum",
-                     sum, "whole", whole);
-}
-
-static void test_wrong_delivery_fails_the_cell(void **state)
-{
-    (void)state;
-    struct judged t;
-    open_judged(&t, workers);
-    for (uint32_t i = 0; i < 3; i++)
-        add(&t, i, (const double[]){100, 100}, 2, 1000);
-    json_t *doc = json_array_get(t.results.cells[0], 1);
-    json_object_set_new(doc, "epochs", epochs(99, 100, "a", true));
-    for (size_t k = 0; k < 2; k++) {
-        doc = json_array_get(t.results.cells[1], k);
-        json_object_set_new(doc, "epochs", epochs(100, 100, k ? "b" : "a", true));
-        doc = json_array_get(t.results.cells[2], k);
-        json_object_set_new(doc, "epochs", epochs(50, 100, k ? "b" : "a", false));
-    }
-    judge(&t);
-    assert_int_equal(t.j.cells[0].status, DLB_CELL_FAILED);
-    assert_non_null(strstr(t.j.cells[0].reason, "99 samples instead of 100"));
-    assert_int_equal(t.j.cells[1].status, DLB_CELL_FAILED);
-    assert_non_null(strstr(t.j.cells[1].reason, "different content"));
-    assert_int_equal(t.j.cells[2].status, DLB_CELL_OK); /* cut short: says nothing */
-    close_judged(&t);
-}
-
-/* What is skipped is counted, and does not hide what is lost beside it. */
-static void test_skipping_excuses_what_was_skipped(void **state)
-{
-    (void)state;
-    static const struct {
-        int samples, skipped, n_cut;
-        bool iterable, drop_last, ok;
-    } rows[] = {
-        {97, 3, 0, false, false, true},  {96, 3, 0, false, false, false},
-        {98, 3, 0, false, false, false}, {97, 3, 0, true, false, true},
-        {96, 3, 0, true, false, false},  {60, 3, 1, true, false, true},
-        {99, 3, 1, true, false, false},  {90, 3, 0, true, true, true}, /* a batch is dropped */
-        {100, 3, 0, true, true, true},   {80, 1, 0, true, true, false},
-        {90, 3, 0, false, true, false},
-    };
-    const char *settings[] = {"sweep.loader.num_workers=[0, 1]", "loader.batch_size=10",
-                              "dataset.on_error=skip", "loader.drop_last=false", NULL};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct judged t;
-        settings[3] = rows[i].drop_last ? "loader.drop_last=true" : "loader.drop_last=false";
-        open_judged(&t, settings);
-        t.plan.cells[0].iterable = rows[i].iterable;
-        add(&t, 0, (const double[]){100}, 1, 1000);
-        json_t *doc = json_array_get(t.results.cells[0], 0);
-        json_t *list = epochs(rows[i].samples, 100, "a", true);
-        json_object_set_new(json_array_get(list, 0), "skipped", json_integer(rows[i].skipped));
-        json_object_set_new(doc, "epochs", list);
-        json_object_set_new(doc, "n_skipped", json_integer(rows[i].skipped));
-        json_object_set_new(doc, "n_cut_shards", json_integer(rows[i].n_cut));
-        judge(&t);
-        if ((t.j.cells[0].status == DLB_CELL_OK) != rows[i].ok)
-            fail_msg("row %zu: %s", i, t.j.cells[0].reason);
-        if (!rows[i].ok)
-            assert_non_null(strstr(t.j.cells[0].reason, " and skipped "));
-        close_judged(&t);
-    }
-}
-
-/* Raising run.epochs would help nobody here. */
-static void test_no_full_batch_is_said(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *world, *words;
-    } rows[] = {
-        {"run.world=1", "320 samples make no full batch of 1000: lower loader.batch_size or set "
-                        "loader.drop_last=false"},
-        {"run.world=400", "320 samples, divided by 400 ranks, make no full batch of 1000: lower "
-                          "loader.batch_size or run.world or set loader.drop_last=false"},
-    };
-    for (size_t i = 0; i < 2; i++) {
-        struct judged t;
-        open_judged(&t,
-                    (const char *const[]){"loader.batch_size=1000", "loader.drop_last=true",
-                                          rows[i].world, "sweep.loader.num_workers=[0, 1]", NULL});
-        t.plan.host.n_samples = 320;
-        add(&t, 0, (const double[]){0}, 1, 1000);
-        json_t *doc = json_array_get(t.results.cells[0], 0);
-        json_object_set_new(doc, "window_ns", json_integer(0));
-        json_object_set_new(doc, "epochs", epochs(0, 0, "a", true));
-        judge(&t);
-        assert_int_equal(t.j.cells[0].status, DLB_CELL_FAILED);
-        assert_int_equal(t.j.cells[0].error, DLB_E_CONFIG);
-        assert_string_equal(t.j.cells[0].reason, rows[i].words);
-        close_judged(&t);
-    }
-}
-
 /* Words claim no more than was measured. */
 static void test_words_of_the_recommendation(void **state)
 {
@@ -496,26 +343,6 @@ static void test_other_work_is_not_compared(void **state)
                                    json_object_get(t.plan.cells[t.j.best].config, step)));
     assert_non_null(strstr(t.j.text, "Cells of another device.step_ms do other work"));
     close_judged(&t);
-}
-
-/* The right number of samples is not enough: one may stand for another. */
-static void test_samples_that_come_twice_fail_the_cell(void **state)
-{
-    (void)state;
-    for (int n_skipped = 0; n_skipped < 2; n_skipped++) {
-        struct judged t;
-        open_judged(&t, workers);
-        add(&t, 0, (const double[]){100}, 1, 1000);
-        json_t *doc = json_array_get(t.results.cells[0], 0), *list = epochs(100, 100, "a", true);
-        json_object_set_new(json_array_get(list, 0), "unique", json_integer(98));
-        json_object_set_new(doc, "epochs", list);
-        json_object_set_new(doc, "n_skipped", json_integer(n_skipped));
-        json_object_set_new(doc, "n_cut_shards", json_integer(0));
-        judge(&t);
-        assert_int_equal(t.j.cells[0].status, DLB_CELL_FAILED);
-        assert_non_null(strstr(t.j.cells[0].reason, "2 of 100 samples twice"));
-        close_judged(&t);
-    }
 }
 
 static void test_ceiling_is_paired(void **state)
@@ -591,15 +418,11 @@ int main(void)
         cmocka_unit_test(test_failed_cells_do_not_win),
         cmocka_unit_test(test_nothing_measured),
         cmocka_unit_test(test_interrupted_repetition),
-        cmocka_unit_test(test_wrong_delivery_fails_the_cell),
         cmocka_unit_test(test_no_window_is_a_failure),
         cmocka_unit_test(test_fewer_batches_than_asked_are_noted),
         cmocka_unit_test(test_every_lost_process_is_noted),
         cmocka_unit_test(test_harness_is_judged_by_the_median),
         cmocka_unit_test(test_epoch_borders_leave_the_input_wait_out),
-        cmocka_unit_test(test_samples_that_come_twice_fail_the_cell),
-        cmocka_unit_test(test_skipping_excuses_what_was_skipped),
-        cmocka_unit_test(test_no_full_batch_is_said),
         cmocka_unit_test(test_words_of_the_recommendation),
         cmocka_unit_test(test_other_work_is_not_compared),
         cmocka_unit_test(test_ceiling_is_paired),

@@ -28,8 +28,8 @@ struct bench {
     double last_eta_s;
 };
 
-/* The script finds the result's file in $4, the mode in $6 and the heartbeat in $8: cell --spec F
- * --result F --mode M
+/* The script finds the result's file in $4, the mode in $6 and the heartbeat in $10: cell --spec F
+ * --result F --mode M --memo FOLDER
  * --heartbeat-fd N. */
 static void open_bench(struct bench *b, const char *script, const char *const *settings)
 {
@@ -40,7 +40,7 @@ static void open_bench(struct bench *b, const char *script, const char *const *s
     (void)snprintf(b->exe, sizeof(b->exe), "%s/cell", b->folder);
     FILE *file = fopen(b->exe, "w");
     assert_non_null(file);
-    (void)fprintf(file, "#!/bin/sh\nspec=$3 result=$5 mode=$7 beat=$9\n%s\n", script);
+    (void)fprintf(file, "#!/bin/sh\nspec=$3 result=$5 mode=$7 beat=${11}\n%s\n", script);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(b->exe, 0755), 0);
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
