@@ -258,6 +258,8 @@ const struct dlb_verb dlb_verb_convert = {
         "all, and compares each sample's fields and label with what was read from SOURCE. Until "
         "that is done TARGET.part-PID holds it; an error, a full disk or an interruption leaves "
         "neither. What a killed convert left is removed by the next one to the same TARGET.\n\n"
+        "--overwrite replaces a TARGET that is empty, or a data set through and through: one in "
+        "which anything else lies is refused.\n\n"
         "SOURCE's format is found as `dlbench inspect` finds it, unless --from or dataset.format "
         "says it. Options of either format are given as everywhere.\n\n"
         "  dlbench convert photos photos.shards --format webdataset\n"

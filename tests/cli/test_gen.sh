@@ -55,7 +55,7 @@ damage() { # format, how many samples are written anew (a pattern), what to do t
     expect_err 'missing or damaged, first of all .*: written anew'
     expect_out ": 500 samples, .*, ${count}written in"
     expect_no_out 'already complete'
-    expect [ "$(tree_hash "hurt.$name")" = "$hash" ]
+    [ "$name" = hdf5 ] || expect [ "$(tree_hash "hurt.$name")" = "$hash" ] # that library notes the time
     run "$dlbench" gen --set dataset.format="$name" --set dataset.path="hurt.$name" "${hurt[@]}"
     expect_out 'already complete: 500 samples'
 }

@@ -1,7 +1,8 @@
-/* A sweep of planted repetitions, judged. */
-#ifndef DLB_TESTS_SUPPORT_JUDGED_H
-#define DLB_TESTS_SUPPORT_JUDGED_H
+/* A sweep with planted repetitions, and its judgement. Header-only. */
+#ifndef DLB_TESTS_JUDGED_H
+#define DLB_TESTS_JUDGED_H
 
+#include "scenarios/flat.h"
 #include "scenarios/judge.h"
 #include "scenarios/scenario.h"
 #include "scenarios/spec.h"
@@ -71,22 +72,6 @@ static inline void add(struct judged *t, uint32_t cell, const double *rates, uin
     for (uint32_t i = 0; i < n; i++)
         assert_int_equal(
             json_array_append_new(t->results.cells[cell], rep(rates[i], 0.5, i, slots)), 0);
-}
-
-static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 4]",
-                                      "run.epochs=3",
-                                      "loader.batch_size=256",
-                                      "loader.pin_memory=true",
-                                      "loader.shuffle=true",
-                                      "loader.drop_last=true",
-                                      NULL};
-
-static inline bool has_note(const struct judged *t, const char *words)
-{
-    const json_t *note;
-    size_t i;
-    json_array_foreach(t->j.notes, i, note) if (strstr(json_string_value(note), words)) return true;
-    return false;
 }
 
 #endif

@@ -1,6 +1,27 @@
 /* judge(): from planted repetitions to values, verdicts, best and recommended. */
 #include "scenarios/flat.h"
+#include "scenarios/judge.h"
+#include "scenarios/scenario.h"
+#include "scenarios/spec.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
 #include "tests/support/judged.h"
+
+static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 4]",
+                                      "run.epochs=3",
+                                      "loader.batch_size=256",
+                                      "loader.pin_memory=true",
+                                      "loader.shuffle=true",
+                                      "loader.drop_last=true",
+                                      NULL};
 
 static void test_smallest_within_two_percent(void **state)
 {
@@ -165,10 +186,60 @@ static void test_interrupted_repetition(void **state)
     close_judged(&t);
 }
 
+/* A process that ended well after too few batches has measured nothing. */
+static void test_no_window_is_a_failure(void **state)
+{
+    (void)state;
+    struct judged t;
+    for (int interrupted = 0; interrupted < 2; interrupted++) {
+        open_judged(&t, workers);
+        for (uint32_t i = 0; i < 3; i++) {
+            add(&t, i, (const double[]){0}, 1, 1000);
+            json_t *doc = json_array_get(t.results.cells[i], 0);
+            json_object_set_new(doc, "window_ns", json_integer(0));
+            json_object_set_new(doc, "n_batches", json_integer(3));
+        }
+        t.results.interrupted = interrupted;
+        judge(&t);
+        assert_int_equal(t.j.cells[0].status, interrupted ? DLB_CELL_SKIPPED : DLB_CELL_FAILED);
+        if (interrupted) {
+            assert_non_null(strstr(t.j.cells[0].reason, "before anything was measured"));
+        } else {
+            assert_int_equal(t.j.cells[0].error, DLB_E_CONFIG);
+            assert_non_null(strstr(t.j.cells[0].reason, "hold 3 batches, 2 are warm-up"));
+        }
+        assert_int_equal(t.j.best, -1);
+        close_judged(&t);
+    }
+}
+
+static void test_fewer_batches_than_asked_are_noted(void **state)
+{
+    (void)state;
+    struct judged t;
+    const char *const settings[] = {"sweep.loader.num_workers=[1, 2]", "run.max_batches=50", NULL};
+    open_judged(&t, settings);
+    add(&t, 0, (const double[]){500}, 1, 1000); /* 50 steps */
+    add(&t, 1, (const double[]){400}, 1, 1000);
+    judge(&t);
+    assert_int_equal(json_array_size(t.j.notes), 1);
+    assert_non_null(strstr(json_string_value(json_array_get(t.j.notes, 0)),
+                           "cell 1 measured 40 batches of run.max_batches = 50"));
+    close_judged(&t);
+}
+
 static json_t *lost(uint32_t block)
 {
     return json_pack("{ss, ss, si, si}", "status", "failed", "reason", "was killed by SIGKILL",
                      "error", DLB_E_WORKER, "block", (int)block);
+}
+
+static bool has_note(const struct judged *t, const char *words)
+{
+    const json_t *note;
+    size_t i;
+    json_array_foreach(t->j.notes, i, note) if (strstr(json_string_value(note), words)) return true;
+    return false;
 }
 
 /* Whatever process is lost, and in whichever block, the result says so. */
@@ -347,6 +418,8 @@ int main(void)
         cmocka_unit_test(test_failed_cells_do_not_win),
         cmocka_unit_test(test_nothing_measured),
         cmocka_unit_test(test_interrupted_repetition),
+        cmocka_unit_test(test_no_window_is_a_failure),
+        cmocka_unit_test(test_fewer_batches_than_asked_are_noted),
         cmocka_unit_test(test_every_lost_process_is_noted),
         cmocka_unit_test(test_harness_is_judged_by_the_median),
         cmocka_unit_test(test_epoch_borders_leave_the_input_wait_out),

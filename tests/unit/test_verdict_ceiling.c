@@ -1,0 +1,119 @@
+/* What a ceiling that stood still itself is worth: nothing. The figures are those of a busy
+ * machine.
+ */
+#include "bench/measure/verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct row {
+    double compute, input, residual, ratio, low, high, ceiling_busy;
+    enum dlb_verdict_class klass;
+    enum dlb_severity severity;
+    const char *says[3];
+} rows[] = {
+    {0.42,
+     0.53,
+     0.05,
+     0.82,
+     0.71,
+     0.97,
+     0.35,
+     DLB_V_HARNESS_BOUND,
+     DLB_SEVERITY_CRITICAL,
+     {"waited for data 53% of the time", "reached only 35% of its own step",
+      "the machine was busy, or dlbench is the limit"}},
+    {0.43,
+     0.33,
+     0.24,
+     0.82,
+     0.71,
+     0.97,
+     0.89,
+     DLB_V_HARNESS_BOUND,
+     DLB_SEVERITY_CRITICAL,
+     {"waited for data 33%", "89% of its own step"}},
+    {0.87,
+     0.12,
+     0.01,
+     1.01,
+     0.97,
+     1.04,
+     0.6,
+     DLB_V_HARNESS_BOUND,
+     DLB_SEVERITY_WARN,
+     {"12%", "60%"}},
+    /* One that did not starve, and is no faster: idle, and nobody knows why. */
+    {0.42,
+     0.53,
+     0.05,
+     0.98,
+     0.9,
+     1.6,
+     0.9,
+     DLB_V_INCOMPLETE,
+     DLB_SEVERITY_WARN,
+     {"53%", "58% of idle time is not explained", "quiet machine"}},
+    {0.55,
+     0.25,
+     0.20,
+     1.02,
+     0.9,
+     1.1,
+     0.99,
+     DLB_V_RESIDUAL_HEAVY,
+     DLB_SEVERITY_CRITICAL,
+     {"waited for data 25% of the time besides"}},
+    {0.86,
+     0.14,
+     0,
+     1.02,
+     0.97,
+     1.05,
+     1.0,
+     DLB_V_INCOMPLETE,
+     DLB_SEVERITY_WARN,
+     {"14% of idle time", "not clearly faster (1.02x; 0.97x to 1.05x)", "more repeats"}},
+    /* One that starved, and is clearly faster all the same. */
+    {0.2, 0.8, 0, 4, 3.9, 4.1, 0.8, DLB_V_INPUT_BOUND, DLB_SEVERITY_CRITICAL, {"80%"}},
+};
+
+static void a_starved_ceiling_refutes_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct row *row = &rows[i];
+        struct dlb_evidence e = {.complete = true,
+                                 .step_ns = 10e6,
+                                 .num_workers = 2,
+                                 .n_cpus = 2,
+                                 .compute_frac = row->compute,
+                                 .input_frac = row->input,
+                                 .residual_frac = row->residual,
+                                 .ceiling_busy_frac = row->ceiling_busy,
+                                 .ceiling_ratio = {.median = row->ratio,
+                                                   .low = row->low,
+                                                   .high = row->high,
+                                                   .n = 3,
+                                                   .interval = DLB_INTERVAL_MIN_MAX}};
+        struct dlb_verdict v;
+        dlb_judge(&e, &v);
+        if (v.klass != row->klass || v.severity != row->severity)
+            fail_msg("row %zu: %s", i, v.text);
+        for (size_t k = 0; k < 3 && row->says[k]; k++)
+            if (!strstr(v.text, row->says[k]))
+                fail_msg("row %zu: no \"%s\" in: %s", i, row->says[k], v.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_starved_ceiling_refutes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
