@@ -35,7 +35,7 @@ static void a_fresh_small_page_is_one_fault(void **state)
     struct dlb_err err;
     const uint64_t pages = N_BYTES / page_bytes();
     (void)state;
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     skip(); /* its shadow memory faults, too */
 #endif
 
@@ -56,7 +56,7 @@ static void a_pool_has_its_faults_beforehand(void **state)
     struct dlb_gap_memory memory;
     struct dlb_err err;
     (void)state;
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     skip(); /* its shadow memory faults, too */
 #endif
 
@@ -74,7 +74,7 @@ static void huge_pages_are_told(void **state)
     struct dlb_err err;
     const uint64_t pages = N_BYTES / page_bytes();
     (void)state;
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     skip(); /* its shadow memory faults, too */
 #endif
 
