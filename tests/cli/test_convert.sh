@@ -153,10 +153,10 @@ foreign() { # folder, what is foreign in it
     refused 2 "holds \"$2\""
     expect [ "$(find "$1" | LC_ALL=C sort)" = "$before" ]
 }
-mkdir -p home/.ssh home/work && echo key >home/.ssh/id && echo text >home/work/thesis.tex
-foreign home '(.ssh|work/thesis.tex)'
+mkdir -p home/.ssh home/papers && echo key >home/.ssh/id && echo text >home/papers/thesis.tex
+foreign home '(.ssh|papers/thesis.tex)'
 rm -rf home/.ssh
-foreign home 'work/thesis.tex'
+foreign home 'papers/thesis.tex'
 cp -r src beside && echo notes >beside/notes.txt
 foreign beside 'notes.txt'
 rm beside/notes.txt && ln -s /etc beside/class_0001/link
