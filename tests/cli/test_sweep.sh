@@ -25,8 +25,11 @@ loader.num_workers = [0, 1, 4]
 loader.prefetch_factor = [2, 4]
 TOML
 
-# --- the document
-run "$dlbench" sweep --config sweep.toml --run-name first --json
+# --- the document; again where it says itself that the machine was taken away meanwhile
+for _ in 1 2 3 4; do
+    run "$dlbench" sweep --config sweep.toml --run-name first --overwrite --json
+    grep -q 'the machine was busy' "$out" || break
+done
 expect_exit 0
 valid_summary "$out"
 expect_json 'd["command"] == "sweep" and len(d["cells"]) == 6 and [c["index"] for c in d["cells"]] == list(range(6))'
@@ -35,7 +38,7 @@ expect_json '"0 workers" in d["cells"][1]["reason"] and d["cells"][1]["samples_p
 expect_json 'd["cells"][0]["config"]["loader.prefetch_factor"] is None and d["cells"][1]["config"]["loader.prefetch_factor"] == 4'
 expect_json 'd["axes"] == {"loader.num_workers": [0, 1, 4], "loader.prefetch_factor": [2, 4]}'
 expect_json 'd["best_cell"] in (4, 5) and d["recommended_cell"] in (None, 4, 5)'
-expect_json 'all(d["cells"][i]["verdict"]["class"] == "INPUT-BOUND" or "the machine was busy" in d["cells"][i]["verdict"]["text"] for i in (0, 2))'
+expect_json 'd["cells"][0]["verdict"]["class"] == "INPUT-BOUND" and d["cells"][2]["verdict"]["class"] == "INPUT-BOUND"'
 expect_json 'd["verdict"] == d["cells"][d["best_cell"]]["verdict"]'
 expect_json 'd["cells"][2]["samples_per_s"]["median"] < d["cells"][d["best_cell"]]["samples_per_s"]["median"]'
 expect_json 'd["reference"]["cell"] == 0 and len(d["ceilings"]) == 1 and len(d["ceilings"][0]["steps_per_s"]["values"]) == 2'
@@ -48,7 +51,7 @@ run "$dlbench" report results/first
 expect_exit 0
 expect_out 'cell +workers +pin +prefetch +persistent +samples/s +read MB/s +GPU idle % +input wait % +first batch +verdict'
 expect_out 'skipped: prefetch_factor has no meaning with 0 workers.*\(cell 1\)'
-expect_out 'INPUT-BOUND|HARNESS-BOUND'
+expect_out 'INPUT-BOUND'
 
 # --- equal configurations have equal hashes and data ids; others have not
 run "$dlbench" sweep --config sweep.toml --set sweep.loader.num_workers=[1] --set sweep.loader.prefetch_factor=[2] --run-name one --json
