@@ -6,7 +6,7 @@
 many=("${quick[@]}" --set loader.pin_memory=true --set loader.num_workers=1)
 
 # --- ranks of a world of 5: 328 samples are 66 each, 2 of them padding
-run "$dlbench" run "${many[@]}" --set accelerators.count=5 --set run.checksum=true --set run.epochs=2 --run-name many --json
+run "$dlbench" run "${many[@]}" --set accelerators.count=5 --set run.checksum=true --set run.epochs=2 --set run.repeats=1 --run-name many --json
 expect_exit 0
 valid_summary "$out"
 expect_json 'd["cells"][0]["accelerators"]["count"] == 5 and len(d["cells"][0]["accelerators"]["each"]) == 5'
