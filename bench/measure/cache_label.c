@@ -75,8 +75,8 @@ static enum dlb_cache_label judge_empty(const struct dlb_cache_evidence *e, doub
     if (!covers(fetched, e->delivered_bytes))
         return because(DLB_CACHE_MIXED, why,
                        "%.1f%% was in the page cache before, but storage gave only %.1f%% of what "
-                       "was delivered: the rest was read before (an earlier epoch), or is not "
-                       "stored (sparse, compressed)",
+                       "was delivered: the rest was delivered twice (an earlier epoch, windows "
+                       "that overlap), or is not stored (sparse, compressed)",
                        resident, share);
     if (isfinite(e->device_bytes) && !covers(e->device_bytes, e->delivered_bytes))
         return because(DLB_CACHE_UNKNOWN, why,

@@ -42,10 +42,14 @@ static bool check_files(const struct variant *v)
     return true;
 }
 
-/* Windows that overlap are read once, and others are missing. */
+/* Windows that overlap are read once, and others are missing: raw tokens are drawn at random
+ * offsets unless they are to be contiguous. */
 static bool reads_each_byte_once(const struct variant *v)
 {
-    return strcmp(v->option, "tokens.sampling") != 0;
+    if (strcmp(v->format->name, "tokens") != 0)
+        return true;
+    return strcmp(v->word, "contiguous") == 0 || strcmp(v->word, "llmc") == 0 ||
+           strcmp(v->word, "npy") == 0 || strcmp(v->word, "megatron") == 0;
 }
 
 static void run_cold(const struct variant *v, int access, bool proven)
