@@ -1,24 +1,21 @@
 /* The in-memory ladder: the rung of a loader as it could be against a bare gather of the same rows
- * by as many threads, with the same prefetch distance and page size, and against direct slicing;
- * and whether the price of page faults, measured apart, explains what fresh memory costs.
+ * by as many threads, with the same prefetch distance and page size, and against direct slicing.
  *
- * $DLB_PERF_SAMPLES (default 7000000) rows of 100 float32, batches of 1,048,576; two arrays are in
- * memory at a time. A bare gather has its permutation for nothing, its slots are there, and nobody
- * takes its batches. */
+ * Two arrays are in memory at a time. A bare gather has its permutation for nothing, its slots are
+ * there, and nobody takes its batches. */
 #include "bench/base/clock.h"
-#include "bench/measure/stats.h"
-#include "scenarios/flat.h"
 #include "scenarios/gap_array.h"
 #include "scenarios/gap_gather.h"
 #include "scenarios/gap_permutation.h"
 #include "tests/perf/perf.h"
+#include "tests/perf/rung.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 7, FAULT_ROUNDS = 5, N_SLOTS = 3 };
+enum { ROUNDS = 7, N_SLOTS = 3 };
 
 typedef void gather_fn(void *dest, const void *array, const uint32_t *index, uint64_t n_rows,
                        uint64_t row_bytes);
@@ -86,37 +83,6 @@ static double bare_epoch(void *ctx)
     return (double)(dlb_now_ns() - start_ns) * 1e-9;
 }
 
-struct rung {
-    const struct dlb_gap_params *params;
-    const char *name;
-    json_t *last;
-};
-
-static double rung_epoch(void *ctx)
-{
-    struct rung *rung = ctx;
-    json_decref(rung->last);
-    rung->last = dlb_gap_rung_run(rung->params, rung->name, NULL);
-    if (strcmp(dlb_json_text(rung->last, "status"), "ok") != 0)
-        perf_die(dlb_json_text(rung->last, "reason"), NULL);
-    return dlb_json_number(rung->last, "seconds");
-}
-
-static struct dlb_gap_params params_of(const char *pages, uint32_t workers)
-{
-    struct dlb_gap_params params;
-    struct dlb_err err;
-    const char *samples = getenv("DLB_PERF_SAMPLES");
-    json_t *flat =
-        json_pack("{sI, ss, si, ss}", "gap.samples",
-                  samples ? (json_int_t)atoll(samples) : (json_int_t)7000000, "gap.pages", pages,
-                  "gap.workers", (int)workers, "device.kind", "emulated");
-    if (!flat || dlb_gap_params_flat(&params, flat, "bench_gap", &err) != DLB_OK)
-        perf_die("parameters", &err);
-    json_decref(flat);
-    return params;
-}
-
 static void against(const struct dlb_gap_params *params, const char *base_name, double should_reach,
                     double (*base)(void *ctx), void *base_ctx)
 {
@@ -134,8 +100,7 @@ static void against(const struct dlb_gap_params *params, const char *base_name, 
                                    .rounds = ROUNDS};
     (void)perf_compare(&what, &(struct perf_way){"dlbench", rung_epoch, &ours},
                        &(struct perf_way){base_name, base, base_ctx});
-    const json_t *process = json_object_get(json_object_get(ours.last, "os"), "process");
-    printf("    minor faults in the last epoch: %.0f\n", dlb_json_number(process, "minor_faults"));
+    printf("    minor faults in the last epoch: %.0f\n", rung_figure(ours.last, "minor_faults"));
     json_decref(ours.last);
 }
 
@@ -160,41 +125,6 @@ static void against_bare(const struct dlb_gap_params *params)
     dlb_gap_permutation_close(&bare.permutation);
 }
 
-static double process_figure(const json_t *doc, const char *name)
-{
-    return dlb_json_number(json_object_get(json_object_get(doc, "os"), "process"), name);
-}
-
-/* In CPU time, which does not depend on how many workers have a core to themselves. The price is
- * that of the rung with the faults. */
-static void explain_faults(const struct dlb_gap_params *params)
-{
-    struct rung fresh = {.params = params, .name = "transport"};
-    struct rung pooled = {.params = params, .name = "transport-pooled"};
-    double explained[FAULT_ROUNDS];
-
-    for (int i = 0; i < FAULT_ROUNDS; i++) {
-        double fresh_s = rung_epoch(&fresh), pooled_s = rung_epoch(&pooled);
-        const json_t *faults = json_object_get(fresh.last, "faults");
-        double more_faults = process_figure(fresh.last, "minor_faults") -
-                             process_figure(pooled.last, "minor_faults");
-        double cpu_s =
-            (process_figure(fresh.last, "cpu_ns") - process_figure(pooled.last, "cpu_ns")) * 1e-9;
-        double price_ns = dlb_json_number(faults, "ns");
-        explained[i] = more_faults * price_ns * 1e-9 / cpu_s;
-        printf("transport, %lld workers: fresh %.2f s, pooled %.2f s, %.2f s more CPU; %.0f faults "
-               "a batch, %.0f more at %.0f ns explain %.2f of it\n",
-               (long long)params->workers, fresh_s, pooled_s, cpu_s,
-               dlb_json_number(faults, "per_batch"), more_faults, price_ns, explained[i]);
-    }
-    double median = dlb_median(explained, FAULT_ROUNDS);
-    printf("transport, %lld workers: page faults explain %.2f of what fresh memory costs   should "
-           "be 0.85 to 1.15: %s\n",
-           (long long)params->workers, median, median >= 0.85 && median <= 1.15 ? "yes" : "NO");
-    json_decref(fresh.last);
-    json_decref(pooled.last);
-}
-
 int main(void)
 {
     static const char *const pages[] = {"small", "huge"};
@@ -202,14 +132,12 @@ int main(void)
 
     for (uint32_t i = 0; i < n_counts; i++) {
         for (int p = 0; p < 2; p++) {
-            struct dlb_gap_params params = params_of(pages[p], threads[i]);
+            struct dlb_gap_params params = rung_params(pages[p], threads[i]);
             against_bare(&params);
             struct rung direct = {.params = &params, .name = "direct"};
             against(&params, "direct", 1 / 1.5, rung_epoch, &direct);
             json_decref(direct.last);
         }
-        struct dlb_gap_params params = params_of("small", threads[i]);
-        explain_faults(&params);
     }
     return 0;
 }

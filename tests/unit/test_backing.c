@@ -118,6 +118,21 @@ static void limits(void **state)
     assert_true(says(&zfs, "a cache of its own"));
 }
 
+/* Not in a chroot whose root is a folder of some mount: there the kernel lists only what lies
+ * below. */
+static bool root_is_listed(void)
+{
+    FILE *mounts = fopen("/proc/self/mountinfo", "re");
+    char line[4096], at[4096];
+    bool found = false;
+
+    while (mounts && !found && fgets(line, sizeof line, mounts))
+        found = sscanf(line, "%*s %*s %*s %*s %4095s", at) == 1 && strcmp(at, "/") == 0;
+    if (mounts)
+        (void)fclose(mounts);
+    return found;
+}
+
 static void this_machine(void **state)
 {
     (void)state;
@@ -130,13 +145,14 @@ static void this_machine(void **state)
 
     dlb_backing_of("/proc/self/exe", &backing);
     assert_int_equal(stat("/proc/self/exe", &st), 0);
-    assert_string_not_equal(backing.type, "");
+    if (root_is_listed())
+        assert_string_not_equal(backing.type, "");
     if (backing.device[0]) {
         uint64_t before = dlb_backing_read_bytes(&backing);
         assert_true(before != DLB_NOT_MEASURED);
         assert_true(dlb_backing_read_bytes(&backing) >= before);
     }
-    if (major(st.st_dev) != 0) {
+    if (backing.type[0] && major(st.st_dev) != 0) {
         assert_int_equal(backing.major, major(st.st_dev));
         assert_int_equal(backing.minor, minor(st.st_dev));
     }

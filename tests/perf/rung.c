@@ -1,0 +1,37 @@
+#include "tests/perf/rung.h"
+
+#include "scenarios/flat.h"
+#include "tests/perf/perf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct dlb_gap_params rung_params(const char *pages, uint32_t workers)
+{
+    struct dlb_gap_params params;
+    struct dlb_err err;
+    const char *samples = getenv("DLB_PERF_SAMPLES");
+    json_t *flat =
+        json_pack("{sI, ss, si, ss}", "gap.samples",
+                  samples ? (json_int_t)atoll(samples) : (json_int_t)4000000, "gap.pages", pages,
+                  "gap.workers", (int)workers, "device.kind", "emulated");
+    if (!flat || dlb_gap_params_flat(&params, flat, "perf", &err) != DLB_OK)
+        perf_die("parameters", &err);
+    json_decref(flat);
+    return params;
+}
+
+double rung_epoch(void *ctx)
+{
+    struct rung *rung = ctx;
+    json_decref(rung->last);
+    rung->last = dlb_gap_rung_run(rung->params, rung->name, NULL);
+    if (strcmp(dlb_json_text(rung->last, "status"), "ok") != 0)
+        perf_die(dlb_json_text(rung->last, "reason"), NULL);
+    return dlb_json_number(rung->last, "seconds");
+}
+
+double rung_figure(const json_t *run, const char *name)
+{
+    return dlb_json_number(json_object_get(json_object_get(run, "os"), "process"), name);
+}

@@ -1,0 +1,25 @@
+/* A rung of the in-memory ladder as one way of a comparison. */
+#ifndef DLB_TESTS_PERF_RUNG_H
+#define DLB_TESTS_PERF_RUNG_H
+
+#include "scenarios/gap_rung.h"
+
+#include <stdint.h>
+
+struct rung {
+    const struct dlb_gap_params *params;
+    const char *name;
+    json_t *last; /* what the last run of it said; the caller's */
+};
+
+/* $DLB_PERF_SAMPLES (default 4000000) rows of 100 float32 in batches of 1,048,576, to the emulated
+ * device. `pages` as gap.pages. */
+struct dlb_gap_params rung_params(const char *pages, uint32_t workers);
+
+/* Seconds of the measured epoch of a run. `rung` is a struct rung. */
+double rung_epoch(void *rung);
+
+/* Of all threads and processes of a run: "cpu_ns", "minor_faults". */
+double rung_figure(const json_t *run, const char *name);
+
+#endif
