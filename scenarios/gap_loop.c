@@ -20,12 +20,9 @@ static int slices(struct dlb_gap_run *run, struct dlb_err *err)
     uint64_t batch_bytes = dlb_gap_batch_bytes(run->params);
     int rc = DLB_OK;
 
-    for (uint64_t b = 0; rc == DLB_OK && b < n; b++) {
-        rc = dlb_gap_check(run, err);
-        if (rc == DLB_OK)
-            rc = dlb_gap_deliver(run, run->array.addr + b * batch_bytes,
-                                 dlb_gap_batch_rows(run->params, b), err);
-    }
+    for (uint64_t b = 0; rc == DLB_OK && b < n; b++)
+        rc = dlb_gap_deliver(run, run->array.addr + b * batch_bytes,
+                             dlb_gap_batch_rows(run->params, b), err);
     return rc;
 }
 

@@ -18,6 +18,7 @@
 struct dlb_gap_run {
     const struct dlb_gap_params *params;
     const atomic_bool *cancel; /* may be NULL */
+    struct dlb_pulse *pulse;   /* may be NULL */
     struct dlb_gap_memory array, ledger_memory;
     struct dlb_gap_ledger *ledger;
     struct dlb_gap_account *loop; /* the ledger's first */
@@ -25,9 +26,7 @@ struct dlb_gap_run {
     uint64_t epoch;    /* warm-up included */
     bool checksumming; /* this epoch */
     uint64_t checksum; /* of what was handed to the target */
-    double
-        *batch_frac; /* in shared memory: of a batch that is full, on huge pages; NaN: not known */
-    void *state;     /* the rung's own; zeroed */
+    void *state;       /* the rung's own; zeroed */
 };
 
 /* One rung: a const table, in the file that its kind has. Whatever fails, stop is called in the
@@ -67,7 +66,8 @@ static inline uint64_t dlb_gap_batch_rows(const struct dlb_gap_params *params, u
     return left < size ? left : size;
 }
 
-/* The end that all rungs have: checksum where it is this epoch's turn, copy, step. */
+/* The end that all rungs have: the interrupt heard, checksum where it is this epoch's turn, copy,
+ * step. */
 int dlb_gap_deliver(struct dlb_gap_run *run, const void *batch, uint64_t n_rows,
                     struct dlb_err *err);
 

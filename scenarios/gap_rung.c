@@ -15,10 +15,10 @@
 #include <sys/prctl.h>
 
 static const struct entry {
-    const char *name, *summary;
+    const char *name;
     const struct dlb_gap_rung *rung;
 } entries[] = {
-#define X(name, text, summary) {text, summary, &dlb_gap_rung_##name},
+#define X(name, text, summary) {text, &dlb_gap_rung_##name},
 #include "scenarios/gap_rungs.def"
 #undef X
 };
@@ -35,12 +35,6 @@ static const struct entry *find(const char *name)
         if (strcmp(entries[i].name, name) == 0)
             return &entries[i];
     return NULL;
-}
-
-const char *dlb_gap_rung_summary(const char *name)
-{
-    const struct entry *entry = find(name);
-    return entry ? entry->summary : NULL;
 }
 
 /* Of the program itself, threads' stacks, and what the price of a fault is measured with. */
@@ -69,6 +63,12 @@ int dlb_gap_check(const struct dlb_gap_run *run, struct dlb_err *err)
 int dlb_gap_deliver(struct dlb_gap_run *run, const void *batch, uint64_t n_rows,
                     struct dlb_err *err)
 {
+    int rc = dlb_gap_check(run, err);
+
+    if (rc != DLB_OK)
+        return rc;
+    if (run->pulse)
+        atomic_fetch_add_explicit(&run->pulse->n_batches, 1, memory_order_relaxed);
     if (run->checksumming)
         run->checksum += dlb_gap_checksum(batch, n_rows, (uint64_t)run->params->features);
     return dlb_gap_target_put(&run->target, batch, n_rows * dlb_gap_row_bytes(run->params), err);
@@ -209,12 +209,13 @@ static int measure(struct dlb_gap_run *run, const struct entry *entry, struct dl
 }
 
 json_t *dlb_gap_rung_run(const struct dlb_gap_params *params, const char *name,
-                         const atomic_bool *cancel)
+                         const atomic_bool *cancel, struct dlb_pulse *pulse)
 {
     const struct entry *entry = find(name);
     struct dlb_err err = {.offset_bytes = DLB_NO_OFFSET};
     struct dlb_gap_facts facts = {.array_huge_frac = (double)NAN};
-    struct dlb_gap_run run = {.params = params, .cancel = cancel, .target = {.cancel = cancel}};
+    struct dlb_gap_run run = {
+        .params = params, .cancel = cancel, .pulse = pulse, .target = {.cancel = cancel}};
 
     if (!entry)
         return dlb_gap_failed_json(

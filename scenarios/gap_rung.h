@@ -12,6 +12,7 @@
 #include "bench/base/config.h"
 #include "bench/base/err.h"
 #include "bench/base/opt.h"
+#include "bench/base/pulse.h"
 #include "loaders/device/device.h"
 
 #include <jansson.h>
@@ -78,22 +79,16 @@ static inline uint64_t dlb_gap_n_batches(const struct dlb_gap_params *params)
 
 /* Names of the C rungs, in the ladder's order; ends with NULL. */
 extern const char *const dlb_gap_rung_names[];
-/* One line on what it does; NULL for a name that is none. */
-const char *dlb_gap_rung_summary(const char *name);
-
 /* Memory that a rung takes at its most, the array included. 0 for a name that is none. */
 uint64_t dlb_gap_rung_bytes(const struct dlb_gap_params *params, const char *name);
 
-/* Runs it. New reference; NULL when memory is short. The document:
- *   rung
- *   status "ok" | "failed" | "cancelled"; reason and error (enum dlb_status) unless ok. What
- *     follows is only there when ok.
- *   seconds: of the median measured epoch, and epochs[]: of each. Where their number is even, it is
- *     the faster one in the middle, so that it is an epoch that was: all below is of that one.
- *   n_samples, n_batches, batch_bytes, n_workers (0: the loop does it all)
- *   device{kind, name, why, emulated}
- *   huge_pages{asked, array_frac, batch_frac}: what the kernel really gave, from smaps; null: not
- *     known, or memory that was gone
+/* Runs it; `cancel` and `pulse`, which counts batches, may be NULL. New reference; NULL when memory
+ * is short. The document: rung status "ok" | "failed" | "cancelled"; reason and error (enum
+ * dlb_status) unless ok. What follows is only there when ok. seconds: of the median measured epoch,
+ * and epochs[]: of each. Where their number is even, it is the faster one in the middle, so that it
+ * is an epoch that was: all below is of that one. n_samples, n_batches, batch_bytes, n_workers (0:
+ * the loop does it all) device{kind, name, why, emulated} huge_pages{asked, array_frac,
+ * batch_frac}: what the kernel really gave, from smaps; null: not known, or memory that was gone
  *   checksum: 16 hex digits of the content, free of order (gap_array.h); null without warm-up
  *   parts{NAME: {seconds, minor_faults}}: the training loop's time, each with stamps of its own;
  *     with "unexplained" (seconds alone) they are `seconds`. Only those that the rung has.
@@ -102,15 +97,16 @@ uint64_t dlb_gap_rung_bytes(const struct dlb_gap_params *params, const char *nam
  *   start_up{array, prepare, device, start}: seconds, once for the process and outside of every
  *     epoch; prepare: mappings and the fork server; start: pinning memory and threads
  *   faults{ns, kind ("private" | "shared"), page_bytes, seconds, per_batch}: ns of CPU that one in
- * a batch's memory costs here, measured in this process before the epochs (gap_memory.h); seconds:
- *     of CPU, of all faults of this epoch, each at the price of its kind of memory; per_batch:
- * those of whoever fills a batch os{process{...}, threads[{name, own_process, ...}]}:
- * voluntary_switches, involuntary_switches, cpu_ns, runqueue_wait_ns, blocked_ns, wall_ns,
- * minor_faults, major_faults; process: the sums, workers' processes included; page_bytes
+ *     a batch's memory costs here, measured in this process before the epochs (gap_memory.h);
+ *     seconds: of CPU, of all faults of this epoch, each at the price of its kind of memory;
+ *     per_batch: those of whoever fills a batch
+ *   os{process{...}, threads[{name, own_process, ...}], page_bytes}: voluntary_switches,
+ *     involuntary_switches, cpu_ns, runqueue_wait_ns, blocked_ns, wall_ns, minor_faults,
+ *     major_faults; process: the sums, workers' processes included
  *   copy_calls, sync_calls{count, sum_ns, p50_ns, p99_ns, max_ns}: of the loop's calls of the
  *     device, over all measured epochs; below 100 calls p50 and p99 are null. */
 json_t *dlb_gap_rung_run(const struct dlb_gap_params *params, const char *name,
-                         const atomic_bool *cancel);
+                         const atomic_bool *cancel, struct dlb_pulse *pulse);
 
 /* Writes the array that these parameters mean to a descriptor (a pipe to a peer that must have the
  * same one), row by row, and closes nothing. */

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define MAX_BYTES (1u << 20)
 
@@ -55,4 +56,14 @@ int dlb_hidden_write(const char *path, const json_t *doc, struct dlb_err *err)
                   : dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "out of memory for a result");
     free(text);
     return rc;
+}
+
+struct dlb_pulse *dlb_hidden_heartbeat(const char *fd)
+{
+    struct dlb_pulse *pulse;
+
+    if (!fd)
+        return NULL;
+    pulse = mmap(NULL, sizeof(*pulse), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(fd), 0);
+    return pulse == MAP_FAILED ? NULL : pulse;
 }

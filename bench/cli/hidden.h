@@ -5,6 +5,7 @@
 #define DLB_CLI_HIDDEN_H
 
 #include "bench/base/err.h"
+#include "bench/base/pulse.h"
 #include "bench/cli/verb.h"
 
 #include <jansson.h>
@@ -19,6 +20,10 @@ struct dlb_hidden_flag {
 /* Sets the values that were said. DLB_E_CONFIG that names the verb. */
 int dlb_hidden_flags(const struct dlb_args *args, const char *verb,
                      const struct dlb_hidden_flag *flags, struct dlb_err *err);
+
+/* The memory behind a descriptor's number that the watcher gave (--heartbeat-fd), until the process
+ * ends; NULL where none was given, or it cannot be mapped. */
+struct dlb_pulse *dlb_hidden_heartbeat(const char *fd);
 
 /* One JSON object; *out: new reference. */
 int dlb_hidden_read(const char *path, json_t **out, struct dlb_err *err);

@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static int read_spec(const char *path, struct dlb_spec *spec, struct dlb_err *err)
@@ -19,15 +18,6 @@ static int read_spec(const char *path, struct dlb_spec *spec, struct dlb_err *er
         rc = dlb_flat_spec(flat, path, spec, err);
     json_decref(flat);
     return rc;
-}
-
-static struct dlb_pulse *map_heartbeat(const char *fd)
-{
-    struct dlb_pulse *pulse = NULL;
-    if (!fd)
-        return NULL;
-    pulse = mmap(NULL, sizeof(*pulse), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(fd), 0);
-    return pulse == MAP_FAILED ? NULL : pulse;
 }
 
 static enum dlb_cell_mode mode_of(const char *name)
@@ -56,7 +46,7 @@ static int run(const struct dlb_args *args)
         rc = read_spec(spec_path, spec, &err);
     if (!rc) {
         dlb_catch_interrupts();
-        struct dlb_cell_watch watch = {map_heartbeat(heartbeat_fd), &dlb_interrupted, memo};
+        struct dlb_cell_watch watch = {dlb_hidden_heartbeat(heartbeat_fd), &dlb_interrupted, memo};
         enum dlb_cell_mode how = mode_of(mode);
         json_t *doc =
             how == DLB_MODE_BASELINE ? dlb_fio_run(spec, &watch) : dlb_cell_run(spec, how, &watch);

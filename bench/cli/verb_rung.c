@@ -18,7 +18,6 @@ static int take_name(json_t *spec, const char *path, char **name, struct dlb_err
     return DLB_OK;
 }
 
-/* Rungs beat no heart: the longest of them ends long before anybody would ask. */
 static int run(const struct dlb_args *args)
 {
     const char *spec_path = NULL, *result = NULL, *heartbeat_fd = NULL;
@@ -40,7 +39,8 @@ static int run(const struct dlb_args *args)
         rc = dlb_gap_params_flat(&params, spec, spec_path, &err);
     if (!rc) {
         dlb_catch_interrupts();
-        json_t *doc = dlb_gap_rung_run(&params, name, &dlb_interrupted);
+        json_t *doc =
+            dlb_gap_rung_run(&params, name, &dlb_interrupted, dlb_hidden_heartbeat(heartbeat_fd));
         rc = dlb_hidden_write(result, doc, &err);
         json_decref(doc);
     }

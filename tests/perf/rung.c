@@ -25,7 +25,7 @@ double rung_epoch(void *ctx)
 {
     struct rung *rung = ctx;
     json_decref(rung->last);
-    rung->last = dlb_gap_rung_run(rung->params, rung->name, NULL);
+    rung->last = dlb_gap_rung_run(rung->params, rung->name, NULL, NULL);
     if (strcmp(dlb_json_text(rung->last, "status"), "ok") != 0)
         perf_die(dlb_json_text(rung->last, "reason"), NULL);
     return dlb_json_number(rung->last, "seconds");
