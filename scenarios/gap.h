@@ -60,7 +60,7 @@ struct dlb_gap_judged {
     bool torch;
     enum dlb_gap_status status;
     enum dlb_status error; /* of a failed one */
-    char reason[600];
+    char reason[1024];
     uint32_t n_values;
     double *values; /* [n_values] seconds of an epoch; owned */
     struct dlb_estimate seconds;
@@ -116,6 +116,10 @@ void dlb_gap_judgement_free(struct dlb_gap_judgement *judgement);
 
 /* The rung of that name when it was measured, else NULL. */
 const struct dlb_gap_judged *dlb_gap_measured(const struct dlb_gap_judgement *j, const char *name);
+
+/* The median of what `read` finds in each of its documents; NaN where none has it. */
+double dlb_gap_over(const struct dlb_gap_judged *rung,
+                    double (*read)(const json_t *doc, const char *name), const char *name);
 
 /* Fills decomposed, total_seconds and part[] from the rungs. */
 void dlb_gap_decompose(struct dlb_gap_judgement *j);

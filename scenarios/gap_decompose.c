@@ -4,7 +4,8 @@
  * A part is what torch-dataloader's training loop spent on it less what torch-direct did. Faults
  * are a part of their own: those that the kernel counted, times what one costs in that process.
  * Misses are what stacking in shuffled order takes longer than in order. What no stamp covers, and
- * every cause whose removal did not remove the time, is unexplained. */
+ * what a removal did not remove, is unexplained. Faults, copies and start-up are counted and
+ * stamped; no rung takes them away. */
 #include "scenarios/gap.h"
 
 #include "scenarios/flat.h"
@@ -12,9 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What taking a cause away must remove of the time that its stamps claim. */
-#define SHOWN_FRAC 0.5
 
 const char *const dlb_gap_cause_names[DLB_GAP_N_CAUSES] = {"per-item indexing",
                                                            "stacking",
@@ -25,8 +23,6 @@ const char *const dlb_gap_cause_names[DLB_GAP_N_CAUSES] = {"per-item indexing",
                                                            "copies",
                                                            "start-up",
                                                            "unexplained"};
-
-typedef double read_fn(const json_t *doc, const char *name);
 
 static double part_seconds(const json_t *doc, const char *name)
 {
@@ -40,8 +36,8 @@ static double fault_seconds(const json_t *doc, const char *name)
            dlb_json_number(json_object_get(doc, "faults"), "ns") * 1e-9;
 }
 
-/* Median over the repetitions; NaN where none has such a part. */
-static double over(const struct dlb_gap_judged *rung, read_fn *read, const char *name)
+double dlb_gap_over(const struct dlb_gap_judged *rung,
+                    double (*read)(const json_t *doc, const char *name), const char *name)
 {
     double *values = calloc(json_array_size(rung->docs) + 1, sizeof(double));
     const json_t *doc;
@@ -68,7 +64,8 @@ static double or_zero(double value)
 /* A part without its page faults; 0 for one that the rung has not. */
 static double net(const struct dlb_gap_judged *rung, const char *name)
 {
-    return or_zero(over(rung, part_seconds, name)) - or_zero(over(rung, fault_seconds, name));
+    return or_zero(dlb_gap_over(rung, part_seconds, name)) -
+           or_zero(dlb_gap_over(rung, fault_seconds, name));
 }
 
 static double all_faults(const struct dlb_gap_judged *rung)
@@ -79,7 +76,7 @@ static double all_faults(const struct dlb_gap_judged *rung)
                                         "copy",   "step",        "end"};
     double sum = 0;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        sum += or_zero(over(rung, fault_seconds, names[i]));
+        sum += or_zero(dlb_gap_over(rung, fault_seconds, names[i]));
     return sum;
 }
 
@@ -106,24 +103,24 @@ static double misses(const json_t *doc, const char *name)
 
 static struct dlb_gap_share find_misses(const struct dlb_gap_judged *loader)
 {
-    double seconds = over(loader, misses, "stack");
+    double seconds = dlb_gap_over(loader, misses, "stack");
     return isfinite(seconds)
                ? (struct dlb_gap_share){fmax(seconds, 0), "the same stacking in order", seconds}
                : (struct dlb_gap_share){(double)NAN, NULL, (double)NAN};
 }
 
-/* Items one by one and stacking go together when whole lists are asked for. Without that rung, or
- * where it does not help, nothing is shown of them. */
+/* Items one by one and stacking go together when whole lists are asked for. Of what their stamps
+ * claim, no more is shown than that removes; without that rung, nothing. */
 static void find_items(struct dlb_gap_judgement *j, const struct dlb_gap_judged *loader)
 {
     const struct dlb_gap_judged *without = dlb_gap_measured(j, "torch-batch-sampler");
     double claim[2] = {indexing(loader),
                        net(loader, "stack") - or_zero(j->part[DLB_GAP_CAUSE_MISSES].seconds)};
     double removed = without ? loader->seconds.median - without->seconds.median : (double)NAN;
-    bool shown = removed >= SHOWN_FRAC * (claim[0] + claim[1]);
+    double shown = without ? fmin(removed / (claim[0] + claim[1]), 1) : 0;
     for (int i = 0; i < 2; i++)
         j->part[DLB_GAP_CAUSE_INDEXING + i] =
-            (struct dlb_gap_share){.seconds = shown ? fmax(claim[i], 0) : (double)NAN,
+            (struct dlb_gap_share){.seconds = shown > 0 ? fmax(claim[i], 0) * shown : (double)NAN,
                                    .removed_by = without ? without->name : NULL,
                                    .removes_seconds = removed};
 }
@@ -142,7 +139,6 @@ void dlb_gap_decompose(struct dlb_gap_judgement *j)
     j->part[DLB_GAP_CAUSE_MISSES] = find_misses(loader);
     find_items(j, loader);
     j->part[DLB_GAP_CAUSE_FAULTS].seconds = all_faults(loader) - all_faults(direct);
-    j->part[DLB_GAP_CAUSE_FAULTS].removed_by = "pages that are there already, in the same process";
     /* No worker, no pinned memory: neither has anything to spend here. */
     j->part[DLB_GAP_CAUSE_TRANSPORT].seconds = net(loader, "transport");
     j->part[DLB_GAP_CAUSE_PINNING].seconds = net(loader, "pin");

@@ -128,7 +128,11 @@ static bool fill_notes(const struct dlb_gap_judge_input *in, const struct dlb_de
                        struct dlb_judgement *out)
 {
     bool ok = out->set && out->notes && out->not_modelled;
-    if (ok && device->emulated)
+    bool buffer = in->params->target == DLB_GAP_TARGET_BUFFER;
+    if (ok && buffer)
+        ok = note(out->notes, "gap.target = \"buffer\": batches were copied to one buffer in this "
+                              "host's memory; no device, no step");
+    else if (ok && device->emulated)
         ok = note(out->not_modelled, "the GPU: copies and steps take modelled time, no GPU was "
                                      "measured");
     if (ok && in->python->found && device->emulated)

@@ -167,13 +167,14 @@ static void write_all(const struct dlb_gap_memory *memory)
     __asm__ volatile("" : : "r"(memory->addr) : "memory");
 }
 
-static int fresh_turn(enum dlb_gap_sharing sharing, size_t n_bytes, struct dlb_err *err)
+static int fresh_turn(enum dlb_gap_sharing sharing, enum dlb_gap_pages pages, size_t n_bytes,
+                      struct dlb_err *err)
 {
     struct dlb_gap_memory ours = {0}, theirs = {0};
     int fd = -1, rc;
 
     if (sharing == DLB_GAP_PRIVATE) {
-        rc = dlb_gap_map(&ours, n_bytes, DLB_GAP_PRIVATE, DLB_GAP_PAGES_SMALL, err);
+        rc = dlb_gap_map(&ours, n_bytes, DLB_GAP_PRIVATE, pages, err);
         if (rc == DLB_OK)
             write_all(&ours);
         dlb_gap_unmap(&ours);
@@ -181,12 +182,12 @@ static int fresh_turn(enum dlb_gap_sharing sharing, size_t n_bytes, struct dlb_e
     }
     rc = dlb_gap_share_new(n_bytes, &fd, err);
     if (rc == DLB_OK)
-        rc = dlb_gap_share_map(&ours, fd, n_bytes, DLB_GAP_PAGES_SMALL, err);
+        rc = dlb_gap_share_map(&ours, fd, n_bytes, pages, err);
     if (rc == DLB_OK)
         write_all(&ours);
     dlb_gap_unmap(&ours);
     if (rc == DLB_OK)
-        rc = dlb_gap_share_map(&theirs, fd, n_bytes, DLB_GAP_PAGES_SMALL, err);
+        rc = dlb_gap_share_map(&theirs, fd, n_bytes, pages, err);
     if (rc == DLB_OK)
         read_pages(&theirs);
     dlb_gap_unmap(&theirs);
@@ -196,7 +197,7 @@ static int fresh_turn(enum dlb_gap_sharing sharing, size_t n_bytes, struct dlb_e
 }
 
 int dlb_gap_fault_cost(struct dlb_gap_fault_cost *cost, enum dlb_gap_sharing sharing,
-                       uint64_t batch_bytes, struct dlb_err *err)
+                       enum dlb_gap_pages pages, uint64_t batch_bytes, struct dlb_err *err)
 {
     size_t n_bytes = batch_bytes > COST_MAX_BYTES   ? COST_MAX_BYTES
                      : batch_bytes < COST_MIN_BYTES ? COST_MIN_BYTES
@@ -204,27 +205,28 @@ int dlb_gap_fault_cost(struct dlb_gap_fault_cost *cost, enum dlb_gap_sharing sha
     struct dlb_gap_memory there;
     struct dlb_os_self before, fresh, after;
     double ns[COST_TURNS];
+    uint64_t faults = 0, page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 
-    *cost = (struct dlb_gap_fault_cost){.ns = (double)NAN,
-                                        .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE)};
-    int rc = dlb_gap_map(&there, n_bytes, sharing, DLB_GAP_PAGES_SMALL, err);
+    *cost = (struct dlb_gap_fault_cost){.ns = (double)NAN};
+    int rc = dlb_gap_map(&there, n_bytes, sharing, pages, err);
     if (rc == DLB_OK)
         rc = dlb_gap_populate(&there, NULL, err);
     for (int i = 0; rc == DLB_OK && i < COST_TURNS; i++) {
         dlb_os_self(&before);
-        rc = fresh_turn(sharing, n_bytes, err);
+        rc = fresh_turn(sharing, pages, n_bytes, err);
         dlb_os_self(&fresh);
         write_all(&there);
         if (sharing == DLB_GAP_SHARED)
             read_pages(&there);
         dlb_os_self(&after);
-        uint64_t faults = fresh.minor_faults - before.minor_faults;
+        faults = fresh.minor_faults - before.minor_faults;
         double more_ns =
             (double)(fresh.cpu_ns - before.cpu_ns) - (double)(after.cpu_ns - fresh.cpu_ns);
         ns[i] = faults > 0 ? more_ns / (double)faults : (double)NAN;
     }
     if (rc == DLB_OK)
         cost->ns = dlb_median(ns, COST_TURNS);
+    cost->page_bytes = faults * page_bytes * 2 > n_bytes ? page_bytes : HUGE_PAGE_BYTES;
     dlb_gap_unmap(&there);
     return rc;
 }

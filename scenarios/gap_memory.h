@@ -46,12 +46,12 @@ double dlb_gap_huge_frac(const struct dlb_gap_memory *memory);
  * less writing the same bytes to pages that are there; divided by the faults that the kernel
  * counted meanwhile. It is CPU time: nothing is waited for, and who else runs does not count.
  * SHARED: written through one mapping and read through another, as a worker's batch is. The median
- * of a few turns of batch_bytes, held within 1 and 64 MiB; small pages whatever else is asked. */
+ * of a few turns of batch_bytes, held within 1 and 64 MiB. */
 struct dlb_gap_fault_cost {
-    double ns; /* per fault */
-    uint64_t page_bytes;
+    double ns;           /* per fault */
+    uint64_t page_bytes; /* that most of them brought */
 };
 int dlb_gap_fault_cost(struct dlb_gap_fault_cost *cost, enum dlb_gap_sharing sharing,
-                       uint64_t batch_bytes, struct dlb_err *err);
+                       enum dlb_gap_pages pages, uint64_t batch_bytes, struct dlb_err *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "bench/host/osacct.h"
 
+#include <math.h>
 #include <stddef.h>
 
 static const char *const page_names[] = {"small", "huge", "kernel", NULL};
@@ -33,7 +34,7 @@ static const struct dlb_opt gap_opts[] = {
      .max = UINT32_MAX,
      .def = "1048576",
      .unit = "samples",
-     .help = "Rows in a batch"},
+     .help = "Rows in a batch; where only gap.samples is said, the published share of them"},
     {.key = "epochs",
      .type = DLB_OPT_INT,
      FIELD(epochs),
@@ -91,6 +92,8 @@ const struct dlb_opt_group *const *dlb_gap_groups(void)
     return groups;
 }
 
+#define PUBLISHED_BATCH_FRAC (1048576.0 / 7000000)
+
 static int64_t default_workers(void)
 {
     double quota_cores;
@@ -101,7 +104,6 @@ static int64_t default_workers(void)
 int dlb_gap_params_fill(struct dlb_gap_params *params, const struct dlb_config *cfg,
                         struct dlb_err *err)
 {
-    uint64_t row_bytes, array_bytes;
     int rc = dlb_config_fill(cfg, &dlb_gap_group, params, err);
     if (!rc)
         rc = dlb_config_fill(cfg, &dlb_device_group, &params->device, err);
@@ -109,16 +111,13 @@ int dlb_gap_params_fill(struct dlb_gap_params *params, const struct dlb_config *
         return rc;
     if (params->workers == 0)
         params->workers = default_workers();
+    /* As large a part of the array as published, unless it is said. */
+    if (!dlb_config_has(cfg, "gap.batch_size"))
+        params->batch_size = (int64_t)ceil((double)params->samples * PUBLISHED_BATCH_FRAC);
     if (params->batch_size > params->samples)
         params->batch_size = params->samples;
     if (!dlb_config_has(cfg, "device.step_ms"))
         params->device.step_ms = DLB_GAP_STEP_MS_PER_SAMPLE * (double)params->batch_size;
-    row_bytes = dlb_gap_row_bytes(params);
-    if (__builtin_mul_overflow(row_bytes, (uint64_t)params->samples, &array_bytes) ||
-        array_bytes > INT64_MAX)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
-                        "%s: gap.samples times gap.features is beyond all memory",
-                        dlb_config_origin(cfg, "gap.samples"));
     return DLB_OK;
 }
 

@@ -147,12 +147,13 @@ int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const cha
         dlb_gap_python_close(out);
         return rc;
     }
-    if (!out->found && !out->reason[0])
-        (void)snprintf(out->reason, sizeof(out->reason), "there is no python3 here");
     size_t len = strlen(out->reason);
-    if (!out->found)
-        (void)snprintf(out->reason + len, sizeof(out->reason) - len, ". %s", HOW_TO);
-    else
+    if (out->found)
         out->reason[0] = '\0';
+    else if (cancel && atomic_load(cancel))
+        (void)snprintf(out->reason, sizeof(out->reason), "interrupted");
+    else
+        (void)snprintf(out->reason + len, sizeof(out->reason) - len, "%s. %s",
+                       len ? "" : "there is no python3 here", HOW_TO);
     return DLB_OK;
 }

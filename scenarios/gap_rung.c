@@ -165,14 +165,13 @@ static int all_epochs(struct dlb_gap_run *run, const struct dlb_gap_rung *rung,
     const struct dlb_gap_params *params = run->params;
     uint64_t ignored_ns;
     uint64_t batch_bytes = dlb_gap_batch_bytes(params);
-    int rc = DLB_OK;
-
-    for (int kind = DLB_GAP_PRIVATE; rc == DLB_OK && kind <= (int)rung->fault_kind; kind++) {
-        rc = dlb_gap_fault_cost(&facts->fault[kind], (enum dlb_gap_sharing)kind, batch_bytes, err);
-        if (rc == DLB_OK)
-            rc = dlb_gap_check(run, err);
-    }
-
+    int rc = dlb_gap_fault_cost(&facts->own_fault, DLB_GAP_PRIVATE, DLB_GAP_PAGES_SMALL,
+                                batch_bytes, err);
+    if (rc == DLB_OK)
+        rc = dlb_gap_check(run, err);
+    if (rc == DLB_OK)
+        rc = dlb_gap_fault_cost(&facts->batch_fault, rung->fault_kind,
+                                (enum dlb_gap_pages)params->pages, batch_bytes, err);
     for (int64_t e = 0; rc == DLB_OK && e < params->warmup_epochs; e++) {
         run->checksumming = e == 0;
         rc = one_epoch(run, rung, &ignored_ns, err);

@@ -60,7 +60,7 @@ static uint64_t batch_faults(const struct dlb_gap_account *a)
 static json_t *faults_json(const struct dlb_gap_facts *facts, const struct dlb_gap_ledger *ledger)
 {
     const struct dlb_gap_params *params = facts->run->params;
-    const struct dlb_gap_fault_cost *price = &facts->fault[facts->rung->fault_kind];
+    const struct dlb_gap_fault_cost *price = &facts->batch_fault;
     uint64_t filling = 0;
     double ns = 0;
 
@@ -70,7 +70,7 @@ static json_t *faults_json(const struct dlb_gap_facts *facts, const struct dlb_g
             continue;
         uint64_t all = dlb_gap_faults(a), of_batches = batch_faults(a);
         ns += (double)of_batches * price->ns +
-              (double)(all > of_batches ? all - of_batches : 0) * facts->fault[DLB_GAP_PRIVATE].ns;
+              (double)(all > of_batches ? all - of_batches : 0) * facts->own_fault.ns;
         filling += a->part_faults[DLB_GAP_PART_gather] + a->part_faults[DLB_GAP_PART_stack];
     }
     return json_pack(

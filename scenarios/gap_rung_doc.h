@@ -15,9 +15,10 @@ struct dlb_gap_facts {
     const struct dlb_gap_run *run;
     double array_s, prepare_s, device_s, start_s;
     double array_huge_frac;
-    struct dlb_gap_fault_cost fault[2]; /* enum dlb_gap_sharing; those of the rung */
-    uint64_t *wall_ns;                  /* [epochs] */
-    uint8_t *ledgers;                   /* [epochs] of ledger_bytes */
+    struct dlb_gap_fault_cost batch_fault; /* in a batch's memory */
+    struct dlb_gap_fault_cost own_fault;   /* in what a process has for itself: private, small */
+    uint64_t *wall_ns;                     /* [epochs] */
+    uint8_t *ledgers;                      /* [epochs] of ledger_bytes */
     size_t ledger_bytes;
 };
 

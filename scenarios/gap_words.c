@@ -4,6 +4,7 @@
 #include "bench/base/units.h"
 #include "scenarios/flat.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,6 +35,18 @@ static struct duration duration(double seconds)
     return d;
 }
 
+/* How large the case was, and why it was no larger. */
+static void say_case(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
+{
+    char batch[40];
+    uint64_t n = dlb_gap_n_batches(in->params);
+
+    add(j, "%" PRIu64 " batch%s of %s an epoch%s%s%s.\n", n, n == 1 ? "" : "es",
+        dlb_count_text((double)in->params->batch_size, batch, sizeof(batch)),
+        n < DLB_GAP_MIN_BATCHES ? " (published: 7; what comes once an epoch weighs more here)" : "",
+        in->said[0] ? ": " : "", in->said);
+}
+
 static void say_gap(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
 {
     const struct dlb_gap_judged *loader = dlb_gap_measured(j, "torch-dataloader");
@@ -51,19 +64,17 @@ static void say_gap(const struct dlb_gap_judge_input *in, struct dlb_gap_judgeme
         add(j, "PyTorch was not measured, so there is no gap to show: %s.\n", in->python->reason);
     else
         add(j, "Without both torch-dataloader and torch-direct there is no gap to show.\n");
-    if (in->said[0])
-        add(j, "Size: %s.\n", in->said);
+    say_case(in, j);
 }
 
 static void say_parts(struct dlb_gap_judgement *j)
 {
-    bool first = true, unshown = false;
+    bool first = true;
     if (!j->decomposed)
         return;
     add(j, "Where these %s go: ", duration(j->total_seconds).text);
     for (int i = 0; i < DLB_GAP_N_CAUSES; i++) {
         double frac = j->part[i].seconds / j->total_seconds;
-        unshown = unshown || !isfinite(frac);
         if (!isfinite(frac) || (fabs(frac) < 0.0005 && i != DLB_GAP_CAUSE_UNEXPLAINED))
             continue;
         add(j, "%s%s %.1f%%", first ? "" : ", ", dlb_gap_cause_names[i], frac * 100);
@@ -77,13 +88,20 @@ static void say_parts(struct dlb_gap_judgement *j)
     if (isfinite(j->part[DLB_GAP_CAUSE_MISSES].removes_seconds))
         add(j, " Stacking in order instead of shuffled takes %s away.",
             duration(j->part[DLB_GAP_CAUSE_MISSES].removes_seconds).text);
-    if (unshown)
-        add(j, " Causes whose removal was not measured, or removed too little, are unexplained.");
-    add(j, "\n");
+    else
+        add(j, " The shuffle's misses are in stacking: there was no stacking in order to hold "
+               "against it.");
+    if (!isfinite(items->seconds))
+        add(j, " Items and stacking are unexplained: nothing that was measured takes them away.");
+    add(j, " Page faults are counted and priced, copies and start-up stamped: no rung takes these "
+           "away.\n");
 }
 
-/* Below it a rung is as slow as what it should replace. */
-#define GAIN_MIN 1.02
+/* Every repetition of one faster than any of the other. Single ones tell nothing apart. */
+static bool is_faster(const struct dlb_gap_judged *one, const struct dlb_gap_judged *than)
+{
+    return one->n_values > 1 && than->n_values > 1 && one->seconds.high < than->seconds.low;
+}
 
 /* Fastest first: what replaces the DataLoader gains most. */
 static void say_cures(struct dlb_gap_judgement *j)
@@ -94,7 +112,7 @@ static void say_cures(struct dlb_gap_judgement *j)
         {"dlbench", "workers that gather into pinned memory which is reused, copied ahead"},
         {"torch-gather", "X[idx] with a shuffled idx, no DataLoader"},
         {"torch-batch-sampler", "a BatchSampler as sampler, batch_size=None"},
-        {"torch-dataloader-workers", "num_workers and pin_memory"},
+        {"torch-dataloader-workers", "num_workers, and pin_memory where a GPU is"},
         {"torch-out-of-order", "in_order=False beside them"},
     };
     enum { N_CURES = sizeof(cures) / sizeof(cures[0]) };
@@ -113,35 +131,56 @@ static void say_cures(struct dlb_gap_judgement *j)
     }
     for (size_t i = 0; i < n; i++) {
         double gain = loader->seconds.median / found[i]->seconds.median;
-        bool helps = gain >= GAIN_MIN;
+        bool helps = is_faster(found[i], loader);
         const char *how = "";
         for (size_t k = 0; k < N_CURES; k++)
             how = strcmp(cures[k].rung, found[i]->name) == 0 ? cures[k].how : how;
         add(j, "%s %s (%s) %.3gx as fast",
             n_said[!helps]++ ? ";"
             : helps          ? "What closes it, in order of gain:"
-            : n_said[0]      ? ". What does not:"
-                             : "What does not close it:",
+            : n_said[0]      ? ". What does not, or is not told apart by these repetitions:"
+                             : "What closes it is not told apart by these repetitions:",
             found[i]->name, how, gain);
     }
     if (n > 0)
         add(j, ".\n");
 }
 
+struct sentence {
+    char text[160];
+};
+
+/* What its workers do meanwhile: random rows out of memory, at a rate; and drawing their order. */
+static struct sentence say_working(const struct dlb_gap_params *params,
+                                   const struct dlb_gap_judged *rung)
+{
+    struct sentence s = {""};
+    const json_t *parts = rung ? json_object_get(rung->shown, "worker_parts") : NULL;
+    double gather_s = dlb_json_number(json_object_get(parts, "gather"), "seconds");
+    double order_s = dlb_json_number(json_object_get(parts, "permutation"), "seconds");
+    char rate[24];
+
+    if (gather_s > 0 && isfinite(order_s))
+        (void)snprintf(
+            s.text, sizeof(s.text),
+            ", each of whom gathers rows at %s/s (%.0f ns a row) and spends %.0f%% on their order",
+            dlb_bytes_text((uint64_t)((double)dlb_gap_array_bytes(params) / gather_s), rate,
+                           sizeof(rate)),
+            gather_s * 1e9 / (double)params->samples, order_s / (gather_s + order_s) * 100);
+    return s;
+}
+
 /* Of which part of the loop's time its epoch mostly consists. */
-static void say_bound(struct dlb_gap_judgement *j)
+static void say_bound(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
 {
     static const struct {
         const char *part, *words;
-    } known[] = {{"wait", "its workers, who gather from memory"},
-                 {"sync", "the device"},
-                 {"copy", "copies to the device"},
-                 {"permutation", "drawing the shuffled order"},
-                 {"gather", "gathering from memory"}};
+    } known[] = {{"wait", "its workers"}, {"sync", "the device"}, {"copy", "copies to the device"}};
     const struct dlb_gap_judged *rung = dlb_gap_measured(j, "dlbench");
     const json_t *parts = rung ? json_object_get(rung->shown, "parts") : NULL;
     double most = 0;
     const char *words = NULL;
+    struct sentence working = say_working(in->params, rung);
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         double seconds = dlb_json_number(json_object_get(parts, known[i].part), "seconds");
         if (seconds > most) {
@@ -152,14 +191,25 @@ static void say_bound(struct dlb_gap_judgement *j)
     if (words)
         add(j,
             "The dlbench rung is %.3gx of direct and %.3gx of the floor; %.0f%% of its time its "
-            "loop waits for %s.\n",
+            "loop waits for %s%s.\n",
             rung->to_direct, rung->to_floor, most / dlb_json_number(rung->shown, "seconds") * 100,
-            words);
+            words, working.text);
 }
 
 static double of_faults(const struct dlb_gap_judged *rung, const char *key)
 {
-    return dlb_json_number(json_object_get(rung->shown, "faults"), key);
+    return dlb_json_number(json_object_get(rung ? rung->shown : NULL, "faults"), key);
+}
+
+static double process_figure(const json_t *doc, const char *key)
+{
+    return dlb_json_number(json_object_get(json_object_get(doc, "os"), "process"), key);
+}
+
+/* Median over the repetitions, of all threads and processes. */
+static double of_all(const struct dlb_gap_judged *rung, const char *key)
+{
+    return rung ? dlb_gap_over(rung, process_figure, key) : (double)NAN;
 }
 
 static void say_shape(struct dlb_gap_judgement *j)
@@ -168,18 +218,22 @@ static void say_shape(struct dlb_gap_judgement *j)
     const struct dlb_gap_judged *fresh = dlb_gap_measured(j, "transport");
     const struct dlb_gap_judged *pooled = dlb_gap_measured(j, "transport-pooled");
     char faults[40];
+    double saved_s = (of_all(fresh, "cpu_ns") - of_all(pooled, "cpu_ns")) * 1e-9;
+    double explained_s = (of_all(fresh, "minor_faults") - of_all(pooled, "minor_faults")) *
+                         of_faults(fresh, "ns") * 1e-9;
     if (shape && isfinite(shape->to_direct))
         add(j,
             "The same shape in C, a sample at a time without an interpreter, is %.3gx of "
             "direct.\n",
             shape->to_direct);
-    if (fresh && pooled && isfinite(of_faults(fresh, "per_batch")))
+    if (saved_s > 0 && isfinite(explained_s))
         add(j,
-            "Page faults: a fresh batch costs %s, %.0f ns each; reusing memory takes %s away "
-            "(transport to transport-pooled), of which the ledger's faults are %s.\n",
+            "Page faults: a fresh batch costs %s, %.0f ns of CPU each. Reusing memory takes %s of "
+            "CPU time away (transport to transport-pooled, all processes), and %.0f%% of that is "
+            "faults at that price; of an epoch it takes %s away.\n",
             dlb_count_text(round(of_faults(fresh, "per_batch")), faults, sizeof(faults)),
-            of_faults(fresh, "ns"), duration(fresh->seconds.median - pooled->seconds.median).text,
-            duration(of_faults(fresh, "seconds") - of_faults(pooled, "seconds")).text);
+            of_faults(fresh, "ns"), duration(saved_s).text, explained_s / saved_s * 100,
+            duration(fresh->seconds.median - pooled->seconds.median).text);
 }
 
 static void say_polls(struct dlb_gap_judgement *j)
@@ -224,7 +278,7 @@ void dlb_gap_words(const struct dlb_gap_judge_input *in, struct dlb_gap_judgemen
     say_gap(in, j);
     say_parts(j);
     say_cures(j);
-    say_bound(j);
+    say_bound(in, j);
     say_shape(j);
     say_polls(j);
     say_busy(j);

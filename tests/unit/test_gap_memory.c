@@ -125,7 +125,8 @@ static void a_fault_has_a_price(void **state)
 #endif
 
     for (int sharing = DLB_GAP_PRIVATE; sharing <= DLB_GAP_SHARED; sharing++) {
-        assert_int_equal(dlb_gap_fault_cost(&cost, (enum dlb_gap_sharing)sharing, N_BYTES, &err),
+        assert_int_equal(dlb_gap_fault_cost(&cost, (enum dlb_gap_sharing)sharing,
+                                            DLB_GAP_PAGES_SMALL, N_BYTES, &err),
                          DLB_OK);
         assert_int_equal(cost.page_bytes, page_bytes());
         assert_true(cost.ns > 10 && cost.ns < 1e6);
