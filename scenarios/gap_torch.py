@@ -22,8 +22,8 @@ import sys
 import time
 import traceback
 
-from gap_torch_account import (COUNTED, Board, Fetches, Parts, calls, count_polls, fault_cost, stamp, thread_row, threads_now,
-                               worker_parts)
+from gap_torch_account import (COUNTED, Board, Fetches, Parts, calls, count_polls, fault_cost, missing, stamp, thread_row,
+                               threads_now, worker_parts)
 from gap_torch_ends import TARGETS, Checksum, NotMeasured, read_array
 
 POLL_S = 5.0  # torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL: how often DataLoader looks whether its workers live
@@ -46,9 +46,9 @@ class Gather(Direct):
 
     named, opening = "gather", "permutation"
 
-    def open(self, ordered=False):
+    def open(self):
         n = len(self.x)
-        order = self.torch.arange(n) if ordered else self.torch.randperm(n)
+        order = self.torch.randperm(n)
         return iter(self.x[order[at : at + self.batch]] for at in range(0, n, self.batch))
 
 
@@ -78,7 +78,8 @@ class LoaderWorkers(Loader):
         self.n_workers = spec["gap.workers"]
 
     def options(self):
-        return {"shuffle": True, "num_workers": self.n_workers, "pin_memory": True}
+        # Forked, as the published run's were: where that is no longer the default, its accounts would not be seen either.
+        return {"shuffle": True, "num_workers": self.n_workers, "pin_memory": True, "multiprocessing_context": "fork"}
 
 
 class OutOfOrder(LoaderWorkers):
@@ -140,6 +141,7 @@ class Session:
             return total.text()
         if n == 1 and self.rung.slow:  # a batch shows a DataLoader all that an epoch could
             for batch in self.rung.open(rows=self.rung.batch):
+                self.target.ready(bare(batch))
                 self.target.copy(bare(batch))
             return None
         for _ in range(n):
@@ -168,6 +170,10 @@ class Session:
                 last = threads_now()  # some of them are gone when the iterator ends
                 at = parts.add("account", at)
             since = at
+            self.target.ready(batch)
+            at = parts.add("sync", at)
+            syncs.append(at[0] - since[0])
+            since = at
             self.target.copy(batch)
             at = parts.add("copy", at)
             copies.append(at[0] - since[0])
@@ -188,7 +194,7 @@ class Session:
             "copies": copies,
             "syncs": syncs,
             "polls": polls[0],
-            "os": self.os(before, last or before, end[0] - begin[0]),
+            "os": self.os(before, last or before, begin[0], end[0]),
             "workers": [self.board.read(i) for i in range(self.rung.n_workers)],
         }
 
@@ -209,29 +215,25 @@ class Session:
             first = [max(drawn[0][i] - usual[i], 0) for i in range(2)]
             parts.move("permutation", first[0], first[1], "list_and_sampler")
 
-    def os(self, before, last, wall_ns):
+    def os(self, before, last, begin_ns, end_ns):
         after, rows = threads_now(), []
-        for tid, (name, counted, seen_ns) in sorted({**last, **after}.items()):
+        seen = {**last, **after}
+        for tid in sorted(seen, key=lambda tid: (tid != os.getpid(), tid)):  # the loop first
+            name, counted, seen_ns = seen[tid]
             zero = before.get(tid, (None, dict.fromkeys(COUNTED, 0), None))[1]
             counted = {key: counted[key] - zero[key] for key in COUNTED}
-            rows.append(thread_row(name, False, counted, wall_ns))
+            rows.append(thread_row(name, False, counted, (end_ns if tid in after else seen_ns) - begin_ns))
         for i in range(self.rung.n_workers):
             row = self.board.read(i)
-            rows.append(thread_row("worker %d" % i, True, {key: row[key] for key in COUNTED}, row["end_ns"] - row["start_ns"]))
-        sums = {key: sum(row[key] for row in rows) for key in COUNTED + ("blocked_ns", "wall_ns")}
+            rows.append(thread_row("worker %d" % i, True, row, row["end_ns"] - row["start_ns"]) if row else missing("worker %d" % i))
+        known = os.getpid() in seen and all(row["cpu_ns"] is not None for row in rows)
+        sums = {key: sum(row[key] for row in rows) if known else None for key in COUNTED + ("blocked_ns", "wall_ns")}
         return {"process": sums, "threads": rows, "page_bytes": mmap.PAGESIZE}
 
     def ordered(self):
         """The same work in order, a few batches of it: what is left of the shuffle's time is cache and TLB misses."""
         batch, wanted = self.rung.batch, min(3, self.n_batches)
         rows = min(batch * wanted, len(self.x))
-        if isinstance(self.rung, Gather):
-            parts, at = Parts(), stamp()
-            batches = self.rung.open(ordered=True)
-            at = stamp()
-            for n, piece in enumerate(batches):
-                at = parts.add("gather" if n else "first", at)
-            return {"part": "gather", "seconds_per_sample": parts.ns.get("gather", 0) / 1e9 / max(len(self.x) - batch, 1)}
         if type(self.rung) is not Loader or not self.fetches.works or rows <= batch:
             return None
         self.fetches.seen = []
@@ -245,11 +247,15 @@ class Session:
         epochs = [self.epoch() for _ in range(self.spec["gap.epochs"])]
         shown = sorted(epochs, key=lambda epoch: epoch["ns"])[(len(epochs) - 1) // 2]
         shared = self.rung.n_workers > 0
-        ns, page_bytes = fault_cost(self.torch, shared)
-        faults = shown["os"]["process"]["minor_faults"]
-        filling = [row["stack_faults"] for row in shown["workers"]] + [
+        own_ns, page_bytes = fault_cost(self.torch, False)
+        ns = fault_cost(self.torch, True)[0] if shared else own_ns
+        workers = [row for row in shown["workers"] if row]
+        filling = sum(row["stack_faults"] for row in workers) + sum(
             shown["parts"].faults.get(name, 0) for name in ("stack", "gather")
-        ]
+        )
+        of_batches = filling + shown["parts"].faults.get("copy", 0)
+        faults = shown["os"]["process"]["minor_faults"]
+        known = faults is not None and len(workers) == self.rung.n_workers
         return {
             "status": "ok",
             "seconds": shown["ns"] / 1e9,
@@ -261,14 +267,14 @@ class Session:
             "checksum": checksum,
             "huge_pages": {"asked": self.spec["gap.pages"], "array_frac": None, "batch_frac": None},
             "parts": shown["parts"].document(shown["ns"]),
-            "worker_parts": worker_parts(shown["workers"]),
+            "worker_parts": worker_parts(workers),
             "start_up": self.start_up,
             "faults": {
                 "ns": ns,
                 "kind": "shared" if shared else "private",
                 "page_bytes": page_bytes,
-                "seconds": ns * faults / 1e9,
-                "per_batch": sum(filling) * self.rung.batch / self.spec["gap.samples"],
+                "seconds": (ns * of_batches + own_ns * max(faults - of_batches, 0)) / 1e9 if known else None,
+                "per_batch": filling * self.rung.batch / self.spec["gap.samples"] if known else None,
             },
             "os": shown["os"],
             "copy_calls": calls([ns for epoch in epochs for ns in epoch["copies"]]),

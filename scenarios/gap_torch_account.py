@@ -64,6 +64,7 @@ COUNTED = ("voluntary_switches", "involuntary_switches", "cpu_ns", "runqueue_wai
 
 
 def threads_now():
+    """Of each thread by its number: name, account, when. Nothing of a kernel without schedstat."""
     out = {}
     for tid in os.listdir("/proc/self/task"):
         try:
@@ -75,9 +76,14 @@ def threads_now():
     return out
 
 
+def missing(name):
+    """Of a worker that has told nothing."""
+    return dict(dict.fromkeys(COUNTED + ("wall_ns", "blocked_ns")), name=name, own_process=True)
+
+
 def thread_row(name, own_process, counted, wall_ns):
     row = {"name": name, "own_process": own_process}
-    row.update(counted)
+    row.update({key: counted[key] for key in COUNTED})
     row["wall_ns"] = wall_ns
     row["blocked_ns"] = max(wall_ns - counted["cpu_ns"] - counted["runqueue_wait_ns"], 0)
     return row
@@ -97,6 +103,11 @@ class Board:
         self.memory[:] = bytes(len(self.memory))
 
     def read(self, worker):
+        """None: it has told nothing, or its kernel does not."""
+        row = self.row(worker)
+        return row if row["cpu_ns"] > 0 else None
+
+    def row(self, worker):
         size = len(self.FIELDS) * 8
         return dict(zip(self.FIELDS, struct.unpack_from("%dq" % len(self.FIELDS), self.memory, worker * size)))
 
@@ -105,7 +116,7 @@ class Board:
         struct.pack_into("%dq" % len(self.FIELDS), self.memory, worker * size, *(row[name] for name in self.FIELDS))
 
     def fetched(self, worker, start, collate, collated, end):
-        row = self.read(worker)
+        row = self.row(worker)
         row["start_ns"] = row["start_ns"] or start[0]
         for name, since, until in zip(self.PARTS, (start, collate, collated), (collate, collated, end)):
             row[name + "_ns"] += until[0] - since[0]
@@ -195,23 +206,22 @@ def worker_parts(rows):
 
 
 def fault_cost(torch, shared):
-    """What a fresh page costs, of the size that the kernel gives without being asked, in nanoseconds, and that size: to write
-    64 MiB of them and give them back, less writing the same again."""
+    """What a fresh page costs, of the size that the kernel gives without being asked, in nanoseconds of CPU, and that size: to
+    write 64 MiB of them and give them back, less writing the same again."""
     n_bytes, costs, n_threads = 64 << 20, [], torch.get_num_threads()
     torch.set_num_threads(1)
     for _ in range(5):
-        start = stamp()
+        start, faults = time.thread_time_ns(), stamp()[1]
         memory = mmap.mmap(-1, n_bytes, mmap.MAP_SHARED if shared else mmap.MAP_PRIVATE)
         x = torch.frombuffer(memory, dtype=torch.float32)
         x.fill_(1)
-        fresh = stamp()
+        fresh, n = time.thread_time_ns(), max(stamp()[1] - faults, 1)
         x.fill_(2)
-        again = stamp()
+        again = time.thread_time_ns()
         del x
         memory.close()
-        end = stamp()
-        n = max(fresh[1] - start[1], 1)
-        costs.append(((fresh[0] - start[0] - (again[0] - fresh[0]) + end[0] - again[0]) / n, n))
+        end = time.thread_time_ns()
+        costs.append(((fresh - start - (again - fresh) + end - again) / n, n))
     torch.set_num_threads(n_threads)
     ns, n = sorted(costs)[len(costs) // 2]
     return max(ns, 0.0), mmap.PAGESIZE if n * mmap.PAGESIZE * 2 > n_bytes else 2 << 20

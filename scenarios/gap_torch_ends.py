@@ -21,6 +21,9 @@ class Buffer:
     def __init__(self, torch, spec, how):
         self.memory = torch.zeros((spec["gap.batch_size"], spec["gap.features"]), dtype=torch.float32)
 
+    def ready(self, batch):
+        """Until a copy of this batch can begin: what it would otherwise wait for inside of its call."""
+
     def copy(self, batch):
         self.memory[: len(batch)].copy_(batch)
 
@@ -51,10 +54,12 @@ class Emulated:
         self.bytes_per_s, self.copy_ns = how["pageable_bytes_per_s"], how["copy_s"] * 1e9
         self.step_ns, self.free_ns = how["step_s"] * 1e9, 0
 
+    def ready(self, batch):
+        sleep_until(self.free_ns)
+
     def copy(self, batch):
         batch = batch.contiguous()
         n_bytes = batch.numel() * 4
-        sleep_until(self.free_ns)
         start_ns = time.monotonic_ns()
         for at in range(0, n_bytes, self.STAGING):
             ctypes.memmove(self.staging, batch.data_ptr() + at, min(self.STAGING, n_bytes - at))
@@ -90,6 +95,10 @@ class Cuda:
             end.record()
             torch.cuda.synchronize()
             self.cycles = int(how["step_s"] * 1e3 / start.elapsed_time(end) * self.CYCLES)
+
+    def ready(self, batch):
+        if not batch.is_pinned():
+            self.torch.cuda.current_stream().synchronize()
 
     def copy(self, batch):
         self.memory[: len(batch)].copy_(batch, non_blocking=batch.is_pinned())

@@ -84,10 +84,10 @@ expect_err 'gap.features'
 
 # --- Ctrl-C: the rungs measured so far
 last='gap, interrupted'
-PYTHONPATH=absent "$dlbench" gap --samples 200000 --features 100 --batch-size 20000 --set gap.repeats=500 --run-name stopped \
+PYTHONPATH=absent "$dlbench" gap --samples 20000 --features 100 --batch-size 2000 --set gap.repeats=1000 --run-name stopped \
     >"$out" 2>"$err" </dev/null &
 pid=$!
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
     [ -e results/stopped/summary.json ] && break # a block is done
     sleep 0.1
 done
