@@ -132,7 +132,7 @@ int main(void)
 
     for (uint32_t i = 0; i < n_counts; i++) {
         for (int p = 0; p < 2; p++) {
-            struct dlb_gap_params params = rung_params(pages[p], threads[i]);
+            struct dlb_gap_params params = rung_params(pages[p], threads[i], 0);
             against_bare(&params);
             struct rung direct = {.params = &params, .name = "direct"};
             against(&params, "direct", 1 / 1.5, rung_epoch, &direct);

@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct dlb_gap_params rung_params(const char *pages, uint32_t workers)
+struct dlb_gap_params rung_params(const char *pages, uint32_t workers, json_int_t batch_size)
 {
     struct dlb_gap_params params;
     struct dlb_err err;
     const char *samples = getenv("DLB_PERF_SAMPLES");
     json_t *flat =
         json_pack("{sI, ss, si, ss}", "gap.samples",
-                  samples ? (json_int_t)atoll(samples) : (json_int_t)4000000, "gap.pages", pages,
+                  samples ? (json_int_t)atoll(samples) : (json_int_t)2097152, "gap.pages", pages,
                   "gap.workers", (int)workers, "device.kind", "emulated");
+    if (flat && batch_size > 0 &&
+        json_object_set_new(flat, "gap.batch_size", json_integer(batch_size)) != 0)
+        perf_die("parameters", NULL);
     if (!flat || dlb_gap_params_flat(&params, flat, "perf", &err) != DLB_OK)
         perf_die("parameters", &err);
     json_decref(flat);

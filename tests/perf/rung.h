@@ -12,9 +12,9 @@ struct rung {
     json_t *last; /* what the last run of it said; the caller's */
 };
 
-/* $DLB_PERF_SAMPLES (default 4000000) rows of 100 float32 in batches of 1,048,576, to the emulated
- * device. `pages` as gap.pages. */
-struct dlb_gap_params rung_params(const char *pages, uint32_t workers);
+/* $DLB_PERF_SAMPLES (default 2097152) rows of 100 float32, to the emulated device. `pages` as
+ * gap.pages; batch_size 0: the published share of the rows, which makes 7 batches. */
+struct dlb_gap_params rung_params(const char *pages, uint32_t workers, json_int_t batch_size);
 
 /* Seconds of the measured epoch of a run. `rung` is a struct rung. */
 double rung_epoch(void *rung);
