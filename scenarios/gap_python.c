@@ -3,8 +3,8 @@
 #include "bench/base/clock.h"
 #include "bench/base/io.h"
 #include "scenarios/child.h"
+#include "scenarios/embedded.h"
 #include "scenarios/flat.h"
-#include "scenarios/gap_scripts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int write_scripts(struct dlb_gap_python *python, const char *folder, stru
 {
     char path[PATH_MAX];
     int rc = join(python->script, folder, dlb_gap_scripts[0].name, err);
-    for (const struct dlb_gap_script *script = dlb_gap_scripts; !rc && script->name; script++) {
+    for (const struct dlb_embedded *script = dlb_gap_scripts; !rc && script->name; script++) {
         rc = join(path, folder, script->name, err);
         if (!rc)
             rc = dlb_write_file_atomic(path, script->bytes, script->n_bytes, err);
@@ -39,7 +39,7 @@ static int write_scripts(struct dlb_gap_python *python, const char *folder, stru
 void dlb_gap_python_close(struct dlb_gap_python *python)
 {
     char *name = strrchr(python->script, '/');
-    for (const struct dlb_gap_script *script = dlb_gap_scripts; name && script->name; script++) {
+    for (const struct dlb_embedded *script = dlb_gap_scripts; name && script->name; script++) {
         (void)snprintf(name + 1, sizeof(python->script) - (size_t)(name + 1 - python->script), "%s",
                        script->name);
         (void)unlink(python->script);

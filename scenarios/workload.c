@@ -2,6 +2,7 @@
 
 #include "bench/base/units.h"
 #include "loaders/device/device.h"
+#include "scenarios/embedded.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,12 +96,12 @@ int dlb_workload_load(struct dlb_config *cfg, const char *name, struct dlb_err *
 
     if (is_file(name))
         return dlb_config_load(cfg, name, err);
-    for (const struct dlb_workload_text *text = dlb_workload_texts; text->name; text++) {
+    for (const struct dlb_embedded *text = dlb_workload_texts; text->name; text++) {
         size_t edits = dlb_edit_distance(name, text->name);
         if (edits == 0) {
             char origin[96];
             (void)snprintf(origin, sizeof origin, "workload %s", name);
-            return dlb_config_load_text(cfg, text->toml, text->n_bytes, origin, err);
+            return dlb_config_load_text(cfg, text->bytes, text->n_bytes, origin, err);
         }
         if (edits < best) {
             best = edits;

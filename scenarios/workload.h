@@ -38,13 +38,6 @@ struct dlb_storage_opts {
 };
 extern const struct dlb_opt_group dlb_storage_group;
 
-/* A workload that is built in. */
-struct dlb_workload_text {
-    const char *name, *toml;
-    size_t n_bytes;
-};
-extern const struct dlb_workload_text dlb_workload_texts[]; /* ends with name == NULL */
-
 /* Reads a workload on top of what is set: one that is built in by its name, or a file (what has a
  * "/" or ends with ".toml"). DLB_E_CONFIG with the nearest name, or all of them. */
 int dlb_workload_load(struct dlb_config *cfg, const char *name, struct dlb_err *err);

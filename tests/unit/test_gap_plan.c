@@ -1,7 +1,7 @@
 /* Which rungs are run, in what order, and how a ladder shrinks to the memory that there is. */
+#include "scenarios/embedded.h"
 #include "scenarios/flat.h"
 #include "scenarios/gap.h"
-#include "scenarios/gap_scripts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -250,7 +250,7 @@ static void test_scripts_are_in_the_program(void **state)
 {
     (void)state;
     assert_string_equal(dlb_gap_scripts[0].name, "gap_torch.py");
-    for (const struct dlb_gap_script *script = dlb_gap_scripts; script->name; script++)
+    for (const struct dlb_embedded *script = dlb_gap_scripts; script->name; script++)
         assert_memory_equal(script->bytes, "\"\"\"", 3);
 }
 
