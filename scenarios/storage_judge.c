@@ -37,8 +37,11 @@ static const json_t *reads_of(const json_t *doc)
     return json_object_get(doc, "reads");
 }
 
-static double reads_per_s(const struct dlb_judged_cell *cell)
+/* Requests to the kernel; NaN where none were seen. */
+static double iops(const struct dlb_judged_cell *cell)
 {
+    if (strcmp(dlb_json_text(reads_of(cell->shown), "of"), "requests") != 0)
+        return (double)NAN;
     return dlb_json_number(reads_of(cell->shown), "count") /
            dlb_json_number(cell->shown, "worker_samples") * cell->rate.median;
 }
@@ -163,7 +166,7 @@ static bool put_rates(const struct dlb_judged_cell *cell, json_t *out)
                         dlb_json_real_or_null(any ? cell->rate.median : nan)) &&
            dlb_json_put(out, "bytes_per_s",
                         dlb_json_real_or_null(any ? dlb_judged_read_bytes_per_s(cell) : nan)) &&
-           dlb_json_put(out, "iops", dlb_json_real_or_null(any ? reads_per_s(cell) : nan)) &&
+           dlb_json_put(out, "iops", dlb_json_real_or_null(any ? iops(cell) : nan)) &&
            dlb_json_put(out, "read_p50_ns",
                         dlb_json_real_or_null(dlb_json_number(reads, "p50_ns"))) &&
            dlb_json_put(out, "read_p99_ns",
