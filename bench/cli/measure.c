@@ -26,6 +26,7 @@ struct measure {
     const struct dlb_scenario *scenario;
     struct dlb_spec spec;   /* of the first cell: what data set and device there are */
     struct dlb_shape shape; /* of that data set */
+    uint64_t min_shard_samples;
     uint32_t n_cpus;
     struct dlb_plan plan;
     struct dlb_results results;
@@ -68,6 +69,11 @@ static int open_data(void *ctx, struct dlb_err *err)
     if (rc)
         return rc;
     m->shape = dataset.shape;
+    m->min_shard_samples = dataset.shape.iterable ? UINT64_MAX : 0;
+    for (uint32_t i = 0; dataset.shape.iterable && i < dataset.shape.n_shards; i++) {
+        uint64_t n = dataset.format->shard_samples(dataset.state, i);
+        m->min_shard_samples = n < m->min_shard_samples ? n : m->min_shard_samples;
+    }
     dlb_dataset_close(&dataset);
     return DLB_OK;
 }
@@ -75,7 +81,8 @@ static int open_data(void *ctx, struct dlb_err *err)
 static bool pass_shape(void *ctx, struct dlb_pipe *pipe)
 {
     struct measure *m = ctx;
-    return dlb_pass(pipe, &m->shape, sizeof(m->shape));
+    return dlb_pass(pipe, &m->shape, sizeof(m->shape)) &&
+           dlb_pass(pipe, &m->min_shard_samples, sizeof(m->min_shard_samples));
 }
 
 static void say_waiting(void *ctx)
@@ -137,6 +144,8 @@ static struct dlb_plan_host host_of(const struct measure *m)
     return (struct dlb_plan_host){
         .n_samples = m->shape.n_samples,
         .n_bytes = m->shape.total_bytes,
+        .min_shard_samples = m->min_shard_samples,
+        .n_shards = m->shape.iterable ? m->shape.n_shards : 0,
         .ram_bytes = dlb_os_ram_bytes(),
         .memcpy_bytes_per_s = judges ? dlb_memory_bytes_per_s(m->n_cpus) : (double)NAN,
     };

@@ -31,8 +31,9 @@ static struct dlb_bottleneck_evidence waiting(void)
                                             .machine_busy_frac = 0.2,
                                             .moved_bytes_per_s = 1e8,
                                             .memcpy_bytes_per_s = 1e10,
-                                            .read_p50_ns = 1e6,
-                                            .first_read_p50_ns = 1e6,
+                                            .ceiling_known = true,
+                                            .reader_bytes_per_s = 1e7,
+                                            .first_reader_bytes_per_s = 1e7,
                                             .bytes_per_s = 1e8,
                                             .more_bytes_per_s = (double)NAN};
 }
@@ -50,12 +51,32 @@ static void test_storage_is_told_apart(void **state)
     (void)state;
     struct dlb_bottleneck_evidence e = waiting();
     assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
-    e.read_p50_ns = 4e6;
+    e.first_reader_bytes_per_s = 4e7;
     assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    /* With one pool, what the kernel read ahead for idle workers looks the same. */
+    e.shared = true;
+    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.ahead = true;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.shared = false;
+    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.first_reader_bytes_per_s = 1.35e7; /* neither */
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.first_reader_bytes_per_s = 0.5e7;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
     e.more_bytes_per_s = 1.95e8; /* not even one is fed, and two get twice as much */
     assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
     e.more_bytes_per_s = 1.1e8;
     assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.more_bytes_per_s = 3e8; /* no two can get three times as much as one */
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.more_bytes_per_s = 0.3e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    /* One pool is as large for two as for one. */
+    e.more_bytes_per_s = 1e8;
+    e.shared = true;
+    e.first_reader_bytes_per_s = (double)NAN;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
 }
 
 /* Each of these alone takes the blame off the storage. */
@@ -102,10 +123,17 @@ static void test_missing_evidence(void **state)
     struct dlb_bottleneck_evidence e = waiting();
     e.machine_busy_frac = e.cpu_ns = e.runqueue_ns = e.moved_bytes_per_s = (double)NAN;
     assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
-    e.first_read_p50_ns = (double)NAN;
-    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.first_reader_bytes_per_s = (double)NAN;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.first_reader_bytes_per_s = INFINITY;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e = waiting();
     e.read_ns = e.decode_ns = e.collate_ns = (double)NAN;
-    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
+    e.ceiling_known = false; /* how much of it was dlbench */
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.first_reader_bytes_per_s = 1e9;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
 }
 
 static void test_sizing(void **state)
