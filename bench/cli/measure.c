@@ -10,6 +10,7 @@
 #include "bench/host/membw.h"
 #include "bench/host/osacct.h"
 #include "formats/dataset.h"
+#include "scenarios/fio.h"
 #include "scenarios/flat.h"
 #include "scenarios/runner.h"
 #include "scenarios/spec.h"
@@ -74,8 +75,13 @@ static int open_data(void *ctx, struct dlb_err *err)
         uint64_t n = dataset.format->shard_samples(dataset.state, i);
         m->min_shard_samples = n < m->min_shard_samples ? n : m->min_shard_samples;
     }
+    if (m->spec.storage.baseline == DLB_BASELINE_FIO) { /* it is known to be able to, or not */
+        char *files = NULL;
+        rc = dlb_fio_files(&m->spec, &dataset, &files, err);
+        free(files);
+    }
     dlb_dataset_close(&dataset);
-    return DLB_OK;
+    return rc;
 }
 
 static bool pass_shape(void *ctx, struct dlb_pipe *pipe)

@@ -119,6 +119,14 @@ if command -v fio >/dev/null; then
     expect_exit 0
     valid_summary "$out"
     expect_json 'd["storage"]["baseline"]["bytes_per_s"] > 0 and d["storage"]["baseline"]["share"]["median"] > 0 and "--numjobs=1" in d["storage"]["baseline"]["command"]'
+    # a list of shards, some of whose names fio would cut in two
+    tar=(--workload small.toml --set dataset.format=webdataset --set webdataset.shard_samples=100 --set loader.shuffle=false)
+    run "$dlbench" gen "${tar[@]}" --path t:d
+    expect_exit 0
+    run "$dlbench" storage "${tar[@]}" --accelerator h100 --path 't:d/shard-{000000..000002}.tar' --set storage.allow_small=true \
+        --set storage.max_accelerators=1 --set run.repeats=1 --baseline fio --run-name fio-list --json
+    expect_exit 0
+    expect_json 'd["storage"]["baseline"]["share"]["median"] > 0 and "--filename=t\\:d/shard-000000.tar:t" in d["storage"]["baseline"]["command"]'
 fi
 
 # --- a path that disappears in the middle: what was measured is kept, and there is no answer

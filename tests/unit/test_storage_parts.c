@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,7 +267,10 @@ static void test_fio_reads_as_the_pipeline_does(void **state)
     dlb_fio_job_of(spec, &shape, &job);
     assert_int_equal(job.block_bytes, 55000);
     assert_int_equal(job.blocks_per_file, 2);
+    job.folder = "/d";
+    job.n_open = 7;
     assert_true(dlb_fio_args_fill(&job, &args));
+    assert_true(has(&args, "--openfiles=7") && has(&args, "--invalidate=0")); /* as it is */
     assert_true(has(&args, "--opendir=/d") && has(&args, "--rw=read"));
     assert_true(has(&args, "--numjobs=12") && has(&args, "--iodepth=1"));
     assert_true(has(&args, "--readonly") && has(&args, "--direct=0"));
@@ -276,13 +280,15 @@ static void test_fio_reads_as_the_pipeline_does(void **state)
     fill_spec(spec,
               (const char *[]){"dataset.format=tokens", "dataset.path=/d", "dataset.access=direct",
                                "loader.num_workers=2", "loader.io=io_uring", "loader.io_depth=32",
-                               "loader.shuffle=true", NULL});
+                               "loader.shuffle=true", "run.cache=cold", NULL});
     shape.total_bytes = 4098 * 1000;
     dlb_fio_job_of(spec, &shape, &job);
     assert_true(job.random && job.direct);
     assert_int_equal(job.block_bytes, 8192);
     assert_int_equal(job.depth, 32);
+    job.files = "/d:/e";
     assert_true(dlb_fio_args_fill(&job, &args));
+    assert_true(has(&args, "--filename=/d:/e") && has(&args, "--invalidate=1"));
     assert_true(has(&args, "--rw=randread") && has(&args, "--ioengine=io_uring"));
     assert_true(has(&args, "--time_based"));
     dlb_fio_args_free(&args);
@@ -297,6 +303,45 @@ static void test_fio_reads_as_the_pipeline_does(void **state)
     assert_int_equal(job.n_jobs, 2);
     assert_false(job.random);
     assert_int_equal(job.blocks_per_file, 42); /* 11 MB in blocks of 256 KiB */
+    free(spec);
+}
+
+static uint64_t three_files(const void *ds, uint64_t number, char *path, size_t n_path)
+{
+    static const char *const names[] = {"/a", "/b:c", "/d\\e"};
+    (void)ds;
+    if (number < 3)
+        (void)snprintf(path, n_path, "%s", names[number]);
+    return 3;
+}
+
+static uint64_t many_files(const void *ds, uint64_t number, char *path, size_t n_path)
+{
+    (void)ds;
+    (void)snprintf(path, n_path, "/a/long/name/%llu", (unsigned long long)number);
+    return 100000;
+}
+
+static void test_fio_is_given_names_where_there_is_no_folder(void **state)
+{
+    (void)state;
+    struct dlb_spec *spec = malloc(sizeof(*spec));
+    struct dlb_format format = {.name = "made-up", .files = three_files};
+    struct dlb_dataset dataset = {.format = &format};
+    struct dlb_err err;
+    char *files;
+    assert_non_null(spec);
+    fill_spec(spec, (const char *[]){"dataset.format=webdataset", "dataset.path=/", NULL});
+    assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_OK);
+    assert_null(files);
+    fill_spec(spec, (const char *[]){"dataset.format=webdataset", "dataset.path=/{a,b}", NULL});
+    assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_OK);
+    assert_string_equal(files, "/a:/b\\:c:/d\\e");
+    free(files);
+    format.files = many_files;
+    assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_E_CONFIG);
+    format.files = NULL;
+    assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_E_CONFIG);
     free(spec);
 }
 
@@ -345,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_workloads),
         cmocka_unit_test(test_workload_errors),
         cmocka_unit_test(test_fio_reads_as_the_pipeline_does),
+        cmocka_unit_test(test_fio_is_given_names_where_there_is_no_folder),
         cmocka_unit_test(test_fio_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
