@@ -129,14 +129,22 @@ static void tell_left_out(const struct measure *m)
 {
     const char *key;
     json_t *value;
-    if (m->plan.n_cells != 1 || m->scenario->next) /* further cells may have a use for it */
+    bool grows = m->scenario->next != NULL; /* further cells may have a use for it */
+    if (m->plan.n_cells != 1)
         return;
-    json_object_foreach(m->plan.cells[0].config, key,
-                        value) if (json_is_null(value) && dlb_config_has(m->args->cfg, key))(void)
-        fprintf(stderr,
-                "dlbench: note: %s (%s) has no meaning with these settings and is left "
-                "out\n",
-                key, dlb_config_origin(m->args->cfg, key));
+    if (!grows)
+        json_object_foreach(m->plan.cells[0].config, key,
+                            value) if (json_is_null(value) &&
+                                       dlb_config_has(m->args->cfg, key))(void)
+            fprintf(stderr,
+                    "dlbench: note: %s (%s) has no meaning with these settings and is left "
+                    "out\n",
+                    key, dlb_config_origin(m->args->cfg, key));
+    if (grows && dlb_config_has(m->args->cfg, "accelerators.count"))
+        (void)fprintf(stderr,
+                      "dlbench: note: accelerators.count (%s) is what %s looks for, and is left "
+                      "out; storage.max_accelerators ends the search\n",
+                      dlb_config_origin(m->args->cfg, "accelerators.count"), m->scenario->name);
     if (json_object_size(dlb_config_axes(m->args->cfg)) > 0 &&
         strcmp(m->scenario->name, "sweep") != 0)
         (void)fprintf(stderr, "dlbench: note: %s sweeps nothing; the sweep.* lists are left out\n",

@@ -96,6 +96,13 @@ expect_json '[p["accelerators"] for p in d["storage"]["curve"]] == [1, 2, 3] and
 expect_json 'all(p["au"] > 0.5 and p["samples_per_s"] > 0 and p["bytes_per_s"] > 0 and p["read_p50_ns"] <= p["read_p99_ns"] <= p["read_p999_ns"] for p in d["storage"]["curve"])'
 expect_json 'd["storage"]["harness"]["accelerators"] == 3 and d["storage"]["harness"]["headroom"] > 0'
 expect_json 'd["best_cell"] == d["storage"]["curve"][2]["cell"] and d["recommendation"].startswith("At least 3 A100 accelerators of small")'
+# what storage has no use for is told
+run "$dlbench" storage "${small[@]}" --accelerator a100 --set accelerators.count=5 --set 'sweep.loader.num_workers=[1, 2]' \
+    --set storage.max_accelerators=1 --set run.repeats=1 --run-name told --json
+expect_exit 0
+expect_err 'note: accelerators.count .* is left out'
+expect_err 'note: storage sweeps nothing'
+expect_json 'd["storage"]["max_accelerators"] == 1'
 # what was said outright goes before the accelerator's
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set device.step_ms=25 --set storage.max_accelerators=1 --run-name said --json
 expect_exit 0
