@@ -26,7 +26,7 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
                       struct dlb_err *err)
 {
     struct dlb_sizing size = {.n_samples = host->n_samples,
-                              .n_bytes = host->n_bytes,
+                              .n_bytes = host->stored_bytes,
                               .batch_size = (uint64_t)spec->loader.batch_size,
                               .n_accelerators = 1,
                               .ram_bytes = host->ram_bytes,
@@ -36,8 +36,8 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
         return DLB_OK;
     if (!size.covers_ram)
         return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
-                        "%.1f GB are %.1f times the memory, of 5 that cold reads need: gen "
-                        "%.0f GB (--dry-run), or set storage.allow_small=true",
+                        "%.1f GB on the storage are %.1f times the memory, of 5 that cold reads "
+                        "need: gen %.0f GB (--dry-run), or set storage.allow_small=true",
                         (double)size.n_bytes / 1e9, size.ram_multiple,
                         (double)size.needed_bytes / 1e9);
     if (!size.covers_steps)

@@ -258,16 +258,16 @@ static json_t *data_json(const struct outcome *o)
 {
     const struct dlb_plan_host *host = &o->plan->host;
     struct dlb_sizing size = {.n_samples = host->n_samples,
-                              .n_bytes = host->n_bytes,
+                              .n_bytes = host->stored_bytes,
                               .batch_size =
                                   dlb_json_u64(o->plan->cells[0].config, "loader.batch_size", 1),
                               .n_accelerators = o->n > 0 ? o->n : 1,
                               .ram_bytes = host->ram_bytes,
                               .write_bytes_per_s = (double)NAN};
     dlb_sizing_fill(&size);
-    return json_pack("{sI, sI, so, sI, sb}", "bytes", (json_int_t)host->n_bytes, "ram_bytes",
-                     (json_int_t)host->ram_bytes, "ram_multiple",
-                     dlb_json_real_or_null(size.ram_multiple), "steps_per_epoch",
+    return json_pack("{sI, sI, sI, so, sI, sb}", "bytes", (json_int_t)host->n_bytes, "stored_bytes",
+                     (json_int_t)host->stored_bytes, "ram_bytes", (json_int_t)host->ram_bytes,
+                     "ram_multiple", dlb_json_real_or_null(size.ram_multiple), "steps_per_epoch",
                      (json_int_t)dlb_storage_steps_per_epoch(o->plan, o->n > 0 ? o->n : 1),
                      "cold_proof", size.covers_ram);
 }

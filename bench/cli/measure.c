@@ -16,18 +16,20 @@
 #include "scenarios/spec.h"
 #include "scenarios/summary.h"
 
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct measure {
     const struct dlb_args *args;
     const struct dlb_scenario *scenario;
     struct dlb_spec spec;   /* of the first cell: what data set and device there are */
     struct dlb_shape shape; /* of that data set */
-    uint64_t min_shard_samples;
+    uint64_t min_shard_samples, stored_bytes;
     uint32_t n_cpus;
     struct dlb_plan plan;
     struct dlb_results results;
@@ -61,6 +63,26 @@ static int first_spec(struct measure *m, bool axes, struct dlb_err *err)
     return rc;
 }
 
+/* What the data set's files take on the storage: compressed, with holes, with what frames them. */
+static uint64_t stored_bytes(const struct dlb_dataset *dataset)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    uint64_t sum = 0,
+             n = dataset->format->files
+                     ? dataset->format->files(dataset->state, UINT64_MAX, path, sizeof(path))
+                     : 0;
+    for (uint64_t i = 0; i < n; i++) {
+        (void)dataset->format->files(dataset->state, i, path, sizeof(path));
+        if (stat(path, &st) != 0)
+            continue;
+        /* Blocks are of 512 bytes, whatever the file system's are (stat(2)). */
+        uint64_t long_bytes = (uint64_t)st.st_size, held_bytes = (uint64_t)st.st_blocks * 512;
+        sum += held_bytes < long_bytes ? held_bytes : long_bytes;
+    }
+    return sum;
+}
+
 static int open_data(void *ctx, struct dlb_err *err)
 {
     struct measure *m = ctx;
@@ -75,6 +97,7 @@ static int open_data(void *ctx, struct dlb_err *err)
         uint64_t n = dataset.format->shard_samples(dataset.state, i);
         m->min_shard_samples = n < m->min_shard_samples ? n : m->min_shard_samples;
     }
+    m->stored_bytes = m->scenario->next ? stored_bytes(&dataset) : 0;
     if (m->spec.storage.baseline == DLB_BASELINE_FIO) { /* it is known to be able to, or not */
         char *files = NULL;
         rc = dlb_fio_files(&m->spec, &dataset, &files, err);
@@ -88,7 +111,8 @@ static bool pass_shape(void *ctx, struct dlb_pipe *pipe)
 {
     struct measure *m = ctx;
     return dlb_pass(pipe, &m->shape, sizeof(m->shape)) &&
-           dlb_pass(pipe, &m->min_shard_samples, sizeof(m->min_shard_samples));
+           dlb_pass(pipe, &m->min_shard_samples, sizeof(m->min_shard_samples)) &&
+           dlb_pass(pipe, &m->stored_bytes, sizeof(m->stored_bytes));
 }
 
 static void say_waiting(void *ctx)
@@ -158,6 +182,7 @@ static struct dlb_plan_host host_of(const struct measure *m)
     return (struct dlb_plan_host){
         .n_samples = m->shape.n_samples,
         .n_bytes = m->shape.total_bytes,
+        .stored_bytes = m->stored_bytes,
         .min_shard_samples = m->min_shard_samples,
         .n_shards = m->shape.iterable ? m->shape.n_shards : 0,
         .ram_bytes = dlb_os_ram_bytes(),

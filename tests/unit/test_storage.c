@@ -98,6 +98,7 @@ static int plan(struct outcome *o, const char *const *more, const struct dlb_pla
 
 static struct dlb_plan_host large = {.n_samples = 1000000,
                                      .n_bytes = UINT64_C(1000000000000),
+                                     .stored_bytes = UINT64_C(1000000000000),
                                      .ram_bytes = UINT64_C(100000000000),
                                      .memcpy_bytes_per_s = 1e11};
 
@@ -372,7 +373,7 @@ static void test_small_data(void **state)
     struct dlb_plan_host host = large;
     struct outcome o;
     struct dlb_err err;
-    host.ram_bytes = host.n_bytes / 4;
+    host.stored_bytes = 4 * host.ram_bytes; /* of ten times as much: they compress */
     refused(&host, NULL, "4.0 times the memory");
     host = large;
     host.n_samples = 4999;
