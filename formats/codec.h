@@ -48,8 +48,9 @@ struct dlb_codec {
         *extensions; /* of its files and fields, lower-case, ends with NULL; NULL: any */
     bool identity;   /* the payload is the sample's bytes: decode and transform are NULL, the worker
                         places or copies them */
-    bool numbers;    /* takes only samples whose element the format knows */
-    size_t state_bytes; /* the core allocates it, zeroed, 64-byte aligned */
+    bool make_compresses; /* what make makes is smaller than generate.sample_bytes */
+    bool numbers;         /* takes only samples whose element the format knows */
+    size_t state_bytes;   /* the core allocates it, zeroed, 64-byte aligned */
 
     int (*open)(void *cd, const struct dlb_transform_opts *opts, struct dlb_err *err);
     void (*close)(void *cd); /* called after a failed open too */

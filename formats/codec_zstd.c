@@ -119,6 +119,7 @@ const struct dlb_codec dlb_codec_zstd = {
     .transform = zstd_transform,
     .extension = "zst",
     .make = zstd_make,
+    .make_compresses = true,
 };
 
 #else

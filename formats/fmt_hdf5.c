@@ -292,6 +292,7 @@ const struct dlb_format dlb_fmt_hdf5 = {
     .whereabouts = hdf5_whereabouts,
     .files = hdf5_files,
     .gen_units = dlb_hdf5_gen_units,
+    .gen_compresses = dlb_hdf5_gen_compresses,
     .gen_prepare = dlb_hdf5_gen_prepare,
     .gen_unit = dlb_hdf5_gen_unit,
     .writer_bytes = sizeof(struct dlb_hdf5_writer),

@@ -383,6 +383,7 @@ const struct dlb_format dlb_fmt_webdataset = {
     .whereabouts = webdataset_whereabouts,
     .files = webdataset_files,
     .gen_units = dlb_wds_gen_units,
+    .gen_compresses = dlb_wds_gen_compresses,
     .gen_prepare = dlb_wds_gen_prepare,
     .gen_unit = dlb_wds_gen_unit,
     .gen_number = dlb_gen_number_by_index,

@@ -184,6 +184,8 @@ struct dlb_format {
                     struct dlb_err *err);
     uint64_t (*gen_bytes)(
         const struct dlb_gen *gen); /* of all its files, about; NULL: samples x sample_bytes */
+    /* Whether what is stored will be smaller, by as much as the data allow. NULL: never. */
+    bool (*gen_compresses)(const struct dlb_gen *gen);
     int (*gen_describe)(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err);
     /* Which of gen's samples one is that was read: its field 0 is then what the codec made for that
      * number. NULL: gen's samples are not the codec's, or cannot be told. */

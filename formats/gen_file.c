@@ -57,6 +57,27 @@ int dlb_gen_file_open(struct dlb_gen_file *file, const char *path, struct dlb_er
     return rc;
 }
 
+int dlb_gen_file_open_nameless(struct dlb_gen_file *file, const char *folder, struct dlb_err *err)
+{
+    char *name = NULL;
+
+    *file = (struct dlb_gen_file){.fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600),
+                                  .path = folder};
+    if (file->fd >= 0)
+        return DLB_OK;
+    /* Not every file system has such files; of others the name goes at once. */
+    if (asprintf(&name, "%s/.dlbench-speed-%d", folder, (int)getpid()) < 0)
+        return dlb_fail(err, DLB_E_NOMEM, folder, DLB_NO_OFFSET, "no memory for a path");
+    file->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int rc = file->fd >= 0
+                 ? DLB_OK
+                 : dlb_gen_fail_write(err, folder, DLB_NO_OFFSET, "creating a file there");
+    if (rc == DLB_OK)
+        (void)unlink(name);
+    free(name);
+    return rc;
+}
+
 /* Some file systems take the flag and refuse the write. */
 static int write_at(struct dlb_gen_file *file, const uint8_t *data, size_t n_bytes,
                     uint64_t offset_bytes, struct dlb_err *err)
@@ -123,9 +144,9 @@ int dlb_gen_file_finish(struct dlb_gen_file *file, int rc, struct dlb_err *err)
         rc = flush(file, err);
     if (close(file->fd) != 0 && rc == DLB_OK)
         rc = dlb_gen_fail_write(err, file->path, DLB_NO_OFFSET, "writing");
-    if (rc == DLB_OK && rename(file->temporary, file->path) != 0)
+    if (rc == DLB_OK && file->temporary && rename(file->temporary, file->path) != 0)
         rc = dlb_gen_fail_write(err, file->path, DLB_NO_OFFSET, "renaming the finished file");
-    if (rc != DLB_OK)
+    if (rc != DLB_OK && file->temporary)
         (void)unlink(file->temporary);
     free(file->chunk);
     free(file->temporary);

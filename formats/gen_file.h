@@ -25,13 +25,16 @@ int dlb_gen_fail_write(struct dlb_err *err, const char *path, uint64_t offset_by
 struct dlb_gen_file {
     int fd;
     const char *path;  /* borrowed */
-    char *temporary;   /* owned */
+    char *temporary;   /* owned; NULL: it has no name */
     uint8_t *chunk;    /* owned; NULL: nothing was written yet */
     size_t n_chunk;    /* bytes in it */
     uint64_t at_bytes; /* of the chunk in the file */
     bool direct, tried;
 };
 int dlb_gen_file_open(struct dlb_gen_file *file, const char *path, struct dlb_err *err);
+/* A file without a name in `folder`, to try writing: it is gone when it is closed, or when this
+ * process is, however that ends. finish keeps it in no case. */
+int dlb_gen_file_open_nameless(struct dlb_gen_file *file, const char *folder, struct dlb_err *err);
 int dlb_gen_file_write(struct dlb_gen_file *file, const void *data, size_t n_bytes,
                        struct dlb_err *err);
 /* Changes what was written before. Only the end of the file may still come. */

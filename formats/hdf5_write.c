@@ -44,6 +44,12 @@ uint64_t dlb_hdf5_gen_units(const struct dlb_gen *gen)
     return 1; /* the library writes one file from one thread */
 }
 
+bool dlb_hdf5_gen_compresses(const struct dlb_gen *gen)
+{
+    const struct dlb_hdf5_opts *hdf5 = gen->format_opts;
+    return hdf5 && hdf5->filter != DLB_HDF5_PACK_NONE;
+}
+
 static int gen_plan(const struct dlb_gen *gen, struct dlb_hdf5_plan *plan, struct dlb_err *err)
 {
     *plan = (struct dlb_hdf5_plan){.n_samples = (uint64_t)gen->opts->samples,

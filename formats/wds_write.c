@@ -69,6 +69,12 @@ uint64_t dlb_wds_gen_units(const struct dlb_gen *gen)
     return ((uint64_t)gen->opts->samples + each - 1) / each;
 }
 
+bool dlb_wds_gen_compresses(const struct dlb_gen *gen)
+{
+    const struct dlb_wds_opts *wds = gen->format_opts;
+    return wds && wds->compression != DLB_TAR_PLAIN;
+}
+
 int dlb_wds_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
 {
     (void)gen, (void)err; /* the folder is there; shards need no others */

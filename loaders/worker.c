@@ -7,6 +7,7 @@
 #include "loaders/async_read.h"
 #include "loaders/plant.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,6 +41,14 @@ void dlb_worker_report_merge(struct dlb_loader_stats *into, const struct dlb_wor
         into->runqueue_ns += report->runqueue_ns;
     dlb_os_process_add(&into->os, &report->os);
     into->private_bytes += report->private_bytes;
+}
+
+static void count_request(struct dlb_io_watch *watch, uint64_t ns, size_t n_bytes)
+{
+    struct dlb_worker *worker =
+        (struct dlb_worker *)(void *)((char *)watch - offsetof(struct dlb_worker, watch));
+    dlb_hist_add(&worker->report->meters.io.request, ns);
+    worker->report->meters.io.n_bytes += n_bytes;
 }
 
 static void *state_new(size_t n_bytes)
@@ -81,6 +90,7 @@ int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
     *worker = (struct dlb_worker){.job = job,
                                   .sampler = sampler,
                                   .report = report,
+                                  .watch = {count_request},
                                   .id = id,
                                   .n_workers = n_workers ? n_workers : 1};
     if (job->topo)
@@ -412,7 +422,10 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
                     uint32_t slot, struct dlb_err *err)
 {
     struct filling fill = {.slots = slots, .slot = slot, .payload = dlb_slot_payload(slots, slot)};
+    /* What a ring reads is counted there. */
+    dlb_io_watch = worker->async ? NULL : &worker->watch;
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);
+    dlb_io_watch = NULL;
 
     publish(worker, 0, 0, 0);
     if (rc != DLB_OK) {

@@ -7,6 +7,7 @@
 #define DLB_LOADERS_WORKER_H
 
 #include "bench/base/err.h"
+#include "bench/base/io.h"
 #include "bench/host/osacct.h"
 #include "bench/measure/meters.h"
 #include "loaders/loader.h"
@@ -40,6 +41,7 @@ struct dlb_worker {
     const struct dlb_job *job;
     const struct dlb_sampler *sampler;
     struct dlb_worker_report *report;
+    struct dlb_io_watch watch; /* of its reads while it fills a slot */
     uint32_t id, n_workers;
     uint64_t epoch;
     struct dlb_pulse *pulse; /* told of each sample; NULL: who waits for its batches sees to that */

@@ -240,11 +240,6 @@ static int open_devices(struct cell *c, struct dlb_err *err)
                         "accelerators.count = %lld: one process drives one %s device, only "
                         "emulated ones are many: set device.kind = \"emulated\"",
                         (long long)spec->accelerators.count, c->device->name);
-    if (spec->accelerators.count > 1 && !c->device->due)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
-                        "accelerators.count = %lld: one process drives one %s device, only "
-                        "emulated ones are many: set device.kind = \"emulated\"",
-                        (long long)spec->accelerators.count, c->device->name);
     size_t buf_bytes;
     if (__builtin_mul_overflow((uint64_t)spec->loader.batch_size, c->dataset.max_payload_bytes,
                                &buf_bytes))

@@ -1,12 +1,15 @@
 #include "scenarios/cell_cache.h"
 
 #include "bench/base/pulse.h"
+#include "bench/host/held.h"
 #include "bench/measure/cache_label.h"
 #include "scenarios/flat.h"
 
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define LOOKED_AT_FILES 256 /* where no file has to be touched anyway; more tell little more */
 #define CANCEL_EVERY 1024   /* files between looks at `cancel` */
@@ -47,6 +50,23 @@ static void find_backing(struct dlb_cell_cache *cache, const struct dlb_dataset 
         cache->backing.device[0] = '\0';
 }
 
+/* Whether the data set keeps files open or mapped. Its own are those below dataset.path, or beside
+ * the first of a list. */
+static bool holds_any(const struct dlb_spec *spec, const struct dlb_dataset *dataset)
+{
+    char path[PATH_MAX] = "", *root = realpath(spec->dataset.path, NULL);
+    if (!root) {
+        (void)dataset->format->files(dataset->state, 0, path, sizeof(path));
+        char *slash = strrchr(path, '/');
+        if (slash)
+            slash[slash == path] = '\0';
+        root = realpath(slash ? path : ".", NULL);
+    }
+    bool held = !root || dlb_held_below(root);
+    free(root);
+    return held;
+}
+
 int dlb_cell_cache_begin(struct dlb_cell_cache *cache, const struct dlb_spec *spec,
                          const struct dlb_dataset *dataset, const atomic_bool *cancel,
                          struct dlb_err *err)
@@ -64,6 +84,7 @@ int dlb_cell_cache_begin(struct dlb_cell_cache *cache, const struct dlb_spec *sp
     /* Last: looking at files brings their names back. */
     int rc = cold && spec->run.drop_caches ? dlb_pagecache_drop_all(err) : DLB_OK;
     cache->dropped = cold && spec->run.drop_caches && rc == DLB_OK;
+    cache->held = cache->dropped && holds_any(spec, dataset);
     cache->device_before_bytes = dlb_backing_read_bytes(&cache->backing);
     dlb_os_process(&cache->process_before);
     return rc;
@@ -147,8 +168,9 @@ json_t *dlb_cell_cache_json(const struct dlb_cell_cache *cache)
     };
     enum dlb_cache_label label = dlb_cache_judge(&e, why, sizeof(why));
     enum dlb_cache_label metadata =
-        cache->on_storage ? dlb_cache_metadata(cache->dropped, true, fs->remote || fs->by_process)
-                          : DLB_CACHE_UNKNOWN;
+        cache->on_storage
+            ? dlb_cache_metadata(cache->dropped, cache->held, true, fs->remote || fs->by_process)
+            : DLB_CACHE_UNKNOWN;
 
     return json_pack(
         "{ss, ss, ss, ss, so, so, so, so, so, so, so, so}", "asked",

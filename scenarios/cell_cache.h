@@ -19,6 +19,7 @@
 struct dlb_cell_cache {
     int asked; /* enum dlb_run_cache */
     bool on_storage, direct, dropped, ended;
+    bool held; /* files of the data were open when the machine's caches were dropped */
     struct dlb_residency before, after;
     struct dlb_backing backing;
     struct dlb_os_process process_before, process_after;

@@ -134,12 +134,12 @@ static json_t *io(const struct dlb_loader_opts *opts, const struct dlb_loader_st
 {
     const struct dlb_io_used *used = &s->io;
     const struct dlb_hist *hist = &s->workers.io.request;
-    bool asked = opts->io == DLB_READ_URING, any = hist->count > 0;
+    bool asked = opts->io == DLB_READ_URING;
     const char *name = used->n_uring == 0 ? "sync" : used->n_sync > 0 ? "mixed" : "io_uring";
     json_t *out =
         json_pack("{ss, ss, so}", "asked", asked ? "io_uring" : "sync", "used", name, "reason",
                   used->n_sync > 0 ? dlb_json_safe_text(used->reason) : json_null());
-    bool own = used->n_uring > 0;
+    bool own = used->n_uring > 0, any = own && hist->count > 0;
     const struct {
         const char *key;
         uint64_t value;
@@ -168,11 +168,15 @@ static json_t *io(const struct dlb_loader_opts *opts, const struct dlb_loader_st
     return NULL;
 }
 
-/* What one read took: of requests to the kernel where they are known one by one, else of whole
- * samples, which a format may fetch in several pieces. */
+#define REQUESTS_SEEN 0.9 /* of the bytes: the rest were framing, or came at the end of an epoch   \
+                           */
+
+/* What one read took: of requests to the kernel where these brought the bytes, else (maps,
+ * libraries that read by themselves) of whole samples, which may be fetched in several pieces. */
 static json_t *reads(const struct dlb_loader_stats *s)
 {
-    bool requests = s->workers.io.request.count > 0;
+    bool requests = s->workers.io.request.count > 0 &&
+                    (double)s->workers.io.n_bytes >= REQUESTS_SEEN * (double)s->workers.io_bytes;
     json_t *out = stage(requests ? &s->workers.io.request : &s->workers.stage[DLB_WS_READ]);
     if (out && dlb_json_put(out, "of", json_string(requests ? "requests" : "samples")))
         return out;

@@ -1,13 +1,14 @@
 #include "scenarios/fio.h"
 
-#include "formats/dataset.h"
 #include "scenarios/flat.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define BLOCK_ALIGN UINT64_C(4096)
 #define MAX_BLOCK_BYTES (UINT64_C(1) << 20)    /* larger reads are cut up below the file system */
@@ -52,7 +53,7 @@ void dlb_fio_job_of(const struct dlb_spec *spec, const struct dlb_shape *shape,
     if (!spec->accelerators.shared_workers)
         workers *= (uint64_t)spec->accelerators.count;
     *job = (struct dlb_fio_job){
-        .folder = spec->dataset.path,
+        .keeps_cache = spec->run.cache != DLB_RUN_COLD,
         .direct = direct,
         .random = !files && !shape->iterable && spec->loader.shuffle,
         .block_bytes = block_of(shape, files, direct),
@@ -69,6 +70,53 @@ void dlb_fio_job_of(const struct dlb_spec *spec, const struct dlb_shape *shape,
         job->blocks_per_file = 1;
     job->bytes_per_job = clamp(shape->total_bytes / job->n_jobs / job->block_bytes, 1, UINT64_MAX) *
                          job->block_bytes;
+}
+
+static int append_escaped(struct dlb_bytes *out, const char *path, struct dlb_err *err)
+{
+    int rc = out->len_bytes > 0 ? dlb_bytes_append(out, ":", 1, err) : DLB_OK;
+    for (; *path && rc == DLB_OK; path++) {
+        if (*path == ':')
+            rc = dlb_bytes_append(out, "\\", 1, err);
+        if (rc == DLB_OK)
+            rc = dlb_bytes_append(out, path, 1, err);
+    }
+    return rc;
+}
+
+int dlb_fio_files(const struct dlb_spec *spec, const struct dlb_dataset *dataset, char **files,
+                  struct dlb_err *err)
+{
+    struct dlb_bytes out = {0};
+    struct stat st;
+    char path[PATH_MAX];
+    int rc = DLB_OK;
+
+    *files = NULL;
+    if (stat(spec->dataset.path, &st) == 0 && S_ISDIR(st.st_mode))
+        return DLB_OK;
+    uint64_t n = dataset->format->files
+                     ? dataset->format->files(dataset->state, UINT64_MAX, path, sizeof(path))
+                     : 0;
+    if (n == 0)
+        return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+                        "--baseline fio: there are no files that fio could read; leave it out");
+    for (uint64_t i = 0; i < n && rc == DLB_OK; i++) {
+        (void)dataset->format->files(dataset->state, i, path, sizeof(path));
+        rc = append_escaped(&out, path, err);
+        if (rc == DLB_OK && out.len_bytes > DLB_FIO_MAX_FILES_BYTES)
+            rc = dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+                          "--baseline fio: the names of %llu files are too long for it: give the "
+                          "folder that they lie in, or leave it out",
+                          (unsigned long long)n);
+    }
+    if (rc == DLB_OK)
+        rc = dlb_bytes_append(&out, "", 1, err);
+    if (rc == DLB_OK)
+        *files = (char *)out.data;
+    else
+        dlb_bytes_free(&out);
+    return rc;
 }
 
 __attribute__((format(printf, 3, 4))) static bool add(struct dlb_fio_args *args, size_t *n,
@@ -91,7 +139,10 @@ bool dlb_fio_args_fill(const struct dlb_fio_job *job, struct dlb_fio_args *args)
     size_t n = 0;
     *args = (struct dlb_fio_args){.argv = {NULL}};
     return add(args, &n, "fio") && add(args, &n, "--name=dlbench") && add(args, &n, "--readonly") &&
-           add(args, &n, "--opendir=%s", job->folder) &&
+           (job->files ? add(args, &n, "--filename=%s", job->files)
+                       : add(args, &n, "--opendir=%s", job->folder)) &&
+           add(args, &n, "--openfiles=%u", job->n_open > 0 ? job->n_open : 1) &&
+           add(args, &n, "--invalidate=%d", !job->keeps_cache) &&
            add(args, &n, "--rw=%s", job->random ? "randread" : "read") &&
            add(args, &n, "--bs=%llu", (unsigned long long)job->block_bytes) &&
            add(args, &n, "--blocksize_unaligned=%d", !job->direct) &&

@@ -5,7 +5,7 @@
 #define DLB_SCENARIOS_FIO_H
 
 #include "bench/base/err.h"
-#include "formats/format.h"
+#include "formats/dataset.h"
 #include "scenarios/cell.h"
 #include "scenarios/spec.h"
 
@@ -15,7 +15,10 @@
 
 /* How the pipeline reads, in fio's terms. */
 struct dlb_fio_job {
-    const char *folder;
+    const char *folder; /* all files below it; or NULL, then ... */
+    const char *files;  /* ... these, as fio wants them: ":" between, "\\:" for one in a name */
+    bool keeps_cache;   /* what the page cache holds may answer, as it may the pipeline */
+    uint32_t n_open;    /* files at a time, of each job */
     bool direct;
     bool random; /* within a file; else from its start to its end */
     uint64_t block_bytes;
@@ -27,8 +30,15 @@ struct dlb_fio_job {
     uint64_t seed;
 };
 
+/* folder or files and n_open are left to the caller. */
 void dlb_fio_job_of(const struct dlb_spec *spec, const struct dlb_shape *shape,
                     struct dlb_fio_job *job);
+
+#define DLB_FIO_MAX_FILES_BYTES 100000 /* of one argument; the kernel takes 128 KiB */
+/* *files: NULL where dataset.path is a folder, else the data set's files, malloced. DLB_E_CONFIG
+ * where there are too many to be named. */
+int dlb_fio_files(const struct dlb_spec *spec, const struct dlb_dataset *dataset, char **files,
+                  struct dlb_err *err);
 
 #define DLB_FIO_MAX_ARGS 24
 struct dlb_fio_args {

@@ -1,6 +1,6 @@
 #include "scenarios/fio.h"
 
-#include "formats/dataset.h"
+#include "bench/base/clock.h"
 #include "scenarios/flat.h"
 
 #include <errno.h>
@@ -8,17 +8,18 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define OUTPUT_MAX_BYTES (16u << 20)
 enum { LOOK_EVERY_MS = 200 };
-
-extern char **environ;
+enum { MOST_OPEN = 4096 };
+#define PATIENCE_NS (2 * DLB_NS_PER_S) /* after an interrupt, and after the kill */
 
 int dlb_fio_check(struct dlb_err *err)
 {
@@ -36,20 +37,52 @@ int dlb_fio_check(struct dlb_err *err)
                     "leave --baseline out to measure without it");
 }
 
-static int spawn_fio(char *const argv[], int out_fd, int close_fd, pid_t *pid, struct dlb_err *err)
+/* It ends with this process, however that does. */
+static int spawn_fio(char *const argv[], int out_fd, pid_t *pid, struct dlb_err *err)
 {
-    posix_spawn_file_actions_t actions;
-    int code = posix_spawn_file_actions_init(&actions);
-    if (code == 0) {
-        code = posix_spawn_file_actions_adddup2(&actions, out_fd, STDOUT_FILENO);
-        if (code == 0)
-            code = posix_spawn_file_actions_addclose(&actions, close_fd);
-        if (code == 0)
-            code = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
-        (void)posix_spawn_file_actions_destroy(&actions);
+    pid_t parent = getpid();
+    *pid = fork();
+    if (*pid < 0)
+        return dlb_fail_errno(err, "fio", DLB_NO_OFFSET, "cannot start it");
+    if (*pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL);
+        if (getppid() != parent || dup2(out_fd, STDOUT_FILENO) < 0)
+            _exit(127);
+        (void)execvp(argv[0], argv);
+        _exit(127);
     }
-    errno = code;
-    return code ? dlb_fail_errno(err, "fio", DLB_NO_OFFSET, "cannot start it") : DLB_OK;
+    return DLB_OK;
+}
+
+/* A process that hangs in the kernel dies when it comes back: it is not waited for. */
+static int reap(pid_t pid, bool interrupted, struct dlb_err *err)
+{
+    uint64_t start_ns = dlb_now_ns();
+    bool killed = false;
+    int status = 0;
+    if (interrupted)
+        (void)kill(pid, SIGTERM);
+    for (;;) {
+        pid_t ended = waitpid(pid, &status, interrupted ? WNOHANG : 0);
+        if (ended == pid || (ended < 0 && errno != EINTR))
+            break;
+        uint64_t waited_ns = dlb_now_ns() - start_ns;
+        if (interrupted && waited_ns > 2 * PATIENCE_NS)
+            return DLB_OK;
+        if (interrupted && waited_ns > PATIENCE_NS && !killed) {
+            (void)kill(pid, SIGKILL);
+            killed = true;
+        }
+        (void)dlb_sleep_until_ns(dlb_now_ns() + 10 * DLB_NS_PER_MS);
+    }
+    if (interrupted || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+        return DLB_OK;
+    if (WIFEXITED(status))
+        return dlb_fail(err, DLB_E_IO, "fio", DLB_NO_OFFSET, "it left with exit code %d%s",
+                        WEXITSTATUS(status),
+                        WEXITSTATUS(status) == 127 ? ": it cannot be started" : "");
+    return dlb_fail(err, DLB_E_IO, "fio", DLB_NO_OFFSET, "it was killed by SIG%s",
+                    sigabbrev_np(WTERMSIG(status)));
 }
 
 /* All that it prints. */
@@ -82,21 +115,24 @@ static int run_fio(char *const argv[], const struct dlb_cell_watch *watch, json_
 {
     struct dlb_bytes out = {0};
     pid_t pid = -1;
-    int pipe_fd[2], status = 0;
+    int pipe_fd[2];
     if (pipe2(pipe_fd, O_CLOEXEC))
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot make a pipe");
-    int rc = spawn_fio(argv, pipe_fd[1], pipe_fd[0], &pid, err);
+    int rc = spawn_fio(argv, pipe_fd[1], &pid, err);
     (void)close(pipe_fd[1]);
     if (!rc) {
         rc = collect(pipe_fd[0], watch, &out, err);
-        if (rc)
-            (void)kill(pid, SIGTERM);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
+        struct dlb_err end;
+        int ended = reap(pid, rc != DLB_OK, &end);
+        /* What it says itself is more than its exit code, where it says something. */
+        if (!rc)
+            rc = dlb_fio_parse((const char *)out.data, out.len_bytes, doc, err);
+        if (ended && rc != DLB_E_IO && rc != DLB_E_CANCELLED) {
+            *err = end;
+            rc = ended;
+        }
     }
     (void)close(pipe_fd[0]);
-    if (!rc)
-        rc = dlb_fio_parse((const char *)out.data, out.len_bytes, doc, err);
     dlb_bytes_free(&out);
     return rc;
 }
@@ -118,24 +154,41 @@ static json_t *command_text(char *const argv[])
     return out;
 }
 
+/* Of this process's descriptors half, over all jobs, which are its threads. */
+static uint32_t files_at_a_time(uint32_t n_jobs)
+{
+    struct rlimit limit = {.rlim_cur = 1024};
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    uint64_t each = (uint64_t)limit.rlim_cur / 2 / n_jobs;
+    return each < 1 ? 1 : each > MOST_OPEN ? MOST_OPEN : (uint32_t)each;
+}
+
 json_t *dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *watch)
 {
     struct dlb_err err = {.offset_bytes = DLB_NO_OFFSET};
     struct dlb_fio_args args = {.argv = {NULL}};
     struct dlb_dataset dataset;
     struct dlb_fio_job job;
+    char *files = NULL;
     json_t *doc = json_object();
     int rc = dlb_dataset_open(&dataset, &spec->dataset, &spec->transform, &spec->generate,
                               dlb_spec_format_opts(spec), &err);
     if (!rc) {
         dlb_fio_job_of(spec, &dataset.shape, &job);
+        rc = dlb_fio_files(spec, &dataset, &files, &err);
         dlb_dataset_close(&dataset);
+    }
+    if (!rc) {
+        job.folder = spec->dataset.path;
+        job.files = files;
+        job.n_open = files_at_a_time(job.n_jobs);
         bool ok = doc && dlb_fio_args_fill(&job, &args) &&
                   dlb_json_put(doc, "command", command_text(args.argv));
         rc = ok ? run_fio(args.argv, watch, doc, &err)
                 : dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
     }
     dlb_fio_args_free(&args);
+    free(files);
     char text[sizeof(struct dlb_err) + 64];
     bool ok = doc && dlb_json_put(doc, "status",
                                   json_string(rc == DLB_E_CANCELLED ? "cancelled"

@@ -26,7 +26,7 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
                       struct dlb_err *err)
 {
     struct dlb_sizing size = {.n_samples = host->n_samples,
-                              .n_bytes = host->n_bytes,
+                              .n_bytes = host->stored_bytes,
                               .batch_size = (uint64_t)spec->loader.batch_size,
                               .n_accelerators = 1,
                               .ram_bytes = host->ram_bytes,
@@ -36,8 +36,8 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
         return DLB_OK;
     if (!size.covers_ram)
         return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
-                        "%.1f GB are %.1f times the memory, of 5 that cold reads need: gen "
-                        "%.0f GB (--dry-run), or set storage.allow_small=true",
+                        "%.1f GB on the storage are %.1f times the memory, of 5 that cold reads "
+                        "need: gen %.0f GB (--dry-run), or set storage.allow_small=true",
                         (double)size.n_bytes / 1e9, size.ram_multiple,
                         (double)size.needed_bytes / 1e9);
     if (!size.covers_steps)
@@ -52,8 +52,7 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
 /* With small data that was asked for, epochs follow each other until all batches are there. */
 static bool set_epochs(const struct dlb_plan *plan, json_t *config, uint32_t n)
 {
-    double batch = dlb_json_number(config, "loader.batch_size");
-    double per_epoch = floor((double)plan->host.n_samples / batch / n);
+    double per_epoch = dlb_storage_steps_per_epoch(plan, n);
     double wanted = dlb_json_number(config, "run.max_batches") +
                     dlb_json_number(config, "run.warmup_batches") + 1;
     if (!json_is_true(json_object_get(config, "storage.allow_small")) ||
@@ -137,7 +136,8 @@ static int measure(struct dlb_plan *plan, const struct dlb_storage_view *view, u
     return add_repetition(plan, (uint32_t)cell, block, err);
 }
 
-/* The cell's null-source twins: what dlbench takes, and how fast it could go. */
+/* The cell's null-source twins, as often as a cell is repeated: what dlbench takes, and how fast it
+ * could go. */
 static int add_twins(struct dlb_plan *plan, const struct dlb_results *results, uint32_t cell,
                      struct dlb_err *err)
 {
@@ -154,8 +154,12 @@ static int add_twins(struct dlb_plan *plan, const struct dlb_results *results, u
     for (int what = DLB_TWIN_STEPS; what <= DLB_TWIN_FREE; what++) {
         int rc = dlb_twin_config(plan->cells[cell].config, (uint64_t)sample, (enum dlb_twin)what,
                                  &grown[plan->n_ceilings], err);
-        if (!rc)
-            rc = add_task(plan, DLB_TASK_CEILING, plan->n_ceilings++, 0, err);
+        if (rc)
+            return rc;
+        plan->n_ceilings++;
+    }
+    for (uint32_t i = 0; i < 2 * plan->n_blocks; i++) {
+        int rc = add_task(plan, DLB_TASK_CEILING, plan->n_ceilings - 2 + i % 2, i / 2, err);
         if (rc)
             return rc;
     }
@@ -234,10 +238,12 @@ static int plan_first(const struct dlb_plan_input *in, const struct dlb_spec *sp
         return no_memory(err);
     if (!set_epochs(out, config, 1))
         return no_memory(err);
-    if (dlb_storage_data_limit(out) == 0)
+    const char *of;
+    if (dlb_storage_data_limit(out, &of) == 0)
         return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
-                        "not enough samples for the steps of one accelerator: lower "
-                        "run.max_batches, gen more, or set storage.allow_small=true");
+                        "not enough %s for the steps of one accelerator: lower run.max_batches, "
+                        "gen more, or set storage.allow_small=true",
+                        of);
     rc = dlb_plan_warm(in, false, out, err);
     return rc ? rc : add_repetition(out, 0, 0, err);
 }

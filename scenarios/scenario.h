@@ -58,6 +58,9 @@ struct dlb_plan_cell {
  * known. */
 struct dlb_plan_host {
     uint64_t n_samples, n_bytes; /* of the data set */
+    uint64_t stored_bytes;       /* that its files take: what a page cache would have to hold */
+    uint64_t min_shard_samples;  /* of its shards the smallest */
+    uint32_t n_shards;           /* 0: it has none, or they are read by samples */
     uint64_t ram_bytes;
     double memcpy_bytes_per_s; /* with every CPU */
 };

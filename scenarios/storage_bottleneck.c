@@ -65,33 +65,71 @@ static enum dlb_bottleneck computing(const struct dlb_bottleneck_evidence *e, do
     return DLB_BOTTLENECK_CPU;
 }
 
+/* Not even one is fed: whether two get more together. */
+static enum dlb_bottleneck by_scaling(double more, char *text, size_t n_text)
+{
+    if (!(more >= DLB_SCALING_LEAST && more <= DLB_SCALING_MOST)) {
+        (void)snprintf(text, n_text,
+                       "the workers waited for bytes; two accelerators were given %.2f times the "
+                       "bytes of one, which is noise",
+                       more);
+        return DLB_BOTTLENECK_UNKNOWN;
+    }
+    bool scales = more >= DLB_QUEUE_CLEAR;
+    (void)snprintf(text, n_text,
+                   "two accelerators together were given %.2f times the bytes of one: %s", more,
+                   scales ? "each read takes its time, and there are too few at once"
+                          : "there is no more to be had");
+    return scales ? DLB_BOTTLENECK_LATENCY : DLB_BOTTLENECK_BANDWIDTH;
+}
+
+static enum dlb_bottleneck by_queueing(const struct dlb_bottleneck_evidence *e, double slower,
+                                       char *text, size_t n_text)
+{
+    bool queued = slower >= DLB_QUEUE_CLEAR;
+    if (queued && e->shared && e->ahead) {
+        (void)snprintf(text, n_text,
+                       "the workers of one pool waited for bytes; with one accelerator they had "
+                       "time to spare, in which the kernel reads ahead: more of "
+                       "loader.num_workers would tell latency from bandwidth");
+        return DLB_BOTTLENECK_UNKNOWN;
+    }
+    if (!queued && !(slower >= 1 / DLB_QUEUE_NONE && slower <= DLB_QUEUE_NONE)) {
+        (void)snprintf(text, n_text,
+                       "the workers waited for bytes, and got them %.2f times as slowly as with "
+                       "one accelerator: neither clearly latency nor bandwidth",
+                       slower);
+        return DLB_BOTTLENECK_UNKNOWN;
+    }
+    (void)snprintf(text, n_text,
+                   "the workers waited for bytes, and each got them %.2f times as slowly as with "
+                   "one accelerator: %s",
+                   slower,
+                   queued ? "reads wait for each other"
+                          : "each read takes its time, and there are too few at once");
+    return queued ? DLB_BOTTLENECK_BANDWIDTH : DLB_BOTTLENECK_LATENCY;
+}
+
 static enum dlb_bottleneck waiting(const struct dlb_bottleneck_evidence *e, char *text,
                                    size_t n_text)
 {
-    if (isfinite(e->more_bytes_per_s)) { /* not even one: whether two get more together */
-        double more = e->more_bytes_per_s / e->bytes_per_s;
-        bool scales = more >= DLB_QUEUE_CLEAR;
+    double more = e->more_bytes_per_s / e->bytes_per_s;
+    double slower = e->first_reader_bytes_per_s / e->reader_bytes_per_s;
+
+    if (!e->ceiling_known) {
         (void)snprintf(text, n_text,
-                       "two accelerators together were given %.2f times the bytes of one: %s", more,
-                       scales ? "each read takes its time, and there are too few at once"
-                              : "there is no more to be had");
-        return scales ? DLB_BOTTLENECK_LATENCY : DLB_BOTTLENECK_BANDWIDTH;
+                       "the workers waited for bytes, but the harness's own ceiling was not "
+                       "measured: nothing is said of the storage");
+        return DLB_BOTTLENECK_UNKNOWN;
     }
-    double slower = e->read_p50_ns / e->first_read_p50_ns;
-    bool queued = slower >= DLB_QUEUE_CLEAR;
-    if (!isfinite(slower)) {
-        (void)snprintf(text, n_text,
-                       "the workers waited for bytes; how long reads took was not "
-                       "measured");
-        return DLB_BOTTLENECK_BANDWIDTH;
-    }
+    if (isfinite(more) && !e->shared)
+        return by_scaling(more, text, n_text);
+    if (isfinite(slower))
+        return by_queueing(e, slower, text, n_text);
     (void)snprintf(text, n_text,
-                   "the workers waited for bytes, and a read took %.2f times as long as with one "
-                   "accelerator: %s",
-                   slower,
-                   queued ? "reads wait for each other"
-                          : "each takes its time, and there are too few at once");
-    return queued ? DLB_BOTTLENECK_BANDWIDTH : DLB_BOTTLENECK_LATENCY;
+                   "the workers waited for bytes; there is nothing to compare with that would tell "
+                   "latency from bandwidth");
+    return DLB_BOTTLENECK_UNKNOWN;
 }
 
 enum dlb_bottleneck dlb_bottleneck_find(const struct dlb_bottleneck_evidence *e, char *text,

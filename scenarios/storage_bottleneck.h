@@ -1,8 +1,9 @@
 /* What stands in the way of one accelerator more.
  *
  * Floor 4. Pure. The evidence is of the number that misses the gate. Nothing is blamed on the
- * storage while dlbench itself is in the way, while the reads came from the page cache, or while
- * the workers were mostly computing or waiting for a core; only what remains is waiting for bytes.
+ * storage while dlbench itself is in the way, or how far it is was not measured, while the reads
+ * came from the page cache, or while the workers were mostly computing or waiting for a core; only
+ * what remains is waiting for bytes.
  */
 #ifndef DLB_SCENARIOS_STORAGE_BOTTLENECK_H
 #define DLB_SCENARIOS_STORAGE_BOTTLENECK_H
@@ -13,7 +14,7 @@
 
 enum dlb_bottleneck {
     DLB_BOTTLENECK_NONE,    /* the gate was never missed */
-    DLB_BOTTLENECK_UNKNOWN, /* not measured */
+    DLB_BOTTLENECK_UNKNOWN, /* not measured, or what was measured does not tell */
     DLB_BOTTLENECK_HARNESS,
     DLB_BOTTLENECK_CPU, /* decoding, mostly: `text` says which stage */
     DLB_BOTTLENECK_MEMORY,
@@ -26,8 +27,14 @@ enum dlb_bottleneck {
 #define DLB_MACHINE_BUSY                                                                           \
     0.95                     /* of all CPUs: what the storage would have given is not to be known */
 #define DLB_MEMORY_CLEAR 0.7 /* bytes moved / what memcpy moves with every CPU */
-#define DLB_QUEUE_CLEAR                                                                            \
-    1.5 /* reads that take this much longer than those of the first point wait for each other */
+/* Bytes that a worker got per second of its reading with one accelerator, over those beyond the
+ * border: from here on reads wait for each other ... */
+#define DLB_QUEUE_CLEAR 1.5
+#define DLB_QUEUE_NONE 1.25 /* ... and up to here each takes its time */
+/* What two accelerators can get at most is twice what one gets; beyond is noise, as is less than
+ * half of it. */
+#define DLB_SCALING_MOST 2.5
+#define DLB_SCALING_LEAST 0.5
 
 /* NaN: not measured. */
 struct dlb_bottleneck_evidence {
@@ -40,7 +47,14 @@ struct dlb_bottleneck_evidence {
     double machine_busy_frac;                 /* all CPUs, whoever used them */
     double moved_bytes_per_s;                 /* by the CPUs, through memory */
     double memcpy_bytes_per_s;
-    double read_p50_ns, first_read_p50_ns; /* here, and with one accelerator */
+    bool ceiling_known; /* null-source twins ran: the harness's own share is known */
+    bool shared;        /* one pool of workers for all accelerators */
+    /* What a worker with nothing to do left unread may have come meanwhile: shards are read from
+     * start to end, through the page cache. */
+    bool ahead;
+    /* Per second of a worker's reading, here and with one accelerator. Not the time of a request:
+     * where blocks are served from memory or the kernel reads ahead, most take none. */
+    double reader_bytes_per_s, first_reader_bytes_per_s;
     /* Where even one accelerator is too many, `more` is what two got together. */
     double bytes_per_s, more_bytes_per_s;
 };

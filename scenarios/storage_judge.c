@@ -9,6 +9,7 @@
 #include "scenarios/twin.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +38,11 @@ static const json_t *reads_of(const json_t *doc)
     return json_object_get(doc, "reads");
 }
 
-static double reads_per_s(const struct dlb_judged_cell *cell)
+/* Requests to the kernel; NaN where none were seen. */
+static double iops(const struct dlb_judged_cell *cell)
 {
+    if (strcmp(dlb_json_text(reads_of(cell->shown), "of"), "requests") != 0)
+        return (double)NAN;
     return dlb_json_number(reads_of(cell->shown), "count") /
            dlb_json_number(cell->shown, "worker_samples") * cell->rate.median;
 }
@@ -48,18 +52,39 @@ static double worker_ns(const struct dlb_judged_cell *cell, enum dlb_worker_stag
     return cell->evidence.worker_stage_ns[stage];
 }
 
+static bool is_warm(const struct dlb_judged_cell *cell)
+{
+    const json_t *cache = json_object_get(cell->shown, "cache");
+    return strcmp(dlb_json_text(cache, "label"), "warm") == 0;
+}
+
+/* Bytes that the workers got in each second that one of them read. */
+static double reader_bytes_per_s(const struct dlb_judged_cell *cell)
+{
+    return dlb_json_number(cell->shown, "io_bytes") * 1e9 / worker_ns(cell, DLB_WS_READ);
+}
+
+/* The cell of n accelerators where it can stand beside `at`; NULL. */
+static const struct dlb_judged_cell *beside(const struct outcome *o, uint32_t n, int64_t at)
+{
+    int64_t index = dlb_storage_cell_of(o->plan, n);
+    const struct dlb_judged_cell *cell = judged(o, index);
+    return cell && index != at && cell->n_values > 0 && is_warm(cell) == is_warm(judged(o, at))
+               ? cell
+               : NULL;
+}
+
 static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64_t at)
 {
-    const struct dlb_judged_cell *cell = judged(o, at),
-                                 *first = judged(o, dlb_storage_cell_of(o->plan, 1)),
-                                 *two = judged(o, dlb_storage_cell_of(o->plan, 2));
-    const json_t *doc = cell->shown;
+    const struct dlb_judged_cell *cell = judged(o, at), *first = beside(o, 1, at),
+                                 *two = beside(o, 2, at);
+    const json_t *doc = cell->shown, *config = o->plan->cells[at].config;
     double delivered = dlb_json_number(doc, "n_bytes") * 1e9 / dlb_json_number(doc, "window_ns");
     double read = dlb_judged_read_bytes_per_s(cell);
     return (struct dlb_bottleneck_evidence){
         .measured = cell->n_values > 0,
         .harness_bound = cell->verdict.klass == DLB_V_HARNESS_BOUND,
-        .warm = strcmp(dlb_json_text(json_object_get(doc, "cache"), "label"), "warm") == 0,
+        .warm = is_warm(cell),
         .input_frac = cell->evidence.input_frac,
         .copy_frac = cell->evidence.h2d_frac,
         .other_frac = cell->evidence.residual_frac,
@@ -72,12 +97,15 @@ static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64
         /* Out of the page cache, and into the batch. */
         .moved_bytes_per_s = read + delivered,
         .memcpy_bytes_per_s = o->plan->host.memcpy_bytes_per_s,
-        .read_p50_ns = dlb_json_number(reads_of(doc), "p50_ns"),
-        .first_read_p50_ns =
-            first ? dlb_json_number(reads_of(first->shown), "p50_ns") : (double)NAN,
+        .ceiling_known = isfinite(cell->evidence.harness_frac) &&
+                         isfinite(cell->evidence.harness_headroom) && o->plan->cells[at].twin > 0,
+        .shared = json_is_true(json_object_get(o->plan->base, "accelerators.shared_workers")),
+        .ahead = o->plan->host.n_shards > 0 &&
+                 strcmp(dlb_json_text(config, "dataset.access"), "direct") != 0,
+        .reader_bytes_per_s = reader_bytes_per_s(cell),
+        .first_reader_bytes_per_s = first ? reader_bytes_per_s(first) : (double)NAN,
         .bytes_per_s = read,
-        .more_bytes_per_s =
-            o->n == 0 && two && two->n_values > 0 ? dlb_judged_read_bytes_per_s(two) : (double)NAN,
+        .more_bytes_per_s = o->n == 0 && two ? dlb_judged_read_bytes_per_s(two) : (double)NAN,
     };
 }
 
@@ -90,10 +118,9 @@ static void judge_harness(const struct dlb_plan *plan, const struct dlb_results 
         uint32_t twin = plan->cells[i].twin;
         if (twin == 0 || twin >= results->n_ceilings || cell->status != DLB_CELL_OK)
             continue;
-        const json_t *steps = json_array_get(results->ceilings[twin - 1], 0);
-        const json_t *freed = json_array_get(results->ceilings[twin], 0);
-        cell->evidence.harness_frac = dlb_twin_share(steps);
-        cell->evidence.harness_headroom = dlb_twin_headroom(freed, cell->rate.median);
+        cell->evidence.harness_frac = dlb_twin_share(results->ceilings[twin - 1]);
+        cell->evidence.harness_headroom =
+            dlb_twin_headroom(results->ceilings[twin], cell->rate.median);
         dlb_judge(&cell->evidence, &cell->verdict);
     }
 }
@@ -110,12 +137,19 @@ static json_t *harness_json(const struct outcome *o)
                      dlb_json_real_or_null(e->harness_headroom));
 }
 
-/* The reason why a cell could not be had, or NULL. */
-static const char *impossible(const struct outcome *o)
+/* Why nothing is known beyond N. */
+static void say_cap(struct outcome *o)
 {
-    return o->beyond >= 0 && o->view.points[o->beyond].impossible
-               ? o->judgement->cells[o->beyond].reason
-               : NULL;
+    int64_t next = dlb_storage_cell_of(o->plan, o->n + 1);
+    const char *of;
+    if (next >= 0 && o->view.points[next].impossible)
+        (void)snprintf(o->why, sizeof(o->why),
+                       "this host's memory ends the search (%u could not be run: %.180s)", o->n + 1,
+                       o->judgement->cells[next].reason);
+    else if (o->n == dlb_storage_data_limit(o->plan, &of))
+        (void)snprintf(o->why, sizeof(o->why), "the data set has no %s for more", of);
+    else
+        (void)snprintf(o->why, sizeof(o->why), "storage.max_accelerators ends the search");
 }
 
 static int conclude(struct outcome *o, struct dlb_err *err)
@@ -135,14 +169,7 @@ static int conclude(struct outcome *o, struct dlb_err *err)
     o->beyond = o->settled && !o->step.capped ? dlb_storage_cell_of(o->plan, o->n + 1) : -1;
     if (o->settled && o->step.capped) {
         o->bottleneck = DLB_BOTTLENECK_NONE;
-        bool data = o->n == dlb_storage_data_limit(o->plan);
-        (void)snprintf(o->why, sizeof(o->why), "%s",
-                       data ? "the data set has no samples for more of them"
-                            : "storage.max_accelerators ends the search");
-    } else if (impossible(o)) {
-        o->bottleneck = DLB_BOTTLENECK_NONE;
-        (void)snprintf(o->why, sizeof(o->why), "%u could not be run: %.200s", o->n + 1,
-                       impossible(o));
+        say_cap(o);
     } else if (o->beyond >= 0) {
         struct dlb_bottleneck_evidence e = evidence_of(o, o->beyond);
         o->bottleneck = dlb_bottleneck_find(&e, o->why, sizeof(o->why));
@@ -163,7 +190,7 @@ static bool put_rates(const struct dlb_judged_cell *cell, json_t *out)
                         dlb_json_real_or_null(any ? cell->rate.median : nan)) &&
            dlb_json_put(out, "bytes_per_s",
                         dlb_json_real_or_null(any ? dlb_judged_read_bytes_per_s(cell) : nan)) &&
-           dlb_json_put(out, "iops", dlb_json_real_or_null(any ? reads_per_s(cell) : nan)) &&
+           dlb_json_put(out, "iops", dlb_json_real_or_null(any ? iops(cell) : nan)) &&
            dlb_json_put(out, "read_p50_ns",
                         dlb_json_real_or_null(dlb_json_number(reads, "p50_ns"))) &&
            dlb_json_put(out, "read_p99_ns",
@@ -211,9 +238,12 @@ static json_t *curve_json(const struct outcome *o)
     }
 }
 
-/* How far the most that was had at any number lies above what N take at the gate. */
+/* How far the most that was had at any number lies above what N take at the gate. Where the search
+ * was ended from outside, that is the accelerators' own pace. */
 static double headroom(const struct outcome *o)
 {
+    if (!o->settled || o->step.capped)
+        return (double)NAN;
     const json_t *config = o->plan->cells[0].config;
     double each = dlb_json_number(config, "loader.batch_size") * 1e3 /
                   dlb_json_number(config, "device.step_ms") * o->view.search.gate;
@@ -228,18 +258,18 @@ static json_t *data_json(const struct outcome *o)
 {
     const struct dlb_plan_host *host = &o->plan->host;
     struct dlb_sizing size = {.n_samples = host->n_samples,
-                              .n_bytes = host->n_bytes,
+                              .n_bytes = host->stored_bytes,
                               .batch_size =
                                   dlb_json_u64(o->plan->cells[0].config, "loader.batch_size", 1),
                               .n_accelerators = o->n > 0 ? o->n : 1,
                               .ram_bytes = host->ram_bytes,
                               .write_bytes_per_s = (double)NAN};
     dlb_sizing_fill(&size);
-    return json_pack("{sI, sI, so, sI, sb}", "bytes", (json_int_t)host->n_bytes, "ram_bytes",
-                     (json_int_t)host->ram_bytes, "ram_multiple",
-                     dlb_json_real_or_null(size.ram_multiple), "steps_per_epoch",
-                     (json_int_t)size.steps_per_epoch, "cold_proof",
-                     size.covers_ram && size.covers_steps);
+    return json_pack("{sI, sI, sI, so, sI, sb}", "bytes", (json_int_t)host->n_bytes, "stored_bytes",
+                     (json_int_t)host->stored_bytes, "ram_bytes", (json_int_t)host->ram_bytes,
+                     "ram_multiple", dlb_json_real_or_null(size.ram_multiple), "steps_per_epoch",
+                     (json_int_t)dlb_storage_steps_per_epoch(o->plan, o->n > 0 ? o->n : 1),
+                     "cold_proof", size.covers_ram);
 }
 
 static json_t *storage_json(const struct outcome *o)
@@ -299,6 +329,9 @@ static void put_words(const struct outcome *o, struct dlb_judgement *j)
         (void)snprintf(j->text, sizeof(j->text),
                        "Not settled: %u %s were fed at %.0f%% utilisation when it ended.", o->n,
                        what, gate);
+    else if (s->capped && o->n == 0)
+        (void)snprintf(j->text, sizeof(j->text), "Not even one of %s could be run: %s.", what,
+                       o->why);
     else if (s->capped)
         (void)snprintf(j->text, sizeof(j->text),
                        "At least %u %s are fed at %.0f%% utilisation or more: %s.", o->n, what,
@@ -311,19 +344,40 @@ static void put_words(const struct outcome *o, struct dlb_judgement *j)
     j->separable = o->settled;
 }
 
+__attribute__((format(printf, 2, 3))) static bool note(struct dlb_judgement *j, const char *fmt,
+                                                       ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    json_t *text = json_vsprintf(fmt, args);
+    va_end(args);
+    return text && json_array_append_new(j->notes, text) == 0;
+}
+
 static bool put_notes(const struct outcome *o, struct dlb_judgement *j)
 {
-    const json_t *cold = json_object_get(json_object_get(j->storage, "data"), "cold_proof");
+    const json_t *data = json_object_get(j->storage, "data");
     const json_t *config = o->plan->cells[0].config;
-    if (json_is_true(cold))
-        return true;
-    if (strcmp(dlb_json_text(config, "dataset.format"), "synthetic") == 0)
-        return true;
-    return json_array_append_new(
-               j->notes,
-               json_string("not cold-proof: the data set is less than 5 times the memory or 500 "
-                           "steps an epoch (storage.allow_small), so that caches can hold "
-                           "what is read again")) == 0;
+    uint64_t n_steps = dlb_json_u64(data, "steps_per_epoch", 0);
+    uint32_t missed, above = dlb_search_kept_above(&o->view.search, &missed);
+    bool synthetic = strcmp(dlb_json_text(config, "dataset.format"), "synthetic") == 0, ok = true;
+
+    if (!synthetic && !json_is_true(json_object_get(data, "cold_proof")))
+        ok = note(j,
+                  "not cold-proof: the data set is less than %d times the memory, so that caches "
+                  "can hold what is read again",
+                  DLB_SIZING_RAM_MULTIPLE);
+    if (ok && !synthetic && n_steps < DLB_SIZING_STEPS)
+        ok = note(j,
+                  "the data set lasts each of %u accelerators for %llu steps an epoch; MLPerf "
+                  "Storage asks for %d",
+                  o->n > 0 ? o->n : 1, (unsigned long long)n_steps, DLB_SIZING_STEPS);
+    if (ok && above > 0)
+        ok = note(j,
+                  "the curve is not monotone: %u accelerators kept the gate where %u missed it; "
+                  "the number given is the largest below the first that misses it",
+                  above, missed);
+    return ok;
 }
 
 int dlb_storage_judge(const struct dlb_plan *plan, const struct dlb_results *results,

@@ -121,6 +121,23 @@ static bool find_high(const struct dlb_search *s, uint32_t missing, uint32_t *hi
     }
 }
 
+/* Largest of which at least one repetition kept it. */
+static uint32_t highest_ever(const struct dlb_search *s)
+{
+    uint32_t highest = 0;
+    for (uint32_t i = 0; i < s->n_points; i++)
+        if (s->points[i].n > highest && n_keeping(s, &s->points[i]) > 0)
+            highest = s->points[i].n;
+    return highest;
+}
+
+uint32_t dlb_search_kept_above(const struct dlb_search *s, uint32_t *missed)
+{
+    uint32_t highest = highest_keeping(s, 0);
+    *missed = lowest_missing(s);
+    return *missed > 0 && highest > *missed ? highest : 0;
+}
+
 void dlb_search_next(const struct dlb_search *s, struct dlb_search_step *step)
 {
     uint32_t missing = lowest_missing(s), keeping = highest_keeping(s, missing);
@@ -137,6 +154,10 @@ void dlb_search_next(const struct dlb_search *s, struct dlb_search_step *step)
     if (settle_border(s, keeping, missing, step) || find_low(s, keeping, &end.low, step) ||
         (missing > 0 && find_high(s, missing, &end.high, step)))
         return;
-    end.capped = missing == 0;
+    const struct dlb_search_point *beyond = point_of(s, missing);
+    end.capped = missing == 0 || (beyond && beyond->impossible);
+    uint32_t ever = highest_ever(s);
+    if (ever > end.high)
+        end.high = ever;
     *step = end;
 }

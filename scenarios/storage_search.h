@@ -6,7 +6,7 @@
  * count: a single slow moment moves nothing. A number's verdict is its median's.
  *
  * Bounds come from the repetitions: `low` is the largest number up to N of which every repetition
- * kept the gate, `high` the largest from N on of which at least one did. They are looked for with
+ * kept the gate, `high` the largest of all of which at least one did. They are looked for with
  * growing strides, so that on noisy storage both may lie too far out, never too near.
  *
  * It ends: a number is measured `repeats` times at most, and only the first `repeats` values of it
@@ -37,8 +37,13 @@ struct dlb_search_step {
     uint32_t n; /* not done: what to measure once more */
     /* Done: */
     uint32_t best, low, high; /* 0: not even one */
-    bool capped;              /* max_n keeps the gate: there may be more */
+    bool capped; /* best + 1 was never measured: it is beyond max_n or impossible. There may be
+                    more */
 };
+
+/* The largest number that keeps the gate though a smaller one, *missed, does not: the curve is not
+ * monotone then. 0: none. */
+uint32_t dlb_search_kept_above(const struct dlb_search *search, uint32_t *missed);
 
 void dlb_search_next(const struct dlb_search *search, struct dlb_search_step *step);
 

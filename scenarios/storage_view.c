@@ -19,18 +19,59 @@ int64_t dlb_storage_cell_of(const struct dlb_plan *plan, uint32_t n)
     return -1;
 }
 
-uint32_t dlb_storage_data_limit(const struct dlb_plan *plan)
+/* Shards go round: accelerator, then worker. A worker makes batches of its own shards alone. */
+static double steps_of_shards(const struct dlb_plan *plan, uint32_t n)
 {
     const json_t *config = plan->cells[0].config;
-    double measured = dlb_json_number(config, "run.max_batches");
+    double workers = fmax(dlb_json_number(config, "loader.num_workers"), 1);
+    double batch = dlb_json_number(config, "loader.batch_size");
+    bool drop_last = json_is_true(json_object_get(config, "loader.drop_last"));
+    double shards = floor((double)plan->host.n_shards / n); /* of the last accelerator */
+    double least = floor(shards / workers), n_with_more = shards - least * workers;
+    double each = least * (double)plan->host.min_shard_samples / batch;
+    double more = (least + 1) * (double)plan->host.min_shard_samples / batch;
+    double steps = drop_last ? floor(each) : ceil(each);
+    return (workers - n_with_more) * steps + n_with_more * (drop_last ? floor(more) : ceil(more));
+}
+
+/* Else all draw from the whole set, by samples or from one pool. */
+static bool deals_shards(const struct dlb_plan *plan)
+{
+    return plan->host.n_shards > 0 &&
+           !json_is_true(json_object_get(plan->base, "accelerators.shared_workers"));
+}
+
+double dlb_storage_steps_per_epoch(const struct dlb_plan *plan, uint32_t n)
+{
+    double batch = dlb_json_number(plan->cells[0].config, "loader.batch_size");
+    double steps = floor((double)plan->host.n_samples / batch / n);
+    return deals_shards(plan) ? fmin(steps, steps_of_shards(plan, n)) : steps;
+}
+
+uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of)
+{
+    const json_t *config = plan->cells[0].config;
     /* The step behind the last measured one closes the window. */
-    double each = (measured + dlb_json_number(config, "run.warmup_batches") + 1) *
-                  dlb_json_number(config, "loader.batch_size");
-    if (json_is_true(json_object_get(config, "storage.allow_small")) || !(measured > 0) ||
-        plan->host.n_samples == 0)
-        return UINT32_MAX;
-    double limit = floor((double)plan->host.n_samples / each);
-    return limit < UINT32_MAX ? (uint32_t)limit : UINT32_MAX;
+    double steps = dlb_json_number(config, "run.max_batches") +
+                   dlb_json_number(config, "run.warmup_batches") + 1;
+    bool again = json_is_true(json_object_get(config, "storage.allow_small")) ||
+                 !(dlb_json_number(config, "run.max_batches") > 0);
+    double batch = dlb_json_number(config, "loader.batch_size");
+    double samples = again ? UINT32_MAX : floor((double)plan->host.n_samples / (steps * batch));
+    uint32_t limit =
+        plan->host.n_samples > 0 && samples < UINT32_MAX ? (uint32_t)samples : UINT32_MAX;
+    uint32_t by_shards = 0;
+
+    if (of)
+        *of = "samples";
+    if (!deals_shards(plan))
+        return limit;
+    while (by_shards < plan->host.n_shards && by_shards < limit &&
+           steps_of_shards(plan, by_shards + 1) >= (again ? 1 : steps))
+        by_shards++;
+    if (of && by_shards < limit)
+        *of = "shards";
+    return by_shards;
 }
 
 /* What one repetition says of its point. */
@@ -72,10 +113,12 @@ int dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *
         struct dlb_search_point *point = &view->points[i];
         *point = (struct dlb_search_point){.n = dlb_storage_count_of(plan, i), .au = values};
         if (i < results->n_cells)
-            json_array_foreach(results->cells[i], k, doc) take(view, doc, point, values);
+            json_array_foreach(results->cells[i], k,
+                               doc) if (dlb_json_u64(doc, "block", 0) < plan->n_blocks)
+                take(view, doc, point, values);
         values += point->n_values;
     }
-    uint32_t limit = dlb_storage_data_limit(plan);
+    uint32_t limit = dlb_storage_data_limit(plan, NULL);
     uint64_t asked = dlb_json_u64(config, "storage.max_accelerators", 1);
     view->search = (struct dlb_search){
         .gate = dlb_json_number(config, "workload.gate"),

@@ -1,4 +1,5 @@
-/* A storage plan's results, as the search sees them: cell i is point i.
+/* A storage plan's results, as the search sees them: cell i is point i. Repetitions in turns with
+ * another program (block >= n_blocks) are not looked at.
  *
  * Floor 4. Pure. */
 #ifndef DLB_SCENARIOS_STORAGE_VIEW_H
@@ -26,8 +27,12 @@ int64_t dlb_storage_cell_of(const struct dlb_plan *plan, uint32_t n);
 /* How many accelerators a cell has. */
 uint32_t dlb_storage_count_of(const struct dlb_plan *plan, uint32_t cell);
 
+/* Steps of an epoch that the least fed of n accelerators is sure of. */
+double dlb_storage_steps_per_epoch(const struct dlb_plan *plan, uint32_t n);
+
 /* The most accelerators that the data set is large enough for: each reads its own share once and no
- * more. UINT32_MAX where it may read it again (storage.allow_small), or all of it anyway. */
-uint32_t dlb_storage_data_limit(const struct dlb_plan *plan);
+ * more. UINT32_MAX where it may read it again (storage.allow_small), or all of it anyway; but
+ * nobody is left without a shard. *of: what there are too few of, a word; may be NULL. */
+uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of);
 
 #endif

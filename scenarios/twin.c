@@ -1,8 +1,10 @@
 #include "scenarios/twin.h"
 
+#include "bench/measure/stats.h"
 #include "scenarios/flat.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define TWIN_NS 1e9 /* of measured steps ... */
 #define TWIN_MIN_STEPS 20
@@ -70,16 +72,43 @@ int dlb_twin_config(const json_t *config, uint64_t sample_bytes, enum dlb_twin w
     return rc;
 }
 
-double dlb_twin_share(const json_t *doc)
+static double share_of(const json_t *doc)
 {
     double idle_ns = dlb_json_number(doc, "idle_input_ns") + dlb_json_number(doc, "idle_other_ns");
     double window_ns = dlb_json_number(doc, "window_ns");
     return window_ns > 0 ? idle_ns / window_ns : (double)NAN;
 }
 
-double dlb_twin_headroom(const json_t *doc, double samples_per_s)
+static double rate_of(const json_t *doc)
 {
     double window_ns = dlb_json_number(doc, "window_ns");
-    double rate = window_ns > 0 ? dlb_json_number(doc, "n_samples") * 1e9 / window_ns : (double)NAN;
-    return samples_per_s > 0 ? rate / samples_per_s : (double)NAN;
+    return window_ns > 0 ? dlb_json_number(doc, "n_samples") * 1e9 / window_ns : (double)NAN;
+}
+
+static double median_of(const json_t *docs, double (*figure)(const json_t *doc))
+{
+    double *values = calloc(json_array_size(docs) + 1, sizeof(*values)), out = (double)NAN;
+    const json_t *doc;
+    uint32_t n = 0;
+    size_t i;
+    json_array_foreach(docs, i, doc)
+    {
+        double value = figure(doc);
+        if (values && isfinite(value))
+            values[n++] = value;
+    }
+    if (n > 0)
+        out = dlb_median(values, n);
+    free(values);
+    return out;
+}
+
+double dlb_twin_share(const json_t *docs)
+{
+    return median_of(docs, share_of);
+}
+
+double dlb_twin_headroom(const json_t *docs, double samples_per_s)
+{
+    return samples_per_s > 0 ? median_of(docs, rate_of) / samples_per_s : (double)NAN;
 }

@@ -23,12 +23,13 @@ enum dlb_twin {
 int dlb_twin_config(const json_t *config, uint64_t sample_bytes, enum dlb_twin what, json_t **out,
                     struct dlb_err *err);
 
-/* Of a document of DLB_TWIN_STEPS: the share of the window in which the device stood still though
- * data cost nothing, copies left out. Evidence's harness_frac. NaN without a window. */
-double dlb_twin_share(const json_t *doc);
+/* Of the documents of DLB_TWIN_STEPS, in the median: the share of the window in which the device
+ * stood still though data cost nothing, copies left out. Evidence's harness_frac. NaN without a
+ * window. */
+double dlb_twin_share(const json_t *docs);
 
-/* Of a document of DLB_TWIN_FREE: its samples/s over those of the cell. Evidence's
- * harness_headroom. NaN without a window. */
-double dlb_twin_headroom(const json_t *doc, double samples_per_s);
+/* Of the documents of DLB_TWIN_FREE, in the median: their samples/s over those of the cell.
+ * Evidence's harness_headroom. NaN without a window. */
+double dlb_twin_headroom(const json_t *docs, double samples_per_s);
 
 #endif

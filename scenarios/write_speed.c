@@ -61,23 +61,20 @@ static int write_for_a_while(struct dlb_gen_file *file, double *bytes_per_s, str
 
 int dlb_write_speed(const char *folder, double *bytes_per_s, struct dlb_err *err)
 {
-    char *near = strdup(folder[0] ? folder : "."), *path = NULL;
+    char *near = strdup(folder[0] ? folder : ".");
     struct dlb_gen_file file;
     int rc = DLB_OK;
 
-    if (!near || !nearest_folder(near) ||
-        asprintf(&path, "%s/.dlbench-speed-%d", near, (int)getpid()) < 0) {
+    if (!near || !nearest_folder(near)) {
         free(near);
         return dlb_fail(err, DLB_E_NOMEM, folder, DLB_NO_OFFSET, "no memory for a path");
     }
-    rc = dlb_gen_file_open(&file, path, err);
+    rc = dlb_gen_file_open_nameless(&file, near, err);
     if (rc == DLB_OK) {
+        struct dlb_err late;
         rc = write_for_a_while(&file, bytes_per_s, err);
-        struct dlb_err cancelled;
-        /* Not kept, in any case. */
-        (void)dlb_gen_file_finish(&file, rc ? rc : DLB_E_CANCELLED, &cancelled);
+        (void)dlb_gen_file_finish(&file, rc, &late);
     }
-    free(path);
     free(near);
     return rc;
 }

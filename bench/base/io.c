@@ -1,5 +1,6 @@
 #include "bench/base/io.h"
 
+#include "bench/base/clock.h"
 #include "bench/base/pulse.h"
 
 #include <dirent.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 struct dlb_pulse *dlb_pulse_opening;
+_Thread_local struct dlb_io_watch *dlb_io_watch;
 
 /* dlb_fail_errno, but for one thing: running out of descriptors is a shortage like running out of
  * memory. */
@@ -236,11 +238,15 @@ static int posix_open_dir(const char *path, int64_t *handle, struct dlb_err *err
 static int posix_pread(int64_t handle, void *dst, size_t n_bytes, uint64_t offset_bytes,
                        size_t *n_read, const char *path, struct dlb_err *err)
 {
+    struct dlb_io_watch *watch = dlb_io_watch;
     size_t done = 0;
 
     while (done < n_bytes) {
+        uint64_t start_ns = watch ? dlb_now_ns() : 0;
         ssize_t n =
             pread((int)handle, (char *)dst + done, n_bytes - done, (off_t)(offset_bytes + done));
+        if (watch && n > 0)
+            watch->request(watch, dlb_now_ns() - start_ns, (size_t)n);
         if (n == 0)
             break;
         if (n < 0) {

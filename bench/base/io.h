@@ -57,6 +57,14 @@ struct dlb_io {
 
 extern const struct dlb_io dlb_io_posix;
 
+/* Told of each read(2) of a file that dlb_io_posix makes in this thread and that brought bytes:
+ * what it took, in the order they were made. Embedded in what keeps the account. */
+struct dlb_io_watch {
+    void (*request)(struct dlb_io_watch *watch, uint64_t ns, size_t n_bytes);
+};
+/* Of the calling thread; NULL: nobody is told, and no clock is read. */
+extern _Thread_local struct dlb_io_watch *dlb_io_watch;
+
 /* Reads a whole regular file of at most max_bytes into malloced memory, one terminating zero added;
  * caller frees. */
 int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,

@@ -10,22 +10,26 @@
 #include "bench/host/membw.h"
 #include "bench/host/osacct.h"
 #include "formats/dataset.h"
+#include "scenarios/fio.h"
 #include "scenarios/flat.h"
 #include "scenarios/runner.h"
 #include "scenarios/spec.h"
 #include "scenarios/summary.h"
 
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct measure {
     const struct dlb_args *args;
     const struct dlb_scenario *scenario;
     struct dlb_spec spec;   /* of the first cell: what data set and device there are */
     struct dlb_shape shape; /* of that data set */
+    uint64_t min_shard_samples, stored_bytes;
     uint32_t n_cpus;
     struct dlb_plan plan;
     struct dlb_results results;
@@ -59,6 +63,26 @@ static int first_spec(struct measure *m, bool axes, struct dlb_err *err)
     return rc;
 }
 
+/* What the data set's files take on the storage: compressed, with holes, with what frames them. */
+static uint64_t stored_bytes(const struct dlb_dataset *dataset)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    uint64_t sum = 0,
+             n = dataset->format->files
+                     ? dataset->format->files(dataset->state, UINT64_MAX, path, sizeof(path))
+                     : 0;
+    for (uint64_t i = 0; i < n; i++) {
+        (void)dataset->format->files(dataset->state, i, path, sizeof(path));
+        if (stat(path, &st) != 0)
+            continue;
+        /* Blocks are of 512 bytes, whatever the file system's are (stat(2)). */
+        uint64_t long_bytes = (uint64_t)st.st_size, held_bytes = (uint64_t)st.st_blocks * 512;
+        sum += held_bytes < long_bytes ? held_bytes : long_bytes;
+    }
+    return sum;
+}
+
 static int open_data(void *ctx, struct dlb_err *err)
 {
     struct measure *m = ctx;
@@ -68,14 +92,27 @@ static int open_data(void *ctx, struct dlb_err *err)
     if (rc)
         return rc;
     m->shape = dataset.shape;
+    m->min_shard_samples = dataset.shape.iterable ? UINT64_MAX : 0;
+    for (uint32_t i = 0; dataset.shape.iterable && i < dataset.shape.n_shards; i++) {
+        uint64_t n = dataset.format->shard_samples(dataset.state, i);
+        m->min_shard_samples = n < m->min_shard_samples ? n : m->min_shard_samples;
+    }
+    m->stored_bytes = m->scenario->next ? stored_bytes(&dataset) : 0;
+    if (m->spec.storage.baseline == DLB_BASELINE_FIO) { /* it is known to be able to, or not */
+        char *files = NULL;
+        rc = dlb_fio_files(&m->spec, &dataset, &files, err);
+        free(files);
+    }
     dlb_dataset_close(&dataset);
-    return DLB_OK;
+    return rc;
 }
 
 static bool pass_shape(void *ctx, struct dlb_pipe *pipe)
 {
     struct measure *m = ctx;
-    return dlb_pass(pipe, &m->shape, sizeof(m->shape));
+    return dlb_pass(pipe, &m->shape, sizeof(m->shape)) &&
+           dlb_pass(pipe, &m->min_shard_samples, sizeof(m->min_shard_samples)) &&
+           dlb_pass(pipe, &m->stored_bytes, sizeof(m->stored_bytes));
 }
 
 static void say_waiting(void *ctx)
@@ -116,14 +153,22 @@ static void tell_left_out(const struct measure *m)
 {
     const char *key;
     json_t *value;
-    if (m->plan.n_cells != 1 || m->scenario->next) /* further cells may have a use for it */
+    bool grows = m->scenario->next != NULL; /* further cells may have a use for it */
+    if (m->plan.n_cells != 1)
         return;
-    json_object_foreach(m->plan.cells[0].config, key,
-                        value) if (json_is_null(value) && dlb_config_has(m->args->cfg, key))(void)
-        fprintf(stderr,
-                "dlbench: note: %s (%s) has no meaning with these settings and is left "
-                "out\n",
-                key, dlb_config_origin(m->args->cfg, key));
+    if (!grows)
+        json_object_foreach(m->plan.cells[0].config, key,
+                            value) if (json_is_null(value) &&
+                                       dlb_config_has(m->args->cfg, key))(void)
+            fprintf(stderr,
+                    "dlbench: note: %s (%s) has no meaning with these settings and is left "
+                    "out\n",
+                    key, dlb_config_origin(m->args->cfg, key));
+    if (grows && dlb_config_has(m->args->cfg, "accelerators.count"))
+        (void)fprintf(stderr,
+                      "dlbench: note: accelerators.count (%s) is what %s looks for, and is left "
+                      "out; storage.max_accelerators ends the search\n",
+                      dlb_config_origin(m->args->cfg, "accelerators.count"), m->scenario->name);
     if (json_object_size(dlb_config_axes(m->args->cfg)) > 0 &&
         strcmp(m->scenario->name, "sweep") != 0)
         (void)fprintf(stderr, "dlbench: note: %s sweeps nothing; the sweep.* lists are left out\n",
@@ -137,6 +182,9 @@ static struct dlb_plan_host host_of(const struct measure *m)
     return (struct dlb_plan_host){
         .n_samples = m->shape.n_samples,
         .n_bytes = m->shape.total_bytes,
+        .stored_bytes = m->stored_bytes,
+        .min_shard_samples = m->min_shard_samples,
+        .n_shards = m->shape.iterable ? m->shape.n_shards : 0,
         .ram_bytes = dlb_os_ram_bytes(),
         .memcpy_bytes_per_s = judges ? dlb_memory_bytes_per_s(m->n_cpus) : (double)NAN,
     };

@@ -20,11 +20,44 @@ struct sizing {
     struct dlb_gen gen;
     struct dlb_sizing size;
     uint64_t n_files;
+    bool compresses; /* the files will be smaller than size.n_bytes, nobody knows by how much */
     double storage_bytes_per_s, made_bytes_per_s; /* what takes the data, and what makes them */
     char speed_why[256];                          /* why writing could not be measured */
 };
 
-static int fill(const struct dlb_spec *spec, struct sizing *s, struct dlb_err *err)
+/* As many threads as gen has use for. */
+static double make_speed(const struct sizing *s)
+{
+    double n_cpus = dlb_os_n_cpus(&(double){0}), n_units = (double)s->n_files;
+    return dlb_make_speed(&s->gen) * fmin(n_cpus, fmax(n_units, 1));
+}
+
+static void measure_speed(const char *path, struct sizing *s)
+{
+    struct dlb_err slow;
+    s->made_bytes_per_s = make_speed(s);
+    s->storage_bytes_per_s = (double)NAN;
+    if (!path[0])
+        (void)snprintf(s->speed_why, sizeof(s->speed_why), "--path says where");
+    else if (dlb_write_speed(path, &s->storage_bytes_per_s, &slow) != DLB_OK)
+        (void)dlb_err_text(&slow, s->speed_why, sizeof(s->speed_why));
+    else if (s->compresses)
+        (void)snprintf(s->speed_why, sizeof(s->speed_why),
+                       "compressing takes its own time, and leaves less to write");
+    else
+        s->size.write_bytes_per_s = fmin(s->storage_bytes_per_s, s->made_bytes_per_s);
+}
+
+/* Of those that were asked for outright; else one. */
+static uint64_t n_wanted(const struct dlb_args *args, const struct dlb_spec *spec)
+{
+    return dlb_config_has(args->cfg, "storage.max_accelerators")
+               ? (uint64_t)spec->storage.max_accelerators
+               : 1;
+}
+
+static int fill(const struct dlb_args *args, const struct dlb_spec *spec, struct sizing *s,
+                struct dlb_err *err)
 {
     s->gen = (struct dlb_gen){.opts = &spec->generate,
                               .format = dlb_formats[spec->dataset.format],
@@ -36,21 +69,15 @@ static int fill(const struct dlb_spec *spec, struct sizing *s, struct dlb_err *e
                         "format %s has nothing to write, so that there is no size to tell",
                         s->gen.format->name);
     s->n_files = s->gen.format->gen_units(&s->gen);
+    s->compresses = s->gen.codec->make_compresses ||
+                    (s->gen.format->gen_compresses && s->gen.format->gen_compresses(&s->gen));
     s->size = (struct dlb_sizing){.n_samples = (uint64_t)spec->generate.samples,
                                   .n_bytes = dlb_gen_total_bytes(&s->gen),
                                   .batch_size = (uint64_t)spec->loader.batch_size,
-                                  .n_accelerators = 1,
+                                  .n_accelerators = n_wanted(args, spec),
                                   .ram_bytes = dlb_os_ram_bytes(),
                                   .write_bytes_per_s = (double)NAN};
-    struct dlb_err slow;
-    s->made_bytes_per_s = dlb_make_speed(&s->gen) * dlb_os_n_cpus(&(double){0});
-    s->storage_bytes_per_s = (double)NAN;
-    if (!spec->dataset.path[0])
-        (void)snprintf(s->speed_why, sizeof(s->speed_why), "--path says where");
-    else if (dlb_write_speed(spec->dataset.path, &s->storage_bytes_per_s, &slow) != DLB_OK)
-        (void)dlb_err_text(&slow, s->speed_why, sizeof(s->speed_why));
-    else
-        s->size.write_bytes_per_s = fmin(s->storage_bytes_per_s, s->made_bytes_per_s);
+    measure_speed(spec->dataset.path, s);
     dlb_sizing_fill(&s->size);
     return DLB_OK;
 }
@@ -59,14 +86,16 @@ static bool print_json(const struct dlb_spec *spec, const struct sizing *s)
 {
     const struct dlb_sizing *z = &s->size;
     json_t *doc = json_pack(
-        "{ss, sb, ss, ss, sI, sI, sI, sI, sI, so, sb, sb, sI, sI, so, so, so}", "command",
+        "{ss, sb, ss, ss, sI, sI, sI, sb, sI, sI, sI, so, sb, sb, sI, sI, so, so, so}", "command",
         "storage", "dry_run", 1, "workload", spec->workload.name, "path", spec->dataset.path,
         "files", (json_int_t)s->n_files, "samples", (json_int_t)z->n_samples, "bytes",
-        (json_int_t)z->n_bytes, "steps_per_epoch", (json_int_t)z->steps_per_epoch, "ram_bytes",
-        (json_int_t)z->ram_bytes, "ram_multiple", dlb_json_real_or_null(z->ram_multiple),
-        "covers_ram", z->covers_ram, "covers_steps", z->covers_steps, "needed_samples",
-        (json_int_t)z->needed_samples, "needed_bytes", (json_int_t)z->needed_bytes,
-        "write_bytes_per_s", dlb_json_real_or_null(s->storage_bytes_per_s), "make_bytes_per_s",
+        (json_int_t)z->n_bytes, "before_compression", s->compresses, "accelerators",
+        (json_int_t)z->n_accelerators, "steps_per_epoch", (json_int_t)z->steps_per_epoch,
+        "ram_bytes", (json_int_t)z->ram_bytes, "ram_multiple",
+        dlb_json_real_or_null(z->ram_multiple), "covers_ram", z->covers_ram, "covers_steps",
+        z->covers_steps, "needed_samples", (json_int_t)z->needed_samples, "needed_bytes",
+        (json_int_t)z->needed_bytes, "write_bytes_per_s",
+        dlb_json_real_or_null(s->storage_bytes_per_s), "make_bytes_per_s",
         dlb_json_real_or_null(s->made_bytes_per_s), "write_s", dlb_json_real_or_null(z->write_s));
     bool printed = doc && dlb_print_json(doc);
     json_decref(doc);
@@ -85,10 +114,11 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
 
     (void)printf("%s on %s\n", spec->workload.name[0] ? spec->workload.name : "this workload",
                  spec->dataset.path[0] ? spec->dataset.path : "(no --path yet)");
-    (void)printf("  to write           %s samples in %s files, %s\n",
+    (void)printf("  to write           %s samples in %s files, %s%s\n",
                  dlb_count_text((double)z->n_samples, a, sizeof a),
                  dlb_count_text((double)s->n_files, b, sizeof b),
-                 dlb_bytes_text(z->n_bytes, c, sizeof c));
+                 dlb_bytes_text(z->n_bytes, c, sizeof c),
+                 s->compresses ? " before compression" : "");
     if (isfinite(z->write_s))
         (void)printf("  time to write      %s: the storage takes %s from one thread, the CPUs make "
                      "%s\n",
@@ -99,10 +129,12 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
     else
         (void)printf("  time to write      not measured%s%s\n", s->speed_why[0] ? ": " : "",
                      s->speed_why);
-    (void)printf("  5 x memory         %s: %.1f times the %s here\n", yes(z->covers_ram),
-                 z->ram_multiple, dlb_bytes_text(z->ram_bytes, a, sizeof a));
-    (void)printf("  500 steps an epoch %s: %s for one accelerator, fewer for each of more\n",
-                 yes(z->covers_steps), dlb_count_text((double)z->steps_per_epoch, a, sizeof a));
+    (void)printf("  5 x memory         %s: %.1f times the %s here%s\n", yes(z->covers_ram),
+                 z->ram_multiple, dlb_bytes_text(z->ram_bytes, a, sizeof a),
+                 s->compresses ? ", before compression" : "");
+    (void)printf("  500 steps an epoch %s: %s for each of %llu accelerator%s, fewer of more\n",
+                 yes(z->covers_steps), dlb_count_text((double)z->steps_per_epoch, a, sizeof a),
+                 (unsigned long long)z->n_accelerators, z->n_accelerators == 1 ? "" : "s");
     if (!z->covers_ram || !z->covers_steps)
         (void)printf("  for both           --set generate.samples=%llu, %s\n",
                      (unsigned long long)z->needed_samples,
@@ -116,7 +148,7 @@ static int dry_run(const struct dlb_args *args, struct dlb_err *err)
     int rc = spec ? dlb_spec_from_config(spec, args->cfg, err)
                   : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "storage: out of memory");
     if (!rc)
-        rc = fill(spec, &s, err);
+        rc = fill(args, spec, &s, err);
     if (!rc && !args->json)
         print_text(spec, &s);
     else if (!rc && !print_json(spec, &s))

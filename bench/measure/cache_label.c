@@ -44,6 +44,15 @@ static double fetched_bytes(const struct dlb_cache_evidence *e)
     return e->counted && isfinite(e->process_bytes) ? e->process_bytes : e->device_bytes;
 }
 
+static enum dlb_cache_label contradiction(const struct dlb_cache_evidence *e, double share,
+                                          struct sentence why)
+{
+    return because(DLB_CACHE_UNKNOWN, why,
+                   "the counters contradict each other: the process was charged %.1f%% of what "
+                   "was delivered, the device gave %.1f%%",
+                   share, percent(e->device_bytes, e->delivered_bytes));
+}
+
 static enum dlb_cache_label judge_direct(const struct dlb_cache_evidence *e, double fetched,
                                          struct sentence why)
 {
@@ -52,6 +61,9 @@ static enum dlb_cache_label judge_direct(const struct dlb_cache_evidence *e, dou
         return because(DLB_CACHE_UNKNOWN, why,
                        "reads went past the page cache, but what came from the device cannot be "
                        "seen");
+    if (covers(fetched, e->delivered_bytes) && isfinite(e->device_bytes) &&
+        !covers(e->device_bytes, e->delivered_bytes))
+        return contradiction(e, share, why);
     if (covers(fetched, e->delivered_bytes))
         return because(DLB_CACHE_COLD, why,
                        "reads went past the page cache, and storage gave %.0f%% of what was "
@@ -79,10 +91,7 @@ static enum dlb_cache_label judge_empty(const struct dlb_cache_evidence *e, doub
                        "that overlap), or is not stored (sparse, compressed)",
                        resident, share);
     if (isfinite(e->device_bytes) && !covers(e->device_bytes, e->delivered_bytes))
-        return because(DLB_CACHE_UNKNOWN, why,
-                       "the counters contradict each other: the process was charged %.1f%% of what "
-                       "was delivered, the device gave %.1f%%",
-                       share, percent(e->device_bytes, e->delivered_bytes));
+        return contradiction(e, share, why);
     return because(DLB_CACHE_COLD, why,
                    "%.1f%% was in the page cache before, and storage gave %.0f%% of what was "
                    "delivered",
@@ -145,10 +154,11 @@ enum dlb_cache_label dlb_cache_over(const enum dlb_cache_label *labels, uint32_t
     return out;
 }
 
-enum dlb_cache_label dlb_cache_metadata(bool dropped, bool looked_up, bool remote)
+enum dlb_cache_label dlb_cache_metadata(bool dropped, bool held, bool looked_up, bool remote)
 {
+    /* The kernel keeps the names and inodes of what is open. */
     if (dropped)
-        return DLB_CACHE_COLD;
+        return held ? DLB_CACHE_UNKNOWN : DLB_CACHE_COLD;
     /* A client forgets attributes after a time of its own. */
     return looked_up && !remote ? DLB_CACHE_WARM : DLB_CACHE_UNKNOWN;
 }

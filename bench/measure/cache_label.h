@@ -43,8 +43,9 @@ enum dlb_cache_label dlb_cache_judge(const struct dlb_cache_evidence *evidence, 
  * them is, else mixed. Of none: unknown. */
 enum dlb_cache_label dlb_cache_over(const enum dlb_cache_label *labels, uint32_t n);
 
-/* Of names and attributes: directories, inodes. */
-enum dlb_cache_label dlb_cache_metadata(bool dropped, bool looked_up, bool remote);
+/* Of names and attributes: directories, inodes. `held`: files of the data were open or mapped when
+ * the caches were dropped. */
+enum dlb_cache_label dlb_cache_metadata(bool dropped, bool held, bool looked_up, bool remote);
 
 /* "cold", "warm", "mixed", "unknown". Static. */
 const char *dlb_cache_label_name(enum dlb_cache_label label);

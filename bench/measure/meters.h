@@ -59,19 +59,21 @@ enum dlb_consumer_stage { DLB_CONSUMER_STAGES(X) DLB_CS_COUNT };
 enum dlb_device_stage { DLB_DEVICE_STAGES(X) DLB_DS_COUNT };
 #undef X
 
-/* Reads that a worker does not wait for one by one: a table of its own. From submitting to having
- * seen the completion, which a worker looks for whenever it needs a sample: what completes while it
- * decodes is seen late, by up to a sample's decoding. */
+/* Requests to the kernel: a table of its own. With io_uring from submitting to having seen the
+ * completion, which a worker looks for whenever it needs a sample: what completes while it decodes
+ * is seen late, by up to a sample's decoding; of a file of its own with opening it. Else what each
+ * read(2) took. Of maps and of libraries that read by themselves there are none. */
 struct dlb_io_meters {
-    struct dlb_hist request; /* each read; of a file of its own with opening it */
-    uint64_t n_bytes;        /* that they brought */
-    uint64_t n_again; /* of the requests: the rest of a short read, or after EINTR or EAGAIN */
+    struct dlb_hist request;
+    uint64_t n_bytes; /* that they brought */
+    uint64_t
+        n_again; /* io_uring; of the requests: the rest of a short read, or after EINTR or EAGAIN */
     uint32_t max_in_flight;
 };
 
 struct dlb_worker_meters {
     struct dlb_hist stage[DLB_WS_COUNT];
-    struct dlb_io_meters io; /* loader.io = "io_uring" only */
+    struct dlb_io_meters io;
     uint64_t n_samples, n_batches, n_skipped;
     uint64_t n_cut_shards; /* left where they break; how many samples followed is not known */
     uint64_t io_bytes;     /* what formats asked the byte source for */

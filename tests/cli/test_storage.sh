@@ -66,7 +66,7 @@ expect [ -z "$(ls -A results 2>/dev/null)" ]
 # --- sizes, before anything is written
 run "$dlbench" storage --workload resnet50 --accelerator h100 --path d/e --dry-run --json
 expect_exit 0
-expect_json 'd["files"] == 1024 and d["samples"] == 1281024 and d["steps_per_epoch"] == 3202 and d["covers_steps"]'
+expect_json 'd["files"] == 1024 and d["samples"] == 1281024 and d["steps_per_epoch"] == 3202 and d["covers_steps"] and d["accelerators"] == 1'
 expect_json 'abs(d["bytes"] / 1281024 / 114660 - 1) < 0.01 and d["write_bytes_per_s"] > 0 and d["make_bytes_per_s"] > 0 and d["write_s"] > 0'
 expect_no_file d
 expect [ -z "$(find . -name '*dlbench-speed*')" ]
@@ -74,6 +74,15 @@ run "$dlbench" storage --workload small.toml --dry-run --path d
 expect_exit 0
 expect_out 'small on d'
 expect_out 'for both +--set generate.samples='
+# for a number that was asked for; what compression will leave, and take, is not known
+run "$dlbench" storage --workload hdf5-cosmo --accelerator h100 --path d --dry-run --json --set storage.max_accelerators=8
+if [ "$code" -ne 2 ]; then # of this build
+    expect_exit 0
+    expect_json 'd["accelerators"] == 8 and d["before_compression"] and d["write_s"] is None and d["needed_samples"] >= 500 * 8'
+    run "$dlbench" storage --workload hdf5-cosmo --accelerator h100 --path d --dry-run
+    expect_out 'before compression'
+    expect_out 'time to write +not measured: compressing'
+fi
 
 # --- too small a data set is refused, and nothing is left
 run "$dlbench" gen --workload small.toml --path d
@@ -96,6 +105,13 @@ expect_json '[p["accelerators"] for p in d["storage"]["curve"]] == [1, 2, 3] and
 expect_json 'all(p["au"] > 0.5 and p["samples_per_s"] > 0 and p["bytes_per_s"] > 0 and p["read_p50_ns"] <= p["read_p99_ns"] <= p["read_p999_ns"] for p in d["storage"]["curve"])'
 expect_json 'd["storage"]["harness"]["accelerators"] == 3 and d["storage"]["harness"]["headroom"] > 0'
 expect_json 'd["best_cell"] == d["storage"]["curve"][2]["cell"] and d["recommendation"].startswith("At least 3 A100 accelerators of small")'
+# what storage has no use for is told
+run "$dlbench" storage "${small[@]}" --accelerator a100 --set accelerators.count=5 --set 'sweep.loader.num_workers=[1, 2]' \
+    --set storage.max_accelerators=1 --set run.repeats=1 --run-name told --json
+expect_exit 0
+expect_err 'note: accelerators.count .* is left out'
+expect_err 'note: storage sweeps nothing'
+expect_json 'd["storage"]["max_accelerators"] == 1'
 # what was said outright goes before the accelerator's
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set device.step_ms=25 --set storage.max_accelerators=1 --run-name said --json
 expect_exit 0
@@ -119,6 +135,14 @@ if command -v fio >/dev/null; then
     expect_exit 0
     valid_summary "$out"
     expect_json 'd["storage"]["baseline"]["bytes_per_s"] > 0 and d["storage"]["baseline"]["share"]["median"] > 0 and "--numjobs=1" in d["storage"]["baseline"]["command"]'
+    # a list of shards, some of whose names fio would cut in two
+    tar=(--workload small.toml --set dataset.format=webdataset --set webdataset.shard_samples=100 --set loader.shuffle=false)
+    run "$dlbench" gen "${tar[@]}" --path t:d
+    expect_exit 0
+    run "$dlbench" storage "${tar[@]}" --accelerator h100 --path 't:d/shard-{000000..000002}.tar' --set storage.allow_small=true \
+        --set storage.max_accelerators=1 --set run.repeats=1 --baseline fio --run-name fio-list --json
+    expect_exit 0
+    expect_json 'd["storage"]["baseline"]["share"]["median"] > 0 and "--filename=t\\:d/shard-000000.tar:t" in d["storage"]["baseline"]["command"]'
 fi
 
 # --- a path that disappears in the middle: what was measured is kept, and there is no answer

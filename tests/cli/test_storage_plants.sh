@@ -9,7 +9,7 @@ slowfs=$DLB_BUILD_DIR/tests/slowfs
 
 # The workload: a sample of 256 KiB a step of 20 ms. Without FUSE_MAX_PAGES a request is 128 KiB, so that a sample takes two, one
 # after the other.
-sample=262144 step_ms=20 gate=0.8 requests=2
+sample=262144 step_ms=20 gate=0.8
 request=131072
 workload=(--set dataset.format=files --set dataset.codec=raw --set loader.batch_size=1 --set loader.pin_memory=true
     --set loader.shuffle=true --set loader.drop_last=true --set "device.step_ms=$step_ms" --set "workload.gate=$gate"

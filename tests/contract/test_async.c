@@ -7,7 +7,8 @@ static void same_as_sync(uint64_t n_samples)
 
     runs(&sync);
     assert_int_equal(sync.out->epoch[0].n_unique, n_samples);
-    assert_int_equal(sync.stats->workers.io.request.count, 0);
+    assert_true(sync.stats->workers.io.request.count > 0);
+    assert_int_equal(sync.stats->workers.io.max_in_flight, 0);
     for (size_t k = 0; k < 9; k++) {
         struct pipeline p = with(DLB_READ_URING, kinds[k / 3]);
         p.loader.io_depth = depths[k % 3];

@@ -109,6 +109,10 @@ static const struct row {
      {ONE_GB(NAN, GB, NAN), .direct = true},
      DLB_CACHE_COLD,
      "past the page cache"},
+    {"direct, but the device knows nothing of it",
+     {ONE_GB(0.0, GB, 0.2 * GB), .direct = true},
+     DLB_CACHE_UNKNOWN,
+     "contradict"},
     {"direct in name only", {ONE_GB(1.0, 0.0, 0.0), .direct = true}, DLB_CACHE_MIXED, "only 0.0%"},
     {"direct, unseen", {ONE_GB(0.0, NAN, NAN), .direct = true}, DLB_CACHE_UNKNOWN, "be seen"},
 };
@@ -145,10 +149,11 @@ static void over_repetitions(void **state)
 static void metadata(void **state)
 {
     (void)state;
-    assert_int_equal(dlb_cache_metadata(true, true, false), DLB_CACHE_COLD);
-    assert_int_equal(dlb_cache_metadata(false, true, false), DLB_CACHE_WARM);
-    assert_int_equal(dlb_cache_metadata(false, true, true), DLB_CACHE_UNKNOWN);
-    assert_int_equal(dlb_cache_metadata(false, false, false), DLB_CACHE_UNKNOWN);
+    assert_int_equal(dlb_cache_metadata(true, false, true, false), DLB_CACHE_COLD);
+    assert_int_equal(dlb_cache_metadata(true, true, true, false), DLB_CACHE_UNKNOWN);
+    assert_int_equal(dlb_cache_metadata(false, false, true, false), DLB_CACHE_WARM);
+    assert_int_equal(dlb_cache_metadata(false, false, true, true), DLB_CACHE_UNKNOWN);
+    assert_int_equal(dlb_cache_metadata(false, false, false, false), DLB_CACHE_UNKNOWN);
 }
 
 static void names(void **state)

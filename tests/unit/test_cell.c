@@ -130,6 +130,12 @@ static void test_warm_reads_all(void **state)
         fail_msg("%s", dlb_json_text(doc, "reason"));
     assert_int_equal(dlb_json_u64(doc, "worker_samples", 0), 9);
     assert_int_equal(dlb_json_u64(doc, "io_bytes", 0), 9 * 1000 + 36);
+    /* A file each: a request each, though a worker waits for it. */
+    const json_t *reads = json_object_get(doc, "reads"), *io = json_object_get(doc, "io");
+    assert_string_equal(dlb_json_text(reads, "of"), "requests");
+    assert_int_equal(dlb_json_u64(reads, "count", 0), 9);
+    assert_true(json_is_null(json_object_get(io, "requests")));
+    assert_true(json_is_null(json_object_get(io, "p50_ns")));
     json_decref(doc);
     for (int i = 0; i < 9; i++) {
         (void)snprintf(path, sizeof(path), "%s/a/%d.bin", folder, i);

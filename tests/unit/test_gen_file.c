@@ -123,11 +123,29 @@ static void test_damage_is_found(void **state)
     }
 }
 
+/* Whoever is killed while it writes leaves nothing: the folder has nothing even then. */
+static void test_nameless(void **state)
+{
+    struct dlb_gen_file file;
+    struct dlb_err err;
+    static uint8_t data[3 << 20];
+
+    (void)state;
+    assert_int_equal(dlb_gen_file_open_nameless(&file, folder, &err), DLB_OK);
+    assert_int_equal(dlb_gen_file_write(&file, data, sizeof data, &err), DLB_OK);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(dlb_gen_file_finish(&file, DLB_OK, &err), DLB_OK);
+    assert_int_equal(dlb_gen_file_open_nameless(&file, folder, &err), DLB_E_IO);
+    assert_string_equal(err.path, folder);
+    assert_int_equal(mkdir(folder, 0700), 0); /* for who removes it */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_size, folder_make, folder_remove),
         cmocka_unit_test(test_memory_file_system),
+        cmocka_unit_test_setup_teardown(test_nameless, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_a_failure_leaves_nothing, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(test_damage_is_found, folder_make, folder_remove),
     };

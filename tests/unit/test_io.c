@@ -105,6 +105,43 @@ static void test_reads(void **state)
     dlb_io_posix.close(dir);
 }
 
+struct account {
+    struct dlb_io_watch watch;
+    size_t n, n_bytes;
+};
+
+static void count_read(struct dlb_io_watch *watch, uint64_t ns, size_t n_bytes)
+{
+    struct account *account = (struct account *)(void *)watch;
+    (void)ns;
+    account->n++;
+    account->n_bytes += n_bytes;
+}
+
+/* Each read that brings bytes, and no other; nobody is told who did not ask. */
+static void test_watched(void **state)
+{
+    struct account account = {.watch = {count_read}};
+    static const size_t at[] = {0, 4, 10};
+    struct dlb_err err;
+    char got[64];
+    int64_t handle;
+    size_t n;
+
+    (void)state;
+    folder_write("f", "0123456789", 10);
+    assert_int_equal(dlb_io_posix.open(folder_path("f"), &handle, &err), DLB_OK);
+    for (int watched = 0; watched < 3; watched++) {
+        dlb_io_watch = watched == 1 ? &account.watch : NULL;
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(dlb_io_posix.pread(handle, got, i == 0 ? 4 : 64, at[i], &n, "f", &err),
+                             DLB_OK);
+    }
+    dlb_io_posix.close(handle);
+    assert_int_equal(account.n, 2);
+    assert_int_equal(account.n_bytes, 10);
+}
+
 static void test_descriptors_are_a_shortage(void **state)
 {
     struct dlb_err err = {0};
@@ -210,10 +247,15 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_list),         IN_FOLDER(test_list_stops),
-        IN_FOLDER(test_missing),      IN_FOLDER(test_reads),
-        IN_FOLDER(test_read_file),    IN_FOLDER(test_refuses_what_is_no_file),
-        IN_FOLDER(test_write_atomic), IN_FOLDER(test_descriptors_are_a_shortage),
+        IN_FOLDER(test_list),
+        IN_FOLDER(test_list_stops),
+        IN_FOLDER(test_watched),
+        IN_FOLDER(test_missing),
+        IN_FOLDER(test_reads),
+        IN_FOLDER(test_read_file),
+        IN_FOLDER(test_refuses_what_is_no_file),
+        IN_FOLDER(test_write_atomic),
+        IN_FOLDER(test_descriptors_are_a_shortage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,6 +20,8 @@ struct storage {
     enum dlb_status failure;
     const char *cache; /* label */
     double fio_bytes_per_s;
+    bool twins_fail;   /* no ceiling of the harness */
+    double turns_slow; /* repetitions in turns with fio are so much slower; 0: not */
 };
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
@@ -37,8 +39,8 @@ static json_t *measured(const struct storage *s, double n, double step_s)
         (1 - au) * window_ns, "idle_copy_ns", 0.0, "idle_other_ns", 0.0, "io_bytes",
         steps * STEP_BYTES, "worker_samples", steps * 10, "worker_cpu_ns", 1e7, "runqueue_ns", 0.0,
         "worker_stages", "read", "sum_ns", 100 * read_ns, "reads", "count", steps * 10, "p50_ns",
-        au < 1 ? 5e6 : 1e6, "p99_ns", 1e7, "p999_ns", 2e7, "cache", "label", s->cache,
-        "accelerators", "count", (int)n, "machine_busy_frac", 0.1, "epochs");
+        1e6, "p99_ns", 1e7, "p999_ns", 2e7, "cache", "label", s->cache, "accelerators", "count",
+        (int)n, "machine_busy_frac", 0.1, "epochs");
 }
 
 static json_t *document(const struct storage *s, const struct dlb_plan *plan,
@@ -52,13 +54,19 @@ static json_t *document(const struct storage *s, const struct dlb_plan *plan,
         return json_pack("{ss, ss, sf, sf, sf, sf}", "status", "ok", "command", "fio",
                          "bytes_per_s", s->fio_bytes_per_s, "iops", 1.0, "p50_ns", 1.0, "p99_ns",
                          2.0);
+    if (task->kind == DLB_TASK_CEILING && s->twins_fail)
+        return json_pack("{ss, ss, si}", "status", "failed", "reason", "made up", "error",
+                         (int)DLB_E_WORKER);
     if (task->kind == DLB_TASK_CEILING)
         return measured(&fast, n,
                         dlb_json_number(config, "device.step_ms") > 0 ? STEP_S : STEP_S / 50);
     if (s->fails_from && n >= s->fails_from)
         return json_pack("{ss, ss, si}", "status", "failed", "reason", "made up", "error",
                          (int)s->failure);
-    return measured(s, n, STEP_S);
+    struct storage slow = *s;
+    if (s->turns_slow > 0 && task->block >= plan->n_blocks)
+        slow.bytes_per_s /= s->turns_slow;
+    return measured(&slow, n, STEP_S);
 }
 
 struct outcome {
@@ -88,10 +96,11 @@ static int plan(struct outcome *o, const char *const *more, const struct dlb_pla
     return dlb_scenario_by_name("storage")->plan(&in, &o->plan, err);
 }
 
-static const struct dlb_plan_host large = {.n_samples = 1000000,
-                                           .n_bytes = UINT64_C(1000000000000),
-                                           .ram_bytes = UINT64_C(100000000000),
-                                           .memcpy_bytes_per_s = 1e11};
+static struct dlb_plan_host large = {.n_samples = 1000000,
+                                     .n_bytes = UINT64_C(1000000000000),
+                                     .stored_bytes = UINT64_C(1000000000000),
+                                     .ram_bytes = UINT64_C(100000000000),
+                                     .memcpy_bytes_per_s = 1e11};
 
 /* Runs what is planned, as the runner does: a cell that failed is not run again. */
 static void execute(struct outcome *o, const struct storage *s, const char *const *more)
@@ -163,7 +172,10 @@ static void test_bandwidth(void **state)
     assert_int_equal(dlb_json_u64(o.plan.cells[o.judgement.best].config, "accelerators.count", 0),
                      11);
     assert_non_null(strstr(o.judgement.text, "storage-bandwidth"));
-    /* The twins are of the cell beyond. */
+    /* The twins are of the cell beyond, as often as it. */
+    assert_int_equal(o.plan.n_ceilings, 2);
+    assert_int_equal(json_array_size(o.results.ceilings[0]), 2);
+    assert_int_equal(json_array_size(o.results.ceilings[1]), 2);
     assert_int_equal(dlb_json_u64(json_object_get(o.storage, "harness"), "accelerators", 0), 12);
     release(&o);
 }
@@ -179,6 +191,65 @@ static void test_not_even_one(void **state)
     assert_int_equal(json_array_size(json_object_get(o.storage, "curve")), 2);
     assert_int_equal(o.judgement.best, -1);
     release(&o);
+}
+
+/* The one that misses the gate is not compared with itself. */
+static void test_one_cell_tells_nothing(void **state)
+{
+    (void)state;
+    struct storage s = {.bytes_per_s = 0.5 * STEP_BYTES / STEP_S, .cache = "cold"};
+    struct outcome o;
+    execute(&o, &s, (const char *[]){"storage.max_accelerators=1", NULL});
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 0);
+    assert_int_equal(json_array_size(json_object_get(o.storage, "curve")), 1);
+    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "unknown");
+    release(&o);
+}
+
+static void test_no_blame_without_the_harness_s_ceiling(void **state)
+{
+    (void)state;
+    struct storage s = {
+        .bytes_per_s = 3.5 * STEP_BYTES / STEP_S, .cache = "cold", .twins_fail = true};
+    struct outcome o;
+    execute(&o, &s, NULL);
+    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "unknown");
+    assert_non_null(strstr(dlb_json_text(o.storage, "bottleneck_text"), "ceiling"));
+    release(&o);
+}
+
+/* 40 shards of 25,000 samples: an accelerator has at least as many as go round, and each of its 4
+ * workers makes batches of 10 of its own. */
+static void test_shards_end_it(void **state)
+{
+    (void)state;
+    struct storage s = {.bytes_per_s = 1e15, .cache = "cold"};
+    struct outcome o;
+    large.n_shards = 40;
+    large.min_shard_samples = 25000;
+    /* 10,100 steps take 5 of them; samples there would be for 9. */
+    execute(&o, &s,
+            (const char *[]){"storage.max_accelerators=64", "run.max_batches=9199",
+                             "run.warmup_batches=900", "loader.drop_last=true", NULL});
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 8);
+    assert_true(json_is_true(json_object_get(o.storage, "settled")));
+    assert_non_null(strstr(o.judgement.text, "At least 8"));
+    assert_non_null(strstr(o.judgement.text, "no shards for more"));
+    release(&o);
+    /* One pool reads them all for whoever is next. */
+    execute(&o, &s,
+            (const char *[]){"storage.max_accelerators=16", "run.max_batches=2000",
+                             "accelerators.shared_workers=true", NULL});
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 16);
+    release(&o);
+    /* Read again, if allowed, but by nobody who has none. */
+    execute(&o, &s,
+            (const char *[]){"storage.max_accelerators=64", "run.max_batches=9199",
+                             "storage.allow_small=true", NULL});
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 40);
+    release(&o);
+    large.n_shards = 0;
+    large.min_shard_samples = 0;
 }
 
 static void test_a_warm_cache_is_not_the_storage(void **state)
@@ -201,6 +272,7 @@ static void test_ends_where_it_is_told(void **state)
     assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 6);
     assert_true(json_is_true(json_object_get(o.storage, "capped")));
     assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "none");
+    assert_true(json_is_null(json_object_get(o.storage, "headroom_frac")));
     release(&o);
     /* 1,000,000 samples are enough for 4: 10 x (20,000 + 40 of warm-up + 1) each. */
     execute(&o, &s,
@@ -221,6 +293,12 @@ static void test_want_of_memory_ends_it(void **state)
     assert_true(json_is_true(json_object_get(o.storage, "settled")));
     assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "none");
     assert_non_null(strstr(dlb_json_text(o.storage, "bottleneck_text"), "made up"));
+    /* Not the storage's number. */
+    assert_true(json_is_true(json_object_get(o.storage, "capped")));
+    assert_non_null(strstr(o.judgement.text, "At least 5"));
+    assert_non_null(strstr(o.judgement.text, "memory ends the search"));
+    assert_int_equal(dlb_json_u64(o.storage, "high", 99), 5);
+    assert_int_equal(dlb_json_u64(json_object_get(o.storage, "harness"), "accelerators", 0), 5);
     release(&o);
 }
 
@@ -242,13 +320,20 @@ static void test_baseline_in_turns(void **state)
     (void)state;
     struct storage s = {.bytes_per_s = 2.5 * STEP_BYTES / STEP_S,
                         .cache = "cold",
-                        .fio_bytes_per_s = 5 * STEP_BYTES / STEP_S};
+                        .fio_bytes_per_s = 5 * STEP_BYTES / STEP_S,
+                        .turns_slow = 2};
     struct outcome o;
     execute(&o, &s, (const char *[]){"storage.baseline=fio", NULL});
     const json_t *baseline = json_object_get(o.storage, "baseline");
     assert_int_equal(dlb_json_u64(baseline, "accelerators", 0),
                      dlb_json_u64(o.storage, "max_accelerators", 0) + 1);
-    assert_true(fabs(dlb_json_number(json_object_get(baseline, "share"), "median") - 0.5) < 1e-6);
+    assert_true(fabs(dlb_json_number(json_object_get(baseline, "share"), "median") - 0.25) < 1e-6);
+    /* They count for the share alone. */
+    const json_t *point;
+    size_t k;
+    json_array_foreach(json_object_get(o.storage, "curve"), k, point)
+        assert_true(dlb_json_number(point, "au_high") - dlb_json_number(point, "au_low") < 1e-9 &&
+                    dlb_json_u64(point, "repeats", 9) <= 2);
     /* One after the other. */
     uint32_t n = o.plan.n_tasks;
     for (uint32_t i = 0; i < 4; i++)
@@ -288,7 +373,7 @@ static void test_small_data(void **state)
     struct dlb_plan_host host = large;
     struct outcome o;
     struct dlb_err err;
-    host.ram_bytes = host.n_bytes / 4;
+    host.stored_bytes = 4 * host.ram_bytes; /* of ten times as much: they compress */
     refused(&host, NULL, "4.0 times the memory");
     host = large;
     host.n_samples = 4999;
@@ -310,6 +395,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bandwidth),
         cmocka_unit_test(test_not_even_one),
+        cmocka_unit_test(test_one_cell_tells_nothing),
+        cmocka_unit_test(test_no_blame_without_the_harness_s_ceiling),
+        cmocka_unit_test(test_shards_end_it),
         cmocka_unit_test(test_a_warm_cache_is_not_the_storage),
         cmocka_unit_test(test_ends_where_it_is_told),
         cmocka_unit_test(test_want_of_memory_ends_it),

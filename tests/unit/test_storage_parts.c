@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +32,9 @@ static struct dlb_bottleneck_evidence waiting(void)
                                             .machine_busy_frac = 0.2,
                                             .moved_bytes_per_s = 1e8,
                                             .memcpy_bytes_per_s = 1e10,
-                                            .read_p50_ns = 1e6,
-                                            .first_read_p50_ns = 1e6,
+                                            .ceiling_known = true,
+                                            .reader_bytes_per_s = 1e7,
+                                            .first_reader_bytes_per_s = 1e7,
                                             .bytes_per_s = 1e8,
                                             .more_bytes_per_s = (double)NAN};
 }
@@ -50,12 +52,32 @@ static void test_storage_is_told_apart(void **state)
     (void)state;
     struct dlb_bottleneck_evidence e = waiting();
     assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
-    e.read_p50_ns = 4e6;
+    e.first_reader_bytes_per_s = 4e7;
     assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    /* With one pool, what the kernel read ahead for idle workers looks the same. */
+    e.shared = true;
+    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.ahead = true;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.shared = false;
+    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.first_reader_bytes_per_s = 1.35e7; /* neither */
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.first_reader_bytes_per_s = 0.5e7;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
     e.more_bytes_per_s = 1.95e8; /* not even one is fed, and two get twice as much */
     assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
     e.more_bytes_per_s = 1.1e8;
     assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.more_bytes_per_s = 3e8; /* no two can get three times as much as one */
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.more_bytes_per_s = 0.3e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    /* One pool is as large for two as for one. */
+    e.more_bytes_per_s = 1e8;
+    e.shared = true;
+    e.first_reader_bytes_per_s = (double)NAN;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
 }
 
 /* Each of these alone takes the blame off the storage. */
@@ -102,10 +124,17 @@ static void test_missing_evidence(void **state)
     struct dlb_bottleneck_evidence e = waiting();
     e.machine_busy_frac = e.cpu_ns = e.runqueue_ns = e.moved_bytes_per_s = (double)NAN;
     assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
-    e.first_read_p50_ns = (double)NAN;
-    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.first_reader_bytes_per_s = (double)NAN;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.first_reader_bytes_per_s = INFINITY;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e = waiting();
     e.read_ns = e.decode_ns = e.collate_ns = (double)NAN;
-    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
+    e.ceiling_known = false; /* how much of it was dlbench */
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.first_reader_bytes_per_s = 1e9;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
 }
 
 static void test_sizing(void **state)
@@ -238,7 +267,10 @@ static void test_fio_reads_as_the_pipeline_does(void **state)
     dlb_fio_job_of(spec, &shape, &job);
     assert_int_equal(job.block_bytes, 55000);
     assert_int_equal(job.blocks_per_file, 2);
+    job.folder = "/d";
+    job.n_open = 7;
     assert_true(dlb_fio_args_fill(&job, &args));
+    assert_true(has(&args, "--openfiles=7") && has(&args, "--invalidate=0")); /* as it is */
     assert_true(has(&args, "--opendir=/d") && has(&args, "--rw=read"));
     assert_true(has(&args, "--numjobs=12") && has(&args, "--iodepth=1"));
     assert_true(has(&args, "--readonly") && has(&args, "--direct=0"));
@@ -248,13 +280,15 @@ static void test_fio_reads_as_the_pipeline_does(void **state)
     fill_spec(spec,
               (const char *[]){"dataset.format=tokens", "dataset.path=/d", "dataset.access=direct",
                                "loader.num_workers=2", "loader.io=io_uring", "loader.io_depth=32",
-                               "loader.shuffle=true", NULL});
+                               "loader.shuffle=true", "run.cache=cold", NULL});
     shape.total_bytes = 4098 * 1000;
     dlb_fio_job_of(spec, &shape, &job);
     assert_true(job.random && job.direct);
     assert_int_equal(job.block_bytes, 8192);
     assert_int_equal(job.depth, 32);
+    job.files = "/d:/e";
     assert_true(dlb_fio_args_fill(&job, &args));
+    assert_true(has(&args, "--filename=/d:/e") && has(&args, "--invalidate=1"));
     assert_true(has(&args, "--rw=randread") && has(&args, "--ioengine=io_uring"));
     assert_true(has(&args, "--time_based"));
     dlb_fio_args_free(&args);
@@ -269,6 +303,45 @@ static void test_fio_reads_as_the_pipeline_does(void **state)
     assert_int_equal(job.n_jobs, 2);
     assert_false(job.random);
     assert_int_equal(job.blocks_per_file, 42); /* 11 MB in blocks of 256 KiB */
+    free(spec);
+}
+
+static uint64_t three_files(const void *ds, uint64_t number, char *path, size_t n_path)
+{
+    static const char *const names[] = {"/a", "/b:c", "/d\\e"};
+    (void)ds;
+    if (number < 3)
+        (void)snprintf(path, n_path, "%s", names[number]);
+    return 3;
+}
+
+static uint64_t many_files(const void *ds, uint64_t number, char *path, size_t n_path)
+{
+    (void)ds;
+    (void)snprintf(path, n_path, "/a/long/name/%llu", (unsigned long long)number);
+    return 100000;
+}
+
+static void test_fio_is_given_names_where_there_is_no_folder(void **state)
+{
+    (void)state;
+    struct dlb_spec *spec = malloc(sizeof(*spec));
+    struct dlb_format format = {.name = "made-up", .files = three_files};
+    struct dlb_dataset dataset = {.format = &format};
+    struct dlb_err err;
+    char *files;
+    assert_non_null(spec);
+    fill_spec(spec, (const char *[]){"dataset.format=webdataset", "dataset.path=/", NULL});
+    assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_OK);
+    assert_null(files);
+    fill_spec(spec, (const char *[]){"dataset.format=webdataset", "dataset.path=/{a,b}", NULL});
+    assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_OK);
+    assert_string_equal(files, "/a:/b\\:c:/d\\e");
+    free(files);
+    format.files = many_files;
+    assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_E_CONFIG);
+    format.files = NULL;
+    assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_E_CONFIG);
     free(spec);
 }
 
@@ -317,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_workloads),
         cmocka_unit_test(test_workload_errors),
         cmocka_unit_test(test_fio_reads_as_the_pipeline_does),
+        cmocka_unit_test(test_fio_is_given_names_where_there_is_no_folder),
         cmocka_unit_test(test_fio_output),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

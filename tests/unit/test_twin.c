@@ -117,15 +117,20 @@ static void its_length_is_bounded(void **state)
 static void figures_are_read_off_documents(void **state)
 {
     (void)state;
-    json_t *doc = json_pack("{si, si, si, si, si}", "window_ns", 1000, "idle_input_ns", 20,
-                            "idle_other_ns", 10, "idle_copy_ns", 500, "n_samples", 6);
-    assert_true(fabs(dlb_twin_share(doc) - 0.03) < 1e-12);
-    assert_true(fabs(dlb_twin_headroom(doc, 2e6) - 3) < 1e-12);
-    assert_true(isnan(dlb_twin_headroom(doc, 0)));
-    json_object_set_new(doc, "window_ns", json_integer(0));
-    assert_true(isnan(dlb_twin_share(doc)));
-    assert_true(isnan(dlb_twin_headroom(doc, 2e6)));
-    json_decref(doc);
+    json_t *docs = json_array();
+    for (int i = 1; i <= 3; i++) /* the last one was disturbed */
+        json_array_append_new(docs,
+                              json_pack("{si, si, si, si, si}", "window_ns", i < 3 ? 1000 : 9000,
+                                        "idle_input_ns", i < 3 ? 18 + 2 * i : 8000, "idle_other_ns",
+                                        10, "idle_copy_ns", 500, "n_samples", 6));
+    json_array_append_new(docs, json_pack("{ss}", "status", "failed"));
+    assert_true(fabs(dlb_twin_share(docs) - 0.032) < 1e-12);
+    assert_true(fabs(dlb_twin_headroom(docs, 2e6) - 3) < 1e-12);
+    assert_true(isnan(dlb_twin_headroom(docs, 0)));
+    json_array_clear(docs);
+    assert_true(isnan(dlb_twin_share(docs)));
+    assert_true(isnan(dlb_twin_headroom(docs, 2e6)));
+    json_decref(docs);
 }
 
 /* It runs as any other cell, and its figures are what the verdict takes. */
@@ -147,19 +152,19 @@ static void runs_as_a_cell(void **state)
         struct dlb_spec *spec = twin_of(config, 100, (enum dlb_twin)what);
         if (what == DLB_TWIN_STEPS) /* long enough here, and quicker */
             spec->run.max_batches = 20;
-        json_t *doc = dlb_cell_run(spec, DLB_MODE_MEASURE, &nobody);
-        assert_string_equal(dlb_json_text(doc, "status"), "ok");
-        assert_true(isfinite(dlb_twin_share(doc)));
+        json_t *docs = json_pack("[o]", dlb_cell_run(spec, DLB_MODE_MEASURE, &nobody));
+        assert_string_equal(dlb_json_text(json_array_get(docs, 0), "status"), "ok");
+        assert_true(isfinite(dlb_twin_share(docs)));
         if (what == DLB_TWIN_FREE) {
-            double rate = dlb_twin_headroom(doc, 1); /* samples/s */
-            evidence.harness_headroom = dlb_twin_headroom(doc, rate / 4);
+            double rate = dlb_twin_headroom(docs, 1); /* samples/s */
+            evidence.harness_headroom = dlb_twin_headroom(docs, rate / 4);
             dlb_judge(&evidence, &verdict);
             assert_int_equal(verdict.klass, DLB_V_HARNESS_BOUND);
-            evidence.harness_headroom = dlb_twin_headroom(doc, rate / 6);
+            evidence.harness_headroom = dlb_twin_headroom(docs, rate / 6);
             dlb_judge(&evidence, &verdict);
             assert_int_equal(verdict.klass, DLB_V_INPUT_BOUND);
         }
-        json_decref(doc);
+        json_decref(docs);
         free(spec);
     }
     json_decref(config);
