@@ -31,7 +31,7 @@ struct cell {
     uint32_t n_loaders;   /* one for each accelerator, or one for all */
     uint32_t n_started;   /* of them; the one after may have failed half-way */
     struct dlb_shm ready; /* holds what they signal */
-    bool stuck;           /* a worker did not come back: what it uses must stay */
+    bool stuck;           /* a worker or a GPU did not come back: what it uses must stay */
     const struct dlb_device *device;
     struct dlb_feed *feeds;   /* [accelerators.count] */
     uint32_t n_devices;       /* opened, or failed half-way */
@@ -365,6 +365,9 @@ static int finish(struct cell *c, int rc, struct dlb_err *err)
         c->facts.stats = c->stats;
         c->facts.loader_opts = &c->spec.loader;
     }
+    for (uint32_t i = 0; i < c->n_devices; i++)
+        if (c->device->end && !c->device->end(c->feeds[i].device_state))
+            c->stuck = true;
     return rc;
 }
 

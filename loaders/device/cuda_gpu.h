@@ -13,6 +13,8 @@
 
 enum { DLB_CUDA_MAX_PINNED = 4, DLB_CUDA_MAX_BUFS = 16 };
 
+#define DLB_CUDA_ANSWER_NS (10 * DLB_NS_PER_S) /* what is waited for takes 1 s at most */
+
 struct CUevent_st;
 
 struct dlb_cuda_buffer {
@@ -40,6 +42,7 @@ struct dlb_cuda {
     const struct dlb_device_opts *opts;
     struct dlb_rng rng;
     bool copy_on_compute, keep_bytes;
+    bool hung;        /* did not answer in time: nothing of it is waited for or freed */
     const char *memo; /* see dlb_device_open */
     uint32_t n_bufs, n_sms;
     size_t buf_bytes, made_bytes;      /* made_bytes: of what is made of a full buffer */
@@ -59,6 +62,7 @@ struct dlb_cuda {
     void *scratch;                               /* device memory of `memory` steps */
     uint64_t n_chunks, next_chunk;
     uint8_t *back, *made_back; /* host memory for checksums */
+    uint32_t *sm_seen;         /* host memory for sm_of_block */
     struct {
         uint8_t *addr;
         size_t n_bytes;
@@ -76,6 +80,14 @@ int dlb_cuda_checked(int code, const char *doing, struct dlb_err *err);
 /* Whether the buffer is there and can hold n_bytes. */
 int dlb_cuda_check_buf(const struct dlb_cuda *cu, uint32_t buf, size_t n_bytes,
                        struct dlb_err *err);
+
+/* Waits until all that was queued on a stream is done, looking without pause as CUDA's own wait
+ * does, but no longer than limit_ns: the runtime's synchronizing calls have no limit. */
+int dlb_cuda_finish(struct dlb_cuda *cu, struct CUstream_st *stream, uint64_t limit_ns,
+                    const char *doing, struct dlb_err *err);
+
+/* Marks the GPU as one that does not answer, and says so; DLB_E_DEVICE. */
+int dlb_cuda_hangs(struct dlb_cuda *cu, uint64_t waited_ns, struct dlb_err *err);
 
 /* Queues on the compute stream what a step does: read n_bytes of `data`, then n_iters iterations in
  * n_launches kernels. `where` (NULL, or n_sms numbers in device memory) is told the

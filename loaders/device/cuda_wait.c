@@ -9,6 +9,27 @@
 #define SPIN_NS (100 * DLB_NS_PER_US) /* before a step's end is due, the wait stops sleeping */
 #define NAP_NS (30 * DLB_NS_PER_US)   /* between looks where the end cannot be foreseen */
 
+int dlb_cuda_hangs(struct dlb_cuda *cu, uint64_t waited_ns, struct dlb_err *err)
+{
+    cu->hung = true;
+    return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+                    "the GPU took in nothing for %llu s: it hangs, or another program has it; "
+                    "nvidia-smi shows it",
+                    (unsigned long long)(waited_ns / DLB_NS_PER_S));
+}
+
+int dlb_cuda_finish(struct dlb_cuda *cu, struct CUstream_st *stream, uint64_t limit_ns,
+                    const char *doing, struct dlb_err *err)
+{
+    uint64_t start_ns = dlb_now_ns();
+    cudaError_t code;
+
+    while ((code = cudaStreamQuery(stream)) == cudaErrorNotReady)
+        if (dlb_now_ns() - start_ns > limit_ns)
+            return dlb_cuda_hangs(cu, limit_ns, err);
+    return dlb_cuda_checked((int)code, doing, err);
+}
+
 static int is_done(struct CUevent_st *event, bool *done, struct dlb_err *err)
 {
     cudaError_t code = cudaEventQuery(event);
