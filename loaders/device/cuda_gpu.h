@@ -55,6 +55,7 @@ struct dlb_cuda {
     float next_ms;                     /* from the anchor to it */
     struct dlb_gpu_clock clock;
     uint64_t last_step_end_ns, last_copy_end_ns; /* of what was settled: stamps never go back */
+    double copy_ns_per_byte;                     /* of the last copy that was; 0: of none */
     unsigned long long *sums;                    /* device memory: one per buffer */
     uint32_t *stop;                              /* device memory */
     float *sink;                                 /* device memory */
@@ -102,8 +103,8 @@ int dlb_cuda_queue_augment(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, st
  * no more. Uses buffer 0 and its step events. */
 int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err);
 
-/* See dlb_device. A wait sleeps until shortly before a step's end is due, then looks without pause.
- */
+/* See dlb_device. A wait sleeps until shortly before the end of a copy or of a step is due, then
+ * looks without pause. */
 int dlb_cuda_poll(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err);
 int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
                   struct dlb_dev_times *out, bool *reached, struct dlb_err *err);
