@@ -31,7 +31,7 @@ struct cell {
     uint32_t n_loaders;   /* one for each accelerator, or one for all */
     uint32_t n_started;   /* of them; the one after may have failed half-way */
     struct dlb_shm ready; /* holds what they signal */
-    bool stuck;           /* a worker did not come back: what it uses must stay */
+    bool stuck;           /* a worker or a GPU did not come back: what it uses must stay */
     const struct dlb_device *device;
     struct dlb_feed *feeds;   /* [accelerators.count] */
     uint32_t n_devices;       /* opened, or failed half-way */
@@ -199,16 +199,20 @@ static int start_loader(struct cell *c, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* A real device has a name of its own, and a place. */
-static int describe(struct cell *c)
+/* A real device, of which there is one, has a name of its own, and a place: batch memory that it
+ * will copy from goes there before it is pinned, because pinned pages stay where they are. */
+static int describe(struct cell *c, void *device_state, const struct dlb_memory *memory,
+                    struct dlb_err *err)
 {
-    c->facts.gpu = c->device->describe(c->feeds[0].device_state);
+    if (!c->device->describe)
+        return DLB_OK;
+    c->facts.gpu = c->device->describe(device_state);
     const char *name = dlb_json_text(c->facts.gpu, "name");
     if (name[0])
         (void)snprintf(c->facts.device_name, sizeof(c->facts.device_name), "%s", name);
     if (c->facts.gpu)
-        c->facts.numa = dlb_numa_place(dlb_json_text(c->facts.gpu, "pci_bus_id"), &c->memory);
-    return c->facts.gpu && c->facts.numa ? DLB_OK : DLB_E_NOMEM;
+        c->facts.numa = dlb_numa_place(dlb_json_text(c->facts.gpu, "pci_bus_id"), memory);
+    return c->facts.gpu && c->facts.numa ? DLB_OK : no_memory(err);
 }
 
 /* With its own loader's slots pinned. */
@@ -221,8 +225,10 @@ static int open_one(struct cell *c, const struct dlb_device_open *how, uint32_t 
     if (!feed->device_state)
         return no_memory(err);
     c->n_devices++;
-    int rc = c->device->open(feed->device_state, how, err);
     c->loader->memory(feed->loader_state, &memory);
+    int rc = c->device->open(feed->device_state, how, err);
+    if (!rc)
+        rc = describe(c, feed->device_state, &memory, err);
     if (rc || !c->spec.loader.pin_memory || memory.n_bytes == 0)
         return rc;
     c->facts.pinned_bytes = c->memory.n_bytes;
@@ -255,6 +261,8 @@ static int open_devices(struct cell *c, struct dlb_err *err)
         .augment = &c->dataset.augment,
         .memo = c->watch->memo,
     };
+    dlb_cell_device_name(c->device, &spec->device, c->facts.device_name,
+                         sizeof(c->facts.device_name));
     int rc = DLB_OK;
     for (uint32_t i = 0; i < (uint32_t)spec->accelerators.count && !rc; i++) {
         how.seed = (uint64_t)spec->run.seed + i; /* steps that differ, differ among them */
@@ -262,10 +270,6 @@ static int open_devices(struct cell *c, struct dlb_err *err)
     }
     if (rc)
         return rc;
-    dlb_cell_device_name(c->device, &spec->device, c->facts.device_name,
-                         sizeof(c->facts.device_name));
-    if (c->device->describe && describe(c) != DLB_OK)
-        return no_memory(err);
     c->facts.device_kind = c->device->name;
     c->facts.device_why = c->device_why;
     return DLB_OK;
@@ -360,6 +364,9 @@ static int finish(struct cell *c, int rc, struct dlb_err *err)
         c->facts.stats = c->stats;
         c->facts.loader_opts = &c->spec.loader;
     }
+    for (uint32_t i = 0; i < c->n_devices; i++)
+        if (c->device->end && !c->device->end(c->feeds[i].device_state))
+            c->stuck = true;
     return rc;
 }
 

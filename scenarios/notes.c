@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEP_NOTED 0.02 /* what a GPU's calibrated step promises */
+
 __attribute__((format(printf, 2, 3))) static bool say(json_t *list, const char *fmt, ...)
 {
     char text[700];
@@ -265,6 +267,31 @@ static bool note_cache(const json_t *reps, const struct dlb_judged_cell *cell, u
     return ok;
 }
 
+/* A step that is not what was asked for, or never was one: everything is held against it. */
+static bool note_step(const struct dlb_judged_cell *cell, json_t *notes)
+{
+    const json_t *device = json_object_get(cell->shown, "device");
+    const json_t *step = json_object_get(json_object_get(device, "gpu"), "step");
+    double asked_ns = dlb_json_number(step, "asked_ns"), read_ns = dlb_json_number(step, "read_ns");
+    double measured_ns = dlb_json_number(step, "measured_ns"), off = measured_ns / asked_ns - 1;
+    char text[300];
+
+    if (!isfinite(off) || fabs(off) <= STEP_NOTED)
+        return true;
+    if (read_ns >= asked_ns)
+        (void)snprintf(text, sizeof(text),
+                       "a step of %.3g ms was asked for, but reading the batch alone takes the GPU "
+                       "%.3g ms, so steps took %.3g ms: raise device.step_ms, or lower "
+                       "loader.batch_size",
+                       asked_ns / 1e6, read_ns / 1e6, measured_ns / 1e6);
+    else
+        (void)snprintf(text, sizeof(text),
+                       "a step of %.3g ms was asked for, but calibrated to %.3g ms (%+.1f%%): "
+                       "other programs on the GPU, or clocks that moved (device.gpu.nvml)",
+                       asked_ns / 1e6, measured_ns / 1e6, off * 100);
+    return has_text(notes, text) || say(notes, "%s", text);
+}
+
 static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *results,
                        struct dlb_judgement *j)
 {
@@ -273,7 +300,8 @@ static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *re
         ok = note_skipped(&j->cells[i], i, j->notes) &&
              note_idle_workers(&j->cells[i], i, j->notes) &&
              note_inline(&j->cells[i], i, j->notes) && note_io(&j->cells[i], i, j->notes) &&
-             note_cache(results->cells[i], &j->cells[i], i, j->notes);
+             note_cache(results->cells[i], &j->cells[i], i, j->notes) &&
+             note_step(&j->cells[i], j->notes);
     return ok;
 }
 

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The driver's own window is 1/6 to 1 s; sampled at least as often, none is missed. */
+/* The driver's own window of utilization is 1/6 to 1 s; sampled at least as often, none is missed.
+ * The first of them also hold what was before: calibration, whose steps are many. */
 #define SAMPLE_NS (100 * DLB_NS_PER_MS)
+#define WINDOW_NS (1 * DLB_NS_PER_S)
 
 /* What is used of NVML's documented interface: functions return 0 for success. */
 struct device; /* nvmlDevice_t points to it */
@@ -47,6 +49,7 @@ struct dlb_nvml {
     struct device *gpu;
     char bus_id[32];
     pthread_t thread;
+    uint64_t start_ns;
     pthread_mutex_t lock;
     pthread_cond_t stopped;
     bool stop;
@@ -124,7 +127,8 @@ static void sample(struct dlb_nvml *n)
     unsigned long long reasons = 0;
 
     n->n_samples++;
-    if (nvml->utilization && nvml->utilization(n->gpu, &used) == 0) {
+    if (nvml->utilization && dlb_now_ns() - n->start_ns > WINDOW_NS &&
+        nvml->utilization(n->gpu, &used) == 0) {
         add(&n->busy, used.gpu);
         add(&n->memory_busy, used.memory);
     }
@@ -142,7 +146,7 @@ static void sample(struct dlb_nvml *n)
 static void *sample_main(void *arg)
 {
     struct dlb_nvml *n = arg;
-    uint64_t due_ns = dlb_now_ns();
+    uint64_t due_ns = n->start_ns;
 
     (void)pthread_mutex_lock(&n->lock);
     while (!n->stop) {
@@ -187,6 +191,7 @@ struct dlb_nvml *dlb_nvml_start_with(const char *library, const char *pci_bus_id
     if (!up || n->nvml.by_bus_id(n->bus_id, &n->gpu) != 0)
         goto fail;
     add_kind(n, n->nvml.clock, CLOCK_SM, &n->before_mhz);
+    n->start_ns = dlb_now_ns();
     if (start_thread(n))
         return n;
 fail:

@@ -21,6 +21,8 @@
 enum { MAX_ROUNDS = 6, MAX_REPEATS = 33, AUGMENT_REPEATS = 9 };
 #define MOST_ITERS (UINT64_C(1) << 40)
 
+static const char calibrating[] = "calibrating the GPU's step";
+
 int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint64_t n_iters,
                         uint32_t n_launches, uint32_t *where, struct dlb_err *err)
 {
@@ -73,15 +75,15 @@ static int queue_behind(struct dlb_cuda *cu, struct dlb_err *err)
     const struct dlb_cuda_work work = {
         .stream = cu->compute, .n_blocks = cu->n_sms, .stop = cu->stop};
     int code = dlb_cuda_fma(&work, BEHIND_ITERS, cu->sink);
-    return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, "calibrating the GPU's step");
+    return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, calibrating);
 }
 
 static int timing_begin(struct dlb_cuda *cu, struct dlb_err *err)
 {
     if (queue_behind(cu, err) != DLB_OK)
         return (int)err->status;
-    return dlb_cuda_checked((int)cudaEventRecord(cu->bufs[0].step_start, cu->compute),
-                            "calibrating the GPU's step", err);
+    return dlb_cuda_checked((int)cudaEventRecord(cu->bufs[0].step_start, cu->compute), calibrating,
+                            err);
 }
 
 static int timing_end(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
@@ -90,12 +92,13 @@ static int timing_end(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
     float ms = 0;
     cudaError_t code = cudaEventRecord(b->step_end, cu->compute);
 
-    if (code == cudaSuccess)
-        code = cudaEventSynchronize(b->step_end);
-    if (code == cudaSuccess)
-        code = cudaEventElapsedTime(&ms, b->step_start, b->step_end);
+    if (code != cudaSuccess)
+        return dlb_cuda_fail(err, (int)code, calibrating);
+    if (dlb_cuda_finish(cu, cu->compute, DLB_CUDA_ANSWER_NS, calibrating, err) != DLB_OK)
+        return (int)err->status;
+    code = cudaEventElapsedTime(&ms, b->step_start, b->step_end);
     *ns = (double)ms * 1e6;
-    return dlb_cuda_checked((int)code, "calibrating the GPU's step", err);
+    return dlb_cuda_checked((int)code, calibrating, err);
 }
 
 static int time_once(struct dlb_cuda *cu, const struct dlb_step_point *point, uint32_t n_launches,
@@ -209,23 +212,25 @@ static int verify(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
 /* How many multiprocessors the blocks of the last step were spread over. */
 static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
 {
-    uint32_t *seen = calloc(cu->n_sms, sizeof *seen), n = 0;
-    if (!seen)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "calibrating the GPU's step");
-    cudaError_t code = cudaMemcpyAsync(seen, cu->sm_of_block, cu->n_sms * sizeof *seen,
-                                       cudaMemcpyDeviceToHost, cu->compute);
-    if (code == cudaSuccess)
-        code = cudaStreamSynchronize(cu->compute);
+    uint32_t n = 0;
+    cu->sm_seen = calloc(cu->n_sms, sizeof *cu->sm_seen);
+    if (!cu->sm_seen)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, calibrating);
+    cudaError_t code =
+        cudaMemcpyAsync(cu->sm_seen, cu->sm_of_block, cu->n_sms * sizeof *cu->sm_seen,
+                        cudaMemcpyDeviceToHost, cu->compute);
+    if (code != cudaSuccess)
+        return dlb_cuda_fail(err, (int)code, calibrating);
+    if (dlb_cuda_finish(cu, cu->compute, DLB_CUDA_ANSWER_NS, calibrating, err) != DLB_OK)
+        return (int)err->status;
     for (uint32_t i = 0; i < cu->n_sms; i++) {
         bool before = false;
         for (uint32_t k = 0; k < i && !before; k++)
-            before = seen[k] == seen[i];
+            before = cu->sm_seen[k] == cu->sm_seen[i];
         n += !before;
     }
-    free(seen);
     cu->calibration.n_sms_seen = n;
-    return code == cudaSuccess ? DLB_OK
-                               : dlb_cuda_fail(err, (int)code, "calibrating the GPU's step");
+    return DLB_OK;
 }
 
 static int augment_once(struct dlb_cuda *cu, double *ns, struct dlb_err *err)

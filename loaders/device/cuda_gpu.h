@@ -13,6 +13,8 @@
 
 enum { DLB_CUDA_MAX_PINNED = 4, DLB_CUDA_MAX_BUFS = 16 };
 
+#define DLB_CUDA_ANSWER_NS (10 * DLB_NS_PER_S) /* what is waited for takes 1 s at most */
+
 struct CUevent_st;
 
 struct dlb_cuda_buffer {
@@ -40,6 +42,7 @@ struct dlb_cuda {
     const struct dlb_device_opts *opts;
     struct dlb_rng rng;
     bool copy_on_compute, keep_bytes;
+    bool hung;        /* did not answer in time: nothing of it is waited for or freed */
     const char *memo; /* see dlb_device_open */
     uint32_t n_bufs, n_sms;
     size_t buf_bytes, made_bytes;      /* made_bytes: of what is made of a full buffer */
@@ -52,6 +55,7 @@ struct dlb_cuda {
     float next_ms;                     /* from the anchor to it */
     struct dlb_gpu_clock clock;
     uint64_t last_step_end_ns, last_copy_end_ns; /* of what was settled: stamps never go back */
+    double copy_ns_per_byte;                     /* of the last copy that was; 0: of none */
     unsigned long long *sums;                    /* device memory: one per buffer */
     uint32_t *stop;                              /* device memory */
     float *sink;                                 /* device memory */
@@ -59,6 +63,7 @@ struct dlb_cuda {
     void *scratch;                               /* device memory of `memory` steps */
     uint64_t n_chunks, next_chunk;
     uint8_t *back, *made_back; /* host memory for checksums */
+    uint32_t *sm_seen;         /* host memory for sm_of_block */
     struct {
         uint8_t *addr;
         size_t n_bytes;
@@ -77,6 +82,14 @@ int dlb_cuda_checked(int code, const char *doing, struct dlb_err *err);
 int dlb_cuda_check_buf(const struct dlb_cuda *cu, uint32_t buf, size_t n_bytes,
                        struct dlb_err *err);
 
+/* Waits until all that was queued on a stream is done, looking without pause as CUDA's own wait
+ * does, but no longer than limit_ns: the runtime's synchronizing calls have no limit. */
+int dlb_cuda_finish(struct dlb_cuda *cu, struct CUstream_st *stream, uint64_t limit_ns,
+                    const char *doing, struct dlb_err *err);
+
+/* Marks the GPU as one that does not answer, and says so; DLB_E_DEVICE. */
+int dlb_cuda_hangs(struct dlb_cuda *cu, uint64_t waited_ns, struct dlb_err *err);
+
 /* Queues on the compute stream what a step does: read n_bytes of `data`, then n_iters iterations in
  * n_launches kernels. `where` (NULL, or n_sms numbers in device memory) is told the
  * multiprocessors. */
@@ -90,8 +103,8 @@ int dlb_cuda_queue_augment(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, st
  * no more. Uses buffer 0 and its step events. */
 int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err);
 
-/* See dlb_device. A wait sleeps until shortly before a step's end is due, then looks without pause.
- */
+/* See dlb_device. A wait sleeps until shortly before the end of a copy or of a step is due, then
+ * looks without pause. */
 int dlb_cuda_poll(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err);
 int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
                   struct dlb_dev_times *out, bool *reached, struct dlb_err *err);

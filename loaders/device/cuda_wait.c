@@ -7,7 +7,30 @@
 #include <cuda_runtime_api.h>
 
 #define SPIN_NS (100 * DLB_NS_PER_US) /* before a step's end is due, the wait stops sleeping */
-#define NAP_NS (30 * DLB_NS_PER_US)   /* between looks where the end cannot be foreseen */
+/* The same for a copy: how long it takes is known less well. */
+#define SPIN_COPY_NS (200 * DLB_NS_PER_US)
+#define NAP_NS (30 * DLB_NS_PER_US) /* between looks where the end cannot be foreseen */
+
+int dlb_cuda_hangs(struct dlb_cuda *cu, uint64_t waited_ns, struct dlb_err *err)
+{
+    cu->hung = true;
+    return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+                    "the GPU took in nothing for %llu s: it hangs, or another program has it; "
+                    "nvidia-smi shows it",
+                    (unsigned long long)(waited_ns / DLB_NS_PER_S));
+}
+
+int dlb_cuda_finish(struct dlb_cuda *cu, struct CUstream_st *stream, uint64_t limit_ns,
+                    const char *doing, struct dlb_err *err)
+{
+    uint64_t start_ns = dlb_now_ns();
+    cudaError_t code;
+
+    while ((code = cudaStreamQuery(stream)) == cudaErrorNotReady)
+        if (dlb_now_ns() - start_ns > limit_ns)
+            return dlb_cuda_hangs(cu, limit_ns, err);
+    return dlb_cuda_checked((int)code, doing, err);
+}
 
 static int is_done(struct CUevent_st *event, bool *done, struct dlb_err *err)
 {
@@ -60,6 +83,9 @@ static int settle_copy(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t 
         stamp(cu, start_ms, max_u64(b->copy_call_ns, cu->last_copy_end_ns), seen_ns);
     b->times.copy_end_ns = stamp(cu, end_ms, b->times.copy_start_ns, seen_ns);
     cu->last_copy_end_ns = b->times.copy_end_ns;
+    if (b->n_bytes > 0)
+        cu->copy_ns_per_byte =
+            (double)(b->times.copy_end_ns - b->times.copy_start_ns) / (double)b->n_bytes;
     b->copied = true;
     return DLB_OK;
 }
@@ -126,28 +152,53 @@ static int settle(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, enum dlb_point
     return rc;
 }
 
-/* Until when a wait may sleep: a step that has begun ends after its time, and shortly before that
- * the wait looks without pause; then again at leisure, should it be late. */
+/* What is due at end_ns is looked for without pause from slack_ns before it on; then again at
+ * leisure, should it be late. */
+static uint64_t sleep_before(uint64_t end_ns, uint64_t slack_ns, uint64_t now_ns)
+{
+    if (now_ns + slack_ns < end_ns)
+        return end_ns - slack_ns;
+    return now_ns < end_ns + 2 * slack_ns ? now_ns : now_ns + NAP_NS;
+}
+
+/* The end of a copy is foreseen by the rate of the one before; one that has not begun takes as long
+ * from now. */
+static int sleep_copy(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint64_t now_ns,
+                      uint64_t *until_ns, struct dlb_err *err)
+{
+    uint64_t start_ns = now_ns;
+    bool begun = false;
+    float ms = 0;
+
+    if (cu->copy_ns_per_byte <= 0) {
+        *until_ns = now_ns + NAP_NS;
+        return DLB_OK;
+    }
+    int rc = is_done(b->copy_start, &begun, err);
+    if (rc == DLB_OK && begun) {
+        rc = since_anchor(cu, b->copy_start, &ms, err);
+        start_ns = dlb_gpu_clock_at(&cu->clock, ms);
+    }
+    uint64_t end_ns = start_ns + (uint64_t)(cu->copy_ns_per_byte * (double)b->n_bytes);
+    *until_ns = sleep_before(end_ns, SPIN_COPY_NS, now_ns);
+    return rc;
+}
+
+/* Until when a wait may sleep. A step that has not begun waits for its copy. */
 static int sleep_until(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enum dlb_point point,
                        uint64_t *until_ns, struct dlb_err *err)
 {
     uint64_t now_ns = dlb_now_ns();
     bool begun = false;
-
-    *until_ns = now_ns + NAP_NS;
-    if (point == DLB_COPIED)
-        return DLB_OK;
-    int rc = is_done(b->step_start, &begun, err);
-    if (rc != DLB_OK || !begun)
-        return rc;
     float ms = 0;
-    rc = since_anchor(cu, b->step_start, &ms, err);
+
+    int rc = point == DLB_STEPPED ? is_done(b->step_start, &begun, err) : DLB_OK;
+    if (rc == DLB_OK && !begun)
+        return sleep_copy(cu, b, now_ns, until_ns, err);
+    if (rc == DLB_OK)
+        rc = since_anchor(cu, b->step_start, &ms, err);
     uint64_t end_ns = dlb_gpu_clock_at(&cu->clock, ms) + (uint64_t)b->step_ns;
-    uint64_t slack_ns = SPIN_NS + (uint64_t)(b->step_ns * 0.01);
-    if (now_ns + slack_ns < end_ns)
-        *until_ns = end_ns - slack_ns;
-    else if (now_ns < end_ns + 2 * slack_ns)
-        *until_ns = now_ns;
+    *until_ns = sleep_before(end_ns, SPIN_NS + (uint64_t)(b->step_ns * 0.01), now_ns);
     return rc;
 }
 

@@ -39,7 +39,8 @@ static void range_end(void)
 #endif
 
 #define SCRATCH_MIN_BYTES (UINT64_C(256) << 20) /* several times the caches of today's GPUs */
-#define ANSWER_NS (10 * DLB_NS_PER_S)           /* an event on an idle stream takes microseconds */
+#define END_NS (5 * DLB_NS_PER_S) /* less than an interrupted run has to end by itself (child.c)   \
+                                   */
 enum { ANCHOR_TRIES = 64 };
 
 static cudaError_t new_zeroed(struct dlb_cuda *cu, void *out, size_t n_bytes)
@@ -103,10 +104,11 @@ static int open_memory(struct dlb_cuda *cu, struct dlb_err *err)
                         "free; lower batch_size or device.prefetch",
                         cu->n_bufs, (double)(cu->buf_bytes + cu->made_bytes) / 1e6,
                         (double)free_bytes / 1e9);
-    if (code == cudaSuccess)
-        code = cudaStreamSynchronize(cu->compute);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "allocating batches on the GPU");
+    if (dlb_cuda_finish(cu, cu->compute, DLB_CUDA_ANSWER_NS, "clearing batches on the GPU", err) !=
+        DLB_OK)
+        return (int)err->status;
     cu->back = cu->keep_bytes ? malloc(cu->buf_bytes ? cu->buf_bytes : 1) : NULL;
     cu->made_back = cu->keep_bytes && cu->augment ? malloc(cu->made_bytes + 1) : NULL;
     if (cu->keep_bytes && (!cu->back || (cu->augment && !cu->made_back)))
@@ -125,7 +127,13 @@ static int open_events(struct dlb_cuda *cu, struct dlb_err *err)
         for (size_t k = 0; code == cudaSuccess && k < sizeof of / sizeof *of; k++)
             code = cudaEventCreate(of[k]);
     }
-    return dlb_cuda_checked((int)code, "making events", err);
+    /* Before anything that waits for the GPU without a limit, as taking and freeing memory may. */
+    if (code == cudaSuccess)
+        code = cudaEventRecord(cu->spare, cu->compute);
+    if (code != cudaSuccess)
+        return dlb_cuda_fail(err, (int)code, "making events");
+    return dlb_cuda_finish(cu, cu->compute, DLB_CUDA_ANSWER_NS, "asking the GPU for an answer",
+                           err);
 }
 
 /* Brings the GPU's clock to the host's: of some tries on an idle stream, the one that was seen
@@ -139,11 +147,8 @@ static int open_clock(struct dlb_cuda *cu, struct dlb_err *err)
         cudaError_t code = cudaEventRecord(cu->spare, cu->compute);
         while (code == cudaSuccess && (code = cudaEventQuery(cu->spare)) == cudaErrorNotReady) {
             code = cudaSuccess;
-            if (dlb_now_ns() - before_ns > ANSWER_NS)
-                return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
-                                "the GPU took in nothing for %d s: it hangs, or another program "
-                                "has it; nvidia-smi shows it",
-                                (int)(ANSWER_NS / DLB_NS_PER_S));
+            if (dlb_now_ns() - before_ns > DLB_CUDA_ANSWER_NS)
+                return dlb_cuda_hangs(cu, DLB_CUDA_ANSWER_NS, err);
         }
         uint64_t after_ns = dlb_now_ns();
         if (code != cudaSuccess)
@@ -178,9 +183,9 @@ static int cuda_open(void *dv, const struct dlb_device_open *how, struct dlb_err
                         (int)DLB_CUDA_MAX_BUFS);
     int rc = open_gpu(cu, err);
     if (rc == DLB_OK)
-        rc = open_memory(cu, err);
-    if (rc == DLB_OK)
         rc = open_events(cu, err);
+    if (rc == DLB_OK)
+        rc = open_memory(cu, err);
     if (rc == DLB_OK)
         rc = dlb_cuda_calibrate(cu, err);
     if (rc == DLB_OK)
@@ -188,17 +193,31 @@ static int cuda_open(void *dv, const struct dlb_device_open *how, struct dlb_err
     return rc;
 }
 
+/* A step that still runs is told to end: between its kernels it looks. */
+static bool cuda_end(void *dv)
+{
+    struct dlb_cuda *cu = dv;
+    struct CUstream_st *streams[] = {cu->side, cu->compute, cu->copy};
+    struct dlb_err err;
+
+    if (cu->hung || !cu->stop)
+        return !cu->hung;
+    (void)cudaMemsetAsync(cu->stop, 1, sizeof *cu->stop, cu->side);
+    for (size_t i = 0; i < sizeof streams / sizeof *streams && !cu->hung; i++)
+        (void)dlb_cuda_finish(cu, streams[i], END_NS, "ending what runs on the GPU", &err);
+    return !cu->hung;
+}
+
 /* Called after a failed open too. What fails here has nobody to tell and nothing that depends on
- * it: the process is about to end, and the driver frees what is left. A step that still runs is
- * told to end, and is waited for: it reads the buffers. */
+ * it: the process is about to end, and the driver frees what is left. What still runs is waited
+ * for, as it uses the buffers; where it does not end, every call below would wait as well, and some
+ * of the memory may still be written. */
 static void cuda_close(void *dv)
 {
     struct dlb_cuda *cu = dv;
 
-    if (cu->stop && cu->side) {
-        (void)cudaMemsetAsync(cu->stop, 1, sizeof *cu->stop, cu->side);
-        (void)cudaDeviceSynchronize();
-    }
+    if (!cuda_end(cu))
+        return;
     for (uint32_t i = 0; i < cu->n_pinned; i++)
         (void)cudaHostUnregister(cu->pinned[i].addr);
     for (uint32_t i = 0; i < cu->n_bufs && i < DLB_CUDA_MAX_BUFS; i++) {
@@ -226,6 +245,7 @@ static void cuda_close(void *dv)
             (void)cudaStreamDestroy(streams[i]);
     free(cu->back);
     free(cu->made_back);
+    free(cu->sm_seen);
 }
 
 /* The mapping is shared memory: its pages stay the same for workers that were forked before and
@@ -266,6 +286,7 @@ static bool is_pinned(const struct dlb_cuda *cu, const uint8_t *host, size_t n_b
 static int queue_copy(struct dlb_cuda *cu, uint32_t buf, const void *host, size_t n_bytes,
                       struct dlb_err *err)
 {
+    static const char doing[] = "copying a batch to the GPU";
     struct CUstream_st *stream = cu->copy_on_compute ? cu->compute : cu->copy;
     cudaError_t code = cudaSuccess;
 
@@ -283,10 +304,10 @@ static int queue_copy(struct dlb_cuda *cu, uint32_t buf, const void *host, size_
         code = cudaMemcpyAsync(b->data, host, n_bytes, cudaMemcpyHostToDevice, stream);
     if (code == cudaSuccess)
         code = cudaEventRecord(b->copy_end, stream);
+    if (code != cudaSuccess || is_pinned(cu, host, n_bytes))
+        return dlb_cuda_checked((int)code, doing, err);
     /* As torch's .to(device) does from pageable memory: ATen's memcpy_and_sync. */
-    if (code == cudaSuccess && !is_pinned(cu, host, n_bytes))
-        code = cudaStreamSynchronize(stream);
-    return dlb_cuda_checked((int)code, "copying a batch to the GPU", err);
+    return dlb_cuda_finish(cu, stream, DLB_CUDA_ANSWER_NS, doing, err);
 }
 
 static int queue_step(struct dlb_cuda *cu, uint32_t buf, struct dlb_err *err)
@@ -333,6 +354,8 @@ static int cuda_step(void *dv, uint32_t buf, struct dlb_err *err)
     return rc;
 }
 
+static const char fetching[] = "fetching a batch back from the GPU";
+
 /* The bytes are fetched back over a stream of its own, and hashed here; the sum that the step made
  * of them shows that it read what the buffer holds. Costs a copy, and is left to checked runs. */
 static int cuda_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *err)
@@ -349,10 +372,10 @@ static int cuda_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *
         cudaMemcpyAsync(cu->back, b->data, b->n_bytes, cudaMemcpyDeviceToHost, cu->side);
     if (code == cudaSuccess)
         code = cudaMemcpyAsync(&sum, &cu->sums[buf], sizeof sum, cudaMemcpyDeviceToHost, cu->side);
-    if (code == cudaSuccess)
-        code = cudaStreamSynchronize(cu->side);
     if (code != cudaSuccess)
-        return dlb_cuda_fail(err, (int)code, "fetching a batch back from the GPU");
+        return dlb_cuda_fail(err, (int)code, fetching);
+    if (dlb_cuda_finish(cu, cu->side, DLB_CUDA_ANSWER_NS, fetching, err) != DLB_OK)
+        return (int)err->status;
     if (b->stepped && sum != dlb_step_sum(cu->back, b->n_bytes))
         return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
                         "the step on the GPU read other bytes than its buffer of %zu bytes holds: "
@@ -375,10 +398,10 @@ static int cuda_made(void *dv, uint32_t buf, const uint8_t **out, size_t *n, str
         return (int)err->status;
     cudaError_t code = cudaMemcpyAsync(cu->made_back, b->made, *n * cu->augment->out_bytes,
                                        cudaMemcpyDeviceToHost, cu->side);
-    if (code == cudaSuccess)
-        code = cudaStreamSynchronize(cu->side);
     *out = cu->made_back;
-    return dlb_cuda_checked((int)code, "fetching a batch back from the GPU", err);
+    if (code != cudaSuccess)
+        return dlb_cuda_fail(err, (int)code, fetching);
+    return dlb_cuda_finish(cu, cu->side, DLB_CUDA_ANSWER_NS, fetching, err);
 }
 #endif
 
@@ -395,6 +418,7 @@ const struct dlb_device dlb_dev_cuda = {
     .wait = dlb_cuda_wait,
     .checksum = cuda_checksum,
     .made = cuda_made,
+    .end = cuda_end,
     .close = cuda_close,
     .probe = dlb_cuda_probe,
     .describe = dlb_cuda_describe,

@@ -106,6 +106,10 @@ struct dlb_device {
     int (*made)(void *dv, uint32_t buf, const uint8_t **out, size_t *n, struct dlb_err *err);
     /* dlb_hash64(bytes of the last copy, seed 0), read on the device; only with keep_bytes. */
     int (*checksum)(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *err);
+    /* Ends what still runs, before close. False: it does not end, the device's memory and the
+     * host's that it copies from must stay, and the process must leave by _exit. NULL: nothing runs
+     * on. */
+    bool (*end)(void *dv);
     void (*close)(void *dv); /* called after a failed open too */
     /* Whether "auto" may take it; called in a throwaway child. NULL: always. */
     dlb_probe_fn *probe;

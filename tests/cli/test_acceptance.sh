@@ -23,10 +23,18 @@ result=$(echo results/*.json)
 expect_file "$result"
 cp "$result" "$out"
 expect_json 'd["emulated"] and d["quick"] and d["device"]["kind"] == "emulated" and len(d["bundle"]["sha256"]) == 64 and d["date"]'
-expect_json '{r["check"] for r in d["rows"]} == {"h2d", "overlap", "idle", "model", "checksums", "augment", "imagenet", "sanitizer", "errors"}'
+expect_json '{r["check"] for r in d["rows"]} == {"h2d", "overlap", "idle", "steps", "model", "checksums", "augment", "imagenet", "sanitizer", "errors"}'
 expect_json '[r["name"] for r in d["rows"] if r["measured"] == "could not be run"] == []'
 expect_json 'all(r["detail"] for r in d["rows"] if r["measured"] == "not run")'
 expect_json 'all(r["held"] for r in d["rows"] if r["check"] in ("checksums", "augment", "errors") and r["held"] is not None)'
+# What the emulated accelerator's own timeline says, whatever the machine's clock does; PyTorch is beside it, and judges nothing.
+expect_json 'd["ended"] == "complete"'
+expect_json '[r["held"] for r in d["rows"] if r["name"].endswith("while copying")] == [True]'
+expect_json '[r["held"] for r in d["rows"] if r["check"] == "steps" and "steps of" in r["name"]] == [True, True]'
+expect_json '[r["held"] for r in d["rows"] if r["check"] == "imagenet"] == [True]'
+expect_json '[r["held"] for r in d["rows"] if r["check"] == "sanitizer"] == [None, None]'
+expect_json '[r["held"] for r in d["rows"] if "PyTorch" in r["name"]] == [None, None]'
+expect_json '{r["name"].split(",")[0] for r in d["rows"] if r["check"] in ("overlap", "idle", "model")} > {"overlap with prefetch 1", "duty cycle of 50%"}'
 expect_json 'sum(r["check"] == "checksums" and r["held"] is True for r in d["rows"]) >= 5'
 expect_json 'all(r["held"] for r in d["rows"] if "forked anew" in r["name"]) and any("forked anew" in r["name"] for r in d["rows"])'
 [ "$(json_get "$result" 'any(r["held"] is False for r in d["rows"])')" = "$([ "$code" -eq 1 ] && echo True || echo False)" ] ||
@@ -53,6 +61,80 @@ chmod 755 broken/bin/dlbench
 run python3 "$acceptance" broken --emulated --quick --only augment --out results
 expect_exit 1
 expect_out '^NO .*could not be run.*planted failure'
+
+# --- stopped half-way: what was found until then is there
+python3 "$acceptance" "$folder" --emulated --only steps --out stopped >stopped.out 2>stopped.err &
+pid=$!
+for _ in $(seq 300); do
+    if grep -q '^yes  fma steps' stopped.err; then break; fi
+    sleep 0.1
+done
+kill -TERM "$pid"
+code=0 && wait "$pid" || code=$?
+expect [ "$code" -eq 130 ]
+expect grep -q '^yes .*fma steps of 0.05 ms' stopped.out
+result=$(echo stopped/*.json)
+expect_file "$result"
+[ "$(json_get "$result" 'd["ended"] == "interrupted" and d["rows"][0]["held"]')" = True ] || failed "what was found should be written"
+
+# --- what goes wrong within a check stays there, and what was not run is not judged
+cat >parts.py <<'PY'
+import argparse, os, sys, time
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(sys.argv[1], "tests", "gpu"))
+import checks, program
+b = program.Bench(sys.argv[1], ".", argparse.Namespace(emulated=True, quick=False))
+def broken(b):
+    "breaks"
+    b.row("before", "", "", True)
+    raise AttributeError("planted")
+def slow(b):
+    "takes too long"
+    b.row("before", "", "", True)
+    b.command(["sh", "-c", "sleep 60 & echo $! >sleeper; wait"])
+checks.CHECKS = {"broken": (broken, 1), "slow": (slow, 1)}
+b.end = time.monotonic() + 2
+checks.run(b, ["broken", "slow"])
+assert [(r["check"], r["held"], r["measured"]) for r in b.rows] == [
+    ("broken", True, ""), ("broken", False, "could not be run"), ("slow", True, ""), ("slow", None, "out of time")], b.rows
+with open("sleeper") as file:
+    sleeper = f"/proc/{int(file.read())}/cmdline"
+for _ in range(50):  # ended with the one that started it
+    if not os.path.exists(sleeper) or not open(sleeper, "rb").read():
+        break
+    time.sleep(0.1)
+else:
+    raise AssertionError("what a command started should end with it")
+b.end = time.monotonic() - 1
+assert checks.torch_peer(b, "copy")[0] == {}
+
+clean, found = "========= ERROR SUMMARY: 0 errors\n", "========= RACECHECK SUMMARY: 3 hazards displayed (3 errors, 0 warnings)\n"
+refused = "========= Error: Device not supported. Please refer to the documentation\n"
+assert checks.judge_watched(0, "", {1: clean, 2: clean}, {2}) == ("0 errors", True, "")
+assert checks.judge_watched(9, "", {1: clean, 2: found}, {2})[:2] == ("3 errors", False)
+assert checks.judge_watched(3, "it failed", {1: clean, 2: clean}, {2})[1:] == (False, "exit code 3: it failed")
+assert checks.judge_watched(0, "", {1: clean}, {2})[1] is False  # whoever measured was not watched
+assert checks.judge_watched(1, "planted", {}, set())[1] is False
+assert checks.judge_watched(1, "permission denied", {2: "a permission that the program lacks\n"}, {2})[1] is False
+assert checks.judge_watched(1, "", {2: refused + clean}, {2})[:2] == ("not run", None)
+print("parts hold")
+PY
+run python3 parts.py "$folder"
+expect_exit 0
+expect_out '^parts hold$'
+
+# --- damaged, or nowhere to write: before anything is run
+head -c 100000 "$archive" >damaged.tar.gz
+run python3 "$acceptance" damaged.tar.gz --emulated
+expect_exit 3
+expect_err 'damaged.tar.gz cannot be unpacked'
+echo nothing >damaged.tar.zst
+run python3 "$acceptance" damaged.tar.zst --emulated
+expect_exit 3
+expect_err 'damaged'
+run python3 "$acceptance" "$folder" --emulated --out "$archive/results"
+expect_exit 3
+expect_err '--out .*Not a directory'
 
 # --- wrong usage, no bundle, no GPU
 run python3 "$acceptance" "$folder" --only nonsense

@@ -7,89 +7,20 @@ in BUDGET_S.
 import concurrent.futures
 import copy
 import glob
-import itertools
 import json
 import os
 import re
+import select
 import shutil
 import statistics
 import subprocess
 import sys
 import time
 
-BUDGET_S = 465
+from program import BUDGET_S, Bench, CannotRun, OutOfTime, cell_processes, end_session
+
 MB = 10**6
-HELD = {True: "yes", False: "NO", None: "-"}
-
-
-class CannotRun(Exception):
-    """Says why, for the table or for the end."""
-
-
-class Bench:
-    """The program under test, and the table of what held."""
-
-    def __init__(self, bundle, work, args):
-        self.bundle, self.work, self.emulated, self.quick = bundle, work, args.emulated, args.quick
-        self.program = os.path.join(bundle, "bin", "dlbench")
-        self.bare = os.path.join(bundle, "libexec", "bare_copy")
-        self.kind = "emulated" if args.emulated else "cuda"
-        self.end = time.monotonic() + BUDGET_S
-        self.rows, self.numbers = [], itertools.count(1)
-        self.check = ""
-        self.cpus = len(os.sched_getaffinity(0))
-
-    def row(self, name, wanted, measured, held, detail=""):
-        self.rows.append({"check": self.check, "name": name, "wanted": wanted, "measured": measured, "held": held,
-                          "detail": " ".join(detail.split())})
-        print(f"{HELD[held]:4} {name}: {measured}", file=sys.stderr, flush=True)
-
-    def command(self, argv, limit_s=120, env=None):
-        left = self.end - time.monotonic()
-        try:
-            return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                  cwd=self.work, env={**os.environ, **(env or {})}, timeout=max(0.1, min(limit_s, left)))
-        except subprocess.TimeoutExpired:
-            if limit_s > left:
-                raise CannotRun(f"out of time: what {self.check or 'the start'} may take of the {BUDGET_S} s for everything is used up")
-            raise CannotRun(f"{' '.join(argv[:2])} did not end within {limit_s} s")
-
-    def dlbench(self, verb, options, env=None, config=None, prefix=(), limit_s=120):
-        """Exit code, document (None without one), stderr."""
-        argv = [*prefix, self.program, verb]
-        argv += ["--config", config] if config else []
-        if verb != "gen":
-            argv += ["--json", "--results", "results", "--run-name", f"{self.check}-{next(self.numbers)}"]
-        for key, value in options.items():
-            text = json.dumps(value) if isinstance(value, (list, bool)) else str(value)
-            argv += ["--set", f"{key}={text}"]
-        done = self.command(argv, limit_s, env)
-        try:
-            doc = json.loads(done.stdout) if verb != "gen" and done.stdout else None
-        except ValueError:
-            doc = None
-        return done.returncode, doc, done.stderr
-
-    def run(self, options, **how):
-        """A run that has to succeed: its document and its cell."""
-        options = {"device.kind": self.kind, "run.repeats": 1, **options}
-        code, doc, err = self.dlbench("run", options, **how)
-        if code != 0 or not doc or doc["cells"][0]["status"] != "ok":
-            why = doc["cells"][0]["reason"] if doc else None
-            raise CannotRun(f"dlbench run failed with {code}: {why or err.strip()[-300:]}")
-        return doc, doc["cells"][0]
-
-    def has_jpeg(self):
-        modules = json.loads(self.command([self.program, "doctor", "--json"]).stdout)["modules"]
-        return any(m["name"] == "jpeg" and m["available"] for m in modules)
-
-    def bare_copy(self, *words):
-        if not os.access(self.bare, os.X_OK):
-            raise CannotRun("the bundle has no libexec/bare_copy: it was built without the CUDA toolkit")
-        done = self.command([self.bare, *map(str, words)])
-        if done.returncode != 0:
-            raise CannotRun(done.stderr.strip()[-300:])
-        return json.loads(done.stdout)
+__all__ = ["Bench", "CHECKS", "CannotRun", "identify", "run"]
 
 
 def copies(n_bytes, n, **more):
@@ -97,6 +28,10 @@ def copies(n_bytes, n, **more):
     return {"dataset.format": "synthetic", "dataset.codec": "raw", "generate.samples": n + 16, "generate.sample_bytes": n_bytes,
             "loader.kind": "threads", "loader.num_workers": 1, "loader.batch_size": 1, "loader.pin_memory": True,
             "device.prefetch": 1, "run.warmup_batches": 8, "run.max_batches": n, **more}
+
+
+# Without workers: a hand-off from thread to thread takes about as long as a short copy or step, and the device is what is looked at.
+INLINE = {"loader.kind": "auto", "loader.num_workers": 0}
 
 
 def gb(rate):
@@ -121,13 +56,16 @@ def find(doc, pattern, path=""):
 
 
 def torch_peer(b, *words):
-    """Rates that PyTorch reaches, and what to say of it; {} and why where it cannot be had."""
+    """Rates that PyTorch reaches, and what to say of it; {} and why where it cannot be had. It is beside the figures, never one of them."""
     script = os.path.join(b.bundle, "tests", "gpu", "torch_peer.py")
-    done = b.command([os.environ.get("PYTHON", sys.executable), script, *map(str, words), *(["--cpu"] if b.emulated else [])])
-    if done.returncode != 0:
-        return {}, (done.stderr.strip().splitlines() or ["no torch"])[-1]
-    rates = json.loads(done.stdout)
-    return rates, f"torch {rates.pop('torch')}" + (", which copied to the host's memory" if b.emulated else "")
+    try:
+        done = b.command([os.environ.get("PYTHON", sys.executable), script, *map(str, words), *(["--cpu"] if b.emulated else [])], 30)
+        if done.returncode != 0:
+            return {}, (done.stderr.strip().splitlines() or ["no torch"])[-1]
+        rates = json.loads(done.stdout)
+        return rates, f"torch {rates.pop('torch')}" + (", which copied to the host's memory" if b.emulated else "")
+    except (CannotRun, OSError, ValueError, KeyError) as why:
+        return {}, f"{type(why).__name__}: {why}"
 
 
 def h2d(b):
@@ -146,7 +84,7 @@ def h2d(b):
             for key in bare:
                 bare[key].append(loop[key + "_bytes_per_s"])
             if turn == 0:
-                pinned = b.run(copies(n_bytes, n, **free))[1]
+                pinned = b.run(copies(n_bytes, n, **free, **INLINE))[1]
         name = f"pinned copies of {n_bytes // MB} MB"
         for key, what, rate in (("copy", "while copying", pinned["h2d_bytes_per_s"]),
                                 ("loop", "back to back, all in all", pinned["delivered_bytes_per_s"])):
@@ -154,7 +92,7 @@ def h2d(b):
             b.row(f"{name}, {what}", ">= 0.95 of a bare cudaMemcpyAsync loop", f"{rate / base:.3f}", rate >= 0.95 * base,
                   f"{gb(rate)} of {gb(base)}")
         few = max(10, n // 8)
-        pageable = b.run(copies(n_bytes, few, **{**free, "loader.pin_memory": False}))[1]
+        pageable = b.run(copies(n_bytes, few, **{**free, **INLINE, "loader.pin_memory": False}))[1]
         thread = b.run(copies(n_bytes, few, **{**free, "loader.pin_mode": "thread"}))[1]
         b.row(f"{name}: pageable beside it", "shown", gb(pageable["h2d_bytes_per_s"]), None,
               f"all in all {gb(pageable['delivered_bytes_per_s'])}")
@@ -202,11 +140,25 @@ def idle(b):
         nvml = [f"nvidia-smi would have said {value:.0%}" for _, value in find(doc, r"nvml\.utilization_frac") if value is not None]
         b.row(f"duty cycle of {duty:.0%}", "found within 2 points", f"{busy:.1%}", abs(busy - duty) <= 0.02,
               f"a step every {step_s(cell) * 1e3:.2f} ms; " + (nvml[0] if nvml else "no NVML figure"))
-    for step_ms in (1,) if b.quick else (0.05, 1, 50):
-        cell = b.run(copies(4096, 20 if b.quick else 60, **{"device.step_ms": step_ms}))[1]
+
+
+def steps(b):
+    """Steps take what was asked, of both kinds, and on a share of the multiprocessors."""
+    planted = [("fma", 0.05, 60), ("fma", 1, 60), ("fma", 50, 20), ("fma", 1000, 3), ("memory", 0.05, 60), ("memory", 1, 60)]
+    for kind, step_ms, n in [("fma", 1, 20), ("memory", 1, 20)] if b.quick else planted:
+        cell = b.run(copies(4096, n, **{"device.step_kind": kind, "device.step_ms": step_ms, **INLINE,
+                                        "run.warmup_batches": 1 if step_ms > 100 else 8}))[1]
         took_ms = mean_ns(cell["device_stages"]["compute"]) / 1e6
-        b.row(f"steps of {step_ms:g} ms", "within 2%", f"{took_ms / step_ms - 1:+.2%}", abs(took_ms / step_ms - 1) <= 0.02,
-              f"{took_ms:.4f} ms on the mean")
+        b.row(f"{kind} steps of {step_ms:g} ms", "within 2%", f"{took_ms / step_ms - 1:+.2%}", abs(took_ms / step_ms - 1) <= 0.02,
+              f"{took_ms:.4f} ms on the mean of {n}")
+    name, wanted = "sm_share = 0.5", "half of the multiprocessors"
+    if b.emulated:
+        b.row(name, wanted, "not run", None, "the emulated accelerator has no multiprocessors")
+        return
+    gpu = b.run(copies(4096, 20, **{"device.step_ms": 1, "device.sm_share": 0.5, **INLINE}))[0]["device"]["gpu"]
+    seen, all_of_it = gpu["step"]["n_sms_seen"], gpu["sms"]
+    b.row(name, wanted, f"{seen} of {all_of_it}", bool(seen and all_of_it) and abs(seen - all_of_it / 2) <= 1,
+          f"{gpu['step']['n_sms']} blocks")
 
 
 def waited_share(cell):
@@ -357,6 +309,24 @@ def imagenet(b):
           fine, doc["verdict"]["text"] if fine else err.strip()[-300:])
 
 
+# What compute-sanitizer says of itself where a machine does not allow it, in its own lines. Nothing else excuses it.
+REFUSAL = re.compile(r"^=+ .*(device not supported|not have permission|insufficient permission|ERR_NVGPUCTRPERM|driver .*not supported)",
+                     re.I | re.M)
+SUMMARY = re.compile(r"^=+ (?:ERROR SUMMARY|RACECHECK SUMMARY): (\d+)", re.M)
+
+
+def judge_watched(code, err, logs, cells):
+    """What was measured, whether it held, and a detail: of the logs by process, and of the processes that measured."""
+    text = "\n".join(logs.values())
+    errors = [int(n) for n in SUMMARY.findall(text)]
+    refused = REFUSAL.search(text)
+    if refused and sum(errors) == 0:
+        return "not run", None, "the machine does not allow it: " + refused.group(0)[-200:]
+    if not any(SUMMARY.search(log) for pid, log in logs.items() if pid in cells):
+        return f"exit code {code}, and no summary of a process that measured", False, (text.strip()[-200:] + " " + err.strip()[-200:])
+    return f"{sum(errors)} errors", sum(errors) == 0 and code == 0, f"exit code {code}: {err.strip()[-200:]}" if code else ""
+
+
 def sanitizer(b):
     """memcheck and racecheck of CUDA, where the machine has and allows them."""
     tool = shutil.which("compute-sanitizer") or shutil.which("/usr/local/cuda/bin/compute-sanitizer")
@@ -373,19 +343,16 @@ def sanitizer(b):
         data = images if what == "memcheck" and b.has_jpeg() else {"dataset.format": "tokens", "dataset.codec": "tokens"}
         data = {**data, "dataset.path": os.path.join(b.work, "watched-" + data["dataset.format"]), "generate.samples": 96,
                 "loader.batch_size": 8}
+        cells, logs = set(), {}
         code, _, err = b.dlbench("gen", data)
-        if code == 0:
-            code, _, err = b.dlbench("run", {**options, **data}, prefix=(
-                tool, "--tool", what, "--target-processes", "all", "--error-exitcode", "9", "--log-file", f"{b.work}/{what}-%p.log"))
-        log = ""
-        for path in sorted(glob.glob(f"{b.work}/{what}-*.log")):
+        if code != 0:
+            raise CannotRun(f"gen failed with {code}: {err.strip()[-300:]}")
+        code, _, err = b.dlbench("run", {**options, **data}, look=lambda: cells.update(cell_processes()), prefix=(
+            tool, "--tool", what, "--target-processes", "all", "--error-exitcode", "9", "--log-file", f"{b.work}/{what}-%p.log"))
+        for path in glob.glob(f"{b.work}/{what}-*.log"):
             with open(path, errors="replace") as file:
-                log += file.read()
-        errors = [int(n) for n in re.findall(r"(?:ERROR SUMMARY: |RACECHECK SUMMARY: )(\d+)", log)]
-        if not errors or re.search(r"device not supported|permission", log, re.I):
-            b.row(name, wanted, "not run", None, "the machine does not allow it: " + log.strip()[-200:])
-        else:
-            b.row(name, wanted, f"{sum(errors)} errors", sum(errors) == 0 and code == 0, err.strip()[-200:] if code else "")
+                logs[int(path.rsplit("-", 1)[1].split(".")[0])] = file.read()
+        b.row(name, wanted, *judge_watched(code, err, logs, cells))
 
 
 def errors(b):
@@ -419,9 +386,10 @@ def errors(b):
         if not os.access(b.bare, os.X_OK):
             b.row(name, "works, or a clear error", "not run", None, "the bundle has no libexec/bare_copy")
             continue
-        holder = subprocess.Popen([b.bare, "hold", str(leave)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        holder = subprocess.Popen([b.bare, "hold", str(leave)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                  start_new_session=True)
         try:
-            if not holder.stdout.readline():
+            if not select.select([holder.stdout], [], [], 30)[0] or not holder.stdout.readline():
                 b.row(name, "works, or a clear error", "not run", None, "bare_copy could not hold the memory")
             elif wanted == 0:
                 code, doc, err = b.dlbench("run", {**small, "device.kind": "cuda"})
@@ -429,8 +397,7 @@ def errors(b):
             else:
                 refused(name, "memory", {**copies(256 * MB, 8, **{"device.step_ms": 0.1, "run.repeats": 1}), "device.kind": "cuda"})
         finally:
-            holder.stdin.close()
-            holder.wait(30)
+            end_session(holder)
 
 
 def identify(b):
@@ -451,10 +418,11 @@ def identify(b):
     return about
 
 
-# What each takes on a GPU machine, in seconds: a run is two processes, each with 1 s for driver and calibration, and half a second of
-# ceiling beside what it measures.
-CHECKS = {"h2d": (h2d, 55), "overlap": (overlap, 30), "idle": (idle, 45), "checksums": (checksums, 45), "errors": (errors, 25),
-          "augment": (augment, 40), "imagenet": (imagenet, 45), "model": (model, 105), "sanitizer": (sanitizer, 50)}
+# What each takes on a GPU machine, in seconds: a run is two processes, each with 1 s for driver and calibration (5 s for steps of 1 s),
+# and half a second of ceiling, or three steps, beside what it measures.
+CHECKS = {"h2d": (h2d, 55), "overlap": (overlap, 25), "idle": (idle, 24), "steps": (steps, 42), "checksums": (checksums, 45),
+          "errors": (errors, 25), "augment": (augment, 40), "imagenet": (imagenet, 45), "model": (model, 105),
+          "sanitizer": (sanitizer, 50)}
 
 
 def plan(names):
@@ -466,22 +434,26 @@ def plan(names):
 
 
 def run_check(b, name, reserved_s):
-    """The rows of one check, which ends in time."""
+    """One check, which ends in time, and takes no other along."""
     b = copy.copy(b)
-    b.check, b.rows, b.end = name, [], b.end - reserved_s
+    b.check, b.end = name, b.end - reserved_s
     begin, check = time.monotonic(), CHECKS[name][0]
     try:
         check(b)
-    except (CannotRun, OSError, KeyError, TypeError, ValueError) as why:
+    except OutOfTime as why:
+        b.row(f"the rest of {name}", check.__doc__, "out of time", None, str(why))
+    except Exception as why:
         b.row(name, check.__doc__, "could not be run", False, f"{type(why).__name__}: {why}")
     print(f"     {name}: {time.monotonic() - begin:.0f} s of {CHECKS[name][1]} planned", file=sys.stderr, flush=True)
-    return b.rows
 
 
 def run(b, names):
-    """Fills b.rows with those of the checks, in their order."""
+    """Fills b.table, in the order of the checks."""
     reserved_s = plan(names)
-    side_by_side = 4 if b.emulated and b.quick else 1  # of which no time is judged
-    with concurrent.futures.ThreadPoolExecutor(side_by_side) as pool:
-        for rows in pool.map(lambda name: run_check(b, name, reserved_s[name] if side_by_side == 1 else 0), names):
-            b.rows += rows
+    b.table.update((name, []) for name in names)
+    if not (b.emulated and b.quick):
+        for name in names:
+            run_check(b, name, reserved_s[name])
+        return
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:  # of which no time is judged
+        list(pool.map(lambda name: run_check(b, name, 0), names))

@@ -35,22 +35,27 @@ enum { SMS = 132 };
 struct CUstream_st {
     uint64_t free_ns; /* host's clock */
     bool is_copy;
+    bool stuck; /* something was queued after the GPU began to hang */
 };
 struct CUevent_st {
     uint64_t at_ns;
 };
 
+enum { MAX_LIVE = 256 };
+
 static struct {
     int fail_at, n_calls; /* the fail_at-th call fails, from 1; 0: none */
     cudaError_t with;
-    int n_live;         /* streams, events, memory, registrations */
+    int n_live; /* streams, events, memory, registrations */
+    void *live[MAX_LIVE];
     double drift;       /* device seconds per host second, less 1 */
     double slow;        /* an iteration takes that many times ITER_NS; 1 at first */
     double slower;      /* and that much more with each kernel */
+    double copy_ns;     /* that a copy takes beside its bytes */
     uint32_t n_blocks;  /* of the last kernel */
     int n_streams;      /* made so far */
-    int n_syncs;        /* of whole streams */
-    bool hangs;         /* no event is ever seen complete */
+    int n_syncs;        /* looks at whole streams */
+    int hangs_at;       /* from that call on the GPU does nothing more, from 1; 0: it works */
     bool kernels_blind; /* the reading kernel reads nothing */
     char calls[64];     /* what was queued, in order: see `note` */
     const char *driver; /* the kernel module's version; NULL: none is loaded */
@@ -82,6 +87,18 @@ static bool fails(cudaError_t *code)
     bool yes = ++fake.n_calls == fake.fail_at;
     *code = yes ? fake.with : cudaSuccess;
     return yes;
+}
+
+static bool hangs(void)
+{
+    return fake.hangs_at > 0 && fake.n_calls >= fake.hangs_at;
+}
+
+/* What a driver does before it returns from some calls, however long that takes. */
+static void wait_for_all(const char *call)
+{
+    if (hangs())
+        fail_msg("%s never returns from a GPU that hangs", call);
 }
 
 /* e: event, w: wait for one, c: copy to the device, z: memset, a: augment, r: read, f: fma, m:
@@ -116,6 +133,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 
 static void spend(cudaStream_t s, double ns)
 {
+    s->stuck = s->stuck || hangs();
     s->free_ns = max_u64(s->free_ns, dlb_now_ns()) + (uint64_t)ns;
 }
 
@@ -202,14 +220,32 @@ static cudaError_t make(void *out, size_t n_bytes)
     void *made = calloc(1, n_bytes);
     memcpy(out, &made, sizeof made);
     fake.n_live++;
+    for (int i = 0; made; i++) {
+        assert_true(i < MAX_LIVE);
+        if (fake.live[i])
+            continue;
+        fake.live[i] = made;
+        break;
+    }
     return cudaSuccess;
 }
 
 static cudaError_t drop(void *made)
 {
+    for (int i = 0; made && i < MAX_LIVE; i++)
+        if (fake.live[i] == made)
+            fake.live[i] = NULL;
     fake.n_live -= made != NULL;
     free(made);
     return cudaSuccess;
+}
+
+/* What the driver does when a process has ended. */
+static inline void drop_all(void)
+{
+    for (int i = 0; i < MAX_LIVE; i++)
+        if (fake.live[i])
+            (void)drop(fake.live[i]);
 }
 
 cudaError_t cudaMalloc(void **out, size_t n_bytes)
@@ -220,6 +256,8 @@ cudaError_t cudaMalloc(void **out, size_t n_bytes)
 cudaError_t cudaFree(void *memory)
 {
     CALL;
+    if (memory)
+        wait_for_all("cudaFree");
     return drop(memory);
 }
 
@@ -258,6 +296,7 @@ cudaError_t cudaHostRegister(void *host, size_t n_bytes, unsigned flags)
 cudaError_t cudaHostUnregister(void *host)
 {
     assert_non_null(host);
+    wait_for_all("cudaHostUnregister");
     fake.n_live--;
     return cudaSuccess;
 }
@@ -278,22 +317,48 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n_bytes, enum cud
     assert_true(kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToHost);
     if (kind == cudaMemcpyHostToDevice)
         note('c', s);
+    if (kind == cudaMemcpyDeviceToHost && s->stuck) /* to memory that is not pinned */
+        wait_for_all("cudaMemcpyAsync to the host");
     memcpy(to, from, n_bytes);
-    spend(s, (double)n_bytes * COPY_NS_PER_BYTE);
+    spend(s, (double)n_bytes * COPY_NS_PER_BYTE + fake.copy_ns);
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t s)
+/* Who looks again sees the end at once: on the fake's clock a look costs next to nothing. */
+cudaError_t cudaStreamQuery(cudaStream_t s)
 {
     CALL;
     fake.n_syncs++;
-    (void)dlb_sleep_until_ns(s->free_ns);
-    return cudaSuccess;
+    if (s->stuck) {
+        now_ns += DLB_NS_PER_S;
+        return cudaErrorNotReady;
+    }
+    if (dlb_now_ns() >= s->free_ns)
+        return cudaSuccess;
+    now_ns = max_u64(now_ns, s->free_ns);
+    return cudaErrorNotReady;
+}
+
+#define WITHOUT_LIMIT(call)                                                                        \
+    CALL;                                                                                          \
+    wait_for_all(call);                                                                            \
+    return cudaSuccess
+
+cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+    (void)s;
+    WITHOUT_LIMIT("cudaStreamSynchronize");
 }
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    return cudaSuccess;
+    WITHOUT_LIMIT("cudaDeviceSynchronize");
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t e)
+{
+    (void)e;
+    WITHOUT_LIMIT("cudaEventSynchronize");
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
@@ -309,23 +374,17 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
     CALL;
     note('e', s);
-    e->at_ns = max_u64(s->free_ns, dlb_now_ns());
+    s->stuck = s->stuck || hangs();
+    e->at_ns = s->stuck ? UINT64_MAX : max_u64(s->free_ns, dlb_now_ns());
     return cudaSuccess;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
     CALL;
-    if (fake.hangs)
+    if (e->at_ns == UINT64_MAX)
         now_ns += DLB_NS_PER_S;
-    return !fake.hangs && dlb_now_ns() >= e->at_ns ? cudaSuccess : cudaErrorNotReady;
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t e)
-{
-    CALL;
-    (void)dlb_sleep_until_ns(e->at_ns);
-    return cudaSuccess;
+    return dlb_now_ns() >= e->at_ns ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)

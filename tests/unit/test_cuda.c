@@ -181,6 +181,31 @@ static void a_wait_ends_in_time(void **state)
     rig_close(&rig); /* while the step runs */
 }
 
+/* Whoever sleeps wakes 60 us late on the fake's clock: a device that has the next copy by then runs
+ * dry. A long copy is slept through nevertheless. */
+static void the_end_of_a_copy_is_looked_for(void **state)
+{
+    static const double copies_ns[] = {30e3, 80e3, 5e6};
+    (void)state;
+    for (size_t i = 0; i < sizeof copies_ns / sizeof *copies_ns; i++) {
+        struct rig rig = {.opts = {.step_ms = 0}};
+        struct dlb_dev_times t;
+        (void)reset(NULL);
+        fake.copy_ns = copies_ns[i];
+        assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+        assert_int_equal(dlb_dev_cuda.pin(rig.cu, rig.host, BYTES, &rig.err), DLB_OK);
+        assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK); /* nothing is known of copies yet */
+        for (int k = 0; k < 4; k++) {
+            int n_before = fake.n_calls;
+            assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+            assert_true(t.oversleep_ns < 10 * DLB_NS_PER_US);
+            assert_true(dlb_now_ns() - t.step_end_ns < 20 * DLB_NS_PER_US);
+            assert_true(fake.n_calls - n_before < 1000);
+        }
+        rig_close(&rig);
+    }
+}
+
 static void checksums_are_of_what_the_gpu_holds_and_read(void **state)
 {
     (void)state;
@@ -302,6 +327,7 @@ int main(void)
         cmocka_unit_test_setup(stamps_follow_the_host, reset),
         cmocka_unit_test_setup(anchors_move_under_way, reset),
         cmocka_unit_test_setup(a_wait_ends_in_time, reset),
+        cmocka_unit_test_setup(the_end_of_a_copy_is_looked_for, reset),
         cmocka_unit_test_setup(checksums_are_of_what_the_gpu_holds_and_read, reset),
         cmocka_unit_test_setup_teardown(a_calibration_is_handed_on, reset_with_folder,
                                         folder_remove),

@@ -157,22 +157,80 @@ static void a_gpu_that_others_compute_on(void **state)
 {
     (void)state;
     struct rig rig = {.opts = {.step_ms = 5}};
-    fake.slower = 0.05;
+    fake.slower = 0.02;
     fake.fail_at = -1; /* an error is expected */
     assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
     says(&rig.err, "is another program using it? nvidia-smi shows it");
     rig_close(&rig);
 }
 
+/* The process ends by _exit: nothing was waited for or freed. */
+static void rig_abandon(struct rig *rig)
+{
+    int n_live = fake.n_live;
+    assert_true(rig->cu->hung);
+    dlb_dev_cuda.close(rig->cu);
+    assert_int_equal(fake.n_live, n_live);
+    drop_all();
+    free(rig->cu->back);
+    free(rig->cu->made_back);
+    free(rig->cu->sm_seen);
+    free(rig->cu);
+    free(rig->host);
+}
+
+/* From an open's kth call on: it is said, in time, and no call is made that never returns. */
+static void hangs_from(double step_ms, int k)
+{
+    struct rig rig = {.opts = {.step_ms = step_ms}};
+    (void)reset(NULL);
+    fake.hangs_at = k;
+    fake.fail_at = -1;
+    uint64_t start_ns = dlb_now_ns();
+    assert_int_equal(rig_open(&rig, 2, false, true), DLB_E_DEVICE);
+    says(&rig.err, "took in nothing for 10 s: it hangs, or another program has it");
+    assert_false(dlb_dev_cuda.end(rig.cu));
+    rig_abandon(&rig);
+    assert_true(dlb_now_ns() - start_ns < 30 * DLB_NS_PER_S); /* the fake's clock */
+}
+
 static void a_gpu_that_hangs(void **state)
 {
     (void)state;
-    struct rig rig = {.opts = {.step_ms = 0}};
-    fake.hangs = true;
-    fake.fail_at = -1;
-    assert_int_equal(rig_open(&rig, 1, false, false), DLB_E_DEVICE);
-    says(&rig.err, "took in nothing for 10 s");
-    rig_close(&rig);
+    for (int ms = 0; ms <= 1; ms++) {
+        struct rig rig = {.opts = {.step_ms = ms}};
+        (void)reset(NULL);
+        assert_int_equal(rig_open(&rig, 2, false, true), DLB_OK);
+        int n_all = fake.n_calls;
+        assert_true(n_all > 100);
+        assert_true(dlb_dev_cuda.end(rig.cu));
+        rig_close(&rig);
+        for (int k = 1; k < n_all; k += ms == 0 ? 1 : 11) /* the last one asks what came before */
+            hangs_from(ms, k);
+    }
+}
+
+/* Under way, with a step queued: who ends the run waits for it, but not for ever. */
+static void a_gpu_that_begins_to_hang(void **state)
+{
+    (void)state;
+    for (int pinned = 0; pinned <= 1; pinned++) {
+        struct rig rig = {.opts = {.step_ms = 1}};
+        (void)reset(NULL);
+        assert_int_equal(rig_open(&rig, 2, false, false), DLB_OK);
+        if (pinned)
+            assert_int_equal(dlb_dev_cuda.pin(rig.cu, rig.host, BYTES, &rig.err), DLB_OK);
+        fake.hangs_at = fake.n_calls + 1;
+        int rc = dlb_dev_cuda.copy(rig.cu, 0, rig.host, BYTES, &rig.err);
+        assert_int_equal(rc, pinned ? DLB_OK : DLB_E_DEVICE);
+        if (!pinned)
+            says(&rig.err, "took in nothing for 10 s");
+        assert_int_equal(dlb_dev_cuda.step(rig.cu, 0, &rig.err), DLB_OK);
+        uint64_t start_ns = dlb_now_ns();
+        assert_false(dlb_dev_cuda.end(rig.cu));
+        assert_true(dlb_now_ns() - start_ns < 10 * DLB_NS_PER_S);
+        rig_abandon(&rig);
+    }
 }
 
 int main(void)
@@ -188,6 +246,7 @@ int main(void)
         cmocka_unit_test_setup(host_memory_that_cannot_be_pinned, reset),
         cmocka_unit_test_setup(a_gpu_that_others_compute_on, reset),
         cmocka_unit_test_setup(a_gpu_that_hangs, reset),
+        cmocka_unit_test_setup(a_gpu_that_begins_to_hang, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,7 @@ static void a_run_is_sampled(void **state)
     assert_null(dlb_nvml_stop(NULL));
     struct dlb_nvml *nvml = dlb_nvml_start_with(DLB_FAKE_NVML, "0000:3B:00.0");
     assert_non_null(nvml);
-    (void)dlb_sleep_until_ns(dlb_now_ns() + 450 * DLB_NS_PER_MS);
+    (void)dlb_sleep_until_ns(dlb_now_ns() + 1300 * DLB_NS_PER_MS);
     json_t *doc = dlb_nvml_stop(nvml);
     assert_non_null(doc);
     fits_the_schema(doc);
@@ -129,6 +129,23 @@ static void a_run_is_sampled(void **state)
     json_decref(doc);
 }
 
+/* The driver's window reaches back a second, to before the run. */
+static void a_short_run_has_no_utilization(void **state)
+{
+    (void)state;
+    struct dlb_nvml *nvml = dlb_nvml_start_with(DLB_FAKE_NVML, "0000:3B:00.0");
+    assert_non_null(nvml);
+    (void)dlb_sleep_until_ns(dlb_now_ns() + 350 * DLB_NS_PER_MS);
+    json_t *doc = dlb_nvml_stop(nvml);
+    assert_non_null(doc);
+    fits_the_schema(doc);
+    assert_true(number(doc, "samples") >= 1);
+    assert_true(json_is_null(json_object_get(doc, "utilization_frac")));
+    assert_true(json_is_null(json_object_get(doc, "memory_utilization_frac")));
+    assert_int_equal(number(doc, "pcie_gen"), 5);
+    json_decref(doc);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +153,7 @@ int main(void)
         cmocka_unit_test(advice_fits_what_is_there),
         cmocka_unit_test(lists_give_their_nth_number),
         cmocka_unit_test(a_run_is_sampled),
+        cmocka_unit_test(a_short_run_has_no_utilization),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
