@@ -168,8 +168,8 @@ static json_t *io(const struct dlb_loader_opts *opts, const struct dlb_loader_st
     return NULL;
 }
 
-#define REQUESTS_SEEN 0.9 /* of the bytes: the rest were framing, or came at the end of an epoch   \
-                           */
+/* Of the bytes: the rest were framing, or came at the end of an epoch. */
+#define REQUESTS_SEEN 0.9
 
 /* What one read took: of requests to the kernel where these brought the bytes, else (maps,
  * libraries that read by themselves) of whole samples, which may be fetched in several pieces. */

@@ -15,7 +15,26 @@ run "$dlbench" run "${files[@]}" --run-name sync --json
 expect_exit 0
 valid_summary "$out"
 expect_json "${io}['asked'] == ${io}['used'] == 'sync' and ${io}['requests'] is None and ${io}['reason'] is None"
+reads='d["cells"][0]["reads"]'
+expect_json "${reads}['of'] == 'requests' and ${reads}['count'] == 400" # a file each
 json_get "$out" 'd["cells"][0]["epochs"][0]["seq_checksum"]' >sync
+
+# --- requests to the kernel are counted where they are made: of a map there are none, of shards fewer than samples
+tokens=(--set dataset.format=tokens --set dataset.path=flat --set dataset.codec=raw --set generate.samples=400
+    --set loader.batch_size=32 --set device.step_ms=0 --set run.repeats=1)
+run "$dlbench" gen "${tokens[@]}"
+expect_exit 0
+for access in mmap:samples pread:requests; do
+    run "$dlbench" run "${tokens[@]}" --set dataset.access=${access%:*} --run-name tokens --overwrite --json
+    expect_exit 0
+    expect_json "${reads}['of'] == '${access#*:}' and ${reads}['count'] == 400"
+done
+run "$dlbench" gen "${files[@]}" --set dataset.format=webdataset --set dataset.path=shards
+if [ "$code" -eq 0 ]; then # of this build
+    run "$dlbench" run "${files[@]}" --set dataset.format=webdataset --set dataset.path=shards --run-name shards --json
+    expect_exit 0
+    expect_json "${reads}['of'] == 'requests' and 0 < ${reads}['count'] < 100"
+fi
 
 # --- a build without the library says so
 run "$dlbench" run "${files[@]}" "${uring[@]}" --run-name probe --json

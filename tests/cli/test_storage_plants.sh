@@ -2,65 +2,15 @@
 # dlbench storage on storage with planted limits (slowfs: B bytes/s, L a request, D requests at a time): the number of accelerators
 # that it finds is the one that the limits and the workload give, and where nothing is planted the storage is not blamed.
 . "$(dirname "$0")/lib.sh"
-: "${DLB_BUILD_DIR:?}"
-[ -n "$DLB_SANITIZE" ] && skip "planted times are looked for on the clock, which sanitizers bend"
-slowfs=$DLB_BUILD_DIR/tests/slowfs
-[ -x "$slowfs" ] || skip "$slowfs was not built"
+. "$DLB_SOURCE_DIR/tests/cli/slowfs.sh"
 
 # The workload: a sample of 256 KiB a step of 20 ms. Without FUSE_MAX_PAGES a request is 128 KiB, so that a sample takes two, one
 # after the other.
-sample=262144 step_ms=20 gate=0.8
+files=400 sample=262144 step_ms=20 gate=0.8
 request=131072
 workload=(--set dataset.format=files --set dataset.codec=raw --set loader.batch_size=1 --set loader.pin_memory=true
     --set loader.shuffle=true --set loader.drop_last=true --set "device.step_ms=$step_ms" --set "workload.gate=$gate"
     --set run.max_batches=14 --set run.repeats=2 --set storage.allow_small=true --set loader.persistent_workers=true)
-
-# Mounts one: $mnt, until unmount.
-mount_slow() { # files, latency in us, bytes/s, depth
-    coproc SLOWFS { exec "$slowfs" 1 "$1" $sample "$2" "$3" "$4" 2>"$tmp/slowfs.err"; }
-    # shellcheck disable=SC2153 # what coproc sets
-    slowfs_pid=$SLOWFS_PID slowfs_in=${SLOWFS[1]}
-    mnt=
-    read -r mnt <&"${SLOWFS[0]}"
-    [ -n "$mnt" ] && return
-    wait "$slowfs_pid"
-    [ $? -eq 77 ] && skip "no FUSE file system can be mounted: $(cat "$tmp/slowfs.err")"
-    failed "slowfs did not start: $(cat "$tmp/slowfs.err")" && finish
-}
-
-unmount_slow() {
-    eval "exec $slowfs_in>&-"
-    wait "$slowfs_pid" 2>/dev/null
-    wait
-}
-
-# The search on what is mounted, further arguments behind; the document in $out.
-search() { # name
-    local name=$1
-    shift
-    run "$dlbench" storage --path "$mnt" "${workload[@]}" --run-name "$name" --json "$@"
-    expect_exit 0
-}
-
-# What is planted: latency us, bytes/s, depth, number expected; then further arguments. Other programs can bend a search, and
-# then a second one is made: what is wrong is wrong twice.
-plant() { # name (what is planted first), us, bytes/s, depth, expected, arguments
-    local name=$1 us=$2 rate=$3 depth=$4 expected=$5 found kind=${1%%_*} again
-    shift 5
-    for again in 1 2; do
-        mount_slow 400 "$us" "$rate" "$depth"
-        search "${name}_$again" "$@"
-        unmount_slow
-        found=$(json_get "$out" 'd["storage"]["max_accelerators"]')
-        echo "$name: $expected expected, $found found ($(json_get "$out" \
-            '(d["storage"]["low"], d["storage"]["high"], d["storage"]["bottleneck"])'))"
-        [ "$found" -ge $((expected - 1)) ] && [ "$found" -le $((expected + 1)) ] && break
-    done
-    expect [ "$found" -ge $((expected - 1)) ] && expect [ "$found" -le $((expected + 1)) ]
-    # Where other programs keep every CPU busy, it is right to say so instead.
-    expect_json '"of all CPUs were busy" in d["storage"]["bottleneck_text"] or d["storage"]["bottleneck"] == "harness" or d["storage"]["bottleneck"].startswith("storage-'"${kind/depth/}"'")'
-    expect_json 'd["storage"]["settled"] and d["storage"]["low"] <= d["storage"]["max_accelerators"] <= d["storage"]["high"]'
-}
 
 # N accelerators at the gate take N * gate * sample / step bytes a second: N = floor(rate * step / (gate * sample)).
 by_rate() { # bytes/s
@@ -86,7 +36,7 @@ rate=$((9 * request * 1000 / 20))
 plant latency_9 20000 0 0 "$(by_rate $rate)" --set loader.num_workers=9 "${pool[@]}"
 
 # Nothing is planted: more accelerators than the CPUs can serve.
-mount_slow 400 0 0 0
+mount_slow 0 0 0
 search free --set loader.num_workers=1 --set device.step_ms=1 --set storage.max_accelerators=64
 unmount_slow
 echo "nothing planted: $(json_get "$out" '(d["storage"]["max_accelerators"], d["storage"]["bottleneck"])')"

@@ -24,8 +24,16 @@ enum { IN_BYTES = 1 << 17 };
 #define KEEP_S 3600                  /* names and sizes never change */
 
 /* As many reads wait at a time as have a thread. */
+struct source {
+    char name[64];
+    int fd;
+    uint64_t n_bytes;
+};
+
 struct server {
     const struct slowfs *fs;
+    const struct source *source; /* [n_sources] where fs->source is set */
+    uint32_t n_sources;
     int fd;
     pthread_mutex_t lock;
     uint64_t free_ns; /* when the last byte so far will have come; under lock */
@@ -36,10 +44,17 @@ static bool is_file(uint64_t node)
     return node >= FIRST_FILE;
 }
 
-static void fill_attr(const struct slowfs *fs, uint64_t node, struct fuse_attr *attr)
+static uint64_t size_of(const struct server *s, uint64_t node)
+{
+    if (!is_file(node))
+        return 0;
+    return s->fs->source ? s->source[node - FIRST_FILE].n_bytes : s->fs->file_bytes;
+}
+
+static void fill_attr(const struct server *s, uint64_t node, struct fuse_attr *attr)
 {
     *attr = (struct fuse_attr){.ino = node,
-                               .size = is_file(node) ? fs->file_bytes : 0,
+                               .size = size_of(s, node),
                                .mode = is_file(node) ? S_IFREG | 0444 : S_IFDIR | 0555,
                                .nlink = 1,
                                .blksize = 4096};
@@ -69,10 +84,18 @@ static void init(const struct server *s, const struct fuse_in_header *in)
     reply(s, in, 0, &out, sizeof out);
 }
 
-/* The node of a name: "c0007" in the root, "f000042.bin" in a folder; 0: none. */
-static uint64_t find(const struct slowfs *fs, uint64_t parent, const char *name)
+/* The node of a name: of a source's file; else "c0007" in the root, "f000042.bin" in a folder; 0:
+ * none. */
+static uint64_t find(const struct server *s, uint64_t parent, const char *name)
 {
+    const struct slowfs *fs = s->fs;
     char *end;
+
+    for (uint32_t i = 0; i < s->n_sources; i++)
+        if (strcmp(name, s->source[i].name) == 0)
+            return FIRST_FILE + i;
+    if (fs->source)
+        return 0;
     unsigned long number = strtoul(name + 1, &end, 10);
 
     if (parent == FUSE_ROOT_ID)
@@ -84,10 +107,10 @@ static uint64_t find(const struct slowfs *fs, uint64_t parent, const char *name)
 
 static void lookup(const struct server *s, const struct fuse_in_header *in)
 {
-    struct fuse_entry_out out = {.nodeid = find(s->fs, in->nodeid, (const char *)(in + 1)),
+    struct fuse_entry_out out = {.nodeid = find(s, in->nodeid, (const char *)(in + 1)),
                                  .entry_valid = KEEP_S,
                                  .attr_valid = KEEP_S};
-    fill_attr(s->fs, out.nodeid, &out.attr);
+    fill_attr(s, out.nodeid, &out.attr);
     if (out.nodeid)
         reply(s, in, 0, &out, sizeof out);
     else
@@ -98,21 +121,23 @@ static void list(const struct server *s, const struct fuse_in_header *in)
 {
     const struct fuse_read_in *asked = (const void *)(in + 1);
     bool root = in->nodeid == FUSE_ROOT_ID;
-    uint32_t n = root ? s->fs->n_folders : s->fs->n_files;
+    uint32_t n = s->fs->source ? s->n_sources : root ? s->fs->n_folders : s->fs->n_files;
     char out[4096] = {0};
     size_t used = 0, cap = asked->size < sizeof out ? asked->size : sizeof out;
 
     for (uint64_t i = asked->offset; i < n; i++) {
         struct fuse_dirent *entry = (void *)(out + used);
-        char name[32];
-        int len = snprintf(name, sizeof name, root ? "c%04u" : "f%06u.bin", (unsigned)i);
+        char name[64];
+        int len = s->fs->source
+                      ? snprintf(name, sizeof name, "%s", s->source[i].name)
+                      : snprintf(name, sizeof name, root ? "c%04u" : "f%06u.bin", (unsigned)i);
         size_t n_bytes = FUSE_DIRENT_ALIGN(FUSE_NAME_OFFSET + (size_t)len);
         if (used + n_bytes > cap)
             break;
-        entry->ino = find(s->fs, in->nodeid, name);
+        entry->ino = find(s, in->nodeid, name);
         entry->off = i + 1;
         entry->namelen = (uint32_t)len;
-        entry->type = root ? DT_DIR : DT_REG;
+        entry->type = root && !s->fs->source ? DT_DIR : DT_REG;
         memcpy(entry->name, name, (size_t)len);
         used += n_bytes;
     }
@@ -135,7 +160,8 @@ static void give(struct server *s, const struct fuse_in_header *in, char *data)
 {
     const struct fuse_read_in *asked = (const void *)(in + 1);
     uint64_t now_ns = dlb_now_ns();
-    uint64_t left = asked->offset < s->fs->file_bytes ? s->fs->file_bytes - asked->offset : 0;
+    uint64_t size = size_of(s, in->nodeid);
+    uint64_t left = asked->offset < size ? size - asked->offset : 0;
     size_t n_bytes = asked->size < left ? asked->size : (size_t)left;
 
     if (n_bytes > SLOWFS_REQUEST_BYTES)
@@ -144,6 +170,9 @@ static void give(struct server *s, const struct fuse_in_header *in, char *data)
     if (until_ns < now_ns + s->fs->read_ns)
         until_ns = now_ns + s->fs->read_ns;
     memset(data, (int)(in->nodeid * 7 % 251), n_bytes);
+    if (s->fs->source && pread(s->source[in->nodeid - FIRST_FILE].fd, data, n_bytes,
+                               (off_t)asked->offset) != (ssize_t)n_bytes)
+        _exit(1);
     (void)dlb_sleep_until_ns(until_ns);
     reply(s, in, 0, data, n_bytes);
 }
@@ -161,7 +190,7 @@ static void answer(struct server *s, const struct fuse_in_header *in, char *data
         lookup(s, in);
         break;
     case FUSE_GETATTR:
-        fill_attr(s->fs, in->nodeid, &attr.attr);
+        fill_attr(s, in->nodeid, &attr.attr);
         reply(s, in, 0, &attr, sizeof attr);
         break;
     case FUSE_OPEN:
@@ -205,9 +234,35 @@ static void *serve(void *arg)
     }
 }
 
+/* The source's regular files, open; how many. */
+static uint32_t open_sources(const char *folder, struct source *source)
+{
+    const struct dirent *entry;
+    struct stat st;
+    uint32_t n = 0;
+    DIR *dir = opendir(folder);
+
+    while (dir && n < SLOWFS_MAX_SOURCES && (entry = readdir(dir)) != NULL) {
+        int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+            strlen(entry->d_name) >= sizeof source->name)
+            continue;
+        source[n].fd = fd;
+        source[n].n_bytes = (uint64_t)st.st_size;
+        (void)strcpy(source[n++].name, entry->d_name);
+    }
+    return n;
+}
+
 static _Noreturn void be_server(const struct slowfs *fs, int fd)
 {
-    struct server server = {fs, fd, PTHREAD_MUTEX_INITIALIZER, 0};
+    static struct source source[SLOWFS_MAX_SOURCES];
+    struct server server = {fs,
+                            source,
+                            fs->source ? open_sources(fs->source, source) : 0,
+                            fd,
+                            PTHREAD_MUTEX_INITIALIZER,
+                            0};
     uint32_t n_servers = fs->depth ? fs->depth : SLOWFS_MAX_DEPTH;
     pthread_t thread;
 

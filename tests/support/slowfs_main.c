@@ -1,7 +1,9 @@
 /* slowfs as a program, for scripts: mounts it, prints where, and goes on until its standard input
  * ends.
  *
- *   slowfs FOLDERS FILES BYTES LATENCY_US BYTES_PER_S DEPTH     77: it cannot be mounted here */
+ *   slowfs FOLDERS FILES BYTES LATENCY_US BYTES_PER_S DEPTH [SOURCE]     77: it cannot be mounted
+ *
+ * With SOURCE, the files of that folder; the first three mean nothing then. */
 #include "tests/support/slowfs.h"
 
 #include <signal.h>
@@ -14,8 +16,8 @@ int main(int argc, char **argv)
     unsigned long long value[6];
     char why[128], byte;
 
-    if (argc != 7) {
-        (void)fprintf(stderr, "slowfs FOLDERS FILES BYTES LATENCY_US BYTES_PER_S DEPTH\n");
+    if (argc != 7 && argc != 8) {
+        (void)fprintf(stderr, "slowfs FOLDERS FILES BYTES LATENCY_US BYTES_PER_S DEPTH [SOURCE]\n");
         return 2;
     }
     for (int i = 0; i < 6; i++)
@@ -25,7 +27,8 @@ int main(int argc, char **argv)
                         .file_bytes = (uint32_t)value[2],
                         .read_ns = value[3] * 1000,
                         .bytes_per_s = value[4],
-                        .depth = (uint32_t)value[5]};
+                        .depth = (uint32_t)value[5],
+                        .source = argc > 7 ? argv[7] : NULL};
     /* Whoever ends the script ends its input, too; to die here would leave the mount behind. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGTERM, SIG_IGN);
