@@ -39,8 +39,9 @@ static void range_end(void)
 #endif
 
 #define SCRATCH_MIN_BYTES (UINT64_C(256) << 20) /* several times the caches of today's GPUs */
-#define END_NS (5 * DLB_NS_PER_S) /* less than an interrupted run has to end by itself (child.c)   \
-                                   */
+#define END_NS                                                                                     \
+    (5 * DLB_NS_PER_S) /* less than an interrupted run has to end by itself (child.c)              \
+                        */
 enum { ANCHOR_TRIES = 64 };
 
 static cudaError_t new_zeroed(struct dlb_cuda *cu, void *out, size_t n_bytes)
@@ -79,31 +80,44 @@ static int open_gpu(struct dlb_cuda *cu, struct dlb_err *err)
     return DLB_OK;
 }
 
+static int out_of_memory(const struct dlb_cuda *cu, size_t free_bytes, size_t scratch_bytes,
+                         struct dlb_err *err)
+{
+    char scratch[80] = "";
+    if (scratch_bytes > 0)
+        (void)snprintf(scratch, sizeof scratch, ", and %.1f MB for step_kind = \"memory\",",
+                       (double)scratch_bytes / 1e6);
+    return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+                    "the GPU is out of memory: %u batches of %.1f MB%s do not fit in %.2f GB "
+                    "free; lower batch_size or device.prefetch",
+                    cu->n_bufs, (double)(cu->buf_bytes + cu->made_bytes) / 1e6, scratch,
+                    (double)free_bytes / 1e9);
+}
+
 static int open_memory(struct dlb_cuda *cu, struct dlb_err *err)
 {
-    size_t free_bytes = 0, total_bytes = 0;
-    cudaError_t code = new_zeroed(cu, &cu->sums, cu->n_bufs * sizeof *cu->sums);
+    size_t free_bytes = 0, total_bytes = 0, scratch_bytes = 0;
+    cudaError_t code = cudaMemGetInfo(&free_bytes, &total_bytes);
 
+    if (cu->opts->step_kind == DLB_STEP_MEMORY)
+        scratch_bytes = 2 * cu->n_chunks * DLB_CUDA_CHUNK_BYTES;
+    if (code == cudaSuccess)
+        code = new_zeroed(cu, &cu->sums, cu->n_bufs * sizeof *cu->sums);
     if (code == cudaSuccess)
         code = new_zeroed(cu, &cu->stop, sizeof *cu->stop);
     if (code == cudaSuccess)
         code = new_zeroed(cu, &cu->sink, sizeof *cu->sink);
     if (code == cudaSuccess)
         code = new_zeroed(cu, &cu->sm_of_block, cu->n_sms * sizeof *cu->sm_of_block);
-    if (code == cudaSuccess && cu->opts->step_kind == DLB_STEP_MEMORY)
-        code = new_zeroed(cu, &cu->scratch, 2 * cu->n_chunks * DLB_CUDA_CHUNK_BYTES);
+    if (code == cudaSuccess && scratch_bytes > 0)
+        code = new_zeroed(cu, &cu->scratch, scratch_bytes);
     for (uint32_t i = 0; code == cudaSuccess && i < cu->n_bufs; i++) {
         code = new_zeroed(cu, &cu->bufs[i].data, cu->buf_bytes);
         if (code == cudaSuccess && cu->augment)
             code = new_zeroed(cu, &cu->bufs[i].made, cu->made_bytes);
     }
-    if (code == cudaErrorMemoryAllocation &&
-        cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
-                        "the GPU is out of memory: %u batches of %.1f MB do not fit in %.1f GB "
-                        "free; lower batch_size or device.prefetch",
-                        cu->n_bufs, (double)(cu->buf_bytes + cu->made_bytes) / 1e6,
-                        (double)free_bytes / 1e9);
+    if (code == cudaErrorMemoryAllocation)
+        return out_of_memory(cu, free_bytes, scratch_bytes, err);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "allocating batches on the GPU");
     if (dlb_cuda_finish(cu, cu->compute, DLB_CUDA_ANSWER_NS, "clearing batches on the GPU", err) !=

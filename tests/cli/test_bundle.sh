@@ -38,6 +38,17 @@ done
 expect [ "$(find "$bundle/licences" -name copyright | wc -l)" -gt 3 ]
 expect [ -z "$(find "$bundle" -perm /022)" ]
 
+# --- the licence of the CUDA runtime, which is linked in: there, or missed aloud
+if [ -e "$bundle/libexec/bare_copy" ]; then
+    grep -q '^licence MISSING' "$out" || expect [ -n "$(ls "$bundle/licences/cuda")" ]
+    if ! compgen -G '/usr/share/doc/libcudart*/copyright' >/dev/null; then
+        run env CUDA_PATH="$tmp/empty" "$make_bundle" --build "$DLB_BUILD_DIR" --out third --level 1
+        expect_exit 0
+        expect_out '^licence MISSING: the CUDA runtime is linked in, and no EULA.txt'
+        expect_err 'Add it to licences/cuda before'
+    fi
+fi
+
 # --- it runs, and loads nothing but glibc and a driver from outside (hwloc would look for plugins where workers are placed)
 quick=(--set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=64 --set generate.sample_bytes=4096
     --set loader.batch_size=8 --set loader.num_workers=2 --set device.step_ms=0.2 --set run.repeats=1 --set run.checksum=true)

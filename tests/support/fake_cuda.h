@@ -41,24 +41,25 @@ struct CUevent_st {
     uint64_t at_ns;
 };
 
-enum { MAX_LIVE = 256 };
+enum { MAX_LIVE = 256, SCRATCH_BYTES = 1 << 28 };
 
 static struct {
     int fail_at, n_calls; /* the fail_at-th call fails, from 1; 0: none */
     cudaError_t with;
     int n_live; /* streams, events, memory, registrations */
     void *live[MAX_LIVE];
-    double drift;       /* device seconds per host second, less 1 */
-    double slow;        /* an iteration takes that many times ITER_NS; 1 at first */
-    double slower;      /* and that much more with each kernel */
-    double copy_ns;     /* that a copy takes beside its bytes */
-    uint32_t n_blocks;  /* of the last kernel */
-    int n_streams;      /* made so far */
-    int n_syncs;        /* looks at whole streams */
-    int hangs_at;       /* from that call on the GPU does nothing more, from 1; 0: it works */
-    bool kernels_blind; /* the reading kernel reads nothing */
-    char calls[64];     /* what was queued, in order: see `note` */
-    const char *driver; /* the kernel module's version; NULL: none is loaded */
+    size_t n_taken_bytes; /* of device memory, since the test began */
+    double drift;         /* device seconds per host second, less 1 */
+    double slow;          /* an iteration takes that many times ITER_NS; 1 at first */
+    double slower;        /* and that much more with each kernel */
+    double copy_ns;       /* that a copy takes beside its bytes */
+    uint32_t n_blocks;    /* of the last kernel */
+    int n_streams;        /* made so far */
+    int n_syncs;          /* looks at whole streams */
+    int hangs_at;         /* from that call on the GPU does nothing more, from 1; 0: it works */
+    bool kernels_blind;   /* the reading kernel reads nothing */
+    char calls[64];       /* what was queued, in order: see `note` */
+    const char *driver;   /* the kernel module's version; NULL: none is loaded */
 } fake;
 
 static uint64_t now_ns = 1000 * DLB_NS_PER_S;
@@ -182,8 +183,8 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 {
     CALL;
-    *free_bytes = 1 << 20;
     *total_bytes = 1 << 30;
+    *free_bytes = *total_bytes - fake.n_taken_bytes;
     return cudaSuccess;
 }
 
@@ -250,7 +251,8 @@ static inline void drop_all(void)
 
 cudaError_t cudaMalloc(void **out, size_t n_bytes)
 {
-    return make(out, n_bytes);
+    fake.n_taken_bytes += n_bytes;
+    return make(out, n_bytes < SCRATCH_BYTES ? n_bytes : 1); /* nothing here touches so much */
 }
 
 cudaError_t cudaFree(void *memory)
@@ -305,7 +307,8 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t n_bytes, cudaStream_
 {
     CALL;
     note('z', s);
-    memset(memory, value, n_bytes);
+    if (n_bytes < SCRATCH_BYTES)
+        memset(memory, value, n_bytes);
     spend(s, 0);
     return cudaSuccess;
 }
