@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define SCRATCH ".cells" /* a dash, and the number of the process whose it is */
+#define NAMES_TRIED 1000
 #define PIPE_COLUMNS 160 /* wide enough for the usual columns of a table */
 
 static void choose_name(const struct dlb_args *args, const char *verb, char *name, size_t n_name)
@@ -203,24 +204,40 @@ static int check_contents(struct dlb_result_folder *out, bool overwrite, struct 
     return DLB_OK;
 }
 
+/* A name that the user gave may be there already; of those that are chosen here, in this second or
+ * by another program, the first that is not. */
+static int make_result_folder(const struct dlb_args *args, const char *verb,
+                              struct dlb_result_folder *out, struct dlb_err *err)
+{
+    choose_name(args, verb, out->name, sizeof(out->name));
+    size_t len = strlen(out->name);
+    for (int number = 2;; number++) {
+        int rc = join(out->path, args->results_dir, out->name, err);
+        if (rc)
+            return rc;
+        out->made = mkdir(out->path, 0777) == 0;
+        if (!out->made && errno != EEXIST)
+            return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot make the result's folder");
+        if (out->made || args->run_name || number > NAMES_TRIED)
+            return DLB_OK;
+        (void)snprintf(out->name + len, sizeof(out->name) - len, "-%d", number);
+    }
+}
+
 int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
                     struct dlb_err *err)
 {
     memset(out, 0, sizeof(*out));
     out->lock_fd = -1;
-    choose_name(args, verb, out->name, sizeof(out->name));
     char scratch[32];
     (void)snprintf(scratch, sizeof(scratch), SCRATCH "-%ld", (long)getpid());
-    int rc = join(out->path, args->results_dir, out->name, err);
+    int rc = make_folders(args->results_dir, err);
+    if (!rc)
+        rc = make_result_folder(args, verb, out, err);
     if (!rc)
         rc = join(out->scratch, out->path, scratch, err);
-    if (!rc)
-        rc = make_folders(args->results_dir, err);
     if (rc)
         return rc;
-    out->made = mkdir(out->path, 0777) == 0;
-    if (!out->made && errno != EEXIST)
-        return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot make the result's folder");
     rc = lock_folder(out, err);
     if (!rc)
         rc = check_contents(out, args->overwrite, err);

@@ -20,10 +20,10 @@ struct dlb_result_folder {
     int lock_fd;   /* locked while this process writes there */
 };
 
-/* Names it (`verb` and the time, where the user gave no name), makes it and its scratch folder, and
- * takes away what killed runs left there. DLB_E_CONFIG when it holds a result, without --overwrite,
- * or anything else, with and without, or another dlbench writes there; DLB_E_IO when it cannot be
- * written. Close it in any case. */
+/* Names it (`verb` and the time, and a number where that is taken, where the user gave no name),
+ * makes it and its scratch folder, and takes away what killed runs left there. DLB_E_CONFIG when it
+ * holds a result, without --overwrite, or anything else, with and without, or another dlbench
+ * writes there; DLB_E_IO when it cannot be written. Close it in any case. */
 int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
                     struct dlb_err *err);
 

@@ -10,6 +10,18 @@ run "$dlbench" run "${one[@]}" --run-name first
 expect_exit 0
 before=$(sha256sum <results/first/summary.json)
 
+# --- results without a name have one each, however many begin in the same second
+pids=()
+for i in 1 2 3 4; do
+    "$dlbench" run "${one[@]}" --results unnamed >"unnamed.$i" 2>&1 </dev/null &
+    pids+=($!)
+done
+last='four runs without a name'
+for pid in "${pids[@]}"; do
+    wait "$pid" || failed "one of them failed: $(cat unnamed.*)"
+done
+expect [ "$(find unnamed -mindepth 2 -name summary.json | wc -l)" -eq 4 ]
+
 # --- it is kept until another is whole: through a kill, an interrupt, and a run that fails
 start_long results/first --run-name first --overwrite
 kill -9 "$pid"
