@@ -250,6 +250,7 @@ int dlb_async_take(struct dlb_async *a, struct dlb_dest dest, struct dlb_sample 
         /* By the half, so that many go to the kernel in one call. */
         if (a->n_free > a->depth / 2 || !dlb_readahead_ready(&a->ra))
             pump(a);
+        bool handed_over = a->n_prepared > 0;
         int rc = submit(a, err);
         if (rc != DLB_OK)
             return rc;
@@ -258,7 +259,9 @@ int dlb_async_take(struct dlb_async *a, struct dlb_dest dest, struct dlb_sample 
             return dlb_readahead_take(&a->ra, dest, out, err);
         if (stop && atomic_load_explicit(stop, memory_order_relaxed))
             return DLB_E_CANCELLED;
-        rc = wait(a, WAKE_NS, err);
+        /* What was read within the call made room for more: only what is left is waited for. */
+        if (!handed_over)
+            rc = wait(a, WAKE_NS, err);
         if (rc != DLB_OK)
             return rc;
     }
