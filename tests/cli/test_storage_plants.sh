@@ -35,9 +35,10 @@ plant latency_8 15200 0 0 "$(by_rate $rate)" --set loader.num_workers=8 "${pool[
 rate=$((9 * request * 1000 / 20))
 plant latency_9 20000 0 0 "$(by_rate $rate)" --set loader.num_workers=9 "${pool[@]}"
 
-# Nothing is planted: more accelerators than the CPUs can serve.
+# Nothing is planted: more accelerators than the CPUs can serve. With steps so short a window of as few batches would be over in
+# 14 ms, in which one moment without a CPU decides.
 mount_slow 0 0 0
-search free --set loader.num_workers=1 --set device.step_ms=1 --set storage.max_accelerators=64
+search free --set loader.num_workers=1 --set device.step_ms=1 --set storage.max_accelerators=64 --set run.max_batches=300
 unmount_slow
 echo "nothing planted: $(json_get "$out" '(d["storage"]["max_accelerators"], d["storage"]["bottleneck"])')"
 expect_json 'd["storage"]["bottleneck"] in ("cpu", "memory-bandwidth", "harness", "none")'

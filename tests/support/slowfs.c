@@ -304,6 +304,7 @@ bool slowfs_open(struct slowfs *fs, char *why, size_t n_why)
 void slowfs_close(struct slowfs *fs)
 {
     (void)umount2(fs->path, MNT_DETACH);
+    (void)kill(fs->server, SIGKILL); /* what still waits for an answer gets an error now */
     (void)waitpid(fs->server, NULL, 0);
     (void)rmdir(fs->path);
 }
