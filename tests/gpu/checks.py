@@ -171,8 +171,8 @@ def model(b):
     """Rates fitted on half of the cells, on the emulated accelerator, predict the other half."""
     n_bytes, batch = (8 if b.quick else 32) * MB, 8
     base = copies(n_bytes // batch, 0, **{
-        "generate.samples": batch * (24 if b.quick else 170), "loader.batch_size": batch, "loader.sample_sleep_us": 500,
-        "run.max_batches": 8 if b.quick else 150, "run.repeats": 1, "sweep.loader.num_workers": [1] if b.quick else [1, 2],
+        "generate.samples": batch * (24 if b.quick else 60), "loader.batch_size": batch, "loader.sample_sleep_us": 500,
+        "run.max_batches": 8 if b.quick else 40, "run.repeats": 1 if b.quick else 3, "sweep.loader.num_workers": [1] if b.quick else [1, 2],
         "sweep.loader.pin_memory": [False, True], "sweep.device.prefetch": [0, 1], "sweep.device.step_ms": [6] if b.quick else [1.5, 6]})
     axes = sorted(key[6:] for key in base if key.startswith("sweep."))
 
@@ -192,7 +192,7 @@ def model(b):
     fitted = {"device.kind": "emulated", "device.pinned_bytes_per_s": round(rates[1.0]),
               "device.pageable_bytes_per_s": round(rates[0.0]), "device.copy_us": 0}
     # What a step without overlap takes longer than copy and compute do is the launches' cost.
-    guess = cells(fitted)
+    guess = cells({**fitted, "sweep.device.prefetch": [0]})
     # It shows where the device sets the pace.
     naive = [k for k in fit_half if k[depth] == 0]
     paced = [k for k in naive if waited_share(real[k]) < 0.02] or naive
