@@ -227,7 +227,10 @@ json_t *dlb_gap_rung_run(const struct dlb_gap_params *params, const char *name,
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     int rc = measure(&run, entry, &facts, &err);
     json_t *doc = rc == DLB_OK ? dlb_gap_rung_json(&facts) : dlb_gap_failed_json(name, rc, &err);
-    dlb_gap_target_close(&run.target); /* before the memory that it reads */
+    if (!dlb_gap_target_close(&run.target)) { /* before the memory that it reads */
+        (void)json_object_set_new(doc, "stuck", json_true());
+        return doc;
+    }
     if (run.state && entry->rung->stop)
         entry->rung->stop(&run);
     dlb_gap_unmap(&run.array);

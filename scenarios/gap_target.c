@@ -54,14 +54,17 @@ int dlb_gap_target_open(struct dlb_gap_target_state *t, const struct dlb_gap_par
     return rc == DLB_OK ? dlb_gap_populate(&t->buffer, t->cancel, err) : rc;
 }
 
-void dlb_gap_target_close(struct dlb_gap_target_state *t)
+bool dlb_gap_target_close(struct dlb_gap_target_state *t)
 {
+    if (t->device && t->device->end && !t->device->end(t->state))
+        return false;
     if (t->device)
         t->device->close(t->state);
     free(t->state);
     dlb_gap_unmap(&t->buffer);
     t->device = NULL;
     t->state = NULL;
+    return true;
 }
 
 int dlb_gap_target_pin(struct dlb_gap_target_state *t, const struct dlb_gap_memory *memory,

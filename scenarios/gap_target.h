@@ -39,7 +39,9 @@ static inline uint32_t dlb_gap_target_bufs(const struct dlb_gap_params *params, 
  * 2: copies have their own and run device.prefetch batches ahead, at least one. */
 int dlb_gap_target_open(struct dlb_gap_target_state *target, const struct dlb_gap_params *params,
                         uint32_t streams, struct dlb_err *err);
-void dlb_gap_target_close(struct dlb_gap_target_state *target);
+/* False: what runs on the device does not end, so nothing was closed: the memory that it copies
+ * from must stay, and the process must leave by _exit. */
+bool dlb_gap_target_close(struct dlb_gap_target_state *target);
 
 /* Copies from there do not block from now on, where the target is a device. */
 int dlb_gap_target_pin(struct dlb_gap_target_state *target, const struct dlb_gap_memory *memory,

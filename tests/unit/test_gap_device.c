@@ -1,0 +1,126 @@
+/* A rung leaves a device that does not end as it is, and what it copies from too: the emulated one
+ * stands in for it. */
+#include "scenarios/flat.h"
+#include "scenarios/gap_rung.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+extern const struct dlb_device dlb_dev_emulated;
+
+static struct {
+    struct dlb_device device;
+    bool hangs;
+    int n_ended, n_closed;
+    const uint8_t *pinned;
+    size_t pinned_bytes;
+} seen;
+
+static int noted_pin(void *dv, void *host, size_t n_bytes, struct dlb_err *err)
+{
+    seen.pinned = host;
+    seen.pinned_bytes = n_bytes;
+    return dlb_dev_emulated.pin(dv, host, n_bytes, err);
+}
+
+static bool noted_end(void *dv)
+{
+    (void)dv;
+    assert_int_equal(seen.n_closed, 0);
+    seen.n_ended++;
+    return !seen.hangs;
+}
+
+static void noted_close(void *dv)
+{
+    seen.n_closed++;
+    dlb_dev_emulated.close(dv);
+}
+
+/* In the stead of the choice (--wrap, in CMakeLists.txt). */
+const struct dlb_device *__wrap_dlb_device_choose(const struct dlb_device_opts *opts,
+                                                  const char *memo, char why[160],
+                                                  struct dlb_err *err);
+const struct dlb_device *__wrap_dlb_device_choose(const struct dlb_device_opts *opts,
+                                                  const char *memo, char why[160],
+                                                  struct dlb_err *err)
+{
+    (void)opts;
+    (void)memo;
+    (void)err;
+    memcpy(why, "test", 5);
+    return &seen.device;
+}
+
+static json_t *ran(const char *rung, bool hangs)
+{
+    struct dlb_gap_params params;
+    struct dlb_err err;
+    json_t *flat = json_pack("{si, si, si, si, sf}", "gap.samples", 4096, "gap.features", 100,
+                             "gap.batch_size", 2048, "gap.workers", 1, "device.step_ms", 0.1);
+
+    memset(&seen, 0, sizeof(seen));
+    seen.hangs = hangs;
+    seen.device = dlb_dev_emulated;
+    seen.device.pin = noted_pin;
+    seen.device.end = noted_end;
+    seen.device.close = noted_close;
+    if (dlb_gap_params_flat(&params, flat, "test", &err) != DLB_OK)
+        fail_msg("%s", err.what);
+    json_decref(flat);
+    json_t *doc = dlb_gap_rung_run(&params, rung, NULL, NULL);
+    assert_string_equal(dlb_json_text(doc, "status"), "ok");
+    assert_int_equal(seen.n_ended, 1);
+    return doc;
+}
+
+static const char *const rungs[] = {"floor", "direct", "dlbench", "pin-thread-pooled"};
+
+static void what_ends_is_closed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++) {
+        json_t *doc = ran(rungs[i], false);
+        assert_int_equal(seen.n_closed, 1);
+        assert_null(json_object_get(doc, "stuck"));
+        json_decref(doc);
+    }
+}
+
+/* What a driver may still copy from is there: reading it would crash else. In a child, since what
+ * is left behind ends with the process. */
+static void what_hangs_is_left_as_it_is(void **state)
+{
+    int status;
+    (void)state;
+    for (size_t i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            json_t *doc = ran(rungs[i], true);
+            bool as_it_is = seen.n_closed == 0 && json_is_true(json_object_get(doc, "stuck"));
+            uint32_t sum = 0;
+            for (size_t at = 0; at < seen.pinned_bytes; at += 4096)
+                sum += seen.pinned[at];
+            _exit(as_it_is && sum + 1 > 0 ? 0 : 1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_ends_is_closed),
+        cmocka_unit_test(what_hangs_is_left_as_it_is),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
