@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP_NOTED 0.02 /* what a GPU's calibrated step promises */
+#define STEP_NOTED 0.02   /* what a GPU's calibrated step promises */
+#define STOLEN_NOTED 0.02 /* of all CPUs' time */
 
 __attribute__((format(printf, 2, 3))) static bool say(json_t *list, const char *fmt, ...)
 {
@@ -292,10 +293,30 @@ static bool note_step(const struct dlb_judged_cell *cell, json_t *notes)
     return has_text(notes, text) || say(notes, "%s", text);
 }
 
+/* Said once, for the cell that it touched most: it is the machine's, not a setting's. */
+static bool note_stolen(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    double most = 0;
+    uint32_t worst = 0;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        double stolen = dlb_json_number(j->cells[i].shown, "machine_stolen_frac");
+        if (stolen > most) {
+            most = stolen;
+            worst = i;
+        }
+    }
+    return most < STOLEN_NOTED ||
+           say(j->notes,
+               "the hypervisor gave %.0f%% of this machine's CPU time to others while cell %u was "
+               "measured (steal in /proc/stat): threads that were due came late, and the figures "
+               "have that in them",
+               most * 100, worst);
+}
+
 static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *results,
                        struct dlb_judgement *j)
 {
-    bool ok = note_short(plan, j) && note_data(plan, j->notes);
+    bool ok = note_short(plan, j) && note_data(plan, j->notes) && note_stolen(plan, j);
     for (uint32_t i = 0; ok && i < plan->n_cells; i++)
         ok = note_skipped(&j->cells[i], i, j->notes) &&
              note_idle_workers(&j->cells[i], i, j->notes) &&

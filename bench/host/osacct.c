@@ -193,14 +193,18 @@ uint64_t dlb_os_ram_bytes(void)
 
 struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat)
 {
-    struct dlb_os_machine out = {DLB_NOT_MEASURED, DLB_NOT_MEASURED};
+    struct dlb_os_machine out = {DLB_NOT_MEASURED, DLB_NOT_MEASURED, DLB_NOT_MEASURED};
     unsigned long long user, nice, system, idle, iowait = 0, irq = 0, softirq = 0, steal = 0;
 
     /* proc(5). Guests are counted in user and nice already; a stolen tick was not ours to use. */
-    if (!proc_stat || sscanf(proc_stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice,
-                             &system, &idle, &iowait, &irq, &softirq, &steal) < 4)
+    int n = proc_stat ? sscanf(proc_stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user,
+                               &nice, &system, &idle, &iowait, &irq, &softirq, &steal)
+                      : 0;
+    if (n < 4)
         return out;
     out.busy_ticks = user + nice + system + irq + softirq + steal;
+    if (n == 8)
+        out.stolen_ticks = steal;
     out.all_ticks = out.busy_ticks + idle + iowait;
     return out;
 }
@@ -211,14 +215,26 @@ void dlb_os_machine(struct dlb_os_machine *out)
     *out = dlb_os_machine_parse(dlb_procfs_text("/proc/stat", text, sizeof text) ? text : NULL);
 }
 
-double dlb_os_busy_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after)
+/* Of all ticks between the two. */
+static double ticks_frac(uint64_t from, uint64_t to, const struct dlb_os_machine *before,
+                         const struct dlb_os_machine *after)
 {
     if (before->all_ticks == DLB_NOT_MEASURED || after->all_ticks == DLB_NOT_MEASURED ||
-        after->all_ticks <= before->all_ticks || after->busy_ticks < before->busy_ticks)
+        after->all_ticks <= before->all_ticks || from == DLB_NOT_MEASURED || to < from)
         return (double)NAN;
-    return fmin((double)(after->busy_ticks - before->busy_ticks) /
-                    (double)(after->all_ticks - before->all_ticks),
-                1);
+    return fmin((double)(to - from) / (double)(after->all_ticks - before->all_ticks), 1);
+}
+
+double dlb_os_busy_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after)
+{
+    return ticks_frac(before->busy_ticks, after->busy_ticks, before, after);
+}
+
+double dlb_os_stolen_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after)
+{
+    double frac = ticks_frac(before->stolen_ticks, after->stolen_ticks, before, after);
+    bool coarse = after->all_ticks - before->all_ticks < DLB_OS_STOLEN_TICKS;
+    return coarse ? (double)NAN : frac;
 }
 
 static uint32_t affinity_cpus(void)

@@ -62,16 +62,20 @@ uint64_t dlb_os_mem_available_bytes(void);
  * when it cannot be read. */
 uint64_t dlb_os_ram_bytes(void);
 
-/* Ticks of all CPUs since the machine started (/proc/stat), and those in which they did something
- * (waiting for I/O is nothing). DLB_NOT_MEASURED when it cannot be read. */
+/* Ticks of all CPUs since the machine started (/proc/stat), those in which they did something
+ * (waiting for I/O is nothing), and of these the ones that a hypervisor gave to others while
+ * something here was ready to run ("steal"). DLB_NOT_MEASURED when it cannot be read. */
 struct dlb_os_machine {
-    uint64_t busy_ticks, all_ticks;
+    uint64_t busy_ticks, stolen_ticks, all_ticks;
 };
 void dlb_os_machine(struct dlb_os_machine *out);
 struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat);
 
-/* The busy share between two of them; NaN where there is none. */
+/* The busy and the stolen share between two of them; NaN where there is none. Stolen: also NaN
+ * below DLB_OS_STOLEN_TICKS, of which one tick is 1%. */
+#define DLB_OS_STOLEN_TICKS 100
 double dlb_os_busy_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after);
+double dlb_os_stolen_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after);
 
 /* Threads and processes that may still be started: the least of what the cgroup's pids.max and, for
  * an ordinary user, RLIMIT_NPROC leave. DLB_NOT_MEASURED without a limit. *by (static): which one

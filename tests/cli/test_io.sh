@@ -61,7 +61,8 @@ for kind in inline threads processes; do
             expect_json 'any("loader.io" in n and "synchronous" in n for n in d["notes"])'
         elif [ "$(json_get "$out" "${io}['used']")" = io_uring ]; then
             expect_json "${io}['requests'] == 400 and ${io}['bytes'] == 2000000 and 1 <= ${io}['max_in_flight'] <= 9"
-            expect_json "0 < ${io}['p50_ns'] <= ${io}['p99_ns'] <= ${io}['max_ns'] and d['notes'] == []"
+            # No notes, but what is said of the machine.
+            expect_json "0 < ${io}['p50_ns'] <= ${io}['p99_ns'] <= ${io}['max_ns'] and [n for n in d['notes'] if '/proc/stat' not in n] == []"
         fi
     done
 done

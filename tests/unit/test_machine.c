@@ -1,4 +1,4 @@
-/* How busy all CPUs are, and how fast they copy. */
+/* How busy all CPUs are, how much of them others have, and how fast they copy. */
 #include "bench/host/membw.h"
 #include "bench/host/osacct.h"
 
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static void test_busy_share(void **state)
+static void test_shares(void **state)
 {
     (void)state;
     struct dlb_os_machine a = dlb_os_machine_parse("cpu  10 20 30 400 50 6 7 8 5 5\ncpu0 1 2 3"),
@@ -27,6 +27,12 @@ static void test_busy_share(void **state)
     assert_true(isnan(dlb_os_busy_frac(&a, &a)));
     assert_true(isnan(dlb_os_busy_frac(&none, &b)));
     assert_true(isnan(dlb_os_busy_frac(&a, &missing)));
+    /* 10 of them were given to others; what a kernel does not tell is not known. */
+    assert_true(fabs(dlb_os_stolen_frac(&a, &b) - 10.0 / 110) < 1e-12);
+    assert_true(dlb_os_busy_frac(&old, &a) > 0 && isnan(dlb_os_stolen_frac(&old, &a)));
+    assert_true(isnan(dlb_os_stolen_frac(&old, &old)) && isnan(dlb_os_stolen_frac(&a, &missing)));
+    b.all_ticks = a.all_ticks + 99; /* one would be more than 1% */
+    assert_true(isnan(dlb_os_stolen_frac(&a, &b)) && dlb_os_busy_frac(&a, &b) > 0);
 }
 
 static void test_this_machine(void **state)
@@ -44,7 +50,7 @@ static void test_this_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_busy_share),
+        cmocka_unit_test(test_shares),
         cmocka_unit_test(test_this_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

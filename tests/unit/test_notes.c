@@ -1,4 +1,5 @@
-/* What a reader is told beside the numbers: of a GPU's step that is not what was asked for. */
+/* What a reader is told beside the numbers: of a GPU's step that is not what was asked for, and of
+ * CPU time that others got. */
 #include "scenarios/notes.h"
 
 #include <setjmp.h>
@@ -12,19 +13,19 @@
 
 enum { CELLS = 2 };
 
-/* The notes about two cells whose GPU's step was calibrated to the same; new reference. */
-static json_t *noted(const char *gpu)
+/* The notes about two cells that both measured this; new reference. */
+static json_t *noted(const char *measured)
 {
     struct dlb_plan plan = {.n_cells = CELLS, .reference = -1, .axes = json_object()};
     struct dlb_results results = {.reference = json_array(), .warm = json_array()};
     struct dlb_judgement j = {
         .best = -1, .recommended = -1, .notes = json_array(), .not_modelled = json_array()};
-    json_t *shown = json_pack("{ss, s{so}}", "status", "ok", "device", "gpu",
-                              json_loads(gpu, JSON_DECODE_ANY, NULL));
+    json_t *shown = json_loads(measured, 0, NULL);
     plan.cells = calloc(CELLS, sizeof(*plan.cells));
     results.cells = calloc(CELLS, sizeof(json_t *));
     j.cells = calloc(CELLS, sizeof(*j.cells));
     assert_true(plan.cells && results.cells && j.cells && shown);
+    assert_int_equal(json_object_set_new(shown, "status", json_string("ok")), 0);
     for (int i = 0; i < CELLS; i++) {
         plan.cells[i].config = json_object();
         results.cells[i] = json_array();
@@ -46,34 +47,45 @@ static json_t *noted(const char *gpu)
     return j.notes;
 }
 
-static void says(const char *gpu, const char *words)
+static void says(const char *measured, const char *words)
 {
-    json_t *notes = noted(gpu);
+    json_t *notes = noted(measured);
     char *all = json_dumps(notes, 0);
     size_t n = json_array_size(notes);
     if (n != (words ? 1 : 0) || (words && !strstr(all, words)))
-        fail_msg("%s: %s", gpu, all);
+        fail_msg("%s: %s", measured, all);
     free(all);
     json_decref(notes);
 }
 
+#define GPU(step) "{\"device\": {\"gpu\": {\"step\": " step "}}}"
+
 static void a_step_that_is_not_what_was_asked(void **state)
 {
     (void)state;
-    says("{\"step\": {\"asked_ns\": 1e6, \"measured_ns\": 1.05e6, \"read_ns\": 2e4}}",
+    says(GPU("{\"asked_ns\": 1e6, \"measured_ns\": 1.05e6, \"read_ns\": 2e4}"),
          "calibrated to 1.05 ms (+5.0%)");
-    says("{\"step\": {\"asked_ns\": 1e6, \"measured_ns\": 0.9e6, \"read_ns\": 2e4}}",
+    says(GPU("{\"asked_ns\": 1e6, \"measured_ns\": 0.9e6, \"read_ns\": 2e4}"),
          "calibrated to 0.9 ms (-10.0%)");
-    says("{\"step\": {\"asked_ns\": 1e6, \"measured_ns\": 4e6, \"read_ns\": 3.9e6}}",
+    says(GPU("{\"asked_ns\": 1e6, \"measured_ns\": 4e6, \"read_ns\": 3.9e6}"),
          "reading the batch alone takes the GPU 3.9 ms, so steps took 4 ms");
 }
 
 static void nothing_is_said_of_one_that_is(void **state)
 {
     (void)state;
-    says("{\"step\": {\"asked_ns\": 1e6, \"measured_ns\": 1.019e6, \"read_ns\": 2e4}}", NULL);
-    says("{\"step\": {\"asked_ns\": null, \"measured_ns\": null, \"read_ns\": 2e4}}", NULL);
-    says("null", NULL);
+    says(GPU("{\"asked_ns\": 1e6, \"measured_ns\": 1.019e6, \"read_ns\": 2e4}"), NULL);
+    says(GPU("{\"asked_ns\": null, \"measured_ns\": null, \"read_ns\": 2e4}"), NULL);
+    says(GPU("null"), NULL);
+}
+
+static void stolen_time(void **state)
+{
+    (void)state;
+    says("{\"machine_stolen_frac\": 0.137}",
+         "gave 14% of this machine's CPU time to others while cell 0");
+    says("{\"machine_stolen_frac\": 0.019}", NULL);
+    says("{\"machine_stolen_frac\": null}", NULL);
 }
 
 int main(void)
@@ -81,6 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_is_not_what_was_asked),
         cmocka_unit_test(nothing_is_said_of_one_that_is),
+        cmocka_unit_test(stolen_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
