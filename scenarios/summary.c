@@ -131,6 +131,10 @@ static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const 
            dlb_json_put(out, "device_stages", get_or(shown, "device_stages", json_object())) &&
            dlb_json_put(out, "memory", get_or(shown, "memory", memory)) &&
            dlb_json_put(out, "os", get_or(shown, "os", json_null())) &&
+           dlb_json_put(out, "machine_busy_frac",
+                        get_or(shown, "machine_busy_frac", json_null())) &&
+           dlb_json_put(out, "machine_stolen_frac",
+                        get_or(shown, "machine_stolen_frac", json_null())) &&
            dlb_json_put(out, "io_bytes", get_or(shown, "io_bytes", json_null())) &&
            dlb_json_put(out, "worker_samples", get_or(shown, "worker_samples", json_null())) &&
            dlb_json_put(out, "resident_frac", get_or(shown, "resident_frac", json_null())) &&
