@@ -313,6 +313,17 @@ static double zero_if_nan(double value)
     return isfinite(value) ? value : 0;
 }
 
+/* Batches that all workers may have made before the window began: a window that ends within them
+ * shows how fast they are handed out. */
+static bool is_beyond_stock(const json_t *config, const json_t *shown)
+{
+    double ahead = dlb_json_number(config, "loader.num_workers") *
+                   dlb_json_number(config, "loader.prefetch_factor") * n_loaders(config);
+    double n = dlb_json_number(shown, "n_steps") +
+               dlb_json_number(config, "run.warmup_batches") * n_accelerators(shown);
+    return !(n <= ahead); /* without workers there is no such number */
+}
+
 static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint32_t n_cpus,
                    struct dlb_judged_cell *out)
 {
@@ -320,7 +331,7 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
     const json_t *config = planned->config, *shown = out->shown;
     double window_ns = dlb_json_number(shown, "window_ns");
     double windows_ns = window_ns * n_accelerators(shown);
-    e->complete = out->status == DLB_CELL_OK && out->n_values > 0;
+    e->complete = out->status == DLB_CELL_OK && out->n_values > 0 && is_beyond_stock(config, shown);
     e->gpu = shown &&
              strncmp(dlb_json_text(json_object_get(shown, "device"), "name"), "emulated", 8) != 0;
     e->compute_frac = median_ratio(reps, "busy_ns", "window_ns", false);

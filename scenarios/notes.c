@@ -12,6 +12,7 @@
 
 #define STEP_NOTED 0.02   /* what a GPU's calibrated step promises */
 #define STOLEN_NOTED 0.02 /* of all CPUs' time */
+#define BURST_NOTED 0.2   /* of a window */
 
 __attribute__((format(printf, 2, 3))) static bool say(json_t *list, const char *fmt, ...)
 {
@@ -230,6 +231,35 @@ static bool note_data(const struct dlb_plan *plan, json_t *notes)
     return true;
 }
 
+/* Said once, for the worst cell. Workers that begin together end together: a window of N batches
+ * that W workers bring W at a time can begin after one such burst and end within another. */
+static bool note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    double worst = 0;
+    uint32_t at = 0, n = 0;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &j->cells[i];
+        double off = cell->n_workers / dlb_json_number(cell->shown, "n_steps");
+        if (cell->status != DLB_CELL_OK || cell->n_workers < 2 || !(off > BURST_NOTED))
+            continue;
+        n++;
+        if (off > worst) {
+            worst = off;
+            at = i;
+        }
+    }
+    if (n == 0)
+        return true;
+    char others[40] = "";
+    if (n > 1)
+        (void)snprintf(others, sizeof(others), " (and %u more)", n - 1);
+    return say(j->notes,
+               "cell %u%s measured %.0f batches of %.0f workers, which can finish together: its "
+               "rate may be off by %.0f%%; measure more (run.max_batches, run.epochs)",
+               at, others, dlb_json_number(j->cells[at].shown, "n_steps"), j->cells[at].n_workers,
+               fmin(worst, 1) * 100);
+}
+
 static bool has_text(const json_t *list, const char *text)
 {
     const json_t *entry;
@@ -316,7 +346,8 @@ static bool note_stolen(const struct dlb_plan *plan, struct dlb_judgement *j)
 static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *results,
                        struct dlb_judgement *j)
 {
-    bool ok = note_short(plan, j) && note_data(plan, j->notes) && note_stolen(plan, j);
+    bool ok = note_short(plan, j) && note_data(plan, j->notes) && note_bursts(plan, j) &&
+              note_stolen(plan, j);
     for (uint32_t i = 0; ok && i < plan->n_cells; i++)
         ok = note_skipped(&j->cells[i], i, j->notes) &&
              note_idle_workers(&j->cells[i], i, j->notes) &&

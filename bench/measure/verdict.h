@@ -73,7 +73,7 @@ enum dlb_severity { DLB_SEVERITY_OK, DLB_SEVERITY_WARN, DLB_SEVERITY_CRITICAL };
 /* Everything that judging needs; the caller fills it from a cell's repetitions (medians). Fractions
  * are of the window. */
 struct dlb_evidence {
-    bool complete; /* there is a measured window */
+    bool complete; /* there is a measured window, and more in it than workers make ahead */
     bool gpu;      /* the device is a real one; else texts say "the emulated accelerator" */
     double compute_frac, input_frac, h2d_frac, residual_frac;
     double unaccounted_frac;     /* of the consumer's wall clock; the rule looks at this */

@@ -326,9 +326,9 @@ static void say_incomplete(struct words *w, const struct dlb_evidence *e,
                            const struct dlb_finding *f)
 {
     if (!f->input_refuted) {
-        say(w, "too little was measured to judge: the run failed, was interrupted, or had no "
-               "batches left after its warm-up. Try: more run.epochs, or a smaller "
-               "run.warmup_batches.");
+        say(w, "too little was measured to judge: the run failed, was interrupted, had no batches "
+               "left after its warm-up, or no more than its workers make ahead. Try: more "
+               "run.epochs or run.max_batches, or a smaller run.warmup_batches.");
         return;
     }
     say_refuted(w, e, f);

@@ -1,5 +1,6 @@
-/* What a reader is told beside the numbers: of a GPU's step that is not what was asked for, and of
- * CPU time that others got. */
+/* What a reader is told beside the numbers: of a GPU's step that is not what was asked for, of
+ * CPU time that others got, and of windows that are too short. */
+#include "scenarios/flat.h"
 #include "scenarios/notes.h"
 
 #include <setjmp.h>
@@ -30,6 +31,7 @@ static json_t *noted(const char *measured)
         plan.cells[i].config = json_object();
         results.cells[i] = json_array();
         j.cells[i].shown = shown;
+        j.cells[i].n_workers = dlb_json_number(shown, "n_workers");
     }
     assert_true(dlb_notes_fill(&plan, &results, &j));
     for (int i = 0; i < CELLS; i++) {
@@ -88,12 +90,25 @@ static void stolen_time(void **state)
     says("{\"machine_stolen_frac\": null}", NULL);
 }
 
+static void windows_of_few_bursts(void **state)
+{
+    (void)state;
+    says("{\"n_workers\": 8, \"n_steps\": 20}",
+         "cell 0 (and 1 more) measured 20 batches of 8 workers, which can finish together: its "
+         "rate may be off by 40%");
+    says("{\"n_workers\": 8, \"n_steps\": 4}", "off by 100%");
+    says("{\"n_workers\": 8, \"n_steps\": 40}", NULL);
+    says("{\"n_workers\": 1, \"n_steps\": 4}", NULL);
+    says("{\"n_workers\": 0, \"n_steps\": 4}", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_is_not_what_was_asked),
         cmocka_unit_test(nothing_is_said_of_one_that_is),
         cmocka_unit_test(stolen_time),
+        cmocka_unit_test(windows_of_few_bursts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,6 +228,24 @@ static void test_fewer_batches_than_asked_are_noted(void **state)
     close_judged(&t);
 }
 
+/* 8 workers make 2 batches each before anybody takes one; 2 of these are warm-up. */
+static void test_a_window_of_what_was_made_ahead(void **state)
+{
+    static const double rates[] = {140, 150}; /* a tenth of it in batches */
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct judged t;
+        const char *const settings[] = {"loader.num_workers=8", "loader.prefetch_factor=2",
+                                        "sweep.run.seed=[0]", NULL};
+        open_judged(&t, settings);
+        add(&t, 0, &rates[i], 1, 1000);
+        judge(&t);
+        assert_int_equal(t.j.cells[0].evidence.complete, i == 1);
+        assert_int_equal(t.j.cells[0].verdict.klass == DLB_V_INCOMPLETE, i == 0);
+        close_judged(&t);
+    }
+}
+
 static json_t *lost(uint32_t block)
 {
     return json_pack("{ss, ss, si, si}", "status", "failed", "reason", "was killed by SIGKILL",
@@ -420,6 +438,7 @@ int main(void)
         cmocka_unit_test(test_interrupted_repetition),
         cmocka_unit_test(test_no_window_is_a_failure),
         cmocka_unit_test(test_fewer_batches_than_asked_are_noted),
+        cmocka_unit_test(test_a_window_of_what_was_made_ahead),
         cmocka_unit_test(test_every_lost_process_is_noted),
         cmocka_unit_test(test_harness_is_judged_by_the_median),
         cmocka_unit_test(test_epoch_borders_leave_the_input_wait_out),
