@@ -22,6 +22,10 @@ static void add(struct dlb_gap_judgement *j, const char *fmt, ...)
     va_end(args);
 }
 
+struct sentence {
+    char text[160];
+};
+
 struct duration {
     char text[32];
 };
@@ -47,6 +51,18 @@ static void say_case(const struct dlb_gap_judge_input *in, struct dlb_gap_judgem
         in->said[0] ? ": " : "", in->said);
 }
 
+/* From the repetitions' intervals: the slowest of the one over the fastest of the other. */
+static struct sentence range_of(const struct dlb_gap_judged *rung,
+                                const struct dlb_gap_judged *base)
+{
+    struct sentence s = {""};
+    double low = rung->seconds.low / base->seconds.high,
+           high = rung->seconds.high / base->seconds.low;
+    if (isfinite(low) && isfinite(high) && high > low)
+        (void)snprintf(s.text, sizeof(s.text), " (%.3g to %.3g over the repetitions)", low, high);
+    return s;
+}
+
 static void say_gap(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
 {
     const struct dlb_gap_judged *loader = dlb_gap_measured(j, "torch-dataloader");
@@ -56,10 +72,11 @@ static void say_gap(const struct dlb_gap_judge_input *in, struct dlb_gap_judgeme
     (void)dlb_bytes_text(dlb_gap_array_bytes(in->params), bytes, sizeof(bytes));
     if (loader && direct)
         add(j,
-            "The gap on this machine: %.3gx. A DataLoader that shuffles, without workers, takes "
+            "The gap on this machine: %.3gx%s. A DataLoader that shuffles, without workers, takes "
             "%s for %s samples (%s), slicing them in order %s (torch %s of %.200s).\n",
-            loader->to_direct, duration(loader->seconds.median).text, samples, bytes,
-            duration(direct->seconds.median).text, in->python->torch, in->python->path);
+            loader->to_direct, range_of(loader, direct).text, duration(loader->seconds.median).text,
+            samples, bytes, duration(direct->seconds.median).text, in->python->torch,
+            in->python->path);
     else if (!in->python->found)
         add(j, "PyTorch was not measured, so there is no gap to show: %s.\n", in->python->reason);
     else
@@ -146,10 +163,6 @@ static void say_cures(struct dlb_gap_judgement *j)
         add(j, ".\n");
 }
 
-struct sentence {
-    char text[160];
-};
-
 /* What its workers do meanwhile: random rows out of memory, at a rate; and drawing their order. */
 static struct sentence say_working(const struct dlb_gap_params *params,
                                    const struct dlb_gap_judged *rung)
@@ -188,12 +201,14 @@ static void say_bound(const struct dlb_gap_judge_input *in, struct dlb_gap_judge
             words = known[i].words;
         }
     }
+    if (words && isfinite(rung->to_direct) && isfinite(rung->to_floor))
+        add(j, "The dlbench rung is %.3gx of direct and %.3gx of the floor; %.0f%% of",
+            rung->to_direct, rung->to_floor, most / dlb_json_number(rung->shown, "seconds") * 100);
+    else if (words)
+        add(j, "Of the dlbench rung %.0f%% of",
+            most / dlb_json_number(rung->shown, "seconds") * 100);
     if (words)
-        add(j,
-            "The dlbench rung is %.3gx of direct and %.3gx of the floor; %.0f%% of its time its "
-            "loop waits for %s%s.\n",
-            rung->to_direct, rung->to_floor, most / dlb_json_number(rung->shown, "seconds") * 100,
-            words, working.text);
+        add(j, " its time its loop waits for %s%s.\n", words, working.text);
 }
 
 static double of_faults(const struct dlb_gap_judged *rung, const char *key)

@@ -56,8 +56,12 @@ bool dlb_skipped_text(const json_t *doc, char *text, size_t n_text)
     if (n_cut > 0)
         (void)snprintf(shards, sizeof(shards), "%llu time%s the rest of a shard",
                        (unsigned long long)n_cut, n_cut == 1 ? "" : "s");
-    (void)snprintf(text, n_text, "skipped what could not be read or decoded: %s%s", samples,
-                   shards);
+    char epochs[40] = "";
+    if (json_array_size(json_object_get(doc, "epochs")) > 1)
+        (void)snprintf(epochs, sizeof(epochs), " in %zu epochs",
+                       json_array_size(json_object_get(doc, "epochs")));
+    (void)snprintf(text, n_text, "skipped what could not be read or decoded: %s%s%s", samples,
+                   shards, epochs);
     return n > 0 || n_cut > 0;
 }
 

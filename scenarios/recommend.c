@@ -112,9 +112,10 @@ static const char *list_cells(const struct dlb_judgement *j, uint32_t n, char *t
     return text;
 }
 
-/* Of cells smaller than the best: how many there are, and how many cannot be told from it. */
+/* Of cells smaller than the best: how many there are, how many cannot be told from it, and how many
+ * there would have been. */
 struct smaller {
-    uint32_t n, n_as_good, n_open;
+    uint32_t n, n_as_good, n_open, n_unmeasured;
 };
 
 static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgement *j,
@@ -122,6 +123,15 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
 {
     const struct dlb_judged_cell *best = &j->cells[j->best];
     char cells[80], rate[32], bound[60];
+    if (j->recommended < 0 && best->n_values < DLB_SEPARABLE_MIN_N) {
+        (void)snprintf(text, n_text,
+                       "Not separable: one repetition does not tell how much %s %s lose%s to it. "
+                       "Raise run.repeats to 6 or more.",
+                       below->n_open > 1 ? "the smaller cells" : "the smaller cell",
+                       list_cells(j, below->n_open, cells, sizeof(cells)),
+                       below->n_open > 1 ? "" : "s");
+        return;
+    }
     if (j->recommended < 0) {
         (void)snprintf(text, n_text,
                        "Not separable: %s %s may lose less than %.0f%% to it, and these "
@@ -132,7 +142,8 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
         return;
     }
     if (j->recommended == j->best && below->n == 0) {
-        (void)snprintf(text, n_text, "Recommended: the same; there is no smaller cell.");
+        (void)snprintf(text, n_text, "Recommended: the same; there is no smaller cell%s.",
+                       below->n_unmeasured > 0 ? " that was measured" : "");
         return;
     }
     if (j->recommended == j->best) {
@@ -183,6 +194,10 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
     say_recommended(plan, j, below, rest, n_rest);
     const char *key = other_work(plan);
     size_t used = strlen(rest);
+    if (below->n_unmeasured > 0)
+        (void)snprintf(rest + used, n_rest - used, " %u smaller cell%s not measured.",
+                       below->n_unmeasured, below->n_unmeasured == 1 ? " was" : "s were");
+    used = strlen(rest);
     if (key)
         (void)snprintf(rest + used, n_rest - used,
                        " Cells of another %s do other work: their rates are not compared, and the "
@@ -203,9 +218,12 @@ bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
         return false;
     for (uint32_t i = 0; best && i < plan->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
-        if (cell->status != DLB_CELL_OK || cell->n_values == 0 ||
-            !are_rivals(plan, plan->cells[i].config, plan->cells[j->best].config))
+        if (!are_rivals(plan, plan->cells[i].config, plan->cells[j->best].config))
             continue;
+        if (cell->status != DLB_CELL_OK || cell->n_values == 0) {
+            below.n_unmeasured += cell->n_workers < best->n_workers;
+            continue;
+        }
         below.n += smaller(cell, best);
         enum standing standing = cell == best ? AS_GOOD : compare(cell, best, plan->seed);
         below.n_as_good += standing == AS_GOOD && smaller(cell, best);

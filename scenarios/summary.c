@@ -230,6 +230,9 @@ static json_t *verdict_json(const struct dlb_summary *in)
     struct dlb_judged_cell none = {.ceiling_ratio = (double)NAN};
     dlb_judge(&none.evidence, &none.verdict);
     const struct dlb_judged_cell *cells = in->judgement->cells;
+    if (in->results->interrupted)
+        (void)snprintf(none.verdict.text, sizeof(none.verdict.text),
+                       "it was interrupted before anything was measured.");
     for (uint32_t i = 0; i < in->plan->n_cells; i++)
         if (cells[i].status != DLB_CELL_SKIPPED) {
             none.verdict = cells[i].verdict;

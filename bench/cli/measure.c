@@ -314,8 +314,7 @@ static int conclude(const struct measure *m, const struct dlb_judgement *j)
                       "dlbench: partial: %u of %u cells failed, the first (cell %lld): %s\n",
                       n_failed, m->plan.n_cells, (long long)first, j->cells[first].reason);
     if (m->results.interrupted) {
-        (void)fprintf(stderr,
-                      "dlbench: interrupted: the result holds what was measured until then\n");
+        dlb_result_say_interrupted(&m->folder);
         return DLB_EXIT_INTERRUPTED;
     }
     uint32_t n_lost = dlb_results_n_failed(&m->results);
@@ -345,13 +344,15 @@ static int report(struct measure *m, int ran, struct dlb_err *err)
     bool any_ok = false;
     for (uint32_t i = 0; i < m->plan.n_cells; i++)
         any_ok = any_ok || judgement.cells[i].status == DLB_CELL_OK;
-    int written = dlb_result_finish(&m->folder, m->environment, doc,
-                                    !ran && any_ok && !m->results.interrupted, &late);
+    enum dlb_result_part part = !any_ok                         ? DLB_RESULT_NOTHING
+                                : ran || m->results.interrupted ? DLB_RESULT_PART
+                                                                : DLB_RESULT_WHOLE;
+    int written = dlb_result_finish(&m->folder, m->environment, doc, part, &late);
     bool told = ran && written && err->sys_errno != 0 && err->sys_errno == late.sys_errno;
     int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;
     if (written == DLB_E_CANCELLED) /* what was there is kept: why is concluded below */
         code = DLB_EXIT_OK;
-    rc = dlb_result_print(doc, written ? NULL : m->folder.path, m->args->json, &late);
+    rc = dlb_result_print(doc, written ? NULL : m->folder.written, m->args->json, &late);
     if (rc)
         code = dlb_print_err(&late);
     (void)fflush(stdout);

@@ -312,14 +312,46 @@ void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
         (void)write_reports(folder, doc, &ignored);
 }
 
-int dlb_result_finish(const struct dlb_result_folder *folder, const json_t *environment,
-                      const json_t *doc, bool measured, struct dlb_err *err)
+/* Writes all of it to another folder, beside the one that stays as it is. */
+static int write_aside(struct dlb_result_folder *folder, const json_t *environment,
+                       const json_t *doc, struct dlb_err *err)
 {
-    if (folder->replaces && !measured)
+    struct dlb_result_folder aside = *folder;
+    int n = snprintf(aside.path, sizeof(aside.path), "%s.partial", folder->path);
+    if (n < 0 || (size_t)n >= sizeof(aside.path))
+        return dlb_fail(err, DLB_E_CONFIG, folder->path, DLB_NO_OFFSET, "the path is too long");
+    if (mkdir(aside.path, 0777) != 0 && errno != EEXIST)
+        return dlb_fail_errno(err, aside.path, DLB_NO_OFFSET, "making it");
+    memcpy(folder->written, aside.path, sizeof(folder->written));
+    int rc = write_json(&aside, "environment.json", environment, err);
+    return rc ? rc : write_reports(&aside, doc, err);
+}
+
+int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environment,
+                      const json_t *doc, enum dlb_result_part part, struct dlb_err *err)
+{
+    if (folder->replaces && part == DLB_RESULT_NOTHING)
         return dlb_fail(err, DLB_E_CANCELLED, folder->path, DLB_NO_OFFSET,
                         "the result that was there is kept: this run has none to replace it");
+    if (folder->replaces && part == DLB_RESULT_PART)
+        return write_aside(folder, environment, doc, err);
+    memcpy(folder->written, folder->path, sizeof(folder->written));
     int rc = folder->replaces ? write_json(folder, "environment.json", environment, err) : DLB_OK;
     return rc ? rc : write_reports(folder, doc, err);
+}
+
+void dlb_result_say_interrupted(const struct dlb_result_folder *folder)
+{
+    if (!folder->written[0])
+        (void)fprintf(stderr, "dlbench: interrupted: nothing was measured until then\n");
+    else if (folder->replaces)
+        (void)fprintf(stderr,
+                      "dlbench: interrupted: %s is kept as it was; what was measured until then is "
+                      "in %s\n",
+                      folder->path, folder->written);
+    else
+        (void)fprintf(stderr,
+                      "dlbench: interrupted: the result holds what was measured until then\n");
 }
 
 static uint32_t stdout_columns(void)

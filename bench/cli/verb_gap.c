@@ -201,8 +201,7 @@ static int conclude(const struct gap *g, const struct dlb_gap_judgement *j)
         (void)fprintf(stderr, "dlbench: note: the PyTorch rungs are not measured: %s\n",
                       g->python.reason);
     if (g->results.interrupted) {
-        (void)fprintf(stderr,
-                      "dlbench: interrupted: the result holds what was measured until then\n");
+        dlb_result_say_interrupted(&g->folder);
         return DLB_EXIT_INTERRUPTED;
     }
     return n_ok > 0 ? DLB_EXIT_OK : DLB_EXIT_FAILED;
@@ -220,12 +219,14 @@ static int report(struct gap *g, int ran, struct dlb_err *err)
     bool any_ok = false;
     for (uint32_t i = 0; i < j.n_rungs; i++)
         any_ok = any_ok || j.rung[i].status == DLB_GAP_OK;
-    int written = dlb_result_finish(&g->folder, g->environment, doc,
-                                    !ran && any_ok && !g->results.interrupted, &late);
+    enum dlb_result_part part = !any_ok                         ? DLB_RESULT_NOTHING
+                                : ran || g->results.interrupted ? DLB_RESULT_PART
+                                                                : DLB_RESULT_WHOLE;
+    int written = dlb_result_finish(&g->folder, g->environment, doc, part, &late);
     int code = written ? dlb_print_err(&late) : DLB_EXIT_OK;
     if (written == DLB_E_CANCELLED) /* what was there is kept: why is concluded below */
         code = DLB_EXIT_OK;
-    if (dlb_result_print(doc, written ? NULL : g->folder.path, g->args->json, &late))
+    if (dlb_result_print(doc, written ? NULL : g->folder.written, g->args->json, &late))
         code = dlb_print_err(&late);
     (void)fflush(stdout);
     int concluded = conclude(g, &j);

@@ -33,8 +33,10 @@ start_long results/first --run-name first --overwrite
 kill -INT "$pid"
 end_long
 expect_exit 130
-expect_err 'results/first: the result that was there is kept'
+expect_err 'results/first is kept as it was; what was measured until then is in results/first.partial'
 same interrupt
+valid_summary results/first.partial/summary.json
+expect [ "$(json_get results/first.partial/summary.json '(d["partial"], d["interrupted"], d["cells"][0]["samples_per_s"]["median"] > 0)')" = '(True, True, True)' ]
 run "$dlbench" run "${one[@]}" --set generate.samples=48 --run-name first --overwrite
 expect_exit 2
 expect_err 'results/first: the result that was there is kept'

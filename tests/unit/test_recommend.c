@@ -228,6 +228,30 @@ static void test_fewer_batches_than_asked_are_noted(void **state)
     close_judged(&t);
 }
 
+/* Of what was not measured nothing is said, but that it was not. */
+static void test_unmeasured_cells_are_no_rivals(void **state)
+{
+    (void)state;
+    struct judged t;
+    const char *const settings[] = {"sweep.loader.num_workers=[1, 2, 4]", NULL};
+    open_judged(&t, settings);
+    add(&t, 2, (const double[]){500, 510}, 2, 1000);
+    t.results.interrupted = true;
+    judge(&t);
+    assert_non_null(strstr(t.j.text, "there is no smaller cell that was measured. 2 smaller cells "
+                                     "were not measured."));
+    close_judged(&t);
+
+    open_judged(&t, settings);
+    add(&t, 2, (const double[]){500}, 1, 1000);
+    add(&t, 0, (const double[]){250}, 1, 1000);
+    judge(&t);
+    assert_int_equal(t.j.recommended, -1);
+    assert_non_null(strstr(t.j.text, "one repetition does not tell how much the smaller cell 0 "
+                                     "loses to it"));
+    close_judged(&t);
+}
+
 /* 8 workers make 2 batches each before anybody takes one; 2 of these are warm-up. */
 static void test_a_window_of_what_was_made_ahead(void **state)
 {
@@ -438,6 +462,7 @@ int main(void)
         cmocka_unit_test(test_interrupted_repetition),
         cmocka_unit_test(test_no_window_is_a_failure),
         cmocka_unit_test(test_fewer_batches_than_asked_are_noted),
+        cmocka_unit_test(test_unmeasured_cells_are_no_rivals),
         cmocka_unit_test(test_a_window_of_what_was_made_ahead),
         cmocka_unit_test(test_every_lost_process_is_noted),
         cmocka_unit_test(test_harness_is_judged_by_the_median),
