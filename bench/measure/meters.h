@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /* Stages of a worker. read to collate are the work; the two after pin are waiting. Each is timed
- * per sample, but for collate (per sample when it copies, and the closing of the batch), the waits
- * (per batch), and init (per start of a worker, apart from the work). */
+ * per sample, but for collate (per sample when it copies or hashes, and the closing of the batch),
+ * the waits (per batch), and init (per start of a worker, apart from the work). */
 #define DLB_WORKER_STAGES(X)                                                                       \
     X(READ, "read")           /* format: bytes from storage or page cache, framing included */     \
     X(DECODE, "decode")       /* codec: bytes to pixels, decompression */                          \

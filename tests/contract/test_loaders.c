@@ -421,6 +421,27 @@ static void max_batches_cuts_a_run(void **state)
     pipeline_free(&p);
 }
 
+/* What befalls a sample after it was placed and hashed: here, while the next one is read. */
+static void damage_in_the_slot_is_seen(void **state)
+{
+    (void)state;
+    for (int w = -1; w < N_WAYS; w++)
+        for (int spoils = 0; spoils < 2; spoils++) {
+            struct fake fake = fake_map(20);
+            struct dlb_dataset ds = fake_dataset(&fake);
+            struct pipeline p = {.dataset = &ds,
+                                 .checksum = true,
+                                 .loader = {.batch_size = 4, .num_workers = w < 0 ? 0 : 2}};
+            if (w >= 0)
+                go(&p.loader, &ways[w]);
+            fake.spoil_at = spoils ? 6 : FAKE_NEVER;
+            pipeline_run(&p);
+            assert_int_equal(p.rc, DLB_OK);
+            assert_int_equal(p.out->n_checksum_mismatches, spoils);
+            pipeline_free(&p);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +458,7 @@ int main(void)
         cmocka_unit_test(an_interrupt_ends_a_slow_inline_batch),
         cmocka_unit_test(an_interrupt_ends_a_long_step),
         cmocka_unit_test(max_batches_cuts_a_run),
+        cmocka_unit_test(damage_in_the_slot_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
