@@ -159,7 +159,7 @@ static bool is_aligned(const struct dlb_ra_sample *sample, const uint8_t *base)
     return true;
 }
 
-/* In the slot, where what is read is what the batch holds; else in memory of our own. */
+/* In the slot, as long as what is read is what the batch holds; else in memory of our own. */
 static int place(struct dlb_readahead *ra, struct dlb_ra_sample *sample, bool plain,
                  struct dlb_err *err)
 {
@@ -170,6 +170,9 @@ static int place(struct dlb_readahead *ra, struct dlb_ra_sample *sample, bool pl
     if (fits && is_aligned(sample, base)) {
         ra->placed_bytes += n_bytes;
     } else {
+        /* It is copied to its place when its turn comes: what was read there by then would be lost,
+         * and later reads would go over it. So those behind it go elsewhere, too. */
+        ra->slot.data = NULL;
         base = part_of(ra, sample);
         if (!base || n_bytes > ra->part_bytes)
             base = own_of(ra, sample, n_bytes);
