@@ -67,6 +67,12 @@ static void meter(struct dlb_worker *worker, enum dlb_worker_stage stage, uint64
     dlb_hist_add(&worker->report->meters.stage[stage], end_ns - start_ns);
 }
 
+static void count_read(struct dlb_worker *worker, const struct dlb_sample *sample)
+{
+    worker->report->meters.io_bytes += sample->io_bytes;
+    worker->report->meters.n_samples++;
+}
+
 static bool told_to_stop(const struct dlb_worker *worker)
 {
     return worker->stop && atomic_load_explicit(worker->stop, memory_order_relaxed);
@@ -287,6 +293,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     if (rc == DLB_OK)
         rc = check_size(worker, len_bytes, err);
     if (rc != DLB_OK) {
+        worker->report->meters.n_samples--; /* its bytes were read for the others' sake */
         name_sample(sample, err);
         return skip_or_fail(worker, fill, err);
     }
@@ -337,7 +344,7 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
         if (rc == DLB_E_CANCELLED)
             return rc;
         if (rc == DLB_OK) {
-            worker->report->meters.io_bytes += sample.io_bytes;
+            count_read(worker, &sample);
             rc = add_sample(worker, fill, &sample, start_ns, dlb_now_ns(), err);
         } else {
             rc = skip_or_fail(worker, fill, err);
@@ -370,7 +377,7 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, uint64_t
             publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++, start_ns);
             rc = format->next(worker->reader, dest, out, err);
             if (rc == DLB_OK) {
-                worker->report->meters.io_bytes += out->io_bytes;
+                count_read(worker, out);
                 return DLB_OK;
             }
             worker->in_shard = false;
@@ -451,7 +458,6 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
         head->payload_hash = dlb_hash_end(&fill.delivered);
     head->ready_ns = dlb_now_ns();
     meter(worker, DLB_WS_COLLATE, fill.done_ns ? fill.done_ns : head->ready_ns, head->ready_ns);
-    worker->report->meters.n_samples += fill.n_samples;
     worker->report->meters.n_batches++;
     return DLB_OK;
 }
