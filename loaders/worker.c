@@ -343,10 +343,12 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
                      : format->read(worker->reader, index, dest_of(worker, fill), &sample, err);
         if (rc == DLB_E_CANCELLED)
             return rc;
+        uint64_t read_ns = dlb_now_ns();
         if (rc == DLB_OK) {
             count_read(worker, &sample);
-            rc = add_sample(worker, fill, &sample, start_ns, dlb_now_ns(), err);
+            rc = add_sample(worker, fill, &sample, start_ns, read_ns, err);
         } else {
+            meter(worker, DLB_WS_READ, start_ns, read_ns);
             rc = skip_or_fail(worker, fill, err);
         }
         if (rc != DLB_OK)
