@@ -82,8 +82,8 @@ struct dlb_batch {
     const uint32_t *label;        /* [n_samples] */
     const uint64_t *hash; /* [n_samples] of each payload, or of what a device is to make of it; only
                              with job->checksum, else NULL */
-    uint64_t payload_hash; /* dlb_hash64(data, n_bytes, 0) as the worker left it; only with
-                              job->checksum */
+    uint64_t payload_hash; /* dlb_hash64(data, n_bytes, 0) if each sample still is what it was when
+                              the worker had placed it; only with job->checksum */
     uint64_t made_hash; /* of what the device is to make of the batch, each sample's bytes with the
                            hash so far as seed; only with job->checksum and an augment */
     uint64_t seq;       /* 0, 1, ... within the epoch, as delivered */

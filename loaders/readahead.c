@@ -38,8 +38,28 @@ void dlb_readahead_close(struct dlb_readahead *ra)
     *ra = (struct dlb_readahead){.n = 0};
 }
 
+static struct dlb_ra_sample *nth(const struct dlb_readahead *ra, uint32_t number)
+{
+    return &ra->sample[number % (ra->ahead + 1)];
+}
+
+/* What is complete when a batch ends before its end has been read all the same. */
+static void count_untaken(const struct dlb_readahead *ra)
+{
+    struct dlb_worker_meters *meters = &ra->worker->report->meters;
+
+    for (uint32_t i = ra->n_taken; i < ra->n_located; i++) {
+        const struct dlb_ra_sample *sample = nth(ra, i);
+        if (sample->n_left > 0 || sample->failed)
+            continue;
+        meters->io_bytes += sample->io_bytes;
+        meters->n_samples++;
+    }
+}
+
 void dlb_readahead_begin(struct dlb_readahead *ra, uint64_t first, uint32_t n, struct dlb_dest slot)
 {
+    count_untaken(ra);
     ra->slot = slot;
     ra->first = first;
     ra->n = n;
@@ -49,11 +69,6 @@ void dlb_readahead_begin(struct dlb_readahead *ra, uint64_t first, uint32_t n, s
     for (uint32_t i = 0; i <= ra->ahead; i++)
         ra->sample[i].held_bytes = 0;
     ra->held_bytes = 0;
-}
-
-static struct dlb_ra_sample *nth(const struct dlb_readahead *ra, uint32_t number)
-{
-    return &ra->sample[number % (ra->ahead + 1)];
 }
 
 static void path_of(const struct dlb_extent *extent, char *path, size_t n_path)
@@ -159,7 +174,7 @@ static bool is_aligned(const struct dlb_ra_sample *sample, const uint8_t *base)
     return true;
 }
 
-/* In the slot, where what is read is what the batch holds; else in memory of our own. */
+/* In the slot, as long as what is read is what the batch holds; else in memory of our own. */
 static int place(struct dlb_readahead *ra, struct dlb_ra_sample *sample, bool plain,
                  struct dlb_err *err)
 {
@@ -170,6 +185,9 @@ static int place(struct dlb_readahead *ra, struct dlb_ra_sample *sample, bool pl
     if (fits && is_aligned(sample, base)) {
         ra->placed_bytes += n_bytes;
     } else {
+        /* It is copied to its place when its turn comes: what was read there by then would be lost,
+         * and later reads would go over it. So those behind it go elsewhere, too. */
+        ra->slot.data = NULL;
         base = part_of(ra, sample);
         if (!base || n_bytes > ra->part_bytes)
             base = own_of(ra, sample, n_bytes);

@@ -47,7 +47,7 @@ struct dlb_readahead {
     bool no_buffer;
     uint64_t held_bytes; /* by own memory */
     /* the batch */
-    struct dlb_dest slot;
+    struct dlb_dest slot; /* no data: nothing more is placed in it */
     uint64_t first, placed_bytes;
     uint32_t n, n_located, n_taken;
     uint32_t next_piece; /* of the last one located */

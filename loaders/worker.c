@@ -21,7 +21,8 @@ struct filling {
     size_t used_bytes;
     uint32_t n_samples, n_skipped;
     uint64_t made_hash;
-    uint64_t done_ns; /* when the last sample was in its place */
+    struct dlb_hash delivered; /* samples as they came: who writes over one later is found out */
+    uint64_t done_ns;          /* when the last sample was in its place */
 };
 
 void dlb_worker_report_merge(struct dlb_loader_stats *into, const struct dlb_worker_report *report)
@@ -64,6 +65,12 @@ static void meter(struct dlb_worker *worker, enum dlb_worker_stage stage, uint64
                   uint64_t end_ns)
 {
     dlb_hist_add(&worker->report->meters.stage[stage], end_ns - start_ns);
+}
+
+static void count_read(struct dlb_worker *worker, const struct dlb_sample *sample)
+{
+    worker->report->meters.io_bytes += sample->io_bytes;
+    worker->report->meters.n_samples++;
 }
 
 static bool told_to_stop(const struct dlb_worker *worker)
@@ -237,6 +244,7 @@ static uint64_t hash_sample(struct dlb_worker *worker, struct filling *fill, con
 {
     const struct dlb_augment *augment = &worker->job->dataset->augment;
 
+    dlb_hash_add(&fill->delivered, bytes, n_bytes);
     if (!worker->made)
         return dlb_hash64(bytes, n_bytes, 0);
     dlb_augment_run(augment, bytes, worker->made);
@@ -285,6 +293,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     if (rc == DLB_OK)
         rc = check_size(worker, len_bytes, err);
     if (rc != DLB_OK) {
+        worker->report->meters.n_samples--; /* its bytes were read for the others' sake */
         name_sample(sample, err);
         return skip_or_fail(worker, fill, err);
     }
@@ -292,8 +301,12 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     dlb_slot_index(fill->slots, fill->slot)[at] = sample->index;
     dlb_slot_offset(fill->slots, fill->slot)[at] = fill->used_bytes;
     dlb_slot_label(fill->slots, fill->slot)[at] = sample->label;
-    if (worker->job->checksum)
+    if (worker->job->checksum) {
         dlb_slot_hash(fill->slots, fill->slot)[at] = hash_sample(worker, fill, dst, len_bytes);
+        from_ns = now_ns;
+        now_ns = dlb_now_ns();
+        meter(worker, DLB_WS_COLLATE, from_ns, now_ns);
+    }
     fill->used_bytes += len_bytes;
     fill->done_ns = now_ns;
     return DLB_OK;
@@ -330,10 +343,12 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
                      : format->read(worker->reader, index, dest_of(worker, fill), &sample, err);
         if (rc == DLB_E_CANCELLED)
             return rc;
+        uint64_t read_ns = dlb_now_ns();
         if (rc == DLB_OK) {
-            worker->report->meters.io_bytes += sample.io_bytes;
-            rc = add_sample(worker, fill, &sample, start_ns, dlb_now_ns(), err);
+            count_read(worker, &sample);
+            rc = add_sample(worker, fill, &sample, start_ns, read_ns, err);
         } else {
+            meter(worker, DLB_WS_READ, start_ns, read_ns);
             rc = skip_or_fail(worker, fill, err);
         }
         if (rc != DLB_OK)
@@ -364,7 +379,7 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, uint64_t
             publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++, start_ns);
             rc = format->next(worker->reader, dest, out, err);
             if (rc == DLB_OK) {
-                worker->report->meters.io_bytes += out->io_bytes;
+                count_read(worker, out);
                 return DLB_OK;
             }
             worker->in_shard = false;
@@ -421,7 +436,10 @@ static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct d
 int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_slots *slots,
                     uint32_t slot, struct dlb_err *err)
 {
-    struct filling fill = {.slots = slots, .slot = slot, .payload = dlb_slot_payload(slots, slot)};
+    struct filling fill = {.slots = slots,
+                           .slot = slot,
+                           .payload = dlb_slot_payload(slots, slot),
+                           .delivered = dlb_hash_begin(0)};
     /* What a ring reads is counted there. */
     dlb_io_watch = worker->async ? NULL : &worker->watch;
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);
@@ -439,10 +457,9 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
                               .made_hash = fill.made_hash};
     dlb_slot_offset(slots, slot)[fill.n_samples] = fill.used_bytes;
     if (worker->job->checksum)
-        head->payload_hash = dlb_hash64(fill.payload, fill.used_bytes, 0);
+        head->payload_hash = dlb_hash_end(&fill.delivered);
     head->ready_ns = dlb_now_ns();
     meter(worker, DLB_WS_COLLATE, fill.done_ns ? fill.done_ns : head->ready_ns, head->ready_ns);
-    worker->report->meters.n_samples += fill.n_samples;
     worker->report->meters.n_batches++;
     return DLB_OK;
 }

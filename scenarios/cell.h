@@ -33,10 +33,12 @@ struct dlb_cell_watch {
  * idle_input_ns, idle_copy_ns, idle_other_ns, epoch_idle_ns, epoch_other_ns, n_batches, wall_ns,
  * unaccounted_ns, n_checksum_mismatches, consumer_cpu_ns; au{}, accelerators{count, each[]};
  * epochs[]; worker_stages, consumer_stages, device_stages;
- * reads{}, io_bytes, worker_cpu_ns, runqueue_ns, order_wait_ns, n_skipped, n_cut_shards, skipped[];
- * memory{}; os{}; machine_busy_frac, machine_stolen_frac; resident_frac, residency_by, cache{}. A
- * cancelled or failed one holds what was measured until then. "stuck": true when a worker or a GPU
- * did not come back: the process should leave by _exit. */
+ * reads{}, io_bytes, worker_samples (that these were read for: io_bytes / worker_samples is what a
+ * sample costs, however many are left over at the end), worker_cpu_ns, runqueue_ns, order_wait_ns,
+ * n_skipped, n_cut_shards, skipped[]; memory{}; os{}; machine_busy_frac, machine_stolen_frac;
+ * resident_frac, residency_by, cache{}. A cancelled or failed one holds what was measured until
+ * then. "stuck": true when a worker or a GPU did not come back: the process should leave by _exit.
+ */
 json_t *dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
                      const struct dlb_cell_watch *watch);
 

@@ -99,6 +99,23 @@ static bool note_io(const struct dlb_judged_cell *cell, uint32_t number, json_t 
                strcmp(dlb_json_text(io, "used"), "mixed") == 0 ? "some workers\'" : "all", reason);
 }
 
+/* More reads at once than there ever are. */
+static bool note_depth(const struct dlb_plan *plan, const struct dlb_judged_cell *cell,
+                       uint32_t number, json_t *notes)
+{
+    const json_t *io = json_object_get(cell->shown, "io");
+    double batch_size = dlb_json_number(plan->cells[number].config, "loader.batch_size");
+    double n_reads = dlb_json_number(io, "requests") - dlb_json_number(io, "resubmitted");
+    double most = batch_size * ceil(n_reads / dlb_json_number(cell->shown, "worker_samples"));
+    double depth = dlb_json_number(io, "depth");
+    if (!plan->io_depth_said || !(depth > most))
+        return true;
+    return say(notes,
+               "cell %u: loader.io_depth = %.0f is never reached: a worker reads ahead within one "
+               "batch, and one of loader.batch_size = %.0f takes at most %.0f reads",
+               number, depth, batch_size, most);
+}
+
 static bool is_failed(const json_t *doc)
 {
     return strcmp(dlb_json_text(doc, "status"), "failed") == 0;
@@ -356,6 +373,7 @@ static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *re
         ok = note_skipped(&j->cells[i], i, j->notes) &&
              note_idle_workers(&j->cells[i], i, j->notes) &&
              note_inline(&j->cells[i], i, j->notes) && note_io(&j->cells[i], i, j->notes) &&
+             note_depth(plan, &j->cells[i], i, j->notes) &&
              note_cache(results->cells[i], &j->cells[i], i, j->notes) &&
              note_step(&j->cells[i], j->notes);
     return ok;

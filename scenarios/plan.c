@@ -215,6 +215,8 @@ int dlb_plan_cells(const struct dlb_plan_input *in, const json_t *axes, struct d
     }
     json_t *base = dlb_config_resolved(in->cfg);
     plan->axes = json_deep_copy(axes);
+    plan->io_depth_said = dlb_config_has(in->cfg, "loader.io_depth") ||
+                          json_object_get(axes, "loader.io_depth") != NULL;
     plan->cells = calloc(n, sizeof(*plan->cells));
     plan->n_cells = plan->cells ? (uint32_t)n : 0;
     int rc = base && plan->axes && plan->cells ? DLB_OK : no_memory(err);

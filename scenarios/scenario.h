@@ -74,6 +74,7 @@ struct dlb_plan {
     json_t **warms; /* configs of the warm passes, one per distinct data set on a disk */
     uint32_t n_warms;
     json_t *axes; /* {"loader.num_workers": [0, 2], ...}: what was swept; empty for one cell */
+    bool io_depth_said;     /* loader.io_depth was, rather than defaulted */
     struct dlb_task *tasks; /* in the order of execution */
     uint32_t n_tasks, n_blocks;
     int64_t reference; /* cell, or -1 */

@@ -85,7 +85,9 @@ static json_t *reads(const json_t *doc, double samples_per_s)
 {
     const json_t *shown = json_object_get(doc, "reads");
     json_t *out = shown ? json_copy((json_t *)shown) : json_null();
-    double per_sample = dlb_json_number(shown, "count") / dlb_json_number(doc, "worker_samples");
+    bool requests = strcmp(dlb_json_text(shown, "of"), "requests") == 0;
+    double per_sample =
+        requests ? dlb_json_number(shown, "count") / dlb_json_number(doc, "worker_samples") : 1;
     if (!shown || !out ||
         dlb_json_put(out, "per_s", dlb_json_real_or_null(per_sample * samples_per_s)))
         return out;

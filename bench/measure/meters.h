@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /* Stages of a worker. read to collate are the work; the two after pin are waiting. Each is timed
- * per sample, but for collate (per sample when it copies, and the closing of the batch), the waits
- * (per batch), and init (per start of a worker, apart from the work). */
+ * per sample, but for collate (per sample when it copies or hashes, and the closing of the batch),
+ * the waits (per batch), and init (per start of a worker, apart from the work). */
 #define DLB_WORKER_STAGES(X)                                                                       \
     X(READ, "read")           /* format: bytes from storage or page cache, framing included */     \
     X(DECODE, "decode")       /* codec: bytes to pixels, decompression */                          \
@@ -74,7 +74,9 @@ struct dlb_io_meters {
 struct dlb_worker_meters {
     struct dlb_hist stage[DLB_WS_COUNT];
     struct dlb_io_meters io;
-    uint64_t n_samples, n_batches, n_skipped;
+    uint64_t n_samples; /* that io_bytes were read for: what nobody took any more is among them,
+                           what was skipped is not */
+    uint64_t n_batches, n_skipped;
     uint64_t n_cut_shards; /* left where they break; how many samples followed is not known */
     uint64_t io_bytes;     /* what formats asked the byte source for */
     uint64_t cpu_ns;       /* CLOCK_THREAD_CPUTIME_ID over the worker's life */

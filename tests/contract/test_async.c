@@ -106,14 +106,100 @@ static void tokens_deliver_the_same(void **state)
     }
 }
 
+enum { N_MIXED = 64 };
+
+/* No whole number of blocks, and then one, in turn. */
+static size_t mixed_bytes(uint64_t i)
+{
+    return i % 2 ? 4096 * (1 + i % 5) : 1000 + i;
+}
+
+static uint8_t mixed_byte(uint64_t i, size_t at)
+{
+    return (uint8_t)dlb_mix64(i << 32 | at);
+}
+
+static const struct dlb_loader *inner;
+static uint64_t n_compared;
+
+/* A batch as it comes out of the loader, when all of it has been read: byte for byte. */
+static int next_compared(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
+                         struct dlb_err *err)
+{
+    int rc = inner->next(ld, timeout_ns, out, got, err);
+
+    for (uint32_t i = 0; rc == DLB_OK && *got && i < out->n_samples; i++) {
+        uint64_t index = out->index[i], n_bytes = out->offset_bytes[i + 1] - out->offset_bytes[i];
+        const uint8_t *data = out->data + out->offset_bytes[i];
+        assert_int_equal(n_bytes, mixed_bytes(index));
+        for (size_t at = 0; at < n_bytes; at++)
+            if (data[at] != mixed_byte(index, at))
+                fail_msg("sample %llu: another byte at %zu of %llu", (unsigned long long)index, at,
+                         (unsigned long long)n_bytes);
+        n_compared++;
+    }
+    return rc;
+}
+
+static void mixed_run(size_t kind, int64_t depth, bool shuffle, int order)
+{
+    struct dlb_err err;
+    struct pipeline p = with(DLB_READ_URING, kinds[kind]);
+
+    p.loader.io_depth = depth;
+    p.loader.shuffle = shuffle;
+    p.loader.order = order;
+    inner = dlb_loader_choose(&p.loader, &err);
+    assert_non_null(inner);
+    struct dlb_loader compared = *inner;
+    compared.next = next_compared;
+    p.use_loader = &compared;
+    n_compared = 0;
+    runs(&p);
+    assert_int_equal(n_compared, N_MIXED);
+    assert_int_equal(p.out->epoch[0].n_unique, N_MIXED);
+    assert_int_equal(p.stats->io.n_sync, 0);
+    pipeline_free(&p);
+}
+
+/* Samples that can be read where they belong, among others that cannot. */
+static void mixed_sizes_stay_whole(void **state)
+{
+    static const int64_t few[] = {1, 3, 32};
+    uint8_t bytes[4096 * 5];
+
+    (void)state;
+    if (!usable)
+        skip();
+    folder_sub("data");
+    folder_sub("data/a");
+    for (uint64_t i = 0; i < N_MIXED; i++) {
+        char name[32];
+        for (size_t at = 0; at < mixed_bytes(i); at++)
+            bytes[at] = mixed_byte(i, at);
+        (void)snprintf(name, sizeof name, "data/a/%03d.bin", (int)i);
+        folder_write(name, bytes, mixed_bytes(i));
+    }
+    for (int direct = 0; direct < 2; direct++) {
+        struct dlb_err err;
+        if (direct && open_located("files", "raw", true, NULL, &err) == DLB_E_CONFIG)
+            break;
+        if (!direct)
+            opens("files", "raw", false, NULL);
+        for (size_t k = 0; k < 36; k++)
+            mixed_run(k / 12, few[k / 4 % 3], k / 2 % 2,
+                      k % 2 ? DLB_ORDER_ANY : DLB_ORDER_IN_ORDER);
+        dlb_dataset_close(&ds);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, folder_remove)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(files_deliver_the_same),
-        TEST(many_folders_deliver_the_same),
-        TEST(photos_deliver_the_same),
+        TEST(files_deliver_the_same),        TEST(mixed_sizes_stay_whole),
+        TEST(many_folders_deliver_the_same), TEST(photos_deliver_the_same),
         TEST(tokens_deliver_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

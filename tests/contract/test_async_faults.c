@@ -59,11 +59,14 @@ static void changed_files_are_told(void **state)
     struct pipeline sync = with(DLB_READ_SYNC, "inline");
     runs(&sync);
     assert_int_equal(sync.out->epoch[0].n_unique, N - 4);
+    /* What fails takes its time, too. */
+    assert_int_equal(sync.stats->workers.stage[DLB_WS_READ].count, N);
     for (size_t k = 0; k < 9; k++) {
         struct pipeline p = with(DLB_READ_URING, kinds[k / 3]);
         p.loader.io_depth = depths[k % 3];
         runs(&p);
         assert_int_equal(p.out->epoch[0].n_unique, N - 4);
+        assert_int_equal(p.stats->workers.stage[DLB_WS_READ].count, N);
         assert_true(p.out->epoch[0].set_checksum == sync.out->epoch[0].set_checksum);
         assert_true(p.out->epoch[0].seq_checksum == sync.out->epoch[0].seq_checksum);
         assert_int_equal(p.stats->workers.n_skipped, 4);

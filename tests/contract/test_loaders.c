@@ -421,6 +421,51 @@ static void max_batches_cuts_a_run(void **state)
     pipeline_free(&p);
 }
 
+/* A shuffle buffer that is full when the run ends, and a batch that is half made, have been read:
+ * whoever divides bytes by samples has both. */
+static void what_is_left_over_was_read(void **state)
+{
+    (void)state;
+    for (uint32_t workers = 0; workers < 2; workers++) {
+        struct fake fake = fake_map(0);
+        fake.n_shards = 1;
+        fake.shard_samples[0] = 200;
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = {
+            .dataset = &ds,
+            .max_batches = 3,
+            .loader = {.num_workers = workers, .shuffle = true, .shuffle_buffer = 50}};
+        uint64_t n_bytes = 0;
+        run_ok(&p);
+        for (uint64_t i = 0; i < p.stats->workers.n_samples; i++)
+            n_bytes += fake_len(i);
+        assert_true(p.stats->workers.n_samples >= 50);
+        assert_int_equal(p.stats->workers.io_bytes, n_bytes);
+        pipeline_free(&p);
+    }
+}
+
+/* What befalls a sample after it was placed and hashed: here, while the next one is read. */
+static void damage_in_the_slot_is_seen(void **state)
+{
+    (void)state;
+    for (int w = -1; w < N_WAYS; w++)
+        for (int spoils = 0; spoils < 2; spoils++) {
+            struct fake fake = fake_map(20);
+            struct dlb_dataset ds = fake_dataset(&fake);
+            struct pipeline p = {.dataset = &ds,
+                                 .checksum = true,
+                                 .loader = {.batch_size = 4, .num_workers = w < 0 ? 0 : 2}};
+            if (w >= 0)
+                go(&p.loader, &ways[w]);
+            fake.spoil_at = spoils ? 6 : FAKE_NEVER;
+            pipeline_run(&p);
+            assert_int_equal(p.rc, DLB_OK);
+            assert_int_equal(p.out->n_checksum_mismatches, spoils);
+            pipeline_free(&p);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +482,8 @@ int main(void)
         cmocka_unit_test(an_interrupt_ends_a_slow_inline_batch),
         cmocka_unit_test(an_interrupt_ends_a_long_step),
         cmocka_unit_test(max_batches_cuts_a_run),
+        cmocka_unit_test(what_is_left_over_was_read),
+        cmocka_unit_test(damage_in_the_slot_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

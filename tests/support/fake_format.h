@@ -28,6 +28,7 @@ struct fake {
     int die_by;        /* gets this signal, or with 0 calls exit(0) */
     _Atomic int *pids; /* how many readers were opened, then their processes: FAKE_MAX_PIDS */
     bool no_place;     /* never reads into the place offered */
+    uint64_t spoil_at; /* reading this sample writes over the one that lies before it */
 };
 
 struct fake_reader {
@@ -98,6 +99,8 @@ static int fake_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     bool placed = !fake->no_place && dest.data && dest.cap_bytes >= fake_len(index);
     uint8_t *dst = placed ? dest.data : reader->bytes;
     fake_bytes(index, dst);
+    if (placed && index == fake->spoil_at)
+        dst[-1] ^= 1;
     *out = (struct dlb_sample){.n_fields = 1,
                                .index = index,
                                .label = (uint32_t)(index % 10),
@@ -181,7 +184,8 @@ static inline struct fake fake_map(uint64_t n_samples)
                          .break_shard_at = FAKE_NEVER,
                          .hang_at = FAKE_NEVER,
                          .die_at = FAKE_NEVER,
-                         .slow_at = FAKE_NEVER};
+                         .slow_at = FAKE_NEVER,
+                         .spoil_at = FAKE_NEVER};
 }
 
 #endif

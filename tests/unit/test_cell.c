@@ -2,6 +2,7 @@
 #include "scenarios/cell.h"
 #include "scenarios/flat.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,6 +107,52 @@ static void test_cancelled_keeps_what_there_is(void **state)
     json_decref(doc);
 }
 
+/* Batches that the end cuts off have been read for some samples: what one sample costs stays what
+ * it is. */
+static void test_bytes_per_sample_at_the_end(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/dlb_cell_XXXXXX", path[80], setting[100];
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/a", folder);
+    assert_int_equal(mkdir(path, 0755), 0);
+    for (int i = 0; i < 600; i++) {
+        (void)snprintf(path, sizeof(path), "%s/a/%d.bin", folder, i);
+        int fd = open(path, O_WRONLY | O_CREAT, 0644);
+        assert_true(fd >= 0 && ftruncate(fd, 512) == 0 && close(fd) == 0);
+    }
+    (void)snprintf(setting, sizeof(setting), "dataset.path=%s", folder);
+    for (int async = 0; async < 2; async++) {
+        const char *const settings[] = {"dataset.codec=raw",
+                                        setting,
+                                        async ? "loader.io=io_uring" : "loader.io=sync",
+                                        "loader.batch_size=50",
+                                        "loader.num_workers=3",
+                                        "loader.sample_sleep_us=1000",
+                                        "device.kind=emulated",
+                                        "device.step_ms=20",
+                                        "run.warmup_batches=0",
+                                        "run.max_batches=2",
+                                        NULL};
+        json_t *doc = ran(settings, DLB_MODE_MEASURE, NULL);
+        const json_t *reads = json_object_get(doc, "reads");
+        uint64_t n = dlb_json_u64(doc, "worker_samples", 0);
+        if (strcmp(dlb_json_text(doc, "status"), "ok") != 0)
+            fail_msg("%s", dlb_json_text(doc, "reason"));
+        assert_true(n >= 150);
+        assert_int_equal(dlb_json_u64(doc, "io_bytes", 0), n * 512);
+        assert_int_equal(dlb_json_u64(reads, "count", 0), n);
+        json_decref(doc);
+    }
+    for (int i = 0; i < 600; i++) {
+        (void)snprintf(path, sizeof(path), "%s/a/%d.bin", folder, i);
+        (void)unlink(path);
+    }
+    (void)snprintf(path, sizeof(path), "%s/a", folder);
+    (void)rmdir(path);
+    (void)rmdir(folder);
+}
+
 /* The warm pass touches every byte, in batches of its own size. */
 static void test_warm_reads_all(void **state)
 {
@@ -152,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_measures),
         cmocka_unit_test(test_failure_is_a_document),
         cmocka_unit_test(test_cancelled_keeps_what_there_is),
+        cmocka_unit_test(test_bytes_per_sample_at_the_end),
         cmocka_unit_test(test_warm_reads_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,24 @@ static void hash_depends_on_seed(void **state)
     assert_true(dlb_hash64("abc", 3, 5) == dlb_hash64("abc", 3, 5));
 }
 
+/* However the bytes are cut. */
+static void hash_of_pieces_is_that_of_the_whole(void **state)
+{
+    enum { N = 200 };
+    unsigned char bytes[N];
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        bytes[i] = (unsigned char)(i * 13 + 5);
+    for (size_t n = 0; n <= N; n++)
+        for (size_t piece = 1; piece <= 70; piece++) {
+            struct dlb_hash hash = dlb_hash_begin(n);
+            for (size_t at = 0; at < n; at += piece)
+                dlb_hash_add(&hash, bytes + at, n - at < piece ? n - at : piece);
+            assert_int_equal(dlb_hash_end(&hash), dlb_hash64(bytes, n, n));
+        }
+}
+
 /* Results are kept on disk: the function may never change. */
 static void hash_stays_what_it_was(void **state)
 {
@@ -131,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hash_sees_every_bit),
         cmocka_unit_test(hash_depends_on_seed),
+        cmocka_unit_test(hash_of_pieces_is_that_of_the_whole),
         cmocka_unit_test(hash_stays_what_it_was),
         cmocka_unit_test(streams_are_repeatable_and_apart),
         cmocka_unit_test(draws_stay_in_range),

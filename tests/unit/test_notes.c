@@ -1,5 +1,5 @@
 /* What a reader is told beside the numbers: of a GPU's step that is not what was asked for, of
- * CPU time that others got, and of windows that are too short. */
+ * CPU time that others got, of windows that are too short, and of a depth that no batch fills. */
 #include "scenarios/flat.h"
 #include "scenarios/notes.h"
 
@@ -15,9 +15,10 @@
 enum { CELLS = 2 };
 
 /* The notes about two cells that both measured this; new reference. */
-static json_t *noted(const char *measured)
+static json_t *noted(const char *measured, bool io_depth_said)
 {
-    struct dlb_plan plan = {.n_cells = CELLS, .reference = -1, .axes = json_object()};
+    struct dlb_plan plan = {
+        .n_cells = CELLS, .reference = -1, .axes = json_object(), .io_depth_said = io_depth_said};
     struct dlb_results results = {.reference = json_array(), .warm = json_array()};
     struct dlb_judgement j = {
         .best = -1, .recommended = -1, .notes = json_array(), .not_modelled = json_array()};
@@ -28,7 +29,7 @@ static json_t *noted(const char *measured)
     assert_true(plan.cells && results.cells && j.cells && shown);
     assert_int_equal(json_object_set_new(shown, "status", json_string("ok")), 0);
     for (int i = 0; i < CELLS; i++) {
-        plan.cells[i].config = json_object();
+        plan.cells[i].config = json_pack("{si}", "loader.batch_size", 16);
         results.cells[i] = json_array();
         j.cells[i].shown = shown;
         j.cells[i].n_workers = dlb_json_number(shown, "n_workers");
@@ -51,7 +52,7 @@ static json_t *noted(const char *measured)
 
 static void says(const char *measured, const char *words)
 {
-    json_t *notes = noted(measured);
+    json_t *notes = noted(measured, false);
     char *all = json_dumps(notes, 0);
     size_t n = json_array_size(notes);
     if (n != (words ? 1 : 0) || (words && !strstr(all, words)))
@@ -102,6 +103,31 @@ static void windows_of_few_bursts(void **state)
     says("{\"n_workers\": 0, \"n_steps\": 4}", NULL);
 }
 
+#define IO(requests, depth)                                                                        \
+    "{\"worker_samples\": 100, \"io\": {\"requests\": " requests ", \"resubmitted\": 7, "          \
+    "\"depth\": " depth "}}"
+
+static void a_depth_that_no_batch_fills(void **state)
+{
+    (void)state;
+    const struct {
+        const char *measured;
+        bool said;
+        size_t n; /* both cells say it */
+    } cases[] = {
+        {IO("107", "17"), true, CELLS}, {IO("107", "16"), true, 0},    {IO("107", "17"), false, 0},
+        {IO("207", "17"), true, 0}, /* each sample lies in two places */
+        {IO("207", "33"), true, CELLS}, {IO("null", "null"), true, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *notes = noted(cases[i].measured, cases[i].said);
+        assert_int_equal(json_array_size(notes), cases[i].n);
+        const char *first = json_string_value(json_array_get(notes, 0));
+        assert_true(!first || strstr(first, "is never reached"));
+        json_decref(notes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -109,6 +135,7 @@ int main(void)
         cmocka_unit_test(nothing_is_said_of_one_that_is),
         cmocka_unit_test(stolen_time),
         cmocka_unit_test(windows_of_few_bursts),
+        cmocka_unit_test(a_depth_that_no_batch_fills),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
