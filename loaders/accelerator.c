@@ -76,7 +76,10 @@ void dlb_accelerator_before_epoch(struct dlb_accelerator *a)
 void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uint64_t now_ns)
 {
     spend_between(a, now_ns);
-    a->step = (struct dlb_step){.epoch = number, .first_of_epoch = true};
+    a->step = (struct dlb_step){.epoch = number,
+                                .first_of_epoch = true,
+                                .over_start_ns = a->step.over_start_ns,
+                                .over_end_ns = a->step.over_end_ns};
     a->round = 0;
     a->order = 0;
     a->has_first = a->whole = false;
@@ -124,6 +127,16 @@ static int release_copied(struct dlb_accelerator *a, uint32_t *held, uint64_t *c
             *copied_ns = due_ns;
     }
     return DLB_OK;
+}
+
+/* The device may have stood still while next() found that there is nothing more: that wait is the
+ * next step's as well. Those of epochs that brought no step are laid side by side. */
+static void keep_last_wait(struct dlb_step *step)
+{
+    uint64_t earlier_ns = step->over_end_ns - step->over_start_ns;
+
+    step->over_start_ns = step->wait_start_ns - earlier_ns;
+    step->over_end_ns = step->wait_end_ns;
 }
 
 static void end_epoch(struct dlb_accelerator *a)
@@ -174,11 +187,13 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
     if (rc == DLB_OK && !got)
         return DLB_OK;
     *moved = true;
-    a->step.wait_start_ns = a->since_ns;
+    if (a->step.wait_start_ns == 0) /* else it began with a batch that was skipped */
+        a->step.wait_start_ns = a->since_ns;
     a->step.wait_end_ns = dlb_now_ns();
-    spend(a, DLB_CS_INPUT_WAIT, a->step.wait_start_ns, a->step.wait_end_ns);
+    spend(a, DLB_CS_INPUT_WAIT, a->since_ns, a->step.wait_end_ns);
     if (rc == DLB_END) {
         a->whole = true;
+        keep_last_wait(&a->step);
         end_epoch(a);
         return DLB_OK;
     }
@@ -248,11 +263,11 @@ static int step(struct dlb_accelerator *a, bool *moved, struct dlb_err *err)
     a->step.n_samples = a->batch.n_samples;
     a->step.n_bytes = a->batch.n_bytes;
     f->step = a->step;
-    a->step.first_of_epoch = false;
+    a->step = (struct dlb_step){.epoch = f->step.epoch};
     a->at = DLB_AT_SETTLE;
     a->round++;
     if (how->barrier)
-        dlb_barrier_pass(barrier, a->step.wait_start_ns, a->step.wait_end_ns,
+        dlb_barrier_pass(barrier, f->step.wait_start_ns, f->step.wait_end_ns,
                          how->device->due(device, f->buf, DLB_STEPPED));
     return a->counted ? DLB_OK : account(a, err);
 }

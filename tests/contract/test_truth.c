@@ -253,6 +253,52 @@ static void epoch_boundaries_count(void **state)
     pipeline_free(&p);
 }
 
+/* Three of four batches are skipped, and take their time all the same: 2 ms each, for steps of
+ * 0.5 ms. The device waits for them, too. */
+static void skipped_batches_are_waited_for(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(160);
+    fake.keep_every = 4;
+    fake.slow_ns = 2 * DLB_NS_PER_MS;
+    struct dlb_dataset ds = fake_dataset(&fake);
+    ds.on_error = DLB_ON_ERROR_SKIP;
+    struct pipeline p = {
+        .dataset = &ds,
+        .loader = {.num_workers = 1, .batch_size = 1, .sample_sleep_us = 2000, .pin_memory = true},
+        .device = {.prefetch = 1, .step_ms = 0.5}};
+    run(&p);
+    assert_int_equal(p.out->n_steps, 160 / 4 - 1);
+    assert_int_equal(p.out->epoch[0].n_skipped, 160 / 4 * 3);
+    assert_true(p.out->idle_input_ns > 2 * p.out->idle_other_ns); /* a third of it without them */
+    pipeline_free(&p);
+}
+
+/* Of 30 samples 16 make a batch, and 14 are read to be dropped before next() knows of the end. Any
+ * epoch is 1 step and 30 ms of reading: 0.47 of its idle time would be other without the latter. */
+static void an_epochs_end_is_waited_for(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(30);
+    fake.n_shards = 1;
+    fake.shard_samples[0] = 30;
+    struct dlb_dataset ds = fake_dataset(&fake);
+    struct pipeline p = {.dataset = &ds,
+                         .n_epochs = 12,
+                         .loader = {.num_workers = 1,
+                                    .batch_size = 16,
+                                    .drop_last = true,
+                                    .persistent_workers = true,
+                                    .sample_sleep_us = 1000,
+                                    .pin_memory = true},
+                         .device = {.prefetch = 1, .step_ms = 0.5}};
+    run(&p);
+    assert_int_equal(p.out->n_steps, 12 - 1);
+    assert_true(p.out->epoch_idle_ns > 0);
+    assert_true(p.out->epoch_other_ns < p.out->epoch_idle_ns / 4);
+    pipeline_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +308,8 @@ int main(void)
         cmocka_unit_test(inline_loading_is_all_idle),
         cmocka_unit_test(copies_are_exposed_only_without_prefetch),
         cmocka_unit_test(epoch_boundaries_count),
+        cmocka_unit_test(skipped_batches_are_waited_for),
+        cmocka_unit_test(an_epochs_end_is_waited_for),
     };
     (void)prctl(PR_SET_TIMERSLACK,
                 1UL); /* as every cell does: planted times are what is measured */
