@@ -3,7 +3,7 @@
 #include "bench/base/clock.h"
 #include "bench/base/hash.h"
 
-#define POLL_NS (50 * DLB_NS_PER_US) /* longest sleep while a copy holds a slot */
+#define POLL_NS (50 * DLB_NS_PER_US) /* longest sleep while a copy of unknown end holds a slot */
 
 void dlb_accelerator_open(struct dlb_accelerator *a, struct dlb_common *common,
                           const struct dlb_feed *feed)
@@ -170,7 +170,17 @@ static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* The next batch, once it is there. A single accelerator never sleeps long while a slot could be
+/* How long next() may block while a copy holds a slot. */
+static uint64_t while_copying_ns(const struct dlb_device *device, uint64_t copied_ns)
+{
+    uint64_t now_ns = dlb_now_ns();
+
+    if (!device->due)
+        return POLL_NS;
+    return copied_ns > now_ns ? copied_ns - now_ns : 0;
+}
+
+/* The next batch, once it is there. A single accelerator never sleeps on while a slot could be
  * given back: one worker with one credit may be waiting for it. */
 static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, struct dlb_err *err)
 {
@@ -180,10 +190,11 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
     bool got = false;
 
     int rc = release_copied(a, &held, &a->wake_ns, err);
+    uint64_t limit_ns = held > 0 ? while_copying_ns(how->device, a->wake_ns) : patience_ns;
     if (rc == DLB_OK)
         rc = how->loader->next(a->feed->loader_state,
-                               held > 0 && patience_ns > POLL_NS ? POLL_NS : patience_ns, &a->batch,
-                               &got, err);
+                               limit_ns < patience_ns ? limit_ns : patience_ns, &a->batch, &got,
+                               err);
     if (rc == DLB_OK && !got)
         return DLB_OK;
     *moved = true;

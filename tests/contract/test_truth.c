@@ -299,6 +299,37 @@ static void an_epochs_end_is_waited_for(void **state)
     pipeline_free(&p);
 }
 
+static const struct dlb_loader *counted;
+static uint64_t n_asked;
+
+static int count_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
+                      struct dlb_err *err)
+{
+    n_asked++;
+    return counted->next(ld, timeout_ns, out, got, err);
+}
+
+/* A batch takes 20 ms to load and its copy 10: whoever looks every 50 us whether its slot can go
+ * back asks 200 times for each. */
+static void copies_are_slept_through(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(20);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    struct pipeline p = {
+        .dataset = &ds,
+        .loader = {.num_workers = 1, .batch_size = 1, .sample_sleep_us = 20000, .pin_memory = true},
+        .device = {.prefetch = 1, .step_ms = 1, .copy_us = 10000, .pinned_bytes_per_s = 1e9}};
+    struct dlb_loader loader = *(counted = dlb_loader_choose(&p.loader, &p.err));
+    loader.next = count_next;
+    p.use_loader = &loader;
+    n_asked = 0;
+    run(&p);
+    assert_true(p.out->device[DLB_DS_COPY].sum_ns >= p.out->n_steps * 10 * DLB_NS_PER_MS);
+    assert_true(n_asked < 20 * 10);
+    pipeline_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +341,7 @@ int main(void)
         cmocka_unit_test(epoch_boundaries_count),
         cmocka_unit_test(skipped_batches_are_waited_for),
         cmocka_unit_test(an_epochs_end_is_waited_for),
+        cmocka_unit_test(copies_are_slept_through),
     };
     (void)prctl(PR_SET_TIMERSLACK,
                 1UL); /* as every cell does: planted times are what is measured */
