@@ -191,12 +191,16 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
 
     int rc = release_copied(a, &held, &a->wake_ns, err);
     uint64_t limit_ns = held > 0 ? while_copying_ns(how->device, a->wake_ns) : patience_ns;
+    if (!a->step.late) /* is it there already? */
+        limit_ns = 0;
     if (rc == DLB_OK)
         rc = how->loader->next(a->feed->loader_state,
                                limit_ns < patience_ns ? limit_ns : patience_ns, &a->batch, &got,
                                err);
-    if (rc == DLB_OK && !got)
+    if (rc == DLB_OK && !got) {
+        a->step.late = true;
         return DLB_OK;
+    }
     *moved = true;
     if (a->step.wait_start_ns == 0) /* else it began with a batch that was skipped */
         a->step.wait_start_ns = a->since_ns;

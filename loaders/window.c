@@ -47,6 +47,8 @@ static void close_interval(const struct dlb_window *window, const struct dlb_ste
     share->busy_ns += last->times.step_end_ns - last->times.step_start_ns;
     share->idle_input_ns += input_ns;
     share->idle_copy_ns += copy_ns;
+    if (step->late && step->wait_end_ns >= last->times.copy_end_ns)
+        share->late_copy_ns += copy_ns;
     share->idle_other_ns += other_ns;
     if (step->first_of_epoch) {
         share->epoch_idle_ns += gap_ns;

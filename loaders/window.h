@@ -23,6 +23,7 @@
 struct dlb_step {
     struct dlb_dev_times times;
     uint64_t wait_start_ns, wait_end_ns; /* next() called, batch in hand */
+    bool late;                           /* the batch was not there when it was asked for */
     uint64_t over_start_ns, over_end_ns; /* next() called, no more batches in the epoch before */
     uint64_t n_samples, n_bytes;
     uint32_t epoch;

@@ -299,6 +299,33 @@ static void an_epochs_end_is_waited_for(void **state)
     pipeline_free(&p);
 }
 
+/* Copies of 10 ms: of batches that take 20 ms to load they are late, of those that are there they
+ * are not. */
+static void late_copies_are_the_loaders(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        bool slow = i & 1;
+        struct fake fake = fake_map(20);
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = {
+            .dataset = &ds,
+            .max_batches = 15,
+            .warmup_batches = 2,
+            .loader = {.num_workers = 1,
+                       .batch_size = 1,
+                       .sample_sleep_us = slow ? 20000 : 0,
+                       .pin_memory = true},
+            .device = {
+                .prefetch = i / 2, .step_ms = 1, .copy_us = 10000, .pinned_bytes_per_s = 1e9}};
+        run(&p);
+        assert_true(p.out->idle_copy_ns > p.out->n_steps * 8 * DLB_NS_PER_MS);
+        assert_true(slow ? p.out->late_copy_ns > p.out->idle_copy_ns * 3 / 4
+                         : p.out->late_copy_ns < p.out->idle_copy_ns / 4);
+        pipeline_free(&p);
+    }
+}
+
 static const struct dlb_loader *counted;
 static uint64_t n_asked;
 
@@ -341,6 +368,7 @@ int main(void)
         cmocka_unit_test(epoch_boundaries_count),
         cmocka_unit_test(skipped_batches_are_waited_for),
         cmocka_unit_test(an_epochs_end_is_waited_for),
+        cmocka_unit_test(late_copies_are_the_loaders),
         cmocka_unit_test(copies_are_slept_through),
     };
     (void)prctl(PR_SET_TIMERSLACK,
