@@ -3,7 +3,7 @@
 #include "bench/base/clock.h"
 #include "bench/base/hash.h"
 
-#define POLL_NS (50 * DLB_NS_PER_US) /* longest sleep while a copy holds a slot */
+#define POLL_NS (50 * DLB_NS_PER_US) /* longest sleep while a copy of unknown end holds a slot */
 
 void dlb_accelerator_open(struct dlb_accelerator *a, struct dlb_common *common,
                           const struct dlb_feed *feed)
@@ -76,7 +76,10 @@ void dlb_accelerator_before_epoch(struct dlb_accelerator *a)
 void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uint64_t now_ns)
 {
     spend_between(a, now_ns);
-    a->step = (struct dlb_step){.epoch = number, .first_of_epoch = true};
+    a->step = (struct dlb_step){.epoch = number,
+                                .first_of_epoch = true,
+                                .over_start_ns = a->step.over_start_ns,
+                                .over_end_ns = a->step.over_end_ns};
     a->round = 0;
     a->order = 0;
     a->has_first = a->whole = false;
@@ -126,6 +129,16 @@ static int release_copied(struct dlb_accelerator *a, uint32_t *held, uint64_t *c
     return DLB_OK;
 }
 
+/* The device may have stood still while next() found that there is nothing more: that wait is the
+ * next step's as well. Those of epochs that brought no step are laid side by side. */
+static void keep_last_wait(struct dlb_step *step)
+{
+    uint64_t earlier_ns = step->over_end_ns - step->over_start_ns;
+
+    step->over_start_ns = step->wait_start_ns - earlier_ns;
+    step->over_end_ns = step->wait_end_ns;
+}
+
 static void end_epoch(struct dlb_accelerator *a)
 {
     struct dlb_barrier *barrier = &a->common->barrier;
@@ -157,7 +170,17 @@ static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* The next batch, once it is there. A single accelerator never sleeps long while a slot could be
+/* How long next() may block while a copy holds a slot. */
+static uint64_t while_copying_ns(const struct dlb_device *device, uint64_t copied_ns)
+{
+    uint64_t now_ns = dlb_now_ns();
+
+    if (!device->due)
+        return POLL_NS;
+    return copied_ns > now_ns ? copied_ns - now_ns : 0;
+}
+
+/* The next batch, once it is there. A single accelerator never sleeps on while a slot could be
  * given back: one worker with one credit may be waiting for it. */
 static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, struct dlb_err *err)
 {
@@ -167,18 +190,25 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
     bool got = false;
 
     int rc = release_copied(a, &held, &a->wake_ns, err);
+    uint64_t limit_ns = held > 0 ? while_copying_ns(how->device, a->wake_ns) : patience_ns;
+    if (!a->step.late) /* is it there already? */
+        limit_ns = 0;
     if (rc == DLB_OK)
         rc = how->loader->next(a->feed->loader_state,
-                               held > 0 && patience_ns > POLL_NS ? POLL_NS : patience_ns, &a->batch,
-                               &got, err);
-    if (rc == DLB_OK && !got)
+                               limit_ns < patience_ns ? limit_ns : patience_ns, &a->batch, &got,
+                               err);
+    if (rc == DLB_OK && !got) {
+        a->step.late = true;
         return DLB_OK;
+    }
     *moved = true;
-    a->step.wait_start_ns = a->since_ns;
+    if (a->step.wait_start_ns == 0) /* else it began with a batch that was skipped */
+        a->step.wait_start_ns = a->since_ns;
     a->step.wait_end_ns = dlb_now_ns();
-    spend(a, DLB_CS_INPUT_WAIT, a->step.wait_start_ns, a->step.wait_end_ns);
+    spend(a, DLB_CS_INPUT_WAIT, a->since_ns, a->step.wait_end_ns);
     if (rc == DLB_END) {
         a->whole = true;
+        keep_last_wait(&a->step);
         end_epoch(a);
         return DLB_OK;
     }
@@ -248,11 +278,11 @@ static int step(struct dlb_accelerator *a, bool *moved, struct dlb_err *err)
     a->step.n_samples = a->batch.n_samples;
     a->step.n_bytes = a->batch.n_bytes;
     f->step = a->step;
-    a->step.first_of_epoch = false;
+    a->step = (struct dlb_step){.epoch = f->step.epoch};
     a->at = DLB_AT_SETTLE;
     a->round++;
     if (how->barrier)
-        dlb_barrier_pass(barrier, a->step.wait_start_ns, a->step.wait_end_ns,
+        dlb_barrier_pass(barrier, f->step.wait_start_ns, f->step.wait_end_ns,
                          how->device->due(device, f->buf, DLB_STEPPED));
     return a->counted ? DLB_OK : account(a, err);
 }
@@ -314,7 +344,8 @@ static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64
 }
 
 /* max_batches measured ones, and the one whose start closes the window; then it goes on until all
- * accelerators have theirs. */
+ * accelerators have theirs. Its account ends in the middle of a wait: for its turn, where the one
+ * thread loads for the others, too. */
 static bool enough(struct dlb_accelerator *a)
 {
     const struct dlb_consume *how = a->common->how;
@@ -323,7 +354,10 @@ static bool enough(struct dlb_accelerator *a)
     if (how->max_batches == 0)
         return false;
     if (a->n_batches == wanted && !a->has_enough) {
+        uint64_t now_ns = dlb_now_ns();
         a->has_enough = true;
+        spend(a, DLB_CS_INPUT_WAIT, a->since_ns, now_ns);
+        a->since_ns = now_ns;
         if (--a->common->n_short > 0)
             end_measuring(a);
     }

@@ -197,6 +197,7 @@ static void add_windows(const struct consumer *c)
     out->busy_ns = mean_part(c, offsetof(struct dlb_share, busy_ns));
     out->idle_input_ns = mean_part(c, offsetof(struct dlb_share, idle_input_ns));
     out->idle_copy_ns = mean_part(c, offsetof(struct dlb_share, idle_copy_ns));
+    out->late_copy_ns = mean_part(c, offsetof(struct dlb_share, late_copy_ns));
     out->epoch_idle_ns = mean_part(c, offsetof(struct dlb_share, epoch_idle_ns));
     out->epoch_other_ns = mean_part(c, offsetof(struct dlb_share, epoch_other_ns));
     uint64_t sum_ns = out->busy_ns + out->idle_input_ns + out->idle_copy_ns;
@@ -215,6 +216,7 @@ static void take_window(struct dlb_consumed *out, const struct dlb_share *one)
     out->idle_input_ns = one->idle_input_ns;
     out->idle_copy_ns = one->idle_copy_ns;
     out->idle_other_ns = one->idle_other_ns;
+    out->late_copy_ns = one->late_copy_ns;
     out->epoch_idle_ns = one->epoch_idle_ns;
     out->epoch_other_ns = one->epoch_other_ns;
 }

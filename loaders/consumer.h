@@ -74,6 +74,8 @@ struct dlb_share {
     uint64_t window_ns;                                  /* 0: no complete window */
     uint64_t busy_ns;                                    /* compute within the window */
     uint64_t idle_input_ns, idle_copy_ns, idle_other_ns; /* busy + these = window */
+    uint64_t late_copy_ns;   /* part of idle_copy: the loader was late with the batch, and no copy
+                                was in its way; without copies the next would be no earlier */
     uint64_t epoch_idle_ns;  /* part of idle that lies across epoch boundaries */
     uint64_t epoch_other_ns; /* likewise, of idle_other */
     uint64_t wall_ns;        /* over the measured loop */
@@ -88,7 +90,8 @@ struct dlb_share {
  * shares. */
 struct dlb_consumed {
     uint64_t n_steps, n_samples, n_bytes, window_ns, busy_ns, idle_input_ns, idle_copy_ns,
-        idle_other_ns, epoch_idle_ns, epoch_other_ns, wall_ns, unaccounted_ns; /* as in dlb_share */
+        idle_other_ns, late_copy_ns, epoch_idle_ns, epoch_other_ns, wall_ns,
+        unaccounted_ns;                     /* as in dlb_share */
     struct dlb_au au, lowest;               /* of many, mean and smallest */
     uint64_t cpu_ns;                        /* of the consumer's thread, warm-up included */
     struct dlb_hist consumer[DLB_CS_COUNT]; /* over the measured loop */

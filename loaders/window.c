@@ -33,8 +33,9 @@ static void close_interval(const struct dlb_window *window, const struct dlb_ste
                            ? from + step->held_input_ns
                            : later(step->held_until_ns, from);
     uint64_t held_ns = overlap_ns(from, to, from, held_to);
-    uint64_t input_ns =
-        held_ns + overlap_ns(from + held_ns, to, step->wait_start_ns, step->wait_end_ns);
+    uint64_t input_ns = held_ns +
+                        overlap_ns(from + held_ns, to, step->over_start_ns, step->over_end_ns) +
+                        overlap_ns(from + held_ns, to, step->wait_start_ns, step->wait_end_ns);
     uint64_t copy_from = later(later(step->times.copy_start_ns, step->wait_end_ns), held_to);
     uint64_t copy_ns = overlap_ns(from, to, copy_from, step->times.copy_end_ns);
     uint64_t other_ns = gap_ns - input_ns - copy_ns;
@@ -46,6 +47,8 @@ static void close_interval(const struct dlb_window *window, const struct dlb_ste
     share->busy_ns += last->times.step_end_ns - last->times.step_start_ns;
     share->idle_input_ns += input_ns;
     share->idle_copy_ns += copy_ns;
+    if (step->late && step->wait_end_ns >= last->times.copy_end_ns)
+        share->late_copy_ns += copy_ns;
     share->idle_other_ns += other_ns;
     if (step->first_of_epoch) {
         share->epoch_idle_ns += gap_ns;

@@ -5,6 +5,7 @@
  * The window runs from the start of the first measured step to the start of the step after the last
  * measured one. Between the end of one step and the start of the next the device is idle, for want
  * of what the next step needs: idle_input: the consumer was inside next() for that step's batch,
+ *   for ones before it of which all samples were skipped, or to learn that an epoch had ended,
  *   exposed_copy: that batch's copy ran,
  *   idle_other: neither, so the host was late: scheduling, oversleep, epoch start.
  * A step that a barrier held is idle for the reasons of whoever came last: for as long as that one
@@ -22,6 +23,8 @@
 struct dlb_step {
     struct dlb_dev_times times;
     uint64_t wait_start_ns, wait_end_ns; /* next() called, batch in hand */
+    bool late;                           /* the batch was not there when it was asked for */
+    uint64_t over_start_ns, over_end_ns; /* next() called, no more batches in the epoch before */
     uint64_t n_samples, n_bytes;
     uint32_t epoch;
     bool first_of_epoch;

@@ -30,9 +30,9 @@ struct dlb_cell_watch {
 /* New reference; NULL when memory is short. The document:
  *   status "ok" | "failed" | "cancelled" | "skipped"; reason (text) and error (enum dlb_status)
  * unless ok device{kind, name, why, gpu}; n_steps, n_samples, n_bytes, window_ns, busy_ns,
- * idle_input_ns, idle_copy_ns, idle_other_ns, epoch_idle_ns, epoch_other_ns, n_batches, wall_ns,
- * unaccounted_ns, n_checksum_mismatches, consumer_cpu_ns; au{}, accelerators{count, each[]};
- * epochs[]; worker_stages, consumer_stages, device_stages;
+ * idle_input_ns, idle_copy_ns, idle_other_ns, late_copy_ns, epoch_idle_ns, epoch_other_ns,
+ * n_batches, wall_ns, unaccounted_ns, n_checksum_mismatches, consumer_cpu_ns; au{},
+ * accelerators{count, each[]}; epochs[]; worker_stages, consumer_stages, device_stages;
  * reads{}, io_bytes, worker_samples (that these were read for: io_bytes / worker_samples is what a
  * sample costs, however many are left over at the end), worker_cpu_ns, runqueue_ns, order_wait_ns,
  * n_skipped, n_cut_shards, skipped[]; memory{}; os{}; machine_busy_frac, machine_stolen_frac;

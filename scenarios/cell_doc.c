@@ -106,6 +106,7 @@ static bool put_consumed(json_t *doc, const struct dlb_cell_facts *facts)
         {"idle_input_ns", c->idle_input_ns},
         {"idle_copy_ns", c->idle_copy_ns},
         {"idle_other_ns", c->idle_other_ns},
+        {"late_copy_ns", c->late_copy_ns},
         {"epoch_idle_ns", c->epoch_idle_ns},
         {"epoch_other_ns", c->epoch_other_ns},
         {"n_batches", facts->n_batches},

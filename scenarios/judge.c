@@ -337,6 +337,7 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
     e->compute_frac = median_ratio(reps, "busy_ns", "window_ns", false);
     e->input_frac = median_ratio(reps, "idle_input_ns", "window_ns", false);
     e->h2d_frac = median_ratio(reps, "idle_copy_ns", "window_ns", false);
+    e->late_copy_frac = zero_if_nan(median_ratio(reps, "late_copy_ns", "window_ns", false));
     e->residual_frac = median_ratio(reps, "idle_other_ns", "window_ns", false);
     e->unaccounted_frac = median_ratio(reps, "unaccounted_ns", "wall_ns", false);
     e->unaccounted_max_frac = median_ratio(reps, "unaccounted_ns", "wall_ns", true);

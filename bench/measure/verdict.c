@@ -74,6 +74,12 @@ static bool ceiling_is_clear(const struct dlb_estimate *ceiling)
     return ceiling->n == 0 || ceiling->low > DLB_CEILING_CLEAR;
 }
 
+/* What the loader is to blame for. */
+static double loader_frac(const struct dlb_finding *f)
+{
+    return f->input_frac + f->late_frac;
+}
+
 static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_finding *f)
 {
     if (!e->complete || !isfinite(e->compute_frac) || !isfinite(e->input_frac) ||
@@ -82,8 +88,8 @@ static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_
     if (harness_bound(e, f))
         return DLB_V_HARNESS_BOUND;
 
-    double largest = fmax(f->input_frac, fmax(f->h2d_frac, f->residual_frac));
-    if (largest >= DLB_SHARE_WARN && f->input_frac >= largest) {
+    double largest = fmax(loader_frac(f), fmax(f->h2d_frac, f->residual_frac));
+    if (largest >= DLB_SHARE_WARN && loader_frac(f) >= largest) {
         if (ceiling_is_clear(&e->ceiling_ratio))
             return DLB_V_INPUT_BOUND;
         f->input_refuted = true;
@@ -158,14 +164,14 @@ static enum dlb_severity find_severity(const struct dlb_finding *f)
 {
     switch (f->klass) {
     case DLB_V_INPUT_BOUND:
-        return by_share(f->input_frac);
+        return by_share(loader_frac(f));
     case DLB_V_H2D_BOUND:
         return by_share(f->h2d_frac);
     case DLB_V_RESIDUAL_HEAVY:
         return by_share(f->residual_frac);
     case DLB_V_HARNESS_BOUND: /* the figures do not hold, however small the share */
         if (f->starved)
-            return by_share(f->input_frac);
+            return by_share(loader_frac(f));
         return fmax(fmax(f->account_frac, f->unaccounted_frac), f->harness_frac) >=
                        DLB_SHARE_CRITICAL
                    ? DLB_SEVERITY_CRITICAL
@@ -184,7 +190,7 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
     struct dlb_finding f = {
         .compute_frac = frac(evidence->compute_frac),
         .input_frac = frac(evidence->input_frac),
-        .h2d_frac = frac(evidence->h2d_frac),
+        .late_frac = fmin(frac(evidence->late_copy_frac), frac(evidence->h2d_frac)),
         .residual_frac = frac(evidence->residual_frac),
         /* Late wake-ups that hide behind queued steps idle nobody: no part is larger than the
            whole. */
@@ -197,6 +203,7 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
         .headroom = measured_ns(evidence->harness_headroom),
     };
 
+    f.h2d_frac = frac(evidence->h2d_frac) - f.late_frac;
     look_at_workers(evidence, &f);
     f.klass = classify(evidence, &f);
     f.cause = find_cause(evidence, &f);

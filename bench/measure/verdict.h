@@ -7,6 +7,8 @@
  * batch / window h2d      = compute idle while a copy ran / window residual = the rest: scheduling,
  * oversleep, epoch start INCOMPLETE and HARNESS-BOUND come first: they say that the figures do not
  * bear a judgement. Then the largest of input, h2d and residual names the class if it reaches 10%.
+ * Copies that are exposed because their batches came late weigh with input: the loader sets the
+ * pace, and without any copy the device would wait for it that much longer.
  * INPUT-BOUND also needs a measured ceiling, where there is one, to lie clearly above what was
  * measured. A ceiling whose own device stood still refutes nothing: then HARNESS-BOUND, for the
  * machine was busy or the harness is the limit. Else input is not blamed and the next share is
@@ -76,6 +78,7 @@ struct dlb_evidence {
     bool complete; /* there is a measured window, and more in it than workers make ahead */
     bool gpu;      /* the device is a real one; else texts say "the emulated accelerator" */
     double compute_frac, input_frac, h2d_frac, residual_frac;
+    double late_copy_frac;       /* part of h2d: copies of batches that came late; 0: not known */
     double unaccounted_frac;     /* of the consumer's wall clock; the rule looks at this */
     double unaccounted_max_frac; /* its maximum over repetitions, for the words; 0: not known */
     double epoch_frac, oversleep_frac; /* parts of residual: idle across epoch starts

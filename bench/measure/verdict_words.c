@@ -59,10 +59,16 @@ static const char *plural(uint32_t n)
     return n == 1 ? "" : "s";
 }
 
+/* Whether copies of batches that came late took enough time for a word. */
+static bool copies_late(const struct dlb_finding *f)
+{
+    return f->late_frac >= 0.01;
+}
+
 static void say_gain(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
 {
     const struct dlb_estimate *c = &e->ceiling_ratio;
-    if (c->n > 0 && isfinite(c->median)) {
+    if (c->n > 0 && isfinite(c->median) && !copies_late(f)) { /* a ceiling has no copies */
         say(w, "with data always ready this step would run %s faster", times(c->median).text);
         struct number low = times(c->low), high = times(c->high);
         bool says_more = strcmp(low.text, high.text) != 0; /* than one figure, as printed */
@@ -191,6 +197,11 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
 {
     say(w, "%s waited for data %s of the time; ", device_name(e), percent(f->input_frac).text);
     say_gain(w, e, f);
+    if (copies_late(f))
+        say(w,
+            "Copies took another %s: they started late, because their batches came late, and a "
+            "faster link alone gains nothing. ",
+            percent(f->late_frac).text);
     switch (f->cause) {
     case DLB_CAUSE_ORDER:
         say(w,

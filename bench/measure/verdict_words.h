@@ -11,6 +11,7 @@ struct dlb_finding {
     enum dlb_verdict_class klass;
     enum dlb_cause cause;
     double compute_frac, input_frac, h2d_frac, residual_frac, epoch_frac, oversleep_frac;
+    double late_frac; /* copies of batches that came late, which h2d is without */
     double unaccounted_frac, unaccounted_max_frac, account_frac;
     double harness_frac, headroom; /* 0: not measured */
     double runqueue_frac;          /* of the workers' working time */

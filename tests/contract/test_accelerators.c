@@ -217,6 +217,24 @@ static void figures_of_many_add_up(void **state)
     pipeline_free(&p);
 }
 
+/* With 0 workers the one thread loads for each in turn: what the others wait meanwhile is part of
+ * their account, to the end. */
+static void waiting_for_a_turn_is_accounted_for(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(4000);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    struct pipeline p = {.dataset = &ds,
+                         .n_accelerators = 4,
+                         .max_batches = 4,
+                         .loader = {.batch_size = 1, .sample_sleep_us = 5000},
+                         .device = {.prefetch = 1, .step_ms = 5}};
+    pinned(&p, "inline");
+    run_ok(&p);
+    assert_true(p.out->unaccounted_ns < p.out->wall_ns / 20); /* 0.12 without the last wait */
+    pipeline_free(&p);
+}
+
 /* One that takes 4 ms a step: all take 4 ms from step to step, and it is not the input's fault. */
 static void a_barrier_holds_all(void **state)
 {
@@ -346,6 +364,7 @@ int main(void)
         cmocka_unit_test(nobody_waits_in_a_circle),
         cmocka_unit_test(everybody_measures_as_many_batches),
         cmocka_unit_test(figures_of_many_add_up),
+        cmocka_unit_test(waiting_for_a_turn_is_accounted_for),
         cmocka_unit_test(a_barrier_holds_all),
         cmocka_unit_test(a_barrier_hands_on_the_blame),
         cmocka_unit_test(one_failure_ends_all),

@@ -253,6 +253,110 @@ static void epoch_boundaries_count(void **state)
     pipeline_free(&p);
 }
 
+/* Three of four batches are skipped, and take their time all the same: 2 ms each, for steps of
+ * 0.5 ms. The device waits for them, too. */
+static void skipped_batches_are_waited_for(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(160);
+    fake.keep_every = 4;
+    fake.slow_ns = 2 * DLB_NS_PER_MS;
+    struct dlb_dataset ds = fake_dataset(&fake);
+    ds.on_error = DLB_ON_ERROR_SKIP;
+    struct pipeline p = {
+        .dataset = &ds,
+        .loader = {.num_workers = 1, .batch_size = 1, .sample_sleep_us = 2000, .pin_memory = true},
+        .device = {.prefetch = 1, .step_ms = 0.5}};
+    run(&p);
+    assert_int_equal(p.out->n_steps, 160 / 4 - 1);
+    assert_int_equal(p.out->epoch[0].n_skipped, 160 / 4 * 3);
+    assert_true(p.out->idle_input_ns > 2 * p.out->idle_other_ns); /* a third of it without them */
+    pipeline_free(&p);
+}
+
+/* Of 30 samples 16 make a batch, and 14 are read to be dropped before next() knows of the end. Any
+ * epoch is 1 step and 30 ms of reading: 0.47 of its idle time would be other without the latter. */
+static void an_epochs_end_is_waited_for(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(30);
+    fake.n_shards = 1;
+    fake.shard_samples[0] = 30;
+    struct dlb_dataset ds = fake_dataset(&fake);
+    struct pipeline p = {.dataset = &ds,
+                         .n_epochs = 12,
+                         .loader = {.num_workers = 1,
+                                    .batch_size = 16,
+                                    .drop_last = true,
+                                    .persistent_workers = true,
+                                    .sample_sleep_us = 1000,
+                                    .pin_memory = true},
+                         .device = {.prefetch = 1, .step_ms = 0.5}};
+    run(&p);
+    assert_int_equal(p.out->n_steps, 12 - 1);
+    assert_true(p.out->epoch_idle_ns > 0);
+    assert_true(p.out->epoch_other_ns < p.out->epoch_idle_ns / 4);
+    pipeline_free(&p);
+}
+
+/* Copies of 10 ms: of batches that take 20 ms to load they are late, of those that are there they
+ * are not. */
+static void late_copies_are_the_loaders(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        bool slow = i & 1;
+        struct fake fake = fake_map(20);
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = {
+            .dataset = &ds,
+            .max_batches = 15,
+            .warmup_batches = 2,
+            .loader = {.num_workers = 1,
+                       .batch_size = 1,
+                       .sample_sleep_us = slow ? 20000 : 0,
+                       .pin_memory = true},
+            .device = {
+                .prefetch = i / 2, .step_ms = 1, .copy_us = 10000, .pinned_bytes_per_s = 1e9}};
+        run(&p);
+        assert_true(p.out->idle_copy_ns > p.out->n_steps * 8 * DLB_NS_PER_MS);
+        assert_true(slow ? p.out->late_copy_ns > p.out->idle_copy_ns * 3 / 4
+                         : p.out->late_copy_ns < p.out->idle_copy_ns / 4);
+        pipeline_free(&p);
+    }
+}
+
+static const struct dlb_loader *counted;
+static uint64_t n_asked;
+
+static int count_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
+                      struct dlb_err *err)
+{
+    n_asked++;
+    return counted->next(ld, timeout_ns, out, got, err);
+}
+
+/* A batch takes 20 ms to load and its copy 10: whoever looks every 50 us whether its slot can go
+ * back asks 200 times for each. */
+static void copies_are_slept_through(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(20);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    struct pipeline p = {
+        .dataset = &ds,
+        .loader = {.num_workers = 1, .batch_size = 1, .sample_sleep_us = 20000, .pin_memory = true},
+        .device = {.prefetch = 1, .step_ms = 1, .copy_us = 10000, .pinned_bytes_per_s = 1e9}};
+    struct dlb_loader loader = *(counted = dlb_loader_choose(&p.loader, &p.err));
+    loader.next = count_next;
+    p.use_loader = &loader;
+    n_asked = 0;
+    run(&p);
+    assert_true(p.out->device[DLB_DS_COPY].sum_ns >= p.out->n_steps * 10 * DLB_NS_PER_MS);
+    assert_true(n_asked < 20 * 10);
+    pipeline_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +366,10 @@ int main(void)
         cmocka_unit_test(inline_loading_is_all_idle),
         cmocka_unit_test(copies_are_exposed_only_without_prefetch),
         cmocka_unit_test(epoch_boundaries_count),
+        cmocka_unit_test(skipped_batches_are_waited_for),
+        cmocka_unit_test(an_epochs_end_is_waited_for),
+        cmocka_unit_test(late_copies_are_the_loaders),
+        cmocka_unit_test(copies_are_slept_through),
     };
     (void)prctl(PR_SET_TIMERSLACK,
                 1UL); /* as every cell does: planted times are what is measured */

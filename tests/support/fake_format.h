@@ -21,6 +21,8 @@ struct fake {
     uint32_t shard_samples[FAKE_MAX_SHARDS];
     uint64_t fail_at,
         break_shard_at; /* a sample that is corrupt; a sample at which its shard breaks off */
+    uint64_t
+        keep_every; /* all but each of these are corrupt, which takes slow_ns to see; 0: none */
     uint64_t slow_at, slow_ns;
     atomic_bool *hang; /* readers wait while it is set; shared memory where workers are processes */
     uint64_t hang_at;  /* FAKE_NEVER: at every sample */
@@ -92,10 +94,11 @@ static int fake_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     while (fake->hang && (fake->hang_at == FAKE_NEVER || fake->hang_at == index) &&
            atomic_load(fake->hang))
         (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
-    if (index == fake->fail_at)
-        return dlb_fail(err, DLB_E_FORMAT, "fake", index, "sample %d is corrupt", (int)index);
-    if (index == fake->slow_at)
+    bool spoilt = fake->keep_every > 0 && index % fake->keep_every != 0;
+    if (index == fake->slow_at || spoilt)
         (void)dlb_sleep_until_ns(dlb_now_ns() + fake->slow_ns);
+    if (index == fake->fail_at || spoilt)
+        return dlb_fail(err, DLB_E_FORMAT, "fake", index, "sample %d is corrupt", (int)index);
     bool placed = !fake->no_place && dest.data && dest.cap_bytes >= fake_len(index);
     uint8_t *dst = placed ? dest.data : reader->bytes;
     fake_bytes(index, dst);

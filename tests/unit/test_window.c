@@ -107,6 +107,65 @@ static void epoch_gaps_are_kept(void **state)
     free(out);
 }
 
+/* Nothing was left in the epoch before, which took from 120 to 200 to find out: input, but for what
+ * the last step hid of it. */
+static void an_epochs_end_is_waited_for(void **state)
+{
+    (void)state;
+    struct dlb_consumed *out = consumed();
+    struct dlb_window window;
+    const struct {
+        uint64_t over_from, want_input, want_other;
+    } rows[] = {{120, 80 + 30, 40}, {150, 50 + 30, 70}, {20, 100 + 30, 20}, {200, 30, 120}};
+
+    for (int i = 0; i < 4; i++) {
+        dlb_window_open(&window, 0, 0, 100);
+        struct dlb_step s = step(0, 0, 0, 0, 100);
+        dlb_window_add(&window, &s, out);
+        s = step(210, 240, 250, 260, 360); /* idle 100..260, its own wait 210..240, copy ..250 */
+        s.epoch = 1;
+        s.first_of_epoch = true;
+        s.over_start_ns = rows[i].over_from;
+        s.over_end_ns = 200;
+        dlb_window_add(&window, &s, out);
+        assert_int_equal(window.share.idle_input_ns, rows[i].want_input);
+        assert_int_equal(window.share.idle_copy_ns, 10);
+        assert_int_equal(window.share.idle_other_ns, rows[i].want_other);
+        assert_int_equal(window.share.epoch_other_ns, rows[i].want_other);
+        assert_int_equal(window.share.epoch_idle_ns, 160);
+    }
+    free(out);
+}
+
+/* A copy of 40 that nothing hides: the loader's, if it was late and no other copy was in the way.
+ */
+static void copies_of_late_batches_are_told_apart(void **state)
+{
+    (void)state;
+    struct dlb_consumed *out = consumed();
+    struct dlb_window window;
+    const struct {
+        uint64_t last_copy_end;
+        bool late;
+        uint64_t want;
+    } rows[] = {{10, true, 40}, {10, false, 0}, {140, true, 40}, {150, true, 0}};
+
+    for (int i = 0; i < 4; i++) {
+        dlb_window_open(&window, 0, 0, 100);
+        struct dlb_step s = step(0, 0, rows[i].last_copy_end, 0, 100);
+        dlb_window_add(&window, &s, out);
+        s = step(110, 140, 180, 190,
+                 290); /* idle 100..190: 10 other, 30 input, 40 copy, 10 other */
+        s.late = rows[i].late;
+        dlb_window_add(&window, &s, out);
+        assert_int_equal(window.share.idle_input_ns, 30);
+        assert_int_equal(window.share.idle_copy_ns, 40);
+        assert_int_equal(window.share.idle_other_ns, 20);
+        assert_int_equal(window.share.late_copy_ns, rows[i].want);
+    }
+    free(out);
+}
+
 /* Who was held waited for what the last one waited for, as long as that one did. */
 static void what_a_barrier_holds_has_the_last_ones_reasons(void **state)
 {
@@ -200,6 +259,8 @@ int main(void)
         cmocka_unit_test(each_gap_has_its_owner),
         cmocka_unit_test(back_to_back_steps_are_all_busy),
         cmocka_unit_test(epoch_gaps_are_kept),
+        cmocka_unit_test(an_epochs_end_is_waited_for),
+        cmocka_unit_test(copies_of_late_batches_are_told_apart),
         cmocka_unit_test(what_a_barrier_holds_has_the_last_ones_reasons),
         cmocka_unit_test(utilisation_is_of_each_epoch),
         cmocka_unit_test(the_window_ends_after_its_batches),
