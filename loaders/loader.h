@@ -60,7 +60,8 @@ struct dlb_job {
     uint32_t rank, world;
     uint32_t first_worker; /* number of its first one among those of all loaders: for placement */
     uint64_t seed;
-    uint32_t device_prefetch; /* slots that the device may hold */
+    uint32_t device_prefetch; /* slots that a device may hold, beside the one that it is handed */
+    uint32_t n_others;        /* devices beside the first that share this loader */
     bool checksum;            /* hash each sample's payload */
     const atomic_bool
         *cancel; /* loading inside next() looks at it before every sample; may be NULL */

@@ -10,6 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
+/* In order, what devices hold was delivered by all workers in turn; in any order one may have
+ * delivered it all. */
+static uint32_t n_slots_each(const struct dlb_job *job)
+{
+    const struct dlb_loader_opts *opts = job->opts;
+    uint32_t held = 1 + job->device_prefetch;
+    uint32_t among = opts->order == DLB_ORDER_ANY ? 1 : (uint32_t)opts->num_workers;
+    return (uint32_t)opts->prefetch_factor + held + (job->n_others * held + among - 1) / among;
+}
+
 int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_processes,
                   struct dlb_err *err)
 {
@@ -27,11 +37,12 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
                               .any_order = opts->order == DLB_ORDER_ANY,
                               .fresh = opts->transport == DLB_TRANSPORT_FRESH,
                               .across_processes = across_processes};
-    pool->slots_per_worker = (uint32_t)opts->prefetch_factor + 1 + job->device_prefetch;
+    pool->slots_per_worker = n_slots_each(job);
     if (pool->slots_per_worker >= DLB_RING_CAP)
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
-                        "prefetch_factor %u needs more than %d slots per worker",
-                        (uint32_t)opts->prefetch_factor, DLB_RING_CAP - 1);
+                        "%u slots per worker, %d is the most: lower loader.prefetch_factor, "
+                        "device.prefetch or, with shared workers, accelerators.count",
+                        pool->slots_per_worker, DLB_RING_CAP - 1);
     uint32_t n_slots = pool->n_workers * pool->slots_per_worker;
     uint64_t max_bytes = job->dataset->max_payload_bytes;
     int rc = dlb_sampler_open(&pool->sampler, &job->dataset->shape, &order, across_processes, err);

@@ -8,8 +8,11 @@
  * batch is *yielded* (torch's refill), and it has prefetch_factor + 1 + device.prefetch slots,
  * freed when the copy to the device is done. Credits bound what is in flight or waiting, slots
  * outlast them by what the consumer may hold: whoever holds all credits finds a slot, so nobody
- * waits in a circle. Batch b belongs to worker b mod W and batches are delivered in that order,
- * head-of-line blocking included; a worker whose stream is exhausted leaves the rotation.
+ * waits in a circle. For each further device that shares the pool there are 1 + device.prefetch
+ * slots more: in order shared out among the workers, in any order for each of them.
+ *
+ * Batch b belongs to worker b mod W and batches are delivered in that order, head-of-line blocking
+ * included; a worker whose stream is exhausted leaves the rotation.
  *
  * With order "any" whatever is ready first is delivered. Map-style batches then belong to nobody
  * beforehand: as torch does with in_order=False, prefetch_factor rounds of them are dealt out, and

@@ -136,6 +136,7 @@ static void fill_job(struct cell *c, uint32_t i)
         .first_worker = i * (uint32_t)spec->loader.num_workers,
         .seed = (uint64_t)spec->run.seed,
         .device_prefetch = (uint32_t)spec->device.prefetch,
+        .n_others = (uint32_t)spec->accelerators.count / c->n_loaders - 1,
         .checksum = spec->run.checksum,
         .cancel = c->watch->cancel,
         .ready = c->ready.addr,

@@ -129,6 +129,7 @@ static inline void pipeline_run(struct pipeline *p)
                                    .world = (p->world ? p->world : 1) * n_loaders,
                                    .seed = p->seed,
                                    .device_prefetch = (uint32_t)p->device.prefetch,
+                                   .n_others = n / n_loaders - 1,
                                    .pulse = p->pulse,
                                    .cancel = p->cancel,
                                    .ready = ready.addr,
