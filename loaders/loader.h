@@ -136,7 +136,11 @@ struct dlb_loader {
     int (*next)(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                 struct dlb_err *err);
     void (*release)(void *ld, const struct dlb_batch *batch); /* slot may be refilled: at COPIED */
-    /* Joins or reaps; idempotent; bounded: DLB_E_WORKER when a worker does not come back. */
+    /* Tells workers to leave and waits for nobody: of several loaders all are told before one is
+     * waited for. NULL: there is nobody to tell. */
+    void (*dismiss)(void *ld);
+    /* Joins or reaps; dismisses who was not; idempotent; bounded from the dismissal on:
+     * DLB_E_WORKER when a worker does not come back. */
     int (*stop)(void *ld, struct dlb_err *err);
     void (*stats)(void *ld, struct dlb_loader_stats *out); /* adds its own; after stop */
     void (*close)(void *ld); /* frees memory; after stop, or after a failed start */

@@ -346,15 +346,21 @@ void dlb_pool_work(struct dlb_pool *pool, uint32_t id, uint64_t epoch, bool pers
         lane->report.runqueue_ns += os.runqueue_ns;
 }
 
-int dlb_pool_stop(struct dlb_pool *pool, uint64_t deadline_ns, struct dlb_err *err)
+void dlb_pool_dismiss(struct dlb_pool *pool)
 {
-    if (!pool->shared)
-        return DLB_OK;
+    if (!pool->shared || pool->dismissed_ns != 0)
+        return;
+    pool->dismissed_ns = dlb_now_ns();
     atomic_store(&pool->shared->stop, true);
     wake_all(pool);
+}
+
+int dlb_pool_stop(struct dlb_pool *pool, uint64_t patience_ns, struct dlb_err *err)
+{
+    dlb_pool_dismiss(pool);
     if (!pool->pin_running)
         return DLB_OK;
-    int code = dlb_thread_join(&pool->pin, deadline_ns);
+    int code = dlb_thread_join(&pool->pin, pool->dismissed_ns + patience_ns);
     if (code != 0)
         return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "the pin thread does not end: %s",
                         dlb_thread_why(code));

@@ -347,6 +347,8 @@ static int finish(struct cell *c, int rc, struct dlb_err *err)
 {
     struct dlb_err later;
     c->stats = calloc(1, sizeof(*c->stats));
+    for (uint32_t i = 0; i < c->n_started && c->loader->dismiss; i++)
+        c->loader->dismiss(c->feeds[i].loader_state);
     for (uint32_t i = 0; i < c->n_started; i++) {
         int stopped = c->loader->stop(c->feeds[i].loader_state, &later);
         c->stuck = c->stuck || stopped != DLB_OK;

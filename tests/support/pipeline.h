@@ -179,6 +179,8 @@ static inline void pipeline_run(struct pipeline *p)
         p->rc = dlb_consume(&consume, p->out, &p->err);
     p->wall_ns = dlb_now_ns() - start_ns;
     start_ns = dlb_now_ns();
+    for (uint32_t i = 0; i < n_loaders && loader->dismiss; i++)
+        loader->dismiss(feeds[i].loader_state);
     for (uint32_t i = 0; i < n_loaders; i++) {
         void *ld = feeds[i].loader_state;
         p->stop_rc = loader->stop(ld, &stop_err);

@@ -1,0 +1,92 @@
+/* How a repetition's loaders end: all are told before one is waited for. */
+#include "scenarios/cell.h"
+#include "scenarios/flat.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+extern const struct dlb_loader dlb_ld_threads;
+
+static struct {
+    struct dlb_loader loader;
+    char order[16]; /* d: dismiss, s: stop */
+} seen;
+
+static void note(char what)
+{
+    size_t n = strlen(seen.order);
+    assert_true(n + 1 < sizeof(seen.order));
+    seen.order[n] = what;
+}
+
+static void noted_dismiss(void *ld)
+{
+    note('d');
+    dlb_ld_threads.dismiss(ld);
+}
+
+static int noted_stop(void *ld, struct dlb_err *err)
+{
+    note('s');
+    return dlb_ld_threads.stop(ld, err);
+}
+
+/* In the stead of the choice (--wrap, in CMakeLists.txt). */
+const struct dlb_loader *__wrap_dlb_loader_choose(const struct dlb_loader_opts *opts,
+                                                  struct dlb_err *err);
+const struct dlb_loader *__wrap_dlb_loader_choose(const struct dlb_loader_opts *opts,
+                                                  struct dlb_err *err)
+{
+    (void)opts;
+    (void)err;
+    return &seen.loader;
+}
+
+static json_t *ran(void)
+{
+    struct dlb_err err;
+    const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
+    const char *const settings[] = {
+        "dataset.format=synthetic",   "dataset.codec=raw",    "generate.samples=600",
+        "generate.sample_bytes=1000", "loader.batch_size=10", "loader.num_workers=1",
+        "loader.pin_memory=true",     "device.kind=emulated", "device.step_ms=0",
+        "run.warmup_batches=1",       "accelerators.count=3"};
+    memset(&seen, 0, sizeof(seen));
+    seen.loader = dlb_ld_threads;
+    seen.loader.dismiss = noted_dismiss;
+    seen.loader.stop = noted_stop;
+    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        if (dlb_config_set(cfg, settings[i], &err))
+            fail_msg("%s: %s", settings[i], err.what);
+    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
+    dlb_config_free(cfg);
+    json_t *doc = dlb_cell_run(spec, DLB_MODE_MEASURE, &nobody);
+    free(spec);
+    assert_non_null(doc);
+    return doc;
+}
+
+static void all_are_told_before_one_is_waited_for(void **state)
+{
+    (void)state;
+    json_t *doc = ran();
+    assert_string_equal(dlb_json_text(doc, "status"), "ok");
+    assert_string_equal(seen.order, "dddsss");
+    json_decref(doc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_are_told_before_one_is_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
