@@ -1,4 +1,5 @@
-/* How a repetition's loaders end: all are told before one is waited for. */
+/* How a repetition's loaders end: all are told before one is waited for, and who does not come back
+ * takes nothing from what was measured. */
 #include "scenarios/cell.h"
 #include "scenarios/flat.h"
 
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -16,6 +19,7 @@ extern const struct dlb_loader dlb_ld_threads;
 static struct {
     struct dlb_loader loader;
     char order[16]; /* d: dismiss, s: stop */
+    bool hangs;     /* the last one to be stopped */
 } seen;
 
 static void note(char what)
@@ -34,7 +38,10 @@ static void noted_dismiss(void *ld)
 static int noted_stop(void *ld, struct dlb_err *err)
 {
     note('s');
-    return dlb_ld_threads.stop(ld, err);
+    int rc = dlb_ld_threads.stop(ld, err);
+    if (seen.hangs && strcmp(seen.order, "dddsss") == 0)
+        return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "worker 0 does not end");
+    return rc;
 }
 
 /* In the stead of the choice (--wrap, in CMakeLists.txt). */
@@ -48,7 +55,7 @@ const struct dlb_loader *__wrap_dlb_loader_choose(const struct dlb_loader_opts *
     return &seen.loader;
 }
 
-static json_t *ran(void)
+static json_t *ran(bool hangs)
 {
     struct dlb_err err;
     const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
@@ -58,6 +65,7 @@ static json_t *ran(void)
         "loader.pin_memory=true",     "device.kind=emulated", "device.step_ms=0",
         "run.warmup_batches=1",       "accelerators.count=3"};
     memset(&seen, 0, sizeof(seen));
+    seen.hangs = hangs;
     seen.loader = dlb_ld_threads;
     seen.loader.dismiss = noted_dismiss;
     seen.loader.stop = noted_stop;
@@ -77,15 +85,37 @@ static json_t *ran(void)
 static void all_are_told_before_one_is_waited_for(void **state)
 {
     (void)state;
-    json_t *doc = ran();
+    json_t *doc = ran(false);
     assert_string_equal(dlb_json_text(doc, "status"), "ok");
     assert_string_equal(seen.order, "dddsss");
     json_decref(doc);
 }
 
+/* What is left behind is only given back by _exit: in a process of its own. */
+static void a_worker_that_hangs_takes_nothing(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        json_t *doc = ran(true);
+        bool measured = strcmp(dlb_json_text(doc, "status"), "ok") == 0 &&
+                        dlb_json_u64(doc, "n_samples", 0) > 0 && !json_object_get(doc, "reason");
+        bool stuck = json_is_true(json_object_get(doc, "stuck")) &&
+                     strstr(dlb_json_text(doc, "stuck_why"), "worker 0 does not end");
+        bool of_workers = json_object_get(doc, "worker_stages") || json_object_get(doc, "io_bytes");
+        _exit(measured && stuck && !of_workers ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_that_hangs_takes_nothing), /* forks: before there are threads */
         cmocka_unit_test(all_are_told_before_one_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* What a reader is told beside the numbers: of a GPU's step that is not what was asked for, and of
- * CPU time that others got. */
+/* What a reader is told beside the numbers: of a GPU's step that is not what was asked for, of CPU
+ * time that others got, and of who did not come back at the end. */
 #include "scenarios/notes.h"
 
 #include <setjmp.h>
@@ -13,7 +13,8 @@
 
 enum { CELLS = 2 };
 
-/* The notes about two cells that both measured this; new reference. */
+/* The notes about two cells that both measured this, the first in its one repetition; new
+ * reference. */
 static json_t *noted(const char *measured)
 {
     struct dlb_plan plan = {.n_cells = CELLS, .reference = -1, .axes = json_object()};
@@ -28,7 +29,7 @@ static json_t *noted(const char *measured)
     assert_int_equal(json_object_set_new(shown, "status", json_string("ok")), 0);
     for (int i = 0; i < CELLS; i++) {
         plan.cells[i].config = json_object();
-        results.cells[i] = json_array();
+        results.cells[i] = i == 0 ? json_pack("[O]", shown) : json_array();
         j.cells[i].shown = shown;
     }
     assert_true(dlb_notes_fill(&plan, &results, &j));
@@ -88,12 +89,23 @@ static void stolen_time(void **state)
     says("{\"machine_stolen_frac\": null}", NULL);
 }
 
+static void who_does_not_come_back(void **state)
+{
+    (void)state;
+    says("{\"block\": 2, \"stuck_why\": \"worker 0 does not end\"}",
+         "cell 0: all of repetition 3 was measured, but at its end worker 0 does not end: what its "
+         "workers did is not known");
+    says("{\"block\": 2, \"stuck_why\": \"the GPU does not come back\", \"worker_stages\": {}}",
+         "but at its end the GPU does not come back\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_is_not_what_was_asked),
         cmocka_unit_test(nothing_is_said_of_one_that_is),
         cmocka_unit_test(stolen_time),
+        cmocka_unit_test(who_does_not_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
