@@ -29,7 +29,8 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
                                      .world = job->world,
                                      .batch_size = (uint32_t)opts->batch_size,
                                      .shuffle = opts->shuffle,
-                                     .drop_last = opts->drop_last};
+                                     .drop_last = opts->drop_last,
+                                     .order = job->order};
 
     *pool = (struct dlb_pool){.job = job,
                               .n_workers = (uint32_t)opts->num_workers,

@@ -27,11 +27,12 @@ struct cell {
     struct dlb_topo *topo;
     struct dlb_dataset dataset;
     const struct dlb_loader *loader;
-    struct dlb_job *jobs; /* [n_loaders] */
-    uint32_t n_loaders;   /* one for each accelerator, or one for all */
-    uint32_t n_started;   /* of them; the one after may have failed half-way */
-    struct dlb_shm ready; /* holds what they signal */
-    bool stuck;           /* a worker or a GPU did not come back: what it uses must stay */
+    struct dlb_job *jobs;      /* [n_loaders] */
+    uint32_t n_loaders;        /* one for each accelerator, or one for all */
+    uint32_t n_started;        /* of them; the one after may have failed half-way */
+    struct dlb_shm ready;      /* holds what they signal */
+    struct dlb_shuffled order; /* of all ranks here, with loader.shuffle */
+    bool stuck;                /* a worker or a GPU did not come back: what it uses must stay */
     char stuck_why[sizeof(struct dlb_err) + 64];
     const struct dlb_device *device;
     struct dlb_feed *feeds;   /* [accelerators.count] */
@@ -136,6 +137,7 @@ static void fill_job(struct cell *c, uint32_t i)
         .world = (uint32_t)spec->run.world * c->n_loaders,
         .first_worker = i * (uint32_t)spec->loader.num_workers,
         .seed = (uint64_t)spec->run.seed,
+        .order = &c->order,
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .n_others = (uint32_t)spec->accelerators.count / c->n_loaders - 1,
         .checksum = spec->run.checksum,
@@ -391,6 +393,7 @@ static void release(struct cell *c)
         free(c->feeds[i].loader_state);
     }
     dlb_shm_free(&c->ready);
+    dlb_shm_free(&c->order.memory);
     dlb_dataset_close(&c->dataset);
     if (c->topo)
         dlb_topo_close(c->topo);

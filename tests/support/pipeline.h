@@ -104,6 +104,7 @@ static inline void pipeline_run(struct pipeline *p)
     struct dlb_feed *feeds = calloc(n, sizeof *feeds);
     struct dlb_job *jobs = calloc(n, sizeof *jobs);
     struct dlb_shm ready = {0};
+    struct dlb_shuffled shuffled = {0};
     assert_true(feeds && jobs);
     if (n > 1) /* before worker processes are there */
         assert_int_equal(dlb_shm_create(&ready, sizeof(struct dlb_event), true, &p->err), DLB_OK);
@@ -128,6 +129,7 @@ static inline void pipeline_run(struct pipeline *p)
                                    .rank = p->rank * n_loaders + i,
                                    .world = (p->world ? p->world : 1) * n_loaders,
                                    .seed = p->seed,
+                                   .order = &shuffled,
                                    .device_prefetch = (uint32_t)p->device.prefetch,
                                    .n_others = n / n_loaders - 1,
                                    .pulse = p->pulse,
@@ -198,6 +200,7 @@ static inline void pipeline_run(struct pipeline *p)
         free(feeds[i].device_state);
     }
     dlb_shm_free(&ready);
+    dlb_shm_free(&shuffled.memory);
     free(feeds);
     free(jobs);
 }

@@ -1,5 +1,5 @@
-/* How a repetition's loaders end: all are told before one is waited for, and who does not come back
- * takes nothing from what was measured. */
+/* What a repetition asks of its loaders: one order for all, that all are told to stop before one is
+ * waited for; and who does not come back takes nothing from what was measured. */
 #include "scenarios/cell.h"
 #include "scenarios/flat.h"
 
@@ -20,6 +20,7 @@ static struct {
     struct dlb_loader loader;
     char order[16]; /* d: dismiss, s: stop */
     bool hangs;     /* the last one to be stopped */
+    const struct dlb_shuffled *shuffled;
 } seen;
 
 static void note(char what)
@@ -27,6 +28,14 @@ static void note(char what)
     size_t n = strlen(seen.order);
     assert_true(n + 1 < sizeof(seen.order));
     seen.order[n] = what;
+}
+
+static int noted_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
+{
+    assert_non_null(job->order);
+    assert_true(!seen.shuffled || seen.shuffled == job->order);
+    seen.shuffled = job->order;
+    return dlb_ld_threads.start(ld, job, err);
 }
 
 static void noted_dismiss(void *ld)
@@ -67,6 +76,7 @@ static json_t *ran(bool hangs)
     memset(&seen, 0, sizeof(seen));
     seen.hangs = hangs;
     seen.loader = dlb_ld_threads;
+    seen.loader.start = noted_start;
     seen.loader.dismiss = noted_dismiss;
     seen.loader.stop = noted_stop;
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
@@ -82,7 +92,7 @@ static json_t *ran(bool hangs)
     return doc;
 }
 
-static void all_are_told_before_one_is_waited_for(void **state)
+static void all_have_one_order_and_are_told_before_one_is_waited_for(void **state)
 {
     (void)state;
     json_t *doc = ran(false);
@@ -116,7 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_that_hangs_takes_nothing), /* forks: before there are threads */
-        cmocka_unit_test(all_are_told_before_one_is_waited_for),
+        cmocka_unit_test(all_have_one_order_and_are_told_before_one_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
