@@ -104,20 +104,29 @@ static bool readable(int fd, uint64_t deadline_ns)
     }
 }
 
-static int ask(struct dlb_forkserver *server, const struct dlb_fork_request *request,
-               uint64_t deadline_ns, struct dlb_err *err)
+static bool tell(const struct dlb_forkserver *server, const struct dlb_fork_request *request)
+{
+    return send(server->fd, request, sizeof *request, MSG_NOSIGNAL) == (ssize_t)sizeof *request;
+}
+
+static int hear(struct dlb_forkserver *server, uint64_t deadline_ns, struct dlb_err *err)
 {
     struct dlb_err reply;
 
-    if (server->pid == 0)
-        return lost(server, err);
-    if (send(server->fd, request, sizeof *request, MSG_NOSIGNAL) != (ssize_t)sizeof *request ||
-        !readable(server->fd, deadline_ns + REPLY_SLACK_NS) ||
+    if (!readable(server->fd, deadline_ns + REPLY_SLACK_NS) ||
         recv(server->fd, &reply, sizeof reply, 0) != (ssize_t)sizeof reply)
         return lost(server, err);
     if (reply.status != DLB_OK)
         *err = reply;
     return (int)reply.status;
+}
+
+static int ask(struct dlb_forkserver *server, const struct dlb_fork_request *request,
+               uint64_t deadline_ns, struct dlb_err *err)
+{
+    if (server->pid == 0 || !tell(server, request))
+        return lost(server, err);
+    return hear(server, deadline_ns, err);
 }
 
 int dlb_forkserver_join(struct dlb_forkserver *server, uint64_t deadline_ns, struct dlb_err *err)
@@ -141,15 +150,23 @@ int dlb_forkserver_check(struct dlb_forkserver *server, struct dlb_err *err)
     return DLB_OK;
 }
 
-int dlb_forkserver_stop(struct dlb_forkserver *server, uint64_t soft_ns, uint64_t hard_ns,
-                        struct dlb_err *err)
+void dlb_forkserver_dismiss(struct dlb_forkserver *server, uint64_t soft_ns, uint64_t hard_ns)
 {
     struct dlb_fork_request request = {.op = DLB_FORK_STOP, .soft_ns = soft_ns, .hard_ns = hard_ns};
+
+    if (server->pid == 0 || server->hard_ns != 0)
+        return;
+    server->hard_ns = hard_ns;
+    (void)tell(server, &request); /* whoever waits for the answer finds that nobody is there */
+}
+
+int dlb_forkserver_stop(struct dlb_forkserver *server, struct dlb_err *err)
+{
     int status = 0;
 
     if (server->pid == 0)
         return DLB_OK;
-    int rc = ask(server, &request, hard_ns, err);
+    int rc = hear(server, server->hard_ns, err);
     if (server->pid == 0) /* it had died before, and its workers with it: told when it was found */
         return DLB_OK;
     (void)close(server->fd); /* which also ends it */

@@ -29,6 +29,7 @@ struct dlb_forkserver_how {
 struct dlb_forkserver {
     pid_t pid; /* 0: none */
     int fd;
+    uint64_t hard_ns; /* 0: not dismissed */
 };
 
 /* DLB_E_NOMEM when a process cannot be had. */
@@ -45,11 +46,13 @@ int dlb_forkserver_spawn(struct dlb_forkserver *server, uint64_t epoch, struct d
 /* Whether the server is there; never blocks. DLB_E_WORKER says how it ended. */
 int dlb_forkserver_check(struct dlb_forkserver *server, struct dlb_err *err);
 
-/* Waits until soft_ns for workers to leave by themselves, kills the rest, reaps all of them and the
- * server. DLB_E_WORKER when that takes longer than hard_ns: a process is stuck in the kernel. A
- * second call does nothing. */
-int dlb_forkserver_stop(struct dlb_forkserver *server, uint64_t soft_ns, uint64_t hard_ns,
-                        struct dlb_err *err);
+/* Has the server wait until soft_ns for workers to leave by themselves, kill the rest and reap all
+ * of them; returns at once. The first call stands. */
+void dlb_forkserver_dismiss(struct dlb_forkserver *server, uint64_t soft_ns, uint64_t hard_ns);
+
+/* After dlb_forkserver_dismiss: waits for that, and reaps the server. DLB_E_WORKER when it takes
+ * longer than hard_ns: a process is stuck in the kernel. A second call does nothing. */
+int dlb_forkserver_stop(struct dlb_forkserver *server, struct dlb_err *err);
 
 /* "was killed by SIGKILL (out of memory?)", "left with exit code 1": of a status of waitpid.
  * Returns `text`. */

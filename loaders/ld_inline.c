@@ -30,8 +30,9 @@ static int inline_start(void *ld, const struct dlb_job *job, struct dlb_err *err
                                      .world = job->world,
                                      .batch_size = (uint32_t)opts->batch_size,
                                      .shuffle = opts->shuffle,
-                                     .drop_last = opts->drop_last};
-    uint32_t n_slots = 2 + job->device_prefetch;
+                                     .drop_last = opts->drop_last,
+                                     .order = job->order};
+    uint32_t n_slots = 1 + (1 + job->n_others) * (1 + job->device_prefetch);
     uint64_t max_bytes = job->dataset->max_payload_bytes;
 
     self->job = job;

@@ -92,16 +92,26 @@ static void processes_release(void *ld, const struct dlb_batch *batch)
     dlb_pool_release(&self->pool, batch);
 }
 
+static void processes_dismiss(void *ld)
+{
+    struct processes *self = ld;
+    uint64_t now_ns = dlb_now_ns();
+    bool failed =
+        self->pool.timed_out || (self->pool.shared && atomic_load(&self->pool.shared->failed) != 0);
+
+    dlb_pool_dismiss(&self->pool);
+    dlb_forkserver_dismiss(&self->server, now_ns + (failed ? FAILED_GRACE_NS : GRACE_NS),
+                           now_ns + HARD_NS);
+}
+
 static int processes_stop(void *ld, struct dlb_err *err)
 {
     struct processes *self = ld;
     struct dlb_err later;
-    uint64_t now_ns = dlb_now_ns();
-    bool failed =
-        self->pool.timed_out || (self->pool.shared && atomic_load(&self->pool.shared->failed) != 0);
-    int rc = dlb_pool_stop(&self->pool, now_ns + HARD_NS, err);
-    int stopped = dlb_forkserver_stop(&self->server, now_ns + (failed ? FAILED_GRACE_NS : GRACE_NS),
-                                      dlb_now_ns() + HARD_NS, &later);
+
+    processes_dismiss(self);
+    int rc = dlb_pool_stop(&self->pool, HARD_NS, err);
+    int stopped = dlb_forkserver_stop(&self->server, &later);
 
     if (rc == DLB_OK && stopped != DLB_OK) {
         *err = later;
@@ -131,6 +141,7 @@ const struct dlb_loader dlb_ld_processes = {
     .begin_epoch = processes_begin_epoch,
     .next = processes_next,
     .release = processes_release,
+    .dismiss = processes_dismiss,
     .stop = processes_stop,
     .stats = processes_stats,
     .close = processes_close,

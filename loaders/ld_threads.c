@@ -103,12 +103,17 @@ static void threads_release(void *ld, const struct dlb_batch *batch)
     dlb_pool_release(&self->pool, batch);
 }
 
+static void threads_dismiss(void *ld)
+{
+    struct threads *self = ld;
+    dlb_pool_dismiss(&self->pool);
+}
+
 static int threads_stop(void *ld, struct dlb_err *err)
 {
     struct threads *self = ld;
-    uint64_t deadline_ns = dlb_now_ns() + JOIN_NS;
-    int rc = dlb_pool_stop(&self->pool, deadline_ns, err);
-    return rc == DLB_OK ? join_all(self, deadline_ns, err) : rc;
+    int rc = dlb_pool_stop(&self->pool, JOIN_NS, err);
+    return rc == DLB_OK ? join_all(self, self->pool.dismissed_ns + JOIN_NS, err) : rc;
 }
 
 static void threads_stats(void *ld, struct dlb_loader_stats *out)
@@ -133,6 +138,7 @@ const struct dlb_loader dlb_ld_threads = {
     .begin_epoch = threads_begin_epoch,
     .next = threads_next,
     .release = threads_release,
+    .dismiss = threads_dismiss,
     .stop = threads_stop,
     .stats = threads_stats,
     .close = threads_close,

@@ -52,6 +52,8 @@ struct dlb_loader_opts {
 };
 extern const struct dlb_opt_group dlb_loader_group;
 
+struct dlb_shuffled; /* sampler.h */
+
 /* Everything a loader needs; borrowed for the loader's life. */
 struct dlb_job {
     const struct dlb_dataset *dataset;
@@ -60,8 +62,10 @@ struct dlb_job {
     uint32_t rank, world;
     uint32_t first_worker; /* number of its first one among those of all loaders: for placement */
     uint64_t seed;
-    uint32_t device_prefetch; /* slots that the device may hold */
-    bool checksum;            /* hash each sample's payload */
+    struct dlb_shuffled *order; /* one for the loaders of a process; NULL: each has its own */
+    uint32_t device_prefetch;   /* slots that a device may hold, beside the one that it is handed */
+    uint32_t n_others;          /* devices beside the first that share this loader */
+    bool checksum;              /* hash each sample's payload */
     const atomic_bool
         *cancel; /* loading inside next() looks at it before every sample; may be NULL */
     /* Signalled with every batch that is ready and with every failure, for a consumer that asks
@@ -135,7 +139,11 @@ struct dlb_loader {
     int (*next)(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                 struct dlb_err *err);
     void (*release)(void *ld, const struct dlb_batch *batch); /* slot may be refilled: at COPIED */
-    /* Joins or reaps; idempotent; bounded: DLB_E_WORKER when a worker does not come back. */
+    /* Tells workers to leave and waits for nobody: of several loaders all are told before one is
+     * waited for. NULL: there is nobody to tell. */
+    void (*dismiss)(void *ld);
+    /* Joins or reaps; dismisses who was not; idempotent; bounded from the dismissal on:
+     * DLB_E_WORKER when a worker does not come back. */
     int (*stop)(void *ld, struct dlb_err *err);
     void (*stats)(void *ld, struct dlb_loader_stats *out); /* adds its own; after stop */
     void (*close)(void *ld); /* frees memory; after stop, or after a failed start */

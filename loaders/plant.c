@@ -6,12 +6,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define LOOK_NS (100 * DLB_NS_PER_MS) /* longest sleep without a look at `stop` */
+
 uint64_t dlb_plant_sleep(struct dlb_worker *worker, uint64_t now_ns)
 {
     worker->planted_ns += (uint64_t)(worker->job->opts->sample_sleep_us * 1e3);
     if (worker->planted_ns <= worker->slept_ns)
         return now_ns;
-    uint64_t woke_ns = dlb_sleep_until_ns(now_ns + worker->planted_ns - worker->slept_ns);
+    uint64_t until_ns = now_ns + worker->planted_ns - worker->slept_ns, woke_ns = now_ns;
+    while (woke_ns < until_ns && !dlb_worker_told_to_stop(worker))
+        woke_ns = dlb_sleep_until_ns(until_ns - woke_ns < LOOK_NS ? until_ns : woke_ns + LOOK_NS);
     worker->slept_ns += woke_ns - now_ns;
     return woke_ns;
 }
@@ -19,7 +23,7 @@ uint64_t dlb_plant_sleep(struct dlb_worker *worker, uint64_t now_ns)
 uint64_t dlb_plant_spin(const struct dlb_worker *worker, uint64_t now_ns)
 {
     uint64_t until_ns = now_ns + (uint64_t)(worker->job->opts->sample_spin_us * 1e3);
-    while (now_ns < until_ns)
+    while (now_ns < until_ns && !dlb_worker_told_to_stop(worker))
         now_ns = dlb_now_ns();
     return now_ns;
 }
@@ -44,8 +48,7 @@ int dlb_plant_init(struct dlb_worker *worker, struct dlb_err *err)
         worker->init_bytes = n_bytes;
     }
     uint64_t until_ns = start_ns + (uint64_t)(opts->worker_init_ms * 1e6), now_ns = dlb_now_ns();
-    while (now_ns < until_ns &&
-           !(worker->stop && atomic_load_explicit(worker->stop, memory_order_relaxed)))
+    while (now_ns < until_ns && !dlb_worker_told_to_stop(worker))
         now_ns = dlb_now_ns();
     dlb_hist_add(&worker->report->meters.stage[DLB_WS_INIT], now_ns - start_ns);
     return DLB_OK;

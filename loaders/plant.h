@@ -1,6 +1,6 @@
 /* Planted costs: known delays for demonstrations and tests.
  *
- * Floor 3. The worker's own thread or process. */
+ * Floor 3. The worker's own thread or process. They end early when it is told to stop. */
 #ifndef DLB_LOADERS_PLANT_H
 #define DLB_LOADERS_PLANT_H
 

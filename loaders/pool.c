@@ -10,6 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
+/* In order, what devices hold was delivered by all workers in turn; in any order one may have
+ * delivered it all. */
+static uint32_t n_slots_each(const struct dlb_job *job)
+{
+    const struct dlb_loader_opts *opts = job->opts;
+    uint32_t held = 1 + job->device_prefetch;
+    uint32_t among = opts->order == DLB_ORDER_ANY ? 1 : (uint32_t)opts->num_workers;
+    return (uint32_t)opts->prefetch_factor + held + (job->n_others * held + among - 1) / among;
+}
+
 int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_processes,
                   struct dlb_err *err)
 {
@@ -19,7 +29,8 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
                                      .world = job->world,
                                      .batch_size = (uint32_t)opts->batch_size,
                                      .shuffle = opts->shuffle,
-                                     .drop_last = opts->drop_last};
+                                     .drop_last = opts->drop_last,
+                                     .order = job->order};
 
     *pool = (struct dlb_pool){.job = job,
                               .n_workers = (uint32_t)opts->num_workers,
@@ -27,11 +38,12 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
                               .any_order = opts->order == DLB_ORDER_ANY,
                               .fresh = opts->transport == DLB_TRANSPORT_FRESH,
                               .across_processes = across_processes};
-    pool->slots_per_worker = (uint32_t)opts->prefetch_factor + 1 + job->device_prefetch;
+    pool->slots_per_worker = n_slots_each(job);
     if (pool->slots_per_worker >= DLB_RING_CAP)
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
-                        "prefetch_factor %u needs more than %d slots per worker",
-                        (uint32_t)opts->prefetch_factor, DLB_RING_CAP - 1);
+                        "%u slots per worker, %d is the most: lower loader.prefetch_factor, "
+                        "device.prefetch or, with shared workers, accelerators.count",
+                        pool->slots_per_worker, DLB_RING_CAP - 1);
     uint32_t n_slots = pool->n_workers * pool->slots_per_worker;
     uint64_t max_bytes = job->dataset->max_payload_bytes;
     int rc = dlb_sampler_open(&pool->sampler, &job->dataset->shape, &order, across_processes, err);
@@ -335,15 +347,21 @@ void dlb_pool_work(struct dlb_pool *pool, uint32_t id, uint64_t epoch, bool pers
         lane->report.runqueue_ns += os.runqueue_ns;
 }
 
-int dlb_pool_stop(struct dlb_pool *pool, uint64_t deadline_ns, struct dlb_err *err)
+void dlb_pool_dismiss(struct dlb_pool *pool)
 {
-    if (!pool->shared)
-        return DLB_OK;
+    if (!pool->shared || pool->dismissed_ns != 0)
+        return;
+    pool->dismissed_ns = dlb_now_ns();
     atomic_store(&pool->shared->stop, true);
     wake_all(pool);
+}
+
+int dlb_pool_stop(struct dlb_pool *pool, uint64_t patience_ns, struct dlb_err *err)
+{
+    dlb_pool_dismiss(pool);
     if (!pool->pin_running)
         return DLB_OK;
-    int code = dlb_thread_join(&pool->pin, deadline_ns);
+    int code = dlb_thread_join(&pool->pin, pool->dismissed_ns + patience_ns);
     if (code != 0)
         return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "the pin thread does not end: %s",
                         dlb_thread_why(code));

@@ -8,8 +8,11 @@
  * batch is *yielded* (torch's refill), and it has prefetch_factor + 1 + device.prefetch slots,
  * freed when the copy to the device is done. Credits bound what is in flight or waiting, slots
  * outlast them by what the consumer may hold: whoever holds all credits finds a slot, so nobody
- * waits in a circle. Batch b belongs to worker b mod W and batches are delivered in that order,
- * head-of-line blocking included; a worker whose stream is exhausted leaves the rotation.
+ * waits in a circle. For each further device that shares the pool there are 1 + device.prefetch
+ * slots more: in order shared out among the workers, in any order for each of them.
+ *
+ * Batch b belongs to worker b mod W and batches are delivered in that order, head-of-line blocking
+ * included; a worker whose stream is exhausted leaves the rotation.
  *
  * With order "any" whatever is ready first is delivered. Map-style batches then belong to nobody
  * beforehand: as torch does with in_order=False, prefetch_factor rounds of them are dealt out, and
@@ -95,6 +98,7 @@ struct dlb_pool {
         polled_ns; /* until when the batch that is still wanted has been waited for; 0: none is */
     uint64_t order_wait_ns;
     bool timed_out;
+    uint64_t dismissed_ns; /* 0: not yet */
 };
 
 /* Maps everything; starts nothing. `across_processes`: memory that a fork shares. */
@@ -112,9 +116,12 @@ int dlb_pool_next(struct dlb_pool *pool, uint64_t timeout_ns, struct dlb_batch *
                   struct dlb_err *err);
 void dlb_pool_release(struct dlb_pool *pool, const struct dlb_batch *batch);
 
-/* Tells everybody to leave and joins the pin thread by the deadline. The caller joins or reaps its
- * workers. */
-int dlb_pool_stop(struct dlb_pool *pool, uint64_t deadline_ns, struct dlb_err *err);
+/* Tells everybody to leave, and keeps the time of the first call. */
+void dlb_pool_dismiss(struct dlb_pool *pool);
+
+/* The same, and joins the pin thread, for at most so long after that time. The caller joins or
+ * reaps its workers. */
+int dlb_pool_stop(struct dlb_pool *pool, uint64_t patience_ns, struct dlb_err *err);
 void dlb_pool_stats(const struct dlb_pool *pool, struct dlb_loader_stats *out);
 
 /* The worker's loop, in its own thread or process: one epoch (n_epochs == 1), or all of them from

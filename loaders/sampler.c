@@ -7,6 +7,11 @@
 
 enum { PURPOSE_SAMPLES = 1, PURPOSE_SHARDS = 2 }; /* streams of random numbers that must differ */
 
+static struct dlb_shuffled *order_of(struct dlb_sampler *sampler)
+{
+    return sampler->opts.order ? sampler->opts.order : &sampler->own;
+}
+
 int dlb_sampler_open(struct dlb_sampler *sampler, const struct dlb_shape *shape,
                      const struct dlb_sampler_opts *opts, bool across_processes,
                      struct dlb_err *err)
@@ -31,7 +36,11 @@ int dlb_sampler_open(struct dlb_sampler *sampler, const struct dlb_shape *shape,
     if (!opts->shuffle)
         return DLB_OK;
     size_t item_bytes = sampler->n_items <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
-    int rc = dlb_shm_create(&sampler->order, sampler->n_items * item_bytes, across_processes, err);
+    struct dlb_shm *memory = &order_of(sampler)->memory;
+    int rc = memory->addr
+                 ? DLB_OK
+                 : dlb_shm_create(memory, sampler->n_items * item_bytes, across_processes, err);
+    sampler->order = memory->addr;
     if (rc == DLB_E_NOMEM)
         return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
                         "the shuffled order of %" PRIu64
@@ -42,7 +51,7 @@ int dlb_sampler_open(struct dlb_sampler *sampler, const struct dlb_shape *shape,
 
 void dlb_sampler_close(struct dlb_sampler *sampler)
 {
-    dlb_shm_free(&sampler->order);
+    dlb_shm_free(&sampler->own.memory);
 }
 
 static void permute32(uint32_t *order, uint64_t n, struct dlb_rng rng)
@@ -66,13 +75,14 @@ static void permute64(uint64_t *order, uint64_t n, struct dlb_rng rng)
 void dlb_sampler_begin_epoch(struct dlb_sampler *sampler, uint64_t epoch)
 {
     sampler->epoch = epoch;
-    if (!sampler->order.addr)
+    if (!sampler->order || order_of(sampler)->n_begun == epoch + 1)
         return;
+    order_of(sampler)->n_begun = epoch + 1;
     struct dlb_rng rng = dlb_rng_seed(sampler->opts.seed, epoch, PURPOSE_SAMPLES);
     if (sampler->n_items <= UINT32_MAX)
-        permute32(sampler->order.addr, sampler->n_items, rng);
+        permute32(sampler->order, sampler->n_items, rng);
     else
-        permute64(sampler->order.addr, sampler->n_items, rng);
+        permute64(sampler->order, sampler->n_items, rng);
 }
 
 uint64_t dlb_sampler_index(const struct dlb_sampler *sampler, uint64_t position)
@@ -80,11 +90,11 @@ uint64_t dlb_sampler_index(const struct dlb_sampler *sampler, uint64_t position)
     uint64_t at = sampler->opts.rank + position * sampler->opts.world;
     if (at >= sampler->n_items)
         at %= sampler->n_items; /* the padding of the last positions */
-    if (!sampler->order.addr)
+    if (!sampler->order)
         return at;
     if (sampler->n_items <= UINT32_MAX)
-        return ((const uint32_t *)sampler->order.addr)[at];
-    return ((const uint64_t *)sampler->order.addr)[at];
+        return ((const uint32_t *)sampler->order)[at];
+    return ((const uint64_t *)sampler->order)[at];
 }
 
 uint32_t dlb_sampler_batch_samples(const struct dlb_sampler *sampler, uint64_t batch)

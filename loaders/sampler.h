@@ -21,10 +21,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A shuffled order of map-style data; zeroed before the first use. */
+struct dlb_shuffled {
+    struct dlb_shm memory; /* uint32_t[n_items] or uint64_t[n_items] */
+    uint64_t n_begun;      /* 1 + the epoch that it is of; 0: of none yet */
+};
+
 struct dlb_sampler_opts {
     uint64_t seed;
     uint32_t rank, world, batch_size;
     bool shuffle, drop_last;
+    struct dlb_shuffled *order; /* borrowed: one for all ranks of a process, who begin an epoch when
+                                all have ended the last; NULL: the sampler's own */
 };
 
 struct dlb_sampler {
@@ -34,8 +42,8 @@ struct dlb_sampler {
     uint64_t n_batches;   /* map-style: of this rank, an epoch */
     uint64_t epoch;
     bool iterable;
-    struct dlb_shm order; /* uint32_t[n_items] or uint64_t[n_items]; absent without shuffle, and for
-                             iterable data */
+    struct dlb_shuffled own; /* where none is shared */
+    void *order;             /* its memory; NULL without shuffle, and for iterable data */
 };
 
 int dlb_sampler_open(struct dlb_sampler *sampler, const struct dlb_shape *shape,

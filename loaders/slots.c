@@ -27,8 +27,8 @@ static int check_memory(uint64_t need_bytes, uint32_t n_slots, uint64_t slot_byt
     if (available == DLB_NOT_MEASURED || need_bytes <= available)
         return DLB_OK;
     return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
-                    "%u batch slots of %s need %s, %s is available: lower batch_size, num_workers "
-                    "or prefetch_factor",
+                    "%u batch slots of %s need %s, %s is available: lower batch_size, num_workers, "
+                    "prefetch_factor or, where accelerators share workers, accelerators.count",
                     n_slots, dlb_bytes_text(slot_bytes, each, sizeof each),
                     dlb_bytes_text(need_bytes, need, sizeof need),
                     dlb_bytes_text(available, have, sizeof have));

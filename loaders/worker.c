@@ -73,11 +73,6 @@ static void count_read(struct dlb_worker *worker, const struct dlb_sample *sampl
     worker->report->meters.n_samples++;
 }
 
-static bool told_to_stop(const struct dlb_worker *worker)
-{
-    return worker->stop && atomic_load_explicit(worker->stop, memory_order_relaxed);
-}
-
 /* Says what the worker is at. Only who finds it stuck reads this. */
 static void publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, uint64_t since_ns)
 {
@@ -264,6 +259,8 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     int rc = DLB_OK;
 
     uint64_t now_ns = dlb_plant_sleep(worker, read_ns);
+    if (dlb_worker_told_to_stop(worker)) /* it may have been cut short */
+        return DLB_E_CANCELLED;
     meter(worker, DLB_WS_READ, start_ns, now_ns);
     uint64_t from_ns = now_ns;
     if (codec->identity) {
@@ -333,7 +330,7 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
     if (worker->async)
         dlb_async_begin(worker->async, first, n, dest_of(worker, fill));
     for (uint32_t i = 0; i < n; i++) {
-        if (told_to_stop(worker))
+        if (dlb_worker_told_to_stop(worker))
             return DLB_E_CANCELLED;
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
         uint64_t start_ns = dlb_now_ns(), index = dlb_sampler_index(sampler, first + i);
@@ -359,8 +356,8 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
 
 /* The next sample of the worker's shards, one after the other. A shard that breaks is skipped from
  * there on, or fatal. */
-static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, uint64_t start_ns,
-                       struct dlb_sample *out, struct dlb_err *err)
+static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct dlb_sample *out,
+                       struct dlb_err *err)
 {
     const struct dlb_format *format = worker->job->dataset->format;
 
@@ -370,13 +367,14 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, uint64_t
             if (worker->next_shard == worker->n_shards)
                 return DLB_END;
             worker->n_of_shard = 0;
-            publish(worker, worker->shards[worker->next_shard], 0, start_ns);
+            publish(worker, worker->shards[worker->next_shard], 0, dlb_now_ns());
             rc = format->shard_open(worker->reader, worker->shards[worker->next_shard++], err);
             worker->in_shard = rc == DLB_OK;
         }
         if (rc == DLB_OK) {
             *out = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
-            publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++, start_ns);
+            publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++,
+                    dlb_now_ns());
             rc = format->next(worker->reader, dest, out, err);
             if (rc == DLB_OK) {
                 count_read(worker, out);
@@ -393,12 +391,13 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, uint64_t
     }
 }
 
-static int shuffled_next(struct dlb_worker *worker, uint64_t start_ns, struct dlb_sample *out,
-                         struct dlb_err *err)
+static int shuffled_next(struct dlb_worker *worker, struct dlb_sample *out, struct dlb_err *err)
 {
     while (dlb_shuffle_wants(worker->shuffle)) {
+        if (dlb_worker_told_to_stop(worker))
+            return DLB_E_CANCELLED;
         struct dlb_sample sample;
-        int rc = stream_next(worker, (struct dlb_dest){0}, start_ns, &sample, err);
+        int rc = stream_next(worker, (struct dlb_dest){0}, &sample, err);
         if (rc == DLB_END)
             break;
         if (rc == DLB_OK)
@@ -414,13 +413,12 @@ static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct d
     uint32_t batch_size = fill->slots->batch_size;
 
     while (fill->n_samples < batch_size) {
-        if (told_to_stop(worker))
+        if (dlb_worker_told_to_stop(worker))
             return DLB_E_CANCELLED;
         struct dlb_sample sample;
         uint64_t start_ns = dlb_now_ns();
-        int rc = worker->shuffle
-                     ? shuffled_next(worker, start_ns, &sample, err)
-                     : stream_next(worker, dest_of(worker, fill), start_ns, &sample, err);
+        int rc = worker->shuffle ? shuffled_next(worker, &sample, err)
+                                 : stream_next(worker, dest_of(worker, fill), &sample, err);
         if (rc == DLB_END)
             break;
         if (rc == DLB_OK)

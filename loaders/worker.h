@@ -61,6 +61,11 @@ struct dlb_worker {
     bool in_shard;
 };
 
+static inline bool dlb_worker_told_to_stop(const struct dlb_worker *worker)
+{
+    return worker->stop && atomic_load_explicit(worker->stop, memory_order_relaxed);
+}
+
 /* Opens reader and codec, binds the calling thread. On failure dlb_worker_close is still to be
  * called. */
 int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,

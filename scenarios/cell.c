@@ -27,11 +27,13 @@ struct cell {
     struct dlb_topo *topo;
     struct dlb_dataset dataset;
     const struct dlb_loader *loader;
-    struct dlb_job *jobs; /* [n_loaders] */
-    uint32_t n_loaders;   /* one for each accelerator, or one for all */
-    uint32_t n_started;   /* of them; the one after may have failed half-way */
-    struct dlb_shm ready; /* holds what they signal */
-    bool stuck;           /* a worker or a GPU did not come back: what it uses must stay */
+    struct dlb_job *jobs;      /* [n_loaders] */
+    uint32_t n_loaders;        /* one for each accelerator, or one for all */
+    uint32_t n_started;        /* of them; the one after may have failed half-way */
+    struct dlb_shm ready;      /* holds what they signal */
+    struct dlb_shuffled order; /* of all ranks here, with loader.shuffle */
+    bool stuck;                /* a worker or a GPU did not come back: what it uses must stay */
+    char stuck_why[sizeof(struct dlb_err) + 64];
     const struct dlb_device *device;
     struct dlb_feed *feeds;   /* [accelerators.count] */
     uint32_t n_devices;       /* opened, or failed half-way */
@@ -135,7 +137,9 @@ static void fill_job(struct cell *c, uint32_t i)
         .world = (uint32_t)spec->run.world * c->n_loaders,
         .first_worker = i * (uint32_t)spec->loader.num_workers,
         .seed = (uint64_t)spec->run.seed,
+        .order = &c->order,
         .device_prefetch = (uint32_t)spec->device.prefetch,
+        .n_others = (uint32_t)spec->accelerators.count / c->n_loaders - 1,
         .checksum = spec->run.checksum,
         .cancel = c->watch->cancel,
         .ready = c->ready.addr,
@@ -340,20 +344,25 @@ static int consume(struct cell *c, struct dlb_err *err)
     return rc;
 }
 
-/* Whatever was opened, in the reverse order. Returns the first failure that is not already known.
- */
-static int finish(struct cell *c, int rc, struct dlb_err *err)
+static void note_stuck(struct cell *c, const struct dlb_err *err)
 {
-    struct dlb_err later;
+    if (!c->stuck)
+        (void)dlb_err_text(err, c->stuck_why, sizeof(c->stuck_why));
+    c->stuck = true;
+}
+
+/* Whatever was opened, in the reverse order. Who does not come back takes nothing from what was
+ * measured before, nor from the reason why it was not. */
+static void finish(struct cell *c)
+{
+    struct dlb_err err;
     c->stats = calloc(1, sizeof(*c->stats));
+    for (uint32_t i = 0; i < c->n_started && c->loader->dismiss; i++)
+        c->loader->dismiss(c->feeds[i].loader_state);
     for (uint32_t i = 0; i < c->n_started; i++) {
-        int stopped = c->loader->stop(c->feeds[i].loader_state, &later);
-        c->stuck = c->stuck || stopped != DLB_OK;
-        if (stopped && !rc) {
-            rc = stopped;
-            *err = later;
-        }
-        if (c->stats && stopped == DLB_OK)
+        if (c->loader->stop(c->feeds[i].loader_state, &err) != DLB_OK)
+            note_stuck(c, &err);
+        else if (c->stats)
             c->loader->stats(c->feeds[i].loader_state, c->stats);
     }
     if (c->stats && c->n_started > 0 && !c->stuck) {
@@ -365,9 +374,10 @@ static int finish(struct cell *c, int rc, struct dlb_err *err)
         c->facts.loader_opts = &c->spec.loader;
     }
     for (uint32_t i = 0; i < c->n_devices; i++)
-        if (c->device->end && !c->device->end(c->feeds[i].device_state))
-            c->stuck = true;
-    return rc;
+        if (c->device->end && !c->device->end(c->feeds[i].device_state)) {
+            (void)dlb_fail(&err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "the GPU does not come back");
+            note_stuck(c, &err);
+        }
 }
 
 static void release(struct cell *c)
@@ -383,6 +393,7 @@ static void release(struct cell *c)
         free(c->feeds[i].loader_state);
     }
     dlb_shm_free(&c->ready);
+    dlb_shm_free(&c->order.memory);
     dlb_dataset_close(&c->dataset);
     if (c->topo)
         dlb_topo_close(c->topo);
@@ -408,7 +419,8 @@ static int execute(struct cell *c, struct dlb_err *err)
         rc = open_devices(c, err);
     if (!rc)
         rc = consume(c, err);
-    return finish(c, rc, err);
+    finish(c);
+    return rc;
 }
 
 static json_t *document(const struct cell *c, int rc, const struct dlb_err *err)
@@ -428,7 +440,8 @@ static json_t *document(const struct cell *c, int rc, const struct dlb_err *err)
         ok = dlb_json_put(doc, "reason", json_string(c->not_done));
     }
     if (ok && c->stuck)
-        ok = dlb_json_put(doc, "stuck", json_true());
+        ok = dlb_json_put(doc, "stuck", json_true()) &&
+             dlb_json_put(doc, "stuck_why", dlb_json_safe_text(c->stuck_why));
     if (ok && dlb_cell_doc_fill(doc, &c->facts))
         return doc;
     json_decref(doc);

@@ -37,7 +37,8 @@ struct dlb_cell_watch {
  * sample costs, however many are left over at the end), worker_cpu_ns, runqueue_ns, order_wait_ns,
  * n_skipped, n_cut_shards, skipped[]; memory{}; os{}; machine_busy_frac, machine_stolen_frac;
  * resident_frac, residency_by, cache{}. A cancelled or failed one holds what was measured until
- * then. "stuck": true when a worker or a GPU did not come back: the process should leave by _exit.
+ * then. "stuck": true and stuck_why (text) when a worker or a GPU did not come back at the end: the
+ * process should leave by _exit. What was measured before stands; of workers nothing is told then.
  */
 json_t *dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
                      const struct dlb_cell_watch *watch);

@@ -23,7 +23,9 @@
 #define TICK_MS 200
 /* At the limit the child itself says who is stuck, if it can: then it is not killed before that. */
 #define SPARE_NS (30 * DLB_NS_PER_S)
-#define GRACE_NS (10 * DLB_NS_PER_S) /* between the interrupt and the kill */
+/* Between the interrupt and the kill: more than loaders give their workers, and fork servers take
+ * on top of that, for the child is to tell what it has measured. */
+#define GRACE_NS (15 * DLB_NS_PER_S)
 #define RESULT_MAX_BYTES (64u << 20)
 #define LOG_TAIL_BYTES 240
 

@@ -48,7 +48,7 @@ static inline void dlb_gap_order_shuffle(struct dlb_gap_order *order,
 /* Samples are counted by 32 bits (gap.samples). */
 static inline const uint32_t *dlb_gap_order_batch(const struct dlb_gap_order *order, uint64_t batch)
 {
-    return (const uint32_t *)order->sampler.order.addr + batch * order->sampler.opts.batch_size;
+    return (const uint32_t *)order->sampler.order + batch * order->sampler.opts.batch_size;
 }
 
 #endif

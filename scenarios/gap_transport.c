@@ -94,7 +94,8 @@ void dlb_gap_transport_close(struct dlb_gap_transport *t)
     uint64_t now_ns = dlb_now_ns();
 
     if (t->started) /* workers have no last words: they are killed at once */
-        (void)dlb_forkserver_stop(&t->server, now_ns, now_ns + HARD_NS, &ignored);
+        dlb_forkserver_dismiss(&t->server, now_ns, now_ns + HARD_NS);
+    (void)dlb_forkserver_stop(&t->server, &ignored);
     for (uint32_t i = 0; t->channel && i < t->n_workers; i++)
         for (int end = 0; end < 2; end++)
             if (t->channel[i][end] >= 0)

@@ -364,6 +364,23 @@ static bool note_stolen(const struct dlb_plan *plan, struct dlb_judgement *j)
                most * 100, worst);
 }
 
+/* Of whichever repetition: what was measured before stands. */
+static bool note_stuck(const json_t *reps, uint32_t number, json_t *notes)
+{
+    const json_t *doc;
+    size_t i;
+    json_array_foreach(reps, i, doc)
+    {
+        const char *why = dlb_json_text(doc, "stuck_why");
+        if (strcmp(dlb_json_text(doc, "status"), "ok") == 0 && why[0])
+            return say(
+                notes, "cell %u: all of repetition %llu was measured, but at its end %s%s", number,
+                (unsigned long long)dlb_json_u64(doc, "block", 0) + 1, why,
+                json_object_get(doc, "worker_stages") ? "" : ": what its workers did is not known");
+    }
+    return true;
+}
+
 static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *results,
                        struct dlb_judgement *j)
 {
@@ -375,7 +392,7 @@ static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *re
              note_inline(&j->cells[i], i, j->notes) && note_io(&j->cells[i], i, j->notes) &&
              note_depth(plan, &j->cells[i], i, j->notes) &&
              note_cache(results->cells[i], &j->cells[i], i, j->notes) &&
-             note_step(&j->cells[i], j->notes);
+             note_step(&j->cells[i], j->notes) && note_stuck(results->cells[i], i, j->notes);
     return ok;
 }
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DLB_RING_CAP 256 /* entries; a worker has prefetch_factor + 1 + device.prefetch slots */
+#define DLB_RING_CAP 256 /* entries; loaders/pool.h says how many slots a worker has */
 
 struct dlb_ring {
     _Alignas(64) _Atomic uint32_t head; /* next to pop; written by the consumer */

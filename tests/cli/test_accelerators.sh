@@ -56,6 +56,9 @@ expect_json '[c["accelerators"]["count"] for c in d["cells"] if c["status"] == "
 run "$dlbench" run "${quick[@]}" --set accelerators.count=2 --run-name unpinned
 expect_exit 2
 expect_err 'loader.pin_memory = true'
+run "$dlbench" run "${many[@]}" --set accelerators.count=300 --set accelerators.shared_workers=true --set run.repeats=1 --run-name slots
+expect_exit 2
+expect_err 'slots per worker, 255 is the most: lower .*accelerators.count'
 run "$dlbench" run "${many[@]}" --set accelerators.count=400 --set run.repeats=1 --run-name few
 expect_exit 2
 expect_err '400 accelerators have 328 samples to share'

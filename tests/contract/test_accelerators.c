@@ -149,6 +149,33 @@ static void nobody_waits_in_a_circle(void **state)
         }
 }
 
+/* Each of those that share a pool may hold a slot while it is copied and as many as it prefetches,
+ * and all may be of one worker, the only one or the faster one: who has a credit finds a slot all
+ * the same. */
+static void a_shared_pool_has_slots_for_all(void **state)
+{
+    (void)state;
+    struct fake fake = fake_map(2000);
+    struct dlb_dataset ds = fake_dataset(&fake);
+    for (int variant = 0; variant < 3 * 2; variant++) {
+        int depth = variant % 3;
+        bool any = variant / 3;
+        struct pipeline p = {.dataset = &ds,
+                             .n_accelerators = 8,
+                             .shared_workers = true,
+                             .loader = {.num_workers = any ? 2 : 1,
+                                        .prefetch_factor = 1,
+                                        .order = any ? DLB_ORDER_ANY : DLB_ORDER_IN_ORDER},
+                             .device = {.prefetch = depth, .step_ms = 0.1}};
+        pinned(&p, "threads");
+        p.device.pinned_bytes_per_s = 1e5; /* copies of some milliseconds */
+        run_ok(&p);
+        assert_int_equal(p.out->epoch[0].n_unique, 2000);
+        assert_int_equal(p.stats->workers.stage[DLB_WS_WAIT_SLOT].count, 0);
+        pipeline_free(&p);
+    }
+}
+
 /* Each has its own quota; who has his trains on until the last has. */
 static void everybody_measures_as_many_batches(void **state)
 {
@@ -362,6 +389,7 @@ int main(void)
         cmocka_unit_test(the_set_is_that_of_one),
         cmocka_unit_test(shards_are_shared_out),
         cmocka_unit_test(nobody_waits_in_a_circle),
+        cmocka_unit_test(a_shared_pool_has_slots_for_all),
         cmocka_unit_test(everybody_measures_as_many_batches),
         cmocka_unit_test(figures_of_many_add_up),
         cmocka_unit_test(waiting_for_a_turn_is_accounted_for),

@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <pthread.h>
-
 #include "tests/support/fake_format.h"
 #include "tests/support/pipeline.h"
 
@@ -315,93 +313,6 @@ static void a_broken_shard_fails_or_loses_its_rest(void **state)
     }
 }
 
-/* An interrupt ends a run whose readers hang, and what was measured stays. */
-struct rescue {
-    atomic_bool cancel, hang;
-    uint64_t cancel_ns;
-};
-
-static void *rescue_main(void *arg)
-{
-    struct rescue *rescue = arg;
-    (void)dlb_sleep_until_ns(rescue->cancel_ns);
-    atomic_store(&rescue->cancel, true);
-    (void)dlb_sleep_until_ns(rescue->cancel_ns + 100 * DLB_NS_PER_MS);
-    atomic_store(&rescue->hang, false);
-    return NULL;
-}
-
-static void an_interrupt_ends_a_hang(void **state)
-{
-    (void)state;
-    struct rescue rescue = {.cancel_ns = dlb_now_ns() + 100 * DLB_NS_PER_MS};
-    atomic_store(&rescue.hang, true);
-    struct fake fake = fake_map(50);
-    fake.hang = &rescue.hang;
-    struct dlb_dataset ds = fake_dataset(&fake);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, rescue_main, &rescue), 0);
-    struct pipeline p = {.dataset = &ds, .loader = {.num_workers = 2}, .cancel = &rescue.cancel};
-    pipeline_run(&p);
-    assert_int_equal(p.rc, DLB_E_CANCELLED);
-    assert_int_equal(p.out->n_epochs, 1);
-    assert_false(p.out->epoch[0].whole);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    pipeline_free(&p);
-}
-
-/* A run that has what it needs does not wait for batches that nobody will take. */
-static void stop_does_not_wait_for_a_batch(void **state)
-{
-    (void)state;
-    struct fake fake = fake_map(100000);
-    struct dlb_dataset ds = fake_dataset(&fake);
-    struct pipeline p = {.dataset = &ds,
-                         .max_batches = 1,
-                         .loader = {.num_workers = 2, .batch_size = 100, .sample_sleep_us = 10000}};
-    run_ok(&p);
-    assert_int_equal(p.out->n_steps, 1);
-    assert_true(p.stop_ns < DLB_NS_PER_S / 2); /* a batch takes 1 s, a sample 10 ms */
-    pipeline_free(&p);
-}
-
-/* Without workers the training loop itself loads: an interrupt ends it within a sample. */
-static void an_interrupt_ends_a_slow_inline_batch(void **state)
-{
-    (void)state;
-    struct rescue rescue = {.cancel_ns = dlb_now_ns() + 100 * DLB_NS_PER_MS};
-    struct fake fake = fake_map(1000);
-    struct dlb_dataset ds = fake_dataset(&fake);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, rescue_main, &rescue), 0);
-    struct pipeline p = {.dataset = &ds,
-                         .loader = {.batch_size = 1000, .sample_sleep_us = 20000},
-                         .cancel = &rescue.cancel};
-    pipeline_run(&p);
-    assert_int_equal(p.rc, DLB_E_CANCELLED);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    pipeline_free(&p);
-}
-
-/* So does it end a step that takes longer than anybody waits. */
-static void an_interrupt_ends_a_long_step(void **state)
-{
-    (void)state;
-    struct rescue rescue = {.cancel_ns = dlb_now_ns() + 100 * DLB_NS_PER_MS};
-    struct fake fake = fake_map(1000);
-    struct dlb_dataset ds = fake_dataset(&fake);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, rescue_main, &rescue), 0);
-    struct pipeline p = {.dataset = &ds,
-                         .loader = {.num_workers = 1},
-                         .device = {.step_ms = 60000},
-                         .cancel = &rescue.cancel};
-    pipeline_run(&p);
-    assert_int_equal(p.rc, DLB_E_CANCELLED);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    pipeline_free(&p);
-}
-
 static void max_batches_cuts_a_run(void **state)
 {
     (void)state;
@@ -477,10 +388,6 @@ int main(void)
         cmocka_unit_test(a_bad_sample_fails_or_is_skipped),
         cmocka_unit_test(a_batch_without_good_samples_is_passed_over),
         cmocka_unit_test(a_broken_shard_fails_or_loses_its_rest),
-        cmocka_unit_test(an_interrupt_ends_a_hang),
-        cmocka_unit_test(stop_does_not_wait_for_a_batch),
-        cmocka_unit_test(an_interrupt_ends_a_slow_inline_batch),
-        cmocka_unit_test(an_interrupt_ends_a_long_step),
         cmocka_unit_test(max_batches_cuts_a_run),
         cmocka_unit_test(what_is_left_over_was_read),
         cmocka_unit_test(damage_in_the_slot_is_seen),

@@ -242,6 +242,45 @@ static void a_stuck_reader_is_named(void **state)
     }
 }
 
+extern const struct dlb_loader dlb_ld_processes;
+
+/* Waits for the workers of all loaders, and stops one. */
+static int stop_when_all_left(void *ld, struct dlb_err *err)
+{
+    uint64_t give_up_ns = dlb_now_ns() + 10 * DLB_NS_PER_S;
+    for (int i = 1; i <= atomic_load(&shared->pids[0]); i++)
+        while (kill(atomic_load(&shared->pids[i]), 0) == 0) {
+            assert_true(dlb_now_ns() < give_up_ns);
+            (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
+        }
+    return dlb_ld_processes.stop(ld, err);
+}
+
+/* Who leaves by himself and who has to be killed: no loader is waited for in the meantime. */
+static void dismissed_workers_need_no_waiting(void **state)
+{
+    (void)state;
+    struct dlb_loader loader = dlb_ld_processes;
+    loader.stop = stop_when_all_left;
+    for (int hangs = 0; hangs <= 1; hangs++) {
+        atomic_store(&shared->hang, true);
+        struct fake fake = fake_shared(40000);
+        fake.hang_at = hangs ? 7 : 39999;
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = by_processes(&ds, 2);
+        p.use_loader = &loader;
+        p.n_accelerators = 2;
+        p.loader.pin_memory = true;
+        p.loader.batch_size = 1;
+        p.max_batches = 1;
+        pipeline_run(&p);
+        assert_int_equal(p.rc, DLB_OK);
+        pipeline_free(&p);
+        nobody_is_left();
+        memset((void *)shared, 0, sizeof *shared);
+    }
+}
+
 /* Each batch takes longer than anybody waits, but no sample does; and whoever watches is told. */
 static void slow_is_not_stuck(void **state)
 {
@@ -397,6 +436,7 @@ int main(void)
         TEST(a_killed_server_takes_its_workers),
         TEST(a_killed_parent_takes_its_workers),
         TEST(a_stuck_reader_is_named),
+        TEST(dismissed_workers_need_no_waiting),
         TEST(slow_is_not_stuck),
         TEST(each_start_pays_for_itself),
         TEST(fresh_memory_faults),

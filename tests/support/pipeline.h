@@ -104,6 +104,7 @@ static inline void pipeline_run(struct pipeline *p)
     struct dlb_feed *feeds = calloc(n, sizeof *feeds);
     struct dlb_job *jobs = calloc(n, sizeof *jobs);
     struct dlb_shm ready = {0};
+    struct dlb_shuffled shuffled = {0};
     assert_true(feeds && jobs);
     if (n > 1) /* before worker processes are there */
         assert_int_equal(dlb_shm_create(&ready, sizeof(struct dlb_event), true, &p->err), DLB_OK);
@@ -128,7 +129,9 @@ static inline void pipeline_run(struct pipeline *p)
                                    .rank = p->rank * n_loaders + i,
                                    .world = (p->world ? p->world : 1) * n_loaders,
                                    .seed = p->seed,
+                                   .order = &shuffled,
                                    .device_prefetch = (uint32_t)p->device.prefetch,
+                                   .n_others = n / n_loaders - 1,
                                    .pulse = p->pulse,
                                    .cancel = p->cancel,
                                    .ready = ready.addr,
@@ -178,6 +181,8 @@ static inline void pipeline_run(struct pipeline *p)
         p->rc = dlb_consume(&consume, p->out, &p->err);
     p->wall_ns = dlb_now_ns() - start_ns;
     start_ns = dlb_now_ns();
+    for (uint32_t i = 0; i < n_loaders && loader->dismiss; i++)
+        loader->dismiss(feeds[i].loader_state);
     for (uint32_t i = 0; i < n_loaders; i++) {
         void *ld = feeds[i].loader_state;
         p->stop_rc = loader->stop(ld, &stop_err);
@@ -195,6 +200,7 @@ static inline void pipeline_run(struct pipeline *p)
         free(feeds[i].device_state);
     }
     dlb_shm_free(&ready);
+    dlb_shm_free(&shuffled.memory);
     free(feeds);
     free(jobs);
 }

@@ -1,5 +1,6 @@
-/* What a reader is told beside the numbers: of a GPU's step that is not what was asked for, of
- * CPU time that others got, of windows that are too short, and of a depth that no batch fills. */
+/* What a reader is told beside the numbers: of a GPU's step that is not what was asked for, of CPU
+ * time that others got, of windows that are too short, of a depth that no batch fills, and of who
+ * did not come back at the end. */
 #include "scenarios/flat.h"
 #include "scenarios/notes.h"
 
@@ -14,7 +15,8 @@
 
 enum { CELLS = 2 };
 
-/* The notes about two cells that both measured this; new reference. */
+/* The notes about two cells that both measured this, the first in its one repetition; new
+ * reference. */
 static json_t *noted(const char *measured, bool io_depth_said)
 {
     struct dlb_plan plan = {
@@ -30,7 +32,7 @@ static json_t *noted(const char *measured, bool io_depth_said)
     assert_int_equal(json_object_set_new(shown, "status", json_string("ok")), 0);
     for (int i = 0; i < CELLS; i++) {
         plan.cells[i].config = json_pack("{si}", "loader.batch_size", 16);
-        results.cells[i] = json_array();
+        results.cells[i] = i == 0 ? json_pack("[O]", shown) : json_array();
         j.cells[i].shown = shown;
         j.cells[i].n_workers = dlb_json_number(shown, "n_workers");
     }
@@ -128,6 +130,16 @@ static void a_depth_that_no_batch_fills(void **state)
     }
 }
 
+static void who_does_not_come_back(void **state)
+{
+    (void)state;
+    says("{\"block\": 2, \"stuck_why\": \"worker 0 does not end\"}",
+         "cell 0: all of repetition 3 was measured, but at its end worker 0 does not end: what its "
+         "workers did is not known");
+    says("{\"block\": 2, \"stuck_why\": \"the GPU does not come back\", \"worker_stages\": {}}",
+         "but at its end the GPU does not come back\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +148,7 @@ int main(void)
         cmocka_unit_test(stolen_time),
         cmocka_unit_test(windows_of_few_bursts),
         cmocka_unit_test(a_depth_that_no_batch_fills),
+        cmocka_unit_test(who_does_not_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,39 @@ static void ranks_are_padded_as_by_distributed_sampler(void **state)
     assert_int_equal(dlb_sampler_open(&s, &shape, &bad, false, &err), DLB_E_CONFIG);
 }
 
+/* The first of a process's ranks makes an epoch's order, the others find it made; each has the
+ * share of it that it would have of its own. */
+static void ranks_of_a_process_share_an_order(void **state)
+{
+    (void)state;
+    enum { N = 101, WORLD = 3 };
+    struct dlb_shuffled order = {0};
+    struct dlb_sampler_opts opts = {
+        .world = WORLD, .batch_size = 7, .shuffle = true, .seed = 9, .order = &order};
+    struct dlb_sampler alone, shared[WORLD];
+    for (opts.rank = 0; opts.rank < WORLD; opts.rank++)
+        shared[opts.rank] = sampler_of(N, 0, opts);
+    for (uint64_t epoch = 0; epoch < 3; epoch++)
+        for (uint32_t rank = 0; rank < WORLD; rank++) {
+            opts.rank = rank;
+            opts.order = NULL;
+            alone = sampler_of(N, 0, opts);
+            dlb_sampler_begin_epoch(&alone, epoch);
+            uint32_t *first = order.memory.addr, kept = *first;
+            *first = rank > 0 ? N : kept; /* who permuted again would write over it */
+            dlb_sampler_begin_epoch(&shared[rank], epoch);
+            assert_true(rank == 0 || *first == N);
+            *first = rank > 0 ? kept : *first;
+            for (uint64_t i = 0; i < alone.n_positions; i++)
+                assert_int_equal(dlb_sampler_index(&shared[rank], i), dlb_sampler_index(&alone, i));
+            dlb_sampler_close(&alone);
+        }
+    for (uint32_t rank = 0; rank < WORLD; rank++)
+        dlb_sampler_close(&shared[rank]);
+    assert_non_null(order.memory.addr); /* borrowed */
+    dlb_shm_free(&order.memory);
+}
+
 static void shards_go_to_one_worker_each(void **state)
 {
     (void)state;
@@ -204,6 +237,7 @@ int main(void)
         cmocka_unit_test(order_is_a_permutation_of_seed_and_epoch),
         cmocka_unit_test(batches_follow_drop_last),
         cmocka_unit_test(ranks_are_padded_as_by_distributed_sampler),
+        cmocka_unit_test(ranks_of_a_process_share_an_order),
         cmocka_unit_test(shards_go_to_one_worker_each),
         cmocka_unit_test(the_buffer_shuffles_copies),
         cmocka_unit_test(the_buffer_keeps_its_bounds),
