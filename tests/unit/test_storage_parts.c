@@ -1,6 +1,8 @@
 /* Bottlenecks, sizes, workloads and fio's pattern: what `storage` decides without measuring. */
 #include "bench/base/config.h"
+#include "scenarios/au_summary.h"
 #include "scenarios/fio.h"
+#include "scenarios/flat.h"
 #include "scenarios/spec.h"
 #include "scenarios/storage_bottleneck.h"
 #include "scenarios/storage_sizing.h"
@@ -135,6 +137,40 @@ static void test_missing_evidence(void **state)
     assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
     e.first_reader_bytes_per_s = 1e9;
     assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+}
+
+static json_t *repetition(const char *status, int block, double nominal, double lowest)
+{
+    return json_pack("{ss, si, s{sf, sn, s{sf}}}", "status", status, "block", block, "au",
+                     "nominal", nominal, "measured", "lowest", "nominal", lowest);
+}
+
+/* As the curve has it: no repetition's own, where they are even in number, and none of those in
+ * turns with another program. */
+static void test_utilisation_is_the_repetitions_median(void **state)
+{
+    (void)state;
+    json_t *reps = json_array();
+    json_array_append_new(reps, repetition("ok", 0, 0.852, 0.83));
+    json_array_append_new(reps, repetition("ok", 1, 1.0, 0.97));
+    json_array_append_new(reps, repetition("ok", 2, 0.1, 0.1));
+    json_array_append_new(reps, repetition("cancelled", 1, 0.2, 0.2));
+    json_t *shown = json_array_get(reps, 0), *au = dlb_au_summary(reps, shown, 2);
+    assert_true(fabs(dlb_json_number(au, "nominal") - 0.926) < 1e-9);
+    assert_true(json_is_null(json_object_get(au, "measured")));
+    assert_true(fabs(dlb_json_number(json_object_get(au, "lowest"), "nominal") - 0.9) < 1e-9);
+    json_decref(au);
+    json_array_clear(reps);
+    /* Better a part than nothing. */
+    json_array_append_new(reps, repetition("cancelled", 0, 0.2, 0.2));
+    shown = json_array_get(reps, 0);
+    au = dlb_au_summary(reps, shown, 2);
+    assert_true(fabs(dlb_json_number(au, "nominal") - 0.2) < 1e-9);
+    json_decref(au);
+    json_decref(reps);
+    au = dlb_au_summary(NULL, NULL, 2);
+    assert_true(json_is_null(au));
+    json_decref(au);
 }
 
 static void test_sizing(void **state)
@@ -386,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_storage_is_told_apart),
         cmocka_unit_test(test_storage_is_not_blamed),
         cmocka_unit_test(test_missing_evidence),
+        cmocka_unit_test(test_utilisation_is_the_repetitions_median),
         cmocka_unit_test(test_sizing),
         cmocka_unit_test(test_workloads),
         cmocka_unit_test(test_workload_errors),
