@@ -74,6 +74,19 @@ static const struct dlb_judged_cell *beside(const struct outcome *o, uint32_t n,
                : NULL;
 }
 
+/* What any larger number than the cell's was given; NaN without one. */
+static double most_beyond(const struct outcome *o, int64_t at)
+{
+    double most = (double)NAN;
+    for (uint32_t i = 0; i < o->plan->n_cells; i++) {
+        uint32_t n = dlb_storage_count_of(o->plan, i);
+        const struct dlb_judged_cell *cell = beside(o, n, at);
+        if (cell && n > dlb_storage_count_of(o->plan, (uint32_t)at))
+            most = fmax(most, dlb_judged_read_bytes_per_s(cell));
+    }
+    return most;
+}
+
 static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64_t at)
 {
     const struct dlb_judged_cell *cell = judged(o, at), *first = beside(o, 1, at),
@@ -106,6 +119,7 @@ static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64
         .first_reader_bytes_per_s = first ? reader_bytes_per_s(first) : (double)NAN,
         .bytes_per_s = read,
         .more_bytes_per_s = o->n == 0 && two ? dlb_judged_read_bytes_per_s(two) : (double)NAN,
+        .most_bytes_per_s = most_beyond(o, at),
     };
 }
 

@@ -22,6 +22,7 @@ struct storage {
     double fio_bytes_per_s;
     bool twins_fail;   /* no ceiling of the harness */
     double turns_slow; /* repetitions in turns with fio are so much slower; 0: not */
+    double one_slow;   /* of three accelerators, the same; 0: not */
 };
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
@@ -66,6 +67,8 @@ static json_t *document(const struct storage *s, const struct dlb_plan *plan,
     struct storage slow = *s;
     if (s->turns_slow > 0 && task->block >= plan->n_blocks)
         slow.bytes_per_s /= s->turns_slow;
+    if (s->one_slow > 0 && n == 3)
+        slow.bytes_per_s /= s->one_slow;
     return measured(&slow, n, STEP_S);
 }
 
@@ -177,6 +180,25 @@ static void test_bandwidth(void **state)
     assert_int_equal(json_array_size(o.results.ceilings[0]), 2);
     assert_int_equal(json_array_size(o.results.ceilings[1]), 2);
     assert_int_equal(dlb_json_u64(json_object_get(o.storage, "harness"), "accelerators", 0), 12);
+    release(&o);
+}
+
+/* Three are given less than four: what three were given is not all that there is. */
+static void test_no_bandwidth_below_what_more_were_given(void **state)
+{
+    (void)state;
+    struct storage s = {
+        .bytes_per_s = 3.3 * STEP_BYTES / STEP_S, .cache = "cold", .one_slow = 1.25};
+    struct outcome o;
+    execute(&o, &s, NULL);
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 2);
+    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "unknown");
+    assert_non_null(strstr(dlb_json_text(o.storage, "bottleneck_text"), "1.25 times"));
+    release(&o);
+    s.one_slow = 0;
+    execute(&o, &s, NULL);
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 3);
+    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "storage-bandwidth");
     release(&o);
 }
 
@@ -394,6 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_no_bandwidth_below_what_more_were_given),
         cmocka_unit_test(test_not_even_one),
         cmocka_unit_test(test_one_cell_tells_nothing),
         cmocka_unit_test(test_no_blame_without_the_harness_s_ceiling),

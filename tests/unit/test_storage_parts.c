@@ -38,7 +38,8 @@ static struct dlb_bottleneck_evidence waiting(void)
                                             .reader_bytes_per_s = 1e7,
                                             .first_reader_bytes_per_s = 1e7,
                                             .bytes_per_s = 1e8,
-                                            .more_bytes_per_s = (double)NAN};
+                                            .more_bytes_per_s = (double)NAN,
+                                            .most_bytes_per_s = (double)NAN};
 }
 
 static enum dlb_bottleneck found(struct dlb_bottleneck_evidence e)
@@ -80,6 +81,24 @@ static void test_storage_is_told_apart(void **state)
     e.shared = true;
     e.first_reader_bytes_per_s = (double)NAN;
     assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+}
+
+/* No bandwidth ends where more accelerators are given more. */
+static void test_bandwidth_is_the_most_there_is(void **state)
+{
+    (void)state;
+    struct dlb_bottleneck_evidence e = waiting();
+    e.first_reader_bytes_per_s = 4e7;
+    e.most_bytes_per_s = 1.1e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.most_bytes_per_s = 1.24e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.more_bytes_per_s = 1.24e8; /* not even one is fed */
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    /* Reads that each take their time go on doing so. */
+    e = waiting();
+    e.most_bytes_per_s = 1.24e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
 }
 
 /* Each of these alone takes the blame off the storage. */
@@ -420,6 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_storage_is_told_apart),
+        cmocka_unit_test(test_bandwidth_is_the_most_there_is),
         cmocka_unit_test(test_storage_is_not_blamed),
         cmocka_unit_test(test_missing_evidence),
         cmocka_unit_test(test_utilisation_is_the_repetitions_median),
