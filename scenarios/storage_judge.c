@@ -330,10 +330,31 @@ static void name_accelerator(const json_t *config, char *text, size_t n_text)
                    workload[0] ? " of " : "", workload);
 }
 
+/* Where the bytes came from, unless that was the storage, as asked; a part of a sentence. */
+static const char *fed_from(const struct outcome *o)
+{
+    const struct dlb_judged_cell *cell = judged(o, o->best >= 0 ? o->best : o->beyond);
+    const json_t *cache = json_object_get(cell ? cell->shown : NULL, "cache");
+    if (!(dlb_json_number(cache, "delivered_bytes") > 0))
+        return "";
+    switch (cell->evidence.cache) {
+    case DLB_CACHE_WARM:
+        return " from the page cache, not from the storage,";
+    case DLB_CACHE_MIXED:
+        return " in part from the page cache, not from the storage,";
+    case DLB_CACHE_UNKNOWN:
+        return " from the storage or the page cache (which is not known)";
+    case DLB_CACHE_COLD:
+        break;
+    }
+    return "";
+}
+
 static void put_words(const struct outcome *o, struct dlb_judgement *j)
 {
     const struct dlb_search_step *s = &o->step;
     double gate = o->view.search.gate * 100;
+    const char *from = fed_from(o);
     char what[120], range[80] = "";
     name_accelerator(o->plan->cells[0].config, what, sizeof(what));
     if (s->done && !s->capped)
@@ -341,19 +362,19 @@ static void put_words(const struct outcome *o, struct dlb_judgement *j)
                        o->view.search.repeats);
     if (!o->settled)
         (void)snprintf(j->text, sizeof(j->text),
-                       "Not settled: %u %s were fed at %.0f%% utilisation when it ended.", o->n,
-                       what, gate);
+                       "Not settled: %u %s were fed%s at %.0f%% utilisation when it ended.", o->n,
+                       what, from, gate);
     else if (s->capped && o->n == 0)
         (void)snprintf(j->text, sizeof(j->text), "Not even one of %s could be run: %s.", what,
                        o->why);
     else if (s->capped)
         (void)snprintf(j->text, sizeof(j->text),
-                       "At least %u %s are fed at %.0f%% utilisation or more: %s.", o->n, what,
-                       gate, o->why);
+                       "At least %u %s are fed%s at %.0f%% utilisation or more: %s.", o->n, what,
+                       from, gate, o->why);
     else
         (void)snprintf(j->text, sizeof(j->text),
-                       "%u %s are fed at %.0f%% utilisation or more%s. One more: %s; %s.", o->n,
-                       what, gate, range, dlb_bottleneck_name(o->bottleneck), o->why);
+                       "%u %s are fed%s at %.0f%% utilisation or more%s. One more: %s; %s.", o->n,
+                       what, from, gate, range, dlb_bottleneck_name(o->bottleneck), o->why);
     j->best = j->recommended = o->best;
     j->separable = o->settled;
 }

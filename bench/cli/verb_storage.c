@@ -157,6 +157,16 @@ static int dry_run(const struct dlb_args *args, struct dlb_err *err)
     return rc;
 }
 
+/* What a storage gives is not in the page cache; where anybody said what is asked, that stands. */
+static int ask_for_cold(struct dlb_config *cfg, struct dlb_err *err)
+{
+    struct dlb_dataset_opts dataset;
+    int rc = dlb_config_fill(cfg, &dlb_dataset_group, &dataset, err);
+    if (rc || dlb_config_has(cfg, "run.cache") || dlb_formats[dataset.format]->synthetic)
+        return rc;
+    return dlb_config_set(cfg, "run.cache=cold", err);
+}
+
 static int run(const struct dlb_args *args)
 {
     struct dlb_err err;
@@ -173,6 +183,8 @@ static int run(const struct dlb_args *args)
     /* What is asked is what the storage gives; a GPU here would be one, not many. */
     if (!rc && !dlb_config_has(args->cfg, "device.kind"))
         rc = dlb_config_set(args->cfg, "device.kind=emulated", &err);
+    if (!rc)
+        rc = ask_for_cold(args->cfg, &err);
     return rc ? dlb_print_err(&err) : dlb_measure(args, dlb_scenario_by_name("storage"));
 }
 
@@ -187,7 +199,8 @@ const struct dlb_verb dlb_verb_storage = {
         "until their utilisation falls below the workload's gate; bisection and repetitions then "
         "find the largest number N that keeps it, with the range that the repetitions leave, and "
         "what stands in the way at N + 1. Nothing is blamed on the storage while the CPUs or "
-        "dlbench itself are in the way.\n\n"
+        "dlbench itself are in the way. The page cache is emptied of the data before each "
+        "repetition, unless run.cache says otherwise; a number that was fed from it says so.\n\n"
         "The data set is found in FOLDER, or written there by `dlbench gen --workload NAME --path "
         "FOLDER`. It must be 5 times as large as the machine's memory and last for 500 steps an "
         "epoch; --dry-run says what that means here, and measures how long writing it takes. With "

@@ -106,6 +106,15 @@ expect_json 'all(p["au"] > 0.5 and p["samples_per_s"] > 0 and p["bytes_per_s"] >
 expect_json 'all(abs(p["au"] - d["cells"][p["cell"]]["au"]["nominal"]) < 1e-9 for p in d["storage"]["curve"])'
 expect_json 'd["storage"]["harness"]["accelerators"] == 3 and d["storage"]["harness"]["headroom"] > 0'
 expect_json 'd["best_cell"] == d["storage"]["curve"][2]["cell"] and d["recommendation"].startswith("At least 3 A100 accelerators of small")'
+# from the storage, where nobody asked for anything else
+expect_json 'd["config"]["run.cache"] == "cold" and all(d["cells"][p["cell"]]["cache"]["asked"] == "cold" for p in d["storage"]["curve"])'
+run "$dlbench" storage "${small[@]}" --accelerator a100 --set run.cache=warm --set storage.max_accelerators=1 --set run.repeats=1 --run-name warm --json
+expect_exit 0
+expect_json 'd["cells"][0]["cache"]["asked"] == "warm" and "fed from the page cache, not from the storage, at" in d["recommendation"]'
+run "$dlbench" storage "${small[@]}" --accelerator a100 --set dataset.format=synthetic --set storage.max_accelerators=1 --set run.repeats=1 \
+    --run-name nowhere --json
+expect_exit 0
+expect_json 'd["config"]["run.cache"] == "as-is" and "page cache" not in d["recommendation"]'
 # what storage has no use for is told
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set accelerators.count=5 --set 'sweep.loader.num_workers=[1, 2]' \
     --set storage.max_accelerators=1 --set run.repeats=1 --run-name told --json

@@ -27,6 +27,13 @@ struct storage {
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
 
+static json_t *cache_of(const char *label, double n_bytes)
+{
+    return json_pack("{ss, ss, ss, sn, sn, sn, sn, sf}", "asked", "as-is", "label", label, "why",
+                     "made up", "resident_before_frac", "resident_after_frac", "process_bytes",
+                     "device_bytes", "delivered_bytes", n_bytes);
+}
+
 static json_t *measured(const struct storage *s, double n, double step_s)
 {
     double au = fmin(1, s->bytes_per_s / (n * STEP_BYTES / STEP_S));
@@ -34,14 +41,14 @@ static json_t *measured(const struct storage *s, double n, double step_s)
     double read_ns = au < 1 ? 1e9 * n : 1e8;
     return json_pack(
         "{ss, s{sf}, sf, sf, sf, sf, sf, sf, sf, sf, sf, sf, sf, sf, s{s{sf}}, s{sf, sf, sf, sf}, "
-        "s{ss}, s{si}, sf, s[]}",
+        "so, s{si}, sf, s[]}",
         "status", "ok", "au", "nominal", au, "window_ns", window_ns, "n_steps", steps, "n_samples",
         steps * 10, "n_bytes", steps * STEP_BYTES, "busy_ns", au * window_ns, "idle_input_ns",
         (1 - au) * window_ns, "idle_copy_ns", 0.0, "idle_other_ns", 0.0, "io_bytes",
         steps * STEP_BYTES, "worker_samples", steps * 10, "worker_cpu_ns", 1e7, "runqueue_ns", 0.0,
         "worker_stages", "read", "sum_ns", 100 * read_ns, "reads", "count", steps * 10, "p50_ns",
-        1e6, "p99_ns", 1e7, "p999_ns", 2e7, "cache", "label", s->cache, "accelerators", "count",
-        (int)n, "machine_busy_frac", 0.1, "epochs");
+        1e6, "p99_ns", 1e7, "p999_ns", 2e7, "cache", cache_of(s->cache, steps * STEP_BYTES),
+        "accelerators", "count", (int)n, "machine_busy_frac", 0.1, "epochs");
 }
 
 static json_t *document(const struct storage *s, const struct dlb_plan *plan,
@@ -283,6 +290,21 @@ static void test_a_warm_cache_is_not_the_storage(void **state)
     assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "cpu");
     assert_non_null(strstr(dlb_json_text(o.storage, "bottleneck_text"), "page cache"));
     release(&o);
+    /* The answer itself says so, however it ended. */
+    const struct {
+        const char *label, *says;
+    } fed[] = {{"warm", "are fed from the page cache, not from the storage, at 90%"},
+               {"mixed", "are fed in part from the page cache, not from the storage, at 90%"},
+               {"unknown", "are fed from the storage or the page cache (which is not known) at"},
+               {"cold", "are fed at 90%"}};
+    for (size_t i = 0; i < sizeof(fed) / sizeof(fed[0]); i++)
+        for (int capped = 0; capped < 2; capped++) {
+            s.cache = fed[i].label;
+            execute(&o, &s, capped ? (const char *[]){"storage.max_accelerators=2", NULL} : NULL);
+            assert_true((strstr(o.judgement.text, "At least 2 ") != NULL) == (capped == 1));
+            assert_non_null(strstr(o.judgement.text, fed[i].says));
+            release(&o);
+        }
 }
 
 static void test_ends_where_it_is_told(void **state)
