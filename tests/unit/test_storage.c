@@ -434,6 +434,46 @@ static void test_small_data(void **state)
     dlb_config_free(o.cfg);
 }
 
+/* What would end the search behind the first number is known before it. */
+static void test_nothing_is_tried_that_cannot_be(void **state)
+{
+    (void)state;
+    struct storage s = {.bytes_per_s = 0.3 * STEP_BYTES / STEP_S, .cache = "cold"};
+    struct dlb_plan_host host = large, was = large;
+    const char *const small[] = {"storage.allow_small=true", "loader.drop_last=true", NULL};
+    struct outcome o;
+    struct dlb_err err;
+    /* A full batch for one, none for a second: not even one is fed, and that is an answer. */
+    large.n_samples = 19;
+    execute(&o, &s, small);
+    large = was;
+    assert_int_equal(o.plan.n_cells, 1);
+    assert_true(json_is_true(json_object_get(o.storage, "settled")));
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 0);
+    release(&o);
+    host.n_samples = 9;
+    assert_int_equal(plan(&o, small, &host, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "not enough samples for a full batch of 10"));
+    dlb_config_free(o.cfg);
+    /* Without drop_last each has the one batch that it can have, as often as it takes. */
+    assert_int_equal(plan(&o, (const char *[]){"storage.allow_small=true", NULL}, &host, &err),
+                     DLB_OK);
+    const json_t *config = o.plan.cells[0].config;
+    assert_int_equal(dlb_json_u64(config, "run.epochs", 0),
+                     20 + dlb_json_u64(config, "run.warmup_batches", 0) + 1);
+    dlb_plan_free(&o.plan);
+    dlb_config_free(o.cfg);
+    /* A second accelerator needs pinned memory; a single one does not. */
+    const char *pageable[] = {"loader.pin_memory=false", NULL, NULL};
+    assert_int_equal(plan(&o, pageable, &large, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "loader.pin_memory = true"));
+    dlb_config_free(o.cfg);
+    pageable[1] = "storage.max_accelerators=1";
+    assert_int_equal(plan(&o, pageable, &large, &err), DLB_OK);
+    dlb_plan_free(&o.plan);
+    dlb_config_free(o.cfg);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -450,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_baseline_in_turns),
         cmocka_unit_test(test_one_pool_for_all),
         cmocka_unit_test(test_small_data),
+        cmocka_unit_test(test_nothing_is_tried_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
