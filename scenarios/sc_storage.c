@@ -42,9 +42,10 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
                         (double)size.needed_bytes / 1e9);
     if (!size.covers_steps)
         return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
-                        "%llu steps an epoch, of the %d that are needed: gen %llu samples "
+                        "%llu step%s an epoch, of the %d that are needed: gen %llu samples "
                         "(--dry-run), or set storage.allow_small=true",
-                        (unsigned long long)size.steps_per_epoch, DLB_SIZING_STEPS,
+                        (unsigned long long)size.steps_per_epoch,
+                        size.steps_per_epoch == 1 ? "" : "s", DLB_SIZING_STEPS,
                         (unsigned long long)size.needed_samples);
     return DLB_OK;
 }

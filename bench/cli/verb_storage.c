@@ -102,6 +102,11 @@ static bool print_json(const struct dlb_spec *spec, const struct sizing *s)
     return printed;
 }
 
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static const char *yes(bool holds)
 {
     return holds ? "yes" : "no";
@@ -114,9 +119,9 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
 
     (void)printf("%s on %s\n", spec->workload.name[0] ? spec->workload.name : "this workload",
                  spec->dataset.path[0] ? spec->dataset.path : "(no --path yet)");
-    (void)printf("  to write           %s samples in %s files, %s%s\n",
-                 dlb_count_text((double)z->n_samples, a, sizeof a),
-                 dlb_count_text((double)s->n_files, b, sizeof b),
+    (void)printf("  to write           %s sample%s in %s file%s, %s%s\n",
+                 dlb_count_text((double)z->n_samples, a, sizeof a), plural(z->n_samples),
+                 dlb_count_text((double)s->n_files, b, sizeof b), plural(s->n_files),
                  dlb_bytes_text(z->n_bytes, c, sizeof c),
                  s->compresses ? " before compression" : "");
     if (isfinite(z->write_s))
@@ -134,7 +139,7 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
                  s->compresses ? ", before compression" : "");
     (void)printf("  500 steps an epoch %s: %s for each of %llu accelerator%s, fewer of more\n",
                  yes(z->covers_steps), dlb_count_text((double)z->steps_per_epoch, a, sizeof a),
-                 (unsigned long long)z->n_accelerators, z->n_accelerators == 1 ? "" : "s");
+                 (unsigned long long)z->n_accelerators, plural(z->n_accelerators));
     if (!z->covers_ram || !z->covers_steps)
         (void)printf("  for both           --set generate.samples=%llu, %s\n",
                      (unsigned long long)z->needed_samples,

@@ -45,6 +45,9 @@ expect_err 'no step time of b200; it knows a100 and h100'
 run "$dlbench" storage --workload resnet50 --path d
 expect_exit 2
 expect_err '--accelerator is missing: the workload knows a100 and h100'
+run "$dlbench" storage
+expect_exit 2
+expect_err '--workload is missing'
 run "$dlbench" storage --workload ./none.toml --accelerator h100 --path d
 expect_exit 2
 expect_err 'none.toml'
@@ -120,6 +123,7 @@ expect_json 'd["cells"][0]["cache"]["asked"] == "warm" and "fed from the page ca
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set dataset.format=synthetic --set device.step_ms=5 --set storage.max_accelerators=1 --set run.repeats=1 \
     --run-name nowhere --json
 expect_exit 0
+expect_json 'd["recommendation"].startswith(("At least 1 A100 accelerator of small is fed at", "0 A100 accelerators of small are fed at"))'
 expect_json 'd["config"]["run.cache"] == "as-is" and "page cache" not in d["recommendation"]'
 # what storage has no use for is told
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set accelerators.count=5 --set 'sweep.loader.num_workers=[1, 2]' \

@@ -233,6 +233,10 @@ static void test_one_cell_tells_nothing(void **state)
     assert_int_equal(json_array_size(json_object_get(o.storage, "curve")), 1);
     assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "unknown");
     release(&o);
+    s.bytes_per_s *= 10;
+    execute(&o, &s, (const char *[]){"storage.max_accelerators=1", NULL});
+    assert_non_null(strstr(o.judgement.text, "At least 1 accelerator of made-up is fed at"));
+    release(&o);
 }
 
 static void test_no_blame_without_the_harness_s_ceiling(void **state)

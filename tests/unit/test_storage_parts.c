@@ -274,6 +274,16 @@ static void test_workload_errors(void **state)
     assert_int_equal(dlb_config_set(cfg, "workload.accelerator=mi355", &err), DLB_OK);
     assert_int_equal(dlb_workload_apply(cfg, &err), DLB_E_CONFIG);
     assert_non_null(strstr(err.what, "a100 and h100"));
+    struct dlb_config *none = dlb_config_new(dlb_spec_groups());
+    assert_int_equal(dlb_workload_apply(none, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "--workload is missing"));
+    assert_int_equal(dlb_config_set(none, "workload.accelerator=h100", &err), DLB_OK);
+    assert_int_equal(dlb_workload_apply(none, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "--workload is missing"));
+    assert_int_equal(dlb_config_set(none, "workload.name=mine", &err), DLB_OK);
+    assert_int_equal(dlb_workload_apply(none, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "no step times"));
+    dlb_config_free(none);
     /* What was said outright stands. */
     assert_int_equal(dlb_config_set(cfg, "device.step_ms=7", &err), DLB_OK);
     assert_int_equal(dlb_workload_apply(cfg, &err), DLB_OK);
