@@ -42,9 +42,10 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
                         (double)size.needed_bytes / 1e9);
     if (!size.covers_steps)
         return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
-                        "%llu steps an epoch, of the %d that are needed: gen %llu samples "
+                        "%llu step%s an epoch, of the %d that are needed: gen %llu samples "
                         "(--dry-run), or set storage.allow_small=true",
-                        (unsigned long long)size.steps_per_epoch, DLB_SIZING_STEPS,
+                        (unsigned long long)size.steps_per_epoch,
+                        size.steps_per_epoch == 1 ? "" : "s", DLB_SIZING_STEPS,
                         (unsigned long long)size.needed_samples);
     return DLB_OK;
 }
@@ -52,11 +53,12 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
 /* With small data that was asked for, epochs follow each other until all batches are there. */
 static bool set_epochs(const struct dlb_plan *plan, json_t *config, uint32_t n)
 {
-    double per_epoch = dlb_storage_steps_per_epoch(plan, n);
+    /* Nobody is without a batch: the limit of the data saw to that. */
+    double per_epoch = fmax(dlb_storage_steps_per_epoch(plan, n), 1);
     double wanted = dlb_json_number(config, "run.max_batches") +
                     dlb_json_number(config, "run.warmup_batches") + 1;
     if (!json_is_true(json_object_get(config, "storage.allow_small")) ||
-        !(dlb_json_number(config, "run.max_batches") > 0) || !(per_epoch >= 1))
+        !(dlb_json_number(config, "run.max_batches") > 0) || plan->host.n_samples == 0)
         return true;
     double epochs = fmax(ceil(wanted / per_epoch), dlb_json_number(config, "run.epochs"));
     return dlb_json_put(config, "run.epochs", json_integer((json_int_t)epochs));
@@ -216,6 +218,32 @@ static int next_storage(struct dlb_plan *plan, const struct dlb_results *results
     return rc;
 }
 
+/* What would end the search after a first number was measured is said before it. */
+static int check_counts(const struct dlb_plan *plan, const struct dlb_spec *spec,
+                        const struct dlb_config *cfg, struct dlb_err *err)
+{
+    const char *of;
+    uint32_t limit = dlb_storage_data_limit(plan, &of);
+    if (limit == 0 && spec->storage.allow_small)
+        return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+                        "not enough %s for a full batch of %lld: lower loader.batch_size%s, gen "
+                        "more, or set loader.drop_last=false",
+                        of, (long long)spec->loader.batch_size,
+                        plan->host.n_shards > 0 ? " or loader.num_workers" : "");
+    if (limit == 0)
+        return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+                        "not enough %s for the steps of one accelerator: lower run.max_batches, "
+                        "gen more, or set storage.allow_small=true",
+                        of);
+    if (limit > 1 && spec->storage.max_accelerators > 1 && !spec->loader.pin_memory)
+        return dlb_fail(err, DLB_E_CONFIG, dlb_config_origin(cfg, "loader.pin_memory"),
+                        DLB_NO_OFFSET,
+                        "two accelerators and more need loader.pin_memory = true: a pageable copy "
+                        "blocks the one thread that drives them all; or set "
+                        "storage.max_accelerators=1");
+    return DLB_OK;
+}
+
 static int plan_first(const struct dlb_plan_input *in, const struct dlb_spec *spec,
                       struct dlb_plan *out, struct dlb_err *err)
 {
@@ -238,13 +266,9 @@ static int plan_first(const struct dlb_plan_input *in, const struct dlb_spec *sp
         return no_memory(err);
     if (!set_epochs(out, config, 1))
         return no_memory(err);
-    const char *of;
-    if (dlb_storage_data_limit(out, &of) == 0)
-        return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
-                        "not enough %s for the steps of one accelerator: lower run.max_batches, "
-                        "gen more, or set storage.allow_small=true",
-                        of);
-    rc = dlb_plan_warm(in, false, out, err);
+    rc = check_counts(out, spec, in->cfg, err);
+    if (!rc)
+        rc = dlb_plan_warm(in, false, out, err);
     return rc ? rc : add_repetition(out, 0, 0, err);
 }
 

@@ -110,6 +110,20 @@ static enum dlb_bottleneck by_queueing(const struct dlb_bottleneck_evidence *e, 
     return queued ? DLB_BOTTLENECK_BANDWIDTH : DLB_BOTTLENECK_LATENCY;
 }
 
+/* Where a larger number got clearly more, its bandwidth is not what was in the way. */
+static enum dlb_bottleneck unless_more_was_had(const struct dlb_bottleneck_evidence *e,
+                                               enum dlb_bottleneck found, char *text, size_t n_text)
+{
+    double more = e->most_bytes_per_s / e->bytes_per_s;
+    if (found != DLB_BOTTLENECK_BANDWIDTH || !(more >= DLB_MORE_CLEAR))
+        return found;
+    (void)snprintf(text, n_text,
+                   "the workers waited for bytes, but a larger number of accelerators was given "
+                   "%.2f times as many a second: the storage has more to give",
+                   more);
+    return DLB_BOTTLENECK_UNKNOWN;
+}
+
 static enum dlb_bottleneck waiting(const struct dlb_bottleneck_evidence *e, char *text,
                                    size_t n_text)
 {
@@ -123,9 +137,9 @@ static enum dlb_bottleneck waiting(const struct dlb_bottleneck_evidence *e, char
         return DLB_BOTTLENECK_UNKNOWN;
     }
     if (isfinite(more) && !e->shared)
-        return by_scaling(more, text, n_text);
+        return unless_more_was_had(e, by_scaling(more, text, n_text), text, n_text);
     if (isfinite(slower))
-        return by_queueing(e, slower, text, n_text);
+        return unless_more_was_had(e, by_queueing(e, slower, text, n_text), text, n_text);
     (void)snprintf(text, n_text,
                    "the workers waited for bytes; there is nothing to compare with that would tell "
                    "latency from bandwidth");

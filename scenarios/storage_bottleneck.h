@@ -36,6 +36,10 @@ enum dlb_bottleneck {
 #define DLB_SCALING_MOST 2.5
 #define DLB_SCALING_LEAST 0.5
 
+/* Bytes that more accelerators were given, over those of the number that misses the gate: from here
+ * on the storage had more to give. Beyond what the rate of one repetition wavers by. */
+#define DLB_MORE_CLEAR 1.2
+
 /* NaN: not measured. */
 struct dlb_bottleneck_evidence {
     bool measured;
@@ -57,6 +61,7 @@ struct dlb_bottleneck_evidence {
     double reader_bytes_per_s, first_reader_bytes_per_s;
     /* Where even one accelerator is too many, `more` is what two got together. */
     double bytes_per_s, more_bytes_per_s;
+    double most_bytes_per_s; /* that any larger number was given */
 };
 
 /* `text`: one sentence with the figures that it rests on. */

@@ -74,6 +74,19 @@ static const struct dlb_judged_cell *beside(const struct outcome *o, uint32_t n,
                : NULL;
 }
 
+/* What any larger number than the cell's was given; NaN without one. */
+static double most_beyond(const struct outcome *o, int64_t at)
+{
+    double most = (double)NAN;
+    for (uint32_t i = 0; i < o->plan->n_cells; i++) {
+        uint32_t n = dlb_storage_count_of(o->plan, i);
+        const struct dlb_judged_cell *cell = beside(o, n, at);
+        if (cell && n > dlb_storage_count_of(o->plan, (uint32_t)at))
+            most = fmax(most, dlb_judged_read_bytes_per_s(cell));
+    }
+    return most;
+}
+
 static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64_t at)
 {
     const struct dlb_judged_cell *cell = judged(o, at), *first = beside(o, 1, at),
@@ -106,6 +119,7 @@ static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64
         .first_reader_bytes_per_s = first ? reader_bytes_per_s(first) : (double)NAN,
         .bytes_per_s = read,
         .more_bytes_per_s = o->n == 0 && two ? dlb_judged_read_bytes_per_s(two) : (double)NAN,
+        .most_bytes_per_s = most_beyond(o, at),
     };
 }
 
@@ -301,8 +315,18 @@ static json_t *storage_json(const struct outcome *o)
     return NULL;
 }
 
-/* "a H100", where the workload names one. */
-static void name_accelerator(const json_t *config, char *text, size_t n_text)
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static const char *are(uint32_t n)
+{
+    return n == 1 ? "is" : "are";
+}
+
+/* "H100 accelerators of resnet50", where the workload names one and itself; n of them. */
+static void name_accelerator(const json_t *config, uint32_t n_of, char *text, size_t n_text)
 {
     const char *name = dlb_json_text(config, "workload.accelerator");
     bool named = name[0] && strcmp(name, "none") != 0;
@@ -312,34 +336,56 @@ static void name_accelerator(const json_t *config, char *text, size_t n_text)
         for (; name[n] && n + 1 < n_text; n++)
             text[n] = name[n] >= 'a' && name[n] <= 'z' ? (char)(name[n] - 'a' + 'A') : name[n];
     text[n] = '\0';
-    (void)snprintf(text + n, n_text - n, "%saccelerators%s%.60s", named ? " " : "",
+    (void)snprintf(text + n, n_text - n, "%saccelerator%s%s%.60s", named ? " " : "", plural(n_of),
                    workload[0] ? " of " : "", workload);
+}
+
+/* Where the bytes came from, unless that was the storage, as asked; a part of a sentence. */
+static const char *fed_from(const struct outcome *o)
+{
+    const struct dlb_judged_cell *cell = judged(o, o->best >= 0 ? o->best : o->beyond);
+    const json_t *cache = json_object_get(cell ? cell->shown : NULL, "cache");
+    if (!(dlb_json_number(cache, "delivered_bytes") > 0))
+        return "";
+    switch (cell->evidence.cache) {
+    case DLB_CACHE_WARM:
+        return " from the page cache, not from the storage,";
+    case DLB_CACHE_MIXED:
+        return " in part from the page cache, not from the storage,";
+    case DLB_CACHE_UNKNOWN:
+        return " from the storage or the page cache (which is not known)";
+    case DLB_CACHE_COLD:
+        break;
+    }
+    return "";
 }
 
 static void put_words(const struct outcome *o, struct dlb_judgement *j)
 {
     const struct dlb_search_step *s = &o->step;
     double gate = o->view.search.gate * 100;
+    const char *from = fed_from(o);
     char what[120], range[80] = "";
-    name_accelerator(o->plan->cells[0].config, what, sizeof(what));
+    name_accelerator(o->plan->cells[0].config, o->n, what, sizeof(what));
     if (s->done && !s->capped)
-        (void)snprintf(range, sizeof(range), " (%u to %u by %u repetitions)", s->low, s->high,
-                       o->view.search.repeats);
+        (void)snprintf(range, sizeof(range), " (%u to %u by %u repetition%s)", s->low, s->high,
+                       o->view.search.repeats, plural(o->view.search.repeats));
     if (!o->settled)
         (void)snprintf(j->text, sizeof(j->text),
-                       "Not settled: %u %s were fed at %.0f%% utilisation when it ended.", o->n,
-                       what, gate);
+                       "Not settled: %u %s %s fed%s at %.0f%% utilisation when it ended.", o->n,
+                       what, o->n == 1 ? "was" : "were", from, gate);
     else if (s->capped && o->n == 0)
         (void)snprintf(j->text, sizeof(j->text), "Not even one of %s could be run: %s.", what,
                        o->why);
     else if (s->capped)
         (void)snprintf(j->text, sizeof(j->text),
-                       "At least %u %s are fed at %.0f%% utilisation or more: %s.", o->n, what,
-                       gate, o->why);
+                       "At least %u %s %s fed%s at %.0f%% utilisation or more: %s.", o->n, what,
+                       are(o->n), from, gate, o->why);
     else
         (void)snprintf(j->text, sizeof(j->text),
-                       "%u %s are fed at %.0f%% utilisation or more%s. One more: %s; %s.", o->n,
-                       what, gate, range, dlb_bottleneck_name(o->bottleneck), o->why);
+                       "%u %s %s fed%s at %.0f%% utilisation or more%s. One more: %s; %s.", o->n,
+                       what, are(o->n), from, gate, range, dlb_bottleneck_name(o->bottleneck),
+                       o->why);
     j->best = j->recommended = o->best;
     j->separable = o->settled;
 }
@@ -362,16 +408,17 @@ static bool put_notes(const struct outcome *o, struct dlb_judgement *j)
     uint32_t missed, above = dlb_search_kept_above(&o->view.search, &missed);
     bool synthetic = strcmp(dlb_json_text(config, "dataset.format"), "synthetic") == 0, ok = true;
 
+    char whom[48] = "one accelerator";
+    if (o->n > 1)
+        (void)snprintf(whom, sizeof(whom), "each of %u accelerators", o->n);
     if (!synthetic && !json_is_true(json_object_get(data, "cold_proof")))
         ok = note(j,
                   "not cold-proof: the data set is less than %d times the memory, so that caches "
                   "can hold what is read again",
                   DLB_SIZING_RAM_MULTIPLE);
     if (ok && !synthetic && n_steps < DLB_SIZING_STEPS)
-        ok = note(j,
-                  "the data set lasts each of %u accelerators for %llu steps an epoch; MLPerf "
-                  "Storage asks for %d",
-                  o->n > 0 ? o->n : 1, (unsigned long long)n_steps, DLB_SIZING_STEPS);
+        ok = note(j, "the data set lasts %s for %llu step%s an epoch; MLPerf Storage asks for %d",
+                  whom, (unsigned long long)n_steps, plural(n_steps), DLB_SIZING_STEPS);
     if (ok && above > 0)
         ok = note(j,
                   "the curve is not monotone: %u accelerators kept the gate where %u missed it; "

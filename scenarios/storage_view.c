@@ -34,11 +34,26 @@ static double steps_of_shards(const struct dlb_plan *plan, uint32_t n)
     return (workers - n_with_more) * steps + n_with_more * (drop_last ? floor(more) : ceil(more));
 }
 
+static bool shares_workers(const struct dlb_plan *plan)
+{
+    return json_is_true(json_object_get(plan->base, "accelerators.shared_workers"));
+}
+
 /* Else all draw from the whole set, by samples or from one pool. */
 static bool deals_shards(const struct dlb_plan *plan)
 {
-    return plan->host.n_shards > 0 &&
-           !json_is_true(json_object_get(plan->base, "accelerators.shared_workers"));
+    return plan->host.n_shards > 0 && !shares_workers(plan);
+}
+
+/* How many can have a batch of each epoch, however often the samples are read. */
+static double n_with_a_batch(const struct dlb_plan *plan)
+{
+    const json_t *config = plan->cells[0].config;
+    double samples = (double)plan->host.n_samples;
+    double batches = samples / dlb_json_number(config, "loader.batch_size");
+    if (json_is_true(json_object_get(config, "loader.drop_last")))
+        return floor(batches);
+    return shares_workers(plan) ? ceil(batches) : samples;
 }
 
 double dlb_storage_steps_per_epoch(const struct dlb_plan *plan, uint32_t n)
@@ -57,7 +72,8 @@ uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of)
     bool again = json_is_true(json_object_get(config, "storage.allow_small")) ||
                  !(dlb_json_number(config, "run.max_batches") > 0);
     double batch = dlb_json_number(config, "loader.batch_size");
-    double samples = again ? UINT32_MAX : floor((double)plan->host.n_samples / (steps * batch));
+    double samples =
+        again ? n_with_a_batch(plan) : floor((double)plan->host.n_samples / (steps * batch));
     uint32_t limit =
         plan->host.n_samples > 0 && samples < UINT32_MAX ? (uint32_t)samples : UINT32_MAX;
     uint32_t by_shards = 0;

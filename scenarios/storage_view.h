@@ -31,8 +31,9 @@ uint32_t dlb_storage_count_of(const struct dlb_plan *plan, uint32_t cell);
 double dlb_storage_steps_per_epoch(const struct dlb_plan *plan, uint32_t n);
 
 /* The most accelerators that the data set is large enough for: each reads its own share once and no
- * more. UINT32_MAX where it may read it again (storage.allow_small), or all of it anyway; but
- * nobody is left without a shard. *of: what there are too few of, a word; may be NULL. */
+ * more, or has at least a batch of each epoch where it may read it again (storage.allow_small), or
+ * all of it anyway. UINT32_MAX where its size is not known; but nobody is left without a shard.
+ * *of: what there are too few of, a word; may be NULL. */
 uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of);
 
 #endif

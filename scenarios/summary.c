@@ -1,5 +1,6 @@
 #include "scenarios/summary.h"
 
+#include "scenarios/au_summary.h"
 #include "scenarios/cache_summary.h"
 #include "scenarios/cell.h"
 #include "scenarios/flat.h"
@@ -112,14 +113,15 @@ static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
                dlb_json_real_or_null(n_bytes * 1e9 / stage_sum(shown, "device_stages", "copy")));
 }
 
-static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const json_t *reps)
+static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const json_t *reps,
+                         uint32_t n_blocks)
 {
     const json_t *shown = cell->shown;
     json_t *memory = json_pack("{sn, sn, sn, sn}", "peak_pss_bytes", "slots_bytes", "pinned_bytes",
                                "huge_pages");
     return put_rates(out, cell) &&
            dlb_json_put(out, "accelerators", get_or(shown, "accelerators", json_null())) &&
-           dlb_json_put(out, "au", get_or(shown, "au", json_null())) &&
+           dlb_json_put(out, "au", dlb_au_summary(reps, shown, n_blocks)) &&
            dlb_json_put(out, "consumer_cpu_ns", get_or(shown, "consumer_cpu_ns", json_null())) &&
            dlb_json_put(out, "gpu_idle_frac", fraction(reps, "busy_ns", "window_ns", true)) &&
            dlb_json_put(out, "input_wait_frac",
@@ -158,7 +160,7 @@ static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
               dlb_json_put(out, "reason",
                            cell->reason[0] ? dlb_json_safe_text(cell->reason) : json_null()) &&
               dlb_json_put(out, "repeats", json_integer(cell->n_values)) &&
-              put_measured(out, cell, in->results->cells[i]) &&
+              put_measured(out, cell, in->results->cells[i], in->plan->n_blocks) &&
               dlb_json_put(out, "verdict", verdict(cell));
     if (ok)
         return out;

@@ -162,19 +162,24 @@ int dlb_workload_apply(struct dlb_config *cfg, struct dlb_err *err)
     bool said = dlb_config_has(cfg, "device.step_ms");
     const char *name = accelerators[workload.accelerator];
     known_accelerators(&steps, known, sizeof known);
+    if (!said && !known[0])
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "%s: a workload says how long the step of an accelerator takes "
+                        "([workload.step_ms]); or set device.step_ms",
+                        workload.name[0] ? "the workload has no step times"
+                                         : "--workload is missing");
     if (workload.accelerator == 0)
         return said ? DLB_OK
                     : dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                                "--accelerator is missing: the workload knows %s; or set "
                                "device.step_ms",
-                               known[0] ? known : "none");
+                               known);
     const struct dlb_opt *opt = &step_opts[workload.accelerator - 1];
     double ms = *(const double *)(const void *)((const char *)&steps + opt->offset);
     if (!said && !(ms > 0))
-        return dlb_fail(err, DLB_E_CONFIG, dlb_config_origin(cfg, "workload.accelerator"),
-                        DLB_NO_OFFSET,
-                        "the workload has no step time of %s; it knows %s; or set device.step_ms",
-                        name, known[0] ? known : "none");
+        return dlb_fail(
+            err, DLB_E_CONFIG, dlb_config_origin(cfg, "workload.accelerator"), DLB_NO_OFFSET,
+            "the workload has no step time of %s; it knows %s; or set device.step_ms", name, known);
     (void)snprintf(key, sizeof key, "workload.step_ms.%s", name);
     if (!said)
         rc = set(cfg, "device.step_ms", json_real(ms), dlb_config_origin(cfg, key), err);

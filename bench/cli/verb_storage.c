@@ -102,6 +102,11 @@ static bool print_json(const struct dlb_spec *spec, const struct sizing *s)
     return printed;
 }
 
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static const char *yes(bool holds)
 {
     return holds ? "yes" : "no";
@@ -114,9 +119,9 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
 
     (void)printf("%s on %s\n", spec->workload.name[0] ? spec->workload.name : "this workload",
                  spec->dataset.path[0] ? spec->dataset.path : "(no --path yet)");
-    (void)printf("  to write           %s samples in %s files, %s%s\n",
-                 dlb_count_text((double)z->n_samples, a, sizeof a),
-                 dlb_count_text((double)s->n_files, b, sizeof b),
+    (void)printf("  to write           %s sample%s in %s file%s, %s%s\n",
+                 dlb_count_text((double)z->n_samples, a, sizeof a), plural(z->n_samples),
+                 dlb_count_text((double)s->n_files, b, sizeof b), plural(s->n_files),
                  dlb_bytes_text(z->n_bytes, c, sizeof c),
                  s->compresses ? " before compression" : "");
     if (isfinite(z->write_s))
@@ -134,7 +139,7 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
                  s->compresses ? ", before compression" : "");
     (void)printf("  500 steps an epoch %s: %s for each of %llu accelerator%s, fewer of more\n",
                  yes(z->covers_steps), dlb_count_text((double)z->steps_per_epoch, a, sizeof a),
-                 (unsigned long long)z->n_accelerators, z->n_accelerators == 1 ? "" : "s");
+                 (unsigned long long)z->n_accelerators, plural(z->n_accelerators));
     if (!z->covers_ram || !z->covers_steps)
         (void)printf("  for both           --set generate.samples=%llu, %s\n",
                      (unsigned long long)z->needed_samples,
@@ -157,6 +162,16 @@ static int dry_run(const struct dlb_args *args, struct dlb_err *err)
     return rc;
 }
 
+/* What a storage gives is not in the page cache; where anybody said what is asked, that stands. */
+static int ask_for_cold(struct dlb_config *cfg, struct dlb_err *err)
+{
+    struct dlb_dataset_opts dataset;
+    int rc = dlb_config_fill(cfg, &dlb_dataset_group, &dataset, err);
+    if (rc || dlb_config_has(cfg, "run.cache") || dlb_formats[dataset.format]->synthetic)
+        return rc;
+    return dlb_config_set(cfg, "run.cache=cold", err);
+}
+
 static int run(const struct dlb_args *args)
 {
     struct dlb_err err;
@@ -173,6 +188,8 @@ static int run(const struct dlb_args *args)
     /* What is asked is what the storage gives; a GPU here would be one, not many. */
     if (!rc && !dlb_config_has(args->cfg, "device.kind"))
         rc = dlb_config_set(args->cfg, "device.kind=emulated", &err);
+    if (!rc)
+        rc = ask_for_cold(args->cfg, &err);
     return rc ? dlb_print_err(&err) : dlb_measure(args, dlb_scenario_by_name("storage"));
 }
 
@@ -187,7 +204,8 @@ const struct dlb_verb dlb_verb_storage = {
         "until their utilisation falls below the workload's gate; bisection and repetitions then "
         "find the largest number N that keeps it, with the range that the repetitions leave, and "
         "what stands in the way at N + 1. Nothing is blamed on the storage while the CPUs or "
-        "dlbench itself are in the way.\n\n"
+        "dlbench itself are in the way. The page cache is emptied of the data before each "
+        "repetition, unless run.cache says otherwise; a number that was fed from it says so.\n\n"
         "The data set is found in FOLDER, or written there by `dlbench gen --workload NAME --path "
         "FOLDER`. It must be 5 times as large as the machine's memory and last for 500 steps an "
         "epoch; --dry-run says what that means here, and measures how long writing it takes. With "

@@ -45,6 +45,9 @@ expect_err 'no step time of b200; it knows a100 and h100'
 run "$dlbench" storage --workload resnet50 --path d
 expect_exit 2
 expect_err '--accelerator is missing: the workload knows a100 and h100'
+run "$dlbench" storage
+expect_exit 2
+expect_err '--workload is missing'
 run "$dlbench" storage --workload ./none.toml --accelerator h100 --path d
 expect_exit 2
 expect_err 'none.toml'
@@ -92,6 +95,12 @@ expect_exit 2
 expect_err 'd: .* times the memory.*storage.allow_small=true'
 expect [ -z "$(ls -A results 2>/dev/null)" ]
 
+# --- what a second accelerator cannot be without is said before the first, and nothing is left
+run "$dlbench" storage --workload small.toml --accelerator h100 --path d --set storage.allow_small=true --set loader.pin_memory=false
+expect_exit 2
+expect_err 'loader.pin_memory = true'
+expect [ -z "$(ls -A results 2>/dev/null)" ]
+
 # --- the document
 small=(--workload small.toml --path d --set storage.allow_small=true)
 run "$dlbench" storage "${small[@]}" --accelerator a100 --run-name first --json
@@ -103,8 +112,19 @@ expect_json 'd["storage"]["data"]["cold_proof"] is False and any("not cold-proof
 expect_json 'd["storage"]["capped"] and d["storage"]["max_accelerators"] == 3 and d["storage"]["bottleneck"] == "none"'
 expect_json '[p["accelerators"] for p in d["storage"]["curve"]] == [1, 2, 3] and d["storage"]["curve"][2]["repeats"] == 2'
 expect_json 'all(p["au"] > 0.5 and p["samples_per_s"] > 0 and p["bytes_per_s"] > 0 and p["read_p50_ns"] <= p["read_p99_ns"] <= p["read_p999_ns"] for p in d["storage"]["curve"])'
+expect_json 'all(abs(p["au"] - d["cells"][p["cell"]]["au"]["nominal"]) < 1e-9 for p in d["storage"]["curve"])'
 expect_json 'd["storage"]["harness"]["accelerators"] == 3 and d["storage"]["harness"]["headroom"] > 0'
 expect_json 'd["best_cell"] == d["storage"]["curve"][2]["cell"] and d["recommendation"].startswith("At least 3 A100 accelerators of small")'
+# from the storage, where nobody asked for anything else
+expect_json 'd["config"]["run.cache"] == "cold" and all(d["cells"][p["cell"]]["cache"]["asked"] == "cold" for p in d["storage"]["curve"])'
+run "$dlbench" storage "${small[@]}" --accelerator a100 --set run.cache=warm --set device.step_ms=5 --set storage.max_accelerators=1 --set run.repeats=1 --run-name warm --json
+expect_exit 0
+expect_json 'd["cells"][0]["cache"]["asked"] == "warm" and "fed from the page cache, not from the storage, at" in d["recommendation"]'
+run "$dlbench" storage "${small[@]}" --accelerator a100 --set dataset.format=synthetic --set device.step_ms=5 --set storage.max_accelerators=1 --set run.repeats=1 \
+    --run-name nowhere --json
+expect_exit 0
+expect_json 'd["recommendation"].startswith(("At least 1 A100 accelerator of small is fed at", "0 A100 accelerators of small are fed at"))'
+expect_json 'd["config"]["run.cache"] == "as-is" and "page cache" not in d["recommendation"]'
 # what storage has no use for is told
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set accelerators.count=5 --set 'sweep.loader.num_workers=[1, 2]' \
     --set storage.max_accelerators=1 --set run.repeats=1 --run-name told --json
@@ -112,6 +132,11 @@ expect_exit 0
 expect_err 'note: accelerators.count .* is left out'
 expect_err 'note: storage sweeps nothing'
 expect_json 'd["storage"]["max_accelerators"] == 1'
+# samples for one full batch, and a step that nothing feeds: an answer, though a second one could not be tried
+run "$dlbench" storage "${small[@]}" --accelerator a100 --set loader.batch_size=200 --set device.step_ms=0.01 --set run.repeats=1 \
+    --set run.max_batches=2 --set run.warmup_batches=1 --run-name single --json
+expect_exit 0
+expect_json 'd["storage"]["settled"] and d["storage"]["max_accelerators"] == 0 and len(d["cells"]) == 1'
 # what was said outright goes before the accelerator's
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set device.step_ms=25 --set storage.max_accelerators=1 --run-name said --json
 expect_exit 0

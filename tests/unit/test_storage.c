@@ -22,9 +22,17 @@ struct storage {
     double fio_bytes_per_s;
     bool twins_fail;   /* no ceiling of the harness */
     double turns_slow; /* repetitions in turns with fio are so much slower; 0: not */
+    double one_slow;   /* of three accelerators, the same; 0: not */
 };
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
+
+static json_t *cache_of(const char *label, double n_bytes)
+{
+    return json_pack("{ss, ss, ss, sn, sn, sn, sn, sf}", "asked", "as-is", "label", label, "why",
+                     "made up", "resident_before_frac", "resident_after_frac", "process_bytes",
+                     "device_bytes", "delivered_bytes", n_bytes);
+}
 
 static json_t *measured(const struct storage *s, double n, double step_s)
 {
@@ -33,14 +41,14 @@ static json_t *measured(const struct storage *s, double n, double step_s)
     double read_ns = au < 1 ? 1e9 * n : 1e8;
     return json_pack(
         "{ss, s{sf}, sf, sf, sf, sf, sf, sf, sf, sf, sf, sf, sf, sf, s{s{sf}}, s{sf, sf, sf, sf}, "
-        "s{ss}, s{si}, sf, s[]}",
+        "so, s{si}, sf, s[]}",
         "status", "ok", "au", "nominal", au, "window_ns", window_ns, "n_steps", steps, "n_samples",
         steps * 10, "n_bytes", steps * STEP_BYTES, "busy_ns", au * window_ns, "idle_input_ns",
         (1 - au) * window_ns, "idle_copy_ns", 0.0, "idle_other_ns", 0.0, "io_bytes",
         steps * STEP_BYTES, "worker_samples", steps * 10, "worker_cpu_ns", 1e7, "runqueue_ns", 0.0,
         "worker_stages", "read", "sum_ns", 100 * read_ns, "reads", "count", steps * 10, "p50_ns",
-        1e6, "p99_ns", 1e7, "p999_ns", 2e7, "cache", "label", s->cache, "accelerators", "count",
-        (int)n, "machine_busy_frac", 0.1, "epochs");
+        1e6, "p99_ns", 1e7, "p999_ns", 2e7, "cache", cache_of(s->cache, steps * STEP_BYTES),
+        "accelerators", "count", (int)n, "machine_busy_frac", 0.1, "epochs");
 }
 
 static json_t *document(const struct storage *s, const struct dlb_plan *plan,
@@ -66,6 +74,8 @@ static json_t *document(const struct storage *s, const struct dlb_plan *plan,
     struct storage slow = *s;
     if (s->turns_slow > 0 && task->block >= plan->n_blocks)
         slow.bytes_per_s /= s->turns_slow;
+    if (s->one_slow > 0 && n == 3)
+        slow.bytes_per_s /= s->one_slow;
     return measured(&slow, n, STEP_S);
 }
 
@@ -180,6 +190,25 @@ static void test_bandwidth(void **state)
     release(&o);
 }
 
+/* Three are given less than four: what three were given is not all that there is. */
+static void test_no_bandwidth_below_what_more_were_given(void **state)
+{
+    (void)state;
+    struct storage s = {
+        .bytes_per_s = 3.3 * STEP_BYTES / STEP_S, .cache = "cold", .one_slow = 1.25};
+    struct outcome o;
+    execute(&o, &s, NULL);
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 2);
+    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "unknown");
+    assert_non_null(strstr(dlb_json_text(o.storage, "bottleneck_text"), "1.25 times"));
+    release(&o);
+    s.one_slow = 0;
+    execute(&o, &s, NULL);
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 3);
+    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "storage-bandwidth");
+    release(&o);
+}
+
 static void test_not_even_one(void **state)
 {
     (void)state;
@@ -203,6 +232,10 @@ static void test_one_cell_tells_nothing(void **state)
     assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 0);
     assert_int_equal(json_array_size(json_object_get(o.storage, "curve")), 1);
     assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "unknown");
+    release(&o);
+    s.bytes_per_s *= 10;
+    execute(&o, &s, (const char *[]){"storage.max_accelerators=1", NULL});
+    assert_non_null(strstr(o.judgement.text, "At least 1 accelerator of made-up is fed at"));
     release(&o);
 }
 
@@ -261,6 +294,21 @@ static void test_a_warm_cache_is_not_the_storage(void **state)
     assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "cpu");
     assert_non_null(strstr(dlb_json_text(o.storage, "bottleneck_text"), "page cache"));
     release(&o);
+    /* The answer itself says so, however it ended. */
+    const struct {
+        const char *label, *says;
+    } fed[] = {{"warm", "are fed from the page cache, not from the storage, at 90%"},
+               {"mixed", "are fed in part from the page cache, not from the storage, at 90%"},
+               {"unknown", "are fed from the storage or the page cache (which is not known) at"},
+               {"cold", "are fed at 90%"}};
+    for (size_t i = 0; i < sizeof(fed) / sizeof(fed[0]); i++)
+        for (int capped = 0; capped < 2; capped++) {
+            s.cache = fed[i].label;
+            execute(&o, &s, capped ? (const char *[]){"storage.max_accelerators=2", NULL} : NULL);
+            assert_true((strstr(o.judgement.text, "At least 2 ") != NULL) == (capped == 1));
+            assert_non_null(strstr(o.judgement.text, fed[i].says));
+            release(&o);
+        }
 }
 
 static void test_ends_where_it_is_told(void **state)
@@ -390,10 +438,51 @@ static void test_small_data(void **state)
     dlb_config_free(o.cfg);
 }
 
+/* What would end the search behind the first number is known before it. */
+static void test_nothing_is_tried_that_cannot_be(void **state)
+{
+    (void)state;
+    struct storage s = {.bytes_per_s = 0.3 * STEP_BYTES / STEP_S, .cache = "cold"};
+    struct dlb_plan_host host = large, was = large;
+    const char *const small[] = {"storage.allow_small=true", "loader.drop_last=true", NULL};
+    struct outcome o;
+    struct dlb_err err;
+    /* A full batch for one, none for a second: not even one is fed, and that is an answer. */
+    large.n_samples = 19;
+    execute(&o, &s, small);
+    large = was;
+    assert_int_equal(o.plan.n_cells, 1);
+    assert_true(json_is_true(json_object_get(o.storage, "settled")));
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 0);
+    release(&o);
+    host.n_samples = 9;
+    assert_int_equal(plan(&o, small, &host, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "not enough samples for a full batch of 10"));
+    dlb_config_free(o.cfg);
+    /* Without drop_last each has the one batch that it can have, as often as it takes. */
+    assert_int_equal(plan(&o, (const char *[]){"storage.allow_small=true", NULL}, &host, &err),
+                     DLB_OK);
+    const json_t *config = o.plan.cells[0].config;
+    assert_int_equal(dlb_json_u64(config, "run.epochs", 0),
+                     20 + dlb_json_u64(config, "run.warmup_batches", 0) + 1);
+    dlb_plan_free(&o.plan);
+    dlb_config_free(o.cfg);
+    /* A second accelerator needs pinned memory; a single one does not. */
+    const char *pageable[] = {"loader.pin_memory=false", NULL, NULL};
+    assert_int_equal(plan(&o, pageable, &large, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "loader.pin_memory = true"));
+    dlb_config_free(o.cfg);
+    pageable[1] = "storage.max_accelerators=1";
+    assert_int_equal(plan(&o, pageable, &large, &err), DLB_OK);
+    dlb_plan_free(&o.plan);
+    dlb_config_free(o.cfg);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_no_bandwidth_below_what_more_were_given),
         cmocka_unit_test(test_not_even_one),
         cmocka_unit_test(test_one_cell_tells_nothing),
         cmocka_unit_test(test_no_blame_without_the_harness_s_ceiling),
@@ -405,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_baseline_in_turns),
         cmocka_unit_test(test_one_pool_for_all),
         cmocka_unit_test(test_small_data),
+        cmocka_unit_test(test_nothing_is_tried_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

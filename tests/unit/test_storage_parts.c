@@ -1,6 +1,8 @@
 /* Bottlenecks, sizes, workloads and fio's pattern: what `storage` decides without measuring. */
 #include "bench/base/config.h"
+#include "scenarios/au_summary.h"
 #include "scenarios/fio.h"
+#include "scenarios/flat.h"
 #include "scenarios/spec.h"
 #include "scenarios/storage_bottleneck.h"
 #include "scenarios/storage_sizing.h"
@@ -36,7 +38,8 @@ static struct dlb_bottleneck_evidence waiting(void)
                                             .reader_bytes_per_s = 1e7,
                                             .first_reader_bytes_per_s = 1e7,
                                             .bytes_per_s = 1e8,
-                                            .more_bytes_per_s = (double)NAN};
+                                            .more_bytes_per_s = (double)NAN,
+                                            .most_bytes_per_s = (double)NAN};
 }
 
 static enum dlb_bottleneck found(struct dlb_bottleneck_evidence e)
@@ -78,6 +81,24 @@ static void test_storage_is_told_apart(void **state)
     e.shared = true;
     e.first_reader_bytes_per_s = (double)NAN;
     assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+}
+
+/* No bandwidth ends where more accelerators are given more. */
+static void test_bandwidth_is_the_most_there_is(void **state)
+{
+    (void)state;
+    struct dlb_bottleneck_evidence e = waiting();
+    e.first_reader_bytes_per_s = 4e7;
+    e.most_bytes_per_s = 1.1e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_BANDWIDTH);
+    e.most_bytes_per_s = 1.24e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    e.more_bytes_per_s = 1.24e8; /* not even one is fed */
+    assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+    /* Reads that each take their time go on doing so. */
+    e = waiting();
+    e.most_bytes_per_s = 1.24e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
 }
 
 /* Each of these alone takes the blame off the storage. */
@@ -135,6 +156,40 @@ static void test_missing_evidence(void **state)
     assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
     e.first_reader_bytes_per_s = 1e9;
     assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
+}
+
+static json_t *repetition(const char *status, int block, double nominal, double lowest)
+{
+    return json_pack("{ss, si, s{sf, sn, s{sf}}}", "status", status, "block", block, "au",
+                     "nominal", nominal, "measured", "lowest", "nominal", lowest);
+}
+
+/* As the curve has it: no repetition's own, where they are even in number, and none of those in
+ * turns with another program. */
+static void test_utilisation_is_the_repetitions_median(void **state)
+{
+    (void)state;
+    json_t *reps = json_array();
+    json_array_append_new(reps, repetition("ok", 0, 0.852, 0.83));
+    json_array_append_new(reps, repetition("ok", 1, 1.0, 0.97));
+    json_array_append_new(reps, repetition("ok", 2, 0.1, 0.1));
+    json_array_append_new(reps, repetition("cancelled", 1, 0.2, 0.2));
+    json_t *shown = json_array_get(reps, 0), *au = dlb_au_summary(reps, shown, 2);
+    assert_true(fabs(dlb_json_number(au, "nominal") - 0.926) < 1e-9);
+    assert_true(json_is_null(json_object_get(au, "measured")));
+    assert_true(fabs(dlb_json_number(json_object_get(au, "lowest"), "nominal") - 0.9) < 1e-9);
+    json_decref(au);
+    json_array_clear(reps);
+    /* Better a part than nothing. */
+    json_array_append_new(reps, repetition("cancelled", 0, 0.2, 0.2));
+    shown = json_array_get(reps, 0);
+    au = dlb_au_summary(reps, shown, 2);
+    assert_true(fabs(dlb_json_number(au, "nominal") - 0.2) < 1e-9);
+    json_decref(au);
+    json_decref(reps);
+    au = dlb_au_summary(NULL, NULL, 2);
+    assert_true(json_is_null(au));
+    json_decref(au);
 }
 
 static void test_sizing(void **state)
@@ -219,6 +274,16 @@ static void test_workload_errors(void **state)
     assert_int_equal(dlb_config_set(cfg, "workload.accelerator=mi355", &err), DLB_OK);
     assert_int_equal(dlb_workload_apply(cfg, &err), DLB_E_CONFIG);
     assert_non_null(strstr(err.what, "a100 and h100"));
+    struct dlb_config *none = dlb_config_new(dlb_spec_groups());
+    assert_int_equal(dlb_workload_apply(none, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "--workload is missing"));
+    assert_int_equal(dlb_config_set(none, "workload.accelerator=h100", &err), DLB_OK);
+    assert_int_equal(dlb_workload_apply(none, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "--workload is missing"));
+    assert_int_equal(dlb_config_set(none, "workload.name=mine", &err), DLB_OK);
+    assert_int_equal(dlb_workload_apply(none, &err), DLB_E_CONFIG);
+    assert_non_null(strstr(err.what, "no step times"));
+    dlb_config_free(none);
     /* What was said outright stands. */
     assert_int_equal(dlb_config_set(cfg, "device.step_ms=7", &err), DLB_OK);
     assert_int_equal(dlb_workload_apply(cfg, &err), DLB_OK);
@@ -384,8 +449,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_storage_is_told_apart),
+        cmocka_unit_test(test_bandwidth_is_the_most_there_is),
         cmocka_unit_test(test_storage_is_not_blamed),
         cmocka_unit_test(test_missing_evidence),
+        cmocka_unit_test(test_utilisation_is_the_repetitions_median),
         cmocka_unit_test(test_sizing),
         cmocka_unit_test(test_workloads),
         cmocka_unit_test(test_workload_errors),
