@@ -54,4 +54,9 @@ int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct
  * keep the label elsewhere need not write it, and those that keep it nowhere else do. */
 bool dlb_field_is_label(const struct dlb_sample *sample, uint32_t f);
 
+/* The only field that is not the label, for formats that hold one value of a sample (`format`, for
+ * the message); NULL and DLB_E_CONFIG when there are others. */
+const struct dlb_field *dlb_sample_value(const struct dlb_sample *sample, const char *format,
+                                         struct dlb_err *err);
+
 #endif

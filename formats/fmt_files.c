@@ -441,6 +441,7 @@ const struct dlb_format dlb_fmt_files = {
     .summary = "a file per sample, a folder per class (torchvision's ImageFolder), or any folder "
                "of images",
     .access = accesses,
+    .file_per_field = true,
     .dataset_bytes = sizeof(struct files),
     .reader_bytes = sizeof(struct files_reader),
     .made = "class_*/[0-9]*.* *.jpg *.jpeg */*.jpg */*.jpeg",

@@ -129,6 +129,8 @@ struct dlb_format {
     const char *made;  /* names of the files that gen and convert make below their folder: patterns
                           of fnmatch with a space between; NULL: none */
     bool numbers;      /* says in shape and samples which numbers they are made of */
+    bool file_per_field; /* a file is what it reads as a sample: which files are some, the codec's
+                            extensions say, and several fields of one lie in files of one stem */
     bool synthetic; /* makes its samples up: needs no path, and its bytes mean nothing, so that only
                        an identity codec fits */
     size_t dataset_bytes, reader_bytes; /* the core allocates them, zeroed, 64-byte aligned */

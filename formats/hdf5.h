@@ -81,7 +81,8 @@ int dlb_hdf5_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err);
 int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
                       struct dlb_err *err);
 struct dlb_hdf5_writer {
-    struct dlb_hdf5_out out;
+    struct dlb_hdf5_plan plan;
+    struct dlb_hdf5_out out; /* opened with the first sample */
     char *path;
 };
 int dlb_hdf5_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err);

@@ -5,6 +5,7 @@
 #ifdef DLB_HAVE_HDF5
 
 #include "formats/codec.h"
+#include "formats/convert.h"
 #include "formats/gen_target.h"
 
 #include <stdlib.h>
@@ -135,8 +136,7 @@ int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_w
     return rc;
 }
 
-/* All samples of one size, when no other sum is possible. Of several fields only the first is kept,
- * so that then nothing is known of its size. */
+/* All samples of one size, when no other sum is possible; their labels may be among these bytes. */
 static uint64_t common_bytes(const struct dlb_shape *from)
 {
     bool same = from->n_samples > 0 && from->max_sample_bytes > 0 &&
@@ -148,27 +148,39 @@ static uint64_t common_bytes(const struct dlb_shape *from)
 int dlb_hdf5_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
 {
     struct dlb_hdf5_writer *writer = wr;
-    struct dlb_hdf5_plan plan = {.n_samples = how->from->n_samples,
-                                 .sample_bytes = common_bytes(how->from),
-                                 .element = (enum dlb_element)how->from->element};
+    struct dlb_hdf5_plan *plan = &writer->plan;
 
-    if (plan.sample_bytes % dlb_element_bytes(plan.element) != 0)
-        plan.element = DLB_ELEMENT_NONE;
-    int rc = plan_of(how->opts, how->path, &plan, err);
+    *plan = (struct dlb_hdf5_plan){.n_samples = how->from->n_samples,
+                                   .sample_bytes = common_bytes(how->from),
+                                   .element = (enum dlb_element)how->from->element};
+    if (plan->sample_bytes % dlb_element_bytes(plan->element) != 0)
+        plan->element = DLB_ELEMENT_NONE;
+    int rc = plan_of(how->opts, how->path, plan, err);
     if (rc != DLB_OK)
         return rc;
     writer->path = strdup(how->path);
-    if (!writer->path)
-        return dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
-    return dlb_hdf5_out_open(&writer->out, writer->path, &plan, err);
+    return writer->path
+               ? DLB_OK
+               : dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
 }
 
+/* The first sample tells whether rows hold what the sizes promised: what else the sample has, which
+ * is its label, is kept apart. */
 int dlb_hdf5_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
 {
     struct dlb_hdf5_writer *writer = wr;
+    const struct dlb_field *value = dlb_sample_value(sample, "HDF5", err);
 
-    return dlb_hdf5_out_add(&writer->out, sample->field[0].data, sample->field[0].len_bytes,
-                            sample->label, err);
+    if (!value)
+        return (int)err->status;
+    if (!writer->out.path) {
+        if (value->len_bytes != writer->plan.sample_bytes)
+            writer->plan.sample_bytes = 0;
+        int rc = dlb_hdf5_out_open(&writer->out, writer->path, &writer->plan, err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+    return dlb_hdf5_out_add(&writer->out, value->data, value->len_bytes, sample->label, err);
 }
 
 int dlb_hdf5_writer_finish(void *wr, struct dlb_err *err)

@@ -98,6 +98,48 @@ PY
     fi
 fi
 
+# --- what a tar holds as one sample is one, whatever stands in its label; what a format has no place for is refused
+if command -v python3 >/dev/null && [ -d fields ]; then
+    cat >tars.py <<'PY'
+import io, tarfile
+def tar(name, members):
+    with tarfile.open(name, "w") as file:
+        for member, data in members:
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            file.addfile(info, io.BytesIO(data))
+for name, label in ("none", b""), ("word", b"dog"), ("minus", b"-1"):
+    tar(name + ".tar", [m for key, cls in (("a", b"1"), ("e", label), ("c", b"3"))
+                        for m in ((key + ".jpg", b"image " + key.encode()), (key + ".cls", cls))])
+tar("first.tar", [m for i in range(9) for m in (("%d.cls" % i, b"%d" % i), ("%d.bin" % i, b"%d" % i * 50))])
+tar("views.tar", [m for key in "ab" for m in ((key + ".left.jpg", b"l" + key.encode()), (key + ".right.jpg", b"r"))])
+tar("bare.tar", [("a.jpg", b"a"), ("a.json", b"{}"), ("a.cls", b"1"), ("b.cls", b"2"), ("d.cls", b"4"), ("c.jpg", b"c")])
+PY
+    python3 tars.py
+    for format in webdataset files hdf5 lmdb; do
+        run "$dlbench" convert first.tar made --format $format --json
+        grep -Eq 'built without|unknown format' "$err" && continue
+        expect_exit 0
+        expect_json 'd["samples"] == d["verified"] == 9'
+        rm -rf made
+        for name in none word minus views bare; do
+            run "$dlbench" convert $name.tar made --format $format --json
+            if [ $format = webdataset ] || [ $format = files ]; then
+                expect_exit 0
+                expect_json 'd["samples"] == d["verified"] > 1'
+            else
+                expect_exit 2
+                case $name in
+                    views | bare) expect_err "$name.tar @ 0: a sample of 2 fields beside its label: .* holds one value" ;;
+                    *) expect_err "$name.tar @ [1-9][0-9]+: a sample whose \"cls\" is no class number: .* as numbers" ;;
+                esac
+                no_leftover
+            fi
+            rm -rf made
+        done
+    done
+fi
+
 # --- usage
 refused() { # exit code, pattern on stderr
     expect_exit "$1"
