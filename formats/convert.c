@@ -330,7 +330,7 @@ static int reopen(struct state *state, struct dlb_dataset *ds, struct dlb_err *e
 {
     const struct dlb_convert *how = state->how;
     struct dlb_dataset_opts opts = {.format = place_of(dlb_format_names, how->to->name),
-                                    .codec = place_of(dlb_codec_names, how->from->codec->name)};
+                                    .codec = place_of(dlb_codec_names, "raw")};
     struct dlb_generate_opts gen = {.samples = 1, .sample_bytes = 1, .classes = 1};
 
     if ((size_t)snprintf(opts.path, sizeof opts.path, "%s", state->target.inside) >=

@@ -30,7 +30,7 @@ struct dlb_convert_watch {
 };
 
 struct dlb_convert {
-    const struct dlb_dataset *from; /* open, with an identity codec */
+    const struct dlb_dataset *from; /* open; its codec only says what counts as a sample */
     const char *from_path;
     const struct dlb_format *to;
     const void *to_opts; /* the target format's own, or NULL */

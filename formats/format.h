@@ -216,6 +216,7 @@ uint64_t dlb_gen_number_by_index(const struct dlb_sample *sample);
 /* Adds a sentence to shape->odd, or only counts it when four are there. */
 void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+uint32_t dlb_shape_n_named(const struct dlb_shape *shape); /* how many are there */
 
 /* Puts a path in front of an error that a lower layer could only half name; returns the error's
  * status. */

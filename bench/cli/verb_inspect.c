@@ -54,12 +54,6 @@ static void print_access(const struct dlb_format *format)
     (void)putchar('\n');
 }
 
-static uint32_t n_odd_named(const struct dlb_shape *shape)
-{
-    uint32_t cap = sizeof shape->odd / sizeof *shape->odd;
-    return shape->n_odd < cap ? shape->n_odd : cap;
-}
-
 static void print_text(const char *path, const struct dlb_inspected *in)
 {
     const struct dlb_shape *shape = &in->shape;
@@ -85,10 +79,11 @@ static void print_text(const char *path, const struct dlb_inspected *in)
                      dlb_count_text((double)shape->n_shards, count, sizeof count));
     print_fields(in);
     print_looked(in);
-    for (uint32_t i = 0; i < n_odd_named(shape); i++)
+    for (uint32_t i = 0; i < dlb_shape_n_named(shape); i++)
         (void)printf("  odd        %s\n", shape->odd[i]);
-    if (shape->n_odd > n_odd_named(shape))
-        (void)printf("  odd        %u more things like these\n", shape->n_odd - n_odd_named(shape));
+    if (shape->n_odd > dlb_shape_n_named(shape))
+        (void)printf("  odd        %u more things like these\n",
+                     shape->n_odd - dlb_shape_n_named(shape));
     (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s "
                  "--set dataset.path=%s\n",
                  in->format->name, in->codec->name, path);
@@ -124,12 +119,10 @@ static json_t *images_json(const struct dlb_inspected *in)
 static json_t *document(const char *path, const struct dlb_inspected *in)
 {
     const struct dlb_shape *shape = &in->shape;
-    json_t *odd = json_array(), *fields = json_array();
+    json_t *fields = json_array();
     char id[17];
 
     (void)snprintf(id, sizeof id, "%016" PRIx64, shape->id);
-    for (uint32_t i = 0; i < n_odd_named(shape); i++)
-        (void)json_array_append_new(odd, json_string(shape->odd[i]));
     for (uint32_t i = 0; i < in->n_fields; i++)
         if (*in->fields[i]) /* the format does not name them all */
             (void)json_array_append_new(fields, json_string(in->fields[i]));
@@ -143,7 +136,7 @@ static json_t *document(const char *path, const struct dlb_inspected *in)
         (json_int_t)shape->total_bytes, "max_sample_bytes", (json_int_t)shape->max_sample_bytes,
         "classes", (int)shape->n_classes, "shards", (int)shape->n_shards, "fields", fields,
         "looked_at", looked_json(in), "images", images_json(in), "n_odd", (int)shape->n_odd, "odd",
-        odd);
+        dlb_odd_json(shape));
 }
 
 static int run(const struct dlb_args *args)

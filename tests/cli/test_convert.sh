@@ -72,6 +72,18 @@ if [ "$code" -eq 0 ]; then
     expect [ "$(find photos -name '*.jpg' | wc -l)" -eq 20 ]
     run "$dlbench" inspect photos --json
     expect_json 'd["codec"] == "jpeg" and d["samples"] == 20 and d["fields"] == ["jpg"]'
+    # What is no photograph is no sample, as inspect has it, unless every file is asked for.
+    echo junk >"$(dirname "$(find jpegs -name '*.jpg' -print -quit)")/Thumbs.db"
+    run "$dlbench" convert jpegs alone --format files --json
+    expect_exit 0
+    expect_json 'd["samples"] == d["verified"] == 20 and "Thumbs.db" in d["odd"][0] and d["n_odd"] == len(d["odd"])'
+    expect [ "$(find alone -type f -name '*.jpg' | wc -l)" -eq 20 ]
+    expect [ -z "$(find alone -name '*.db')" ]
+    run "$dlbench" convert jpegs alone --format files --overwrite
+    expect_out '^  odd: 1 file of another kind is left out \(Thumbs\.db\)$'
+    run "$dlbench" convert jpegs alone --format files --overwrite --set dataset.codec=raw --json
+    expect_exit 0
+    expect_json 'd["samples"] == d["verified"] == 21'
 fi
 
 # --- several fields become files of one name; the label is the folder's; labels without samples keep their number
