@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { BATCH_SAMPLES = 256, MIN_BATCHES = 8 /* in an epoch */ };
+#define RESNET50_SAMPLE_MS (224.0 / 400) /* one H100 in MLPerf Storage: 0.224 s for 400 samples */
+
 static uint64_t middle(const struct dlb_inspected *in)
 {
     return in->n_bytes[in->n_looked / 2];
@@ -54,6 +57,27 @@ static void print_access(const struct dlb_format *format)
     (void)putchar('\n');
 }
 
+/* A sweep that means something: batches as training has them, and a step that is some network's. */
+static void print_command(const char *path, const struct dlb_inspected *in)
+{
+    uint64_t batch = BATCH_SAMPLES;
+
+    while (batch > 1 && batch * MIN_BATCHES > in->shape.n_samples)
+        batch /= 2;
+    (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s "
+                 "--set dataset.path=%s --set loader.batch_size=%" PRIu64,
+                 in->format->name, in->codec->name, path, batch);
+    if (strcmp(in->codec->name, "jpeg") == 0)
+        (void)printf(" --set device.step_ms=%.4g\n"
+                     "(device.step_ms: what training ResNet-50 on one H100 takes for such a batch, "
+                     "per MLPerf Storage; set your own network's)\n",
+                     (double)batch * RESNET50_SAMPLE_MS);
+    else
+        (void)printf(" --set device.step_ms=100\n"
+                     "(device.step_ms: replace 100 by the milliseconds that your training takes "
+                     "for such a batch, or the verdict says nothing about it)\n");
+}
+
 static void print_text(const char *path, const struct dlb_inspected *in)
 {
     const struct dlb_shape *shape = &in->shape;
@@ -84,9 +108,7 @@ static void print_text(const char *path, const struct dlb_inspected *in)
     if (shape->n_odd > dlb_shape_n_named(shape))
         (void)printf("  odd        %u more things like these\n",
                      shape->n_odd - dlb_shape_n_named(shape));
-    (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s "
-                 "--set dataset.path=%s\n",
-                 in->format->name, in->codec->name, path);
+    print_command(path, in);
 }
 
 /* NULL values are null in the document: not known, or no such thing. */

@@ -86,6 +86,13 @@ if [ "$code" -eq 0 ]; then
     expect_exit 0
     expect_json 'd["codec"] == "jpeg" and d["images"]["samples"] == 64 and d["looked_at"]["bad"] == 0'
     expect_json '0 < d["images"]["width"][0] <= d["images"]["width"][1] <= d["images"]["width"][2]'
+    # The command that it prints measures against a step that is some network's.
+    run "$dlbench" inspect j
+    expect_out '^To measure it: dlbench sweep .* --set loader\.batch_size=8 --set device\.step_ms=4\.48$'
+    command=$(sed -n 's/^To measure it: dlbench //p' "$out")
+    run sh -c "'$dlbench' $command --set sweep.loader.num_workers=[0,1] --set run.repeats=1 --set run.max_batches=6 --set run.warmup_batches=1 --json"
+    expect_exit 0
+    expect_json 'len(d["cells"]) == 2 and not any("device.step_ms" in n for n in d["notes"])'
     # All but a few still decode: it stays jpeg, and the bad ones are counted.
     mkdir -p k/a && find j -name '*.jpg' | head -n 10 | xargs -I{} cp {} k/a/
     truncate -s 5000 "$(find k -name '*.jpg' | LC_ALL=C sort | tail -n 1)"

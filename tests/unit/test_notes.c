@@ -14,10 +14,13 @@
 
 enum { CELLS = 2 };
 
+static bool step_assumed;
+
 /* The notes about two cells that both measured this; new reference. */
 static json_t *noted(const char *measured)
 {
-    struct dlb_plan plan = {.n_cells = CELLS, .reference = -1, .axes = json_object()};
+    struct dlb_plan plan = {
+        .n_cells = CELLS, .reference = -1, .axes = json_object(), .step_assumed = step_assumed};
     struct dlb_results results = {.reference = json_array(), .warm = json_array()};
     struct dlb_judgement j = {
         .best = -1, .recommended = -1, .notes = json_array(), .not_modelled = json_array()};
@@ -28,7 +31,7 @@ static json_t *noted(const char *measured)
     assert_true(plan.cells && results.cells && j.cells && shown);
     assert_int_equal(json_object_set_new(shown, "status", json_string("ok")), 0);
     for (int i = 0; i < CELLS; i++) {
-        plan.cells[i].config = json_object();
+        plan.cells[i].config = json_pack("{s:f}", "device.step_ms", 100.0);
         results.cells[i] = json_array();
         j.cells[i].shown = shown;
         j.cells[i].n_workers = dlb_json_number(shown, "n_workers");
@@ -73,6 +76,15 @@ static void a_step_that_is_not_what_was_asked(void **state)
          "reading the batch alone takes the GPU 3.9 ms, so steps took 4 ms");
 }
 
+static void a_step_that_nobody_set(void **state)
+{
+    (void)state;
+    step_assumed = true;
+    says("{}", "a step of 100 ms, the default, which is no network's");
+    step_assumed = false;
+    says("{}", NULL);
+}
+
 static void nothing_is_said_of_one_that_is(void **state)
 {
     (void)state;
@@ -106,6 +118,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_is_not_what_was_asked),
+        cmocka_unit_test(a_step_that_nobody_set),
         cmocka_unit_test(nothing_is_said_of_one_that_is),
         cmocka_unit_test(stolen_time),
         cmocka_unit_test(windows_of_few_bursts),
