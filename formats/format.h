@@ -192,6 +192,8 @@ struct dlb_format {
     /* Which of gen's samples one is that was read: its field 0 is then what the codec made for that
      * number. NULL: gen's samples are not the codec's, or cannot be told. */
     uint64_t (*gen_number)(const struct dlb_sample *sample);
+    /* What is stored in place of the bytes that the codec made. NULL: these. */
+    void (*gen_stored)(const struct dlb_gen *gen, struct dlb_bytes *made);
 
     /* Writing samples that another format holds, one after the other, into how->path, which is not
      * there yet. writer_finish closes what was written (the caller syncs, checks and renames it);

@@ -77,6 +77,7 @@ int dlb_hdf5_read_rows(struct dlb_hdf5_reader *reader, uint64_t first, uint64_t 
 /* formats/hdf5_write.c: gen and convert. */
 uint64_t dlb_hdf5_gen_units(const struct dlb_gen *gen);
 bool dlb_hdf5_gen_compresses(const struct dlb_gen *gen);
+void dlb_hdf5_gen_stored(const struct dlb_gen *gen, struct dlb_bytes *made);
 int dlb_hdf5_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err);
 int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
                       struct dlb_err *err);

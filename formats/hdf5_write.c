@@ -73,10 +73,12 @@ int dlb_hdf5_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
 
 /* Noise does not compress, and the library then leaves the filter out: five bits of each byte
  * deflate to about two thirds. */
-static void make_compressible(struct dlb_bytes *sample)
+void dlb_hdf5_gen_stored(const struct dlb_gen *gen, struct dlb_bytes *made)
 {
-    for (size_t i = 0; i < sample->len_bytes; i++)
-        sample->data[i] &= 0x1f;
+    if (!dlb_hdf5_gen_compresses(gen) || !gen->codec->identity)
+        return;
+    for (size_t i = 0; i < made->len_bytes; i++)
+        made->data[i] &= 0x1f;
 }
 
 static int gen_samples(const struct dlb_gen *gen, struct dlb_hdf5_out *out,
@@ -89,8 +91,7 @@ static int gen_samples(const struct dlb_gen *gen, struct dlb_hdf5_out *out,
             return dlb_fail(err, DLB_E_CANCELLED, out->path, DLB_NO_OFFSET, "interrupted");
         worker->sample.len_bytes = 0;
         rc = gen->codec->make(gen->opts, i, &worker->sample, err);
-        if (out->plan.pack != DLB_HDF5_PACK_NONE && gen->codec->identity)
-            make_compressible(&worker->sample);
+        dlb_hdf5_gen_stored(gen, &worker->sample);
         if (rc == DLB_OK)
             rc = dlb_hdf5_out_add(out, worker->sample.data, worker->sample.len_bytes,
                                   dlb_gen_label(gen->opts, i), err);
