@@ -9,7 +9,6 @@
 #include "scenarios/spec.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +184,6 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
                               .watch = &watch};
     dlb_progress_begin(&c->watched.progress, "convert");
     dlb_catch_interrupts();
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error to report, not a death */
     rc = dlb_convert(&how, &c->done, err);
     dlb_progress_end(&c->watched.progress, NULL);
     c->seconds = (double)(dlb_now_ns() - start_ns) * 1e-9;
