@@ -402,8 +402,9 @@ static int compare(struct state *state, struct dlb_err *err)
 
     if (have->n != got->n)
         return dlb_fail(err, DLB_E_FORMAT, state->how->to_path, DLB_NO_OFFSET,
-                        "checking: %llu samples were written, %llu are found; nothing is kept",
-                        (unsigned long long)have->n, (unsigned long long)got->n);
+                        "checking: %llu sample%s written, %llu found again; nothing is kept",
+                        (unsigned long long)have->n, have->n == 1 ? "" : "s",
+                        (unsigned long long)got->n);
     state->out->n_verified = have->n;
     if (memcmp(have->sum, got->sum, have->n * sizeof *have->sum) == 0)
         return DLB_OK;

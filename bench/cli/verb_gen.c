@@ -116,7 +116,8 @@ static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape,
                      "its start only\n",
                      gen->path, gen->format->name);
     if (n_checked > 0)
-        (void)printf("%s: %u samples read back and compared: equal\n", gen->path, n_checked);
+        (void)printf("%s: %u sample%s read back and compared: equal\n", gen->path, n_checked,
+                     n_checked == 1 ? "" : "s");
 }
 
 static bool print_json(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,

@@ -57,6 +57,9 @@ run "$dlbench" gen --set dataset.format=tokens --set dataset.path=back.tokens "$
 expect_exit 0
 expect_out '^back\.tokens: not compared: samples of tokens are cut out of a stream'
 
+run "$dlbench" gen --set dataset.path=back.one "${raw[@]}" --set generate.samples=1
+expect_out '^back\.one: 1 sample read back'
+
 # What was complete and is not any more is found by the files' number and lengths, and written anew: only that.
 damage() { # format, how many samples are written anew (a pattern), what to do to it...
     local name=$1 count=$2
