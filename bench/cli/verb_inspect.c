@@ -57,6 +57,22 @@ static void print_access(const struct dlb_format *format)
     (void)putchar('\n');
 }
 
+/* As a shell takes it for one word, whatever is in it. */
+static void print_word(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_@%+=:,./-";
+
+    if (text[strspn(text, plain)] == '\0') {
+        (void)fputs(text, stdout);
+        return;
+    }
+    (void)putchar('\'');
+    for (const char *c = text; *c; c++)
+        (void)fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, stdout);
+    (void)putchar('\'');
+}
+
 /* A sweep that means something: batches as training has them, and a step that is some network's. */
 static void print_command(const char *path, const struct dlb_inspected *in)
 {
@@ -65,8 +81,10 @@ static void print_command(const char *path, const struct dlb_inspected *in)
     while (batch > 1 && batch * MIN_BATCHES > in->shape.n_samples)
         batch /= 2;
     (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s "
-                 "--set dataset.path=%s --set loader.batch_size=%" PRIu64,
-                 in->format->name, in->codec->name, path, batch);
+                 "--set dataset.path=",
+                 in->format->name, in->codec->name);
+    print_word(path);
+    (void)printf(" --set loader.batch_size=%" PRIu64, batch);
     if (strcmp(in->codec->name, "jpeg") == 0)
         (void)printf(" --set device.step_ms=%.4g\n"
                      "(device.step_ms: what training ResNet-50 on one H100 takes for such a batch, "

@@ -93,6 +93,12 @@ if [ "$code" -eq 0 ]; then
     run sh -c "'$dlbench' $command --set sweep.loader.num_workers=[0,1] --set run.repeats=1 --set run.max_batches=6 --set run.warmup_batches=1 --json"
     expect_exit 0
     expect_json 'len(d["cells"]) == 2 and not any("device.step_ms" in n for n in d["notes"])'
+    # It is one for the shell, whatever the folder is called.
+    cp -r j "it's my photos"
+    run "$dlbench" inspect "it's my photos"
+    command=$(sed -n 's/^To measure it: dlbench sweep //p' "$out")
+    run sh -c "'$dlbench' run $command --set run.max_batches=2 --set run.warmup_batches=1 --json"
+    expect_exit 0
     # All but a few still decode: it stays jpeg, and the bad ones are counted.
     mkdir -p k/a && find j -name '*.jpg' | head -n 10 | xargs -I{} cp {} k/a/
     truncate -s 5000 "$(find k -name '*.jpg' | LC_ALL=C sort | tail -n 1)"
