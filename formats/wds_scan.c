@@ -77,8 +77,10 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
                             member->name);
     if (group->n_fields == DLB_MAX_FIELDS)
         return dlb_fail(err, DLB_E_FORMAT, path, member->header_at,
-                        "sample %.64s has more than %d fields, which is all that is read",
-                        member->name, DLB_MAX_FIELDS);
+                        "sample %.*s has more than %d fields, which is all that is read: what "
+                        "stands before the first dot of a name is the sample's key, so rename "
+                        "members whose keys have dots in them",
+                        len < 64 ? (int)len : 64, member->name, DLB_MAX_FIELDS);
     group->field_hash[group->n_fields++] = hash;
     return DLB_OK;
 }
