@@ -210,6 +210,12 @@ static int lay_axes(struct codec *codec, const struct view *view, uint32_t denom
     return dlb_axis_make(&codec->down, codec->side, &down, false, DLB_AXIS_DOWN);
 }
 
+/* What a shard gives to be decoded only where a sample has nothing else. */
+static bool is_beside(const char *field)
+{
+    return strcmp(field, "cls") == 0 || strcmp(field, "json") == 0;
+}
+
 static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, struct dlb_err *err)
 {
     struct codec *codec = cd;
@@ -236,6 +242,10 @@ static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, str
     }
     rc = dlb_jpeg_decode(codec->jpeg, denom, &want, &codec->pixels, err);
 out:
+    if (rc == DLB_E_FORMAT && is_beside(in->field[0].name))
+        rc = dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+                      "the sample that starts here has no image field, only \"%s\"",
+                      in->field[0].name);
     if (rc != DLB_OK) {
         err->offset_bytes = in->offset_bytes;
         return dlb_fail_at_path(err, in->path);

@@ -59,6 +59,37 @@ bool dlb_field_is_label(const struct dlb_sample *sample, uint32_t f)
     return i == field->len_bytes;
 }
 
+const struct dlb_field *dlb_sample_value(const struct dlb_sample *sample, const char *format,
+                                         struct dlb_err *err)
+{
+    const struct dlb_field *value = NULL;
+    bool odd_label = false;
+    uint32_t n_values = 0;
+
+    for (uint32_t f = 0; f < sample->n_fields; f++) {
+        if (dlb_field_is_label(sample, f))
+            continue;
+        if (sample->n_fields > 1 && strcmp(sample->field[f].name, "cls") == 0)
+            odd_label = true;
+        else
+            value = &sample->field[f];
+        n_values++;
+    }
+    if (n_values == 1 && value)
+        return value;
+    if (n_values == 2 && odd_label)
+        (void)dlb_fail(err, DLB_E_CONFIG, sample->path, sample->offset_bytes,
+                       "a sample whose \"cls\" is no class number: %s keeps labels as numbers; "
+                       "webdataset and files keep the field as it is",
+                       format);
+    else
+        (void)dlb_fail(err, DLB_E_CONFIG, sample->path, sample->offset_bytes,
+                       "a sample of %u fields beside its label: %s holds one value of a sample; "
+                       "webdataset and files hold several",
+                       n_values, format);
+    return NULL;
+}
+
 static void *state_new(size_t n_bytes)
 {
     size_t rounded = (n_bytes + 64) & ~(size_t)63;
@@ -299,7 +330,7 @@ static int reopen(struct state *state, struct dlb_dataset *ds, struct dlb_err *e
 {
     const struct dlb_convert *how = state->how;
     struct dlb_dataset_opts opts = {.format = place_of(dlb_format_names, how->to->name),
-                                    .codec = place_of(dlb_codec_names, how->from->codec->name)};
+                                    .codec = place_of(dlb_codec_names, "raw")};
     struct dlb_generate_opts gen = {.samples = 1, .sample_bytes = 1, .classes = 1};
 
     if ((size_t)snprintf(opts.path, sizeof opts.path, "%s", state->target.inside) >=
@@ -321,7 +352,7 @@ static bool same_stem(const char *a, const char *b)
     return strncmp(a, b, n) == 0 && (b[n] == '.' || b[n] == '\0');
 }
 
-/* A format whose samples have one field holds several as samples that follow each other. */
+/* A format that has a file for each field gives them as samples that follow each other. */
 static int gather_sums(struct state *state, struct cursor *cursor, struct dlb_err *err)
 {
     char *last = NULL;
@@ -337,7 +368,7 @@ static int gather_sums(struct state *state, struct cursor *cursor, struct dlb_er
             rc = fail_cancelled(state, err);
             break;
         }
-        bool split = state->fields && sample.n_fields == 1 && sample.path;
+        bool split = state->fields && state->how->to->file_per_field;
         if (split && last && same_stem(last, sample.path)) {
             state->got.sum[state->got.n - 1] += field_sum(&sample.field[0]);
             continue;
@@ -371,8 +402,9 @@ static int compare(struct state *state, struct dlb_err *err)
 
     if (have->n != got->n)
         return dlb_fail(err, DLB_E_FORMAT, state->how->to_path, DLB_NO_OFFSET,
-                        "checking: %llu samples were written, %llu are found; nothing is kept",
-                        (unsigned long long)have->n, (unsigned long long)got->n);
+                        "checking: %llu sample%s written, %llu found again; nothing is kept",
+                        (unsigned long long)have->n, have->n == 1 ? "" : "s",
+                        (unsigned long long)got->n);
     state->out->n_verified = have->n;
     if (memcmp(have->sum, got->sum, have->n * sizeof *have->sum) == 0)
         return DLB_OK;

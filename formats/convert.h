@@ -30,7 +30,7 @@ struct dlb_convert_watch {
 };
 
 struct dlb_convert {
-    const struct dlb_dataset *from; /* open, with an identity codec */
+    const struct dlb_dataset *from; /* open; its codec only says what counts as a sample */
     const char *from_path;
     const struct dlb_format *to;
     const void *to_opts; /* the target format's own, or NULL */
@@ -53,5 +53,10 @@ int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct
 /* Whether field `f` only repeats the sample's label in decimal ("cls" of WebDataset): formats that
  * keep the label elsewhere need not write it, and those that keep it nowhere else do. */
 bool dlb_field_is_label(const struct dlb_sample *sample, uint32_t f);
+
+/* The only field that is not the label, for formats that hold one value of a sample (`format`, for
+ * the message); NULL and DLB_E_CONFIG when there are others. */
+const struct dlb_field *dlb_sample_value(const struct dlb_sample *sample, const char *format,
+                                         struct dlb_err *err);
 
 #endif

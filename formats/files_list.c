@@ -71,13 +71,28 @@ static int add_file(struct dlb_files_list *list, uint32_t folder, const struct d
     return DLB_OK;
 }
 
+/* What this program leaves in a folder: manifest, marks. */
+static bool is_own(const char *name)
+{
+    return strncmp(name, ".dlbench-", 9) == 0;
+}
+
 static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
     const struct visit *v = ctx;
     struct dlb_files_list *list = v->list;
 
-    if (entry->name[0] == '.' || entry->kind == DLB_IO_OTHER)
+    if (is_own(entry->name))
         return DLB_OK;
+    if (entry->kind == DLB_IO_OTHER) {
+        if (list->n_special++ == 0)
+            (void)snprintf(list->special_name, sizeof list->special_name, "%s", entry->name);
+        return DLB_OK;
+    }
+    if (entry->name[0] == '.' && !(v->codec && v->codec->extensions)) {
+        list->n_hidden++;
+        return DLB_OK;
+    }
     if (entry->kind == DLB_IO_DIR)
         return add_folder(list, list->folders[v->folder].path, entry->name,
                           list->folders[v->folder].label, err);

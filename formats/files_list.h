@@ -3,8 +3,9 @@
  * Floor 2. Made on the control thread, read-only afterwards. Folders of the root are classes,
  * numbered in the order of their names; files in deeper folders belong to the class above them.
  * Without such folders the root's own files are the samples. Order: class, then folder, then name,
- * each byte by byte. Hidden names are skipped; links count as what they point to. Made for millions
- * of files: 16 bytes and the name for each. */
+ * each byte by byte. Hidden names count as any other for a codec with extensions, as ImageFolder
+ * has it, and are left out for one that takes any file. Links count as what they point to. Made for
+ * millions of files: 16 bytes and the name for each. */
 #ifndef DLB_FORMATS_FILES_LIST_H
 #define DLB_FORMATS_FILES_LIST_H
 
@@ -36,8 +37,9 @@ struct dlb_files_list {
     uint32_t n_classes;
     uint64_t max_path_bytes; /* of folder path, slash, name and terminating zero */
     /* What was left out, or is strange. */
-    uint64_t n_empty_classes, n_empty_files, n_loose, n_other_extension;
-    char other_name[64]; /* the first of those with another extension */
+    uint64_t n_empty_classes, n_empty_files, n_loose, n_other_extension, n_hidden, n_special;
+    char special_name[64]; /* the first link to nowhere, pipe, socket or device */
+    char other_name[64];   /* the first of those with another extension */
 };
 
 int dlb_files_list_make(struct dlb_files_list *list, const char *root, const struct dlb_io *io,

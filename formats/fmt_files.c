@@ -45,6 +45,17 @@ static void describe_odd(const struct dlb_files_list *list, const char *path,
                       list->n_other_extension == 1 ? "%llu file of another kind is left out (%s)"
                                                    : "%llu files of another kind are left out (%s)",
                       (unsigned long long)list->n_other_extension, list->other_name);
+    if (list->n_hidden)
+        dlb_shape_odd(shape,
+                      list->n_hidden == 1 ? "%llu hidden file or folder is left out"
+                                          : "%llu hidden files and folders are left out",
+                      (unsigned long long)list->n_hidden);
+    if (list->n_special)
+        dlb_shape_odd(shape,
+                      list->n_special == 1
+                          ? "%llu link to nowhere, pipe or device is left out (%s)"
+                          : "%llu links to nowhere, pipes or devices are left out (%s)",
+                      (unsigned long long)list->n_special, list->special_name);
     if (list->n_loose)
         dlb_shape_odd(shape,
                       list->n_loose == 1 ? "%llu file lies beside the class folders and is left out"
@@ -441,6 +452,7 @@ const struct dlb_format dlb_fmt_files = {
     .summary = "a file per sample, a folder per class (torchvision's ImageFolder), or any folder "
                "of images",
     .access = accesses,
+    .file_per_field = true,
     .dataset_bytes = sizeof(struct files),
     .reader_bytes = sizeof(struct files_reader),
     .made = "class_*/[0-9]*.* *.jpg *.jpeg */*.jpg */*.jpeg",

@@ -144,7 +144,7 @@ static void webdataset_reader_close(void *rd)
 /* Reads on to the next member; an error ends the shard. */
 static int look_ahead(struct webdataset_reader *reader, struct dlb_err *err)
 {
-    int rc = dlb_wds_next_member(&reader->tar, &reader->pending, err);
+    int rc = dlb_wds_next_member(&reader->tar, &reader->pending, NULL, err);
     reader->have_pending = rc == DLB_OK;
     return rc;
 }

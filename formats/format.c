@@ -98,6 +98,12 @@ void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)
     shape->n_odd++;
 }
 
+uint32_t dlb_shape_n_named(const struct dlb_shape *shape)
+{
+    uint32_t cap = sizeof shape->odd / sizeof *shape->odd;
+    return shape->n_odd < cap ? shape->n_odd : cap;
+}
+
 int dlb_fail_at_path(struct dlb_err *err, const char *path)
 {
     struct dlb_err half = *err;

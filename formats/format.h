@@ -129,6 +129,8 @@ struct dlb_format {
     const char *made;  /* names of the files that gen and convert make below their folder: patterns
                           of fnmatch with a space between; NULL: none */
     bool numbers;      /* says in shape and samples which numbers they are made of */
+    bool file_per_field; /* a file is what it reads as a sample: which files are some, the codec's
+                            extensions say, and several fields of one lie in files of one stem */
     bool synthetic; /* makes its samples up: needs no path, and its bytes mean nothing, so that only
                        an identity codec fits */
     size_t dataset_bytes, reader_bytes; /* the core allocates them, zeroed, 64-byte aligned */
@@ -190,6 +192,8 @@ struct dlb_format {
     /* Which of gen's samples one is that was read: its field 0 is then what the codec made for that
      * number. NULL: gen's samples are not the codec's, or cannot be told. */
     uint64_t (*gen_number)(const struct dlb_sample *sample);
+    /* What is stored in place of the bytes that the codec made. NULL: these. */
+    void (*gen_stored)(const struct dlb_gen *gen, struct dlb_bytes *made);
 
     /* Writing samples that another format holds, one after the other, into how->path, which is not
      * there yet. writer_finish closes what was written (the caller syncs, checks and renames it);
@@ -214,6 +218,7 @@ uint64_t dlb_gen_number_by_index(const struct dlb_sample *sample);
 /* Adds a sentence to shape->odd, or only counts it when four are there. */
 void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+uint32_t dlb_shape_n_named(const struct dlb_shape *shape); /* how many are there */
 
 /* Puts a path in front of an error that a lower layer could only half name; returns the error's
  * status. */

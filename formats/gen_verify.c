@@ -45,6 +45,8 @@ static int compare(struct verify *v, const struct dlb_sample *sample, struct dlb
     int rc = v->gen->codec->make(v->gen->opts, v->gen->format->gen_number(sample), &v->made, err);
     if (rc != DLB_OK)
         return rc;
+    if (v->gen->format->gen_stored)
+        v->gen->format->gen_stored(v->gen, &v->made);
     if (field->len_bytes != v->made.len_bytes ||
         memcmp(field->data, v->made.data, field->len_bytes) != 0)
         return dlb_fail(err, DLB_E_FORMAT, sample->path ? sample->path : v->gen->path,

@@ -77,11 +77,13 @@ int dlb_hdf5_read_rows(struct dlb_hdf5_reader *reader, uint64_t first, uint64_t 
 /* formats/hdf5_write.c: gen and convert. */
 uint64_t dlb_hdf5_gen_units(const struct dlb_gen *gen);
 bool dlb_hdf5_gen_compresses(const struct dlb_gen *gen);
+void dlb_hdf5_gen_stored(const struct dlb_gen *gen, struct dlb_bytes *made);
 int dlb_hdf5_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err);
 int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
                       struct dlb_err *err);
 struct dlb_hdf5_writer {
-    struct dlb_hdf5_out out;
+    struct dlb_hdf5_plan plan;
+    struct dlb_hdf5_out out; /* opened with the first sample */
     char *path;
 };
 int dlb_hdf5_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err);

@@ -5,6 +5,7 @@
 #ifdef DLB_HAVE_HDF5
 
 #include "formats/codec.h"
+#include "formats/convert.h"
 #include "formats/gen_target.h"
 
 #include <stdlib.h>
@@ -72,10 +73,12 @@ int dlb_hdf5_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
 
 /* Noise does not compress, and the library then leaves the filter out: five bits of each byte
  * deflate to about two thirds. */
-static void make_compressible(struct dlb_bytes *sample)
+void dlb_hdf5_gen_stored(const struct dlb_gen *gen, struct dlb_bytes *made)
 {
-    for (size_t i = 0; i < sample->len_bytes; i++)
-        sample->data[i] &= 0x1f;
+    if (!dlb_hdf5_gen_compresses(gen) || !gen->codec->identity)
+        return;
+    for (size_t i = 0; i < made->len_bytes; i++)
+        made->data[i] &= 0x1f;
 }
 
 static int gen_samples(const struct dlb_gen *gen, struct dlb_hdf5_out *out,
@@ -88,8 +91,7 @@ static int gen_samples(const struct dlb_gen *gen, struct dlb_hdf5_out *out,
             return dlb_fail(err, DLB_E_CANCELLED, out->path, DLB_NO_OFFSET, "interrupted");
         worker->sample.len_bytes = 0;
         rc = gen->codec->make(gen->opts, i, &worker->sample, err);
-        if (out->plan.pack != DLB_HDF5_PACK_NONE && gen->codec->identity)
-            make_compressible(&worker->sample);
+        dlb_hdf5_gen_stored(gen, &worker->sample);
         if (rc == DLB_OK)
             rc = dlb_hdf5_out_add(out, worker->sample.data, worker->sample.len_bytes,
                                   dlb_gen_label(gen->opts, i), err);
@@ -135,8 +137,7 @@ int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_w
     return rc;
 }
 
-/* All samples of one size, when no other sum is possible. Of several fields only the first is kept,
- * so that then nothing is known of its size. */
+/* All samples of one size, when no other sum is possible; their labels may be among these bytes. */
 static uint64_t common_bytes(const struct dlb_shape *from)
 {
     bool same = from->n_samples > 0 && from->max_sample_bytes > 0 &&
@@ -148,27 +149,39 @@ static uint64_t common_bytes(const struct dlb_shape *from)
 int dlb_hdf5_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
 {
     struct dlb_hdf5_writer *writer = wr;
-    struct dlb_hdf5_plan plan = {.n_samples = how->from->n_samples,
-                                 .sample_bytes = common_bytes(how->from),
-                                 .element = (enum dlb_element)how->from->element};
+    struct dlb_hdf5_plan *plan = &writer->plan;
 
-    if (plan.sample_bytes % dlb_element_bytes(plan.element) != 0)
-        plan.element = DLB_ELEMENT_NONE;
-    int rc = plan_of(how->opts, how->path, &plan, err);
+    *plan = (struct dlb_hdf5_plan){.n_samples = how->from->n_samples,
+                                   .sample_bytes = common_bytes(how->from),
+                                   .element = (enum dlb_element)how->from->element};
+    if (plan->sample_bytes % dlb_element_bytes(plan->element) != 0)
+        plan->element = DLB_ELEMENT_NONE;
+    int rc = plan_of(how->opts, how->path, plan, err);
     if (rc != DLB_OK)
         return rc;
     writer->path = strdup(how->path);
-    if (!writer->path)
-        return dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
-    return dlb_hdf5_out_open(&writer->out, writer->path, &plan, err);
+    return writer->path
+               ? DLB_OK
+               : dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
 }
 
+/* The first sample tells whether rows hold what the sizes promised: what else the sample has, which
+ * is its label, is kept apart. */
 int dlb_hdf5_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
 {
     struct dlb_hdf5_writer *writer = wr;
+    const struct dlb_field *value = dlb_sample_value(sample, "HDF5", err);
 
-    return dlb_hdf5_out_add(&writer->out, sample->field[0].data, sample->field[0].len_bytes,
-                            sample->label, err);
+    if (!value)
+        return (int)err->status;
+    if (!writer->out.path) {
+        if (value->len_bytes != writer->plan.sample_bytes)
+            writer->plan.sample_bytes = 0;
+        int rc = dlb_hdf5_out_open(&writer->out, writer->path, &writer->plan, err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+    return dlb_hdf5_out_add(&writer->out, value->data, value->len_bytes, sample->label, err);
 }
 
 int dlb_hdf5_writer_finish(void *wr, struct dlb_err *err)

@@ -3,6 +3,7 @@
 #ifdef DLB_HAVE_LMDB
 
 #include "formats/codec.h"
+#include "formats/convert.h"
 #include "formats/gen_target.h"
 #include "formats/manifest.h"
 
@@ -67,23 +68,11 @@ int dlb_lmdb_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *
     return rc;
 }
 
-/* A value is one field: the only one that is not the label. */
 int dlb_lmdb_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
 {
-    const struct dlb_field *value = NULL;
-    uint32_t n_values = 0;
+    const struct dlb_field *value = dlb_sample_value(sample, "LMDB", err);
 
-    for (uint32_t i = 0; i < sample->n_fields; i++) {
-        if (sample->n_fields > 1 && strcmp(sample->field[i].name, "cls") == 0)
-            continue;
-        if (n_values++ == 0)
-            value = &sample->field[i];
-    }
-    if (n_values != 1)
-        return dlb_fail(err, DLB_E_CONFIG, sample->path, sample->offset_bytes,
-                        "a sample of %u fields beside its label: LMDB has one value for a key",
-                        n_values);
-    return add(wr, value->data, value->len_bytes, sample->label, err);
+    return value ? add(wr, value->data, value->len_bytes, sample->label, err) : (int)err->status;
 }
 
 int dlb_lmdb_writer_finish(void *wr, struct dlb_err *err)

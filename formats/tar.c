@@ -346,7 +346,8 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
         .name = name ? name : "",
         .n_bytes = (uint64_t)archive_entry_size(entry),
         .header_at = (uint64_t)archive_read_header_position(tar->archive),
-        .regular = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry)};
+        .regular = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry),
+        .folder = archive_entry_filetype(entry) == AE_IFDIR};
     member->data_at = offset_of(tar);
     member->sparse = archive_entry_sparse_count(entry) > 0;
     /* A member that is all hole has no sparse entries to count. What ends early is for

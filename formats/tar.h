@@ -55,7 +55,7 @@ struct dlb_tar_member {
     const char *name; /* borrowed until the next dlb_tar_next */
     uint64_t n_bytes;
     uint64_t header_at, data_at; /* offsets in the archive (unpacked) */
-    bool regular, sparse;
+    bool regular, folder, sparse;
 };
 
 /* What a zeroed struct becomes; also what it is opened with after a close, keeping its memory.

@@ -129,6 +129,7 @@ static void describe_odd(const struct dlb_wds_list *list, struct dlb_shape *shap
 {
     char text[480];
     uint32_t n_uncut = 0, n_packed = 0;
+    uint64_t n_special = 0;
     const struct dlb_wds_shard *first = NULL;
 
     if (list->n_left_out)
@@ -144,7 +145,13 @@ static void describe_odd(const struct dlb_wds_list *list, struct dlb_shape *shap
             first = shard;
         n_uncut += shard->lacks_end;
         n_packed += shard->pack != DLB_TAR_PLAIN;
+        n_special += shard->n_special;
     }
+    if (n_special)
+        dlb_shape_odd(shape,
+                      n_special == 1 ? "%llu member that is a link, a pipe or a device is left out"
+                                     : "%llu members that are links, pipes or devices are left out",
+                      (unsigned long long)n_special);
     if (first)
         dlb_shape_odd(shape, "%u shards have no end-of-archive mark: cut between two members? (%s)",
                       n_uncut, base_name(first->path));

@@ -77,20 +77,26 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
                             member->name);
     if (group->n_fields == DLB_MAX_FIELDS)
         return dlb_fail(err, DLB_E_FORMAT, path, member->header_at,
-                        "sample %.64s has more than %d fields, which is all that is read",
-                        member->name, DLB_MAX_FIELDS);
+                        "sample %.*s has more than %d fields, which is all that is read: what "
+                        "stands before the first dot of a name is the sample's key, so rename "
+                        "members whose keys have dots in them",
+                        len < 64 ? (int)len : 64, member->name, DLB_MAX_FIELDS);
     group->field_hash[group->n_fields++] = hash;
     return DLB_OK;
 }
 
-int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_err *err)
+int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member, uint64_t *n_special,
+                        struct dlb_err *err)
 {
     const char *field;
     int rc;
 
-    do
-        rc = dlb_tar_next(tar, member, err);
-    while (rc == DLB_OK && (!member->regular || dlb_wds_key(member->name, &field) == 0));
+    while ((rc = dlb_tar_next(tar, member, err)) == DLB_OK) {
+        if (member->regular && dlb_wds_key(member->name, &field) != 0)
+            break;
+        if (n_special)
+            *n_special += !member->regular && !member->folder;
+    }
     return rc;
 }
 
@@ -111,7 +117,7 @@ static int scan_members(struct dlb_tar *tar, struct dlb_wds_group *group,
     int rc;
 
     dlb_wds_group_reset(group);
-    while ((rc = dlb_wds_next_member(tar, &member, err)) == DLB_OK) {
+    while ((rc = dlb_wds_next_member(tar, &member, &shard->n_special, err)) == DLB_OK) {
         if (group->n_fields && dlb_wds_group_starts(group, &member)) {
             count_sample(shard, n_bytes);
             dlb_wds_group_reset(group);
@@ -153,7 +159,7 @@ static void *scan_main(void *arg)
         struct dlb_wds_shard *shard = &scan->shards[i];
         if (shard->known)
             continue;
-        shard->n_samples = shard->n_bytes = shard->max_sample_bytes = 0;
+        shard->n_samples = shard->n_bytes = shard->max_sample_bytes = shard->n_special = 0;
         int rc = dlb_tar_open(&tar, scan->io, shard->path, SCAN_BLOCK_BYTES, true, &shard->problem);
         shard->pack = tar.pack;
         if (rc == DLB_OK && !(scan->indexes && tar.pack != DLB_TAR_PLAIN))

@@ -38,14 +38,17 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
                       const char *path, struct dlb_err *err);
 void dlb_wds_group_free(struct dlb_wds_group *group);
 
-/* The next member that belongs to a sample; DLB_END. */
-int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_err *err);
+/* The next member that belongs to a sample; DLB_END. Adds the links, pipes and devices before it to
+ * *n_special, unless that is NULL. */
+int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member, uint64_t *n_special,
+                        struct dlb_err *err);
 
 struct dlb_wds_shard {
     char *path; /* owned by who made it */
     uint64_t file_bytes;
     uint64_t n_samples, n_bytes, max_sample_bytes; /* complete samples before the first error */
     bool known;                                    /* the three above */
+    uint64_t n_special;     /* members that are links, pipes or devices, which are left out */
     enum dlb_tar_pack pack; /* as its name says, once it was looked into as it is */
     bool lacks_end;         /* no end-of-archive mark: perhaps cut between two members */
     struct dlb_err problem; /* where reading will fail; status DLB_OK: nowhere */

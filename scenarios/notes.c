@@ -381,11 +381,21 @@ static bool note_stuck(const json_t *reps, uint32_t number, json_t *notes)
     return true;
 }
 
+/* The default is long enough for most loaders: verdicts against it look good. */
+static bool note_assumed_step(const struct dlb_plan *plan, json_t *notes)
+{
+    return !plan->step_assumed ||
+           say(notes,
+               "nobody set device.step_ms: all is held against a step of %g ms, the default, which "
+               "is no network's; set it to what your training takes for loader.batch_size samples",
+               dlb_json_number(plan->cells[0].config, "device.step_ms"));
+}
+
 static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *results,
                        struct dlb_judgement *j)
 {
     bool ok = note_short(plan, j) && note_data(plan, j->notes) && note_bursts(plan, j) &&
-              note_stolen(plan, j);
+              note_stolen(plan, j) && note_assumed_step(plan, j->notes);
     for (uint32_t i = 0; ok && i < plan->n_cells; i++)
         ok = note_skipped(&j->cells[i], i, j->notes) &&
              note_idle_workers(&j->cells[i], i, j->notes) &&

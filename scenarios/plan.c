@@ -214,6 +214,8 @@ int dlb_plan_cells(const struct dlb_plan_input *in, const json_t *axes, struct d
                             n ? "too many" : "no", DLB_MAX_CELLS);
     }
     json_t *base = dlb_config_resolved(in->cfg);
+    plan->step_assumed =
+        !dlb_config_has(in->cfg, "device.step_ms") && !json_object_get(axes, "device.step_ms");
     plan->axes = json_deep_copy(axes);
     plan->io_depth_said = dlb_config_has(in->cfg, "loader.io_depth") ||
                           json_object_get(axes, "loader.io_depth") != NULL;

@@ -80,6 +80,7 @@ struct dlb_plan {
     int64_t reference; /* cell, or -1 */
     uint64_t seed;
     struct dlb_plan_host host;
+    bool step_assumed; /* nobody said device.step_ms */
     json_t *base; /* flat, as it was said: what further cells are made of; NULL: none will be */
 };
 

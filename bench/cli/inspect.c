@@ -343,6 +343,18 @@ const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *er
     return best;
 }
 
+const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_format *format,
+                                          struct dlb_config *cfg, struct dlb_err *err)
+{
+    struct looker *looker;
+
+    if (choose_codec(path, format, cfg, &looker, err) != DLB_OK)
+        return NULL;
+    const struct dlb_codec *codec = looker->ds.codec;
+    looker_close(looker);
+    return codec;
+}
+
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err)
 {
@@ -369,4 +381,13 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
         return (int)err->status;
     }
     return DLB_OK;
+}
+
+json_t *dlb_odd_json(const struct dlb_shape *shape)
+{
+    json_t *odd = json_array();
+
+    for (uint32_t i = 0; i < dlb_shape_n_named(shape); i++)
+        (void)json_array_append_new(odd, json_string(shape->odd[i]));
+    return odd;
 }

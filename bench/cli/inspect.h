@@ -37,4 +37,11 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
 /* The format that is surest to know what lies at `path`; NULL and *err, as dlb_inspect's. */
 const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *err);
 
+/* The codec that dlb_inspect would find there; NULL and *err. `cfg` is changed. */
+const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_format *format,
+                                          struct dlb_config *cfg, struct dlb_err *err);
+
+/* The sentences of shape->odd: a new array. */
+json_t *dlb_odd_json(const struct dlb_shape *shape);
+
 #endif

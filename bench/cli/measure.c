@@ -18,7 +18,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -373,7 +372,6 @@ int dlb_measure(const struct dlb_args *args, const struct dlb_scenario *scenario
     }
     m->args = args;
     m->scenario = scenario;
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error to report, not a death */
     if (prepare(m, &err)) {
         code = dlb_print_err(&err);
     } else {

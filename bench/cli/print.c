@@ -43,6 +43,7 @@ void dlb_streams_prepare(void)
              * lowest free descriptor is this one. */
             (void)open("/dev/null", O_RDONLY);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error to report, not a death */
     /* What printf writes then fails, if it does, where someone looks at errno. */
     if (!isatty(STDOUT_FILENO))
         (void)setvbuf(stdout, out_buffer, _IOFBF, sizeof out_buffer);

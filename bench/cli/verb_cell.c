@@ -5,7 +5,6 @@
 #include "scenarios/fio.h"
 #include "scenarios/flat.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,7 +38,6 @@ static int run(const struct dlb_args *args)
                                             {NULL, NULL, false}};
     struct dlb_spec *spec = calloc(1, sizeof(*spec));
     struct dlb_err err;
-    (void)signal(SIGXFSZ, SIG_IGN);
     int rc = spec ? dlb_hidden_flags(args, "cell", flags, &err)
                   : dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "cell: out of memory");
     if (!rc)

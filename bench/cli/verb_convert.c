@@ -9,7 +9,6 @@
 #include "scenarios/spec.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,12 +117,16 @@ static const struct dlb_format *source_format(const struct dlb_args *args, struc
     return dlb_formats[said.format];
 }
 
-static const char *any_bytes(void)
+/* Which files are samples, the codec says that inspect finds, or the configuration names. */
+static int say_codec(const struct dlb_args *args, const struct dlb_format *from,
+                     struct dlb_err *err)
 {
-    for (size_t i = 0; dlb_codecs[i]; i++)
-        if (dlb_codecs[i]->identity && !dlb_codecs[i]->missing)
-            return dlb_codecs[i]->name;
-    DLB_BUG("no codec passes bytes unchanged");
+    if (!from->file_per_field)
+        return set_text(args->cfg, "dataset.codec", "raw", err);
+    if (dlb_config_has(args->cfg, "dataset.codec"))
+        return DLB_OK;
+    const struct dlb_codec *codec = dlb_inspect_codec(args->path, from, args->cfg, err);
+    return codec ? set_text(args->cfg, "dataset.codec", codec->name, err) : (int)err->status;
 }
 
 /* Fills both specs: they share all options but the format itself and what belongs to it. */
@@ -131,18 +134,20 @@ static int fill_specs(struct conversion *c, const struct dlb_args *args,
                       const struct dlb_format *from, const struct dlb_format *to,
                       struct dlb_err *err)
 {
-    int rc = set_text(args->cfg, "dataset.codec", any_bytes(), err);
+    int rc = say_codec(args, from, err);
 
     if (rc == DLB_OK)
         rc = set_text(args->cfg, "dataset.path", args->path, err);
     if (rc == DLB_OK)
-        rc = set_text(args->cfg, "dataset.format", to->name, err);
-    if (rc == DLB_OK)
-        rc = dlb_spec_from_config(&c->to, args->cfg, err);
-    if (rc == DLB_OK)
         rc = set_text(args->cfg, "dataset.format", from->name, err);
     if (rc == DLB_OK)
         rc = dlb_spec_from_config(&c->from, args->cfg, err);
+    if (rc == DLB_OK)
+        rc = set_text(args->cfg, "dataset.codec", "raw", err);
+    if (rc == DLB_OK)
+        rc = set_text(args->cfg, "dataset.format", to->name, err);
+    if (rc == DLB_OK)
+        rc = dlb_spec_from_config(&c->to, args->cfg, err);
     return rc;
 }
 
@@ -179,7 +184,6 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
                               .watch = &watch};
     dlb_progress_begin(&c->watched.progress, "convert");
     dlb_catch_interrupts();
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error to report, not a death */
     rc = dlb_convert(&how, &c->done, err);
     dlb_progress_end(&c->watched.progress, NULL);
     c->seconds = (double)(dlb_now_ns() - start_ns) * 1e-9;
@@ -201,6 +205,8 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
     if (c->done.n_cut_shards)
         (void)printf("  left out: the rest of %s of the source's shards, which cannot be read\n",
                      dlb_count_text((double)c->done.n_cut_shards, count, sizeof count));
+    for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
+        (void)printf("  odd: %s\n", c->ds.shape.odd[i]);
 }
 
 static json_t *document(const struct conversion *c, const struct dlb_args *args)
@@ -211,13 +217,14 @@ static json_t *document(const struct conversion *c, const struct dlb_args *args)
     for (uint32_t i = 0; i < c->watched.n_named; i++)
         (void)json_array_append_new(
             named, json_string(dlb_err_text(&c->watched.named[i], text, sizeof text)));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o?, s:f}", "command",
-                     "convert", "source", args->path, "source_format", c->ds.format->name, "path",
-                     args->target, "format", args->format, "samples", (json_int_t)c->done.n_samples,
-                     "bytes", (json_int_t)c->done.n_bytes, "verified",
-                     (json_int_t)c->done.n_verified, "skipped_samples",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o?, s:i, s:o, s:f}",
+                     "command", "convert", "source", args->path, "source_format",
+                     c->ds.format->name, "path", args->target, "format", args->format, "samples",
+                     (json_int_t)c->done.n_samples, "bytes", (json_int_t)c->done.n_bytes,
+                     "verified", (json_int_t)c->done.n_verified, "skipped_samples",
                      (json_int_t)c->done.n_skipped, "cut_shards", (json_int_t)c->done.n_cut_shards,
-                     "skipped", named, "seconds", c->seconds);
+                     "skipped", named, "n_odd", (int)c->ds.shape.n_odd, "odd",
+                     dlb_odd_json(&c->ds.shape), "seconds", c->seconds);
 }
 
 static int run(const struct dlb_args *args)
@@ -261,7 +268,9 @@ const struct dlb_verb dlb_verb_convert = {
         "--overwrite replaces a TARGET that is empty, or a data set through and through: one in "
         "which anything else lies is refused.\n\n"
         "SOURCE's format is found as `dlbench inspect` finds it, unless --from or dataset.format "
-        "says it. Options of either format are given as everywhere.\n\n"
+        "says it. Options of either format are given as everywhere. Of a folder of files those are "
+        "samples that inspect counts as such, and what is left out is named; with --set "
+        "dataset.codec=raw every file is one.\n\n"
         "  dlbench convert photos photos.shards --format webdataset\n"
         "  dlbench convert photos.shards photos2 --format files\n\n"
         "Labels are kept as numbers. Files of a class lie in a folder that bears its number "
@@ -270,7 +279,7 @@ const struct dlb_verb dlb_verb_convert = {
         "dataset.on_error = \"skip\" leaves out samples that cannot be read (for shards, their "
         "rest), and names them.\n\n"
         "With --json: command, source, source_format, path, format, samples, bytes, verified, "
-        "skipped_samples, cut_shards, skipped (the first of them), seconds.",
+        "skipped_samples, cut_shards, skipped (the first of them), n_odd, odd, seconds.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET,
     .run = run,
 };

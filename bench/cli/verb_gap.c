@@ -10,7 +10,6 @@
 #include "scenarios/runner.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,7 +244,6 @@ static int run(const struct dlb_args *args)
         return dlb_print_err(&err);
     }
     g->args = args;
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error to report, not a death */
     if (prepare(g, &err)) {
         code = dlb_print_err(&err);
     } else {

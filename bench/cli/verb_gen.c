@@ -111,8 +111,13 @@ static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape,
     else
         (void)printf("%s: %s samples, %s, %swritten in %s\n", gen->path, samples, bytes, count,
                      dlb_duration_text(seconds, duration, sizeof duration));
+    if (gen->format->gen_units && n_checked == 0)
+        (void)printf("%s: not compared: samples of %s are cut out of a stream, which is made from "
+                     "its start only\n",
+                     gen->path, gen->format->name);
     if (n_checked > 0)
-        (void)printf("%s: %u samples read back and compared: equal\n", gen->path, n_checked);
+        (void)printf("%s: %u sample%s read back and compared: equal\n", gen->path, n_checked,
+                     n_checked == 1 ? "" : "s");
 }
 
 static bool print_json(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,
@@ -215,7 +220,7 @@ const struct dlb_verb dlb_verb_gen = {
                "anew.\n\n"
                "Files of 1 MiB and more are written past the page cache where the file system "
                "takes that. At the end some samples are read back and compared with what was "
-               "made.\n\n"
+               "made (tokens are not).\n\n"
                "With --json: command, path, format, codec, samples, bytes, written (samples, by "
                "this call), verified (samples that were compared), seconds.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD,

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { BATCH_SAMPLES = 256, MIN_BATCHES = 8 /* in an epoch */ };
+#define RESNET50_SAMPLE_MS (224.0 / 400) /* one H100 in MLPerf Storage: 0.224 s for 400 samples */
+
 static uint64_t middle(const struct dlb_inspected *in)
 {
     return in->n_bytes[in->n_looked / 2];
@@ -54,10 +57,43 @@ static void print_access(const struct dlb_format *format)
     (void)putchar('\n');
 }
 
-static uint32_t n_odd_named(const struct dlb_shape *shape)
+/* As a shell takes it for one word, whatever is in it. */
+static void print_word(const char *text)
 {
-    uint32_t cap = sizeof shape->odd / sizeof *shape->odd;
-    return shape->n_odd < cap ? shape->n_odd : cap;
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_@%+=:,./-";
+
+    if (text[strspn(text, plain)] == '\0') {
+        (void)fputs(text, stdout);
+        return;
+    }
+    (void)putchar('\'');
+    for (const char *c = text; *c; c++)
+        (void)fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, stdout);
+    (void)putchar('\'');
+}
+
+/* A sweep that means something: batches as training has them, and a step that is some network's. */
+static void print_command(const char *path, const struct dlb_inspected *in)
+{
+    uint64_t batch = BATCH_SAMPLES;
+
+    while (batch > 1 && batch * MIN_BATCHES > in->shape.n_samples)
+        batch /= 2;
+    (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s "
+                 "--set dataset.path=",
+                 in->format->name, in->codec->name);
+    print_word(path);
+    (void)printf(" --set loader.batch_size=%" PRIu64, batch);
+    if (strcmp(in->codec->name, "jpeg") == 0)
+        (void)printf(" --set device.step_ms=%.4g\n"
+                     "(device.step_ms: what training ResNet-50 on one H100 takes for such a batch, "
+                     "per MLPerf Storage; set your own network's)\n",
+                     (double)batch * RESNET50_SAMPLE_MS);
+    else
+        (void)printf(" --set device.step_ms=100\n"
+                     "(device.step_ms: replace 100 by the milliseconds that your training takes "
+                     "for such a batch, or the verdict says nothing about it)\n");
 }
 
 static void print_text(const char *path, const struct dlb_inspected *in)
@@ -85,13 +121,12 @@ static void print_text(const char *path, const struct dlb_inspected *in)
                      dlb_count_text((double)shape->n_shards, count, sizeof count));
     print_fields(in);
     print_looked(in);
-    for (uint32_t i = 0; i < n_odd_named(shape); i++)
+    for (uint32_t i = 0; i < dlb_shape_n_named(shape); i++)
         (void)printf("  odd        %s\n", shape->odd[i]);
-    if (shape->n_odd > n_odd_named(shape))
-        (void)printf("  odd        %u more things like these\n", shape->n_odd - n_odd_named(shape));
-    (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s "
-                 "--set dataset.path=%s\n",
-                 in->format->name, in->codec->name, path);
+    if (shape->n_odd > dlb_shape_n_named(shape))
+        (void)printf("  odd        %u more things like these\n",
+                     shape->n_odd - dlb_shape_n_named(shape));
+    print_command(path, in);
 }
 
 /* NULL values are null in the document: not known, or no such thing. */
@@ -124,12 +159,10 @@ static json_t *images_json(const struct dlb_inspected *in)
 static json_t *document(const char *path, const struct dlb_inspected *in)
 {
     const struct dlb_shape *shape = &in->shape;
-    json_t *odd = json_array(), *fields = json_array();
+    json_t *fields = json_array();
     char id[17];
 
     (void)snprintf(id, sizeof id, "%016" PRIx64, shape->id);
-    for (uint32_t i = 0; i < n_odd_named(shape); i++)
-        (void)json_array_append_new(odd, json_string(shape->odd[i]));
     for (uint32_t i = 0; i < in->n_fields; i++)
         if (*in->fields[i]) /* the format does not name them all */
             (void)json_array_append_new(fields, json_string(in->fields[i]));
@@ -143,7 +176,7 @@ static json_t *document(const char *path, const struct dlb_inspected *in)
         (json_int_t)shape->total_bytes, "max_sample_bytes", (json_int_t)shape->max_sample_bytes,
         "classes", (int)shape->n_classes, "shards", (int)shape->n_shards, "fields", fields,
         "looked_at", looked_json(in), "images", images_json(in), "n_odd", (int)shape->n_odd, "odd",
-        odd);
+        dlb_odd_json(shape));
 }
 
 static int run(const struct dlb_args *args)

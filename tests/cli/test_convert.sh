@@ -72,6 +72,18 @@ if [ "$code" -eq 0 ]; then
     expect [ "$(find photos -name '*.jpg' | wc -l)" -eq 20 ]
     run "$dlbench" inspect photos --json
     expect_json 'd["codec"] == "jpeg" and d["samples"] == 20 and d["fields"] == ["jpg"]'
+    # What is no photograph is no sample, as inspect has it, unless every file is asked for.
+    echo junk >"$(dirname "$(find jpegs -name '*.jpg' -print -quit)")/Thumbs.db"
+    run "$dlbench" convert jpegs alone --format files --json
+    expect_exit 0
+    expect_json 'd["samples"] == d["verified"] == 20 and "Thumbs.db" in d["odd"][0] and d["n_odd"] == len(d["odd"])'
+    expect [ "$(find alone -type f -name '*.jpg' | wc -l)" -eq 20 ]
+    expect [ -z "$(find alone -name '*.db')" ]
+    run "$dlbench" convert jpegs alone --format files --overwrite
+    expect_out '^  odd: 1 file of another kind is left out \(Thumbs\.db\)$'
+    run "$dlbench" convert jpegs alone --format files --overwrite --set dataset.codec=raw --json
+    expect_exit 0
+    expect_json 'd["samples"] == d["verified"] == 21'
 fi
 
 # --- several fields become files of one name; the label is the folder's; labels without samples keep their number
@@ -96,6 +108,48 @@ PY
         expect [ "$(find fields -name '*.cls' | wc -l)" -eq 0 ]
         expect grep -q '"n": 5' fields/class_000004/00000005.json
     fi
+fi
+
+# --- what a tar holds as one sample is one, whatever stands in its label; what a format has no place for is refused
+if command -v python3 >/dev/null && [ -d fields ]; then
+    cat >tars.py <<'PY'
+import io, tarfile
+def tar(name, members):
+    with tarfile.open(name, "w") as file:
+        for member, data in members:
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            file.addfile(info, io.BytesIO(data))
+for name, label in ("none", b""), ("word", b"dog"), ("minus", b"-1"):
+    tar(name + ".tar", [m for key, cls in (("a", b"1"), ("e", label), ("c", b"3"))
+                        for m in ((key + ".jpg", b"image " + key.encode()), (key + ".cls", cls))])
+tar("first.tar", [m for i in range(9) for m in (("%d.cls" % i, b"%d" % i), ("%d.bin" % i, b"%d" % i * 50))])
+tar("views.tar", [m for key in "ab" for m in ((key + ".left.jpg", b"l" + key.encode()), (key + ".right.jpg", b"r"))])
+tar("bare.tar", [("a.jpg", b"a"), ("a.json", b"{}"), ("a.cls", b"1"), ("b.cls", b"2"), ("d.cls", b"4"), ("c.jpg", b"c")])
+PY
+    python3 tars.py
+    for format in webdataset files hdf5 lmdb; do
+        run "$dlbench" convert first.tar made --format $format --json
+        grep -Eq 'built without|unknown format' "$err" && continue
+        expect_exit 0
+        expect_json 'd["samples"] == d["verified"] == 9'
+        rm -rf made
+        for name in none word minus views bare; do
+            run "$dlbench" convert $name.tar made --format $format --json
+            if [ $format = webdataset ] || [ $format = files ]; then
+                expect_exit 0
+                expect_json 'd["samples"] == d["verified"] > 1'
+            else
+                expect_exit 2
+                case $name in
+                    views | bare) expect_err "$name.tar @ 0: a sample of 2 fields beside its label: .* holds one value" ;;
+                    *) expect_err "$name.tar @ [1-9][0-9]+: a sample whose \"cls\" is no class number: .* as numbers" ;;
+                esac
+                no_leftover
+            fi
+            rm -rf made
+        done
+    done
 fi
 
 # --- usage

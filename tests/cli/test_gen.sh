@@ -45,6 +45,21 @@ for format in files webdataset; do
     expect [ "$(tree_hash $format)" = "$before" ]
 done
 
+# What is read back is told, and what cannot be.
+for filter in none deflate; do
+    run "$dlbench" gen --set dataset.format=hdf5 --set dataset.path=back.$filter "${raw[@]}" --set generate.samples=100 \
+        --set hdf5.chunk_samples=1 --set hdf5.filter=$filter --json
+    grep -q 'built without' "$err" && continue
+    expect_exit 0
+    expect_json 'd["verified"] == 64'
+done
+run "$dlbench" gen --set dataset.format=tokens --set dataset.path=back.tokens "${raw[@]}" --set generate.samples=100
+expect_exit 0
+expect_out '^back\.tokens: not compared: samples of tokens are cut out of a stream'
+
+run "$dlbench" gen --set dataset.path=back.one "${raw[@]}" --set generate.samples=1
+expect_out '^back\.one: 1 sample read back'
+
 # What was complete and is not any more is found by the files' number and lengths, and written anew: only that.
 damage() { # format, how many samples are written anew (a pattern), what to do to it...
     local name=$1 count=$2

@@ -70,6 +70,13 @@ for format in lmdb hdf5 webdataset; do
     expect [ "$(wc -l <"$err")" -eq 2 ]
     expect_no_file "to_$format"
 done
+for format in files webdataset tfrecord hdf5 lmdb npz tokens; do
+    run bash -c "ulimit -f 50; exec '$dlbench' gen --set dataset.format=$format --set dataset.path=over_$format \
+        --set dataset.codec=raw --set generate.samples=40 --set generate.sample_bytes=60000"
+    if grep -q "built without" "$err"; then continue; fi
+    expect_exit 3
+    expect_err "^dlbench: over_$format.*File too large"
+done
 run "$dlbench" convert src cut.h5 --format hdf5
 if [ "$code" -eq 0 ]; then
     truncate -s 1000000 "$(find cut.h5 -type f)"

@@ -86,6 +86,54 @@ if [ "$code" -eq 0 ]; then
     expect_exit 0
     expect_json 'd["codec"] == "jpeg" and d["images"]["samples"] == 64 and d["looked_at"]["bad"] == 0'
     expect_json '0 < d["images"]["width"][0] <= d["images"]["width"][1] <= d["images"]["width"][2]'
+    # The command that it prints measures against a step that is some network's.
+    run "$dlbench" inspect j
+    expect_out '^To measure it: dlbench sweep .* --set loader\.batch_size=8 --set device\.step_ms=4\.48$'
+    command=$(sed -n 's/^To measure it: dlbench //p' "$out")
+    run sh -c "'$dlbench' $command --set sweep.loader.num_workers=[0,1] --set run.repeats=1 --set run.max_batches=6 --set run.warmup_batches=1 --json"
+    expect_exit 0
+    expect_json 'len(d["cells"]) == 2 and not any("device.step_ms" in n for n in d["notes"])'
+    # It is one for the shell, whatever the folder is called.
+    cp -r j "it's my photos"
+    run "$dlbench" inspect "it's my photos"
+    command=$(sed -n 's/^To measure it: dlbench sweep //p' "$out")
+    run sh -c "'$dlbench' run $command --set run.max_batches=2 --set run.warmup_batches=1 --json"
+    expect_exit 0
+    # What is left out is told; hidden folders are classes, as ImageFolder has them.
+    mkdir -p m/a m/.b
+    find j -name '*.jpg' | head -n 10 | xargs -I{} cp {} m/a/
+    cp "$(find j -name '*.jpg' | head -n 1)" m/.b/
+    ln -s nowhere m/a/gone.jpg && mkfifo m/a/pipe.jpg
+    run "$dlbench" inspect m --json
+    expect_exit 0
+    expect_json 'd["classes"] == 2 and d["samples"] == 11'
+    expect_json 'any("2 links to nowhere, pipes or devices are left out" in x for x in d["odd"])'
+    touch d/.DS_Store
+    run "$dlbench" inspect d
+    expect_out '^  odd +1 hidden file or folder is left out$'
+    # A sample of a shard that has a label only is named as that.
+    if command -v python3 >/dev/null; then
+        python3 - "$(find j -name '*.jpg' | head -n 1)" <<'PY'
+import io, sys, tarfile
+image = open(sys.argv[1], "rb").read()
+with tarfile.open("links.tar", "w") as tar:
+    for name, kind in ("a.jpg", b"0"), ("b.jpg", b"1"), ("c.jpg", b"2"), ("d.jpg", b"6"), ("folder", b"5"):
+        info = tarfile.TarInfo(name)
+        info.type, info.linkname, info.size = kind, "" if kind == b"0" else "a.jpg", len(image) if kind == b"0" else 0
+        tar.addfile(info, io.BytesIO(image) if kind == b"0" else None)
+with tarfile.open("bare.tar", "w") as tar:
+    for name, data in ("a.jpg", image), ("b.jpg", image), ("hard.cls", b"1"), ("c.jpg", image):
+        info = tarfile.TarInfo(name)
+        info.size = len(data)
+        tar.addfile(info, io.BytesIO(data))
+PY
+        run "$dlbench" inspect links.tar
+        grep -q 'built without\|not in this build' "$err" ||
+            expect_out 'odd +3 members that are links, pipes or devices are left out'
+        run "$dlbench" inspect bare.tar
+        grep -q 'built without\|not in this build' "$err" ||
+            expect_out 'bad +1 of .*bare\.tar @ [0-9]+: the sample that starts here has no image field, only "cls"'
+    fi
     # All but a few still decode: it stays jpeg, and the bad ones are counted.
     mkdir -p k/a && find j -name '*.jpg' | head -n 10 | xargs -I{} cp {} k/a/
     truncate -s 5000 "$(find k -name '*.jpg' | LC_ALL=C sort | tail -n 1)"

@@ -152,8 +152,8 @@ static void what_is_wrong_is_found(void **state)
         {FLIP, DLB_E_FORMAT, "1 of 30 samples are not what was written", 29},
         {SHORT, DLB_E_FORMAT, "1 of 30 samples are not what was written", 29},
         {RELABEL, DLB_E_FORMAT, "1 of 30 samples are not what was written", 29},
-        {DROP, DLB_E_FORMAT, "30 samples were written, 29 are found", 0},
-        {TWICE, DLB_E_FORMAT, "30 samples were written, 31 are found", 0},
+        {DROP, DLB_E_FORMAT, "30 samples written, 29 found again", 0},
+        {TWICE, DLB_E_FORMAT, "30 samples written, 31 found again", 0},
         {FULL, DLB_E_IO, "the disk is full after 5 samples", 0},
     };
     struct dlb_converted done;

@@ -205,9 +205,13 @@ static int add(const struct dlb_format *format, void *wr, const char *const *nam
                uint32_t label, struct dlb_err *err)
 {
     struct dlb_sample sample = {.n_fields = n, .label = label, .path = "p"};
+    char number[16];
+
+    (void)snprintf(number, sizeof number, "%u", label);
     for (uint32_t i = 0; i < n; i++) {
-        sample.field[i].data = (const uint8_t *)names[i];
-        sample.field[i].len_bytes = strlen(names[i]);
+        const char *content = strcmp(names[i], "cls") == 0 ? number : names[i];
+        sample.field[i].data = (const uint8_t *)content;
+        sample.field[i].len_bytes = strlen(content);
         (void)snprintf(sample.field[i].name, sizeof sample.field[i].name, "%s", names[i]);
     }
     return format->writer_add(wr, &sample, err);
@@ -234,7 +238,7 @@ static void converted(void **state)
             add(format, wr, (const char *[]){"cls", "png"}, 2, labelled ? 70000 : 0, &err), DLB_OK);
         assert_int_equal(add(format, wr, (const char *[]){"jpg", "json"}, 2, 0, &err),
                          DLB_E_CONFIG);
-        assert_non_null(strstr(err.what, "one value for a key"));
+        assert_non_null(strstr(err.what, "2 fields beside its label: LMDB"));
         assert_int_equal(format->writer_finish(wr, &err), DLB_OK);
         format->writer_close(wr);
         opened_must(&set, "lmdb", "raw", path, NULL);

@@ -15,12 +15,17 @@
 
 enum { CELLS = 2 };
 
+static bool step_assumed;
+
 /* The notes about two cells that both measured this, the first in its one repetition; new
  * reference. */
 static json_t *noted(const char *measured, bool io_depth_said)
 {
-    struct dlb_plan plan = {
-        .n_cells = CELLS, .reference = -1, .axes = json_object(), .io_depth_said = io_depth_said};
+    struct dlb_plan plan = {.n_cells = CELLS,
+                            .reference = -1,
+                            .axes = json_object(),
+                            .io_depth_said = io_depth_said,
+                            .step_assumed = step_assumed};
     struct dlb_results results = {.reference = json_array(), .warm = json_array()};
     struct dlb_judgement j = {
         .best = -1, .recommended = -1, .notes = json_array(), .not_modelled = json_array()};
@@ -31,7 +36,8 @@ static json_t *noted(const char *measured, bool io_depth_said)
     assert_true(plan.cells && results.cells && j.cells && shown);
     assert_int_equal(json_object_set_new(shown, "status", json_string("ok")), 0);
     for (int i = 0; i < CELLS; i++) {
-        plan.cells[i].config = json_pack("{si}", "loader.batch_size", 16);
+        plan.cells[i].config =
+            json_pack("{si, sf}", "loader.batch_size", 16, "device.step_ms", 100.0);
         results.cells[i] = i == 0 ? json_pack("[O]", shown) : json_array();
         j.cells[i].shown = shown;
         j.cells[i].n_workers = dlb_json_number(shown, "n_workers");
@@ -74,6 +80,15 @@ static void a_step_that_is_not_what_was_asked(void **state)
          "calibrated to 0.9 ms (-10.0%)");
     says(GPU("{\"asked_ns\": 1e6, \"measured_ns\": 4e6, \"read_ns\": 3.9e6}"),
          "reading the batch alone takes the GPU 3.9 ms, so steps took 4 ms");
+}
+
+static void a_step_that_nobody_set(void **state)
+{
+    (void)state;
+    step_assumed = true;
+    says("{}", "a step of 100 ms, the default, which is no network's");
+    step_assumed = false;
+    says("{}", NULL);
 }
 
 static void nothing_is_said_of_one_that_is(void **state)
@@ -144,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_that_is_not_what_was_asked),
+        cmocka_unit_test(a_step_that_nobody_set),
         cmocka_unit_test(nothing_is_said_of_one_that_is),
         cmocka_unit_test(stolen_time),
         cmocka_unit_test(windows_of_few_bursts),

@@ -21,6 +21,7 @@ static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 4]",
                                       "loader.pin_memory=true",
                                       "loader.shuffle=true",
                                       "loader.drop_last=true",
+                                      "device.step_ms=100",
                                       NULL};
 
 static void test_smallest_within_two_percent(void **state)
@@ -217,7 +218,8 @@ static void test_fewer_batches_than_asked_are_noted(void **state)
 {
     (void)state;
     struct judged t;
-    const char *const settings[] = {"sweep.loader.num_workers=[1, 2]", "run.max_batches=50", NULL};
+    const char *const settings[] = {"sweep.loader.num_workers=[1, 2]", "run.max_batches=50",
+                                    "device.step_ms=100", NULL};
     open_judged(&t, settings);
     add(&t, 0, (const double[]){500}, 1, 1000); /* 50 steps */
     add(&t, 1, (const double[]){400}, 1, 1000);

@@ -163,7 +163,8 @@ static void test_bad_samples(void **state)
     finish("s.tar");
     open_shards(&ds);
     assert_int_equal(read_shard(&ds, 0, text, sizeof text, NULL), DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "more than 8 fields"));
+    assert_non_null(strstr(err.what, "sample b has more than 8 fields"));
+    assert_non_null(strstr(err.what, "before the first dot of a name is the sample's key"));
     dlb_dataset_close(&ds);
 }
 
