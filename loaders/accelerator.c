@@ -344,8 +344,8 @@ static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64
 }
 
 /* max_batches measured ones, and the one whose start closes the window; then it goes on until all
- * accelerators have theirs. Its account ends in the middle of a wait: for its turn, where the one
- * thread loads for the others, too. */
+ * accelerators have theirs. With several its account ends in the middle of a wait: for its turn,
+ * where the one thread loads for the others, too. */
 static bool enough(struct dlb_accelerator *a)
 {
     const struct dlb_consume *how = a->common->how;
@@ -354,10 +354,12 @@ static bool enough(struct dlb_accelerator *a)
     if (how->max_batches == 0)
         return false;
     if (a->n_batches == wanted && !a->has_enough) {
-        uint64_t now_ns = dlb_now_ns();
         a->has_enough = true;
-        spend(a, DLB_CS_INPUT_WAIT, a->since_ns, now_ns);
-        a->since_ns = now_ns;
+        if (how->n_feeds > 1) {
+            uint64_t now_ns = dlb_now_ns();
+            spend(a, DLB_CS_INPUT_WAIT, a->since_ns, now_ns);
+            a->since_ns = now_ns;
+        }
         if (--a->common->n_short > 0)
             end_measuring(a);
     }

@@ -70,8 +70,10 @@ for format in lmdb hdf5 webdataset; do
     expect [ "$(wc -l <"$err")" -eq 2 ]
     expect_no_file "to_$format"
 done
+# libhdf5 gives back nothing of a file that it could not write.
 for format in files webdataset tfrecord hdf5 lmdb npz tokens; do
-    run bash -c "ulimit -f 50; exec '$dlbench' gen --set dataset.format=$format --set dataset.path=over_$format \
+    leaks=1 && [ "$format" = hdf5 ] && leaks=0
+    run bash -c "ulimit -f 50; ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=$leaks exec '$dlbench' gen --set dataset.format=$format --set dataset.path=over_$format \
         --set dataset.codec=raw --set generate.samples=40 --set generate.sample_bytes=60000"
     if grep -q "built without" "$err"; then continue; fi
     expect_exit 3
