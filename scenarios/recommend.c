@@ -221,7 +221,7 @@ bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
         if (!are_rivals(plan, plan->cells[i].config, plan->cells[j->best].config))
             continue;
         if (cell->status != DLB_CELL_OK || cell->n_values == 0) {
-            below.n_unmeasured += cell->n_workers < best->n_workers;
+            below.n_unmeasured += !plan->cells[i].skipped && cell->n_workers < best->n_workers;
             continue;
         }
         below.n += smaller(cell, best);

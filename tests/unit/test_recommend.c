@@ -244,6 +244,18 @@ static void test_unmeasured_cells_are_no_rivals(void **state)
                                      "were not measured."));
     close_judged(&t);
 
+    /* What has no meaning is not missed. */
+    const char *const with_none[] = {"sweep.loader.num_workers=[0, 2]",
+                                     "sweep.loader.prefetch_factor=[2, 4]", NULL};
+    open_judged(&t, with_none);
+    assert_true(t.plan.n_cells == 4 && t.plan.cells[1].skipped);
+    for (uint32_t i = 0; i < t.plan.n_cells; i++)
+        if (!t.plan.cells[i].skipped)
+            add(&t, i, (const double[]){100 * (i + 1), 100 * (i + 1)}, 2, 1000);
+    judge(&t);
+    assert_null(strstr(t.j.text, "not measured"));
+    close_judged(&t);
+
     open_judged(&t, settings);
     add(&t, 2, (const double[]){500}, 1, 1000);
     add(&t, 0, (const double[]){250}, 1, 1000);
