@@ -205,7 +205,7 @@ static void say_bound(const struct dlb_gap_judge_input *in, struct dlb_gap_judge
         add(j, "The dlbench rung is %.3gx of direct and %.3gx of the floor; %.0f%% of",
             rung->to_direct, rung->to_floor, most / dlb_json_number(rung->shown, "seconds") * 100);
     else if (words)
-        add(j, "Of the dlbench rung %.0f%% of",
+        add(j, "Of the dlbench rung only this is known: %.0f%% of",
             most / dlb_json_number(rung->shown, "seconds") * 100);
     if (words)
         add(j, " its time its loop waits for %s%s.\n", words, working.text);

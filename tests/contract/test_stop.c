@@ -37,22 +37,30 @@ static void *rescue_main(void *arg)
     return NULL;
 }
 
+/* The run is cancelled a tenth of a second after its start; what hangs goes on as much later. */
+static void run_interrupted(struct pipeline *p, struct rescue *rescue)
+{
+    pthread_t thread;
+    rescue->cancel_ns = dlb_now_ns() + 100 * DLB_NS_PER_MS;
+    p->cancel = &rescue->cancel;
+    assert_int_equal(pthread_create(&thread, NULL, rescue_main, rescue), 0);
+    pipeline_run(p);
+    assert_int_equal(p->rc, DLB_E_CANCELLED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 static void an_interrupt_ends_a_hang(void **state)
 {
     (void)state;
-    struct rescue rescue = {.cancel_ns = dlb_now_ns() + 100 * DLB_NS_PER_MS};
+    struct rescue rescue = {.cancel = false};
     atomic_store(&rescue.hang, true);
     struct fake fake = fake_map(50);
     fake.hang = &rescue.hang;
     struct dlb_dataset ds = fake_dataset(&fake);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, rescue_main, &rescue), 0);
-    struct pipeline p = {.dataset = &ds, .loader = {.num_workers = 2}, .cancel = &rescue.cancel};
-    pipeline_run(&p);
-    assert_int_equal(p.rc, DLB_E_CANCELLED);
+    struct pipeline p = {.dataset = &ds, .loader = {.num_workers = 2}};
+    run_interrupted(&p, &rescue);
     assert_int_equal(p.out->n_epochs, 1);
     assert_false(p.out->epoch[0].whole);
-    assert_int_equal(pthread_join(thread, NULL), 0);
     pipeline_free(&p);
 }
 
@@ -71,7 +79,6 @@ static void stop_does_not_wait_for_a_batch(void **state)
     pipeline_free(&p);
 }
 
-/* Without workers the training loop itself loads: an interrupt ends it within a sample. */
 /* Planted costs of a minute each: a loader that waited for one would have given up by then, which
  * pipeline_run does not let pass. */
 static void stop_does_not_wait_for_a_plant(void **state)
@@ -80,16 +87,12 @@ static void stop_does_not_wait_for_a_plant(void **state)
     const struct dlb_loader_opts plants[] = {
         {.sample_sleep_us = 60e6}, {.sample_spin_us = 60e6}, {.worker_init_ms = 60e3}};
     for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
-        struct rescue rescue = {.cancel_ns = dlb_now_ns() + 100 * DLB_NS_PER_MS};
+        struct rescue rescue = {.cancel = false};
         struct fake fake = fake_map(50);
         struct dlb_dataset ds = fake_dataset(&fake);
-        pthread_t thread;
-        struct pipeline p = {.dataset = &ds, .loader = plants[i], .cancel = &rescue.cancel};
+        struct pipeline p = {.dataset = &ds, .loader = plants[i]};
         p.loader.num_workers = 2;
-        assert_int_equal(pthread_create(&thread, NULL, rescue_main, &rescue), 0);
-        pipeline_run(&p);
-        assert_int_equal(p.rc, DLB_E_CANCELLED);
-        assert_int_equal(pthread_join(thread, NULL), 0);
+        run_interrupted(&p, &rescue);
         pipeline_free(&p);
     }
 }
@@ -149,20 +152,15 @@ static void stop_does_not_wait_for_a_shuffle_buffer(void **state)
     free(report);
 }
 
+/* Without workers the training loop itself loads: an interrupt ends it within a sample. */
 static void an_interrupt_ends_a_slow_inline_batch(void **state)
 {
     (void)state;
-    struct rescue rescue = {.cancel_ns = dlb_now_ns() + 100 * DLB_NS_PER_MS};
+    struct rescue rescue = {.cancel = false};
     struct fake fake = fake_map(1000);
     struct dlb_dataset ds = fake_dataset(&fake);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, rescue_main, &rescue), 0);
-    struct pipeline p = {.dataset = &ds,
-                         .loader = {.batch_size = 1000, .sample_sleep_us = 20000},
-                         .cancel = &rescue.cancel};
-    pipeline_run(&p);
-    assert_int_equal(p.rc, DLB_E_CANCELLED);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    struct pipeline p = {.dataset = &ds, .loader = {.batch_size = 1000, .sample_sleep_us = 20000}};
+    run_interrupted(&p, &rescue);
     pipeline_free(&p);
 }
 
@@ -170,18 +168,12 @@ static void an_interrupt_ends_a_slow_inline_batch(void **state)
 static void an_interrupt_ends_a_long_step(void **state)
 {
     (void)state;
-    struct rescue rescue = {.cancel_ns = dlb_now_ns() + 100 * DLB_NS_PER_MS};
+    struct rescue rescue = {.cancel = false};
     struct fake fake = fake_map(1000);
     struct dlb_dataset ds = fake_dataset(&fake);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, rescue_main, &rescue), 0);
-    struct pipeline p = {.dataset = &ds,
-                         .loader = {.num_workers = 1},
-                         .device = {.step_ms = 60000},
-                         .cancel = &rescue.cancel};
-    pipeline_run(&p);
-    assert_int_equal(p.rc, DLB_E_CANCELLED);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    struct pipeline p = {
+        .dataset = &ds, .loader = {.num_workers = 1}, .device = {.step_ms = 60000}};
+    run_interrupted(&p, &rescue);
     pipeline_free(&p);
 }
 

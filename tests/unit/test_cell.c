@@ -1,7 +1,7 @@
 /* One repetition, in this process: its document, whatever comes of it. */
 #include "loaders/uring.h"
-#include "scenarios/cell.h"
-#include "scenarios/flat.h"
+#include "tests/support/cell.h"
+#include "tests/support/folder.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,30 +15,6 @@
 
 #include <cmocka.h>
 
-static struct dlb_spec *spec_of(const char *const *settings)
-{
-    struct dlb_err err;
-    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
-    struct dlb_spec *spec = calloc(1, sizeof(*spec));
-    for (; *settings; settings++)
-        if (dlb_config_set(cfg, *settings, &err))
-            fail_msg("%s: %s", *settings, err.what);
-    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
-    dlb_config_free(cfg);
-    return spec;
-}
-
-static json_t *ran(const char *const *settings, enum dlb_cell_mode mode,
-                   const struct dlb_cell_watch *watch)
-{
-    struct dlb_spec *spec = spec_of(settings);
-    const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
-    json_t *doc = dlb_cell_run(spec, mode, watch ? watch : &nobody);
-    assert_non_null(doc);
-    free(spec);
-    return doc;
-}
-
 static void test_measures(void **state)
 {
     (void)state;
@@ -49,7 +25,7 @@ static void test_measures(void **state)
         "generate.sample_bytes=1000", "loader.batch_size=10", "loader.num_workers=2",
         "loader.pin_memory=true",     "device.step_ms=0.5",   "run.checksum=true",
         "run.warmup_batches=3",       "run.epochs=2",         NULL};
-    json_t *doc = ran(settings, DLB_MODE_MEASURE, &watch);
+    json_t *doc = cell_ran(settings, DLB_MODE_MEASURE, &watch);
     assert_string_equal(dlb_json_text(doc, "status"), "ok");
     assert_int_equal(atomic_load(&pulse.n_batches), 40);
     const json_t *epochs = json_object_get(doc, "epochs");
@@ -86,7 +62,7 @@ static void test_failure_is_a_document(void **state)
 {
     (void)state;
     const char *const settings[] = {"dataset.codec=raw", "dataset.path=/nowhere/at/all", NULL};
-    json_t *doc = ran(settings, DLB_MODE_MEASURE, NULL);
+    json_t *doc = cell_ran(settings, DLB_MODE_MEASURE, NULL);
     assert_string_equal(dlb_json_text(doc, "status"), "failed");
     assert_non_null(strstr(dlb_json_text(doc, "reason"), "/nowhere/at/all"));
     assert_int_equal(dlb_json_u64(doc, "error", 0), DLB_E_IO);
@@ -101,7 +77,7 @@ static void test_cancelled_keeps_what_there_is(void **state)
     struct dlb_cell_watch watch = {NULL, &cancel, NULL};
     const char *const settings[] = {"dataset.format=synthetic", "dataset.codec=raw",
                                     "generate.samples=1000000", "device.step_ms=10", NULL};
-    json_t *doc = ran(settings, DLB_MODE_MEASURE, &watch);
+    json_t *doc = cell_ran(settings, DLB_MODE_MEASURE, &watch);
     assert_string_equal(dlb_json_text(doc, "status"), "cancelled");
     assert_non_null(json_object_get(doc, "epochs"));
     assert_non_null(json_object_get(doc, "worker_stages"));
@@ -113,14 +89,12 @@ static void test_cancelled_keeps_what_there_is(void **state)
 static void test_bytes_per_sample_at_the_end(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/dlb_cell_XXXXXX", path[80], setting[100];
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof(path), "%s/a", folder);
-    assert_int_equal(mkdir(path, 0755), 0);
+    static const uint8_t bytes[512];
+    char name[40], setting[100];
+    folder_sub("a");
     for (int i = 0; i < 600; i++) {
-        (void)snprintf(path, sizeof(path), "%s/a/%d.bin", folder, i);
-        int fd = open(path, O_WRONLY | O_CREAT, 0644);
-        assert_true(fd >= 0 && ftruncate(fd, 512) == 0 && close(fd) == 0);
+        (void)snprintf(name, sizeof(name), "a/%d.bin", i);
+        folder_write(name, bytes, sizeof(bytes));
     }
     (void)snprintf(setting, sizeof(setting), "dataset.path=%s", folder);
     for (int async = 0; async < (dlb_uring_missing() ? 1 : 2); async++) {
@@ -135,7 +109,7 @@ static void test_bytes_per_sample_at_the_end(void **state)
                                         "run.warmup_batches=0",
                                         "run.max_batches=2",
                                         NULL};
-        json_t *doc = ran(settings, DLB_MODE_MEASURE, NULL);
+        json_t *doc = cell_ran(settings, DLB_MODE_MEASURE, NULL);
         const json_t *reads = json_object_get(doc, "reads");
         uint64_t n = dlb_json_u64(doc, "worker_samples", 0);
         if (strcmp(dlb_json_text(doc, "status"), "ok") != 0)
@@ -145,35 +119,26 @@ static void test_bytes_per_sample_at_the_end(void **state)
         assert_int_equal(dlb_json_u64(reads, "count", 0), n);
         json_decref(doc);
     }
-    for (int i = 0; i < 600; i++) {
-        (void)snprintf(path, sizeof(path), "%s/a/%d.bin", folder, i);
-        (void)unlink(path);
-    }
-    (void)snprintf(path, sizeof(path), "%s/a", folder);
-    (void)rmdir(path);
-    (void)rmdir(folder);
 }
 
 /* The warm pass touches every byte, in batches of its own size. */
 static void test_warm_reads_all(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/dlb_cell_XXXXXX", path[80], setting[100];
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(path, sizeof(path), "%s/a", folder);
-    assert_int_equal(mkdir(path, 0755), 0);
-    for (int i = 0; i < 9; i++) {
-        (void)snprintf(path, sizeof(path), "%s/a/%d.bin", folder, i);
-        FILE *file = fopen(path, "w");
-        for (int k = 0; k < 1000 + i; k++)
-            (void)fputc(k, file);
-        assert_int_equal(fclose(file), 0);
+    uint8_t bytes[1009];
+    char name[40], setting[100];
+    for (size_t k = 0; k < sizeof(bytes); k++)
+        bytes[k] = (uint8_t)k;
+    folder_sub("a");
+    for (size_t i = 0; i < 9; i++) {
+        (void)snprintf(name, sizeof(name), "a/%zu.bin", i);
+        folder_write(name, bytes, 1000 + i);
     }
     (void)snprintf(setting, sizeof(setting), "dataset.path=%s", folder);
     const char *const settings[] = {"dataset.codec=raw",        setting,
                                     "loader.batch_size=100000", "loader.num_workers=2",
                                     "device.step_ms=0",         NULL};
-    json_t *doc = ran(settings, DLB_MODE_WARM, NULL);
+    json_t *doc = cell_ran(settings, DLB_MODE_WARM, NULL);
     if (strcmp(dlb_json_text(doc, "status"), "ok") != 0)
         fail_msg("%s", dlb_json_text(doc, "reason"));
     assert_int_equal(dlb_json_u64(doc, "worker_samples", 0), 9);
@@ -185,13 +150,6 @@ static void test_warm_reads_all(void **state)
     assert_true(json_is_null(json_object_get(io, "requests")));
     assert_true(json_is_null(json_object_get(io, "p50_ns")));
     json_decref(doc);
-    for (int i = 0; i < 9; i++) {
-        (void)snprintf(path, sizeof(path), "%s/a/%d.bin", folder, i);
-        (void)unlink(path);
-    }
-    (void)snprintf(path, sizeof(path), "%s/a", folder);
-    (void)rmdir(path);
-    (void)rmdir(folder);
 }
 
 int main(void)
@@ -200,8 +158,9 @@ int main(void)
         cmocka_unit_test(test_measures),
         cmocka_unit_test(test_failure_is_a_document),
         cmocka_unit_test(test_cancelled_keeps_what_there_is),
-        cmocka_unit_test(test_bytes_per_sample_at_the_end),
-        cmocka_unit_test(test_warm_reads_all),
+        cmocka_unit_test_setup_teardown(test_bytes_per_sample_at_the_end, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(test_warm_reads_all, folder_make, folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* What a repetition asks of a real device, and in which order: the emulated one stands in for it.
  */
-#include "scenarios/cell.h"
-#include "scenarios/flat.h"
 #include "scenarios/numa.h"
+#include "tests/support/cell.h"
+#include "tests/support/own_device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +15,7 @@
 
 #include <cmocka.h>
 
-extern const struct dlb_device dlb_dev_emulated;
-
 static struct {
-    struct dlb_device device;
     char order[16]; /* o: open, p: place, i: pin, e: end, c: close */
     const void *placed, *pinned;
     size_t placed_bytes, pinned_bytes;
@@ -65,21 +62,7 @@ static void noted_close(void *dv)
     dlb_dev_emulated.close(dv);
 }
 
-/* In the stead of the choice, and of the moving (--wrap, in CMakeLists.txt). */
-const struct dlb_device *__wrap_dlb_device_choose(const struct dlb_device_opts *opts,
-                                                  const char *memo, char why[160],
-                                                  struct dlb_err *err);
-const struct dlb_device *__wrap_dlb_device_choose(const struct dlb_device_opts *opts,
-                                                  const char *memo, char why[160],
-                                                  struct dlb_err *err)
-{
-    (void)opts;
-    (void)memo;
-    (void)err;
-    memcpy(why, "test", 5);
-    return &seen.device;
-}
-
+/* In the stead of the moving (--wrap, in CMakeLists.txt). */
 json_t *__wrap_dlb_numa_place(const char *pci_bus_id, const struct dlb_memory *memory);
 json_t *__wrap_dlb_numa_place(const char *pci_bus_id, const struct dlb_memory *memory)
 {
@@ -93,33 +76,28 @@ json_t *__wrap_dlb_numa_place(const char *pci_bus_id, const struct dlb_memory *m
 static json_t *ran(const char *kind, bool hangs)
 {
     char loader[40], workers[40];
-    struct dlb_err err;
-    const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
-    const char *const settings[] = {"dataset.format=synthetic", "dataset.codec=raw",
-                                    "generate.samples=40",      "generate.sample_bytes=1000",
-                                    "loader.batch_size=10",     workers,
-                                    "loader.pin_memory=true",   "device.step_ms=0",
-                                    "run.warmup_batches=1",     loader};
+    const char *const settings[] = {"dataset.format=synthetic",
+                                    "dataset.codec=raw",
+                                    "generate.samples=40",
+                                    "generate.sample_bytes=1000",
+                                    "loader.batch_size=10",
+                                    workers,
+                                    "loader.pin_memory=true",
+                                    "device.step_ms=0",
+                                    "run.warmup_batches=1",
+                                    loader,
+                                    NULL};
     (void)snprintf(loader, sizeof(loader), "loader.kind=%s", kind);
     (void)snprintf(workers, sizeof(workers), "loader.num_workers=%d", strcmp(kind, "inline") != 0);
     memset(&seen, 0, sizeof(seen));
     seen.hangs = hangs;
-    seen.device = dlb_dev_emulated;
-    seen.device.open = noted_open;
-    seen.device.pin = noted_pin;
-    seen.device.describe = described;
-    seen.device.end = noted_end;
-    seen.device.close = noted_close;
-    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
-    struct dlb_spec *spec = calloc(1, sizeof(*spec));
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-        if (dlb_config_set(cfg, settings[i], &err))
-            fail_msg("%s: %s", settings[i], err.what);
-    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
-    dlb_config_free(cfg);
-    json_t *doc = dlb_cell_run(spec, DLB_MODE_MEASURE, &nobody);
-    free(spec);
-    assert_non_null(doc);
+    own_device = dlb_dev_emulated;
+    own_device.open = noted_open;
+    own_device.pin = noted_pin;
+    own_device.describe = described;
+    own_device.end = noted_end;
+    own_device.close = noted_close;
+    json_t *doc = cell_ran(settings, DLB_MODE_MEASURE, NULL);
     if (strcmp(dlb_json_text(doc, "status"), "ok") != 0)
         fail_msg("%s", dlb_json_text(doc, "reason"));
     return doc;

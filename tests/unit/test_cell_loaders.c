@@ -1,7 +1,6 @@
 /* What a repetition asks of its loaders: one order for all, that all are told to stop before one is
  * waited for; and who does not come back takes nothing from what was measured. */
-#include "scenarios/cell.h"
-#include "scenarios/flat.h"
+#include "tests/support/cell.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,30 +65,18 @@ const struct dlb_loader *__wrap_dlb_loader_choose(const struct dlb_loader_opts *
 
 static json_t *ran(bool hangs)
 {
-    struct dlb_err err;
-    const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
     const char *const settings[] = {
         "dataset.format=synthetic",   "dataset.codec=raw",    "generate.samples=600",
         "generate.sample_bytes=1000", "loader.batch_size=10", "loader.num_workers=1",
         "loader.pin_memory=true",     "device.kind=emulated", "device.step_ms=0",
-        "run.warmup_batches=1",       "accelerators.count=3"};
+        "run.warmup_batches=1",       "accelerators.count=3", NULL};
     memset(&seen, 0, sizeof(seen));
     seen.hangs = hangs;
     seen.loader = dlb_ld_threads;
     seen.loader.start = noted_start;
     seen.loader.dismiss = noted_dismiss;
     seen.loader.stop = noted_stop;
-    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
-    struct dlb_spec *spec = calloc(1, sizeof(*spec));
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-        if (dlb_config_set(cfg, settings[i], &err))
-            fail_msg("%s: %s", settings[i], err.what);
-    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
-    dlb_config_free(cfg);
-    json_t *doc = dlb_cell_run(spec, DLB_MODE_MEASURE, &nobody);
-    free(spec);
-    assert_non_null(doc);
-    return doc;
+    return cell_ran(settings, DLB_MODE_MEASURE, NULL);
 }
 
 static void all_have_one_order_and_are_told_before_one_is_waited_for(void **state)

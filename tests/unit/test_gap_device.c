@@ -2,6 +2,7 @@
  * stands in for it. */
 #include "scenarios/flat.h"
 #include "scenarios/gap_rung.h"
+#include "tests/support/own_device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,10 +14,7 @@
 
 #include <cmocka.h>
 
-extern const struct dlb_device dlb_dev_emulated;
-
 static struct {
-    struct dlb_device device;
     bool hangs;
     int n_ended, n_closed;
     const uint8_t *pinned;
@@ -44,21 +42,6 @@ static void noted_close(void *dv)
     dlb_dev_emulated.close(dv);
 }
 
-/* In the stead of the choice (--wrap, in CMakeLists.txt). */
-const struct dlb_device *__wrap_dlb_device_choose(const struct dlb_device_opts *opts,
-                                                  const char *memo, char why[160],
-                                                  struct dlb_err *err);
-const struct dlb_device *__wrap_dlb_device_choose(const struct dlb_device_opts *opts,
-                                                  const char *memo, char why[160],
-                                                  struct dlb_err *err)
-{
-    (void)opts;
-    (void)memo;
-    (void)err;
-    memcpy(why, "test", 5);
-    return &seen.device;
-}
-
 static json_t *ran(const char *rung, bool hangs)
 {
     struct dlb_gap_params params;
@@ -68,10 +51,10 @@ static json_t *ran(const char *rung, bool hangs)
 
     memset(&seen, 0, sizeof(seen));
     seen.hangs = hangs;
-    seen.device = dlb_dev_emulated;
-    seen.device.pin = noted_pin;
-    seen.device.end = noted_end;
-    seen.device.close = noted_close;
+    own_device = dlb_dev_emulated;
+    own_device.pin = noted_pin;
+    own_device.end = noted_end;
+    own_device.close = noted_close;
     if (dlb_gap_params_flat(&params, flat, "test", &err) != DLB_OK)
         fail_msg("%s", err.what);
     json_decref(flat);
