@@ -102,7 +102,8 @@ uint64_t dlb_gap_rung_bytes(const struct dlb_gap_params *params, const char *nam
  *     per_batch: those of whoever fills a batch
  *   os{process{...}, threads[{name, own_process, ...}], page_bytes}: voluntary_switches,
  *     involuntary_switches, cpu_ns, runqueue_wait_ns, blocked_ns, wall_ns, minor_faults,
- *     major_faults; process: the sums, workers' processes included
+ *     major_faults; process: the sums, workers' processes included. blocked_ns is what cpu_ns and
+ *     runqueue_wait_ns leave of wall_ns: on a virtual machine also what its host took.
  *   copy_calls, sync_calls{count, sum_ns, p50_ns, p99_ns, max_ns}: of the loop's calls of the
  *     device, over all measured epochs; below 100 calls p50 and p99 are null. */
 json_t *dlb_gap_rung_run(const struct dlb_gap_params *params, const char *name,

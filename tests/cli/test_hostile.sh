@@ -98,7 +98,7 @@ if [ -x "$slowfs" ]; then
         "$dlbench" run --set dataset.format=tfrecord --set dataset.codec=raw --set dataset.path="$file" --results out \
             "${run_on[@]}" >"$out" 2>"$err" &
         pid=$!
-        for _ in $(seq 100); do grep -q 'opening' "$err" && break; sleep 0.2; done
+        for _ in $(seq 100); do grep -q "opening $file" "$err" && break; sleep 0.2; done
         kill -INT $pid
         SECONDS=0
         wait $pid
