@@ -22,7 +22,7 @@ struct filling {
     uint32_t n_samples, n_skipped;
     uint64_t made_hash;
     struct dlb_hash delivered; /* samples as they came: who writes over one later is found out */
-    uint64_t done_ns;          /* when the last sample was in its place */
+    uint64_t done_ns;          /* when the last sample was in its place: the next one begins */
 };
 
 void dlb_worker_report_merge(struct dlb_loader_stats *into, const struct dlb_worker_report *report)
@@ -247,10 +247,9 @@ static uint64_t hash_sample(struct dlb_worker *worker, struct filling *fill, con
     return dlb_hash64(worker->made, augment->out_bytes, 0);
 }
 
-/* Decodes and places one sample that was read between start_ns and read_ns. */
+/* Decodes and places one sample that was read between fill->done_ns and read_ns. */
 static int add_sample(struct dlb_worker *worker, struct filling *fill,
-                      const struct dlb_sample *sample, uint64_t start_ns, uint64_t read_ns,
-                      struct dlb_err *err)
+                      const struct dlb_sample *sample, uint64_t read_ns, struct dlb_err *err)
 {
     const struct dlb_codec *codec = worker->job->dataset->codec;
     const struct dlb_loader_opts *opts = worker->job->opts;
@@ -261,7 +260,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     uint64_t now_ns = dlb_plant_sleep(worker, read_ns);
     if (dlb_worker_told_to_stop(worker)) /* it may have been cut short */
         return DLB_E_CANCELLED;
-    meter(worker, DLB_WS_READ, start_ns, now_ns);
+    meter(worker, DLB_WS_READ, fill->done_ns, now_ns);
     uint64_t from_ns = now_ns;
     if (codec->identity) {
         bool copied = false;
@@ -290,6 +289,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     if (rc == DLB_OK)
         rc = check_size(worker, len_bytes, err);
     if (rc != DLB_OK) {
+        fill->done_ns = now_ns;
         worker->report->meters.n_samples--; /* its bytes were read for the others' sake */
         name_sample(sample, err);
         return skip_or_fail(worker, fill, err);
@@ -333,8 +333,8 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
         if (dlb_worker_told_to_stop(worker))
             return DLB_E_CANCELLED;
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
-        uint64_t start_ns = dlb_now_ns(), index = dlb_sampler_index(sampler, first + i);
-        publish(worker, index, 0, start_ns);
+        uint64_t index = dlb_sampler_index(sampler, first + i);
+        publish(worker, index, 0, fill->done_ns);
         int rc = worker->async
                      ? dlb_async_take(worker->async, dest_of(worker, fill), &sample, err)
                      : format->read(worker->reader, index, dest_of(worker, fill), &sample, err);
@@ -343,9 +343,10 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
         uint64_t read_ns = dlb_now_ns();
         if (rc == DLB_OK) {
             count_read(worker, &sample);
-            rc = add_sample(worker, fill, &sample, start_ns, read_ns, err);
+            rc = add_sample(worker, fill, &sample, read_ns, err);
         } else {
-            meter(worker, DLB_WS_READ, start_ns, read_ns);
+            meter(worker, DLB_WS_READ, fill->done_ns, read_ns);
+            fill->done_ns = read_ns;
             rc = skip_or_fail(worker, fill, err);
         }
         if (rc != DLB_OK)
@@ -416,13 +417,12 @@ static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct d
         if (dlb_worker_told_to_stop(worker))
             return DLB_E_CANCELLED;
         struct dlb_sample sample;
-        uint64_t start_ns = dlb_now_ns();
         int rc = worker->shuffle ? shuffled_next(worker, &sample, err)
                                  : stream_next(worker, dest_of(worker, fill), &sample, err);
         if (rc == DLB_END)
             break;
         if (rc == DLB_OK)
-            rc = add_sample(worker, fill, &sample, start_ns, dlb_now_ns(), err);
+            rc = add_sample(worker, fill, &sample, dlb_now_ns(), err);
         if (rc != DLB_OK)
             return rc;
     }
@@ -437,7 +437,8 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
     struct filling fill = {.slots = slots,
                            .slot = slot,
                            .payload = dlb_slot_payload(slots, slot),
-                           .delivered = dlb_hash_begin(0)};
+                           .delivered = dlb_hash_begin(0),
+                           .done_ns = dlb_now_ns()};
     /* What a ring reads is counted there. */
     dlb_io_watch = worker->async ? NULL : &worker->watch;
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);
@@ -457,7 +458,7 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
     if (worker->job->checksum)
         head->payload_hash = dlb_hash_end(&fill.delivered);
     head->ready_ns = dlb_now_ns();
-    meter(worker, DLB_WS_COLLATE, fill.done_ns ? fill.done_ns : head->ready_ns, head->ready_ns);
+    meter(worker, DLB_WS_COLLATE, fill.done_ns, head->ready_ns);
     worker->report->meters.n_batches++;
     return DLB_OK;
 }
