@@ -37,7 +37,8 @@ static void begin_measuring(struct dlb_accelerator *a)
     a->loop_start_ns = dlb_now_ns();
 }
 
-/* Unaccounted time is what no stage's own start and stop stamps cover. */
+/* Stages follow each other without a gap: each begins where the one before it ended. Unaccounted is
+ * what none of them covers all the same. */
 static void end_measuring(struct dlb_accelerator *a)
 {
     struct dlb_share *share = &a->window.share;
@@ -50,11 +51,13 @@ static void end_measuring(struct dlb_accelerator *a)
     a->measured = true;
 }
 
+/* Its next one, from the end of what it did last; the account opens with the first measured. */
 static void want_batch(struct dlb_accelerator *a)
 {
     begin_measuring(a);
     a->at = DLB_AT_TAKE;
-    a->since_ns = dlb_now_ns();
+    if (a->since_ns < a->loop_start_ns)
+        a->since_ns = a->loop_start_ns;
 }
 
 /* Between epochs: for the loader to begin the next one and, of many accelerators, before that for
@@ -84,6 +87,7 @@ void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uin
     a->order = 0;
     a->has_first = a->whole = false;
     a->wake_ns = 0;
+    a->since_ns = now_ns;
     want_batch(a);
 }
 
@@ -155,18 +159,16 @@ static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
     const struct dlb_consume *how = a->common->how;
     uint32_t buf = (uint32_t)(a->n_batches % (how->device_prefetch + 1));
 
-    uint64_t start_ns = dlb_now_ns();
     int rc = how->device->copy(a->feed->device_state, buf, a->batch.data, a->batch.n_bytes, err);
     *flight_at(a, a->n_flight) = (struct dlb_flight){.batch = a->batch, .buf = buf};
-    uint64_t end_ns = dlb_now_ns();
-    spend(a, DLB_CS_COPY_CALL, start_ns, end_ns);
+    a->since_ns = dlb_now_ns();
+    spend(a, DLB_CS_COPY_CALL, a->step.wait_end_ns, a->since_ns);
     if (rc != DLB_OK)
         return rc;
     a->n_flight++;
     a->n_batches++;
     a->counted = false;
     a->at = DLB_AT_STEP;
-    a->since_ns = end_ns;
     return DLB_OK;
 }
 
@@ -220,6 +222,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
     epoch->n_skipped += a->batch.n_skipped;
     if (a->batch.n_samples == 0) { /* every sample of it was skipped: nothing to train on */
         how->loader->release(a->feed->loader_state, &a->batch);
+        a->since_ns = a->step.wait_end_ns;
         want_batch(a);
         return DLB_OK;
     }
@@ -230,7 +233,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
 static int account(struct dlb_accelerator *a, struct dlb_err *err)
 {
     struct dlb_common *common = a->common;
-    uint64_t start_ns = dlb_now_ns();
+    uint64_t start_ns = a->since_ns;
 
     common->n_batches++;
     if (common->how->heartbeat)
@@ -263,8 +266,9 @@ static int step(struct dlb_accelerator *a, bool *moved, struct dlb_err *err)
     if (how->barrier && a->round > barrier->round)
         return hold(a, err);
     *moved = true;
-    uint64_t start_ns = dlb_now_ns();
+    uint64_t start_ns = a->since_ns;
     if (how->barrier) {
+        start_ns = dlb_now_ns();
         spend(a, DLB_CS_BARRIER, a->since_ns, start_ns);
         how->device->hold(device, barrier->last_end_ns);
         a->step.held_until_ns = barrier->last_end_ns;
