@@ -67,7 +67,9 @@ static void check(const char *name, int access)
     want.all = folder_read(want_name, &want.n);
     if (dataset_open_as(&ds, "webdataset", "raw", folder_path(name), access, &err) != DLB_OK)
         fail_msg("%s: %s", name, err.what);
-    assert_int_equal(ds.shape.n_odd, access == DLB_ACCESS_STREAM && !!strstr(name, ".tar."));
+    bool packed = access == DLB_ACCESS_STREAM && strstr(name, ".tar."); /* they cannot be sought */
+    bool linked = !strstr(name, "writer"); /* those by tarfile have a link */
+    assert_int_equal(ds.shape.n_odd, packed + linked);
     void *reader = dataset_reader(&ds);
     if (ds.shape.iterable)
         assert_int_equal(ds.format->shard_open(reader, 0, &err), DLB_OK);
