@@ -4,7 +4,6 @@
 #include "scenarios/flat.h"
 #include "scenarios/gap_ledger.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -71,7 +70,7 @@ static void *hog(void *arg)
 struct beside {
     struct dlb_gap_account *account;
     pthread_t hog;
-    uint64_t hog_cpu_ns; /* what the hog had of the core while the account was open */
+    uint64_t wall_ns, lost_ns; /* lost: neither of them had the core */
 };
 
 static uint64_t cpu_ns_of(pthread_t thread)
@@ -87,12 +86,25 @@ static void *worker(void *arg)
 {
     struct beside *b = arg;
     stay_on_one_cpu();
-    uint64_t before_ns = cpu_ns_of(b->hog);
+    uint64_t had_ns = cpu_ns_of(b->hog) + cpu_ns_of(pthread_self()), start_ns = dlb_now_ns();
     dlb_gap_account_open(b->account);
     burn_cpu_ns(BUSY_NS);
     dlb_gap_account_close(b->account);
-    b->hog_cpu_ns = cpu_ns_of(b->hog) - before_ns;
+    b->wall_ns = dlb_now_ns() - start_ns;
+    had_ns = cpu_ns_of(b->hog) + cpu_ns_of(pthread_self()) - had_ns;
+    b->lost_ns = b->wall_ns > had_ns ? b->wall_ns - had_ns : 0;
     return NULL;
+}
+
+static void run_beside_a_hog(struct beside *b)
+{
+    pthread_t id;
+    atomic_store(&enough, false);
+    assert_int_equal(pthread_create(&b->hog, NULL, hog, NULL), 0);
+    assert_int_equal(pthread_create(&id, NULL, worker, b), 0);
+    assert_int_equal(pthread_join(id, NULL), 0);
+    atomic_store(&enough, true);
+    assert_int_equal(pthread_join(b->hog, NULL), 0);
 }
 
 /* The document's first thread. */
@@ -115,20 +127,15 @@ static bool without_schedstat(json_t *thread)
     return without;
 }
 
-/* They share one core: about as long as it runs it waits for it. What neither of them had of the
- * core its host took, and that the kernel tells of no thread. */
+/* They share one core: about as long as it runs it waits for it. What a host takes of the core the
+ * kernel tells of no thread: then once more. */
 static void a_hog_raises_the_run_queue_share_alone(void **state)
 {
     struct beside b = {.account = &ledger->account[0]};
-    pthread_t id;
     (void)state;
 
-    atomic_store(&enough, false);
-    assert_int_equal(pthread_create(&b.hog, NULL, hog, NULL), 0);
-    assert_int_equal(pthread_create(&id, NULL, worker, &b), 0);
-    assert_int_equal(pthread_join(id, NULL), 0);
-    atomic_store(&enough, true);
-    assert_int_equal(pthread_join(b.hog, NULL), 0);
+    for (int i = 0; i < 10 && (i == 0 || b.lost_ns > b.wall_ns / 50); i++)
+        run_beside_a_hog(&b);
     json_t *thread = figures();
     if (without_schedstat(thread))
         skip();
@@ -137,7 +144,7 @@ static void a_hog_raises_the_run_queue_share_alone(void **state)
     double blocked = dlb_json_number(thread, "blocked_ns");
     assert_true(cpu >= (double)BUSY_NS);
     assert_true(queue > cpu / 4);
-    assert_true(blocked < queue / 4 + fmax(wall - cpu - (double)b.hog_cpu_ns, 0));
+    assert_true(blocked < queue / 4);
     assert_true(cpu + queue + blocked < 1.02 * wall && cpu + queue + blocked > 0.98 * wall);
     json_decref(thread);
 }
