@@ -135,14 +135,18 @@ static void a_fault_has_a_price(void **state)
 
 static void gathers_do_what_a_loop_does(void **state)
 {
-    static const uint32_t row_bytes[] = {1, 4, 12, 16, 60, 64, 80, 400, 404, 4096};
-    enum { N_ROWS = 500, N_PICKED = 333 };
+    static const uint32_t row_bytes[] = {1,  4,  12,  16,  60,   63,   64,   65,
+                                         80, 96, 400, 404, 4095, 4096, 4097, 8200};
+    static void (*const ways[])(void *dest, const void *array, const uint32_t *index,
+                                uint64_t n_rows, uint64_t row_bytes) = {
+        dlb_gap_gather, dlb_gap_gather_ahead, dlb_gap_gather_by_rows};
+    enum { N_ROWS = 500, N_PICKED = 333, MAX_SHIFT = 21 }; /* places that are not aligned, too */
     (void)state;
 
     for (size_t r = 0; r < sizeof row_bytes / sizeof *row_bytes; r++) {
         size_t n = row_bytes[r];
         uint8_t *array = malloc(N_ROWS * n), *want = malloc(N_PICKED * n);
-        uint8_t *got = aligned_alloc(64, (N_PICKED * n + 1 + 63) / 64 * 64 + 64);
+        uint8_t *got = aligned_alloc(64, (N_PICKED * n + MAX_SHIFT + 64) / 64 * 64);
         uint32_t index[N_PICKED];
         struct dlb_rng rng = dlb_rng_seed(1, n, 0);
         assert_true(array && want && got);
@@ -152,18 +156,16 @@ static void gathers_do_what_a_loop_does(void **state)
             index[i] = i < 2 ? i * (N_ROWS - 1) : (uint32_t)dlb_rng_below(&rng, N_ROWS);
             memcpy(want + i * n, array + index[i] * n, n);
         }
-        for (size_t shift = 0; shift < 2; shift++) { /* a place that is not aligned, too */
-            for (uint64_t picked = 0; picked <= N_PICKED; picked += 111) {
-                memset(got, 0xee, N_PICKED * n + 1);
-                dlb_gap_gather(got + shift, array, index, picked, n);
-                assert_memory_equal(got + shift, want, picked * n);
-                memset(got, 0xee, N_PICKED * n + 1);
-                dlb_gap_gather_ahead(got + shift, array, index, picked, n);
-                assert_memory_equal(got + shift, want, picked * n);
-                if (picked < N_PICKED)
+        for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
+            for (size_t shift = 0; shift <= MAX_SHIFT; shift = shift * 4 + 1) /* 0, 1, 5, 21 */
+                for (uint64_t picked = 0; picked <= N_PICKED; picked = picked * 5 + 1) {
+                    memset(got, 0xee, N_PICKED * n + MAX_SHIFT + 1);
+                    ways[way](got + shift, array, index, picked, n);
+                    assert_memory_equal(got + shift, want, picked * n);
+                    for (size_t at = 0; at < shift; at++)
+                        assert_int_equal(got[at], 0xee);
                     assert_int_equal(got[shift + picked * n], 0xee);
-            }
-        }
+                }
         free(array);
         free(want);
         free(got);
