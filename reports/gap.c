@@ -226,8 +226,9 @@ void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, str
     dlb_text_printf(out, "\n");
     dlb_text_fold(
         out,
-        "What the kernel saw of an epoch (run queue and blocked: the training loop's; copies and "
-        "syncs: its calls in all measured epochs; the rest: of all threads and processes):",
+        "What the kernel saw of an epoch (run queue and blocked: the training loop's, blocked with "
+        "what a hypervisor took of it; copies and syncs: its calls in all measured epochs; the "
+        "rest: of all threads and processes):",
         0, n_words);
     render(rungs, kernel, sizeof(kernel) / sizeof(kernel[0]), true, kernel_row, n_columns, out);
     decomposition(gap, out);

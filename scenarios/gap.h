@@ -68,7 +68,7 @@ struct dlb_gap_judged {
     double to_floor;
     double step_seconds; /* more than the rung before, of the same kind; NaN for the first */
     const char *step_from;
-    const json_t *shown; /* the repetition nearest the median; borrowed */
+    const json_t *shown; /* the repetition in the middle, of two the faster; borrowed */
     const json_t *docs;  /* all of them; borrowed */
 };
 
@@ -88,9 +88,10 @@ enum dlb_gap_cause {
 extern const char *const dlb_gap_cause_names[DLB_GAP_N_CAUSES];
 
 struct dlb_gap_share {
-    double seconds;         /* NaN: not shown by what was measured, and in unexplained then */
-    const char *removed_by; /* what takes the cause away; NULL: nothing had to show it */
-    double removes_seconds; /* what that removed; NaN */
+    double seconds;           /* NaN: not shown by what was measured, and in unexplained then */
+    const char *removed_by;   /* what takes the cause away; NULL: nothing had to show it */
+    const char *removed_with; /* the part that goes with it; NULL: it goes alone */
+    double removes_seconds;   /* what that removed, of both together; NaN */
 };
 
 struct dlb_gap_judgement {
@@ -107,7 +108,8 @@ struct dlb_gap_judge_input {
     const struct dlb_results *results;
     const struct dlb_gap_params *params;
     const struct dlb_gap_python *python;
-    const char *said; /* about the size; "" */
+    const char *said;   /* about the size; "" */
+    double stolen_frac; /* of all CPUs' time while the rungs ran, by a hypervisor; NaN */
 };
 
 int dlb_gap_judge(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *out,

@@ -105,8 +105,10 @@ static struct dlb_gap_share find_misses(const struct dlb_gap_judged *loader)
 {
     double seconds = dlb_gap_over(loader, misses, "stack");
     return isfinite(seconds)
-               ? (struct dlb_gap_share){fmax(seconds, 0), "the same stacking in order", seconds}
-               : (struct dlb_gap_share){(double)NAN, NULL, (double)NAN};
+               ? (struct dlb_gap_share){.seconds = fmax(seconds, 0),
+                                        .removed_by = "the same stacking in order",
+                                        .removes_seconds = seconds}
+               : (struct dlb_gap_share){.seconds = (double)NAN, .removes_seconds = (double)NAN};
 }
 
 /* Items one by one and stacking go together when whole lists are asked for. Of what their stamps
@@ -119,10 +121,11 @@ static void find_items(struct dlb_gap_judgement *j, const struct dlb_gap_judged 
     double removed = without ? loader->seconds.median - without->seconds.median : (double)NAN;
     double shown = without ? fmin(removed / (claim[0] + claim[1]), 1) : 0;
     for (int i = 0; i < 2; i++)
-        j->part[DLB_GAP_CAUSE_INDEXING + i] =
-            (struct dlb_gap_share){.seconds = shown > 0 ? fmax(claim[i], 0) * shown : (double)NAN,
-                                   .removed_by = without ? without->name : NULL,
-                                   .removes_seconds = removed};
+        j->part[DLB_GAP_CAUSE_INDEXING + i] = (struct dlb_gap_share){
+            .seconds = shown > 0 ? fmax(claim[i], 0) * shown : (double)NAN,
+            .removed_by = without ? without->name : NULL,
+            .removed_with = without ? dlb_gap_cause_names[DLB_GAP_CAUSE_STACKING - i] : NULL,
+            .removes_seconds = removed};
 }
 
 void dlb_gap_decompose(struct dlb_gap_judgement *j)

@@ -46,12 +46,15 @@ ALWAYS_INLINE void ask_for(const struct rows *rows, uint64_t i)
     __builtin_prefetch(row + n_bytes - 1, 0, TO_SECOND_LEVEL); /* it may begin within a line */
 }
 
-/* On taking row i: the page of one far ahead, whose address takes a walk through the page tables,
- * and the lines of one whose page is known by now. */
+/* On taking row i: the pages of one far ahead, whose addresses take a walk through the page tables,
+ * and the lines of one whose pages are known by now. */
 ALWAYS_INLINE void look_ahead(const struct rows *rows, uint64_t i)
 {
-    if (i + DLB_GAP_AHEAD_PAGE < rows->n)
-        __builtin_prefetch(row_at(rows, i + DLB_GAP_AHEAD_PAGE), 0, TO_SECOND_LEVEL);
+    if (i + DLB_GAP_AHEAD_PAGE < rows->n) {
+        const uint8_t *row = row_at(rows, i + DLB_GAP_AHEAD_PAGE);
+        __builtin_prefetch(row, 0, TO_SECOND_LEVEL);
+        __builtin_prefetch(row + rows->n_bytes - 1, 0, TO_SECOND_LEVEL);
+    }
     if (i + DLB_GAP_AHEAD < rows->n)
         ask_for(rows, i + DLB_GAP_AHEAD);
 }
@@ -116,7 +119,7 @@ __attribute__((target("avx512f"))) static void store_lines(uint8_t *to, const ui
 {
     uint64_t at = begin;
 
-    if (begin % LINE_BYTES != 0) { /* the line is another's, too */
+    if (begin > 0) { /* the line is another's, too */
         at = end < LINE_BYTES ? end : LINE_BYTES;
         memcpy(to + begin, stage + begin, at - begin);
     }

@@ -3,7 +3,9 @@
 
 #include "scenarios/flat.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static json_t *seconds_json(const struct dlb_gap_judged *rung)
@@ -81,18 +83,20 @@ static json_t *rung_json(const struct dlb_gap_judged *rung)
 static json_t *part_json(const struct dlb_gap_judgement *j, int i)
 {
     const struct dlb_gap_share *part = &j->part[i];
-    return json_pack("{ss, so, so, so, so}", "part", dlb_gap_cause_names[i], "seconds",
+    return json_pack("{ss, so, so, so, so, so}", "part", dlb_gap_cause_names[i], "seconds",
                      dlb_json_real_or_null(part->seconds), "frac",
                      dlb_json_real_or_null(part->seconds / j->total_seconds), "removed_by",
-                     part->removed_by ? json_string(part->removed_by) : json_null(),
+                     part->removed_by ? json_string(part->removed_by) : json_null(), "removed_with",
+                     part->removed_with ? json_string(part->removed_with) : json_null(),
                      "removes_seconds", dlb_json_real_or_null(part->removes_seconds));
 }
 
 static json_t *python_json(const struct dlb_gap_python *python)
 {
-    return json_pack("{so, so, so}", "path",
+    return json_pack("{so, so, so, so}", "path",
                      python->found ? dlb_json_safe_text(python->path) : json_null(), "torch",
-                     python->found ? dlb_json_safe_text(python->torch) : json_null(), "tried",
+                     python->found ? dlb_json_safe_text(python->torch) : json_null(), "threads",
+                     python->n_threads > 0 ? json_integer(python->n_threads) : json_null(), "tried",
                      python->tried ? json_incref(python->tried) : json_array());
 }
 
@@ -109,6 +113,7 @@ json_t *dlb_gap_json(const struct dlb_gap_judge_input *in, const struct dlb_gap_
          dlb_json_put(out, "total_seconds", dlb_json_real_or_null(j->total_seconds)) &&
          dlb_json_put(out, "python", python_json(in->python)) &&
          dlb_json_put(out, "shrunk", in->said[0] ? json_string(in->said) : json_null()) &&
+         dlb_json_put(out, "machine_stolen_frac", dlb_json_real_or_null(in->stolen_frac)) &&
          dlb_json_put(out, "text", dlb_json_safe_text(j->text));
     json_decref(rungs);
     json_decref(parts);
@@ -138,6 +143,14 @@ static bool fill_notes(const struct dlb_gap_judge_input *in, const struct dlb_de
     if (ok && in->python->found && device->emulated)
         ok = note(out->notes, "torch-dataloader-workers and torch-out-of-order ask for pin_memory, "
                               "and PyTorch leaves it out where it finds no accelerator");
+    if (ok && in->python->n_threads > 1) {
+        char text[160];
+        (void)snprintf(text, sizeof(text),
+                       "PyTorch copies and gathers whole lists with %" PRIu32 " threads, items "
+                       "one by one with one: what lists gain holds that, too",
+                       in->python->n_threads);
+        ok = note(out->notes, text);
+    }
     return ok && (!in->said[0] || note(out->notes, in->said));
 }
 
@@ -162,7 +175,10 @@ json_t *dlb_gap_summary(const struct dlb_summary *head, const struct dlb_gap_jud
         (void)dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
     else
         doc = dlb_summary_build(&all, err);
-    if (doc && json_object_set(doc, "gap", gap)) {
+    if (doc && (json_object_set(doc, "gap", gap) ||
+                json_object_set_new(json_object_get(doc, "verdict"), "text",
+                                    json_string("a ladder judges no pipeline: gap.text says what "
+                                                "it found.")))) {
         (void)dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
         json_decref(doc);
         doc = NULL;

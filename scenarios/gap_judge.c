@@ -13,12 +13,11 @@ static bool has_status(const json_t *doc, const char *status)
     return strcmp(dlb_json_text(doc, "status"), status) == 0;
 }
 
-/* Of the repetitions that measured: their seconds, by block, and the one nearest the median. */
+/* Of the repetitions that measured: their seconds, by block, and the one in the middle. */
 static bool gather(struct dlb_gap_judged *rung, uint64_t seed)
 {
     const json_t *doc;
     size_t i;
-    double nearest = (double)INFINITY;
     rung->values = calloc(json_array_size(rung->docs) + 1, sizeof(double));
     if (!rung->values)
         return false;
@@ -31,11 +30,10 @@ static bool gather(struct dlb_gap_judged *rung, uint64_t seed)
     rung->seconds = dlb_estimate_median(rung->values, rung->n_values, seed);
     json_array_foreach(rung->docs, i, doc)
     {
-        double off = fabs(dlb_json_number(doc, "seconds") - rung->seconds.median);
-        if (has_status(doc, "ok") && off < nearest) {
-            nearest = off;
+        double seconds = dlb_json_number(doc, "seconds");
+        if (has_status(doc, "ok") && seconds <= rung->seconds.median &&
+            (!rung->shown || seconds > dlb_json_number(rung->shown, "seconds")))
             rung->shown = doc;
-        }
     }
     return true;
 }

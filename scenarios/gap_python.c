@@ -109,8 +109,10 @@ static int ask(struct dlb_gap_python *python, const char *folder, const atomic_b
     const char *status = dlb_json_text(doc, "status"), *reason = dlb_json_text(doc, "reason");
     python->found = strcmp(status, "ok") == 0;
     python->crashed = python->crashed || strcmp(status, "failed") == 0;
-    if (python->found)
+    if (python->found) {
         (void)snprintf(python->torch, sizeof(python->torch), "%s", dlb_json_text(doc, "torch"));
+        python->n_threads = (uint32_t)dlb_json_u64(doc, "threads", 0);
+    }
     size_t len = strlen(python->reason);
     if (!python->found)
         (void)snprintf(python->reason + len, sizeof(python->reason) - len, "%s%.60s: %.200s",
@@ -154,6 +156,7 @@ int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const cha
         (void)snprintf(out->reason, sizeof(out->reason), "interrupted");
     else
         (void)snprintf(out->reason + len, sizeof(out->reason) - len, "%s. %s",
-                       len ? "" : "there is no python3 here", HOW_TO);
+                       len ? "" : "there is no python3 here",
+                       out->crashed ? "--python names another" : HOW_TO);
     return DLB_OK;
 }

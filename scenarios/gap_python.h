@@ -16,6 +16,7 @@ struct dlb_gap_python {
     bool found, crashed; /* crashed: none has it, and one of them died of it */
     char path[PATH_MAX]; /* of the interpreter */
     char torch[64];      /* its version */
+    uint32_t n_threads;  /* that it computes with; 0: it does not tell */
     char reason[1024];   /* why there is none */
     json_t *tried;       /* [{python, status, reason, torch}], in their order; owned */
     char script[PATH_MAX];

@@ -33,7 +33,8 @@ static json_t *epochs_json(const struct dlb_gap_facts *facts)
 
 static json_t *huge_json(const struct dlb_gap_facts *facts)
 {
-    return json_pack("{ss, so, so}", "asked", page_names[facts->run->params->pages], "array_frac",
+    const char *asked = page_names[facts->run->params->pages];
+    return json_pack("{ss, ss, so, so}", "asked", asked, "batches_asked", asked, "array_frac",
                      dlb_json_real_or_null(facts->array_huge_frac), "batch_frac",
                      dlb_json_real_or_null(facts->run->ledger->batch_huge_frac));
 }

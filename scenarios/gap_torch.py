@@ -265,7 +265,7 @@ class Session:
             "batch_bytes": self.rung.batch * self.spec["gap.features"] * 4,
             "n_workers": self.rung.n_workers,
             "checksum": checksum,
-            "huge_pages": {"asked": self.spec["gap.pages"], "array_frac": None, "batch_frac": None},
+            "huge_pages": {"asked": self.spec["gap.pages"], "batches_asked": "kernel", "array_frac": None, "batch_frac": None},
             "parts": shown["parts"].document(shown["ns"]),
             "worker_parts": worker_parts(workers),
             "start_up": self.start_up,
@@ -298,7 +298,7 @@ def answer(spec, beat):
     found = {"python": sys.executable, "python_version": sys.version.split()[0], "torch": str(torch.__version__)}
     if spec["rung"] == "probe":
         torch.ones(2).sum()  # a library that is torn crashes here and not later
-        return dict(found, status="ok", cuda=bool(torch.cuda.is_available()), in_order=has_in_order(torch))
+        return dict(found, status="ok", cuda=bool(torch.cuda.is_available()), in_order=has_in_order(torch), threads=torch.get_num_threads())
     import_s = (time.monotonic_ns() - start_ns) / 1e9
     session = Session(torch, spec, beat)
     session.start_up["import"] = import_s

@@ -2,6 +2,7 @@
 #include "scenarios/gap.h"
 
 #include "bench/base/units.h"
+#include "bench/host/osacct.h"
 #include "scenarios/flat.h"
 
 #include <inttypes.h>
@@ -100,8 +101,11 @@ static void say_parts(struct dlb_gap_judgement *j)
     add(j, ".");
     const struct dlb_gap_share *items = &j->part[DLB_GAP_CAUSE_INDEXING];
     if (isfinite(items->seconds))
-        add(j, " Asking for whole lists (%s) instead of items takes %s of it away.",
-            items->removed_by, duration(items->removes_seconds).text);
+        add(j,
+            " Asking for whole lists (%s) instead of items takes %s of it away, %s and %s "
+            "together; how much is whose is by stamps.",
+            items->removed_by, duration(items->removes_seconds).text,
+            dlb_gap_cause_names[DLB_GAP_CAUSE_INDEXING], items->removed_with);
     if (isfinite(j->part[DLB_GAP_CAUSE_MISSES].removes_seconds))
         add(j, " Stacking in order instead of shuffled takes %s away.",
             duration(j->part[DLB_GAP_CAUSE_MISSES].removes_seconds).text);
@@ -153,10 +157,11 @@ static void say_cures(struct dlb_gap_judgement *j)
         for (size_t k = 0; k < N_CURES; k++)
             how = strcmp(cures[k].rung, found[i]->name) == 0 ? cures[k].how : how;
         add(j, "%s %s (%s) %.3gx as fast",
-            n_said[!helps]++ ? ";"
-            : helps          ? "What closes it, in order of gain:"
-            : n_said[0]      ? ". What does not, or is not told apart by these repetitions:"
-                             : "What closes it is not told apart by these repetitions:",
+            n_said[!helps]++
+                ? helps && !is_faster(found[i - 1], found[i]) ? "; not told apart from that:" : ";"
+            : helps     ? "What closes it, in order of gain:"
+            : n_said[0] ? ". What does not, or is not told apart by these repetitions:"
+                        : "What closes it is not told apart by these repetitions:",
             found[i]->name, how, gain);
     }
     if (n > 0)
@@ -267,7 +272,8 @@ static void say_polls(struct dlb_gap_judgement *j)
 
 #define BUSY_FRAC 0.05 /* of an epoch, without a CPU though there was work */
 
-/* Other programs take CPUs away: what they took is in every part. */
+/* Other programs take CPUs away: what they took is in every part. A rung of more threads than one
+ * may have waited for its own. */
 static void say_busy(struct dlb_gap_judgement *j)
 {
     double most = 0;
@@ -276,16 +282,27 @@ static void say_busy(struct dlb_gap_judgement *j)
         const json_t *threads = json_object_get(json_object_get(j->rung[i].shown, "os"), "threads");
         const json_t *loop = json_array_get(threads, 0);
         double frac = dlb_json_number(loop, "runqueue_wait_ns") / dlb_json_number(loop, "wall_ns");
-        if (j->rung[i].status == DLB_GAP_OK && frac > most) {
+        if (j->rung[i].status == DLB_GAP_OK && json_array_size(threads) == 1 && frac > most) {
             most = frac;
             whose = j->rung[i].name;
         }
     }
     if (most >= BUSY_FRAC)
         add(j,
-            "The machine was busy: up to %.0f%% of an epoch (%s) the training loop waited for a "
-            "CPU. Times and parts hold that, too.\n",
+            "The machine was busy: up to %.0f%% of an epoch (%s) the training loop, alone in its "
+            "process, waited for a CPU. Times and parts hold that, too.\n",
             most * 100, whose);
+}
+
+/* The kernel tells no thread of it. */
+static void say_stolen(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
+{
+    if (in->stolen_frac >= DLB_OS_STOLEN_NOTED)
+        add(j,
+            "The hypervisor gave %.0f%% of this machine's CPU time to others meanwhile (steal in "
+            "/proc/stat): times and parts hold that, too, and a thread that had to stand still is "
+            "shown as blocked.\n",
+            in->stolen_frac * 100);
 }
 
 void dlb_gap_words(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
@@ -297,4 +314,5 @@ void dlb_gap_words(const struct dlb_gap_judge_input *in, struct dlb_gap_judgemen
     say_shape(j);
     say_polls(j);
     say_busy(j);
+    say_stolen(in, j);
 }

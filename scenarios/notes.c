@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP_NOTED 0.02   /* what a GPU's calibrated step promises */
-#define STOLEN_NOTED 0.02 /* of all CPUs' time */
-#define BURST_NOTED 0.2   /* of a window */
+#define STEP_NOTED 0.02 /* what a GPU's calibrated step promises */
+#define BURST_NOTED 0.2 /* of a window */
 
 __attribute__((format(printf, 2, 3))) static bool say(json_t *list, const char *fmt, ...)
 {
@@ -356,7 +355,7 @@ static bool note_stolen(const struct dlb_plan *plan, struct dlb_judgement *j)
             worst = i;
         }
     }
-    return most < STOLEN_NOTED ||
+    return most < DLB_OS_STOLEN_NOTED ||
            say(j->notes,
                "the hypervisor gave %.0f%% of this machine's CPU time to others while cell %u was "
                "measured (steal in /proc/stat): threads that were due came late, and the figures "

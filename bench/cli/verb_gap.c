@@ -10,6 +10,7 @@
 #include "scenarios/runner.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct gap {
     struct dlb_result_folder folder;
     json_t *environment;
     struct dlb_watch watch;
+    struct dlb_os_machine machine_before; /* the first rung */
     char exe[PATH_MAX], said[256];
 };
 
@@ -129,7 +131,8 @@ static int build(const struct gap *g, bool unfinished, struct dlb_gap_judgement 
                                      .results = &g->results,
                                      .params = &g->params,
                                      .python = &g->python,
-                                     .said = g->said};
+                                     .said = g->said,
+                                     .stolen_frac = (double)NAN};
     struct dlb_shape shape = {.n_samples = (uint64_t)g->params.samples,
                               .total_bytes = dlb_gap_array_bytes(&g->params),
                               .id = (uint64_t)g->params.seed};
@@ -142,6 +145,10 @@ static int build(const struct gap *g, bool unfinished, struct dlb_gap_judgement 
                                .spec = &g->spec,
                                .cfg = g->args->cfg,
                                .partial = unfinished || g->results.interrupted};
+    struct dlb_os_machine now;
+    dlb_os_machine(&now);
+    if (g->watch.start_ns > 0)
+        in.stolen_frac = dlb_os_stolen_frac(&g->machine_before, &now);
     int rc = dlb_gap_judge(&in, j, err);
     if (rc)
         return rc;
@@ -172,6 +179,7 @@ static int execute(struct gap *g, struct dlb_err *err)
 {
     g->watch.plan = &g->plan;
     g->watch.start_ns = dlb_now_ns();
+    dlb_os_machine(&g->machine_before);
     g->watch.save = save;
     g->watch.ctx = g;
     struct dlb_runner runner = {.scratch = g->folder.scratch,

@@ -74,6 +74,7 @@ struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat);
 /* The busy and the stolen share between two of them; NaN where there is none. Stolen: also NaN
  * below DLB_OS_STOLEN_TICKS, of which one tick is 1%. */
 #define DLB_OS_STOLEN_TICKS 100
+#define DLB_OS_STOLEN_NOTED 0.02 /* a reader is told */
 double dlb_os_busy_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after);
 double dlb_os_stolen_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after);
 

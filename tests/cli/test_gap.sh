@@ -20,6 +20,7 @@ expect_json 'd["command"] == "gap" and d["cells"] == [] and d["partial"] is Fals
 expect_json "all(r['status'] == 'ok' and r['seconds']['median'] > 0 for r in d['gap']['rungs'] if r['rung'] in $c_rungs)"
 expect_json "all(r['status'] == 'not-measured' and 'pip install torch' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
 expect_json 'len({r["checksum"] for r in d["gap"]["rungs"] if r["checksum"]}) == 1'
+expect_json '"gap.text" in d["verdict"]["text"] and "too little" not in d["verdict"]["text"]'
 expect_json 'd["gap"]["decomposition"] == [] and "pip install torch" in d["gap"]["text"] and d["gap"]["python"]["path"] is None'
 expect_json 'd["config"]["gap.samples"] == 20000 and d["config"]["gap.workers"] > 0 and d["dataset"]["format"] == "memory"'
 expect_json 'all(abs(sum(p["seconds"] for p in r["parts"].values()) - r["seconds"]["values"][0]) < 1e-6 for r in d["gap"]["rungs"] if r["parts"])'
@@ -49,12 +50,15 @@ valid_summary "$out"
 expect_json "all(r['status'] == 'ok' for r in d['gap']['rungs'] if r['rung'] in $c_rungs) and d['partial'] is True"
 expect_json "all(r['status'] == 'failed' and 'SIGABRT' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
 expect_err 'partial: 6 of 15 rungs failed, the first \(torch-direct\)'
+expect_err '[-]-python names another'
+expect_no_err 'pip install'
 
 # --- one that crashes later, in every rung of its own
 rm crashing/torch.py
 mkdir -p crashing/torch/utils/data
 printf '%s\n' 'import os, types' '__version__ = "0"' 'def ones(n): return types.SimpleNamespace(sum=lambda: 0)' \
     'cuda = types.SimpleNamespace(is_available=lambda: False)' 'def manual_seed(n): os.kill(os.getpid(), 11)' \
+    'def get_num_threads(): return 3' \
     'from . import utils' >crashing/torch/__init__.py
 printf 'from . import data\n' >crashing/torch/utils/__init__.py
 printf 'class DataLoader:\n    def __init__(self, dataset, in_order=True): pass\n' >crashing/torch/utils/data/__init__.py
@@ -62,6 +66,7 @@ run env PYTHONPATH=crashing "$dlbench" gap "${tiny[@]}" --run-name later --json
 expect_exit 0
 valid_summary "$out"
 expect_json "all(r['status'] == 'ok' for r in d['gap']['rungs'] if r['rung'] in $c_rungs) and d['gap']['python']['torch'] == '0'"
+expect_json "d['gap']['python']['threads'] == 3 and any('with 3 threads' in n for n in d['notes'])"
 expect_json "all(r['status'] == 'failed' and 'SIGSEGV' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
 
 # --- wrong usage
@@ -99,5 +104,6 @@ expect [ -z "$(find results/stopped -name ".cells*")" ]
 valid_summary results/stopped/summary.json
 expect [ "$(json_get results/stopped/summary.json 'd["partial"], d["interrupted"]')" = "(True, True)" ]
 expect [ "$(status_of results/stopped/summary.json direct)" = ok ]
+expect [ "$(json_get results/stopped/summary.json '"before anything" in d["verdict"]["text"]')" = False ]
 
 finish

@@ -1,5 +1,5 @@
 /* The in-memory ladder: the rung of a loader as it could be against a bare gather of the same rows
- * by as many threads, with the same prefetch distances and page size, and against direct slicing.
+ * by as many threads, with the same prefetch and page size, and against direct slicing.
  *
  * Two arrays are in memory at a time. A bare gather has its permutation for nothing, its slots are
  * there, and nobody takes its batches. */
@@ -34,19 +34,19 @@ struct share {
     pthread_t thread;
 };
 
-/* What a loop with prefetch looks like to whoever does not care how it stores. */
+/* What a loop with the same prefetch looks like to whoever does not care how it stores. */
 static void gather_memcpy(void *dest, const void *array, const uint32_t *index, uint64_t n_rows,
                           uint64_t row_bytes)
 {
+    const uint8_t *from = array;
+
     for (uint64_t i = 0; i < n_rows; i++) {
-        if (i + DLB_GAP_AHEAD_PAGE < n_rows)
-            __builtin_prefetch((const uint8_t *)array + index[i + DLB_GAP_AHEAD_PAGE] * row_bytes);
-        if (i + DLB_GAP_AHEAD < n_rows)
-            for (uint64_t at = 0; at < row_bytes + 63; at += 64)
-                __builtin_prefetch((const uint8_t *)array + index[i + DLB_GAP_AHEAD] * row_bytes +
-                                   at);
-        memcpy((uint8_t *)dest + i * row_bytes, (const uint8_t *)array + index[i] * row_bytes,
-               row_bytes);
+        for (uint64_t at = 0; at < row_bytes && i + DLB_GAP_AHEAD_PAGE < n_rows;
+             at += row_bytes - 1)
+            __builtin_prefetch(from + index[i + DLB_GAP_AHEAD_PAGE] * row_bytes + at, 0, 2);
+        for (uint64_t at = 0; at < row_bytes + 63 && i + DLB_GAP_AHEAD < n_rows; at += 64)
+            __builtin_prefetch(from + index[i + DLB_GAP_AHEAD] * row_bytes + at, 0, 2);
+        memcpy((uint8_t *)dest + i * row_bytes, from + index[i] * row_bytes, row_bytes);
     }
 }
 

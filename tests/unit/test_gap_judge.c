@@ -39,7 +39,8 @@ static void open_bench(struct bench *b)
     assert_int_equal(dlb_results_init(&b->results, &b->plan, &err), DLB_OK);
     b->params = (struct dlb_gap_params){.samples = 1000, .features = 10, .batch_size = 100};
     b->python = (struct dlb_gap_python){.found = true, .path = "/py", .torch = "2.0"};
-    b->in = (struct dlb_gap_judge_input){&b->plan, &b->results, &b->params, &b->python, ""};
+    b->in = (struct dlb_gap_judge_input){&b->plan,   &b->results, &b->params,
+                                         &b->python, "",          (double)NAN};
 }
 
 static void judge(struct bench *b)
@@ -157,6 +158,8 @@ static void test_parts_add_up(void **state)
     assert_near(known(&b) + part[DLB_GAP_CAUSE_UNEXPLAINED].seconds, b.j.total_seconds);
     assert_string_equal(part[DLB_GAP_CAUSE_INDEXING].removed_by, "torch-batch-sampler");
     assert_near(part[DLB_GAP_CAUSE_INDEXING].removes_seconds, 8.0);
+    assert_string_equal(part[DLB_GAP_CAUSE_INDEXING].removed_with, "stacking");
+    assert_string_equal(part[DLB_GAP_CAUSE_STACKING].removed_with, "per-item indexing");
     assert_non_null(strstr(b.j.text, "12.5x"));
     assert_non_null(strstr(b.j.text, "torch-batch-sampler"));
     close_bench(&b);
@@ -226,6 +229,87 @@ static void test_without_torch(void **state)
     close_bench(&b);
 }
 
+static void test_of_two_the_faster_is_shown(void **state)
+{
+    (void)state;
+    struct bench b;
+    open_bench(&b);
+    add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.3}");
+    add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.1}");
+    judge(&b);
+    assert_near(b.j.rung[FLOOR].seconds.median, 0.2);
+    assert_near(dlb_json_number(b.j.rung[FLOOR].shown, "seconds"), 0.1);
+    close_bench(&b);
+}
+
+/* Two cures whose repetitions overlap have no order. */
+static void test_cures_that_overlap_are_not_ranked(void **state)
+{
+    (void)state;
+    static const char *const loader_s[] = {"10", "11"}, *const lists_s[] = {"2", "4"},
+                             *const direct_s[] = {"3", "3.5"};
+    struct bench b;
+    for (int apart = 0; apart < 2; apart++) {
+        char text[64];
+        open_bench(&b);
+        b.plan.cells[DIRECT].name = "torch-out-of-order";
+        for (int i = 0; i < 2; i++) {
+            (void)snprintf(text, sizeof(text), "{\"status\": \"ok\", \"seconds\": %s}",
+                           loader_s[i]);
+            add(&b, LOADER, text);
+            (void)snprintf(text, sizeof(text), "{\"status\": \"ok\", \"seconds\": %s}",
+                           apart ? "2" : lists_s[i]);
+            add(&b, LISTS, text);
+            (void)snprintf(text, sizeof(text), "{\"status\": \"ok\", \"seconds\": %s}",
+                           direct_s[i]);
+            add(&b, DIRECT, text);
+        }
+        judge(&b);
+        assert_non_null(strstr(b.j.text, "What closes it, in order of gain: torch-batch-sampler"));
+        assert_true((strstr(b.j.text, "; not told apart from that: torch-out-of-order") != NULL) !=
+                    apart);
+        close_bench(&b);
+    }
+}
+
+/* A loop that waits for a CPU beside its own workers says nothing of other programs. */
+static void test_busy_is_of_others(void **state)
+{
+    (void)state;
+    static const char thread[] = "{\"wall_ns\": 100, \"runqueue_wait_ns\": 40}";
+    for (int own_workers = 0; own_workers < 2; own_workers++) {
+        struct bench b;
+        char text[256];
+        open_bench(&b);
+        (void)snprintf(text, sizeof(text),
+                       "{\"status\": \"ok\", \"seconds\": 1, \"os\": {\"threads\": [%s%s%s]}}",
+                       thread, own_workers ? ", " : "", own_workers ? thread : "");
+        add(&b, FLOOR, text);
+        judge(&b);
+        assert_true((strstr(b.j.text, "machine was busy") != NULL) != own_workers);
+        assert_null(strstr(b.j.text, "hypervisor"));
+        close_bench(&b);
+    }
+}
+
+static void test_stolen_time_is_said(void **state)
+{
+    (void)state;
+    static const double stolen[] = {0, 0.01, 0.05};
+    for (size_t i = 0; i < sizeof(stolen) / sizeof(*stolen); i++) {
+        struct bench b;
+        open_bench(&b);
+        add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 1}");
+        b.in.stolen_frac = stolen[i];
+        judge(&b);
+        assert_true((strstr(b.j.text, "The hypervisor gave 5%") != NULL) == (i == 2));
+        json_t *gap = dlb_gap_json(&b.in, &b.j);
+        assert_near(dlb_json_number(gap, "machine_stolen_frac"), stolen[i]);
+        json_decref(gap);
+        close_bench(&b);
+    }
+}
+
 static void test_partial(void **state)
 {
     (void)state;
@@ -292,6 +376,10 @@ int main(void)
         cmocka_unit_test(test_parts_add_up),
         cmocka_unit_test(test_a_cause_must_be_removable),
         cmocka_unit_test(test_without_torch),
+        cmocka_unit_test(test_of_two_the_faster_is_shown),
+        cmocka_unit_test(test_cures_that_overlap_are_not_ranked),
+        cmocka_unit_test(test_busy_is_of_others),
+        cmocka_unit_test(test_stolen_time_is_said),
         cmocka_unit_test(test_partial),
         cmocka_unit_test(test_one_lost_repetition_loses_the_rung),
         cmocka_unit_test(test_other_content_is_no_measurement),
