@@ -240,6 +240,16 @@ static uint32_t rank_of(const json_t *axes, const char *key)
     return json_array_size(json_object_get(axes, key)) > 1 ? AXIS : SAME;
 }
 
+/* The last word of a key, where no column has that title already. */
+static const char *title_of(const struct dlb_table *table, const char *key)
+{
+    const char *dot = strrchr(key, '.'), *title = dot ? dot + 1 : key;
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        if (strcmp(table->column[i].title, title) == 0)
+            return key;
+    return title;
+}
+
 /* Keys of the setting columns, the usual four first. */
 static uint32_t columns(const json_t *doc, int squeeze, struct dlb_table *table, const char **keys)
 {
@@ -257,12 +267,11 @@ static uint32_t columns(const json_t *doc, int squeeze, struct dlb_table *table,
     }
     json_object_foreach((json_t *)axes, key, axis)
     {
-        const char *dot = strrchr(key, '.');
         (void)axis;
         if (is_usual(key) || n == N_USUAL + MAX_AXIS_COLUMNS)
             continue;
         keys[n++] = key;
-        (void)dlb_table_add(table, dot ? dot + 1 : key, rank_of(axes, key), false);
+        (void)dlb_table_add(table, title_of(table, key), rank_of(axes, key), false);
     }
     (void)dlb_table_add(table, "samples/s", ALWAYS, false);
     (void)dlb_table_add(table, "read MB/s", READ, false);

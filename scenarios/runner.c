@@ -44,20 +44,20 @@ static bool is_dropped(const struct runner *r, const struct dlb_task *task)
     return task->kind != DLB_TASK_BASELINE && *failed_of(r, task);
 }
 
-static const json_t *config_of(const struct runner *r)
+static const json_t *config_of(const struct dlb_plan *plan, const struct dlb_task *task)
 {
-    switch (r->task->kind) {
+    switch (task->kind) {
     case DLB_TASK_WARM:
-        return r->plan->warms[r->task->index];
+        return plan->warms[task->index];
     case DLB_TASK_CEILING:
-        return r->plan->ceilings[r->task->index];
+        return plan->ceilings[task->index];
     case DLB_TASK_CELL:
     case DLB_TASK_REFERENCE:
     case DLB_TASK_BASELINE:
         break;
     }
-    const struct dlb_plan_cell *cell = &r->plan->cells[r->task->index];
-    return cell->first && r->task->block == 0 ? cell->first : cell->config;
+    const struct dlb_plan_cell *cell = &plan->cells[task->index];
+    return cell->first && task->block == 0 ? cell->first : cell->config;
 }
 
 static double *took(struct runner *r, const struct dlb_task *task)
@@ -81,16 +81,17 @@ static double mean_known(const double *values, uint32_t n)
     return known ? sum / known : (double)NAN;
 }
 
-/* How many batches the current task takes; NaN where that cannot be told beforehand. */
-static double planned_batches(const struct runner *r)
+/* How many batches a task takes; NaN where that cannot be told beforehand. */
+static double planned_batches(const struct dlb_plan *plan, const struct dlb_task *task,
+                              uint64_t n_samples)
 {
-    if (r->task->kind == DLB_TASK_WARM)
+    if (task->kind == DLB_TASK_WARM)
         return (double)NAN;
-    const json_t *config = config_of(r);
+    const json_t *config = config_of(plan, task);
     bool synthetic = strcmp(dlb_json_text(config, "dataset.format"), "synthetic") == 0;
-    double samples = synthetic           ? dlb_json_number(config, "generate.samples")
-                     : r->how->n_samples ? (double)r->how->n_samples
-                                         : (double)NAN;
+    double samples = synthetic   ? dlb_json_number(config, "generate.samples")
+                     : n_samples ? (double)n_samples
+                                 : (double)NAN;
     double per_epoch = ceil(samples / dlb_json_number(config, "run.world") /
                             dlb_json_number(config, "loader.batch_size"));
     double all = per_epoch * dlb_json_number(config, "run.epochs");
@@ -103,10 +104,27 @@ static double planned_batches(const struct runner *r)
     return fmin(all, wanted); /* of the one that is known */
 }
 
+double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < plan->n_tasks; i++) {
+        const struct dlb_task *task = &plan->tasks[i];
+        if (task->kind == DLB_TASK_WARM || task->kind == DLB_TASK_BASELINE)
+            continue;
+        const json_t *config = config_of(plan, task);
+        double n = (double)dlb_json_u64(config, "accelerators.count", 1);
+        double s = planned_batches(plan, task, n_samples) / n *
+                   dlb_json_number(config, "device.step_ms") * 1e-3;
+        sum += isfinite(s) ? s : 0;
+    }
+    return sum;
+}
+
 /* How long the current task takes, by its pace so far; NaN without one. */
 static double paced_s(const struct runner *r, double gone_s, uint64_t n_batches)
 {
-    double planned = n_batches > 0 ? planned_batches(r) : (double)NAN;
+    double planned =
+        n_batches > 0 ? planned_batches(r->plan, r->task, r->how->n_samples) : (double)NAN;
     return isfinite(planned) ? fmax(gone_s, gone_s * planned / (double)n_batches) : (double)NAN;
 }
 
@@ -224,7 +242,7 @@ static int run_task(struct runner *r, struct dlb_err *err)
                                 NULL};
     const struct dlb_plan_program *other =
         is_cell(r->task) ? r->plan->cells[r->task->index].program : NULL;
-    const json_t *config = config_of(r);
+    const json_t *config = config_of(r->plan, r->task);
     struct dlb_child child = {
         .exe = other && other->exe ? other->exe
                : r->how->exe       ? r->how->exe

@@ -46,4 +46,8 @@ struct dlb_runner {
 int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        struct dlb_results *results, struct dlb_err *err);
 
+/* Seconds that the plan takes where the accelerator never waits: its steps. Passes over the data,
+ * starts, and what cannot be told beforehand come on top. */
+double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "bench/base/apart.h"
 #include "bench/base/clock.h"
+#include "bench/base/units.h"
 #include "bench/cli/libraries.h"
 #include "bench/cli/result.h"
 #include "bench/cli/version.h"
@@ -22,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define LONG_S 1800 /* that somebody would want to know of before */
 
 struct measure {
     const struct dlb_args *args;
@@ -268,6 +271,20 @@ static void save(void *ctx)
     dlb_judgement_free(&judgement, &m->plan);
 }
 
+/* Before hours go by: what a shorter measurement would take away. */
+static void tell_long(struct measure *m)
+{
+    double least_s = m->scenario->next ? 0 : dlb_runner_least_s(&m->plan, m->shape.n_samples);
+    char least[40], tasks[40];
+    if (least_s < LONG_S)
+        return;
+    dlb_progress_note(&m->watch.progress,
+                      "dlbench: note: this takes %s at least (%s runs, steps alone); fewer "
+                      "run.max_batches or run.repeats, or shorter lists to sweep, make it less",
+                      dlb_duration_text(least_s, least, sizeof least),
+                      dlb_count_text((double)m->plan.n_tasks, tasks, sizeof tasks));
+}
+
 static int execute(struct measure *m, struct dlb_err *err)
 {
     m->watch.plan = &m->plan;
@@ -284,6 +301,7 @@ static int execute(struct measure *m, struct dlb_err *err)
         .scenario = m->scenario,
     };
     int rc = dlb_result_begin(&m->folder, m->environment, err);
+    tell_long(m);
     return rc ? rc : dlb_runner_execute(&runner, &m->plan, &m->results, err);
 }
 

@@ -357,8 +357,10 @@ void dlb_result_say_interrupted(const struct dlb_result_folder *folder)
 static uint32_t stdout_columns(void)
 {
     struct winsize size;
+    const char *wanted = getenv("COLUMNS");
+    unsigned long n = wanted ? strtoul(wanted, NULL, 10) : 0;
     if (!isatty(STDOUT_FILENO))
-        return PIPE_COLUMNS;
+        return n >= 20 && n <= 1000 ? (uint32_t)n : PIPE_COLUMNS;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return 80;

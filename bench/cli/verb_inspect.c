@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BATCH_SAMPLES = 256, MIN_BATCHES = 8 /* in an epoch */ };
+enum { BATCH_SAMPLES = 256, MIN_BATCHES = 8 /* in an epoch */, MAX_BATCHES = 100 };
 #define RESNET50_SAMPLE_MS (224.0 / 400) /* one H100 in MLPerf Storage: 0.224 s for 400 samples */
 
 static uint64_t middle(const struct dlb_inspected *in)
@@ -73,7 +73,8 @@ static void print_word(const char *text)
     (void)putchar('\'');
 }
 
-/* A sweep that means something: batches as training has them, and a step that is some network's. */
+/* A sweep that means something: order, batches and pixels as training has them, and a step that is
+ * some network's; as much of a large data set as tells. */
 static void print_command(const char *path, const struct dlb_inspected *in)
 {
     uint64_t batch = BATCH_SAMPLES;
@@ -84,7 +85,10 @@ static void print_command(const char *path, const struct dlb_inspected *in)
                  "--set dataset.path=",
                  in->format->name, in->codec->name);
     print_word(path);
-    (void)printf(" --set loader.batch_size=%" PRIu64, batch);
+    (void)printf(" --set loader.shuffle=true --set loader.drop_last=true --set run.max_batches=%d%s"
+                 " --set loader.batch_size=%" PRIu64,
+                 MAX_BATCHES,
+                 strcmp(in->codec->name, "jpeg") == 0 ? " --set transform.pixels=f32" : "", batch);
     if (strcmp(in->codec->name, "jpeg") == 0)
         (void)printf(" --set device.step_ms=%.4g\n"
                      "(device.step_ms: what training ResNet-50 on one H100 takes for such a batch, "

@@ -88,6 +88,7 @@ if [ "$code" -eq 0 ]; then
     expect_json '0 < d["images"]["width"][0] <= d["images"]["width"][1] <= d["images"]["width"][2]'
     # The command that it prints measures against a step that is some network's.
     run "$dlbench" inspect j
+    expect_out 'loader\.shuffle=true --set loader\.drop_last=true --set run\.max_batches=100 --set transform\.pixels=f32 '
     expect_out '^To measure it: dlbench sweep .* --set loader\.batch_size=8 --set device\.step_ms=4\.48$'
     command=$(sed -n 's/^To measure it: dlbench //p' "$out")
     run sh -c "'$dlbench' $command --set sweep.loader.num_workers=[0,1] --set run.repeats=1 --set run.max_batches=6 --set run.warmup_batches=1 --json"

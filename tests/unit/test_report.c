@@ -178,6 +178,11 @@ static void test_other_axes_become_columns(void **state)
     char *text = rendered(doc, "terminal", 0);
     assert_has(text, "batch_size");
     free(text);
+    /* Two columns of one title would not be told apart: loader.prefetch_factor's is "prefetch". */
+    json_object_set_new(json_object_get(doc, "axes"), "device.prefetch", json_pack("[ii]", 0, 2));
+    text = rendered(doc, "text", 0);
+    assert_has(text, " device.prefetch ");
+    free(text);
     json_decref(doc);
 }
 
