@@ -19,15 +19,19 @@ int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resul
  * that their bytes cannot be divided by its time. NaN without one. */
 double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell);
 
-/* Best: the highest median samples/s of the cells that are ok. Recommended: of those whose loss to
- * the best, paired by block, has an upper bound below DLB_LOSS_MAX, the one with fewest workers,
- * then least slot memory, then the lowest number. When no smaller cell than the best passes and
- * some of those cannot be told from it, there is no recommendation and `set` holds them and the
- * best; cells of its size and larger ones play no part in that. Fills best, recommended, separable,
- * set and text. False when memory is short. */
+/* Best: the highest median samples/s of the cells that are ok and neither INCOMPLETE nor
+ * HARNESS-BOUND; where all are, of those, and nothing is recommended. Recommended: of those that do
+ * the same work and whose loss to the best, paired by block, has an upper bound below DLB_LOSS_MAX,
+ * the one with fewest workers, then least slot memory, then the lowest number. When no smaller cell
+ * than the best passes and some of those cannot be told from it, there is no recommendation and
+ * `set` holds them and the best; cells of its size and larger ones play no part in that. Fills
+ * best, recommended, separable, set and text. False when memory is short. */
 bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
 /* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a flat configuration. */
 void dlb_pytorch_text(const json_t *config, bool iterable, char *text, size_t n_text);
+
+/* How many loaders divide the data set among them. */
+uint64_t dlb_pytorch_ranks(const json_t *config);
 
 #endif

@@ -3,6 +3,7 @@
 #include "scenarios/cache_summary.h"
 #include "scenarios/flat.h"
 #include "scenarios/judge.h"
+#include "scenarios/not_modelled.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -405,61 +406,6 @@ static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *re
     return ok;
 }
 
-static bool list_not_modelled(const struct dlb_plan *plan, struct dlb_judgement *j)
-{
-    int64_t at = j->recommended >= 0 ? j->recommended : j->best;
-    if (at < 0)
-        return true;
-    const struct dlb_judged_cell *cell = &j->cells[at];
-    const json_t *config = plan->cells[at].config;
-    bool many_epochs = json_integer_value(json_object_get(config, "run.epochs")) > 1;
-    const char *device = dlb_json_text(json_object_get(cell->shown, "device"), "name");
-    bool ok = true;
-    if (strncmp(device, "emulated", 8) == 0)
-        ok = say(j->not_modelled,
-                 "the GPU: %s is a timeline with a step time and copy rates, no GPU was measured",
-                 device);
-    if (strncmp(device, "emulated", 8) == 0 &&
-        strcmp(dlb_json_text(config, "transform.where"), "gpu") == 0)
-        ok =
-            ok && say(j->not_modelled,
-                      "what transform.where = \"gpu\" costs the GPU: its share of each step is the "
-                      "bytes that it reads and writes at the rate of the accelerator's memory "
-                      "(its datasheet), the least that it can take");
-    ok = ok && say(j->not_modelled,
-                   "the Python interpreter: its cost per sample comes on top, in every worker");
-    if (strcmp(dlb_json_text(config, "loader.io"), "io_uring") == 0)
-        ok = ok && say(j->not_modelled,
-                       "asynchronous reads are the data set's own, in its __getitems__: DataLoader "
-                       "asks for one sample after the other");
-    bool processes = strcmp(dlb_json_text(config, "loader.kind"), "processes") == 0;
-    if (cell->n_workers > 0 && processes) {
-        bool fresh = strcmp(dlb_json_text(config, "loader.transport"), "fresh") == 0;
-        ok = ok && say(j->not_modelled, "%s",
-                       fresh ? "handing memory from process to process: batches come in fresh "
-                               "shared memory, as in PyTorch, but the system calls that make it "
-                               "and send its descriptor are left out"
-                             : "fresh shared memory for each batch: slots are mapped once and "
-                               "reused; loader.transport = \"fresh\" has PyTorch's page faults");
-    } else if (cell->n_workers > 0) {
-        ok = ok && say(j->not_modelled,
-                       "worker processes: these workers are threads, so fork, transport between "
-                       "processes and its page faults are free here; loader.kind = \"processes\" "
-                       "has them");
-        ok = ok && say(j->not_modelled,
-                       "persistent_workers: threads start so fast that it looks free; %s",
-                       many_epochs ? "True is recommended because there is more than one epoch"
-                                   : "with one epoch there is nothing to persist for");
-    }
-    if (plan->cells[at].iterable && json_is_true(json_object_get(config, "loader.shuffle")))
-        ok = ok &&
-             say(j->not_modelled,
-                 "shuffle of iterable data is the data set's own, as in "
-                 "WebDataset(...).shuffle(%lld): DataLoader takes no shuffle=True for it",
-                 (long long)json_integer_value(json_object_get(config, "loader.shuffle_buffer")));
-    return ok;
-}
-
 bool dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *results,
                     struct dlb_judgement *j)
 {
@@ -472,5 +418,5 @@ bool dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *resul
                  (long long)plan->reference, fabs(j->drift_frac) * 100,
                  j->drift_frac > 0 ? "faster" : "slower");
     return ok && note_warm(plan, results, j->notes) && note_failures(plan, results, j->notes) &&
-           note_cells(plan, results, j) && list_not_modelled(plan, j);
+           note_cells(plan, results, j) && dlb_not_modelled_fill(plan, j);
 }

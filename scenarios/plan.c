@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* persistent_workers shows at epoch borders, and the first border is the warm-up's. */
-#define PERSISTENT_MIN_EPOCHS 3
 #define CEILING_NS                                                                                 \
     5e8 /* a ceiling of equal steps is steady after this long, or after CEILING_MIN_STEPS */
 #define CEILING_SPREAD_NS 2e9 /* steps that differ need a mean */
@@ -41,7 +39,7 @@ static bool has_workers(const struct dlb_spec *spec, bool iterable)
 static bool has_borders(const struct dlb_spec *spec, bool iterable)
 {
     (void)iterable;
-    return spec->run.epochs >= PERSISTENT_MIN_EPOCHS;
+    return spec->run.epochs >= DLB_PERSISTENT_MIN_EPOCHS;
 }
 
 static bool pins(const struct dlb_spec *spec, bool iterable)

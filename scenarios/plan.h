@@ -6,6 +6,9 @@
 
 #include "scenarios/scenario.h"
 
+/* persistent_workers shows at epoch borders, and the first border is the warm-up's. */
+#define DLB_PERSISTENT_MIN_EPOCHS 3
+
 /* The cross product of `axes` over the base configuration, the first axis slowest. A key without
  * effect in a combination
  * ("prefetch_factor" with 0 workers) keeps that axis's first value and skips the others; a

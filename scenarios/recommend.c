@@ -2,25 +2,41 @@
 
 #include "bench/base/units.h"
 #include "scenarios/flat.h"
+#include "scenarios/plan.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_measured(const struct dlb_judged_cell *cell)
+{
+    return cell->status == DLB_CELL_OK && cell->n_values > 0;
+}
+
+/* Whether the verdict lets the rate say something of the loader. */
+static bool is_judged(const struct dlb_judged_cell *cell)
+{
+    return is_measured(cell) && cell->verdict.klass != DLB_V_INCOMPLETE &&
+           cell->verdict.klass != DLB_V_HARNESS_BOUND;
+}
+
+/* The fastest of the cells that are judged; where none is, of those that are measured. */
 static const struct dlb_judged_cell *best_of(const struct dlb_plan *plan,
                                              struct dlb_judgement *judgement)
 {
+    const struct dlb_judged_cell *best = NULL;
     judgement->best = -1;
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         const struct dlb_judged_cell *cell = &judgement->cells[i];
-        if (cell->status != DLB_CELL_OK || cell->n_values == 0)
+        if (!is_measured(cell) || (best && is_judged(best) && !is_judged(cell)))
             continue;
-        if (judgement->best < 0 ||
-            cell->rate.median > judgement->cells[judgement->best].rate.median)
+        if (!best || is_judged(cell) != is_judged(best) || cell->rate.median > best->rate.median) {
+            best = cell;
             judgement->best = i;
+        }
     }
-    return judgement->best >= 0 ? &judgement->cells[judgement->best] : NULL;
+    return best;
 }
 
 /* How much `cell` loses to `best` in the blocks that both have. n == 0 when memory is short, too.
@@ -45,32 +61,57 @@ static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
     return loss;
 }
 
-/* What makes cells other work, and not the same work done otherwise. */
-static bool is_other_work(const char *key)
+/* What makes cells other work, and not the same work done otherwise. A step of one length trains
+ * more samples of a larger batch; without a step, batches are only loaded. */
+static bool is_other_work(const char *key, const json_t *config)
 {
-    return (strncmp(key, "device.", 7) == 0 && strcmp(key, "device.prefetch") != 0) ||
-           strcmp(key, "run.seed") == 0;
+    static const char *const keys[] = {"run.seed",           "run.cache",      "run.world",
+                                       "accelerators.count", "transform.crop", "transform.size",
+                                       "transform.flip"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    if (strcmp(key, "loader.batch_size") == 0)
+        return dlb_json_number(config, "device.step_ms") > 0;
+    return strncmp(key, "generate.", 9) == 0 ||
+           (strncmp(key, "device.", 7) == 0 && strcmp(key, "device.prefetch") != 0);
 }
 
-/* Cells whose devices do other things, or whose samples come by another chance, are no rivals. */
-static bool are_rivals(const struct dlb_plan *plan, const json_t *a, const json_t *b)
+/* Cells that do other work than the best are no rivals of it. */
+static bool is_rival(const struct dlb_plan *plan, const json_t *config, const json_t *best)
 {
     const char *key;
     json_t *values;
-    json_object_foreach(
-        plan->axes, key,
-        values) if (is_other_work(key) &&
-                    !json_equal(json_object_get(a, key), json_object_get(b, key))) return false;
+    json_object_foreach(plan->axes, key, values)
+    {
+        if (is_other_work(key, best) &&
+            !json_equal(json_object_get(config, key), json_object_get(best, key)))
+            return false;
+    }
     return true;
 }
 
-/* The first axis that makes the cells other work, or NULL. */
-static const char *other_work(const struct dlb_plan *plan)
+/* "device.step_ms or loader.batch_size": the axes that make cells other work than the best; empty
+ * without one. */
+static const char *other_work(const struct dlb_plan *plan, const json_t *best, char *text,
+                              size_t n_text)
 {
     const char *key;
     json_t *values;
-    json_object_foreach(plan->axes, key, values) if (is_other_work(key)) return key;
-    return NULL;
+    size_t at = 0;
+    text[0] = '\0';
+    json_object_foreach(plan->axes, key, values)
+    {
+        if (json_array_size(values) < 2 || !is_other_work(key, best))
+            continue;
+        int len = snprintf(text + at, n_text - at, "%s%s", at ? " or " : "", key);
+        if (len < 0 || at + (size_t)len >= n_text) {
+            text[at] = '\0'; /* as many as there is room for */
+            break;
+        }
+        at += (size_t)len;
+    }
+    return text;
 }
 
 static bool smaller(const struct dlb_judged_cell *a, const struct dlb_judged_cell *b)
@@ -115,7 +156,7 @@ static const char *list_cells(const struct dlb_judgement *j, uint32_t n, char *t
 /* Of cells smaller than the best: how many there are, how many cannot be told from it, and how many
  * there would have been. */
 struct smaller {
-    uint32_t n, n_as_good, n_open, n_unmeasured;
+    uint32_t n, n_as_good, n_open, n_unmeasured, n_unjudged;
 };
 
 static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgement *j,
@@ -143,7 +184,9 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
     }
     if (j->recommended == j->best && below->n == 0) {
         (void)snprintf(text, n_text, "Recommended: the same; there is no smaller cell%s.",
-                       below->n_unmeasured > 0 ? " that was measured" : "");
+                       below->n_unjudged > 0     ? " that was judged"
+                       : below->n_unmeasured > 0 ? " that was measured"
+                                                 : "");
         return;
     }
     if (j->recommended == j->best) {
@@ -166,6 +209,35 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
                    dlb_count_text(round(cell->rate.median), rate, sizeof(rate)));
 }
 
+/* The cells that the recommendation leaves out, and why. */
+static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement *j,
+                         const struct smaller *below, char *text, size_t n_text)
+{
+    const json_t *config = plan->cells[j->best].config;
+    char keys[120];
+    uint32_t n_unjudged = 0;
+    size_t at = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        n_unjudged += is_measured(&j->cells[i]) && !is_judged(&j->cells[i]);
+    if (below->n_unmeasured > 0)
+        (void)snprintf(text, n_text, " %u smaller cell%s not measured.", below->n_unmeasured,
+                       below->n_unmeasured == 1 ? " was" : "s were");
+    at = strlen(text);
+    if (n_unjudged > 0)
+        (void)snprintf(text + at, n_text - at,
+                       " %u cell%s left out as INCOMPLETE or HARNESS-BOUND.", n_unjudged,
+                       n_unjudged == 1 ? " is" : "s are");
+    at = strlen(text);
+    if (other_work(plan, config, keys, sizeof(keys))[0])
+        (void)snprintf(
+            text + at, n_text - at,
+            " Cells of another %s do other work%s: their rates are not compared, and "
+            "the highest of all says nothing about the loader.",
+            keys,
+            strstr(keys, "loader.batch_size") ? " (a batch of any size takes device.step_ms)" : "");
+}
+
 static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
                      const struct smaller *below)
 {
@@ -184,25 +256,26 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
                        dlb_count_text(round(best->rate.high), high, sizeof(high)), best->n_values);
     if (plan->n_cells > 1)
         (void)snprintf(which, sizeof(which), "Best: cell %lld, ", (long long)j->best);
+    bool alone = plan->n_cells == 1 && is_judged(best);
     int at = snprintf(j->text, n, "%s%s samples/s (%s).%s", which,
                       dlb_count_text(round(best->rate.median), rate, sizeof(rate)), spread,
-                      plan->n_cells > 1 ? " " : "");
-    if (at < 0 || (size_t)at >= n || plan->n_cells == 1)
+                      alone ? "" : " ");
+    if (at < 0 || (size_t)at >= n || alone)
         return;
     char *rest = j->text + at;
     size_t n_rest = n - (size_t)at;
+    if (!is_judged(best)) {
+        (void)snprintf(rest, n_rest,
+                       plan->n_cells == 1 ? "Nothing is recommended: it is %s, so its rate says "
+                                            "nothing of the loader."
+                                          : "Nothing is recommended: it is %s and no other cell is "
+                                            "judged either, so these rates say nothing of the "
+                                            "loader.",
+                       dlb_verdict_class_name(best->verdict.klass));
+        return;
+    }
     say_recommended(plan, j, below, rest, n_rest);
-    const char *key = other_work(plan);
-    size_t used = strlen(rest);
-    if (below->n_unmeasured > 0)
-        (void)snprintf(rest + used, n_rest - used, " %u smaller cell%s not measured.",
-                       below->n_unmeasured, below->n_unmeasured == 1 ? " was" : "s were");
-    used = strlen(rest);
-    if (key)
-        (void)snprintf(rest + used, n_rest - used,
-                       " Cells of another %s do other work: their rates are not compared, and the "
-                       "highest of all says nothing about the loader.",
-                       key);
+    say_left_out(plan, j, below, rest + strlen(rest), n_rest - strlen(rest));
 }
 
 bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
@@ -211,17 +284,21 @@ bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
     struct smaller below = {0};
     bool ok = true;
     j->recommended = -1;
-    j->separable = best != NULL;
+    j->separable = best && is_judged(best);
     json_decref(j->set);
     j->set = json_array();
     if (!j->set)
         return false;
-    for (uint32_t i = 0; best && i < plan->n_cells; i++) {
+    for (uint32_t i = 0; j->separable && i < plan->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
-        if (!are_rivals(plan, plan->cells[i].config, plan->cells[j->best].config))
+        if (!is_rival(plan, plan->cells[i].config, plan->cells[j->best].config))
             continue;
-        if (cell->status != DLB_CELL_OK || cell->n_values == 0) {
+        if (!is_measured(cell)) {
             below.n_unmeasured += !plan->cells[i].skipped && cell->n_workers < best->n_workers;
+            continue;
+        }
+        if (!is_judged(cell)) {
+            below.n_unjudged += smaller(cell, best);
             continue;
         }
         below.n += smaller(cell, best);
@@ -250,20 +327,40 @@ static const char *python_bool(const json_t *config, const char *key)
     return json_is_true(json_object_get(config, key)) ? "True" : "False";
 }
 
-/* Threads start so fast that keeping them shows nothing: what is right for processes follows from
- * the number of epochs. With processes it was measured. */
+/* A training has many epochs. Only processes' starts take time that shows, and only where there are
+ * enough epochs: then what was measured is told. */
 static bool keeps_workers(const json_t *config)
 {
-    if (strcmp(dlb_json_text(config, "loader.kind"), "processes") == 0)
+    if (strcmp(dlb_json_text(config, "loader.kind"), "processes") == 0 &&
+        dlb_json_u64(config, "run.epochs", 1) >= DLB_PERSISTENT_MIN_EPOCHS)
         return json_is_true(json_object_get(config, "loader.persistent_workers"));
-    return json_integer_value(json_object_get(config, "run.epochs")) > 1;
+    return true;
+}
+
+uint64_t dlb_pytorch_ranks(const json_t *config)
+{
+    bool shared = json_is_true(json_object_get(config, "accelerators.shared_workers"));
+    return dlb_json_u64(config, "run.world", 1) *
+           (shared ? 1 : dlb_json_u64(config, "accelerators.count", 1));
+}
+
+/* DataLoader refuses both for iterable data: the data set shuffles and divides itself. */
+static void write_order(const json_t *config, char *text, size_t n_text)
+{
+    bool drop = json_is_true(json_object_get(config, "loader.drop_last"));
+    const char *shuffle = python_bool(config, "loader.shuffle");
+    if (dlb_pytorch_ranks(config) > 1)
+        (void)snprintf(text, n_text, ", sampler=DistributedSampler(dataset, shuffle=%s%s)", shuffle,
+                       drop ? ", drop_last=True" : "");
+    else
+        (void)snprintf(text, n_text, ", shuffle=%s", shuffle);
 }
 
 void dlb_pytorch_text(const json_t *config, bool iterable, char *text, size_t n_text)
 {
     long long workers = json_integer_value(json_object_get(config, "loader.num_workers"));
     double timeout_s = json_number_value(json_object_get(config, "loader.timeout_s"));
-    char ahead[64] = "", keep[40] = "", shuffle[24] = "", order[20] = "", timeout[32] = "";
+    char ahead[64] = "", keep[40] = "", shuffle[72] = "", order[20] = "", timeout[32] = "";
     if (workers > 0) {
         (void)snprintf(
             ahead, sizeof(ahead), ", prefetch_factor=%lld",
@@ -275,9 +372,8 @@ void dlb_pytorch_text(const json_t *config, bool iterable, char *text, size_t n_
         if (timeout_s > 0)
             (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", timeout_s);
     }
-    if (!iterable) /* DataLoader refuses shuffle for iterable data: the data set shuffles itself */
-        (void)snprintf(shuffle, sizeof(shuffle), ", shuffle=%s",
-                       python_bool(config, "loader.shuffle"));
+    if (!iterable)
+        write_order(config, shuffle, sizeof(shuffle));
     (void)snprintf(text, n_text,
                    "DataLoader(dataset, batch_size=%lld, num_workers=%lld, pin_memory=%s%s%s%s, "
                    "drop_last=%s%s%s)",

@@ -140,7 +140,7 @@ struct dlb_judgement {
     int64_t best, recommended;     /* cell or -1 */
     bool separable;    /* the recommendation stands; else `set` is what could not be told apart */
     json_t *set;       /* array of cell numbers */
-    char text[512];    /* about best and recommended, in words */
+    char text[768];    /* about best and recommended, in words */
     char pytorch[256]; /* DataLoader(...) of the recommended cell, or of the best where none is
                           recommended */
     json_t *not_modelled; /* array of sentences */

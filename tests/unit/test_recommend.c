@@ -380,27 +380,6 @@ static void test_words_of_the_recommendation(void **state)
     close_judged(&t);
 }
 
-/* A shorter step is no better loader. */
-static void test_other_work_is_not_compared(void **state)
-{
-    (void)state;
-    struct judged t;
-    open_judged(&t, (const char *const[]){"sweep.device.step_ms=[1, 2]",
-                                          "sweep.loader.num_workers=[1, 2]", NULL});
-    add(&t, 0, (const double[]){900, 900, 900}, 3, 1000);
-    add(&t, 1, (const double[]){1000, 1000, 1000}, 3, 1000);
-    add(&t, 2, (const double[]){999, 999, 999}, 3, 1000);
-    add(&t, 3, (const double[]){500, 500, 500}, 3, 1000);
-    judge(&t);
-    const char *step = "device.step_ms";
-    for (int i = 0; i < 4; i++) /* the cell that would be recommended is of another step */
-        if (i == t.j.recommended)
-            assert_true(json_equal(json_object_get(t.plan.cells[i].config, step),
-                                   json_object_get(t.plan.cells[t.j.best].config, step)));
-    assert_non_null(strstr(t.j.text, "Cells of another device.step_ms do other work"));
-    close_judged(&t);
-}
-
 static void test_ceiling_is_paired(void **state)
 {
     (void)state;
@@ -433,35 +412,6 @@ static void test_drift_is_noted(void **state)
     close_judged(&t);
 }
 
-static void test_pytorch_text(void **state)
-{
-    (void)state;
-    char text[256];
-    json_t *config = json_pack("{sI, sI, sn, sb, sb, sb, sI}", "loader.batch_size", (json_int_t)32,
-                               "loader.num_workers", (json_int_t)0, "loader.prefetch_factor",
-                               "loader.pin_memory", 0, "loader.shuffle", 1, "loader.drop_last", 0,
-                               "run.epochs", (json_int_t)3);
-    dlb_pytorch_text(config, false, text, sizeof(text));
-    assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, "
-                              "shuffle=True, drop_last=False)");
-    json_object_set_new(config, "loader.num_workers", json_integer(3));
-    json_object_set_new(config, "loader.prefetch_factor", json_integer(5));
-    json_object_set_new(config, "run.epochs", json_integer(1));
-    dlb_pytorch_text(config, true, text, sizeof(text));
-    assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=3, pin_memory=False, "
-                              "prefetch_factor=5, persistent_workers=False, drop_last=False)");
-    /* With processes what was measured is what is told. */
-    json_object_set_new(config, "loader.kind", json_string("processes"));
-    json_object_set_new(config, "loader.persistent_workers", json_true());
-    json_object_set_new(config, "loader.order", json_string("any"));
-    json_object_set_new(config, "loader.timeout_s", json_real(30));
-    dlb_pytorch_text(config, true, text, sizeof(text));
-    assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=3, pin_memory=False, "
-                              "prefetch_factor=5, persistent_workers=True, drop_last=False, "
-                              "timeout=30, in_order=False)");
-    json_decref(config);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,10 +432,8 @@ int main(void)
         cmocka_unit_test(test_harness_is_judged_by_the_median),
         cmocka_unit_test(test_epoch_borders_leave_the_input_wait_out),
         cmocka_unit_test(test_words_of_the_recommendation),
-        cmocka_unit_test(test_other_work_is_not_compared),
         cmocka_unit_test(test_ceiling_is_paired),
         cmocka_unit_test(test_drift_is_noted),
-        cmocka_unit_test(test_pytorch_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,155 @@
+/* Which cells are compared at all: those that are judged, and do the same work. */
+#include "scenarios/judge.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/judged.h"
+
+static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 16]", "device.step_ms=100",
+                                      NULL};
+
+/* `n` repetitions of this rate that measured `n_steps` batches. */
+static void add_steps(struct judged *t, uint32_t cell, double rate, int n_steps)
+{
+    for (uint32_t block = 0; block < 2; block++) {
+        json_t *doc = rep(rate, 0.5, block, 1000);
+        json_object_set_new(doc, "n_steps", json_integer(n_steps));
+        json_array_append_new(t->results.cells[cell], doc);
+    }
+}
+
+/* 5 batches of 32 that 16 workers had made before: the rate is that of handing them out. */
+static void test_what_is_not_judged_does_not_win(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    add_steps(&t, 0, 400, 100);
+    add_steps(&t, 1, 800, 100);
+    add_steps(&t, 2, 4000, 5);
+    judge(&t);
+    assert_int_equal(t.j.cells[2].verdict.klass, DLB_V_INCOMPLETE);
+    assert_int_equal(t.j.best, 1);
+    assert_int_equal(t.j.recommended, 1);
+    assert_non_null(strstr(t.j.pytorch, "num_workers=2"));
+    assert_non_null(strstr(t.j.text, "1 cell is left out as INCOMPLETE or HARNESS-BOUND"));
+    close_judged(&t);
+    /* Nor is it recommended where it comes close with fewer workers. */
+    open_judged(&t, workers);
+    add_steps(&t, 1, 999, 2);
+    add_steps(&t, 2, 1000, 100);
+    judge(&t);
+    assert_int_equal(t.j.cells[1].verdict.klass, DLB_V_INCOMPLETE);
+    assert_int_equal(t.j.recommended, 2);
+    assert_non_null(strstr(t.j.text, "there is no smaller cell that was judged."));
+    close_judged(&t);
+}
+
+/* The best is named, for what is told of it; nothing is recommended. */
+static void test_nothing_judged_nothing_recommended(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, workers);
+    add_steps(&t, 1, 800, 2);
+    add_steps(&t, 2, 4000, 5);
+    judge(&t);
+    assert_int_equal(t.j.best, 2);
+    assert_int_equal(t.j.recommended, -1);
+    assert_false(t.j.separable);
+    assert_int_equal(json_array_size(t.j.set), 0);
+    assert_non_null(strstr(t.j.text, "Nothing is recommended: it is INCOMPLETE and no other cell"));
+    close_judged(&t);
+
+    open_judged(&t, (const char *const[]){"sweep.run.seed=[0]", "loader.num_workers=0", NULL});
+    add_steps(&t, 0, 800, 100);
+    for (size_t i = 0; i < 2; i++)
+        json_object_set_new(json_array_get(t.results.cells[0], i), "unaccounted_ns",
+                            json_integer(30000000));
+    judge(&t);
+    assert_int_equal(t.j.best, 0);
+    assert_int_equal(t.j.recommended, -1);
+    assert_non_null(strstr(t.j.text, "Nothing is recommended: it is HARNESS-BOUND"));
+    close_judged(&t);
+}
+
+/* A shorter step is no better loader. */
+static void test_other_work_is_not_compared(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, (const char *const[]){"sweep.device.step_ms=[1, 2]",
+                                          "sweep.loader.num_workers=[1, 2]", NULL});
+    add(&t, 0, (const double[]){900, 900, 900}, 3, 1000);
+    add(&t, 1, (const double[]){1000, 1000, 1000}, 3, 1000);
+    add(&t, 2, (const double[]){999, 999, 999}, 3, 1000);
+    add(&t, 3, (const double[]){500, 500, 500}, 3, 1000);
+    judge(&t);
+    const char *step = "device.step_ms";
+    for (int i = 0; i < 4; i++) /* the cell that would be recommended is of another step */
+        if (i == t.j.recommended)
+            assert_true(json_equal(json_object_get(t.plan.cells[i].config, step),
+                                   json_object_get(t.plan.cells[t.j.best].config, step)));
+    assert_non_null(strstr(t.j.text, "Cells of another device.step_ms do other work"));
+    close_judged(&t);
+}
+
+/* Cell 0 is as good with fewer bytes, cell 1 the best: whether they are compared. */
+static void compares(const char *axis, const char *setting, const char *other_work)
+{
+    struct judged t;
+    const char *const settings[] = {"loader.num_workers=1", axis, setting, NULL};
+    open_judged(&t, settings);
+    add(&t, 0, (const double[]){999, 999, 999}, 3, 1000);
+    add(&t, 1, (const double[]){1000, 1000, 1000}, 3, 2000);
+    judge(&t);
+    const char *told = strstr(t.j.text, "Cells of another ");
+    if (t.j.best != 1 || t.j.recommended != (other_work ? 1 : 0) || !told != !other_work ||
+        (told && !strstr(told, other_work)))
+        fail_msg("%s, %s: %lld, %s", axis, setting, (long long)t.j.recommended, t.j.text);
+    close_judged(&t);
+}
+
+static void test_what_is_other_work(void **state)
+{
+    (void)state;
+    compares("sweep.loader.batch_size=[64, 256]", "device.step_ms=10",
+             "loader.batch_size do other work (a batch of any size takes device.step_ms)");
+    compares("sweep.loader.batch_size=[64, 256]", "device.step_ms=0", NULL);
+    compares("sweep.transform.size=[112, 224]", "device.step_ms=10", "transform.size do other");
+    compares("sweep.transform.scaled_decode=[false, true]", "device.step_ms=10", NULL);
+    compares("sweep.run.world=[1, 2]", "device.step_ms=10", "run.world do");
+    compares("sweep.run.cache=[\"warm\", \"as-is\"]", "device.step_ms=10", "run.cache do");
+    compares("sweep.generate.sample_bytes=[10, 20]", "device.step_ms=10", "generate.sample_bytes");
+    compares("sweep.device.prefetch=[0, 1]", "device.step_ms=10", NULL);
+}
+
+static void test_all_axes_of_other_work_are_named(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, (const char *const[]){"sweep.device.step_ms=[1, 2]",
+                                          "sweep.loader.batch_size=[16, 32]", NULL});
+    for (uint32_t i = 0; i < 4; i++)
+        add(&t, i, (const double[]){900 + i, 900 + i}, 2, 1000);
+    judge(&t);
+    assert_non_null(strstr(t.j.text, "another device.step_ms or loader.batch_size do other work"));
+    close_judged(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_not_judged_does_not_win),
+        cmocka_unit_test(test_nothing_judged_nothing_recommended),
+        cmocka_unit_test(test_other_work_is_not_compared),
+        cmocka_unit_test(test_what_is_other_work),
+        cmocka_unit_test(test_all_axes_of_other_work_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
