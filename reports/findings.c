@@ -458,7 +458,6 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
 {
     const json_t *verdict = json_object_get(doc, "verdict");
     const json_t *best = json_object_get(doc, "best_cell");
-    const char *pytorch = text_of(doc, "pytorch");
     char title[200], which[40] = "";
     if (json_is_integer(best) && json_array_size(json_object_get(doc, "cells")) > 1)
         (void)snprintf(which, sizeof(which), ", of the best cell, %lld",
@@ -472,13 +471,7 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
         dlb_text_printf(out, "\n");
         dlb_text_fold(out, text_of(doc, "recommendation"), 0, n_columns);
     }
-    if (pytorch[0] && strcmp(pytorch, "-") != 0) {
-        bool best_only = json_is_null(json_object_get(doc, "recommended_cell"));
-        dlb_text_printf(out, best_only ? "\nSettings to paste (the best cell's):\n  "
-                                       : "\nSettings to paste:\n  ");
-        dlb_text_plain(out, pytorch, 1000); /* one line, whatever the width: it is to be copied */
-        dlb_text_printf(out, "\n");
-    }
+    dlb_findings_settings(doc, n_columns, out);
     dlb_findings_list(doc, "not_modelled", "Not modelled:", n_columns, out);
     dlb_findings_list(doc, "notes", "Notes:", n_columns, out);
 }

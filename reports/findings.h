@@ -30,6 +30,10 @@ void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb
 void dlb_findings_list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
                        struct dlb_text *out);
 
+/* DataLoader's arguments of the recommended cell, or of the best where none is recommended, and
+ * what was swept that it does not take. Nothing where the best is INCOMPLETE or HARNESS-BOUND. */
+void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
 /* Verdict, recommendation, settings to paste, what was not modelled, notes. */
 void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 

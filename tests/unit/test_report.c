@@ -121,6 +121,53 @@ static void test_axes_outlast_figures(void **state)
     json_decref(doc);
 }
 
+/* What DataLoader does not take is told beside what it takes; settings without a meaning are not.
+ */
+static void test_settings_are_whole(void **state)
+{
+    (void)state;
+    json_t *doc = sweep();
+    json_t *config = json_object_get(json_array_get(json_object_get(doc, "cells"), 4), "config");
+    json_object_set_new(doc, "recommended_cell", json_integer(4));
+    char *text = rendered(doc, "terminal", 80);
+    assert_has(text, "\nSettings to paste:\n");
+    assert_null(strstr(text, "and with"));
+    free(text);
+    json_object_set_new(doc, "axes",
+                        json_pack("{s:[ii], s:[ss], s:[ff], s:[ss], s:[ii]}", "device.prefetch", 1,
+                                  2, "loader.bind", "none", "core", "loader.sample_spin_us", 0.1,
+                                  0.2, "loader.io", "sync", "io_uring", "loader.batch_size", 1, 2));
+    json_object_set_new(config, "device.prefetch", json_integer(2));
+    json_object_set_new(config, "loader.bind", json_string("core"));
+    json_object_set_new(config, "loader.sample_spin_us", json_real(0.1));
+    json_object_set_new(config, "loader.io", json_null());
+    text = rendered(doc, "terminal", 120);
+    assert_has(text, ")\n  and with: device.prefetch = 2, loader.bind = \"core\", "
+                     "loader.sample_spin_us = 0.1\n");
+    free(text);
+    json_decref(doc);
+}
+
+/* Where the best cell is not judged, there is nothing to paste. */
+static void test_nothing_to_paste(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *klass;
+        bool pasted;
+    } cases[] = {{"INCOMPLETE", false}, {"HARNESS-BOUND", false}, {"INPUT-BOUND", true}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *doc = sweep();
+        json_object_set_new(doc, "recommended_cell", json_null());
+        json_object_set_new(json_object_get(doc, "verdict"), "class", json_string(cases[i].klass));
+        char *text = rendered(doc, "text", 0);
+        assert_int_equal(strstr(text, "Settings to paste (the best cell's):") != NULL,
+                         cases[i].pasted);
+        free(text);
+        json_decref(doc);
+    }
+}
+
 /* Marks and their legend: only those that there are, and none where there is one cell. */
 static void test_legend_names_the_marks_there_are(void **state)
 {
@@ -318,6 +365,8 @@ int main(void)
         cmocka_unit_test(test_narrow_terminals_lose_columns_not_sense),
         cmocka_unit_test(test_accelerators_are_told_of),
         cmocka_unit_test(test_axes_outlast_figures),
+        cmocka_unit_test(test_settings_are_whole),
+        cmocka_unit_test(test_nothing_to_paste),
         cmocka_unit_test(test_legend_names_the_marks_there_are),
         cmocka_unit_test(test_null_reads_dash),
         cmocka_unit_test(test_other_axes_become_columns),

@@ -1,0 +1,73 @@
+/* What a reader can paste: DataLoader's arguments, and what was swept beside them. */
+#include "reports/findings.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_text(const json_t *object, const char *key, const char *text)
+{
+    const char *own = json_string_value(json_object_get(object, key));
+    return own && strcmp(own, text) == 0;
+}
+
+/* Whether DataLoader, or the sampler that it is given, takes this. */
+static bool is_argument(const char *key)
+{
+    static const char *const keys[] = {
+        "loader.batch_size", "loader.num_workers", "loader.prefetch_factor",    "loader.pin_memory",
+        "loader.shuffle",    "loader.drop_last",   "loader.persistent_workers", "loader.timeout_s",
+        "loader.order",      "run.world",          "accelerators.count",
+    };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Swept settings of the cell that DataLoader does not take. */
+static void write_others(const json_t *doc, const json_t *config, uint32_t n_columns,
+                         struct dlb_text *out)
+{
+    const char *key;
+    json_t *axis;
+    struct dlb_text line = {0};
+    json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis)
+    {
+        const json_t *value = json_object_get(config, key);
+        char *text = is_argument(key) || !value || json_is_null(value)
+                         ? NULL
+                         : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+        if (text)
+            dlb_text_printf(&line, "%s%s = %s", line.len_bytes ? ", " : "and with: ", key, text);
+        free(text);
+    }
+    if (line.len_bytes)
+        dlb_text_fold(out, line.data, 2, n_columns);
+    out->short_of_memory = out->short_of_memory || line.short_of_memory;
+    dlb_text_free(&line);
+}
+
+void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const char *pytorch = json_string_value(json_object_get(doc, "pytorch"));
+    const json_t *recommended = json_object_get(doc, "recommended_cell");
+    const json_t *verdict = json_object_get(doc, "verdict");
+    bool best_only = json_is_null(recommended);
+    const json_t *index = best_only ? json_object_get(doc, "best_cell") : recommended;
+
+    if (!pytorch || !pytorch[0] ||
+        (best_only &&
+         (is_text(verdict, "class", "INCOMPLETE") || is_text(verdict, "class", "HARNESS-BOUND"))))
+        return;
+    dlb_text_printf(out, best_only ? "\nSettings to paste (the best cell's):\n  "
+                                   : "\nSettings to paste:\n  ");
+    dlb_text_plain(out, pytorch, 1000); /* one line, whatever the width: it is to be copied */
+    dlb_text_printf(out, "\n");
+    if (json_is_integer(index))
+        write_others(doc,
+                     json_object_get(json_array_get(json_object_get(doc, "cells"),
+                                                    (size_t)json_integer_value(index)),
+                                     "config"),
+                     n_columns, out);
+}
