@@ -48,6 +48,7 @@ static void look_at_workers(const struct dlb_evidence *e, struct dlb_finding *f)
     }
     f->stage_frac = share_of(largest, work);
     f->blocked_frac = share_of(blocked, work + blocked);
+    f->cpus_taken = e->n_cpus > 0 && e->num_workers >= e->n_cpus;
     /* Without workers the loading thread is the consumer, and its run queue is not the workers'. */
     f->runqueue_frac =
         e->num_workers > 0 ? share_of(measured_ns(e->worker_runqueue_ns), work) : 0.0;
@@ -114,22 +115,23 @@ static enum dlb_cause input_cause(const struct dlb_evidence *e, const struct dlb
                                               [DLB_WS_COLLATE] = DLB_CAUSE_COLLATE};
     double order_frac = share_of(measured_ns(e->order_wait_ns), measured_ns(e->input_wait_ns));
 
-    if (e->num_workers > 1 && order_frac > DLB_ORDER_CLEAR && f->blocked_frac > DLB_BLOCKED_CLEAR)
-        return DLB_CAUSE_ORDER;
+    /* First, for a worker that waits for a core looks like a slow one to the others. */
     if (f->runqueue_frac > DLB_RUNQUEUE_CLEAR)
         return DLB_CAUSE_CPU;
+    if (e->num_workers > 1 && order_frac > DLB_ORDER_CLEAR && f->blocked_frac > DLB_BLOCKED_CLEAR)
+        return DLB_CAUSE_ORDER;
     /* Pinning is one thread's work; the stages are summed over all workers. */
     if (pin_ns(e) > work_ns(e) / fmax((double)e->num_workers, 1.0))
         return DLB_CAUSE_PIN;
     return f->stage < 0 ? DLB_CAUSE_NONE : by_stage[f->stage];
 }
 
-static enum dlb_cause residual_cause(const struct dlb_evidence *e, const struct dlb_finding *f)
+static enum dlb_cause residual_cause(const struct dlb_finding *f)
 {
     if (f->epoch_frac >= f->residual_frac / 2.0)
         return DLB_CAUSE_NONE;
     if (f->oversleep_frac >= f->residual_frac / 2.0 || f->runqueue_frac > DLB_RUNQUEUE_CLEAR ||
-        (e->n_cpus > 0 && e->num_workers >= e->n_cpus))
+        f->cpus_taken)
         return DLB_CAUSE_CPU;
     return DLB_CAUSE_NONE;
 }
@@ -142,7 +144,7 @@ static enum dlb_cause find_cause(const struct dlb_evidence *e, const struct dlb_
     case DLB_V_H2D_BOUND:
         return DLB_CAUSE_COPY;
     case DLB_V_RESIDUAL_HEAVY:
-        return residual_cause(e, f);
+        return residual_cause(f);
     case DLB_V_HARNESS_BOUND:
         return DLB_CAUSE_HARNESS;
     case DLB_V_INCOMPLETE:

@@ -116,10 +116,10 @@ struct dlb_verdict {
 /* Evidence that is not finite counts as not measured; without finite shares the verdict is
  * INCOMPLETE.
  *
- * Cause, of INPUT-BOUND: order, when more than half of the input wait passed while another worker's
- * batch was ready and the others were held up by it (workers that never wait for a credit lose
- * nothing by order); cpu, when the workers spent more than a quarter of their working time without
- * a core; pin, when the one pin thread was busier than each worker; else the largest of read,
+ * Cause, of INPUT-BOUND: cpu, when the workers spent more than a quarter of their working time
+ * without a core; order, when more than half of the input wait passed while another worker's batch
+ * was ready and the others were held up by it (workers that never wait for a credit lose nothing by
+ * order); pin, when the one pin thread was busier than each worker; else the largest of read,
  * decode, transform, collate. H2D-BOUND: copy. RESIDUAL-HEAVY: cpu for late wake-ups or too few
  * CPUs, else none. HARNESS-BOUND: harness. Others: none.
  *

@@ -286,7 +286,7 @@ static void say_residual_heavy(struct words *w, const struct dlb_evidence *e,
         if (f->oversleep_frac >= f->residual_frac / 2.0)
             say(w, "Most of that is the training loop waking up late (%s): the host's fault. ",
                 percent(f->oversleep_frac).text);
-        if (e->n_cpus > 0 && e->num_workers >= e->n_cpus)
+        if (f->cpus_taken)
             say(w,
                 "%u worker%s and the training loop share %u CPU%s. Try: fewer workers, so that the "
                 "loop keeps a core; ",
@@ -307,13 +307,19 @@ static void say_residual_heavy(struct words *w, const struct dlb_evidence *e,
     }
 }
 
+/* Whether the workers wait for the training loop more than they work. */
+static bool loading_waits(const struct dlb_finding *f)
+{
+    return f->blocked_frac > 0.5;
+}
+
 static void say_compute_bound(struct words *w, const struct dlb_evidence *e,
                               const struct dlb_finding *f)
 {
     say(w,
         "%s computed %s of the time. Loading is hidden behind it: faster loading gains nothing. ",
         device_name(e), percent(f->compute_frac).text);
-    if (e->num_workers > 1 && f->blocked_frac > 0.5)
+    if (e->num_workers > 1 && loading_waits(f))
         say(w, "The %u workers waited %s of their time for the training loop: fewer will do. ",
             e->num_workers, percent(f->blocked_frac).text);
     say(w, "To go faster, make the step itself faster: lower precision, a compiled model, a faster "
@@ -351,13 +357,18 @@ static void say_incomplete(struct words *w, const struct dlb_evidence *e,
 
 static void say_balanced(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
 {
+    bool worker = !f->cpus_taken && !loading_waits(f), prefetch = e->device_prefetch == 0;
+
     say(w,
         "%s computed %s of the time, and nothing else takes 10%%: waiting for data %s, copies %s, "
         "the rest %s. There is "
-        "little to gain. Try: one more worker, or device.prefetch = 1, if the last percents "
-        "matter.",
+        "little to gain. Try: %s%s%s, if the last percents matter.",
         device_name(e), percent(f->compute_frac).text, percent(f->input_frac).text,
-        percent(f->h2d_frac).text, percent(f->residual_frac).text);
+        percent(f->h2d_frac).text, percent(f->residual_frac).text, worker ? "one more worker" : "",
+        worker && prefetch ? ", or " : "",
+        prefetch ? "device.prefetch = 1"
+        : worker ? ""
+                 : "longer steps (larger batches)");
 }
 
 /* What a null source in the data's place showed; false: nothing against the harness. */
