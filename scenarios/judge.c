@@ -315,10 +315,9 @@ static double zero_if_nan(double value)
 
 /* Batches that all workers may have made before the window began: a window that ends within them
  * shows how fast they are handed out. */
-static bool is_beyond_stock(const json_t *config, const json_t *shown)
+static bool is_beyond_stock(const json_t *config, const json_t *shown, uint32_t n_workers)
 {
-    double ahead = dlb_json_number(config, "loader.num_workers") *
-                   dlb_json_number(config, "loader.prefetch_factor") * n_loaders(config);
+    double ahead = n_workers * dlb_json_number(config, "loader.prefetch_factor");
     double n = dlb_json_number(shown, "n_steps") +
                dlb_json_number(config, "run.warmup_batches") * n_accelerators(shown);
     return !(n <= ahead); /* without workers there is no such number */
@@ -331,7 +330,12 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
     const json_t *config = planned->config, *shown = out->shown;
     double window_ns = dlb_json_number(shown, "window_ns");
     double windows_ns = window_ns * n_accelerators(shown);
-    e->complete = out->status == DLB_CELL_OK && out->n_values > 0 && is_beyond_stock(config, shown);
+    uint32_t n_workers =
+        (uint32_t)dlb_json_u64(config, "loader.num_workers", 0) * n_loaders(config);
+    e->n_idle_workers = (uint32_t)dlb_json_u64(shown, "n_idle_workers", 0);
+    e->num_workers = n_workers > e->n_idle_workers ? n_workers - e->n_idle_workers : 0;
+    e->complete = out->status == DLB_CELL_OK && out->n_values > 0 &&
+                  is_beyond_stock(config, shown, e->num_workers);
     e->gpu = shown &&
              strncmp(dlb_json_text(json_object_get(shown, "device"), "name"), "emulated", 8) != 0;
     e->compute_frac = median_ratio(reps, "busy_ns", "window_ns", false);
@@ -355,7 +359,6 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
     e->order_wait_ns = zero_if_nan(dlb_json_number(shown, "order_wait_ns"));
     e->input_wait_ns = zero_if_nan(sum_ns(shown, "consumer_stages", "input_wait"));
     e->n_cpus = n_cpus;
-    e->num_workers = (uint32_t)dlb_json_u64(config, "loader.num_workers", 0) * n_loaders(config);
     e->pin_memory = json_is_true(json_object_get(config, "loader.pin_memory"));
     e->pageable_copy = !e->pin_memory;
     e->persistent_workers = json_is_true(json_object_get(config, "loader.persistent_workers"));
@@ -363,8 +366,56 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
     e->cache = dlb_cache_label_of_reps(reps);
 }
 
-static bool judge_cell(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,
-                       uint32_t n_cpus, struct dlb_judged_cell *out)
+/* What has no meaning in one of them makes no difference. */
+static bool differ_in_workers_alone(const struct dlb_plan *plan, const json_t *a, const json_t *b)
+{
+    const char *key;
+    json_t *axis;
+    json_object_foreach(plan->axes, key, axis)
+    {
+        const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+        if (strcmp(key, "loader.num_workers") != 0 && !json_is_null(x) && !json_is_null(y) &&
+            !json_equal(x, y))
+            return false;
+    }
+    return true;
+}
+
+/* What was measured with more workers than a cell has. */
+static void gather_more_workers(const struct dlb_plan *plan, const struct dlb_judged_cell *cells,
+                                uint32_t at, struct dlb_evidence *e)
+{
+    double fastest = cells[at].rate.median;
+    e->most_swept = json_object_get(plan->axes, "loader.num_workers") != NULL;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_judged_cell *other = &cells[i];
+        uint32_t n_workers = (uint32_t)other->n_workers;
+        if (other->n_workers <= cells[at].n_workers ||
+            !differ_in_workers_alone(plan, plan->cells[i].config, plan->cells[at].config))
+            continue;
+        e->most_swept = false;
+        if (!other->evidence.complete)
+            continue;
+        if (n_workers > e->more_workers)
+            e->more_workers = n_workers;
+        if (other->rate.median > fastest) {
+            fastest = other->rate.median;
+            e->faster_workers = n_workers;
+        }
+    }
+}
+
+static void judge_evidence(struct dlb_judged_cell *cell)
+{
+    dlb_judge(&cell->evidence, &cell->verdict);
+    if (cell->status != DLB_CELL_OK)
+        (void)snprintf(cell->verdict.text, sizeof(cell->verdict.text), "%s: %s",
+                       cell->status == DLB_CELL_SKIPPED ? "Skipped" : "Failed", cell->reason);
+}
+
+/* All but what other cells say of it. */
+static bool judge_alone(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,
+                        uint32_t n_cpus, struct dlb_judged_cell *out)
 {
     const struct dlb_plan_cell *planned = &plan->cells[i];
     const json_t *reps = results->cells[i];
@@ -380,13 +431,9 @@ static bool judge_cell(const struct dlb_plan *plan, const struct dlb_results *re
     }
     out->ceiling_ratio =
         out->evidence.ceiling_ratio.n ? out->evidence.ceiling_ratio.median : (double)NAN;
-    out->n_workers = out->evidence.num_workers;
+    out->n_workers = out->evidence.num_workers + out->evidence.n_idle_workers;
     out->slots_bytes =
         zero_if_nan(dlb_json_number(json_object_get(out->shown, "memory"), "slots_bytes"));
-    dlb_judge(&out->evidence, &out->verdict);
-    if (out->status != DLB_CELL_OK)
-        (void)snprintf(out->verdict.text, sizeof(out->verdict.text), "%s: %s",
-                       out->status == DLB_CELL_SKIPPED ? "Skipped" : "Failed", out->reason);
     return true;
 }
 
@@ -401,7 +448,11 @@ int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resul
     out->notes = json_array();
     bool ok = out->cells && out->not_modelled && out->notes;
     for (uint32_t i = 0; ok && i < plan->n_cells; i++)
-        ok = judge_cell(plan, results, i, n_cpus, &out->cells[i]);
+        ok = judge_alone(plan, results, i, n_cpus, &out->cells[i]);
+    for (uint32_t i = 0; ok && i < plan->n_cells; i++) {
+        gather_more_workers(plan, out->cells, i, &out->cells[i].evidence);
+        judge_evidence(&out->cells[i]);
+    }
     ok = ok && dlb_recommend(plan, out);
     int64_t shown = out->recommended >= 0 ? out->recommended : out->best;
     if (ok && shown >= 0)

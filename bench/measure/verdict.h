@@ -92,8 +92,12 @@ struct dlb_evidence {
     struct dlb_estimate ceiling_ratio; /* ceiling / measured; n == 0: no ceiling was measured */
     double ceiling_busy_frac; /* of the ceiling's own window: how near it came to the step alone; 0
                                  or NaN: not measured */
-    uint32_t num_workers,
-        n_cpus; /* CPUs that the process may run on (quota included, rounded up) */
+    uint32_t num_workers;     /* that had something to load */
+    uint32_t n_idle_workers;  /* beside them: there were fewer shards than workers */
+    uint32_t n_cpus;          /* that the process may run on (quota included, rounded up) */
+    uint32_t more_workers;    /* the most measured where all else is as here; 0: nowhere more */
+    uint32_t faster_workers;  /* of those where it was fastest, if faster than here; else 0 */
+    bool most_swept;          /* a sweep of num_workers has none with more */
     double worker_stage_ns[DLB_WS_COUNT]; /* sums over workers and the measured run */
     double pin_stage_ns;            /* as in worker_stage_ns[DLB_WS_PIN], when a pin thread ran */
     double worker_runqueue_ns;      /* summed run-queue wait of the workers (schedstat); NaN: not

@@ -147,27 +147,47 @@ static const char *cheaper(int stage, enum dlb_cache_label cache)
     }
 }
 
+/* Whether more workers were measured, and were of no use. */
+static bool more_were_no_faster(const struct dlb_evidence *e)
+{
+    return e->more_workers > 0 && e->faster_workers == 0;
+}
+
 static void say_workers_advice(struct words *w, const struct dlb_evidence *e,
                                const struct dlb_finding *f)
 {
     const char *then = f->stage < 0 ? "larger batches" : cheaper(f->stage, e->cache);
+    const char *extend = e->most_swept ? ": extend sweep.loader.num_workers" : "";
+    bool storage = f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM; /* waits need no CPU */
+    bool room = storage || !f->cpus_taken;
 
-    if (e->num_workers == 0)
+    if (room && e->n_idle_workers > 0)
+        say(w,
+            "Only %u of %u workers had a shard to read. Try: more shards, at least one for each "
+            "worker.",
+            e->num_workers, e->num_workers + e->n_idle_workers);
+    else if (room && more_were_no_faster(e))
+        say(w, "More workers (up to %u) were measured and were no faster. Try: %s.",
+            e->more_workers, then);
+    else if (e->num_workers == 0)
         say(w, "Try: num_workers = 1 or more, so that loading overlaps with compute; then %s.",
             then);
-    else if (f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM)
+    else if (e->faster_workers > 0)
+        say(w, "Try: %u workers, which were measured and were faster; then %s.", e->faster_workers,
+            then);
+    else if (storage)
         say(w,
-            "Try: more workers (now %u) or a larger prefetch_factor, so that more reads are under "
-            "way at once; %s.",
-            e->num_workers, then);
-    else if (e->num_workers < e->n_cpus)
-        say(w, "Try: more workers (you have %u CPUs and use %u worker%s); then %s.", e->n_cpus,
-            e->num_workers, plural(e->num_workers), then);
-    else if (e->n_cpus > 0)
+            "Try: more workers (now %u%s) or a larger prefetch_factor, so that more reads are "
+            "under way at once; %s.",
+            e->num_workers, extend, then);
+    else if (f->cpus_taken)
         say(w,
             "All %u CPU%s already have a worker, so more workers will not help. Try: more CPUs; "
             "%s.",
             e->n_cpus, plural(e->n_cpus), then);
+    else if (e->n_cpus > 0)
+        say(w, "Try: more workers (you have %u CPUs and use %u worker%s%s); then %s.", e->n_cpus,
+            e->num_workers, plural(e->num_workers), extend, then);
     else
         say(w, "Try: more workers; then %s.", then);
 }
@@ -185,10 +205,9 @@ static void say_cpu_shortage(struct words *w, const struct dlb_evidence *e,
             "loader.bind = \"core\".",
             e->n_cpus, e->num_workers, plural(e->num_workers));
     else
-        say(w,
-            "%u worker%s and the training loop share %u CPU%s, so more workers will not help. Try: "
-            "more CPUs; %s.",
+        say(w, "%u worker%s and the training loop share %u CPU%s%s. Try: more CPUs; %s.",
             e->num_workers, plural(e->num_workers), e->n_cpus, plural(e->n_cpus),
+            e->faster_workers > 0 ? "" : ", so more workers will not help",
             f->stage < 0 ? "less work for each sample" : cheaper(f->stage, e->cache));
 }
 
@@ -357,7 +376,9 @@ static void say_incomplete(struct words *w, const struct dlb_evidence *e,
 
 static void say_balanced(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
 {
-    bool worker = !f->cpus_taken && !loading_waits(f), prefetch = e->device_prefetch == 0;
+    bool prefetch = e->device_prefetch == 0;
+    bool worker =
+        !f->cpus_taken && !loading_waits(f) && e->n_idle_workers == 0 && !more_were_no_faster(e);
 
     say(w,
         "%s computed %s of the time, and nothing else takes 10%%: waiting for data %s, copies %s, "
