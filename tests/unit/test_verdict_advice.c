@@ -1,0 +1,87 @@
+/* What is worth a try: nothing that is done already, or was measured and of no use. */
+#include "bench/measure/verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define STAGES(r, d, t, c, credit)                                                                 \
+    {                                                                                              \
+        [DLB_WS_READ] = (r), [DLB_WS_DECODE] = (d), [DLB_WS_TRANSFORM] = (t),                      \
+        [DLB_WS_COLLATE] = (c), [DLB_WS_WAIT_CREDIT] = (credit)                                    \
+    }
+#define USUAL                                                                                      \
+    .complete = true, .step_ns = 10e6, .num_workers = 2, .n_cpus = 8, .pin_memory = true,          \
+    .device_prefetch = 1
+#define WAITS USUAL, .compute_frac = 0.5, .input_frac = 0.5
+#define BALANCED                                                                                   \
+    USUAL, .compute_frac = 0.85, .input_frac = 0.06, .h2d_frac = 0.05, .residual_frac = 0.04
+
+/* A row overrides what it does not share with the usual one. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
+static const struct row {
+    const char *name;
+    struct dlb_evidence evidence;
+    const char *says;
+} rows[] = {
+    {"every CPU in use, and more workers were no faster",
+     {WAITS, .num_workers = 8, .more_workers = 16},
+     "All 8 CPUs already have a worker"},
+    {"every CPU in use, and more workers were faster all the same",
+     {WAITS, .num_workers = 8, .more_workers = 16, .faster_workers = 16},
+     "Try: 16 workers, which were measured and were faster"},
+    {"reads of storage, which more workers did not speed up",
+     {WAITS, .num_workers = 8, .cache = DLB_CACHE_COLD, .more_workers = 16,
+      .worker_stage_ns = STAGES(7, 1, 1, 1, 0)},
+     "More workers (up to 16) were measured and were no faster. Try: fewer and larger files"},
+    {"fewer shards than workers, and every CPU in use",
+     {WAITS, .num_workers = 8, .n_idle_workers = 8},
+     "All 8 CPUs already have a worker"},
+    {"workers without a core, but more were measured and were faster",
+     {WAITS, .num_workers = 8, .n_cpus = 2, .worker_runqueue_ns = 6, .more_workers = 16,
+      .faster_workers = 16, .worker_stage_ns = STAGES(1, 7, 1, 1, 0)},
+     "8 workers and the training loop share 2 CPUs. Try: more CPUs"},
+    {"balanced, and the last percents",
+     {BALANCED, .worker_stage_ns = STAGES(1, 7, 1, 1, 5)},
+     "Try: one more worker, if the last percents matter."},
+    {"balanced, nothing overlaps",
+     {BALANCED, .device_prefetch = 0},
+     "Try: one more worker, or device.prefetch = 1, if"},
+    {"balanced, every CPU in use, nothing overlaps",
+     {BALANCED, .num_workers = 8, .device_prefetch = 0},
+     "Try: device.prefetch = 1, if"},
+    {"balanced, every CPU in use",
+     {BALANCED, .num_workers = 8},
+     "Try: longer steps (larger batches), if"},
+    {"balanced, and more workers were no faster",
+     {BALANCED, .more_workers = 4},
+     "Try: longer steps (larger batches), if"},
+    {"balanced, and more workers would have no shard",
+     {BALANCED, .n_idle_workers = 1},
+     "Try: longer steps (larger batches), if"},
+    {"balanced, the workers wait for the loop",
+     {BALANCED, .worker_stage_ns = STAGES(1, 7, 1, 1, 15)},
+     "Try: longer steps (larger batches), if"},
+};
+#pragma GCC diagnostic pop
+
+static void advises(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct dlb_verdict v;
+        dlb_judge(&rows[i].evidence, &v);
+        if (!strstr(v.text, rows[i].says))
+            fail_msg("%s: no \"%s\" in: %s", rows[i].name, rows[i].says, v.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(advises)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
