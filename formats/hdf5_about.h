@@ -38,6 +38,16 @@ enum dlb_hdf5_layout {
     DLB_HDF5_ELSEWHERE, /* other files: external storage, virtual data sets */
 };
 
+/* What finds chunks, as layout messages number it; the oldest has no number there. */
+enum dlb_hdf5_index {
+    DLB_HDF5_BTREE_1,
+    DLB_HDF5_SINGLE_CHUNK,
+    DLB_HDF5_IMPLICIT,
+    DLB_HDF5_FIXED_ARRAY,
+    DLB_HDF5_EXTENSIBLE_ARRAY,
+    DLB_HDF5_BTREE_2,
+};
+
 /* Filters as the file numbers them. */
 enum {
     DLB_HDF5_DEFLATE = 1,
@@ -77,7 +87,7 @@ struct dlb_hdf5_about {
     bool fill_too_large;
     uint8_t fill[DLB_HDF5_MAX_FILL_BYTES];
     bool plain_edges;      /* filters are left out of chunks that reach beyond the data set */
-    bool old_index;        /* chunks are indexed by a version-1 B-tree */
+    int index;             /* enum dlb_hdf5_index; chunked */
     uint64_t data_at;      /* contiguous: in the file; DLB_NO_OFFSET: nothing is stored */
     uint64_t header_at;    /* the object's header, from the superblock on */
     uint64_t stored_bytes; /* of all chunks, as stored */

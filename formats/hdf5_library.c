@@ -298,22 +298,38 @@ int dlb_hdf5_library_read(struct dlb_hdf5_handle *handle, uint64_t first, uint64
     return rc;
 }
 
+/* As 1.10 has it, a chunk that was never written is an error here; what cannot be found for damage
+ * is one, too, and only the walk through the whole index tells them apart. */
+static int stored_size(const struct dlb_hdf5_handle *handle, const hsize_t *first,
+                       hsize_t *n_stored, struct dlb_err *err)
+{
+    haddr_t address = HADDR_UNDEF;
+    unsigned mask = 0;
+
+    *n_stored = 0;
+    if (H5Dget_chunk_storage_size(handle->set, first, n_stored) >= 0)
+        return DLB_OK;
+    if (H5Dget_chunk_info_by_coord(handle->set, first, &mask, &address, n_stored) < 0)
+        return dlb_hdf5_fail(err, DLB_E_FORMAT, handle->path, "looking up a chunk");
+    if (address != HADDR_UNDEF)
+        return dlb_fail(err, DLB_E_FORMAT, handle->path, address,
+                        "libhdf5 finds a chunk in one way and not in the other: the index of "
+                        "chunks is damaged");
+    *n_stored = 0;
+    return DLB_OK;
+}
+
 int dlb_hdf5_library_chunk(struct dlb_hdf5_handle *handle, const uint64_t *at, uint8_t **dst,
                            size_t *cap, uint32_t *n_bytes, uint32_t *mask, struct dlb_err *err)
 {
-    hsize_t first[DLB_HDF5_MAX_RANK], n_stored = 0;
-    int rc = DLB_OK;
+    hsize_t first[DLB_HDF5_MAX_RANK], n_stored;
 
     for (uint32_t i = 0; i < handle->rank; i++)
         first[i] = at[i];
     dlb_hdf5_enter();
     *n_bytes = 0;
-    if (H5Dget_chunk_storage_size(handle->set, first, &n_stored) < 0) {
-        /* So says 1.10 of a chunk that was never written. */
-        (void)H5Eclear2(H5E_DEFAULT);
-        n_stored = 0;
-    }
-    if (n_stored > UINT32_MAX)
+    int rc = stored_size(handle, first, &n_stored, err);
+    if (rc == DLB_OK && n_stored > UINT32_MAX)
         rc = dlb_fail(err, DLB_E_FORMAT, handle->path, DLB_NO_OFFSET, "a chunk of %llu bytes",
                       (unsigned long long)n_stored);
     if (rc == DLB_OK && *cap < n_stored) {

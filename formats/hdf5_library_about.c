@@ -251,7 +251,7 @@ static int about_layout(hid_t set, const char *path, struct dlb_hdf5_about *abou
             rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its chunks");
         for (uint32_t i = 0; rc == DLB_OK && i < about->rank; i++)
             about->chunk[i] = chunk[i];
-        about->old_index = index == H5D_CHUNK_IDX_BTREE;
+        about->index = (int)index;
         if (H5Pget_chunk_opts(dcpl, &options) >= 0)
             about->plain_edges = options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
     }
@@ -359,8 +359,8 @@ static int about_set(int64_t file, const char *path, const struct dlb_hdf5_opts 
         about->stored_bytes = H5Dget_storage_size(set);
     }
     if (rc == DLB_OK && chunks && about->layout == DLB_HDF5_CHUNKED)
-        rc = about->old_index ? sample_chunks(set, path, about, err)
-                              : list_chunks(set, path, told, err);
+        rc = about->index == DLB_HDF5_BTREE_1 ? sample_chunks(set, path, about, err)
+                                              : list_chunks(set, path, told, err);
     if (set >= 0)
         (void)H5Dclose(set);
     return rc;

@@ -39,6 +39,7 @@ static bool makes_sense(const struct dlb_hdf5_about *about)
 {
     bool sense = about->rank >= 1 && about->rank <= DLB_HDF5_MAX_RANK &&
                  about->layout >= DLB_HDF5_CONTIGUOUS && about->layout <= DLB_HDF5_ELSEWHERE &&
+                 about->index >= DLB_HDF5_BTREE_1 && about->index <= DLB_HDF5_BTREE_2 &&
                  about->element >= DLB_ELEMENT_NONE && about->element <= DLB_ELEMENT_F64 &&
                  about->element_bytes > 0 && about->n_filters <= DLB_HDF5_MAX_FILTERS &&
                  about->n_sampled <= DLB_HDF5_MAX_SAMPLED && about->n_labels < UINT32_MAX &&

@@ -173,22 +173,36 @@ static int take_listed(struct dlb_hdf5 *ds, struct dlb_err *err)
     return DLB_OK;
 }
 
+/* All but the oldest are the library's alone. */
+static const char *index_name(int index)
+{
+    static const char *const names[] = {
+        [DLB_HDF5_BTREE_1] = "in a header of an old kind",
+        [DLB_HDF5_SINGLE_CHUNK] = "a single chunk's",
+        [DLB_HDF5_IMPLICIT] = "implicit",
+        [DLB_HDF5_FIXED_ARRAY] = "a fixed array",
+        [DLB_HDF5_EXTENSIBLE_ARRAY] = "an extensible array",
+        [DLB_HDF5_BTREE_2] = "a version-2 B-tree",
+    };
+    return names[index];
+}
+
 static int open_chunks(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
                        const struct dlb_hdf5_layout_message *found, struct dlb_shape *shape,
                        struct dlb_err *err)
 {
     const struct dlb_hdf5_about *about = &ds->told.about;
-    bool tree = about->old_index && found->known && found->layout == DLB_HDF5_CHUNKED;
-    bool listed =
-        !tree && !about->old_index && file->base == 0 && about->n_chunks == about->n_listed;
+    bool old = about->index == DLB_HDF5_BTREE_1;
+    bool tree = old && found->known && found->layout == DLB_HDF5_CHUNKED;
+    bool listed = !tree && !old && file->base == 0 && about->n_chunks == about->n_listed;
 
     measure_chunks(ds);
     ds->way = tree || listed ? DLB_HDF5_TABLE : DLB_HDF5_LIBRARY_CHUNKS;
     if (ds->way == DLB_HDF5_LIBRARY_CHUNKS) {
         dlb_shape_odd(shape,
-                      "chunks come from libhdf5, one at a time (H5Dread_chunk): the index of its "
-                      "%" PRIu64 " chunks is not ours",
-                      about->n_chunks);
+                      "chunks come from libhdf5, one at a time: their index is %s; written anew "
+                      "with the default libver, workers read them by themselves",
+                      index_name(about->index));
         return DLB_OK;
     }
     ds->table = calloc(ds->n_grid ? ds->n_grid : 1, sizeof *ds->table);
@@ -285,7 +299,7 @@ int dlb_hdf5_open(struct dlb_hdf5 *ds, const char *path, const struct dlb_io *io
         return DLB_OK;
     }
     if (ds->told.about.layout != DLB_HDF5_CONTIGUOUS &&
-        (ds->told.about.layout == DLB_HDF5_COMPACT || ds->told.about.old_index))
+        (ds->told.about.layout == DLB_HDF5_COMPACT || ds->told.about.index == DLB_HDF5_BTREE_1))
         rc = dlb_hdf5_layout_read(&file, ds->told.about.header_at, &found, err);
     if (rc == DLB_OK)
         rc = ds->told.about.layout == DLB_HDF5_CHUNKED ? open_chunks(ds, &file, &found, shape, err)
