@@ -3,6 +3,7 @@
 #include "bench/base/hash.h"
 #include "bench/base/rng.h"
 #include "formats/codec.h"
+#include "formats/convert_apart.h"
 #include "formats/convert_target.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ struct sums {
 struct state {
     const struct dlb_convert *how;
     struct dlb_converted *out;
-    struct dlb_convert_target target;
+    const struct dlb_convert_target *target;
     struct sums have, got;
     uint64_t told_bytes; /* at the last report */
     bool fields;         /* some sample has several that are no label */
@@ -188,15 +189,15 @@ static uint64_t sample_sum(const struct dlb_sample *sample, uint32_t *n_fields, 
     return sum;
 }
 
-static bool cancelled(const struct state *state)
+static bool cancelled(const struct dlb_convert *how)
 {
-    const atomic_bool *cancel = state->how->watch->cancel;
+    const atomic_bool *cancel = how->watch->cancel;
     return cancel && atomic_load_explicit(cancel, memory_order_relaxed);
 }
 
-static int fail_cancelled(const struct state *state, struct dlb_err *err)
+static int fail_cancelled(const struct dlb_convert *how, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_CANCELLED, state->how->to_path, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_E_CANCELLED, how->to_path, DLB_NO_OFFSET,
                     "interrupted; nothing of it is left");
 }
 
@@ -215,7 +216,7 @@ static bool is_full(const struct state *state)
     struct statvfs fs;
     double need = 2.0 * (double)state->how->from->shape.max_sample_bytes + FULL_BYTES;
 
-    return statvfs(state->target.parent, &fs) == 0 &&
+    return statvfs(state->target->parent, &fs) == 0 &&
            (double)fs.f_bavail * (double)fs.f_frsize < need;
 }
 
@@ -276,8 +277,8 @@ static int copy_all(struct state *state, void *writer, struct dlb_err *err)
     int rc = cursor_open(&cursor, how->from, err);
 
     while (rc == DLB_OK) {
-        if (cancelled(state)) {
-            rc = fail_cancelled(state, err);
+        if (cancelled(state->how)) {
+            rc = fail_cancelled(state->how, err);
             break;
         }
         rc = cursor_next(&cursor, &sample, err);
@@ -299,7 +300,7 @@ static int copy_all(struct state *state, void *writer, struct dlb_err *err)
 static int write_all(struct state *state, struct dlb_err *err)
 {
     const struct dlb_format *to = state->how->to;
-    struct dlb_write how = {state->target.inside, state->how->to_opts, &state->how->from->shape};
+    struct dlb_write how = {state->target->inside, state->how->to_opts, &state->how->from->shape};
     void *writer = state_new(to->writer_bytes);
 
     if (!writer)
@@ -313,7 +314,7 @@ static int write_all(struct state *state, struct dlb_err *err)
         rc = writing_failed(state, err);
     to->writer_close(writer);
     free(writer);
-    if (rc == DLB_OK && dlb_convert_target_sync(&state->target, err) != DLB_OK)
+    if (rc == DLB_OK && dlb_convert_target_sync(state->target, err) != DLB_OK)
         rc = writing_failed(state, err);
     return rc;
 }
@@ -333,7 +334,7 @@ static int reopen(struct state *state, struct dlb_dataset *ds, struct dlb_err *e
                                     .codec = place_of(dlb_codec_names, "raw")};
     struct dlb_generate_opts gen = {.samples = 1, .sample_bytes = 1, .classes = 1};
 
-    if ((size_t)snprintf(opts.path, sizeof opts.path, "%s", state->target.inside) >=
+    if ((size_t)snprintf(opts.path, sizeof opts.path, "%s", state->target->inside) >=
         sizeof opts.path)
         return dlb_fail(err, DLB_E_CONFIG, how->to_path, DLB_NO_OFFSET,
                         "its name is too long: %d bytes at most, with what is added while it is "
@@ -364,8 +365,8 @@ static int gather_sums(struct state *state, struct cursor *cursor, struct dlb_er
     while ((rc = cursor_next(cursor, &sample, err)) == DLB_OK) {
         uint64_t sum = sample_sum(&sample, &n_fields, &n_bytes);
         sum_bytes += n_bytes;
-        if (cancelled(state)) {
-            rc = fail_cancelled(state, err);
+        if (cancelled(state->how)) {
+            rc = fail_cancelled(state->how, err);
             break;
         }
         bool split = state->fields && state->how->to->file_per_field;
@@ -463,25 +464,37 @@ static int check_writer(const struct dlb_format *to, struct dlb_err *err)
                     to->name, have);
 }
 
+/* All between the target's making and its taking place. */
+static int work(const struct dlb_convert *how, const struct dlb_convert_target *target,
+                struct dlb_converted *out, struct dlb_err *err)
+{
+    struct state state = {.how = how, .out = out, .target = target};
+    int rc = write_all(&state, err);
+
+    if (rc == DLB_OK)
+        rc = verify(&state, err);
+    free(state.have.sum);
+    free(state.got.sum);
+    return rc;
+}
+
 int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct dlb_err *err)
 {
-    struct state state = {.how = how, .out = out, .target = {.mark_fd = -1}};
+    struct dlb_convert_target target = {.mark_fd = -1};
 
     *out = (struct dlb_converted){0};
     int rc = check_writer(how->to, err);
     if (rc == DLB_OK)
-        rc = dlb_convert_target_open(&state.target, how->to_path, how->from_path, how->overwrite,
+        rc = dlb_convert_target_open(&target, how->to_path, how->from_path, how->overwrite,
                                      how->watch->removed, how->watch->ctx, err);
+    if (rc == DLB_OK && how->from->shape.library[0])
+        rc = dlb_convert_apart(work, how, &target, out, err);
+    else if (rc == DLB_OK)
+        rc = work(how, &target, out, err);
+    if (rc == DLB_E_CANCELLED || (rc == DLB_OK && cancelled(how)))
+        rc = fail_cancelled(how, err);
     if (rc == DLB_OK)
-        rc = write_all(&state, err);
-    if (rc == DLB_OK)
-        rc = verify(&state, err);
-    if (rc == DLB_OK && cancelled(&state))
-        rc = fail_cancelled(&state, err);
-    if (rc == DLB_OK)
-        rc = dlb_convert_target_commit(&state.target, err);
-    dlb_convert_target_close(&state.target);
-    free(state.have.sum);
-    free(state.got.sum);
+        rc = dlb_convert_target_commit(&target, err);
+    dlb_convert_target_close(&target);
     return rc;
 }

@@ -234,7 +234,7 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
         rc = dlb_fail(err, DLB_E_FORMAT, opts->path, DLB_NO_OFFSET,
                       "holds no samples: check dataset.path, or write them with `dlbench gen`");
     if (rc == DLB_OK && ds->codec->decoded_bytes && transform->max_decoded_bytes == 0)
-        rc = dlb_look_decoded(ds, err);
+        rc = dlb_look_decoded(ds, opts->path, err);
     if (rc == DLB_OK && transform->where == DLB_WHERE_GPU)
         rc = ds->codec->augment(transform, &ds->shape, &ds->augment, err);
     if (rc == DLB_OK)

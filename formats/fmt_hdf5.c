@@ -150,6 +150,8 @@ static void fill_shape(const struct dlb_hdf5 *ds, struct dlb_shape *shape)
     shape->max_sample_bytes = ds->max_sample_bytes;
     shape->total_bytes = ds->total_bytes;
     shape->element = (uint32_t)about->element;
+    if (ds->way == DLB_HDF5_LIBRARY || ds->way == DLB_HDF5_LIBRARY_CHUNKS)
+        (void)snprintf(shape->library, sizeof shape->library, "libhdf5");
     if (about->n_offsets) /* bytes of whatever kind: images, documents */
         shape->element = DLB_ELEMENT_NONE;
     for (uint64_t i = 0; i < about->n_labels; i++)

@@ -81,7 +81,9 @@ struct dlb_shape {
     bool iterable;                /* shard_open and next; else read */
     uint32_t n_odd;               /* things that inspect should mention */
     char odd[4][160];             /* the first of them, as sentences */
-    char about[96]; /* which kind the format found, for inspect; empty: none to tell */
+    char library[16]; /* samples are read through it, and what crashes it crashes their reader;
+                         empty: none */
+    char about[96];   /* which kind the format found, for inspect; empty: none to tell */
 };
 
 struct dlb_codec;

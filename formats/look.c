@@ -1,5 +1,7 @@
 #include "formats/look.h"
 
+#include "formats/read_apart.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,8 +112,9 @@ static int conclude(struct look *look, struct dlb_err *err)
     return DLB_OK;
 }
 
-int dlb_look_decoded(struct dlb_dataset *ds, struct dlb_err *err)
+static int look_here(void *ctx, struct dlb_err *err)
 {
+    struct dlb_dataset *ds = ctx;
     struct look look = {.ds = ds,
                         .reader = state_new(ds->format->reader_bytes),
                         .codec = state_new(ds->codec->state_bytes)};
@@ -143,4 +146,16 @@ out:
     free(look.reader);
     free(look.codec);
     return rc;
+}
+
+static bool pass(void *ctx, struct dlb_pipe *pipe)
+{
+    struct dlb_shape *shape = &((struct dlb_dataset *)ctx)->shape;
+    return dlb_pass(pipe, &shape->max_decoded_bytes, sizeof shape->max_decoded_bytes);
+}
+
+int dlb_look_decoded(struct dlb_dataset *ds, const char *path, struct dlb_err *err)
+{
+    struct dlb_apart how = {.path = path, .work = look_here, .pass = pass, .ctx = ds};
+    return dlb_read_apart(&ds->shape, how, err);
 }

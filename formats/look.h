@@ -10,7 +10,7 @@
  * Are they all of one size, as arrays are, then it is that; else the largest stored sample times
  * the best ratio seen. A later sample that is larger still is an error when it comes, which names
  * transform.max_decoded_bytes. Samples that cannot be decoded are passed over; when none can, the
- * first one's error is returned. */
-int dlb_look_decoded(struct dlb_dataset *ds, struct dlb_err *err);
+ * first one's error is returned. `path`: the data set's. */
+int dlb_look_decoded(struct dlb_dataset *ds, const char *path, struct dlb_err *err);
 
 #endif

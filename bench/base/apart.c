@@ -125,6 +125,7 @@ static bool reap(pid_t pid, bool killed, int *status)
 static int conclude(const struct dlb_pipe *pipe, pid_t pid, bool heard, struct dlb_err *err)
 {
     const struct dlb_apart *how = pipe->how;
+    const char *doing = how->doing ? how->doing : "opening it";
     bool kills = pipe->late || pipe->cancelled;
     int status = 0;
 
@@ -134,23 +135,23 @@ static int conclude(const struct dlb_pipe *pipe, pid_t pid, bool heard, struct d
     if (heard)
         return DLB_OK;
     if (pipe->cancelled)
-        return dlb_fail(err, DLB_E_CANCELLED, how->path, DLB_NO_OFFSET,
-                        "interrupted while opening it");
+        return dlb_fail(err, DLB_E_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted while %s",
+                        doing);
     if (pipe->late)
         return dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
-                        "%s was silent for %u s while opening it: the file is damaged, or its "
+                        "%s was silent for %u s while %s: the file is damaged, or its "
                         "storage hangs",
-                        how->who, how->patience_s);
+                        how->who, how->patience_s, doing);
     if (!gone || !WIFSIGNALED(status))
         return dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
-                        "%s gave up on opening it: the file is damaged", how->who);
+                        "%s gave up on %s: the file is damaged", how->who, doing);
     if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGHUP)
         return dlb_fail(err, DLB_E_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted");
     return dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
                     WTERMSIG(status) == SIGKILL
-                        ? "%s was killed (%s) while opening it: out of memory?"
-                        : "%s crashed (%s) while opening it: the file is damaged, or hostile",
-                    how->who, strsignal(WTERMSIG(status)));
+                        ? "%s was killed (%s) while %s: out of memory?"
+                        : "%s crashed (%s) while %s: the file is damaged, or hostile",
+                    how->who, strsignal(WTERMSIG(status)), doing);
 }
 
 int dlb_apart(const struct dlb_apart *how, struct dlb_err *err)

@@ -21,8 +21,9 @@ struct dlb_pipe {
 };
 
 struct dlb_apart {
-    const char *path; /* for messages */
-    const char *who;  /* "libhdf5": who crashes */
+    const char *path;  /* for messages */
+    const char *who;   /* "libhdf5": who crashes */
+    const char *doing; /* NULL: "opening it" */
     /* In the child. Signals that kill have their default there, but SIGBUS, which maps catch. */
     int (*work)(void *ctx, struct dlb_err *err);
     /* In both, after a work that went well: calls dlb_pass for each thing that is told, in the same

@@ -1,6 +1,7 @@
 #include "bench/cli/inspect.h"
 
 #include "formats/jpeg.h"
+#include "formats/read_apart.h"
 #include "scenarios/spec.h"
 
 #include <errno.h>
@@ -16,9 +17,9 @@
 struct looker {
     struct dlb_spec spec;
     struct dlb_dataset ds;
-    void *reader, *codec;  /* states */
+    void *reader, *codec;  /* states; the reader's while samples are visited */
     struct dlb_jpeg *jpeg; /* for dimensions; may be NULL */
-    bool ds_open, reader_open, codec_open;
+    bool ds_open, codec_open;
 };
 
 static void *state_new(size_t n_bytes)
@@ -35,13 +36,10 @@ static void looker_close(struct looker *looker)
 {
     if (looker->codec_open)
         looker->ds.codec->close(looker->codec);
-    if (looker->reader_open)
-        looker->ds.format->reader_close(looker->reader);
     if (looker->ds_open)
         dlb_dataset_close(&looker->ds);
     dlb_jpeg_free(looker->jpeg);
     free(looker->codec);
-    free(looker->reader);
     free(looker);
 }
 
@@ -80,15 +78,12 @@ static int looker_open(struct looker **out, const char *path, const struct dlb_f
     if (status != DLB_OK)
         goto out;
     looker->ds_open = true;
-    looker->reader = state_new(format->reader_bytes);
     looker->codec = state_new(codec->state_bytes);
-    if (!looker->reader || !looker->codec) {
+    if (!looker->codec) {
         status = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
         goto out;
     }
-    looker->reader_open = true; /* closed after a failed open too */
-    status = format->reader_open(looker->reader, looker->ds.state, err);
-    if (status == DLB_OK && !codec->identity) {
+    if (!codec->identity) {
         looker->codec_open = true;
         status = codec->open(looker->codec, &looker->spec.transform, err);
     }
@@ -146,12 +141,47 @@ static void visit_shards(struct looker *looker, uint64_t n, visit *each, void *c
     }
 }
 
-static void visit_samples(struct looker *looker, uint64_t n, visit *each, void *ctx)
+struct visits {
+    struct looker *looker;
+    uint64_t n;
+    visit *each;
+    void *ctx; /* n_ctx bytes, without pointers of its own */
+    size_t n_ctx;
+};
+
+static int visit_here(void *ctx, struct dlb_err *err)
 {
-    if (looker->ds.shape.iterable)
-        visit_shards(looker, n, each, ctx);
-    else
-        visit_map(looker, n, each, ctx);
+    struct visits *visits = ctx;
+    struct looker *looker = visits->looker;
+    const struct dlb_format *format = looker->ds.format;
+
+    looker->reader = state_new(format->reader_bytes);
+    if (!looker->reader)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
+    int status = format->reader_open(looker->reader, looker->ds.state, err);
+    if (status == DLB_OK && looker->ds.shape.iterable)
+        visit_shards(looker, visits->n, visits->each, visits->ctx);
+    else if (status == DLB_OK)
+        visit_map(looker, visits->n, visits->each, visits->ctx);
+    format->reader_close(looker->reader); /* after a failed open too */
+    free(looker->reader);
+    looker->reader = NULL;
+    return status;
+}
+
+static bool pass_visited(void *ctx, struct dlb_pipe *pipe)
+{
+    struct visits *visits = ctx;
+    return dlb_pass(pipe, visits->ctx, visits->n_ctx);
+}
+
+static int visit_samples(struct visits *visits, struct dlb_err *err)
+{
+    struct dlb_apart how = {.path = visits->looker->spec.dataset.path,
+                            .work = visit_here,
+                            .pass = pass_visited,
+                            .ctx = visits};
+    return dlb_read_apart(&visits->looker->ds.shape, how, err);
 }
 
 static bool decodes(struct looker *looker, const struct dlb_sample *sample, struct dlb_err *err)
@@ -199,8 +229,8 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
         if (looker_open(out, path, format, *codec, cfg, err) != DLB_OK)
             continue; /* it has no samples of this kind; if it is worse, raw fails as well and says
                          so */
-        visit_samples(*out, TRIES_PER_CODEC, try_decode, &tries);
-        if (tries.n_decoded * 2 > tries.n)
+        struct visits visits = {*out, TRIES_PER_CODEC, try_decode, &tries, sizeof tries};
+        if (visit_samples(&visits, err) == DLB_OK && tries.n_decoded * 2 > tries.n)
             return DLB_OK;
         looker_close(*out);
     }
@@ -371,11 +401,14 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     looker->jpeg = dlb_jpeg_new();
     out->codec = looker->ds.codec;
     out->shape = looker->ds.shape;
-    visit_samples(looker, DLB_INSPECT_SAMPLES, look_at, out);
+    struct visits visits = {looker, DLB_INSPECT_SAMPLES, look_at, out, sizeof *out};
+    status = visit_samples(&visits, err);
     qsort(out->n_bytes, out->n_looked, sizeof out->n_bytes[0], ascending_u64);
     qsort(out->width, out->n_images, sizeof out->width[0], ascending_u32);
     qsort(out->height, out->n_images, sizeof out->height[0], ascending_u32);
     looker_close(looker);
+    if (status != DLB_OK)
+        return status;
     if (out->n_looked == 0 && out->first_bad.status == DLB_E_NOMEM) { /* nothing was found out */
         *err = out->first_bad;
         return (int)err->status;
