@@ -414,6 +414,8 @@ static int execute(struct cell *c, struct dlb_err *err)
     dlb_pulse_opening = NULL;
     if (rc || c->not_done[0])
         return rc;
+    if (c->watch->pulse)
+        memcpy(c->watch->pulse->library, c->dataset.shape.library, sizeof c->watch->pulse->library);
     rc = start_loader(c, err);
     if (!rc)
         rc = open_devices(c, err);

@@ -193,10 +193,23 @@ static void log_tail(const struct child *c, char text[LOG_TAIL_BYTES + 1])
         text[--len] = '\0';
 }
 
+/* Empty unless a library was reading samples for it. */
+static void tell_library(const struct dlb_child *how, const struct child *c, char *text,
+                         size_t n_text)
+{
+    char name[sizeof(c->pulse->library)];
+    memcpy(name, c->pulse->library, sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    if (name[0])
+        (void)snprintf(text, n_text, " while reading through %s: %s", name,
+                       dlb_json_text(how->config, "dataset.path"));
+}
+
 static json_t *obituary(const struct dlb_child *how, const struct child *c, int status,
                         bool stalled, const char *otherwise)
 {
-    char why[200], tail[LOG_TAIL_BYTES + 1], text[sizeof(why) + sizeof(tail) + 48];
+    char why[200], tail[LOG_TAIL_BYTES + 1], library[PATH_MAX + 48] = "";
+    char text[sizeof(why) + sizeof(library) + sizeof(tail) + 48];
     if (stalled) {
         (void)snprintf(why, sizeof(why),
                        "hung: no batch for %" PRIu64 " s, so it was killed (storage that does not "
@@ -207,14 +220,15 @@ static json_t *obituary(const struct dlb_child *how, const struct child *c, int 
         const char *name = sigabbrev_np(signo);
         (void)snprintf(why, sizeof(why), "was killed by SIG%s%s", name ? name : "?",
                        signo == SIGKILL ? " (out of memory?)" : "");
+        tell_library(how, c, library, sizeof(library));
     } else if (otherwise) {
         (void)snprintf(why, sizeof(why), "%s", otherwise);
     } else {
         (void)snprintf(why, sizeof(why), "left with exit code %d", WEXITSTATUS(status));
     }
     log_tail(c, tail);
-    (void)snprintf(text, sizeof(text), "the process %s%s%s", why, tail[0] ? "; it printed: " : "",
-                   tail);
+    (void)snprintf(text, sizeof(text), "the process %s%s%s%s", why, library,
+                   tail[0] ? "; it printed: " : "", tail);
     bool cancelled = how->cancel && atomic_load(how->cancel);
     return json_pack("{ss, ss, si}", "status", cancelled ? "cancelled" : "failed", "reason", text,
                      "error", cancelled ? DLB_E_CANCELLED : DLB_E_WORKER);

@@ -13,6 +13,7 @@ struct dlb_pulse {
     _Atomic uint64_t n_signs;   /* whatever else shows that there is progress */
     uint64_t stall_ns;          /* so long without either is a hang; 0: nobody minds. The watcher
                                    sets it before anybody else has the memory */
+    char library[16];           /* that samples are read through, from when they are; or empty */
 };
 
 /* Whom the byte source tells of its calls while a data set is opened, which may take long and be in

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "tests/support/cell.h"
 #include "tests/support/folder.h"
 #include "tests/support/hdf5.h"
 
@@ -223,10 +224,40 @@ static void converting(void **state)
     assert_int_equal(n_descriptors(), before);
 }
 
+/* Who watches a cell knows through what it reads. */
+static void measuring(void **state)
+{
+    static const char *const accesses[] = {"chunks", "library"};
+    (void)state;
+    make_file();
+    for (size_t i = 0; i < 2; i++) {
+        struct dlb_pulse pulse = {.n_batches = 0};
+        const struct dlb_cell_watch watch = {.pulse = &pulse};
+        char path[512], access[64];
+        (void)snprintf(path, sizeof path, "dataset.path=%s", folder_path("g"));
+        (void)snprintf(access, sizeof access, "dataset.access=%s", accesses[i]);
+        const char *const settings[] = {"dataset.format=hdf5",
+                                        "dataset.codec=raw",
+                                        "loader.kind=inline",
+                                        "loader.num_workers=0",
+                                        "device.kind=emulated",
+                                        "device.step_ms=0",
+                                        "run.epochs=1",
+                                        path,
+                                        access,
+                                        NULL};
+        json_t *doc = cell_ran(settings, DLB_MODE_MEASURE, &watch);
+        assert_string_equal(dlb_json_text(doc, "status"), "ok");
+        assert_string_equal(pulse.library, i ? "libhdf5" : "");
+        json_decref(doc);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(inspecting, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(measuring, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(converting, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(dies, folder_make, folder_remove),
     };

@@ -1,4 +1,5 @@
 /* The runner against programs that misbehave: scripts stand in for the cell. */
+#include "bench/base/pulse.h"
 #include "scenarios/flat.h"
 #include "scenarios/runner.h"
 #include "scenarios/spec.h"
@@ -159,6 +160,25 @@ static void test_a_death_costs_one_cell(void **state)
     close_bench(&b);
 }
 
+/* What reads the samples is in the heartbeat, behind its three numbers. */
+static void test_a_death_inside_a_library(void **state)
+{
+    (void)state;
+    struct bench b;
+    const char *const settings[] = {"dataset.format=hdf5",     "dataset.codec=raw",
+                                    "dataset.path=/data/a.h5", "sweep.loader.num_workers=[1]",
+                                    "run.repeats=1",           NULL};
+    assert_int_equal(offsetof(struct dlb_pulse, library), 24);
+    open_bench(&b,
+               "printf libhdf5 | dd of=/proc/self/fd/$beat bs=1 seek=24 conv=notrunc 2>/dev/null\n"
+               "kill -SEGV $$",
+               settings);
+    execute(&b, 0);
+    assert_non_null(strstr(dlb_json_text(doc_of(&b, 0, 0), "reason"),
+                           "killed by SIGSEGV while reading through libhdf5: /data/a.h5"));
+    close_bench(&b);
+}
+
 static void test_exit_code_and_missing_result(void **state)
 {
     (void)state;
@@ -309,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_every_task_runs),
         cmocka_unit_test(test_spec_holds_the_cell),
         cmocka_unit_test(test_a_death_costs_one_cell),
+        cmocka_unit_test(test_a_death_inside_a_library),
         cmocka_unit_test(test_exit_code_and_missing_result),
         cmocka_unit_test(test_a_hang_ends),
         cmocka_unit_test(test_slow_is_no_hang),
