@@ -95,7 +95,7 @@ static const struct dlb_opt loader_opts[] = {
      .max = INT64_MAX,
      .def = "1GiB",
      .unit = "bytes",
-     .help = "Cap of the bytes that each worker's shuffle buffer holds"},
+     .help = "Each worker's shuffle buffer takes no more samples while it holds so many bytes"},
     {.key = "drop_last",
      .type = DLB_OPT_BOOL,
      FIELD(drop_last),

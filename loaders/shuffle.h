@@ -1,7 +1,8 @@
 /* The sample shuffle buffer of iterable data sets, as WebDataset has it.
  *
- * Floor 3. One worker. It owns copies: a stream's bytes are gone at its next call. Its entries are
- * reused, so that once they have grown nothing is allocated.
+ * Floor 3. One worker. It owns copies: a stream's bytes are gone at its next call. Each is
+ * allocated as large as it is and freed after it was drawn, as Python does it: memory that is kept
+ * for the next sample ends as large as the largest that ever was in it.
  *
  * webdataset.filters.shuffle: a sample is put in, and while there are fewer than `cap` a second
  * one; one is drawn at random as soon as `initial` are there. At the stream's end the rest is
@@ -20,7 +21,8 @@
 
 struct dlb_shuffle; /* owned by its worker */
 
-/* `cap` samples, and no more than cap_bytes of them (but always one). */
+/* `cap` samples, and none more while cap_bytes of fields are allocated, the drawn one's included
+ * (but always one): the last may go over it. Beside its fields each takes a few hundred bytes. */
 int dlb_shuffle_open(struct dlb_shuffle **out, uint32_t cap, uint64_t cap_bytes,
                      struct dlb_err *err);
 void dlb_shuffle_close(struct dlb_shuffle *shuffle);
