@@ -70,6 +70,17 @@ static const struct dlb_slots *deliver_slots(const struct dlb_pool *pool)
     return pool->pin_thread ? &pool->pinned : &pool->slots;
 }
 
+/* When worker `w` finished what it pushed next, so that it can be delivered; 0: that is the word
+ * that it has no more; UINT64_MAX: there is nothing. */
+static uint64_t ready_ns_of(struct dlb_pool *pool, uint32_t w)
+{
+    uint32_t slot = 0;
+
+    if (!dlb_ring_peek(deliver_ring(pool, w), &slot))
+        return UINT64_MAX;
+    return slot == DLB_POOL_END ? 0 : dlb_slot_head(deliver_slots(pool), slot)->ready_ns;
+}
+
 /* Since when another worker's batch has been ready while the consumer waited for worker `w`;
  * UINT64_MAX: none is. */
 static uint64_t others_ready_ns(struct dlb_pool *pool, uint32_t w)
@@ -77,29 +88,26 @@ static uint64_t others_ready_ns(struct dlb_pool *pool, uint32_t w)
     uint64_t earliest_ns = UINT64_MAX;
 
     for (uint32_t other = 0; other < pool->n_workers; other++) {
-        uint32_t slot = 0;
-        if (other == w || !dlb_ring_peek(deliver_ring(pool, other), &slot) || slot == DLB_POOL_END)
-            continue;
-        uint64_t ready_ns = dlb_slot_head(deliver_slots(pool), slot)->ready_ns;
-        if (ready_ns < earliest_ns)
+        uint64_t ready_ns = other == w ? 0 : ready_ns_of(pool, other);
+        if (ready_ns > 0 && ready_ns < earliest_ns)
             earliest_ns = ready_ns;
     }
     return earliest_ns;
 }
 
-/* What worker *w pushed next; in any order, what any of them did, from *w on, which then says who.
- */
+/* What worker *w pushed next; in any order, what was ready first of all, and *w is who did. */
 static bool pop_ready(struct dlb_pool *pool, uint32_t *w, uint32_t *slot)
 {
-    if (!pool->any_order)
-        return dlb_ring_pop(deliver_ring(pool, *w), slot);
-    for (uint32_t i = 0, at = *w; i < pool->n_workers; i++, at = (at + 1) % pool->n_workers) {
-        if (!dlb_ring_pop(deliver_ring(pool, at), slot))
+    uint64_t earliest_ns = UINT64_MAX;
+
+    for (uint32_t i = 0; pool->any_order && i < pool->n_workers; i++) {
+        uint64_t ready_ns = ready_ns_of(pool, i);
+        if (ready_ns >= earliest_ns)
             continue;
-        *w = at;
-        return true;
+        earliest_ns = ready_ns;
+        *w = i;
     }
-    return false;
+    return dlb_ring_pop(deliver_ring(pool, *w), slot);
 }
 
 /* Whom the consumer waits for: worker `w`, or in any order the one that has been at its sample for

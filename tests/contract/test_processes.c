@@ -376,6 +376,57 @@ static void any_order_overtakes(void **state)
     }
 }
 
+static const struct dlb_loader *inner;
+static uint64_t delivered[6];
+static uint32_t n_delivered;
+
+/* Sample 0 hangs until everything else that may be ready is. */
+static int next_late(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
+                     struct dlb_err *err)
+{
+    if (atomic_load(&shared->hang)) {
+        (void)dlb_sleep_until_ns(dlb_now_ns() + 300 * DLB_NS_PER_MS);
+        atomic_store(&shared->hang, false);
+        (void)dlb_sleep_until_ns(dlb_now_ns() + 200 * DLB_NS_PER_MS);
+    }
+    int rc = inner->next(ld, timeout_ns, out, got, err);
+    if (rc == DLB_OK && *got && n_delivered < 6)
+        delivered[n_delivered++] = out->index[0];
+    return rc;
+}
+
+/* When several are ready, in any order the first that was is delivered, whoever loaded it. */
+static void any_order_is_first_arrival(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        struct fake fake = fake_shared(40);
+        struct dlb_err err;
+        fake.hang_at = 0;
+        atomic_store(&shared->hang, true);
+        n_delivered = 0;
+        struct dlb_dataset ds = fake_dataset(&fake);
+        struct pipeline p = by_processes(&ds, 3);
+        p.loader.kind = pipeline_kind(way & 1 ? "processes" : "threads");
+        p.loader.pin_memory = way & 2;
+        p.loader.pin_mode = DLB_PIN_THREAD;
+        p.loader.order = DLB_ORDER_ANY;
+        p.loader.batch_size = 1;
+        inner = dlb_loader_choose(&p.loader, &err);
+        assert_non_null(inner);
+        struct dlb_loader late = *inner;
+        late.next = next_late;
+        p.use_loader = &late;
+        pipeline_run(&p);
+        assert_int_equal(p.rc, DLB_OK);
+        assert_int_equal(p.out->epoch[0].n_unique, 40);
+        /* Two rounds were dealt out: workers 1 and 2 had both of theirs long before. */
+        for (int i = 0; i < 4; i++)
+            assert_int_not_equal(delivered[i] % 3, 0);
+        pipeline_free(&p);
+    }
+}
+
 static void short_limits_are_named(void **state)
 {
     (void)state;
@@ -441,6 +492,7 @@ int main(void)
         TEST(each_start_pays_for_itself),
         TEST(fresh_memory_faults),
         TEST(any_order_overtakes),
+        TEST(any_order_is_first_arrival),
         TEST(short_limits_are_named),
         TEST(fresh_memory_is_not_pinned_in_place),
     };
