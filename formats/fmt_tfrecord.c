@@ -92,6 +92,7 @@ static void describe_odd(const struct tfrecord *ds, struct dlb_shape *shape)
 {
     const struct dlb_tfr_list *list = &ds->list;
     uint32_t n_bad = 0, n_empty = 0, first_bad = 0;
+    char text[480];
 
     for (uint32_t i = list->n; i-- > 0;) {
         bool bad = list->shard[i].problem.status != DLB_OK;
@@ -100,10 +101,12 @@ static void describe_odd(const struct tfrecord *ds, struct dlb_shape *shape)
         first_bad = bad ? i : first_bad;
     }
     if (n_bad)
-        dlb_shape_odd(shape, "%u shards end early; the first: %.100s", n_bad,
-                      list->shard[first_bad].problem.what);
+        dlb_shape_odd(shape,
+                      n_bad == 1 ? "%u shard cannot be read to its end: %s"
+                                 : "%u shards cannot be read to their end; the first: %s",
+                      n_bad, dlb_err_text(&list->shard[first_bad].problem, text, sizeof text));
     if (n_empty)
-        dlb_shape_odd(shape, "%u shards are empty", n_empty);
+        dlb_shape_odd(shape, n_empty == 1 ? "%u shard is empty" : "%u shards are empty", n_empty);
     if (list->n_compressed)
         dlb_shape_odd(shape, "%u compressed shards are left out: gunzip them", list->n_compressed);
     if (list->n_other)

@@ -65,7 +65,7 @@ static void shards(void **state)
     assert_int_equal(set.ds.shape.n_shards, 4);
     assert_int_equal(set.ds.shape.max_sample_bytes, 100000);
     assert_int_equal(set.ds.shape.n_odd, 3);
-    assert_string_equal(set.ds.shape.odd[0], "1 shards are empty");
+    assert_string_equal(set.ds.shape.odd[0], "1 shard is empty");
     assert_non_null(strstr(set.ds.shape.odd[1], "1 compressed"));
     assert_non_null(strstr(set.ds.shape.odd[2], "2 files are no TFRecords"));
     assert_int_equal(opened_shard(&set, 1), DLB_OK);
@@ -84,6 +84,28 @@ static void shards(void **state)
     opened_close(&set);
     opened_must(&set, "tfrecord", "raw", folder_path("c.tfrecord"), NULL);
     assert_int_equal(set.ds.shape.n_samples, 1);
+    opened_close(&set);
+}
+
+/* What is wrong with a shard may be anything: it is said of which, and what. */
+static void unreadable_ones_are_named(void **state)
+{
+    static const char wrong[] = "this is no record at all, whatever its name";
+    struct opened_set set;
+    (void)state;
+    write_shard("a.tfrecord", 0, 2);
+    folder_write("b.tfrecord", wrong, sizeof wrong);
+    opened_must(&set, "tfrecord", "raw", folder, NULL);
+    assert_int_equal(set.ds.shape.n_samples, 2);
+    assert_int_equal(set.ds.shape.n_odd, 1);
+    assert_memory_equal(set.ds.shape.odd[0], "1 shard cannot be read to its end: ", 35);
+    assert_non_null(strstr(set.ds.shape.odd[0], folder_path("b.tfrecord")));
+    opened_close(&set);
+    folder_write("c.tfrecord", wrong, sizeof wrong);
+    opened_must(&set, "tfrecord", "raw", folder, NULL);
+    assert_memory_equal(set.ds.shape.odd[0],
+                        "2 shards cannot be read to their end; the first: ", 49);
+    assert_non_null(strstr(set.ds.shape.odd[0], folder_path("b.tfrecord")));
     opened_close(&set);
 }
 
@@ -334,9 +356,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        TEST(shards),    TEST(into_place),   TEST(features),          TEST(truncated),
-        TEST(flipped),   TEST(huge_lengths), TEST(changed_meanwhile), TEST(other_things),
-        TEST(generated),
+        TEST(shards),       TEST(unreadable_ones_are_named),
+        TEST(into_place),   TEST(features),
+        TEST(truncated),    TEST(flipped),
+        TEST(huge_lengths), TEST(changed_meanwhile),
+        TEST(other_things), TEST(generated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
