@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A path, and braces that wait to be expanded behind it: twice the longest path of Linux. */
-enum { CAP = 2 * PATH_MAX, MAX_DEPTH = 64, MAX_DIGITS = 18 };
+enum { CAP = 2 * PATH_MAX, MAX_DEPTH = 64, MAX_DIGITS = 18, N_CASE = 26 };
 
 struct expansion {
     const char *whole; /* for messages */
@@ -60,20 +60,44 @@ static bool read_number(const char **p, int64_t *value, int *width)
     return true;
 }
 
+static bool is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+/* braceexpand's alphabet: nothing lies between Z and a. */
+static bool read_letter(const char **p, int64_t *value)
+{
+    char c = **p;
+
+    if (!is_letter(c))
+        return false;
+    *value = c <= 'Z' ? c - 'A' : N_CASE + c - 'a';
+    ++*p;
+    return true;
+}
+
 struct range {
     int64_t from, to, step;
     int width;
+    bool letters;
 };
+
+static bool read_end(const char **p, bool letter, int64_t *value, int *width)
+{
+    return letter ? read_letter(p, value) : read_number(p, value, width);
+}
 
 static bool read_range(const char *p, const char *end, struct range *range)
 {
     int64_t step = 1;
     int width[3] = {0};
 
-    if (!read_number(&p, &range->from, &width[0]) || strncmp(p, "..", 2) != 0)
+    range->letters = is_letter(*p);
+    if (!read_end(&p, range->letters, &range->from, &width[0]) || strncmp(p, "..", 2) != 0)
         return false;
     p += 2;
-    if (!read_number(&p, &range->to, &width[1]))
+    if (!read_end(&p, range->letters, &range->to, &width[1]))
         return false;
     if (strncmp(p, "..", 2) == 0) {
         p += 2;
@@ -106,6 +130,15 @@ static int expand_with(struct expansion *e, const char *text, size_t open, const
     return rc;
 }
 
+/* Returns its length. */
+static size_t piece_of(const struct range *range, int64_t value, char *piece, size_t cap)
+{
+    if (!range->letters)
+        return (size_t)snprintf(piece, cap, "%0*lld", range->width, (long long)value);
+    *piece = (char)(value < N_CASE ? 'A' + value : 'a' + value - N_CASE);
+    return 1;
+}
+
 static int expand_range(struct expansion *e, const char *text, size_t open, const char *rest,
                         const struct range *range, uint32_t depth, struct dlb_err *err)
 {
@@ -114,9 +147,9 @@ static int expand_range(struct expansion *e, const char *text, size_t open, cons
     for (int64_t value = range->from;
          rc == DLB_OK && (range->step > 0 ? value <= range->to : value >= range->to);
          value += range->step) { /* numbers have 18 digits at most: no overflow */
-        char number[32];
-        int n = snprintf(number, sizeof number, "%0*lld", range->width, (long long)value);
-        rc = expand_with(e, text, open, number, (size_t)n, rest, depth, err);
+        char piece[32];
+        size_t n = piece_of(range, value, piece, sizeof piece);
+        rc = expand_with(e, text, open, piece, n, rest, depth, err);
     }
     return rc;
 }

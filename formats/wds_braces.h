@@ -1,9 +1,10 @@
 /* Lists of shards as webdataset writes them: `/data/train-{000000..000146}.tar`, several joined by
  * `::`.
  *
- * Floor 2. Control thread. Braces are the shell's (and braceexpand's): {a..b} counts up or down,
- * with zeros in front where either number has them, {a..b..step} in steps, {x,y} names; they nest,
- * and several multiply. Anything else in braces is taken as it stands. */
+ * Floor 2. Control thread. Braces are the shell's (and braceexpand's): {1..9} counts up or down,
+ * with zeros in front where either number has them, {a..d} does so in single letters (with a after
+ * Z, as in braceexpand), {1..9..2} in steps, {x,y} names; they nest, and several multiply. Anything
+ * else in braces is taken as it stands. */
 #ifndef DLB_FORMATS_WDS_BRACES_H
 #define DLB_FORMATS_WDS_BRACES_H
 
