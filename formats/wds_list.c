@@ -330,19 +330,47 @@ static int probe_visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_e
     return found ? DLB_END : DLB_OK;
 }
 
+static bool looks_like_shards(const char *path, enum dlb_io_kind kind, const struct dlb_io *io)
+{
+    struct dlb_err ignored;
+    bool found = false;
+
+    if (kind == DLB_IO_FILE)
+        return dlb_wds_pack_of_name(path) >= 0 || is_left_out(path);
+    (void)io->list(path, probe_visit, &found, &ignored);
+    return found;
+}
+
+struct first {
+    const struct dlb_io *io;
+    bool found;
+};
+
+/* The first path of a list; one that is not there goes by its name. */
+static int probe_first(void *ctx, const char *path, struct dlb_err *err)
+{
+    struct first *first = ctx;
+    enum dlb_io_kind kind;
+    uint64_t n_bytes;
+
+    first->found = first->io->stat(path, &kind, &n_bytes, err) == DLB_OK
+                       ? looks_like_shards(path, kind, first->io)
+                       : dlb_wds_pack_of_name(path) >= 0;
+    return DLB_END;
+}
+
 int dlb_wds_probe(const char *path, const struct dlb_io *io)
 {
+    struct first first = {.io = io};
     struct dlb_err ignored;
     enum dlb_io_kind kind;
     uint64_t n_bytes;
-    bool found = false;
 
-    if (io->stat(path, &kind, &n_bytes, &ignored) != DLB_OK)
-        return dlb_wds_is_pattern(path) && dlb_wds_pack_of_name(path) >= 0 ? 90 : 0;
-    if (kind == DLB_IO_FILE)
-        return dlb_wds_pack_of_name(path) >= 0 || is_left_out(path) ? 90 : 0;
-    (void)io->list(path, probe_visit, &found, &ignored);
-    return found ? 90 : 0;
+    if (io->stat(path, &kind, &n_bytes, &ignored) == DLB_OK)
+        first.found = looks_like_shards(path, kind, io);
+    else if (dlb_wds_is_pattern(path))
+        (void)dlb_wds_expand(path, probe_first, &first, &ignored);
+    return first.found ? 90 : 0;
 }
 
 #endif

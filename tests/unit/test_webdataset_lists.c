@@ -34,6 +34,14 @@ static void test_braces(void **state)
     expect("x{10..0..5}", "x10 x5 x0");
     expect("{-1..1}", "-1 0 1");
     expect("{7..7}", "7");
+    expect("s{a..d}.tar", "sa.tar sb.tar sc.tar sd.tar");
+    expect("{a..e..2}", "a c e");
+    expect("{e..a..2}", "e c a");
+    expect("{C..A}", "C B A");
+    expect("{b..b}", "b");
+    expect("{Y..b}", "Y Z a b"); /* braceexpand: bash has [ and what follows in between */
+    expect("{b..Y..2}", "b Z");
+    expect("{a..b}{0..1}", "a0 a1 b0 b1");
     expect("{a,b}{0..1}.tar", "a0.tar a1.tar b0.tar b1.tar");
     expect("{train,val}-{00..01}", "train-00 train-01 val-00 val-01");
     expect("{a,b{0..1},c}z", "az b0z b1z cz");
@@ -44,6 +52,10 @@ static void test_braces(void **state)
     expect("{a}", "{a}"); /* nothing to choose from: as it stands */
     expect("{}x", "{}x");
     expect("{a..}", "{a..}");
+    expect("{a..1}", "{a..1}");
+    expect("{1..a}", "{1..a}");
+    expect("{ab..c}", "{ab..c}");
+    expect("{a..c..x}", "{a..c..x}");
     expect("{1..2", "{1..2");
     expect("}{1..2}", "}1 }2");
     expect("{1..{2,3}}", "{1..2} {1..3}");
@@ -100,6 +112,11 @@ static void expect_shards(const char *path, const char *expected)
     dlb_dataset_close(&ds);
 }
 
+static int probed(const char *path)
+{
+    return dlb_format_by_name("webdataset")->probe(path, &dlb_io_posix);
+}
+
 static void test_lists(void **state)
 {
     char path[2048];
@@ -117,7 +134,10 @@ static void test_lists(void **state)
     }
     (void)snprintf(path, sizeof path, "%s/t-{000..003}.tar", folder);
     expect_shards(path, "0 1 2 3 ");
-    assert_int_equal(dlb_format_by_name("webdataset")->probe(path, &dlb_io_posix), 90);
+    assert_int_equal(probed(path), 90);
+    (void)snprintf(path, sizeof path, "%s/{t-001.tar,more/m2.tar}", folder);
+    expect_shards(path, "1 m2 ");
+    assert_int_equal(probed(path), 90);
     (void)snprintf(path, sizeof path, "%s/t-{003..001}.tar", folder);
     expect_shards(path, "3 2 1 ");
     (void)snprintf(path, sizeof path, "%s/t-002.tar::%s/more/m{0..1}.tar::%s/t-002.tar", folder,
@@ -125,6 +145,12 @@ static void test_lists(void **state)
     expect_shards(path, "2 m0 m1 2 ");
     (void)snprintf(path, sizeof path, "%s/t-001.tar::%s/more", folder, folder);
     expect_shards(path, "1 m0 m1 m2 m3 ");
+    assert_int_equal(probed(path), 90);
+    (void)snprintf(path, sizeof path, "%s/more::%s/t-001.tar", folder, folder);
+    assert_int_equal(probed(path), 90);
+    assert_int_equal(probed("/nowhere/{a,b}.tar"), 90);
+    assert_int_equal(probed("/nowhere/{a,b}.bin"), 0);
+    assert_int_equal(probed("/nowhere/a.tar"), 0);
     shard("{1..2}.tar", "braces");
     (void)snprintf(path, sizeof path, "%s/{1..2}.tar", folder);
     expect_shards(path, "braces "); /* a file of that very name goes first */
