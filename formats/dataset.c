@@ -118,7 +118,7 @@ const char *const dlb_access_names[] = {"auto",    "mmap",    "pread",  "direct"
 bool dlb_access_locates(int access)
 {
     return access == DLB_ACCESS_AUTO || access == DLB_ACCESS_PREAD || access == DLB_ACCESS_DIRECT ||
-           access == DLB_ACCESS_INDEXED || access == DLB_ACCESS_CHUNKS;
+           access == DLB_ACCESS_INDEXED;
 }
 
 /* What "auto" stands for. A stream stays one, whoever would like to locate its samples. */

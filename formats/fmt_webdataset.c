@@ -268,8 +268,26 @@ static int read_piece(const struct webdataset *ds, int64_t handle, uint8_t *dst,
     return rc;
 }
 
-/* Fields that are small and near are read with the one before them, headers between them and all,
- * and moved together then: a page's copy costs less than a system call. */
+/* Fields that are small and near are read with the one before them, headers between them and all: a
+ * page's copy costs less than a system call. Returns the field behind those that are read with
+ * where[i], `room` bytes at most, and where they end. */
+static uint32_t run_of(const struct dlb_wds_where *where, uint32_t n, uint32_t i, uint64_t room,
+                       uint64_t *end_bytes)
+{
+    uint32_t next = i + 1;
+
+    *end_bytes = where[i].at_bytes + where[i].n_bytes;
+    for (; next < n; next++) {
+        uint64_t further = where[next].at_bytes + where[next].n_bytes;
+        if (where[next].n_bytes > NEAR_BYTES || where[next].at_bytes - *end_bytes > NEAR_BYTES ||
+            further - where[i].at_bytes > room)
+            break;
+        *end_bytes = further;
+    }
+    return next;
+}
+
+/* What was read at once is moved together. */
 static int read_fields(const struct webdataset *ds, int64_t handle,
                        const struct dlb_wds_where *where, struct dlb_wds_place *place,
                        struct dlb_sample *out, struct dlb_err *err)
@@ -279,15 +297,8 @@ static int read_fields(const struct webdataset *ds, int64_t handle,
 
     for (uint32_t i = 0, next; rc == DLB_OK && i < out->n_fields; i = next) {
         uint8_t *dst = data + place->len_bytes;
-        uint64_t room = dlb_wds_place_cap(place) - place->len_bytes, end;
-        end = where[i].at_bytes + where[i].n_bytes;
-        for (next = i + 1; next < out->n_fields; next++) {
-            uint64_t further = where[next].at_bytes + where[next].n_bytes;
-            if (where[next].n_bytes > NEAR_BYTES || where[next].at_bytes - end > NEAR_BYTES ||
-                further - where[i].at_bytes > room)
-                break;
-            end = further;
-        }
+        uint64_t end;
+        next = run_of(where, out->n_fields, i, dlb_wds_place_cap(place) - place->len_bytes, &end);
         rc = read_piece(ds, handle, dst, (size_t)(end - where[i].at_bytes), where[i].at_bytes, out,
                         err);
         for (uint32_t k = i; rc == DLB_OK && k < next; k++) {
@@ -303,16 +314,10 @@ static int read_fields(const struct webdataset *ds, int64_t handle,
     return rc;
 }
 
-static int webdataset_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
-                           struct dlb_err *err)
+/* Where its fields lie, and what is known of it without them; returns its shard. */
+static uint32_t look_up(const struct webdataset *ds, uint64_t index, struct dlb_wds_where *where,
+                        struct dlb_sample *out)
 {
-    struct webdataset_reader *reader = rd;
-    const struct webdataset *ds = reader->ds;
-    struct dlb_wds_where where[DLB_MAX_FIELDS];
-    struct dlb_wds_place place = dlb_wds_place(dest, &reader->buffer);
-    uint64_t n_bytes = 0;
-    int64_t handle;
-
     if (!ds->list.indexes || index >= ds->base[ds->list.n_shards])
         DLB_BUG("sample beyond the data set");
     uint32_t shard = shard_of(ds, index);
@@ -321,6 +326,20 @@ static int webdataset_read(void *rd, uint64_t index, struct dlb_dest dest, struc
     out->path = ds->list.shards[shard].path;
     out->offset_bytes = where[0].at_bytes;
     out->index = index;
+    return shard;
+}
+
+static int webdataset_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
+                           struct dlb_err *err)
+{
+    struct webdataset_reader *reader = rd;
+    const struct webdataset *ds = reader->ds;
+    struct dlb_wds_where where[DLB_MAX_FIELDS];
+    struct dlb_wds_place place = dlb_wds_place(dest, &reader->buffer);
+    uint32_t shard = look_up(ds, index, where, out);
+    uint64_t n_bytes = 0;
+    int64_t handle;
+
     out->io_bytes = 0;
     for (uint32_t i = 0; i < out->n_fields; i++)
         n_bytes += where[i].n_bytes;
@@ -340,6 +359,53 @@ static int webdataset_read(void *rd, uint64_t index, struct dlb_dest dest, struc
     if (rc == DLB_OK)
         dlb_wds_sample_finish(out, ds->codec);
     return rc;
+}
+
+static int webdataset_locate(void *rd, uint64_t index, struct dlb_located *out, struct dlb_err *err)
+{
+    const struct webdataset *ds = ((struct webdataset_reader *)rd)->ds;
+    struct dlb_wds_where where[DLB_MAX_FIELDS];
+    struct dlb_sample sample;
+    uint32_t shard = look_up(ds, index, where, &sample);
+    (void)err;
+
+    out->n = 0;
+    for (uint32_t i = 0, next; i < sample.n_fields; i = next) {
+        uint64_t end;
+        next = run_of(where, sample.n_fields, i, UINT64_MAX, &end);
+        if (out->n < out->cap)
+            out->extent[out->n] =
+                (struct dlb_extent){.fd = shard < ds->n_kept ? ds->io->fd(ds->handles[shard]) : -1,
+                                    .dir_fd = DLB_IO_NO_DIR,
+                                    .name = sample.path,
+                                    .offset_bytes = where[i].at_bytes,
+                                    .n_bytes = end - where[i].at_bytes};
+        out->n++;
+    }
+    out->plain = out->n == sample.n_fields; /* else with headers between them */
+    return DLB_OK;
+}
+
+/* Fields stay where they were read. */
+static int webdataset_assemble(void *rd, uint64_t index, const struct dlb_field *pieces, uint32_t n,
+                               struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err)
+{
+    const struct webdataset *ds = ((struct webdataset_reader *)rd)->ds;
+    struct dlb_wds_where where[DLB_MAX_FIELDS];
+    (void)n, (void)dest, (void)err;
+
+    (void)look_up(ds, index, where, out);
+    for (uint32_t i = 0, next; i < out->n_fields; i = next, pieces++) {
+        uint64_t end;
+        next = run_of(where, out->n_fields, i, UINT64_MAX, &end);
+        for (uint32_t k = i; k < next; k++) {
+            out->field[k].data = pieces->data + (where[k].at_bytes - where[i].at_bytes);
+            out->field[k].len_bytes = (size_t)where[k].n_bytes;
+            memcpy(out->field[k].name, where[k].name, sizeof out->field[k].name);
+        }
+    }
+    dlb_wds_sample_finish(out, ds->codec);
+    return DLB_OK;
 }
 
 static void webdataset_whereabouts(const void *state, uint64_t number, char *path, size_t n_path)
@@ -377,6 +443,8 @@ const struct dlb_format dlb_fmt_webdataset = {
     .reader_open = webdataset_reader_open,
     .reader_close = webdataset_reader_close,
     .read = webdataset_read,
+    .locate = webdataset_locate,
+    .assemble = webdataset_assemble,
     .shard_open = webdataset_shard_open,
     .next = webdataset_next,
     .shard_samples = webdataset_shard_samples,

@@ -156,7 +156,7 @@ struct dlb_format {
      * how its pieces (one for each extent, as long as was said) become it. Any number may be
      * located before the first is assembled. assemble fills all of *out but io_bytes; its fields
      * may be the pieces themselves, or lie at dest. Not asked of a data set that is read from a
-     * map, as a stream, or by its library (dlb_access_locates). */
+     * map, as a stream, in chunks, or by its library (dlb_access_locates). */
     int (*locate)(void *rd, uint64_t index, struct dlb_located *out, struct dlb_err *err);
     int (*assemble)(void *rd, uint64_t index, const struct dlb_field *pieces, uint32_t n,
                     struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err);

@@ -1,5 +1,8 @@
 /* Asynchronous reads deliver what ordinary ones do, in every kind of loader. */
+#include "formats/wds_write.h"
 #include "tests/support/async.h"
+
+#include <sys/resource.h>
 
 static void same_as_sync(uint64_t n_samples)
 {
@@ -106,6 +109,31 @@ static void tokens_deliver_the_same(void **state)
     }
 }
 
+/* Shards at random, those that are kept open and those that are not. */
+static void indexed_shards_deliver_the_same(void **state)
+{
+    (void)state;
+    if (!usable || dlb_format_by_name("webdataset")->missing)
+        skip();
+    struct dlb_wds_opts shards = {.shard_samples = 2};
+    generation_set(&g, "webdataset", "raw", folder_path("data"), N, BYTES);
+    g.gen.format_opts = &shards;
+    assert_int_equal(generation_run(&g, 2), DLB_OK);
+    for (int few = 0; few < 2; few++) {
+        struct rlimit old, low;
+        struct dlb_err err;
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+        low = (struct rlimit){.rlim_cur = few ? 40 : old.rlim_cur, .rlim_max = old.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+        int rc = dataset_open_as(&ds, "webdataset", "raw", folder_path("data"), DLB_ACCESS_INDEXED,
+                                 &err);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+        assert_int_equal(rc, DLB_OK);
+        same_as_sync(N);
+        dlb_dataset_close(&ds);
+    }
+}
+
 enum { N_MIXED = 64 };
 
 /* No whole number of blocks, and then one, in turn. */
@@ -200,7 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(files_deliver_the_same),        TEST(mixed_sizes_stay_whole),
         TEST(many_folders_deliver_the_same), TEST(photos_deliver_the_same),
-        TEST(tokens_deliver_the_same),
+        TEST(tokens_deliver_the_same),       TEST(indexed_shards_deliver_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,9 @@
 #include "tests/support/folder.h"
 #include "tests/support/tarball.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static void open_indexed(struct dlb_dataset *ds)
 {
@@ -96,6 +98,76 @@ static void test_same_as_streamed(void **state)
     dataset_reader_free(&indexed, index);
     dlb_dataset_close(&streamed);
     dlb_dataset_close(&indexed);
+}
+
+static uint32_t n_by_name;
+
+/* Its pieces, read one by one to where a loader would, and put together. */
+static void read_located(const struct dlb_dataset *ds, void *reader, uint64_t index,
+                         struct dlb_sample *out)
+{
+    static uint8_t bytes[16384];
+    struct dlb_extent extent[DLB_MAX_FIELDS];
+    struct dlb_field pieces[DLB_MAX_FIELDS];
+    struct dlb_located located = {.extent = extent, .cap = DLB_MAX_FIELDS};
+    size_t len = 0, n_bytes = 0;
+
+    assert_int_equal(ds->format->locate(reader, index, &located, &err), DLB_OK);
+    assert_in_range(located.n, 1, DLB_MAX_FIELDS);
+    for (uint32_t i = 0; i < located.n; len += pieces[i++].len_bytes) {
+        int fd = extent[i].fd >= 0 ? extent[i].fd : open(extent[i].name, O_RDONLY | O_CLOEXEC);
+        pieces[i] = (struct dlb_field){.data = bytes + len, .len_bytes = extent[i].n_bytes};
+        assert_true(len + extent[i].n_bytes <= sizeof bytes);
+        assert_int_equal(pread(fd, bytes + len, extent[i].n_bytes, (off_t)extent[i].offset_bytes),
+                         extent[i].n_bytes);
+        n_by_name += extent[i].fd < 0;
+        if (extent[i].fd < 0)
+            (void)close(fd);
+    }
+    struct dlb_dest none = {NULL, 0};
+    assert_int_equal(ds->format->assemble(reader, index, pieces, located.n, none, out, &err),
+                     DLB_OK);
+    for (uint32_t i = 0; i < out->n_fields; i++) {
+        if (located.plain)
+            assert_ptr_equal(out->field[i].data, bytes + n_bytes);
+        n_bytes += out->field[i].len_bytes;
+    }
+    assert_true(located.plain ? n_bytes == len : n_bytes < len);
+}
+
+/* Located and read by somebody else: the same, from shards that are kept open and others. */
+static void test_located(void **state)
+{
+    static char want[16384], got[16384];
+    struct rlimit old, low;
+
+    (void)state;
+    make_mixed();
+    for (int few = 0; few < 2; few++) {
+        struct dlb_dataset ds;
+        struct dlb_sample a = {0}, b = {0};
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+        low = (struct rlimit){.rlim_cur = few ? 4 : old.rlim_cur, .rlim_max = old.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+        open_indexed(&ds);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+        void *reader = dataset_reader(&ds);
+        for (uint64_t i = 0; i < ds.shape.n_samples; i++) {
+            struct dlb_dest none = {NULL, 0};
+            assert_int_equal(ds.format->read(reader, i, none, &a, &err), DLB_OK);
+            text_of(&a, want, sizeof want);
+            read_located(&ds, reader, i, &b);
+            text_of(&b, got, sizeof got);
+            assert_string_equal(got, want);
+            assert_int_equal(b.index, i);
+            assert_int_equal(b.label, a.label);
+            assert_string_equal(b.path, a.path);
+            assert_int_equal(b.offset_bytes, a.offset_bytes);
+        }
+        assert_int_equal(n_by_name > 0, few);
+        dataset_reader_free(&ds, reader);
+        dlb_dataset_close(&ds);
+    }
 }
 
 /* Fields lie back to back, in the given place when they fit, and nothing is written past it. */
@@ -233,11 +305,8 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_same_as_streamed),
-        IN_FOLDER(test_places),
-        IN_FOLDER(test_generated_at_random),
-        IN_FOLDER(test_many_shards),
-        IN_FOLDER(test_damage),
+        IN_FOLDER(test_same_as_streamed),    IN_FOLDER(test_located),     IN_FOLDER(test_places),
+        IN_FOLDER(test_generated_at_random), IN_FOLDER(test_many_shards), IN_FOLDER(test_damage),
     };
     if (dlb_format_by_name("webdataset")->missing)
         return 77;
