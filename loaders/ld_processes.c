@@ -41,7 +41,7 @@ static void died(void *ctx, uint32_t id, pid_t pid, const char *what)
 static int processes_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
 {
     struct processes *self = ld;
-    int rc = dlb_limits_processes(job->opts, err);
+    int rc = dlb_limits_job_processes(job, err);
 
     if (rc == DLB_OK)
         rc = dlb_pool_open(&self->pool, job, true, err);

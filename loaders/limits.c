@@ -7,33 +7,57 @@
  * descriptor, and a few files at a time. */
 enum { WORKER_DESCRIPTORS = 16 };
 
-int dlb_limits_memory(const struct dlb_loader_opts *opts, struct dlb_err *err)
+static uint64_t n_loaders(const struct dlb_job *job)
 {
-    char need[32], have[32];
-    double bytes = opts->worker_init_mb * 1e6 * (double)opts->num_workers;
-    uint64_t available = dlb_os_mem_available_bytes();
-
-    if (available == DLB_NOT_MEASURED || bytes <= (double)available)
-        return DLB_OK;
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
-                    "%lld workers need %s (loader.worker_init_mb), %s is available: lower "
-                    "num_workers",
-                    (long long)opts->num_workers,
-                    dlb_bytes_text((uint64_t)bytes, need, sizeof need),
-                    dlb_bytes_text(available, have, sizeof have));
+    return job->n_loaders ? job->n_loaders : 1;
 }
 
-int dlb_limits_processes(const struct dlb_loader_opts *opts, struct dlb_err *err)
+/* Each sample is in one buffer at most. */
+static double shuffle_bytes(const struct dlb_job *job, double n_workers)
 {
-    uint64_t need = (uint64_t)opts->num_workers + 1; /* and the fork server */
+    const struct dlb_loader_opts *opts = job->opts;
+    const struct dlb_shape *shape = &job->dataset->shape;
+
+    if (!shape->iterable || !opts->shuffle || shape->n_samples == 0)
+        return 0;
+    double all = (double)shape->total_bytes;
+    double each = all / (double)shape->n_samples * (double)opts->shuffle_buffer;
+    if (each > (double)opts->shuffle_buffer_bytes)
+        each = (double)opts->shuffle_buffer_bytes;
+    return each * n_workers < all ? each * n_workers : all;
+}
+
+int dlb_limits_memory(const struct dlb_job *job, struct dlb_err *err)
+{
+    char need[32], have[32];
+    uint64_t n_workers = (uint64_t)job->opts->num_workers * n_loaders(job);
+    double init = job->opts->worker_init_mb * 1e6 * (double)n_workers;
+    double shuffle = shuffle_bytes(job, (double)n_workers);
+    uint64_t available = dlb_os_mem_available_bytes();
+
+    if (available == DLB_NOT_MEASURED || init + shuffle <= (double)available)
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+                    "%llu workers need %s (%s%s%s), %s is available: lower num_workers%s",
+                    (unsigned long long)n_workers,
+                    dlb_bytes_text((uint64_t)(init + shuffle), need, sizeof need),
+                    init > 0 ? "loader.worker_init_mb" : "", init > 0 && shuffle > 0 ? ", " : "",
+                    shuffle > 0 ? "loader.shuffle_buffer of samples of the mean size" : "",
+                    dlb_bytes_text(available, have, sizeof have),
+                    shuffle > 0 ? " or shuffle_buffer" : "");
+}
+
+static int check_processes(uint64_t n_workers, uint64_t n_servers, struct dlb_err *err)
+{
+    uint64_t need = n_workers + n_servers;
     const char *by = "";
     uint64_t left = dlb_os_tasks_left(&by);
 
     if (need > left)
         return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
-                        "%lld workers need %llu processes, %s leaves %llu: raise it, or lower "
+                        "%llu workers need %llu processes, %s leaves %llu: raise it, or lower "
                         "num_workers",
-                        (long long)opts->num_workers, (unsigned long long)need, by,
+                        (unsigned long long)n_workers, (unsigned long long)need, by,
                         (unsigned long long)left);
     left = dlb_os_descriptors_left();
     if (left < WORKER_DESCRIPTORS)
@@ -42,4 +66,17 @@ int dlb_limits_processes(const struct dlb_loader_opts *opts, struct dlb_err *err
                         "%llu: raise it",
                         WORKER_DESCRIPTORS, (unsigned long long)left);
     return DLB_OK;
+}
+
+int dlb_limits_processes(const struct dlb_loader_opts *opts, struct dlb_err *err)
+{
+    return check_processes((uint64_t)opts->num_workers, 1, err);
+}
+
+int dlb_limits_job_processes(const struct dlb_job *job, struct dlb_err *err)
+{
+    uint64_t n_workers = (uint64_t)job->opts->num_workers;
+    uint64_t n_before = job->first_worker / n_workers; /* whose fork servers are there */
+
+    return check_processes(n_workers * n_loaders(job), n_loaders(job) - n_before, err);
 }

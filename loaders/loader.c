@@ -241,8 +241,8 @@ int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_
     if (iterable)
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                         "loader.io = \"io_uring\" reads samples by their places, and format %s "
-                        "streams its shards: set loader.io = \"sync\"",
-                        format->name);
+                        "streams its shards: set loader.io = \"sync\"%s",
+                        format->name, format->locate ? ", or dataset.access = \"indexed\"" : "");
     if (!format->locate)
         return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
                         "loader.io = \"io_uring\": format %s does not tell where its samples lie: "

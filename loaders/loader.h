@@ -60,6 +60,7 @@ struct dlb_job {
     const struct dlb_loader_opts *opts;
     const struct dlb_topo *topo; /* NULL: no placement */
     uint32_t rank, world;
+    uint32_t n_loaders;    /* of this process, each with as many workers; 0: 1 */
     uint32_t first_worker; /* number of its first one among those of all loaders: for placement */
     uint64_t seed;
     struct dlb_shuffled *order; /* one for the loaders of a process; NULL: each has its own */

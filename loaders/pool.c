@@ -60,7 +60,7 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
     if (rc == DLB_OK && pool->fresh)
         dlb_slots_small_pages(&pool->slots);
     if (rc == DLB_OK)
-        rc = dlb_limits_memory(opts, err);
+        rc = dlb_limits_memory(job, err);
     size_t head_bytes = (sizeof(struct dlb_pool_shared) + 63) & ~(size_t)63;
     if (rc == DLB_OK)
         rc = dlb_shm_create(&pool->shm, head_bytes + pool->n_workers * sizeof(struct dlb_lane),

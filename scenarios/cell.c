@@ -135,6 +135,7 @@ static void fill_job(struct cell *c, uint32_t i)
         .topo = c->topo,
         .rank = (uint32_t)spec->run.rank * c->n_loaders + i,
         .world = (uint32_t)spec->run.world * c->n_loaders,
+        .n_loaders = c->n_loaders,
         .first_worker = i * (uint32_t)spec->loader.num_workers,
         .seed = (uint64_t)spec->run.seed,
         .order = &c->order,

@@ -313,6 +313,8 @@ static void what_makes_no_sense_is_refused(void **state)
     struct dlb_err err;
     (void)state;
     refused("webdataset", DLB_ACCESS_AUTO, true, "streams its shards: set loader.io = \"sync\"");
+    if (!dlb_format_by_name("webdataset")->missing)
+        refused("webdataset", DLB_ACCESS_AUTO, true, "or dataset.access = \"indexed\"");
     refused("synthetic", DLB_ACCESS_AUTO, false, "does not tell where its samples lie");
     refused("tokens", DLB_ACCESS_MMAP, false, "dataset.access = \"mmap\" contradict each other");
 

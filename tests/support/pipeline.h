@@ -128,6 +128,8 @@ static inline void pipeline_run(struct pipeline *p)
                                    .opts = &p->loader,
                                    .rank = p->rank * n_loaders + i,
                                    .world = (p->world ? p->world : 1) * n_loaders,
+                                   .n_loaders = n_loaders,
+                                   .first_worker = i * (uint32_t)p->loader.num_workers,
                                    .seed = p->seed,
                                    .order = &shuffled,
                                    .device_prefetch = (uint32_t)p->device.prefetch,

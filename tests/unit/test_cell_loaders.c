@@ -32,6 +32,7 @@ static void note(char what)
 static int noted_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
 {
     assert_non_null(job->order);
+    assert_int_equal(job->n_loaders, 3); /* limits are asked for all of them */
     assert_true(!seen.shuffled || seen.shuffled == job->order);
     seen.shuffled = job->order;
     return dlb_ld_threads.start(ld, job, err);

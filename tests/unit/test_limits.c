@@ -1,0 +1,109 @@
+/* What workers need is asked for all loaders of the process, whatever the machine has. */
+#include "loaders/limits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#define MB UINT64_C(1000000)
+
+static uint64_t tasks_left, available_bytes;
+
+uint64_t __wrap_dlb_os_tasks_left(const char **by);
+uint64_t __wrap_dlb_os_mem_available_bytes(void);
+
+uint64_t __wrap_dlb_os_tasks_left(const char **by)
+{
+    *by = "the limit";
+    return tasks_left;
+}
+
+uint64_t __wrap_dlb_os_mem_available_bytes(void)
+{
+    return available_bytes;
+}
+
+static void says(const struct dlb_err *err, const char *words)
+{
+    if (!strstr(err->what, words))
+        fail_msg("\"%s\" does not say \"%s\"", err->what, words);
+}
+
+static void processes_of_all_loaders(void **state)
+{
+    struct dlb_loader_opts opts = {.num_workers = 8};
+    struct dlb_job job = {.opts = &opts, .n_loaders = 4};
+    struct dlb_err err;
+
+    (void)state;
+    tasks_left = 4 * 8 + 3;
+    assert_int_equal(dlb_limits_job_processes(&job, &err), DLB_E_NOMEM);
+    says(&err, "32 workers need 36 processes, the limit leaves 35");
+    job.first_worker = 8; /* one fork server is there */
+    assert_int_equal(dlb_limits_job_processes(&job, &err), DLB_OK);
+    job = (struct dlb_job){.opts = &opts};
+    tasks_left = 9;
+    assert_int_equal(dlb_limits_job_processes(&job, &err), DLB_OK);
+    assert_int_equal(dlb_limits_processes(&opts, &err), DLB_OK);
+    tasks_left = 8;
+    assert_int_equal(dlb_limits_job_processes(&job, &err), DLB_E_NOMEM);
+    assert_int_equal(dlb_limits_processes(&opts, &err), DLB_E_NOMEM);
+    says(&err, "8 workers need 9 processes");
+}
+
+static void memory_of_all_loaders(void **state)
+{
+    struct dlb_dataset dataset = {
+        .shape = {.iterable = true, .n_samples = 1000000, .total_bytes = 100000 * MB}};
+    struct dlb_loader_opts opts = {.num_workers = 8, .worker_init_mb = 10};
+    struct dlb_job job = {.dataset = &dataset, .opts = &opts, .n_loaders = 4};
+    struct dlb_err err;
+
+    (void)state;
+    available_bytes = 4 * 8 * 10 * MB;
+    assert_int_equal(dlb_limits_memory(&job, &err), DLB_OK);
+    available_bytes--;
+    assert_int_equal(dlb_limits_memory(&job, &err), DLB_E_NOMEM);
+    says(&err, "32 workers need 320 MB (loader.worker_init_mb), ");
+
+    /* 1000 samples of 100 kB in each. */
+    opts.shuffle = true;
+    opts.shuffle_buffer = 1000;
+    opts.shuffle_buffer_bytes = 1 << 30;
+    available_bytes = 4 * 8 * 110 * MB;
+    assert_int_equal(dlb_limits_memory(&job, &err), DLB_OK);
+    available_bytes--;
+    assert_int_equal(dlb_limits_memory(&job, &err), DLB_E_NOMEM);
+    says(&err, "32 workers need 3.52 GB (loader.worker_init_mb, loader.shuffle_buffer of ");
+
+    opts.shuffle_buffer_bytes = 20 * (int64_t)MB; /* which caps it */
+    available_bytes = 4 * 8 * 30 * MB;
+    assert_int_equal(dlb_limits_memory(&job, &err), DLB_OK);
+    available_bytes--;
+    assert_int_equal(dlb_limits_memory(&job, &err), DLB_E_NOMEM);
+
+    opts.shuffle_buffer_bytes = 1 << 30; /* nor can they hold more than there is */
+    dataset.shape.total_bytes = 100 * MB;
+    dataset.shape.n_samples = 1000;
+    opts.worker_init_mb = 0;
+    available_bytes = 100 * MB;
+    assert_int_equal(dlb_limits_memory(&job, &err), DLB_OK);
+    available_bytes--;
+    assert_int_equal(dlb_limits_memory(&job, &err), DLB_E_NOMEM);
+    says(&err, "32 workers need 100 MB (loader.shuffle_buffer of ");
+
+    dataset.shape.iterable = false;
+    assert_int_equal(dlb_limits_memory(&job, &err), DLB_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(processes_of_all_loaders),
+        cmocka_unit_test(memory_of_all_loaders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
