@@ -143,11 +143,19 @@ static void test_located(void **state)
 
     (void)state;
     make_mixed();
+    for (unsigned i = 0; i < 30; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "t%02u.tar", i);
+        start();
+        file("g.jpg", name);
+        file("g.cls", "7");
+        finish(name);
+    }
     for (int few = 0; few < 2; few++) {
         struct dlb_dataset ds;
         struct dlb_sample a = {0}, b = {0};
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
-        low = (struct rlimit){.rlim_cur = few ? 4 : old.rlim_cur, .rlim_max = old.rlim_max};
+        low = (struct rlimit){.rlim_cur = few ? 40 : old.rlim_cur, .rlim_max = old.rlim_max};
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
         open_indexed(&ds);
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
