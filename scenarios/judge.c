@@ -454,8 +454,9 @@ int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resul
         judge_evidence(&out->cells[i]);
     }
     ok = ok && dlb_recommend(plan, out);
+    bool judged = ok && (out->recommended >= 0 || json_array_size(out->set) > 0);
     int64_t shown = out->recommended >= 0 ? out->recommended : out->best;
-    if (ok && shown >= 0)
+    if (judged)
         dlb_pytorch_text(plan->cells[shown].config, plan->cells[shown].iterable, out->pytorch,
                          sizeof(out->pytorch));
     ok = ok && dlb_notes_fill(plan, results, out);

@@ -142,7 +142,7 @@ struct dlb_judgement {
     json_t *set;       /* array of cell numbers */
     char text[768];    /* about best and recommended, in words */
     char pytorch[256]; /* DataLoader(...) of the recommended cell, or of the best where none is
-                          recommended */
+                          recommended; empty where that is not judged */
     json_t *not_modelled; /* array of sentences */
     json_t *notes;        /* array of sentences: drift, skipped samples, ... */
     double drift_frac;    /* of the reference, last to first block; NaN */

@@ -64,6 +64,7 @@ static void test_nothing_judged_nothing_recommended(void **state)
     assert_false(t.j.separable);
     assert_int_equal(json_array_size(t.j.set), 0);
     assert_non_null(strstr(t.j.text, "Nothing is recommended: it is INCOMPLETE and no other cell"));
+    assert_string_equal(t.j.pytorch, "");
     close_judged(&t);
 
     open_judged(&t, (const char *const[]){"sweep.run.seed=[0]", "loader.num_workers=0", NULL});
@@ -75,6 +76,7 @@ static void test_nothing_judged_nothing_recommended(void **state)
     assert_int_equal(t.j.best, 0);
     assert_int_equal(t.j.recommended, -1);
     assert_non_null(strstr(t.j.text, "Nothing is recommended: it is HARNESS-BOUND"));
+    assert_string_equal(t.j.pytorch, "");
     close_judged(&t);
 }
 
