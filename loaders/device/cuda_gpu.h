@@ -55,7 +55,7 @@ struct dlb_cuda {
     float next_ms;                     /* from the anchor to it */
     struct dlb_gpu_clock clock;
     uint64_t last_step_end_ns, last_copy_end_ns; /* of what was settled: stamps never go back */
-    double copy_ns_per_byte;                     /* of the last copy that was; 0: of none */
+    double copy_ns_per_byte;                     /* of the fastest copy; 0: none was timed */
     unsigned long long *sums;                    /* device memory: one per buffer */
     uint32_t *stop;                              /* device memory */
     float *sink;                                 /* device memory */

@@ -83,9 +83,10 @@ static int settle_copy(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t 
         stamp(cu, start_ms, max_u64(b->copy_call_ns, cu->last_copy_end_ns), seen_ns);
     b->times.copy_end_ns = stamp(cu, end_ms, b->times.copy_start_ns, seen_ns);
     cu->last_copy_end_ns = b->times.copy_end_ns;
-    if (b->n_bytes > 0)
-        cu->copy_ns_per_byte =
-            (double)(b->times.copy_end_ns - b->times.copy_start_ns) / (double)b->n_bytes;
+    double copy_ns = ((double)end_ms - (double)start_ms) * 1e6;
+    double ns_per_byte = b->n_bytes > 0 ? copy_ns / (double)b->n_bytes : 0;
+    if (ns_per_byte > 0 && (ns_per_byte < cu->copy_ns_per_byte || cu->copy_ns_per_byte <= 0))
+        cu->copy_ns_per_byte = ns_per_byte;
     b->copied = true;
     return DLB_OK;
 }
@@ -161,8 +162,8 @@ static uint64_t sleep_before(uint64_t end_ns, uint64_t slack_ns, uint64_t now_ns
     return now_ns < end_ns + 2 * slack_ns ? now_ns : now_ns + NAP_NS;
 }
 
-/* The end of a copy is foreseen by the rate of the one before; one that has not begun takes as long
- * from now. */
+/* The end of a copy is foreseen by the best rate so far: a small copy is slow for its size, and
+ * would have the next one slept past. One that has not begun takes as long from now. */
 static int sleep_copy(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint64_t now_ns,
                       uint64_t *until_ns, struct dlb_err *err)
 {

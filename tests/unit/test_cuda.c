@@ -206,6 +206,23 @@ static void the_end_of_a_copy_is_looked_for(void **state)
     }
 }
 
+/* What a copy takes beside its bytes is nearly all of a small one. */
+static void a_small_batch_foretells_no_long_copy(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.step_ms = 0}};
+    struct dlb_dev_times t;
+    fake.copy_ns = 30e3;
+    assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
+    assert_int_equal(dlb_dev_cuda.pin(rig.cu, rig.host, BYTES, &rig.err), DLB_OK);
+    assert_int_equal(trip(&rig, 0, 0, &t), DLB_OK); /* of no bytes there is no rate */
+    assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+    assert_int_equal(trip(&rig, 0, 64, &t), DLB_OK);
+    assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+    assert_true(dlb_now_ns() - t.step_end_ns < 20 * DLB_NS_PER_US);
+    rig_close(&rig);
+}
+
 static void checksums_are_of_what_the_gpu_holds_and_read(void **state)
 {
     (void)state;
@@ -340,6 +357,7 @@ int main(void)
         cmocka_unit_test_setup(anchors_move_under_way, reset),
         cmocka_unit_test_setup(a_wait_ends_in_time, reset),
         cmocka_unit_test_setup(the_end_of_a_copy_is_looked_for, reset),
+        cmocka_unit_test_setup(a_small_batch_foretells_no_long_copy, reset),
         cmocka_unit_test_setup(checksums_are_of_what_the_gpu_holds_and_read, reset),
         cmocka_unit_test_setup_teardown(a_calibration_is_handed_on, reset_with_folder,
                                         folder_remove),
