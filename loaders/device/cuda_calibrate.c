@@ -118,7 +118,7 @@ static int time_step(struct dlb_cuda *cu, struct dlb_step_point *point, double a
                      struct dlb_err *err)
 {
     uint32_t n = about_ns < 5e6 ? MAX_REPEATS : about_ns < 50e6 ? 9 : about_ns < 300e6 ? 3 : 1;
-    uint32_t n_launches = dlb_step_launches(about_ns);
+    uint32_t n_launches = dlb_step_launches(about_ns, cu->n_bufs);
     double ns[MAX_REPEATS];
 
     for (uint32_t i = 0; i < n; i++) {

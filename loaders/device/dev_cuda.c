@@ -342,8 +342,8 @@ static int queue_step(struct dlb_cuda *cu, uint32_t buf, struct dlb_err *err)
         return dlb_cuda_fail(err, (int)code, "starting a step on the GPU");
     int rc = dlb_cuda_queue_augment(cu, buf, b->n_bytes, err);
     if (rc == DLB_OK)
-        rc = dlb_cuda_queue_step(cu, buf, b->n_bytes, n_iters, dlb_step_launches(b->step_ns), NULL,
-                                 err);
+        rc = dlb_cuda_queue_step(cu, buf, b->n_bytes, n_iters,
+                                 dlb_step_launches(b->step_ns, cu->n_bufs), NULL, err);
     if (rc != DLB_OK)
         return rc;
     if (cu->augment) /* for who waits: it comes on top */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define LAUNCH_NS 100e6 /* a launch costs microseconds: nothing beside this */
-#define MAX_LAUNCHES 64 /* queued per step, well under the drivers' about a thousand */
+#define MAX_QUEUED 768  /* launches of all steps: drivers block from about a thousand on */
 
 /* A duration cannot be negative: a normal draw is held at 0, which for stdev <= mean / 3 moves the
  * mean by under 0.1%. */
@@ -65,10 +65,11 @@ void dlb_step_correct(struct dlb_step_model *model, const struct dlb_step_point 
         model->fixed_ns = fmax(0, model->fixed_ns + missing_ns);
 }
 
-uint32_t dlb_step_launches(double ns)
+uint32_t dlb_step_launches(double ns, uint32_t n_steps)
 {
     double n = ceil(ns / LAUNCH_NS);
-    return n > MAX_LAUNCHES ? MAX_LAUNCHES : n > 1 ? (uint32_t)n : 1;
+    uint32_t most = MAX_QUEUED / n_steps;
+    return n > most ? most : n > 1 ? (uint32_t)n : 1;
 }
 
 uint32_t dlb_step_sms(uint32_t total, double share)

@@ -39,8 +39,9 @@ uint64_t dlb_step_iters(const struct dlb_step_model *model, double ns, size_t n_
  * at a point. */
 void dlb_step_correct(struct dlb_step_model *model, const struct dlb_step_point *measured);
 
-/* Kernels that a step is launched as: long ones are split, so that a run can be ended. */
-uint32_t dlb_step_launches(double ns);
+/* Kernels that a step is launched as where n_steps are queued at most, 1 or more: long ones are
+ * split, so that a run can be ended. */
+uint32_t dlb_step_launches(double ns, uint32_t n_steps);
 
 /* Multiprocessors that a share of `total` means: at least one. */
 uint32_t dlb_step_sms(uint32_t total, double share);
