@@ -62,6 +62,13 @@ run python3 "$acceptance" broken --emulated --quick --only augment --out results
 expect_exit 1
 expect_out '^NO .*could not be run.*planted failure'
 
+# --- a budget that is too small: what was not judged is named, and is no success
+cp -r "$folder" hurried
+sed -i 's/^BUDGET_S = .*/BUDGET_S = 6/' hurried/tests/gpu/program.py
+run python3 "$acceptance" hurried --emulated --only steps,idle --out results
+expect_exit 4
+expect_out '; 2 not judged: out of time \(the rest of steps, the rest of idle\); '
+
 # --- stopped half-way: what was found until then is there
 python3 "$acceptance" "$folder" --emulated --only steps --out stopped >stopped.out 2>stopped.err &
 pid=$!
@@ -79,7 +86,7 @@ expect_file "$result"
 
 # --- what goes wrong within a check stays there, and what was not run is not judged
 cat >parts.py <<'PY'
-import argparse, os, sys, time
+import argparse, json, os, sys, time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(sys.argv[1], "tests", "gpu"))
 import checks, program
@@ -117,6 +124,38 @@ assert checks.judge_watched(0, "", {1: clean}, {2})[1] is False  # whoever measu
 assert checks.judge_watched(1, "planted", {}, set())[1] is False
 assert checks.judge_watched(1, "permission denied", {2: "a permission that the program lacks\n"}, {2})[1] is False
 assert checks.judge_watched(1, "", {2: refused + clean}, {2})[:2] == ("not run", None)
+
+# In compute mode "exclusive process" one process at a time has the GPU.
+class Planted(program.Bench):
+    "answers for a machine with a GPU"
+    def dlbench(self, verb, options, **how):
+        return (3, None, "no GPU") if verb == "gen" or "CUDA_VISIBLE_DEVICES" in str(how) else (
+            0, {"device": {"kind": "cuda"}, "dlbench": {}, "environment": {"kernel": "", "cpu": ""}}, "")
+    def bare_copy(self, word):
+        return {"one_process": self.one}
+    def command(self, argv, **how):
+        formats = [{"kind": "format", "name": n, "available": True} for n in "abcd"]
+        return argparse.Namespace(stdout=json.dumps({"modules": formats}))
+def counted(b, *rest):
+    running.append(1)
+    most.append(len(running))
+    time.sleep(0.2)
+    running.pop()
+    return "formats", "", "", None
+checks.checksums_of = counted
+for one in (True, False):
+    p, running, most = Planted(sys.argv[1], ".", argparse.Namespace(emulated=False, quick=True)), [], []
+    p.one, p.bare = one, "/bin/false"
+    checks.identify(p)
+    try:
+        checks.checksums(p)
+    except program.CannotRun:
+        pass
+    assert max(most) == (1 if one else 4), most
+    checks.errors(p)
+    assert sum(r["detail"] == "the GPU takes one process" and r["measured"] == "not run" for r in p.rows) == (2 if one else 0), p.rows
+program.glob.glob = lambda pattern: ["/dev/null", "/dev/nowhere"]
+assert len(program.hold_drivers()) == 1
 print("parts hold")
 PY
 run python3 parts.py "$folder"
@@ -135,6 +174,12 @@ expect_err 'damaged'
 run python3 "$acceptance" "$folder" --emulated --out "$archive/results"
 expect_exit 3
 expect_err '--out .*Not a directory'
+
+# --- where nothing may be executed
+chmod 644 hurried/bin/dlbench
+run python3 "$acceptance" hurried --emulated
+expect_exit 3
+expect_err 'bin/dlbench may not be executed: .*TMPDIR'
 
 # --- wrong usage, no bundle, no GPU
 run python3 "$acceptance" "$folder" --only nonsense

@@ -35,17 +35,19 @@ static int info(void)
 {
     struct cudaDeviceProp prop;
     char bus[32] = "";
-    int driver = 0, runtime = 0;
+    int driver = 0, runtime = 0, mode = 0;
 
     check(cudaGetDeviceProperties(&prop, 0), "asking for the device");
     check(cudaDeviceGetPCIBusId(bus, sizeof bus, 0), "asking for its PCI address");
     check(cudaDriverGetVersion(&driver), "asking for the driver's version");
     check(cudaRuntimeGetVersion(&runtime), "asking for the runtime's version");
+    check(cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, 0), "asking for its compute mode");
     (void)printf(
         "{\"name\": \"%s\", \"pci\": \"%s\", \"memory_bytes\": %zu, \"multiprocessors\": %d, "
-        "\"cuda_driver\": \"%d.%d\", \"cuda_runtime\": \"%d.%d\"}\n",
+        "\"cuda_driver\": \"%d.%d\", \"cuda_runtime\": \"%d.%d\", \"one_process\": %s}\n",
         prop.name, bus, prop.totalGlobalMem, prop.multiProcessorCount, driver / 1000,
-        driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+        driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10,
+        mode == cudaComputeModeExclusiveProcess ? "true" : "false");
     return 0;
 }
 

@@ -10,6 +10,7 @@ import sys
 import time
 
 BUDGET_S = 465
+OUT_OF_TIME = "out of time"  # in the place of what would have been measured
 HELD = {True: "yes", False: "NO", None: "-"}
 
 
@@ -54,6 +55,17 @@ def run_limited(argv, limit_s, look=None, **how):
             end_session(process)
 
 
+def hold_drivers():
+    """Descriptors that keep the driver up from run to run: with nobody there it takes a GPU down, and seconds to bring it up again."""
+    held = []
+    for path in sorted(glob.glob("/dev/nvidia[0-9]*")):
+        try:
+            held.append(os.open(path, os.O_RDONLY))
+        except OSError:  # not handed in, or not ours
+            pass
+    return held
+
+
 def cell_processes():
     """Those that measure, by their command line: what the program calls itself by."""
     found = set()
@@ -79,6 +91,8 @@ class Bench:
         self.end = time.monotonic() + BUDGET_S
         self.table, self.numbers = {}, itertools.count(1)
         self.check = ""
+        self.drivers = []  # open until this program ends
+        self.one_process = False  # the GPU's compute mode is "exclusive process"
         self.cpus = len(os.sched_getaffinity(0))
 
     @property
