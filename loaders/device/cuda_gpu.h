@@ -23,6 +23,7 @@ struct dlb_cuda_buffer {
     size_t n_bytes;
     struct CUevent_st *copy_start, *copy_end, *step_start, *step_end;
     uint64_t copy_call_ns; /* host's time before the copy was queued */
+    uint64_t waited_ns;    /* since when what was queued last is waited for; 0: it is not yet */
     double step_ns;        /* that the step was given work for */
     bool copied, stepped;  /* stamps are in `times` */
     struct dlb_dev_times times;

@@ -203,6 +203,13 @@ static int sleep_until(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enu
     return rc;
 }
 
+/* Twice what it should take, should all other buffers have a batch that comes first. */
+static bool is_overdue(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint64_t now_ns)
+{
+    double batch_ns = b->step_ns + cu->copy_ns_per_byte * (double)b->n_bytes;
+    return now_ns > b->waited_ns + DLB_CUDA_ANSWER_NS + (uint64_t)(2 * batch_ns * cu->n_bufs);
+}
+
 int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
                   struct dlb_dev_times *out, bool *reached, struct dlb_err *err)
 {
@@ -211,14 +218,21 @@ int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout
     uint64_t deadline_ns = timeout_ns < UINT64_MAX - start_ns ? start_ns + timeout_ns : UINT64_MAX;
     bool slept = false;
     int rc = dlb_cuda_check_buf(cu, buf, 0, err);
+    if (rc != DLB_OK)
+        return rc;
+    struct dlb_cuda_buffer *b = &cu->bufs[buf];
+    if (b->waited_ns == 0)
+        b->waited_ns = start_ns;
 
     while (rc == DLB_OK) {
+        uint64_t now_ns = dlb_now_ns(); /* before the look: whoever was away has not waited */
         rc = dlb_cuda_poll(cu, buf, point, reached, err);
-        uint64_t now_ns = dlb_now_ns();
-        *out = cu->bufs[buf].times;
+        *out = b->times;
+        if (rc == DLB_OK && !*reached && is_overdue(cu, b, now_ns))
+            rc = dlb_cuda_hangs(cu, now_ns - b->waited_ns, err);
         if (rc != DLB_OK || *reached || now_ns >= deadline_ns)
             break;
-        rc = sleep_until(cu, &cu->bufs[buf], point, &until_ns, err);
+        rc = sleep_until(cu, b, point, &until_ns, err);
         if (rc == DLB_OK && until_ns > now_ns) {
             (void)dlb_sleep_until_ns(until_ns < deadline_ns ? until_ns : deadline_ns);
             slept = true;
@@ -227,8 +241,8 @@ int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout
     if (rc != DLB_OK || !*reached)
         return rc;
     uint64_t seen_ns = dlb_now_ns();
-    rc = settle(cu, &cu->bufs[buf], point, seen_ns, err);
-    *out = cu->bufs[buf].times;
+    rc = settle(cu, b, point, seen_ns, err);
+    *out = b->times;
     uint64_t at_ns = point == DLB_COPIED ? out->copy_end_ns : out->step_end_ns;
     out->oversleep_ns = slept && seen_ns > at_ns ? seen_ns - max_u64(at_ns, start_ns) : 0;
     return rc;

@@ -309,6 +309,7 @@ static int queue_copy(struct dlb_cuda *cu, uint32_t buf, const void *host, size_
     struct dlb_cuda_buffer *b = &cu->bufs[buf];
     b->n_bytes = n_bytes;
     b->copied = b->stepped = false;
+    b->waited_ns = 0;
     if (!cu->copy_on_compute)
         code = cudaStreamWaitEvent(stream, b->step_end, 0);
     b->copy_call_ns = dlb_now_ns();
@@ -332,6 +333,7 @@ static int queue_step(struct dlb_cuda *cu, uint32_t buf, struct dlb_err *err)
         return (int)err->status;
     struct dlb_cuda_buffer *b = &cu->bufs[buf];
     b->stepped = false;
+    b->waited_ns = 0;
     b->step_ns = (double)dlb_step_draw_ns(cu->opts, &cu->rng);
     uint64_t n_iters = dlb_step_iters(&cu->calibration.model, b->step_ns, b->n_bytes);
     if (!cu->copy_on_compute)

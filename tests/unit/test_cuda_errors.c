@@ -235,6 +235,46 @@ static void a_gpu_that_begins_to_hang(void **state)
     }
 }
 
+/* Who waits for a step hears of it, in slices of time as without a limit; a step that is only long,
+ * and a host that was away for a while, are no such thing. */
+static void a_wait_for_a_gpu_that_hangs(void **state)
+{
+    static const uint64_t patience_ns[] = {UINT64_MAX, 50 * DLB_NS_PER_MS, 0};
+    (void)state;
+    for (size_t i = 0; i < sizeof patience_ns / sizeof *patience_ns; i++) {
+        struct rig rig = {.opts = {.step_ms = 1000}};
+        struct dlb_dev_times t;
+        bool reached = false;
+        int rc = DLB_OK;
+        (void)reset(NULL);
+        assert_int_equal(rig_open(&rig, 2, false, false), DLB_OK);
+        assert_int_equal(dlb_dev_cuda.pin(rig.cu, rig.host, BYTES, &rig.err), DLB_OK);
+        assert_int_equal(trip(&rig, 0, BYTES, &t), DLB_OK);
+        rig.opts.step_ms = 30e3; /* as drawn from a distribution */
+        assert_int_equal(dlb_dev_cuda.copy(rig.cu, 1, rig.host, BYTES, &rig.err), DLB_OK);
+        assert_int_equal(dlb_dev_cuda.step(rig.cu, 1, &rig.err), DLB_OK);
+        now_ns += 20 * DLB_NS_PER_S;
+        while (rc == DLB_OK && !reached) {
+            rc = dlb_dev_cuda.wait(rig.cu, 1, DLB_STEPPED, patience_ns[i], &t, &reached, &rig.err);
+            now_ns += DLB_NS_PER_MS;
+        }
+        assert_int_equal(rc, DLB_OK);
+        rig.opts.step_ms = 1000;
+        now_ns += 60 * DLB_NS_PER_S;
+        fake.hangs_at = fake.n_calls + 1;
+        assert_int_equal(dlb_dev_cuda.copy(rig.cu, 0, rig.host, BYTES, &rig.err), DLB_OK);
+        assert_int_equal(dlb_dev_cuda.step(rig.cu, 0, &rig.err), DLB_OK);
+        uint64_t start_ns = dlb_now_ns();
+        while (rc == DLB_OK && dlb_now_ns() - start_ns < 100 * DLB_NS_PER_S)
+            rc = dlb_dev_cuda.wait(rig.cu, 0, DLB_STEPPED, patience_ns[i], &t, &reached, &rig.err);
+        assert_int_equal(rc, DLB_E_DEVICE);
+        says(&rig.err, "it hangs, or another program has it");
+        assert_true(dlb_now_ns() - start_ns > 10 * DLB_NS_PER_S);
+        assert_true(dlb_now_ns() - start_ns < 30 * DLB_NS_PER_S);
+        rig_abandon(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +289,7 @@ int main(void)
         cmocka_unit_test_setup(a_gpu_that_others_compute_on, reset),
         cmocka_unit_test_setup(a_gpu_that_hangs, reset),
         cmocka_unit_test_setup(a_gpu_that_begins_to_hang, reset),
+        cmocka_unit_test_setup(a_wait_for_a_gpu_that_hangs, reset),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
