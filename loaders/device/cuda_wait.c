@@ -116,13 +116,12 @@ static void move_anchor(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, float en
     }
 }
 
-static int settle_step(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t seen_ns,
-                       struct dlb_err *err)
+static int settle_step(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, float end_ms,
+                       uint64_t seen_ns, struct dlb_err *err)
 {
-    float start_ms, end_ms;
+    float start_ms;
 
-    if (since_anchor(cu, b->step_start, &start_ms, err) != DLB_OK ||
-        since_anchor(cu, b->step_end, &end_ms, err) != DLB_OK)
+    if (since_anchor(cu, b->step_start, &start_ms, err) != DLB_OK)
         return (int)err->status;
     b->times.step_start_ns =
         stamp(cu, start_ms, max_u64(b->times.copy_end_ns, cu->last_step_end_ns), seen_ns);
@@ -138,18 +137,19 @@ static int settle_step(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t 
 static int settle(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, enum dlb_point point,
                   uint64_t seen_ns, struct dlb_err *err)
 {
+    bool ends = point == DLB_STEPPED && !b->stepped;
     int rc = DLB_OK;
-    float end_ms;
+    float end_ms = 0;
 
-    if (point == DLB_STEPPED && !b->stepped) {
+    if (ends) {
         rc = since_anchor(cu, b->step_end, &end_ms, err);
         if (rc == DLB_OK)
             dlb_gpu_clock_bound(&cu->clock, end_ms, 0, seen_ns);
     }
     if (rc == DLB_OK && !b->copied)
         rc = settle_copy(cu, b, seen_ns, err);
-    if (rc == DLB_OK && point == DLB_STEPPED && !b->stepped)
-        rc = settle_step(cu, b, seen_ns, err);
+    if (rc == DLB_OK && ends)
+        rc = settle_step(cu, b, end_ms, seen_ns, err);
     return rc;
 }
 
@@ -165,7 +165,7 @@ static uint64_t sleep_before(uint64_t end_ns, uint64_t slack_ns, uint64_t now_ns
 /* The end of a copy is foreseen by the best rate so far: a small copy is slow for its size, and
  * would have the next one slept past. One that has not begun takes as long from now. */
 static int sleep_copy(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint64_t now_ns,
-                      uint64_t *until_ns, struct dlb_err *err)
+                      uint64_t *until_ns, uint64_t *due_ns, struct dlb_err *err)
 {
     uint64_t start_ns = now_ns;
     bool begun = false;
@@ -180,26 +180,26 @@ static int sleep_copy(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint
         rc = since_anchor(cu, b->copy_start, &ms, err);
         start_ns = dlb_gpu_clock_at(&cu->clock, ms);
     }
-    uint64_t end_ns = start_ns + (uint64_t)(cu->copy_ns_per_byte * (double)b->n_bytes);
-    *until_ns = sleep_before(end_ns, SPIN_COPY_NS, now_ns);
+    *due_ns = start_ns + (uint64_t)(cu->copy_ns_per_byte * (double)b->n_bytes);
+    *until_ns = sleep_before(*due_ns, SPIN_COPY_NS, now_ns);
     return rc;
 }
 
-/* Until when a wait may sleep. A step that has not begun waits for its copy. */
+/* Until when a wait may sleep, and when its end is due where that can be foreseen. A step that has
+ * not begun waits for its copy. */
 static int sleep_until(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enum dlb_point point,
-                       uint64_t *until_ns, struct dlb_err *err)
+                       uint64_t now_ns, uint64_t *until_ns, uint64_t *due_ns, struct dlb_err *err)
 {
-    uint64_t now_ns = dlb_now_ns();
     bool begun = false;
     float ms = 0;
 
     int rc = point == DLB_STEPPED ? is_done(b->step_start, &begun, err) : DLB_OK;
     if (rc == DLB_OK && !begun)
-        return sleep_copy(cu, b, now_ns, until_ns, err);
+        return sleep_copy(cu, b, now_ns, until_ns, due_ns, err);
     if (rc == DLB_OK)
         rc = since_anchor(cu, b->step_start, &ms, err);
-    uint64_t end_ns = dlb_gpu_clock_at(&cu->clock, ms) + (uint64_t)b->step_ns;
-    *until_ns = sleep_before(end_ns, SPIN_NS + (uint64_t)(b->step_ns * 0.01), now_ns);
+    *due_ns = dlb_gpu_clock_at(&cu->clock, ms) + (uint64_t)b->step_ns;
+    *until_ns = sleep_before(*due_ns, SPIN_NS + (uint64_t)(b->step_ns * 0.01), now_ns);
     return rc;
 }
 
@@ -214,7 +214,7 @@ int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout
                   struct dlb_dev_times *out, bool *reached, struct dlb_err *err)
 {
     struct dlb_cuda *cu = dv;
-    uint64_t start_ns = dlb_now_ns(), until_ns = 0;
+    uint64_t start_ns = dlb_now_ns(), until_ns = 0, due_ns = 0;
     uint64_t deadline_ns = timeout_ns < UINT64_MAX - start_ns ? start_ns + timeout_ns : UINT64_MAX;
     bool slept = false;
     int rc = dlb_cuda_check_buf(cu, buf, 0, err);
@@ -232,10 +232,13 @@ int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout
             rc = dlb_cuda_hangs(cu, now_ns - b->waited_ns, err);
         if (rc != DLB_OK || *reached || now_ns >= deadline_ns)
             break;
-        rc = sleep_until(cu, b, point, &until_ns, err);
+        if (now_ns < due_ns) /* so near that only its end is asked for */
+            continue;
+        rc = sleep_until(cu, b, point, now_ns, &until_ns, &due_ns, err);
         if (rc == DLB_OK && until_ns > now_ns) {
             (void)dlb_sleep_until_ns(until_ns < deadline_ns ? until_ns : deadline_ns);
             slept = true;
+            due_ns = 0;
         }
     }
     if (rc != DLB_OK || !*reached)

@@ -56,6 +56,7 @@ static struct {
     uint32_t n_blocks;    /* of the last kernel */
     int n_streams;        /* made so far */
     int n_syncs;          /* looks at whole streams */
+    int n_read;           /* times read from events */
     int hangs_at;         /* from that call on the GPU does nothing more, from 1; 0: it works */
     bool kernels_blind;   /* the reading kernel reads nothing */
     char calls[64];       /* what was queued, in order: see `note` */
@@ -393,6 +394,7 @@ cudaError_t cudaEventQuery(cudaEvent_t e)
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
     CALL;
+    fake.n_read++;
     assert_true(from->at_ns <= to->at_ns); /* what a driver says otherwise is not documented */
     double ns = (double)(to->at_ns - from->at_ns) * (1 + fake.drift);
     assert_true(dlb_now_ns() >= from->at_ns && dlb_now_ns() >= to->at_ns); /* else not ready */
