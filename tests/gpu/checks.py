@@ -178,7 +178,7 @@ def model(b):
     n_bytes, batch = (8 if b.quick else 32) * MB, 8
     base = copies(n_bytes // batch, 0, **{
         "generate.samples": batch * (24 if b.quick else 60), "loader.batch_size": batch, "loader.sample_sleep_us": 500,
-        "run.max_batches": 8 if b.quick else 40, "run.repeats": 1 if b.quick else 2, "sweep.loader.num_workers": [1] if b.quick else [1, 2],
+        "run.max_batches": 8 if b.quick else 40, "run.repeats": 1 if b.quick else 3 if b.emulated else 2, "sweep.loader.num_workers": [1] if b.quick else [1, 2],
         "sweep.loader.pin_memory": [False, True], "sweep.device.prefetch": [0, 1], "sweep.device.step_ms": [6] if b.quick else [1.5, 6]})
     axes = sorted(key[6:] for key in base if key.startswith("sweep."))
 
