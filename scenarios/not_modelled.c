@@ -2,21 +2,10 @@
 
 #include "scenarios/flat.h"
 #include "scenarios/judge.h"
+#include "scenarios/notes.h"
 #include "scenarios/plan.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-
-__attribute__((format(printf, 2, 3))) static bool say(json_t *list, const char *fmt, ...)
-{
-    char text[400];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    return json_array_append_new(list, dlb_json_safe_text(text)) == 0;
-}
 
 static bool is_text(const json_t *config, const char *key, const char *text)
 {
@@ -28,14 +17,15 @@ static bool say_device(const struct dlb_judged_cell *cell, const json_t *config,
     const char *device = dlb_json_text(json_object_get(cell->shown, "device"), "name");
     bool emulated = strncmp(device, "emulated", 8) == 0, ok = true;
     if (emulated)
-        ok = say(list,
-                 "the GPU: %s is a timeline with a step time and copy rates, no GPU was measured",
-                 device);
+        ok = dlb_note(
+            list, "the GPU: %s is a timeline with a step time and copy rates, no GPU was measured",
+            device);
     if (emulated && is_text(config, "transform.where", "gpu"))
         ok = ok &&
-             say(list, "what transform.where = \"gpu\" costs the GPU: its share of each step is "
-                       "the bytes that it reads and writes at the rate of the accelerator's memory "
-                       "(its datasheet), the least that it can take");
+             dlb_note(list,
+                      "what transform.where = \"gpu\" costs the GPU: its share of each step is "
+                      "the bytes that it reads and writes at the rate of the accelerator's memory "
+                      "(its datasheet), the least that it can take");
     return ok;
 }
 
@@ -46,12 +36,14 @@ static bool say_copies(const struct dlb_judged_cell *cell, const json_t *config,
     bool ok = true;
     if (cell->n_workers > 0 && json_is_true(json_object_get(config, "loader.pin_memory")) &&
         is_text(config, "loader.pin_mode", "direct"))
-        ok = say(list, "PyTorch's pin thread, which copies every batch once more: workers write "
-                       "straight into page-locked memory here; loader.pin_mode = \"thread\" has "
-                       "it");
+        ok = dlb_note(list,
+                      "PyTorch's pin thread, which copies every batch once more: workers write "
+                      "straight into page-locked memory here; loader.pin_mode = \"thread\" has "
+                      "it");
     if (ahead > 0)
         ok = ok &&
-             say(list,
+             dlb_note(
+                 list,
                  "copies ahead of the step are not DataLoader's: device.prefetch = %llu is for the "
                  "training loop to do, with .to(device, non_blocking=True) of the next batch%s on "
                  "a CUDA stream of its own, and wait_stream before use",
@@ -66,25 +58,27 @@ static bool say_workers(const struct dlb_judged_cell *cell, const json_t *config
     if (cell->n_workers == 0)
         return true;
     if (processes)
-        ok = say(list, "%s",
-                 is_text(config, "loader.transport", "fresh")
-                     ? "handing memory from process to process: batches come in fresh "
-                       "shared memory, as in PyTorch, but the system calls that make it "
-                       "and send its descriptor are left out"
-                     : "fresh shared memory for each batch: slots are mapped once and "
-                       "reused; loader.transport = \"fresh\" has PyTorch's page faults");
+        ok = dlb_note(list, "%s",
+                      is_text(config, "loader.transport", "fresh")
+                          ? "handing memory from process to process: batches come in fresh "
+                            "shared memory, as in PyTorch, but the system calls that make it "
+                            "and send its descriptor are left out"
+                          : "fresh shared memory for each batch: slots are mapped once and "
+                            "reused; loader.transport = \"fresh\" has PyTorch's page faults");
     else
-        ok = say(list, "worker processes: these workers are threads, so fork, transport between "
-                       "processes and its page faults are free here; loader.kind = \"processes\" "
-                       "has them");
+        ok = dlb_note(list,
+                      "worker processes: these workers are threads, so fork, transport between "
+                      "processes and its page faults are free here; loader.kind = \"processes\" "
+                      "has them");
     if (n_epochs < DLB_PERSISTENT_MIN_EPOCHS)
-        ok = ok && say(list,
-                       "persistent_workers: not measured with run.epochs = %llu; True keeps "
-                       "workers from being started anew each epoch",
-                       (unsigned long long)n_epochs);
+        ok = ok && dlb_note(list,
+                            "persistent_workers: not measured with run.epochs = %llu; True keeps "
+                            "workers from being started anew each epoch",
+                            (unsigned long long)n_epochs);
     else if (!processes)
-        ok = ok && say(list, "persistent_workers: threads start so fast that it looks free; True "
-                             "is recommended because there is more than one epoch");
+        ok = ok &&
+             dlb_note(list, "persistent_workers: threads start so fast that it looks free; True "
+                            "is recommended because there is more than one epoch");
     return ok;
 }
 
@@ -93,19 +87,22 @@ static bool say_order(const json_t *config, bool iterable, json_t *list)
     bool shuffle = json_is_true(json_object_get(config, "loader.shuffle")), ok = true;
     unsigned long long n_ranks = (unsigned long long)dlb_pytorch_ranks(config);
     if (iterable && shuffle)
-        ok = say(list,
-                 "shuffle of iterable data is the data set's own, as in "
-                 "WebDataset(...).shuffle(%lld): DataLoader takes no shuffle=True for it",
-                 (long long)json_integer_value(json_object_get(config, "loader.shuffle_buffer")));
+        ok = dlb_note(
+            list,
+            "shuffle of iterable data is the data set's own, as in "
+            "WebDataset(...).shuffle(%lld): DataLoader takes no shuffle=True for it",
+            (long long)json_integer_value(json_object_get(config, "loader.shuffle_buffer")));
     if (iterable && n_ranks > 1)
-        ok = ok && say(list,
-                       "the division of iterable data among %llu ranks is the data set's own, as "
-                       "in WebDataset(..., nodesplitter=split_by_node): DataLoader takes no "
-                       "sampler for it",
-                       n_ranks);
+        ok = ok &&
+             dlb_note(list,
+                      "the division of iterable data among %llu ranks is the data set's own, as "
+                      "in WebDataset(..., nodesplitter=split_by_node): DataLoader takes no "
+                      "sampler for it",
+                      n_ranks);
     if (!iterable && shuffle && n_ranks > 1)
-        ok = ok && say(list, "sampler.set_epoch(epoch) is for the training loop to call: without "
-                             "it every epoch has the first one's order");
+        ok = ok &&
+             dlb_note(list, "sampler.set_epoch(epoch) is for the training loop to call: without "
+                            "it every epoch has the first one's order");
     return ok;
 }
 
@@ -119,10 +116,10 @@ bool dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *j)
     json_t *list = j->not_modelled;
     bool ok =
         say_device(cell, config, list) &&
-        say(list, "the Python interpreter: its cost per sample comes on top, in every worker");
+        dlb_note(list, "the Python interpreter: its cost per sample comes on top, in every worker");
     if (is_text(config, "loader.io", "io_uring"))
-        ok = ok && say(list, "asynchronous reads are the data set's own, in its __getitems__: "
-                             "DataLoader asks for one sample after the other");
+        ok = ok && dlb_note(list, "asynchronous reads are the data set's own, in its __getitems__: "
+                                  "DataLoader asks for one sample after the other");
     return ok && say_workers(cell, config, list) && say_copies(cell, config, list) &&
            say_order(config, plan->cells[at].iterable, list);
 }

@@ -14,7 +14,7 @@
 #define STEP_NOTED 0.02 /* what a GPU's calibrated step promises */
 #define BURST_NOTED 0.2 /* of a window */
 
-__attribute__((format(printf, 2, 3))) static bool say(json_t *list, const char *fmt, ...)
+bool dlb_note(json_t *list, const char *fmt, ...)
 {
     char text[700];
     va_list args;
@@ -72,8 +72,8 @@ static bool note_skipped(const struct dlb_judged_cell *cell, uint32_t number, js
         return true;
     const json_t *names = json_object_get(cell->shown, "skipped");
     const char *first = json_string_value(json_array_get(names, 0));
-    return say(notes, "cell %u: %s%s%s", number, text, first ? ", first: " : "",
-               first ? first : "");
+    return dlb_note(notes, "cell %u: %s%s%s", number, text, first ? ", first: " : "",
+                    first ? first : "");
 }
 
 static bool note_idle_workers(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
@@ -81,7 +81,7 @@ static bool note_idle_workers(const struct dlb_judged_cell *cell, uint32_t numbe
     uint64_t n = dlb_json_u64(cell->shown, "n_idle_workers", 0);
     if (n == 0)
         return true;
-    return say(
+    return dlb_note(
         notes,
         "cell %u: there are fewer shards than workers, so %llu of %.0f workers had nothing to "
         "do: write more shards, or use fewer workers",
@@ -94,9 +94,10 @@ static bool note_io(const struct dlb_judged_cell *cell, uint32_t number, json_t 
     const char *reason = json_string_value(json_object_get(io, "reason"));
     if (!reason)
         return true;
-    return say(notes, "cell %u: loader.io = \"%s\", but %s reads were synchronous: %s", number,
-               dlb_json_text(io, "asked"),
-               strcmp(dlb_json_text(io, "used"), "mixed") == 0 ? "some workers\'" : "all", reason);
+    return dlb_note(notes, "cell %u: loader.io = \"%s\", but %s reads were synchronous: %s", number,
+                    dlb_json_text(io, "asked"),
+                    strcmp(dlb_json_text(io, "used"), "mixed") == 0 ? "some workers\'" : "all",
+                    reason);
 }
 
 /* More reads at once than there ever are. */
@@ -110,10 +111,11 @@ static bool note_depth(const struct dlb_plan *plan, const struct dlb_judged_cell
     double depth = dlb_json_number(io, "depth");
     if (!plan->io_depth_said || !(depth > most))
         return true;
-    return say(notes,
-               "cell %u: loader.io_depth = %.0f is never reached: a worker reads ahead within one "
-               "batch, and one of loader.batch_size = %.0f takes at most %.0f reads",
-               number, depth, batch_size, most);
+    return dlb_note(
+        notes,
+        "cell %u: loader.io_depth = %.0f is never reached: a worker reads ahead within one "
+        "batch, and one of loader.batch_size = %.0f takes at most %.0f reads",
+        number, depth, batch_size, most);
 }
 
 static bool is_failed(const json_t *doc)
@@ -151,9 +153,9 @@ static bool note_warm(const struct dlb_plan *plan, const struct dlb_results *res
             index < plan->n_warms ? dlb_json_text(plan->warms[index], "dataset.path") : "";
         if (strcmp(status, "ok") == 0 || is_told(results->warm, i))
             continue;
-        ok = ok && say(notes, "warm pass %s%s%s%s: %s", plan->n_warms > 1 ? "over " : "",
-                       plan->n_warms > 1 ? path : "", plan->n_warms > 1 ? " " : "", status,
-                       dlb_json_text(doc, "reason"));
+        ok = ok && dlb_note(notes, "warm pass %s%s%s%s: %s", plan->n_warms > 1 ? "over " : "",
+                            plan->n_warms > 1 ? path : "", plan->n_warms > 1 ? " " : "", status,
+                            dlb_json_text(doc, "reason"));
     }
     return ok;
 }
@@ -170,19 +172,20 @@ static bool note_failures(const struct dlb_plan *plan, const struct dlb_results 
         {
             if (!is_failed(doc))
                 continue;
-            ok = say(notes, "the ceiling could not be measured%s (block %llu): %s",
-                     i > 0 ? " in every repetition" : "",
-                     (unsigned long long)dlb_json_u64(doc, "block", 0) + 1,
-                     dlb_json_text(doc, "reason"));
+            ok = dlb_note(notes, "the ceiling could not be measured%s (block %llu): %s",
+                          i > 0 ? " in every repetition" : "",
+                          (unsigned long long)dlb_json_u64(doc, "block", 0) + 1,
+                          dlb_json_text(doc, "reason"));
             break;
         }
     json_array_foreach(results->reference, i, doc)
     {
         if (is_failed(doc))
-            ok = ok && say(notes, "the reference cell %lld failed at the start of block %llu: %s",
-                           (long long)plan->reference,
-                           (unsigned long long)dlb_json_u64(doc, "block", 0) + 1,
-                           dlb_json_text(doc, "reason"));
+            ok = ok &&
+                 dlb_note(notes, "the reference cell %lld failed at the start of block %llu: %s",
+                          (long long)plan->reference,
+                          (unsigned long long)dlb_json_u64(doc, "block", 0) + 1,
+                          dlb_json_text(doc, "reason"));
     }
     return ok;
 }
@@ -198,10 +201,11 @@ static bool note_inline(const struct dlb_judged_cell *cell, uint32_t number, jso
     uint64_t n = n_accelerators(cell->shown);
     if (n < 2 || cell->n_workers > 0)
         return true;
-    return say(notes,
-               "cell %u: loader.num_workers = 0, so one thread loaded for all %llu accelerators, "
-               "one after the other: give each a worker",
-               number, (unsigned long long)n);
+    return dlb_note(
+        notes,
+        "cell %u: loader.num_workers = 0, so one thread loaded for all %llu accelerators, "
+        "one after the other: give each a worker",
+        number, (unsigned long long)n);
 }
 
 /* Said once, for the first such cell: the others differ in how they load, not in what there is. */
@@ -225,7 +229,7 @@ static bool note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
     char others[40] = "";
     if (n > 1)
         (void)snprintf(others, sizeof(others), " (and %u more)", n - 1);
-    return say(
+    return dlb_note(
         j->notes,
         "cell %u%s measured %llu batches of run.max_batches = %llu: the epochs hold no more; "
         "raise run.epochs",
@@ -244,10 +248,11 @@ static bool note_data(const struct dlb_plan *plan, json_t *notes)
     {
         bool of_data = strncmp(key, "dataset.", 8) == 0 && strcmp(key, "dataset.on_error") != 0;
         if (of_data && json_array_size(axis) > 1)
-            return say(notes,
-                       "%s is swept: the data set described above is the first cell's, those of "
-                       "the others are in their settings",
-                       key);
+            return dlb_note(
+                notes,
+                "%s is swept: the data set described above is the first cell's, those of "
+                "the others are in their settings",
+                key);
     }
     return true;
 }
@@ -274,11 +279,12 @@ static bool note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
     char others[40] = "";
     if (n > 1)
         (void)snprintf(others, sizeof(others), " (and %u more)", n - 1);
-    return say(j->notes,
-               "cell %u%s measured %.0f batches of %.0f workers, which can finish together: its "
-               "rate may be off by %.0f%%; measure more (run.max_batches, run.epochs)",
-               at, others, dlb_json_number(j->cells[at].shown, "n_steps"), j->cells[at].n_workers,
-               fmin(worst, 1) * 100);
+    return dlb_note(
+        j->notes,
+        "cell %u%s measured %.0f batches of %.0f workers, which can finish together: its "
+        "rate may be off by %.0f%%; measure more (run.max_batches, run.epochs)",
+        at, others, dlb_json_number(j->cells[at].shown, "n_steps"), j->cells[at].n_workers,
+        fmin(worst, 1) * 100);
 }
 
 static bool has_text(const json_t *list, const char *text)
@@ -305,15 +311,15 @@ static bool note_cache(const json_t *reps, const struct dlb_judged_cell *cell, u
     size_t i;
 
     if (ok && ran && strcmp(asked, "as-is") != 0 && strcmp(asked, label) != 0)
-        ok = say(notes, "cell %u: run.cache = \"%s\" was asked for, but the cache was %s: %s",
-                 number, asked, label, dlb_json_text(cache, "why"));
+        ok = dlb_note(notes, "cell %u: run.cache = \"%s\" was asked for, but the cache was %s: %s",
+                      number, asked, label, dlb_json_text(cache, "why"));
     json_array_foreach(limits, i, limit)
     {
         char text[300];
         (void)snprintf(text, sizeof(text), "cold as far as can be seen from here: %s",
                        json_string_value(limit));
         if (ok && ran && strcmp(asked, "cold") == 0 && !has_text(notes, text))
-            ok = say(notes, "%s", text);
+            ok = dlb_note(notes, "%s", text);
     }
     json_decref(cache);
     return ok;
@@ -341,7 +347,7 @@ static bool note_step(const struct dlb_judged_cell *cell, json_t *notes)
                        "a step of %.3g ms was asked for, but calibrated to %.3g ms (%+.1f%%): "
                        "other programs on the GPU, or clocks that moved (device.gpu.nvml)",
                        asked_ns / 1e6, measured_ns / 1e6, off * 100);
-    return has_text(notes, text) || say(notes, "%s", text);
+    return has_text(notes, text) || dlb_note(notes, "%s", text);
 }
 
 /* Said once, for the cell that it touched most: it is the machine's, not a setting's. */
@@ -357,7 +363,8 @@ static bool note_stolen(const struct dlb_plan *plan, struct dlb_judgement *j)
         }
     }
     return most < DLB_OS_STOLEN_NOTED ||
-           say(j->notes,
+           dlb_note(
+               j->notes,
                "the hypervisor gave %.0f%% of this machine's CPU time to others while cell %u was "
                "measured (steal in /proc/stat): threads that were due came late, and the figures "
                "have that in them",
@@ -373,7 +380,7 @@ static bool note_stuck(const json_t *reps, uint32_t number, json_t *notes)
     {
         const char *why = dlb_json_text(doc, "stuck_why");
         if (strcmp(dlb_json_text(doc, "status"), "ok") == 0 && why[0])
-            return say(
+            return dlb_note(
                 notes, "cell %u: all of repetition %llu was measured, but at its end %s%s", number,
                 (unsigned long long)dlb_json_u64(doc, "block", 0) + 1, why,
                 json_object_get(doc, "worker_stages") ? "" : ": what its workers did is not known");
@@ -385,7 +392,8 @@ static bool note_stuck(const json_t *reps, uint32_t number, json_t *notes)
 static bool note_assumed_step(const struct dlb_plan *plan, json_t *notes)
 {
     return !plan->step_assumed ||
-           say(notes,
+           dlb_note(
+               notes,
                "nobody set device.step_ms: all is held against a step of %g ms, the default, which "
                "is no network's; set it to what your training takes for loader.batch_size samples",
                dlb_json_number(plan->cells[0].config, "device.step_ms"));
@@ -412,11 +420,12 @@ bool dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *resul
     j->drift_frac = drift_of(results->reference);
     bool ok = true;
     if (isfinite(j->drift_frac) && fabs(j->drift_frac) > DLB_DRIFT_NOTED)
-        ok = say(j->notes,
-                 "the machine drifted: the reference cell %lld was %.0f%% %s in the later blocks "
-                 "than in the earlier ones",
-                 (long long)plan->reference, fabs(j->drift_frac) * 100,
-                 j->drift_frac > 0 ? "faster" : "slower");
+        ok = dlb_note(
+            j->notes,
+            "the machine drifted: the reference cell %lld was %.0f%% %s in the later blocks "
+            "than in the earlier ones",
+            (long long)plan->reference, fabs(j->drift_frac) * 100,
+            j->drift_frac > 0 ? "faster" : "slower");
     return ok && note_warm(plan, results, j->notes) && note_failures(plan, results, j->notes) &&
            note_cells(plan, results, j) && dlb_not_modelled_fill(plan, j);
 }

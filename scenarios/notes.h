@@ -6,6 +6,9 @@
 
 #include "scenarios/scenario.h"
 
+/* Appends a sentence; false when memory is short. */
+bool dlb_note(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* What a cell's child left out under on_error = "skip", in words; false when nothing. */
 bool dlb_skipped_text(const json_t *doc, char *text, size_t n_text);
 
