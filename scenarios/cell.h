@@ -35,7 +35,8 @@ struct dlb_cell_watch {
  * accelerators{count, each[]}; epochs[]; worker_stages, consumer_stages, device_stages;
  * reads{}, io_bytes, worker_samples (that these were read for: io_bytes / worker_samples is what a
  * sample costs, however many are left over at the end), worker_cpu_ns, runqueue_ns, order_wait_ns,
- * n_skipped, n_cut_shards, skipped[]; memory{}; os{}; machine_busy_frac, machine_stolen_frac;
+ * n_skipped, n_cut_shards, skipped[]; memory{}; os{}; machine_busy_frac, machine_stolen_frac,
+ * machine_stolen_ns;
  * resident_frac, residency_by, cache{}. A cancelled or failed one holds what was measured until
  * then. "stuck": true and stuck_why (text) when a worker or a GPU did not come back at the end: the
  * process should leave by _exit. What was measured before stands; of workers nothing is told then.

@@ -277,7 +277,10 @@ bool dlb_cell_doc_fill(json_t *doc, const struct dlb_cell_facts *facts)
                               dlb_os_busy_frac(&facts->machine_before, &facts->machine_after))) &&
              dlb_json_put(doc, "machine_stolen_frac",
                           dlb_json_real_or_null(
-                              dlb_os_stolen_frac(&facts->machine_before, &facts->machine_after)));
+                              dlb_os_stolen_frac(&facts->machine_before, &facts->machine_after))) &&
+             dlb_json_put(doc, "machine_stolen_ns",
+                          dlb_json_real_or_null(
+                              dlb_os_stolen_ns(&facts->machine_before, &facts->machine_after)));
     if (ok && facts->stats)
         ok = put_stats(doc, facts->stats, facts->n_idle_workers) &&
              dlb_json_put(doc, "io", io(facts->loader_opts, facts->stats));

@@ -23,12 +23,31 @@ static double zero_if_nan(double value)
     return isfinite(value) ? value : 0;
 }
 
+static double work_ns(const struct dlb_bottleneck_evidence *e)
+{
+    return zero_if_nan(e->read_ns) + zero_if_nan(e->decode_ns) + zero_if_nan(e->collate_ns);
+}
+
 /* Of the workers' working time, what was computing or waiting for a core. What was neither, they
- * slept in a read. */
+ * slept in a read, or a hypervisor had their core: no kernel tells a thread's share of that. */
 static double cpu_share(const struct dlb_bottleneck_evidence *e)
 {
-    double work = zero_if_nan(e->read_ns) + zero_if_nan(e->decode_ns) + zero_if_nan(e->collate_ns);
+    double work = work_ns(e);
     return work > 0 ? fmin((zero_if_nan(e->cpu_ns) + zero_if_nan(e->runqueue_ns)) / work, 1) : 0;
+}
+
+/* Whether what a hypervisor took may well be what looks like waiting for bytes. */
+static bool stolen(const struct dlb_bottleneck_evidence *e, double share, char *text, size_t n_text)
+{
+    double slept_ns = work_ns(e) * (1 - share);
+    if (!(e->stolen_ns > 0 && e->stolen_ns >= DLB_STOLEN_CLEAR * slept_ns))
+        return false;
+    (void)snprintf(text, n_text,
+                   "the workers neither computed nor waited for a core for %.2g s, and meanwhile "
+                   "a hypervisor took %.2g s of CPU time from this machine: what the storage would "
+                   "give is not to be known here",
+                   slept_ns / 1e9, e->stolen_ns / 1e9);
+    return true;
 }
 
 /* Which of those that use the CPUs. */
@@ -179,5 +198,7 @@ enum dlb_bottleneck dlb_bottleneck_find(const struct dlb_bottleneck_evidence *e,
     if (saturated || e->warm || share >= DLB_CPU_CLEAR ||
         zero_if_nan(e->decode_ns) + zero_if_nan(e->collate_ns) > zero_if_nan(e->read_ns))
         return computing(e, share, text, n_text);
+    if (stolen(e, share, text, n_text))
+        return DLB_BOTTLENECK_CPU;
     return waiting(e, text, n_text);
 }

@@ -2,8 +2,9 @@
  *
  * Floor 4. Pure. The evidence is of the number that misses the gate. Nothing is blamed on the
  * storage while dlbench itself is in the way, or how far it is was not measured, while the reads
- * came from the page cache, or while the workers were mostly computing or waiting for a core; only
- * what remains is waiting for bytes.
+ * came from the page cache, while the workers were mostly computing or waiting for a core, or while
+ * a hypervisor took of the CPUs what may be all that they waited; only what remains is waiting for
+ * bytes.
  */
 #ifndef DLB_SCENARIOS_STORAGE_BOTTLENECK_H
 #define DLB_SCENARIOS_STORAGE_BOTTLENECK_H
@@ -16,7 +17,7 @@ enum dlb_bottleneck {
     DLB_BOTTLENECK_NONE,    /* the gate was never missed */
     DLB_BOTTLENECK_UNKNOWN, /* not measured, or what was measured does not tell */
     DLB_BOTTLENECK_HARNESS,
-    DLB_BOTTLENECK_CPU, /* decoding, mostly: `text` says which stage */
+    DLB_BOTTLENECK_CPU, /* decoding, mostly: `text` says which stage, or who else had them */
     DLB_BOTTLENECK_MEMORY,
     DLB_BOTTLENECK_COPY, /* from host to device */
     DLB_BOTTLENECK_LATENCY,
@@ -24,8 +25,10 @@ enum dlb_bottleneck {
 };
 
 #define DLB_CPU_CLEAR 0.5 /* of the workers' working time: computing, or waiting for a core */
-#define DLB_MACHINE_BUSY                                                                           \
-    0.95                     /* of all CPUs: what the storage would have given is not to be known */
+/* Of all CPUs: what the storage would have given is not to be known. */
+#define DLB_MACHINE_BUSY 0.95
+/* CPU time that a hypervisor took / what the workers seem to have slept: the same. */
+#define DLB_STOLEN_CLEAR 0.5
 #define DLB_MEMORY_CLEAR 0.7 /* bytes moved / what memcpy moves with every CPU */
 /* Bytes that a worker got per second of its reading with one accelerator, over those beyond the
  * border: from here on reads wait for each other ... */
@@ -49,7 +52,8 @@ struct dlb_bottleneck_evidence {
     double read_ns, decode_ns, collate_ns;    /* sums over workers; decode: with transform */
     double cpu_ns, runqueue_ns;               /* of the workers */
     double machine_busy_frac;                 /* all CPUs, whoever used them */
-    double moved_bytes_per_s;                 /* by the CPUs, through memory */
+    double stolen_ns;         /* of all CPUs, by a hypervisor, while the workers worked */
+    double moved_bytes_per_s; /* by the CPUs, through memory */
     double memcpy_bytes_per_s;
     bool ceiling_known; /* null-source twins ran: the harness's own share is known */
     bool shared;        /* one pool of workers for all accelerators */

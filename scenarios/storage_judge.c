@@ -107,6 +107,7 @@ static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64
         .cpu_ns = dlb_json_number(doc, "worker_cpu_ns"),
         .runqueue_ns = dlb_json_number(doc, "runqueue_ns"),
         .machine_busy_frac = dlb_json_number(doc, "machine_busy_frac"),
+        .stolen_ns = dlb_json_number(doc, "machine_stolen_ns"),
         /* Out of the page cache, and into the batch. */
         .moved_bytes_per_s = read + delivered,
         .memcpy_bytes_per_s = o->plan->host.memcpy_bytes_per_s,

@@ -237,6 +237,13 @@ double dlb_os_stolen_frac(const struct dlb_os_machine *before, const struct dlb_
     return coarse ? (double)NAN : frac;
 }
 
+double dlb_os_stolen_ns(const struct dlb_os_machine *before, const struct dlb_os_machine *after)
+{
+    double frac = ticks_frac(before->stolen_ticks, after->stolen_ticks, before, after);
+    return frac * (double)(after->all_ticks - before->all_ticks) * 1e9 /
+           (double)sysconf(_SC_CLK_TCK);
+}
+
 static uint32_t affinity_cpus(void)
 {
     /* The process: its first thread, since workers may be bound to less. The kernel refuses a set

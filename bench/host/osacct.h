@@ -71,12 +71,14 @@ struct dlb_os_machine {
 void dlb_os_machine(struct dlb_os_machine *out);
 struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat);
 
-/* The busy and the stolen share between two of them; NaN where there is none. Stolen: also NaN
- * below DLB_OS_STOLEN_TICKS, of which one tick is 1%. */
+/* The busy and the stolen share between two of them, and the stolen time, summed over all CPUs; NaN
+ * where there is none. The stolen share: also NaN below DLB_OS_STOLEN_TICKS, of which one tick is
+ * 1%. */
 #define DLB_OS_STOLEN_TICKS 100
 #define DLB_OS_STOLEN_NOTED 0.02 /* a reader is told */
 double dlb_os_busy_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after);
 double dlb_os_stolen_frac(const struct dlb_os_machine *before, const struct dlb_os_machine *after);
+double dlb_os_stolen_ns(const struct dlb_os_machine *before, const struct dlb_os_machine *after);
 
 /* Threads and processes that may still be started: the least of what the cgroup's pids.max and, for
  * an ordinary user, RLIMIT_NPROC leave. DLB_NOT_MEASURED without a limit. *by (static): which one

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -29,6 +30,8 @@ static void test_shares(void **state)
     assert_true(isnan(dlb_os_busy_frac(&a, &missing)));
     /* 10 of them were given to others; what a kernel does not tell is not known. */
     assert_true(fabs(dlb_os_stolen_frac(&a, &b) - 10.0 / 110) < 1e-12);
+    assert_true(fabs(dlb_os_stolen_ns(&a, &b) - 10e9 / (double)sysconf(_SC_CLK_TCK)) < 1);
+    assert_true(isnan(dlb_os_stolen_ns(&old, &a)) && isnan(dlb_os_stolen_ns(&a, &missing)));
     assert_true(dlb_os_busy_frac(&old, &a) > 0 && isnan(dlb_os_stolen_frac(&old, &a)));
     assert_true(isnan(dlb_os_stolen_frac(&old, &old)) && isnan(dlb_os_stolen_frac(&a, &missing)));
     b.all_ticks = a.all_ticks + 99; /* one would be more than 1% */

@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#define SLEPT_NS (1.011e9 - 6e7) /* by the workers below: neither computing nor in a run queue */
+
 /* Workers that wait for bytes, and nothing else. */
 static struct dlb_bottleneck_evidence waiting(void)
 {
@@ -134,6 +136,13 @@ static void test_storage_is_not_blamed(void **state)
     e.machine_busy_frac = 0.99;
     assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
     e = waiting();
+    e.stolen_ns = 0.49 * SLEPT_NS;
+    assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
+    e.stolen_ns = 0.51 * SLEPT_NS;
+    assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
+    e.more_bytes_per_s = 3e8;
+    assert_int_equal(found(e), DLB_BOTTLENECK_CPU);
+    e = waiting();
     e.measured = false;
     assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
 }
@@ -143,7 +152,8 @@ static void test_missing_evidence(void **state)
 {
     (void)state;
     struct dlb_bottleneck_evidence e = waiting();
-    e.machine_busy_frac = e.cpu_ns = e.runqueue_ns = e.moved_bytes_per_s = (double)NAN;
+    e.machine_busy_frac = e.cpu_ns = e.runqueue_ns = e.moved_bytes_per_s = e.stolen_ns =
+        (double)NAN;
     assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
     e.first_reader_bytes_per_s = (double)NAN;
     assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
