@@ -40,13 +40,14 @@ static double cpu_share(const struct dlb_bottleneck_evidence *e)
 static bool stolen(const struct dlb_bottleneck_evidence *e, double share, char *text, size_t n_text)
 {
     double slept_ns = work_ns(e) * (1 - share);
-    if (!(e->stolen_ns > 0 && e->stolen_ns >= DLB_STOLEN_CLEAR * slept_ns))
+    if (!(slept_ns > 0 && e->stolen_ns >= DLB_STOLEN_CLEAR * slept_ns))
         return false;
-    (void)snprintf(text, n_text,
-                   "the workers neither computed nor waited for a core for %.2g s, and meanwhile "
-                   "a hypervisor took %.2g s of CPU time from this machine: what the storage would "
-                   "give is not to be known here",
-                   slept_ns / 1e9, e->stolen_ns / 1e9);
+    (void)snprintf(
+        text, n_text,
+        "the workers neither computed nor waited for a core for %.2g s, and meanwhile "
+        "a hypervisor took up to %.2g s of their CPUs' time: what the storage would give "
+        "is not to be known here",
+        slept_ns / 1e9, e->stolen_ns / 1e9);
     return true;
 }
 

@@ -52,7 +52,8 @@ struct dlb_bottleneck_evidence {
     double read_ns, decode_ns, collate_ns;    /* sums over workers; decode: with transform */
     double cpu_ns, runqueue_ns;               /* of the workers */
     double machine_busy_frac;                 /* all CPUs, whoever used them */
-    double stolen_ns;         /* of all CPUs, by a hypervisor, while the workers worked */
+    double stolen_ns; /* by a hypervisor, of as many CPUs as the workers and the training loop can
+                         have been on */
     double moved_bytes_per_s; /* by the CPUs, through memory */
     double memcpy_bytes_per_s;
     bool ceiling_known; /* null-source twins ran: the harness's own share is known */

@@ -87,6 +87,15 @@ static double most_beyond(const struct outcome *o, int64_t at)
     return most;
 }
 
+/* What a hypervisor took of all CPUs, and of these as many as workers and training loop can have
+ * been on at a time. */
+static double stolen_ns(const struct dlb_judged_cell *cell)
+{
+    double n_threads = cell->evidence.num_workers + 1.0;
+    return dlb_json_number(cell->shown, "machine_stolen_ns") *
+           fmin(n_threads / cell->evidence.n_cpus, 1);
+}
+
 static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64_t at)
 {
     const struct dlb_judged_cell *cell = judged(o, at), *first = beside(o, 1, at),
@@ -107,7 +116,7 @@ static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64
         .cpu_ns = dlb_json_number(doc, "worker_cpu_ns"),
         .runqueue_ns = dlb_json_number(doc, "runqueue_ns"),
         .machine_busy_frac = dlb_json_number(doc, "machine_busy_frac"),
-        .stolen_ns = dlb_json_number(doc, "machine_stolen_ns"),
+        .stolen_ns = stolen_ns(cell),
         /* Out of the page cache, and into the batch. */
         .moved_bytes_per_s = read + delivered,
         .memcpy_bytes_per_s = o->plan->host.memcpy_bytes_per_s,

@@ -15,6 +15,7 @@
 #include "tests/support/pipeline.h"
 
 enum { PASSES = 3, PATIENCE_S = 3 }; /* of all passes, after which none is begun again */
+enum { TRIES = 10 };                 /* of a window that is shown or not */
 
 static double idle_of(const struct pipeline *p)
 {
@@ -128,6 +129,23 @@ static void find(const struct planted *planted)
                  planted->name, n_right, planted->n_windows, n_wrong);
     print_message("%s: not shown: the machine was taken away in %d of %d windows\n", planted->name,
                   n_taken, planted->n_windows);
+}
+
+/* Runs it until it is right, or wrong on a machine of its own. */
+static void show(const struct pipeline *planted, bool (*is_shown)(const struct pipeline *))
+{
+    bool shown = false, taken = true;
+    for (int i = 0; i < TRIES && !shown && taken; i++) {
+        struct pipeline p = *planted;
+        struct taken before = taken_now();
+        run(&p);
+        shown = is_shown(&p);
+        taken = was_taken(&before, p.wall_ns);
+        pipeline_free(&p);
+    }
+    assert_true(shown || taken);
+    if (!shown)
+        print_message("not shown: the machine was taken away in each of %d windows\n", TRIES);
 }
 
 /* With data always ready a device with a queued step never idles. */
@@ -253,6 +271,13 @@ static void epoch_boundaries_count(void **state)
     pipeline_free(&p);
 }
 
+static bool skipped_are_input(const struct pipeline *p)
+{
+    assert_int_equal(p->out->n_steps, 160 / 4 - 1);
+    assert_int_equal(p->out->epoch[0].n_skipped, 160 / 4 * 3);
+    return p->out->idle_input_ns > 2 * p->out->idle_other_ns; /* a third of it without them */
+}
+
 /* Three of four batches are skipped, and take their time all the same: 2 ms each, for steps of
  * 0.5 ms. The device waits for them, too. */
 static void skipped_batches_are_waited_for(void **state)
@@ -267,11 +292,14 @@ static void skipped_batches_are_waited_for(void **state)
         .dataset = &ds,
         .loader = {.num_workers = 1, .batch_size = 1, .sample_sleep_us = 2000, .pin_memory = true},
         .device = {.prefetch = 1, .step_ms = 0.5}};
-    run(&p);
-    assert_int_equal(p.out->n_steps, 160 / 4 - 1);
-    assert_int_equal(p.out->epoch[0].n_skipped, 160 / 4 * 3);
-    assert_true(p.out->idle_input_ns > 2 * p.out->idle_other_ns); /* a third of it without them */
-    pipeline_free(&p);
+    show(&p, skipped_are_input);
+}
+
+static bool ends_are_input(const struct pipeline *p)
+{
+    assert_int_equal(p->out->n_steps, 12 - 1);
+    assert_true(p->out->epoch_idle_ns > 0);
+    return p->out->epoch_other_ns < p->out->epoch_idle_ns / 4;
 }
 
 /* Of 30 samples 16 make a batch, and 14 are read to be dropped before next() knows of the end. Any
@@ -292,11 +320,19 @@ static void an_epochs_end_is_waited_for(void **state)
                                     .sample_sleep_us = 1000,
                                     .pin_memory = true},
                          .device = {.prefetch = 1, .step_ms = 0.5}};
-    run(&p);
-    assert_int_equal(p.out->n_steps, 12 - 1);
-    assert_true(p.out->epoch_idle_ns > 0);
-    assert_true(p.out->epoch_other_ns < p.out->epoch_idle_ns / 4);
-    pipeline_free(&p);
+    show(&p, ends_are_input);
+}
+
+static bool copies_are_late(const struct pipeline *p)
+{
+    assert_true(p->out->idle_copy_ns > p->out->n_steps * 8 * DLB_NS_PER_MS);
+    return p->out->late_copy_ns > p->out->idle_copy_ns * 3 / 4;
+}
+
+static bool copies_are_in_time(const struct pipeline *p)
+{
+    assert_true(p->out->idle_copy_ns > p->out->n_steps * 8 * DLB_NS_PER_MS);
+    return p->out->late_copy_ns < p->out->idle_copy_ns / 4;
 }
 
 /* Copies of 10 ms: of batches that take 20 ms to load they are late, of those that are there they
@@ -318,11 +354,7 @@ static void late_copies_are_the_loaders(void **state)
                        .pin_memory = true},
             .device = {
                 .prefetch = i / 2, .step_ms = 1, .copy_us = 10000, .pinned_bytes_per_s = 1e9}};
-        run(&p);
-        assert_true(p.out->idle_copy_ns > p.out->n_steps * 8 * DLB_NS_PER_MS);
-        assert_true(slow ? p.out->late_copy_ns > p.out->idle_copy_ns * 3 / 4
-                         : p.out->late_copy_ns < p.out->idle_copy_ns / 4);
-        pipeline_free(&p);
+        show(&p, slow ? copies_are_late : copies_are_in_time);
     }
 }
 

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #define BUSY_NS (150 * DLB_NS_PER_MS)
+#define N_TRIES 40 /* where the host takes of the core */
 
 static struct dlb_gap_memory memory;
 static struct dlb_gap_ledger *ledger;
@@ -134,8 +135,12 @@ static void a_hog_raises_the_run_queue_share_alone(void **state)
     struct beside b = {.account = &ledger->account[0]};
     (void)state;
 
-    for (int i = 0; i < 10 && (i == 0 || b.lost_ns > b.wall_ns / 50); i++)
+    for (int i = 0; i < N_TRIES && (i == 0 || b.lost_ns > b.wall_ns / 50); i++)
         run_beside_a_hog(&b);
+    if (b.lost_ns > b.wall_ns / 50) {
+        print_message("the host took more than 2%% of the core at each of %d tries\n", N_TRIES);
+        skip();
+    }
     json_t *thread = figures();
     if (without_schedstat(thread))
         skip();

@@ -162,6 +162,8 @@ static void test_missing_evidence(void **state)
     e = waiting();
     e.read_ns = e.decode_ns = e.collate_ns = (double)NAN;
     assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
+    e.stolen_ns = 1e7; /* of workers of which nothing is known */
+    assert_int_equal(found(e), DLB_BOTTLENECK_LATENCY);
     e.ceiling_known = false; /* how much of it was dlbench */
     assert_int_equal(found(e), DLB_BOTTLENECK_UNKNOWN);
     e.first_reader_bytes_per_s = 1e9;
