@@ -298,47 +298,53 @@ int dlb_hdf5_library_read(struct dlb_hdf5_handle *handle, uint64_t first, uint64
     return rc;
 }
 
-/* As 1.10 has it, a chunk that was never written is an error here; what cannot be found for damage
- * is one, too, and only the walk through the whole index tells them apart. */
-static int stored_size(const struct dlb_hdf5_handle *handle, const hsize_t *first,
-                       hsize_t *n_stored, struct dlb_err *err)
+/* Room for n_bytes in *dst; what it held is lost. */
+static int make_room(const struct dlb_hdf5_handle *handle, uint64_t n_bytes, uint8_t **dst,
+                     size_t *cap, struct dlb_err *err)
 {
-    haddr_t address = HADDR_UNDEF;
-    unsigned mask = 0;
+    if (*cap >= n_bytes)
+        return DLB_OK;
+    free(*dst);
+    *dst = malloc(n_bytes);
+    *cap = *dst ? n_bytes : 0;
+    return *dst ? DLB_OK
+                : dlb_fail(err, DLB_E_NOMEM, handle->path, DLB_NO_OFFSET, "no memory for a chunk");
+}
 
-    *n_stored = 0;
+/* As 1.10 has it, a chunk that was never written is an error here; what cannot be found for damage
+ * is one, too. An ordinary read tells them apart: the former reads as fill. */
+static int stored_size(struct dlb_hdf5_handle *handle, const hsize_t *first, hsize_t *n_stored,
+                       uint8_t **dst, size_t *cap, struct dlb_err *err)
+{
     if (H5Dget_chunk_storage_size(handle->set, first, n_stored) >= 0)
         return DLB_OK;
-    if (H5Dget_chunk_info_by_coord(handle->set, first, &mask, &address, n_stored) < 0)
-        return dlb_hdf5_fail(err, DLB_E_FORMAT, handle->path, "looking up a chunk");
-    if (address != HADDR_UNDEF)
-        return dlb_fail(err, DLB_E_FORMAT, handle->path, address,
-                        "libhdf5 finds a chunk in one way and not in the other: the index of "
-                        "chunks is damaged");
     *n_stored = 0;
-    return DLB_OK;
+    int rc = make_room(handle, H5Tget_size(handle->type), dst, cap, err);
+    if (rc != DLB_OK)
+        return rc;
+    hid_t one = H5Screate(H5S_SCALAR);
+    if (H5Sselect_elements(handle->space, H5S_SELECT_SET, 1, first) < 0 ||
+        H5Dread(handle->set, handle->type, one, handle->space, H5P_DEFAULT, *dst) < 0)
+        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, handle->path, "looking up a chunk");
+    (void)H5Sclose(one);
+    return rc;
 }
 
 int dlb_hdf5_library_chunk(struct dlb_hdf5_handle *handle, const uint64_t *at, uint8_t **dst,
                            size_t *cap, uint32_t *n_bytes, uint32_t *mask, struct dlb_err *err)
 {
-    hsize_t first[DLB_HDF5_MAX_RANK], n_stored;
+    hsize_t first[DLB_HDF5_MAX_RANK], n_stored = 0;
 
     for (uint32_t i = 0; i < handle->rank; i++)
         first[i] = at[i];
     dlb_hdf5_enter();
     *n_bytes = 0;
-    int rc = stored_size(handle, first, &n_stored, err);
+    int rc = stored_size(handle, first, &n_stored, dst, cap, err);
     if (rc == DLB_OK && n_stored > UINT32_MAX)
         rc = dlb_fail(err, DLB_E_FORMAT, handle->path, DLB_NO_OFFSET, "a chunk of %llu bytes",
                       (unsigned long long)n_stored);
-    if (rc == DLB_OK && *cap < n_stored) {
-        free(*dst);
-        *dst = malloc(n_stored);
-        *cap = *dst ? n_stored : 0;
-        if (!*dst)
-            rc = dlb_fail(err, DLB_E_NOMEM, handle->path, DLB_NO_OFFSET, "no memory for a chunk");
-    }
+    if (rc == DLB_OK)
+        rc = make_room(handle, n_stored, dst, cap, err);
     if (rc == DLB_OK && n_stored > 0 &&
         H5Dread_chunk(handle->set, H5P_DEFAULT, first, mask, *dst) < 0)
         rc = dlb_hdf5_fail(err, DLB_E_FORMAT, handle->path, "reading a chunk");
