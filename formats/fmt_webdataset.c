@@ -5,6 +5,7 @@
 #ifdef DLB_HAVE_LIBARCHIVE
 
 #include "bench/base/hash.h"
+#include "formats/codec.h"
 #include "formats/tar.h"
 #include "formats/wds_convert.h"
 #include "formats/wds_index.h"
@@ -314,6 +315,13 @@ static int read_fields(const struct webdataset *ds, int64_t handle,
     return rc;
 }
 
+/* For a loader that reads many at once: what the codec leaves as it is has its place in the batch,
+ * so that no headers may come with it. */
+static uint64_t located_room(const struct webdataset *ds)
+{
+    return ds->codec && ds->codec->identity ? 0 : UINT64_MAX;
+}
+
 /* Where its fields lie, and what is known of it without them; returns its shard. */
 static uint32_t look_up(const struct webdataset *ds, uint64_t index, struct dlb_wds_where *where,
                         struct dlb_sample *out)
@@ -372,7 +380,7 @@ static int webdataset_locate(void *rd, uint64_t index, struct dlb_located *out, 
     out->n = 0;
     for (uint32_t i = 0, next; i < sample.n_fields; i = next) {
         uint64_t end;
-        next = run_of(where, sample.n_fields, i, UINT64_MAX, &end);
+        next = run_of(where, sample.n_fields, i, located_room(ds), &end);
         if (out->n < out->cap)
             out->extent[out->n] =
                 (struct dlb_extent){.fd = shard < ds->n_kept ? ds->io->fd(ds->handles[shard]) : -1,
@@ -397,7 +405,7 @@ static int webdataset_assemble(void *rd, uint64_t index, const struct dlb_field 
     (void)look_up(ds, index, where, out);
     for (uint32_t i = 0, next; i < out->n_fields; i = next, pieces++) {
         uint64_t end;
-        next = run_of(where, out->n_fields, i, UINT64_MAX, &end);
+        next = run_of(where, out->n_fields, i, located_room(ds), &end);
         for (uint32_t k = i; k < next; k++) {
             out->field[k].data = pieces->data + (where[k].at_bytes - where[i].at_bytes);
             out->field[k].len_bytes = (size_t)where[k].n_bytes;

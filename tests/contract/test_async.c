@@ -134,6 +134,37 @@ static void indexed_shards_deliver_the_same(void **state)
     }
 }
 
+/* Image and label, which the batch holds back to back: nothing is copied after it was read. */
+static void fields_are_read_where_they_belong(void **state)
+{
+    (void)state;
+    if (!usable || dlb_format_by_name("webdataset")->missing)
+        skip();
+    struct dlb_err err;
+    struct dlb_wds_opts shards = {.shard_samples = 30};
+    generation_set(&g, "webdataset", "raw", folder_path("data"), N, BYTES);
+    g.gen.format_opts = &shards;
+    assert_int_equal(generation_run(&g, 2), DLB_OK);
+    assert_int_equal(
+        dataset_open_as(&ds, "webdataset", "raw", folder_path("data"), DLB_ACCESS_INDEXED, &err),
+        DLB_OK);
+    assert_true(ds.shape.max_sample_bytes > BYTES); /* the label is in it */
+    for (size_t k = 0; k < 9; k++) {
+        struct pipeline p = with(DLB_READ_URING, kinds[k / 3]);
+        p.loader.io_depth = depths[k % 3];
+        p.checksum = false;
+        runs(&p);
+        assert_int_equal(p.out->epoch[0].n_unique, N);
+        assert_int_equal(p.stats->io.n_sync, 0);
+        const struct dlb_worker_meters *workers = &p.stats->workers;
+        assert_int_equal(workers->n_batches, (N + 15) / 16);
+        /* Once for each batch, and once for each sample that is copied. */
+        assert_int_equal(workers->stage[DLB_WS_COLLATE].count, workers->n_batches);
+        pipeline_free(&p);
+    }
+    dlb_dataset_close(&ds);
+}
+
 enum { N_MIXED = 64 };
 
 /* No whole number of blocks, and then one, in turn. */
@@ -226,9 +257,13 @@ static void mixed_sizes_stay_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(files_deliver_the_same),        TEST(mixed_sizes_stay_whole),
-        TEST(many_folders_deliver_the_same), TEST(photos_deliver_the_same),
-        TEST(tokens_deliver_the_same),       TEST(indexed_shards_deliver_the_same),
+        TEST(files_deliver_the_same),
+        TEST(mixed_sizes_stay_whole),
+        TEST(many_folders_deliver_the_same),
+        TEST(photos_deliver_the_same),
+        TEST(tokens_deliver_the_same),
+        TEST(indexed_shards_deliver_the_same),
+        TEST(fields_are_read_where_they_belong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
