@@ -12,19 +12,22 @@ static uint64_t n_loaders(const struct dlb_job *job)
     return job->n_loaders ? job->n_loaders : 1;
 }
 
-/* Each sample is in one buffer at most. */
-static double shuffle_bytes(const struct dlb_job *job, double n_workers)
+/* Each of the process's samples is in one buffer at most; who has no shard holds none. */
+static double shuffle_bytes(const struct dlb_job *job)
 {
     const struct dlb_loader_opts *opts = job->opts;
     const struct dlb_shape *shape = &job->dataset->shape;
 
     if (!shape->iterable || !opts->shuffle || shape->n_samples == 0)
         return 0;
-    double all = (double)shape->total_bytes;
-    double each = all / (double)shape->n_samples * (double)opts->shuffle_buffer;
+    struct dlb_job_share share = dlb_job_share(job);
+    double total = (double)shape->total_bytes;
+    double own = total * (double)share.n_shards / (double)shape->n_shards;
+    double each = total / (double)shape->n_samples * (double)opts->shuffle_buffer;
     if (each > (double)opts->shuffle_buffer_bytes)
         each = (double)opts->shuffle_buffer_bytes;
-    return each * n_workers < all ? each * n_workers : all;
+    double held = each * (double)share.n_busy;
+    return held < own ? held : own;
 }
 
 int dlb_limits_memory(const struct dlb_job *job, struct dlb_err *err)
@@ -32,7 +35,7 @@ int dlb_limits_memory(const struct dlb_job *job, struct dlb_err *err)
     char need[32], have[32];
     uint64_t n_workers = (uint64_t)job->opts->num_workers * n_loaders(job);
     double init = job->opts->worker_init_mb * 1e6 * (double)n_workers;
-    double shuffle = shuffle_bytes(job, (double)n_workers);
+    double shuffle = shuffle_bytes(job);
     uint64_t available = dlb_os_mem_available_bytes();
 
     if (available == DLB_NOT_MEASURED || init + shuffle <= (double)available)

@@ -1,5 +1,6 @@
 #include "loaders/loader.h"
 
+#include "loaders/sampler.h"
 #include "loaders/uring.h"
 
 #define X(name) extern const struct dlb_loader dlb_ld_##name;
@@ -254,4 +255,20 @@ int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_
                         "other: leave one of them out",
                         name);
     return DLB_OK;
+}
+
+struct dlb_job_share dlb_job_share(const struct dlb_job *job)
+{
+    struct dlb_job_share share = {0};
+    uint64_t n_workers = (uint64_t)job->opts->num_workers;
+    uint32_t n_loaders = job->n_loaders ? job->n_loaders : 1;
+    uint32_t first_rank = job->rank - job->rank % n_loaders;
+
+    for (uint32_t i = 0; i < n_loaders; i++) {
+        uint64_t own =
+            dlb_sampler_rank_shards(job->dataset->shape.n_shards, first_rank + i, job->world);
+        share.n_shards += own;
+        share.n_busy += own < n_workers ? own : n_workers;
+    }
+    return share;
 }

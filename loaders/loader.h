@@ -76,6 +76,13 @@ struct dlb_job {
     struct dlb_pulse *pulse; /* told of samples, too; says when to give up; may be NULL */
 };
 
+/* Iterable data are split by rank, then by worker: the shards of all the process's loaders, and how
+ * many of their workers have any. */
+struct dlb_job_share {
+    uint64_t n_shards, n_busy;
+};
+struct dlb_job_share dlb_job_share(const struct dlb_job *job);
+
 /* A batch is bytes plus offsets: ragged samples are legal. Borrowed until release. */
 struct dlb_batch {
     const uint8_t *data;

@@ -12,6 +12,11 @@ static struct dlb_shuffled *order_of(struct dlb_sampler *sampler)
     return sampler->opts.order ? sampler->opts.order : &sampler->own;
 }
 
+uint64_t dlb_sampler_rank_shards(uint64_t n_shards, uint32_t rank, uint32_t world)
+{
+    return (n_shards + world - 1 - rank) / world;
+}
+
 int dlb_sampler_open(struct dlb_sampler *sampler, const struct dlb_shape *shape,
                      const struct dlb_sampler_opts *opts, bool across_processes,
                      struct dlb_err *err)
@@ -25,7 +30,7 @@ int dlb_sampler_open(struct dlb_sampler *sampler, const struct dlb_shape *shape,
                         "rank %u of world %u with batch_size %u has no meaning", opts->rank,
                         opts->world, opts->batch_size);
     if (sampler->iterable) {
-        sampler->n_positions = (sampler->n_items + opts->world - 1 - opts->rank) / opts->world;
+        sampler->n_positions = dlb_sampler_rank_shards(sampler->n_items, opts->rank, opts->world);
         return DLB_OK;
     }
     sampler->n_positions = opts->drop_last ? sampler->n_items / opts->world

@@ -64,6 +64,9 @@ uint32_t dlb_sampler_batch_samples(const struct dlb_sampler *sampler, uint64_t b
 uint32_t dlb_sampler_shards(const struct dlb_sampler *sampler, uint64_t epoch, uint32_t worker,
                             uint32_t n_workers, uint32_t *shards);
 
+/* Iterable: how many shards a rank of `world` has of n_shards. */
+uint64_t dlb_sampler_rank_shards(uint64_t n_shards, uint32_t rank, uint32_t world);
+
 /* Samples that one epoch delivers to this rank if nothing is skipped: with drop_last per worker, as
  * iterable data sets have it. n_workers 0 counts as 1. */
 uint64_t dlb_sampler_expected(const struct dlb_sampler *sampler, const struct dlb_dataset *dataset,

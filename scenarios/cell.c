@@ -99,16 +99,11 @@ static int open_data(struct cell *c, struct dlb_err *err)
     return rc;
 }
 
-/* Workers that no shard is left for: iterable data is split by rank, then by worker. */
+/* Workers that no shard is left for. */
 static uint32_t idle_workers(const struct cell *c)
 {
-    uint32_t workers = (uint32_t)c->spec.loader.num_workers, n_idle = 0;
-    for (uint32_t i = 0; i < c->n_loaders && c->dataset.shape.iterable; i++) {
-        uint32_t world = c->jobs[i].world;
-        uint32_t own = (c->dataset.shape.n_shards + world - 1 - c->jobs[i].rank) / world;
-        n_idle += workers > own ? workers - own : 0;
-    }
-    return n_idle;
+    uint32_t n_workers = (uint32_t)c->spec.loader.num_workers * c->n_loaders;
+    return c->dataset.shape.iterable ? n_workers - (uint32_t)dlb_job_share(&c->jobs[0]).n_busy : 0;
 }
 
 /* Ranks with nothing to read would end at once, and tell nothing of the storage. */

@@ -57,9 +57,10 @@ static void processes_of_all_loaders(void **state)
 static void memory_of_all_loaders(void **state)
 {
     struct dlb_dataset dataset = {
-        .shape = {.iterable = true, .n_samples = 1000000, .total_bytes = 100000 * MB}};
+        .shape = {
+            .iterable = true, .n_shards = 32, .n_samples = 1000000, .total_bytes = 100000 * MB}};
     struct dlb_loader_opts opts = {.num_workers = 8, .worker_init_mb = 10};
-    struct dlb_job job = {.dataset = &dataset, .opts = &opts, .n_loaders = 4};
+    struct dlb_job job = {.dataset = &dataset, .opts = &opts, .world = 4, .n_loaders = 4};
     struct dlb_err err;
 
     (void)state;
@@ -99,11 +100,57 @@ static void memory_of_all_loaders(void **state)
     assert_int_equal(dlb_limits_memory(&job, &err), DLB_OK);
 }
 
+static void needs_exactly(const struct dlb_job *job, uint64_t n_bytes)
+{
+    struct dlb_err err;
+
+    available_bytes = n_bytes;
+    assert_int_equal(dlb_limits_memory(job, &err), DLB_OK);
+    available_bytes--;
+    assert_int_equal(dlb_limits_memory(job, &err), DLB_E_NOMEM);
+}
+
+/* Samples of 2 MB, a hundred in each buffer. */
+static void who_has_no_shard_needs_no_buffer(void **state)
+{
+    struct dlb_dataset dataset = {
+        .shape = {.iterable = true, .n_shards = 1, .n_samples = 10000, .total_bytes = 20000 * MB}};
+    struct dlb_loader_opts opts = {
+        .num_workers = 64, .shuffle = true, .shuffle_buffer = 100, .shuffle_buffer_bytes = 1 << 30};
+    struct dlb_job job = {.dataset = &dataset, .opts = &opts, .world = 1};
+
+    (void)state;
+    needs_exactly(&job, 200 * MB);
+    dataset.shape.n_shards = 63;
+    needs_exactly(&job, 63 * 200 * MB);
+    /* Ranks 2 and 3 of 6 have two shards and one, whichever of them starts first. */
+    dataset.shape.n_shards = 9;
+    job.world = 6;
+    job.n_loaders = 2;
+    for (job.rank = 2; job.rank < 4; job.rank++)
+        needs_exactly(&job, 3 * 200 * MB);
+}
+
+/* Of a hundred shards 25, whatever the buffers would hold. */
+static void a_process_holds_its_share_at_most(void **state)
+{
+    struct dlb_dataset dataset = {
+        .shape = {.iterable = true, .n_shards = 100, .n_samples = 1000, .total_bytes = 100 * MB}};
+    struct dlb_loader_opts opts = {
+        .num_workers = 8, .shuffle = true, .shuffle_buffer = 1000, .shuffle_buffer_bytes = 1 << 30};
+    struct dlb_job job = {.dataset = &dataset, .opts = &opts, .rank = 3, .world = 4};
+
+    (void)state;
+    needs_exactly(&job, 25 * MB);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(processes_of_all_loaders),
         cmocka_unit_test(memory_of_all_loaders),
+        cmocka_unit_test(who_has_no_shard_needs_no_buffer),
+        cmocka_unit_test(a_process_holds_its_share_at_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
