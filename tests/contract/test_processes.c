@@ -18,6 +18,7 @@
 /* What the test and the workers both see. */
 struct shared {
     atomic_bool hang;
+    struct dlb_event ready; /* signalled with each batch */
     _Atomic int pids[1 + FAKE_MAX_PIDS];
 };
 static struct shared *shared;
@@ -195,14 +196,25 @@ static void a_killed_parent_takes_its_workers(void **state)
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0UL), 0);
 }
 
-static void *end_the_hang(void *arg)
+static const struct dlb_loader *inner;
+static atomic_bool stopping;
+
+static int stop_told(void *ld, struct dlb_err *err)
 {
-    (void)dlb_sleep_until_ns(dlb_now_ns() + 600 * DLB_NS_PER_MS);
-    atomic_store((atomic_bool *)arg, false);
+    atomic_store(&stopping, true);
+    return inner->stop(ld, err);
+}
+
+static void *end_the_hang(void *hang)
+{
+    while (!atomic_load(&stopping))
+        (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
+    (void)dlb_sleep_until_ns(dlb_now_ns() + 200 * DLB_NS_PER_MS);
+    atomic_store((atomic_bool *)hang, false);
     return NULL;
 }
 
-/* A thread cannot be killed: there the reader comes back, later. */
+/* A thread cannot be killed: there the reader comes back, while it is waited for. */
 static void a_stuck_reader_is_named(void **state)
 {
     (void)state;
@@ -225,6 +237,12 @@ static void a_stuck_reader_is_named(void **state)
             p.pulse = &pulse;
         else
             p.loader.timeout_s = 0.3;
+        inner = dlb_loader_choose(&p.loader, &p.err);
+        assert_non_null(inner);
+        struct dlb_loader told = *inner;
+        told.stop = stop_told;
+        p.use_loader = &told;
+        atomic_store(&stopping, false);
         if (!processes)
             assert_int_equal(pthread_create(&rescue, NULL, end_the_hang, &shared->hang), 0);
         pipeline_run(&p);
@@ -351,6 +369,33 @@ static void fresh_memory_faults(void **state)
     assert_true(faults[1] >= faults[0] + bytes / 4096 * 3 / 4);
 }
 
+static int start_watched(void *ld, const struct dlb_job *job, struct dlb_err *err)
+{
+    static struct dlb_job watched;
+    watched = *job;
+    watched.ready = &shared->ready;
+    return inner->start(ld, &watched, err);
+}
+
+static void wait_for_batches(uint32_t n)
+{
+    uint64_t give_up_ns = dlb_now_ns() + 60 * DLB_NS_PER_S;
+    while (dlb_event_seq(&shared->ready) / 2 < n && dlb_now_ns() < give_up_ns)
+        (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
+}
+
+/* Sample 0 hangs until the consumer has waited while another worker's batch was there. */
+static int next_overtaking(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
+                           struct dlb_err *err)
+{
+    if (!atomic_load(&shared->hang))
+        return inner->next(ld, timeout_ns, out, got, err);
+    wait_for_batches(1);
+    int rc = inner->next(ld, DLB_NS_PER_MS, out, got, err);
+    atomic_store(&shared->hang, false);
+    return rc;
+}
+
 static void any_order_overtakes(void **state)
 {
     (void)state;
@@ -358,36 +403,43 @@ static void any_order_overtakes(void **state)
         uint64_t seq[2];
         for (int any = 0; any < 2; any++) {
             struct fake fake = fake_shared(40);
-            fake.slow_at = 0;
-            fake.slow_ns = 200 * DLB_NS_PER_MS;
+            fake.hang_at = 0;
+            atomic_store(&shared->hang, true);
             struct dlb_dataset ds = fake_dataset(&fake);
             struct pipeline p = by_processes(&ds, 2);
             p.loader.kind = pipeline_kind(processes ? "processes" : "threads");
             p.loader.order = any ? DLB_ORDER_ANY : DLB_ORDER_IN_ORDER;
             p.loader.batch_size = 1;
+            inner = dlb_loader_choose(&p.loader, &p.err);
+            assert_non_null(inner);
+            struct dlb_loader late = *inner;
+            late.start = start_watched;
+            late.next = next_overtaking;
+            p.use_loader = &late;
             pipeline_run(&p);
             assert_int_equal(p.rc, DLB_OK);
             assert_int_equal(p.out->epoch[0].n_unique, 40);
             assert_int_equal(p.stats->order_wait_ns > 0, !any);
             seq[any] = p.out->epoch[0].seq_checksum;
             pipeline_free(&p);
+            memset((void *)shared, 0, sizeof *shared);
         }
         assert_true(seq[0] != seq[1]);
     }
 }
 
-static const struct dlb_loader *inner;
 static uint64_t delivered[6];
 static uint32_t n_delivered;
 
-/* Sample 0 hangs until everything else that may be ready is. */
+/* Sample 0 hangs until everything else that may be ready is, and then it is, too. */
 static int next_late(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                      struct dlb_err *err)
 {
     if (atomic_load(&shared->hang)) {
-        (void)dlb_sleep_until_ns(dlb_now_ns() + 300 * DLB_NS_PER_MS);
+        wait_for_batches(4);
         atomic_store(&shared->hang, false);
-        (void)dlb_sleep_until_ns(dlb_now_ns() + 200 * DLB_NS_PER_MS);
+        wait_for_batches(5);
+        assert_true(dlb_event_seq(&shared->ready) / 2 >= 5);
     }
     int rc = inner->next(ld, timeout_ns, out, got, err);
     if (rc == DLB_OK && *got && n_delivered < 6)
@@ -415,6 +467,7 @@ static void any_order_is_first_arrival(void **state)
         inner = dlb_loader_choose(&p.loader, &err);
         assert_non_null(inner);
         struct dlb_loader late = *inner;
+        late.start = start_watched;
         late.next = next_late;
         p.use_loader = &late;
         pipeline_run(&p);
@@ -424,6 +477,7 @@ static void any_order_is_first_arrival(void **state)
         for (int i = 0; i < 4; i++)
             assert_int_not_equal(delivered[i] % 3, 0);
         pipeline_free(&p);
+        memset((void *)shared, 0, sizeof *shared);
     }
 }
 
