@@ -297,7 +297,7 @@ static void a_barrier_hands_on_the_blame(void **state)
     (void)state;
     struct fake fake = fake_map(400);
     fake.slow_at = 201; /* of the second rank */
-    fake.slow_ns = 200 * DLB_NS_PER_MS;
+    fake.slow_ns = 600 * DLB_NS_PER_MS;
     struct dlb_dataset ds = fake_dataset(&fake);
     struct pipeline p = {.dataset = &ds,
                          .n_accelerators = 4,

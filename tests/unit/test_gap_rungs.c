@@ -215,9 +215,14 @@ static void errors_are_told(void **state)
 
 static atomic_bool interrupted;
 
+/* A while after the first batch. */
 static void *interrupt_soon(void *arg)
 {
-    (void)dlb_sleep_until_ns(dlb_now_ns() + *(const uint64_t *)arg);
+    struct dlb_pulse *pulse = arg;
+    uint64_t give_up_ns = dlb_now_ns() + 60 * DLB_NS_PER_S;
+    while (atomic_load(&pulse->n_batches) == 0 && dlb_now_ns() < give_up_ns)
+        (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
+    (void)dlb_sleep_until_ns(dlb_now_ns() + 300 * DLB_NS_PER_MS);
     atomic_store(&interrupted, true);
     return NULL;
 }
@@ -227,7 +232,6 @@ static void *interrupt_soon(void *arg)
 static void an_interrupt_is_heard(void **state)
 {
     struct dlb_gap_params params = params_of(", \"gap.epochs\": 1000");
-    uint64_t after_ns = 300 * DLB_NS_PER_MS;
     pthread_t id;
     (void)state;
 
@@ -236,7 +240,7 @@ static void an_interrupt_is_heard(void **state)
         for (const char *const *name = dlb_gap_rung_names; *name; name++) {
             struct dlb_pulse pulse = {.n_batches = 0};
             atomic_store(&interrupted, false);
-            assert_int_equal(pthread_create(&id, NULL, interrupt_soon, &after_ns), 0);
+            assert_int_equal(pthread_create(&id, NULL, interrupt_soon, &pulse), 0);
             json_t *doc = dlb_gap_rung_run(&params, *name, &interrupted, &pulse);
             assert_int_equal(pthread_join(id, NULL), 0);
             assert_string_equal(dlb_json_text(doc, "status"), "cancelled");
