@@ -18,7 +18,6 @@
 /* What the test and the workers both see. */
 struct shared {
     atomic_bool hang;
-    struct dlb_event ready; /* signalled with each batch */
     _Atomic int pids[1 + FAKE_MAX_PIDS];
 };
 static struct shared *shared;
@@ -369,118 +368,6 @@ static void fresh_memory_faults(void **state)
     assert_true(faults[1] >= faults[0] + bytes / 4096 * 3 / 4);
 }
 
-static int start_watched(void *ld, const struct dlb_job *job, struct dlb_err *err)
-{
-    static struct dlb_job watched;
-    watched = *job;
-    watched.ready = &shared->ready;
-    return inner->start(ld, &watched, err);
-}
-
-static void wait_for_batches(uint32_t n)
-{
-    uint64_t give_up_ns = dlb_now_ns() + 60 * DLB_NS_PER_S;
-    while (dlb_event_seq(&shared->ready) / 2 < n && dlb_now_ns() < give_up_ns)
-        (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
-}
-
-/* Sample 0 hangs until the consumer has waited while another worker's batch was there. */
-static int next_overtaking(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
-                           struct dlb_err *err)
-{
-    if (!atomic_load(&shared->hang))
-        return inner->next(ld, timeout_ns, out, got, err);
-    wait_for_batches(1);
-    int rc = inner->next(ld, DLB_NS_PER_MS, out, got, err);
-    atomic_store(&shared->hang, false);
-    return rc;
-}
-
-static void any_order_overtakes(void **state)
-{
-    (void)state;
-    for (int processes = 0; processes < 2; processes++) {
-        uint64_t seq[2];
-        for (int any = 0; any < 2; any++) {
-            struct fake fake = fake_shared(40);
-            fake.hang_at = 0;
-            atomic_store(&shared->hang, true);
-            struct dlb_dataset ds = fake_dataset(&fake);
-            struct pipeline p = by_processes(&ds, 2);
-            p.loader.kind = pipeline_kind(processes ? "processes" : "threads");
-            p.loader.order = any ? DLB_ORDER_ANY : DLB_ORDER_IN_ORDER;
-            p.loader.batch_size = 1;
-            inner = dlb_loader_choose(&p.loader, &p.err);
-            assert_non_null(inner);
-            struct dlb_loader late = *inner;
-            late.start = start_watched;
-            late.next = next_overtaking;
-            p.use_loader = &late;
-            pipeline_run(&p);
-            assert_int_equal(p.rc, DLB_OK);
-            assert_int_equal(p.out->epoch[0].n_unique, 40);
-            assert_int_equal(p.stats->order_wait_ns > 0, !any);
-            seq[any] = p.out->epoch[0].seq_checksum;
-            pipeline_free(&p);
-            memset((void *)shared, 0, sizeof *shared);
-        }
-        assert_true(seq[0] != seq[1]);
-    }
-}
-
-static uint64_t delivered[6];
-static uint32_t n_delivered;
-
-/* Sample 0 hangs until everything else that may be ready is, and then it is, too. */
-static int next_late(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
-                     struct dlb_err *err)
-{
-    if (atomic_load(&shared->hang)) {
-        wait_for_batches(4);
-        atomic_store(&shared->hang, false);
-        wait_for_batches(5);
-        assert_true(dlb_event_seq(&shared->ready) / 2 >= 5);
-    }
-    int rc = inner->next(ld, timeout_ns, out, got, err);
-    if (rc == DLB_OK && *got && n_delivered < 6)
-        delivered[n_delivered++] = out->index[0];
-    return rc;
-}
-
-/* When several are ready, in any order the first that was is delivered, whoever loaded it. */
-static void any_order_is_first_arrival(void **state)
-{
-    (void)state;
-    for (int way = 0; way < 4; way++) {
-        struct fake fake = fake_shared(40);
-        struct dlb_err err;
-        fake.hang_at = 0;
-        atomic_store(&shared->hang, true);
-        n_delivered = 0;
-        struct dlb_dataset ds = fake_dataset(&fake);
-        struct pipeline p = by_processes(&ds, 3);
-        p.loader.kind = pipeline_kind(way & 1 ? "processes" : "threads");
-        p.loader.pin_memory = way & 2;
-        p.loader.pin_mode = DLB_PIN_THREAD;
-        p.loader.order = DLB_ORDER_ANY;
-        p.loader.batch_size = 1;
-        inner = dlb_loader_choose(&p.loader, &err);
-        assert_non_null(inner);
-        struct dlb_loader late = *inner;
-        late.start = start_watched;
-        late.next = next_late;
-        p.use_loader = &late;
-        pipeline_run(&p);
-        assert_int_equal(p.rc, DLB_OK);
-        assert_int_equal(p.out->epoch[0].n_unique, 40);
-        /* Two rounds were dealt out: workers 1 and 2 had both of theirs long before. */
-        for (int i = 0; i < 4; i++)
-            assert_int_not_equal(delivered[i] % 3, 0);
-        pipeline_free(&p);
-        memset((void *)shared, 0, sizeof *shared);
-    }
-}
-
 static void short_limits_are_named(void **state)
 {
     (void)state;
@@ -545,8 +432,6 @@ int main(void)
         TEST(slow_is_not_stuck),
         TEST(each_start_pays_for_itself),
         TEST(fresh_memory_faults),
-        TEST(any_order_overtakes),
-        TEST(any_order_is_first_arrival),
         TEST(short_limits_are_named),
         TEST(fresh_memory_is_not_pinned_in_place),
     };
