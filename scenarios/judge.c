@@ -334,6 +334,7 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
         (uint32_t)dlb_json_u64(config, "loader.num_workers", 0) * n_loaders(config);
     e->n_idle_workers = (uint32_t)dlb_json_u64(shown, "n_idle_workers", 0);
     e->num_workers = n_workers > e->n_idle_workers ? n_workers - e->n_idle_workers : 0;
+    e->n_loaders = n_loaders(config);
     e->complete = out->status == DLB_CELL_OK && out->n_values > 0 &&
                   is_beyond_stock(config, shown, e->num_workers);
     e->gpu = shown &&
@@ -381,24 +382,36 @@ static bool differ_in_workers_alone(const struct dlb_plan *plan, const json_t *a
     return true;
 }
 
-/* What was measured with more workers than a cell has. */
+/* Single repetitions tell nothing apart. */
+static bool are_comparable(const struct dlb_judged_cell *a, const struct dlb_judged_cell *b)
+{
+    return a->rate.n >= DLB_SEPARABLE_MIN_N && b->rate.n >= DLB_SEPARABLE_MIN_N;
+}
+
+static uint32_t workers_of(const struct dlb_plan_cell *planned)
+{
+    return (uint32_t)dlb_json_u64(planned->config, "loader.num_workers", 0);
+}
+
+/* What was measured with more workers than a cell has, and judged. Faster is what lies above its
+ * whole interval. */
 static void gather_more_workers(const struct dlb_plan *plan, const struct dlb_judged_cell *cells,
                                 uint32_t at, struct dlb_evidence *e)
 {
-    double fastest = cells[at].rate.median;
+    double fastest = 0;
     e->most_swept = json_object_get(plan->axes, "loader.num_workers") != NULL;
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         const struct dlb_judged_cell *other = &cells[i];
-        uint32_t n_workers = (uint32_t)other->n_workers;
-        if (other->n_workers <= cells[at].n_workers ||
+        uint32_t n_workers = workers_of(&plan->cells[i]);
+        if (n_workers <= workers_of(&plan->cells[at]) ||
             !differ_in_workers_alone(plan, plan->cells[i].config, plan->cells[at].config))
             continue;
         e->most_swept = false;
-        if (!other->evidence.complete)
+        if (!dlb_is_judged(other) || !are_comparable(other, &cells[at]))
             continue;
         if (n_workers > e->more_workers)
             e->more_workers = n_workers;
-        if (other->rate.median > fastest) {
+        if (other->rate.low > cells[at].rate.high && other->rate.median > fastest) {
             fastest = other->rate.median;
             e->faster_workers = n_workers;
         }
@@ -434,6 +447,7 @@ static bool judge_alone(const struct dlb_plan *plan, const struct dlb_results *r
     out->n_workers = out->evidence.num_workers + out->evidence.n_idle_workers;
     out->slots_bytes =
         zero_if_nan(dlb_json_number(json_object_get(out->shown, "memory"), "slots_bytes"));
+    dlb_judge(&out->evidence, &out->verdict);
     return true;
 }
 

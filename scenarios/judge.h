@@ -19,6 +19,10 @@ int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resul
  * that their bytes cannot be divided by its time. NaN without one. */
 double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell);
 
+/* Whether it was measured and its verdict lets the rate say something of the loader: ok, and
+ * neither INCOMPLETE nor HARNESS-BOUND. */
+bool dlb_is_judged(const struct dlb_judged_cell *cell);
+
 /* Best: the highest median samples/s of the cells that are ok and neither INCOMPLETE nor
  * HARNESS-BOUND; where all are, of those, and nothing is recommended. Recommended: of those that do
  * the same work and whose loss to the best, paired by block, has an upper bound below DLB_LOSS_MAX,

@@ -14,8 +14,7 @@ static bool is_measured(const struct dlb_judged_cell *cell)
     return cell->status == DLB_CELL_OK && cell->n_values > 0;
 }
 
-/* Whether the verdict lets the rate say something of the loader. */
-static bool is_judged(const struct dlb_judged_cell *cell)
+bool dlb_is_judged(const struct dlb_judged_cell *cell)
 {
     return is_measured(cell) && cell->verdict.klass != DLB_V_INCOMPLETE &&
            cell->verdict.klass != DLB_V_HARNESS_BOUND;
@@ -29,9 +28,10 @@ static const struct dlb_judged_cell *best_of(const struct dlb_plan *plan,
     judgement->best = -1;
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         const struct dlb_judged_cell *cell = &judgement->cells[i];
-        if (!is_measured(cell) || (best && is_judged(best) && !is_judged(cell)))
+        if (!is_measured(cell) || (best && dlb_is_judged(best) && !dlb_is_judged(cell)))
             continue;
-        if (!best || is_judged(cell) != is_judged(best) || cell->rate.median > best->rate.median) {
+        if (!best || dlb_is_judged(cell) != dlb_is_judged(best) ||
+            cell->rate.median > best->rate.median) {
             best = cell;
             judgement->best = i;
         }
@@ -219,7 +219,7 @@ static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement
     size_t at = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < plan->n_cells; i++)
-        n_unjudged += is_measured(&j->cells[i]) && !is_judged(&j->cells[i]);
+        n_unjudged += is_measured(&j->cells[i]) && !dlb_is_judged(&j->cells[i]);
     if (below->n_unmeasured > 0)
         (void)snprintf(text, n_text, " %u smaller cell%s not measured.", below->n_unmeasured,
                        below->n_unmeasured == 1 ? " was" : "s were");
@@ -256,7 +256,7 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
                        dlb_count_text(round(best->rate.high), high, sizeof(high)), best->n_values);
     if (plan->n_cells > 1)
         (void)snprintf(which, sizeof(which), "Best: cell %lld, ", (long long)j->best);
-    bool alone = plan->n_cells == 1 && is_judged(best);
+    bool alone = plan->n_cells == 1 && dlb_is_judged(best);
     int at = snprintf(j->text, n, "%s%s samples/s (%s).%s", which,
                       dlb_count_text(round(best->rate.median), rate, sizeof(rate)), spread,
                       alone ? "" : " ");
@@ -264,7 +264,7 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
         return;
     char *rest = j->text + at;
     size_t n_rest = n - (size_t)at;
-    if (!is_judged(best)) {
+    if (!dlb_is_judged(best)) {
         (void)snprintf(rest, n_rest,
                        plan->n_cells == 1 ? "Nothing is recommended: it is %s, so its rate says "
                                             "nothing of the loader."
@@ -284,7 +284,7 @@ bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
     struct smaller below = {0};
     bool ok = true;
     j->recommended = -1;
-    j->separable = best && is_judged(best);
+    j->separable = best && dlb_is_judged(best);
     json_decref(j->set);
     j->set = json_array();
     if (!j->set)
@@ -297,7 +297,7 @@ bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
             below.n_unmeasured += !plan->cells[i].skipped && cell->n_workers < best->n_workers;
             continue;
         }
-        if (!is_judged(cell)) {
+        if (!dlb_is_judged(cell)) {
             below.n_unjudged += smaller(cell, best);
             continue;
         }

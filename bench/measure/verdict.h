@@ -95,8 +95,9 @@ struct dlb_evidence {
     uint32_t num_workers;     /* that had something to load */
     uint32_t n_idle_workers;  /* beside them: there were fewer shards than workers */
     uint32_t n_cpus;          /* that the process may run on (quota included, rounded up) */
-    uint32_t more_workers;    /* the most measured where all else is as here; 0: nowhere more */
-    uint32_t faster_workers;  /* of those where it was fastest, if faster than here; else 0 */
+    uint32_t n_loaders;       /* whose workers these are, as many each; 0: 1 */
+    uint32_t more_workers;    /* of a loader: the most judged where all else is as here; 0: none */
+    uint32_t faster_workers;  /* of those the fastest, if clearly faster than here; else 0 */
     bool most_swept;          /* a sweep of num_workers has none with more */
     double worker_stage_ns[DLB_WS_COUNT]; /* sums over workers and the measured run */
     double pin_stage_ns;            /* as in worker_stage_ns[DLB_WS_PIN], when a pin thread ran */

@@ -26,6 +26,10 @@ struct number {
     char text[24];
 };
 
+struct setting {
+    char text[64];
+};
+
 static struct number percent(double frac)
 {
     struct number out;
@@ -147,7 +151,18 @@ static const char *cheaper(int stage, enum dlb_cache_label cache)
     }
 }
 
-/* Whether more workers were measured, and were of no use. */
+/* The workers of one loader, as loader.num_workers counts them. */
+static struct setting setting(const struct dlb_evidence *e, uint32_t n)
+{
+    struct setting out;
+    if (e->n_loaders > 1)
+        (void)snprintf(out.text, sizeof out.text, "num_workers = %u for each accelerator", n);
+    else
+        (void)snprintf(out.text, sizeof out.text, "%u", n);
+    return out;
+}
+
+/* Whether more workers were measured, and of no use that shows. */
 static bool more_were_no_faster(const struct dlb_evidence *e)
 {
     return e->more_workers > 0 && e->faster_workers == 0;
@@ -167,19 +182,22 @@ static void say_workers_advice(struct words *w, const struct dlb_evidence *e,
             "worker.",
             e->num_workers, e->num_workers + e->n_idle_workers);
     else if (room && more_were_no_faster(e))
-        say(w, "More workers (up to %u) were measured and were no faster. Try: %s.",
-            e->more_workers, then);
+        say(w, "More workers (up to %s) were measured and were not clearly faster. Try: %s.",
+            setting(e, e->more_workers).text, then);
     else if (e->num_workers == 0)
         say(w, "Try: num_workers = 1 or more, so that loading overlaps with compute; then %s.",
             then);
     else if (e->faster_workers > 0)
-        say(w, "Try: %u workers, which were measured and were faster; then %s.", e->faster_workers,
-            then);
+        say(w,
+            e->n_loaders > 1 ? "Try: num_workers = %u for each accelerator, which was measured and "
+                               "was faster; then %s."
+                             : "Try: %u workers, which were measured and were faster; then %s.",
+            e->faster_workers, then);
     else if (storage)
         say(w,
-            "Try: more workers (now %u%s) or a larger prefetch_factor, so that more reads are "
+            "Try: more workers (now %s%s) or a larger prefetch_factor, so that more reads are "
             "under way at once; %s.",
-            e->num_workers, extend, then);
+            setting(e, e->num_workers / (e->n_loaders ? e->n_loaders : 1)).text, extend, then);
     else if (f->cpus_taken)
         say(w,
             "All %u CPU%s already have a worker, so more workers will not help. Try: more CPUs; "

@@ -55,6 +55,7 @@ static struct dlb_evidence any_evidence(struct dlb_rng *rng)
         .num_workers = (uint32_t)(dlb_rng_below(rng, 8) ? dlb_rng_below(rng, 9) : dlb_rng_u64(rng)),
         .n_cpus = (uint32_t)(dlb_rng_below(rng, 8) ? dlb_rng_below(rng, 9) : dlb_rng_u64(rng)),
         .n_idle_workers = (uint32_t)(dlb_rng_below(rng, 4) ? 0 : dlb_rng_below(rng, 9)),
+        .n_loaders = (uint32_t)(dlb_rng_below(rng, 4) ? dlb_rng_below(rng, 3) : dlb_rng_u64(rng)),
         .more_workers = (uint32_t)(dlb_rng_below(rng, 2) ? 0 : dlb_rng_u64(rng)),
         .faster_workers = (uint32_t)(dlb_rng_below(rng, 2) ? 0 : dlb_rng_u64(rng)),
         .most_swept = dlb_rng_below(rng, 2) != 0,
