@@ -124,46 +124,67 @@ static bool is_faster(const struct dlb_gap_judged *one, const struct dlb_gap_jud
     return one->n_values > 1 && than->n_values > 1 && one->seconds.high < than->seconds.low;
 }
 
-/* Fastest first: what replaces the DataLoader gains most. */
-static void say_cures(struct dlb_gap_judgement *j)
+enum { N_CURES = 5 };
+
+struct cure {
+    const struct dlb_gap_judged *rung;
+    const char *how;
+};
+
+/* Fastest first. Returns how many were measured. */
+static size_t find_cures(const struct dlb_gap_judgement *j, struct cure out[])
 {
     static const struct {
         const char *rung, *how;
-    } cures[] = {
+    } cures[N_CURES] = {
         {"dlbench", "workers that gather into pinned memory which is reused, copied ahead"},
         {"torch-gather", "X[idx] with a shuffled idx, no DataLoader"},
         {"torch-batch-sampler", "a BatchSampler as sampler, batch_size=None"},
         {"torch-dataloader-workers", "num_workers, and pin_memory where a GPU is"},
         {"torch-out-of-order", "in_order=False beside them"},
     };
-    enum { N_CURES = sizeof(cures) / sizeof(cures[0]) };
-    const struct dlb_gap_judged *loader = dlb_gap_measured(j, "torch-dataloader");
-    const struct dlb_gap_judged *found[N_CURES];
-    size_t n = 0, n_said[2] = {0, 0};
-    for (size_t i = 0; loader && i < N_CURES; i++) {
+    size_t n = 0;
+    for (size_t i = 0; i < N_CURES; i++) {
         const struct dlb_gap_judged *one = dlb_gap_measured(j, cures[i].rung);
         size_t at = n;
         if (!one)
             continue;
-        for (; at > 0 && found[at - 1]->seconds.median > one->seconds.median; at--)
-            found[at] = found[at - 1];
-        found[at] = one;
+        for (; at > 0 && out[at - 1].rung->seconds.median > one->seconds.median; at--)
+            out[at] = out[at - 1];
+        out[at] = (struct cure){one, cures[i].how};
         n++;
     }
+    return n;
+}
+
+/* Those that help, or the others; false where there are none. */
+static bool say_cures_that(bool help, const char *heading, const struct cure *cures, size_t n,
+                           struct dlb_gap_judgement *j)
+{
+    const struct dlb_gap_judged *loader = dlb_gap_measured(j, "torch-dataloader"), *last = NULL;
     for (size_t i = 0; i < n; i++) {
-        double gain = loader->seconds.median / found[i]->seconds.median;
-        bool helps = is_faster(found[i], loader);
-        const char *how = "";
-        for (size_t k = 0; k < N_CURES; k++)
-            how = strcmp(cures[k].rung, found[i]->name) == 0 ? cures[k].how : how;
+        const struct dlb_gap_judged *one = cures[i].rung;
+        if (is_faster(one, loader) != help)
+            continue;
         add(j, "%s %s (%s) %.3gx as fast",
-            n_said[!helps]++
-                ? helps && !is_faster(found[i - 1], found[i]) ? "; not told apart from that:" : ";"
-            : helps     ? "What closes it, in order of gain:"
-            : n_said[0] ? ". What does not, or is not told apart by these repetitions:"
-                        : "What closes it is not told apart by these repetitions:",
-            found[i]->name, how, gain);
+            !last                           ? heading
+            : help && !is_faster(last, one) ? "; not told apart from that:"
+                                            : ";",
+            one->name, cures[i].how, loader->seconds.median / one->seconds.median);
+        last = one;
     }
+    return last;
+}
+
+static void say_cures(struct dlb_gap_judgement *j)
+{
+    struct cure cures[N_CURES] = {{NULL, NULL}};
+    size_t n = dlb_gap_measured(j, "torch-dataloader") ? find_cures(j, cures) : 0;
+    bool any = say_cures_that(true, "What closes it, in order of gain:", cures, n, j);
+    (void)say_cures_that(false,
+                         any ? ". What does not, or is not told apart by these repetitions:"
+                             : "What closes it is not told apart by these repetitions:",
+                         cures, n, j);
     if (n > 0)
         add(j, ".\n");
 }

@@ -272,6 +272,58 @@ static void test_cures_that_overlap_are_not_ranked(void **state)
     }
 }
 
+/* What does not help stands behind what does, whatever its median; and its like is told apart only
+ * from its like. */
+static void test_cures_that_do_not_help_come_last(void **state)
+{
+    (void)state;
+    static const char *const cures[] = {"torch-batch-sampler", "torch-gather",
+                                        "torch-out-of-order"};
+    static const struct {
+        const char *seconds[3][2];
+        const char *says[4];
+    } cases[] = {
+        {{{"1", "2"}, {"1.9", "12"}, {"7", "8"}},
+         {"What closes it, in order of gain: torch-batch-sampler (",
+          "x as fast; torch-out-of-order (",
+          "x as fast. What does not, or is not told apart by these repetitions: torch-gather (",
+          "x as fast.\n"}},
+        {{{"7", "8"}, {"1.9", "12"}, {"13", "14"}},
+         {"What closes it, in order of gain: torch-batch-sampler (",
+          "x as fast. What does not, or is not told apart by these repetitions: torch-gather (",
+          "x as fast; torch-out-of-order (", "x as fast.\n"}},
+        {{{"1", "12"}, {"13", "14"}, {"2", "13"}},
+         {"What closes it is not told apart by these repetitions: torch-batch-sampler (",
+          "x as fast; torch-out-of-order (", "x as fast; torch-gather (", "x as fast.\n"}},
+    };
+    for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+        struct bench b;
+        char text[64];
+        open_bench(&b);
+        add(&b, LOADER, "{\"status\": \"ok\", \"seconds\": 10}");
+        add(&b, LOADER, "{\"status\": \"ok\", \"seconds\": 11}");
+        for (uint32_t i = 0; i < 3; i++) {
+            uint32_t rung = (uint32_t[]){LISTS, DIRECT, FLOOR}[i];
+            b.plan.cells[rung].name = cures[i];
+            for (int k = 0; k < 2; k++) {
+                (void)snprintf(text, sizeof(text), "{\"status\": \"ok\", \"seconds\": %s}",
+                               cases[c].seconds[i][k]);
+                add(&b, rung, text);
+            }
+        }
+        judge(&b);
+        const char *at = b.j.text;
+        for (size_t k = 0; k < 4; k++) {
+            const char *next = strstr(at, cases[c].says[k]);
+            if (!next)
+                fail_msg("case %zu: no \"%s\" in its place in: %s", c, cases[c].says[k], b.j.text);
+            at = next + 1;
+        }
+        assert_null(strstr(b.j.text, "not told apart from that"));
+        close_bench(&b);
+    }
+}
+
 /* A loop that waits for a CPU beside its own workers says nothing of other programs. */
 static void test_busy_is_of_others(void **state)
 {
@@ -378,6 +430,7 @@ int main(void)
         cmocka_unit_test(test_without_torch),
         cmocka_unit_test(test_of_two_the_faster_is_shown),
         cmocka_unit_test(test_cures_that_overlap_are_not_ranked),
+        cmocka_unit_test(test_cures_that_do_not_help_come_last),
         cmocka_unit_test(test_busy_is_of_others),
         cmocka_unit_test(test_stolen_time_is_said),
         cmocka_unit_test(test_partial),
