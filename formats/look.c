@@ -156,6 +156,10 @@ static bool pass(void *ctx, struct dlb_pipe *pipe)
 
 int dlb_look_decoded(struct dlb_dataset *ds, const char *path, struct dlb_err *err)
 {
-    struct dlb_apart how = {.path = path, .work = look_here, .pass = pass, .ctx = ds};
+    struct dlb_apart how = {.path = path,
+                            .work = look_here,
+                            .pass = pass,
+                            .ctx = ds,
+                            .patience_s = DLB_LOOK_PATIENCE_S};
     return dlb_read_apart(&ds->shape, how, err);
 }

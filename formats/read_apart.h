@@ -8,6 +8,8 @@
 #include "bench/base/apart.h"
 #include "formats/format.h"
 
+#define DLB_LOOK_PATIENCE_S 300 /* for some samples that are looked at, as for opening */
+
 /* how: all but `who` and `doing`. Readers belong to the work, which opens and closes them. */
 int dlb_read_apart(const struct dlb_shape *shape, struct dlb_apart how, struct dlb_err *err);
 

@@ -180,7 +180,8 @@ static int visit_samples(struct visits *visits, struct dlb_err *err)
     struct dlb_apart how = {.path = visits->looker->spec.dataset.path,
                             .work = visit_here,
                             .pass = pass_visited,
-                            .ctx = visits};
+                            .ctx = visits,
+                            .patience_s = DLB_LOOK_PATIENCE_S};
     return dlb_read_apart(&visits->looker->ds.shape, how, err);
 }
 
@@ -230,9 +231,12 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
             continue; /* it has no samples of this kind; if it is worse, raw fails as well and says
                          so */
         struct visits visits = {*out, TRIES_PER_CODEC, try_decode, &tries, sizeof tries};
-        if (visit_samples(&visits, err) == DLB_OK && tries.n_decoded * 2 > tries.n)
+        int status = visit_samples(&visits, err);
+        if (status == DLB_OK && tries.n_decoded * 2 > tries.n)
             return DLB_OK;
         looker_close(*out);
+        if (status != DLB_OK)
+            return status; /* nor would it be read for another codec */
     }
     if (!raw)
         return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "this build has no codec");

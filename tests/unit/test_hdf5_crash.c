@@ -16,6 +16,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <poll.h>
 #include <signal.h>
 
 enum { N = 300, EACH = 40 };
@@ -23,6 +24,7 @@ enum { N = 300, EACH = 40 };
 static enum { CRASHES, ABORTS, EXITS, IS_INTERRUPTED, OPENS } what;
 static enum { READS, READING_CRASHES, READING_HANGS } reading;
 static unsigned n_reads_left; /* that go well */
+static bool hurries;
 
 int64_t H5Fopen(const char *name, unsigned flags, int64_t access);
 int64_t H5Fopen(const char *name, unsigned flags, int64_t access)
@@ -52,6 +54,14 @@ int H5Dread(int64_t set, int64_t type, int64_t memory, int64_t file, int64_t how
         (void)pause();
     *(void **)&next = dlsym(RTLD_NEXT, "H5Dread");
     return next(set, type, memory, file, how, out);
+}
+
+/* Of a hang, seconds pass in no time. */
+int poll(struct pollfd *fds, nfds_t n, int timeout_ms)
+{
+    int (*next)(struct pollfd *, nfds_t, int);
+    *(void **)&next = dlsym(RTLD_NEXT, "poll");
+    return next(fds, n, reading == READING_HANGS && timeout_ms == 1000 && hurries ? 1 : timeout_ms);
 }
 
 static uint32_t n_descriptors(void)
@@ -130,6 +140,15 @@ static void inspecting(void **state)
     reading = READING_CRASHES;
     assert_int_equal(inspect(&in, &err), DLB_E_FORMAT);
     if (!strstr(err.what, crashed))
+        fail_msg("\"%s\"", err.what);
+    assert_string_equal(err.path, folder_path("g"));
+    reading = READING_HANGS;
+    hurries = true;
+    (void)alarm(30); /* ends this process */
+    assert_int_equal(inspect(&in, &err), DLB_E_FORMAT);
+    (void)alarm(0);
+    hurries = false;
+    if (!strstr(err.what, "was silent for 300 s while reading through libhdf5"))
         fail_msg("\"%s\"", err.what);
     assert_string_equal(err.path, folder_path("g"));
 }
