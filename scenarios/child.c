@@ -193,7 +193,7 @@ static void log_tail(const struct child *c, char text[LOG_TAIL_BYTES + 1])
         text[--len] = '\0';
 }
 
-/* Empty unless a library was reading samples for it. */
+/* Where it was is not known: empty unless a library reads samples for it. */
 static void tell_library(const struct dlb_child *how, const struct child *c, char *text,
                          size_t n_text)
 {
@@ -201,7 +201,7 @@ static void tell_library(const struct dlb_child *how, const struct child *c, cha
     memcpy(name, c->pulse->library, sizeof(name));
     name[sizeof(name) - 1] = '\0';
     if (name[0])
-        (void)snprintf(text, n_text, " while reading through %s: %s", name,
+        (void)snprintf(text, n_text, " (its samples are read through %s: %s)", name,
                        dlb_json_text(how->config, "dataset.path"));
 }
 

@@ -175,7 +175,7 @@ static void test_a_death_inside_a_library(void **state)
                settings);
     execute(&b, 0);
     assert_non_null(strstr(dlb_json_text(doc_of(&b, 0, 0), "reason"),
-                           "killed by SIGSEGV while reading through libhdf5: /data/a.h5"));
+                           "killed by SIGSEGV (its samples are read through libhdf5: /data/a.h5)"));
     close_bench(&b);
 }
 
