@@ -88,8 +88,8 @@ int dlb_cuda_check_buf(const struct dlb_cuda *cu, uint32_t buf, size_t n_bytes,
 int dlb_cuda_finish(struct dlb_cuda *cu, struct CUstream_st *stream, uint64_t limit_ns,
                     const char *doing, struct dlb_err *err);
 
-/* Marks the GPU as one that does not answer, and says so; DLB_E_DEVICE. */
-int dlb_cuda_hangs(struct dlb_cuda *cu, uint64_t waited_ns, struct dlb_err *err);
+/* Marks the GPU as one that does not answer, and says what was waited for; DLB_E_DEVICE. */
+int dlb_cuda_hangs(struct dlb_cuda *cu, const char *what, uint64_t waited_ns, struct dlb_err *err);
 
 /* Queues on the compute stream what a step does: read n_bytes of `data`, then n_iters iterations in
  * n_launches kernels. `where` (NULL, or n_sms numbers in device memory) is told the

@@ -3,21 +3,23 @@
 #include "loaders/device/cuda_gpu.h"
 
 #include "bench/base/clock.h"
+#include "bench/base/units.h"
 
 #include <cuda_runtime_api.h>
+#include <stdio.h>
 
 #define SPIN_NS (100 * DLB_NS_PER_US) /* before a step's end is due, the wait stops sleeping */
 /* The same for a copy: how long it takes is known less well. */
 #define SPIN_COPY_NS (200 * DLB_NS_PER_US)
 #define NAP_NS (30 * DLB_NS_PER_US) /* between looks where the end cannot be foreseen */
 
-int dlb_cuda_hangs(struct dlb_cuda *cu, uint64_t waited_ns, struct dlb_err *err)
+int dlb_cuda_hangs(struct dlb_cuda *cu, const char *what, uint64_t waited_ns, struct dlb_err *err)
 {
     cu->hung = true;
     return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
-                    "the GPU took in nothing for %llu s: it hangs, or another program has it; "
+                    "the GPU did not end %s within %llu s: it hangs, or another program has it; "
                     "nvidia-smi shows it",
-                    (unsigned long long)(waited_ns / DLB_NS_PER_S));
+                    what, (unsigned long long)(waited_ns / DLB_NS_PER_S));
 }
 
 int dlb_cuda_finish(struct dlb_cuda *cu, struct CUstream_st *stream, uint64_t limit_ns,
@@ -28,7 +30,7 @@ int dlb_cuda_finish(struct dlb_cuda *cu, struct CUstream_st *stream, uint64_t li
 
     while ((code = cudaStreamQuery(stream)) == cudaErrorNotReady)
         if (dlb_now_ns() - start_ns > limit_ns)
-            return dlb_cuda_hangs(cu, limit_ns, err);
+            return dlb_cuda_hangs(cu, "what it was given", limit_ns, err);
     return dlb_cuda_checked((int)code, doing, err);
 }
 
@@ -210,6 +212,20 @@ static bool is_overdue(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *
     return now_ns > b->waited_ns + DLB_CUDA_ANSWER_NS + (uint64_t)(2 * batch_ns * cu->n_bufs);
 }
 
+static int fail_overdue(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enum dlb_point point,
+                        uint64_t now_ns, struct dlb_err *err)
+{
+    char amount[32], what[48];
+
+    if (point == DLB_COPIED)
+        (void)snprintf(what, sizeof what, "a copy of %s",
+                       dlb_bytes_text(b->n_bytes, amount, sizeof amount));
+    else
+        (void)snprintf(what, sizeof what, "a step of %s",
+                       dlb_duration_text(b->step_ns * 1e-9, amount, sizeof amount));
+    return dlb_cuda_hangs(cu, what, now_ns - b->waited_ns, err);
+}
+
 int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
                   struct dlb_dev_times *out, bool *reached, struct dlb_err *err)
 {
@@ -229,7 +245,7 @@ int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout
         rc = dlb_cuda_poll(cu, buf, point, reached, err);
         *out = b->times;
         if (rc == DLB_OK && !*reached && is_overdue(cu, b, now_ns))
-            rc = dlb_cuda_hangs(cu, now_ns - b->waited_ns, err);
+            rc = fail_overdue(cu, b, point, now_ns, err);
         if (rc != DLB_OK || *reached || now_ns >= deadline_ns)
             break;
         if (now_ns < due_ns) /* so near that only its end is asked for */

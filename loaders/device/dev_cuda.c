@@ -162,7 +162,7 @@ static int open_clock(struct dlb_cuda *cu, struct dlb_err *err)
         while (code == cudaSuccess && (code = cudaEventQuery(cu->spare)) == cudaErrorNotReady) {
             code = cudaSuccess;
             if (dlb_now_ns() - before_ns > DLB_CUDA_ANSWER_NS)
-                return dlb_cuda_hangs(cu, DLB_CUDA_ANSWER_NS, err);
+                return dlb_cuda_hangs(cu, "what it was given", DLB_CUDA_ANSWER_NS, err);
         }
         uint64_t after_ns = dlb_now_ns();
         if (code != cudaSuccess)

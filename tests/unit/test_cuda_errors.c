@@ -190,7 +190,8 @@ static void hangs_from(double step_ms, int k)
     fake.fail_at = -1;
     uint64_t start_ns = dlb_now_ns();
     assert_int_equal(rig_open(&rig, 2, false, true), DLB_E_DEVICE);
-    says(&rig.err, "took in nothing for 10 s: it hangs, or another program has it");
+    says(&rig.err,
+         "did not end what it was given within 10 s: it hangs, or another program has it");
     assert_false(dlb_dev_cuda.end(rig.cu));
     rig_abandon(&rig);
     assert_true(dlb_now_ns() - start_ns < 30 * DLB_NS_PER_S); /* the fake's clock */
@@ -226,7 +227,7 @@ static void a_gpu_that_begins_to_hang(void **state)
         int rc = dlb_dev_cuda.copy(rig.cu, 0, rig.host, BYTES, &rig.err);
         assert_int_equal(rc, pinned ? DLB_OK : DLB_E_DEVICE);
         if (!pinned)
-            says(&rig.err, "took in nothing for 10 s");
+            says(&rig.err, "did not end what it was given within 10 s");
         assert_int_equal(dlb_dev_cuda.step(rig.cu, 0, &rig.err), DLB_OK);
         uint64_t start_ns = dlb_now_ns();
         assert_false(dlb_dev_cuda.end(rig.cu));
@@ -239,9 +240,10 @@ static void a_gpu_that_begins_to_hang(void **state)
  * and a host that was away for a while, are no such thing. */
 static void a_wait_for_a_gpu_that_hangs(void **state)
 {
-    static const uint64_t patience_ns[] = {UINT64_MAX, 50 * DLB_NS_PER_MS, 0};
+    static const uint64_t patience_ns[] = {UINT64_MAX, 50 * DLB_NS_PER_MS, 0, UINT64_MAX};
     (void)state;
     for (size_t i = 0; i < sizeof patience_ns / sizeof *patience_ns; i++) {
+        enum dlb_point point = i < 3 ? DLB_STEPPED : DLB_COPIED;
         struct rig rig = {.opts = {.step_ms = 1000}};
         struct dlb_dev_times t;
         bool reached = false;
@@ -266,8 +268,9 @@ static void a_wait_for_a_gpu_that_hangs(void **state)
         assert_int_equal(dlb_dev_cuda.step(rig.cu, 0, &rig.err), DLB_OK);
         uint64_t start_ns = dlb_now_ns();
         while (rc == DLB_OK && dlb_now_ns() - start_ns < 100 * DLB_NS_PER_S)
-            rc = dlb_dev_cuda.wait(rig.cu, 0, DLB_STEPPED, patience_ns[i], &t, &reached, &rig.err);
+            rc = dlb_dev_cuda.wait(rig.cu, 0, point, patience_ns[i], &t, &reached, &rig.err);
         assert_int_equal(rc, DLB_E_DEVICE);
+        says(&rig.err, i < 3 ? "did not end a step of 1.0 s within 1" : "did not end a copy of ");
         says(&rig.err, "it hangs, or another program has it");
         assert_true(dlb_now_ns() - start_ns > 10 * DLB_NS_PER_S);
         assert_true(dlb_now_ns() - start_ns < 30 * DLB_NS_PER_S);
