@@ -47,7 +47,8 @@ struct dlb_converted {
 
 /* DLB_E_CONFIG for a target that is there or overlaps the source, or a format that is not written;
  * DLB_E_FORMAT when what was written differs from the source; DLB_E_CANCELLED. Nothing is left
- * behind then. *out counts in any case. */
+ * behind then. *out counts in any case, but nothing where a library's process (convert_apart.h)
+ * crashed or was interrupted. */
 int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct dlb_err *err);
 
 /* Whether field `f` only repeats the sample's label in decimal ("cls" of WebDataset): formats that
