@@ -88,11 +88,26 @@ static void describe_example(const struct tfrecord *ds, struct dlb_shape *shape)
     dlb_tfr_free(&tfr);
 }
 
+enum { NAME_BYTES = 40 };
+
+/* Its folder is known, and is not to push the reason out; a long name keeps its end. */
+static void describe_bad(uint32_t n_bad, struct dlb_err why, struct dlb_shape *shape)
+{
+    char text[sizeof why.path + sizeof why.what + 40];
+    const char *slash = strrchr(why.path, '/'), *name = slash ? slash + 1 : why.path;
+    size_t len = strlen(name), n_cut = len > NAME_BYTES ? len - NAME_BYTES : 0;
+
+    memmove(why.path, name + n_cut, len - n_cut + 1);
+    dlb_shape_odd(shape,
+                  n_bad == 1 ? "%u shard cannot be read to its end: %s%s"
+                             : "%u shards cannot be read to their end; the first: %s%s",
+                  n_bad, n_cut ? "..." : "", dlb_err_text(&why, text, sizeof text));
+}
+
 static void describe_odd(const struct tfrecord *ds, struct dlb_shape *shape)
 {
     const struct dlb_tfr_list *list = &ds->list;
     uint32_t n_bad = 0, n_empty = 0, first_bad = 0;
-    char text[480];
 
     for (uint32_t i = list->n; i-- > 0;) {
         bool bad = list->shard[i].problem.status != DLB_OK;
@@ -101,10 +116,7 @@ static void describe_odd(const struct tfrecord *ds, struct dlb_shape *shape)
         first_bad = bad ? i : first_bad;
     }
     if (n_bad)
-        dlb_shape_odd(shape,
-                      n_bad == 1 ? "%u shard cannot be read to its end: %s"
-                                 : "%u shards cannot be read to their end; the first: %s",
-                      n_bad, dlb_err_text(&list->shard[first_bad].problem, text, sizeof text));
+        describe_bad(n_bad, list->shard[first_bad].problem, shape);
     if (n_empty)
         dlb_shape_odd(shape, n_empty == 1 ? "%u shard is empty" : "%u shards are empty", n_empty);
     if (list->n_compressed)

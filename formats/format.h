@@ -80,7 +80,7 @@ struct dlb_shape {
     uint32_t element;             /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
     bool iterable;                /* shard_open and next; else read */
     uint32_t n_odd;               /* things that inspect should mention */
-    char odd[4][160];             /* the first of them, as sentences */
+    char odd[4][288];             /* the first of them, as sentences that hold a dlb_err's `what` */
     char library[16]; /* samples are read through it, and what crashes it crashes their reader;
                          empty: none */
     char about[96];   /* which kind the format found, for inspect; empty: none to tell */

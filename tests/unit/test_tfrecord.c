@@ -99,13 +99,36 @@ static void unreadable_ones_are_named(void **state)
     assert_int_equal(set.ds.shape.n_samples, 2);
     assert_int_equal(set.ds.shape.n_odd, 1);
     assert_memory_equal(set.ds.shape.odd[0], "1 shard cannot be read to its end: ", 35);
-    assert_non_null(strstr(set.ds.shape.odd[0], folder_path("b.tfrecord")));
+    assert_non_null(strstr(set.ds.shape.odd[0], ": b.tfrecord @ 0: the CRC of the first record"));
     opened_close(&set);
     folder_write("c.tfrecord", wrong, sizeof wrong);
     opened_must(&set, "tfrecord", "raw", folder, NULL);
     assert_memory_equal(set.ds.shape.odd[0],
                         "2 shards cannot be read to their end; the first: ", 49);
-    assert_non_null(strstr(set.ds.shape.odd[0], folder_path("b.tfrecord")));
+    assert_non_null(strstr(set.ds.shape.odd[0], ": b.tfrecord @ 0: the CRC of the first record"));
+    opened_close(&set);
+}
+
+/* Neither a long folder nor a long name takes the reason's place. */
+static void long_names_leave_the_reason(void **state)
+{
+    static const char wrong[] = "this is no record at all, whatever its name";
+    char path[128], name[256];
+    struct opened_set set;
+    (void)state;
+    (void)snprintf(path, sizeof path, "%0120d", 0);
+    folder_sub(path);
+    (void)snprintf(name, sizeof name, "%.120s/a%060d.tfrecord", path, 7);
+    folder_write(name, wrong, sizeof wrong);
+    (void)snprintf(name, sizeof name, "%.120s/b.tfrecord", path);
+    folder_write(name, wrong, sizeof wrong);
+    (void)snprintf(name, sizeof name, "%.120s/c.tfrecord", path);
+    write_shard(name, 0, 2);
+    opened_must(&set, "tfrecord", "raw", folder_path(path), NULL);
+    assert_string_equal(set.ds.shape.odd[0],
+                        "2 shards cannot be read to their end; the first: "
+                        "...0000000000000000000000000000007.tfrecord @ 0: the CRC of the first "
+                        "record's length is wrong: no TFRecord, or a compressed one (gunzip it)");
     opened_close(&set);
 }
 
@@ -357,6 +380,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         TEST(shards),       TEST(unreadable_ones_are_named),
+        TEST(shards),       TEST(long_names_leave_the_reason),
         TEST(into_place),   TEST(features),
         TEST(truncated),    TEST(flipped),
         TEST(huge_lengths), TEST(changed_meanwhile),
