@@ -3,6 +3,7 @@
 #include "bench/base/err.h"
 #include "scenarios/cache_summary.h"
 #include "scenarios/flat.h"
+#include "scenarios/not_modelled.h"
 #include "scenarios/notes.h"
 
 #include <math.h>
@@ -451,6 +452,18 @@ static bool judge_alone(const struct dlb_plan *plan, const struct dlb_results *r
     return true;
 }
 
+bool dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    bool judged = j->recommended >= 0 || json_array_size(j->set) > 0;
+    int64_t shown = j->recommended >= 0 ? j->recommended : j->best;
+    j->pytorch[0] = '\0';
+    (void)json_array_clear(j->not_modelled);
+    if (judged)
+        dlb_pytorch_text(plan->cells[shown].config, plan->cells[shown].iterable, j->pytorch,
+                         sizeof(j->pytorch));
+    return dlb_not_modelled_fill(plan, j);
+}
+
 int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
                     struct dlb_judgement *out, struct dlb_err *err)
 {
@@ -468,12 +481,7 @@ int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resul
         judge_evidence(&out->cells[i]);
     }
     ok = ok && dlb_recommend(plan, out);
-    bool judged = ok && (out->recommended >= 0 || json_array_size(out->set) > 0);
-    int64_t shown = out->recommended >= 0 ? out->recommended : out->best;
-    if (judged)
-        dlb_pytorch_text(plan->cells[shown].config, plan->cells[shown].iterable, out->pytorch,
-                         sizeof(out->pytorch));
-    ok = ok && dlb_notes_fill(plan, results, out);
+    ok = ok && dlb_judge_settings(plan, out) && dlb_notes_fill(plan, results, out);
     if (ok)
         return DLB_OK;
     dlb_judgement_free(out, plan);

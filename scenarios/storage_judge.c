@@ -396,8 +396,17 @@ static void put_words(const struct outcome *o, struct dlb_judgement *j)
                        "%u %s %s fed%s at %.0f%% utilisation or more%s. One more: %s; %s.", o->n,
                        what, are(o->n), from, gate, range, dlb_bottleneck_name(o->bottleneck),
                        o->why);
-    j->best = j->recommended = o->best;
+}
+
+/* The cell of N is the best, and the one recommended where it is judged. */
+static bool put_best(const struct outcome *o, struct dlb_judgement *j)
+{
+    bool judged = o->best >= 0 && dlb_is_judged(&j->cells[o->best]);
+    j->best = o->best;
+    j->recommended = judged ? o->best : -1;
     j->separable = o->settled;
+    (void)json_array_clear(j->set);
+    return dlb_judge_settings(o->plan, j);
 }
 
 __attribute__((format(printf, 2, 3))) static bool note(struct dlb_judgement *j, const char *fmt,
@@ -446,9 +455,7 @@ int dlb_storage_judge(const struct dlb_plan *plan, const struct dlb_results *res
     if (!rc) {
         j->storage = storage_json(&o);
         put_words(&o, j);
-        json_decref(j->set);
-        j->set = json_array();
-        if (!j->storage || !j->set || !put_notes(&o, j))
+        if (!j->storage || !put_best(&o, j) || !put_notes(&o, j))
             rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the verdict");
     }
     dlb_storage_view_close(&o.view);

@@ -24,10 +24,11 @@ struct storage {
     enum dlb_status failure;
     const char *cache; /* label */
     double fio_bytes_per_s;
-    bool twins_fail;   /* no ceiling of the harness */
-    double turns_slow; /* repetitions in turns with fio are so much slower; 0: not */
-    double one_slow;   /* of three accelerators, the same; 0: not */
-    double stolen;     /* of the workers' reading, by a hypervisor; 0: not */
+    bool twins_fail;          /* no ceiling of the harness */
+    double twins_bytes_per_s; /* that ceiling; 0: none near */
+    double turns_slow;        /* repetitions in turns with fio are so much slower; 0: not */
+    double one_slow;          /* of three accelerators, the same; 0: not */
+    double stolen;            /* of the workers' reading, by a hypervisor; 0: not */
 };
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
@@ -63,7 +64,8 @@ static inline json_t *document(const struct storage *s, const struct dlb_plan *p
     const json_t *config = task->kind == DLB_TASK_CEILING ? plan->ceilings[task->index]
                                                           : plan->cells[task->index].config;
     double n = dlb_json_number(config, "accelerators.count");
-    struct storage fast = {.bytes_per_s = 1e12, .cache = "unknown"};
+    struct storage fast = {.bytes_per_s = s->twins_bytes_per_s > 0 ? s->twins_bytes_per_s : 1e12,
+                           .cache = "unknown"};
     if (task->kind == DLB_TASK_BASELINE)
         return json_pack("{ss, ss, sf, sf, sf, sf}", "status", "ok", "command", "fio",
                          "bytes_per_s", s->fio_bytes_per_s, "iops", 1.0, "p50_ns", 1.0, "p99_ns",

@@ -55,6 +55,44 @@ static void test_not_even_one(void **state)
     release(&o);
 }
 
+/* What is pasted is of N accelerators, though more load faster; nothing where none is fed, or where
+ * the harness was the limit. */
+static void test_settings_to_paste(void **state)
+{
+    (void)state;
+    const double one = STEP_BYTES / STEP_S;
+    struct storage s = {.bytes_per_s = 1.5 * 0.9 * one, .cache = "cold"};
+    struct outcome o;
+    execute(&o, &s, NULL);
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 1);
+    assert_non_null(strstr(o.judgement.pytorch, "num_workers=4"));
+    assert_null(strstr(o.judgement.pytorch, "DistributedSampler"));
+    assert_true(json_array_size(o.judgement.not_modelled) > 0);
+    release(&o);
+
+    s.bytes_per_s = 0.5 * one;
+    execute(&o, &s, NULL);
+    assert_int_equal(o.judgement.recommended, -1);
+    assert_string_equal(o.judgement.pytorch, "");
+    assert_int_equal(json_array_size(o.judgement.not_modelled), 0);
+    release(&o);
+
+    s.bytes_per_s = 1e12;
+    for (int harness = 0; harness < 2; harness++) {
+        s.twins_bytes_per_s = harness ? one : 0;
+        execute(&o, &s, (const char *[]){"storage.max_accelerators=2", NULL});
+        assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 2);
+        enum dlb_verdict_class klass = o.judgement.cells[o.judgement.best].verdict.klass;
+        assert_true((klass == DLB_V_HARNESS_BOUND) == harness);
+        assert_int_equal(o.judgement.recommended, harness ? -1 : o.judgement.best);
+        if (harness)
+            assert_string_equal(o.judgement.pytorch, "");
+        else
+            assert_non_null(strstr(o.judgement.pytorch, "DistributedSampler"));
+        release(&o);
+    }
+}
+
 /* 40 shards of 25,000 samples: an accelerator has at least as many as go round, and each of its 4
  * workers makes batches of 10 of its own. */
 static void test_shards_end_it(void **state)
@@ -261,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bandwidth),
         cmocka_unit_test(test_not_even_one),
+        cmocka_unit_test(test_settings_to_paste),
         cmocka_unit_test(test_shards_end_it),
         cmocka_unit_test(test_ends_where_it_is_told),
         cmocka_unit_test(test_want_of_memory_ends_it),
