@@ -65,16 +65,37 @@ static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
  * more samples of a larger batch; without a step, batches are only loaded. */
 static bool is_other_work(const char *key, const json_t *config)
 {
-    static const char *const keys[] = {"run.seed",           "run.cache",      "run.world",
-                                       "accelerators.count", "transform.crop", "transform.size",
-                                       "transform.flip"};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (strcmp(key, keys[i]) == 0)
-            return true;
+    static const char *const keys[] = {"dataset.codec",
+                                       "transform.crop",
+                                       "transform.size",
+                                       "transform.flip",
+                                       "transform.pixels",
+                                       "hdf5.dataset",
+                                       "hdf5.label",
+                                       "lmdb.prefix",
+                                       "npz.array",
+                                       "tfrecord.feature",
+                                       "tfrecord.label",
+                                       "loader.sample_sleep_us",
+                                       "loader.sample_spin_us",
+                                       "loader.worker_init_ms",
+                                       "loader.worker_init_mb",
+                                       "accelerators.count",
+                                       "accelerators.barrier",
+                                       "run.seed",
+                                       "run.cache",
+                                       "run.rank",
+                                       "run.world",
+                                       "run.checksum"};
+    static const char *const groups[] = {"generate.", "memory.", "tokens.", "device."};
+    bool other = false;
     if (strcmp(key, "loader.batch_size") == 0)
         return dlb_json_number(config, "device.step_ms") > 0;
-    return strncmp(key, "generate.", 9) == 0 ||
-           (strncmp(key, "device.", 7) == 0 && strcmp(key, "device.prefetch") != 0);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        other = other || strcmp(key, keys[i]) == 0;
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+        other = other || strncmp(key, groups[i], strlen(groups[i])) == 0;
+    return other && strcmp(key, "device.prefetch") != 0;
 }
 
 /* Cells that do other work than the best are no rivals of it. */

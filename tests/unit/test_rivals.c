@@ -129,6 +129,16 @@ static void test_what_is_other_work(void **state)
     compares("sweep.run.cache=[\"warm\", \"as-is\"]", "device.step_ms=10", "run.cache do");
     compares("sweep.generate.sample_bytes=[10, 20]", "device.step_ms=10", "generate.sample_bytes");
     compares("sweep.device.prefetch=[0, 1]", "device.step_ms=10", NULL);
+    compares("sweep.dataset.codec=[\"jpeg\", \"raw\"]", "device.step_ms=10", "dataset.codec do");
+    compares("sweep.dataset.access=[\"mmap\", \"pread\"]", "device.step_ms=10", NULL);
+    compares("sweep.transform.pixels=[\"f32\", \"u8\"]", "device.step_ms=10", "transform.pixels");
+    compares("sweep.tokens.seq_len=[1024, 512]", "dataset.format=tokens", "tokens.seq_len do");
+    compares("sweep.memory.columns=[200, 100]", "dataset.format=memory", "memory.columns do");
+    compares("sweep.loader.sample_sleep_us=[9, 0]", "device.step_ms=10", "loader.sample_sleep_us");
+    compares("sweep.loader.sample_spin_us=[9, 0]", "device.step_ms=10", "loader.sample_spin_us");
+    compares("sweep.loader.worker_init_ms=[9, 0]", "device.step_ms=10", "loader.worker_init_ms");
+    compares("sweep.loader.worker_init_mb=[9, 0]", "device.step_ms=10", "loader.worker_init_mb");
+    compares("sweep.run.checksum=[true, false]", "device.step_ms=10", "run.checksum do");
 }
 
 static void test_all_axes_of_other_work_are_named(void **state)
