@@ -78,17 +78,20 @@ static void print_word(const char *text)
 static void print_command(const char *path, const struct dlb_inspected *in)
 {
     uint64_t batch = BATCH_SAMPLES;
+    char part[48] = "";
 
     while (batch > 1 && batch * MIN_BATCHES > in->shape.n_samples)
         batch /= 2;
+    if (in->shape.n_samples / batch > 2 * (uint64_t)MAX_BATCHES) /* else all of it */
+        (void)snprintf(part, sizeof part, " --set run.max_batches=%d", MAX_BATCHES);
     (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s "
                  "--set dataset.path=",
                  in->format->name, in->codec->name);
     print_word(path);
-    (void)printf(" --set loader.shuffle=true --set loader.drop_last=true --set run.max_batches=%d%s"
-                 " --set loader.batch_size=%" PRIu64,
-                 MAX_BATCHES,
-                 strcmp(in->codec->name, "jpeg") == 0 ? " --set transform.pixels=f32" : "", batch);
+    (void)printf(" --set loader.shuffle=true --set loader.drop_last=true%s%s --set "
+                 "loader.batch_size=%" PRIu64,
+                 part, strcmp(in->codec->name, "jpeg") == 0 ? " --set transform.pixels=f32" : "",
+                 batch);
     if (strcmp(in->codec->name, "jpeg") == 0)
         (void)printf(" --set device.step_ms=%.4g\n"
                      "(device.step_ms: what training ResNet-50 on one H100 takes for such a batch, "

@@ -79,6 +79,17 @@ expect_json 'd["element"] == "u16" and d["about"].startswith("layout llmc")'
 run "$dlbench" inspect d --json
 expect_json 'd["element"] is None and d["about"] is None'
 
+# The command that it prints measures a part of what is large, and all of what is not.
+run "$dlbench" inspect d
+expect_no_out 'run\.max_batches'
+python3 - <<'PY'
+header = b"{'descr': '<u2', 'fortran_order': False, 'shape': (60000, 2), }".ljust(117) + b"\n"
+open("rows.npy", "wb").write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(240000))
+PY
+run "$dlbench" inspect rows.npy
+expect_exit 0
+expect_out 'run\.max_batches=100 --set loader\.batch_size=256 '
+
 # Photographs: the codec is found out, and their dimensions.
 run "$dlbench" gen --set dataset.path=j --set generate.samples=80 --set generate.sample_bytes=20kB
 if [ "$code" -eq 0 ]; then
@@ -88,12 +99,12 @@ if [ "$code" -eq 0 ]; then
     expect_json '0 < d["images"]["width"][0] <= d["images"]["width"][1] <= d["images"]["width"][2]'
     # The command that it prints measures against a step that is some network's.
     run "$dlbench" inspect j
-    expect_out 'loader\.shuffle=true --set loader\.drop_last=true --set run\.max_batches=100 --set transform\.pixels=f32 '
+    expect_out 'loader\.shuffle=true --set loader\.drop_last=true --set transform\.pixels=f32 '
     expect_out '^To measure it: dlbench sweep .* --set loader\.batch_size=8 --set device\.step_ms=4\.48$'
     command=$(sed -n 's/^To measure it: dlbench //p' "$out")
-    run sh -c "'$dlbench' $command --set sweep.loader.num_workers=[0,1] --set run.repeats=1 --set run.max_batches=6 --set run.warmup_batches=1 --json"
+    run sh -c "'$dlbench' $command --set sweep.loader.num_workers=[0,1] --set run.repeats=1 --json"
     expect_exit 0
-    expect_json 'len(d["cells"]) == 2 and not any("device.step_ms" in n for n in d["notes"])'
+    expect_json 'len(d["cells"]) == 2 and not any("device.step_ms" in n or "run.max_batches" in n for n in d["notes"])'
     # It is one for the shell, whatever the folder is called.
     cp -r j "it's my photos"
     run "$dlbench" inspect "it's my photos"
