@@ -5,6 +5,7 @@
 #include "scenarios/cell.h"
 #include "scenarios/child.h"
 #include "scenarios/flat.h"
+#include "scenarios/judge.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -92,8 +93,11 @@ static double planned_batches(const struct dlb_plan *plan, const struct dlb_task
     double samples = synthetic   ? dlb_json_number(config, "generate.samples")
                      : n_samples ? (double)n_samples
                                  : (double)NAN;
-    double per_epoch = ceil(samples / dlb_json_number(config, "run.world") /
-                            dlb_json_number(config, "loader.batch_size"));
+    double n_ranks = (double)dlb_pytorch_ranks(config),
+           world = dlb_json_number(config, "run.world");
+    double of_rank = samples / n_ranks / dlb_json_number(config, "loader.batch_size");
+    bool drops = json_is_true(json_object_get(config, "loader.drop_last"));
+    double per_epoch = (drops ? floor(of_rank) : ceil(of_rank)) * n_ranks / world;
     double all = per_epoch * dlb_json_number(config, "run.epochs");
     double measured = dlb_json_number(config, "run.max_batches");
     double n = (double)dlb_json_u64(config, "accelerators.count", 1);
