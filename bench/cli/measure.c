@@ -276,13 +276,18 @@ static void tell_long(struct measure *m)
 {
     double least_s = m->scenario->next ? 0 : dlb_runner_least_s(&m->plan, m->shape.n_samples);
     char least[40], tasks[40];
+    bool whole = m->spec.run.max_batches == 0;
+    bool sweeps = json_object_size(m->plan.axes) > 0;
     if (least_s < LONG_S)
         return;
     dlb_progress_note(&m->watch.progress,
-                      "dlbench: note: this takes %s at least (%s runs, steps alone); fewer "
-                      "run.max_batches or run.repeats, or shorter lists to sweep, make it less",
+                      "dlbench: note: this takes %s at least (%s runs, steps alone); to make it "
+                      "less, %s run.repeats%s",
                       dlb_duration_text(least_s, least, sizeof least),
-                      dlb_count_text((double)m->plan.n_tasks, tasks, sizeof tasks));
+                      dlb_count_text((double)m->plan.n_tasks, tasks, sizeof tasks),
+                      whole ? "set run.max_batches (0 is whole epochs) or lower"
+                            : "lower run.max_batches or",
+                      sweeps ? ", or sweep fewer settings" : "");
 }
 
 static int execute(struct measure *m, struct dlb_err *err)
@@ -301,8 +306,10 @@ static int execute(struct measure *m, struct dlb_err *err)
         .scenario = m->scenario,
     };
     int rc = dlb_result_begin(&m->folder, m->environment, err);
+    if (rc)
+        return rc;
     tell_long(m);
-    return rc ? rc : dlb_runner_execute(&runner, &m->plan, &m->results, err);
+    return dlb_runner_execute(&runner, &m->plan, &m->results, err);
 }
 
 /* Says what did not go well, and picks the exit code. */

@@ -115,10 +115,11 @@ refused 3 'file'
 
 # --- a full disk: every write past the limit fails, as it does there (a real one where it can be mounted)
 last='run with a limit on file sizes'
-(ulimit -f 1 && exec "$dlbench" run "${quick[@]}" --run-name limit >/dev/null 2>stderr </dev/null)
+(ulimit -f 1 && exec timeout 60 "$dlbench" run "${quick[@]}" --set device.step_ms=600000 --run-name limit >/dev/null 2>stderr </dev/null)
 code=$?
 cp stderr "$err" && : >"$out"
 refused 3 'results/limit.*(File too large|No space)'
+expect_no_err 'note: this takes' # nothing is begun
 expect [ -z "$(find results/limit -name ".cells*")" ]
 mkdir -p small
 if unshare -m true 2>/dev/null && unshare -m mount -t tmpfs -o size=24k none small 2>/dev/null; then

@@ -131,6 +131,15 @@ expect_err 'the ceiling failed.*killed by SIGKILL'
 valid_summary results/ceiling/summary.json
 expect [ "$(json_get results/ceiling/summary.json '(d["cells"][0]["status"], d["partial"], any("ceiling" in n and "SIGKILL" in n for n in d["notes"]))')" = "('ok', True, True)" ]
 
+# --- what will take long is told before it begins, with what makes it less
+slow=(--set device.step_ms=600000 --set run.repeats=1 --run-name slow --overwrite)
+run timeout -s INT 2 "$dlbench" run "${quick[@]}" "${slow[@]}"
+expect_err 'note: this takes [0-9].* at least .*; to make it less, set run\.max_batches \(0 is whole epochs\) or lower run\.repeats$'
+run timeout -s INT 2 "$dlbench" run "${quick[@]}" "${slow[@]}" --set run.max_batches=9
+expect_err 'at least .*; to make it less, lower run\.max_batches or run\.repeats$'
+run timeout -s INT 2 "$dlbench" sweep "${quick[@]}" "${slow[@]}"
+expect_err 'at least .*whole epochs\) or lower run\.repeats, or sweep fewer settings$'
+
 # --- too few batches for a window: no result, and why
 run "$dlbench" run "${quick[@]}" --set generate.samples=48 --run-name short --json
 expect_exit 2
