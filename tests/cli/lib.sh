@@ -8,6 +8,7 @@ set -u
 : "${DLB_BIN:?set DLB_BIN to the dlbench under test}"
 : "${DLB_SOURCE_DIR:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
 : "${DLB_SANITIZE:=}"
+unset COLUMNS # it sets the width of tables
 dlbench=$DLB_BIN
 [ -x "$dlbench" ] || { echo "$dlbench is no program"; exit 1; }
 

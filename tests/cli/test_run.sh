@@ -50,6 +50,10 @@ expect_no_out '(nan|inf)\b'
 run "$dlbench" report results/first
 expect_exit 0
 expect_settings
+widest() { grep -v 'DataLoader(' "$out" | awk '{ if (length > m) m = length } END { print m }'; }
+expect [ "$(widest)" -gt 80 ]
+run env COLUMNS=80 "$dlbench" report results/first
+expect [ "$(widest)" -le 80 ]
 run "$dlbench" report results/first/summary.json --json
 expect_exit 0
 expect cmp -s "$out" results/first/summary.json
