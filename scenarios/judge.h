@@ -18,9 +18,6 @@ int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resul
 /* Fills pytorch and not_modelled, as best, recommended and set say. False when memory is short. */
 bool dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
-/* Whether the verdict lets the rate say something of the loader. */
-bool dlb_is_judged(const struct dlb_judged_cell *cell);
-
 /* What loading its samples reads, at the pace of the window: workers load ahead and before it, so
  * that their bytes cannot be divided by its time. NaN without one. */
 double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell);
