@@ -60,6 +60,25 @@ static int next_overtaking(void *ld, uint64_t timeout_ns, struct dlb_batch *out,
     return rc;
 }
 
+/* Sample 0 hangs until `next` lets it go; all are delivered. */
+static void run_held(struct pipeline *p, bool processes,
+                     int (*next)(void *, uint64_t, struct dlb_batch *, bool *, struct dlb_err *))
+{
+    static struct dlb_loader late;
+    atomic_store(&shared->hang, true);
+    p->loader.kind = pipeline_kind(processes ? "processes" : "threads");
+    p->loader.batch_size = 1;
+    inner = dlb_loader_choose(&p->loader, &p->err);
+    assert_non_null(inner);
+    late = *inner;
+    late.start = start_watched;
+    late.next = next;
+    p->use_loader = &late;
+    pipeline_run(p);
+    assert_int_equal(p->rc, DLB_OK);
+    assert_int_equal(p->out->epoch[0].n_unique, 40);
+}
+
 static void any_order_overtakes(void **state)
 {
     (void)state;
@@ -69,21 +88,10 @@ static void any_order_overtakes(void **state)
             struct fake fake = fake_map(40);
             fake.hang = &shared->hang;
             fake.hang_at = 0;
-            atomic_store(&shared->hang, true);
             struct dlb_dataset ds = fake_dataset(&fake);
             struct pipeline p = {.dataset = &ds, .loader = {.num_workers = 2}};
-            p.loader.kind = pipeline_kind(processes ? "processes" : "threads");
             p.loader.order = any ? DLB_ORDER_ANY : DLB_ORDER_IN_ORDER;
-            p.loader.batch_size = 1;
-            inner = dlb_loader_choose(&p.loader, &p.err);
-            assert_non_null(inner);
-            struct dlb_loader late = *inner;
-            late.start = start_watched;
-            late.next = next_overtaking;
-            p.use_loader = &late;
-            pipeline_run(&p);
-            assert_int_equal(p.rc, DLB_OK);
-            assert_int_equal(p.out->epoch[0].n_unique, 40);
+            run_held(&p, processes, next_overtaking);
             assert_int_equal(p.stats->order_wait_ns > 0, !any);
             seq[any] = p.out->epoch[0].seq_checksum;
             pipeline_free(&p);
@@ -118,27 +126,15 @@ static void any_order_is_first_arrival(void **state)
     (void)state;
     for (int way = 0; way < 4; way++) {
         struct fake fake = fake_map(40);
-        struct dlb_err err;
         fake.hang = &shared->hang;
         fake.hang_at = 0;
-        atomic_store(&shared->hang, true);
         n_delivered = 0;
         struct dlb_dataset ds = fake_dataset(&fake);
         struct pipeline p = {.dataset = &ds, .loader = {.num_workers = 3}};
-        p.loader.kind = pipeline_kind(way & 1 ? "processes" : "threads");
         p.loader.pin_memory = way & 2;
         p.loader.pin_mode = DLB_PIN_THREAD;
         p.loader.order = DLB_ORDER_ANY;
-        p.loader.batch_size = 1;
-        inner = dlb_loader_choose(&p.loader, &err);
-        assert_non_null(inner);
-        struct dlb_loader late = *inner;
-        late.start = start_watched;
-        late.next = next_late;
-        p.use_loader = &late;
-        pipeline_run(&p);
-        assert_int_equal(p.rc, DLB_OK);
-        assert_int_equal(p.out->epoch[0].n_unique, 40);
+        run_held(&p, way & 1, next_late);
         /* Two rounds were dealt out: workers 1 and 2 had both of theirs long before. */
         for (int i = 0; i < 4; i++)
             assert_int_not_equal(delivered[i] % 3, 0);
