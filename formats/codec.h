@@ -6,10 +6,10 @@
 #ifndef DLB_FORMATS_CODEC_H
 #define DLB_FORMATS_CODEC_H
 
-#include "bench/base/err.h"
-#include "bench/base/opt.h"
-#include "bench/base/rng.h"
-#include "formats/augment.h"
+#include "core/base/err.h"
+#include "core/base/opt.h"
+#include "core/base/rng.h"
+#include "formats/codecs/augment.h"
 #include "formats/format.h"
 
 #include <stdbool.h>

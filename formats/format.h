@@ -5,15 +5,15 @@
  * any thread). Afterwards only memory, read-only maps and descriptors of the data set stay live (no
  * library handles, no threads), because workers may be forked next. reader_*, read, shard_open,
  * next: one worker. shard_samples: any thread. Formats never read the clock and never print. They
- * get bytes through bench/base/io.h alone. */
+ * get bytes through core/base/io.h alone. */
 #ifndef DLB_FORMATS_FORMAT_H
 #define DLB_FORMATS_FORMAT_H
 
-#include "bench/base/err.h"
-#include "bench/base/io.h"
-#include "bench/base/opt.h"
+#include "core/base/err.h"
+#include "core/base/io.h"
+#include "core/base/opt.h"
 #include "formats/element.h"
-#include "formats/generate.h"
+#include "formats/generator.h"
 
 #include <jansson.h>
 #include <stdbool.h>

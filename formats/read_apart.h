@@ -5,7 +5,7 @@
 #ifndef DLB_FORMATS_READ_APART_H
 #define DLB_FORMATS_READ_APART_H
 
-#include "bench/base/apart.h"
+#include "core/base/apart.h"
 #include "formats/format.h"
 
 #define DLB_LOOK_PATIENCE_S 300 /* for some samples that are looked at, as for opening */

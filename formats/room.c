@@ -1,7 +1,7 @@
 #include "formats/room.h"
 
-#include "bench/base/io.h"
-#include "bench/base/units.h"
+#include "core/base/io.h"
+#include "core/base/units.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #ifndef DLB_FORMATS_ROOM_H
 #define DLB_FORMATS_ROOM_H
 
-#include "bench/base/err.h"
+#include "core/base/err.h"
 
 #include <stdint.h>
 

@@ -5,13 +5,13 @@
 #ifndef DLB_LOADERS_LOADER_H
 #define DLB_LOADERS_LOADER_H
 
-#include "bench/base/err.h"
-#include "bench/base/futex.h"
-#include "bench/base/pulse.h"
-#include "bench/base/opt.h"
-#include "bench/host/osacct.h"
-#include "bench/host/topo.h"
-#include "bench/measure/meters.h"
+#include "core/base/err.h"
+#include "core/base/futex.h"
+#include "core/base/opt.h"
+#include "core/base/pulse.h"
+#include "core/host/osacct.h"
+#include "core/host/topo.h"
+#include "core/measure/meters.h"
 #include "formats/dataset.h"
 
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 #include "loaders/sampler.h"
 
-#include "bench/base/rng.h"
+#include "core/base/rng.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -14,8 +14,8 @@
 #ifndef DLB_LOADERS_SAMPLER_H
 #define DLB_LOADERS_SAMPLER_H
 
-#include "bench/base/err.h"
-#include "bench/base/shm.h"
+#include "core/base/err.h"
+#include "core/base/shm.h"
 #include "formats/dataset.h"
 
 #include <stdbool.h>

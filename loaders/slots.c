@@ -1,7 +1,7 @@
 #include "loaders/slots.h"
 
-#include "bench/base/units.h"
-#include "bench/host/osacct.h"
+#include "core/base/units.h"
+#include "core/host/osacct.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -9,8 +9,8 @@
 #ifndef DLB_LOADERS_SLOTS_H
 #define DLB_LOADERS_SLOTS_H
 
-#include "bench/base/err.h"
-#include "bench/base/shm.h"
+#include "core/base/err.h"
+#include "core/base/shm.h"
 #include "loaders/loader.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #include "reports/findings.h"
 
-#include "bench/base/units.h"
+#include "core/base/units.h"
 #include "reports/table.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Several accelerators: what a reader of a storage result looks for. */
 #include "reports/findings.h"
 
-#include "bench/base/units.h"
+#include "core/base/units.h"
 
 #include <math.h>
 #include <stdio.h>

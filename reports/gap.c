@@ -1,6 +1,6 @@
 #include "reports/gap.h"
 
-#include "bench/base/units.h"
+#include "core/base/units.h"
 #include "reports/findings.h"
 #include "reports/table.h"
 

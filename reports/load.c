@@ -1,6 +1,6 @@
 #include "reports/load.h"
 
-#include "bench/base/io.h"
+#include "core/base/io.h"
 
 #include <errno.h>
 #include <limits.h>

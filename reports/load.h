@@ -4,7 +4,7 @@
 #ifndef DLB_REPORTS_LOAD_H
 #define DLB_REPORTS_LOAD_H
 
-#include "bench/base/err.h"
+#include "core/base/err.h"
 
 #include <jansson.h>
 #include <stddef.h>

@@ -1,13 +1,13 @@
 /* Reports: sinks of one document in memory, the one that summary.json holds. One const table, one
  * file, one line in reports.def.
  *
- * Floor 4; includes bench/base and bench/measure only: what is not in the document is not in a
+ * Floor 4; includes core/base and core/measure only: what is not in the document is not in a
  * report. Control thread. A document that dlb_summary_check accepts can be rendered by every
  * report, whoever wrote it. */
 #ifndef DLB_REPORTS_REPORT_H
 #define DLB_REPORTS_REPORT_H
 
-#include "bench/base/err.h"
+#include "core/base/err.h"
 #include "reports/text.h"
 
 #include <jansson.h>

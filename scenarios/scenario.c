@@ -1,6 +1,6 @@
 #include "scenarios/scenario.h"
 
-#include "scenarios/flat.h"
+#include "scenarios/spec/flat.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,10 @@
 #ifndef DLB_SCENARIOS_SCENARIO_H
 #define DLB_SCENARIOS_SCENARIO_H
 
-#include "bench/base/config.h"
-#include "bench/base/err.h"
-#include "bench/measure/stats.h"
-#include "bench/measure/verdict.h"
+#include "core/base/config.h"
+#include "core/base/err.h"
+#include "core/measure/stats.h"
+#include "core/measure/verdict.h"
 
 #include <jansson.h>
 #include <stdbool.h>

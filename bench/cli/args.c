@@ -1,8 +1,8 @@
 #include "bench/cli/args.h"
 
-#include "bench/base/units.h"
-#include "scenarios/spec.h"
-#include "scenarios/workload.h"
+#include "core/base/units.h"
+#include "scenarios/spec/spec.h"
+#include "scenarios/spec/workload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

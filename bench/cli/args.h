@@ -1,11 +1,11 @@
 /* The command line.
  *
  * Floor 5. Control thread. Everything points into argv. */
-#ifndef DLB_CLI_ARGS_H
-#define DLB_CLI_ARGS_H
+#ifndef DLB_BENCH_CLI_ARGS_H
+#define DLB_BENCH_CLI_ARGS_H
 
-#include "bench/base/err.h"
 #include "bench/cli/verb.h"
+#include "core/base/err.h"
 
 #include <stdint.h>
 

@@ -1,10 +1,10 @@
 #include "bench/cli/help.h"
 
-#include "bench/base/opt_value.h"
 #include "bench/cli/args.h"
 #include "bench/cli/libraries.h"
 #include "bench/cli/print.h"
 #include "bench/cli/version.h"
+#include "core/base/opt_value.h"
 
 #include <gnu/libc-version.h>
 #include <jansson.h>

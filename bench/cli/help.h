@@ -1,11 +1,11 @@
 /* --help and --version: the tables, in words.
  *
  * Floor 5. Control thread; prints. */
-#ifndef DLB_CLI_HELP_H
-#define DLB_CLI_HELP_H
+#ifndef DLB_BENCH_CLI_HELP_H
+#define DLB_BENCH_CLI_HELP_H
 
-#include "bench/base/opt.h"
 #include "bench/cli/verb.h"
+#include "core/base/opt.h"
 
 #include <stddef.h>
 #include <stdio.h>

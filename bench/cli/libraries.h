@@ -1,8 +1,8 @@
 /* Which libraries this process really runs with.
  *
  * Floor 5. Control thread. */
-#ifndef DLB_CLI_LIBRARIES_H
-#define DLB_CLI_LIBRARIES_H
+#ifndef DLB_BENCH_CLI_LIBRARIES_H
+#define DLB_BENCH_CLI_LIBRARIES_H
 
 #include <jansson.h>
 #include <stdbool.h>

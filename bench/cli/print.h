@@ -1,10 +1,10 @@
 /* stdout and stderr of the program.
  *
  * Floor 5. Control thread. dlb_print_err is declared in verb.h. */
-#ifndef DLB_CLI_PRINT_H
-#define DLB_CLI_PRINT_H
+#ifndef DLB_BENCH_CLI_PRINT_H
+#define DLB_BENCH_CLI_PRINT_H
 
-#include "bench/base/err.h"
+#include "core/base/err.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include "bench/cli/progress.h"
 
-#include "bench/base/clock.h"
-#include "bench/base/units.h"
+#include "core/base/clock.h"
+#include "core/base/units.h"
 
 #include <math.h>
 #include <stdarg.h>

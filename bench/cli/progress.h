@@ -3,8 +3,8 @@
  * Floor 5. Control thread; one progress at a time. On a terminal: one live line, redrawn in place,
  * cut to the window's width as it is at each drawing. In a pipe or a file: plain lines, the first
  * at once and then one every few seconds. */
-#ifndef DLB_CLI_PROGRESS_H
-#define DLB_CLI_PROGRESS_H
+#ifndef DLB_BENCH_CLI_PROGRESS_H
+#define DLB_BENCH_CLI_PROGRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* Verbs: `dlbench <verb> ...`. One const table, one file, one line in verbs.def.
  *
  * Floor 5. Only this folder prints, and picks exit codes. */
-#ifndef DLB_CLI_VERB_H
-#define DLB_CLI_VERB_H
+#ifndef DLB_BENCH_CLI_VERB_H
+#define DLB_BENCH_CLI_VERB_H
 
-#include "bench/base/config.h"
-#include "bench/base/err.h"
+#include "core/base/config.h"
+#include "core/base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,11 +4,11 @@
  * latest of now, engine free and what it depends on, and ends a modelled duration later; a wait
  * sleeps to that absolute time. Streams overlap as on a GPU, an operation costs a few hundred
  * nanoseconds, and one host can emulate many accelerators. */
-#include "bench/base/clock.h"
-#include "bench/base/hash.h"
-#include "bench/base/rng.h"
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/base/rng.h"
+#include "loaders/device/cuda/step_plan.h"
 #include "loaders/device/device.h"
-#include "loaders/device/step_plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "loaders/device/device.h"
 
-#include "bench/base/clock.h"
+#include "core/base/clock.h"
 #include "loaders/device/memo.h"
 
 #include <stdio.h>

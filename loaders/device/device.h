@@ -9,10 +9,10 @@
 #ifndef DLB_LOADERS_DEVICE_DEVICE_H
 #define DLB_LOADERS_DEVICE_DEVICE_H
 
-#include "bench/base/clock.h"
-#include "bench/base/err.h"
-#include "bench/base/opt.h"
-#include "formats/augment.h"
+#include "core/base/clock.h"
+#include "core/base/err.h"
+#include "core/base/opt.h"
+#include "formats/codecs/augment.h"
 #include "loaders/device/probe.h"
 
 #include <jansson.h>

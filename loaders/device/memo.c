@@ -1,7 +1,7 @@
 #include "loaders/device/memo.h"
 
-#include "bench/base/hash.h"
-#include "bench/base/io.h"
+#include "core/base/hash.h"
+#include "core/base/io.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "loaders/device/probe.h"
 
-#include "bench/base/clock.h"
+#include "core/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #ifndef DLB_LOADERS_DEVICE_PROBE_H
 #define DLB_LOADERS_DEVICE_PROBE_H
 
-#include "bench/base/err.h"
+#include "core/base/err.h"
 
 #include <stdint.h>
 

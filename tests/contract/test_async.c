@@ -1,5 +1,5 @@
 /* Asynchronous reads deliver what ordinary ones do, in every kind of loader. */
-#include "formats/wds_write.h"
+#include "formats/webdataset/write.h"
 #include "tests/support/async.h"
 
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 /* What goes wrong with asynchronous reads is told of the sample that it happened to, refusals are
  * told, and nothing stays in flight. */
-#include "bench/base/clock.h"
+#include "core/base/clock.h"
 #include "tests/support/async.h"
 #include "tests/support/refuse.h"
 

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/host/backing.h"
-#include "scenarios/cell.h"
-#include "scenarios/flat.h"
+#include "core/host/backing.h"
+#include "scenarios/cell/cell.h"
+#include "scenarios/spec/flat.h"
 #include "tests/support/folder.h"
 #include "tests/support/variants.h"
 

@@ -7,7 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/base/hash.h"
+#include "core/base/hash.h"
+#include "formats/generate/manifest.h"
 #include "tests/support/folder.h"
 #include "tests/support/pipeline.h"
 #include "tests/support/variants.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "formats/inflate.h"
+#include "formats/codecs/inflate.h"
 #include "tests/support/opened.h"
 
 #include <sys/wait.h>

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/base/hash.h"
-#include "loaders/uring.h"
+#include "core/base/hash.h"
+#include "loaders/worker/uring.h"
 #include "tests/support/folder.h"
 #include "tests/support/pipeline.h"
 #include "tests/support/variants.h"

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "loaders/worker.h"
+#include "loaders/worker/worker.h"
 #include "tests/support/fake_format.h"
 #include "tests/support/pipeline.h"
 

@@ -1,5 +1,5 @@
 /* Lists of shards: any text ends, with paths or with an error that says so. */
-#include "formats/wds_braces.h"
+#include "formats/webdataset/braces.h"
 
 #include <stdlib.h>
 #include <string.h>

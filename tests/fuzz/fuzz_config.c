@@ -1,8 +1,8 @@
 /* Configuration: TOML text as a file would hold it, and its lines as --set would take them. No
  * input may crash, leak or be half accepted. */
-#include "bench/base/config.h"
-#include "bench/base/config_toml.h"
-#include "scenarios/spec.h"
+#include "core/base/config.h"
+#include "core/base/config_toml.h"
+#include "scenarios/spec/spec.h"
 
 #include <stdlib.h>
 #include <string.h>

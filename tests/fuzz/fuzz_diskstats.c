@@ -1,5 +1,5 @@
 /* /proc/diskstats: any text ends, with a device's line or without. */
-#include "bench/host/diskstats.h"
+#include "core/host/diskstats.h"
 
 #include <stdlib.h>
 #include <string.h>

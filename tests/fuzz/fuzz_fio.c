@@ -1,5 +1,5 @@
 /* What fio prints: another program's output. */
-#include "scenarios/fio.h"
+#include "scenarios/storage/fio.h"
 
 #include <stddef.h>
 #include <stdint.h>

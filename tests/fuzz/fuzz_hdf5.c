@@ -1,8 +1,8 @@
 /* HDF5 without the library. The first byte says what: 0, superblock, object header, and the chunk
  * B-tree that it leads to, all in a file of the bytes that follow; 1, a chunk B-tree alone; 2, a
  * chunk's filters undone. No input may crash, leak, or point outside of the file. */
-#include "formats/hdf5_btree.h"
-#include "formats/hdf5_filters.h"
+#include "formats/hdf5/btree.h"
+#include "formats/hdf5/filters.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* A .npz file: the ZIP's directory, its members' headers, the array's header, inflating. The first
  * byte says which array is asked for; no input may crash, leak, or give rows outside of the file.
  */
-#include "formats/npz.h"
+#include "formats/numpy/npz.h"
 #include "tests/support/memory_io.h"
 
 #include <stdlib.h>

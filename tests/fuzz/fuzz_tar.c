@@ -2,7 +2,7 @@
  * the headers' checksums are put right first, which chance would hardly ever do. By its length
  * an input is then read by its index, or wrapped in gzip or in zstd (stored, not shrunk): where
  * nothing is odd about it, the samples must be the same again. */
-#include "bench/base/hash.h"
+#include "core/base/hash.h"
 #include "formats/format.h"
 
 #include <stdlib.h>

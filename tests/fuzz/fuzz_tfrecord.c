@@ -1,9 +1,9 @@
 /* TFRecord's framing and tf.train.Example. The first byte says which: 0, records as they are; 1,
  * records whose lengths get their right CRC, so that lengths are played with and not only refused;
  * 2, an Example. The second is the size of the block that is read through. */
-#include "formats/crc32c.h"
-#include "formats/example.h"
-#include "formats/tfrecord.h"
+#include "formats/tfrecord/crc32c.h"
+#include "formats/tfrecord/example.h"
+#include "formats/tfrecord/tfrecord.h"
 #include "tests/support/memory_io.h"
 
 #include <stdlib.h>

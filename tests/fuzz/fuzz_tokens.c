@@ -1,9 +1,9 @@
 /* Headers of token files: .npy, llm.c's, and Megatron's index with its samples cut and walked. The
  * first byte says which, the second how long the file is said to be; no input may crash, leak, or
  * point outside of that file. */
-#include "formats/megatron.h"
-#include "formats/npy.h"
-#include "formats/tokens.h"
+#include "formats/numpy/npy.h"
+#include "formats/tokens/megatron.h"
+#include "formats/tokens/tokens.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Samples that should be zstd frames: never more bytes than allowed, and the same ones again when a
  * context has been through something else. */
-#include "formats/zstd.h"
+#include "formats/codecs/zstd.h"
 
 #include <stdlib.h>
 #include <string.h>

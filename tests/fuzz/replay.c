@@ -1,8 +1,8 @@
 /* Runs a fuzz harness over files, without libFuzzer: every argument is a file, or a folder of
  * files. Fails when there was nothing to run, so that a corpus that was moved cannot pass for a
  * tested one. */
-#include "bench/base/err.h"
-#include "bench/base/io.h"
+#include "core/base/err.h"
+#include "core/base/io.h"
 
 #include <stdio.h>
 #include <stdlib.h>

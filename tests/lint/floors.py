@@ -1,5 +1,6 @@
-"""The house's rules that a compiler does not check: who may include whom, where third-party headers may appear, that every
-module has its line and every line its module, and how long a file may grow.
+"""The house's rules that a compiler does not check: which floor may include which, which headers are private to their room,
+that includes between rooms form no cycle, where third-party headers may appear, that every module has its line and every line
+its module, and how long a file may grow.
 
 usage: floors.py SOURCE_DIR      prints one line per offence; exits 1 when there are any
 """
@@ -9,45 +10,70 @@ import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
-BASE = {"bench/base"}
-MEASURE_AND_HOST = {"bench/measure", "bench/host"}
+BASE = {"core/base"}
+MEASURE_AND_HOST = {"core/measure", "core/host"}
 BELOW_LOADERS = BASE | MEASURE_AND_HOST | {"formats"}
 BELOW_SCENARIOS = BELOW_LOADERS | {"loaders", "loaders/device"}
-EVERYTHING = BELOW_SCENARIOS | {"scenarios", "reports", "bench/cli"}
+EVERYTHING = BELOW_SCENARIOS | {"scenarios", "reports"}
 
-# Folder -> the other folders that it may include; itself always.
+# Floor -> the other floors that it may include; itself always.
 MAY_INCLUDE = {
-    "bench/base": set(),
-    "bench/measure": BASE,
-    "bench/host": BASE,
+    "core/base": set(),
+    "core/measure": BASE,
+    "core/host": BASE,
     "formats": BASE,
     "loaders/device": BELOW_LOADERS,
     "loaders": BELOW_LOADERS | {"loaders/device"},
     "scenarios": BELOW_SCENARIOS,
-    "reports": BASE | {"bench/measure"},
-    "bench/cli": EVERYTHING,
+    "reports": BASE | {"core/measure"},
+    "bench": EVERYTHING,
+}
+
+# A folder below a floor is a room. Its doors are the headers that other rooms, other floors and the floor's root may include; every
+# other header is its own. What many rooms meet at lies at the floor's root and needs no row.
+DOORS = {
+    "bench/cli": {"args.h", "help.h", "libraries.h", "print.h", "progress.h", "verb.h"},
+    "bench/experiment": {"measure.h", "result.h", "watch.h"},
+    "formats/codecs": {"augment.h", "inflate.h", "jpeg.h"},
+    "formats/convert": {"convert.h"},
+    "formats/generate": {"file.h", "generate.h", "made.h", "manifest.h", "target.h", "verify.h"},
+    "formats/memory": {"array_fill.h"},
+    "formats/numpy": {"npy.h"},
+    "loaders/device/cuda": {"step_plan.h"},
+    "loaders/pool": {"forkserver.h", "limits.h"},
+    "loaders/train": {"consumer.h"},
+    "loaders/worker": {"plant.h", "uring.h", "worker.h"},
+    "scenarios/cell": {"cell.h"},
+    "scenarios/gap": {"gap.h"},
+    "scenarios/gap/rungs": {"rung.h"},
+    "scenarios/gap/torch": {"python.h"},
+    "scenarios/judge": {"judge.h", "summary.h"},
+    "scenarios/plan": {"plan.h", "twin.h"},
+    "scenarios/run": {"child.h", "runner.h"},
+    "scenarios/spec": {"embedded.h", "flat.h", "spec.h", "workload.h"},
+    "scenarios/storage": {"fio.h", "sizing.h", "write_speed.h"},
 }
 
 # Third-party header -> the only files of the house that may see it.
 WRAPPED_IN = {
     "jansson.h": ["*"],  # floor 0: JSON is what documents are
-    "toml.hpp": ["bench/base/config_toml.cpp"],
-    "archive.h": ["formats/tar.c", "formats/tar_write.c"],
-    "archive_entry.h": ["formats/tar.c", "formats/tar_write.c"],
-    "jpeglib.h": ["formats/jpeg.c"],
-    "jerror.h": ["formats/jpeg.c"],
-    "cuda_runtime_api.h": ["loaders/device/dev_cuda.c", "loaders/device/cuda_*.c"],
-    "cuda_runtime.h": ["loaders/device/cuda_step.cu"],
-    "nvtx3/nvToolsExt.h": ["loaders/device/dev_cuda.c"],
-    "hwloc.h": ["bench/host/topo.c"],
-    "zstd.h": ["formats/zstd.c"],
-    "zlib.h": ["formats/inflate.c"],
-    "lzf.h": ["formats/hdf5_filters.c"],
-    "hdf5.h": ["formats/hdf5_library*.c"],
-    "lmdb.h": ["formats/lmdb.c"],
-    "cuda_runtime_api.h": ["loaders/device/dev_cuda.c", "loaders/device/cuda_*.c"],
-    "cuda_runtime.h": ["loaders/device/cuda_step.cu"],
-    "liburing.h": ["loaders/uring.c"],
+    "toml.hpp": ["core/base/config_toml.cpp"],
+    "archive.h": ["formats/webdataset/tar.c", "formats/webdataset/tar_write.c"],
+    "archive_entry.h": ["formats/webdataset/tar.c", "formats/webdataset/tar_write.c"],
+    "jpeglib.h": ["formats/codecs/jpeg.c"],
+    "jerror.h": ["formats/codecs/jpeg.c"],
+    "cuda_runtime_api.h": ["loaders/device/cuda/*.c"],
+    "cuda_runtime.h": ["loaders/device/cuda/step.cu"],
+    "nvtx3/nvToolsExt.h": ["loaders/device/cuda/dev_cuda.c"],
+    "hwloc.h": ["core/host/topo.c"],
+    "zstd.h": ["formats/codecs/zstd.c"],
+    "zlib.h": ["formats/codecs/inflate.c"],
+    "lzf.h": ["formats/hdf5/filters.c"],
+    "hdf5.h": ["formats/hdf5/library*.c"],
+    "lmdb.h": ["formats/lmdb/lmdb.c"],
+    "cuda_runtime_api.h": ["loaders/device/cuda/*.c"],
+    "cuda_runtime.h": ["loaders/device/cuda/step.cu"],
+    "liburing.h": ["loaders/worker/uring.c"],
     "cmocka.h": ["tests/*"],
 }
 # Tests and benchmarks may talk to a library directly: they compare the house with it.
@@ -64,6 +90,7 @@ LIBC_FOLDERS = ("linux/", "sys/", "arpa/", "netinet/", "asm/")
 CXX = re.compile(r"^[a-z_]+$")  # <string>, <vector>, ...
 
 MAX_LINES = 500
+TOPS = ("core", "formats", "loaders", "scenarios", "reports", "bench")
 SOURCES = ("*.c", "*.h", "*.cpp", "*.cu")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 GENERATED = {"bench/cli/version.h"}
@@ -76,12 +103,20 @@ MODULES = {
     "loaders/device/devices.def": "dev_",
     "scenarios/scenarios.def": "sc_",
     "reports/reports.def": "rp_",
-    "bench/cli/verbs.def": "verb_",
+    "bench/verbs/verbs.def": "verb_",
 }
 
 
-def floor_of(name):
+def room_of(name):
     return name.rpartition("/")[0]
+
+
+def floor_of(name):
+    """The floor that a file lies on, however deep its room is."""
+    room = room_of(name)
+    while room and room not in MAY_INCLUDE:
+        room = room_of(room)
+    return room or room_of(name)
 
 
 def judge_quoted(root, name, target):
@@ -96,6 +131,10 @@ def judge_quoted(root, name, target):
         return f"{here} is no floor of the house: give it a row in tests/lint/floors.py"
     if there != here and there not in MAY_INCLUDE[here]:
         return f'{here} may not include "{target}"'
+    room = room_of(target)
+    if room not in (room_of(name), there) and target.endswith(".h") and target not in GENERATED:
+        if room_of(target) not in DOORS or target.rpartition("/")[2] not in DOORS[room]:
+            return f'"{target}" is private to {room}: it is none of that room\'s doors'
     return None
 
 
@@ -130,28 +169,71 @@ def check_file(root, path):
 
 def check_modules(root):
     for listing, prefix in MODULES.items():
-        folder = floor_of(listing)
+        folder = room_of(listing)
         listed = re.findall(r"^X\(([a-z0-9_]+)", (root / listing).read_text(encoding="utf-8"), re.MULTILINE)
-        present = {path.stem[len(prefix):] for path in (root / folder).glob(f"{prefix}*.c")}
+        present = {path.stem[len(prefix):] for path in (root / folder).rglob(f"{prefix}*.c")}
         for name in listed:
             if name not in present:
-                yield f"{listing}: X({name}) has no {folder}/{prefix}{name}.c"
+                yield f"{listing}: X({name}) has no {prefix}{name}.c below {folder}"
         for name in sorted(present - set(listed)):
-            yield f"{folder}/{prefix}{name}.c has no line X({name}) in {listing}"
+            yield f"{prefix}{name}.c below {folder} has no line X({name}) in {listing}"
         if len(set(listed)) != len(listed):
             yield f"{listing}: a name is there twice"
+
+
+def includes_between(root, name):
+    """The units of the house that a file includes; a unit is a header and the source of its name."""
+    for line in (root / name).read_text(encoding="utf-8").splitlines():
+        found = INCLUDE.match(line)
+        if found and found.group(1) == '"' and (root / found.group(2)).is_file() and found.group(2).endswith(".h"):
+            yield found.group(2)[:-2]
+
+
+def reach(graph, start):
+    seen, todo = set(), [start]
+    while todo:
+        for there in graph.get(todo.pop(), ()):
+            if there not in seen:
+                seen.add(there)
+                todo.append(there)
+    return seen
+
+
+def check_cycles(root):
+    """No unit comes back to itself through another room, and no room through another one."""
+    units, rooms = {}, {}
+    for top in TOPS:
+        for pattern in SOURCES:
+            for path in (root / top).rglob(pattern):
+                name = path.relative_to(root).as_posix()
+                unit = name.rpartition(".")[0]
+                there = {target for target in includes_between(root, name) if target != unit}
+                units.setdefault(unit, set()).update(there)
+                if room_of(name) not in MAY_INCLUDE:  # what a floor's root includes binds no room
+                    rooms.setdefault(room_of(name), set()).update(
+                        room_of(target) for target in there
+                        if room_of(target) != room_of(name) and room_of(target) not in MAY_INCLUDE)
+    for unit in sorted(units):
+        round_trip = {other for other in reach(units, unit) if unit in reach(units, other)}
+        away = sorted(other for other in round_trip if room_of(other) != room_of(unit))
+        if away:
+            yield f"{unit} comes back to itself through {away[0]}"
+    for room in sorted(rooms):
+        if room in reach(rooms, room):
+            yield f"{room}: its includes come back to it through {' and '.join(sorted(r for r in reach(rooms, room) if room in reach(rooms, r) and r != room))}"
 
 
 def main():
     root = Path(sys.argv[1])
     offences = []
     n_files = 0
-    for top in ("bench", "formats", "loaders", "scenarios", "reports", "tests"):
+    for top in (*TOPS, "tests"):
         for pattern in SOURCES:
             for path in sorted((root / top).rglob(pattern)):
                 n_files += 1
                 offences += check_file(root, path)
     offences += check_modules(root)
+    offences += check_cycles(root)
     for offence in offences:
         print(offence)
     if n_files == 0:

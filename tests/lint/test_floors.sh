@@ -7,7 +7,7 @@ command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-cp -r "$root"/{bench,formats,loaders,scenarios,reports,tests} "$copy"
+cp -r "$root"/{core,bench,formats,loaders,scenarios,reports,tests} "$copy"
 must_find() { # file, line to plant, words of the offence
     cp "$copy/$1" "$copy/kept"
     printf '%s\n' "$2" >>"$copy/$1"
@@ -19,12 +19,14 @@ must_find() { # file, line to plant, words of the offence
     fi
     mv "$copy/kept" "$copy/$1"
 }
-must_find bench/base/err.c '#include "loaders/loader.h"' 'bench/base may not include "loaders/loader.h"'
-must_find reports/report.h '#include "scenarios/spec.h"' 'reports may not include "scenarios/spec.h"'
+must_find core/base/err.c '#include "loaders/loader.h"' 'core/base may not include "loaders/loader.h"'
+must_find reports/report.h '#include "scenarios/spec/spec.h"' 'reports may not include "scenarios/spec/spec.h"'
 must_find loaders/device/device.h '#include "loaders/loader.h"' 'loaders/device may not include'
 must_find formats/format.h '#include "format.h"' 'not a path from the root'
-must_find formats/fmt_files.c '#include <archive.h>' '<archive.h> belongs to'
-must_find formats/fmt_files.c '#include <bzlib.h>' '<bzlib.h> is unknown'
-must_find formats/formats.def 'X(nothing)' 'X(nothing) has no formats/fmt_nothing.c'
+must_find formats/files/fmt_files.c '#include <archive.h>' '<archive.h> belongs to'
+must_find formats/files/fmt_files.c '#include <bzlib.h>' '<bzlib.h> is unknown'
+must_find formats/files/write.h '#include "formats/tokens/megatron.h"' 'is private to formats/tokens'
+must_find formats/generate/made.h '#include "formats/convert/convert.h"' 'comes back to itself'
+must_find formats/formats.def 'X(nothing)' 'X(nothing) has no fmt_nothing.c below formats'
 
 python3 "$root/tests/lint/floors.py" "$root"

@@ -8,6 +8,6 @@ if [[ -z $formatter || $("$formatter" --version) != *"version 14."* ]]; then
     exit 77
 fi
 
-mapfile -t files < <(find bench formats loaders scenarios reports tests \( -name '*.[ch]' -o -name '*.cpp' \) -print | sort)
+mapfile -t files < <(find core bench formats loaders scenarios reports tests \( -name '*.[ch]' -o -name '*.cpp' \) -print | sort)
 ((${#files[@]} > 0))
 "$formatter" --dry-run --Werror --ferror-limit=1 "${files[@]}"

@@ -4,11 +4,11 @@
  * Printed are the utilisation that is left of 100%, which is the harness's doing, for there is
  * nothing else; the consumer's CPU time for each batch, and as a share of one core; and that of the
  * workers. Two CPUs: what has more is held to two ($DLB_PERF_ALL_CPUS=1: not). */
-#include "scenarios/cell.h"
-#include "scenarios/flat.h"
+#include "scenarios/cell/cell.h"
+#include "scenarios/spec/flat.h"
 #include "tests/perf/perf.h"
 
-#include "bench/measure/stats.h"
+#include "core/measure/stats.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "tests/perf/fio.h"
 #include "tests/perf/perf.h"
 
-#include "bench/base/rng.h"
-#include "bench/host/pagecache.h"
+#include "core/base/rng.h"
+#include "core/host/pagecache.h"
 
 #include <limits.h>
 #include <stdio.h>

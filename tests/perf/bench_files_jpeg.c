@@ -1,7 +1,7 @@
 /* `files` + `jpeg` against the bare libjpeg-turbo work: read, decode, transform into the slot, in
  * as many threads, without rings, meters, order or sampler. Beside it, the rate of decoding whole
  * images by the library, as an orientation. */
-#include "bench/base/clock.h"
+#include "core/base/clock.h"
 #include "tests/perf/files.h"
 #include "tests/perf/perf.h"
 

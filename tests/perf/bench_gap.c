@@ -3,10 +3,10 @@
  *
  * Two arrays are in memory at a time. A bare gather has its permutation for nothing, its slots are
  * there, and nobody takes its batches. */
-#include "bench/base/clock.h"
-#include "scenarios/gap_array.h"
-#include "scenarios/gap_gather.h"
-#include "scenarios/gap_permutation.h"
+#include "core/base/clock.h"
+#include "scenarios/gap/rungs/array.h"
+#include "scenarios/gap/rungs/gather.h"
+#include "scenarios/gap/rungs/permutation.h"
 #include "tests/perf/perf.h"
 #include "tests/perf/rung.h"
 

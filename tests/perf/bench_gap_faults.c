@@ -1,7 +1,7 @@
 /* Whether the price of a page fault, measured apart, explains what fresh memory costs a batch: the
  * rung that maps each batch anew against the one that reuses its slots. */
-#include "bench/measure/stats.h"
-#include "scenarios/flat.h"
+#include "core/measure/stats.h"
+#include "scenarios/spec/flat.h"
 #include "tests/perf/perf.h"
 #include "tests/perf/rung.h"
 

@@ -4,8 +4,8 @@
  *
  * A batch is one sample of the fewest bytes of the synthetic source, so that next to nothing is
  * left but the hand-off. */
-#include "bench/base/futex.h"
-#include "bench/base/ring.h"
+#include "core/base/futex.h"
+#include "core/base/ring.h"
 #include "tests/perf/perf.h"
 
 #include <pthread.h>

@@ -9,12 +9,12 @@
  * kernel more than the harness does anything; so a bare pair of threads that sleeps and wakes as
  * often, for nothing, is measured in turns and taken off. The consumer watches the clock through
  * such steps, in both: that time is the emulated device's, and not counted. */
-#include "bench/base/clock.h"
-#include "bench/base/futex.h"
-#include "bench/base/ring.h"
-#include "bench/measure/stats.h"
-#include "loaders/consumer.h"
+#include "core/base/clock.h"
+#include "core/base/futex.h"
+#include "core/base/ring.h"
+#include "core/measure/stats.h"
 #include "loaders/device/device.h"
+#include "loaders/train/consumer.h"
 #include "tests/perf/perf.h"
 
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * same bytes stands beside it without a ratio to reach. */
 #include "tests/perf/perf.h"
 
-#include "formats/hdf5.h"
+#include "formats/hdf5/hdf5.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * s at most, 5 us a chunk. */
 #include "tests/perf/perf.h"
 
-#include "bench/base/clock.h"
-#include "formats/hdf5.h"
+#include "core/base/clock.h"
+#include "formats/hdf5/hdf5.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,10 +7,10 @@
 
 #if defined DLB_HAVE_LIBARCHIVE && defined DLB_HAVE_ZSTD
 
-#include "formats/manifest.h"
-#include "formats/tar_write.h"
-#include "formats/wds_write.h"
-#include "formats/zstd.h"
+#include "formats/codecs/zstd.h"
+#include "formats/generate/manifest.h"
+#include "formats/webdataset/tar_write.h"
+#include "formats/webdataset/write.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 #include "tests/perf/perf.h"
 
-#include "bench/base/clock.h"
-#include "bench/base/config.h"
-#include "bench/base/units.h"
-#include "bench/measure/stats.h"
+#include "core/base/clock.h"
+#include "core/base/config.h"
+#include "core/base/units.h"
+#include "core/measure/stats.h"
+#include "formats/generate/generate.h"
 
 #include <ftw.h>
 #include <pthread.h>

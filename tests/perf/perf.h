@@ -7,10 +7,10 @@
 #ifndef DLB_TESTS_PERF_PERF_H
 #define DLB_TESTS_PERF_PERF_H
 
-#include "bench/base/shm.h"
+#include "core/base/shm.h"
 #include "formats/dataset.h"
 #include "loaders/loader.h"
-#include "scenarios/spec.h"
+#include "scenarios/spec/spec.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "tests/perf/rung.h"
 
-#include "scenarios/flat.h"
+#include "scenarios/spec/flat.h"
 #include "tests/perf/perf.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef DLB_TESTS_PERF_RUNG_H
 #define DLB_TESTS_PERF_RUNG_H
 
-#include "scenarios/gap_rung.h"
+#include "scenarios/gap/rungs/rung.h"
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
 #ifndef DLB_TESTS_CELL_H
 #define DLB_TESTS_CELL_H
 
-#include "scenarios/cell.h"
-#include "scenarios/flat.h"
+#include "scenarios/cell/cell.h"
+#include "scenarios/spec/flat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

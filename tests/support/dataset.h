@@ -4,7 +4,7 @@
 #define DLB_TESTS_DATASET_H
 
 #include "formats/dataset.h"
-#include "formats/generate.h"
+#include "formats/generate/generate.h"
 #include "tests/support/folder.h"
 
 static inline int dataset_place(const char *const *names, const char *name)

@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/base/clock.h"
-#include "bench/host/nvidia.h"
-#include "loaders/device/cuda_gpu.h"
+#include "core/base/clock.h"
+#include "core/host/nvidia.h"
+#include "loaders/device/cuda/gpu.h"
 
 enum { SMS = 132 };
 #define COPY_NS_PER_BYTE 0.02

@@ -3,7 +3,7 @@
 #ifndef DLB_TESTS_FAKE_FORMAT_H
 #define DLB_TESTS_FAKE_FORMAT_H
 
-#include "bench/base/clock.h"
+#include "core/base/clock.h"
 #include "formats/dataset.h"
 
 #include <signal.h>

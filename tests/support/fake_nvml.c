@@ -1,4 +1,4 @@
-/* The part of NVML that bench/host/nvml.c uses, with fixed answers. */
+/* The part of NVML that core/host/nvml.c uses, with fixed answers. */
 #include <string.h>
 
 struct utilization {

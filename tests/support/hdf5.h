@@ -3,7 +3,7 @@
 #ifndef DLB_TESTS_HDF5_H
 #define DLB_TESTS_HDF5_H
 
-#include "formats/hdf5_about.h"
+#include "formats/hdf5/about.h"
 #include "tests/support/dataset.h"
 
 struct hdf5_set {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "bench/base/io.h"
+#include "core/base/io.h"
 #include "formats/codec.h"
 
 #include <stdio.h>

@@ -2,10 +2,10 @@
 #ifndef DLB_TESTS_JUDGED_H
 #define DLB_TESTS_JUDGED_H
 
-#include "scenarios/flat.h"
-#include "scenarios/judge.h"
+#include "scenarios/judge/judge.h"
 #include "scenarios/scenario.h"
-#include "scenarios/spec.h"
+#include "scenarios/spec/flat.h"
+#include "scenarios/spec/spec.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -3,9 +3,9 @@
 #ifndef DLB_TESTS_MADE_UP_STORAGE_H
 #define DLB_TESTS_MADE_UP_STORAGE_H
 
-#include "scenarios/flat.h"
 #include "scenarios/scenario.h"
-#include "scenarios/spec.h"
+#include "scenarios/spec/flat.h"
+#include "scenarios/spec/spec.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,9 +1,9 @@
-/* A byte source that is one block of memory: for parsers that read through bench/base/io.h, fed by
+/* A byte source that is one block of memory: for parsers that read through core/base/io.h, fed by
  * a fuzzer or a test. Header-only. */
 #ifndef DLB_TESTS_MEMORY_IO_H
 #define DLB_TESTS_MEMORY_IO_H
 
-#include "bench/base/io.h"
+#include "core/base/io.h"
 
 #include <string.h>
 

@@ -2,11 +2,11 @@
 #ifndef DLB_TESTS_PIPELINE_H
 #define DLB_TESTS_PIPELINE_H
 
-#include "bench/base/clock.h"
-#include "bench/base/rng.h"
-#include "bench/base/shm.h"
-#include "loaders/consumer.h"
+#include "core/base/clock.h"
+#include "core/base/rng.h"
+#include "core/base/shm.h"
 #include "loaders/sampler.h"
+#include "loaders/train/consumer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "tests/support/slowfs.h"
 
-#include "bench/base/clock.h"
+#include "core/base/clock.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #ifndef DLB_TESTS_TOKENS_H
 #define DLB_TESTS_TOKENS_H
 
-#include "formats/tokens.h"
+#include "formats/tokens/tokens.h"
 #include "tests/support/dataset.h"
 
 static inline void tokens_put(uint8_t *at, uint64_t value, size_t n_bytes)

@@ -5,8 +5,8 @@
 #define DLB_TESTS_VARIANTS_H
 
 #include "formats/dataset.h"
-#include "formats/generate.h"
-#include "scenarios/spec.h"
+#include "formats/generate/generate.h"
+#include "scenarios/spec/spec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Each definition of accelerator utilisation, by numbers worked out by hand. */
-#include "bench/measure/au.h"
+#include "core/measure/au.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * what they make themselves. */
 #include "tests/support/jpeg.h"
 
-#include "formats/augment.h"
-#include "formats/crop.h"
+#include "formats/codecs/augment.h"
+#include "formats/codecs/crop.h"
 #include "formats/dataset.h"
 
 static uint8_t *room(size_t n_bytes)

@@ -1,7 +1,7 @@
 /* Devices and their counters: the kernel's text, kinds of file systems, and this machine's. */
-#include "bench/host/backing.h"
-#include "bench/host/diskstats.h"
-#include "bench/host/osacct.h"
+#include "core/host/backing.h"
+#include "core/host/diskstats.h"
+#include "core/host/osacct.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Where bytes came from: the rule as a table, then over repetitions. */
-#include "bench/measure/cache_label.h"
-#include "scenarios/cache_summary.h"
-#include "scenarios/flat.h"
+#include "core/measure/cache_label.h"
+#include "scenarios/judge/cache_summary.h"
+#include "scenarios/spec/flat.h"
 
 #include <math.h>
 #include <setjmp.h>

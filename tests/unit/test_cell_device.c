@@ -1,6 +1,6 @@
 /* What a repetition asks of a real device, and in which order: the emulated one stands in for it.
  */
-#include "scenarios/numa.h"
+#include "scenarios/cell/numa.h"
 #include "tests/support/cell.h"
 #include "tests/support/own_device.h"
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "formats/codec.h"
-#include "formats/npy.h"
+#include "formats/numpy/npy.h"
 
 #include <stdlib.h>
 #include <string.h>

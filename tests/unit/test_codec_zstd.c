@@ -1,5 +1,5 @@
 /* formats/codec_zstd and formats/look: samples that are zstd frames, whole, damaged and hostile. */
-#include "formats/zstd.h"
+#include "formats/codecs/zstd.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 

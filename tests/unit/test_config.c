@@ -1,5 +1,5 @@
-#include "bench/base/config.h"
-#include "bench/base/config_toml.h"
+#include "core/base/config.h"
+#include "core/base/config_toml.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 
 #include "tests/support/dataset.h"
 
-#include "formats/convert.h"
+#include "formats/convert/convert.h"
 
 #include <dirent.h>
 #include <errno.h>

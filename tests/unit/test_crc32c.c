@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "formats/crc32c.h"
+#include "formats/tfrecord/crc32c.h"
 
 #include <string.h>
 

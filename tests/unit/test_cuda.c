@@ -13,10 +13,10 @@ int main(void)
     return 77; /* built without CUDA */
 }
 #else
-#include "bench/base/clock.h"
-#include "bench/base/hash.h"
-#include "scenarios/numa.h"
+#include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "loaders/device/memo.h"
+#include "scenarios/cell/numa.h"
 #include "tests/support/cuda_rig.h"
 #include "tests/support/folder.h"
 #include "tests/support/schema.h"

@@ -16,7 +16,7 @@ int main(void)
 #else
 #include "tests/support/cuda_rig.h"
 
-#include "bench/base/hash.h"
+#include "core/base/hash.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* What needs no device: which one is chosen, asking a driver in a child, clocks and calibration. */
-#include "bench/base/clock.h"
+#include "core/base/clock.h"
+#include "loaders/device/cuda/gpu_clock.h"
+#include "loaders/device/cuda/step_plan.h"
 #include "loaders/device/device.h"
-#include "loaders/device/gpu_clock.h"
-#include "loaders/device/step_plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/base/clock.h"
-#include "bench/base/hash.h"
+#include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "loaders/device/device.h"
 
 #include <math.h>

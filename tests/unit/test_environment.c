@@ -1,8 +1,8 @@
 /* environment.json's content, the parsers below it, and the checks of `doctor`. */
-#include "bench/host/check.h"
-#include "bench/host/environment.h"
-#include "bench/host/mounts.h"
-#include "bench/host/procfs.h"
+#include "core/host/check.h"
+#include "core/host/environment.h"
+#include "core/host/mounts.h"
+#include "core/host/procfs.h"
 
 #include <regex.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "bench/base/err.h"
+#include "core/base/err.h"
 
 #include <errno.h>
 #include <setjmp.h>

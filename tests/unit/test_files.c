@@ -1,4 +1,5 @@
 /* formats/fmt_files: what counts as a sample, in which order, and what is said about the rest. */
+#include "formats/generate/manifest.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 

@@ -1,7 +1,7 @@
 /* A rung leaves a device that does not end as it is, and what it copies from too: the emulated one
  * stands in for it. */
-#include "scenarios/flat.h"
-#include "scenarios/gap_rung.h"
+#include "scenarios/gap/rungs/rung.h"
+#include "scenarios/spec/flat.h"
 #include "tests/support/own_device.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* What a ladder shows: ratios, steps, and a decomposition whose parts add up. */
-#include "scenarios/flat.h"
-#include "scenarios/gap.h"
+#include "scenarios/gap/gap.h"
+#include "scenarios/spec/flat.h"
 
 #include <math.h>
 #include <setjmp.h>

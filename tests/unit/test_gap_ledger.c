@@ -1,8 +1,8 @@
 /* Where a thread's time went: off a core it either waits for one or for somebody. */
-#include "bench/base/clock.h"
-#include "bench/base/futex.h"
-#include "scenarios/flat.h"
-#include "scenarios/gap_ledger.h"
+#include "core/base/clock.h"
+#include "core/base/futex.h"
+#include "scenarios/gap/rungs/ledger.h"
+#include "scenarios/spec/flat.h"
 
 #include <pthread.h>
 #include <sched.h>

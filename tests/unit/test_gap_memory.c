@@ -1,9 +1,9 @@
 /* Pages, faults and rows: what a batch's memory costs is counted right, gathers gather. */
-#include "bench/base/rng.h"
-#include "bench/host/osacct.h"
-#include "scenarios/gap_array.h"
-#include "scenarios/gap_gather.h"
-#include "scenarios/gap_memory.h"
+#include "core/base/rng.h"
+#include "core/host/osacct.h"
+#include "scenarios/gap/rungs/array.h"
+#include "scenarios/gap/rungs/gather.h"
+#include "scenarios/gap/rungs/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

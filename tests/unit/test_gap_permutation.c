@@ -1,5 +1,5 @@
 /* The parallel permutation is one, uniform, and the same whoever makes which part of it. */
-#include "scenarios/gap_permutation.h"
+#include "scenarios/gap/rungs/permutation.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* Which rungs are run, in what order, and how a ladder shrinks to the memory that there is. */
-#include "scenarios/embedded.h"
-#include "scenarios/flat.h"
-#include "scenarios/gap.h"
+#include "scenarios/gap/gap.h"
+#include "scenarios/spec/embedded.h"
+#include "scenarios/spec/flat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

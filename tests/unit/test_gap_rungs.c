@@ -1,9 +1,9 @@
 /* Every rung in this process at a small size: same rows, faults where they belong, an account that
  * is closed, an interrupt that is heard. */
-#include "bench/base/clock.h"
-#include "scenarios/flat.h"
-#include "scenarios/gap_array.h"
-#include "scenarios/gap_rung.h"
+#include "core/base/clock.h"
+#include "scenarios/gap/rungs/array.h"
+#include "scenarios/gap/rungs/rung.h"
+#include "scenarios/spec/flat.h"
 
 #include <dirent.h>
 #include <math.h>

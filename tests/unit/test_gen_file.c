@@ -1,7 +1,7 @@
 /* formats/gen_file and gen_verify: whatever the size and the file system, what was written is
  * there; and what is not, is found out. */
-#include "formats/gen_file.h"
-#include "formats/gen_verify.h"
+#include "formats/generate/file.h"
+#include "formats/generate/verify.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 

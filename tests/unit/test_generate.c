@@ -1,5 +1,7 @@
 /* formats/generate: whole or not at all, resumable, the same bytes whatever the threads. */
-#include "bench/base/hash.h"
+#include "core/base/hash.h"
+#include "formats/generate/generate.h"
+#include "formats/generate/manifest.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 

@@ -1,5 +1,5 @@
-#include "bench/base/hash.h"
-#include "bench/base/rng.h"
+#include "core/base/hash.h"
+#include "core/base/rng.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "formats/hdf5_filters.h"
+#include "formats/hdf5/filters.h"
 #include "tests/support/folder.h"
 #include "tests/support/hdf5.h"
 

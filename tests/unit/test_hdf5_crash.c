@@ -10,9 +10,9 @@
 #include "tests/support/folder.h"
 #include "tests/support/hdf5.h"
 
-#include "bench/cli/inspect.h"
-#include "formats/convert.h"
-#include "scenarios/spec.h"
+#include "bench/verbs/inspect.h"
+#include "formats/convert/convert.h"
+#include "scenarios/spec/spec.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "formats/hdf5_btree.h"
+#include "formats/hdf5/btree.h"
 #include "tests/support/folder.h"
 #include "tests/support/hdf5.h"
 

@@ -1,5 +1,5 @@
-/* bench/host/held: what is open or mapped below a folder. */
-#include "bench/host/held.h"
+/* core/host/held: what is open or mapped below a folder. */
+#include "core/host/held.h"
 #include "tests/support/folder.h"
 
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* The histogram's promise: a quantile is within 1 / 2^(SUB_BITS + 1) of the exact one, whatever the
  * distribution. */
-#include "bench/base/rng.h"
-#include "bench/measure/hist.h"
-#include "bench/measure/meters.h"
+#include "core/base/rng.h"
+#include "core/measure/hist.h"
+#include "core/measure/meters.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "formats/inflate.h"
+#include "formats/codecs/inflate.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* bench/base/io: the POSIX byte source and whole files. */
-#include "bench/base/io.h"
+/* core/base/io: the POSIX byte source and whole files. */
+#include "core/base/io.h"
 #include "tests/support/folder.h"
 
 #include <errno.h>

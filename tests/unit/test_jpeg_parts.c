@@ -3,7 +3,7 @@
 
 #ifdef DLB_HAVE_JPEG
 
-#include "formats/jpeg.h"
+#include "formats/codecs/jpeg.h"
 
 static struct dlb_jpeg_pixels whole(struct dlb_jpeg *decoder, const struct dlb_bytes *jpeg,
                                     uint32_t denom)

@@ -1,5 +1,5 @@
 /* What workers need is asked for all loaders of the process, whatever the machine has. */
-#include "loaders/limits.h"
+#include "loaders/pool/limits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/base/rng.h"
-#include "formats/lmdb.h"
-#include "formats/lmdb_write.h"
+#include "core/base/rng.h"
+#include "formats/lmdb/lmdb.h"
+#include "formats/lmdb/write.h"
 #include "tests/support/opened.h"
 
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 enum { N = 500, LARGEST = 40000 };
 
-struct opts { /* as formats/fmt_lmdb.c has them */
+struct opts { /* as formats/lmdb/fmt_lmdb.c has them */
     bool readahead;
     char prefix[DLB_OPT_STRING_CAP];
 };

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "formats/lmdb.h"
+#include "formats/lmdb/lmdb.h"
 #include "tests/support/opened.h"
 
 enum { N = 300, VALUE = 10000 };

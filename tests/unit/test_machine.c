@@ -1,6 +1,6 @@
 /* How busy all CPUs are, how much of them others have, and how fast they copy. */
-#include "bench/host/membw.h"
-#include "bench/host/osacct.h"
+#include "core/host/membw.h"
+#include "core/host/osacct.h"
 
 #include <math.h>
 #include <setjmp.h>

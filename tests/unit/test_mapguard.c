@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/base/mapguard.h"
+#include "core/base/mapguard.h"
 #include "tests/support/folder.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* Arena and shared memory. */
-#include "bench/base/arena.h"
-#include "bench/base/shm.h"
+#include "core/base/arena.h"
+#include "core/base/shm.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "bench/base/hash.h"
+#include "core/base/hash.h"
 #include "tests/support/dataset.h"
 #include "tests/support/opened.h"
 

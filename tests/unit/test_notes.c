@@ -1,8 +1,8 @@
 /* What a reader is told beside the numbers: of a GPU's step that is not what was asked for, of CPU
  * time that others got, of windows that are too short, of a depth that no batch fills, and of who
  * did not come back at the end. */
-#include "scenarios/flat.h"
-#include "scenarios/notes.h"
+#include "scenarios/judge/notes.h"
+#include "scenarios/spec/flat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "formats/inflate.h"
-#include "formats/npz.h"
+#include "formats/codecs/inflate.h"
+#include "formats/numpy/npz.h"
 #include "tests/support/opened.h"
 
 /* A ZIP being written: members, then the directory. */

@@ -1,7 +1,7 @@
-#include "bench/host/nvidia.h"
-#include "bench/host/nvml.h"
+#include "core/host/nvidia.h"
+#include "core/host/nvml.h"
 
-#include "bench/base/clock.h"
+#include "core/base/clock.h"
 #include "tests/support/schema.h"
 
 #include <setjmp.h>

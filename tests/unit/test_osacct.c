@@ -1,8 +1,8 @@
 /* The readers on made-up /proc and /sys trees of both cgroup versions, then on the machine itself.
  */
-#include "bench/base/clock.h"
-#include "bench/host/osacct.h"
-#include "bench/host/osacct_parse.h"
+#include "core/base/clock.h"
+#include "core/host/osacct.h"
+#include "core/host/osacct_parse.h"
 
 #include <ftw.h>
 #include <math.h>

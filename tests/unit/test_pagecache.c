@@ -1,5 +1,5 @@
-#include "bench/host/pagecache.h"
-#include "bench/host/pagecache_ways.h"
+#include "core/host/pagecache.h"
+#include "core/host/pagecache_ways.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
-#include "loaders/uring.h"
-#include "scenarios/flat.h"
+#include "loaders/worker/uring.h"
 #include "scenarios/scenario.h"
-#include "scenarios/spec.h"
+#include "scenarios/spec/flat.h"
+#include "scenarios/spec/spec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #include "bench/cli/progress.h"
 
-#include "bench/base/clock.h"
 #include "bench/cli/print.h"
+#include "core/base/clock.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* judge(): from planted repetitions to values, verdicts, best and recommended. */
-#include "scenarios/flat.h"
-#include "scenarios/judge.h"
+#include "scenarios/judge/judge.h"
 #include "scenarios/scenario.h"
-#include "scenarios/spec.h"
+#include "scenarios/spec/flat.h"
+#include "scenarios/spec/spec.h"
 
 #include <math.h>
 #include <setjmp.h>

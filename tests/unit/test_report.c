@@ -1,4 +1,4 @@
-#include "bench/base/io.h"
+#include "core/base/io.h"
 #include "reports/table.h"
 #include "tests/support/rendered.h"
 

@@ -1,6 +1,6 @@
 /* Ring and event, across two threads. */
-#include "bench/base/futex.h"
-#include "bench/base/ring.h"
+#include "core/base/futex.h"
+#include "core/base/ring.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* Which cells are compared at all: those that are judged, and do the same work. */
-#include "scenarios/judge.h"
+#include "scenarios/judge/judge.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* The runner against programs that misbehave: scripts stand in for the cell. */
-#include "bench/base/pulse.h"
-#include "scenarios/flat.h"
-#include "scenarios/runner.h"
-#include "scenarios/spec.h"
+#include "core/base/pulse.h"
+#include "scenarios/run/runner.h"
+#include "scenarios/spec/flat.h"
+#include "scenarios/spec/spec.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "loaders/sampler.h"
-#include "loaders/shuffle.h"
+#include "loaders/worker/shuffle.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Settings to paste, and what the training that runs with them has and the measurement has not. */
-#include "scenarios/judge.h"
+#include "scenarios/judge/judge.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

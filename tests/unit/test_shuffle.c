@@ -1,5 +1,5 @@
 /* The shuffle buffer's memory: what is allocated, not what it says of itself. */
-#include "loaders/shuffle.h"
+#include "loaders/worker/shuffle.h"
 
 #include <malloc.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-#include "scenarios/flat.h"
-#include "scenarios/spec.h"
+#include "scenarios/spec/flat.h"
+#include "scenarios/spec/spec.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

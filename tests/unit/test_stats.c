@@ -1,5 +1,5 @@
-#include "bench/base/rng.h"
-#include "bench/measure/stats.h"
+#include "core/base/rng.h"
+#include "core/measure/stats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

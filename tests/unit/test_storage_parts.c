@@ -1,12 +1,12 @@
 /* Bottlenecks, sizes, workloads and fio's pattern: what `storage` decides without measuring. */
-#include "bench/base/config.h"
-#include "scenarios/au_summary.h"
-#include "scenarios/fio.h"
-#include "scenarios/flat.h"
-#include "scenarios/spec.h"
-#include "scenarios/storage_bottleneck.h"
-#include "scenarios/storage_sizing.h"
-#include "scenarios/workload.h"
+#include "core/base/config.h"
+#include "scenarios/judge/au_summary.h"
+#include "scenarios/spec/flat.h"
+#include "scenarios/spec/spec.h"
+#include "scenarios/spec/workload.h"
+#include "scenarios/storage/bottleneck.h"
+#include "scenarios/storage/fio.h"
+#include "scenarios/storage/sizing.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The search for N against made-up storages: exact, noisy, not monotone, capped, impossible. */
-#include "bench/base/rng.h"
-#include "scenarios/storage_search.h"
+#include "core/base/rng.h"
+#include "scenarios/storage/search.h"
 
 #include <math.h>
 #include <setjmp.h>

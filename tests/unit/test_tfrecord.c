@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "formats/example.h"
-#include "formats/tfrecord.h"
+#include "formats/tfrecord/example.h"
+#include "formats/tfrecord/tfrecord.h"
 #include "tests/support/opened.h"
 #include "tests/support/tfrecord.h"
 

@@ -1,4 +1,4 @@
-#include "bench/host/topo.h"
+#include "core/host/topo.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -2,8 +2,8 @@
  * floats. */
 #include "tests/support/jpeg.h"
 
-#include "formats/crop.h"
-#include "formats/resample.h"
+#include "formats/codecs/crop.h"
+#include "formats/codecs/resample.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* The null-source twin of a cell: what stays, what goes, and what it says of the harness. */
-#include "bench/measure/verdict.h"
-#include "scenarios/cell.h"
-#include "scenarios/flat.h"
-#include "scenarios/twin.h"
+#include "core/measure/verdict.h"
+#include "scenarios/cell/cell.h"
+#include "scenarios/plan/twin.h"
+#include "scenarios/spec/flat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "bench/base/units.h"
+#include "core/base/units.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* The ring: reads and chains, what they do when files are not as expected, and kernels that refuse.
  *
  * With arguments it runs that command with io_uring refused: for tests of the program. */
-#include "loaders/uring.h"
+#include "loaders/worker/uring.h"
 
-#include "bench/base/clock.h"
+#include "core/base/clock.h"
 #include "tests/support/folder.h"
 #include "tests/support/refuse.h"
 

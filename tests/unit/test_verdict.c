@@ -1,5 +1,5 @@
 /* The rule, as a table of evidences. */
-#include "bench/measure/verdict.h"
+#include "core/measure/verdict.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* What is worth a try: nothing that is done already, or was measured and of no use. */
-#include "bench/measure/verdict.h"
+#include "core/measure/verdict.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

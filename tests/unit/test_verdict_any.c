@@ -1,6 +1,6 @@
 /* What must hold of the verdict for any evidence at all. */
-#include "bench/base/rng.h"
-#include "bench/measure/verdict.h"
+#include "core/base/rng.h"
+#include "core/measure/verdict.h"
 
 #include <math.h>
 #include <setjmp.h>

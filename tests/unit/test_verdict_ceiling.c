@@ -1,7 +1,7 @@
 /* What a ceiling that stood still itself is worth: nothing. The figures are those of a busy
  * machine.
  */
-#include "bench/measure/verdict.h"
+#include "core/measure/verdict.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* formats/fmt_webdataset: grouping as webdataset does it, shards by others, shards by gen. */
+#include "formats/generate/manifest.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 #include "tests/support/tarball.h"

@@ -1,6 +1,6 @@
 /* formats/fmt_webdataset by its index: the same samples as streamed, wherever they are wanted. */
-#include "bench/base/hash.h"
-#include "bench/base/rng.h"
+#include "core/base/hash.h"
+#include "core/base/rng.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 #include "tests/support/tarball.h"

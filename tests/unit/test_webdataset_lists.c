@@ -1,5 +1,6 @@
 /* formats/wds_braces, and dataset.path as a list of shards. */
-#include "formats/wds_braces.h"
+#include "formats/generate/manifest.h"
+#include "formats/webdataset/braces.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 #include "tests/support/tarball.h"

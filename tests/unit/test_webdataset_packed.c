@@ -1,9 +1,10 @@
 /* formats/fmt_webdataset on .tar.gz and .tar.zst: the same samples, damage, and what only wants to
  * fill the memory. */
-#include "bench/base/hash.h"
-#include "formats/tar.h"
-#include "formats/wds_write.h"
-#include "formats/zstd.h"
+#include "core/base/hash.h"
+#include "formats/codecs/zstd.h"
+#include "formats/generate/manifest.h"
+#include "formats/webdataset/tar.h"
+#include "formats/webdataset/write.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 #include "tests/support/tarball.h"

@@ -1,6 +1,7 @@
 /* formats/wds_convert: samples of others become shards that read back as they were. */
-#include "formats/tar.h"
-#include "formats/wds_write.h"
+#include "formats/generate/manifest.h"
+#include "formats/webdataset/tar.h"
+#include "formats/webdataset/write.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 #include "tests/support/tarball.h"

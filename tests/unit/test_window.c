@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "loaders/window.h"
+#include "loaders/train/window.h"
 
 #include <math.h>
 #include <stdlib.h>

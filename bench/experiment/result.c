@@ -1,0 +1,379 @@
+#include "bench/experiment/result.h"
+
+#include "bench/cli/print.h"
+#include "core/base/io.h"
+#include "reports/report.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SCRATCH ".cells" /* a dash, and the number of the process whose it is */
+#define NAMES_TRIED 1000
+#define PIPE_COLUMNS 160 /* wide enough for the usual columns of a table */
+
+static void choose_name(const struct dlb_args *args, const char *verb, char *name, size_t n_name)
+{
+    char when[32] = "";
+    struct tm now;
+    time_t seconds = time(NULL);
+    if (args->run_name) {
+        (void)snprintf(name, n_name, "%s", args->run_name);
+        return;
+    }
+    if (localtime_r(&seconds, &now))
+        (void)strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &now);
+    const char *base = args->config_path ? strrchr(args->config_path, '/') : NULL;
+    base = base ? base + 1 : args->config_path ? args->config_path : "";
+    int stem = (int)strcspn(base, ".");
+    (void)snprintf(name, n_name, "%.*s%s%s-%s", stem < 100 ? stem : 100, base, stem > 0 ? "-" : "",
+                   verb, when);
+}
+
+/* One that is there already is fine, even where no other could be made (a read-only mount, say). */
+static int make_folder(const char *path, struct dlb_err *err)
+{
+    struct stat st;
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return DLB_OK;
+    int code = errno;
+    if (stat(path, &st) == 0)
+        return DLB_OK;
+    errno = code;
+    return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot make the results folder");
+}
+
+/* mkdir -p. */
+static int make_folders(const char *path, struct dlb_err *err)
+{
+    char part[PATH_MAX];
+    size_t len = strlen(path);
+    if (len == 0 || len >= sizeof(part))
+        return dlb_fail(err, DLB_E_CONFIG, "--results", DLB_NO_OFFSET,
+                        len ? "path is too long" : "names no folder");
+    memcpy(part, path, len + 1);
+    for (char *at = part + 1; *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        int rc = make_folder(part, err);
+        if (rc)
+            return rc;
+        *at = '/';
+    }
+    struct stat st;
+    int rc = make_folder(part, err);
+    if (rc)
+        return rc;
+    if (stat(part, &st) || !S_ISDIR(st.st_mode))
+        return dlb_fail(err, DLB_E_IO, path, DLB_NO_OFFSET,
+                        "is no folder: --results wants one that can be written");
+    return DLB_OK;
+}
+
+static int join(char out[PATH_MAX], const char *folder, const char *name, struct dlb_err *err)
+{
+    int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
+    if (n < 0 || n >= PATH_MAX)
+        return dlb_fail(err, DLB_E_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
+    return DLB_OK;
+}
+
+/* What a result's folder holds. */
+struct contents {
+    bool summary, leftover, foreign;
+    char name[256]; /* of something foreign */
+    long pid;       /* of the scratch folder found last */
+};
+
+static bool is_own_name(const char *name)
+{
+    static const char *const own[] = {"environment.json", "summary.json", "summary.txt"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        size_t len = strlen(own[i]);
+        const char *rest = name + len;
+        if (strncmp(name, own[i], len) == 0 && /* or what a kill left of writing it */
+            (*rest == '\0' || (*rest == '.' && strcmp(strrchr(rest, '.'), ".tmp") == 0)))
+            return true;
+    }
+    return false;
+}
+
+static int look_into(const char *path, struct contents *out, struct dlb_err *err)
+{
+    *out = (struct contents){.summary = false};
+    DIR *dir = opendir(path);
+    if (!dir)
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot look into the result's folder");
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        if (strncmp(name, SCRATCH, strlen(SCRATCH)) == 0) {
+            out->leftover = true;
+            out->pid = labs(strtol(name + strlen(SCRATCH), NULL, 10));
+        } else if (is_own_name(name)) {
+            out->leftover = true;
+        } else {
+            out->foreign = true;
+            (void)snprintf(out->name, sizeof(out->name), "%s", name);
+        }
+    }
+    (void)closedir(dir);
+    char file[PATH_MAX];
+    if (snprintf(file, sizeof(file), "%s/summary.json", path) < PATH_MAX) {
+        json_t *summary = json_load_file(file, 0, NULL);
+        out->summary = json_object_get(summary, "schema_version") != NULL;
+        json_decref(summary);
+        if (!out->summary && access(file, F_OK) == 0) {
+            out->foreign = true;
+            (void)snprintf(out->name, sizeof(out->name), "summary.json");
+        }
+    }
+    return DLB_OK;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)flag, (void)ftw;
+    return remove(path);
+}
+
+/* Scratch folders of runs that were killed: whoever holds the lock is the only one alive. */
+static void remove_scratch(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    char path[PATH_MAX];
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strncmp(entry->d_name, SCRATCH, strlen(SCRATCH)) == 0 &&
+            snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) < PATH_MAX)
+            (void)nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    if (dir)
+        (void)closedir(dir);
+}
+
+/* One program at a time writes into a result. Where the file system has no locks on folders, only
+ * that guard is lost. */
+static int lock_folder(struct dlb_result_folder *out, struct dlb_err *err)
+{
+    struct contents there;
+    out->lock_fd = open(out->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (out->lock_fd < 0)
+        return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot open the result's folder");
+    if (flock(out->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return DLB_OK;
+    if (look_into(out->path, &there, err) || there.pid <= 0)
+        return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+                        "another dlbench writes there: wait for it, or give another --run-name");
+    return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+                    "another dlbench writes there (pid %ld): wait for it, or give another "
+                    "--run-name",
+                    there.pid);
+}
+
+/* Only a result is replaced, and only when that is asked for. */
+static int check_contents(struct dlb_result_folder *out, bool overwrite, struct dlb_err *err)
+{
+    struct contents there;
+    int rc = look_into(out->path, &there, err);
+    if (rc)
+        return rc;
+    if (there.summary && !overwrite)
+        return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+                        "there is a result of that name: give another --run-name, or --overwrite");
+    if (there.foreign && !there.summary)
+        return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+                        "holds \"%s\" and no result: it is left alone; give another --run-name or "
+                        "--results",
+                        there.name);
+    out->replaces = there.summary;
+    if (there.leftover && !there.summary)
+        (void)fprintf(stderr,
+                      "dlbench: note: %s has no summary, only what a run left that was killed: it "
+                      "is used anew\n",
+                      out->path);
+    return DLB_OK;
+}
+
+/* A name that the user gave may be there already; of those that are chosen here, in this second or
+ * by another program, the first that is not. */
+static int make_result_folder(const struct dlb_args *args, const char *verb,
+                              struct dlb_result_folder *out, struct dlb_err *err)
+{
+    choose_name(args, verb, out->name, sizeof(out->name));
+    size_t len = strlen(out->name);
+    for (int number = 2;; number++) {
+        int rc = join(out->path, args->results_dir, out->name, err);
+        if (rc)
+            return rc;
+        out->made = mkdir(out->path, 0777) == 0;
+        if (!out->made && errno != EEXIST)
+            return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot make the result's folder");
+        if (out->made || args->run_name || number > NAMES_TRIED)
+            return DLB_OK;
+        (void)snprintf(out->name + len, sizeof(out->name) - len, "-%d", number);
+    }
+}
+
+int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
+                    struct dlb_err *err)
+{
+    memset(out, 0, sizeof(*out));
+    out->lock_fd = -1;
+    char scratch[32];
+    (void)snprintf(scratch, sizeof(scratch), SCRATCH "-%ld", (long)getpid());
+    int rc = make_folders(args->results_dir, err);
+    if (!rc)
+        rc = make_result_folder(args, verb, out, err);
+    if (!rc)
+        rc = join(out->scratch, out->path, scratch, err);
+    if (rc)
+        return rc;
+    rc = lock_folder(out, err);
+    if (!rc)
+        rc = check_contents(out, args->overwrite, err);
+    if (!rc)
+        remove_scratch(out->path);
+    if (!rc && mkdir(out->scratch, 0777))
+        rc = dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot write to the result's folder");
+    return rc;
+}
+
+void dlb_result_close(const struct dlb_result_folder *folder)
+{
+    (void)rmdir(folder->scratch);
+    if (folder->made)
+        (void)rmdir(folder->path); /* stays when there is something in it */
+    if (folder->lock_fd >= 0)
+        (void)close(folder->lock_fd);
+}
+
+static int write_json(const struct dlb_result_folder *folder, const char *file, const json_t *doc,
+                      struct dlb_err *err)
+{
+    char path[PATH_MAX];
+    int rc = join(path, folder->path, file, err);
+    char *text = rc ? NULL : json_dumps(doc, JSON_INDENT(2));
+    if (!rc && !text)
+        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "out of memory");
+    if (!rc)
+        rc = dlb_write_file_atomic(path, text, strlen(text), err);
+    free(text);
+    return rc;
+}
+
+static int write_report(const struct dlb_result_folder *folder, const struct dlb_report *report,
+                        const json_t *doc, struct dlb_err *err)
+{
+    struct dlb_report_opts opts = {.folder = folder->path};
+    struct dlb_text text = {0};
+    char path[PATH_MAX];
+    int rc = join(path, folder->path, report->file, err);
+    if (!rc)
+        rc = report->render(doc, &opts, &text, err);
+    if (!rc)
+        rc = dlb_write_file_atomic(path, text.data, text.len_bytes, err);
+    dlb_text_free(&text);
+    return rc;
+}
+
+static int write_reports(const struct dlb_result_folder *folder, const json_t *doc,
+                         struct dlb_err *err)
+{
+    for (size_t i = 0; dlb_reports[i]; i++) {
+        if (!dlb_reports[i]->file)
+            continue;
+        int rc = write_report(folder, dlb_reports[i], doc, err);
+        if (rc)
+            return rc;
+    }
+    return DLB_OK;
+}
+
+int dlb_result_begin(const struct dlb_result_folder *folder, const json_t *environment,
+                     struct dlb_err *err)
+{
+    return folder->replaces ? DLB_OK : write_json(folder, "environment.json", environment, err);
+}
+
+void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
+{
+    struct dlb_err ignored; /* the last writing counts, and complains */
+    if (!folder->replaces)
+        (void)write_reports(folder, doc, &ignored);
+}
+
+/* Writes all of it to another folder, beside the one that stays as it is. */
+static int write_aside(struct dlb_result_folder *folder, const json_t *environment,
+                       const json_t *doc, struct dlb_err *err)
+{
+    struct dlb_result_folder aside = *folder;
+    int n = snprintf(aside.path, sizeof(aside.path), "%s.partial", folder->path);
+    if (n < 0 || (size_t)n >= sizeof(aside.path))
+        return dlb_fail(err, DLB_E_CONFIG, folder->path, DLB_NO_OFFSET, "the path is too long");
+    if (mkdir(aside.path, 0777) != 0 && errno != EEXIST)
+        return dlb_fail_errno(err, aside.path, DLB_NO_OFFSET, "making it");
+    memcpy(folder->written, aside.path, sizeof(folder->written));
+    int rc = write_json(&aside, "environment.json", environment, err);
+    return rc ? rc : write_reports(&aside, doc, err);
+}
+
+int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environment,
+                      const json_t *doc, enum dlb_result_part part, struct dlb_err *err)
+{
+    if (folder->replaces && part == DLB_RESULT_NOTHING)
+        return dlb_fail(err, DLB_E_CANCELLED, folder->path, DLB_NO_OFFSET,
+                        "the result that was there is kept: this run has none to replace it");
+    if (folder->replaces && part == DLB_RESULT_PART)
+        return write_aside(folder, environment, doc, err);
+    memcpy(folder->written, folder->path, sizeof(folder->written));
+    int rc = folder->replaces ? write_json(folder, "environment.json", environment, err) : DLB_OK;
+    return rc ? rc : write_reports(folder, doc, err);
+}
+
+void dlb_result_say_interrupted(const struct dlb_result_folder *folder)
+{
+    if (!folder->written[0])
+        (void)fprintf(stderr, "dlbench: interrupted: nothing was measured until then\n");
+    else if (folder->replaces)
+        (void)fprintf(stderr,
+                      "dlbench: interrupted: %s is kept as it was; what was measured until then is "
+                      "in %s\n",
+                      folder->path, folder->written);
+    else
+        (void)fprintf(stderr,
+                      "dlbench: interrupted: the result holds what was measured until then\n");
+}
+
+static uint32_t stdout_columns(void)
+{
+    struct winsize size;
+    const char *wanted = getenv("COLUMNS");
+    unsigned long n = wanted ? strtoul(wanted, NULL, 10) : 0;
+    if (!isatty(STDOUT_FILENO))
+        return n >= 20 && n <= 1000 ? (uint32_t)n : PIPE_COLUMNS;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 80;
+}
+
+int dlb_result_print(const json_t *doc, const char *folder, bool json, struct dlb_err *err)
+{
+    const struct dlb_report *report = dlb_report_by_name(json ? "json" : "terminal");
+    struct dlb_report_opts opts = {.n_columns = stdout_columns(), .folder = folder};
+    struct dlb_text text = {0};
+    int rc = report->render(doc, &opts, &text, err);
+    if (!rc)
+        dlb_print_out(text.data, text.len_bytes);
+    dlb_text_free(&text);
+    return rc;
+}

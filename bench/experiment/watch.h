@@ -1,0 +1,28 @@
+/* A plan's execution, told on stderr.
+ *
+ * Floor 5. Control thread. */
+#ifndef DLB_BENCH_EXPERIMENT_WATCH_H
+#define DLB_BENCH_EXPERIMENT_WATCH_H
+
+#include "bench/cli/progress.h"
+#include "scenarios/run/runner.h"
+#include "scenarios/scenario.h"
+
+struct dlb_watch {
+    struct dlb_progress progress; /* begun */
+    const struct dlb_plan *plan;
+    bool grows; /* how many tasks there will be is not known */
+    uint64_t start_ns;
+    void (*save)(void *ctx); /* after each block; may be NULL */
+    void *ctx;
+};
+
+/* For struct dlb_runner: `ctx` is a struct dlb_watch. */
+void dlb_watch_event(void *ctx, const struct dlb_runner_event *event);
+
+/* The settings of a cell that tell it from others: "num_workers 2, pin_memory yes". Returns `text`.
+ */
+const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char *text,
+                                size_t n_text);
+
+#endif

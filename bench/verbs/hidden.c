@@ -1,0 +1,69 @@
+#include "bench/verbs/hidden.h"
+
+#include "core/base/io.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MAX_BYTES (1u << 20)
+
+int dlb_hidden_flags(const struct dlb_args *args, const char *verb,
+                     const struct dlb_hidden_flag *flags, struct dlb_err *err)
+{
+    for (int i = 0; i < args->argc; i += 2) {
+        const struct dlb_hidden_flag *flag = flags;
+        while (flag->name && strcmp(flag->name, args->argv[i]) != 0)
+            flag++;
+        if (!flag->name || i + 1 == args->argc)
+            return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "%s: \"%.60s\" is %s", verb,
+                            args->argv[i], flag->name ? "without a value" : "no flag of it");
+        *flag->value = args->argv[i + 1];
+    }
+    for (const struct dlb_hidden_flag *flag = flags; flag->name; flag++)
+        if (flag->needed && !*flag->value)
+            return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "%s: %s FILE is needed", verb,
+                            flag->name);
+    return DLB_OK;
+}
+
+int dlb_hidden_read(const char *path, json_t **out, struct dlb_err *err)
+{
+    char *text = NULL;
+    size_t n_bytes = 0;
+    json_error_t why;
+    int rc = dlb_read_file(path, MAX_BYTES, &text, &n_bytes, err);
+
+    *out = NULL;
+    if (rc)
+        return rc;
+    json_t *doc = json_loadb(text, n_bytes, 0, &why);
+    free(text);
+    if (!json_is_object(doc)) {
+        rc = dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "is not a JSON object: %s",
+                      doc ? "another type" : why.text);
+        json_decref(doc);
+        return rc;
+    }
+    *out = doc;
+    return DLB_OK;
+}
+
+int dlb_hidden_write(const char *path, const json_t *doc, struct dlb_err *err)
+{
+    char *text = doc ? json_dumps(doc, JSON_INDENT(1)) : NULL;
+    int rc = text ? dlb_write_file_atomic(path, text, strlen(text), err)
+                  : dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "out of memory for a result");
+    free(text);
+    return rc;
+}
+
+struct dlb_pulse *dlb_hidden_heartbeat(const char *fd)
+{
+    struct dlb_pulse *pulse;
+
+    if (!fd)
+        return NULL;
+    pulse = mmap(NULL, sizeof(*pulse), PROT_READ | PROT_WRITE, MAP_SHARED, atoi(fd), 0);
+    return pulse == MAP_FAILED ? NULL : pulse;
+}

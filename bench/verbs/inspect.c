@@ -1,0 +1,430 @@
+#include "bench/verbs/inspect.h"
+
+#include "formats/codecs/jpeg.h"
+#include "formats/read_apart.h"
+#include "scenarios/spec/spec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES_PER_CODEC 8
+#define SHARDS_LOOKED_AT 8
+#define SUMMARY_MAX_BYTES (64u << 20)
+
+/* An opened data set with what is needed to read and decode its samples. */
+struct looker {
+    struct dlb_spec spec;
+    struct dlb_dataset ds;
+    void *reader, *codec;  /* states; the reader's while samples are visited */
+    struct dlb_jpeg *jpeg; /* for dimensions; may be NULL */
+    bool ds_open, codec_open;
+};
+
+static void *state_new(size_t n_bytes)
+{
+    size_t rounded = (n_bytes + 63) & ~(size_t)63;
+    void *state = aligned_alloc(64, rounded ? rounded : 64);
+
+    if (state)
+        memset(state, 0, rounded);
+    return state;
+}
+
+static void looker_close(struct looker *looker)
+{
+    if (looker->codec_open)
+        looker->ds.codec->close(looker->codec);
+    if (looker->ds_open)
+        dlb_dataset_close(&looker->ds);
+    dlb_jpeg_free(looker->jpeg);
+    free(looker->codec);
+    free(looker);
+}
+
+static int set_text(struct dlb_config *cfg, const char *key, const char *text, struct dlb_err *err)
+{
+    json_t *value = json_string(text);
+    int status;
+
+    if (!value)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "%s: not valid UTF-8, or no memory",
+                        key);
+    status = dlb_config_set_json(cfg, key, value, "inspect", err);
+    json_decref(value);
+    return status;
+}
+
+static int looker_open(struct looker **out, const char *path, const struct dlb_format *format,
+                       const struct dlb_codec *codec, struct dlb_config *cfg, struct dlb_err *err)
+{
+    struct looker *looker = calloc(1, sizeof *looker);
+    int status;
+
+    if (!looker)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
+    status = set_text(cfg, "dataset.format", format->name, err);
+    if (status == DLB_OK)
+        status = set_text(cfg, "dataset.codec", codec->name, err);
+    if (status == DLB_OK)
+        status = set_text(cfg, "dataset.path", path, err);
+    if (status == DLB_OK)
+        status = dlb_spec_from_config(&looker->spec, cfg, err);
+    if (status != DLB_OK)
+        goto out;
+    status = dlb_dataset_open(&looker->ds, &looker->spec.dataset, &looker->spec.transform,
+                              &looker->spec.generate, dlb_spec_format_opts(&looker->spec), err);
+    if (status != DLB_OK)
+        goto out;
+    looker->ds_open = true;
+    looker->codec = state_new(codec->state_bytes);
+    if (!looker->codec) {
+        status = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
+        goto out;
+    }
+    if (!codec->identity) {
+        looker->codec_open = true;
+        status = codec->open(looker->codec, &looker->spec.transform, err);
+    }
+out:
+    if (status != DLB_OK) {
+        looker_close(looker);
+        looker = NULL;
+    }
+    *out = looker;
+    return status;
+}
+
+/* What to do with each sample looked at: `sample` is NULL when it could not be read. Stops at
+ * false. */
+typedef bool visit(void *ctx, struct looker *looker, const struct dlb_sample *sample,
+                   const struct dlb_err *why);
+
+static void visit_map(struct looker *looker, uint64_t n, visit *each, void *ctx)
+{
+    const struct dlb_format *format = looker->ds.format;
+    uint64_t n_samples = looker->ds.shape.n_samples;
+    struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
+    struct dlb_err err = {.status = DLB_OK};
+
+    if (n > n_samples)
+        n = n_samples;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t index = (uint64_t)((unsigned __int128)i * n_samples / n);
+        bool read =
+            format->read(looker->reader, index, (struct dlb_dest){0}, &sample, &err) == DLB_OK;
+        if (!each(ctx, looker, read ? &sample : NULL, &err))
+            return;
+    }
+}
+
+static void visit_shards(struct looker *looker, uint64_t n, visit *each, void *ctx)
+{
+    const struct dlb_format *format = looker->ds.format;
+    uint32_t n_shards = looker->ds.shape.n_shards;
+    uint32_t n_asked = n_shards < SHARDS_LOOKED_AT ? n_shards : SHARDS_LOOKED_AT;
+    struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
+    struct dlb_err err = {.status = DLB_OK};
+
+    for (uint32_t i = 0; i < n_asked; i++) {
+        uint64_t n_here = n / n_asked + (i < n % n_asked);
+        int status =
+            format->shard_open(looker->reader, (uint32_t)((uint64_t)i * n_shards / n_asked), &err);
+        for (uint64_t k = 0; status == DLB_OK && k < n_here; k++) {
+            status = format->next(looker->reader, (struct dlb_dest){0}, &sample, &err);
+            if (status == DLB_OK && !each(ctx, looker, &sample, &err))
+                return;
+        }
+        if (status != DLB_OK && status != DLB_END && !each(ctx, looker, NULL, &err))
+            return;
+    }
+}
+
+struct visits {
+    struct looker *looker;
+    uint64_t n;
+    visit *each;
+    void *ctx; /* n_ctx bytes, without pointers of its own */
+    size_t n_ctx;
+};
+
+static int visit_here(void *ctx, struct dlb_err *err)
+{
+    struct visits *visits = ctx;
+    struct looker *looker = visits->looker;
+    const struct dlb_format *format = looker->ds.format;
+
+    looker->reader = state_new(format->reader_bytes);
+    if (!looker->reader)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
+    int status = format->reader_open(looker->reader, looker->ds.state, err);
+    if (status == DLB_OK && looker->ds.shape.iterable)
+        visit_shards(looker, visits->n, visits->each, visits->ctx);
+    else if (status == DLB_OK)
+        visit_map(looker, visits->n, visits->each, visits->ctx);
+    format->reader_close(looker->reader); /* after a failed open too */
+    free(looker->reader);
+    looker->reader = NULL;
+    return status;
+}
+
+static bool pass_visited(void *ctx, struct dlb_pipe *pipe)
+{
+    struct visits *visits = ctx;
+    return dlb_pass(pipe, visits->ctx, visits->n_ctx);
+}
+
+static int visit_samples(struct visits *visits, struct dlb_err *err)
+{
+    struct dlb_apart how = {.path = visits->looker->spec.dataset.path,
+                            .work = visit_here,
+                            .pass = pass_visited,
+                            .ctx = visits,
+                            .patience_s = DLB_LOOK_PATIENCE_S};
+    return dlb_read_apart(&visits->looker->ds.shape, how, err);
+}
+
+static bool decodes(struct looker *looker, const struct dlb_sample *sample, struct dlb_err *err)
+{
+    struct dlb_rng rng = dlb_rng_seed(0, 0, sample->index);
+
+    if (looker->ds.codec->identity)
+        return true;
+    return looker->ds.codec->decode(looker->codec, sample, rng, err) == DLB_OK;
+}
+
+struct tries {
+    uint32_t n, n_decoded;
+};
+
+static bool try_decode(void *ctx, struct looker *looker, const struct dlb_sample *sample,
+                       const struct dlb_err *why)
+{
+    struct tries *tries = ctx;
+    struct dlb_err err;
+
+    (void)why;
+    if (!sample)
+        return true;
+    tries->n++;
+    tries->n_decoded += decodes(looker, sample, &err);
+    return true;
+}
+
+/* The first codec that turns most samples into something; raw, which takes anything, when none
+ * does. */
+static int choose_codec(const char *path, const struct dlb_format *format, struct dlb_config *cfg,
+                        struct looker **out, struct dlb_err *err)
+{
+    const struct dlb_codec *raw = NULL;
+
+    for (const struct dlb_codec *const *codec = dlb_codecs; *codec; codec++) {
+        struct tries tries = {0};
+        if ((*codec)->missing)
+            continue;
+        if ((*codec)->identity) {
+            raw = raw ? raw : *codec;
+            continue;
+        }
+        if (looker_open(out, path, format, *codec, cfg, err) != DLB_OK)
+            continue; /* it has no samples of this kind; if it is worse, raw fails as well and says
+                         so */
+        struct visits visits = {*out, TRIES_PER_CODEC, try_decode, &tries, sizeof tries};
+        int status = visit_samples(&visits, err);
+        if (status == DLB_OK && tries.n_decoded * 2 > tries.n)
+            return DLB_OK;
+        looker_close(*out);
+        if (status != DLB_OK)
+            return status; /* nor would it be read for another codec */
+    }
+    if (!raw)
+        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "this build has no codec");
+    return looker_open(out, path, format, raw, cfg, err);
+}
+
+/* A build without libjpeg has no decoder, and then there are no dimensions. */
+static void image_size(struct dlb_inspected *out, struct dlb_jpeg *jpeg,
+                       const struct dlb_field *field)
+{
+    uint32_t width, height;
+    struct dlb_err ignored;
+
+    if (!jpeg ||
+        dlb_jpeg_start(jpeg, field->data, field->len_bytes, &width, &height, &ignored) != DLB_OK)
+        return;
+    out->width[out->n_images] = width;
+    out->height[out->n_images++] = height;
+}
+
+static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *sample,
+                    const struct dlb_err *why)
+{
+    struct dlb_inspected *out = ctx;
+    struct dlb_err err = *why;
+
+    if (!sample || !decodes(looker, sample, &err)) {
+        if (out->n_bad++ == 0)
+            out->first_bad = err;
+    }
+    if (!sample || out->n_looked == DLB_INSPECT_SAMPLES)
+        return true;
+    if (out->n_looked == 0) {
+        out->n_fields = sample->n_fields;
+        for (uint32_t i = 0; i < sample->n_fields; i++)
+            memcpy(out->fields[i], sample->field[i].name, sizeof out->fields[i]);
+    }
+    out->n_bytes[out->n_looked++] = sample->field[0].len_bytes;
+    image_size(out, looker->jpeg, &sample->field[0]);
+    return true;
+}
+
+static int ascending_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int ascending_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int any_entry(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
+{
+    (void)ctx, (void)entry, (void)err;
+    return DLB_END; /* one is enough */
+}
+
+static bool is_result(const char *path)
+{
+    char file[4096];
+
+    if ((size_t)snprintf(file, sizeof file, "%s/summary.json", path) >= sizeof file)
+        return false;
+    struct dlb_err ignored;
+    char *text = NULL;
+    size_t n_bytes = 0;
+    if (dlb_read_file(file, SUMMARY_MAX_BYTES, &text, &n_bytes, &ignored) != DLB_OK)
+        return false;
+    json_t *summary = json_loadb(text, n_bytes, 0, NULL);
+    free(text);
+    bool result = json_object_get(summary, "command") != NULL;
+    json_decref(summary);
+    return result;
+}
+
+/* What no format needs to be asked about. */
+static int check_path(const char *path, struct dlb_err *err)
+{
+    enum dlb_io_kind kind;
+    uint64_t n_bytes;
+    int status = dlb_io_posix.stat(path, &kind, &n_bytes, err);
+
+    if (status == DLB_OK && kind == DLB_IO_OTHER)
+        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                        "is a pipe, a socket or a device: data sets are regular files and folders");
+    if (status != DLB_OK || kind != DLB_IO_DIR)
+        return status;
+    status = dlb_io_posix.list(path, any_entry, NULL, err);
+    if (status == DLB_OK)
+        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                        "is an empty folder: name one that holds data, or write some into it with "
+                        "`dlbench gen --set dataset.path=%.40s`",
+                        path);
+    if (status != DLB_END)
+        return status;
+    if (is_result(path))
+        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                        "is a result, not a data set: `dlbench report` with this path shows it");
+    return DLB_OK;
+}
+
+static int not_known(const char *path, struct dlb_err *err)
+{
+    char tried[96] = "";
+
+    for (const struct dlb_format *const *format = dlb_formats; *format; format++) {
+        size_t len = strlen(tried);
+        if (!(*format)->synthetic)
+            (void)snprintf(tried + len, sizeof tried - len, "%s%s%s", len ? ", " : "",
+                           (*format)->name, (*format)->missing ? " (not in this build)" : "");
+    }
+    return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                    "is no data set that this program knows; tried: %s", tried);
+}
+
+const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *err)
+{
+    const struct dlb_format *best = NULL;
+    int best_score = 0;
+
+    int status = check_path(path, err);
+    for (const struct dlb_format *const *format = dlb_formats; *format; format++) {
+        int score =
+            (*format)->missing || !(*format)->probe ? 0 : (*format)->probe(path, &dlb_io_posix);
+        if (score > best_score) {
+            best = *format;
+            best_score = score;
+        }
+    }
+    /* What is no file may still be a list of them, to a format that takes lists. */
+    if (status != DLB_OK)
+        return err->sys_errno == ENOENT ? best : NULL;
+    if (!best)
+        (void)not_known(path, err);
+    return best;
+}
+
+const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_format *format,
+                                          struct dlb_config *cfg, struct dlb_err *err)
+{
+    struct looker *looker;
+
+    if (choose_codec(path, format, cfg, &looker, err) != DLB_OK)
+        return NULL;
+    const struct dlb_codec *codec = looker->ds.codec;
+    looker_close(looker);
+    return codec;
+}
+
+int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
+                struct dlb_err *err)
+{
+    struct looker *looker;
+    int status;
+
+    memset(out, 0, sizeof *out);
+    out->format = dlb_inspect_format(path, err);
+    if (!out->format)
+        return (int)err->status;
+    status = choose_codec(path, out->format, cfg, &looker, err);
+    if (status != DLB_OK)
+        return status;
+    looker->jpeg = dlb_jpeg_new();
+    out->codec = looker->ds.codec;
+    out->shape = looker->ds.shape;
+    struct visits visits = {looker, DLB_INSPECT_SAMPLES, look_at, out, sizeof *out};
+    status = visit_samples(&visits, err);
+    qsort(out->n_bytes, out->n_looked, sizeof out->n_bytes[0], ascending_u64);
+    qsort(out->width, out->n_images, sizeof out->width[0], ascending_u32);
+    qsort(out->height, out->n_images, sizeof out->height[0], ascending_u32);
+    looker_close(looker);
+    if (status != DLB_OK)
+        return status;
+    if (out->n_looked == 0 && out->first_bad.status == DLB_E_NOMEM) { /* nothing was found out */
+        *err = out->first_bad;
+        return (int)err->status;
+    }
+    return DLB_OK;
+}
+
+json_t *dlb_odd_json(const struct dlb_shape *shape)
+{
+    json_t *odd = json_array();
+
+    for (uint32_t i = 0; i < dlb_shape_n_named(shape); i++)
+        (void)json_array_append_new(odd, json_string(shape->odd[i]));
+    return odd;
+}

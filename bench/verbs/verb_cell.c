@@ -1,0 +1,70 @@
+/* One repetition of one cell, as the runner starts it. */
+#include "bench/cli/verb.h"
+#include "bench/verbs/hidden.h"
+#include "scenarios/cell/cell.h"
+#include "scenarios/spec/flat.h"
+#include "scenarios/storage/fio.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int read_spec(const char *path, struct dlb_spec *spec, struct dlb_err *err)
+{
+    json_t *flat = NULL;
+    int rc = dlb_hidden_read(path, &flat, err);
+    if (!rc)
+        rc = dlb_flat_spec(flat, path, spec, err);
+    json_decref(flat);
+    return rc;
+}
+
+static enum dlb_cell_mode mode_of(const char *name)
+{
+    for (int i = 0; name && dlb_cell_mode_names[i]; i++)
+        if (strcmp(name, dlb_cell_mode_names[i]) == 0)
+            return (enum dlb_cell_mode)i;
+    return DLB_MODE_MEASURE;
+}
+
+static int run(const struct dlb_args *args)
+{
+    const char *spec_path = NULL, *result = NULL, *mode = NULL, *heartbeat_fd = NULL, *memo = NULL;
+    const struct dlb_hidden_flag flags[] = {{"--spec", &spec_path, true},
+                                            {"--result", &result, true},
+                                            {"--mode", &mode, false},
+                                            {"--memo", &memo, false},
+                                            {"--heartbeat-fd", &heartbeat_fd, false},
+                                            {NULL, NULL, false}};
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    struct dlb_err err;
+    int rc = spec ? dlb_hidden_flags(args, "cell", flags, &err)
+                  : dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "cell: out of memory");
+    if (!rc)
+        rc = read_spec(spec_path, spec, &err);
+    if (!rc) {
+        dlb_catch_interrupts();
+        struct dlb_cell_watch watch = {dlb_hidden_heartbeat(heartbeat_fd), &dlb_interrupted, memo};
+        enum dlb_cell_mode how = mode_of(mode);
+        json_t *doc =
+            how == DLB_MODE_BASELINE ? dlb_fio_run(spec, &watch) : dlb_cell_run(spec, how, &watch);
+        bool stuck = json_is_true(json_object_get(doc, "stuck"));
+        rc = dlb_hidden_write(result, doc, &err);
+        if (!rc && stuck)
+            _exit(DLB_EXIT_OK); /* a thread that does not come back would hold up exit() */
+        json_decref(doc);
+    }
+    free(spec);
+    return rc ? dlb_print_err(&err) : DLB_EXIT_OK;
+}
+
+const struct dlb_verb dlb_verb_cell = {
+    .name = "cell",
+    .summary = "One repetition of one cell: what dlbench calls itself by",
+    .usage =
+        "dlbench cell --spec FILE --result FILE [--mode measure|warm|baseline] [--memo FOLDER] "
+        "[--heartbeat-fd N]",
+    .details = "Reads a flat JSON configuration and writes what it measured, whatever came of it.",
+    .flags = DLB_FLAG_HIDDEN,
+    .run = run,
+};

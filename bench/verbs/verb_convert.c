@@ -1,0 +1,286 @@
+#include "bench/cli/verb.h"
+
+#include "bench/cli/print.h"
+#include "bench/cli/progress.h"
+#include "bench/verbs/inspect.h"
+#include "core/base/clock.h"
+#include "core/base/units.h"
+#include "formats/convert/convert.h"
+#include "scenarios/spec/spec.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NAMED = 16 }; /* samples that were left out: in the document and as notes */
+
+struct watched {
+    struct dlb_progress progress;
+    enum dlb_convert_phase phase;
+    uint64_t start_ns; /* of the phase */
+    uint32_t n_named;
+    struct dlb_err named[MAX_NAMED];
+};
+
+struct conversion {
+    struct dlb_spec from, to;
+    struct dlb_dataset ds;
+    bool open;
+    struct watched watched;
+    struct dlb_converted done;
+    double seconds;
+};
+
+static void report(void *ctx, enum dlb_convert_phase phase, uint64_t n_done, uint64_t n_total,
+                   uint64_t n_bytes)
+{
+    struct watched *watched = ctx;
+    char done[40], total[40], rate[40], bytes[40], bytes_rate[40], text[256];
+    uint64_t now_ns = dlb_now_ns();
+
+    if (phase != watched->phase || watched->start_ns == 0) {
+        watched->phase = phase;
+        watched->start_ns = now_ns;
+        dlb_progress_restart(&watched->progress);
+    }
+    double seconds = (double)(now_ns - watched->start_ns + DLB_NS_PER_MS) * 1e-9;
+    (void)snprintf(text, sizeof text, "%s %s of %s samples  %s  %s samples/s  %s",
+                   phase == DLB_CONVERT_WRITE ? "writing" : "checking",
+                   dlb_count_text((double)n_done, done, sizeof done),
+                   dlb_count_text((double)n_total, total, sizeof total),
+                   dlb_bytes_text(n_bytes, bytes, sizeof bytes),
+                   dlb_count_text(round((double)n_done / seconds), rate, sizeof rate),
+                   dlb_rate_text((double)n_bytes / seconds, bytes_rate, sizeof bytes_rate));
+    dlb_progress_update(&watched->progress, n_total ? (double)n_done / (double)n_total : 1.0, text);
+}
+
+static void skipped(void *ctx, const struct dlb_err *why, bool shard)
+{
+    struct watched *watched = ctx;
+    char text[sizeof why->path + sizeof why->what + 40];
+
+    if (watched->n_named == MAX_NAMED)
+        return;
+    watched->named[watched->n_named++] = *why;
+    dlb_progress_note(&watched->progress, "convert: %s: %s",
+                      shard ? "the rest of a shard is left out" : "a sample is left out",
+                      dlb_err_text(why, text, sizeof text));
+}
+
+static void removed(void *ctx, const char *path)
+{
+    struct watched *watched = ctx;
+    dlb_progress_note(&watched->progress, "convert: removed %s, which a killed convert left", path);
+}
+
+static int set_text(struct dlb_config *cfg, const char *key, const char *text, struct dlb_err *err)
+{
+    json_t *value = json_string(text);
+
+    if (!value)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "%s: not valid UTF-8, or no memory",
+                        key);
+    int status = dlb_config_set_json(cfg, key, value, "convert", err);
+    json_decref(value);
+    return status;
+}
+
+static const struct dlb_format *named_format(const char *flag, const char *name,
+                                             struct dlb_err *err)
+{
+    const struct dlb_format *format = dlb_format_by_name(name);
+    char all[96] = "";
+
+    if (format)
+        return format;
+    for (size_t i = 0; dlb_formats[i]; i++) {
+        size_t len = strlen(all);
+        (void)snprintf(all + len, sizeof all - len, "%s%s", len ? ", " : "", dlb_formats[i]->name);
+    }
+    (void)dlb_fail(err, DLB_E_CONFIG, flag, DLB_NO_OFFSET,
+                   "unknown format \"%.20s\"; there are: %s", name, all);
+    return NULL;
+}
+
+/* --from, what the configuration says, or what lies there. */
+static const struct dlb_format *source_format(const struct dlb_args *args, struct dlb_err *err)
+{
+    struct dlb_dataset_opts said;
+
+    if (args->from)
+        return named_format("--from", args->from, err);
+    if (!dlb_config_has(args->cfg, "dataset.format"))
+        return dlb_inspect_format(args->path, err);
+    if (dlb_config_fill(args->cfg, &dlb_dataset_group, &said, err) != DLB_OK)
+        return NULL;
+    return dlb_formats[said.format];
+}
+
+/* Which files are samples, the codec says that inspect finds, or the configuration names. */
+static int say_codec(const struct dlb_args *args, const struct dlb_format *from,
+                     struct dlb_err *err)
+{
+    if (!from->file_per_field)
+        return set_text(args->cfg, "dataset.codec", "raw", err);
+    if (dlb_config_has(args->cfg, "dataset.codec"))
+        return DLB_OK;
+    const struct dlb_codec *codec = dlb_inspect_codec(args->path, from, args->cfg, err);
+    return codec ? set_text(args->cfg, "dataset.codec", codec->name, err) : (int)err->status;
+}
+
+/* Fills both specs: they share all options but the format itself and what belongs to it. */
+static int fill_specs(struct conversion *c, const struct dlb_args *args,
+                      const struct dlb_format *from, const struct dlb_format *to,
+                      struct dlb_err *err)
+{
+    int rc = say_codec(args, from, err);
+
+    if (rc == DLB_OK)
+        rc = set_text(args->cfg, "dataset.path", args->path, err);
+    if (rc == DLB_OK)
+        rc = set_text(args->cfg, "dataset.format", from->name, err);
+    if (rc == DLB_OK)
+        rc = dlb_spec_from_config(&c->from, args->cfg, err);
+    if (rc == DLB_OK)
+        rc = set_text(args->cfg, "dataset.codec", "raw", err);
+    if (rc == DLB_OK)
+        rc = set_text(args->cfg, "dataset.format", to->name, err);
+    if (rc == DLB_OK)
+        rc = dlb_spec_from_config(&c->to, args->cfg, err);
+    return rc;
+}
+
+static int convert(struct conversion *c, const struct dlb_args *args, struct dlb_err *err)
+{
+    uint64_t start_ns = dlb_now_ns();
+
+    if (!args->format)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "convert: --format FORMAT is missing; see `dlbench help convert`");
+    const struct dlb_format *to = named_format("--format", args->format, err);
+    const struct dlb_format *from = to ? source_format(args, err) : NULL;
+    if (!from)
+        return (int)err->status;
+    if (from->synthetic)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "convert: format %s holds nothing that could be converted; `dlbench gen` "
+                        "writes made-up data",
+                        from->name);
+    int rc = fill_specs(c, args, from, to, err);
+    if (rc == DLB_OK)
+        rc = dlb_dataset_open(&c->ds, &c->from.dataset, &c->from.transform, &c->from.generate,
+                              dlb_spec_format_opts(&c->from), err);
+    if (rc != DLB_OK)
+        return rc;
+    c->open = true;
+    struct dlb_convert_watch watch = {report, skipped, removed, &c->watched, &dlb_interrupted};
+    struct dlb_convert how = {.from = &c->ds,
+                              .from_path = args->path,
+                              .to = to,
+                              .to_opts = dlb_spec_format_opts(&c->to),
+                              .to_path = args->target,
+                              .overwrite = args->overwrite,
+                              .watch = &watch};
+    dlb_progress_begin(&c->watched.progress, "convert");
+    dlb_catch_interrupts();
+    rc = dlb_convert(&how, &c->done, err);
+    dlb_progress_end(&c->watched.progress, NULL);
+    c->seconds = (double)(dlb_now_ns() - start_ns) * 1e-9;
+    return rc;
+}
+
+static void print_text(const struct conversion *c, const struct dlb_args *args)
+{
+    char samples[40], bytes[40], duration[40], count[40];
+
+    (void)printf("%s: %s samples, %s, as %s: written, and found again with the same bytes and "
+                 "labels, in %s\n",
+                 args->target, dlb_count_text((double)c->done.n_samples, samples, sizeof samples),
+                 dlb_bytes_text(c->done.n_bytes, bytes, sizeof bytes), args->format,
+                 dlb_duration_text(c->seconds, duration, sizeof duration));
+    if (c->done.n_skipped)
+        (void)printf("  left out: %s of the source's samples, which cannot be read\n",
+                     dlb_count_text((double)c->done.n_skipped, count, sizeof count));
+    if (c->done.n_cut_shards)
+        (void)printf("  left out: the rest of %s of the source's shards, which cannot be read\n",
+                     dlb_count_text((double)c->done.n_cut_shards, count, sizeof count));
+    for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
+        (void)printf("  odd: %s\n", c->ds.shape.odd[i]);
+}
+
+static json_t *document(const struct conversion *c, const struct dlb_args *args)
+{
+    json_t *named = json_array();
+    char text[sizeof c->watched.named->path + sizeof c->watched.named->what + 40];
+
+    for (uint32_t i = 0; i < c->watched.n_named; i++)
+        (void)json_array_append_new(
+            named, json_string(dlb_err_text(&c->watched.named[i], text, sizeof text)));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o?, s:i, s:o, s:f}",
+                     "command", "convert", "source", args->path, "source_format",
+                     c->ds.format->name, "path", args->target, "format", args->format, "samples",
+                     (json_int_t)c->done.n_samples, "bytes", (json_int_t)c->done.n_bytes,
+                     "verified", (json_int_t)c->done.n_verified, "skipped_samples",
+                     (json_int_t)c->done.n_skipped, "cut_shards", (json_int_t)c->done.n_cut_shards,
+                     "skipped", named, "n_odd", (int)c->ds.shape.n_odd, "odd",
+                     dlb_odd_json(&c->ds.shape), "seconds", c->seconds);
+}
+
+static int run(const struct dlb_args *args)
+{
+    struct conversion *c = calloc(1, sizeof *c);
+    struct dlb_err err;
+    int code = DLB_EXIT_OK;
+
+    if (!c) {
+        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "convert: out of memory");
+        return dlb_print_err(&err);
+    }
+    if (convert(c, args, &err) != DLB_OK) {
+        code = dlb_print_err(&err);
+    } else if (!args->json) {
+        print_text(c, args);
+    } else {
+        json_t *doc = document(c, args);
+        if (!doc || !dlb_print_json(doc)) {
+            (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "convert: out of memory");
+            code = dlb_print_err(&err);
+        }
+        json_decref(doc);
+    }
+    if (c->open)
+        dlb_dataset_close(&c->ds);
+    free(c);
+    return code;
+}
+
+const struct dlb_verb dlb_verb_convert = {
+    .name = "convert",
+    .summary = "Repack a data set of your own in another format",
+    .usage = "dlbench convert SOURCE TARGET --format FORMAT [--from FORMAT] [--overwrite] "
+             "[--config FILE] [--set KEY=VALUE ...] [--json]",
+    .details =
+        "Writes every sample of SOURCE to TARGET, its bytes unchanged, then opens TARGET, reads it "
+        "all, and compares each sample's fields and label with what was read from SOURCE. Until "
+        "that is done TARGET.part-PID holds it; an error, a full disk or an interruption leaves "
+        "neither. What a killed convert left is removed by the next one to the same TARGET.\n\n"
+        "--overwrite replaces a TARGET that is empty, or a data set through and through: one in "
+        "which anything else lies is refused.\n\n"
+        "SOURCE's format is found as `dlbench inspect` finds it, unless --from or dataset.format "
+        "says it. Options of either format are given as everywhere. Of a folder of files those are "
+        "samples that inspect counts as such, and what is left out is named; with --set "
+        "dataset.codec=raw every file is one.\n\n"
+        "  dlbench convert photos photos.shards --format webdataset\n"
+        "  dlbench convert photos.shards photos2 --format files\n\n"
+        "Labels are kept as numbers. Files of a class lie in a folder that bears its number "
+        "(class_000007): names of class folders are not kept. Nor are those of samples: keys "
+        "(webdataset's __key__, LMDB's) and names of files become running numbers. A sample of "
+        "several fields becomes several files of one name.\n\n"
+        "dataset.on_error = \"skip\" leaves out samples that cannot be read (for shards, their "
+        "rest), and names them.\n\n"
+        "With --json: command, source, source_format, path, format, samples, bytes, verified, "
+        "skipped_samples, cut_shards, skipped (the first of them), n_odd, odd, seconds.",
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET,
+    .run = run,
+};

@@ -1,0 +1,135 @@
+#include "bench/cli/verb.h"
+
+#include "bench/cli/print.h"
+#include "core/host/check.h"
+#include "formats/codec.h"
+#include "formats/format.h"
+#include "loaders/device/device.h"
+#include "loaders/loader.h"
+#include "reports/report.h"
+#include "scenarios/scenario.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const state_names[] = {
+    [DLB_CHECK_OK] = "ok", [DLB_CHECK_NOTE] = "note", [DLB_CHECK_BAD] = "bad"};
+
+/* One line per module of a table whose rows have name, summary and missing. */
+#define ADD_TABLE(modules, kind, type, table)                                                      \
+    for (const type *const *row = (table); *row; row++)                                            \
+    add_module((modules), (kind), (*row)->name, (*row)->summary, (*row)->missing)
+
+static void add_module(json_t *modules, const char *kind, const char *name, const char *summary,
+                       const char *missing)
+{
+    (void)json_array_append_new(modules, json_pack("{s:s, s:s, s:s, s:b, s:s?}", "kind", kind,
+                                                   "name", name, "summary", summary, "available",
+                                                   missing == NULL, "missing", missing));
+}
+
+static json_t *list_modules(void)
+{
+    json_t *modules = json_array();
+
+    ADD_TABLE(modules, "format", struct dlb_format, dlb_formats);
+    ADD_TABLE(modules, "codec", struct dlb_codec, dlb_codecs);
+    ADD_TABLE(modules, "loader", struct dlb_loader, dlb_loaders);
+    ADD_TABLE(modules, "device", struct dlb_device, dlb_devices);
+    for (const struct dlb_scenario *const *row = dlb_scenarios; *row; row++)
+        add_module(modules, "scenario", (*row)->name, (*row)->summary, NULL);
+    for (const struct dlb_report *const *row = dlb_reports; *row; row++)
+        add_module(modules, "report", (*row)->name, (*row)->summary, NULL);
+    return modules;
+}
+
+static json_t *run_checks(uint32_t *n_bad)
+{
+    json_t *checks = json_array();
+
+    *n_bad = 0;
+    for (const struct dlb_check *const *check = dlb_checks; *check; check++) {
+        struct dlb_check_result result = {.state = DLB_CHECK_OK};
+        (*check)->run(&result);
+        *n_bad += result.state == DLB_CHECK_BAD;
+        (void)json_array_append_new(checks, json_pack("{s:s, s:s, s:s, s:s, s:s}", "name",
+                                                      (*check)->name, "summary", (*check)->summary,
+                                                      "state", state_names[result.state], "found",
+                                                      result.found, "advice", result.advice));
+    }
+    return checks;
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+/* Two words in columns, then text that is folded beside them. */
+static void print_row(const char *first, int n_first, const char *second, int n_second,
+                      const char *text)
+{
+    int column = printf("  %-*s %-*s", n_first, first, n_second, second);
+    uint32_t at = column > 0 ? (uint32_t)column : 0;
+    dlb_print_folded(stdout, text, at + 1, at, dlb_print_width(stdout));
+}
+
+static void print_text(const json_t *modules, const json_t *checks)
+{
+    const char *last_kind = "";
+    const json_t *row;
+    size_t i;
+
+    (void)puts("Modules");
+    json_array_foreach(modules, i, row)
+    {
+        const char *kind = text_of(row, "kind"), *missing = text_of(row, "missing");
+        char words[512];
+        (void)snprintf(words, sizeof words, "%s%s", *missing ? "MISSING: " : "ok: ",
+                       *missing ? missing : text_of(row, "summary"));
+        print_row(strcmp(kind, last_kind) == 0 ? "" : kind, 9, text_of(row, "name"), 11, words);
+        last_kind = kind;
+    }
+    (void)puts("\nThis machine");
+    json_array_foreach(checks, i, row)
+    {
+        print_row(text_of(row, "state"), 4, text_of(row, "name"), 16, text_of(row, "found"));
+        if (*text_of(row, "advice"))
+            dlb_print_folded(stdout, text_of(row, "advice"), 24, 0, dlb_print_width(stdout));
+    }
+}
+
+static int run(const struct dlb_args *args)
+{
+    uint32_t n_bad;
+    json_t *modules = list_modules(), *checks = run_checks(&n_bad);
+    json_t *doc = json_pack("{s:s, s:b, s:o, s:o}", "command", "doctor", "ok", n_bad == 0,
+                            "modules", modules, "checks", checks);
+    int code = n_bad > 0 ? DLB_EXIT_NO : DLB_EXIT_OK;
+    struct dlb_err err;
+
+    if (doc && !args->json) {
+        print_text(modules, checks);
+    } else if (!doc || !dlb_print_json(doc)) {
+        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "doctor: out of memory");
+        code = dlb_print_err(&err);
+    }
+    json_decref(doc);
+    return code;
+}
+
+const struct dlb_verb dlb_verb_doctor = {
+    .name = "doctor",
+    .summary = "List what this build has, and what of this machine disturbs measurements",
+    .usage = "dlbench doctor [--json]",
+    .details =
+        "Every format, codec, loader, device, scenario and report, each with the reason when it is "
+        "missing; then checks "
+        "of the machine, each ok, note or bad, with what to do about it. Nothing is changed.\n\n"
+        "Exit code 1 when a check is bad. With --json: command, ok, modules[kind, name, summary, "
+        "available, missing], "
+        "checks[name, summary, state, found, advice].",
+    .flags = DLB_FLAG_JSON,
+    .run = run,
+};

@@ -1,0 +1,229 @@
+#include "bench/cli/verb.h"
+
+#include "bench/cli/print.h"
+#include "bench/cli/progress.h"
+#include "core/base/clock.h"
+#include "core/base/units.h"
+#include "formats/dataset.h"
+#include "formats/generate/generate.h"
+#include "formats/generate/manifest.h"
+#include "formats/generate/verify.h"
+#include "scenarios/spec/spec.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct watched {
+    struct dlb_progress progress;
+    uint64_t sample_bytes;                      /* mean, as it will be */
+    uint64_t start_ns, first_done, first_bytes; /* what the pace is counted from */
+    uint64_t n_done, n_bytes;                   /* at the last report */
+    const char *resumed; /* folder that an earlier call left unfinished, until that is said */
+};
+
+/* Samples that an earlier gen left are found much faster than new ones are made: as long as more of
+ * them turn up than the bytes written account for, the pace is counted anew. */
+static void watch_pace(struct watched *watched, uint64_t n_done, uint64_t n_bytes, uint64_t now_ns)
+{
+    uint64_t written =
+        (n_bytes - watched->n_bytes) / (watched->sample_bytes ? watched->sample_bytes : 1);
+
+    if (n_done - watched->n_done <= 2 * written + 16)
+        return;
+    watched->start_ns = now_ns;
+    watched->first_done = n_done;
+    watched->first_bytes = n_bytes;
+    dlb_progress_restart(&watched->progress);
+}
+
+static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_bytes)
+{
+    struct watched *watched = ctx;
+    char done[40], total[40], rate[40], bytes[40], bytes_rate[40], text[256];
+    uint64_t now_ns = dlb_now_ns();
+
+    if (watched->resumed) /* what lies there was found fit to be resumed, or this were not called */
+        dlb_progress_note(&watched->progress, "gen: resuming what an earlier call began in %s",
+                          watched->resumed);
+    watched->resumed = NULL;
+    watch_pace(watched, n_done, n_bytes, now_ns);
+    watched->n_done = n_done;
+    watched->n_bytes = n_bytes;
+    double seconds = (double)(now_ns - watched->start_ns + DLB_NS_PER_MS) * 1e-9;
+    (void)snprintf(
+        text, sizeof text, "%s of %s samples  %s written  %s samples/s  %s",
+        dlb_count_text((double)n_done, done, sizeof done),
+        dlb_count_text((double)n_total, total, sizeof total),
+        dlb_bytes_text(n_bytes, bytes, sizeof bytes),
+        dlb_count_text(round((double)(n_done - watched->first_done) / seconds), rate, sizeof rate),
+        dlb_rate_text((double)(n_bytes - watched->first_bytes) / seconds, bytes_rate,
+                      sizeof bytes_rate));
+    dlb_progress_update(&watched->progress, n_total ? (double)n_done / (double)n_total : 1.0, text);
+}
+
+static void damaged(void *ctx, uint64_t n_files, const char *first)
+{
+    struct watched *watched = ctx;
+    char count[40];
+
+    dlb_progress_note(&watched->progress,
+                      "gen: %s of the files that were written here %s missing or damaged, first of "
+                      "all %s: written anew",
+                      dlb_count_text((double)n_files, count, sizeof count),
+                      n_files == 1 ? "is" : "are", first);
+}
+
+/* Opens what lies there now: the figures are read back, not remembered, and so are some samples. */
+static int look(const struct dlb_spec *spec, const struct dlb_gen *gen, struct dlb_shape *shape,
+                uint32_t *n_checked, struct dlb_err *err)
+{
+    struct dlb_dataset ds;
+    int status = dlb_dataset_open(&ds, &spec->dataset, &spec->transform, &spec->generate,
+                                  dlb_spec_format_opts(spec), err);
+
+    if (status != DLB_OK)
+        return status;
+    *shape = ds.shape;
+    status = dlb_gen_verify(gen, &ds, n_checked, err);
+    dlb_dataset_close(&ds);
+    return status;
+}
+
+static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,
+                       uint32_t n_checked, double seconds)
+{
+    char samples[40], bytes[40], duration[40], count[64] = "";
+
+    if (n_written < (uint64_t)gen->opts->samples) {
+        (void)dlb_count_text((double)n_written, count, sizeof count);
+        (void)strcat(count, " of them ");
+    }
+    (void)dlb_count_text((double)shape->n_samples, samples, sizeof samples);
+    (void)dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes);
+    if (!gen->format->gen_units)
+        (void)printf(
+            "%s: nothing to write: its samples are made when they are read (%s samples, %s)\n",
+            gen->format->name, samples, bytes);
+    else if (n_written == 0)
+        (void)printf("%s: already complete: %s samples, %s\n", gen->path, samples, bytes);
+    else
+        (void)printf("%s: %s samples, %s, %swritten in %s\n", gen->path, samples, bytes, count,
+                     dlb_duration_text(seconds, duration, sizeof duration));
+    if (gen->format->gen_units && n_checked == 0)
+        (void)printf("%s: not compared: samples of %s are cut out of a stream, which is made from "
+                     "its start only\n",
+                     gen->path, gen->format->name);
+    if (n_checked > 0)
+        (void)printf("%s: %u sample%s read back and compared: equal\n", gen->path, n_checked,
+                     n_checked == 1 ? "" : "s");
+}
+
+static bool print_json(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,
+                       uint32_t n_checked, double seconds)
+{
+    json_t *doc =
+        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f}", "command", "gen", "path",
+                  gen->path, "format", gen->format->name, "codec", gen->codec->name, "samples",
+                  (json_int_t)shape->n_samples, "bytes", (json_int_t)shape->total_bytes, "written",
+                  (json_int_t)n_written, "verified", (json_int_t)n_checked, "seconds", seconds);
+    bool printed = doc && dlb_print_json(doc);
+
+    json_decref(doc);
+    return printed;
+}
+
+static bool was_interrupted(const char *path)
+{
+    char mark[DLB_OPT_STRING_CAP + sizeof DLB_INCOMPLETE_MARK + 1];
+
+    (void)snprintf(mark, sizeof mark, "%s/%s", path, DLB_INCOMPLETE_MARK);
+    return access(mark, F_OK) == 0;
+}
+
+static int generate(const struct dlb_gen *gen, uint64_t *n_written, struct dlb_err *err)
+{
+    struct watched watched = {.start_ns = dlb_now_ns(),
+                              .sample_bytes =
+                                  dlb_gen_total_bytes(gen) / (uint64_t)gen->opts->samples};
+    struct dlb_gen_progress progress = {report, &watched, &dlb_interrupted, damaged};
+    int status;
+
+    dlb_progress_begin(&watched.progress, "gen");
+    if (was_interrupted(gen->path))
+        watched.resumed = gen->path;
+    dlb_catch_interrupts();
+    status = dlb_generate(gen, 0, &progress, n_written, err);
+    dlb_progress_end(&watched.progress, NULL);
+    if (status == DLB_E_CANCELLED)
+        (void)dlb_fail(err, DLB_E_CANCELLED, gen->path, DLB_NO_OFFSET,
+                       "interrupted; nothing is lost: the same command resumes");
+    return status;
+}
+
+static int run(const struct dlb_args *args)
+{
+    struct dlb_spec *spec = calloc(1, sizeof *spec);
+    uint64_t start_ns = dlb_now_ns(), n_written = 0;
+    uint32_t n_checked = 0;
+    struct dlb_shape shape;
+    struct dlb_err err;
+    struct dlb_gen gen;
+    int code = DLB_EXIT_OK;
+
+    if (!spec) {
+        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
+        return dlb_print_err(&err);
+    }
+    if (dlb_spec_from_config(spec, args->cfg, &err) != DLB_OK)
+        goto failed;
+    gen = (struct dlb_gen){.opts = &spec->generate,
+                           .format = dlb_formats[spec->dataset.format],
+                           .codec = dlb_codecs[spec->dataset.codec],
+                           .format_opts = dlb_spec_format_opts(spec),
+                           .path = spec->dataset.path};
+    if (generate(&gen, &n_written, &err) != DLB_OK)
+        goto failed;
+    if (look(spec, &gen, &shape, &n_checked, &err) != DLB_OK)
+        goto failed;
+
+    double seconds = (double)(dlb_now_ns() - start_ns) * 1e-9;
+    if (!args->json) {
+        print_text(&gen, &shape, n_written, n_checked, seconds);
+    } else if (!print_json(&gen, &shape, n_written, n_checked, seconds)) {
+        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
+        goto failed;
+    }
+    goto out;
+failed:
+    code = dlb_print_err(&err);
+out:
+    free(spec);
+    return code;
+}
+
+const struct dlb_verb dlb_verb_gen = {
+    .name = "gen",
+    .summary = "Write the data set that a configuration describes",
+    .usage =
+        "dlbench gen --config FILE | --workload NAME --path FOLDER [--set KEY=VALUE ...] [--json]",
+    .details = "Writes generate.samples samples of about generate.sample_bytes each to "
+               "dataset.path, in parallel, in the "
+               "layout of dataset.format. The content comes from generate.seed and a sample's "
+               "number alone: the same "
+               "configuration gives the same bytes on any machine.\n\n"
+               "A data set counts as complete only when all of it is there: after an interruption "
+               "or a crash the same "
+               "command resumes, and a command that finds everything there leaves at once. Files "
+               "that are missing, or of another length than when they were written, are written "
+               "anew.\n\n"
+               "Files of 1 MiB and more are written past the page cache where the file system "
+               "takes that. At the end some samples are read back and compared with what was "
+               "made (tokens are not).\n\n"
+               "With --json: command, path, format, codec, samples, bytes, written (samples, by "
+               "this call), verified (samples that were compared), seconds.",
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD,
+    .run = run,
+};

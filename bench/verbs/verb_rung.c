@@ -1,0 +1,65 @@
+/* One repetition of one rung of the in-memory ladder, as the ladder starts it. */
+#include "bench/cli/verb.h"
+#include "bench/verbs/hidden.h"
+#include "scenarios/gap/rungs/rung.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The rung's name is in the specification, beside the parameters. */
+static int take_name(json_t *spec, const char *path, char **name, struct dlb_err *err)
+{
+    const char *said = json_string_value(json_object_get(spec, "rung"));
+    if (!said)
+        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "has no \"rung\"");
+    *name = strdup(said);
+    if (!*name || json_object_del(spec, "rung"))
+        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "out of memory for a name");
+    return DLB_OK;
+}
+
+static int run(const struct dlb_args *args)
+{
+    const char *spec_path = NULL, *result = NULL, *heartbeat_fd = NULL;
+    const struct dlb_hidden_flag flags[] = {{"--spec", &spec_path, true},
+                                            {"--result", &result, true},
+                                            {"--heartbeat-fd", &heartbeat_fd, false},
+                                            {NULL, NULL, false}};
+    struct dlb_gap_params params;
+    struct dlb_err err;
+    json_t *spec = NULL;
+    char *name = NULL;
+    int rc = dlb_hidden_flags(args, "rung", flags, &err);
+
+    if (!rc)
+        rc = dlb_hidden_read(spec_path, &spec, &err);
+    if (!rc)
+        rc = take_name(spec, spec_path, &name, &err);
+    if (!rc)
+        rc = dlb_gap_params_flat(&params, spec, spec_path, &err);
+    if (!rc) {
+        dlb_catch_interrupts();
+        json_t *doc =
+            dlb_gap_rung_run(&params, name, &dlb_interrupted, dlb_hidden_heartbeat(heartbeat_fd));
+        bool stuck = json_is_true(json_object_get(doc, "stuck"));
+        rc = dlb_hidden_write(result, doc, &err);
+        if (!rc && stuck)
+            _exit(DLB_EXIT_OK); /* a driver that does not come back would hold up exit() */
+        json_decref(doc);
+    }
+    json_decref(spec);
+    free(name);
+    return rc ? dlb_print_err(&err) : DLB_EXIT_OK;
+}
+
+const struct dlb_verb dlb_verb_rung = {
+    .name = "rung",
+    .summary = "One rung of the in-memory ladder: what dlbench gap calls itself by",
+    .usage = "dlbench rung --spec FILE --result FILE [--heartbeat-fd N]",
+    .details =
+        "Reads a flat JSON configuration with the rung's name in \"rung\", and writes what it "
+        "measured, whatever came of it.",
+    .flags = DLB_FLAG_HIDDEN,
+    .run = run,
+};

@@ -1,0 +1,221 @@
+#include "bench/cli/print.h"
+#include "bench/cli/verb.h"
+#include "bench/experiment/measure.h"
+#include "core/base/units.h"
+#include "core/host/osacct.h"
+#include "formats/codec.h"
+#include "formats/generate/generate.h"
+#include "scenarios/spec/flat.h"
+#include "scenarios/spec/spec.h"
+#include "scenarios/storage/fio.h"
+#include "scenarios/storage/sizing.h"
+#include "scenarios/storage/write_speed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What the workload says is written, before any of it is. */
+struct sizing {
+    struct dlb_gen gen;
+    struct dlb_sizing size;
+    uint64_t n_files;
+    bool compresses; /* the files will be smaller than size.n_bytes, nobody knows by how much */
+    double storage_bytes_per_s, made_bytes_per_s; /* what takes the data, and what makes them */
+    char speed_why[256];                          /* why writing could not be measured */
+};
+
+/* As many threads as gen has use for. */
+static double make_speed(const struct sizing *s)
+{
+    double n_cpus = dlb_os_n_cpus(&(double){0}), n_units = (double)s->n_files;
+    return dlb_make_speed(&s->gen) * fmin(n_cpus, fmax(n_units, 1));
+}
+
+static void measure_speed(const char *path, struct sizing *s)
+{
+    struct dlb_err slow;
+    s->made_bytes_per_s = make_speed(s);
+    s->storage_bytes_per_s = (double)NAN;
+    if (!path[0])
+        (void)snprintf(s->speed_why, sizeof(s->speed_why), "--path says where");
+    else if (dlb_write_speed(path, &s->storage_bytes_per_s, &slow) != DLB_OK)
+        (void)dlb_err_text(&slow, s->speed_why, sizeof(s->speed_why));
+    else if (s->compresses)
+        (void)snprintf(s->speed_why, sizeof(s->speed_why),
+                       "compressing takes its own time, and leaves less to write");
+    else
+        s->size.write_bytes_per_s = fmin(s->storage_bytes_per_s, s->made_bytes_per_s);
+}
+
+/* Of those that were asked for outright; else one. */
+static uint64_t n_wanted(const struct dlb_args *args, const struct dlb_spec *spec)
+{
+    return dlb_config_has(args->cfg, "storage.max_accelerators")
+               ? (uint64_t)spec->storage.max_accelerators
+               : 1;
+}
+
+static int fill(const struct dlb_args *args, const struct dlb_spec *spec, struct sizing *s,
+                struct dlb_err *err)
+{
+    s->gen = (struct dlb_gen){.opts = &spec->generate,
+                              .format = dlb_formats[spec->dataset.format],
+                              .codec = dlb_codecs[spec->dataset.codec],
+                              .format_opts = dlb_spec_format_opts(spec),
+                              .path = spec->dataset.path};
+    if (!s->gen.format->gen_units)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "format %s has nothing to write, so that there is no size to tell",
+                        s->gen.format->name);
+    s->n_files = s->gen.format->gen_units(&s->gen);
+    s->compresses = s->gen.codec->make_compresses ||
+                    (s->gen.format->gen_compresses && s->gen.format->gen_compresses(&s->gen));
+    s->size = (struct dlb_sizing){.n_samples = (uint64_t)spec->generate.samples,
+                                  .n_bytes = dlb_gen_total_bytes(&s->gen),
+                                  .batch_size = (uint64_t)spec->loader.batch_size,
+                                  .n_accelerators = n_wanted(args, spec),
+                                  .ram_bytes = dlb_os_ram_bytes(),
+                                  .write_bytes_per_s = (double)NAN};
+    measure_speed(spec->dataset.path, s);
+    dlb_sizing_fill(&s->size);
+    return DLB_OK;
+}
+
+static bool print_json(const struct dlb_spec *spec, const struct sizing *s)
+{
+    const struct dlb_sizing *z = &s->size;
+    json_t *doc = json_pack(
+        "{ss, sb, ss, ss, sI, sI, sI, sb, sI, sI, sI, so, sb, sb, sI, sI, so, so, so}", "command",
+        "storage", "dry_run", 1, "workload", spec->workload.name, "path", spec->dataset.path,
+        "files", (json_int_t)s->n_files, "samples", (json_int_t)z->n_samples, "bytes",
+        (json_int_t)z->n_bytes, "before_compression", s->compresses, "accelerators",
+        (json_int_t)z->n_accelerators, "steps_per_epoch", (json_int_t)z->steps_per_epoch,
+        "ram_bytes", (json_int_t)z->ram_bytes, "ram_multiple",
+        dlb_json_real_or_null(z->ram_multiple), "covers_ram", z->covers_ram, "covers_steps",
+        z->covers_steps, "needed_samples", (json_int_t)z->needed_samples, "needed_bytes",
+        (json_int_t)z->needed_bytes, "write_bytes_per_s",
+        dlb_json_real_or_null(s->storage_bytes_per_s), "make_bytes_per_s",
+        dlb_json_real_or_null(s->made_bytes_per_s), "write_s", dlb_json_real_or_null(z->write_s));
+    bool printed = doc && dlb_print_json(doc);
+    json_decref(doc);
+    return printed;
+}
+
+static const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static const char *yes(bool holds)
+{
+    return holds ? "yes" : "no";
+}
+
+static void print_text(const struct dlb_spec *spec, const struct sizing *s)
+{
+    const struct dlb_sizing *z = &s->size;
+    char a[40], b[40], c[40];
+
+    (void)printf("%s on %s\n", spec->workload.name[0] ? spec->workload.name : "this workload",
+                 spec->dataset.path[0] ? spec->dataset.path : "(no --path yet)");
+    (void)printf("  to write           %s sample%s in %s file%s, %s%s\n",
+                 dlb_count_text((double)z->n_samples, a, sizeof a), plural(z->n_samples),
+                 dlb_count_text((double)s->n_files, b, sizeof b), plural(s->n_files),
+                 dlb_bytes_text(z->n_bytes, c, sizeof c),
+                 s->compresses ? " before compression" : "");
+    if (isfinite(z->write_s))
+        (void)printf("  time to write      %s: the storage takes %s from one thread, the CPUs make "
+                     "%s\n",
+                     dlb_duration_text(z->write_s, a, sizeof a),
+                     dlb_rate_text(s->storage_bytes_per_s, b, sizeof b),
+                     isfinite(s->made_bytes_per_s) ? dlb_rate_text(s->made_bytes_per_s, c, sizeof c)
+                                                   : "more");
+    else
+        (void)printf("  time to write      not measured%s%s\n", s->speed_why[0] ? ": " : "",
+                     s->speed_why);
+    (void)printf("  5 x memory         %s: %.1f times the %s here%s\n", yes(z->covers_ram),
+                 z->ram_multiple, dlb_bytes_text(z->ram_bytes, a, sizeof a),
+                 s->compresses ? ", before compression" : "");
+    (void)printf("  500 steps an epoch %s: %s for each of %llu accelerator%s, fewer of more\n",
+                 yes(z->covers_steps), dlb_count_text((double)z->steps_per_epoch, a, sizeof a),
+                 (unsigned long long)z->n_accelerators, plural(z->n_accelerators));
+    if (!z->covers_ram || !z->covers_steps)
+        (void)printf("  for both           --set generate.samples=%llu, %s\n",
+                     (unsigned long long)z->needed_samples,
+                     dlb_bytes_text(z->needed_bytes, a, sizeof a));
+}
+
+static int dry_run(const struct dlb_args *args, struct dlb_err *err)
+{
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    struct sizing s = {.n_files = 0};
+    int rc = spec ? dlb_spec_from_config(spec, args->cfg, err)
+                  : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "storage: out of memory");
+    if (!rc)
+        rc = fill(args, spec, &s, err);
+    if (!rc && !args->json)
+        print_text(spec, &s);
+    else if (!rc && !print_json(spec, &s))
+        rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "storage: out of memory");
+    free(spec);
+    return rc;
+}
+
+/* What a storage gives is not in the page cache; where anybody said what is asked, that stands. */
+static int ask_for_cold(struct dlb_config *cfg, struct dlb_err *err)
+{
+    struct dlb_dataset_opts dataset;
+    int rc = dlb_config_fill(cfg, &dlb_dataset_group, &dataset, err);
+    if (rc || dlb_config_has(cfg, "run.cache") || dlb_formats[dataset.format]->synthetic)
+        return rc;
+    return dlb_config_set(cfg, "run.cache=cold", err);
+}
+
+static int run(const struct dlb_args *args)
+{
+    struct dlb_err err;
+    int rc = DLB_OK;
+
+    if (args->dry_run)
+        return dry_run(args, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
+    struct dlb_storage_opts opts;
+    rc = dlb_config_fill(args->cfg, &dlb_storage_group, &opts, &err);
+    if (!rc && opts.baseline == DLB_BASELINE_FIO)
+        rc = dlb_fio_check(&err);
+    if (!rc)
+        rc = dlb_workload_apply(args->cfg, &err);
+    /* What is asked is what the storage gives; a GPU here would be one, not many. */
+    if (!rc && !dlb_config_has(args->cfg, "device.kind"))
+        rc = dlb_config_set(args->cfg, "device.kind=emulated", &err);
+    if (!rc)
+        rc = ask_for_cold(args->cfg, &err);
+    return rc ? dlb_print_err(&err) : dlb_measure(args, dlb_scenario_by_name("storage"));
+}
+
+const struct dlb_verb dlb_verb_storage = {
+    .name = "storage",
+    .summary = "Find how many accelerators a storage feeds, before it is bought",
+    .usage = "dlbench storage --workload NAME --accelerator NAME --path FOLDER [--dry-run] "
+             "[--baseline fio] [--config FILE] [--set KEY=VALUE ...] [--json]",
+    .details =
+        "Emulated accelerators train on the data set in FOLDER, each with readers of its own (or "
+        "all with one pool: accelerators.shared_workers). Their number rises, 1, 2, 4 and so on, "
+        "until their utilisation falls below the workload's gate; bisection and repetitions then "
+        "find the largest number N that keeps it, with the range that the repetitions leave, and "
+        "what stands in the way at N + 1. Nothing is blamed on the storage while the CPUs or "
+        "dlbench itself are in the way. The page cache is emptied of the data before each "
+        "repetition, unless run.cache says otherwise; a number that was fed from it says so.\n\n"
+        "The data set is found in FOLDER, or written there by `dlbench gen --workload NAME --path "
+        "FOLDER`. It must be 5 times as large as the machine's memory and last for 500 steps an "
+        "epoch; --dry-run says what that means here, and measures how long writing it takes. With "
+        "storage.allow_small=true less will do, and the result says that it is not cold-proof.\n\n"
+        "Workloads are unet3d, resnet50, cosmoflow and retinanet (MLPerf-like: sizes, batches, "
+        "readers and step times of MLPerf Storage), llm-tokens, imagenet-files, imagenet-tar, "
+        "hdf5-cosmo, or a TOML file of one's own.\n\n"
+        "--baseline fio has fio read the same files with the same sizes, depth and kind of reads, "
+        "in turns with N + 1 accelerators, and shows which share of its rate these reach.",
+    .flags =
+        DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD | DLB_FLAG_STORAGE,
+    .run = run,
+};

@@ -1,0 +1,182 @@
+#include "core/base/apart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    TICK_MS = 1000,
+    GONE_MS = 2000, /* what a killed process may take to go; one that hangs in the kernel is left */
+};
+
+static bool say(int fd, const char *data, size_t n_bytes)
+{
+    for (size_t done = 0; done < n_bytes;) {
+        ssize_t n = write(fd, data + done, n_bytes - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+/* Whether there is something to read, or the end. */
+static bool wait_for(struct dlb_pipe *pipe)
+{
+    const struct dlb_apart *how = pipe->how;
+
+    for (uint64_t n_ticks = 0;; n_ticks++) {
+        int ready = poll(&(struct pollfd){.fd = pipe->fd, .events = POLLIN}, 1, TICK_MS);
+        pipe->cancelled = how->cancel && atomic_load(how->cancel);
+        if (pipe->cancelled || (ready < 0 && errno != EINTR))
+            return false;
+        if (ready > 0)
+            return true;
+        pipe->late = how->patience_s && n_ticks >= how->patience_s;
+        if (pipe->late)
+            return false;
+        if (ready == 0 && how->waiting)
+            how->waiting(how->ctx);
+    }
+}
+
+static bool hear(struct dlb_pipe *pipe, char *data, size_t n_bytes)
+{
+    for (size_t done = 0; done < n_bytes;) {
+        if (!wait_for(pipe))
+            return false;
+        ssize_t n = read(pipe->fd, data + done, n_bytes - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+bool dlb_pass(struct dlb_pipe *pipe, void *data, size_t n_bytes)
+{
+    return pipe->tells ? say(pipe->fd, data, n_bytes) : hear(pipe, data, n_bytes);
+}
+
+bool dlb_pass_array(struct dlb_pipe *pipe, void **array, uint64_t n, size_t each_bytes)
+{
+    if (n == 0)
+        return true;
+    if (n > SIZE_MAX / each_bytes)
+        return false;
+    if (!pipe->tells)
+        *array = malloc(n * each_bytes);
+    return *array && dlb_pass(pipe, *array, n * each_bytes);
+}
+
+static _Noreturn void child(const struct dlb_apart *how, int fd, pid_t parent)
+{
+    static const int fatal[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGINT, SIGTERM, SIGHUP};
+    struct dlb_pipe pipe = {.fd = fd, .tells = true, .how = how};
+    struct dlb_err err = {.status = DLB_OK};
+
+    (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        (void)signal(fatal[i], SIG_DFL);
+    int rc = how->work(how->ctx, &err);
+    err.status = (enum dlb_status)rc;
+    bool said = dlb_pass(&pipe, &err, sizeof err);
+    if (said && rc == DLB_OK)
+        said = how->pass(how->ctx, &pipe);
+    _exit(said ? 0 : 1);
+}
+
+static bool listen_to(struct dlb_pipe *pipe, struct dlb_err *told)
+{
+    if (!dlb_pass(pipe, told, sizeof *told))
+        return false;
+    told->what[sizeof told->what - 1] = told->path[sizeof told->path - 1] = '\0';
+    return told->status != DLB_OK || pipe->how->pass(pipe->how->ctx, pipe);
+}
+
+/* False: it does not go. */
+static bool reap(pid_t pid, bool killed, int *status)
+{
+    for (int waited_ms = 0;; waited_ms += 10) {
+        pid_t got = waitpid(pid, status, killed ? WNOHANG : 0);
+        if (got == pid)
+            return true;
+        if ((got < 0 && errno != EINTR) || (killed && waited_ms >= GONE_MS))
+            return false;
+        if (killed)
+            (void)poll(NULL, 0, 10);
+    }
+}
+
+static int conclude(const struct dlb_pipe *pipe, pid_t pid, bool heard, struct dlb_err *err)
+{
+    const struct dlb_apart *how = pipe->how;
+    const char *doing = how->doing ? how->doing : "opening it";
+    bool kills = pipe->late || pipe->cancelled;
+    int status = 0;
+
+    if (kills)
+        (void)kill(pid, SIGKILL);
+    bool gone = reap(pid, kills, &status);
+    if (heard)
+        return DLB_OK;
+    if (pipe->cancelled)
+        return dlb_fail(err, DLB_E_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted while %s",
+                        doing);
+    if (pipe->late)
+        return dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
+                        "%s was silent for %u s while %s: the file is damaged, or its "
+                        "storage hangs",
+                        how->who, how->patience_s, doing);
+    if (!gone || !WIFSIGNALED(status))
+        return dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
+                        "%s gave up on %s: the file is damaged", how->who, doing);
+    if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGHUP)
+        return dlb_fail(err, DLB_E_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted");
+    return dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
+                    WTERMSIG(status) == SIGKILL
+                        ? "%s was killed (%s) while %s: out of memory?"
+                        : "%s crashed (%s) while %s: the file is damaged, or hostile",
+                    how->who, strsignal(WTERMSIG(status)), doing);
+}
+
+int dlb_apart(const struct dlb_apart *how, struct dlb_err *err)
+{
+    struct dlb_err told = {.status = DLB_OK};
+    pid_t parent = getpid();
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return dlb_fail_errno(err, how->path, DLB_NO_OFFSET, "a pipe to look at it through");
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)close(ends[0]);
+        child(how, ends[1], parent);
+    }
+    if (pid < 0)
+        (void)dlb_fail_errno(err, how->path, DLB_NO_OFFSET, "a process to look at it in");
+    (void)close(ends[1]);
+    struct dlb_pipe pipe = {.fd = ends[0], .how = how};
+    bool heard = pid > 0 && listen_to(&pipe, &told);
+    (void)close(ends[0]); /* a child that still talks is not waited for */
+    int rc = pid > 0 ? conclude(&pipe, pid, heard, err) : (int)err->status;
+    if (rc == DLB_OK && told.status != DLB_OK) {
+        *err = told;
+        rc = (int)told.status;
+    }
+    return rc;
+}

@@ -1,0 +1,309 @@
+#include "core/base/config.h"
+
+#include "core/base/config_said.h"
+#include "core/base/hash.h"
+#include "core/base/opt_value.h"
+#include "core/base/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int dlb_config_no_memory(struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "configuration: out of memory");
+}
+
+void dlb_said_drop(struct dlb_said *said)
+{
+    json_decref(said->values);
+    json_decref(said->axes);
+    json_decref(said->origins);
+}
+
+/* Values are never changed in place, so a copy of the three objects is a copy of it all. */
+int dlb_said_copy(const struct dlb_said *from, struct dlb_said *to, struct dlb_err *err)
+{
+    *to =
+        (struct dlb_said){json_copy(from->values), json_copy(from->axes), json_copy(from->origins)};
+    if (to->values && to->axes && to->origins)
+        return DLB_OK;
+    dlb_said_drop(to);
+    return dlb_config_no_memory(err);
+}
+
+struct dlb_config *dlb_config_new(const struct dlb_opt_group *const *groups)
+{
+    struct dlb_config *cfg = calloc(1, sizeof *cfg);
+
+    if (!cfg)
+        return NULL;
+    cfg->groups = groups;
+    cfg->said = (struct dlb_said){json_object(), json_object(), json_object()};
+    if (cfg->said.values && cfg->said.axes && cfg->said.origins)
+        return cfg;
+    dlb_config_free(cfg);
+    return NULL;
+}
+
+void dlb_config_free(struct dlb_config *cfg)
+{
+    if (!cfg)
+        return;
+    dlb_said_drop(&cfg->said);
+    free(cfg);
+}
+
+const struct dlb_opt *dlb_config_find(const struct dlb_config *cfg, const char *key,
+                                      const struct dlb_opt_group **group)
+{
+    for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++) {
+        size_t n_section = strlen((*g)->section);
+        if (strncmp(key, (*g)->section, n_section) != 0 || key[n_section] != '.')
+            continue;
+        for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++)
+            if (strcmp(opt->key, key + n_section + 1) == 0) {
+                if (group)
+                    *group = *g;
+                return opt;
+            }
+    }
+    return NULL;
+}
+
+/* The known key that was probably meant, or false. A key without its section means the one that
+ * ends so. */
+static bool nearest_key(const struct dlb_config *cfg, const char *key, char nearest[DLB_KEY_CAP])
+{
+    const char *dot = strchr(key, '.');
+    size_t best = strlen(key) / 4 + 2;
+    char known[DLB_KEY_CAP];
+    bool found = false;
+
+    for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
+        for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
+            (void)snprintf(known, sizeof known, "%s.%s", (*g)->section, opt->key);
+            size_t edits = dlb_edit_distance(key, known);
+            if (strcmp(dot ? dot + 1 : key, opt->key) == 0) /* right key, wrong section */
+                edits = 1;
+            else if (!dot)
+                edits = dlb_edit_distance(key, opt->key) + 1;
+            if (edits >= best)
+                continue;
+            best = edits;
+            memcpy(nearest, known, sizeof known);
+            found = true;
+        }
+    return found;
+}
+
+int dlb_config_unknown(const struct dlb_config *cfg, const char *key, const char *origin,
+                       struct dlb_err *err)
+{
+    bool axis = strncmp(key, DLB_SWEEP, strlen(DLB_SWEEP)) == 0;
+    const char *bare = axis ? key + strlen(DLB_SWEEP) : key;
+    char nearest[DLB_KEY_CAP];
+
+    for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
+        if (strcmp(bare, (*g)->section) == 0)
+            return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+                            "\"%s\" is a section: set one of its keys, such as %s.%s", bare, bare,
+                            (*g)->opts->key);
+    if (nearest_key(cfg, bare, nearest))
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+                        "unknown key \"%.50s\"; did you mean \"%s%s\"?", key, axis ? DLB_SWEEP : "",
+                        nearest);
+    return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+                    "unknown key \"%.50s\"; `dlbench help sweep` lists them all", key);
+}
+
+int dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *value,
+                 const char *full_key, const char *origin, struct dlb_err *err)
+{
+    if (json_object_set_new(in, key, value) != 0 ||
+        json_object_set_new(said->origins, full_key, json_string(origin)) != 0)
+        return dlb_config_no_memory(err);
+    return DLB_OK;
+}
+
+static int put_value(struct dlb_config *cfg, struct dlb_said *said, const char *key,
+                     const json_t *value, const char *origin, struct dlb_err *err)
+{
+    const struct dlb_opt *opt = dlb_config_find(cfg, key, NULL);
+    json_t *canonical;
+    int status;
+
+    if (!opt)
+        return dlb_config_unknown(cfg, key, origin, err);
+    status = dlb_opt_from_json(opt, key, value, origin, &canonical, err);
+    if (status != DLB_OK)
+        return status;
+    return dlb_said_put(said, said->values, key, canonical, key, origin, err);
+}
+
+int dlb_axis_append(json_t *axis, const char *key, json_t *canonical, const char *origin,
+                    struct dlb_err *err)
+{
+    size_t i;
+    json_t *other;
+
+    json_array_foreach(axis, i, other) if (json_equal(canonical, other))
+    {
+        char *text = json_dumps(canonical, JSON_ENCODE_ANY);
+        (void)dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "sweep.%s lists %.40s twice", key,
+                       text ? text : "a value");
+        free(text);
+        json_decref(canonical);
+        return (int)err->status;
+    }
+    return json_array_append_new(axis, canonical) == 0 ? DLB_OK : dlb_config_no_memory(err);
+}
+
+int dlb_axis_finish(struct dlb_said *said, const char *key, json_t *axis, const char *origin,
+                    struct dlb_err *err)
+{
+    char full_key[DLB_KEY_CAP + sizeof DLB_SWEEP];
+
+    if (json_array_size(axis) == 0) {
+        json_decref(axis);
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+                        "sweep.%s is an empty list: name at least one value", key);
+    }
+    (void)snprintf(full_key, sizeof full_key, DLB_SWEEP "%s", key);
+    return dlb_said_put(said, said->axes, key, axis, full_key, origin, err);
+}
+
+int dlb_axis_not_a_list(const char *key, const char *origin, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+                    "sweep.%s wants a list of values, as in sweep.%s = [...]", key, key);
+}
+
+static int put_axis(struct dlb_config *cfg, struct dlb_said *said, const char *full_key,
+                    const json_t *list, const char *origin, struct dlb_err *err)
+{
+    const char *key = full_key + strlen(DLB_SWEEP);
+    const struct dlb_opt *opt = dlb_config_find(cfg, key, NULL);
+    json_t *axis, *canonical, *value;
+    int status = DLB_OK;
+    size_t i;
+
+    if (!opt)
+        return dlb_config_unknown(cfg, full_key, origin, err);
+    if (!json_is_array(list))
+        return dlb_axis_not_a_list(key, origin, err);
+    axis = json_array();
+    if (!axis)
+        return dlb_config_no_memory(err);
+    json_array_foreach(list, i, value)
+    {
+        status = dlb_opt_from_json(opt, key, value, origin, &canonical, err);
+        if (status == DLB_OK)
+            status = dlb_axis_append(axis, key, canonical, origin, err);
+        if (status != DLB_OK) {
+            json_decref(axis);
+            return status;
+        }
+    }
+    return dlb_axis_finish(said, key, axis, origin, err);
+}
+
+int dlb_said_put_json(struct dlb_config *cfg, struct dlb_said *said, const char *key,
+                      const json_t *value, const char *origin, struct dlb_err *err)
+{
+    if (strncmp(key, DLB_SWEEP, strlen(DLB_SWEEP)) == 0)
+        return put_axis(cfg, said, key, value, origin, err);
+    return put_value(cfg, said, key, value, origin, err);
+}
+
+int dlb_config_set_json(struct dlb_config *cfg, const char *key, const json_t *value,
+                        const char *origin, struct dlb_err *err)
+{
+    return dlb_said_put_json(cfg, &cfg->said, key, value, origin, err);
+}
+
+bool dlb_config_has(const struct dlb_config *cfg, const char *key)
+{
+    return json_object_get(cfg->said.origins, key) != NULL;
+}
+
+const char *dlb_config_origin(const struct dlb_config *cfg, const char *key)
+{
+    const char *origin = json_string_value(json_object_get(cfg->said.origins, key));
+    return origin ? origin : "default";
+}
+
+/* New reference; NULL when memory is short. */
+static json_t *resolve(const struct dlb_config *cfg, const char *key, const struct dlb_opt *opt)
+{
+    json_t *value = json_object_get(cfg->said.values, key);
+    struct dlb_err err;
+
+    if (value)
+        return json_incref(value);
+    if (dlb_opt_from_text(opt, key, opt->def, "default", &value, &err) == DLB_E_CONFIG)
+        DLB_BUG(err.what); /* a table whose default breaks its own rules */
+    return value;
+}
+
+int dlb_config_fill(const struct dlb_config *cfg, const struct dlb_opt_group *group, void *out,
+                    struct dlb_err *err)
+{
+    char key[DLB_KEY_CAP];
+
+    memset(out, 0, group->n_bytes);
+    for (const struct dlb_opt *opt = group->opts; opt->key; opt++) {
+        (void)snprintf(key, sizeof key, "%s.%s", group->section, opt->key);
+        json_t *value = resolve(cfg, key, opt);
+        if (!value)
+            return dlb_config_no_memory(err);
+        dlb_opt_store(opt, value, out);
+        json_decref(value);
+    }
+    return DLB_OK;
+}
+
+json_t *dlb_config_resolved(const struct dlb_config *cfg)
+{
+    json_t *all = json_object();
+    char key[DLB_KEY_CAP];
+
+    for (const struct dlb_opt_group *const *g = cfg->groups; all && *g; g++)
+        for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
+            (void)snprintf(key, sizeof key, "%s.%s", (*g)->section, opt->key);
+            if (json_object_set_new(all, key, resolve(cfg, key, opt)) != 0) {
+                json_decref(all);
+                return NULL;
+            }
+        }
+    return all;
+}
+
+const json_t *dlb_config_axes(const struct dlb_config *cfg)
+{
+    return cfg->said.axes;
+}
+
+void dlb_config_hash(const struct dlb_config *cfg, char hex[17])
+{
+    json_t *values = dlb_config_resolved(cfg);
+    uint64_t hash = 0;
+    char *text;
+
+    text = values ? json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    if (text)
+        hash = dlb_hash64(text, strlen(text), hash);
+    free(text);
+    text = json_dumps(cfg->said.axes, JSON_COMPACT | JSON_SORT_KEYS);
+    if (text)
+        hash = dlb_hash64(text, strlen(text), hash);
+    free(text);
+    json_decref(values);
+    (void)snprintf(hex, 17, "%016" PRIx64, hash);
+}

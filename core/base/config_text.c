@@ -1,0 +1,207 @@
+#include "core/base/config.h"
+
+#include "core/base/config_said.h"
+#include "core/base/config_toml.h"
+#include "core/base/opt_value.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The whole file, or an error when it is larger than a configuration may be. Does not wait on a
+ * pipe's other end. */
+static int read_text(const char *path, char **out, size_t *n_bytes, struct dlb_err *err)
+{
+    char *text = NULL;
+    struct stat st;
+    ssize_t n = 0;
+    int status = DLB_OK;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    *n_bytes = 0;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        (void)dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot read the configuration");
+        err->status = DLB_E_CONFIG; /* a missing file is wrong usage, not a failed run */
+        status = DLB_E_CONFIG;
+        goto out;
+    }
+    if (S_ISDIR(st.st_mode)) {
+        status = dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                          "is a folder: --config wants a TOML file");
+        goto out;
+    }
+    text = malloc(DLB_TOML_MAX_BYTES + 1);
+    if (!text) {
+        status = dlb_config_no_memory(err);
+        goto out;
+    }
+    while (*n_bytes <= DLB_TOML_MAX_BYTES &&
+           (n = read(fd, text + *n_bytes, DLB_TOML_MAX_BYTES + 1 - *n_bytes)) > 0)
+        *n_bytes += (size_t)n;
+    if (n < 0)
+        status = dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot read the configuration");
+out:
+    if (fd >= 0)
+        (void)close(fd);
+    if (status != DLB_OK) {
+        free(text);
+        text = NULL;
+    }
+    *out = text;
+    return status;
+}
+
+int dlb_config_load_text(struct dlb_config *cfg, const char *text, size_t n_bytes, const char *name,
+                         struct dlb_err *err)
+{
+    struct dlb_said said;
+    json_t *entries = NULL, *entry;
+    char origin[1100];
+    size_t i;
+    int status = dlb_toml_parse(text, n_bytes, name, &entries, err);
+
+    if (status != DLB_OK)
+        return status;
+    status = dlb_said_copy(&cfg->said, &said, err);
+    if (status != DLB_OK) {
+        json_decref(entries);
+        return status;
+    }
+    json_array_foreach(entries, i, entry)
+    {
+        (void)snprintf(origin, sizeof origin, "%s:%" JSON_INTEGER_FORMAT, name,
+                       json_integer_value(json_object_get(entry, "line")));
+        status = dlb_said_put_json(cfg, &said, json_string_value(json_object_get(entry, "key")),
+                                   json_object_get(entry, "value"), origin, err);
+        if (status != DLB_OK)
+            break;
+    }
+    json_decref(entries);
+    if (status == DLB_OK) {
+        dlb_said_drop(&cfg->said);
+        cfg->said = said;
+    } else {
+        dlb_said_drop(&said);
+    }
+    return status;
+}
+
+int dlb_config_load(struct dlb_config *cfg, const char *path, struct dlb_err *err)
+{
+    char *text;
+    size_t n_bytes;
+    int status = read_text(path, &text, &n_bytes, err);
+
+    if (status != DLB_OK)
+        return status;
+    status = dlb_config_load_text(cfg, text, n_bytes, path, err);
+    free(text);
+    return status;
+}
+
+static const char *trimmed(char *text)
+{
+    size_t len;
+
+    text += strspn(text, " \t");
+    len = strlen(text);
+    while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+        text[--len] = '\0';
+    return text;
+}
+
+/* Cuts "[0, "a,b", 4]" at its commas; *list moves on, NULL at the end. Destroys the text. */
+static char *next_element(char **list)
+{
+    char *start = *list, quote = '\0';
+
+    for (char *at = start; *at; at++) {
+        if (quote) {
+            if (*at == quote)
+                quote = '\0';
+        } else if (*at == '"' || *at == '\'') {
+            quote = *at;
+        } else if (*at == ',') {
+            *at = '\0';
+            *list = at + 1;
+            return start;
+        }
+    }
+    *list = NULL;
+    return start;
+}
+
+static int set_axis_text(struct dlb_config *cfg, const char *full_key, char *text,
+                         struct dlb_err *err)
+{
+    const char *key = full_key + strlen(DLB_SWEEP), *origin = "--set";
+    const struct dlb_opt *opt = dlb_config_find(cfg, key, NULL);
+    size_t len = strlen(text);
+    json_t *axis, *canonical;
+    int status = DLB_OK;
+
+    if (!opt)
+        return dlb_config_unknown(cfg, full_key, origin, err);
+    if (len < 2 || text[0] != '[' || text[len - 1] != ']')
+        return dlb_axis_not_a_list(key, origin, err);
+    axis = json_array();
+    if (!axis)
+        return dlb_config_no_memory(err);
+    text[len - 1] = '\0';
+    for (char *list = text + 1, *element; list && status == DLB_OK;) {
+        element = (char *)trimmed(next_element(&list));
+        if (*element == '\0' && !list) /* "[]" and "[1, 2,]", as in TOML */
+            break;
+        status = dlb_opt_from_text(opt, key, element, origin, &canonical, err);
+        if (status == DLB_OK)
+            status = dlb_axis_append(axis, key, canonical, origin, err);
+    }
+    if (status != DLB_OK) {
+        json_decref(axis);
+        return status;
+    }
+    return dlb_axis_finish(&cfg->said, key, axis, origin, err);
+}
+
+static int set_value_text(struct dlb_config *cfg, const char *key, const char *text,
+                          struct dlb_err *err)
+{
+    const struct dlb_opt *opt = dlb_config_find(cfg, key, NULL);
+    json_t *canonical;
+    int status;
+
+    if (!opt)
+        return dlb_config_unknown(cfg, key, "--set", err);
+    status = dlb_opt_from_text(opt, key, text, "--set", &canonical, err);
+    if (status != DLB_OK)
+        return status;
+    (void)json_object_del(cfg->said.axes, key); /* absent is fine; its origin stays, and tells */
+    return dlb_said_put(&cfg->said, cfg->said.values, key, canonical, key, "--set", err);
+}
+
+int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_err *err)
+{
+    const char *equals = strchr(assignment, '=');
+    char *copy, *value;
+    const char *key;
+    int status;
+
+    if (!equals)
+        return dlb_fail(err, DLB_E_CONFIG, "--set", DLB_NO_OFFSET,
+                        "\"%.60s\" has no \"=\": write --set key=value", assignment);
+    copy = strdup(assignment);
+    if (!copy)
+        return dlb_config_no_memory(err);
+    copy[equals - assignment] = '\0';
+    key = trimmed(copy);
+    value = (char *)trimmed(copy + (equals - assignment) + 1);
+    if (strncmp(key, DLB_SWEEP, strlen(DLB_SWEEP)) == 0)
+        status = set_axis_text(cfg, key, value, err);
+    else
+        status = set_value_text(cfg, key, value, err);
+    free(copy);
+    return status;
+}

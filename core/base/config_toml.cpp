@@ -1,0 +1,331 @@
+extern "C" {
+#include "core/base/err.h"
+}
+#include "core/base/config_toml.h"
+
+#include <toml.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <new>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace
+{
+
+struct place {
+    std::uint_least32_t line, column;
+};
+
+struct entry {
+    std::string key;
+    const toml::value *value;
+    place where;
+};
+
+/* Thrown for what is TOML but no configuration. */
+struct refused : std::exception {
+    std::string text;
+    std::uint_least32_t line;
+    refused(std::string what_text, std::uint_least32_t at_line)
+        : text(std::move(what_text)), line(at_line)
+    {
+    }
+    const char *what() const noexcept override
+    {
+        return text.c_str();
+    }
+};
+
+/* The bytes before toml11 sees them: it recurses for every bracket and every dot of a key, so a
+ * hostile file could overflow the stack. Strings of several lines are refused, because no option
+ * needs one and because without them the end of a string is certain. */
+class prescan
+{
+    const char *text;
+    std::size_t n_bytes, at = 0;
+    std::uint_least32_t line = 1;
+    unsigned depth = 0, n_dots = 0, n_items = 0;
+
+    char peek(std::size_t ahead) const
+    {
+        return at + ahead < n_bytes ? text[at + ahead] : '\0';
+    }
+
+    /* Bytes of the UTF-8 sequence that starts here; 0 when it is none (RFC 3629: no overlong forms,
+     * no surrogates). */
+    std::size_t sequence_bytes() const
+    {
+        static const struct {
+            unsigned char first, last, low, high; /* of the lead byte, and of the byte after it */
+            std::size_t n;
+        } kinds[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+                     {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+                     {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+                     {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+        const auto byte = [this](std::size_t ahead) {
+            return static_cast<unsigned char>(peek(ahead));
+        };
+
+        for (const auto &kind : kinds) {
+            if (byte(0) < kind.first || byte(0) > kind.last)
+                continue;
+            bool good = byte(1) >= kind.low && byte(1) <= kind.high;
+            for (std::size_t i = 2; i < kind.n; i++)
+                good = good && (byte(i) & 0xc0) == 0x80;
+            return good ? kind.n : 0;
+        }
+        return 0;
+    }
+
+    /* TOML allows neither, and toml11 3.7 reads out of bounds when it steps back over them. */
+    void check_characters()
+    {
+        for (at = 0; at < n_bytes; at++) {
+            const auto c = static_cast<unsigned char>(text[at]);
+            if (c == '\n')
+                line++;
+            if (c >= 0x80) {
+                const std::size_t n = sequence_bytes();
+                if (n == 0)
+                    throw refused("is not UTF-8", line);
+                at += n - 1;
+            } else if ((c < 0x20 && c != '\t' && c != '\n' && !(c == '\r' && peek(1) == '\n')) ||
+                       c == 0x7f) {
+                throw refused(c == '\0' ? "holds a zero byte: this is no text file"
+                                        : "holds a control character",
+                              line);
+            }
+        }
+        at = 0;
+        line = 1;
+    }
+
+    void skip_comment()
+    {
+        while (at < n_bytes && text[at] != '\n')
+            at++;
+    }
+
+    void skip_string(char quote)
+    {
+        if (peek(1) == quote && peek(2) == quote)
+            throw refused("strings of several lines are not taken here", line);
+        for (at++; at < n_bytes && text[at] != '\n'; at++) {
+            if (text[at] == '\\' && quote == '"')
+                at++;
+            else if (text[at] == quote)
+                return;
+        }
+        throw refused("a string does not end on its line", line);
+    }
+
+    void count(char c)
+    {
+        if (c == '[' || c == '{')
+            depth++;
+        else if ((c == ']' || c == '}') && depth > 0)
+            depth--;
+        if (c == '.')
+            n_dots++;
+        else if (c == '=' || c == ',' || c == '\n' || c == '[' || c == '{')
+            n_dots = 0;
+        if (c == '=' || c == ',' || c == '[' || c == '{')
+            n_items++;
+        if (n_items > DLB_TOML_MAX_ITEMS)
+            throw refused("holds more than " + std::to_string(DLB_TOML_MAX_ITEMS) +
+                              " values: this is no configuration",
+                          line);
+        if (depth > DLB_TOML_MAX_DEPTH || n_dots > DLB_TOML_MAX_DEPTH)
+            throw refused("nested deeper than " + std::to_string(DLB_TOML_MAX_DEPTH) + " levels",
+                          line);
+    }
+
+  public:
+    prescan(const char *bytes, std::size_t n) : text(bytes), n_bytes(n)
+    {
+    }
+
+    void run()
+    {
+        check_characters();
+        for (; at < n_bytes; at++) {
+            char c = text[at];
+            if (c == '#')
+                skip_comment();
+            else if (c == '"' || c == '\'')
+                skip_string(c);
+            if (at >= n_bytes)
+                break;
+            count(text[at]);
+            if (text[at] == '\n')
+                line++;
+        }
+    }
+};
+
+void flatten(const toml::value &value, const std::string &key, place where,
+             std::vector<entry> &entries)
+{
+    if (!value.is_table()) {
+        entries.push_back({key, &value, where});
+        return;
+    }
+    for (const auto &child : value.as_table()) {
+        const auto location = child.second.location();
+        flatten(child.second, key.empty() ? child.first : key + "." + child.first,
+                {location.line(), location.column()}, entries);
+    }
+}
+
+json_t *checked(json_t *made)
+{
+    if (!made)
+        throw std::bad_alloc();
+    return made;
+}
+
+json_t *text_to_json(const std::string &text, place where)
+{
+    json_t *made = json_stringn(text.data(), text.size());
+    if (!made)
+        throw refused("text that is not valid UTF-8", where.line);
+    return made;
+}
+
+json_t *scalar_to_json(const toml::value &value, const entry &in)
+{
+    switch (value.type()) {
+    case toml::value_t::boolean:
+        return checked(json_boolean(value.as_boolean()));
+    case toml::value_t::integer:
+        /* toml11 3.7 turns what does not fit into the nearest number that does. */
+        if (value.as_integer() == std::numeric_limits<std::int64_t>::max() ||
+            value.as_integer() == std::numeric_limits<std::int64_t>::min())
+            throw refused(in.key + " is a number too large for 64 bits", in.where.line);
+        return checked(json_integer(value.as_integer()));
+    case toml::value_t::floating:
+        if (!(std::abs(value.as_floating()) < std::numeric_limits<double>::max()))
+            throw refused(in.key + " is not a finite number", in.where.line);
+        return checked(json_real(value.as_floating()));
+    case toml::value_t::string:
+        return text_to_json(value.as_string().str, in.where);
+    case toml::value_t::array:
+    case toml::value_t::table:
+        throw refused(in.key + ": lists hold plain values, not lists or tables", in.where.line);
+    default:
+        throw refused(in.key + ": dates and times are not taken here", in.where.line);
+    }
+}
+
+json_t *to_json(const entry &in)
+{
+    if (!in.value->is_array())
+        return scalar_to_json(*in.value, in);
+    json_t *list = checked(json_array());
+    try {
+        for (const auto &element : in.value->as_array())
+            if (json_array_append_new(list, scalar_to_json(element, in)) != 0)
+                throw std::bad_alloc();
+    } catch (...) {
+        json_decref(list);
+        throw;
+    }
+    return list;
+}
+
+void append(json_t *out, const entry &in)
+{
+    json_t *object = checked(json_object());
+    if (json_array_append_new(out, object) != 0)
+        throw std::bad_alloc();
+    if (json_object_set_new(object, "key", text_to_json(in.key, in.where)) != 0 ||
+        json_object_set_new(object, "value", to_json(in)) != 0 ||
+        json_object_set_new(object, "line", json_integer(in.where.line)) != 0)
+        throw std::bad_alloc();
+}
+
+void collect(const toml::value &root, json_t *out)
+{
+    std::vector<entry> entries;
+    std::unordered_map<std::string, std::uint_least32_t> lines;
+
+    flatten(root, "", {1, 1}, entries);
+    std::sort(entries.begin(), entries.end(), [](const entry &a, const entry &b) {
+        return a.where.line != b.where.line ? a.where.line < b.where.line
+                                            : a.where.column < b.where.column;
+    });
+    for (const auto &in : entries) {
+        const auto first = lines.emplace(in.key, in.where.line);
+        if (!first.second) /* toml11 sees a.b twice, but not "a.b" beside a.b */
+            throw refused(in.key + " was said before, on line " +
+                              std::to_string(first.first->second),
+                          in.where.line);
+        append(out, in);
+    }
+}
+
+/* toml11's text is a picture of several lines; its first line says what is wrong. */
+std::string first_line(std::string text)
+{
+    const auto strip = [&text](const std::string &head) {
+        if (text.compare(0, head.size(), head) == 0)
+            text.erase(0, head.size());
+    };
+    text = text.substr(0, text.find('\n'));
+    strip("[error] ");
+    if (text.compare(0, 6, "toml::") == 0) {
+        const auto colon = text.find(": ");
+        if (colon != std::string::npos)
+            text.erase(0, colon + 2);
+    }
+    return text;
+}
+
+int fail_at(struct dlb_err *err, const char *path, std::uint_least32_t line,
+            const std::string &what)
+{
+    const std::string where = std::string(path) + ":" + std::to_string(line);
+    return dlb_fail(err, DLB_E_CONFIG, where.c_str(), DLB_NO_OFFSET, "%s", what.c_str());
+}
+
+} // namespace
+
+extern "C" int dlb_toml_parse(const char *text, size_t n_bytes, const char *path, json_t **out,
+                              struct dlb_err *err)
+{
+    json_t *list = nullptr;
+
+    *out = nullptr;
+    if (n_bytes > DLB_TOML_MAX_BYTES)
+        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                        "is larger than %d bytes: this is no configuration", DLB_TOML_MAX_BYTES);
+    try {
+        prescan(text, n_bytes).run();
+        std::istringstream stream(std::string(text, n_bytes));
+        const toml::value root = toml::parse(stream, path);
+        list = checked(json_array());
+        collect(root, list);
+        *out = list;
+        return DLB_OK;
+    } catch (const refused &why) {
+        (void)fail_at(err, path, why.line, why.text);
+    } catch (const toml::exception &why) {
+        (void)fail_at(err, path, why.location().line(), "not TOML: " + first_line(why.what()));
+    } catch (const std::bad_alloc &) {
+        (void)dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "out of memory");
+    } catch (const std::exception &why) {
+        (void)dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "not TOML: %s",
+                       first_line(why.what()).c_str());
+    } catch (...) {
+        (void)dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "not TOML");
+    }
+    json_decref(list);
+    return (int)err->status;
+}

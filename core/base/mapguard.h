@@ -1,0 +1,54 @@
+/* Read-only maps of files that survive their file being cut short, or a page that cannot be read.
+ *
+ * Floor 0. Touching a page that the file no longer has raises SIGBUS. The first map installs a
+ * handler for the process: it puts a page of zeros where the fault was, marks the map, and lets the
+ * access go on, so that no library is left by a longjmp. What was read then is checked, and the
+ * marked part of the file is read by pread, which says what is wrong. A SIGBUS that belongs to no
+ * map goes to the handler that was there before.
+ *
+ * open and close: any thread. data, dlb_map_copy: any number of threads; also in children of
+ * fork(), where each process has marks of its own. */
+#ifndef DLB_CORE_BASE_MAPGUARD_H
+#define DLB_CORE_BASE_MAPGUARD_H
+
+#include "core/base/err.h"
+#include "core/base/io.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dlb_map_mark;
+
+struct dlb_map {
+    const uint8_t *data; /* NULL when empty */
+    uint64_t n_bytes;
+    const struct dlb_io *io;
+    const char *path;          /* for messages; borrowed until close */
+    int64_t handle;            /* borrowed until close */
+    struct dlb_map_mark *mark; /* shared with the signal handler */
+};
+
+/* Maps the first n_bytes of an open file. DLB_E_IO where the byte source has no descriptor, the
+ * file is shorter, or the kernel refuses. On failure *map is empty, and may be closed. */
+int dlb_map_open(struct dlb_map *map, const struct dlb_io *io, int64_t handle, uint64_t n_bytes,
+                 const char *path, struct dlb_err *err);
+void dlb_map_close(struct dlb_map *map);
+
+/* The same for a map that a library has made of the file's first bytes, and will take away: forget
+ * it before that. map->n_bytes is how much of it is watched, which may go beyond the file's end. */
+int dlb_map_watch(struct dlb_map *map, const struct dlb_io *io, int64_t handle, const void *data,
+                  uint64_t n_bytes, const char *path, struct dlb_err *err);
+void dlb_map_forget(struct dlb_map *map);
+
+/* Copies [offset, offset + n_bytes), which lies in the map, to dst. DLB_E_IO, with the offset, when
+ * the file no longer has these bytes or they cannot be read: no page of zeros is ever passed off as
+ * the file's. */
+int dlb_map_copy(const struct dlb_map *map, void *dst, uint64_t offset_bytes, size_t n_bytes,
+                 struct dlb_err *err);
+
+/* Whether a fault has happened at or before this byte: what was read from there in place may be
+ * zeros. */
+bool dlb_map_suspect(const struct dlb_map *map, uint64_t end_bytes);
+
+#endif

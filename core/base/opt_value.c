@@ -1,0 +1,370 @@
+#include "core/base/opt_value.h"
+
+#include "core/base/units.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static void append(char *text, size_t n_text, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void append(char *text, size_t n_text, const char *fmt, ...)
+{
+    size_t len = strlen(text);
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text + len, n_text - len, fmt, args);
+    va_end(args);
+}
+
+/* "64 KiB" where that is exact, so that a limit can be typed back. */
+static const char *limit_text(const struct dlb_opt *opt, int64_t limit, char *text, size_t n_text)
+{
+    static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB"};
+    size_t i = 0;
+
+    if (opt->type != DLB_OPT_BYTES) {
+        (void)snprintf(text, n_text, "%" PRId64, limit);
+        return text;
+    }
+    while (limit != 0 && limit % 1024 == 0 && i + 1 < sizeof units / sizeof *units) {
+        limit /= 1024;
+        i++;
+    }
+    (void)snprintf(text, n_text, "%" PRId64 "%s", limit, units[i]);
+    return text;
+}
+
+const char *dlb_opt_range_text(const struct dlb_opt *opt, char *text, size_t n_text)
+{
+    const char *unit = opt->unit ? opt->unit : "";
+    char low[40], high[40];
+
+    text[0] = '\0';
+    switch (opt->type) {
+    case DLB_OPT_BOOL:
+        append(text, n_text, "true or false");
+        break;
+    case DLB_OPT_STRING:
+        append(text, n_text, "text");
+        break;
+    case DLB_OPT_CHOICE:
+        for (size_t i = 0; opt->choices[i]; i++)
+            append(text, n_text, "%s%s",
+                   i == 0                ? ""
+                   : opt->choices[i + 1] ? ", "
+                                         : " or ",
+                   opt->choices[i]);
+        break;
+    case DLB_OPT_INT:
+    case DLB_OPT_FLOAT:
+    case DLB_OPT_BYTES:
+        (void)limit_text(opt, opt->min, low, sizeof low);
+        (void)limit_text(opt, opt->max, high, sizeof high);
+        if (opt->max == INT64_MAX)
+            append(text, n_text, "at least %s", low);
+        else
+            append(text, n_text, "%s to %s", low, high);
+        if (*unit && opt->type != DLB_OPT_BYTES)
+            append(text, n_text, " %s", unit);
+        break;
+    }
+    return text;
+}
+
+static const char *wanted_text(const struct dlb_opt *opt)
+{
+    switch (opt->type) {
+    case DLB_OPT_BOOL:
+        return "true or false";
+    case DLB_OPT_INT:
+        return "a whole number";
+    case DLB_OPT_FLOAT:
+        return "a number";
+    case DLB_OPT_BYTES:
+        return "a number of bytes (65536, \"64 KiB\")";
+    case DLB_OPT_CHOICE:
+        return "one of its choices";
+    case DLB_OPT_STRING:
+        return "text";
+    }
+    return "";
+}
+
+static const char *given_text(const json_t *value, char *text, size_t n_text)
+{
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        (void)snprintf(text, n_text, "the text \"%.40s\"", json_string_value(value));
+        break;
+    case JSON_INTEGER:
+        (void)snprintf(text, n_text, "the number %" JSON_INTEGER_FORMAT, json_integer_value(value));
+        break;
+    case JSON_REAL:
+        (void)snprintf(text, n_text, "the fraction %g%s", json_real_value(value),
+                       json_real_value(value) == floor(json_real_value(value)) ? ".0" : "");
+        break;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        (void)snprintf(text, n_text, "%s", json_is_true(value) ? "true" : "false");
+        break;
+    case JSON_ARRAY:
+        (void)snprintf(text, n_text, "a list");
+        break;
+    default:
+        (void)snprintf(text, n_text, "a table");
+        break;
+    }
+    return text;
+}
+
+static int wrong_type(const struct dlb_opt *opt, const char *key, const json_t *value,
+                      const char *origin, struct dlb_err *err)
+{
+    char given[80];
+
+    if (json_is_array(value))
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+                        "%s takes one value, not a list; to try several write sweep.%s = [...]",
+                        key, key);
+    return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s wants %s, not %s", key,
+                    wanted_text(opt), given_text(value, given, sizeof given));
+}
+
+static int out_of_range(const struct dlb_opt *opt, const char *key, const char *given,
+                        const char *origin, struct dlb_err *err)
+{
+    char range[120];
+    return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+                    "%s = %s is out of range: it may be %s", key, given,
+                    dlb_opt_range_text(opt, range, sizeof range));
+}
+
+static int check_int(const struct dlb_opt *opt, const char *key, int64_t value, const char *origin,
+                     json_t **out, struct dlb_err *err)
+{
+    char given[40];
+
+    if (value < opt->min || value > opt->max) {
+        (void)snprintf(given, sizeof given, "%" PRId64, value);
+        return out_of_range(opt, key, given, origin, err);
+    }
+    *out = json_integer(value);
+    return DLB_OK;
+}
+
+static int check_float(const struct dlb_opt *opt, const char *key, double value, const char *origin,
+                       json_t **out, struct dlb_err *err)
+{
+    char given[40];
+
+    (void)snprintf(given, sizeof given, "%.10g", value);
+    if (!isfinite(value))
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s = %s is not a finite number",
+                        key, given);
+    if (value < (double)opt->min || value > (double)opt->max)
+        return out_of_range(opt, key, given, origin, err);
+    *out = json_real(value);
+    return DLB_OK;
+}
+
+static int check_bytes_text(const struct dlb_opt *opt, const char *key, const char *text,
+                            const char *origin, json_t **out, struct dlb_err *err)
+{
+    struct dlb_err why;
+    int64_t value;
+
+    if (dlb_bytes_parse(text, &value, &why) != DLB_OK)
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s: %s", key, why.what);
+    return check_int(opt, key, value, origin, out, err);
+}
+
+static int check_choice(const struct dlb_opt *opt, const char *key, const char *text,
+                        const char *origin, json_t **out, struct dlb_err *err)
+{
+    char range[120];
+    const char *nearest = NULL;
+    size_t nearest_edits = 3;
+
+    for (size_t i = 0; opt->choices[i]; i++) {
+        size_t edits = dlb_edit_distance(text, opt->choices[i]);
+        if (edits == 0) {
+            *out = json_string(text);
+            return DLB_OK;
+        }
+        if (edits < nearest_edits) {
+            nearest = opt->choices[i];
+            nearest_edits = edits;
+        }
+    }
+    (void)dlb_opt_range_text(opt, range, sizeof range);
+    if (nearest)
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+                        "%s = \"%.40s\": did you mean \"%s\"? It may be %s", key, text, nearest,
+                        range);
+    return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s = \"%.40s\": it may be %s", key,
+                    text, range);
+}
+
+static int check_string(const char *key, const char *text, size_t len, const char *origin,
+                        json_t **out, struct dlb_err *err)
+{
+    if (len >= DLB_OPT_STRING_CAP)
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+                        "%s is %zu bytes long: at most %d fit", key, len, DLB_OPT_STRING_CAP - 1);
+    if (strlen(text) != len)
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s holds a zero byte", key);
+    *out = json_stringn(text, len);
+    if (!*out)
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s is not valid UTF-8", key);
+    return DLB_OK;
+}
+
+int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *value,
+                      const char *origin, json_t **out, struct dlb_err *err)
+{
+    const char *text = json_string_value(value); /* NULL when it is no string */
+    int status = -1;
+
+    *out = NULL;
+    switch (opt->type) {
+    case DLB_OPT_BOOL:
+        if (json_is_boolean(value)) {
+            *out = json_boolean(json_is_true(value));
+            status = DLB_OK;
+        }
+        break;
+    case DLB_OPT_INT:
+        if (json_is_integer(value))
+            status = check_int(opt, key, json_integer_value(value), origin, out, err);
+        break;
+    case DLB_OPT_FLOAT:
+        if (json_is_number(value))
+            status = check_float(opt, key, json_number_value(value), origin, out, err);
+        break;
+    case DLB_OPT_BYTES:
+        if (json_is_integer(value))
+            status = check_int(opt, key, json_integer_value(value), origin, out, err);
+        else if (text)
+            status = check_bytes_text(opt, key, text, origin, out, err);
+        break;
+    case DLB_OPT_CHOICE:
+        if (text)
+            status = check_choice(opt, key, text, origin, out, err);
+        break;
+    case DLB_OPT_STRING:
+        if (text)
+            status = check_string(key, text, json_string_length(value), origin, out, err);
+        break;
+    }
+    if (status == -1)
+        return wrong_type(opt, key, value, origin, err);
+    if (status == DLB_OK && !*out)
+        return dlb_fail(err, DLB_E_NOMEM, origin, DLB_NO_OFFSET, "%s: out of memory", key);
+    return status;
+}
+
+/* What is said in quotes needs no second pair. */
+static const char *quote(const char *text)
+{
+    return *text == '"' ? "" : "\"";
+}
+
+static int number_from_text(const struct dlb_opt *opt, const char *key, const char *text,
+                            const char *origin, json_t **out, struct dlb_err *err)
+{
+    char *end = NULL;
+    bool is_int = opt->type == DLB_OPT_INT;
+
+    errno = 0;
+    long long whole = is_int ? strtoll(text, &end, 10) : 0;
+    double real = is_int ? 0.0 : strtod(text, &end);
+    bool too_big = errno == ERANGE && (is_int || isinf(real));
+    if (end == text || *end != '\0')
+        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s wants %s, not %s%.40s%s", key,
+                        wanted_text(opt), quote(text), text, quote(text));
+    if (too_big)
+        return out_of_range(opt, key, text, origin, err);
+    if (is_int)
+        return check_int(opt, key, (int64_t)whole, origin, out, err);
+    return check_float(opt, key, real, origin, out, err);
+}
+
+int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *text,
+                      const char *origin, json_t **out, struct dlb_err *err)
+{
+    char bare[DLB_OPT_STRING_CAP + 2];
+    size_t len = strlen(text);
+    int status = DLB_OK;
+
+    *out = NULL;
+    if (len >= sizeof bare)
+        return check_string(key, text, len, origin, out, err);
+    bool quoted = len >= 2 && (text[0] == '"' || text[0] == '\'') && text[len - 1] == text[0];
+    memcpy(bare, text + (quoted ? 1 : 0), len - (quoted ? 2 : 0));
+    bare[len - (quoted ? 2 : 0)] = '\0';
+
+    switch (opt->type) {
+    case DLB_OPT_BOOL:
+        if (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0) /* True: Python's */
+            *out = json_boolean(strcasecmp(text, "true") == 0);
+        else
+            return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+                            "%s wants true or false, not %s%.40s%s", key, quote(text), text,
+                            quote(text));
+        break;
+    case DLB_OPT_INT:
+    case DLB_OPT_FLOAT:
+        status = number_from_text(opt, key, text, origin, out, err);
+        break;
+    case DLB_OPT_BYTES:
+        status = check_bytes_text(opt, key, bare, origin, out, err);
+        break;
+    case DLB_OPT_CHOICE:
+        status = check_choice(opt, key, bare, origin, out, err);
+        break;
+    case DLB_OPT_STRING:
+        status = check_string(key, bare, strlen(bare), origin, out, err);
+        break;
+    }
+    if (status == DLB_OK && !*out)
+        return dlb_fail(err, DLB_E_NOMEM, origin, DLB_NO_OFFSET, "%s: out of memory", key);
+    return status;
+}
+
+void dlb_opt_store(const struct dlb_opt *opt, const json_t *value, void *base)
+{
+    char *field = (char *)base + opt->offset;
+    int64_t whole = json_integer_value(value);
+    double real = json_number_value(value);
+    bool truth = json_is_true(value);
+    int place = 0;
+
+    switch (opt->type) {
+    case DLB_OPT_BOOL:
+        memcpy(field, &truth, sizeof truth);
+        break;
+    case DLB_OPT_INT:
+    case DLB_OPT_BYTES:
+        memcpy(field, &whole, sizeof whole);
+        break;
+    case DLB_OPT_FLOAT:
+        memcpy(field, &real, sizeof real);
+        break;
+    case DLB_OPT_CHOICE:
+        while (opt->choices[place] && strcmp(opt->choices[place], json_string_value(value)) != 0)
+            place++;
+        memcpy(field, &place, sizeof place);
+        break;
+    case DLB_OPT_STRING:
+        (void)snprintf(field, DLB_OPT_STRING_CAP, "%s", json_string_value(value));
+        break;
+    }
+}

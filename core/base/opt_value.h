@@ -1,0 +1,30 @@
+/* One option's value: text or JSON in, canonical JSON out, and from there into a struct.
+ *
+ * Floor 0. Any thread. Canonical: BOOL true/false, INT and BYTES integers, FLOAT reals, CHOICE and
+ * STRING strings, all checked against the table. Messages name `origin` ("imagenet.toml:12"), the
+ * key, the value and what it may be. */
+#ifndef DLB_CORE_BASE_OPT_VALUE_H
+#define DLB_CORE_BASE_OPT_VALUE_H
+
+#include "core/base/err.h"
+#include "core/base/opt.h"
+
+#include <jansson.h>
+
+/* *out: new reference. `key` is the dotted one, for messages. */
+int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *value,
+                      const char *origin, json_t **out, struct dlb_err *err);
+
+/* As typed on a command line: the option's type says what the text means; a string may be quoted or
+ * not. */
+int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *text,
+                      const char *origin, json_t **out, struct dlb_err *err);
+
+/* Writes a canonical value to its field in the group's struct at `base`. */
+void dlb_opt_store(const struct dlb_opt *opt, const json_t *value, void *base);
+
+/* What it may be: "0 to 1024 workers", "at least 4096 bytes", "files, webdataset or synthetic",
+ * "true or false". */
+const char *dlb_opt_range_text(const struct dlb_opt *opt, char *text, size_t n_text);
+
+#endif

@@ -1,0 +1,48 @@
+#include "core/host/check.h"
+
+#include "core/host/check_report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define X(id, text)                                                                                \
+    static const struct dlb_check check_##id = {                                                   \
+        .name = #id, .summary = (text), .run = dlb_check_##id};
+#include "core/host/checks.def"
+#undef X
+
+#define X(id, text) &check_##id,
+const struct dlb_check *const dlb_checks[] = {
+#include "core/host/checks.def"
+    NULL};
+#undef X
+
+void dlb_check_found(struct dlb_check_result *out, enum dlb_check_state state, const char *fmt, ...)
+{
+    va_list args;
+    *out = (struct dlb_check_result){.state = state};
+    va_start(args, fmt);
+    (void)vsnprintf(out->found, sizeof out->found, fmt, args);
+    va_end(args);
+}
+
+void dlb_check_advise(struct dlb_check_result *out, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(out->advice, sizeof out->advice, fmt, args);
+    va_end(args);
+}
+
+const char *dlb_check_state_name(enum dlb_check_state state)
+{
+    switch (state) {
+    case DLB_CHECK_OK:
+        return "ok";
+    case DLB_CHECK_NOTE:
+        return "note";
+    case DLB_CHECK_BAD:
+        break;
+    }
+    return "bad";
+}

@@ -1,0 +1,66 @@
+#include "core/host/membw.h"
+
+#include "core/base/clock.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Four times the last-level cache of most machines, divided by their cores. */
+#define BUFFER_BYTES ((size_t)32 << 20)
+#define RUN_NS (100 * DLB_NS_PER_MS)
+enum { MAX_THREADS = 256 };
+
+struct copier {
+    pthread_t id;
+    const atomic_bool *stop;
+    uint64_t n_bytes;
+    double bytes_per_s;
+};
+
+static void *copy(void *arg)
+{
+    struct copier *c = arg;
+    char *from = malloc(BUFFER_BYTES), *to = malloc(BUFFER_BYTES);
+
+    if (from && to) {
+        memset(from, 1, BUFFER_BYTES); /* its page faults are not a copy's */
+        memset(to, 2, BUFFER_BYTES);
+        uint64_t start_ns = dlb_now_ns();
+        do {
+            memcpy(to, from, BUFFER_BYTES);
+            __asm__ volatile("" : : "r"(to) : "memory"); /* wanted, though nobody reads it */
+            c->n_bytes += BUFFER_BYTES;
+        } while (!atomic_load_explicit(c->stop, memory_order_relaxed));
+        c->bytes_per_s = (double)c->n_bytes * 1e9 / (double)(dlb_now_ns() - start_ns);
+    }
+    free(from);
+    free(to);
+    return NULL;
+}
+
+double dlb_memory_bytes_per_s(uint32_t n_threads)
+{
+    uint32_t n = n_threads < MAX_THREADS ? n_threads : MAX_THREADS, n_started = 0;
+    struct copier *copiers = calloc(n ? n : 1, sizeof(*copiers));
+    atomic_bool stop = false;
+    double sum = 0;
+
+    while (copiers && n_started < n) {
+        copiers[n_started].stop = &stop;
+        if (pthread_create(&copiers[n_started].id, NULL, copy, &copiers[n_started]) != 0)
+            break;
+        n_started++;
+    }
+    (void)dlb_sleep_until_ns(dlb_now_ns() + RUN_NS);
+    atomic_store(&stop, true);
+    for (uint32_t i = 0; i < n_started; i++) {
+        (void)pthread_join(copiers[i].id, NULL);
+        sum += copiers[i].bytes_per_s;
+    }
+    free(copiers);
+    return sum > 0 ? sum : (double)NAN;
+}

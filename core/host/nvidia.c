@@ -1,0 +1,137 @@
+#include "core/host/nvidia.h"
+
+#include "core/host/procfs.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "580.65.06" or "535.129": digits and one or two dots between them. */
+static bool is_version(const char *word, size_t len)
+{
+    uint32_t n_dots = 0;
+    for (size_t i = 0; i < len; i++) {
+        bool dot = word[i] == '.';
+        if (!dot && !isdigit((unsigned char)word[i]))
+            return false;
+        if (dot && (i == 0 || i + 1 == len || word[i - 1] == '.'))
+            return false;
+        n_dots += dot;
+    }
+    return n_dots == 1 || n_dots == 2;
+}
+
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 ..."; the open module
+ * says "NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build ...". */
+bool dlb_nvidia_driver_parse(const char *text, struct dlb_nvidia_driver *out)
+{
+    const char *at = strstr(text, "NVRM version:");
+    const char *end = at ? at + strcspn(at, "\n") : NULL;
+
+    while (at && at < end) {
+        size_t len = strcspn(at, " \t\n");
+        if (len < sizeof out->version && is_version(at, len)) {
+            memcpy(out->version, at, len);
+            out->version[len] = '\0';
+            unsigned long major = strtoul(out->version, NULL, 10);
+            out->major = major <= UINT32_MAX ? (uint32_t)major : 0;
+            return out->major > 0;
+        }
+        at += len + (at[len] != '\0');
+    }
+    return false;
+}
+
+bool dlb_nvidia_driver(struct dlb_nvidia_driver *out)
+{
+    char text[512];
+    return dlb_procfs_text("/proc/driver/nvidia/version", text, sizeof text) &&
+           dlb_nvidia_driver_parse(text, out);
+}
+
+/* CUDA Toolkit release notes, "Minimum required driver version for CUDA minor version
+ * compatibility": 13.x >= 580, 12.x >= 525, 11.x >= 450. */
+uint32_t dlb_nvidia_driver_needed(uint32_t cuda_major)
+{
+    switch (cuda_major) {
+    case 13:
+        return 580;
+    case 12:
+        return 525;
+    case 11:
+        return 450;
+    default:
+        return 0;
+    }
+}
+
+uint32_t dlb_nvidia_cuda_major(void)
+{
+#ifdef DLB_CUDA_MAJOR
+    return DLB_CUDA_MAJOR;
+#else
+    return 0;
+#endif
+}
+
+void dlb_nvidia_driver_advice(const struct dlb_nvidia_driver *driver, uint32_t cuda_major,
+                              char *text, size_t n_text)
+{
+    uint32_t needed = dlb_nvidia_driver_needed(cuda_major);
+    if (!driver)
+        (void)snprintf(text, n_text,
+                       "no NVIDIA driver is loaded here; CUDA %u needs driver %u or newer",
+                       cuda_major, needed);
+    else if (driver->major < needed)
+        (void)snprintf(text, n_text,
+                       "driver %s is too old: CUDA %u needs %u or newer; update it, or build "
+                       "with an older CUDA toolkit",
+                       driver->version, cuda_major, needed);
+    else
+        (void)snprintf(text, n_text,
+                       "driver %s is loaded, but its libcuda.so.1 cannot be used: in a "
+                       "container, start it with its GPUs (docker run --gpus all)",
+                       driver->version);
+}
+
+bool dlb_pci_numa_node(const char *bus_id, uint32_t *node)
+{
+    char path[128], lower[32];
+    uint64_t value;
+    size_t len = strlen(bus_id);
+
+    if (len == 0 || len >= sizeof lower || strchr(bus_id, '/'))
+        return false;
+    for (size_t i = 0; i <= len; i++)
+        lower[i] = (char)tolower((unsigned char)bus_id[i]);
+    (void)snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", lower);
+    if (!dlb_procfs_u64(path, &value) || value > UINT32_MAX) /* "-1": one node, or not told */
+        return false;
+    *node = (uint32_t)value;
+    return true;
+}
+
+bool dlb_nth_number(const char *list, uint32_t n, uint32_t *out)
+{
+    for (uint32_t i = 0;; i++) {
+        char *end;
+        while (*list == ' ')
+            list++;
+        if (!isdigit((unsigned char)*list))
+            return false;
+        unsigned long value = strtoul(list, &end, 10);
+        if (i == n) {
+            *out = (uint32_t)value;
+            return value <= UINT32_MAX;
+        }
+        list = end;
+    }
+}
+
+bool dlb_numa_distance(uint32_t from, uint32_t to, uint32_t *distance)
+{
+    char path[64], list[1024];
+    (void)snprintf(path, sizeof path, "/sys/devices/system/node/node%u/distance", from);
+    return dlb_procfs_text(path, list, sizeof list) && dlb_nth_number(list, to, distance);
+}

@@ -1,0 +1,42 @@
+/* What the kernel tells about NVIDIA's driver and about where a GPU sits, without CUDA.
+ *
+ * Floor 1. Any thread. */
+#ifndef DLB_CORE_HOST_NVIDIA_H
+#define DLB_CORE_HOST_NVIDIA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dlb_nvidia_driver {
+    char version[32]; /* "580.65.06" */
+    uint32_t major;
+};
+
+/* Reads the text of /proc/driver/nvidia/version; false when no version is found in it. */
+bool dlb_nvidia_driver_parse(const char *text, struct dlb_nvidia_driver *out);
+
+/* The loaded kernel module's; false when there is none (WSL has a driver without the file). */
+bool dlb_nvidia_driver(struct dlb_nvidia_driver *out);
+
+/* Oldest driver branch that programs of a CUDA release (13 for 13.0) run on; 0 when unknown. */
+uint32_t dlb_nvidia_driver_needed(uint32_t cuda_major);
+
+/* CUDA release that this build links; 0: built without. */
+uint32_t dlb_nvidia_cuda_major(void);
+
+/* Why CUDA finds no driver that it can use, and what to do: for a message. `driver` is NULL where
+ * no kernel module is loaded. */
+void dlb_nvidia_driver_advice(const struct dlb_nvidia_driver *driver, uint32_t cuda_major,
+                              char *text, size_t n_text);
+
+/* NUMA node of a PCI device ("0000:3b:00.0", any case); false when the kernel does not say. */
+bool dlb_pci_numa_node(const char *bus_id, uint32_t *node);
+
+/* Distance between two NUMA nodes as the firmware tells it (10: the same); false when unknown. */
+bool dlb_numa_distance(uint32_t from, uint32_t to, uint32_t *distance);
+
+/* The number at place `n` of a list "10 21 31"; false when there are fewer. */
+bool dlb_nth_number(const char *list, uint32_t n, uint32_t *out);
+
+#endif

@@ -1,0 +1,284 @@
+#include "core/host/nvml.h"
+
+#include "core/base/clock.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The driver's own window of utilization is 1/6 to 1 s; sampled at least as often, none is missed.
+ * The first of them also hold what was before: calibration, whose steps are many. */
+#define SAMPLE_NS (100 * DLB_NS_PER_MS)
+#define WINDOW_NS (1 * DLB_NS_PER_S)
+
+/* What is used of NVML's documented interface: functions return 0 for success. */
+struct device; /* nvmlDevice_t points to it */
+enum { CLOCK_SM = 1, SENSOR_GPU = 0 };
+struct utilization {
+    unsigned gpu, memory; /* percent */
+};
+
+struct calls {
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*by_bus_id)(const char *, struct device **);
+    int (*utilization)(struct device *, struct utilization *);
+    int (*clock)(struct device *, int, unsigned *);
+    int (*max_clock)(struct device *, int, unsigned *);
+    int (*throttle)(struct device *, unsigned long long *);
+    int (*pcie_gen)(struct device *, unsigned *);
+    int (*pcie_width)(struct device *, unsigned *);
+    int (*max_pcie_gen)(struct device *, unsigned *);
+    int (*max_pcie_width)(struct device *, unsigned *);
+    int (*power)(struct device *, unsigned *);
+    int (*temperature)(struct device *, int, unsigned *);
+};
+
+/* Sum, extremes and number of what could be read. */
+struct series {
+    double sum;
+    unsigned min, max;
+    uint32_t n;
+};
+
+struct dlb_nvml {
+    void *library;
+    struct calls nvml;
+    struct device *gpu;
+    char bus_id[32];
+    pthread_t thread;
+    uint64_t start_ns;
+    pthread_mutex_t lock;
+    pthread_cond_t stopped;
+    bool stop;
+    uint32_t n_samples;
+    struct series busy, memory_busy, sm_mhz, pcie_gen, pcie_width, power_mw, temperature_c;
+    struct series before_mhz, after_mhz;
+    bool has_throttle;
+    unsigned long long throttle;
+};
+
+static void *symbol(void *library, const char *name, const char *other)
+{
+    void *found = dlsym(library, name);
+    return found || !other ? found : dlsym(library, other);
+}
+
+/* Names with _v2 are those that nvml.h maps the plain ones to. Only the first three must be there.
+ */
+static bool load(struct calls *nvml, void *library)
+{
+    const struct {
+        void *into;
+        const char *name, *other;
+    } wanted[] = {
+        {&nvml->init, "nvmlInit_v2", "nvmlInit"},
+        {&nvml->shutdown, "nvmlShutdown", NULL},
+        {&nvml->by_bus_id, "nvmlDeviceGetHandleByPciBusId_v2", "nvmlDeviceGetHandleByPciBusId"},
+        {&nvml->utilization, "nvmlDeviceGetUtilizationRates", NULL},
+        {&nvml->clock, "nvmlDeviceGetClockInfo", NULL},
+        {&nvml->max_clock, "nvmlDeviceGetMaxClockInfo", NULL},
+        {&nvml->throttle, "nvmlDeviceGetCurrentClocksEventReasons",
+         "nvmlDeviceGetCurrentClocksThrottleReasons"},
+        {&nvml->pcie_gen, "nvmlDeviceGetCurrPcieLinkGeneration", NULL},
+        {&nvml->pcie_width, "nvmlDeviceGetCurrPcieLinkWidth", NULL},
+        {&nvml->max_pcie_gen, "nvmlDeviceGetMaxPcieLinkGeneration", NULL},
+        {&nvml->max_pcie_width, "nvmlDeviceGetMaxPcieLinkWidth", NULL},
+        {&nvml->power, "nvmlDeviceGetPowerUsage", NULL},
+        {&nvml->temperature, "nvmlDeviceGetTemperature", NULL},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        void *found = symbol(library, wanted[i].name, wanted[i].other);
+        memcpy(wanted[i].into, &found, sizeof found); /* an object pointer becomes a function's */
+    }
+    return nvml->init && nvml->shutdown && nvml->by_bus_id;
+}
+
+static void add(struct series *s, unsigned value)
+{
+    s->min = s->n == 0 || value < s->min ? value : s->min;
+    s->max = s->n == 0 || value > s->max ? value : s->max;
+    s->sum += value;
+    s->n++;
+}
+
+static void add_number(struct dlb_nvml *n, int (*call)(struct device *, unsigned *),
+                       struct series *s)
+{
+    unsigned value = 0;
+    if (call && call(n->gpu, &value) == 0)
+        add(s, value);
+}
+
+static void add_kind(struct dlb_nvml *n, int (*call)(struct device *, int, unsigned *), int kind,
+                     struct series *s)
+{
+    unsigned value = 0;
+    if (call && call(n->gpu, kind, &value) == 0)
+        add(s, value);
+}
+
+static void sample(struct dlb_nvml *n)
+{
+    const struct calls *nvml = &n->nvml;
+    struct utilization used = {0};
+    unsigned long long reasons = 0;
+
+    n->n_samples++;
+    if (nvml->utilization && dlb_now_ns() - n->start_ns > WINDOW_NS &&
+        nvml->utilization(n->gpu, &used) == 0) {
+        add(&n->busy, used.gpu);
+        add(&n->memory_busy, used.memory);
+    }
+    if (nvml->throttle && nvml->throttle(n->gpu, &reasons) == 0) {
+        n->has_throttle = true;
+        n->throttle |= reasons;
+    }
+    add_kind(n, nvml->clock, CLOCK_SM, &n->sm_mhz);
+    add_number(n, nvml->pcie_gen, &n->pcie_gen);
+    add_number(n, nvml->pcie_width, &n->pcie_width);
+    add_number(n, nvml->power, &n->power_mw);
+    add_kind(n, nvml->temperature, SENSOR_GPU, &n->temperature_c);
+}
+
+static void *sample_main(void *arg)
+{
+    struct dlb_nvml *n = arg;
+    uint64_t due_ns = n->start_ns;
+
+    (void)pthread_mutex_lock(&n->lock);
+    while (!n->stop) {
+        due_ns += SAMPLE_NS;
+        struct timespec until = dlb_timespec(due_ns);
+        (void)pthread_cond_timedwait(&n->stopped, &n->lock, &until);
+        if (!n->stop && dlb_now_ns() >= due_ns)
+            sample(n);
+    }
+    (void)pthread_mutex_unlock(&n->lock);
+    return NULL;
+}
+
+static bool start_thread(struct dlb_nvml *n)
+{
+    pthread_condattr_t attr;
+    if (pthread_condattr_init(&attr) != 0)
+        return false;
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&n->stopped, &attr);
+    (void)pthread_condattr_destroy(&attr);
+    (void)pthread_mutex_init(&n->lock, NULL);
+    if (pthread_create(&n->thread, NULL, sample_main, n) == 0)
+        return true;
+    (void)pthread_cond_destroy(&n->stopped);
+    (void)pthread_mutex_destroy(&n->lock);
+    return false;
+}
+
+struct dlb_nvml *dlb_nvml_start_with(const char *library, const char *pci_bus_id)
+{
+    struct dlb_nvml *n = calloc(1, sizeof *n);
+    bool up = false;
+
+    if (!n || strlen(pci_bus_id) >= sizeof n->bus_id)
+        goto fail;
+    memcpy(n->bus_id, pci_bus_id, strlen(pci_bus_id) + 1);
+    n->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!n->library || !load(&n->nvml, n->library))
+        goto fail;
+    up = n->nvml.init() == 0;
+    if (!up || n->nvml.by_bus_id(n->bus_id, &n->gpu) != 0)
+        goto fail;
+    add_kind(n, n->nvml.clock, CLOCK_SM, &n->before_mhz);
+    n->start_ns = dlb_now_ns();
+    if (start_thread(n))
+        return n;
+fail:
+    if (up)
+        (void)n->nvml.shutdown();
+    if (n && n->library)
+        (void)dlclose(n->library);
+    free(n);
+    return NULL;
+}
+
+struct dlb_nvml *dlb_nvml_start(const char *pci_bus_id)
+{
+    return dlb_nvml_start_with("libnvidia-ml.so.1", pci_bus_id);
+}
+
+static json_t *mean(const struct series *s, double scale)
+{
+    return s->n > 0 ? json_real(s->sum / s->n * scale) : json_null();
+}
+
+static json_t *highest(const struct series *s)
+{
+    return s->n > 0 ? json_integer((json_int_t)s->max) : json_null();
+}
+
+static json_t *limit(struct dlb_nvml *n, int (*call)(struct device *, unsigned *))
+{
+    struct series s = {0};
+    add_number(n, call, &s);
+    return highest(&s);
+}
+
+/* nvmlClocksEventReasons, by bit. */
+json_t *dlb_nvml_throttle_json(uint64_t reasons)
+{
+    static const char *const names[] = {"idle",
+                                        "applications_clocks_setting",
+                                        "sw_power_cap",
+                                        "hw_slowdown",
+                                        "sync_boost",
+                                        "sw_thermal_slowdown",
+                                        "hw_thermal_slowdown",
+                                        "hw_power_brake_slowdown",
+                                        "display_clock_setting"};
+    json_t *out = json_array();
+    for (size_t i = 1; out && i < sizeof names / sizeof *names; i++)
+        if (reasons >> i & 1 && json_array_append_new(out, json_string(names[i])) != 0) {
+            json_decref(out);
+            return NULL;
+        }
+    return out;
+}
+
+static json_t *as_json(struct dlb_nvml *n)
+{
+    struct series max_mhz = {0};
+    add_kind(n, n->nvml.max_clock, CLOCK_SM, &max_mhz);
+    /* json_pack takes what it is given, and gives up whole when one of them is NULL. */
+    return json_pack(
+        "{so, so, so, so, so, so, so, so, so, so, so, so, so, so}", "samples",
+        json_integer((json_int_t)n->n_samples), "utilization_frac", mean(&n->busy, 0.01),
+        "memory_utilization_frac", mean(&n->memory_busy, 0.01), "sm_clock_before_mhz",
+        highest(&n->before_mhz), "sm_clock_after_mhz", highest(&n->after_mhz), "sm_clock_min_mhz",
+        n->sm_mhz.n > 0 ? json_integer((json_int_t)n->sm_mhz.min) : json_null(), "sm_clock_max_mhz",
+        highest(&max_mhz), "power_w", mean(&n->power_mw, 1e-3), "temperature_c",
+        highest(&n->temperature_c), "throttle",
+        n->has_throttle ? dlb_nvml_throttle_json(n->throttle) : json_null(), "pcie_gen",
+        highest(&n->pcie_gen), "pcie_width", highest(&n->pcie_width), "pcie_gen_max",
+        limit(n, n->nvml.max_pcie_gen), "pcie_width_max", limit(n, n->nvml.max_pcie_width));
+}
+
+json_t *dlb_nvml_stop(struct dlb_nvml *n)
+{
+    if (!n)
+        return NULL;
+    (void)pthread_mutex_lock(&n->lock);
+    n->stop = true;
+    (void)pthread_cond_signal(&n->stopped);
+    (void)pthread_mutex_unlock(&n->lock);
+    (void)pthread_join(n->thread, NULL);
+    (void)pthread_cond_destroy(&n->stopped);
+    (void)pthread_mutex_destroy(&n->lock);
+    add_kind(n, n->nvml.clock, CLOCK_SM, &n->after_mhz);
+    json_t *out = as_json(n);
+    (void)n->nvml.shutdown();
+    (void)dlclose(n->library);
+    free(n);
+    return out;
+}

@@ -1,0 +1,198 @@
+#include "core/measure/stats.h"
+
+#include "core/base/rng.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Repetitions are few: the usual call needs no heap. */
+#define N_INLINE 64
+
+struct sample {
+    double *value; /* sorted, all finite; `fixed` or malloced */
+    uint32_t n;
+    double fixed[N_INLINE];
+};
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool sample_alloc(struct sample *s, uint32_t n)
+{
+    s->n = 0;
+    s->value = n <= N_INLINE ? s->fixed : malloc(n * sizeof *s->value);
+    return s->value != NULL;
+}
+
+static void sample_free(struct sample *s)
+{
+    if (s->value != s->fixed)
+        free(s->value);
+}
+
+static void sample_add(struct sample *s, double value)
+{
+    if (isfinite(value))
+        s->value[s->n++] = value;
+}
+
+static void sample_sort(struct sample *s)
+{
+    qsort(s->value, s->n, sizeof *s->value, compare);
+}
+
+/* R's type 7: the place (n - 1) q between order statistics. */
+static double sorted_quantile(const double *sorted, uint32_t n, double q)
+{
+    double place = (double)(n - 1) * fmin(fmax(q, 0.0), 1.0);
+    uint32_t below = (uint32_t)place;
+    if (below >= n - 1)
+        return sorted[n - 1];
+    double part = place - (double)below;
+    return sorted[below] + part * (sorted[below + 1] - sorted[below]);
+}
+
+double dlb_quantile(const double *values, uint32_t n, double q)
+{
+    struct sample s;
+    double out = NAN;
+
+    if (isnan(q) || !sample_alloc(&s, n))
+        return out;
+    for (uint32_t i = 0; i < n; i++)
+        sample_add(&s, values[i]);
+    sample_sort(&s);
+    if (s.n > 0)
+        out = sorted_quantile(s.value, s.n, q);
+    sample_free(&s);
+    return out;
+}
+
+double dlb_median(const double *values, uint32_t n)
+{
+    return dlb_quantile(values, n, 0.5);
+}
+
+/* The median of one resample, without sorting it: how often each order statistic was drawn says
+ * where the middle lies. */
+static double resampled_median(const double *sorted, uint32_t n, uint32_t *drawn,
+                               struct dlb_rng *rng)
+{
+    memset(drawn, 0, n * sizeof *drawn);
+    for (uint32_t i = 0; i < n; i++)
+        drawn[dlb_rng_below(rng, n)]++;
+
+    uint32_t lower_rank = (n + 1) / 2, upper_rank = n / 2 + 1; /* equal for an odd n */
+    uint32_t seen = 0, i = 0;
+    while ((seen += drawn[i]) < lower_rank)
+        i++;
+    double lower = sorted[i];
+    while (seen < upper_rank)
+        seen += drawn[++i];
+    return (lower + sorted[i]) / 2.0;
+}
+
+/* Percentile bootstrap: resample with replacement, take the middle 95% of the medians. */
+static bool bootstrap(const struct sample *s, uint64_t seed, double *low, double *high)
+{
+    double *medians = malloc(DLB_BOOTSTRAP_DRAWS * sizeof *medians);
+    uint32_t *drawn = malloc(s->n * sizeof *drawn);
+    bool done = false;
+
+    if (!medians || !drawn)
+        goto out;
+    struct dlb_rng rng = dlb_rng_seed(seed, s->n, DLB_BOOTSTRAP_DRAWS);
+    for (uint32_t i = 0; i < DLB_BOOTSTRAP_DRAWS; i++)
+        medians[i] = resampled_median(s->value, s->n, drawn, &rng);
+    qsort(medians, DLB_BOOTSTRAP_DRAWS, sizeof *medians, compare);
+    *low = sorted_quantile(medians, DLB_BOOTSTRAP_DRAWS, 0.025);
+    *high = sorted_quantile(medians, DLB_BOOTSTRAP_DRAWS, 0.975);
+    done = true;
+out:
+    free(medians);
+    free(drawn);
+    return done;
+}
+
+static struct dlb_estimate estimate(struct sample *s, uint64_t seed)
+{
+    struct dlb_estimate out = {.median = NAN, .low = NAN, .high = NAN, .n = s->n};
+
+    if (s->n == 0)
+        return out;
+    sample_sort(s);
+    out.median = sorted_quantile(s->value, s->n, 0.5);
+    out.low = s->value[0];
+    out.high = s->value[s->n - 1];
+    if (s->n == 1)
+        return out;
+    out.interval = DLB_INTERVAL_MIN_MAX;
+    if (s->n >= DLB_BOOTSTRAP_MIN_N && bootstrap(s, seed, &out.low, &out.high))
+        out.interval = DLB_INTERVAL_BOOTSTRAP_95;
+    return out;
+}
+
+static double value_itself(double a, double b)
+{
+    (void)b;
+    return a;
+}
+
+static double loss(double a, double b)
+{
+    return 1.0 - a / b;
+}
+
+static double ratio(double a, double b)
+{
+    return a / b;
+}
+
+static struct dlb_estimate estimate_of(const double *a, const double *b, uint32_t n, uint64_t seed,
+                                       double (*combine)(double a, double b))
+{
+    struct sample s;
+
+    if (!sample_alloc(&s, n))
+        return (struct dlb_estimate){.median = NAN, .low = NAN, .high = NAN};
+    for (uint32_t i = 0; i < n; i++)
+        sample_add(&s, combine(a[i], b[i]));
+    struct dlb_estimate out = estimate(&s, seed);
+    sample_free(&s);
+    return out;
+}
+
+struct dlb_estimate dlb_estimate_median(const double *values, uint32_t n, uint64_t seed)
+{
+    return estimate_of(values, values, n, seed, value_itself);
+}
+
+struct dlb_estimate dlb_estimate_paired_loss(const double *a, const double *b, uint32_t n,
+                                             uint64_t seed)
+{
+    return estimate_of(a, b, n, seed, loss);
+}
+
+struct dlb_estimate dlb_estimate_paired_ratio(const double *a, const double *b, uint32_t n,
+                                              uint64_t seed)
+{
+    return estimate_of(a, b, n, seed, ratio);
+}
+
+const char *dlb_interval_name(enum dlb_interval_kind kind)
+{
+    switch (kind) {
+    case DLB_INTERVAL_NONE:
+        return "none";
+    case DLB_INTERVAL_MIN_MAX:
+        return "min-max";
+    case DLB_INTERVAL_BOOTSTRAP_95:
+        return "bootstrap-95";
+    }
+    return "none";
+}

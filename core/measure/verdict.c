@@ -1,0 +1,248 @@
+#include "core/measure/verdict.h"
+
+#include "core/measure/verdict_words.h"
+
+#include <math.h>
+
+static double frac(double x)
+{
+    return isnan(x) ? 0.0 : fmin(fmax(x, 0.0), 1.0);
+}
+
+/* A duration or ratio that was measured, or zero. */
+static double measured_ns(double x)
+{
+    return isfinite(x) && x > 0.0 ? x : 0.0;
+}
+
+static double share_of(double part, double whole)
+{
+    return whole > 0.0 ? frac(part / whole) : 0.0;
+}
+
+static double work_ns(const struct dlb_evidence *e)
+{
+    double sum = 0.0;
+    for (int i = DLB_WS_READ; i <= DLB_WS_COLLATE; i++)
+        sum += measured_ns(e->worker_stage_ns[i]);
+    return sum;
+}
+
+static double pin_ns(const struct dlb_evidence *e)
+{
+    return fmax(measured_ns(e->pin_stage_ns), measured_ns(e->worker_stage_ns[DLB_WS_PIN]));
+}
+
+static void look_at_workers(const struct dlb_evidence *e, struct dlb_finding *f)
+{
+    double work = work_ns(e), largest = 0.0;
+    double blocked = measured_ns(e->worker_stage_ns[DLB_WS_WAIT_CREDIT]) +
+                     measured_ns(e->worker_stage_ns[DLB_WS_WAIT_SLOT]);
+
+    f->stage = -1;
+    for (int i = DLB_WS_READ; i <= DLB_WS_COLLATE; i++) {
+        if (measured_ns(e->worker_stage_ns[i]) <= largest)
+            continue;
+        largest = measured_ns(e->worker_stage_ns[i]);
+        f->stage = i;
+    }
+    f->stage_frac = share_of(largest, work);
+    f->blocked_frac = share_of(blocked, work + blocked);
+    f->cpus_taken = e->n_cpus > 0 && e->num_workers >= e->n_cpus;
+    /* Without workers the loading thread is the consumer, and its run queue is not the workers'. */
+    f->runqueue_frac =
+        e->num_workers > 0 ? share_of(measured_ns(e->worker_runqueue_ns), work) : 0.0;
+}
+
+/* What a null source in the data's place says of the harness. */
+static bool harness_is_near(const struct dlb_finding *f)
+{
+    return f->harness_frac > DLB_HARNESS_MAX ||
+           (f->headroom > 0.0 && f->headroom < DLB_HEADROOM_MIN);
+}
+
+static bool harness_bound(const struct dlb_evidence *e, const struct dlb_finding *f)
+{
+    if (harness_is_near(f))
+        return true;
+    if (isfinite(e->step_ns) && e->step_ns < DLB_UNACCOUNTED_STEP_NS)
+        return f->account_frac + f->unaccounted_frac > DLB_HARNESS_SHORT_MAX;
+    return f->unaccounted_frac > DLB_UNACCOUNTED_MAX || f->account_frac > DLB_ACCOUNT_MAX;
+}
+
+static bool ceiling_is_clear(const struct dlb_estimate *ceiling)
+{
+    return ceiling->n == 0 || ceiling->low > DLB_CEILING_CLEAR;
+}
+
+/* What the loader is to blame for. */
+static double loader_frac(const struct dlb_finding *f)
+{
+    return f->input_frac + f->late_frac;
+}
+
+static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_finding *f)
+{
+    if (!e->complete || !isfinite(e->compute_frac) || !isfinite(e->input_frac) ||
+        !isfinite(e->h2d_frac) || !isfinite(e->residual_frac))
+        return DLB_V_INCOMPLETE;
+    if (harness_bound(e, f))
+        return DLB_V_HARNESS_BOUND;
+
+    double largest = fmax(loader_frac(f), fmax(f->h2d_frac, f->residual_frac));
+    if (largest >= DLB_SHARE_WARN && loader_frac(f) >= largest) {
+        if (ceiling_is_clear(&e->ceiling_ratio))
+            return DLB_V_INPUT_BOUND;
+        f->input_refuted = true;
+        f->ceiling_busy_frac = frac(e->ceiling_busy_frac);
+        f->starved = f->ceiling_busy_frac > 0.0 && f->ceiling_busy_frac < DLB_CEILING_BUSY_MIN;
+        if (f->starved)
+            return DLB_V_HARNESS_BOUND;
+        largest = fmax(f->h2d_frac, f->residual_frac);
+    }
+    if (largest >= DLB_SHARE_WARN)
+        return f->h2d_frac >= largest ? DLB_V_H2D_BOUND : DLB_V_RESIDUAL_HEAVY;
+    if (f->input_refuted)
+        return DLB_V_INCOMPLETE; /* idle, and nobody knows why */
+    return f->compute_frac >= DLB_COMPUTE_BOUND ? DLB_V_COMPUTE_BOUND : DLB_V_BALANCED;
+}
+
+static enum dlb_cause input_cause(const struct dlb_evidence *e, const struct dlb_finding *f)
+{
+    static const enum dlb_cause by_stage[] = {[DLB_WS_READ] = DLB_CAUSE_READ,
+                                              [DLB_WS_DECODE] = DLB_CAUSE_DECODE,
+                                              [DLB_WS_TRANSFORM] = DLB_CAUSE_TRANSFORM,
+                                              [DLB_WS_COLLATE] = DLB_CAUSE_COLLATE};
+    double order_frac = share_of(measured_ns(e->order_wait_ns), measured_ns(e->input_wait_ns));
+
+    /* First, for a worker that waits for a core looks like a slow one to the others. */
+    if (f->runqueue_frac > DLB_RUNQUEUE_CLEAR)
+        return DLB_CAUSE_CPU;
+    if (e->num_workers > 1 && order_frac > DLB_ORDER_CLEAR && f->blocked_frac > DLB_BLOCKED_CLEAR)
+        return DLB_CAUSE_ORDER;
+    /* Pinning is one thread's work; the stages are summed over all workers. */
+    if (pin_ns(e) > work_ns(e) / fmax((double)e->num_workers, 1.0))
+        return DLB_CAUSE_PIN;
+    return f->stage < 0 ? DLB_CAUSE_NONE : by_stage[f->stage];
+}
+
+static enum dlb_cause residual_cause(const struct dlb_finding *f)
+{
+    if (f->epoch_frac >= f->residual_frac / 2.0)
+        return DLB_CAUSE_NONE;
+    if (f->oversleep_frac >= f->residual_frac / 2.0 || f->runqueue_frac > DLB_RUNQUEUE_CLEAR ||
+        f->cpus_taken)
+        return DLB_CAUSE_CPU;
+    return DLB_CAUSE_NONE;
+}
+
+static enum dlb_cause find_cause(const struct dlb_evidence *e, const struct dlb_finding *f)
+{
+    switch (f->klass) {
+    case DLB_V_INPUT_BOUND:
+        return input_cause(e, f);
+    case DLB_V_H2D_BOUND:
+        return DLB_CAUSE_COPY;
+    case DLB_V_RESIDUAL_HEAVY:
+        return residual_cause(f);
+    case DLB_V_HARNESS_BOUND:
+        return DLB_CAUSE_HARNESS;
+    case DLB_V_INCOMPLETE:
+    case DLB_V_COMPUTE_BOUND:
+    case DLB_V_BALANCED:
+        break;
+    }
+    return DLB_CAUSE_NONE;
+}
+
+static enum dlb_severity by_share(double share)
+{
+    if (share >= DLB_SHARE_CRITICAL)
+        return DLB_SEVERITY_CRITICAL;
+    return share >= DLB_SHARE_WARN ? DLB_SEVERITY_WARN : DLB_SEVERITY_OK;
+}
+
+static enum dlb_severity find_severity(const struct dlb_finding *f)
+{
+    switch (f->klass) {
+    case DLB_V_INPUT_BOUND:
+        return by_share(loader_frac(f));
+    case DLB_V_H2D_BOUND:
+        return by_share(f->h2d_frac);
+    case DLB_V_RESIDUAL_HEAVY:
+        return by_share(f->residual_frac);
+    case DLB_V_HARNESS_BOUND: /* the figures do not hold, however small the share */
+        if (f->starved)
+            return by_share(loader_frac(f));
+        return fmax(fmax(f->account_frac, f->unaccounted_frac), f->harness_frac) >=
+                       DLB_SHARE_CRITICAL
+                   ? DLB_SEVERITY_CRITICAL
+                   : DLB_SEVERITY_WARN;
+    case DLB_V_INCOMPLETE:
+        return DLB_SEVERITY_WARN;
+    case DLB_V_COMPUTE_BOUND:
+    case DLB_V_BALANCED:
+        break;
+    }
+    return DLB_SEVERITY_OK;
+}
+
+void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
+{
+    struct dlb_finding f = {
+        .compute_frac = frac(evidence->compute_frac),
+        .input_frac = frac(evidence->input_frac),
+        .late_frac = fmin(frac(evidence->late_copy_frac), frac(evidence->h2d_frac)),
+        .residual_frac = frac(evidence->residual_frac),
+        /* Late wake-ups that hide behind queued steps idle nobody: no part is larger than the
+           whole. */
+        .epoch_frac = fmin(frac(evidence->epoch_frac), frac(evidence->residual_frac)),
+        .oversleep_frac = fmin(frac(evidence->oversleep_frac), frac(evidence->residual_frac)),
+        .unaccounted_frac = frac(evidence->unaccounted_frac),
+        .unaccounted_max_frac = frac(evidence->unaccounted_max_frac),
+        .account_frac = frac(evidence->account_frac),
+        .harness_frac = frac(evidence->harness_frac),
+        .headroom = measured_ns(evidence->harness_headroom),
+    };
+
+    f.h2d_frac = frac(evidence->h2d_frac) - f.late_frac;
+    look_at_workers(evidence, &f);
+    f.klass = classify(evidence, &f);
+    f.cause = find_cause(evidence, &f);
+    *out = (struct dlb_verdict){.klass = f.klass, .cause = f.cause, .severity = find_severity(&f)};
+    dlb_verdict_words(evidence, &f, out->text, sizeof out->text);
+}
+
+const char *dlb_verdict_class_name(enum dlb_verdict_class klass)
+{
+    static const char *const names[] = {
+        [DLB_V_INCOMPLETE] = "INCOMPLETE",
+        [DLB_V_HARNESS_BOUND] = "HARNESS-BOUND",
+        [DLB_V_INPUT_BOUND] = "INPUT-BOUND",
+        [DLB_V_H2D_BOUND] = "H2D-BOUND",
+        [DLB_V_RESIDUAL_HEAVY] = "RESIDUAL-HEAVY",
+        [DLB_V_COMPUTE_BOUND] = "COMPUTE-BOUND",
+        [DLB_V_BALANCED] = "BALANCED",
+    };
+    return (unsigned)klass < sizeof names / sizeof *names ? names[klass] : "?";
+}
+
+const char *dlb_cause_name(enum dlb_cause cause)
+{
+    static const char *const names[] = {
+        [DLB_CAUSE_NONE] = "none",       [DLB_CAUSE_READ] = "read",
+        [DLB_CAUSE_DECODE] = "decode",   [DLB_CAUSE_TRANSFORM] = "transform",
+        [DLB_CAUSE_COLLATE] = "collate", [DLB_CAUSE_ORDER] = "order",
+        [DLB_CAUSE_PIN] = "pin",         [DLB_CAUSE_COPY] = "copy",
+        [DLB_CAUSE_CPU] = "cpu",         [DLB_CAUSE_HARNESS] = "harness",
+    };
+    return (unsigned)cause < sizeof names / sizeof *names ? names[cause] : "?";
+}
+
+const char *dlb_severity_name(enum dlb_severity severity)
+{
+    static const char *const names[] = {[DLB_SEVERITY_OK] = "ok",
+                                        [DLB_SEVERITY_WARN] = "warn",
+                                        [DLB_SEVERITY_CRITICAL] = "critical"};
+    return (unsigned)severity < sizeof names / sizeof *names ? names[severity] : "?";
+}

@@ -1,0 +1,484 @@
+#include "core/measure/verdict_words.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct words {
+    char *text;
+    size_t used, cap;
+};
+
+static void say(struct words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct words *w, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int len = vsnprintf(w->text + w->used, w->cap - w->used, fmt, args);
+    va_end(args);
+    if (len > 0)
+        w->used += (size_t)len < w->cap - w->used ? (size_t)len : w->cap - w->used - 1;
+}
+
+struct number {
+    char text[24];
+};
+
+struct setting {
+    char text[64];
+};
+
+static struct number percent(double frac)
+{
+    struct number out;
+    double value = 100.0 * frac;
+    (void)snprintf(out.text, sizeof out.text, value > 0.0 && value < 9.95 ? "%.1f%%" : "%.0f%%",
+                   value);
+    return out;
+}
+
+static struct number times(double ratio)
+{
+    struct number out;
+    if (ratio > 100.0)
+        (void)snprintf(out.text, sizeof out.text, "more than 100x");
+    else
+        (void)snprintf(out.text, sizeof out.text,
+                       ratio >= 9.95    ? "%.0fx"
+                       : ratio >= 1.995 ? "%.1fx"
+                                        : "%.2fx",
+                       ratio);
+    return out;
+}
+
+static const char *device_name(const struct dlb_evidence *e)
+{
+    return e->gpu ? "the GPU" : "the emulated accelerator";
+}
+
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* Whether copies of batches that came late took enough time for a word. */
+static bool copies_late(const struct dlb_finding *f)
+{
+    return f->late_frac >= 0.01;
+}
+
+static void say_gain(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
+{
+    const struct dlb_estimate *c = &e->ceiling_ratio;
+    if (c->n > 0 && isfinite(c->median) && !copies_late(f)) { /* a ceiling has no copies */
+        say(w, "with data always ready this step would run %s faster", times(c->median).text);
+        struct number low = times(c->low), high = times(c->high);
+        bool says_more = strcmp(low.text, high.text) != 0; /* than one figure, as printed */
+        if (c->interval != DLB_INTERVAL_NONE && isfinite(c->high) && says_more)
+            say(w, " (measured: %s to %s)", low.text, high.text);
+        say(w, ". ");
+    } else {
+        say(w,
+            "with data always ready this step would run about %s faster (worked out from that "
+            "share). ",
+            times(1.0 / (1.0 - f->input_frac)).text);
+    }
+}
+
+/* Where the bytes of the reads came from: storage is blamed for nothing that it did not do. */
+static const char *read_meaning(enum dlb_cache_label cache)
+{
+    switch (cache) {
+    case DLB_CACHE_COLD:
+        return "fetching bytes from storage";
+    case DLB_CACHE_WARM:
+        return "copying bytes out of the page cache, in which storage has no part";
+    case DLB_CACHE_MIXED:
+        return "fetching bytes from files, some of which were in the page cache";
+    case DLB_CACHE_UNKNOWN:
+        break;
+    }
+    return "fetching bytes from files";
+}
+
+/* What a stage does, for those who meet its name here first. */
+static const char *stage_meaning(int stage, enum dlb_cache_label cache)
+{
+    switch (stage) {
+    case DLB_WS_READ:
+        return read_meaning(cache);
+    case DLB_WS_DECODE:
+        return "turning stored bytes into pixels or numbers";
+    case DLB_WS_TRANSFORM:
+        return "crop, resize, flip, normalise";
+    default:
+        return "putting samples together into a batch";
+    }
+}
+
+static void say_stage(struct words *w, const char *who, const struct dlb_evidence *e,
+                      const struct dlb_finding *f)
+{
+    if (f->stage < 0)
+        return;
+    say(w,
+        f->stage_frac > 0.5 ? "%s most of the time in %s (%s): %s. "
+                            : "%s more time in %s (%s) than in any other stage: %s. ",
+        who, dlb_worker_stage_names[f->stage], percent(f->stage_frac).text,
+        stage_meaning(f->stage, e->cache));
+}
+
+/* What makes a stage cheaper, apart from more workers. */
+static const char *cheaper(int stage, enum dlb_cache_label cache)
+{
+    switch (stage) {
+    case DLB_WS_READ:
+        return cache == DLB_CACHE_WARM
+                   ? "fewer and larger files (tar shards), which take fewer system calls; faster "
+                     "storage would change nothing"
+                   : "fewer and larger files (tar shards), faster storage, or data that fits into "
+                     "memory and stays in the page cache";
+    case DLB_WS_DECODE:
+        return "images stored at about the size that is trained on, scaled decode, or decoding on "
+               "the GPU";
+    case DLB_WS_TRANSFORM:
+        return "u8 output that the GPU normalises, cheaper augmentation, or augmentation on the "
+               "GPU";
+    default:
+        return "smaller samples (u8 instead of f32, widened on the GPU)";
+    }
+}
+
+/* The workers of one loader, as loader.num_workers counts them. */
+static struct setting setting(const struct dlb_evidence *e, uint32_t n)
+{
+    struct setting out;
+    if (e->n_loaders > 1)
+        (void)snprintf(out.text, sizeof out.text, "num_workers = %u for each accelerator", n);
+    else
+        (void)snprintf(out.text, sizeof out.text, "%u", n);
+    return out;
+}
+
+/* Whether more workers were measured, and of no use that shows. */
+static bool more_were_no_faster(const struct dlb_evidence *e)
+{
+    return e->more_workers > 0 && e->faster_workers == 0;
+}
+
+static void say_workers_advice(struct words *w, const struct dlb_evidence *e,
+                               const struct dlb_finding *f)
+{
+    const char *then = f->stage < 0 ? "larger batches" : cheaper(f->stage, e->cache);
+    const char *extend = e->most_swept ? ": extend sweep.loader.num_workers" : "";
+    bool storage = f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM; /* waits need no CPU */
+    bool room = storage || !f->cpus_taken;
+
+    if (room && e->n_idle_workers > 0)
+        say(w,
+            "Only %u of %u workers had a shard to read. Try: more shards, at least one for each "
+            "worker.",
+            e->num_workers, e->num_workers + e->n_idle_workers);
+    else if (room && more_were_no_faster(e))
+        say(w, "More workers (up to %s) were measured and were not clearly faster. Try: %s.",
+            setting(e, e->more_workers).text, then);
+    else if (e->num_workers == 0)
+        say(w, "Try: num_workers = 1 or more, so that loading overlaps with compute; then %s.",
+            then);
+    else if (e->faster_workers > 0)
+        say(w,
+            e->n_loaders > 1 ? "Try: num_workers = %u for each accelerator, which was measured and "
+                               "was faster; then %s."
+                             : "Try: %u workers, which were measured and were faster; then %s.",
+            e->faster_workers, then);
+    else if (storage)
+        say(w,
+            "Try: more workers (now %s%s) or a larger prefetch_factor, so that more reads are "
+            "under way at once; %s.",
+            setting(e, e->num_workers / (e->n_loaders ? e->n_loaders : 1)).text, extend, then);
+    else if (f->cpus_taken)
+        say(w,
+            "All %u CPU%s already have a worker, so more workers will not help. Try: more CPUs; "
+            "%s.",
+            e->n_cpus, plural(e->n_cpus), then);
+    else if (e->n_cpus > 0)
+        say(w, "Try: more workers (you have %u CPUs and use %u worker%s%s); then %s.", e->n_cpus,
+            e->num_workers, plural(e->num_workers), extend, then);
+    else
+        say(w, "Try: more workers; then %s.", then);
+}
+
+static void say_cpu_shortage(struct words *w, const struct dlb_evidence *e,
+                             const struct dlb_finding *f)
+{
+    say(w, "For %s of their working time the workers stood in line for a CPU core. ",
+        percent(f->runqueue_frac).text);
+    say_stage(w, "They spent", e, f);
+    if (e->num_workers < e->n_cpus)
+        say(w,
+            "There are %u CPUs for %u worker%s, so something else uses them. Try: a quiet machine, "
+            "or "
+            "loader.bind = \"core\".",
+            e->n_cpus, e->num_workers, plural(e->num_workers));
+    else
+        say(w, "%u worker%s and the training loop share %u CPU%s%s. Try: more CPUs; %s.",
+            e->num_workers, plural(e->num_workers), e->n_cpus, plural(e->n_cpus),
+            e->faster_workers > 0 ? "" : ", so more workers will not help",
+            f->stage < 0 ? "less work for each sample" : cheaper(f->stage, e->cache));
+}
+
+static void say_input_bound(struct words *w, const struct dlb_evidence *e,
+                            const struct dlb_finding *f)
+{
+    say(w, "%s waited for data %s of the time; ", device_name(e), percent(f->input_frac).text);
+    say_gain(w, e, f);
+    if (copies_late(f))
+        say(w,
+            "Copies took another %s: they started late, because their batches came late, and a "
+            "faster link alone gains nothing. ",
+            percent(f->late_frac).text);
+    switch (f->cause) {
+    case DLB_CAUSE_ORDER:
+        say(w,
+            "Batches were ready, but not the next one in order: one slow worker held up the "
+            "others, which waited %s of "
+            "their time. Try: a larger prefetch_factor, so that they can run further ahead; "
+            "samples or shards of more "
+            "even size; or delivery in any order (in_order=False).",
+            percent(f->blocked_frac).text);
+        break;
+    case DLB_CAUSE_CPU:
+        say_cpu_shortage(w, e, f);
+        break;
+    case DLB_CAUSE_PIN:
+        say(w, "Copying batches into page-locked memory, which one thread does, is the slowest "
+               "part. Try: "
+               "pin_mode = \"direct\", where workers write straight into page-locked memory; "
+               "smaller batches in bytes (u8 "
+               "instead of f32); or pin_memory=False.");
+        break;
+    default: {
+        if (e->num_workers == 0)
+            say(w,
+                "There are no workers (num_workers = 0): the training loop loads every batch "
+                "itself while %s stands "
+                "still. ",
+                device_name(e));
+        static const char *const who[] = {"It spent", "The worker spent", "The workers spent"};
+        say_stage(w, who[e->num_workers < 2 ? e->num_workers : 2], e, f);
+        say_workers_advice(w, e, f);
+    }
+    }
+}
+
+static void say_h2d_bound(struct words *w, const struct dlb_evidence *e,
+                          const struct dlb_finding *f)
+{
+    say(w, "%s stood still %s of the time while a batch was copied to it. ", device_name(e),
+        percent(f->h2d_frac).text);
+    if (e->pageable_copy || !e->pin_memory)
+        say(w, "The copies start from ordinary (pageable) memory: they are slow and hold up the "
+               "training loop. ");
+    else
+        say(w, "The copies already start from page-locked memory. ");
+
+    if ((e->pageable_copy || !e->pin_memory) && e->device_prefetch == 0)
+        say(w, "Try: pin_memory=True with non_blocking=True copies, and device.prefetch = 1, which "
+               "copies the next batch on "
+               "a stream of its own while this one computes.");
+    else if (e->pageable_copy || !e->pin_memory)
+        say(w, "Try: pin_memory=True with non_blocking=True copies.");
+    else if (e->device_prefetch == 0)
+        say(w, "Nothing overlaps with them. Try: device.prefetch = 1, which copies the next batch "
+               "on a stream of its own "
+               "while this one computes.");
+    else
+        say(w, "They overlap with compute and still take longer than it. Try: fewer bytes per "
+               "batch (u8 instead of f32, "
+               "widened on the GPU; smaller images), or a faster host link.");
+}
+
+static void say_residual_heavy(struct words *w, const struct dlb_evidence *e,
+                               const struct dlb_finding *f)
+{
+    say(w, "%s stood still %s of the time, and neither data nor copies were what it waited for. ",
+        device_name(e), percent(f->residual_frac).text);
+    if (f->input_refuted)
+        say(w,
+            "It waited for data %s of the time besides, but with data always ready the step is not "
+            "clearly faster. ",
+            percent(f->input_frac).text);
+    if (f->epoch_frac >= f->residual_frac / 2.0) {
+        say(w,
+            "Most of that lies between epochs (%s): ending one and starting the next%s. Try: %s.",
+            percent(f->epoch_frac).text,
+            e->num_workers > 0 && !e->persistent_workers ? ", with new workers" : "",
+            e->num_workers == 0 ? "longer epochs"
+            : e->persistent_workers
+                ? "longer epochs, or fewer workers"
+                : "persistent_workers=True, which keeps the workers from one epoch to the next");
+    } else if (f->cause == DLB_CAUSE_CPU) {
+        if (f->oversleep_frac >= f->residual_frac / 2.0)
+            say(w, "Most of that is the training loop waking up late (%s): the host's fault. ",
+                percent(f->oversleep_frac).text);
+        if (f->cpus_taken)
+            say(w,
+                "%u worker%s and the training loop share %u CPU%s. Try: fewer workers, so that the "
+                "loop keeps a core; ",
+                e->num_workers, plural(e->num_workers), e->n_cpus, plural(e->n_cpus));
+        else
+            say(w, "Try: a quiet machine; ");
+        say(w, "%s.",
+            e->device_prefetch == 0
+                ? "device.prefetch = 1, which queues the next step before this one ends"
+                : "longer steps (larger batches)");
+    } else if (e->device_prefetch == 0) {
+        say(w, "Each step is only started after the one before has ended. Try: device.prefetch = "
+               "1, which queues the next "
+               "step in time; longer steps (larger batches).");
+    } else {
+        say(w, "It is scheduling and start-up. Try: longer steps (larger batches), a quiet "
+               "machine, longer epochs.");
+    }
+}
+
+/* Whether the workers wait for the training loop more than they work. */
+static bool loading_waits(const struct dlb_finding *f)
+{
+    return f->blocked_frac > 0.5;
+}
+
+static void say_compute_bound(struct words *w, const struct dlb_evidence *e,
+                              const struct dlb_finding *f)
+{
+    say(w,
+        "%s computed %s of the time. Loading is hidden behind it: faster loading gains nothing. ",
+        device_name(e), percent(f->compute_frac).text);
+    if (e->num_workers > 1 && loading_waits(f))
+        say(w, "The %u workers waited %s of their time for the training loop: fewer will do. ",
+            e->num_workers, percent(f->blocked_frac).text);
+    say(w, "To go faster, make the step itself faster: lower precision, a compiled model, a faster "
+           "GPU.");
+}
+
+/* Waiting for data that the ceiling does not bear out. */
+static void say_refuted(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
+{
+    const struct dlb_estimate *c = &e->ceiling_ratio;
+
+    say(w,
+        "%s waited for data %s of the time, but the same step with data always ready is not "
+        "clearly faster",
+        device_name(e), percent(f->input_frac).text);
+    if (isfinite(c->median) && isfinite(c->low) && isfinite(c->high))
+        say(w, " (%s; %s to %s)", times(c->median).text, times(c->low).text, times(c->high).text);
+}
+
+static void say_incomplete(struct words *w, const struct dlb_evidence *e,
+                           const struct dlb_finding *f)
+{
+    if (!f->input_refuted) {
+        say(w, "too little was measured to judge: the run failed, was interrupted, had no batches "
+               "left after its warm-up, or no more than its workers make ahead. Try: more "
+               "run.epochs or run.max_batches, or a smaller run.warmup_batches.");
+        return;
+    }
+    say_refuted(w, e, f);
+    say(w,
+        ", so that loading is not blamed, and %s of idle time is not explained. Try: a quiet "
+        "machine; more repeats or more batches, for narrower intervals.",
+        percent(1.0 - f->compute_frac).text);
+}
+
+static void say_balanced(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
+{
+    bool prefetch = e->device_prefetch == 0;
+    bool worker =
+        !f->cpus_taken && !loading_waits(f) && e->n_idle_workers == 0 && !more_were_no_faster(e);
+
+    say(w,
+        "%s computed %s of the time, and nothing else takes 10%%: waiting for data %s, copies %s, "
+        "the rest %s. There is "
+        "little to gain. Try: %s%s%s, if the last percents matter.",
+        device_name(e), percent(f->compute_frac).text, percent(f->input_frac).text,
+        percent(f->h2d_frac).text, percent(f->residual_frac).text, worker ? "one more worker" : "",
+        worker && prefetch ? ", or " : "",
+        prefetch ? "device.prefetch = 1"
+        : worker ? ""
+                 : "longer steps (larger batches)");
+}
+
+/* What a null source in the data's place showed; false: nothing against the harness. */
+static bool say_null_source(struct words *w, const struct dlb_finding *f)
+{
+    bool slow = f->headroom > 0.0 && f->headroom < DLB_HEADROOM_MIN;
+
+    if (f->harness_frac > DLB_HARNESS_MAX)
+        say(w, "with a source that costs nothing the device still stood still %s of the time; ",
+            percent(f->harness_frac).text);
+    if (slow)
+        say(w,
+            "with such a source and steps that take no time dlbench itself reaches only %s what "
+            "was measured; ",
+            times(f->headroom).text);
+    if (slow || f->harness_frac > DLB_HARNESS_MAX)
+        say(w, "so these figures may be dlbench's own, and nothing is blamed on the storage. Try: "
+               "fewer accelerators or a machine with more CPUs, larger batches, longer steps.");
+    return slow || f->harness_frac > DLB_HARNESS_MAX;
+}
+
+static void say_harness_bound(struct words *w, const struct dlb_evidence *e,
+                              const struct dlb_finding *f)
+{
+    if (say_null_source(w, f))
+        return;
+    if (f->starved) {
+        say_refuted(w, e, f);
+        say(w,
+            ", and reached only %s of its own step: the machine was busy, or dlbench is the limit, "
+            "and nothing follows for the loader. Try: a quiet machine; longer steps (larger "
+            "batches).",
+            percent(f->ceiling_busy_frac).text);
+        return;
+    }
+    say(w, "dlbench's own bookkeeping took %s of the time and %s of it is not accounted for",
+        percent(f->account_frac).text, percent(f->unaccounted_frac).text);
+    if (f->unaccounted_max_frac > f->unaccounted_frac)
+        say(w, " (median; %s in the worst repetition)", percent(f->unaccounted_max_frac).text);
+    say(w, ", which is too much for these figures to say anything about loader or storage. Try: "
+           "longer steps (larger batches or device.step_ms), fewer workers than CPUs, a quiet "
+           "machine.");
+}
+
+void dlb_verdict_words(const struct dlb_evidence *evidence, const struct dlb_finding *finding,
+                       char *text, size_t n_text)
+{
+    struct words w = {.text = text, .cap = n_text};
+
+    say(&w, "%s: ", dlb_verdict_class_name(finding->klass));
+    switch (finding->klass) {
+    case DLB_V_INCOMPLETE:
+        say_incomplete(&w, evidence, finding);
+        break;
+    case DLB_V_HARNESS_BOUND:
+        say_harness_bound(&w, evidence, finding);
+        break;
+    case DLB_V_INPUT_BOUND:
+        say_input_bound(&w, evidence, finding);
+        break;
+    case DLB_V_H2D_BOUND:
+        say_h2d_bound(&w, evidence, finding);
+        break;
+    case DLB_V_RESIDUAL_HEAVY:
+        say_residual_heavy(&w, evidence, finding);
+        break;
+    case DLB_V_COMPUTE_BOUND:
+        say_compute_bound(&w, evidence, finding);
+        break;
+    case DLB_V_BALANCED:
+        say_balanced(&w, evidence, finding);
+        break;
+    }
+}

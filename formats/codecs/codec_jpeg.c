@@ -1,0 +1,390 @@
+/* JPEG to pixels: what torchvision's decode, crop, resize, flip and normalise do, only where they
+ * are needed. */
+#include "formats/codec.h"
+
+#ifdef DLB_HAVE_JPEG
+
+#include "formats/codecs/crop.h"
+#include "formats/codecs/jpeg.h"
+#include "formats/codecs/photo.h"
+#include "formats/codecs/resample.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A batch of whole images has to be sized before they are decoded. At one bit a pixel a photograph
+ * falls apart into blocks: no image of a training set is smaller than that, so 24 bits a pixel are
+ * at most so many times its file. */
+enum { NONE_MAX_EXPANSION = 24 };
+
+struct codec {
+    struct dlb_transform_opts opts;
+    struct dlb_jpeg *jpeg;
+    struct dlb_jpeg_pixels pixels;
+    struct dlb_axis across, down;
+    struct dlb_resample_scratch scratch;
+    const char
+        *path; /* of the decoded sample: borrowed as its fields are, for messages of transform */
+    float scale[3], shift[3]; /* see dlb_augment_imagenet */
+    uint32_t side;            /* width and height of what transform makes */
+    size_t place_at;          /* in what it makes, of `place`; 0: nothing is left to a device */
+    struct dlb_augment_place place; /* what is */
+};
+
+/* Which pixels of the whole image become which of the output. */
+struct view {
+    struct dlb_axis_over across, down;
+    bool flip;
+};
+
+/* A device flips and normalises, and cuts out of the resized image, of which it is given no more
+ * than a square: batches are of one shape. RandomResizedCrop resizes last, where the pixels are
+ * decoded, and leaves nothing to cut. */
+static struct dlb_augment augment_of(const struct dlb_transform_opts *opts)
+{
+    uint32_t size = (uint32_t)opts->size;
+    return dlb_augment_image(
+        opts->crop == DLB_CROP_RANDOM_RESIZED ? size : dlb_crop_short_side(size), size);
+}
+
+static int codec_augment(const struct dlb_transform_opts *opts, const struct dlb_shape *shape,
+                         struct dlb_augment *out, struct dlb_err *err)
+{
+    (void)shape;
+    if (opts->crop == DLB_CROP_NONE || opts->pixels != DLB_PIXELS_F32)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "transform.where = \"gpu\" normalises there, images of one size: it needs "
+                        "transform.pixels = \"f32\" and a crop");
+    *out = augment_of(opts);
+    return DLB_OK;
+}
+
+static int codec_open(void *cd, const struct dlb_transform_opts *opts, struct dlb_err *err)
+{
+    struct codec *codec = cd;
+
+    codec->opts = *opts;
+    codec->side = (uint32_t)opts->size;
+    if (opts->where == DLB_WHERE_GPU) {
+        struct dlb_augment augment = augment_of(opts);
+        codec->side = augment.side;
+        codec->place_at = augment.place_at;
+    }
+    codec->jpeg = dlb_jpeg_new();
+    if (!codec->jpeg)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a JPEG decoder");
+    dlb_augment_imagenet(codec->scale, codec->shift);
+    return DLB_OK;
+}
+
+static void codec_close(void *cd)
+{
+    struct codec *codec = cd;
+    dlb_jpeg_free(codec->jpeg);
+    free(codec->pixels.data);
+    dlb_axis_free(&codec->across);
+    dlb_axis_free(&codec->down);
+    dlb_resample_free(&codec->scratch);
+    codec->jpeg = NULL;
+    codec->pixels = (struct dlb_jpeg_pixels){0};
+}
+
+static uint64_t pixel_bytes(const struct dlb_transform_opts *opts)
+{
+    return opts->pixels == DLB_PIXELS_F32 ? 3 * sizeof(float) : 3;
+}
+
+static uint64_t max_output_bytes(const struct dlb_transform_opts *opts,
+                                 const struct dlb_shape *shape)
+{
+    if (opts->crop == DLB_CROP_NONE)
+        return shape->max_sample_bytes * NONE_MAX_EXPANSION * (pixel_bytes(opts) / 3);
+    if (opts->where == DLB_WHERE_GPU)
+        return augment_of(opts).in_bytes;
+    return (uint64_t)opts->size * (uint64_t)opts->size * pixel_bytes(opts);
+}
+
+/* The smallest image that libjpeg can give for little which still has a pixel for each of the
+ * output's. 5/8 and the like exist, but take longer than decoding in full: their transforms are not
+ * vectorised. */
+static uint32_t choose_denom(const struct codec *codec, const struct view *view)
+{
+    if (!codec->opts.scaled_decode)
+        return 1;
+    for (uint32_t denom = 8; denom > 1; denom /= 2)
+        if (view->across.scale >= denom && view->down.scale >= denom)
+            return denom;
+    return 1;
+}
+
+/* A crop that is cut out first and resized then: nothing beyond it may shine in. */
+static struct view view_of_box(const struct dlb_crop_box *box, uint32_t size)
+{
+    return (struct view){.across = {.start = box->x,
+                                    .scale = box->width / size,
+                                    .low = (uint32_t)box->x,
+                                    .end = (uint32_t)ceil(box->x + box->width)},
+                         .down = {.start = box->y,
+                                  .scale = box->height / size,
+                                  .low = (uint32_t)box->y,
+                                  .end = (uint32_t)ceil(box->y + box->height)},
+                         .flip = box->flip};
+}
+
+/* A crop out of the resized image. */
+static struct view view_of_resized(const struct dlb_crop_resized *crop, uint32_t width,
+                                   uint32_t height)
+{
+    return (struct view){
+        .across = {.scale = (double)width / crop->width, .skip = crop->x, .end = width},
+        .down = {.scale = (double)height / crop->height, .skip = crop->y, .end = height},
+        .flip = crop->flip};
+}
+
+static uint32_t hold(double value, uint32_t most)
+{
+    return value < 0 ? 0 : value > most ? most : (uint32_t)value;
+}
+
+/* What the device cuts out and flips is put by: the view becomes that of the square around it. */
+static void leave_to_device(struct codec *codec, const struct dlb_crop_resized *crop,
+                            struct view *view)
+{
+    codec->place = (struct dlb_augment_place){.flip = view->flip};
+    view->flip = false;
+    if (codec->opts.crop == DLB_CROP_RANDOM_RESIZED)
+        return;
+    uint32_t margin = (codec->side - (uint32_t)codec->opts.size) / 2;
+    view->across.skip = hold((double)crop->x - margin, crop->width - codec->side);
+    view->down.skip = hold((double)crop->y - margin, crop->height - codec->side);
+    codec->place.x = (uint16_t)(crop->x - view->across.skip);
+    codec->place.y = (uint16_t)(crop->y - view->down.skip);
+}
+
+/* Draws which part of the image is kept. */
+static struct view choose_view(struct codec *codec, uint32_t width, uint32_t height,
+                               struct dlb_rng *rng)
+{
+    uint32_t size = (uint32_t)codec->opts.size;
+    struct dlb_crop_resized crop = {0};
+    struct view view;
+
+    if (codec->opts.crop == DLB_CROP_RANDOM_RESIZED) {
+        struct dlb_crop_box box = dlb_crop_random_resized(width, height, rng);
+        view = view_of_box(&box, size);
+    } else {
+        crop = codec->opts.crop == DLB_CROP_RANDOM ? dlb_crop_random(width, height, size, rng)
+                                                   : dlb_crop_center(width, height, size);
+        view = view_of_resized(&crop, width, height);
+    }
+    view.flip &= codec->opts.flip;
+    if (codec->place_at > 0)
+        leave_to_device(codec, &crop, &view);
+    return view;
+}
+
+static uint32_t ceil_div(uint32_t value, uint32_t by)
+{
+    return (value + by - 1) / by;
+}
+
+/* In pixels of the image at 1/denom. */
+static struct dlb_axis_over scale_down(const struct dlb_axis_over *over, uint32_t denom)
+{
+    return (struct dlb_axis_over){.start = over->start / denom,
+                                  .scale = over->scale / denom,
+                                  .skip = over->skip,
+                                  .low = over->low / denom,
+                                  .end = ceil_div(over->end, denom)};
+}
+
+/* Lays both axes over the view; what they touch is what has to be decoded. */
+static int lay_axes(struct codec *codec, const struct view *view, uint32_t denom)
+{
+    struct dlb_axis_over across = scale_down(&view->across, denom),
+                         down = scale_down(&view->down, denom);
+
+    if (dlb_axis_make(&codec->across, codec->side, &across, view->flip, DLB_AXIS_ACROSS) != 0)
+        return -1;
+    return dlb_axis_make(&codec->down, codec->side, &down, false, DLB_AXIS_DOWN);
+}
+
+/* What a shard gives to be decoded only where a sample has nothing else. */
+static bool is_beside(const char *field)
+{
+    return strcmp(field, "cls") == 0 || strcmp(field, "json") == 0;
+}
+
+static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, struct dlb_err *err)
+{
+    struct codec *codec = cd;
+    uint32_t width, height, denom = 1;
+    struct dlb_jpeg_rect want;
+
+    codec->path = in->path;
+    int rc = dlb_jpeg_start(codec->jpeg, in->field[0].data, in->field[0].len_bytes, &width, &height,
+                            err);
+    if (rc != DLB_OK)
+        goto out;
+    if (codec->opts.crop == DLB_CROP_NONE) {
+        want = (struct dlb_jpeg_rect){0, 0, width, height};
+    } else {
+        struct view view = choose_view(codec, width, height, &rng);
+        denom = choose_denom(codec, &view);
+        if (lay_axes(codec, &view, denom) != 0) {
+            rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to resize an image");
+            goto out;
+        }
+        want = (struct dlb_jpeg_rect){codec->across.low, codec->down.low,
+                                      codec->across.end - codec->across.low,
+                                      codec->down.end - codec->down.low};
+    }
+    rc = dlb_jpeg_decode(codec->jpeg, denom, &want, &codec->pixels, err);
+out:
+    if (rc == DLB_E_FORMAT && is_beside(in->field[0].name))
+        rc = dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+                      "the sample that starts here has no image field, only \"%s\"",
+                      in->field[0].name);
+    if (rc != DLB_OK) {
+        err->offset_bytes = in->offset_bytes;
+        return dlb_fail_at_path(err, in->path);
+    }
+    return DLB_OK;
+}
+
+/* Four bytes for each pixel of three: the next one covers the fourth. */
+static void store_u8(uint8_t *dst, const uint16_t *row, uint32_t n)
+{
+    uint8_t last[4];
+
+    for (uint32_t x = 0; x < n; x++) {
+        uint8_t pixel[4];
+        for (uint32_t c = 0; c < 4; c++)
+            pixel[c] = (uint8_t)((uint16_t)(row[4 * x + c] + 128) >> 8);
+        if (x + 1 < n)
+            memcpy(dst + 3 * x, pixel, 4);
+        else
+            memcpy(last, pixel, 4);
+    }
+    memcpy(dst + 3 * (n - 1), last, 3);
+}
+
+/* Rounded to bytes first: that is what ToTensor is given. */
+static void store_f32(const struct codec *codec, float *restrict dst, const uint16_t *restrict row,
+                      uint32_t n, size_t plane)
+{
+    for (uint32_t c = 0; c < 3; c++) {
+        float scale = codec->scale[c], shift = codec->shift[c];
+        float *to = dst + c * plane;
+        for (uint32_t x = 0; x < n; x++)
+            to[x] = dlb_normalise((uint8_t)((uint16_t)(row[4 * x + c] + 128) >> 8), scale, shift);
+    }
+}
+
+static void store_whole(const struct codec *codec, uint8_t *dst)
+{
+    const struct dlb_jpeg_rect *rect = &codec->pixels.rect;
+    size_t n = (size_t)rect->width * rect->height;
+    const uint8_t *src = codec->pixels.data;
+
+    if (codec->opts.pixels == DLB_PIXELS_U8) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t c = 0; c < 3; c++)
+                dst[3 * i + c] = src[4 * i + c];
+        return;
+    }
+    float *floats = (float *)(void *)dst;
+    for (size_t c = 0; c < 3; c++)
+        for (size_t i = 0; i < n; i++)
+            floats[c * n + i] = dlb_normalise(src[4 * i + c], codec->scale[c], codec->shift[c]);
+}
+
+static int transform_whole(struct codec *codec, uint8_t *dst, size_t cap_bytes, size_t *len_bytes,
+                           struct dlb_err *err)
+{
+    const struct dlb_jpeg_rect *rect = &codec->pixels.rect;
+
+    *len_bytes = (size_t)rect->width * rect->height * pixel_bytes(&codec->opts);
+    if (*len_bytes > cap_bytes)
+        return dlb_fail(err, DLB_E_FORMAT, codec->path, DLB_NO_OFFSET,
+                        "an image of %u x %u pixels in under a bit a pixel: transform.crop = "
+                        "\"none\" has no room for it",
+                        rect->width, rect->height);
+    store_whole(codec, dst);
+    return DLB_OK;
+}
+
+static int transform(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes,
+                     struct dlb_err *err)
+{
+    struct codec *codec = cd;
+    const struct dlb_jpeg_rect *rect = &codec->pixels.rect;
+    uint32_t size = codec->side;
+    bool for_device = codec->place_at > 0;
+    bool floats = codec->opts.pixels == DLB_PIXELS_F32 && !for_device;
+
+    if (codec->opts.crop == DLB_CROP_NONE)
+        return transform_whole(codec, dst, cap_bytes, len_bytes, err);
+    *len_bytes = for_device ? codec->place_at + sizeof codec->place
+                            : (size_t)size * size * pixel_bytes(&codec->opts);
+    if (*len_bytes > cap_bytes)
+        return dlb_fail(err, DLB_E_FORMAT, codec->path, DLB_NO_OFFSET,
+                        "the batch has no room for %zu bytes of pixels", *len_bytes);
+    for (uint32_t y = 0; y < size; y++) {
+        const uint16_t *row =
+            dlb_resample_row(&codec->scratch, &codec->across, &codec->down, y, codec->pixels.data,
+                             (size_t)rect->width * 4, rect->x, rect->y, rect->width);
+        if (!row)
+            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to resize an image");
+        if (floats)
+            store_f32(codec, (float *)(void *)dst + (size_t)y * size, row, size,
+                      (size_t)size * size);
+        else
+            store_u8(dst + (size_t)y * size * 3, row, size);
+    }
+    if (for_device) { /* what lies between pixels and place is checked with them */
+        size_t n_pixels = (size_t)size * size * 3;
+        memset(dst + n_pixels, 0, codec->place_at - n_pixels);
+        memcpy(dst + codec->place_at, &codec->place, sizeof codec->place);
+    }
+    return DLB_OK;
+}
+
+static int make(const struct dlb_generate_opts *opts, uint64_t index, struct dlb_bytes *out,
+                struct dlb_err *err)
+{
+    return dlb_photo_make((uint64_t)opts->seed, index, (uint64_t)opts->sample_bytes, out, err);
+}
+
+static const char *const extensions[] = {"jpg", "jpeg", NULL};
+
+const struct dlb_codec dlb_codec_jpeg = {
+    .name = "jpeg",
+    .summary = "libjpeg-turbo decode, crop, resize, flip, u8 or normalised f32",
+    .extensions = extensions,
+    .state_bytes = sizeof(struct codec),
+    .open = codec_open,
+    .close = codec_close,
+    .max_output_bytes = max_output_bytes,
+    .decode = decode,
+    .transform = transform,
+    .augment = codec_augment,
+    .extension = "jpg",
+    .make = make,
+};
+
+#else
+
+static const char *const extensions[] = {"jpg", "jpeg", NULL};
+
+const struct dlb_codec dlb_codec_jpeg = {
+    .name = "jpeg",
+    .summary = "libjpeg-turbo decode, crop, resize, flip, u8 or normalised f32",
+    .missing = "built without libjpeg-turbo",
+    .extensions = extensions,
+    .state_bytes = 64,
+    .extension = "jpg",
+};
+
+#endif

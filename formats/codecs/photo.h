@@ -1,0 +1,23 @@
+/* Images that behave like photographs when they are compressed and decoded.
+ *
+ * Floor 2. Any thread. Integer arithmetic alone makes the pixels, so that they are the same on
+ * every machine. */
+#ifndef DLB_FORMATS_CODECS_PHOTO_H
+#define DLB_FORMATS_CODECS_PHOTO_H
+
+#include "core/base/err.h"
+#include "formats/generator.h"
+
+#include <stdint.h>
+
+/* The least and the most that a mean may be: below, headers outweigh the image; above, one image
+ * takes gigabytes to draw. */
+#define DLB_PHOTO_MIN_BYTES 2000
+#define DLB_PHOTO_MAX_BYTES 32000000
+
+/* Appends photograph `index` of those that (seed, mean size) name, as a JPEG. Sizes in bytes spread
+ * around the mean. */
+int dlb_photo_make(uint64_t seed, uint64_t index, uint64_t mean_bytes, struct dlb_bytes *out,
+                   struct dlb_err *err);
+
+#endif

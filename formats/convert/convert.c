@@ -1,0 +1,500 @@
+#include "formats/convert/convert.h"
+
+#include "core/base/hash.h"
+#include "core/base/rng.h"
+#include "formats/codec.h"
+#include "formats/convert/apart.h"
+#include "formats/convert/target.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+/* FULL_BYTES: what formats write beside samples, about (pages, indexes, blocks). */
+enum { REPORT_SAMPLES = 64, REPORT_BYTES = 4 << 20, FULL_BYTES = 128 << 10 };
+
+/* All samples of a data set in its own order. */
+struct cursor {
+    const struct dlb_dataset *ds;
+    void *reader;
+    uint64_t index; /* map-style: the next one */
+    uint32_t shard; /* iterable: the one that is read, or comes next */
+    bool in_shard;
+};
+
+/* What was read or written, sample by sample: 8 bytes each. */
+struct sums {
+    uint64_t *sum;
+    uint64_t n, cap;
+};
+
+struct state {
+    const struct dlb_convert *how;
+    struct dlb_converted *out;
+    const struct dlb_convert_target *target;
+    struct sums have, got;
+    uint64_t told_bytes; /* at the last report */
+    bool fields;         /* some sample has several that are no label */
+};
+
+bool dlb_field_is_label(const struct dlb_sample *sample, uint32_t f)
+{
+    const struct dlb_field *field = &sample->field[f];
+    uint64_t label = 0;
+    size_t i = 0, first;
+
+    if (sample->n_fields < 2 || strcmp(field->name, "cls") != 0)
+        return false;
+    while (i < field->len_bytes && strchr(" \t\n", field->data[i]) && field->data[i])
+        i++;
+    for (first = i; i < field->len_bytes && field->data[i] >= '0' && field->data[i] <= '9' &&
+                    label <= UINT32_MAX;
+         i++)
+        label = label * 10 + (uint64_t)(field->data[i] - '0');
+    if (i == first || label != sample->label)
+        return false;
+    while (i < field->len_bytes && strchr(" \t\r\n", field->data[i]) && field->data[i])
+        i++;
+    return i == field->len_bytes;
+}
+
+const struct dlb_field *dlb_sample_value(const struct dlb_sample *sample, const char *format,
+                                         struct dlb_err *err)
+{
+    const struct dlb_field *value = NULL;
+    bool odd_label = false;
+    uint32_t n_values = 0;
+
+    for (uint32_t f = 0; f < sample->n_fields; f++) {
+        if (dlb_field_is_label(sample, f))
+            continue;
+        if (sample->n_fields > 1 && strcmp(sample->field[f].name, "cls") == 0)
+            odd_label = true;
+        else
+            value = &sample->field[f];
+        n_values++;
+    }
+    if (n_values == 1 && value)
+        return value;
+    if (n_values == 2 && odd_label)
+        (void)dlb_fail(err, DLB_E_CONFIG, sample->path, sample->offset_bytes,
+                       "a sample whose \"cls\" is no class number: %s keeps labels as numbers; "
+                       "webdataset and files keep the field as it is",
+                       format);
+    else
+        (void)dlb_fail(err, DLB_E_CONFIG, sample->path, sample->offset_bytes,
+                       "a sample of %u fields beside its label: %s holds one value of a sample; "
+                       "webdataset and files hold several",
+                       n_values, format);
+    return NULL;
+}
+
+static void *state_new(size_t n_bytes)
+{
+    size_t rounded = (n_bytes + 64) & ~(size_t)63;
+    void *state = aligned_alloc(64, rounded);
+
+    if (state)
+        memset(state, 0, rounded);
+    return state;
+}
+
+static int no_memory(struct dlb_err *err, const char *path)
+{
+    return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to convert it");
+}
+
+static int cursor_open(struct cursor *cursor, const struct dlb_dataset *ds, struct dlb_err *err)
+{
+    *cursor = (struct cursor){.ds = ds, .reader = state_new(ds->format->reader_bytes)};
+    if (!cursor->reader)
+        return no_memory(err, NULL);
+    return ds->format->reader_open(cursor->reader, ds->state, err);
+}
+
+static void cursor_close(struct cursor *cursor)
+{
+    if (cursor->reader)
+        cursor->ds->format->reader_close(cursor->reader);
+    free(cursor->reader);
+    cursor->reader = NULL;
+}
+
+/* DLB_END after the last one. After an error the next call goes on behind the sample, or the shard,
+ * that could not be read. */
+static int cursor_next(struct cursor *cursor, struct dlb_sample *sample, struct dlb_err *err)
+{
+    const struct dlb_format *format = cursor->ds->format;
+    const struct dlb_shape *shape = &cursor->ds->shape;
+    const struct dlb_dest none = {0};
+
+    *sample = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
+    if (!shape->iterable)
+        return cursor->index == shape->n_samples
+                   ? DLB_END
+                   : format->read(cursor->reader, cursor->index++, none, sample, err);
+    for (;;) {
+        if (!cursor->in_shard && cursor->shard == shape->n_shards)
+            return DLB_END;
+        int rc = DLB_OK;
+        if (!cursor->in_shard)
+            rc = format->shard_open(cursor->reader, cursor->shard, err);
+        cursor->in_shard = true;
+        if (rc == DLB_OK)
+            rc = format->next(cursor->reader, none, sample, err);
+        if (rc == DLB_OK)
+            return rc;
+        cursor->shard++;
+        cursor->in_shard = false;
+        if (rc != DLB_END)
+            return rc;
+    }
+}
+
+static int sums_add(struct sums *sums, uint64_t sum, struct dlb_err *err)
+{
+    if (sums->n == sums->cap) {
+        uint64_t cap = sums->cap ? sums->cap * 2 : 1024;
+        uint64_t *grown = realloc(sums->sum, cap * sizeof *grown);
+        if (!grown)
+            return no_memory(err, NULL);
+        sums->sum = grown;
+        sums->cap = cap;
+    }
+    sums->sum[sums->n++] = sum;
+    return DLB_OK;
+}
+
+static uint64_t field_sum(const struct dlb_field *field)
+{
+    return dlb_mix64(dlb_hash64(field->data, field->len_bytes, field->len_bytes));
+}
+
+/* Free of the fields' order, which formats need not keep. */
+static uint64_t sample_sum(const struct dlb_sample *sample, uint32_t *n_fields, uint64_t *n_bytes)
+{
+    uint64_t sum = dlb_mix64(sample->label + DLB_GOLDEN);
+
+    *n_fields = 0;
+    *n_bytes = 0;
+    for (uint32_t f = 0; f < sample->n_fields; f++) {
+        *n_bytes += sample->field[f].len_bytes;
+        if (dlb_field_is_label(sample, f))
+            continue;
+        sum += field_sum(&sample->field[f]);
+        ++*n_fields;
+    }
+    return sum;
+}
+
+static bool cancelled(const struct dlb_convert *how)
+{
+    const atomic_bool *cancel = how->watch->cancel;
+    return cancel && atomic_load_explicit(cancel, memory_order_relaxed);
+}
+
+static int fail_cancelled(const struct dlb_convert *how, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_CANCELLED, how->to_path, DLB_NO_OFFSET,
+                    "interrupted; nothing of it is left");
+}
+
+static void report(struct state *state, enum dlb_convert_phase phase, uint64_t n_done,
+                   uint64_t n_total, uint64_t n_bytes)
+{
+    if (n_done % REPORT_SAMPLES && n_done != n_total && n_bytes - state->told_bytes < REPORT_BYTES)
+        return;
+    state->told_bytes = n_bytes;
+    state->how->watch->report(state->how->watch->ctx, phase, n_done, n_total, n_bytes);
+}
+
+/* Libraries need not hand on why a write failed: whether there is room for another sample. */
+static bool is_full(const struct state *state)
+{
+    struct statvfs fs;
+    double need = 2.0 * (double)state->how->from->shape.max_sample_bytes + FULL_BYTES;
+
+    return statvfs(state->target->parent, &fs) == 0 &&
+           (double)fs.f_bavail * (double)fs.f_frsize < need;
+}
+
+/* A full disk is told once, as one, whichever writer met it. */
+static int writing_failed(const struct state *state, struct dlb_err *err)
+{
+    int code = err->sys_errno;
+
+    if (err->status == DLB_E_IO && code != EDQUOT && code != EFBIG && is_full(state))
+        code = ENOSPC;
+    if (code != ENOSPC && code != EDQUOT)
+        return (int)err->status;
+    (void)dlb_fail(err, DLB_E_IO, state->how->to_path, DLB_NO_OFFSET,
+                   "%s after %llu samples; nothing of it is left: make room, or choose another "
+                   "place",
+                   code == ENOSPC ? "the disk is full" : "the disk quota is used up",
+                   (unsigned long long)state->out->n_samples);
+    err->sys_errno = code;
+    return DLB_E_IO;
+}
+
+static int copy_one(struct state *state, void *writer, const struct dlb_sample *sample,
+                    struct dlb_err *err)
+{
+    uint32_t n_fields;
+    uint64_t n_bytes;
+    int rc = sums_add(&state->have, sample_sum(sample, &n_fields, &n_bytes), err);
+
+    if (rc == DLB_OK && state->how->to->writer_add(writer, sample, err) != DLB_OK)
+        rc = writing_failed(state, err);
+    if (rc != DLB_OK)
+        return rc;
+    state->fields |= n_fields > 1;
+    state->out->n_samples++;
+    state->out->n_bytes += n_bytes;
+    return DLB_OK;
+}
+
+/* Whether the source's error is one to go on after. */
+static bool skip(struct state *state, const struct dlb_err *err)
+{
+    const struct dlb_dataset *from = state->how->from;
+    bool shard = from->shape.iterable;
+
+    if (from->on_error != DLB_ON_ERROR_SKIP || err->status == DLB_E_NOMEM)
+        return false;
+    *(shard ? &state->out->n_cut_shards : &state->out->n_skipped) += 1;
+    state->how->watch->skipped(state->how->watch->ctx, err, shard);
+    return true;
+}
+
+static int copy_all(struct state *state, void *writer, struct dlb_err *err)
+{
+    const struct dlb_convert *how = state->how;
+    const uint64_t n_total = how->from->shape.n_samples;
+    struct dlb_sample sample;
+    struct cursor cursor;
+    int rc = cursor_open(&cursor, how->from, err);
+
+    while (rc == DLB_OK) {
+        if (cancelled(state->how)) {
+            rc = fail_cancelled(state->how, err);
+            break;
+        }
+        rc = cursor_next(&cursor, &sample, err);
+        if (rc == DLB_OK)
+            rc = copy_one(state, writer, &sample, err);
+        else if (rc != DLB_END && skip(state, err))
+            rc = DLB_OK;
+        report(state, DLB_CONVERT_WRITE, state->out->n_samples + state->out->n_skipped, n_total,
+               state->out->n_bytes);
+    }
+    cursor_close(&cursor);
+    if (rc != DLB_END)
+        return rc;
+    return state->out->n_samples ? DLB_OK
+                                 : dlb_fail(err, DLB_E_FORMAT, how->from_path, DLB_NO_OFFSET,
+                                            "not one of its samples could be read");
+}
+
+static int write_all(struct state *state, struct dlb_err *err)
+{
+    const struct dlb_format *to = state->how->to;
+    struct dlb_write how = {state->target->inside, state->how->to_opts, &state->how->from->shape};
+    void *writer = state_new(to->writer_bytes);
+
+    if (!writer)
+        return no_memory(err, state->how->to_path);
+    int rc = to->writer_open(writer, &how, err);
+    if (rc != DLB_OK)
+        rc = writing_failed(state, err);
+    if (rc == DLB_OK)
+        rc = copy_all(state, writer, err);
+    if (rc == DLB_OK && to->writer_finish(writer, err) != DLB_OK)
+        rc = writing_failed(state, err);
+    to->writer_close(writer);
+    free(writer);
+    if (rc == DLB_OK && dlb_convert_target_sync(state->target, err) != DLB_OK)
+        rc = writing_failed(state, err);
+    return rc;
+}
+
+static int place_of(const char *const *names, const char *name)
+{
+    int i = 0;
+    while (names[i] && strcmp(names[i], name) != 0)
+        i++;
+    return i;
+}
+
+static int reopen(struct state *state, struct dlb_dataset *ds, struct dlb_err *err)
+{
+    const struct dlb_convert *how = state->how;
+    struct dlb_dataset_opts opts = {.format = place_of(dlb_format_names, how->to->name),
+                                    .codec = place_of(dlb_codec_names, "raw")};
+    struct dlb_generate_opts gen = {.samples = 1, .sample_bytes = 1, .classes = 1};
+
+    if ((size_t)snprintf(opts.path, sizeof opts.path, "%s", state->target->inside) >=
+        sizeof opts.path)
+        return dlb_fail(err, DLB_E_CONFIG, how->to_path, DLB_NO_OFFSET,
+                        "its name is too long: %d bytes at most, with what is added while it is "
+                        "written",
+                        DLB_OPT_STRING_CAP - 1);
+    return dlb_dataset_open(ds, &opts, &how->from->transform, &gen, how->to_opts, err);
+}
+
+/* Files of one stem are the fields of one sample: "class_000001/00000012.jpg" and ".json". */
+static bool same_stem(const char *a, const char *b)
+{
+    const char *slash = strrchr(a, '/');
+    const char *name = slash ? slash + 1 : a;
+    size_t n = (size_t)(name - a) + strcspn(name, ".");
+
+    return strncmp(a, b, n) == 0 && (b[n] == '.' || b[n] == '\0');
+}
+
+/* A format that has a file for each field gives them as samples that follow each other. */
+static int gather_sums(struct state *state, struct cursor *cursor, struct dlb_err *err)
+{
+    char *last = NULL;
+    struct dlb_sample sample;
+    uint32_t n_fields;
+    uint64_t n_bytes, sum_bytes = 0;
+    int rc;
+
+    while ((rc = cursor_next(cursor, &sample, err)) == DLB_OK) {
+        uint64_t sum = sample_sum(&sample, &n_fields, &n_bytes);
+        sum_bytes += n_bytes;
+        if (cancelled(state->how)) {
+            rc = fail_cancelled(state->how, err);
+            break;
+        }
+        bool split = state->fields && state->how->to->file_per_field;
+        if (split && last && same_stem(last, sample.path)) {
+            state->got.sum[state->got.n - 1] += field_sum(&sample.field[0]);
+            continue;
+        }
+        rc = sums_add(&state->got, sum, err);
+        if (rc == DLB_OK && split) {
+            free(last);
+            last = strdup(sample.path);
+            if (!last)
+                rc = no_memory(err, sample.path);
+        }
+        if (rc != DLB_OK)
+            break;
+        report(state, DLB_CONVERT_CHECK, state->got.n, state->have.n, sum_bytes);
+    }
+    free(last);
+    return rc == DLB_END ? DLB_OK : rc;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* As they were written; or, where the format has an order of its own (files: by class), the same
+ * ones. */
+static int compare(struct state *state, struct dlb_err *err)
+{
+    struct sums *have = &state->have, *got = &state->got;
+
+    if (have->n != got->n)
+        return dlb_fail(err, DLB_E_FORMAT, state->how->to_path, DLB_NO_OFFSET,
+                        "checking: %llu sample%s written, %llu found again; nothing is kept",
+                        (unsigned long long)have->n, have->n == 1 ? "" : "s",
+                        (unsigned long long)got->n);
+    state->out->n_verified = have->n;
+    if (memcmp(have->sum, got->sum, have->n * sizeof *have->sum) == 0)
+        return DLB_OK;
+    qsort(have->sum, have->n, sizeof *have->sum, ascending);
+    qsort(got->sum, got->n, sizeof *got->sum, ascending);
+    uint64_t n_other = 0;
+    for (uint64_t i = 0, k = 0; i < have->n; i++) {
+        while (k < got->n && got->sum[k] < have->sum[i])
+            k++;
+        bool found = k < got->n && got->sum[k] == have->sum[i];
+        k += found;
+        n_other += !found;
+    }
+    state->out->n_verified = have->n - n_other;
+    if (n_other)
+        return dlb_fail(err, DLB_E_FORMAT, state->how->to_path, DLB_NO_OFFSET,
+                        "checking: %llu of %llu samples are not what was written; nothing is kept",
+                        (unsigned long long)n_other, (unsigned long long)have->n);
+    return DLB_OK;
+}
+
+static int verify(struct state *state, struct dlb_err *err)
+{
+    struct dlb_dataset ds;
+    struct cursor cursor;
+
+    state->told_bytes = 0;
+    int rc = reopen(state, &ds, err);
+    if (rc != DLB_OK)
+        return rc;
+    rc = cursor_open(&cursor, &ds, err);
+    if (rc == DLB_OK)
+        rc = gather_sums(state, &cursor, err);
+    cursor_close(&cursor);
+    dlb_dataset_close(&ds);
+    return rc == DLB_OK ? compare(state, err) : rc;
+}
+
+static int check_writer(const struct dlb_format *to, struct dlb_err *err)
+{
+    char have[80] = "";
+
+    if (to->missing)
+        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "--format %s: %s", to->name,
+                        to->missing);
+    if (to->writer_open)
+        return DLB_OK;
+    for (size_t i = 0; dlb_formats[i]; i++) {
+        size_t len = strlen(have);
+        if (dlb_formats[i]->writer_open)
+            (void)snprintf(have + len, sizeof have - len, "%s%s", len ? ", " : "",
+                           dlb_formats[i]->name);
+    }
+    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                    "--format %s: nothing can be converted to it; this build converts to: %s",
+                    to->name, have);
+}
+
+/* All between the target's making and its taking place. */
+static int work(const struct dlb_convert *how, const struct dlb_convert_target *target,
+                struct dlb_converted *out, struct dlb_err *err)
+{
+    struct state state = {.how = how, .out = out, .target = target};
+    int rc = write_all(&state, err);
+
+    if (rc == DLB_OK)
+        rc = verify(&state, err);
+    free(state.have.sum);
+    free(state.got.sum);
+    return rc;
+}
+
+int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct dlb_err *err)
+{
+    struct dlb_convert_target target = {.mark_fd = -1};
+
+    *out = (struct dlb_converted){0};
+    int rc = check_writer(how->to, err);
+    if (rc == DLB_OK)
+        rc = dlb_convert_target_open(&target, how->to_path, how->from_path, how->overwrite,
+                                     how->watch->removed, how->watch->ctx, err);
+    if (rc == DLB_OK && how->from->shape.library[0])
+        rc = dlb_convert_apart(work, how, &target, out, err);
+    else if (rc == DLB_OK)
+        rc = work(how, &target, out, err);
+    if (rc == DLB_E_CANCELLED || (rc == DLB_OK && cancelled(how)))
+        rc = fail_cancelled(how, err);
+    if (rc == DLB_OK)
+        rc = dlb_convert_target_commit(&target, err);
+    dlb_convert_target_close(&target);
+    return rc;
+}

@@ -1,0 +1,384 @@
+#include "formats/convert/target.h"
+
+#include "formats/format.h"
+#include "formats/generate/made.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MARK_NAME ".dlbench-convert"
+#define PART_WORD ".part-"
+
+enum { MAX_OPEN = 32 };
+
+static int no_memory(struct dlb_err *err, const char *path)
+{
+    return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+}
+
+static char *join(const char *folder, const char *name)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)flag, (void)ftw;
+    return remove(path);
+}
+
+/* The mark goes last, so that what a kill leaves of this can still be told for what it is. */
+static int remove_part(const char *part)
+{
+    DIR *dir = opendir(part);
+    int rc = dir ? 0 : -1;
+
+    for (const struct dirent *entry; dir && rc == 0 && (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            strcmp(entry->d_name, MARK_NAME) == 0)
+            continue;
+        char *path = join(part, entry->d_name);
+        rc = path ? nftw(path, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS) : -1;
+        free(path);
+    }
+    if (dir)
+        (void)closedir(dir);
+    char *mark = join(part, MARK_NAME);
+    if (rc == 0 && (!mark || unlink(mark) != 0))
+        rc = -1;
+    free(mark);
+    return rc == 0 ? rmdir(part) : -1;
+}
+
+/* Whether `path` is `folder` or lies in it; both resolved. */
+static bool is_within(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    return strncmp(path, folder, len) == 0 &&
+           (path[len] == '\0' || path[len] == '/' || (len == 1 && *folder == '/'));
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Copies `path` without the slashes at its end, and takes it apart. */
+static int take_apart(struct dlb_convert_target *target, const char *path, struct dlb_err *err)
+{
+    target->path = strdup(path);
+    if (!target->path)
+        return no_memory(err, path);
+    for (size_t len = strlen(target->path); len > 1 && target->path[len - 1] == '/';)
+        target->path[--len] = '\0';
+    const char *name = name_of(target->path);
+    if (*name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                        "cannot be made anew: name a file or folder that is not there yet");
+    size_t n_parent = (size_t)(name - target->path);
+    target->parent =
+        n_parent ? strndup(target->path, n_parent > 1 ? n_parent - 1 : 1) : strdup(".");
+    if (!target->parent ||
+        asprintf(&target->part, "%s" PART_WORD "%ld", target->path, (long)getpid()) < 0 ||
+        !(target->inside = join(target->part, name)))
+        return no_memory(err, path);
+    return DLB_OK;
+}
+
+/* The source may be no path at all (a list of shards, a prefix): then where its files lie. */
+static char *resolve_source(const char *source)
+{
+    char *real = realpath(source, NULL);
+    if (real)
+        return real;
+    char *folder = strdup(source);
+    char *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash)
+        slash[slash == folder] = '\0';
+    real = folder ? realpath(slash ? folder : ".", NULL) : NULL;
+    free(folder);
+    return real;
+}
+
+/* Only what is known for a data set in all its parts, or is empty, may go. */
+static int check_known(const char *path, struct dlb_err *err)
+{
+    static const struct dlb_format no_format = {.name = "known"};
+    const struct dlb_format *format = &no_format;
+    char foreign[128] = "";
+    struct stat st;
+    int best = 0;
+
+    for (size_t i = 0; dlb_formats[i]; i++) {
+        const struct dlb_format *one = dlb_formats[i];
+        int likely = one->missing || !one->probe ? 0 : one->probe(path, &dlb_io_posix);
+        format = likely > best ? one : format;
+        best = likely > best ? likely : best;
+    }
+    if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode)) /* a file, or a link: which alone goes */
+        return best > 0 ? DLB_OK
+                        : dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                                   "is no data set that this program knows: remove it yourself if "
+                                   "it may go");
+    int rc = dlb_made_foreign(path, format, foreign, sizeof foreign, err);
+    if (rc == DLB_END)
+        rc = dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                      "holds \"%s\", which is no part of a %s data set, so it is not replaced: "
+                      "choose another name, or remove the folder yourself if all of it may go",
+                      foreign, format->name);
+    return rc;
+}
+
+static int check_replaced(const struct dlb_convert_target *target, const char *resolved,
+                          struct dlb_err *err)
+{
+    char here[PATH_MAX];
+
+    if (!target->replace)
+        return dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
+                        "is there already: choose another name, or --overwrite to replace it");
+    if (getcwd(here, sizeof here) && is_within(here, resolved))
+        return dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
+                        "holds the working folder: it is not replaced");
+    return check_known(target->path, err);
+}
+
+static int check_place(const struct dlb_convert_target *target, const char *source,
+                       struct dlb_err *err)
+{
+    char *parent = realpath(target->parent, NULL), *from = resolve_source(source), *to = NULL;
+    char *same = realpath(target->path, NULL);
+    struct stat st;
+    int rc = DLB_OK;
+
+    if (!parent) {
+        rc = dlb_fail_errno(err, target->parent, DLB_NO_OFFSET, "the folder to convert into");
+        goto out;
+    }
+    to = join(strcmp(parent, "/") == 0 ? "" : parent, name_of(target->path));
+    if (!to) {
+        rc = no_memory(err, target->path);
+        goto out;
+    }
+    bool source_is_path = access(source, F_OK) == 0;
+    if (from && source_is_path && (is_within(to, from) || (same && is_within(same, from))))
+        rc = dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
+                      "is, or lies in, the source: convert to a place outside of it");
+    else if (from && is_within(from, to))
+        rc = dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
+                      "holds the source: convert to another place");
+    else if (lstat(target->path, &st) == 0)
+        rc = check_replaced(target, to, err);
+out:
+    free(parent);
+    free(from);
+    free(to);
+    free(same);
+    return rc;
+}
+
+/* One that an earlier conversion to the same target left: removed when its maker is dead. A folder
+ * without the mark was made by somebody else, or killed before it had one, and is empty then. */
+static int take_leftover(const char *part, bool *removed, struct dlb_err *err)
+{
+    char *mark = join(part, MARK_NAME);
+    int rc = DLB_OK;
+
+    if (!mark)
+        return no_memory(err, part);
+    int fd = open(mark, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    free(mark);
+    if (fd < 0) {
+        *removed = errno == ENOENT && rmdir(part) == 0;
+        return DLB_OK;
+    }
+    /* A file system without locks only loses the guard against a second conversion. */
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        rc = dlb_fail(err, DLB_E_CONFIG, part, DLB_NO_OFFSET,
+                      "another convert is writing to the same target: wait for it, or stop it");
+    else if (remove_part(part) != 0)
+        rc = dlb_fail_errno(err, part, DLB_NO_OFFSET, "removing what a killed convert left");
+    else
+        *removed = true;
+    (void)close(fd);
+    return rc;
+}
+
+static int take_leftovers(const struct dlb_convert_target *target,
+                          void (*removed)(void *ctx, const char *path), void *ctx,
+                          struct dlb_err *err)
+{
+    const char *name = name_of(target->path);
+    size_t len = strlen(name), n_word = strlen(PART_WORD);
+    DIR *dir = opendir(target->parent);
+    int rc = DLB_OK;
+
+    if (!dir)
+        return dlb_fail_errno(err, target->parent, DLB_NO_OFFSET, "listing the folder");
+    for (const struct dirent *entry; rc == DLB_OK && (entry = readdir(dir));) {
+        const char *found = entry->d_name;
+        if (strncmp(found, name, len) != 0 || strncmp(found + len, PART_WORD, n_word) != 0)
+            continue;
+        const char *pid = found + len + n_word;
+        if (*pid == '\0' || pid[strspn(pid, "0123456789")] != '\0')
+            continue;
+        bool gone = false;
+        char *part = join(target->parent, found);
+        rc = part ? take_leftover(part, &gone, err) : no_memory(err, target->path);
+        if (gone && removed)
+            removed(ctx, part);
+        free(part);
+    }
+    (void)closedir(dir);
+    return rc;
+}
+
+static int make_part(struct dlb_convert_target *target, struct dlb_err *err)
+{
+    char *mark = join(target->part, MARK_NAME);
+    int rc = DLB_OK;
+
+    if (!mark)
+        return no_memory(err, target->part);
+    if (mkdir(target->part, 0777) != 0) {
+        rc = dlb_fail_errno(err, target->part, DLB_NO_OFFSET, "making the temporary folder");
+        goto out;
+    }
+    target->mark_fd = open(mark, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (target->mark_fd < 0) {
+        rc = dlb_fail_errno(err, mark, DLB_NO_OFFSET, "marking the temporary folder");
+        (void)rmdir(target->part);
+        goto out;
+    }
+    if (flock(target->mark_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        rc = dlb_fail(err, DLB_E_CONFIG, target->part, DLB_NO_OFFSET,
+                      "another convert to the same target is just starting: wait for it");
+out:
+    free(mark);
+    return rc;
+}
+
+int dlb_convert_target_open(struct dlb_convert_target *target, const char *path, const char *source,
+                            bool replace, void (*removed)(void *ctx, const char *path), void *ctx,
+                            struct dlb_err *err)
+{
+    *target = (struct dlb_convert_target){.mark_fd = -1, .replace = replace};
+    int rc = take_apart(target, path, err);
+    if (rc == DLB_OK)
+        rc = check_place(target, source, err);
+    if (rc == DLB_OK)
+        rc = take_leftovers(target, removed, ctx, err);
+    return rc == DLB_OK ? make_part(target, err) : rc;
+}
+
+static int sync_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st, (void)ftw;
+    if (flag != FTW_F && flag != FTW_DP)
+        return 0;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int rc = fd >= 0 ? fsync(fd) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    return rc;
+}
+
+static int count_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    /* nftw hands nothing through: the position in a folder is all that counts here. */
+    (void)path, (void)st, (void)flag;
+    return ftw->level > 1 ? 1 : 0;
+}
+
+/* A few files one by one: syncfs would wait for whatever else is being written there. */
+int dlb_convert_target_sync(const struct dlb_convert_target *target, struct dlb_err *err)
+{
+    int deep = nftw(target->inside, count_one, MAX_OPEN, FTW_PHYS);
+    int rc = deep == 0 ? nftw(target->inside, sync_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS)
+                       : syncfs(target->mark_fd);
+
+    return rc == 0 ? DLB_OK : dlb_fail_errno(err, target->part, DLB_NO_OFFSET, "syncing to disk");
+}
+
+/* For file systems that cannot exchange two names: the old one is set aside, and put back when the
+ * new one cannot take its place. */
+static int swap_in_steps(const struct dlb_convert_target *target, struct dlb_err *err)
+{
+    char *aside = NULL;
+    int rc = DLB_OK;
+
+    if (asprintf(&aside, "%s.old-%ld", target->path, (long)getpid()) < 0)
+        return no_memory(err, target->path);
+    if (rename(target->path, aside) != 0) {
+        rc = dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "setting the old one aside");
+    } else if (rename(target->inside, target->path) != 0) {
+        rc = dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the finished data");
+        (void)rename(aside, target->path);
+    } else {
+        (void)nftw(aside, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
+    }
+    free(aside);
+    return rc;
+}
+
+static int put_in_place(const struct dlb_convert_target *target, struct dlb_err *err)
+{
+    struct stat st;
+    bool there = lstat(target->path, &st) == 0;
+    unsigned how = there ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+    bool replaced = there && target->replace;
+
+    /* Converting takes its time: somebody may have put something there. */
+    int rc = replaced ? check_known(target->path, err) : DLB_OK;
+    if (rc != DLB_OK)
+        return rc;
+    if ((!there || replaced) &&
+        renameat2(AT_FDCWD, target->inside, AT_FDCWD, target->path, how) == 0)
+        return DLB_OK;
+    if (there != replaced || errno == EEXIST)
+        return dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
+                        "somebody else made it meanwhile: nothing is replaced");
+    if (errno != EINVAL && errno != ENOSYS)
+        return dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the finished data");
+    if (replaced)
+        return swap_in_steps(target, err);
+    return rename(target->inside, target->path) == 0
+               ? DLB_OK
+               : dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the finished data");
+}
+
+int dlb_convert_target_commit(struct dlb_convert_target *target, struct dlb_err *err)
+{
+    int rc = put_in_place(target, err);
+    int parent = rc == DLB_OK ? open(target->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (parent >= 0) {
+        (void)fsync(parent); /* the data are whole under one name or the other */
+        (void)close(parent);
+    }
+    return rc;
+}
+
+void dlb_convert_target_close(struct dlb_convert_target *target)
+{
+    if (target->mark_fd >= 0) {
+        (void)remove_part(target->part);
+        (void)close(target->mark_fd);
+    }
+    free(target->path);
+    free(target->parent);
+    free(target->part);
+    free(target->inside);
+    *target = (struct dlb_convert_target){.mark_fd = -1};
+}

@@ -1,0 +1,45 @@
+/* Whether a path looks like a folder of files. */
+#include "formats/codec.h"
+#include "formats/files/list.h"
+#include "formats/generate/manifest.h"
+
+#include <jansson.h>
+#include <string.h>
+
+struct probe {
+    bool image, folder, any;
+};
+
+static int probe_visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
+{
+    struct probe *probe = ctx;
+    const char *dot = strrchr(entry->name, '.');
+    const struct dlb_codec *jpeg = dlb_codec_by_name("jpeg");
+
+    (void)err;
+    if (entry->name[0] == '.')
+        return DLB_OK;
+    probe->folder |= entry->kind == DLB_IO_DIR;
+    probe->any |= entry->kind == DLB_IO_FILE;
+    probe->image |= entry->kind == DLB_IO_FILE && dot && dlb_codec_takes(jpeg, dot + 1);
+    return probe->image ? DLB_END : DLB_OK;
+}
+
+int dlb_files_probe(const char *path, const struct dlb_io *io)
+{
+    struct dlb_err ignored;
+    struct probe probe = {0};
+    json_t *manifest = NULL;
+
+    if (dlb_manifest_load(path, &manifest, &ignored) == DLB_OK && manifest) {
+        const char *format = json_string_value(
+            json_object_get(json_object_get(manifest, "params"), "dataset.format"));
+        int likely = format && strcmp(format, "files") == 0 ? 100 : 0;
+        json_decref(manifest);
+        return likely;
+    }
+    int rc = io->list(path, probe_visit, &probe, &ignored);
+    if (rc != DLB_OK && rc != DLB_END)
+        return 0;
+    return probe.image ? 80 : probe.folder ? 50 : probe.any ? 10 : 0;
+}

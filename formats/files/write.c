@@ -1,0 +1,120 @@
+#include "formats/files/write.h"
+
+#include "formats/convert/convert.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A folder of folders: more are a burden to every file system, and a label beyond is rather a
+ * number of another kind. */
+enum { MAX_CLASSES = 1000000, MIN_DIGITS = 8, NAME_BYTES = 96 };
+
+int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
+{
+    struct dlb_files_writer *writer = wr;
+
+    writer->root = how->path;
+    writer->path_cap = strlen(how->path) + NAME_BYTES;
+    writer->path = malloc(writer->path_cap);
+    if (!writer->path)
+        return dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for a path");
+    /* Files are sorted by name, so that all numbers are of one length. */
+    int n_digits = snprintf(NULL, 0, "%llu", (unsigned long long)how->from->n_samples);
+    writer->n_digits = n_digits > MIN_DIGITS ? n_digits : MIN_DIGITS;
+    return mkdir(how->path, 0777) == 0
+               ? DLB_OK
+               : dlb_fail_errno(err, how->path, DLB_NO_OFFSET, "making the folder");
+}
+
+static int make_classes(struct dlb_files_writer *writer, uint32_t label, struct dlb_err *err)
+{
+    if (label >= MAX_CLASSES)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "label %u: files have a folder for each class, %d at most; convert to "
+                        "webdataset, which keeps labels as numbers",
+                        label, MAX_CLASSES);
+    for (; writer->n_classes <= label; writer->n_classes++) {
+        (void)snprintf(writer->path, writer->path_cap, "%s/class_%06llu", writer->root,
+                       (unsigned long long)writer->n_classes);
+        if (mkdir(writer->path, 0777) != 0)
+            return dlb_fail_errno(err, writer->path, DLB_NO_OFFSET, "making the class folder");
+    }
+    return DLB_OK;
+}
+
+/* What follows the number: the field's name where it can be part of a file's. Fields of a sample
+ * that have the same are told apart by their place. */
+static void extension(const struct dlb_sample *sample, uint32_t f, char ext[40])
+{
+    char clean[sizeof sample->field[0].name];
+    bool twice = false;
+    size_t n = 0;
+
+    for (const char *c = sample->field[f].name; *c && n < sizeof clean - 1; c++)
+        clean[n++] = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') ||
+                             (*c >= 'a' && *c <= 'z') || strchr("._-+", *c)
+                         ? *c
+                         : '_';
+    clean[n] = '\0';
+    bool odd = strcmp(clean, sample->field[f].name) != 0;
+    for (uint32_t i = 0; i < sample->n_fields; i++)
+        twice |= i != f && strcasecmp(sample->field[i].name, sample->field[f].name) == 0;
+    if (twice || (odd && sample->n_fields > 1))
+        (void)snprintf(ext, 40, "%u.%s", f, n ? clean : "bin");
+    else
+        (void)snprintf(ext, 40, "%s", n ? clean : "bin");
+}
+
+static int write_file(const char *path, const struct dlb_field *field, struct dlb_err *err)
+{
+    int rc = DLB_OK, fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+    if (fd < 0)
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "creating it");
+    for (size_t done = 0; rc == DLB_OK && done < field->len_bytes;) {
+        ssize_t n = write(fd, field->data + done, field->len_bytes - done);
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno != EINTR)
+            rc = dlb_fail_errno(err, path, done, "writing");
+    }
+    if (close(fd) != 0 && rc == DLB_OK)
+        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "writing");
+    return rc;
+}
+
+int dlb_files_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
+{
+    struct dlb_files_writer *writer = wr;
+    char ext[40];
+    int rc = make_classes(writer, sample->label, err);
+
+    for (uint32_t f = 0; rc == DLB_OK && f < sample->n_fields; f++) {
+        if (dlb_field_is_label(sample, f))
+            continue;
+        extension(sample, f, ext);
+        (void)snprintf(writer->path, writer->path_cap, "%s/class_%06u/%0*llu.%s", writer->root,
+                       sample->label, writer->n_digits, (unsigned long long)sample->index, ext);
+        rc = write_file(writer->path, &sample->field[f], err);
+    }
+    return rc;
+}
+
+int dlb_files_writer_finish(void *wr, struct dlb_err *err)
+{
+    (void)wr, (void)err; /* every file is closed */
+    return DLB_OK;
+}
+
+void dlb_files_writer_close(void *wr)
+{
+    struct dlb_files_writer *writer = wr;
+    free(writer->path);
+    writer->path = NULL;
+}

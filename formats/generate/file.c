@@ -1,0 +1,167 @@
+#include "formats/generate/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Large enough that one thread's writes, one after the other, keep a disk busy; of 4 KiB, which is
+ * the most that O_DIRECT asks of offset, length and memory on any file system of Linux. */
+#define CHUNK_BYTES ((size_t)1 << 20)
+#define ALIGN_BYTES 4096
+
+int dlb_gen_fail_write(struct dlb_err *err, const char *path, uint64_t offset_bytes,
+                       const char *doing)
+{
+    int code = errno;
+    if (code == ENOSPC || code == EDQUOT) {
+        (void)dlb_fail(err, DLB_E_IO, path, offset_bytes,
+                       "%s: %s; make room and run the same gen again, it goes on from here", doing,
+                       code == ENOSPC ? "the disk is full" : "the disk quota is used up");
+        err->sys_errno = code;
+        return DLB_E_IO;
+    }
+    return dlb_fail_errno(err, path, offset_bytes, doing);
+}
+
+char *dlb_gen_temporary(const char *path)
+{
+    char *temporary = NULL;
+    const char *slash = strrchr(path, '/');
+    int n = slash ? (int)(slash + 1 - path) : 0;
+
+    return asprintf(&temporary, "%.*s.%s.part", n, path, path + n) < 0 ? NULL : temporary;
+}
+
+static void set_direct(struct dlb_gen_file *file, bool direct)
+{
+    int flags = fcntl(file->fd, F_GETFL);
+    int wanted = direct ? flags | O_DIRECT : flags & ~O_DIRECT;
+
+    file->direct = flags >= 0 && fcntl(file->fd, F_SETFL, wanted) == 0 && direct;
+    file->tried = true;
+}
+
+int dlb_gen_file_open(struct dlb_gen_file *file, const char *path, struct dlb_err *err)
+{
+    *file = (struct dlb_gen_file){.fd = -1, .path = path, .temporary = dlb_gen_temporary(path)};
+    if (!file->temporary)
+        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+    file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file->fd >= 0)
+        return DLB_OK;
+    int rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
+    free(file->temporary);
+    return rc;
+}
+
+int dlb_gen_file_open_nameless(struct dlb_gen_file *file, const char *folder, struct dlb_err *err)
+{
+    char *name = NULL;
+
+    *file = (struct dlb_gen_file){.fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600),
+                                  .path = folder};
+    if (file->fd >= 0)
+        return DLB_OK;
+    /* Not every file system has such files; of others the name goes at once. */
+    if (asprintf(&name, "%s/.dlbench-speed-%d", folder, (int)getpid()) < 0)
+        return dlb_fail(err, DLB_E_NOMEM, folder, DLB_NO_OFFSET, "no memory for a path");
+    file->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int rc = file->fd >= 0
+                 ? DLB_OK
+                 : dlb_gen_fail_write(err, folder, DLB_NO_OFFSET, "creating a file there");
+    if (rc == DLB_OK)
+        (void)unlink(name);
+    free(name);
+    return rc;
+}
+
+/* Some file systems take the flag and refuse the write. */
+static int write_at(struct dlb_gen_file *file, const uint8_t *data, size_t n_bytes,
+                    uint64_t offset_bytes, struct dlb_err *err)
+{
+    for (size_t done = 0; done < n_bytes;) {
+        ssize_t n = pwrite(file->fd, data + done, n_bytes - done, (off_t)(offset_bytes + done));
+        if (n >= 0)
+            done += (size_t)n;
+        else if (errno == EINVAL && file->direct)
+            set_direct(file, false);
+        else if (errno != EINTR)
+            return dlb_gen_fail_write(err, file->path, offset_bytes + done, "writing");
+    }
+    return DLB_OK;
+}
+
+static int flush(struct dlb_gen_file *file, struct dlb_err *err)
+{
+    bool whole = file->n_chunk == CHUNK_BYTES;
+
+    if (whole && !file->tried)
+        set_direct(file, true);
+    else if (!whole && file->direct)
+        set_direct(file, false);
+    int rc = write_at(file, file->chunk, file->n_chunk, file->at_bytes, err);
+    file->at_bytes += file->n_chunk;
+    file->n_chunk = 0;
+    return rc;
+}
+
+int dlb_gen_file_write(struct dlb_gen_file *file, const void *data, size_t n_bytes,
+                       struct dlb_err *err)
+{
+    const uint8_t *from = data;
+    int rc = DLB_OK;
+
+    if (!file->chunk && !(file->chunk = aligned_alloc(ALIGN_BYTES, CHUNK_BYTES)))
+        return dlb_fail(err, DLB_E_NOMEM, file->path, DLB_NO_OFFSET, "no memory to write it");
+    while (n_bytes > 0 && rc == DLB_OK) {
+        size_t room = CHUNK_BYTES - file->n_chunk, n = n_bytes < room ? n_bytes : room;
+        memcpy(file->chunk + file->n_chunk, from, n);
+        file->n_chunk += n;
+        from += n;
+        n_bytes -= n;
+        if (file->n_chunk == CHUNK_BYTES)
+            rc = flush(file, err);
+    }
+    return rc;
+}
+
+int dlb_gen_file_patch(struct dlb_gen_file *file, uint64_t offset_bytes, const void *data,
+                       size_t n_bytes, struct dlb_err *err)
+{
+    int rc = file->n_chunk > 0 ? flush(file, err) : DLB_OK;
+
+    if (file->direct)
+        set_direct(file, false);
+    return rc == DLB_OK ? write_at(file, data, n_bytes, offset_bytes, err) : rc;
+}
+
+int dlb_gen_file_finish(struct dlb_gen_file *file, int rc, struct dlb_err *err)
+{
+    if (rc == DLB_OK && file->n_chunk > 0)
+        rc = flush(file, err);
+    if (close(file->fd) != 0 && rc == DLB_OK)
+        rc = dlb_gen_fail_write(err, file->path, DLB_NO_OFFSET, "writing");
+    if (rc == DLB_OK && file->temporary && rename(file->temporary, file->path) != 0)
+        rc = dlb_gen_fail_write(err, file->path, DLB_NO_OFFSET, "renaming the finished file");
+    if (rc != DLB_OK && file->temporary)
+        (void)unlink(file->temporary);
+    free(file->chunk);
+    free(file->temporary);
+    return rc;
+}
+
+int dlb_gen_write_file(const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
+{
+    struct dlb_gen_file file;
+    int rc = dlb_gen_file_open(&file, path, err);
+
+    if (rc != DLB_OK)
+        return rc;
+    /* What is below a chunk need not be copied into one. */
+    rc = n_bytes < CHUNK_BYTES ? write_at(&file, data, n_bytes, 0, err)
+                               : dlb_gen_file_write(&file, data, n_bytes, err);
+    return dlb_gen_file_finish(&file, rc, err);
+}

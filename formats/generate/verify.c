@@ -1,0 +1,124 @@
+#include "formats/generate/verify.h"
+
+#include "formats/codec.h"
+#include "formats/format.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N_LOOKS = 64 };
+#define MAX_BYTES (UINT64_C(1) << 30) /* in all: samples may be large */
+
+struct verify {
+    const struct dlb_gen *gen;
+    const struct dlb_dataset *ds;
+    void *reader;
+    struct dlb_bytes made;
+    uint64_t n_bytes;
+    uint32_t n_checked;
+};
+
+/* Small files are written through the page cache: what is read back is to come from the storage. A
+ * file of which this process has a map keeps what it has looked at, which is nothing yet. */
+static void forget(const struct verify *v, uint64_t number)
+{
+    char path[PATH_MAX] = "";
+    if (!v->ds->format->whereabouts)
+        return;
+    v->ds->format->whereabouts(v->ds->state, number, path, sizeof(path));
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return;
+    (void)fsync(fd);
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    (void)close(fd);
+}
+
+static int compare(struct verify *v, const struct dlb_sample *sample, struct dlb_err *err)
+{
+    const struct dlb_field *field = &sample->field[0];
+
+    v->made.len_bytes = 0;
+    int rc = v->gen->codec->make(v->gen->opts, v->gen->format->gen_number(sample), &v->made, err);
+    if (rc != DLB_OK)
+        return rc;
+    if (v->gen->format->gen_stored)
+        v->gen->format->gen_stored(v->gen, &v->made);
+    if (field->len_bytes != v->made.len_bytes ||
+        memcmp(field->data, v->made.data, field->len_bytes) != 0)
+        return dlb_fail(err, DLB_E_FORMAT, sample->path ? sample->path : v->gen->path,
+                        sample->offset_bytes,
+                        "what was read back is not what was written: remove the folder, generate "
+                        "anew, and look at this storage");
+    v->n_bytes += field->len_bytes;
+    v->n_checked++;
+    return DLB_OK;
+}
+
+static int check_shards(struct verify *v, struct dlb_err *err)
+{
+    const struct dlb_format *format = v->ds->format;
+    uint32_t n_shards = v->ds->shape.n_shards, n = n_shards < N_LOOKS ? n_shards : N_LOOKS;
+    int rc = DLB_OK;
+
+    for (uint32_t i = 0; i < n && rc == DLB_OK && v->n_bytes < MAX_BYTES; i++) {
+        struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
+        uint32_t shard = (uint32_t)((uint64_t)i * n_shards / n);
+        forget(v, shard);
+        rc = format->shard_open(v->reader, shard, err);
+        if (rc == DLB_OK)
+            rc = format->next(v->reader, (struct dlb_dest){NULL, 0}, &sample, err);
+        if (rc == DLB_OK)
+            rc = compare(v, &sample, err);
+    }
+    return rc;
+}
+
+static int check_numbers(struct verify *v, struct dlb_err *err)
+{
+    uint64_t n_samples = v->ds->shape.n_samples, n = n_samples < N_LOOKS ? n_samples : N_LOOKS;
+    int rc = DLB_OK;
+
+    for (uint64_t i = 0; i < n && rc == DLB_OK && v->n_bytes < MAX_BYTES; i++) {
+        struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
+        uint64_t index = (uint64_t)((double)i * (double)n_samples / (double)n);
+        forget(v, index);
+        rc = v->ds->format->read(v->reader, index, (struct dlb_dest){NULL, 0}, &sample, err);
+        if (rc == DLB_OK)
+            rc = compare(v, &sample, err);
+    }
+    return rc;
+}
+
+int dlb_gen_verify(const struct dlb_gen *gen, const struct dlb_dataset *ds, uint32_t *n_checked,
+                   struct dlb_err *err)
+{
+    struct verify v = {.gen = gen, .ds = ds};
+    size_t n_bytes = (ds->format->reader_bytes + 63) & ~(size_t)63;
+    int rc;
+
+    *n_checked = 0;
+    if (!gen->format->gen_number || !gen->codec->make)
+        return DLB_OK;
+    if (ds->shape.n_samples != (uint64_t)gen->opts->samples)
+        return dlb_fail(err, DLB_E_FORMAT, gen->path, DLB_NO_OFFSET,
+                        "holds %llu samples, %llu were written: remove the folder, generate anew, "
+                        "and look at this storage",
+                        (unsigned long long)ds->shape.n_samples,
+                        (unsigned long long)gen->opts->samples);
+    v.reader = aligned_alloc(64, n_bytes ? n_bytes : 64);
+    if (!v.reader)
+        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory to read it back");
+    memset(v.reader, 0, n_bytes);
+    rc = ds->format->reader_open(v.reader, ds->state, err);
+    if (rc == DLB_OK)
+        rc = ds->shape.iterable ? check_shards(&v, err) : check_numbers(&v, err);
+    ds->format->reader_close(v.reader);
+    free(v.reader);
+    dlb_bytes_free(&v.made);
+    *n_checked = v.n_checked;
+    return rc;
+}

@@ -1,0 +1,116 @@
+/* What is known of an HDF5 data set once it has been looked at: plain memory, no library handles.
+ *
+ * Floor 2. Filled on the control thread, read-only afterwards. */
+#ifndef DLB_FORMATS_HDF5_ABOUT_H
+#define DLB_FORMATS_HDF5_ABOUT_H
+
+#include "core/base/err.h"
+#include "core/base/opt.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    DLB_HDF5_MAX_RANK = 32,        /* H5S_MAX_RANK */
+    DLB_HDF5_MAX_FILTERS = 32,     /* H5Z_MAX_NFILTERS */
+    DLB_HDF5_MAX_FILL_BYTES = 256, /* of one element; larger ones are left to the library */
+    DLB_HDF5_MAX_SAMPLED = 8,
+};
+
+/* The most chunks whose places are asked of the library: it walks its index for each, so that all
+ * of them take quadratic time (138 us each at this number, by libhdf5 1.10.8). */
+#define DLB_HDF5_MAX_LISTED 20000
+
+/* The `hdf5` section. */
+struct dlb_hdf5_opts {
+    char dataset[DLB_OPT_STRING_CAP]; /* inside the file; "": the largest */
+    char label[DLB_OPT_STRING_CAP];   /* "": `label` or `labels` beside it, if that fits; "none" */
+    bool allow_external;
+    int64_t chunk_samples; /* writing; 0: no chunks */
+    int filter;            /* writing; place in its choices */
+};
+
+enum dlb_hdf5_layout {
+    DLB_HDF5_CONTIGUOUS,
+    DLB_HDF5_CHUNKED,
+    DLB_HDF5_COMPACT,   /* inside the object's header */
+    DLB_HDF5_ELSEWHERE, /* other files: external storage, virtual data sets */
+};
+
+/* What finds chunks, as layout messages number it; the oldest has no number there. */
+enum dlb_hdf5_index {
+    DLB_HDF5_BTREE_1,
+    DLB_HDF5_SINGLE_CHUNK,
+    DLB_HDF5_IMPLICIT,
+    DLB_HDF5_FIXED_ARRAY,
+    DLB_HDF5_EXTENSIBLE_ARRAY,
+    DLB_HDF5_BTREE_2,
+};
+
+/* Filters as the file numbers them. */
+enum {
+    DLB_HDF5_DEFLATE = 1,
+    DLB_HDF5_SHUFFLE = 2,
+    DLB_HDF5_FLETCHER32 = 3,
+    DLB_HDF5_LZF = 32000, /* registered by h5py */
+};
+
+struct dlb_hdf5_filter {
+    uint32_t id;
+    uint32_t value; /* the first of its client data: shuffle's element size */
+};
+
+struct dlb_hdf5_chunk {
+    uint64_t at_bytes; /* in the file */
+    uint32_t n_bytes;  /* as stored; 0: there is none, it reads as the fill value */
+    uint32_t mask;     /* bit i: filter i was left out */
+};
+
+/* A chunk as the library told of it. `number`: in row-major order of the grid of chunks. */
+struct dlb_hdf5_listed {
+    uint64_t number;
+    struct dlb_hdf5_chunk chunk;
+};
+
+struct dlb_hdf5_about {
+    char dataset[DLB_OPT_STRING_CAP]; /* which was taken */
+    uint32_t n_candidates;            /* among how many */
+    int layout;                       /* enum dlb_hdf5_layout */
+    uint32_t rank;
+    uint64_t dims[DLB_HDF5_MAX_RANK], chunk[DLB_HDF5_MAX_RANK];
+    int element; /* enum dlb_element; NONE: others, big-endian ones too */
+    uint32_t element_bytes;
+    uint32_t n_filters;
+    struct dlb_hdf5_filter filter[DLB_HDF5_MAX_FILTERS];
+    bool fills; /* missing chunks read as `fill`; else as whatever memory held, which is zeroed */
+    bool fill_too_large;
+    uint8_t fill[DLB_HDF5_MAX_FILL_BYTES];
+    bool plain_edges;      /* filters are left out of chunks that reach beyond the data set */
+    int index;             /* enum dlb_hdf5_index; chunked */
+    uint64_t data_at;      /* contiguous: in the file; DLB_NO_OFFSET: nothing is stored */
+    uint64_t header_at;    /* the object's header, from the superblock on */
+    uint64_t stored_bytes; /* of all chunks, as stored */
+    bool label_refused;    /* there is one beside it that does not fit */
+    uint64_t n_labels, n_offsets, n_listed; /* n_listed: all chunks that there are, or 0 */
+    uint64_t n_chunks;                      /* that are stored; where the library was asked */
+    uint32_t n_sampled;
+    struct dlb_hdf5_listed sampled[DLB_HDF5_MAX_SAMPLED]; /* n_bytes 0: not stored */
+};
+
+/* With what comes in numbers; owned. */
+struct dlb_hdf5_told {
+    struct dlb_hdf5_about about;
+    uint32_t *label;                /* [n_labels] */
+    uint64_t *offset;               /* [n_offsets]: sample i of a ragged set is [i], [i + 1] */
+    struct dlb_hdf5_listed *listed; /* [n_listed] */
+};
+void dlb_hdf5_told_free(struct dlb_hdf5_told *told);
+
+/* Where the grid of chunks ends. */
+static inline uint64_t dlb_hdf5_grid(const struct dlb_hdf5_about *about, uint32_t dim)
+{
+    return about->dims[dim] / about->chunk[dim] + (about->dims[dim] % about->chunk[dim] != 0);
+}
+
+#endif

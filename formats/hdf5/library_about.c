@@ -1,0 +1,393 @@
+/* Looking at a file through libhdf5: which data set, how it lies, its labels. Runs in a process of
+ * its own (formats/hdf5/look.c). */
+#include "formats/hdf5/library.h"
+
+#ifdef DLB_HAVE_HDF5
+
+#include <hdf5.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_OBJECTS = 100000, /* that are looked at for the largest */
+    MANY_CHUNKS = 20000,  /* from which on each walk of the library's index is felt */
+};
+
+struct finding {
+    struct dlb_hdf5_about *about;
+    const struct dlb_hdf5_opts *opts;
+    const char *path;
+    uint64_t n_bytes;       /* of the largest so far */
+    struct dlb_err problem; /* of the last one that does not open */
+    uint32_t n_objects;
+};
+
+/* Data sets that say something about others, by their names. */
+static bool is_beside(const char *path)
+{
+    const char *last = strrchr(path, '/'), *name = last ? last + 1 : path;
+    size_t n = strlen(name), n_offsets = strlen("_offsets");
+
+    return strcmp(name, "label") == 0 || strcmp(name, "labels") == 0 ||
+           (n > n_offsets && strcmp(name + n - n_offsets, "_offsets") == 0);
+}
+
+/* Numbers and other elements of one size, that mean something outside of the file. */
+static bool fixed_size(hid_t type)
+{
+    return H5Tget_class(type) != H5T_REFERENCE && H5Tdetect_class(type, H5T_VLEN) == 0 &&
+           H5Tdetect_class(type, H5T_REFERENCE) == 0 && H5Tis_variable_str(type) == 0 &&
+           H5Tget_size(type) > 0;
+}
+
+/* Bytes of it; 0: nothing that could be samples. */
+static uint64_t bytes_of(hid_t set)
+{
+    hsize_t dims[DLB_HDF5_MAX_RANK];
+    hid_t space = H5Dget_space(set), type = H5Dget_type(set);
+    uint64_t n_bytes = 0;
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+
+    if (type >= 0 && rank >= 1 && rank <= DLB_HDF5_MAX_RANK && fixed_size(type) &&
+        H5Sget_simple_extent_dims(space, dims, NULL) == rank) {
+        n_bytes = H5Tget_size(type);
+        for (int i = 0; i < rank; i++)
+            if (__builtin_mul_overflow(n_bytes, dims[i], &n_bytes))
+                n_bytes = UINT64_MAX;
+    }
+    if (type >= 0)
+        (void)H5Tclose(type);
+    if (space >= 0)
+        (void)H5Sclose(space);
+    return n_bytes;
+}
+
+static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *ctx)
+{
+    struct finding *finding = ctx;
+
+    if (++finding->n_objects > MAX_OBJECTS)
+        return 1;
+    if (info->type != H5O_TYPE_DATASET || strlen(name) + 2 > sizeof finding->about->dataset ||
+        is_beside(name) || strcmp(name, finding->opts->label) == 0)
+        return 0;
+    hid_t set = H5Dopen2(root, name, H5P_DEFAULT);
+    uint64_t n_bytes = set < 0 ? 0 : bytes_of(set);
+    if (set >= 0)
+        (void)H5Dclose(set);
+    else
+        (void)dlb_hdf5_fail(&finding->problem, DLB_E_FORMAT, finding->path, "one of its data sets");
+    if (n_bytes == 0)
+        return 0;
+    finding->about->n_candidates++;
+    if (n_bytes > finding->n_bytes) {
+        finding->n_bytes = n_bytes;
+        (void)snprintf(finding->about->dataset, sizeof finding->about->dataset, "/%s", name);
+    }
+    return 0;
+}
+
+static int choose(hid_t file, const char *path, const struct dlb_hdf5_opts *opts,
+                  struct dlb_hdf5_about *about, struct dlb_err *err)
+{
+    struct finding finding = {.about = about, .opts = opts, .path = path};
+
+    if (opts->dataset[0]) {
+        int n = snprintf(about->dataset, sizeof about->dataset, "%s%s",
+                         opts->dataset[0] == '/' ? "" : "/", opts->dataset);
+        if (n >= (int)sizeof about->dataset)
+            return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "hdf5.dataset is too long");
+        about->n_candidates = 1;
+        return DLB_OK;
+    }
+    if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, visit, &finding, H5O_INFO_BASIC) < 0)
+        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "looking for its data sets");
+    (void)H5Eclear2(H5E_DEFAULT);
+    if (!about->dataset[0] && finding.problem.status != DLB_OK) {
+        *err = finding.problem;
+        return (int)err->status;
+    }
+    if (!about->dataset[0])
+        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                        "holds no data set of at least one dimension whose elements have one size");
+    return DLB_OK;
+}
+
+static int element_of(hid_t type)
+{
+    size_t n = H5Tget_size(type), spos, epos, esize, mpos, msize;
+    H5T_class_t class = H5Tget_class(type);
+    bool is_signed = class == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_2;
+
+    if ((n > 1 && H5Tget_order(type) != H5T_ORDER_LE) || H5Tget_precision(type) != n * 8)
+        return DLB_ELEMENT_NONE;
+    if (class == H5T_INTEGER)
+        return n == 1   ? (is_signed ? DLB_ELEMENT_I8 : DLB_ELEMENT_U8)
+               : n == 2 ? (is_signed ? DLB_ELEMENT_I16 : DLB_ELEMENT_U16)
+               : n == 4 ? (is_signed ? DLB_ELEMENT_I32 : DLB_ELEMENT_U32)
+               : n == 8 ? (is_signed ? DLB_ELEMENT_I64 : DLB_ELEMENT_U64)
+                        : DLB_ELEMENT_NONE;
+    if (class != H5T_FLOAT)
+        return DLB_ELEMENT_NONE;
+    if (H5Tequal(type, H5T_IEEE_F32LE) > 0)
+        return DLB_ELEMENT_F32;
+    if (H5Tequal(type, H5T_IEEE_F64LE) > 0)
+        return DLB_ELEMENT_F64;
+    bool half = n == 2 && H5Tget_fields(type, &spos, &epos, &esize, &mpos, &msize) >= 0 &&
+                spos == 15 && epos == 10 && esize == 5 && mpos == 0 && msize == 10;
+    return half ? DLB_ELEMENT_F16 : DLB_ELEMENT_NONE;
+}
+
+static int about_type(hid_t set, const char *path, struct dlb_hdf5_about *about,
+                      struct dlb_err *err)
+{
+    hid_t type = H5Dget_type(set);
+    int rc = DLB_OK;
+
+    if (type < 0)
+        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "the type of its elements");
+    if (!fixed_size(type) || H5Tget_size(type) > UINT32_MAX)
+        rc = dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                      "%.60s has elements of variable length, or references: only elements of one "
+                      "size are read",
+                      about->dataset);
+    about->element_bytes = (uint32_t)H5Tget_size(type);
+    about->element = element_of(type);
+    (void)H5Tclose(type);
+    return rc;
+}
+
+static int about_space(hid_t set, const char *path, struct dlb_hdf5_about *about,
+                       struct dlb_err *err)
+{
+    hid_t space = H5Dget_space(set);
+    hsize_t dims[DLB_HDF5_MAX_RANK];
+    int rc = DLB_OK;
+
+    if (space < 0)
+        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its dimensions");
+    int rank = H5Sget_simple_extent_ndims(space);
+    if (rank < 1 || rank > DLB_HDF5_MAX_RANK)
+        rc =
+            dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                     "%.60s has %d dimensions: the first one counts samples, so that one is needed",
+                     about->dataset, rank < 0 ? 0 : rank);
+    else if (H5Sget_simple_extent_dims(space, dims, NULL) != rank)
+        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its dimensions");
+    for (int i = 0; rc == DLB_OK && i < rank; i++)
+        about->dims[i] = dims[i];
+    about->rank = (uint32_t)rank;
+    (void)H5Sclose(space);
+    return rc;
+}
+
+static void about_fill(hid_t set, hid_t dcpl, struct dlb_hdf5_about *about)
+{
+    H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
+    H5D_fill_time_t when = H5D_FILL_TIME_ERROR;
+    hid_t type = H5Dget_type(set);
+
+    (void)H5Pfill_value_defined(dcpl, &defined);
+    (void)H5Pget_fill_time(dcpl, &when);
+    about->fills = when != H5D_FILL_TIME_NEVER &&
+                   (defined == H5D_FILL_VALUE_DEFAULT || defined == H5D_FILL_VALUE_USER_DEFINED);
+    if (about->fills && defined == H5D_FILL_VALUE_USER_DEFINED) {
+        about->fill_too_large = about->element_bytes > sizeof about->fill;
+        if (!about->fill_too_large && H5Pget_fill_value(dcpl, type, about->fill) < 0)
+            about->fill_too_large = true;
+    }
+    if (type >= 0)
+        (void)H5Tclose(type);
+}
+
+static int about_filters(hid_t dcpl, const char *path, struct dlb_hdf5_about *about,
+                         struct dlb_err *err)
+{
+    int n = H5Pget_nfilters(dcpl);
+
+    if (n < 0 || n > DLB_HDF5_MAX_FILTERS)
+        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its filters");
+    for (int i = 0; i < n; i++) {
+        unsigned flags = 0, values[8] = {0}, config = 0;
+        size_t n_values = 8;
+        H5Z_filter_t id =
+            H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_values, values, 0, NULL, &config);
+        if (id < 0)
+            return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its filters");
+        about->filter[i] = (struct dlb_hdf5_filter){(uint32_t)id, values[0]};
+    }
+    about->n_filters = (uint32_t)n;
+    return DLB_OK;
+}
+
+static int about_layout(hid_t set, const char *path, struct dlb_hdf5_about *about,
+                        struct dlb_err *err)
+{
+    hid_t dcpl = H5Dget_create_plist(set);
+    hsize_t chunk[DLB_HDF5_MAX_RANK];
+    H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
+    unsigned options = 0;
+    int rc = DLB_OK;
+
+    if (dcpl < 0)
+        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its properties");
+    H5D_layout_t layout = H5Pget_layout(dcpl);
+    about->layout = layout == H5D_CHUNKED   ? DLB_HDF5_CHUNKED
+                    : layout == H5D_COMPACT ? DLB_HDF5_COMPACT
+                                            : DLB_HDF5_CONTIGUOUS;
+    if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) != 0))
+        about->layout = DLB_HDF5_ELSEWHERE;
+    about_fill(set, dcpl, about);
+    about->data_at = DLB_NO_OFFSET;
+    if (about->layout == DLB_HDF5_CONTIGUOUS) {
+        haddr_t at = H5Dget_offset(set);
+        about->data_at = at == HADDR_UNDEF ? DLB_NO_OFFSET : at;
+    } else if (about->layout == DLB_HDF5_CHUNKED) {
+        rc = about_filters(dcpl, path, about, err);
+        if (rc == DLB_OK && (H5Pget_chunk(dcpl, DLB_HDF5_MAX_RANK, chunk) != (int)about->rank ||
+                             H5Dget_chunk_index_type(set, &index) < 0))
+            rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its chunks");
+        for (uint32_t i = 0; rc == DLB_OK && i < about->rank; i++)
+            about->chunk[i] = chunk[i];
+        about->index = (int)index;
+        if (H5Pget_chunk_opts(dcpl, &options) >= 0)
+            about->plain_edges = options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS;
+    }
+    (void)H5Eclear2(H5E_DEFAULT);
+    (void)H5Pclose(dcpl);
+    return rc;
+}
+
+static uint64_t grid_of(const struct dlb_hdf5_about *about)
+{
+    uint64_t n = 1;
+
+    for (uint32_t i = 0; i < about->rank; i++)
+        if (__builtin_mul_overflow(n, dlb_hdf5_grid(about, i), &n))
+            return UINT64_MAX;
+    return n;
+}
+
+/* A few of the old index's chunks, for the check of our own reading of it. */
+static int sample_chunks(hid_t set, const char *path, struct dlb_hdf5_about *about,
+                         struct dlb_err *err)
+{
+    uint64_t n_grid = grid_of(about);
+    uint32_t n = n_grid > MANY_CHUNKS ? 3 : DLB_HDF5_MAX_SAMPLED;
+
+    if (n_grid == 0 || n_grid == UINT64_MAX)
+        return DLB_OK;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t number = n_grid > 1 ? (uint64_t)((double)(n_grid - 1) * i / (n - 1)) : 0;
+        struct dlb_hdf5_listed *sampled = &about->sampled[about->n_sampled];
+        hsize_t at[DLB_HDF5_MAX_RANK], n_bytes = 0;
+        haddr_t address = HADDR_UNDEF;
+        unsigned mask = 0;
+        uint64_t left = number;
+        for (uint32_t dim = about->rank; dim-- > 0; left /= dlb_hdf5_grid(about, dim))
+            at[dim] = left % dlb_hdf5_grid(about, dim) * about->chunk[dim];
+        if (H5Dget_chunk_info_by_coord(set, at, &mask, &address, &n_bytes) < 0)
+            return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "looking up a chunk");
+        sampled->number = number;
+        sampled->chunk = (struct dlb_hdf5_chunk){0};
+        if (address != HADDR_UNDEF)
+            sampled->chunk = (struct dlb_hdf5_chunk){address, (uint32_t)n_bytes, mask};
+        about->n_sampled++;
+    }
+    return DLB_OK;
+}
+
+/* All chunks of another index. */
+static int list_chunks(hid_t set, const char *path, struct dlb_hdf5_told *told, struct dlb_err *err)
+{
+    struct dlb_hdf5_about *about = &told->about;
+    hid_t space = H5Dget_space(set);
+    hsize_t n = 0;
+    int rc = DLB_OK;
+
+    if (space < 0 || H5Dget_num_chunks(set, space, &n) < 0)
+        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "counting its chunks");
+    about->n_chunks = n;
+    bool listed = rc == DLB_OK && n > 0 && n <= DLB_HDF5_MAX_LISTED;
+    if (listed && !(told->listed = calloc(n, sizeof *told->listed)))
+        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its chunks");
+    for (hsize_t i = 0; rc == DLB_OK && listed && i < n; i++) {
+        hsize_t at[DLB_HDF5_MAX_RANK], n_bytes = 0;
+        haddr_t address = HADDR_UNDEF;
+        unsigned mask = 0;
+        uint64_t number = 0;
+        if (H5Dget_chunk_info(set, space, i, at, &mask, &address, &n_bytes) < 0) {
+            rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "looking up a chunk");
+            break;
+        }
+        for (uint32_t dim = 0; dim < about->rank; dim++)
+            number = number * dlb_hdf5_grid(about, dim) + at[dim] / about->chunk[dim];
+        if (address == HADDR_UNDEF || n_bytes == 0 || n_bytes > UINT32_MAX)
+            continue;
+        told->listed[about->n_listed++] = (struct dlb_hdf5_listed){
+            number, {.at_bytes = address, .n_bytes = (uint32_t)n_bytes, .mask = mask}};
+    }
+    if (space >= 0)
+        (void)H5Sclose(space);
+    return rc;
+}
+
+static int about_set(int64_t file, const char *path, const struct dlb_hdf5_opts *opts, bool chunks,
+                     struct dlb_hdf5_told *told, struct dlb_err *err)
+{
+    struct dlb_hdf5_about *about = &told->about;
+    H5O_info_t info, root;
+    int64_t set = -1;
+
+    int rc = dlb_hdf5_open_set(file, path, about->dataset, opts->allow_external, &set, err);
+    if (rc != DLB_OK)
+        return rc;
+    rc = about_type(set, path, about, err);
+    if (rc == DLB_OK)
+        rc = about_space(set, path, about, err);
+    if (rc == DLB_OK)
+        rc = about_layout(set, path, about, err);
+    if (rc == DLB_OK && (H5Oget_info2(set, &info, H5O_INFO_BASIC) < 0 ||
+                         H5Oget_info2(file, &root, H5O_INFO_BASIC) < 0))
+        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "the place of its header");
+    if (rc == DLB_OK) {
+        about->header_at = info.addr;
+        if (info.fileno != root.fileno) /* behind a link to another file */
+            about->layout = DLB_HDF5_ELSEWHERE;
+        about->stored_bytes = H5Dget_storage_size(set);
+    }
+    if (rc == DLB_OK && chunks && about->layout == DLB_HDF5_CHUNKED)
+        rc = about->index == DLB_HDF5_BTREE_1 ? sample_chunks(set, path, about, err)
+                                              : list_chunks(set, path, told, err);
+    if (set >= 0)
+        (void)H5Dclose(set);
+    return rc;
+}
+
+int dlb_hdf5_library_about(const char *path, const struct dlb_hdf5_opts *opts, bool chunks,
+                           struct dlb_hdf5_told *told, struct dlb_err *err)
+{
+    struct dlb_hdf5_about *about = &told->about;
+    int64_t file = -1;
+
+    *told = (struct dlb_hdf5_told){.label = NULL};
+    dlb_hdf5_enter();
+    int rc = dlb_hdf5_open_file(path, &file, err);
+    if (rc == DLB_OK)
+        rc = choose(file, path, opts, about, err);
+    if (rc == DLB_OK)
+        rc = about_set(file, path, opts, chunks, told, err);
+    if (rc == DLB_OK)
+        rc = dlb_hdf5_library_offsets(file, path, told, err);
+    if (rc == DLB_OK)
+        rc = dlb_hdf5_library_labels(file, path, opts, told,
+                                     about->n_offsets ? about->n_offsets - 1 : about->dims[0], err);
+    if (file >= 0)
+        (void)H5Fclose(file);
+    dlb_hdf5_leave();
+    return rc;
+}
+
+#endif

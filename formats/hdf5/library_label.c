@@ -1,0 +1,134 @@
+/* What lies beside an HDF5 data set: the labels of its samples, and where ragged ones begin. */
+#include "formats/hdf5/library.h"
+
+#ifdef DLB_HAVE_HDF5
+
+#include <hdf5.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_LABELS = 1 << 28 }; /* 1 GiB of them */
+
+/* `name` in the data set's own group. */
+static bool beside(const char *dataset, const char *name, char *out, size_t n_out)
+{
+    int n_group = (int)(strrchr(dataset, '/') + 1 - dataset);
+    int n = snprintf(out, n_out, "%.*s%s", n_group, dataset, name);
+    return n > 0 && (size_t)n < n_out;
+}
+
+/* Whether `set` is a list of n whole numbers. */
+static bool is_list(hid_t set, uint64_t n, bool exactly_u64)
+{
+    hid_t space = H5Dget_space(set), type = H5Dget_type(set);
+    hsize_t dims[DLB_HDF5_MAX_RANK] = {0};
+    int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
+    bool fits = type >= 0 && H5Tget_class(type) == H5T_INTEGER && rank >= 1 && rank <= 2 &&
+                H5Sget_simple_extent_dims(space, dims, NULL) == rank && dims[0] == n &&
+                (rank == 1 || dims[1] == 1) && (!exactly_u64 || H5Tequal(type, H5T_STD_U64LE) > 0);
+
+    if (type >= 0)
+        (void)H5Tclose(type);
+    if (space >= 0)
+        (void)H5Sclose(space);
+    return fits;
+}
+
+static int read_label(hid_t set, const char *path, const char *name, struct dlb_hdf5_told *told,
+                      uint64_t n, struct dlb_err *err)
+{
+    int64_t *wide = calloc(n, sizeof *wide);
+    int rc = DLB_OK;
+
+    told->label = calloc(n, sizeof *told->label);
+    if (!wide || !told->label)
+        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its labels");
+    else if (H5Dread(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, wide) < 0)
+        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "reading the labels");
+    for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
+        if (wide[i] < 0 || wide[i] > UINT32_MAX)
+            rc = dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                          "label %lld of sample %llu in %.40s is no class: hdf5.label = \"none\" "
+                          "leaves them out",
+                          (long long)wide[i], (unsigned long long)i, name);
+        told->label[i] = (uint32_t)wide[i];
+    }
+    told->about.n_labels = rc == DLB_OK ? n : 0;
+    free(wide);
+    return rc;
+}
+
+/* The labels that were asked for, or those that lie beside the data. */
+int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf5_opts *opts,
+                            struct dlb_hdf5_told *told, uint64_t n_samples, struct dlb_err *err)
+{
+    static const char *const usual[] = {"label", "labels"};
+    bool asked = opts->label[0] != '\0';
+    char name[DLB_OPT_STRING_CAP];
+    int64_t set = -1;
+    int rc = DLB_OK;
+
+    if (strcmp(opts->label, "none") == 0 || n_samples == 0)
+        return DLB_OK;
+    for (int i = 0; set < 0 && !asked && i < 2; i++)
+        if (beside(told->about.dataset, usual[i], name, sizeof name) &&
+            strcmp(name, told->about.dataset) != 0 && H5Lexists(file, name, H5P_DEFAULT) > 0 &&
+            dlb_hdf5_open_set(file, path, name, false, &set, err) != DLB_OK)
+            told->about.label_refused = true;
+    if (asked) {
+        (void)snprintf(name, sizeof name, "%s", opts->label);
+        rc = dlb_hdf5_open_set(file, path, name, opts->allow_external, &set, err);
+    }
+    if (rc != DLB_OK || set < 0)
+        return rc;
+    if (is_list(set, n_samples, false) && n_samples <= MAX_LABELS)
+        rc = read_label(set, path, name, told, n_samples, err);
+    else if (asked)
+        rc =
+            dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                     "hdf5.label = \"%.40s\" is no list of %llu whole numbers, one for each sample",
+                     name, (unsigned long long)n_samples);
+    else
+        told->about.label_refused = true;
+    (void)H5Dclose(set);
+    return rc;
+}
+
+/* Samples of many sizes, back to back: NAME is bytes, NAME_offsets says where each begins. */
+int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_told *told,
+                             struct dlb_err *err)
+{
+    struct dlb_hdf5_about *about = &told->about;
+    char leaf[DLB_OPT_STRING_CAP + 16], name[DLB_OPT_STRING_CAP];
+    int64_t set = -1;
+    hsize_t n = 0;
+    int rc = DLB_OK;
+
+    (void)snprintf(leaf, sizeof leaf, "%s_offsets", strrchr(about->dataset, '/') + 1);
+    if (about->rank != 1 || about->element != DLB_ELEMENT_U8 ||
+        !beside(about->dataset, leaf, name, sizeof name) || H5Lexists(file, name, H5P_DEFAULT) <= 0)
+        return DLB_OK;
+    rc = dlb_hdf5_open_set(file, path, name, false, &set, err);
+    if (rc != DLB_OK)
+        return rc;
+    hid_t space = H5Dget_space(set);
+    if (space >= 0 && H5Sget_simple_extent_ndims(space) == 1)
+        (void)H5Sget_simple_extent_dims(space, &n, NULL);
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (n < 2 || n > MAX_LABELS || !is_list(set, n, true))
+        rc = dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                      "%.60s is no list of u64, one more than there are samples", name);
+    if (rc == DLB_OK && !(told->offset = calloc(n, sizeof *told->offset)))
+        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its offsets");
+    if (rc == DLB_OK &&
+        H5Dread(set, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, told->offset) < 0)
+        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "reading the offsets of its samples");
+    about->n_offsets = rc == DLB_OK ? n : 0;
+    (void)H5Dclose(set);
+    return rc;
+}
+
+#endif

@@ -1,0 +1,237 @@
+/* Writing an HDF5 file: what gen and convert make. */
+#include "formats/hdf5/library.h"
+
+#ifdef DLB_HAVE_HDF5
+
+#include <hdf5.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HELD_BYTES = 1 << 20, /* written at a time; a ragged set's chunks */
+    DEFLATE_LEVEL = 4,    /* h5py's */
+};
+
+static hid_t type_of(enum dlb_element element)
+{
+    switch (element) {
+    case DLB_ELEMENT_I8:
+        return H5T_STD_I8LE;
+    case DLB_ELEMENT_U16:
+        return H5T_STD_U16LE;
+    case DLB_ELEMENT_I16:
+        return H5T_STD_I16LE;
+    case DLB_ELEMENT_U32:
+        return H5T_STD_U32LE;
+    case DLB_ELEMENT_I32:
+        return H5T_STD_I32LE;
+    case DLB_ELEMENT_U64:
+        return H5T_STD_U64LE;
+    case DLB_ELEMENT_I64:
+        return H5T_STD_I64LE;
+    case DLB_ELEMENT_F32:
+        return H5T_IEEE_F32LE;
+    case DLB_ELEMENT_F64:
+        return H5T_IEEE_F64LE;
+    case DLB_ELEMENT_F16: /* no type of the library's own */
+    case DLB_ELEMENT_NONE:
+    case DLB_ELEMENT_U8:
+        break;
+    }
+    return H5T_STD_U8LE;
+}
+
+static size_t bytes_of(enum dlb_element element)
+{
+    return element == DLB_ELEMENT_F16 ? 1 : dlb_element_bytes(element);
+}
+
+static bool set_filters(hid_t dcpl, enum dlb_hdf5_pack pack)
+{
+    bool fine = true;
+
+    if (pack == DLB_HDF5_PACK_SHUFFLE_DEFLATE || pack == DLB_HDF5_PACK_SHUFFLE_LZF)
+        fine = H5Pset_shuffle(dcpl) >= 0;
+    if (pack == DLB_HDF5_PACK_DEFLATE || pack == DLB_HDF5_PACK_SHUFFLE_DEFLATE)
+        return fine && H5Pset_deflate(dcpl, DEFLATE_LEVEL) >= 0;
+    if (pack == DLB_HDF5_PACK_LZF || pack == DLB_HDF5_PACK_SHUFFLE_LZF)
+        return fine && H5Pset_filter(dcpl, DLB_HDF5_LZF, H5Z_FLAG_OPTIONAL, 0, NULL) >= 0;
+    return fine;
+}
+
+static int create_set(struct dlb_hdf5_out *out, struct dlb_err *err)
+{
+    const struct dlb_hdf5_plan *plan = &out->plan;
+    bool ragged = plan->sample_bytes == 0;
+    hsize_t dims[2] = {plan->n_samples, plan->sample_bytes / bytes_of(plan->element)};
+    hsize_t most[2] = {H5S_UNLIMITED, dims[1]}, chunk[2] = {plan->chunk_samples, dims[1]};
+    hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), space = -1;
+    int rc = DLB_OK;
+
+    if (ragged) {
+        dims[0] = 0;
+        chunk[0] = HELD_BYTES;
+        space = H5Screate_simple(1, dims, most);
+    } else {
+        space = H5Screate_simple(2, dims, NULL);
+    }
+    (void)H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER); /* every byte is written */
+    bool fine = space >= 0;
+    if (ragged || plan->chunk_samples > 0)
+        fine =
+            fine && H5Pset_chunk(dcpl, ragged ? 1 : 2, chunk) >= 0 && set_filters(dcpl, plan->pack);
+    out->set = fine ? H5Dcreate2(out->file, "data", ragged ? H5T_STD_U8LE : type_of(plan->element),
+                                 space, H5P_DEFAULT, dcpl, H5P_DEFAULT)
+                    : -1;
+    if (out->set < 0)
+        rc = dlb_hdf5_fail(err, DLB_E_CONFIG, out->path, "creating its data set");
+    (void)H5Pclose(dcpl);
+    if (space >= 0)
+        (void)H5Sclose(space);
+    return rc;
+}
+
+int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct dlb_hdf5_plan *plan,
+                      struct dlb_err *err)
+{
+    uint64_t n = plan->n_samples, rows = plan->chunk_samples ? plan->chunk_samples : 1;
+
+    *out = (struct dlb_hdf5_out){.path = path, .file = -1, .set = -1, .plan = *plan};
+    out->plan.chunk_samples = plan->chunk_samples < n ? plan->chunk_samples : n;
+    out->cap_held = HELD_BYTES;
+    if (plan->sample_bytes) { /* whole chunks, as many as fit */
+        size_t unit = rows * plan->sample_bytes;
+        out->cap_held = unit >= HELD_BYTES ? unit : HELD_BYTES / unit * unit;
+    }
+    out->held = malloc(out->cap_held);
+    out->label = calloc(n ? n : 1, sizeof *out->label);
+    out->offset = calloc(n + 1, sizeof *out->offset);
+    if (!out->held || !out->label || !out->offset)
+        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to write it");
+    dlb_hdf5_enter();
+    out->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    int rc = out->file < 0 ? dlb_hdf5_fail(err, DLB_E_IO, path, "creating it") : DLB_OK;
+    if (rc == DLB_OK)
+        rc = create_set(out, err);
+    dlb_hdf5_leave();
+    return rc;
+}
+
+static int flush(struct dlb_hdf5_out *out, struct dlb_err *err)
+{
+    const struct dlb_hdf5_plan *plan = &out->plan;
+    bool ragged = plan->sample_bytes == 0;
+    uint64_t each = ragged ? 1 : plan->sample_bytes;
+    hsize_t count[2] = {out->n_held / each, plan->sample_bytes / bytes_of(plan->element)};
+    hsize_t first[2] = {(out->n_bytes - out->n_held) / each, 0}, size[1] = {out->n_bytes};
+    int rc = DLB_OK;
+
+    if (out->n_held == 0)
+        return DLB_OK;
+    dlb_hdf5_enter();
+    bool fine = !ragged || H5Dset_extent(out->set, size) >= 0;
+    hid_t space = H5Dget_space(out->set), memory = H5Screate_simple(ragged ? 1 : 2, count, NULL);
+    fine = fine && H5Sselect_hyperslab(space, H5S_SELECT_SET, first, NULL, count, NULL) >= 0 &&
+           H5Dwrite(out->set, ragged ? H5T_STD_U8LE : type_of(plan->element), memory, space,
+                    H5P_DEFAULT, out->held) >= 0;
+    if (!fine)
+        rc = dlb_hdf5_fail(err, DLB_E_IO, out->path, "writing samples");
+    if (space >= 0)
+        (void)H5Sclose(space);
+    if (memory >= 0)
+        (void)H5Sclose(memory);
+    dlb_hdf5_leave();
+    out->n_held = 0;
+    return rc;
+}
+
+int dlb_hdf5_out_add(struct dlb_hdf5_out *out, const uint8_t *data, size_t n_bytes, uint32_t label,
+                     struct dlb_err *err)
+{
+    const struct dlb_hdf5_plan *plan = &out->plan;
+
+    if (out->n_samples == plan->n_samples)
+        return dlb_fail(err, DLB_E_FORMAT, out->path, DLB_NO_OFFSET,
+                        "more samples than the %llu that were announced",
+                        (unsigned long long)plan->n_samples);
+    if (plan->sample_bytes && n_bytes != plan->sample_bytes)
+        return dlb_fail(err, DLB_E_FORMAT, out->path, DLB_NO_OFFSET,
+                        "a sample of %zu bytes among samples of %llu", n_bytes,
+                        (unsigned long long)plan->sample_bytes);
+    out->label[out->n_samples++] = label;
+    for (size_t done = 0; done < n_bytes;) {
+        size_t room = out->cap_held - out->n_held,
+               n = n_bytes - done < room ? n_bytes - done : room;
+        memcpy(out->held + out->n_held, data + done, n);
+        out->n_held += n;
+        out->n_bytes += n;
+        done += n;
+        int rc = out->n_held == out->cap_held ? flush(out, err) : DLB_OK;
+        if (rc != DLB_OK)
+            return rc;
+    }
+    out->offset[out->n_samples] = out->n_bytes;
+    return DLB_OK;
+}
+
+static int write_list(struct dlb_hdf5_out *out, const char *name, hid_t type, uint64_t n,
+                      const void *data, struct dlb_err *err)
+{
+    hsize_t dims[1] = {n};
+    hid_t space = H5Screate_simple(1, dims, NULL);
+    hid_t set = H5Dcreate2(out->file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t memory = type == H5T_STD_U64LE ? H5T_NATIVE_UINT64 : H5T_NATIVE_UINT32;
+    int rc = DLB_OK;
+
+    if (set < 0 || H5Dwrite(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+        rc = dlb_hdf5_fail(err, DLB_E_IO, out->path, "writing its labels");
+    if (set >= 0)
+        (void)H5Dclose(set);
+    if (space >= 0)
+        (void)H5Sclose(space);
+    return rc;
+}
+
+int dlb_hdf5_out_finish(struct dlb_hdf5_out *out, struct dlb_err *err)
+{
+    uint64_t n = out->plan.n_samples;
+
+    if (out->n_samples != n)
+        return dlb_fail(err, DLB_E_FORMAT, out->path, DLB_NO_OFFSET,
+                        "%llu samples came of the %llu that were announced",
+                        (unsigned long long)out->n_samples, (unsigned long long)n);
+    int rc = flush(out, err);
+    if (rc != DLB_OK)
+        return rc;
+    dlb_hdf5_enter();
+    rc = write_list(out, "label", H5T_STD_U32LE, n, out->label, err);
+    if (rc == DLB_OK && out->plan.sample_bytes == 0)
+        rc = write_list(out, "data_offsets", H5T_STD_U64LE, n + 1, out->offset, err);
+    if (H5Dclose(out->set) < 0 && rc == DLB_OK)
+        rc = dlb_hdf5_fail(err, DLB_E_IO, out->path, "writing samples");
+    out->set = -1;
+    if (H5Fclose(out->file) < 0 && rc == DLB_OK)
+        rc = dlb_hdf5_fail(err, DLB_E_IO, out->path, "writing it");
+    out->file = -1;
+    dlb_hdf5_leave();
+    return rc;
+}
+
+void dlb_hdf5_out_close(struct dlb_hdf5_out *out)
+{
+    if (!out->path)
+        return;
+    dlb_hdf5_enter();
+    if (out->set >= 0)
+        (void)H5Dclose(out->set);
+    if (out->file >= 0)
+        (void)H5Fclose(out->file);
+    dlb_hdf5_leave();
+    free(out->held);
+    free(out->label);
+    free(out->offset);
+    *out = (struct dlb_hdf5_out){.path = NULL};
+}
+
+#endif

@@ -1,0 +1,322 @@
+/* Opening an HDF5 data set: the library looks at it, then the places of its chunks become a table
+ * where they can. */
+#include "formats/hdf5/hdf5.h"
+
+#ifdef DLB_HAVE_HDF5
+
+#include "formats/hdf5/btree.h"
+#include "formats/hdf5/look.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Larger ones are no samples that anybody loads, and sizes up to here cannot overflow. */
+#define MAX_SAMPLE_BYTES (UINT64_C(1) << 40)
+#define MAX_GRID (UINT64_C(1) << 27) /* chunks whose places take 2 GiB */
+
+static int bad_shape(const struct dlb_hdf5 *ds, const char *what, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_FORMAT, ds->path, DLB_NO_OFFSET, "%.60s %s", ds->told.about.dataset,
+                    what);
+}
+
+static int measure_rows(struct dlb_hdf5 *ds, struct dlb_err *err)
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+    uint64_t n = about->element_bytes;
+
+    for (uint32_t i = 1; i < about->rank; i++)
+        if (__builtin_mul_overflow(n, about->dims[i], &n) || n > MAX_SAMPLE_BYTES)
+            return bad_shape(ds, "has samples of more than 1 TiB", err);
+    ds->row_bytes = n;
+    ds->n_samples = about->dims[0];
+    ds->max_sample_bytes = n;
+    if (n == 0)
+        return bad_shape(ds, "has samples of no bytes", err);
+    if (__builtin_mul_overflow(n, about->dims[0], &ds->total_bytes))
+        return bad_shape(ds, "has more bytes than can be counted", err);
+    ds->stored_row_bytes =
+        about->dims[0] ? (about->stored_bytes + about->dims[0] - 1) / about->dims[0] : 0;
+    return DLB_OK;
+}
+
+static int measure_ragged(struct dlb_hdf5 *ds, struct dlb_err *err)
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+    const uint64_t *offset = ds->told.offset;
+
+    ds->n_samples = about->n_offsets - 1;
+    ds->max_sample_bytes = 0;
+    for (uint64_t i = 0; i < ds->n_samples; i++) {
+        if (offset[i] > offset[i + 1] || offset[i + 1] > about->dims[0] ||
+            offset[i + 1] - offset[i] > MAX_SAMPLE_BYTES)
+            return dlb_fail(err, DLB_E_FORMAT, ds->path, DLB_NO_OFFSET,
+                            "sample %" PRIu64 " is said to be bytes %" PRIu64 " to %" PRIu64
+                            " of %" PRIu64 ": its offsets are damaged",
+                            i, offset[i], offset[i + 1], about->dims[0]);
+        if (offset[i + 1] - offset[i] > ds->max_sample_bytes)
+            ds->max_sample_bytes = offset[i + 1] - offset[i];
+    }
+    ds->total_bytes = offset[ds->n_samples] - offset[0];
+    return DLB_OK;
+}
+
+/* How chunks and rows cut each other. */
+static void measure_chunks(struct dlb_hdf5 *ds)
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+    uint32_t dim = about->rank - 1;
+
+    ds->chunk_row_bytes = about->element_bytes;
+    ds->n_across = 1;
+    ds->whole_rows = true;
+    for (uint32_t i = 1; i < about->rank; i++) {
+        ds->chunk_row_bytes *= about->chunk[i];
+        ds->n_across *= dlb_hdf5_grid(about, i);
+        ds->whole_rows = ds->whole_rows && about->chunk[i] == about->dims[i];
+    }
+    ds->chunk_bytes = ds->chunk_row_bytes * about->chunk[0];
+    ds->run_bytes = about->element_bytes;
+    for (; dim > 1 && about->chunk[dim] == about->dims[dim]; dim--)
+        ds->run_bytes *= about->dims[dim];
+    ds->run_dim = dim;
+}
+
+/* NULL, or why chunks are not read without the library. */
+static const char *why_library(struct dlb_hdf5 *ds, char *text, size_t n_text)
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+    uint64_t n_chunk = about->element_bytes, n_grid = 1;
+
+    if (about->layout == DLB_HDF5_ELSEWHERE)
+        return "it lies in other files";
+    if (about->fill_too_large)
+        return "its fill value is large";
+    if (about->layout != DLB_HDF5_CHUNKED)
+        return NULL;
+    char name[64];
+    if (dlb_hdf5_filters_unknown(about->filter, about->n_filters, name, sizeof name)) {
+        (void)snprintf(text, n_text, "%s is not undone here", name);
+        return text;
+    }
+    for (uint32_t i = 0; i < about->rank; i++)
+        if (__builtin_mul_overflow(n_chunk, about->chunk[i], &n_chunk) || n_chunk > UINT32_MAX)
+            return "its chunks have 4 GiB or more";
+    for (uint32_t i = 0; i < about->rank; i++)
+        if (__builtin_mul_overflow(n_grid, dlb_hdf5_grid(about, i), &n_grid) || n_grid > MAX_GRID)
+            return "it has more than 134,217,728 chunks";
+    ds->n_grid = n_grid;
+    return NULL;
+}
+
+/* What our own reading found must be what the library says, wherever it was asked. */
+static int check_sampled(const struct dlb_hdf5 *ds, uint64_t base, struct dlb_err *err)
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+
+    for (uint32_t i = 0; i < about->n_sampled; i++) {
+        const struct dlb_hdf5_listed *said = &about->sampled[i];
+        if (said->number >= ds->n_grid)
+            return bad_shape(ds, "has chunks beyond its size", err);
+        const struct dlb_hdf5_chunk *own = &ds->table[said->number];
+        bool same = own->n_bytes == said->chunk.n_bytes && own->mask == said->chunk.mask;
+        /* 1.10 leaves out the user block, later ones do not. */
+        if (same && own->n_bytes > 0)
+            same = own->at_bytes == said->chunk.at_bytes ||
+                   own->at_bytes == said->chunk.at_bytes + base;
+        if (!same)
+            return dlb_fail(err, DLB_E_FORMAT, ds->path, own->at_bytes,
+                            "chunk %" PRIu64
+                            ": its B-tree and libhdf5 disagree: use dataset.access "
+                            "= \"library\"",
+                            said->number);
+    }
+    return DLB_OK;
+}
+
+static int open_tree(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
+                     const struct dlb_hdf5_layout_message *found, struct dlb_err *err)
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+    bool same = found->rank == about->rank && found->element_bytes == about->element_bytes;
+
+    for (uint32_t i = 0; same && i < about->rank; i++)
+        same = found->chunk[i] == about->chunk[i];
+    if (!same)
+        return bad_shape(ds, "has chunks of two sizes: its header is damaged", err);
+    int rc = DLB_OK;
+    if (found->at != DLB_NO_OFFSET)
+        rc = dlb_hdf5_btree_read(file, found->at, about, ds->table, ds->n_grid, err);
+    return rc == DLB_OK ? check_sampled(ds, file->base, err) : rc;
+}
+
+static int take_listed(struct dlb_hdf5 *ds, struct dlb_err *err)
+{
+    const struct dlb_hdf5_told *told = &ds->told;
+
+    for (uint64_t i = 0; i < told->about.n_listed; i++) {
+        const struct dlb_hdf5_listed *listed = &told->listed[i];
+        const struct dlb_hdf5_chunk *chunk = &listed->chunk;
+        if (listed->number >= ds->n_grid)
+            return bad_shape(ds, "has chunks beyond its size", err);
+        if (chunk->n_bytes == 0 || chunk->at_bytes > ds->file_bytes ||
+            chunk->n_bytes > ds->file_bytes - chunk->at_bytes)
+            return dlb_fail(err, DLB_E_FORMAT, ds->path, chunk->at_bytes,
+                            "chunk %" PRIu64
+                            " is beyond the end of the file: cut short, or damaged",
+                            listed->number);
+        if (told->about.n_filters == 0 && chunk->n_bytes != ds->chunk_bytes)
+            return bad_shape(ds, "has chunks of the wrong size", err);
+        ds->table[listed->number] = *chunk;
+    }
+    return DLB_OK;
+}
+
+/* All but the oldest are the library's alone. */
+static const char *index_name(int index)
+{
+    static const char *const names[] = {
+        [DLB_HDF5_BTREE_1] = "in a header of an old kind",
+        [DLB_HDF5_SINGLE_CHUNK] = "a single chunk's",
+        [DLB_HDF5_IMPLICIT] = "implicit",
+        [DLB_HDF5_FIXED_ARRAY] = "a fixed array",
+        [DLB_HDF5_EXTENSIBLE_ARRAY] = "an extensible array",
+        [DLB_HDF5_BTREE_2] = "a version-2 B-tree",
+    };
+    return names[index];
+}
+
+static int open_chunks(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
+                       const struct dlb_hdf5_layout_message *found, struct dlb_shape *shape,
+                       struct dlb_err *err)
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+    bool old = about->index == DLB_HDF5_BTREE_1;
+    bool tree = old && found->known && found->layout == DLB_HDF5_CHUNKED;
+    bool listed = !tree && !old && file->base == 0 && about->n_chunks == about->n_listed;
+
+    measure_chunks(ds);
+    ds->way = tree || listed ? DLB_HDF5_TABLE : DLB_HDF5_LIBRARY_CHUNKS;
+    if (ds->way == DLB_HDF5_LIBRARY_CHUNKS) {
+        dlb_shape_odd(shape,
+                      "chunks come from libhdf5, one at a time: their index is %s; written anew "
+                      "with the default libver, workers read them by themselves",
+                      index_name(about->index));
+        return DLB_OK;
+    }
+    ds->table = calloc(ds->n_grid ? ds->n_grid : 1, sizeof *ds->table);
+    if (!ds->table)
+        return dlb_fail(err, DLB_E_NOMEM, ds->path, DLB_NO_OFFSET,
+                        "no memory for the places of its %" PRIu64 " chunks", ds->n_grid);
+    if (listed)
+        dlb_shape_odd(shape, "the places of its %" PRIu64 " chunks were asked of libhdf5",
+                      about->n_chunks);
+    return tree ? open_tree(ds, file, found, err) : take_listed(ds, err);
+}
+
+static int open_plain(struct dlb_hdf5 *ds, const struct dlb_hdf5_layout_message *found,
+                      struct dlb_shape *shape, struct dlb_err *err)
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+    uint64_t n_bytes = ds->row_bytes * about->dims[0];
+
+    ds->way = DLB_HDF5_PLAIN;
+    ds->data_at = about->data_at;
+    if (about->layout == DLB_HDF5_COMPACT) {
+        if (!found->known || found->layout != DLB_HDF5_COMPACT || found->n_data < n_bytes) {
+            ds->way = DLB_HDF5_LIBRARY;
+            dlb_shape_odd(shape, "samples come from libhdf5: they are inside a header");
+            return DLB_OK;
+        }
+        ds->data_at = found->at;
+    }
+    if (ds->data_at != DLB_NO_OFFSET &&
+        (ds->data_at > ds->file_bytes || n_bytes > ds->file_bytes - ds->data_at))
+        return dlb_fail(err, DLB_E_FORMAT, ds->path, ds->data_at,
+                        "its %" PRIu64 " bytes of data are beyond the end of the file: cut short",
+                        n_bytes);
+    return DLB_OK;
+}
+
+static int open_bytes(struct dlb_hdf5 *ds, struct dlb_hdf5_bytes *file, struct dlb_err *err)
+{
+    int rc = ds->io->open(ds->path, &ds->handle, err);
+
+    ds->opened = rc == DLB_OK;
+    if (rc == DLB_OK)
+        rc = ds->io->size(ds->handle, &ds->file_bytes, ds->path, err);
+    *file = (struct dlb_hdf5_bytes){
+        .io = ds->io, .handle = ds->handle, .path = ds->path, .file_bytes = ds->file_bytes};
+    return rc == DLB_OK ? dlb_hdf5_superblock(file, err) : rc;
+}
+
+static void tell_choices(struct dlb_hdf5 *ds, const struct dlb_hdf5_opts *opts,
+                         struct dlb_shape *shape)
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+
+    if (about->n_candidates > 1)
+        dlb_shape_odd(shape, "holds %u data sets; the largest, %.80s, is read (hdf5.dataset)",
+                      about->n_candidates, about->dataset);
+    if (about->label_refused)
+        dlb_shape_odd(shape, "labels beside it are not one whole number for each sample, and are "
+                             "left out");
+    if (getenv("HDF5_PLUGIN_PATH") && !opts->allow_external)
+        dlb_shape_odd(shape, "HDF5_PLUGIN_PATH is left out (hdf5.allow_external)");
+}
+
+int dlb_hdf5_open(struct dlb_hdf5 *ds, const char *path, const struct dlb_io *io,
+                  const struct dlb_hdf5_opts *opts, bool library, struct dlb_shape *shape,
+                  struct dlb_err *err)
+{
+    struct dlb_hdf5_bytes file;
+    struct dlb_hdf5_layout_message found = {.known = false};
+    char text[96];
+
+    ds->io = io;
+    ds->allow_external = opts->allow_external;
+    ds->path = strdup(path);
+    if (!ds->path)
+        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+    int rc = open_bytes(ds, &file, err);
+    if (rc == DLB_OK)
+        rc = dlb_hdf5_look(path, opts, !library, &ds->told, err);
+    if (rc == DLB_OK)
+        rc = measure_rows(ds, err);
+    if (rc == DLB_OK && ds->told.about.n_offsets)
+        rc = measure_ragged(ds, err);
+    if (rc != DLB_OK)
+        return rc;
+    tell_choices(ds, opts, shape);
+    ds->way = DLB_HDF5_LIBRARY;
+    if (library)
+        return DLB_OK;
+    const char *why = why_library(ds, text, sizeof text);
+    if (why) {
+        dlb_shape_odd(shape, "samples come from libhdf5, as with dataset.access = \"library\": %s",
+                      why);
+        return DLB_OK;
+    }
+    if (ds->told.about.layout != DLB_HDF5_CONTIGUOUS &&
+        (ds->told.about.layout == DLB_HDF5_COMPACT || ds->told.about.index == DLB_HDF5_BTREE_1))
+        rc = dlb_hdf5_layout_read(&file, ds->told.about.header_at, &found, err);
+    if (rc == DLB_OK)
+        rc = ds->told.about.layout == DLB_HDF5_CHUNKED ? open_chunks(ds, &file, &found, shape, err)
+                                                       : open_plain(ds, &found, shape, err);
+    free(ds->told.listed);
+    ds->told.listed = NULL;
+    return rc;
+}
+
+void dlb_hdf5_close(struct dlb_hdf5 *ds)
+{
+    if (ds->opened)
+        ds->io->close(ds->handle);
+    dlb_hdf5_told_free(&ds->told);
+    free(ds->table);
+    free(ds->path);
+    *ds = (struct dlb_hdf5){.opened = false};
+}
+
+#endif

@@ -1,0 +1,330 @@
+/* Reading rows: from one extent, from chunks that the worker unfilters, or through the library. */
+#include "formats/hdf5/hdf5.h"
+
+#ifdef DLB_HAVE_HDF5
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A reader keeps at most so much, or one chunk. */
+#define MAX_KEPT_BYTES (UINT64_C(256) << 20)
+
+static int no_memory(const struct dlb_hdf5 *ds, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_NOMEM, ds->path, DLB_NO_OFFSET, "no memory for its chunks");
+}
+
+int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *ds,
+                         struct dlb_err *err)
+{
+    reader->ds = ds;
+    if (ds->way == DLB_HDF5_LIBRARY || ds->way == DLB_HDF5_LIBRARY_CHUNKS) {
+        int rc = dlb_hdf5_library_open(&reader->library, ds->path, &ds->told.about,
+                                       ds->allow_external, err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+    if (ds->way == DLB_HDF5_PLAIN || ds->way == DLB_HDF5_LIBRARY)
+        return DLB_OK;
+    uint64_t n = MAX_KEPT_BYTES / (ds->chunk_bytes ? ds->chunk_bytes : 1);
+    reader->n_kept = n < 1 ? 1 : n < ds->n_across ? n : ds->n_across;
+    reader->kept = calloc(reader->n_kept, sizeof *reader->kept);
+    if (!ds->whole_rows)
+        reader->part = malloc(ds->chunk_row_bytes);
+    return reader->kept && (reader->part || ds->whole_rows) ? DLB_OK : no_memory(ds, err);
+}
+
+void dlb_hdf5_reader_close(struct dlb_hdf5_reader *reader)
+{
+    dlb_hdf5_library_close(&reader->library);
+    dlb_hdf5_unfilter_free(&reader->unfilter);
+    for (uint64_t i = 0; reader->kept && i < reader->n_kept; i++)
+        free(reader->kept[i].data);
+    free(reader->kept);
+    free(reader->part);
+    free(reader->stored);
+    *reader = (struct dlb_hdf5_reader){.ds = NULL};
+}
+
+static int fetch(struct dlb_hdf5_reader *reader, uint64_t at_bytes, uint8_t *dst, size_t n_bytes,
+                 struct dlb_err *err)
+{
+    const struct dlb_hdf5 *ds = reader->ds;
+    size_t n_read = 0;
+    int rc = ds->io->pread(ds->handle, dst, n_bytes, at_bytes, &n_read, ds->path, err);
+
+    if (reader->at_bytes == DLB_NO_OFFSET)
+        reader->at_bytes = at_bytes;
+    reader->io_bytes += n_read;
+    if (rc == DLB_OK && n_read < n_bytes)
+        return dlb_fail(err, DLB_E_IO, ds->path, at_bytes + n_read,
+                        "the file was cut short: it had %" PRIu64 " bytes", ds->file_bytes);
+    return rc;
+}
+
+/* Beyond the end of a file that was cut short libhdf5 reads zeros, and says nothing. */
+static int check_whole(const struct dlb_hdf5 *ds, struct dlb_err *err)
+{
+    uint64_t n_bytes = 0;
+    int rc = ds->io->size(ds->handle, &n_bytes, ds->path, err);
+
+    if (rc == DLB_OK && n_bytes < ds->file_bytes)
+        return dlb_fail(err, DLB_E_IO, ds->path, n_bytes,
+                        "the file was cut short: it had %" PRIu64 " bytes", ds->file_bytes);
+    return rc;
+}
+
+/* n_bytes is a multiple of the element's bytes, or begins with an element. */
+static void fill(const struct dlb_hdf5 *ds, uint8_t *dst, size_t n_bytes)
+{
+    size_t each = ds->told.about.element_bytes, done = each < n_bytes ? each : n_bytes;
+
+    if (!ds->told.about.fills || each > sizeof ds->told.about.fill) {
+        memset(dst, 0, n_bytes);
+        return;
+    }
+    memcpy(dst, ds->told.about.fill, done);
+    while (done < n_bytes) { /* what is there already is doubled */
+        size_t n = done < n_bytes - done ? done : n_bytes - done;
+        memcpy(dst + done, dst, n);
+        done += n;
+    }
+}
+
+/* The chunk's first element. */
+static void first_of(const struct dlb_hdf5 *ds, uint64_t number, uint64_t at[DLB_HDF5_MAX_RANK])
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+
+    for (uint32_t dim = about->rank; dim-- > 1;) {
+        at[dim] = number % dlb_hdf5_grid(about, dim) * about->chunk[dim];
+        number /= dlb_hdf5_grid(about, dim);
+    }
+    at[0] = number * about->chunk[0];
+}
+
+/* Whether part of the chunk is beyond the data set. */
+static bool at_edge(const struct dlb_hdf5 *ds, const uint64_t at[DLB_HDF5_MAX_RANK])
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+
+    for (uint32_t dim = 0; dim < about->rank; dim++)
+        if (about->chunk[dim] > about->dims[dim] - at[dim])
+            return true;
+    return false;
+}
+
+/* The chunk as it is stored, into reader->stored. */
+static int fetch_stored(struct dlb_hdf5_reader *reader, uint64_t number,
+                        struct dlb_hdf5_chunk *chunk, struct dlb_err *err)
+{
+    const struct dlb_hdf5 *ds = reader->ds;
+    uint64_t at[DLB_HDF5_MAX_RANK];
+
+    if (ds->way == DLB_HDF5_LIBRARY_CHUNKS) {
+        first_of(ds, number, at);
+        *chunk = (struct dlb_hdf5_chunk){.at_bytes = DLB_NO_OFFSET};
+        int rc = dlb_hdf5_library_chunk(&reader->library, at, &reader->stored, &reader->cap_stored,
+                                        &chunk->n_bytes, &chunk->mask, err);
+        reader->io_bytes += chunk->n_bytes;
+        return rc == DLB_OK ? check_whole(ds, err) : rc;
+    }
+    if (reader->cap_stored < chunk->n_bytes) {
+        free(reader->stored);
+        reader->cap_stored = chunk->n_bytes + (size_t)chunk->n_bytes / 8;
+        reader->stored = malloc(reader->cap_stored);
+        if (!reader->stored) {
+            reader->cap_stored = 0;
+            return no_memory(ds, err);
+        }
+    }
+    return fetch(reader, chunk->at_bytes, reader->stored, chunk->n_bytes, err);
+}
+
+/* All of a chunk, unfiltered, into dst. */
+static int unpack(struct dlb_hdf5_reader *reader, uint64_t number, uint8_t *dst,
+                  struct dlb_err *err)
+{
+    const struct dlb_hdf5 *ds = reader->ds;
+    const struct dlb_hdf5_about *about = &ds->told.about;
+    struct dlb_hdf5_chunk chunk = {0};
+    uint64_t at[DLB_HDF5_MAX_RANK];
+    uint32_t n_filters = about->n_filters;
+
+    if (ds->way == DLB_HDF5_TABLE)
+        chunk = ds->table[number];
+    int rc = DLB_OK;
+    if (ds->way != DLB_HDF5_TABLE || chunk.n_bytes > 0)
+        rc = fetch_stored(reader, number, &chunk, err);
+    if (rc != DLB_OK)
+        return rc;
+    if (chunk.n_bytes == 0) {
+        fill(ds, dst, ds->chunk_bytes);
+        return DLB_OK;
+    }
+    if (about->plain_edges) {
+        first_of(ds, number, at);
+        n_filters = at_edge(ds, at) ? 0 : n_filters;
+    }
+    rc = dlb_hdf5_unfilter(&reader->unfilter, about->filter, n_filters, chunk.mask, reader->stored,
+                           chunk.n_bytes, dst, ds->chunk_bytes, err);
+    if (rc != DLB_OK) {
+        err->offset_bytes = chunk.at_bytes;
+        return dlb_fail_at_path(err, ds->path);
+    }
+    return DLB_OK;
+}
+
+/* A chunk's unfiltered bytes, kept from before or unpacked now; NULL and *rc when that fails. */
+static const uint8_t *keep(struct dlb_hdf5_reader *reader, uint64_t number, int *rc,
+                           struct dlb_err *err)
+{
+    struct dlb_hdf5_kept *kept = &reader->kept[number % reader->n_kept];
+
+    if (kept->number != number + 1) {
+        kept->number = 0;
+        if (!kept->data && !(kept->data = malloc(reader->ds->chunk_bytes))) {
+            *rc = no_memory(reader->ds, err);
+            return NULL;
+        }
+        uint64_t before = reader->at_bytes;
+        reader->at_bytes = DLB_NO_OFFSET;
+        *rc = unpack(reader, number, kept->data, err);
+        kept->at_bytes = reader->at_bytes;
+        reader->at_bytes = before;
+        if (*rc != DLB_OK)
+            return NULL;
+        kept->number = number + 1;
+    }
+    if (reader->at_bytes == DLB_NO_OFFSET)
+        reader->at_bytes = kept->at_bytes;
+    *rc = DLB_OK;
+    return kept->data;
+}
+
+/* Whether a part of a chunk can be read where it lies. */
+static bool readable_in_place(const struct dlb_hdf5 *ds)
+{
+    return ds->way == DLB_HDF5_TABLE && ds->told.about.n_filters == 0;
+}
+
+/* Rows [skip, skip + count) of one chunk that holds whole rows. */
+static int read_whole(struct dlb_hdf5_reader *reader, uint64_t number, uint64_t skip,
+                      uint64_t count, uint8_t *dst, struct dlb_err *err)
+{
+    const struct dlb_hdf5 *ds = reader->ds;
+    size_t n_bytes = count * ds->row_bytes;
+    int rc = DLB_OK;
+
+    if (readable_in_place(ds)) {
+        const struct dlb_hdf5_chunk *chunk = &ds->table[number];
+        if (chunk->n_bytes > 0)
+            return fetch(reader, chunk->at_bytes + skip * ds->row_bytes, dst, n_bytes, err);
+        fill(ds, dst, n_bytes);
+        return DLB_OK;
+    }
+    if (count == ds->told.about.chunk[0])
+        return unpack(reader, number, dst, err);
+    const uint8_t *data = keep(reader, number, &rc, err);
+    if (data)
+        memcpy(dst, data + skip * ds->row_bytes, n_bytes);
+    return rc;
+}
+
+/* One row of a chunk, chunk_row_bytes that begin at `src`, into its place in a sample: runs of
+ * bytes that lie together in both. */
+static void scatter(const struct dlb_hdf5 *ds, const uint64_t at[DLB_HDF5_MAX_RANK],
+                    const uint8_t *src, uint8_t *dst)
+{
+    const struct dlb_hdf5_about *about = &ds->told.about;
+    uint32_t last = ds->run_dim;
+    uint64_t n[DLB_HDF5_MAX_RANK], i[DLB_HDF5_MAX_RANK] = {0};
+    uint64_t src_step[DLB_HDF5_MAX_RANK], dst_step[DLB_HDF5_MAX_RANK];
+
+    src_step[last] = dst_step[last] = ds->run_bytes;
+    for (uint32_t dim = last; dim >= 1; dim--) {
+        uint64_t left = about->dims[dim] - at[dim];
+        n[dim] = left < about->chunk[dim] ? left : about->chunk[dim];
+        dst += at[dim] * dst_step[dim];
+        src_step[dim - 1] = src_step[dim] * about->chunk[dim];
+        dst_step[dim - 1] = dst_step[dim] * about->dims[dim];
+    }
+    for (;;) {
+        memcpy(dst, src, n[last] * ds->run_bytes);
+        uint32_t dim = last - 1;
+        while (dim >= 1 && ++i[dim] == n[dim]) {
+            i[dim] = 0;
+            src -= (n[dim] - 1) * src_step[dim];
+            dst -= (n[dim] - 1) * dst_step[dim];
+            dim--;
+        }
+        if (dim < 1)
+            return;
+        src += src_step[dim];
+        dst += dst_step[dim];
+    }
+}
+
+/* One row that is spread over a row of chunks. */
+static int read_spread(struct dlb_hdf5_reader *reader, uint64_t row, uint8_t *dst,
+                       struct dlb_err *err)
+{
+    const struct dlb_hdf5 *ds = reader->ds;
+    uint64_t rows = ds->told.about.chunk[0], first = row / rows * ds->n_across;
+    uint64_t skip_bytes = row % rows * ds->chunk_row_bytes, at[DLB_HDF5_MAX_RANK];
+    int rc = DLB_OK;
+
+    for (uint64_t i = 0; rc == DLB_OK && i < ds->n_across; i++) {
+        const uint8_t *src = reader->part;
+        first_of(ds, first + i, at);
+        if (!readable_in_place(ds)) {
+            src = keep(reader, first + i, &rc, err);
+            src = src ? src + skip_bytes : NULL;
+        } else if (ds->table[first + i].n_bytes > 0) {
+            rc = fetch(reader, ds->table[first + i].at_bytes + skip_bytes, reader->part,
+                       ds->chunk_row_bytes, err);
+        } else {
+            fill(ds, reader->part, ds->chunk_row_bytes);
+        }
+        if (rc == DLB_OK)
+            scatter(ds, at, src, dst);
+    }
+    return rc;
+}
+
+int dlb_hdf5_read_rows(struct dlb_hdf5_reader *reader, uint64_t first, uint64_t count, uint8_t *dst,
+                       struct dlb_err *err)
+{
+    const struct dlb_hdf5 *ds = reader->ds;
+    size_t n_bytes = count * ds->row_bytes;
+    int rc = DLB_OK;
+
+    if (n_bytes == 0)
+        return DLB_OK;
+    if (ds->way == DLB_HDF5_LIBRARY) {
+        if (!ds->told.about.fills) /* the library leaves missing chunks as memory was */
+            memset(dst, 0, n_bytes);
+        reader->io_bytes += count * ds->stored_row_bytes;
+        rc = dlb_hdf5_library_read(&reader->library, first, count, dst, err);
+        return rc == DLB_OK ? check_whole(ds, err) : rc;
+    }
+    if (ds->way == DLB_HDF5_PLAIN && ds->data_at != DLB_NO_OFFSET)
+        return fetch(reader, ds->data_at + first * ds->row_bytes, dst, n_bytes, err);
+    if (ds->way == DLB_HDF5_PLAIN) {
+        fill(ds, dst, n_bytes);
+        return DLB_OK;
+    }
+    if (!ds->whole_rows)
+        return read_spread(reader, first, dst, err);
+    for (uint64_t rows = ds->told.about.chunk[0]; rc == DLB_OK && count > 0;) {
+        uint64_t skip = first % rows, here = rows - skip < count ? rows - skip : count;
+        rc = read_whole(reader, first / rows, skip, here, dst, err);
+        first += here;
+        count -= here;
+        dst += here * ds->row_bytes;
+    }
+    return rc;
+}
+
+#endif

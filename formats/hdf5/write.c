@@ -1,0 +1,201 @@
+/* gen and convert: one file, data.h5 in a folder for gen, with `data` and `label`. Samples of one
+ * size are rows; others lie back to back, and `data_offsets` says where. */
+#include "formats/hdf5/hdf5.h"
+
+#ifdef DLB_HAVE_HDF5
+
+#include "formats/codec.h"
+#include "formats/convert/convert.h"
+#include "formats/generate/target.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Chunks that the file format can hold. */
+#define MAX_CHUNK_BYTES (UINT64_C(1) << 32)
+
+static int plan_of(const struct dlb_hdf5_opts *opts, const char *path, struct dlb_hdf5_plan *plan,
+                   struct dlb_err *err)
+{
+    static const struct dlb_hdf5_opts none = {.chunk_samples = 1};
+
+    opts = opts ? opts : &none;
+    plan->pack = (enum dlb_hdf5_pack)opts->filter;
+    plan->chunk_samples = (uint64_t)opts->chunk_samples;
+    if (plan->sample_bytes && plan->pack != DLB_HDF5_PACK_NONE && plan->chunk_samples == 0)
+        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                        "hdf5.filter works on chunks: set hdf5.chunk_samples to 1 or more");
+    if (plan->sample_bytes &&
+        (plan->chunk_samples < plan->n_samples ? plan->chunk_samples : plan->n_samples) >=
+            MAX_CHUNK_BYTES / plan->sample_bytes)
+        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                        "hdf5.chunk_samples: a chunk has less than 4 GiB");
+    if ((plan->pack == DLB_HDF5_PACK_LZF || plan->pack == DLB_HDF5_PACK_SHUFFLE_LZF) &&
+        !dlb_hdf5_has_lzf())
+        return dlb_fail(err, DLB_E_MISSING, path, DLB_NO_OFFSET,
+                        "hdf5.filter: lzf: built without liblzf");
+    return DLB_OK;
+}
+
+uint64_t dlb_hdf5_gen_units(const struct dlb_gen *gen)
+{
+    (void)gen;
+    return 1; /* the library writes one file from one thread */
+}
+
+bool dlb_hdf5_gen_compresses(const struct dlb_gen *gen)
+{
+    const struct dlb_hdf5_opts *hdf5 = gen->format_opts;
+    return hdf5 && hdf5->filter != DLB_HDF5_PACK_NONE;
+}
+
+static int gen_plan(const struct dlb_gen *gen, struct dlb_hdf5_plan *plan, struct dlb_err *err)
+{
+    *plan = (struct dlb_hdf5_plan){.n_samples = (uint64_t)gen->opts->samples,
+                                   .element = DLB_ELEMENT_U8};
+    if (gen->codec->identity)
+        plan->sample_bytes = (uint64_t)gen->opts->sample_bytes;
+    return plan_of(gen->format_opts, NULL, plan, err);
+}
+
+int dlb_hdf5_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
+{
+    struct dlb_hdf5_plan plan;
+
+    if (!gen->codec->make)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "gen writes no HDF5 for codec %s: use dataset.codec = \"raw\" or \"jpeg\"",
+                        gen->codec->name);
+    return gen_plan(gen, &plan, err);
+}
+
+/* Noise does not compress, and the library then leaves the filter out: five bits of each byte
+ * deflate to about two thirds. */
+void dlb_hdf5_gen_stored(const struct dlb_gen *gen, struct dlb_bytes *made)
+{
+    if (!dlb_hdf5_gen_compresses(gen) || !gen->codec->identity)
+        return;
+    for (size_t i = 0; i < made->len_bytes; i++)
+        made->data[i] &= 0x1f;
+}
+
+static int gen_samples(const struct dlb_gen *gen, struct dlb_hdf5_out *out,
+                       struct dlb_gen_worker *worker, struct dlb_err *err)
+{
+    int rc = DLB_OK;
+
+    for (uint64_t i = 0; rc == DLB_OK && i < (uint64_t)gen->opts->samples; i++) {
+        if (atomic_load_explicit(worker->stop, memory_order_relaxed))
+            return dlb_fail(err, DLB_E_CANCELLED, out->path, DLB_NO_OFFSET, "interrupted");
+        worker->sample.len_bytes = 0;
+        rc = gen->codec->make(gen->opts, i, &worker->sample, err);
+        dlb_hdf5_gen_stored(gen, &worker->sample);
+        if (rc == DLB_OK)
+            rc = dlb_hdf5_out_add(out, worker->sample.data, worker->sample.len_bytes,
+                                  dlb_gen_label(gen->opts, i), err);
+        if (rc == DLB_OK) {
+            atomic_fetch_add(&worker->n_samples, 1);
+            atomic_fetch_add(&worker->n_written, 1);
+            atomic_fetch_add(&worker->n_bytes, worker->sample.len_bytes);
+        }
+    }
+    return rc == DLB_OK ? dlb_hdf5_out_finish(out, err) : rc;
+}
+
+int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
+                      struct dlb_err *err)
+{
+    struct dlb_hdf5_out out = {.path = NULL};
+    struct dlb_hdf5_plan plan;
+    struct stat st;
+    char *path = NULL, *temporary = NULL;
+    (void)unit;
+
+    if (asprintf(&path, "%s/data.h5", gen->path) < 0)
+        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+    if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        atomic_fetch_add(&worker->n_samples, (uint64_t)gen->opts->samples);
+        free(path);
+        return DLB_OK;
+    }
+    temporary = dlb_gen_temporary(path);
+    int rc = temporary ? gen_plan(gen, &plan, err)
+                       : dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for a path");
+    if (rc == DLB_OK)
+        rc = dlb_hdf5_out_open(&out, temporary, &plan, err);
+    if (rc == DLB_OK)
+        rc = gen_samples(gen, &out, worker, err);
+    dlb_hdf5_out_close(&out);
+    if (rc == DLB_OK && rename(temporary, path) != 0)
+        rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "renaming the finished file");
+    if (rc != DLB_OK && temporary)
+        (void)unlink(temporary);
+    free(temporary);
+    free(path);
+    return rc;
+}
+
+/* All samples of one size, when no other sum is possible; their labels may be among these bytes. */
+static uint64_t common_bytes(const struct dlb_shape *from)
+{
+    bool same = from->n_samples > 0 && from->max_sample_bytes > 0 &&
+                from->total_bytes / from->n_samples == from->max_sample_bytes &&
+                from->total_bytes % from->n_samples == 0;
+    return same ? from->max_sample_bytes : 0;
+}
+
+int dlb_hdf5_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
+{
+    struct dlb_hdf5_writer *writer = wr;
+    struct dlb_hdf5_plan *plan = &writer->plan;
+
+    *plan = (struct dlb_hdf5_plan){.n_samples = how->from->n_samples,
+                                   .sample_bytes = common_bytes(how->from),
+                                   .element = (enum dlb_element)how->from->element};
+    if (plan->sample_bytes % dlb_element_bytes(plan->element) != 0)
+        plan->element = DLB_ELEMENT_NONE;
+    int rc = plan_of(how->opts, how->path, plan, err);
+    if (rc != DLB_OK)
+        return rc;
+    writer->path = strdup(how->path);
+    return writer->path
+               ? DLB_OK
+               : dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
+}
+
+/* The first sample tells whether rows hold what the sizes promised: what else the sample has, which
+ * is its label, is kept apart. */
+int dlb_hdf5_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
+{
+    struct dlb_hdf5_writer *writer = wr;
+    const struct dlb_field *value = dlb_sample_value(sample, "HDF5", err);
+
+    if (!value)
+        return (int)err->status;
+    if (!writer->out.path) {
+        if (value->len_bytes != writer->plan.sample_bytes)
+            writer->plan.sample_bytes = 0;
+        int rc = dlb_hdf5_out_open(&writer->out, writer->path, &writer->plan, err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+    return dlb_hdf5_out_add(&writer->out, value->data, value->len_bytes, sample->label, err);
+}
+
+int dlb_hdf5_writer_finish(void *wr, struct dlb_err *err)
+{
+    return dlb_hdf5_out_finish(&((struct dlb_hdf5_writer *)wr)->out, err);
+}
+
+void dlb_hdf5_writer_close(void *wr)
+{
+    struct dlb_hdf5_writer *writer = wr;
+
+    dlb_hdf5_out_close(&writer->out);
+    free(writer->path);
+    writer->path = NULL;
+}
+
+#endif

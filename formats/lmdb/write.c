@@ -1,0 +1,156 @@
+#include "formats/lmdb/write.h"
+
+#ifdef DLB_HAVE_LMDB
+
+#include "formats/codec.h"
+#include "formats/convert/convert.h"
+#include "formats/generate/manifest.h"
+#include "formats/generate/target.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* At least 8, as f"{i:08}" has them, and as many as the last number needs. */
+static int digits_for(uint64_t n_samples)
+{
+    int n = 1;
+    for (uint64_t last = n_samples ? n_samples - 1 : 0; last >= 10; last /= 10)
+        n++;
+    return n > 8 ? n : 8;
+}
+
+static int add(struct dlb_lmdb_samples *samples, const uint8_t *data, size_t n_bytes,
+               uint32_t label, struct dlb_err *err)
+{
+    char key[24];
+    int n = snprintf(key, sizeof key, "%0*llu", samples->n_digits, (unsigned long long)samples->n);
+    uint32_t stored = htole32(label);
+    int rc = dlb_bytes_append(&samples->labels, &stored, sizeof stored, err);
+
+    samples->n++;
+    samples->labelled |= label != 0;
+    return rc == DLB_OK ? dlb_lmdb_put(samples->writer, key, (size_t)n, data, n_bytes, err) : rc;
+}
+
+static int finish(struct dlb_lmdb_samples *samples, struct dlb_err *err)
+{
+    int rc = DLB_OK;
+
+    if (samples->labelled)
+        rc = dlb_lmdb_put(samples->writer, DLB_LMDB_LABELS_KEY, strlen(DLB_LMDB_LABELS_KEY),
+                          samples->labels.data, samples->labels.len_bytes, err);
+    return rc == DLB_OK ? dlb_lmdb_finish(samples->writer, err) : rc;
+}
+
+static void close_all(struct dlb_lmdb_samples *samples)
+{
+    dlb_lmdb_abandon(samples->writer);
+    dlb_bytes_free(&samples->labels);
+    samples->writer = NULL;
+}
+
+int dlb_lmdb_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
+{
+    struct dlb_lmdb_samples *samples = wr;
+
+    if (mkdir(how->path, 0777) != 0)
+        return dlb_gen_fail_write(err, how->path, DLB_NO_OFFSET, "making the folder");
+    char *data_path = dlb_manifest_path(how->path, "data.mdb");
+    if (!data_path)
+        return dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
+    samples->n_digits = digits_for(how->from->n_samples);
+    int rc = dlb_lmdb_create(&samples->writer, data_path, err);
+    free(data_path);
+    return rc;
+}
+
+int dlb_lmdb_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
+{
+    const struct dlb_field *value = dlb_sample_value(sample, "LMDB", err);
+
+    return value ? add(wr, value->data, value->len_bytes, sample->label, err) : (int)err->status;
+}
+
+int dlb_lmdb_writer_finish(void *wr, struct dlb_err *err)
+{
+    return finish(wr, err);
+}
+
+void dlb_lmdb_writer_close(void *wr)
+{
+    close_all(wr);
+}
+
+/* One unit: a database has one writer. */
+uint64_t dlb_lmdb_gen_units(const struct dlb_gen *gen)
+{
+    (void)gen;
+    return 1;
+}
+
+int dlb_lmdb_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
+{
+    (void)gen, (void)err; /* the folder is there */
+    return DLB_OK;
+}
+
+static int write_samples(const struct dlb_gen *gen, const char *path, struct dlb_gen_worker *worker,
+                         struct dlb_err *err)
+{
+    uint64_t n = (uint64_t)gen->opts->samples;
+    struct dlb_lmdb_samples samples = {.n_digits = digits_for(n)};
+    int rc = dlb_lmdb_create(&samples.writer, path, err);
+
+    for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
+        if (atomic_load_explicit(worker->stop, memory_order_relaxed)) {
+            rc = dlb_fail(err, DLB_E_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
+            break;
+        }
+        worker->sample.len_bytes = 0;
+        rc = gen->codec->make(gen->opts, i, &worker->sample, err);
+        if (rc == DLB_OK)
+            rc = add(&samples, worker->sample.data, worker->sample.len_bytes,
+                     dlb_gen_label(gen->opts, i), err);
+        if (rc != DLB_OK)
+            break;
+        atomic_fetch_add(&worker->n_samples, 1);
+        atomic_fetch_add(&worker->n_written, 1);
+        atomic_fetch_add(&worker->n_bytes, worker->sample.len_bytes);
+    }
+    if (rc == DLB_OK)
+        rc = finish(&samples, err);
+    close_all(&samples);
+    return rc;
+}
+
+int dlb_lmdb_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
+                      struct dlb_err *err)
+{
+    char *path = dlb_manifest_path(gen->path, "data.mdb");
+    char *temporary = path ? dlb_gen_temporary(path) : NULL;
+    struct stat st;
+    int rc = DLB_OK;
+
+    (void)unit;
+    if (!temporary) {
+        rc = dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+    } else if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        atomic_fetch_add(&worker->n_samples, (uint64_t)gen->opts->samples);
+    } else {
+        (void)unlink(temporary); /* of a gen that was killed */
+        rc = write_samples(gen, temporary, worker, err);
+        if (rc == DLB_OK && rename(temporary, path) != 0)
+            rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "renaming the finished database");
+        if (rc != DLB_OK)
+            (void)unlink(temporary);
+    }
+    free(temporary);
+    free(path);
+    return rc;
+}
+
+#endif

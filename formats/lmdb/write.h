@@ -1,0 +1,37 @@
+/* Samples into a new LMDB database, for gen and convert: keys are numbers in decimal, filled up
+ * with zeros, so that their order is the samples'.
+ *
+ * Floor 2. See formats/format.h for who calls what. */
+#ifndef DLB_FORMATS_LMDB_WRITE_H
+#define DLB_FORMATS_LMDB_WRITE_H
+
+#include "formats/format.h"
+#include "formats/generator.h"
+#include "formats/lmdb/lmdb.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Labels have no place of their own in LMDB: they lie, u32 little-endian each, in the value of this
+ * key, which comes after all numbers and is no sample. There is none when all are 0. */
+#define DLB_LMDB_LABELS_KEY "__labels__"
+
+struct dlb_lmdb_samples {
+    struct dlb_lmdb_writer *writer;
+    uint64_t n;
+    int n_digits;
+    struct dlb_bytes labels;
+    bool labelled; /* one of them is not 0 */
+};
+
+uint64_t dlb_lmdb_gen_units(const struct dlb_gen *gen);
+int dlb_lmdb_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err);
+int dlb_lmdb_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
+                      struct dlb_err *err);
+
+int dlb_lmdb_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err);
+int dlb_lmdb_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err);
+int dlb_lmdb_writer_finish(void *wr, struct dlb_err *err);
+void dlb_lmdb_writer_close(void *wr);
+
+#endif

@@ -1,0 +1,96 @@
+/* A null source: samples that cost nothing, to measure everything around them.
+ *
+ * read writes nothing. Where the loader offers a place, the sample is said to be there, and its
+ * payload is what that memory holds: zeros, for batch memory starts zeroed and nobody writes to it.
+ * Without a place, it is a shared block of zeros. */
+#include "formats/format.h"
+
+#include "core/base/hash.h"
+
+#include <stdlib.h>
+
+struct synthetic {
+    uint64_t n_samples, n_bytes, n_classes;
+    uint8_t *zeros;
+};
+
+struct synthetic_reader {
+    const struct synthetic *ds;
+};
+
+static int synthetic_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
+                          struct dlb_err *err)
+{
+    struct synthetic *ds = state;
+
+    if (!how->gen)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "the synthetic format takes its size from generate.samples and "
+                        "generate.sample_bytes");
+    uint64_t numbers[] = {(uint64_t)how->gen->samples, (uint64_t)how->gen->sample_bytes,
+                          (uint64_t)how->gen->classes};
+    ds->n_samples = numbers[0];
+    ds->n_bytes = numbers[1];
+    ds->n_classes = numbers[2] ? numbers[2] : 1;
+    ds->zeros = calloc(1, ds->n_bytes ? ds->n_bytes : 1);
+    if (!ds->zeros)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+                        "no memory for a synthetic sample: lower generate.sample_bytes");
+    *shape = (struct dlb_shape){.n_samples = ds->n_samples,
+                                .total_bytes = ds->n_samples * ds->n_bytes,
+                                .max_sample_bytes = ds->n_bytes,
+                                .n_classes = (uint32_t)ds->n_classes,
+                                .id = dlb_hash64(numbers, sizeof numbers, 0)};
+    return DLB_OK;
+}
+
+static void synthetic_close(void *state)
+{
+    struct synthetic *ds = state;
+    free(ds->zeros);
+    ds->zeros = NULL;
+}
+
+static int synthetic_reader_open(void *rd, const void *ds, struct dlb_err *err)
+{
+    (void)err;
+    ((struct synthetic_reader *)rd)->ds = ds;
+    return DLB_OK;
+}
+
+static void synthetic_reader_close(void *rd)
+{
+    (void)rd;
+}
+
+static int synthetic_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
+                          struct dlb_err *err)
+{
+    const struct synthetic *ds = ((struct synthetic_reader *)rd)->ds;
+    (void)err;
+
+    bool placed = dest.data && ds->n_bytes <= dest.cap_bytes;
+    out->field[0].data = placed ? dest.data : ds->zeros;
+    out->field[0].len_bytes = ds->n_bytes;
+    out->field[0].name[0] = '\0';
+    out->n_fields = 1;
+    out->label = (uint32_t)(index % ds->n_classes);
+    out->index = index;
+    out->io_bytes = 0;
+    out->path = "synthetic data";
+    out->offset_bytes = DLB_NO_OFFSET;
+    return DLB_OK;
+}
+
+const struct dlb_format dlb_fmt_synthetic = {
+    .name = "synthetic",
+    .summary = "a null source that costs nothing, to measure the harness itself",
+    .synthetic = true,
+    .dataset_bytes = sizeof(struct synthetic),
+    .reader_bytes = sizeof(struct synthetic_reader),
+    .open = synthetic_open,
+    .close = synthetic_close,
+    .reader_open = synthetic_reader_open,
+    .reader_close = synthetic_reader_close,
+    .read = synthetic_read,
+};

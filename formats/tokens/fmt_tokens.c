@@ -1,0 +1,417 @@
+/* Flat files of tokens, as nanoGPT, llm.c, Megatron and numpy write them.
+ *
+ * A sample is T + 1 tokens, as they are stored. An epoch has (tokens - 1) / T of them for each
+ * file, whatever the sampling: with "random" each is a window at an offset of its own, drawn once
+ * from tokens.seed, so that windows overlap and others are missing, as in nanoGPT, which has no
+ * epochs; there an epoch is as many windows as would hold all tokens once. */
+#include "formats/format.h"
+#include "formats/generate/manifest.h"
+
+#include "core/base/hash.h"
+#include "core/base/mapguard.h"
+#include "core/base/rng.h"
+#include "formats/codec.h"
+#include "formats/tokens/tokens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct opened {
+    int64_t handle;
+    struct dlb_map map;
+};
+
+struct tokens {
+    const struct dlb_io *io;
+    struct dlb_tokens_files files;
+    struct opened *opened; /* one for each file */
+    uint32_t n_opened;
+    int access;
+    size_t align_bytes; /* direct */
+    size_t token_bytes, sample_bytes;
+    uint64_t seq_len, seed;
+};
+
+struct tokens_reader {
+    const struct tokens *ds;
+    uint8_t *sample; /* for samples that are wanted nowhere in particular; made when first needed,
+                        as is */
+    uint8_t *bounce; /* what O_DIRECT reads into */
+    size_t bounce_bytes;
+};
+
+static int open_one(struct tokens *ds, const struct dlb_tokens_file *file, struct opened *opened,
+                    struct dlb_err *err)
+{
+    size_t align_bytes = 0;
+    int rc;
+
+    if (ds->access == DLB_ACCESS_DIRECT && !ds->io->open_direct)
+        return dlb_fail(err, DLB_E_CONFIG, file->path, DLB_NO_OFFSET,
+                        "dataset.access = \"direct\": there is no page cache to go past in %s",
+                        ds->io->name);
+    if (ds->access == DLB_ACCESS_DIRECT)
+        rc = ds->io->open_direct(file->path, &opened->handle, &align_bytes, err);
+    else
+        rc = ds->io->open(file->path, &opened->handle, err);
+    if (rc != DLB_OK)
+        return rc;
+    ds->n_opened++;
+    if (align_bytes > ds->align_bytes) /* files may lie on several disks */
+        ds->align_bytes = align_bytes;
+    return ds->access == DLB_ACCESS_MMAP ? dlb_map_open(&opened->map, ds->io, opened->handle,
+                                                        file->file_bytes, file->path, err)
+                                         : DLB_OK;
+}
+
+static void fill_shape(const struct tokens *ds, struct dlb_shape *shape)
+{
+    const struct dlb_tokens_files *files = &ds->files;
+    uint64_t id = 0;
+
+    for (uint32_t i = 0; i < files->n; i++) {
+        const char *name = strrchr(files->file[i].path, '/');
+        name = name ? name + 1 : files->file[i].path;
+        uint64_t numbers[] = {files->file[i].file_bytes, files->file[i].n_samples};
+        id = dlb_hash64(name, strlen(name), dlb_hash64(numbers, sizeof numbers, id));
+    }
+    uint64_t numbers[] = {files->sample_tokens, (uint64_t)files->sampling, files->element,
+                          ds->seed};
+    shape->id = dlb_hash64(numbers, sizeof numbers, id);
+    shape->n_samples = files->n_samples;
+    shape->max_sample_bytes = ds->sample_bytes;
+    shape->total_bytes = files->n_samples * ds->sample_bytes;
+    shape->element = files->element;
+    (void)snprintf(shape->about, sizeof shape->about, "layout %s, %u file%s, samples of %u tokens",
+                   dlb_tokens_layout_name(files->layout), files->n, files->n == 1 ? "" : "s",
+                   files->sample_tokens);
+}
+
+static int tokens_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
+                       struct dlb_err *err)
+{
+    struct tokens *ds = state;
+    struct dlb_tokens_opts opts = dlb_tokens_opts_of(how->opts);
+
+    ds->io = how->io;
+    ds->access = how->access;
+    ds->seq_len = (uint64_t)opts.seq_len;
+    ds->seed = (uint64_t)opts.seed;
+    if (how->codec && !how->codec->identity && !how->codec->numbers)
+        return dlb_fail(err, DLB_E_CONFIG, how->path, DLB_NO_OFFSET,
+                        "tokens are no %s: dataset.codec is \"raw\" (as stored) or \"tokens\" "
+                        "(int64, widened on the host)",
+                        how->codec->name);
+    *shape = (struct dlb_shape){.n_samples = 0};
+    int rc = dlb_manifest_refuse_incomplete(how->path, err);
+    if (rc == DLB_OK)
+        rc = dlb_tokens_find(&ds->files, how->path, how->io, &opts, shape, err);
+    if (rc != DLB_OK)
+        return rc;
+    ds->token_bytes = dlb_element_bytes(ds->files.element);
+    ds->sample_bytes = ds->files.sample_tokens * ds->token_bytes;
+    fill_shape(ds, shape);
+    ds->opened = calloc(ds->files.n, sizeof *ds->opened);
+    if (!ds->opened)
+        return dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its files");
+    for (uint32_t i = 0; rc == DLB_OK && i < ds->files.n; i++)
+        rc = open_one(ds, &ds->files.file[i], &ds->opened[i], err);
+    return rc;
+}
+
+static void tokens_close(void *state)
+{
+    struct tokens *ds = state;
+
+    for (uint32_t i = 0; i < ds->n_opened; i++) {
+        dlb_map_close(&ds->opened[i].map);
+        ds->io->close(ds->opened[i].handle);
+    }
+    free(ds->opened);
+    dlb_tokens_free(&ds->files);
+    *ds = (struct tokens){.n_opened = 0};
+}
+
+static int tokens_reader_open(void *rd, const void *ds, struct dlb_err *err)
+{
+    (void)err;
+    ((struct tokens_reader *)rd)->ds = ds;
+    return DLB_OK;
+}
+
+static void tokens_reader_close(void *rd)
+{
+    struct tokens_reader *reader = rd;
+    free(reader->sample);
+    free(reader->bounce);
+    *reader = (struct tokens_reader){.ds = NULL};
+}
+
+static int no_memory(struct dlb_err *err, const struct dlb_tokens_file *file)
+{
+    return dlb_fail(err, DLB_E_NOMEM, file->path, DLB_NO_OFFSET, "no memory for a sample of it");
+}
+
+/* Whole blocks around the wanted bytes, then a copy of these; none where these are whole blocks. */
+static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_file *file,
+                        int64_t handle, uint64_t offset_bytes, uint8_t *dst, size_t n_bytes,
+                        size_t *n_read, struct dlb_err *err)
+{
+    const struct tokens *ds = reader->ds;
+    uint64_t align = ds->align_bytes, from = offset_bytes - offset_bytes % align;
+    size_t skip = (size_t)(offset_bytes - from);
+    size_t asked = (size_t)((skip + n_bytes + align - 1) / align * align);
+    bool whole = asked == n_bytes && (uintptr_t)dst % align == 0;
+
+    if (!whole && !reader->bounce) {
+        reader->bounce_bytes = (size_t)((ds->sample_bytes + 2 * align) / align * align);
+        reader->bounce = aligned_alloc(align, reader->bounce_bytes);
+        if (!reader->bounce)
+            return no_memory(err, file);
+    }
+    uint8_t *to = whole ? dst : reader->bounce;
+    int rc = ds->io->pread(handle, to, asked, from, n_read, file->path, err);
+    if (rc != DLB_OK)
+        return rc;
+    size_t have = *n_read > skip ? *n_read - skip : 0;
+    if (!whole)
+        memcpy(dst, reader->bounce + skip, have < n_bytes ? have : n_bytes);
+    if (have < n_bytes)
+        return dlb_fail(err, DLB_E_IO, file->path, from + *n_read,
+                        "the file was cut short: it had %llu bytes",
+                        (unsigned long long)file->file_bytes);
+    return DLB_OK;
+}
+
+static int fetch(struct tokens_reader *reader, uint32_t number, uint64_t offset_bytes, uint8_t *dst,
+                 size_t n_bytes, struct dlb_sample *out, struct dlb_err *err)
+{
+    const struct tokens *ds = reader->ds;
+    const struct opened *opened = &ds->opened[number];
+    const struct dlb_tokens_file *file = &ds->files.file[number];
+    size_t n_read = n_bytes;
+    int rc;
+
+    if (ds->access == DLB_ACCESS_MMAP) {
+        rc = dlb_map_copy(&opened->map, dst, offset_bytes, n_bytes, err);
+    } else if (ds->access == DLB_ACCESS_DIRECT) {
+        rc = fetch_direct(reader, file, opened->handle, offset_bytes, dst, n_bytes, &n_read, err);
+    } else {
+        rc = ds->io->pread(opened->handle, dst, n_bytes, offset_bytes, &n_read, file->path, err);
+        if (rc == DLB_OK && n_read < n_bytes)
+            rc = dlb_fail(err, DLB_E_IO, file->path, offset_bytes + n_read,
+                          "the file was cut short: it had %llu bytes",
+                          (unsigned long long)file->file_bytes);
+    }
+    out->io_bytes += n_read;
+    return rc;
+}
+
+static uint32_t file_of(const struct dlb_tokens_files *files, uint64_t index)
+{
+    uint32_t low = 0, high = files->n;
+
+    while (high - low > 1) { /* the last one that begins at or before it */
+        uint32_t mid = low + (high - low) / 2;
+        if (files->file[mid].first_sample <= index)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* The first token of a window, and so the only piece that it has. */
+static uint64_t first_token(const struct tokens *ds, const struct dlb_tokens_file *file,
+                            uint64_t index)
+{
+    uint64_t number = index - file->first_sample;
+
+    if (file->row_tokens)
+        return number * file->row_tokens;
+    if (ds->files.sampling == DLB_TOKENS_CONTIGUOUS)
+        return number * ds->seq_len;
+    struct dlb_rng rng = dlb_rng_seed(ds->seed, index, UINT64_C(0x77696e)); /* "win" */
+    return dlb_rng_below(&rng, file->n_tokens - ds->seq_len);
+}
+
+static int read_spliced(struct tokens_reader *reader, uint32_t number, uint64_t index, uint8_t *dst,
+                        struct dlb_sample *out, struct dlb_err *err)
+{
+    const struct dlb_tokens_file *file = &reader->ds->files.file[number];
+    struct dlb_megatron_walk walk = dlb_megatron_walk(&file->index, index - file->first_sample);
+    uint64_t offset_bytes;
+    uint32_t n_tokens;
+    int rc = DLB_OK;
+
+    while (rc == DLB_OK && dlb_megatron_piece(&file->index, &walk, &offset_bytes, &n_tokens)) {
+        size_t n_bytes = n_tokens * reader->ds->token_bytes;
+        if (out->offset_bytes == DLB_NO_OFFSET)
+            out->offset_bytes = offset_bytes;
+        rc = fetch(reader, number, offset_bytes, dst, n_bytes, out, err);
+        dst += n_bytes;
+    }
+    return rc;
+}
+
+static uint8_t *sample_place(struct tokens_reader *reader, struct dlb_dest dest,
+                             const struct dlb_tokens_file *file, struct dlb_err *err)
+{
+    size_t n_bytes = reader->ds->sample_bytes;
+
+    if (dest.data && dest.cap_bytes >= n_bytes)
+        return dest.data;
+    if (!reader->sample && !(reader->sample = malloc(n_bytes)))
+        (void)no_memory(err, file);
+    return reader->sample;
+}
+
+static void describe(const struct tokens *ds, const struct dlb_tokens_file *file, uint64_t index,
+                     const uint8_t *data, struct dlb_sample *out)
+{
+    out->field[0].data = data;
+    out->field[0].len_bytes = ds->sample_bytes;
+    out->field[0].name[0] = '\0';
+    out->n_fields = 1;
+    out->label = 0;
+    out->element = ds->files.element;
+    out->index = index;
+    out->path = file->path;
+}
+
+static int tokens_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
+                       struct dlb_err *err)
+{
+    struct tokens_reader *reader = rd;
+    const struct tokens *ds = reader->ds;
+    int rc;
+
+    if (index >= ds->files.n_samples)
+        DLB_BUG("sample beyond the data set");
+    uint32_t number = file_of(&ds->files, index);
+    const struct dlb_tokens_file *file = &ds->files.file[number];
+    uint8_t *dst = sample_place(reader, dest, file, err);
+    if (!dst)
+        return (int)err->status;
+    out->io_bytes = 0;
+    out->offset_bytes = DLB_NO_OFFSET;
+    if (ds->files.layout == DLB_TOKENS_MEGATRON) {
+        rc = read_spliced(reader, number, index, dst, out, err);
+    } else {
+        out->offset_bytes = file->data_at + first_token(ds, file, index) * ds->token_bytes;
+        rc = fetch(reader, number, out->offset_bytes, dst, ds->sample_bytes, out, err);
+    }
+    describe(ds, file, index, dst, out);
+    return rc;
+}
+
+static void tokens_whereabouts(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    const struct tokens *ds = state;
+    if (number < ds->files.n_samples)
+        (void)snprintf(path, n_path, "%s", ds->files.file[file_of(&ds->files, number)].path);
+}
+
+static uint64_t tokens_files(const void *state, uint64_t number, char *path, size_t n_path)
+{
+    const struct dlb_tokens_files *files = &((const struct tokens *)state)->files;
+    if (number < files->n)
+        (void)snprintf(path, n_path, "%s", files->file[number].path);
+    return files->n;
+}
+
+static int tokens_locate(void *rd, uint64_t index, struct dlb_located *out, struct dlb_err *err)
+{
+    const struct tokens *ds = ((struct tokens_reader *)rd)->ds;
+    (void)err;
+
+    if (index >= ds->files.n_samples)
+        DLB_BUG("sample beyond the data set");
+    uint32_t number = file_of(&ds->files, index);
+    const struct dlb_tokens_file *file = &ds->files.file[number];
+    struct dlb_extent extent = {.fd = ds->io->fd(ds->opened[number].handle),
+                                .dir_fd = DLB_IO_NO_DIR,
+                                .name = file->path,
+                                .align_bytes = (uint32_t)ds->align_bytes};
+
+    out->n = 0;
+    out->plain = true;
+    if (ds->files.layout != DLB_TOKENS_MEGATRON) {
+        extent.offset_bytes = file->data_at + first_token(ds, file, index) * ds->token_bytes;
+        extent.n_bytes = ds->sample_bytes;
+        if (out->cap > 0)
+            out->extent[0] = extent;
+        out->n = 1;
+        return DLB_OK;
+    }
+    struct dlb_megatron_walk walk = dlb_megatron_walk(&file->index, index - file->first_sample);
+    uint32_t n_tokens;
+    while (dlb_megatron_piece(&file->index, &walk, &extent.offset_bytes, &n_tokens)) {
+        extent.n_bytes = n_tokens * ds->token_bytes;
+        if (out->n < out->cap)
+            out->extent[out->n] = extent;
+        out->n++;
+    }
+    return DLB_OK;
+}
+
+/* Pieces that were read one behind the other are the sample as they lie. */
+static int tokens_assemble(void *rd, uint64_t index, const struct dlb_field *pieces, uint32_t n,
+                           struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err)
+{
+    struct tokens_reader *reader = rd;
+    const struct tokens *ds = reader->ds;
+    const struct dlb_tokens_file *file = &ds->files.file[file_of(&ds->files, index)];
+    const uint8_t *whole = pieces[0].data;
+    size_t len_bytes = pieces[0].len_bytes;
+
+    for (uint32_t i = 1; i < n; i++) {
+        if (pieces[i].data != whole + len_bytes)
+            whole = NULL;
+        len_bytes += pieces[i].len_bytes;
+        if (!whole)
+            break;
+    }
+    if (!whole) {
+        uint8_t *dst = sample_place(reader, dest, file, err);
+        if (!dst)
+            return (int)err->status;
+        whole = dst;
+        for (uint32_t i = 0; i < n; dst += pieces[i++].len_bytes)
+            memcpy(dst, pieces[i].data, pieces[i].len_bytes);
+    }
+    struct dlb_located first = {.extent = &(struct dlb_extent){0}, .cap = 1};
+    (void)tokens_locate(rd, index, &first, err);
+    out->offset_bytes = first.extent[0].offset_bytes;
+    describe(ds, file, index, whole, out);
+    return DLB_OK;
+}
+
+static const int accesses[] = {DLB_ACCESS_MMAP, DLB_ACCESS_PREAD, DLB_ACCESS_DIRECT,
+                               DLB_ACCESS_AUTO};
+
+const struct dlb_format dlb_fmt_tokens = {
+    .name = "tokens",
+    .summary = "flat files of tokens: nanoGPT's and llm.c's .bin, Megatron's .idx and .bin, .npy",
+    .opts = &dlb_tokens_group,
+    .access = accesses,
+    .numbers = true,
+    .dataset_bytes = sizeof(struct tokens),
+    .reader_bytes = sizeof(struct tokens_reader),
+    .made = "tokens-[0-9]*.bin tokens-[0-9]*.npy tokens-[0-9]*.idx",
+    .probe = dlb_tokens_probe,
+    .open = tokens_open,
+    .close = tokens_close,
+    .reader_open = tokens_reader_open,
+    .reader_close = tokens_reader_close,
+    .read = tokens_read,
+    .whereabouts = tokens_whereabouts,
+    .files = tokens_files,
+    .locate = tokens_locate,
+    .assemble = tokens_assemble,
+    .gen_units = dlb_tokens_gen_units,
+    .gen_prepare = dlb_tokens_gen_prepare,
+    .gen_unit = dlb_tokens_gen_unit,
+    .gen_bytes = dlb_tokens_gen_bytes,
+};

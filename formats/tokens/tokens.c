@@ -1,0 +1,160 @@
+#include "formats/tokens/tokens.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const layout_names[] = {"auto", "raw", "llmc", "megatron", "npy", NULL};
+static const char *const sampling_names[] = {"auto", "contiguous", "random", "shuffled", NULL};
+static const char *const dtype_names[] = {"auto", "u8", "u16", "u32", "i32", "i64", NULL};
+static const enum dlb_element dtypes[] = {DLB_ELEMENT_NONE, DLB_ELEMENT_U8,  DLB_ELEMENT_U16,
+                                          DLB_ELEMENT_U32,  DLB_ELEMENT_I32, DLB_ELEMENT_I64};
+
+#define DEFAULT_SEQ_LEN 1024
+#define DEFAULT_FILE_TOKENS 100000000 /* llm.c's shards of FineWeb */
+
+static const struct dlb_opt opts[] = {
+    {.key = "layout",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_tokens_opts, layout),
+     .def = "auto",
+     .choices = layout_names,
+     .help = "what is around the tokens: nothing (nanoGPT), llm.c's header, Megatron's index, or "
+             "numpy's header; auto looks, and gen then writes raw"},
+    {.key = "dtype",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_tokens_opts, dtype),
+     .def = "auto",
+     .choices = dtype_names,
+     .help =
+         "type of the stored tokens; auto is what the file says, and u16 where it says nothing"},
+    {.key = "sampling",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_tokens_opts, sampling),
+     .def = "auto",
+     .choices = sampling_names,
+     .help = "which tokens a sample is: windows one after the other, at random offsets (nanoGPT), "
+             "or over shuffled documents (Megatron); auto does as the layout's own trainer"},
+    {.key = "seq_len",
+     .type = DLB_OPT_INT,
+     .offset = offsetof(struct dlb_tokens_opts, seq_len),
+     .min = 1,
+     .max = 1 << 24,
+     .def = "1024",
+     .unit = "tokens",
+     .help = "a sample is this and one more token; rows of 2-D arrays keep their own length"},
+    {.key = "seed",
+     .type = DLB_OPT_INT,
+     .offset = offsetof(struct dlb_tokens_opts, seed),
+     .min = 0,
+     .max = INT64_MAX,
+     .def = "0",
+     .help = "what random offsets and shuffled documents are drawn from"},
+    {.key = "file_tokens",
+     .type = DLB_OPT_INT,
+     .offset = offsetof(struct dlb_tokens_opts, file_tokens),
+     .min = 2,
+     .max = INT64_C(1) << 40,
+     .def = "100000000",
+     .unit = "tokens",
+     .help = "tokens that gen puts into each file, at most (but always one sample)"},
+    DLB_OPT_END,
+};
+const struct dlb_opt_group dlb_tokens_group = {"tokens", "flat files of tokens", opts,
+                                               sizeof(struct dlb_tokens_opts)};
+
+struct dlb_tokens_opts dlb_tokens_opts_of(const void *given)
+{
+    struct dlb_tokens_opts own = {.layout = DLB_TOKENS_AUTO};
+
+    if (given)
+        own = *(const struct dlb_tokens_opts *)given;
+    if (own.seq_len <= 0)
+        own.seq_len = DEFAULT_SEQ_LEN;
+    if (own.file_tokens <= 0)
+        own.file_tokens = DEFAULT_FILE_TOKENS;
+    return own;
+}
+
+enum dlb_element dlb_tokens_dtype(const struct dlb_tokens_opts *own)
+{
+    return dtypes[own->dtype];
+}
+
+const char *dlb_tokens_layout_name(int layout)
+{
+    return layout_names[layout];
+}
+
+/* llm.c */
+
+static const struct {
+    uint32_t magic, version;
+    enum dlb_element element;
+} llmc[] = {
+    {20240520, 1, DLB_ELEMENT_U16}, /* gpt-2 */
+    {20240801, 7, DLB_ELEMENT_U32}, /* llama-3 */
+};
+enum { N_LLMC = sizeof llmc / sizeof *llmc };
+
+static uint32_t header_number(const uint8_t *data, size_t i)
+{
+    uint32_t value;
+    memcpy(&value, data + i * sizeof value, sizeof value);
+    return le32toh(value);
+}
+
+bool dlb_llmc_is(const uint8_t *data, size_t n_bytes)
+{
+    for (size_t i = 0; n_bytes >= 8 && i < N_LLMC; i++)
+        if (header_number(data, 0) == llmc[i].magic)
+            return true;
+    return false;
+}
+
+int dlb_llmc_parse(const uint8_t *data, size_t n_bytes, uint64_t file_bytes, const char *path,
+                   enum dlb_element *element, uint64_t *n_tokens, struct dlb_err *err)
+{
+    if (!dlb_llmc_is(data, n_bytes))
+        return dlb_fail(err, DLB_E_FORMAT, path, 0,
+                        "no llm.c header: it does not begin with %u or %u", llmc[0].magic,
+                        llmc[1].magic);
+    if (n_bytes < DLB_LLMC_HEADER_BYTES || file_bytes < DLB_LLMC_HEADER_BYTES)
+        return dlb_fail(err, DLB_E_FORMAT, path, file_bytes,
+                        "cut short within llm.c's header of %d bytes", DLB_LLMC_HEADER_BYTES);
+    *element = DLB_ELEMENT_NONE;
+    for (size_t i = 0; i < N_LLMC; i++)
+        if (header_number(data, 0) == llmc[i].magic && header_number(data, 1) == llmc[i].version)
+            *element = llmc[i].element;
+    if (*element == DLB_ELEMENT_NONE)
+        return dlb_fail(err, DLB_E_FORMAT, path, 4, "version %u of llm.c's header is unknown",
+                        header_number(data, 1));
+    *n_tokens = header_number(data, 2);
+    uint64_t have = (file_bytes - DLB_LLMC_HEADER_BYTES) / dlb_element_bytes(*element);
+    if (*n_tokens > INT32_MAX)
+        return dlb_fail(err, DLB_E_FORMAT, path, 8, "llm.c's header says %d tokens",
+                        (int)*n_tokens);
+    if (*n_tokens != have ||
+        (file_bytes - DLB_LLMC_HEADER_BYTES) % dlb_element_bytes(*element) != 0)
+        return dlb_fail(err, DLB_E_FORMAT, path, file_bytes,
+                        "%s: llm.c's header says %" PRIu64
+                        " tokens, the file has room for %" PRIu64,
+                        *n_tokens > have ? "cut short" : "too long", *n_tokens, have);
+    return DLB_OK;
+}
+
+bool dlb_llmc_header(enum dlb_element element, uint64_t n_tokens,
+                     uint8_t out[DLB_LLMC_HEADER_BYTES])
+{
+    if (n_tokens > INT32_MAX)
+        return false;
+    memset(out, 0, DLB_LLMC_HEADER_BYTES);
+    for (size_t i = 0; i < N_LLMC; i++)
+        if (llmc[i].element == element) {
+            uint32_t numbers[] = {htole32(llmc[i].magic), htole32(llmc[i].version),
+                                  htole32((uint32_t)n_tokens)};
+            memcpy(out, numbers, sizeof numbers);
+            return true;
+        }
+    return false;
+}

@@ -1,0 +1,185 @@
+#include "formats/webdataset/convert.h"
+
+#ifdef DLB_HAVE_LIBARCHIVE
+
+#include "formats/generate/manifest.h"
+#include "formats/generate/target.h"
+#include "formats/webdataset/write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Keys as gen writes them; more digits where that many samples come. */
+enum { LEAST_DIGITS = 8, DEFAULT_SHARD_SAMPLES = 1000 };
+
+static int no_memory(const struct dlb_wds_writer *writer, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_NOMEM, writer->folder, DLB_NO_OFFSET, "no memory to write it");
+}
+
+int dlb_wds_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
+{
+    struct dlb_wds_writer *writer = wr;
+    const struct dlb_wds_opts *opts = how->opts;
+    uint64_t largest = how->from && how->from->n_samples ? how->from->n_samples - 1 : 0;
+
+    *writer = (struct dlb_wds_writer){.fd = -1, .shard_samples = DEFAULT_SHARD_SAMPLES};
+    if (opts) {
+        writer->shard_samples =
+            opts->shard_samples > 0 ? (uint64_t)opts->shard_samples : DEFAULT_SHARD_SAMPLES;
+        writer->pack = (enum dlb_tar_pack)opts->compression;
+    }
+    writer->n_digits = snprintf(NULL, 0, "%" PRIu64, largest);
+    if (writer->n_digits < LEAST_DIGITS)
+        writer->n_digits = LEAST_DIGITS;
+    writer->n_classes = how->from ? how->from->n_classes : 0;
+    writer->folder = strdup(how->path);
+    writer->shards = json_object();
+    if (!writer->folder || !writer->shards)
+        return no_memory(writer, err);
+    if (mkdir(writer->folder, 0777) != 0)
+        return dlb_gen_fail_write(err, writer->folder, DLB_NO_OFFSET, "making the folder");
+    return DLB_OK;
+}
+
+static int start_shard(struct dlb_wds_writer *writer, struct dlb_err *err)
+{
+    char *path = dlb_wds_shard_path(writer->folder, writer->n_shards, writer->pack);
+
+    if (!path)
+        return no_memory(writer, err);
+    writer->shard = (struct dlb_wds_shard){.path = path};
+    writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (writer->fd < 0)
+        return dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "creating it");
+    writer->n_shards++;
+    return dlb_tar_writer_open(&writer->tar, NULL, writer->fd, path, writer->pack, err);
+}
+
+static int finish_shard(struct dlb_wds_writer *writer, struct dlb_err *err)
+{
+    struct stat st;
+
+    int rc = dlb_tar_writer_close(&writer->tar, err);
+    dlb_tar_writer_abandon(&writer->tar);
+    if (rc != DLB_OK)
+        return rc;
+    int bad = fstat(writer->fd, &st);
+    bad = close(writer->fd) || bad;
+    writer->fd = -1;
+    if (bad)
+        return dlb_gen_fail_write(err, writer->shard.path, DLB_NO_OFFSET, "writing");
+    writer->shard.file_bytes = (uint64_t)st.st_size;
+    if (dlb_wds_note_shard(writer->shards, &writer->shard) != 0)
+        return no_memory(writer, err);
+    free(writer->shard.path);
+    writer->shard.path = NULL;
+    return DLB_OK;
+}
+
+static const char *name_of(const struct dlb_field *field)
+{
+    return field->name[0] ? field->name : "bin"; /* as gen calls bytes without a codec */
+}
+
+/* What could not be read back as it is. */
+static int check(const struct dlb_sample *sample, bool *has_label, struct dlb_err *err)
+{
+    *has_label = false;
+    for (uint32_t i = 0; i < sample->n_fields; i++) {
+        const char *name = name_of(&sample->field[i]);
+        if (strchr(name, '/'))
+            return dlb_fail(err, DLB_E_FORMAT, sample->path, sample->offset_bytes,
+                            "the field \"%s\" cannot be a member of a shard: it has a / in it",
+                            name);
+        for (uint32_t k = 0; k < i; k++)
+            if (strcasecmp(name_of(&sample->field[k]), name) == 0)
+                return dlb_fail(err, DLB_E_FORMAT, sample->path, sample->offset_bytes,
+                                "two fields are called \"%s\" (names are cut after 15 letters)",
+                                name);
+        *has_label |= strcasecmp(name, "cls") == 0;
+    }
+    if (sample->n_fields == 0 || (sample->n_fields == DLB_MAX_FIELDS && !*has_label))
+        return dlb_fail(err, DLB_E_FORMAT, sample->path, sample->offset_bytes,
+                        "a sample of %u fields: a shard holds 1 to %d, the label among them",
+                        sample->n_fields, DLB_MAX_FIELDS);
+    return DLB_OK;
+}
+
+static int add_member(struct dlb_wds_writer *writer, const char *field, const void *data,
+                      size_t n_bytes, uint64_t *sum, struct dlb_err *err)
+{
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "%0*" PRIu64 ".%s", writer->n_digits, writer->n_samples,
+                   field);
+    *sum += n_bytes;
+    return dlb_tar_writer_add(&writer->tar, name, data, n_bytes, err);
+}
+
+int dlb_wds_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
+{
+    struct dlb_wds_writer *writer = wr;
+    uint64_t n_bytes = 0;
+    bool has_label;
+    char label[16];
+
+    int rc = check(sample, &has_label, err);
+    if (rc == DLB_OK && !writer->shard.path)
+        rc = start_shard(writer, err);
+    for (uint32_t i = 0; rc == DLB_OK && i < sample->n_fields; i++)
+        rc = add_member(writer, name_of(&sample->field[i]), sample->field[i].data,
+                        sample->field[i].len_bytes, &n_bytes, err);
+    if (rc == DLB_OK && !has_label) {
+        int n = snprintf(label, sizeof label, "%u", sample->label);
+        rc = add_member(writer, "cls", label, (size_t)n, &n_bytes, err);
+    }
+    if (rc != DLB_OK)
+        return rc;
+    writer->n_samples++;
+    writer->shard.n_samples++;
+    writer->shard.n_bytes += n_bytes;
+    if (n_bytes > writer->shard.max_sample_bytes)
+        writer->shard.max_sample_bytes = n_bytes;
+    return writer->shard.n_samples == writer->shard_samples ? finish_shard(writer, err) : DLB_OK;
+}
+
+int dlb_wds_writer_finish(void *wr, struct dlb_err *err)
+{
+    struct dlb_wds_writer *writer = wr;
+
+    int rc = writer->shard.path ? finish_shard(writer, err) : DLB_OK;
+    if (rc != DLB_OK)
+        return rc;
+    json_t *manifest =
+        json_pack("{s:i, s:{s:s, s:i}, s:I, s:O}", "dlbench_manifest", 1, "params", "made_by",
+                  "convert", "generate.classes", (int)writer->n_classes, "samples",
+                  (json_int_t)writer->n_samples, "shards", writer->shards);
+    if (!manifest)
+        return no_memory(writer, err);
+    rc = dlb_manifest_save(writer->folder, manifest, err);
+    json_decref(manifest);
+    return rc;
+}
+
+void dlb_wds_writer_close(void *wr)
+{
+    struct dlb_wds_writer *writer = wr;
+
+    dlb_tar_writer_abandon(&writer->tar);
+    if (writer->fd > 0)
+        (void)close(writer->fd);
+    free(writer->shard.path);
+    free(writer->folder);
+    json_decref(writer->shards);
+    *writer = (struct dlb_wds_writer){.fd = -1};
+}
+
+#endif

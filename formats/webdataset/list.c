@@ -1,0 +1,376 @@
+#include "formats/webdataset/list.h"
+
+#ifdef DLB_HAVE_LIBARCHIVE
+
+#include "formats/generate/manifest.h"
+#include "formats/webdataset/braces.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t n = strlen(name), m = strlen(end);
+    return n >= m && strcasecmp(name + n - m, end) == 0;
+}
+
+int dlb_wds_pack_of_name(const char *name)
+{
+    if (ends_with(name, ".tar"))
+        return DLB_TAR_PLAIN;
+    if (ends_with(name, ".tar.gz") || ends_with(name, ".tgz"))
+        return DLB_TAR_GZ;
+    return ends_with(name, ".tar.zst") || ends_with(name, ".tzst") ? DLB_TAR_ZST : -1;
+}
+
+static bool is_left_out(const char *name)
+{
+    static const char *const ends[] = {".tar.xz", ".txz", ".tar.bz2", ".tbz2", ".tar.lz4", NULL};
+    for (size_t i = 0; ends[i]; i++)
+        if (ends_with(name, ends[i]))
+            return true;
+    return false;
+}
+
+struct visit {
+    struct dlb_wds_list *list;
+    const char *folder;
+};
+
+static int add(struct dlb_wds_list *list, char *path, uint64_t n_bytes, struct dlb_err *err)
+{
+    if (path && list->n_shards == list->cap_shards) {
+        uint32_t cap = list->cap_shards ? list->cap_shards * 2 : 16;
+        struct dlb_wds_shard *grown = realloc(list->shards, cap * sizeof *grown);
+        if (grown) {
+            list->shards = grown;
+            list->cap_shards = cap;
+        }
+    }
+    if (!path || list->n_shards == list->cap_shards) {
+        free(path);
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the list of shards");
+    }
+    int pack = dlb_wds_pack_of_name(path);
+    list->shards[list->n_shards++] =
+        (struct dlb_wds_shard){.path = path,
+                               .file_bytes = n_bytes,
+                               .pack = pack < 0 ? DLB_TAR_PLAIN : (enum dlb_tar_pack)pack};
+    return DLB_OK;
+}
+
+static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
+{
+    const struct visit *v = ctx;
+
+    if (entry->name[0] == '.' || entry->kind != DLB_IO_FILE)
+        return DLB_OK;
+    if (dlb_wds_pack_of_name(entry->name) >= 0)
+        return add(v->list, dlb_manifest_path(v->folder, entry->name), entry->n_bytes, err);
+    v->list->n_left_out += is_left_out(entry->name);
+    return DLB_OK;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct dlb_wds_shard *)a)->path, ((const struct dlb_wds_shard *)b)->path);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static uint64_t number(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+/* Takes counts from the manifest where a shard still has the size that gen gave it. `whole`: the
+ * shards are all of the manifest's folder, and what is missing is worth a word. */
+static void apply_manifest(struct dlb_wds_list *list, uint32_t from, uint32_t to,
+                           const json_t *manifest, bool whole, struct dlb_shape *shape)
+{
+    const json_t *known = json_object_get(manifest, "shards");
+    const json_t *params = json_object_get(manifest, "params");
+    uint32_t n_changed = 0, n_left;
+
+    if (!json_is_object(known))
+        return;
+    for (uint32_t i = from; i < to; i++) {
+        struct dlb_wds_shard *shard = &list->shards[i];
+        const json_t *entry = json_object_get(known, base_name(shard->path));
+        if (!entry || number(entry, "file_bytes") != shard->file_bytes) {
+            n_changed++;
+            continue;
+        }
+        shard->n_samples = number(entry, "samples");
+        shard->n_bytes = number(entry, "bytes");
+        shard->max_sample_bytes = number(entry, "max_sample_bytes");
+        shard->known = true;
+    }
+    uint32_t n_classes = (uint32_t)number(params, "generate.classes");
+    if (n_classes > shape->n_classes)
+        shape->n_classes = n_classes;
+    n_left = to - from - n_changed;
+    if (whole && n_changed)
+        dlb_shape_odd(shape, "%u shards are not as gen wrote them", n_changed);
+    if (whole && json_object_size(known) > n_left)
+        dlb_shape_odd(shape, "of the %zu shards that gen wrote, %u are left as they were",
+                      json_object_size(known), n_left);
+}
+
+static void describe_odd(const struct dlb_wds_list *list, struct dlb_shape *shape)
+{
+    char text[480];
+    uint32_t n_uncut = 0, n_packed = 0;
+    uint64_t n_special = 0;
+    const struct dlb_wds_shard *first = NULL;
+
+    if (list->n_left_out)
+        dlb_shape_odd(shape,
+                      "%u archives are left out: .tar, .tar.gz and .tar.zst are read, no other "
+                      "compression",
+                      list->n_left_out);
+    for (uint32_t i = 0; i < list->n_shards; i++) {
+        const struct dlb_wds_shard *shard = &list->shards[i];
+        if (shard->problem.status != DLB_OK)
+            dlb_shape_odd(shape, "%s", dlb_err_text(&shard->problem, text, sizeof text));
+        if (shard->lacks_end && !first)
+            first = shard;
+        n_uncut += shard->lacks_end;
+        n_packed += shard->pack != DLB_TAR_PLAIN;
+        n_special += shard->n_special;
+    }
+    if (n_special)
+        dlb_shape_odd(shape,
+                      n_special == 1 ? "%llu member that is a link, a pipe or a device is left out"
+                                     : "%llu members that are links, pipes or devices are left out",
+                      (unsigned long long)n_special);
+    if (first)
+        dlb_shape_odd(shape, "%u shards have no end-of-archive mark: cut between two members? (%s)",
+                      n_uncut, base_name(first->path));
+    if (n_packed)
+        dlb_shape_odd(shape,
+                      "%u of %u shards are compressed: they are read from start to end alone, "
+                      "not by an index",
+                      n_packed, list->n_shards);
+}
+
+static int list_folder(struct dlb_wds_list *list, const char *path, const struct dlb_io *io,
+                       struct dlb_shape *shape, struct dlb_err *err)
+{
+    struct visit v = {list, path};
+    uint32_t from = list->n_shards;
+    json_t *manifest = NULL;
+
+    int rc = dlb_manifest_refuse_incomplete(path, err);
+    if (rc == DLB_OK)
+        rc = io->list(path, visit, &v, err);
+    if (rc != DLB_OK)
+        return rc;
+    if (list->n_shards == from)
+        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+                        list->n_left_out
+                            ? "holds only archives of other compressions than gzip and zstd: "
+                              "unpack them to plain .tar"
+                            : "holds no .tar shards: check dataset.path and dataset.format");
+    qsort(list->shards + from, list->n_shards - from, sizeof *list->shards, by_path);
+    rc = dlb_manifest_load(path, &manifest, err);
+    if (rc == DLB_OK && manifest)
+        apply_manifest(list, from, list->n_shards, manifest, true, shape);
+    json_decref(manifest);
+    return rc;
+}
+
+/* A list names shards, which may lie where gen wrote them. A manifest that cannot be read is none:
+ * nobody asked for the folder. */
+static void know_listed(struct dlb_wds_list *list, struct dlb_shape *shape)
+{
+    for (uint32_t from = 0, to; from < list->n_shards; from = to) {
+        const char *path = list->shards[from].path;
+        size_t len = (size_t)(base_name(path) - path);
+        char *folder = len ? strndup(path, len) : strdup(".");
+        json_t *manifest = NULL;
+        struct dlb_err ignored = {0};
+
+        for (to = from + 1; to < list->n_shards; to++) {
+            const char *other = list->shards[to].path;
+            if ((size_t)(base_name(other) - other) != len || memcmp(path, other, len) != 0)
+                break;
+        }
+        if (folder && dlb_manifest_load(folder, &manifest, &ignored) == DLB_OK && manifest)
+            apply_manifest(list, from, to, manifest, false, shape);
+        json_decref(manifest);
+        free(folder);
+    }
+}
+
+struct elements {
+    struct dlb_wds_list *list;
+    const struct dlb_io *io;
+    struct dlb_shape *shape;
+    char *missing; /* the first that is not there */
+    uint32_t n_missing, n;
+};
+
+static int take_element(void *ctx, const char *path, struct dlb_err *err)
+{
+    struct elements *all = ctx;
+    enum dlb_io_kind kind;
+    uint64_t n_bytes;
+
+    all->n++;
+    int rc = all->io->stat(path, &kind, &n_bytes, err);
+    if (rc != DLB_OK && err->sys_errno == ENOENT) {
+        if (all->n_missing++ == 0 && !(all->missing = strdup(path)))
+            return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        return DLB_OK;
+    }
+    if (rc != DLB_OK || all->n_missing > 0)
+        return rc;
+    if (kind == DLB_IO_DIR)
+        return list_folder(all->list, path, all->io, all->shape, err);
+    return add(all->list, strdup(path), n_bytes, err);
+}
+
+static int list_elements(struct dlb_wds_list *list, const char *path, const struct dlb_io *io,
+                         struct dlb_shape *shape, struct dlb_err *err)
+{
+    struct elements all = {.list = list, .io = io, .shape = shape};
+
+    int rc = dlb_wds_expand(path, take_element, &all, err);
+    if (rc == DLB_OK && all.n_missing > 0)
+        rc = dlb_fail(err, DLB_E_IO, all.missing, DLB_NO_OFFSET,
+                      "%u of the %u shards that dataset.path names are missing; this is the first",
+                      all.n_missing, all.n);
+    free(all.missing);
+    return rc;
+}
+
+/* What an index cannot do, said when the data set opens. */
+static int refuse_unindexed(const struct dlb_wds_list *list, struct dlb_err *err)
+{
+    for (uint32_t i = 0; i < list->n_shards; i++) {
+        const struct dlb_wds_shard *shard = &list->shards[i];
+        if (shard->pack != DLB_TAR_PLAIN && shard->problem.status == DLB_OK)
+            return dlb_fail(err, DLB_E_CONFIG, shard->path, DLB_NO_OFFSET,
+                            "is compressed (%s), and nothing in it can be sought: use "
+                            "dataset.access = \"stream\", or unpack it to a plain .tar",
+                            dlb_tar_pack_names[shard->pack]);
+        if (shard->problem.status != DLB_OK) {
+            *err = shard->problem;
+            return (int)err->status;
+        }
+    }
+    return DLB_OK;
+}
+
+static int find_shards(struct dlb_wds_list *list, const char *path, const struct dlb_io *io,
+                       struct dlb_shape *shape, struct dlb_err *err)
+{
+    enum dlb_io_kind kind;
+    uint64_t n_bytes;
+
+    int rc = io->stat(path, &kind, &n_bytes, err);
+    if (rc != DLB_OK && err->sys_errno == ENOENT && dlb_wds_is_pattern(path))
+        rc = list_elements(list, path, io, shape, err);
+    else if (rc == DLB_OK && kind == DLB_IO_DIR)
+        return list_folder(list, path, io, shape, err);
+    else if (rc == DLB_OK)
+        rc = add(list, strdup(path), n_bytes, err);
+    if (rc == DLB_OK)
+        know_listed(list, shape);
+    return rc;
+}
+
+int dlb_wds_list_make(struct dlb_wds_list *list, const char *path, const struct dlb_io *io,
+                      bool indexed, struct dlb_shape *shape, struct dlb_err *err)
+{
+    int rc = find_shards(list, path, io, shape, err);
+    if (rc != DLB_OK)
+        return rc;
+    if (indexed) {
+        list->indexes = calloc(list->n_shards, sizeof *list->indexes);
+        if (!list->indexes)
+            return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its index");
+        for (uint32_t i = 0; i < list->n_shards; i++)
+            list->shards[i].known = false; /* a manifest has no members */
+    }
+    rc = dlb_wds_scan(io, list->shards, list->n_shards, list->indexes, err);
+    if (rc == DLB_OK && indexed)
+        rc = refuse_unindexed(list, err);
+    if (rc == DLB_OK)
+        describe_odd(list, shape);
+    return rc;
+}
+
+void dlb_wds_list_free(struct dlb_wds_list *list)
+{
+    for (uint32_t i = 0; i < list->n_shards; i++)
+        free(list->shards[i].path);
+    for (uint32_t i = 0; list->indexes && i < list->n_shards; i++)
+        dlb_wds_index_free(&list->indexes[i]);
+    free(list->shards);
+    free(list->indexes);
+    *list = (struct dlb_wds_list){0};
+}
+
+static int probe_visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
+{
+    (void)err;
+    bool found = entry->kind == DLB_IO_FILE &&
+                 (dlb_wds_pack_of_name(entry->name) >= 0 || is_left_out(entry->name));
+    *(bool *)ctx |= found;
+    return found ? DLB_END : DLB_OK;
+}
+
+static bool looks_like_shards(const char *path, enum dlb_io_kind kind, const struct dlb_io *io)
+{
+    struct dlb_err ignored;
+    bool found = false;
+
+    if (kind == DLB_IO_FILE)
+        return dlb_wds_pack_of_name(path) >= 0 || is_left_out(path);
+    (void)io->list(path, probe_visit, &found, &ignored);
+    return found;
+}
+
+struct first {
+    const struct dlb_io *io;
+    bool found;
+};
+
+/* The first path of a list; one that is not there goes by its name. */
+static int probe_first(void *ctx, const char *path, struct dlb_err *err)
+{
+    struct first *first = ctx;
+    enum dlb_io_kind kind;
+    uint64_t n_bytes;
+
+    first->found = first->io->stat(path, &kind, &n_bytes, err) == DLB_OK
+                       ? looks_like_shards(path, kind, first->io)
+                       : dlb_wds_pack_of_name(path) >= 0;
+    return DLB_END;
+}
+
+int dlb_wds_probe(const char *path, const struct dlb_io *io)
+{
+    struct first first = {.io = io};
+    struct dlb_err ignored;
+    enum dlb_io_kind kind;
+    uint64_t n_bytes;
+
+    if (io->stat(path, &kind, &n_bytes, &ignored) == DLB_OK)
+        first.found = looks_like_shards(path, kind, io);
+    else if (dlb_wds_is_pattern(path))
+        (void)dlb_wds_expand(path, probe_first, &first, &ignored);
+    return first.found ? 90 : 0;
+}
+
+#endif

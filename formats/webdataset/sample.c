@@ -1,0 +1,91 @@
+#include "formats/webdataset/sample.h"
+
+#include "formats/codec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_BYTES = 1 << 16 };
+
+struct dlb_wds_place dlb_wds_place(struct dlb_dest dest, struct dlb_bytes *buffer)
+{
+    return (struct dlb_wds_place){.dest = dest, .buffer = buffer, .moved = !dest.data};
+}
+
+uint8_t *dlb_wds_place_data(const struct dlb_wds_place *place)
+{
+    return place->moved ? place->buffer->data : place->dest.data;
+}
+
+size_t dlb_wds_place_cap(const struct dlb_wds_place *place)
+{
+    return place->moved ? place->buffer->cap_bytes : place->dest.cap_bytes;
+}
+
+int dlb_wds_place_room(struct dlb_wds_place *place, uint64_t n_bytes, const char *path,
+                       struct dlb_err *err)
+{
+    struct dlb_bytes *buffer = place->buffer;
+
+    if (n_bytes <= dlb_wds_place_cap(place) - place->len_bytes && dlb_wds_place_data(place))
+        return DLB_OK;
+    size_t cap = buffer->cap_bytes ? buffer->cap_bytes : FIRST_BYTES;
+    while (cap - place->len_bytes < n_bytes && cap < SIZE_MAX / 2)
+        cap *= 2;
+    if (cap > buffer->cap_bytes) {
+        uint8_t *grown = realloc(buffer->data, cap);
+        if (!grown)
+            return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET,
+                            "no memory for a sample of %zu bytes", cap);
+        buffer->data = grown;
+        buffer->cap_bytes = cap;
+    }
+    if (!place->moved && place->len_bytes)
+        memcpy(buffer->data, place->dest.data, place->len_bytes);
+    place->moved = true;
+    return DLB_OK;
+}
+
+static uint32_t parse_label(const uint8_t *text, size_t len)
+{
+    uint64_t label = 0;
+    size_t i = 0;
+
+    while (i < len && (text[i] == ' ' || text[i] == '\n' || text[i] == '\t'))
+        i++;
+    for (; i < len && text[i] >= '0' && text[i] <= '9' && label <= UINT32_MAX; i++)
+        label = label * 10 + (uint64_t)(text[i] - '0');
+    return label <= UINT32_MAX ? (uint32_t)label : 0;
+}
+
+/* Which field the codec decodes: one named as its files are ("jpg"), or ending so ("left.jpg"),
+ * else the first that is neither label nor description. */
+static uint32_t primary(const struct dlb_sample *sample, const struct dlb_codec *codec)
+{
+    for (uint32_t i = 0; i < sample->n_fields; i++)
+        if (dlb_codec_takes(codec, sample->field[i].name))
+            return i;
+    for (uint32_t i = 0; i < sample->n_fields; i++) {
+        const char *dot = strrchr(sample->field[i].name, '.');
+        if (dot && dlb_codec_takes(codec, dot + 1))
+            return i;
+    }
+    for (uint32_t i = 0; i < sample->n_fields; i++)
+        if (strcmp(sample->field[i].name, "cls") != 0 && strcmp(sample->field[i].name, "json") != 0)
+            return i;
+    return 0;
+}
+
+void dlb_wds_sample_finish(struct dlb_sample *sample, const struct dlb_codec *codec)
+{
+    sample->label = 0;
+    for (uint32_t i = 0; i < sample->n_fields; i++)
+        if (strcmp(sample->field[i].name, "cls") == 0)
+            sample->label = parse_label(sample->field[i].data, sample->field[i].len_bytes);
+    uint32_t first = codec && !codec->identity ? primary(sample, codec) : 0;
+    if (first != 0) {
+        struct dlb_field swapped = sample->field[0];
+        sample->field[0] = sample->field[first];
+        sample->field[first] = swapped;
+    }
+}

@@ -1,0 +1,33 @@
+/* A sample's fields, put together from members: where they gather, the label, and which of them the
+ * codec decodes.
+ *
+ * Floor 2. One worker. */
+#ifndef DLB_FORMATS_WEBDATASET_SAMPLE_H
+#define DLB_FORMATS_WEBDATASET_SAMPLE_H
+
+#include "formats/format.h"
+
+#include <stdbool.h>
+
+/* Where a sample's fields gather, back to back: at first where the loader wants them, in the
+ * reader's buffer once they do not fit there. */
+struct dlb_wds_place {
+    struct dlb_dest dest;
+    struct dlb_bytes *buffer; /* the reader's */
+    size_t len_bytes;
+    bool moved;
+};
+
+struct dlb_wds_place dlb_wds_place(struct dlb_dest dest, struct dlb_bytes *buffer);
+uint8_t *dlb_wds_place_data(const struct dlb_wds_place *place);
+size_t dlb_wds_place_cap(const struct dlb_wds_place *place);
+
+/* Room for n_bytes behind what is there. */
+int dlb_wds_place_room(struct dlb_wds_place *place, uint64_t n_bytes, const char *path,
+                       struct dlb_err *err);
+
+/* Once all fields are there: the label, from the field "cls" (0 without one), and the field that
+ * the codec decodes put first. */
+void dlb_wds_sample_finish(struct dlb_sample *sample, const struct dlb_codec *codec);
+
+#endif

@@ -1,0 +1,64 @@
+/* WebDataset's reading of a tar archive: which members make a sample, and how many samples a shard
+ * has.
+ *
+ * Floor 2. Any thread. The rules are webdataset's (tariterators.py): a sample is the run of
+ * adjacent members with one key; the key is the path up to the first dot of the basename, the rest
+ * in lower case is the field; members without either, members below or called `__...__`, and what
+ * is no regular file are passed over; a field twice in a sample is an error. */
+#ifndef DLB_FORMATS_WEBDATASET_SCAN_H
+#define DLB_FORMATS_WEBDATASET_SCAN_H
+
+#include "core/base/err.h"
+#include "core/base/io.h"
+#include "formats/format.h"
+#include "formats/webdataset/index.h"
+#include "formats/webdataset/tar.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Length of the key in `name`, and the field after its dot; 0 when the member belongs to no sample.
+ */
+size_t dlb_wds_key(const char *name, const char **field);
+
+/* The members of one shard, gathered into samples. */
+struct dlb_wds_group {
+    struct dlb_bytes key;                /* of the sample being gathered */
+    uint64_t field_hash[DLB_MAX_FIELDS]; /* of whole names, in lower case */
+    uint32_t n_fields;
+    char field_name[16]; /* of the last member, in lower case, cut */
+};
+
+/* Takes a member up. *starts: it opens a new sample (the one before is complete). */
+bool dlb_wds_group_starts(const struct dlb_wds_group *group, const struct dlb_tar_member *member);
+void dlb_wds_group_reset(struct dlb_wds_group *group);
+/* DLB_E_FORMAT for a field that is there already, or too many of them. */
+int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *member,
+                      const char *path, struct dlb_err *err);
+void dlb_wds_group_free(struct dlb_wds_group *group);
+
+/* The next member that belongs to a sample; DLB_END. Adds the links, pipes and devices before it to
+ * *n_special, unless that is NULL. */
+int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member, uint64_t *n_special,
+                        struct dlb_err *err);
+
+struct dlb_wds_shard {
+    char *path; /* owned by who made it */
+    uint64_t file_bytes;
+    uint64_t n_samples, n_bytes, max_sample_bytes; /* complete samples before the first error */
+    bool known;                                    /* the three above */
+    uint64_t n_special;     /* members that are links, pipes or devices, which are left out */
+    enum dlb_tar_pack pack; /* as its name says, once it was looked into as it is */
+    bool lacks_end;         /* no end-of-archive mark: perhaps cut between two members */
+    struct dlb_err problem; /* where reading will fail; status DLB_OK: nowhere */
+};
+
+/* Fills the shards that are not known, several at a time: of plain ones the headers are read and
+ * the rest is sought over, compressed ones are unpacked. `indexes`, one for each shard or NULL:
+ * each plain shard's members go into its own, compressed shards are left alone. Damage is noted in
+ * the shard; only a lack of memory fails. */
+int dlb_wds_scan(const struct dlb_io *io, struct dlb_wds_shard *shards, uint32_t n_shards,
+                 struct dlb_wds_index *indexes, struct dlb_err *err);
+
+#endif

@@ -1,0 +1,313 @@
+/* How much work the synthetic step needs to last as long as asked: measured by the GPU's own events
+ * at open, with the kernels and the launches that steps will have. */
+#ifdef DLB_HAVE_CUDA
+#include "loaders/device/cuda/gpu.h"
+
+#include "core/base/clock.h"
+#include "loaders/device/memo.h"
+
+#include <cuda_runtime_api.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WARM_NS (300 * DLB_NS_PER_MS) /* idle clocks rise within some 100 ms of load */
+#define WARM_STEP_NS 5e6
+#define LONGEST_NS 1e9    /* of a longer step, this much is measured, and the rest scaled */
+#define GOOD_FRAC 0.003   /* closer is noise */
+#define USELESS_FRAC 0.2  /* this far off, somebody else computes on the GPU */
+#define BEHIND_ITERS 1000 /* 32 instructions of 8 warps a scheduler: some 150 ns each */
+#define SMALL_BYTES 4096  /* read in no time, yet a launch */
+enum { MAX_ROUNDS = 6, MAX_REPEATS = 33, AUGMENT_REPEATS = 9 };
+#define MOST_ITERS (UINT64_C(1) << 40)
+
+static const char calibrating[] = "calibrating the GPU's step";
+
+int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint64_t n_iters,
+                        uint32_t n_launches, uint32_t *where, struct dlb_err *err)
+{
+    const struct dlb_cuda_work work = {
+        .stream = cu->compute, .n_blocks = cu->n_sms, .stop = cu->stop, .sm_of_block = where};
+    int code = cudaSuccess;
+
+    if (cu->keep_bytes)
+        code = (int)cudaMemsetAsync(&cu->sums[buf], 0, sizeof *cu->sums, cu->compute);
+    if (code == cudaSuccess)
+        code = dlb_cuda_read(&work, cu->bufs[buf].data, n_bytes, &cu->sums[buf]);
+    for (uint32_t i = 0; code == cudaSuccess && i < n_launches && n_iters > 0; i++) {
+        uint64_t n = n_iters / (n_launches - i);
+        n_iters -= n;
+        if (cu->opts->step_kind == DLB_STEP_FMA) {
+            code = dlb_cuda_fma(&work, n, cu->sink);
+        } else {
+            code = dlb_cuda_memory(&work, n, cu->scratch, cu->n_chunks, cu->next_chunk);
+            cu->next_chunk = (cu->next_chunk + n % cu->n_chunks * cu->n_sms) % cu->n_chunks;
+        }
+    }
+    return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, "starting a step on the GPU");
+}
+
+int dlb_cuda_queue_augment(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, struct dlb_err *err)
+{
+    const struct dlb_cuda_work work = {
+        .stream = cu->compute, .n_blocks = cu->n_sms, .stop = cu->stop};
+    size_t n = 0;
+
+    if (!cu->augment)
+        return DLB_OK;
+    if (dlb_augment_count(cu->augment, n_bytes, &n, err) != DLB_OK)
+        return (int)err->status;
+    int code = dlb_cuda_augment(&work, cu->augment, cu->bufs[buf].data, n, cu->bufs[buf].made);
+    return dlb_cuda_checked(code, "making samples on the GPU", err);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* On an idle GPU a step's first event is done before its kernels are there, and the time that the
+ * host takes to send them would count. So it queues behind something: about 0.1 ms of arithmetic.
+ * Steps of a run queue behind their copy, or behind the step before. */
+static int queue_behind(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    const struct dlb_cuda_work work = {
+        .stream = cu->compute, .n_blocks = cu->n_sms, .stop = cu->stop};
+    int code = dlb_cuda_fma(&work, BEHIND_ITERS, cu->sink);
+    return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, calibrating);
+}
+
+static int timing_begin(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    if (queue_behind(cu, err) != DLB_OK)
+        return (int)err->status;
+    return dlb_cuda_checked((int)cudaEventRecord(cu->bufs[0].step_start, cu->compute), calibrating,
+                            err);
+}
+
+static int timing_end(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
+{
+    const struct dlb_cuda_buffer *b = &cu->bufs[0];
+    float ms = 0;
+    cudaError_t code = cudaEventRecord(b->step_end, cu->compute);
+
+    if (code != cudaSuccess)
+        return dlb_cuda_fail(err, (int)code, calibrating);
+    if (dlb_cuda_finish(cu, cu->compute, DLB_CUDA_ANSWER_NS, calibrating, err) != DLB_OK)
+        return (int)err->status;
+    code = cudaEventElapsedTime(&ms, b->step_start, b->step_end);
+    *ns = (double)ms * 1e6;
+    return dlb_cuda_checked((int)code, calibrating, err);
+}
+
+static int time_once(struct dlb_cuda *cu, const struct dlb_step_point *point, uint32_t n_launches,
+                     double *ns, struct dlb_err *err)
+{
+    int rc = timing_begin(cu, err);
+    if (rc == DLB_OK)
+        rc = dlb_cuda_queue_step(cu, 0, point->n_bytes, point->n_iters, n_launches, cu->sm_of_block,
+                                 err);
+    return rc == DLB_OK ? timing_end(cu, ns, err) : rc;
+}
+
+/* Fills point->ns with the mean of the middle half of some, fewer where a step is long: events tick
+ * in about half a microsecond (cudaEventElapsedTime), which is 1% of the shortest step, and a mean
+ * lies between the ticks. */
+static int time_step(struct dlb_cuda *cu, struct dlb_step_point *point, double about_ns,
+                     struct dlb_err *err)
+{
+    uint32_t n = about_ns < 5e6 ? MAX_REPEATS : about_ns < 50e6 ? 9 : about_ns < 300e6 ? 3 : 1;
+    uint32_t n_launches = dlb_step_launches(about_ns, cu->n_bufs);
+    double ns[MAX_REPEATS];
+
+    for (uint32_t i = 0; i < n; i++) {
+        int rc = time_once(cu, point, n_launches, &ns[i], err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+    qsort(ns, n, sizeof *ns, by_value);
+    double sum_ns = 0;
+    for (uint32_t i = n / 4; i < n - n / 4; i++)
+        sum_ns += ns[i];
+    point->ns = sum_ns / (n - n / 4 * 2);
+    return DLB_OK;
+}
+
+/* Raises the clocks, and finds a number of iterations that takes some milliseconds. */
+static int warm_up(struct dlb_cuda *cu, struct dlb_step_point *point, struct dlb_err *err)
+{
+    uint64_t until_ns = dlb_now_ns() + WARM_NS;
+
+    *point = (struct dlb_step_point){.n_bytes = cu->buf_bytes, .n_iters = 256};
+    do {
+        int rc = time_once(cu, point, 1, &point->ns, err);
+        if (rc != DLB_OK)
+            return rc;
+        if (point->ns < WARM_STEP_NS && point->n_iters < MOST_ITERS)
+            point->n_iters *= 2;
+    } while (dlb_now_ns() < until_ns ||
+             (point->ns < WARM_STEP_NS / 4 && point->n_iters < MOST_ITERS));
+    /* Without what the reading takes, or a large batch would pass for slow iterations. */
+    struct dlb_step_point bare = {.n_bytes = cu->buf_bytes};
+    int rc = time_once(cu, &bare, 1, &bare.ns, err);
+    point->ns = fmax(point->ns - bare.ns, point->ns / 16);
+    return rc;
+}
+
+static int fit(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
+{
+    struct dlb_step_point warm;
+    int rc = warm_up(cu, &warm, err);
+    if (rc != DLB_OK)
+        return rc;
+    double n = unit_ns * (double)warm.n_iters / warm.ns;
+    uint64_t high = n > 16 ? (uint64_t)n : 16;
+    struct dlb_step_point points[4] = {
+        {.n_bytes = cu->buf_bytes < SMALL_BYTES ? cu->buf_bytes : SMALL_BYTES},
+        {.n_bytes = cu->buf_bytes},
+        {.n_bytes = cu->buf_bytes, .n_iters = high / 2},
+        {.n_bytes = cu->buf_bytes, .n_iters = high}};
+    for (int i = 0; rc == DLB_OK && i < 4; i++)
+        rc = time_step(cu, &points[i], i < 2 ? 0 : unit_ns, err);
+    if (rc == DLB_OK)
+        rc = dlb_step_fit(points, &cu->calibration.model, err);
+    cu->calibration.read_ns = points[1].ns;
+    return rc;
+}
+
+/* Runs the step as it would be run, and mends the model by what comes out. */
+static int verify(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
+{
+    struct dlb_cuda_calibration *c = &cu->calibration;
+    struct dlb_step_model best = c->model;
+    double best_frac = (double)INFINITY;
+
+    c->asked_ns = unit_ns;
+    for (int round = 0; round < MAX_ROUNDS && best_frac > GOOD_FRAC; round++) {
+        struct dlb_step_point point = {
+            .n_bytes = cu->buf_bytes, .n_iters = dlb_step_iters(&c->model, unit_ns, cu->buf_bytes)};
+        int rc = time_step(cu, &point, unit_ns, err);
+        if (rc != DLB_OK)
+            return rc;
+        double frac = fabs(point.ns / unit_ns - 1);
+        if (frac < best_frac) {
+            best_frac = frac;
+            best = c->model;
+            c->measured_ns = point.ns;
+        }
+        if (point.n_iters == 0 && point.ns >= unit_ns) /* reading alone takes as long */
+            return DLB_OK;
+        dlb_step_correct(&c->model, &point);
+    }
+    c->model = best;
+    if (best_frac > USELESS_FRAC)
+        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+                        "a step of %.3f ms takes %.3f ms on the GPU: is another program using it? "
+                        "nvidia-smi shows it",
+                        unit_ns / 1e6, c->measured_ns / 1e6);
+    return DLB_OK;
+}
+
+/* How many multiprocessors the blocks of the last step were spread over. */
+static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    uint32_t n = 0;
+    cu->sm_seen = calloc(cu->n_sms, sizeof *cu->sm_seen);
+    if (!cu->sm_seen)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, calibrating);
+    cudaError_t code =
+        cudaMemcpyAsync(cu->sm_seen, cu->sm_of_block, cu->n_sms * sizeof *cu->sm_seen,
+                        cudaMemcpyDeviceToHost, cu->compute);
+    if (code != cudaSuccess)
+        return dlb_cuda_fail(err, (int)code, calibrating);
+    if (dlb_cuda_finish(cu, cu->compute, DLB_CUDA_ANSWER_NS, calibrating, err) != DLB_OK)
+        return (int)err->status;
+    for (uint32_t i = 0; i < cu->n_sms; i++) {
+        bool before = false;
+        for (uint32_t k = 0; k < i && !before; k++)
+            before = cu->sm_seen[k] == cu->sm_seen[i];
+        n += !before;
+    }
+    cu->calibration.n_sms_seen = n;
+    return DLB_OK;
+}
+
+static int augment_once(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
+{
+    size_t n_bytes = cu->buf_bytes - cu->buf_bytes % cu->augment->in_bytes;
+    int rc = timing_begin(cu, err);
+    if (rc == DLB_OK)
+        rc = dlb_cuda_queue_augment(cu, 0, n_bytes, err);
+    return rc == DLB_OK ? timing_end(cu, ns, err) : rc;
+}
+
+/* What samples made on the GPU take, beside the step: the median of some. */
+static int time_augment(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    double ns[AUGMENT_REPEATS];
+
+    for (int i = 0; i < AUGMENT_REPEATS; i++) {
+        int rc = augment_once(cu, &ns[i], err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+    qsort(ns, AUGMENT_REPEATS, sizeof *ns, by_value);
+    cu->calibration.augment_ns = ns[AUGMENT_REPEATS / 2];
+    return DLB_OK;
+}
+
+/* All that a calibration depends on. The number of bytes counts with its full precision: steps of a
+ * sweep do the same work where they are the same. */
+static void about(const struct dlb_cuda *cu, char text[256])
+{
+    (void)snprintf(text, 256, "step of %s %s: kind %d, %u sms, %.17g ms, %zu bytes%s, made %zu",
+                   cu->name, cu->pci_bus_id, cu->opts->step_kind, cu->n_sms, cu->opts->step_ms,
+                   cu->buf_bytes, cu->keep_bytes ? " summed" : "", cu->made_bytes);
+}
+
+static int measure(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    double step_ns = cu->opts->step_ms * 1e6;
+    double unit_ns = step_ns < LONGEST_NS ? step_ns : LONGEST_NS;
+    int rc;
+
+    if (step_ns > 0) {
+        rc = fit(cu, unit_ns, err);
+        if (rc == DLB_OK)
+            rc = verify(cu, unit_ns, err);
+    } else { /* nothing but the reading */
+        struct dlb_step_point point = {.n_bytes = cu->buf_bytes};
+        rc = time_step(cu, &point, 0, err);
+        cu->calibration.read_ns = point.ns;
+    }
+    if (rc == DLB_OK && cu->augment)
+        rc = time_augment(cu, err);
+    return rc == DLB_OK ? count_sms(cu, err) : rc;
+}
+
+/* Kernels are loaded by their first launch, which may take milliseconds: not in a step. */
+static int launch_each(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    struct dlb_step_point point = {.n_bytes = cu->buf_bytes};
+    double ns;
+
+    int rc = cu->opts->step_ms > 0 ? warm_up(cu, &point, err) : time_once(cu, &point, 1, &ns, err);
+    return rc == DLB_OK && cu->augment ? augment_once(cu, &ns, err) : rc;
+}
+
+int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err)
+{
+    char text[256];
+
+    about(cu, text);
+    if (dlb_memo_recall(cu->memo, text, &cu->calibration, sizeof cu->calibration)) {
+        cu->calibration.reused = true;
+        return launch_each(cu, err);
+    }
+    int rc = measure(cu, err);
+    if (rc == DLB_OK)
+        dlb_memo_keep(cu->memo, text, &cu->calibration, sizeof cu->calibration);
+    return rc;
+}
+#endif

@@ -1,0 +1,54 @@
+/* How long a training step takes, and how much work a GPU must be given for it.
+ *
+ * Floor 3. Consumer thread; pure. The synthetic step of a GPU reads its batch and then repeats an
+ * iteration of arithmetic or of memory traffic; what these cost is measured once, at open. */
+#ifndef DLB_LOADERS_DEVICE_CUDA_STEP_PLAN_H
+#define DLB_LOADERS_DEVICE_CUDA_STEP_PLAN_H
+
+#include "core/base/rng.h"
+#include "loaders/device/device.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Duration of the next step, from device.step_ms, step_dist and step_stdev_ms. */
+uint64_t dlb_step_draw_ns(const struct dlb_device_opts *opts, struct dlb_rng *rng);
+
+struct dlb_step_model {
+    double fixed_ns;    /* of a step without bytes and iterations: launches */
+    double ns_per_byte; /* of reading the batch */
+    double ns_per_iter;
+};
+
+/* One measured step. */
+struct dlb_step_point {
+    size_t n_bytes;
+    uint64_t n_iters;
+    double ns;
+};
+
+/* From four points: few bytes, all bytes, then all bytes with two numbers of iterations. What would
+ * come out negative is noise, and held at 0. DLB_E_DEVICE when iterations take no time. */
+int dlb_step_fit(const struct dlb_step_point points[4], struct dlb_step_model *out,
+                 struct dlb_err *err);
+
+/* Iterations that make a step of n_bytes last `ns`; 0 when reading alone takes as long. */
+uint64_t dlb_step_iters(const struct dlb_step_model *model, double ns, size_t n_bytes);
+
+/* Moves fixed_ns or ns_per_iter, whichever weighs more, so that the model gives what was measured
+ * at a point. */
+void dlb_step_correct(struct dlb_step_model *model, const struct dlb_step_point *measured);
+
+/* Kernels that a step is launched as where n_steps are queued at most, 1 or more: long ones are
+ * split, so that a run can be ended. */
+uint32_t dlb_step_launches(double ns, uint32_t n_steps);
+
+/* Multiprocessors that a share of `total` means: at least one. */
+uint32_t dlb_step_sms(uint32_t total, double share);
+
+/* What the step's reading kernel adds up: over the 8-byte little-endian words of the bytes, the
+ * last one filled with zeros, word i times 2i + 1, modulo 2^64. Free of the order in which words
+ * are added, yet a word at another place changes it. */
+uint64_t dlb_step_sum(const void *bytes, size_t n_bytes);
+
+#endif

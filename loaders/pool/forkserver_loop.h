@@ -1,0 +1,23 @@
+/* The fork server's own side: what it is asked, and the loop that answers.
+ *
+ * Floor 3, private to forkserver.c. In the server's process, which has one thread. */
+#ifndef DLB_LOADERS_POOL_FORKSERVER_LOOP_H
+#define DLB_LOADERS_POOL_FORKSERVER_LOOP_H
+
+#include "loaders/pool/forkserver.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum dlb_fork_op { DLB_FORK_SPAWN, DLB_FORK_JOIN, DLB_FORK_STOP };
+
+/* Each is answered with one struct dlb_err. */
+struct dlb_fork_request {
+    enum dlb_fork_op op;
+    uint64_t epoch;            /* SPAWN */
+    uint64_t soft_ns, hard_ns; /* JOIN: until soft_ns; STOP: kill at soft_ns, give up at hard_ns */
+};
+
+_Noreturn void dlb_forkserver_loop(const struct dlb_forkserver_how *how, int fd, pid_t parent);
+
+#endif

@@ -1,0 +1,450 @@
+#include "loaders/train/accelerator.h"
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+
+#define POLL_NS (50 * DLB_NS_PER_US) /* longest sleep while a copy of unknown end holds a slot */
+
+void dlb_accelerator_open(struct dlb_accelerator *a, struct dlb_common *common,
+                          const struct dlb_feed *feed)
+{
+    const struct dlb_consume *how = common->how;
+
+    *a = (struct dlb_accelerator){
+        .common = common, .feed = feed, .at = DLB_AT_ENDED, .n_keep = how->device_prefetch};
+    dlb_window_open(&a->window, how->warmup_batches, how->max_batches, how->step_ns);
+}
+
+static void spend(struct dlb_accelerator *a, enum dlb_consumer_stage stage, uint64_t start_ns,
+                  uint64_t end_ns)
+{
+    if (!a->measuring)
+        return;
+    dlb_hist_add(&a->common->out->consumer[stage], end_ns - start_ns);
+    a->covered_ns += end_ns - start_ns;
+}
+
+static struct dlb_flight *flight_at(struct dlb_accelerator *a, uint32_t i)
+{
+    return &a->flight[(a->first + i) % (DLB_MAX_DEPTH + 1)];
+}
+
+static void begin_measuring(struct dlb_accelerator *a)
+{
+    if (a->measuring || a->measured || a->n_batches < a->common->how->warmup_batches)
+        return;
+    a->measuring = true;
+    a->loop_start_ns = dlb_now_ns();
+}
+
+/* Stages follow each other without a gap: each begins where the one before it ended. Unaccounted is
+ * what none of them covers all the same. */
+static void end_measuring(struct dlb_accelerator *a)
+{
+    struct dlb_share *share = &a->window.share;
+
+    if (!a->measuring)
+        return;
+    share->wall_ns = dlb_now_ns() - a->loop_start_ns;
+    share->unaccounted_ns = share->wall_ns > a->covered_ns ? share->wall_ns - a->covered_ns : 0;
+    a->measuring = false;
+    a->measured = true;
+}
+
+/* Its next one, from the end of what it did last; the account opens with the first measured. */
+static void want_batch(struct dlb_accelerator *a)
+{
+    begin_measuring(a);
+    a->at = DLB_AT_TAKE;
+    if (a->since_ns < a->loop_start_ns)
+        a->since_ns = a->loop_start_ns;
+}
+
+/* Between epochs: for the loader to begin the next one and, of many accelerators, before that for
+ * the others to end theirs. */
+static void spend_between(struct dlb_accelerator *a, uint64_t now_ns)
+{
+    uint64_t from_ns = a->since_ns > a->loop_start_ns ? a->since_ns : a->loop_start_ns;
+
+    if (a->common->how->n_feeds == 1)
+        from_ns = a->common->epoch_start_ns;
+    spend(a, DLB_CS_EPOCH_START, from_ns, now_ns);
+}
+
+void dlb_accelerator_before_epoch(struct dlb_accelerator *a)
+{
+    begin_measuring(a);
+}
+
+void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uint64_t now_ns)
+{
+    spend_between(a, now_ns);
+    a->step = (struct dlb_step){.epoch = number,
+                                .first_of_epoch = true,
+                                .over_start_ns = a->step.over_start_ns,
+                                .over_end_ns = a->step.over_end_ns};
+    a->round = 0;
+    a->order = 0;
+    a->has_first = a->whole = false;
+    a->wake_ns = 0;
+    a->since_ns = now_ns;
+    want_batch(a);
+}
+
+void dlb_accelerator_drain(struct dlb_accelerator *a)
+{
+    uint64_t now_ns = dlb_now_ns();
+
+    if (a->common->how->n_feeds > 1)
+        spend(a, DLB_CS_EPOCH_START, a->since_ns, now_ns);
+    a->draining = true;
+    a->n_keep = 0;
+    a->at = DLB_AT_SETTLE;
+    a->wake_ns = 0;
+    a->since_ns = now_ns;
+}
+
+/* Gives back the slots whose copy is done; *held says how many are not, *copied_ns when the first
+ * of them will be, where a timeline knows. */
+static int release_copied(struct dlb_accelerator *a, uint32_t *held, uint64_t *copied_ns,
+                          struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+
+    *held = 0;
+    *copied_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < a->n_flight; i++) {
+        struct dlb_flight *f = flight_at(a, i);
+        if (f->released)
+            continue;
+        int rc = how->device->poll(a->feed->device_state, f->buf, DLB_COPIED, &f->released, err);
+        if (rc != DLB_OK)
+            return rc;
+        if (f->released) {
+            how->loader->release(a->feed->loader_state, &f->batch);
+            continue;
+        }
+        ++*held;
+        uint64_t due_ns =
+            how->device->due ? how->device->due(a->feed->device_state, f->buf, DLB_COPIED) : 0;
+        if (due_ns < *copied_ns)
+            *copied_ns = due_ns;
+    }
+    return DLB_OK;
+}
+
+/* The device may have stood still while next() found that there is nothing more: that wait is the
+ * next step's as well. Those of epochs that brought no step are laid side by side. */
+static void keep_last_wait(struct dlb_step *step)
+{
+    uint64_t earlier_ns = step->over_end_ns - step->over_start_ns;
+
+    step->over_start_ns = step->wait_start_ns - earlier_ns;
+    step->over_end_ns = step->wait_end_ns;
+}
+
+static void end_epoch(struct dlb_accelerator *a)
+{
+    struct dlb_barrier *barrier = &a->common->barrier;
+
+    if (a->common->how->barrier)
+        dlb_barrier_leave(barrier, a->round > barrier->round);
+    a->since_ns = dlb_now_ns();
+    a->at = DLB_AT_ENDED;
+}
+
+/* The copy starts at once, whatever the step must wait for: the slot is others' to fill. */
+static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+    uint32_t buf = (uint32_t)(a->n_batches % (how->device_prefetch + 1));
+
+    int rc = how->device->copy(a->feed->device_state, buf, a->batch.data, a->batch.n_bytes, err);
+    *flight_at(a, a->n_flight) = (struct dlb_flight){.batch = a->batch, .buf = buf};
+    a->since_ns = dlb_now_ns();
+    spend(a, DLB_CS_COPY_CALL, a->step.wait_end_ns, a->since_ns);
+    if (rc != DLB_OK)
+        return rc;
+    a->n_flight++;
+    a->n_batches++;
+    a->counted = false;
+    a->at = DLB_AT_STEP;
+    return DLB_OK;
+}
+
+/* How long next() may block while a copy holds a slot. */
+static uint64_t while_copying_ns(const struct dlb_device *device, uint64_t copied_ns)
+{
+    uint64_t now_ns = dlb_now_ns();
+
+    if (!device->due)
+        return POLL_NS;
+    return copied_ns > now_ns ? copied_ns - now_ns : 0;
+}
+
+/* The next batch, once it is there. A single accelerator never sleeps on while a slot could be
+ * given back: one worker with one credit may be waiting for it. */
+static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+    struct dlb_epoch *epoch = a->common->epoch;
+    uint32_t held = 0;
+    bool got = false;
+
+    int rc = release_copied(a, &held, &a->wake_ns, err);
+    uint64_t limit_ns = held > 0 ? while_copying_ns(how->device, a->wake_ns) : patience_ns;
+    if (!a->step.late) /* is it there already? */
+        limit_ns = 0;
+    if (rc == DLB_OK)
+        rc = how->loader->next(a->feed->loader_state,
+                               limit_ns < patience_ns ? limit_ns : patience_ns, &a->batch, &got,
+                               err);
+    if (rc == DLB_OK && !got) {
+        a->step.late = true;
+        return DLB_OK;
+    }
+    *moved = true;
+    if (a->step.wait_start_ns == 0) /* else it began with a batch that was skipped */
+        a->step.wait_start_ns = a->since_ns;
+    a->step.wait_end_ns = dlb_now_ns();
+    spend(a, DLB_CS_INPUT_WAIT, a->since_ns, a->step.wait_end_ns);
+    if (rc == DLB_END) {
+        a->whole = true;
+        keep_last_wait(&a->step);
+        end_epoch(a);
+        return DLB_OK;
+    }
+    if (rc != DLB_OK)
+        return rc;
+    if (!a->has_first && a->step.wait_end_ns - a->common->epoch_start_ns > epoch->first_batch_ns)
+        epoch->first_batch_ns = a->step.wait_end_ns - a->common->epoch_start_ns;
+    a->has_first = true;
+    epoch->n_skipped += a->batch.n_skipped;
+    if (a->batch.n_samples == 0) { /* every sample of it was skipped: nothing to train on */
+        how->loader->release(a->feed->loader_state, &a->batch);
+        a->since_ns = a->step.wait_end_ns;
+        want_batch(a);
+        return DLB_OK;
+    }
+    return hand_over(a, err);
+}
+
+/* Counts the batch while its slot is still its own. */
+static int account(struct dlb_accelerator *a, struct dlb_err *err)
+{
+    struct dlb_common *common = a->common;
+    uint64_t start_ns = a->since_ns;
+
+    common->n_batches++;
+    if (common->how->heartbeat)
+        atomic_store_explicit(common->how->heartbeat, common->n_batches, memory_order_relaxed);
+    int rc = dlb_tally_add(&common->tally, &a->batch, common->epoch, &a->order, err);
+    a->counted = true;
+    a->since_ns = dlb_now_ns();
+    spend(a, DLB_CS_ACCOUNT, start_ns, a->since_ns);
+    return rc;
+}
+
+/* The batch is on the device, and its slot may go back while others are waited for. */
+static int hold(struct dlb_accelerator *a, struct dlb_err *err)
+{
+    uint32_t held = 0;
+    int rc = a->counted ? DLB_OK : account(a, err);
+
+    return rc == DLB_OK ? release_copied(a, &held, &a->wake_ns, err) : rc;
+}
+
+/* Starts the step of the batch that was copied last, when the barrier lets it. Bookkeeping hides
+ * behind it. */
+static int step(struct dlb_accelerator *a, bool *moved, struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+    struct dlb_barrier *barrier = &a->common->barrier;
+    struct dlb_flight *f = flight_at(a, a->n_flight - 1);
+    void *device = a->feed->device_state;
+
+    if (how->barrier && a->round > barrier->round)
+        return hold(a, err);
+    *moved = true;
+    uint64_t start_ns = a->since_ns;
+    if (how->barrier) {
+        start_ns = dlb_now_ns();
+        spend(a, DLB_CS_BARRIER, a->since_ns, start_ns);
+        how->device->hold(device, barrier->last_end_ns);
+        a->step.held_until_ns = barrier->last_end_ns;
+        a->step.held_input_ns = barrier->last_input_ns;
+    }
+    int rc = how->device->step(device, f->buf, err);
+    a->since_ns = dlb_now_ns();
+    spend(a, DLB_CS_STEP_CALL, start_ns, a->since_ns);
+    if (rc != DLB_OK)
+        return rc;
+    a->step.n_samples = a->batch.n_samples;
+    a->step.n_bytes = a->batch.n_bytes;
+    f->step = a->step;
+    a->step = (struct dlb_step){.epoch = f->step.epoch};
+    a->at = DLB_AT_SETTLE;
+    a->round++;
+    if (how->barrier)
+        dlb_barrier_pass(barrier, f->step.wait_start_ns, f->step.wait_end_ns,
+                         how->device->due(device, f->buf, DLB_STEPPED));
+    return a->counted ? DLB_OK : account(a, err);
+}
+
+/* What the device made of a batch, as dlb_batch.made_hash. */
+static int hash_made(struct dlb_accelerator *a, const struct dlb_flight *f, uint64_t *hash,
+                     struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+    const uint8_t *made = NULL;
+    size_t n = 0, n_bytes = how->augment->out_bytes;
+
+    int rc = how->device->made(a->feed->device_state, f->buf, &made, &n, err);
+    *hash = 0;
+    for (size_t i = 0; rc == DLB_OK && i < n; i++)
+        *hash = dlb_hash64(made + i * n_bytes, n_bytes, *hash);
+    return rc;
+}
+
+static int verify(struct dlb_accelerator *a, const struct dlb_flight *f, struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+    uint64_t sum = 0, made = f->batch.made_hash;
+    int rc = how->device->checksum(a->feed->device_state, f->buf, &sum, err);
+    if (rc == DLB_OK && how->augment && how->augment->kind != DLB_AUGMENT_NONE)
+        rc = hash_made(a, f, &made, err);
+    if (rc == DLB_OK && (sum != f->batch.payload_hash || made != f->batch.made_hash))
+        a->common->out->n_checksum_mismatches++;
+    return rc;
+}
+
+/* The oldest step has ended: settles its account. */
+static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64_t end_ns,
+                         struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+    uint64_t over_ns = f->step.times.oversleep_ns, waited_ns = end_ns - a->since_ns;
+    int rc = DLB_OK;
+
+    if (over_ns > waited_ns)
+        over_ns = waited_ns;
+    spend(a, DLB_CS_DEVICE_WAIT, a->since_ns, end_ns - over_ns);
+    if (over_ns > 0)
+        spend(a, DLB_CS_OVERSLEEP, end_ns - over_ns, end_ns);
+    if (!f->released)
+        how->loader->release(a->feed->loader_state, &f->batch);
+    f->released = true;
+    uint64_t start_ns = end_ns;
+    end_ns = dlb_now_ns();
+    spend(a, DLB_CS_RELEASE, start_ns, end_ns);
+    if (how->checksum)
+        rc = verify(a, f, err);
+    dlb_window_add(&a->window, &f->step, a->common->out);
+    a->first = (a->first + 1) % (DLB_MAX_DEPTH + 1);
+    a->n_flight--;
+    a->since_ns = dlb_now_ns();
+    spend(a, DLB_CS_ACCOUNT, end_ns, a->since_ns);
+    return rc;
+}
+
+/* max_batches measured ones, and the one whose start closes the window; then it goes on until all
+ * accelerators have theirs. With several its account ends in the middle of a wait: for its turn,
+ * where the one thread loads for the others, too. */
+static bool enough(struct dlb_accelerator *a)
+{
+    const struct dlb_consume *how = a->common->how;
+    uint64_t wanted = how->warmup_batches + how->max_batches + 1;
+
+    if (how->max_batches == 0)
+        return false;
+    if (a->n_batches == wanted && !a->has_enough) {
+        a->has_enough = true;
+        if (how->n_feeds > 1) {
+            uint64_t now_ns = dlb_now_ns();
+            spend(a, DLB_CS_INPUT_WAIT, a->since_ns, now_ns);
+            a->since_ns = now_ns;
+        }
+        if (--a->common->n_short > 0)
+            end_measuring(a);
+    }
+    return a->common->n_short == 0;
+}
+
+/* When to look again. */
+static int settle_later(struct dlb_accelerator *a, struct dlb_err *err)
+{
+    const struct dlb_device *device = a->common->how->device;
+    uint64_t copied_ns = UINT64_MAX;
+    uint32_t held = 0;
+    int rc = a->common->shared ? release_copied(a, &held, &copied_ns, err) : DLB_OK;
+
+    a->wake_ns = device->due(a->feed->device_state, flight_at(a, 0)->buf, DLB_STEPPED);
+    a->dry_ns = device->due(a->feed->device_state, flight_at(a, a->n_flight - 1)->buf, DLB_STEPPED);
+    if (copied_ns < a->wake_ns)
+        a->wake_ns = copied_ns;
+    return rc;
+}
+
+/* With as few steps queued as there should be, on to the next batch; else waits for the oldest. */
+static int settle(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+    void *device = a->feed->device_state;
+    bool reached = false;
+
+    if (a->n_flight <= a->n_keep) {
+        *moved = true;
+        a->wake_ns = 0;
+        if (!a->draining) {
+            want_batch(a);
+        } else {
+            end_measuring(a);
+            a->at = DLB_AT_ENDED;
+        }
+        return DLB_OK;
+    }
+    struct dlb_flight *f = flight_at(a, 0);
+    int rc =
+        how->device->wait(device, f->buf, DLB_STEPPED, patience_ns, &f->step.times, &reached, err);
+    if (rc != DLB_OK)
+        return rc;
+    uint64_t now_ns = dlb_now_ns();
+    if (reached) {
+        const struct dlb_dev_times *times = &f->step.times;
+        if (patience_ns == 0 && times->step_end_ns > a->since_ns && now_ns > times->step_end_ns)
+            f->step.times.oversleep_ns = now_ns - times->step_end_ns;
+        *moved = true;
+        return finish_oldest(a, f, now_ns, err);
+    }
+    return patience_ns == 0 ? settle_later(a, err) : DLB_OK;
+}
+
+int dlb_accelerator_advance(struct dlb_accelerator *a, uint64_t patience_ns, struct dlb_err *err)
+{
+    bool moved = true;
+    uint64_t n_batches = a->n_batches;
+    int rc = DLB_OK;
+
+    while (rc == DLB_OK && moved && a->at != DLB_AT_ENDED) {
+        if (dlb_consume_cancelled(a->common->how))
+            return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+        if (a->at == DLB_AT_TAKE && a->n_batches > n_batches)
+            break;
+        moved = false;
+        if (a->at == DLB_AT_TAKE && enough(a))
+            end_epoch(a);
+        else if (a->at == DLB_AT_TAKE)
+            rc = take(a, patience_ns, &moved, err);
+        else if (a->at == DLB_AT_STEP)
+            rc = step(a, &moved, err);
+        else
+            rc = settle(a, patience_ns, &moved, err);
+    }
+    return rc;
+}
+
+void dlb_accelerator_close(struct dlb_accelerator *a)
+{
+    end_measuring(a);
+    dlb_window_close(&a->window);
+}

@@ -1,0 +1,92 @@
+/* One accelerator's training loop, as a machine that is told how long it may block.
+ *
+ * Floor 3, private to the consumer, whose one thread drives one of them or many. This is the only
+ * training loop: a single accelerator is given all the time it wants, many are given none and are
+ * asked again when the time comes that they name. */
+#ifndef DLB_LOADERS_TRAIN_ACCELERATOR_H
+#define DLB_LOADERS_TRAIN_ACCELERATOR_H
+
+#include "loaders/train/barrier.h"
+#include "loaders/train/consumer.h"
+#include "loaders/train/tally.h"
+#include "loaders/train/window.h"
+
+#define DLB_SLICE_NS (50 * DLB_NS_PER_MS) /* longest sleep without a look at `cancel` */
+enum { DLB_MAX_DEPTH = 8 };
+
+/* A batch between its copy and its step's end. */
+struct dlb_flight {
+    struct dlb_step step;
+    struct dlb_batch batch;
+    bool released;
+    uint32_t buf;
+};
+
+/* What it is at. */
+enum dlb_at {
+    DLB_AT_TAKE,   /* wants a batch */
+    DLB_AT_STEP,   /* has one on the device, and may not start its step yet: the barrier */
+    DLB_AT_SETTLE, /* has as many steps queued as it may, and waits for the oldest to end */
+    DLB_AT_ENDED,  /* has no more batches in this epoch, or enough; or has drained */
+};
+
+/* What all accelerators of a run have in common. */
+struct dlb_common {
+    const struct dlb_consume *how;
+    struct dlb_consumed *out;
+    struct dlb_tally tally;
+    bool shared;             /* one loader for all: a slot that is held is one that another lacks */
+    struct dlb_epoch *epoch; /* the one that is under way */
+    uint64_t epoch_start_ns;
+    struct dlb_barrier barrier;
+    uint64_t n_batches; /* of all, for the heartbeat */
+    uint32_t n_short;   /* accelerators that have not measured their max_batches yet */
+};
+
+struct dlb_accelerator {
+    struct dlb_common *common;
+    const struct dlb_feed *feed;
+    enum dlb_at at;
+    uint64_t since_ns; /* it is at that */
+    uint64_t wake_ns;  /* when it can go on by itself; UINT64_MAX: its loader or the barrier says */
+    uint64_t dry_ns;   /* in SETTLE: when its device runs out of steps */
+    struct dlb_step step;   /* the one that is being prepared */
+    struct dlb_batch batch; /* and its batch */
+    bool counted;           /* in the tally */
+    struct dlb_window window;
+    struct dlb_flight flight[DLB_MAX_DEPTH + 1]; /* oldest at first */
+    uint32_t first, n_flight, n_keep;            /* n_keep: steps that may stay queued */
+    uint64_t n_batches;                          /* handed to the device, warm-up included */
+    uint64_t round;                              /* steps handed over in this epoch */
+    uint64_t order;                              /* checksum of this epoch's order so far */
+    bool has_first;                              /* has had a batch of this epoch */
+    bool whole;                                  /* this epoch ran to its end */
+    bool has_enough;                             /* of measured batches */
+    bool draining;
+    bool measuring, measured; /* measured: its account is closed */
+    uint64_t loop_start_ns, covered_ns;
+};
+
+static inline bool dlb_consume_cancelled(const struct dlb_consume *how)
+{
+    return how->cancel && atomic_load_explicit(how->cancel, memory_order_relaxed);
+}
+
+void dlb_accelerator_open(struct dlb_accelerator *a, struct dlb_common *common,
+                          const struct dlb_feed *feed);
+
+/* Before the loaders begin an epoch, and after. */
+void dlb_accelerator_before_epoch(struct dlb_accelerator *a);
+void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uint64_t now_ns);
+
+/* After the last epoch: what is queued is to end. */
+void dlb_accelerator_drain(struct dlb_accelerator *a);
+
+/* Goes on for as long as it can without blocking for longer than patience_ns, and for one batch at
+ * most; then a->at and a->wake_ns say what it waits for (wake_ns 0: for its next turn). */
+int dlb_accelerator_advance(struct dlb_accelerator *a, uint64_t patience_ns, struct dlb_err *err);
+
+/* Closes account and window; share of the window's owner is complete then. Idempotent. */
+void dlb_accelerator_close(struct dlb_accelerator *a);
+
+#endif

@@ -1,0 +1,301 @@
+#include "loaders/train/consumer.h"
+
+#include "core/base/clock.h"
+#include "loaders/train/accelerator.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct consumer {
+    struct dlb_common common;
+    struct dlb_accelerator *accelerators; /* [n] */
+    uint32_t n;
+    uint32_t first;         /* whose turn comes first */
+    struct dlb_epoch spare; /* epochs beyond those kept */
+    struct dlb_au *au;      /* [n] */
+};
+
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec ts;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * DLB_NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* What a pass over all accelerators found. */
+struct pass {
+    uint32_t n_going;
+    uint64_t wake_ns; /* the earliest that one can go on by itself; 0: now */
+    bool watch;       /* that one's device runs dry if it is late */
+    bool wants;       /* somebody waits for a batch */
+};
+
+/* Whether a step of this accelerator is all that there is to wait for, and has not ended. */
+static bool sleeps(const struct dlb_accelerator *a, uint64_t now_ns)
+{
+    return a->at == DLB_AT_SETTLE && a->wake_ns > now_ns;
+}
+
+/* Goes to each that can go on. Batches of a loader that they share go to who has waited longest:
+ * the turns go round. */
+static int pass_all(struct consumer *c, struct pass *pass, struct dlb_err *err)
+{
+    uint64_t now_ns = dlb_now_ns(), dry_ns = UINT64_MAX;
+    uint64_t round = c->common.barrier.round;
+    uint32_t first = c->first;
+    bool cancelled = dlb_consume_cancelled(c->common.how); /* who goes on says so */
+
+    *pass = (struct pass){.wake_ns = UINT64_MAX};
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct dlb_accelerator *a = &c->accelerators[(first + i) % c->n];
+        if (!sleeps(a, now_ns) || cancelled) {
+            uint64_t n_batches = a->n_batches;
+            int rc = dlb_accelerator_advance(a, 0, err);
+            if (rc != DLB_OK)
+                return rc;
+            if (c->common.shared && a->n_batches > n_batches)
+                c->first = (first + i + 1) % c->n;
+        }
+        if (a->at == DLB_AT_ENDED)
+            continue;
+        pass->n_going++;
+        pass->wants = pass->wants || a->at == DLB_AT_TAKE;
+        if (a->wake_ns < pass->wake_ns)
+            pass->wake_ns = a->wake_ns;
+        if (a->at == DLB_AT_SETTLE && a->dry_ns < dry_ns)
+            dry_ns = a->dry_ns;
+    }
+    if (c->common.barrier.round != round)
+        pass->wake_ns = 0;
+    pass->watch = dry_ns < UINT64_MAX && dry_ns - DLB_WATCH_NS < pass->wake_ns;
+    return DLB_OK;
+}
+
+/* Until the earliest of their times, or a batch is ready that somebody waits for: others wake
+ * nobody. The end is watched only where a device would stand still for a late wake-up. */
+static void sleep_all(struct dlb_event *ready, uint32_t seen, const struct pass *pass)
+{
+    uint64_t now_ns = dlb_now_ns();
+    uint64_t end_ns = now_ns + DLB_SLICE_NS;
+    bool watch = pass->watch && pass->wake_ns < end_ns;
+
+    if (pass->wake_ns < end_ns)
+        end_ns = pass->wake_ns;
+    uint64_t sleep_ns = watch ? end_ns - DLB_WATCH_NS : end_ns;
+    if (now_ns < sleep_ns && pass->wants)
+        dlb_event_wait(ready, seen, sleep_ns);
+    else if (now_ns < sleep_ns)
+        (void)dlb_sleep_until_ns(sleep_ns);
+    while (watch && dlb_now_ns() < end_ns && !(pass->wants && dlb_event_seq(ready) != seen))
+        ;
+}
+
+/* Until every accelerator has ended what it is at. A single one blocks where it is; of many, the
+ * thread sleeps for all. */
+static int drive(struct consumer *c, struct dlb_err *err)
+{
+    struct dlb_event *ready = c->common.how->ready;
+    int rc = DLB_OK;
+
+    while (c->n == 1 && rc == DLB_OK && c->accelerators->at != DLB_AT_ENDED)
+        rc = dlb_accelerator_advance(c->accelerators, DLB_SLICE_NS, err);
+    while (c->n > 1 && rc == DLB_OK) {
+        struct pass pass;
+        uint32_t seen = dlb_event_seq(ready);
+        rc = pass_all(c, &pass, err);
+        if (rc != DLB_OK || pass.n_going == 0)
+            break;
+        if (pass.wake_ns > 0)
+            sleep_all(ready, seen, &pass);
+    }
+    return rc;
+}
+
+static int begin_epoch(struct consumer *c, uint32_t number, struct dlb_err *err)
+{
+    struct dlb_common *common = &c->common;
+    const struct dlb_consume *how = common->how;
+    struct dlb_epoch *epoch =
+        number < DLB_MAX_EPOCHS_KEPT ? &common->out->epoch[number] : &c->spare;
+    int rc = DLB_OK;
+
+    *epoch = (struct dlb_epoch){.n_expected = how->expected, .n_padded = how->padded};
+    common->epoch = epoch;
+    common->out->n_epochs = number + 1;
+    for (uint32_t i = 0; i < c->n; i++)
+        dlb_accelerator_before_epoch(&c->accelerators[i]);
+    common->epoch_start_ns = dlb_now_ns();
+    for (uint32_t i = 0; i < (common->shared ? 1 : c->n) && rc == DLB_OK; i++)
+        rc = how->loader->begin_epoch(how->feeds[i].loader_state, number, err);
+    if (rc != DLB_OK)
+        return rc;
+    dlb_tally_reset(&common->tally);
+    dlb_barrier_reset(&common->barrier, c->n);
+    uint64_t now_ns = dlb_now_ns();
+    for (uint32_t i = 0; i < c->n; i++)
+        dlb_accelerator_begin_epoch(&c->accelerators[i], number, now_ns);
+    return DLB_OK;
+}
+
+static int run_epoch(struct consumer *c, uint32_t number, struct dlb_err *err)
+{
+    int rc = begin_epoch(c, number, err);
+    struct dlb_epoch *epoch = c->common.epoch;
+
+    if (rc == DLB_OK)
+        rc = drive(c, err);
+    epoch->whole = rc == DLB_OK;
+    for (uint32_t i = 0; i < c->n; i++) {
+        epoch->whole = epoch->whole && c->accelerators[i].whole;
+        epoch->seq_checksum = dlb_tally_chain(epoch->seq_checksum, c->accelerators[i].order);
+    }
+    epoch->wall_ns = dlb_now_ns() - c->common.epoch_start_ns;
+    return rc;
+}
+
+static int drain(struct consumer *c, struct dlb_err *err)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        dlb_accelerator_drain(&c->accelerators[i]);
+    return drive(c, err);
+}
+
+/* A part of each accelerator's window, as its mean share of them, of the mean window. */
+static uint64_t mean_part(const struct consumer *c, size_t offset)
+{
+    double share = 0;
+
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct dlb_share *one = &c->accelerators[i].window.share;
+        uint64_t part_ns;
+        memcpy(&part_ns, (const char *)one + offset, sizeof part_ns);
+        share += (double)part_ns / (double)one->window_ns;
+    }
+    return (uint64_t)(share / c->n * (double)c->common.out->window_ns);
+}
+
+/* Counts of all, and the window in which a mean accelerator would have made them: their number over
+ * the sum of the rates. None where one of them has none. */
+static void add_windows(const struct consumer *c)
+{
+    struct dlb_consumed *out = c->common.out;
+    double rate = 0;
+
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct dlb_share *one = &c->accelerators[i].window.share;
+        out->n_steps += one->n_steps;
+        out->n_samples += one->n_samples;
+        out->n_bytes += one->n_bytes;
+        rate += one->window_ns > 0 ? (double)one->n_samples / (double)one->window_ns : (double)NAN;
+    }
+    if (!(rate > 0))
+        return;
+    out->window_ns = (uint64_t)((double)out->n_samples / rate);
+    out->busy_ns = mean_part(c, offsetof(struct dlb_share, busy_ns));
+    out->idle_input_ns = mean_part(c, offsetof(struct dlb_share, idle_input_ns));
+    out->idle_copy_ns = mean_part(c, offsetof(struct dlb_share, idle_copy_ns));
+    out->late_copy_ns = mean_part(c, offsetof(struct dlb_share, late_copy_ns));
+    out->epoch_idle_ns = mean_part(c, offsetof(struct dlb_share, epoch_idle_ns));
+    out->epoch_other_ns = mean_part(c, offsetof(struct dlb_share, epoch_other_ns));
+    uint64_t sum_ns = out->busy_ns + out->idle_input_ns + out->idle_copy_ns;
+    if (sum_ns > out->window_ns) /* by a rounding */
+        out->window_ns = sum_ns;
+    out->idle_other_ns = out->window_ns - sum_ns;
+}
+
+static void take_window(struct dlb_consumed *out, const struct dlb_share *one)
+{
+    out->n_steps = one->n_steps;
+    out->n_samples = one->n_samples;
+    out->n_bytes = one->n_bytes;
+    out->window_ns = one->window_ns;
+    out->busy_ns = one->busy_ns;
+    out->idle_input_ns = one->idle_input_ns;
+    out->idle_copy_ns = one->idle_copy_ns;
+    out->idle_other_ns = one->idle_other_ns;
+    out->late_copy_ns = one->late_copy_ns;
+    out->epoch_idle_ns = one->epoch_idle_ns;
+    out->epoch_other_ns = one->epoch_other_ns;
+}
+
+/* From what each accelerator measured to what the run did. */
+static void add_up(struct consumer *c)
+{
+    struct dlb_consumed *out = c->common.out;
+
+    out->n_accelerators = c->n;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct dlb_share *one = &c->accelerators[i].window.share;
+        dlb_accelerator_close(&c->accelerators[i]);
+        out->wall_ns += one->wall_ns;
+        out->unaccounted_ns += one->unaccounted_ns;
+        c->au[i] = one->au;
+        if (i < DLB_SHARES_KEPT)
+            out->share[i] = *one;
+    }
+    out->wall_ns /= c->n;
+    out->unaccounted_ns /= c->n;
+    dlb_au_mean(c->au, c->n, &out->au, &out->lowest);
+    if (c->n == 1) /* exact */
+        take_window(out, &c->accelerators->window.share);
+    else
+        add_windows(c);
+}
+
+static int check(const struct dlb_consume *how, struct dlb_err *err)
+{
+    if (how->device_prefetch > DLB_MAX_DEPTH)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "device.prefetch %u is over %d",
+                        how->device_prefetch, (int)DLB_MAX_DEPTH);
+    if (how->n_feeds > 1 && (!how->device->due || !how->ready))
+        DLB_BUG("many accelerators need a timeline and something to sleep on");
+    return DLB_OK;
+}
+
+static int open(struct consumer *c, const struct dlb_consume *how, struct dlb_consumed *out,
+                struct dlb_err *err)
+{
+    c->n = how->n_feeds;
+    c->accelerators = calloc(c->n, sizeof *c->accelerators);
+    c->au = calloc(c->n, sizeof *c->au);
+    if (!c->accelerators || !c->au)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the consumer");
+    c->common = (struct dlb_common){.how = how,
+                                    .out = out,
+                                    .shared = c->n > 1 && how->feeds[0].loader_state ==
+                                                              how->feeds[1].loader_state,
+                                    .n_short = c->n};
+    for (uint32_t i = 0; i < c->n; i++)
+        dlb_accelerator_open(&c->accelerators[i], &c->common, &how->feeds[i]);
+    return dlb_tally_open(&c->common.tally, how->n_samples, err);
+}
+
+int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct dlb_err *err)
+{
+    memset(out, 0, sizeof *out);
+    int rc = check(how, err);
+    if (rc != DLB_OK)
+        return rc;
+    struct consumer *c = calloc(1, sizeof *c);
+    if (!c)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the consumer");
+    rc = open(c, how, out, err);
+    bool opened = rc == DLB_OK;
+    uint64_t cpu_start_ns = thread_cpu_ns();
+    for (uint32_t e = 0; rc == DLB_OK && e < how->n_epochs && c->common.n_short > 0; e++)
+        rc = run_epoch(c, e, err);
+    if (rc == DLB_OK)
+        rc = drain(c, err);
+    if (opened) {
+        out->cpu_ns = thread_cpu_ns() - cpu_start_ns;
+        add_up(c);
+    }
+    dlb_tally_close(&c->common.tally);
+    free(c->accelerators);
+    free(c->au);
+    free(c);
+    return rc;
+}

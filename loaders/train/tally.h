@@ -1,0 +1,33 @@
+/* Exactly once: what an epoch delivered, by content.
+ *
+ * Floor 3. The consumer's thread. */
+#ifndef DLB_LOADERS_TRAIN_TALLY_H
+#define DLB_LOADERS_TRAIN_TALLY_H
+
+#include "core/base/err.h"
+#include "loaders/loader.h"
+#include "loaders/train/consumer.h"
+
+#include <stdint.h>
+
+struct dlb_tally {
+    uint64_t *seen; /* a bit per sample of the data set; owned */
+    uint64_t n_samples;
+};
+
+int dlb_tally_open(struct dlb_tally *tally, uint64_t n_samples, struct dlb_err *err);
+void dlb_tally_close(struct dlb_tally *tally);
+
+/* Forgets what the last epoch saw. */
+void dlb_tally_reset(struct dlb_tally *tally);
+
+/* Adds a batch to the epoch's counts and checksum of content, and to the checksum of one
+ * accelerator's order. An index beyond the data set is DLB_E_FORMAT. */
+int dlb_tally_add(struct dlb_tally *tally, const struct dlb_batch *batch, struct dlb_epoch *epoch,
+                  uint64_t *order, struct dlb_err *err);
+
+/* The order of many accelerators is that of each, one after the other: `epoch_order` with one more.
+ */
+uint64_t dlb_tally_chain(uint64_t epoch_order, uint64_t order);
+
+#endif

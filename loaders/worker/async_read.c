@@ -1,0 +1,287 @@
+#include "loaders/worker/async_read.h"
+
+#include "core/base/clock.h"
+#include "loaders/worker/readahead.h"
+#include "loaders/worker/uring.h"
+#include "loaders/worker/worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define WAKE_NS (50 * DLB_NS_PER_MS)   /* between looks at whether to stop */
+#define CANCEL_NS (10 * DLB_NS_PER_MS) /* a chain's next step may have begun: it is asked again */
+#define MAX_READ_BYTES (UINT32_C(1) << 30) /* the kernel cuts reads at 2 GiB */
+/* Handing over a read costs a few microseconds. A file system that takes longer reads within the
+ * call (FUSE does, whatever it was told): then nothing overlaps. */
+#define HANDED_OVER_NS (100 * DLB_NS_PER_US)
+enum { DEFAULT_DEPTH = 32, MIN_JUDGED = 4 };
+
+/* A read, under its number. */
+struct request {
+    uint32_t sample, piece;
+    uint32_t n_awaited; /* completions; 0: free */
+    int32_t opened;
+    bool again; /* when its last completion is there */
+    uint64_t since_ns;
+    char *path; /* of a file whose folder is not open; owned */
+};
+
+struct dlb_async {
+    struct dlb_worker *worker;
+    struct dlb_uring *ring;
+    struct dlb_readahead ra;
+    struct dlb_io_meters *meters;
+    uint32_t depth, n_free;
+    uint32_t n_prepared;     /* since the last submit */
+    bool slow;               /* the last submit was */
+    bool by_thread;          /* the kernel is to read in threads of its own */
+    bool ending;             /* what completes is not followed up */
+    bool registered;         /* or tried */
+    struct request *request; /* [depth]; owned */
+    uint32_t *free;          /* [depth] a stack of numbers; owned */
+};
+
+static void fall_back(struct dlb_worker *worker, const char *why)
+{
+    struct dlb_io_used *io = &worker->report->io;
+    if (io->n_sync++ == 0)
+        (void)snprintf(io->reason, sizeof io->reason, "%s", why);
+}
+
+int dlb_async_open(struct dlb_async **out, struct dlb_worker *worker, struct dlb_err *err)
+{
+    int64_t asked = worker->job->opts->io_depth;
+    uint32_t depth = asked > 0 ? (uint32_t)asked : DEFAULT_DEPTH;
+    struct dlb_uring *ring;
+    char why[sizeof worker->report->io.reason];
+
+    *out = NULL;
+    if (!dlb_uring_open(&ring, depth, why, sizeof why)) {
+        fall_back(worker, why);
+        return DLB_OK;
+    }
+    struct dlb_async *a = calloc(1, sizeof *a);
+    if (!a) {
+        dlb_uring_close(ring);
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting asynchronous reads");
+    }
+    *a = (struct dlb_async){
+        .worker = worker, .ring = ring, .depth = depth, .meters = &worker->report->meters.io};
+    *out = a;
+    a->request = calloc(depth, sizeof *a->request);
+    a->free = calloc(depth, sizeof *a->free);
+    if (!a->request || !a->free)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting asynchronous reads");
+    for (; a->n_free < depth; a->n_free++)
+        a->free[a->n_free] = depth - 1 - a->n_free;
+    worker->report->io.n_uring++;
+    return dlb_readahead_open(&a->ra, worker, depth, err);
+}
+
+void dlb_async_close(struct dlb_async *a)
+{
+    if (!a)
+        return;
+    dlb_async_abandon(a);
+    dlb_uring_close(a->ring);
+    dlb_readahead_close(&a->ra);
+    for (uint32_t i = 0; a->request && i < a->depth; i++)
+        free(a->request[i].path);
+    free(a->request);
+    free(a->free);
+    free(a);
+}
+
+void dlb_async_begin(struct dlb_async *a, uint64_t first, uint32_t n, struct dlb_dest slot)
+{
+    a->ending = false;
+    dlb_readahead_begin(&a->ra, first, n, slot);
+}
+
+/* The name to open where no folder is open: its path. It stays with the request until the kernel
+ * has read it. */
+static const char *whole_path(struct request *request, const struct dlb_extent *extent)
+{
+    free(request->path);
+    if (asprintf(&request->path, "%s/%s", extent->folder, extent->name) < 0)
+        request->path = NULL;
+    return request->path ? request->path : ""; /* which is never found */
+}
+
+/* Prepares the read of what a piece still lacks. */
+static void prepare(struct dlb_async *a, uint32_t number, uint64_t now_ns)
+{
+    struct request *request = &a->request[number];
+    const struct dlb_ra_piece *piece = &a->ra.sample[request->sample].piece[request->piece];
+    const struct dlb_extent *extent = &piece->extent;
+    uint64_t left = piece->asked_bytes - piece->done_bytes;
+    bool by_path = extent->fd < 0 && extent->dir_fd == DLB_IO_NO_DIR && extent->folder;
+    struct dlb_uring_read what = {.fd = extent->fd,
+                                  .dir_fd = extent->dir_fd,
+                                  .name = by_path ? whole_path(request, extent) : extent->name,
+                                  .direct = extent->align_bytes > 0,
+                                  .by_thread = a->by_thread,
+                                  .dst = piece->dst + piece->done_bytes,
+                                  .n_bytes =
+                                      left < MAX_READ_BYTES ? (uint32_t)left : MAX_READ_BYTES,
+                                  .offset_bytes = piece->from_bytes + piece->done_bytes};
+
+    request->opened = 0;
+    request->again = false;
+    request->since_ns = now_ns;
+    request->n_awaited = dlb_uring_read(a->ring, number, &what);
+    a->n_prepared++;
+    if (a->depth - a->n_free > a->meters->max_in_flight)
+        a->meters->max_in_flight = a->depth - a->n_free;
+}
+
+/* The memory that samples share is made with the first that needs it, before its read. */
+static void register_buffer(struct dlb_async *a)
+{
+    if (a->registered || !a->ra.buffer)
+        return;
+    a->registered = true;
+    if (dlb_uring_register(a->ring, a->ra.buffer, a->ra.buffer_bytes))
+        a->worker->report->io.n_registered++;
+}
+
+static void pump(struct dlb_async *a)
+{
+    uint64_t now_ns = dlb_now_ns();
+    uint32_t sample, piece;
+
+    while (a->n_free > 0 && dlb_readahead_next(&a->ra, &sample, &piece)) {
+        uint32_t number = a->free[--a->n_free];
+        register_buffer(a);
+        a->request[number].sample = sample;
+        a->request[number].piece = piece;
+        prepare(a, number, now_ns);
+    }
+}
+
+static void complete(struct dlb_async *a, const struct dlb_uring_done *done, uint64_t now_ns)
+{
+    struct request *request = &a->request[done->request];
+
+    request->n_awaited--;
+    if (done->step == DLB_URING_OPENED)
+        request->opened = done->result;
+    if (done->step == DLB_URING_READ && !a->ending) {
+        dlb_hist_add(&a->meters->request, now_ns - request->since_ns);
+        if (request->opened >= 0 && done->result > 0)
+            a->meters->n_bytes += (uint64_t)done->result;
+        request->again = !dlb_readahead_settle(&a->ra, request->sample, request->piece,
+                                               request->opened, done->result);
+    }
+    if (request->n_awaited > 0)
+        return;
+    if (request->again && !a->ending) {
+        a->meters->n_again++;
+        prepare(a, done->request, now_ns);
+    } else {
+        a->free[a->n_free++] = done->request;
+    }
+}
+
+static void reap(struct dlb_async *a)
+{
+    struct dlb_uring_done done;
+    uint64_t now_ns = 0;
+
+    while (dlb_uring_next(a->ring, &done)) {
+        now_ns = now_ns ? now_ns : dlb_now_ns();
+        complete(a, &done, now_ns);
+    }
+}
+
+static int fail_ring(struct dlb_err *err, int code)
+{
+    errno = -code;
+    (void)dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "handing reads to io_uring");
+    err->status = DLB_E_WORKER; /* of no sample's */
+    return DLB_E_WORKER;
+}
+
+/* How often the thread has given up its CPU to wait for something. */
+static uint64_t sleeps_of_thread(void)
+{
+    struct rusage usage = {.ru_nvcsw = 0};
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    return (uint64_t)usage.ru_nvcsw;
+}
+
+/* Slow once may be somebody else's work on this CPU; slow and asleep for each other read is not. */
+static int submit(struct dlb_async *a, struct dlb_err *err)
+{
+    uint32_t n = a->n_prepared;
+
+    if (n == 0)
+        return DLB_OK;
+    a->n_prepared = 0;
+    bool judged = n >= MIN_JUDGED && !a->by_thread;
+    uint64_t n_sleeps = judged && a->slow ? sleeps_of_thread() : 0;
+    uint64_t start_ns = dlb_now_ns();
+    int code = dlb_uring_submit(a->ring, 0);
+    bool slow = dlb_now_ns() - start_ns > n * HANDED_OVER_NS;
+    if (judged && slow && a->slow)
+        a->by_thread = sleeps_of_thread() - n_sleeps >= n / 2;
+    if (judged)
+        a->slow = slow;
+    return code == 0 ? DLB_OK : fail_ring(err, code);
+}
+
+static int wait(struct dlb_async *a, uint64_t timeout_ns, struct dlb_err *err)
+{
+    int code = dlb_uring_submit(a->ring, timeout_ns);
+    return code == 0 ? DLB_OK : fail_ring(err, code);
+}
+
+int dlb_async_take(struct dlb_async *a, struct dlb_dest dest, struct dlb_sample *out,
+                   struct dlb_err *err)
+{
+    const _Atomic bool *stop = a->worker->stop;
+
+    dlb_readahead_release(&a->ra);
+    for (;;) {
+        reap(a);
+        /* By the half, so that many go to the kernel in one call. */
+        if (a->n_free > a->depth / 2 || !dlb_readahead_ready(&a->ra))
+            pump(a);
+        bool handed_over = a->n_prepared > 0;
+        int rc = submit(a, err);
+        if (rc != DLB_OK)
+            return rc;
+        reap(a); /* what was in the page cache is there */
+        if (dlb_readahead_ready(&a->ra))
+            return dlb_readahead_take(&a->ra, dest, out, err);
+        if (stop && atomic_load_explicit(stop, memory_order_relaxed))
+            return DLB_E_CANCELLED;
+        /* What was read within the call made room for more: only what is left is waited for. */
+        if (!handed_over)
+            rc = wait(a, WAKE_NS, err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+}
+
+void dlb_async_abandon(struct dlb_async *a)
+{
+    struct dlb_err ignored;
+
+    if (!a || !a->request || !a->free)
+        return;
+    a->ending = true;
+    while (a->n_free < a->depth) {
+        for (uint32_t i = 0; i < a->depth; i++)
+            if (a->request[i].n_awaited > 0)
+                dlb_uring_cancel(a->ring, i);
+        if (wait(a, CANCEL_NS, &ignored) != DLB_OK)
+            break;
+        reap(a);
+    }
+    if (a->ra.sample)
+        dlb_readahead_begin(&a->ra, 0, 0, (struct dlb_dest){0});
+}

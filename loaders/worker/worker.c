@@ -1,0 +1,464 @@
+#include "loaders/worker/worker.h"
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/base/rng.h"
+#include "core/host/osacct.h"
+#include "loaders/worker/async_read.h"
+#include "loaders/worker/plant.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATE_ALIGN_BYTES = 64, PURPOSE_SHUFFLE = 3 };
+
+/* Where a batch is while it is being filled. */
+struct filling {
+    const struct dlb_slots *slots;
+    uint32_t slot;
+    uint8_t *payload;
+    size_t used_bytes;
+    uint32_t n_samples, n_skipped;
+    uint64_t made_hash;
+    struct dlb_hash delivered; /* samples as they came: who writes over one later is found out */
+    uint64_t done_ns;          /* when the last sample was in its place: the next one begins */
+};
+
+void dlb_worker_report_merge(struct dlb_loader_stats *into, const struct dlb_worker_report *report)
+{
+    dlb_worker_meters_merge(&into->workers, &report->meters);
+    for (uint32_t i = 0;
+         i < report->n_skipped_named && into->n_skipped_named < DLB_MAX_SKIPPED_NAMED; i++)
+        into->skipped[into->n_skipped_named++] = report->skipped[i];
+    if (into->io.n_sync == 0 && report->io.n_sync > 0)
+        memcpy(into->io.reason, report->io.reason, sizeof into->io.reason);
+    into->io.n_uring += report->io.n_uring;
+    into->io.n_sync += report->io.n_sync;
+    into->io.n_registered += report->io.n_registered;
+    if (into->runqueue_ns == DLB_NOT_MEASURED || report->runqueue_ns == DLB_NOT_MEASURED)
+        into->runqueue_ns = DLB_NOT_MEASURED;
+    else
+        into->runqueue_ns += report->runqueue_ns;
+    dlb_os_process_add(&into->os, &report->os);
+    into->private_bytes += report->private_bytes;
+}
+
+static void count_request(struct dlb_io_watch *watch, uint64_t ns, size_t n_bytes)
+{
+    struct dlb_worker *worker =
+        (struct dlb_worker *)(void *)((char *)watch - offsetof(struct dlb_worker, watch));
+    dlb_hist_add(&worker->report->meters.io.request, ns);
+    worker->report->meters.io.n_bytes += n_bytes;
+}
+
+static void *state_new(size_t n_bytes)
+{
+    size_t rounded = (n_bytes + STATE_ALIGN_BYTES) & ~(size_t)(STATE_ALIGN_BYTES - 1);
+    void *state = aligned_alloc(STATE_ALIGN_BYTES, rounded);
+    if (state)
+        memset(state, 0, rounded);
+    return state;
+}
+
+static void meter(struct dlb_worker *worker, enum dlb_worker_stage stage, uint64_t start_ns,
+                  uint64_t end_ns)
+{
+    dlb_hist_add(&worker->report->meters.stage[stage], end_ns - start_ns);
+}
+
+static void count_read(struct dlb_worker *worker, const struct dlb_sample *sample)
+{
+    worker->report->meters.io_bytes += sample->io_bytes;
+    worker->report->meters.n_samples++;
+}
+
+/* Says what the worker is at. Only who finds it stuck reads this. */
+static void publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, uint64_t since_ns)
+{
+    atomic_store_explicit(&worker->report->at, at, memory_order_relaxed);
+    atomic_store_explicit(&worker->report->at_nth, nth, memory_order_relaxed);
+    atomic_store_explicit(&worker->report->at_since_ns, since_ns, memory_order_relaxed);
+    dlb_pulse_sign(worker->pulse);
+}
+
+int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
+                    const struct dlb_sampler *sampler, uint32_t id, uint32_t n_workers,
+                    struct dlb_worker_report *report, struct dlb_err *err)
+{
+    const struct dlb_dataset *ds = job->dataset;
+    int rc = DLB_OK;
+
+    *worker = (struct dlb_worker){.job = job,
+                                  .sampler = sampler,
+                                  .report = report,
+                                  .watch = {count_request},
+                                  .id = id,
+                                  .n_workers = n_workers ? n_workers : 1};
+    if (job->topo)
+        rc = dlb_topo_bind_self(job->topo, (enum dlb_bind)job->opts->bind, job->first_worker + id,
+                                err);
+    if (rc != DLB_OK)
+        return rc;
+    worker->reader = state_new(ds->format->reader_bytes);
+    worker->codec = state_new(ds->codec->state_bytes);
+    bool makes = job->checksum && ds->augment.kind != DLB_AUGMENT_NONE;
+    worker->made = makes ? state_new(ds->augment.out_bytes) : NULL;
+    if (!worker->reader || !worker->codec || (makes && !worker->made))
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting a worker");
+    rc = ds->format->reader_open(worker->reader, ds->state, err);
+    if (rc == DLB_OK && ds->codec->open)
+        rc = ds->codec->open(worker->codec, &ds->transform, err);
+    if (rc == DLB_OK && job->opts->io == DLB_READ_URING)
+        rc = dlb_async_open(&worker->async, worker, err);
+    if (rc != DLB_OK || !ds->shape.iterable)
+        return rc;
+    worker->shards = calloc((size_t)ds->shape.n_shards + 1, sizeof *worker->shards);
+    if (!worker->shards)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting a worker");
+    if (job->opts->shuffle && job->opts->shuffle_buffer > 0)
+        rc = dlb_shuffle_open(&worker->shuffle, (uint32_t)job->opts->shuffle_buffer,
+                              (uint64_t)job->opts->shuffle_buffer_bytes, err);
+    return rc;
+}
+
+void dlb_worker_close(struct dlb_worker *worker)
+{
+    const struct dlb_dataset *ds = worker->job->dataset;
+    dlb_async_close(worker->async);
+    worker->async = NULL;
+    if (worker->reader)
+        ds->format->reader_close(worker->reader);
+    if (worker->codec && ds->codec->close)
+        ds->codec->close(worker->codec);
+    free(worker->reader);
+    free(worker->codec);
+    free(worker->made);
+    free(worker->shards);
+    dlb_plant_free(worker);
+    dlb_shuffle_close(worker->shuffle);
+    worker->reader = worker->codec = NULL;
+    worker->made = NULL;
+    worker->shards = NULL;
+    worker->shuffle = NULL;
+}
+
+int dlb_worker_begin_epoch(struct dlb_worker *worker, uint64_t epoch, struct dlb_err *err)
+{
+    (void)err;
+    worker->epoch = epoch;
+    if (!worker->shards)
+        return DLB_OK;
+    worker->n_shards =
+        dlb_sampler_shards(worker->sampler, epoch, worker->id, worker->n_workers, worker->shards);
+    worker->next_shard = 0;
+    worker->in_shard = false;
+    if (worker->shuffle)
+        dlb_shuffle_reset(worker->shuffle, dlb_rng_seed(worker->job->seed, epoch,
+                                                        PURPOSE_SHUFFLE + (uint64_t)worker->id));
+    return DLB_OK;
+}
+
+/* An error of the data: fatal, or named, for the caller to count. */
+static int name_or_fail(struct dlb_worker *worker, const struct dlb_err *err)
+{
+    struct dlb_worker_report *report = worker->report;
+    bool of_the_data = err->status == DLB_E_IO || err->status == DLB_E_FORMAT;
+
+    if (worker->job->dataset->on_error != DLB_ON_ERROR_SKIP || !of_the_data)
+        return (int)err->status;
+    if (report->n_skipped_named < DLB_MAX_SKIPPED_NAMED)
+        report->skipped[report->n_skipped_named++] = *err;
+    return DLB_OK;
+}
+
+static int skip_or_fail(struct dlb_worker *worker, struct filling *fill, const struct dlb_err *err)
+{
+    int rc = name_or_fail(worker, err);
+    if (rc == DLB_OK) {
+        worker->report->meters.n_skipped++;
+        fill->n_skipped++;
+    }
+    return rc;
+}
+
+static void name_sample(const struct dlb_sample *sample, struct dlb_err *err)
+{
+    if (err->path[0] != '\0' || !sample->path)
+        return;
+    struct dlb_err named;
+    (void)dlb_fail(&named, err->status, sample->path,
+                   err->offset_bytes != DLB_NO_OFFSET ? err->offset_bytes : sample->offset_bytes,
+                   "%s", err->what);
+    named.sys_errno = err->sys_errno;
+    named.lib_code = err->lib_code;
+    *err = named;
+}
+
+/* Identity codecs: the bytes may already be where they belong. */
+static int place_bytes(const struct dlb_sample *sample, uint8_t *dst, size_t cap_bytes,
+                       size_t *len_bytes, bool *copied, struct dlb_err *err)
+{
+    size_t len = 0;
+
+    for (uint32_t i = 0; i < sample->n_fields; i++)
+        len += sample->field[i].len_bytes;
+    if (len > cap_bytes)
+        return dlb_fail(
+            err, DLB_E_FORMAT, sample->path, sample->offset_bytes,
+            "sample of %zu bytes is larger than the data set's largest, %zu: did it change?", len,
+            cap_bytes);
+    *len_bytes = len;
+    *copied = sample->n_fields > 0 && sample->field[0].data != dst;
+    for (uint32_t i = 0; *copied && i < sample->n_fields; i++) {
+        /* After a skipped sample, what was read ahead lies further on in the same slot. */
+        memmove(dst, sample->field[i].data, sample->field[i].len_bytes);
+        dst += sample->field[i].len_bytes;
+    }
+    return DLB_OK;
+}
+
+/* A device takes samples of one size. */
+static int check_size(const struct dlb_worker *worker, size_t len_bytes, struct dlb_err *err)
+{
+    const struct dlb_augment *augment = &worker->job->dataset->augment;
+
+    if (augment->kind == DLB_AUGMENT_NONE || len_bytes == augment->in_bytes)
+        return DLB_OK;
+    return dlb_fail(
+        err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        "a sample of %zu bytes: with transform.where = \"gpu\" all must be of one size, "
+        "here %zu",
+        len_bytes, augment->in_bytes);
+}
+
+/* Of a sample's bytes; where a device makes others of them, of those, so that a sample's hash is
+ * the same whoever makes it. */
+static uint64_t hash_sample(struct dlb_worker *worker, struct filling *fill, const uint8_t *bytes,
+                            size_t n_bytes)
+{
+    const struct dlb_augment *augment = &worker->job->dataset->augment;
+
+    dlb_hash_add(&fill->delivered, bytes, n_bytes);
+    if (!worker->made)
+        return dlb_hash64(bytes, n_bytes, 0);
+    dlb_augment_run(augment, bytes, worker->made);
+    fill->made_hash = dlb_hash64(worker->made, augment->out_bytes, fill->made_hash);
+    return dlb_hash64(worker->made, augment->out_bytes, 0);
+}
+
+/* Decodes and places one sample that was read between fill->done_ns and read_ns. */
+static int add_sample(struct dlb_worker *worker, struct filling *fill,
+                      const struct dlb_sample *sample, uint64_t read_ns, struct dlb_err *err)
+{
+    const struct dlb_codec *codec = worker->job->dataset->codec;
+    const struct dlb_loader_opts *opts = worker->job->opts;
+    uint8_t *dst = fill->payload + fill->used_bytes;
+    size_t cap_bytes = fill->slots->payload_bytes - fill->used_bytes, len_bytes = 0;
+    int rc = DLB_OK;
+
+    uint64_t now_ns = dlb_plant_sleep(worker, read_ns);
+    if (dlb_worker_told_to_stop(worker)) /* it may have been cut short */
+        return DLB_E_CANCELLED;
+    meter(worker, DLB_WS_READ, fill->done_ns, now_ns);
+    uint64_t from_ns = now_ns;
+    if (codec->identity) {
+        bool copied = false;
+        rc = place_bytes(sample, dst, cap_bytes, &len_bytes, &copied, err);
+        if (copied) {
+            now_ns = dlb_now_ns();
+            meter(worker, DLB_WS_COLLATE, from_ns, now_ns);
+        }
+        if (rc == DLB_OK && opts->sample_spin_us > 0) {
+            from_ns = now_ns;
+            now_ns = dlb_plant_spin(worker, now_ns);
+            meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
+        }
+    } else {
+        rc = codec->decode(worker->codec, sample,
+                           dlb_rng_seed(worker->job->seed, worker->epoch, sample->index), err);
+        now_ns = dlb_now_ns();
+        meter(worker, DLB_WS_DECODE, from_ns, now_ns);
+        if (rc == DLB_OK) {
+            from_ns = now_ns;
+            rc = codec->transform(worker->codec, dst, cap_bytes, &len_bytes, err);
+            now_ns = dlb_plant_spin(worker, dlb_now_ns());
+            meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
+        }
+    }
+    if (rc == DLB_OK)
+        rc = check_size(worker, len_bytes, err);
+    if (rc != DLB_OK) {
+        fill->done_ns = now_ns;
+        worker->report->meters.n_samples--; /* its bytes were read for the others' sake */
+        name_sample(sample, err);
+        return skip_or_fail(worker, fill, err);
+    }
+    uint32_t at = fill->n_samples++;
+    dlb_slot_index(fill->slots, fill->slot)[at] = sample->index;
+    dlb_slot_offset(fill->slots, fill->slot)[at] = fill->used_bytes;
+    dlb_slot_label(fill->slots, fill->slot)[at] = sample->label;
+    if (worker->job->checksum) {
+        dlb_slot_hash(fill->slots, fill->slot)[at] = hash_sample(worker, fill, dst, len_bytes);
+        from_ns = now_ns;
+        now_ns = dlb_now_ns();
+        meter(worker, DLB_WS_COLLATE, from_ns, now_ns);
+    }
+    fill->used_bytes += len_bytes;
+    fill->done_ns = now_ns;
+    return DLB_OK;
+}
+
+static struct dlb_dest dest_of(const struct dlb_worker *worker, const struct filling *fill)
+{
+    if (!worker->job->dataset->codec->identity)
+        return (struct dlb_dest){0};
+    return (struct dlb_dest){.data = fill->payload + fill->used_bytes,
+                             .cap_bytes = fill->slots->payload_bytes - fill->used_bytes};
+}
+
+static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *fill,
+                    struct dlb_err *err)
+{
+    const struct dlb_sampler *sampler = worker->sampler;
+    const struct dlb_format *format = worker->job->dataset->format;
+    uint64_t first = batch * sampler->opts.batch_size;
+
+    if (batch >= sampler->n_batches)
+        return DLB_END;
+    uint32_t n = dlb_sampler_batch_samples(sampler, batch);
+    if (worker->async)
+        dlb_async_begin(worker->async, first, n, dest_of(worker, fill));
+    for (uint32_t i = 0; i < n; i++) {
+        if (dlb_worker_told_to_stop(worker))
+            return DLB_E_CANCELLED;
+        struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
+        uint64_t index = dlb_sampler_index(sampler, first + i);
+        publish(worker, index, 0, fill->done_ns);
+        int rc = worker->async
+                     ? dlb_async_take(worker->async, dest_of(worker, fill), &sample, err)
+                     : format->read(worker->reader, index, dest_of(worker, fill), &sample, err);
+        if (rc == DLB_E_CANCELLED)
+            return rc;
+        uint64_t read_ns = dlb_now_ns();
+        if (rc == DLB_OK) {
+            count_read(worker, &sample);
+            rc = add_sample(worker, fill, &sample, read_ns, err);
+        } else {
+            meter(worker, DLB_WS_READ, fill->done_ns, read_ns);
+            fill->done_ns = read_ns;
+            rc = skip_or_fail(worker, fill, err);
+        }
+        if (rc != DLB_OK)
+            return rc;
+    }
+    return DLB_OK;
+}
+
+/* The next sample of the worker's shards, one after the other. A shard that breaks is skipped from
+ * there on, or fatal. */
+static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct dlb_sample *out,
+                       struct dlb_err *err)
+{
+    const struct dlb_format *format = worker->job->dataset->format;
+
+    for (;;) {
+        int rc = DLB_OK;
+        if (!worker->in_shard) {
+            if (worker->next_shard == worker->n_shards)
+                return DLB_END;
+            worker->n_of_shard = 0;
+            publish(worker, worker->shards[worker->next_shard], 0, dlb_now_ns());
+            rc = format->shard_open(worker->reader, worker->shards[worker->next_shard++], err);
+            worker->in_shard = rc == DLB_OK;
+        }
+        if (rc == DLB_OK) {
+            *out = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
+            publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++,
+                    dlb_now_ns());
+            rc = format->next(worker->reader, dest, out, err);
+            if (rc == DLB_OK) {
+                count_read(worker, out);
+                return DLB_OK;
+            }
+            worker->in_shard = false;
+        }
+        if (rc != DLB_END) {
+            rc = name_or_fail(worker, err);
+            if (rc != DLB_OK)
+                return rc;
+            worker->report->meters.n_cut_shards++;
+        }
+    }
+}
+
+static int shuffled_next(struct dlb_worker *worker, struct dlb_sample *out, struct dlb_err *err)
+{
+    while (dlb_shuffle_wants(worker->shuffle)) {
+        if (dlb_worker_told_to_stop(worker))
+            return DLB_E_CANCELLED;
+        struct dlb_sample sample;
+        int rc = stream_next(worker, (struct dlb_dest){0}, &sample, err);
+        if (rc == DLB_END)
+            break;
+        if (rc == DLB_OK)
+            rc = dlb_shuffle_put(worker->shuffle, &sample, err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+    return dlb_shuffle_draw(worker->shuffle, out);
+}
+
+static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct dlb_err *err)
+{
+    uint32_t batch_size = fill->slots->batch_size;
+
+    while (fill->n_samples < batch_size) {
+        if (dlb_worker_told_to_stop(worker))
+            return DLB_E_CANCELLED;
+        struct dlb_sample sample;
+        int rc = worker->shuffle ? shuffled_next(worker, &sample, err)
+                                 : stream_next(worker, dest_of(worker, fill), &sample, err);
+        if (rc == DLB_END)
+            break;
+        if (rc == DLB_OK)
+            rc = add_sample(worker, fill, &sample, dlb_now_ns(), err);
+        if (rc != DLB_OK)
+            return rc;
+    }
+    bool dropped = fill->n_samples < batch_size && worker->job->opts->drop_last;
+    /* A last batch of nothing but what was skipped is handed on, so that it is counted. */
+    return (fill->n_samples == 0 && fill->n_skipped == 0) || dropped ? DLB_END : DLB_OK;
+}
+
+int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_slots *slots,
+                    uint32_t slot, struct dlb_err *err)
+{
+    struct filling fill = {.slots = slots,
+                           .slot = slot,
+                           .payload = dlb_slot_payload(slots, slot),
+                           .delivered = dlb_hash_begin(0),
+                           .done_ns = dlb_now_ns()};
+    /* What a ring reads is counted there. */
+    dlb_io_watch = worker->async ? NULL : &worker->watch;
+    int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);
+    dlb_io_watch = NULL;
+
+    publish(worker, 0, 0, 0);
+    if (rc != DLB_OK) {
+        dlb_async_abandon(worker->async);
+        return rc;
+    }
+    struct dlb_slot *head = dlb_slot_head(slots, slot);
+    *head = (struct dlb_slot){.n_bytes = fill.used_bytes,
+                              .n_samples = fill.n_samples,
+                              .n_skipped = fill.n_skipped,
+                              .made_hash = fill.made_hash};
+    dlb_slot_offset(slots, slot)[fill.n_samples] = fill.used_bytes;
+    if (worker->job->checksum)
+        head->payload_hash = dlb_hash_end(&fill.delivered);
+    head->ready_ns = dlb_now_ns();
+    meter(worker, DLB_WS_COLLATE, fill.done_ns, head->ready_ns);
+    worker->report->meters.n_batches++;
+    return DLB_OK;
+}

@@ -1,0 +1,476 @@
+#include "scenarios/cell/cell.h"
+
+#include "core/base/clock.h"
+#include "core/host/nvml.h"
+#include "loaders/sampler.h"
+#include "loaders/train/consumer.h"
+#include "scenarios/cell/cache.h"
+#include "scenarios/cell/doc.h"
+#include "scenarios/cell/numa.h"
+#include "scenarios/spec/flat.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#define WARM_BATCH_BYTES (UINT64_C(4) << 20) /* the warm pass only has to touch the bytes */
+#define STATE_ALIGN 64
+
+const char *const dlb_cell_mode_names[] = {"measure", "warm", "baseline", NULL};
+
+struct cell {
+    struct dlb_spec spec;
+    enum dlb_cell_mode mode;
+    const struct dlb_cell_watch *watch;
+    struct dlb_pulse own_pulse; /* where nobody watches */
+    struct dlb_topo *topo;
+    struct dlb_dataset dataset;
+    const struct dlb_loader *loader;
+    struct dlb_job *jobs;      /* [n_loaders] */
+    uint32_t n_loaders;        /* one for each accelerator, or one for all */
+    uint32_t n_started;        /* of them; the one after may have failed half-way */
+    struct dlb_shm ready;      /* holds what they signal */
+    struct dlb_shuffled order; /* of all ranks here, with loader.shuffle */
+    bool stuck;                /* a worker or a GPU did not come back: what it uses must stay */
+    char stuck_why[sizeof(struct dlb_err) + 64];
+    const struct dlb_device *device;
+    struct dlb_feed *feeds;   /* [accelerators.count] */
+    uint32_t n_devices;       /* opened, or failed half-way */
+    struct dlb_memory memory; /* of all loaders */
+    struct dlb_consumed *consumed;
+    struct dlb_loader_stats *stats;
+    struct dlb_cell_cache cache;
+    struct dlb_cell_facts facts;
+    char device_why[160], not_done[160]; /* not_done: why the warm pass was left out */
+};
+
+static void *state_new(size_t n_bytes)
+{
+    size_t rounded = (n_bytes + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
+    void *state = aligned_alloc(STATE_ALIGN, rounded ? rounded : STATE_ALIGN);
+    if (state)
+        memset(state, 0, rounded);
+    return state;
+}
+
+static int no_memory(struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a cell's state");
+}
+
+/* The warm pass keeps its batches small, whatever the configuration asks, and gives up where memory
+ * cannot hold the data. */
+static void fit_warm(struct cell *c)
+{
+    const struct dlb_shape *shape = &c->dataset.shape;
+    uint64_t available = dlb_os_mem_available_bytes();
+    if (available != DLB_NOT_MEASURED && shape->total_bytes > available) {
+        (void)snprintf(c->not_done, sizeof(c->not_done),
+                       "the data (%.1f GB) do not fit in the memory that is available (%.1f GB): "
+                       "no warm pass",
+                       (double)shape->total_bytes / 1e9, (double)available / 1e9);
+        return;
+    }
+    uint64_t sample = c->dataset.max_payload_bytes ? c->dataset.max_payload_bytes : 1;
+    int64_t fits = (int64_t)(WARM_BATCH_BYTES / sample);
+    if (fits < 1)
+        fits = 1;
+    if (c->spec.loader.batch_size > fits)
+        c->spec.loader.batch_size = fits;
+}
+
+static int open_data(struct cell *c, struct dlb_err *err)
+{
+    const struct dlb_spec *spec = &c->spec;
+    if (spec->loader.bind != DLB_BIND_NONE) {
+        int rc = dlb_topo_open(&c->topo, err);
+        if (rc)
+            return rc;
+    }
+    int rc = dlb_dataset_open(&c->dataset, &spec->dataset, &spec->transform, &spec->generate,
+                              dlb_spec_format_opts(spec), err);
+    if (!rc && c->mode == DLB_MODE_WARM)
+        fit_warm(c);
+    if (!rc && c->mode == DLB_MODE_MEASURE) {
+        rc = dlb_cell_cache_begin(&c->cache, spec, &c->dataset, c->watch->cancel, err);
+        c->facts.cache = &c->cache;
+    }
+    return rc;
+}
+
+/* Workers that no shard is left for. */
+static uint32_t idle_workers(const struct cell *c)
+{
+    uint32_t n_workers = (uint32_t)c->spec.loader.num_workers * c->n_loaders;
+    return c->dataset.shape.iterable ? n_workers - (uint32_t)dlb_job_share(&c->jobs[0]).n_busy : 0;
+}
+
+/* Ranks with nothing to read would end at once, and tell nothing of the storage. */
+static int check_shares(const struct cell *c, struct dlb_err *err)
+{
+    const struct dlb_shape *shape = &c->dataset.shape;
+    uint64_t n_items = shape->iterable ? shape->n_shards : shape->n_samples;
+    if (c->n_loaders == 1 || n_items >= c->jobs[0].world)
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                    "%u accelerators have %llu %s to share: lower accelerators.count, set "
+                    "accelerators.shared_workers = true, or write more of them",
+                    c->n_loaders, (unsigned long long)n_items,
+                    shape->iterable ? "shards" : "samples");
+}
+
+/* Each accelerator is a rank of its own within this process's share, unless they share a loader. */
+static void fill_job(struct cell *c, uint32_t i)
+{
+    const struct dlb_spec *spec = &c->spec;
+    c->jobs[i] = (struct dlb_job){
+        .dataset = &c->dataset,
+        .opts = &spec->loader,
+        .topo = c->topo,
+        .rank = (uint32_t)spec->run.rank * c->n_loaders + i,
+        .world = (uint32_t)spec->run.world * c->n_loaders,
+        .n_loaders = c->n_loaders,
+        .first_worker = i * (uint32_t)spec->loader.num_workers,
+        .seed = (uint64_t)spec->run.seed,
+        .order = &c->order,
+        .device_prefetch = (uint32_t)spec->device.prefetch,
+        .n_others = (uint32_t)spec->accelerators.count / c->n_loaders - 1,
+        .checksum = spec->run.checksum,
+        .cancel = c->watch->cancel,
+        .ready = c->ready.addr,
+        .pulse = c->watch->pulse,
+    };
+}
+
+static int open_fleet(struct cell *c, struct dlb_err *err)
+{
+    uint32_t n = (uint32_t)c->spec.accelerators.count;
+    c->n_loaders = dlb_accelerators_loaders(&c->spec.accelerators);
+    c->jobs = calloc(c->n_loaders, sizeof(*c->jobs));
+    c->feeds = calloc(n, sizeof(*c->feeds));
+    if (!c->jobs || !c->feeds)
+        return no_memory(err);
+    /* Worker processes signal it too: it is mapped before they exist. */
+    int rc = n > 1 ? dlb_shm_create(&c->ready, sizeof(struct dlb_event), true, err) : DLB_OK;
+    for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
+        fill_job(c, i);
+    return rc ? rc : check_shares(c, err);
+}
+
+static int start_one(struct cell *c, uint32_t i, struct dlb_err *err)
+{
+    struct dlb_memory one;
+    c->feeds[i].loader_state = state_new(c->loader->state_bytes);
+    if (!c->feeds[i].loader_state)
+        return no_memory(err);
+    int rc = c->loader->start(c->feeds[i].loader_state, &c->jobs[i], err);
+    if (rc)
+        return rc;
+    c->n_started++;
+    c->loader->memory(c->feeds[i].loader_state, &one);
+    c->memory.n_bytes += one.n_bytes;
+    c->memory.slots_bytes += one.slots_bytes;
+    c->memory.huge = one.huge;
+    c->memory.shared = one.shared;
+    return DLB_OK;
+}
+
+/* Slots are mapped here, before any thread or driver exists. */
+static int start_loader(struct cell *c, struct dlb_err *err)
+{
+    const struct dlb_spec *spec = &c->spec;
+    c->loader = dlb_loader_choose(&spec->loader, err);
+    if (!c->loader)
+        return (int)err->status;
+    int rc = dlb_loader_check_reads(&spec->loader, c->dataset.format, spec->dataset.access,
+                                    c->dataset.shape.iterable, err);
+    if (!rc)
+        rc = open_fleet(c, err);
+    for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
+        rc = start_one(c, i, err);
+    if (rc)
+        return rc;
+    for (uint32_t i = 1; i < (uint32_t)spec->accelerators.count; i++)
+        if (c->n_loaders == 1)
+            c->feeds[i].loader_state = c->feeds[0].loader_state;
+    c->facts.memory = &c->memory;
+    c->facts.n_idle_workers = idle_workers(c);
+    return DLB_OK;
+}
+
+/* A real device, of which there is one, has a name of its own, and a place: batch memory that it
+ * will copy from goes there before it is pinned, because pinned pages stay where they are. */
+static int describe(struct cell *c, void *device_state, const struct dlb_memory *memory,
+                    struct dlb_err *err)
+{
+    if (!c->device->describe)
+        return DLB_OK;
+    c->facts.gpu = c->device->describe(device_state);
+    const char *name = dlb_json_text(c->facts.gpu, "name");
+    if (name[0])
+        (void)snprintf(c->facts.device_name, sizeof(c->facts.device_name), "%s", name);
+    if (c->facts.gpu)
+        c->facts.numa = dlb_numa_place(dlb_json_text(c->facts.gpu, "pci_bus_id"), memory);
+    return c->facts.gpu && c->facts.numa ? DLB_OK : no_memory(err);
+}
+
+/* With its own loader's slots pinned. */
+static int open_one(struct cell *c, const struct dlb_device_open *how, uint32_t i,
+                    struct dlb_err *err)
+{
+    struct dlb_memory memory;
+    struct dlb_feed *feed = &c->feeds[i];
+    feed->device_state = state_new(c->device->state_bytes);
+    if (!feed->device_state)
+        return no_memory(err);
+    c->n_devices++;
+    c->loader->memory(feed->loader_state, &memory);
+    int rc = c->device->open(feed->device_state, how, err);
+    if (!rc)
+        rc = describe(c, feed->device_state, &memory, err);
+    if (rc || !c->spec.loader.pin_memory || memory.n_bytes == 0)
+        return rc;
+    c->facts.pinned_bytes = c->memory.n_bytes;
+    return c->device->pin(feed->device_state, memory.addr, memory.n_bytes, err);
+}
+
+static int open_devices(struct cell *c, struct dlb_err *err)
+{
+    const struct dlb_spec *spec = &c->spec;
+    c->device = dlb_device_choose(&spec->device, c->watch->memo, c->device_why, err);
+    if (!c->device)
+        return (int)err->status;
+    if (spec->accelerators.count > 1 && !c->device->due)
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "accelerators.count = %lld: one process drives one %s device, only "
+                        "emulated ones are many: set device.kind = \"emulated\"",
+                        (long long)spec->accelerators.count, c->device->name);
+    size_t buf_bytes;
+    if (__builtin_mul_overflow((uint64_t)spec->loader.batch_size, c->dataset.max_payload_bytes,
+                               &buf_bytes))
+        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                        "loader.batch_size times the largest sample is beyond 64 bits");
+    struct dlb_device_open how = {
+        .opts = &spec->device,
+        .n_bufs = (uint32_t)spec->device.prefetch + 1,
+        .buf_bytes = buf_bytes,
+        .seed = (uint64_t)spec->run.seed,
+        .copy_on_compute = spec->device.prefetch == 0,
+        .keep_bytes = spec->run.checksum,
+        .augment = &c->dataset.augment,
+        .memo = c->watch->memo,
+    };
+    dlb_cell_device_name(c->device, &spec->device, c->facts.device_name,
+                         sizeof(c->facts.device_name));
+    int rc = DLB_OK;
+    for (uint32_t i = 0; i < (uint32_t)spec->accelerators.count && !rc; i++) {
+        how.seed = (uint64_t)spec->run.seed + i; /* steps that differ, differ among them */
+        rc = open_one(c, &how, i, err);
+    }
+    if (rc)
+        return rc;
+    c->facts.device_kind = c->device->name;
+    c->facts.device_why = c->device_why;
+    return DLB_OK;
+}
+
+/* What all ranks of this process deliver in an epoch, and what they deliver twice by padding. */
+static int count_expected(const struct cell *c, struct dlb_consume *how, struct dlb_err *err)
+{
+    const struct dlb_spec *spec = &c->spec;
+    for (uint32_t i = 0; i < c->n_loaders; i++) {
+        struct dlb_sampler sampler;
+        struct dlb_sampler_opts opts = {.seed = (uint64_t)spec->run.seed,
+                                        .rank = c->jobs[i].rank,
+                                        .world = c->jobs[i].world,
+                                        .batch_size = (uint32_t)spec->loader.batch_size,
+                                        .drop_last = spec->loader.drop_last};
+        int rc = dlb_sampler_open(&sampler, &c->dataset.shape, &opts, false, err);
+        if (rc)
+            return rc;
+        how->expected +=
+            dlb_sampler_expected(&sampler, &c->dataset, (uint32_t)spec->loader.num_workers);
+        how->padded += dlb_sampler_repeats(&sampler, c->jobs[0].rank, c->n_loaders);
+        dlb_sampler_close(&sampler);
+    }
+    return DLB_OK;
+}
+
+static int consume(struct cell *c, struct dlb_err *err)
+{
+    const struct dlb_spec *spec = &c->spec;
+    _Atomic uint64_t *beat =
+        c->watch->pulse ? &c->watch->pulse->n_batches : &c->own_pulse.n_batches;
+    c->consumed = calloc(1, sizeof(*c->consumed));
+    if (!c->consumed)
+        return no_memory(err);
+    struct dlb_consume how = {
+        .loader = c->loader,
+        .device = c->device,
+        .feeds = c->feeds,
+        .n_feeds = (uint32_t)spec->accelerators.count,
+        .ready = c->ready.addr,
+        .barrier = spec->accelerators.barrier && spec->accelerators.count > 1,
+        .device_prefetch = (uint32_t)spec->device.prefetch,
+        .n_epochs = (uint32_t)spec->run.epochs,
+        .max_batches = (uint64_t)spec->run.max_batches,
+        .warmup_batches = (uint64_t)spec->run.warmup_batches,
+        .n_samples = c->dataset.shape.n_samples,
+        .step_ns = spec->device.step_ms * 1e6,
+        .checksum = spec->run.checksum,
+        .augment = &c->dataset.augment,
+        .heartbeat = beat,
+        .cancel = c->watch->cancel,
+    };
+    int rc = count_expected(c, &how, err);
+    if (rc)
+        return rc;
+    c->facts.consumed = c->consumed;
+    const char *bus_id = dlb_json_text(c->facts.gpu, "pci_bus_id");
+    struct dlb_nvml *nvml = bus_id[0] ? dlb_nvml_start(bus_id) : NULL;
+    dlb_os_process(&c->facts.before);
+    dlb_os_machine(&c->facts.machine_before);
+    rc = dlb_consume(&how, c->consumed, err);
+    dlb_os_process(&c->facts.after);
+    dlb_os_machine(&c->facts.machine_after);
+    c->facts.nvml = dlb_nvml_stop(nvml);
+    c->facts.peak_pss_bytes = c->memory.shared ? dlb_os_rss_bytes() : dlb_os_peak_pss_bytes();
+    c->facts.n_batches = atomic_load(beat);
+    return rc;
+}
+
+static void note_stuck(struct cell *c, const struct dlb_err *err)
+{
+    if (!c->stuck)
+        (void)dlb_err_text(err, c->stuck_why, sizeof(c->stuck_why));
+    c->stuck = true;
+}
+
+/* Whatever was opened, in the reverse order. Who does not come back takes nothing from what was
+ * measured before, nor from the reason why it was not. */
+static void finish(struct cell *c)
+{
+    struct dlb_err err;
+    c->stats = calloc(1, sizeof(*c->stats));
+    for (uint32_t i = 0; i < c->n_started && c->loader->dismiss; i++)
+        c->loader->dismiss(c->feeds[i].loader_state);
+    for (uint32_t i = 0; i < c->n_started; i++) {
+        if (c->loader->stop(c->feeds[i].loader_state, &err) != DLB_OK)
+            note_stuck(c, &err);
+        else if (c->stats)
+            c->loader->stats(c->feeds[i].loader_state, c->stats);
+    }
+    if (c->stats && c->n_started > 0 && !c->stuck) {
+        dlb_os_process_add(&c->facts.after, &c->stats->os);
+        dlb_cell_cache_end(&c->cache, &c->dataset, c->stats);
+        if (c->facts.peak_pss_bytes != DLB_NOT_MEASURED)
+            c->facts.peak_pss_bytes += c->stats->private_bytes;
+        c->facts.stats = c->stats;
+        c->facts.loader_opts = &c->spec.loader;
+    }
+    for (uint32_t i = 0; i < c->n_devices; i++)
+        if (c->device->end && !c->device->end(c->feeds[i].device_state)) {
+            (void)dlb_fail(&err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "the GPU does not come back");
+            note_stuck(c, &err);
+        }
+}
+
+static void release(struct cell *c)
+{
+    if (c->stuck)
+        return;
+    for (uint32_t i = 0; i < c->n_devices; i++) {
+        c->device->close(c->feeds[i].device_state);
+        free(c->feeds[i].device_state);
+    }
+    for (uint32_t i = 0; c->feeds && i < c->n_loaders && c->feeds[i].loader_state; i++) {
+        c->loader->close(c->feeds[i].loader_state);
+        free(c->feeds[i].loader_state);
+    }
+    dlb_shm_free(&c->ready);
+    dlb_shm_free(&c->order.memory);
+    dlb_dataset_close(&c->dataset);
+    if (c->topo)
+        dlb_topo_close(c->topo);
+    json_decref(c->facts.gpu);
+    json_decref(c->facts.numa);
+    json_decref(c->facts.nvml);
+    free(c->feeds);
+    free(c->jobs);
+    free(c->consumed);
+    free(c->stats);
+    free(c);
+}
+
+static int execute(struct cell *c, struct dlb_err *err)
+{
+    dlb_pulse_opening = c->watch->pulse;
+    int rc = open_data(c, err);
+    dlb_pulse_opening = NULL;
+    if (rc || c->not_done[0])
+        return rc;
+    if (c->watch->pulse)
+        memcpy(c->watch->pulse->library, c->dataset.shape.library, sizeof c->watch->pulse->library);
+    rc = start_loader(c, err);
+    if (!rc)
+        rc = open_devices(c, err);
+    if (!rc)
+        rc = consume(c, err);
+    finish(c);
+    return rc;
+}
+
+static json_t *document(const struct cell *c, int rc, const struct dlb_err *err)
+{
+    const char *status = rc == DLB_E_CANCELLED ? "cancelled"
+                         : rc                  ? "failed"
+                         : c->not_done[0]      ? "skipped"
+                                               : "ok";
+    json_t *doc = json_object();
+    bool ok = doc && dlb_json_put(doc, "status", json_string(status));
+    if (ok && rc) {
+        char text[sizeof(struct dlb_err) + 64];
+        (void)dlb_err_text(err, text, sizeof(text));
+        ok = dlb_json_put(doc, "reason", dlb_json_safe_text(text)) &&
+             dlb_json_put(doc, "error", json_integer(rc));
+    } else if (ok && c->not_done[0]) {
+        ok = dlb_json_put(doc, "reason", json_string(c->not_done));
+    }
+    if (ok && c->stuck)
+        ok = dlb_json_put(doc, "stuck", json_true()) &&
+             dlb_json_put(doc, "stuck_why", dlb_json_safe_text(c->stuck_why));
+    if (ok && dlb_cell_doc_fill(doc, &c->facts))
+        return doc;
+    json_decref(doc);
+    return NULL;
+}
+
+json_t *dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
+                     const struct dlb_cell_watch *watch)
+{
+    struct cell *c = calloc(1, sizeof(*c));
+    struct dlb_err err = {.offset_bytes = DLB_NO_OFFSET};
+    if (!c)
+        return NULL;
+    c->spec = *spec;
+    c->mode = mode;
+    c->watch = watch;
+    c->facts.peak_pss_bytes = DLB_NOT_MEASURED;
+    /* Linux rounds sleeps up by 50 us by default; that would be the harness's oversleep. Threads
+     * inherit it. */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    int rc = execute(c, &err);
+    json_t *doc = document(c, rc, &err);
+    release(c);
+    return doc;
+}
+
+void dlb_cell_device_name(const struct dlb_device *device, const struct dlb_device_opts *opts,
+                          char *text, size_t n_text)
+{
+    if (device->emulated)
+        (void)snprintf(text, n_text, "emulated %s", dlb_device_profiles[opts->profile].title);
+    else
+        (void)snprintf(text, n_text, "%s", device->summary);
+}

@@ -1,0 +1,191 @@
+"""Where the batches of a PyTorch rung come from and go to: the array that all rungs read, the device that they end at, and
+the proof that it all arrived. Beside scenarios/gap/torch/gap_torch.py.
+"""
+
+import ctypes
+import fcntl
+import os
+import subprocess
+import time
+
+MASK = (1 << 64) - 1
+
+
+class NotMeasured(Exception):
+    """The rung cannot be had here; the text says what would enable it."""
+
+
+class Buffer:
+    """One buffer in this host's memory, and no step."""
+
+    def __init__(self, torch, spec, how):
+        self.memory = torch.zeros((spec["gap.batch_size"], spec["gap.features"]), dtype=torch.float32)
+
+    def ready(self, batch):
+        """Until a copy of this batch can begin: what it would otherwise wait for inside of its call."""
+
+    def copy(self, batch):
+        self.memory[: len(batch)].copy_(batch)
+
+    def step(self):
+        pass
+
+    def wait(self):
+        pass
+
+
+def sleep_until(when_ns):
+    while True:
+        left_ns = when_ns - time.monotonic_ns()
+        if left_ns <= 0:
+            return
+        time.sleep(left_ns / 1e9)
+
+
+class Emulated:
+    """What loaders/device/dev_emulated.c makes of a pageable copy and a step on one stream: every byte goes through staging
+    memory, the link has a rate, the step a length."""
+
+    STAGING = 4 << 20
+
+    def __init__(self, torch, spec, how):
+        self.staging = ctypes.create_string_buffer(self.STAGING)
+        ctypes.memset(self.staging, 1, self.STAGING)  # its page faults are not a copy's
+        self.bytes_per_s, self.copy_ns = how["pageable_bytes_per_s"], how["copy_s"] * 1e9
+        self.step_ns, self.free_ns = how["step_s"] * 1e9, 0
+
+    def ready(self, batch):
+        sleep_until(self.free_ns)
+
+    def copy(self, batch):
+        batch = batch.contiguous()
+        n_bytes = batch.numel() * 4
+        start_ns = time.monotonic_ns()
+        for at in range(0, n_bytes, self.STAGING):
+            ctypes.memmove(self.staging, batch.data_ptr() + at, min(self.STAGING, n_bytes - at))
+        self.free_ns = start_ns + self.copy_ns + n_bytes / self.bytes_per_s * 1e9
+        sleep_until(self.free_ns)
+        self.free_ns = max(self.free_ns, time.monotonic_ns())
+
+    def step(self):
+        self.free_ns = max(self.free_ns, time.monotonic_ns()) + self.step_ns
+
+    def wait(self):
+        sleep_until(self.free_ns)
+
+
+class Cuda:
+    """The GPU's own copy, and a kernel that keeps one multiprocessor for as long as a step takes."""
+
+    CYCLES = 10000000
+
+    def __init__(self, torch, spec, how):
+        if not torch.cuda.is_available():
+            raise NotMeasured(
+                "the other rungs run on the GPU, and torch %s of this interpreter has no CUDA: pip install torch" % torch.__version__
+            )
+        self.torch = torch
+        self.memory = torch.zeros((spec["gap.batch_size"], spec["gap.features"]), dtype=torch.float32, device="cuda")
+        self.cycles = 0
+        if how["step_s"] > 0:
+            torch.cuda._sleep(self.CYCLES)
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            torch.cuda._sleep(self.CYCLES)
+            end.record()
+            torch.cuda.synchronize()
+            self.cycles = int(how["step_s"] * 1e3 / start.elapsed_time(end) * self.CYCLES)
+
+    def ready(self, batch):
+        if not batch.is_pinned():
+            self.torch.cuda.current_stream().synchronize()
+
+    def copy(self, batch):
+        self.memory[: len(batch)].copy_(batch, non_blocking=batch.is_pinned())
+
+    def step(self):
+        if self.cycles:
+            self.torch.cuda._sleep(self.cycles)
+
+    def wait(self):
+        self.torch.cuda.synchronize()
+
+
+TARGETS = {"buffer": Buffer, "emulated": Emulated, "cuda": Cuda}
+
+
+def advise(tensor, pages):
+    """Pages as the C rungs have them; "kernel" is what torch gets by itself."""
+    advice = {"small": 15, "huge": 14}.get(pages)  # MADV_NOHUGEPAGE, MADV_HUGEPAGE
+    page = 2 << 20
+    start = -(-tensor.data_ptr() // page) * page
+    end = (tensor.data_ptr() + tensor.numel() * 4) // page * page
+    if advice and end > start:
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), advice)
+
+
+def widen(pipe):
+    """A pipe of 1 MiB, not 64 KiB: 16 times fewer calls."""
+    try:
+        fcntl.fcntl(pipe, 1031, 1 << 20)  # F_SETPIPE_SZ, which has a name from Python 3.10 on
+    except OSError:
+        pass  # the user's share of pipe memory is spent: slower, and no failure
+
+
+def read_array(torch, spec):
+    x = torch.empty((spec["gap.samples"], spec["gap.features"]), dtype=torch.float32)
+    advise(x, spec["gap.pages"])
+    n_bytes, done = x.numel() * 4, 0
+    into = memoryview((ctypes.c_char * n_bytes).from_address(x.data_ptr())).cast("B")
+    command = spec["array"] + ["--spec", spec["path"]]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as writer:
+        widen(writer.stdout)
+        while done < n_bytes:
+            n = os.readv(writer.stdout.fileno(), [into[done : done + (8 << 20)]])
+            if n == 0:
+                break
+            done += n
+    if done < n_bytes or writer.returncode != 0:
+        raise RuntimeError("the array ended after %d of %d bytes" % (done, n_bytes))
+    return x
+
+
+def signed(x):
+    return x - (1 << 64) if x >> 63 else x
+
+
+def mix(x):
+    """splitmix64's finaliser, of a number."""
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def mix_all(x):
+    """The same of a tensor of int64, whose shifts are arithmetic."""
+
+    def shifted(bits):
+        return (x >> bits) & ((1 << (64 - bits)) - 1)
+
+    x = (x ^ shifted(30)) * signed(0xBF58476D1CE4E5B9)
+    x = (x ^ shifted(27)) * signed(0x94D049BB133111EB)
+    return x ^ shifted(31)
+
+
+class Checksum:
+    """scenarios/gap/rungs/array.h: a sum over rows that does not depend on their order."""
+
+    ROWS = 4096
+
+    def __init__(self, torch, n_features):
+        weights = [signed(mix(j + 1) | 1) for j in range(n_features)]
+        self.weights, self.torch, self.sum = torch.tensor(weights, dtype=torch.int64), torch, 0
+
+    def add(self, batch):
+        words = batch.detach().cpu().contiguous().view(self.torch.int32)
+        for piece in words.split(self.ROWS):
+            row = ((piece.to(self.torch.int64) & 0xFFFFFFFF) * self.weights).sum(1) + signed(0x9E3779B97F4A7C15)
+            self.sum = (self.sum + int(mix_all(row).sum())) & MASK
+
+    def text(self):
+        return "%016x" % self.sum

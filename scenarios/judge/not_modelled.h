@@ -1,0 +1,14 @@
+/* What the training that is to run with the settings has, and the measurement has not, or the other
+ * way round: sentences.
+ *
+ * Floor 4. Control thread; pure. */
+#ifndef DLB_SCENARIOS_JUDGE_NOT_MODELLED_H
+#define DLB_SCENARIOS_JUDGE_NOT_MODELLED_H
+
+#include "scenarios/scenario.h"
+
+/* Fills not_modelled, for the recommended cell, or for the best where none is recommended. False
+ * when memory is short. */
+bool dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *judgement);
+
+#endif

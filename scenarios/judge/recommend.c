@@ -1,0 +1,404 @@
+#include "scenarios/judge/judge.h"
+
+#include "core/base/units.h"
+#include "scenarios/plan/plan.h"
+#include "scenarios/spec/flat.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_measured(const struct dlb_judged_cell *cell)
+{
+    return cell->status == DLB_CELL_OK && cell->n_values > 0;
+}
+
+bool dlb_is_judged(const struct dlb_judged_cell *cell)
+{
+    return is_measured(cell) && cell->verdict.klass != DLB_V_INCOMPLETE &&
+           cell->verdict.klass != DLB_V_HARNESS_BOUND;
+}
+
+/* The fastest of the cells that are judged; where none is, of those that are measured. */
+static const struct dlb_judged_cell *best_of(const struct dlb_plan *plan,
+                                             struct dlb_judgement *judgement)
+{
+    const struct dlb_judged_cell *best = NULL;
+    judgement->best = -1;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &judgement->cells[i];
+        if (!is_measured(cell) || (best && dlb_is_judged(best) && !dlb_is_judged(cell)))
+            continue;
+        if (!best || dlb_is_judged(cell) != dlb_is_judged(best) ||
+            cell->rate.median > best->rate.median) {
+            best = cell;
+            judgement->best = i;
+        }
+    }
+    return best;
+}
+
+/* How much `cell` loses to `best` in the blocks that both have. n == 0 when memory is short, too.
+ */
+static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
+                                   const struct dlb_judged_cell *best, uint64_t seed)
+{
+    struct dlb_estimate none = {NAN, NAN, NAN, DLB_INTERVAL_NONE, 0};
+    double *a = calloc(2 * (size_t)cell->n_values + 1, sizeof(*a));
+    if (!a)
+        return none;
+    double *b = a + cell->n_values;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < cell->n_values; i++)
+        for (uint32_t j = 0; j < best->n_values; j++)
+            if (cell->block[i] == best->block[j]) {
+                a[n] = cell->samples_per_s[i];
+                b[n++] = best->samples_per_s[j];
+            }
+    struct dlb_estimate loss = n ? dlb_estimate_paired_loss(a, b, n, seed) : none;
+    free(a);
+    return loss;
+}
+
+/* What makes cells other work, and not the same work done otherwise. A step of one length trains
+ * more samples of a larger batch; without a step, batches are only loaded. */
+static bool is_other_work(const char *key, const json_t *config)
+{
+    static const char *const keys[] = {"dataset.codec",
+                                       "transform.crop",
+                                       "transform.size",
+                                       "transform.flip",
+                                       "transform.pixels",
+                                       "hdf5.dataset",
+                                       "hdf5.label",
+                                       "lmdb.prefix",
+                                       "npz.array",
+                                       "tfrecord.feature",
+                                       "tfrecord.label",
+                                       "loader.sample_sleep_us",
+                                       "loader.sample_spin_us",
+                                       "loader.worker_init_ms",
+                                       "loader.worker_init_mb",
+                                       "accelerators.count",
+                                       "accelerators.barrier",
+                                       "run.seed",
+                                       "run.cache",
+                                       "run.rank",
+                                       "run.world",
+                                       "run.checksum"};
+    static const char *const groups[] = {"generate.", "memory.", "tokens.", "device."};
+    bool other = false;
+    if (strcmp(key, "loader.batch_size") == 0)
+        return dlb_json_number(config, "device.step_ms") > 0;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        other = other || strcmp(key, keys[i]) == 0;
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+        other = other || strncmp(key, groups[i], strlen(groups[i])) == 0;
+    return other && strcmp(key, "device.prefetch") != 0;
+}
+
+/* Cells that do other work than the best are no rivals of it. */
+static bool is_rival(const struct dlb_plan *plan, const json_t *config, const json_t *best)
+{
+    const char *key;
+    json_t *values;
+    json_object_foreach(plan->axes, key, values)
+    {
+        if (is_other_work(key, best) &&
+            !json_equal(json_object_get(config, key), json_object_get(best, key)))
+            return false;
+    }
+    return true;
+}
+
+/* "device.step_ms or loader.batch_size": the axes that make cells other work than the best; empty
+ * without one. */
+static const char *other_work(const struct dlb_plan *plan, const json_t *best, char *text,
+                              size_t n_text)
+{
+    const char *key;
+    json_t *values;
+    size_t at = 0;
+    text[0] = '\0';
+    json_object_foreach(plan->axes, key, values)
+    {
+        if (json_array_size(values) < 2 || !is_other_work(key, best))
+            continue;
+        int len = snprintf(text + at, n_text - at, "%s%s", at ? " or " : "", key);
+        if (len < 0 || at + (size_t)len >= n_text) {
+            text[at] = '\0'; /* as many as there is room for */
+            break;
+        }
+        at += (size_t)len;
+    }
+    return text;
+}
+
+static bool smaller(const struct dlb_judged_cell *a, const struct dlb_judged_cell *b)
+{
+    if (a->n_workers != b->n_workers)
+        return a->n_workers < b->n_workers;
+    return a->slots_bytes < b->slots_bytes;
+}
+
+enum standing { WORSE, AS_GOOD, OPEN };
+
+static enum standing compare(const struct dlb_judged_cell *cell, const struct dlb_judged_cell *best,
+                             uint64_t seed)
+{
+    struct dlb_estimate loss = loss_to(cell, best, seed);
+    if (loss.n < DLB_SEPARABLE_MIN_N)
+        return OPEN;
+    if (loss.high < DLB_LOSS_MAX)
+        return AS_GOOD;
+    return loss.low < DLB_LOSS_MAX ? OPEN : WORSE;
+}
+
+/* "3, 5 and 2 more" */
+static const char *list_cells(const struct dlb_judgement *j, uint32_t n, char *text, size_t n_text)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < n; i++) {
+        long long cell = (long long)json_integer_value(json_array_get(j->set, i));
+        char one[40];
+        int len = snprintf(one, sizeof(one), "%s%lld", i ? ", " : "", cell);
+        if (len < 0 || at + (size_t)len + 20 > n_text) {
+            (void)snprintf(text + at, n_text - at, " and %u more", n - i);
+            break;
+        }
+        memcpy(text + at, one, (size_t)len + 1);
+        at += (size_t)len;
+    }
+    return text;
+}
+
+/* Of cells smaller than the best: how many there are, how many cannot be told from it, and how many
+ * there would have been. */
+struct smaller {
+    uint32_t n, n_as_good, n_open, n_unmeasured, n_unjudged;
+};
+
+static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgement *j,
+                            const struct smaller *below, char *text, size_t n_text)
+{
+    const struct dlb_judged_cell *best = &j->cells[j->best];
+    char cells[80], rate[32], bound[60];
+    if (j->recommended < 0 && best->n_values < DLB_SEPARABLE_MIN_N) {
+        (void)snprintf(text, n_text,
+                       "Not separable: one repetition does not tell how much %s %s lose%s to it. "
+                       "Raise run.repeats to 6 or more.",
+                       below->n_open > 1 ? "the smaller cells" : "the smaller cell",
+                       list_cells(j, below->n_open, cells, sizeof(cells)),
+                       below->n_open > 1 ? "" : "s");
+        return;
+    }
+    if (j->recommended < 0) {
+        (void)snprintf(text, n_text,
+                       "Not separable: %s %s may lose less than %.0f%% to it, and these "
+                       "repetitions cannot tell. Raise run.repeats%s.",
+                       below->n_open > 1 ? "the smaller cells" : "the smaller cell",
+                       list_cells(j, below->n_open, cells, sizeof(cells)), DLB_LOSS_MAX * 100,
+                       best->n_values < DLB_BOOTSTRAP_MIN_N ? " to 6 or more" : "");
+        return;
+    }
+    if (j->recommended == j->best && below->n == 0) {
+        (void)snprintf(text, n_text, "Recommended: the same; there is no smaller cell%s.",
+                       below->n_unjudged > 0     ? " that was judged"
+                       : below->n_unmeasured > 0 ? " that was measured"
+                                                 : "");
+        return;
+    }
+    if (j->recommended == j->best) {
+        (void)snprintf(text, n_text,
+                       "Recommended: the same; no smaller cell comes within %.0f%% of it for "
+                       "certain.",
+                       DLB_LOSS_MAX * 100);
+        return;
+    }
+    const struct dlb_judged_cell *cell = &j->cells[j->recommended];
+    struct dlb_estimate loss = loss_to(cell, best, plan->seed);
+    if (loss.interval == DLB_INTERVAL_BOOTSTRAP_95)
+        (void)snprintf(bound, sizeof(bound), "at the upper end of its 95%% interval");
+    else
+        (void)snprintf(bound, sizeof(bound), "in each of %u repetitions", loss.n);
+    (void)snprintf(text, n_text,
+                   "Recommended: cell %lld, the smallest whose loss to the best is under "
+                   "%.0f%% %s (%s samples/s).",
+                   (long long)j->recommended, DLB_LOSS_MAX * 100, bound,
+                   dlb_count_text(round(cell->rate.median), rate, sizeof(rate)));
+}
+
+/* The cells that the recommendation leaves out, and why. */
+static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement *j,
+                         const struct smaller *below, char *text, size_t n_text)
+{
+    const json_t *config = plan->cells[j->best].config;
+    char keys[120];
+    uint32_t n_unjudged = 0;
+    size_t at = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        n_unjudged += is_measured(&j->cells[i]) && !dlb_is_judged(&j->cells[i]);
+    if (below->n_unmeasured > 0)
+        (void)snprintf(text, n_text, " %u smaller cell%s not measured.", below->n_unmeasured,
+                       below->n_unmeasured == 1 ? " was" : "s were");
+    at = strlen(text);
+    if (n_unjudged > 0)
+        (void)snprintf(text + at, n_text - at,
+                       " %u cell%s left out as INCOMPLETE or HARNESS-BOUND.", n_unjudged,
+                       n_unjudged == 1 ? " is" : "s are");
+    at = strlen(text);
+    if (other_work(plan, config, keys, sizeof(keys))[0])
+        (void)snprintf(
+            text + at, n_text - at,
+            " Cells of another %s do other work%s: their rates are not compared, and "
+            "the highest of all says nothing about the loader.",
+            keys,
+            strstr(keys, "loader.batch_size") ? " (a batch of any size takes device.step_ms)" : "");
+}
+
+static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
+                     const struct smaller *below)
+{
+    size_t n = sizeof(j->text);
+    if (j->best < 0) {
+        (void)snprintf(j->text, n, "No cell has a result, so none is recommended.");
+        return;
+    }
+    const struct dlb_judged_cell *best = &j->cells[j->best];
+    char spread[120] = "one repetition", which[40] = "", rate[32], low[32], high[32];
+    if (best->rate.interval != DLB_INTERVAL_NONE)
+        (void)snprintf(spread, sizeof(spread), "%s %s to %s of %u repetitions",
+                       best->rate.interval == DLB_INTERVAL_BOOTSTRAP_95 ? "95% interval"
+                                                                        : "min-max",
+                       dlb_count_text(round(best->rate.low), low, sizeof(low)),
+                       dlb_count_text(round(best->rate.high), high, sizeof(high)), best->n_values);
+    if (plan->n_cells > 1)
+        (void)snprintf(which, sizeof(which), "Best: cell %lld, ", (long long)j->best);
+    bool alone = plan->n_cells == 1 && dlb_is_judged(best);
+    int at = snprintf(j->text, n, "%s%s samples/s (%s).%s", which,
+                      dlb_count_text(round(best->rate.median), rate, sizeof(rate)), spread,
+                      alone ? "" : " ");
+    if (at < 0 || (size_t)at >= n || alone)
+        return;
+    char *rest = j->text + at;
+    size_t n_rest = n - (size_t)at;
+    if (!dlb_is_judged(best)) {
+        (void)snprintf(rest, n_rest,
+                       plan->n_cells == 1 ? "Nothing is recommended: it is %s, so its rate says "
+                                            "nothing of the loader."
+                                          : "Nothing is recommended: it is %s and no other cell is "
+                                            "judged either, so these rates say nothing of the "
+                                            "loader.",
+                       dlb_verdict_class_name(best->verdict.klass));
+        return;
+    }
+    say_recommended(plan, j, below, rest, n_rest);
+    say_left_out(plan, j, below, rest + strlen(rest), n_rest - strlen(rest));
+}
+
+bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    const struct dlb_judged_cell *best = best_of(plan, j);
+    struct smaller below = {0};
+    bool ok = true;
+    j->recommended = -1;
+    j->separable = best && dlb_is_judged(best);
+    json_decref(j->set);
+    j->set = json_array();
+    if (!j->set)
+        return false;
+    for (uint32_t i = 0; j->separable && i < plan->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &j->cells[i];
+        if (!is_rival(plan, plan->cells[i].config, plan->cells[j->best].config))
+            continue;
+        if (!is_measured(cell)) {
+            below.n_unmeasured += !plan->cells[i].skipped && cell->n_workers < best->n_workers;
+            continue;
+        }
+        if (!dlb_is_judged(cell)) {
+            below.n_unjudged += smaller(cell, best);
+            continue;
+        }
+        below.n += smaller(cell, best);
+        enum standing standing = cell == best ? AS_GOOD : compare(cell, best, plan->seed);
+        below.n_as_good += standing == AS_GOOD && smaller(cell, best);
+        if (standing == AS_GOOD && (j->recommended < 0 || smaller(cell, &j->cells[j->recommended])))
+            j->recommended = i;
+        if (standing == OPEN && smaller(cell, best)) {
+            below.n_open++;
+            ok = ok && json_array_append_new(j->set, json_integer(i)) == 0;
+        }
+    }
+    if (below.n_as_good == 0 && below.n_open > 0) {
+        j->recommended = -1;
+        j->separable = false;
+        ok = ok && json_array_append_new(j->set, json_integer(j->best)) == 0;
+    } else {
+        (void)json_array_clear(j->set);
+    }
+    describe(plan, j, &below);
+    return ok;
+}
+
+static const char *python_bool(const json_t *config, const char *key)
+{
+    return json_is_true(json_object_get(config, key)) ? "True" : "False";
+}
+
+/* A training has many epochs. Only processes' starts take time that shows, and only where there are
+ * enough epochs: then what was measured is told. */
+static bool keeps_workers(const json_t *config)
+{
+    if (strcmp(dlb_json_text(config, "loader.kind"), "processes") == 0 &&
+        dlb_json_u64(config, "run.epochs", 1) >= DLB_PERSISTENT_MIN_EPOCHS)
+        return json_is_true(json_object_get(config, "loader.persistent_workers"));
+    return true;
+}
+
+uint64_t dlb_pytorch_ranks(const json_t *config)
+{
+    bool shared = json_is_true(json_object_get(config, "accelerators.shared_workers"));
+    return dlb_json_u64(config, "run.world", 1) *
+           (shared ? 1 : dlb_json_u64(config, "accelerators.count", 1));
+}
+
+/* DataLoader refuses both for iterable data: the data set shuffles and divides itself. */
+static void write_order(const json_t *config, char *text, size_t n_text)
+{
+    bool drop = json_is_true(json_object_get(config, "loader.drop_last"));
+    const char *shuffle = python_bool(config, "loader.shuffle");
+    if (dlb_pytorch_ranks(config) > 1)
+        (void)snprintf(text, n_text, ", sampler=DistributedSampler(dataset, shuffle=%s%s)", shuffle,
+                       drop ? ", drop_last=True" : "");
+    else
+        (void)snprintf(text, n_text, ", shuffle=%s", shuffle);
+}
+
+void dlb_pytorch_text(const json_t *config, bool iterable, char *text, size_t n_text)
+{
+    long long workers = json_integer_value(json_object_get(config, "loader.num_workers"));
+    double timeout_s = json_number_value(json_object_get(config, "loader.timeout_s"));
+    char ahead[64] = "", keep[40] = "", shuffle[72] = "", order[20] = "", timeout[32] = "";
+    if (workers > 0) {
+        (void)snprintf(
+            ahead, sizeof(ahead), ", prefetch_factor=%lld",
+            (long long)json_integer_value(json_object_get(config, "loader.prefetch_factor")));
+        (void)snprintf(keep, sizeof(keep), ", persistent_workers=%s",
+                       keeps_workers(config) ? "True" : "False");
+        if (strcmp(dlb_json_text(config, "loader.order"), "any") == 0)
+            (void)snprintf(order, sizeof(order), ", in_order=False");
+        if (timeout_s > 0)
+            (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", timeout_s);
+    }
+    if (!iterable)
+        write_order(config, shuffle, sizeof(shuffle));
+    (void)snprintf(text, n_text,
+                   "DataLoader(dataset, batch_size=%lld, num_workers=%lld, pin_memory=%s%s%s%s, "
+                   "drop_last=%s%s%s)",
+                   (long long)json_integer_value(json_object_get(config, "loader.batch_size")),
+                   workers, python_bool(config, "loader.pin_memory"), ahead, keep, shuffle,
+                   python_bool(config, "loader.drop_last"), timeout, order);
+}

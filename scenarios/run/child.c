@@ -1,0 +1,291 @@
+#include "scenarios/run/child.h"
+
+#include "core/base/clock.h"
+#include "core/base/io.h"
+#include "core/base/pulse.h"
+#include "scenarios/spec/flat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TICK_MS 200
+/* At the limit the child itself says who is stuck, if it can: then it is not killed before that. */
+#define SPARE_NS (30 * DLB_NS_PER_S)
+/* Between the interrupt and the kill: more than loaders give their workers, and fork servers take
+ * on top of that, for the child is to tell what it has measured. */
+#define GRACE_NS (15 * DLB_NS_PER_S)
+#define RESULT_MAX_BYTES (64u << 20)
+#define LOG_TAIL_BYTES 240
+
+struct child {
+    char spec[PATH_MAX], result[PATH_MAX], log[PATH_MAX];
+    pid_t pid;
+    int pidfd, beat_fd, log_fd;
+    struct dlb_pulse *pulse;
+};
+
+static int fill_path(char out[PATH_MAX], const char *folder, const char *name, struct dlb_err *err)
+{
+    int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
+    if (n < 0 || n >= PATH_MAX)
+        return dlb_fail(err, DLB_E_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
+    return DLB_OK;
+}
+
+static int prepare(const struct dlb_child *how, struct child *c, struct dlb_err *err)
+{
+    int rc = fill_path(c->spec, how->scratch, "spec.json", err);
+    if (!rc)
+        rc = fill_path(c->result, how->scratch, "result.json", err);
+    if (!rc)
+        rc = fill_path(c->log, how->scratch, "log.txt", err);
+    if (rc)
+        return rc;
+    char *text = json_dumps(how->config, JSON_INDENT(1));
+    if (!text)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a cell's spec");
+    rc = dlb_write_file_atomic(c->spec, text, strlen(text), err);
+    free(text);
+    if (rc)
+        return rc;
+    (void)unlink(c->result);
+    c->log_fd = open(c->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (c->log_fd < 0)
+        return dlb_fail_errno(err, c->log, DLB_NO_OFFSET, "cannot write");
+    c->beat_fd = memfd_create("dlbench-heartbeat", MFD_CLOEXEC);
+    if (c->beat_fd < 0 || ftruncate(c->beat_fd, (off_t)sizeof(*c->pulse)))
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot make shared memory");
+    c->pulse = mmap(NULL, sizeof(*c->pulse), PROT_READ | PROT_WRITE, MAP_SHARED, c->beat_fd, 0);
+    if (c->pulse == MAP_FAILED) {
+        c->pulse = NULL;
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot map shared memory");
+    }
+    c->pulse->stall_ns = how->stall_ns;
+    return DLB_OK;
+}
+
+/* In the forked child: only async-signal-safe calls, until it is another program. */
+static _Noreturn void become(const struct dlb_child *how, const struct child *c, pid_t parent,
+                             char *const argv[])
+{
+    sigset_t none;
+    sigemptyset(&none);
+    (void)setpgid(0, 0); /* the terminal's Ctrl-C is the parent's to hand on */
+    (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL);
+    if (getppid() != parent)
+        _exit(127);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+    int null_fd = open("/dev/null", O_RDONLY);
+    if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(c->log_fd, 1) < 0 || dup2(c->log_fd, 2) < 0 ||
+        fcntl(c->beat_fd, F_SETFD, 0) < 0)
+        _exit(127);
+    execv(how->exe, argv);
+    static const char words[] = "the program itself cannot be started\n";
+    if (write(2, words, sizeof(words) - 1) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+/* execv takes words that it does not change, and says so nowhere. */
+static size_t add_words(char **argv, size_t n, const char *const *words)
+{
+    for (size_t i = 0; words && words[i]; i++)
+        argv[n++] = (char *)(uintptr_t)words[i];
+    return n;
+}
+
+static int start(const struct dlb_child *how, struct child *c, struct dlb_err *err)
+{
+    char beat_fd[16];
+    (void)snprintf(beat_fd, sizeof(beat_fd), "%d", c->beat_fd);
+    const char *const files[] = {"--spec", c->spec, "--result", c->result, NULL};
+    const char *const beat[] = {"--heartbeat-fd", beat_fd, NULL};
+    char *argv[2 * DLB_CHILD_MAX_WORDS + 8] = {NULL};
+    size_t n = add_words(argv, 0, how->lead);
+    n = add_words(argv, n, files);
+    n = add_words(argv, n, how->tail);
+    (void)add_words(argv, n, beat);
+    pid_t parent = getpid();
+    c->pid = fork();
+    if (c->pid < 0)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot start a process");
+    if (c->pid == 0)
+        become(how, c, parent, argv);
+    (void)setpgid(c->pid, c->pid); /* whoever comes first */
+    c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0U);
+    return DLB_OK;
+}
+
+/* Sleeps until the child ends, a signal comes or a tick has passed; whether it has ended. */
+static bool ended(const struct child *c, int *status)
+{
+    struct pollfd wait = {.fd = c->pidfd, .events = POLLIN};
+    (void)poll(&wait, c->pidfd >= 0 ? 1 : 0, c->pidfd >= 0 ? TICK_MS : TICK_MS / 10);
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid != c->pid)
+        return false;
+    /* Not reaped yet, so the group's number is still its own: whatever it started must not outlive
+     * it. */
+    (void)kill(-c->pid, SIGKILL);
+    return waitpid(c->pid, status, 0) == c->pid;
+}
+
+static void kill_group(const struct child *c, int signo)
+{
+    if (kill(-c->pid, signo))
+        (void)kill(c->pid, signo);
+}
+
+/* Waits for the end, whatever it takes. *stalled: it was killed for want of progress. */
+static int watch(const struct dlb_child *how, const struct child *c, bool *stalled)
+{
+    uint64_t beats = 0, beat_ns = dlb_now_ns(), asked_ns = 0;
+    uint64_t spare_ns = how->stall_ns / 2 < SPARE_NS ? how->stall_ns / 2 : SPARE_NS;
+    int status = 0;
+    bool killed = false;
+    while (!ended(c, &status)) {
+        uint64_t now_ns = dlb_now_ns(), n = atomic_load(&c->pulse->n_batches);
+        if (n + atomic_load(&c->pulse->n_signs) != beats) {
+            beats = n + atomic_load(&c->pulse->n_signs);
+            beat_ns = now_ns;
+        }
+        if (how->tick)
+            how->tick(how->ctx, n);
+        if (how->cancel && atomic_load(how->cancel) && asked_ns == 0) {
+            kill_group(c, SIGINT);
+            asked_ns = now_ns;
+        }
+        bool late = asked_ns != 0 && now_ns - asked_ns > GRACE_NS;
+        *stalled = *stalled || (asked_ns == 0 && now_ns - beat_ns > how->stall_ns + spare_ns);
+        if ((late || *stalled) && !killed) {
+            kill_group(c, SIGKILL);
+            killed = true;
+        }
+    }
+    return status;
+}
+
+/* The last line or so that the child printed, on one line. */
+static void log_tail(const struct child *c, char text[LOG_TAIL_BYTES + 1])
+{
+    off_t end = lseek(c->log_fd, 0, SEEK_END);
+    off_t from = end > LOG_TAIL_BYTES ? end - LOG_TAIL_BYTES : 0;
+    ssize_t n = pread(c->log_fd, text, LOG_TAIL_BYTES, from);
+    text[n > 0 ? n : 0] = '\0';
+    for (char *at = text; *at; at++)
+        if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
+            *at = ' ';
+    for (size_t len = strlen(text); len > 0 && text[len - 1] == ' ';)
+        text[--len] = '\0';
+}
+
+/* Where it was is not known: empty unless a library reads samples for it. */
+static void tell_library(const struct dlb_child *how, const struct child *c, char *text,
+                         size_t n_text)
+{
+    char name[sizeof(c->pulse->library)];
+    memcpy(name, c->pulse->library, sizeof(name));
+    name[sizeof(name) - 1] = '\0';
+    if (name[0])
+        (void)snprintf(text, n_text, " (its samples are read through %s: %s)", name,
+                       dlb_json_text(how->config, "dataset.path"));
+}
+
+static json_t *obituary(const struct dlb_child *how, const struct child *c, int status,
+                        bool stalled, const char *otherwise)
+{
+    char why[200], tail[LOG_TAIL_BYTES + 1], library[PATH_MAX + 48] = "";
+    char text[sizeof(why) + sizeof(library) + sizeof(tail) + 48];
+    if (stalled) {
+        (void)snprintf(why, sizeof(why),
+                       "hung: no batch for %" PRIu64 " s, so it was killed (storage that does not "
+                       "answer?)",
+                       how->stall_ns / DLB_NS_PER_S);
+    } else if (WIFSIGNALED(status)) {
+        int signo = WTERMSIG(status);
+        const char *name = sigabbrev_np(signo);
+        (void)snprintf(why, sizeof(why), "was killed by SIG%s%s", name ? name : "?",
+                       signo == SIGKILL ? " (out of memory?)" : "");
+        tell_library(how, c, library, sizeof(library));
+    } else if (otherwise) {
+        (void)snprintf(why, sizeof(why), "%s", otherwise);
+    } else {
+        (void)snprintf(why, sizeof(why), "left with exit code %d", WEXITSTATUS(status));
+    }
+    log_tail(c, tail);
+    (void)snprintf(text, sizeof(text), "the process %s%s%s%s", why, library,
+                   tail[0] ? "; it printed: " : "", tail);
+    bool cancelled = how->cancel && atomic_load(how->cancel);
+    return json_pack("{ss, ss, si}", "status", cancelled ? "cancelled" : "failed", "reason", text,
+                     "error", cancelled ? DLB_E_CANCELLED : DLB_E_WORKER);
+}
+
+static json_t *read_result(const struct child *c)
+{
+    struct dlb_err ignored;
+    char *text = NULL;
+    size_t n_bytes = 0;
+    if (dlb_read_file(c->result, RESULT_MAX_BYTES, &text, &n_bytes, &ignored))
+        return NULL;
+    json_t *doc = json_loadb(text, n_bytes, 0, NULL);
+    free(text);
+    if (json_is_object(doc) && dlb_json_text(doc, "status")[0])
+        return doc;
+    json_decref(doc);
+    return NULL;
+}
+
+static void clean(struct child *c)
+{
+    if (c->pulse)
+        (void)munmap((void *)c->pulse, sizeof(*c->pulse));
+    if (c->pidfd >= 0)
+        (void)close(c->pidfd);
+    if (c->beat_fd >= 0)
+        (void)close(c->beat_fd);
+    if (c->log_fd >= 0)
+        (void)close(c->log_fd);
+    (void)unlink(c->spec);
+    (void)unlink(c->result);
+    (void)unlink(c->log);
+}
+
+int dlb_child_run(const struct dlb_child *how, json_t **doc, struct dlb_err *err)
+{
+    struct child *c = calloc(1, sizeof(*c));
+    bool stalled = false;
+    *doc = NULL;
+    if (!c)
+        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a process");
+    c->pidfd = c->beat_fd = c->log_fd = -1;
+    int rc = prepare(how, c, err);
+    if (!rc)
+        rc = start(how, c, err);
+    if (!rc) {
+        int status = watch(how, c, &stalled);
+        bool clean_end = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        if (clean_end)
+            *doc = read_result(c);
+        if (!*doc)
+            *doc = obituary(how, c, status, stalled, clean_end ? "left without a result" : NULL);
+        if (!*doc)
+            rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a result");
+    }
+    clean(c);
+    free(c);
+    return rc;
+}

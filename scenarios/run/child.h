@@ -1,0 +1,33 @@
+/* One process for one repetition: started, watched, and never waited for without end.
+ *
+ * Floor 4. Control thread. */
+#ifndef DLB_SCENARIOS_RUN_CHILD_H
+#define DLB_SCENARIOS_RUN_CHILD_H
+
+#include "core/base/err.h"
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define DLB_CHILD_MAX_WORDS 4 /* of lead and of tail */
+
+/* Called with the words LEAD --spec F --result F TAIL --heartbeat-fd N. */
+struct dlb_child {
+    const char *exe;         /* path of the program; it is not looked for */
+    const char *const *lead; /* its own name first, as in {"dlbench", "cell", NULL} */
+    const char *const *tail; /* as in {"--mode", "measure", NULL}; may be NULL */
+    const json_t *config;    /* written to the spec file */
+    const char *scratch;     /* folder for spec, result and what the child prints */
+    uint64_t stall_ns; /* that long without a batch or another sign of life, and a little: killed */
+    const atomic_bool *
+        cancel; /* set: the child is interrupted, and killed when that does not help; may be NULL */
+    void (*tick)(void *ctx, uint64_t n_batches); /* several times a second; may be NULL */
+    void *ctx;
+};
+
+/* *doc: the child's document, an object with a status, or one with status "failed" that says how it
+ * died; new reference. An error is the parent's own (no process, no space for the spec). */
+int dlb_child_run(const struct dlb_child *how, json_t **doc, struct dlb_err *err);
+
+#endif

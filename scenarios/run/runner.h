@@ -1,0 +1,53 @@
+/* The runner: executes a plan, one process per task.
+ *
+ * Floor 4. Control thread. It prints nothing: what happens is told to a callback. A task that fails
+ * costs its cell, never the sweep; a cell that failed once is not run again. */
+#ifndef DLB_SCENARIOS_RUN_RUNNER_H
+#define DLB_SCENARIOS_RUN_RUNNER_H
+
+#include "core/base/err.h"
+#include "scenarios/scenario.h"
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum dlb_runner_what {
+    DLB_RUNNER_START, /* a task begins */
+    DLB_RUNNER_TICK,  /* it goes on; several times a second */
+    DLB_RUNNER_DONE,  /* it ended: doc */
+    DLB_RUNNER_BLOCK, /* every task of a block ended: what there is may be saved */
+};
+
+struct dlb_runner_event {
+    enum dlb_runner_what what;
+    const struct dlb_task *task;
+    uint32_t n_done, n_tasks; /* tasks that ended, and all that will run */
+    uint64_t n_batches;       /* of this task, so far */
+    double eta_s;             /* of the whole plan; NaN while nothing is known, and for plans that
+                                 grow */
+    const json_t *doc;        /* DONE only; borrowed */
+};
+
+struct dlb_runner {
+    const char *exe;     /* NULL: this program */
+    const char *scratch; /* folder that exists; left empty */
+    uint64_t n_samples;  /* of the data set, for the first ETA; 0: not known */
+    uint64_t stall_ns;   /* 0: five minutes, or ten steps or batches where those are longer; and
+                            what workers may take to start, and loader.timeout_s */
+    const atomic_bool *cancel;                                      /* may be NULL */
+    void (*event)(void *ctx, const struct dlb_runner_event *event); /* may be NULL */
+    void *ctx;
+    const struct dlb_scenario *scenario; /* whose next() is asked for more; NULL: nobody's */
+};
+
+/* Fills results (dlb_results_init). An interrupt is no error: results->interrupted. An error is the
+ * runner's own. */
+int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
+                       struct dlb_results *results, struct dlb_err *err);
+
+/* Seconds that the plan takes where the accelerator never waits: its steps. Passes over the data,
+ * starts, and what cannot be told beforehand come on top. */
+double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples);
+
+#endif

@@ -1,0 +1,87 @@
+/* One cell: `dlbench run`. */
+#include "scenarios/judge/judge.h"
+#include "scenarios/plan/plan.h"
+#include "scenarios/spec/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether two keys were said in the same file: then one author meant both. */
+static bool said_together(const struct dlb_config *cfg, const char *a, const char *b)
+{
+    if (!dlb_config_has(cfg, a) || !dlb_config_has(cfg, b))
+        return false;
+    const char *at_a = dlb_config_origin(cfg, a), *at_b = dlb_config_origin(cfg, b);
+    const char *end_a = strrchr(at_a, ':'), *end_b = strrchr(at_b, ':');
+    return end_a && end_b && end_a - at_a == end_b - at_b &&
+           memcmp(at_a, at_b, (size_t)(end_a - at_a)) == 0;
+}
+
+/* torch.utils.data.DataLoader raises on these, so a file that says both is refused. Where --set
+ * changed one of the two (a loop over num_workers, say), the other has no meaning and is left out,
+ * which the caller tells. */
+static int check_zero_workers(const struct dlb_config *cfg, const struct dlb_spec *spec,
+                              struct dlb_err *err)
+{
+    static const char *const keys[] = {"loader.prefetch_factor", "loader.persistent_workers"};
+    if (spec->loader.num_workers > 0)
+        return DLB_OK;
+    for (size_t i = 0; i < 2; i++) {
+        bool asks = i == 0 || spec->loader.persistent_workers;
+        if (asks && said_together(cfg, keys[i], "loader.num_workers"))
+            return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                            "%s: %s has no meaning with loader.num_workers = 0 (DataLoader raises "
+                            "an error): leave it out, or set num_workers",
+                            dlb_config_origin(cfg, keys[i]), keys[i]);
+    }
+    return DLB_OK;
+}
+
+/* Quietly left out, it would be taken for done. */
+static int check_drop_caches(const struct dlb_config *cfg, const struct dlb_spec *spec,
+                             struct dlb_err *err)
+{
+    if (!spec->run.drop_caches || spec->run.cache == DLB_RUN_COLD)
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_CONFIG, dlb_config_origin(cfg, "run.drop_caches"), DLB_NO_OFFSET,
+                    "run.drop_caches (--drop-caches) is done before cold runs only: set run.cache "
+                    "= \"cold\", which is \"%s\"",
+                    dlb_run_cache_names[spec->run.cache]);
+}
+
+static int plan_run(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)
+{
+    memset(out, 0, sizeof(*out));
+    struct dlb_spec *spec = malloc(sizeof(*spec));
+    json_t *axes = json_object();
+    int rc = spec && axes ? dlb_spec_from_config(spec, in->cfg, err)
+                          : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+    if (!rc)
+        rc = check_zero_workers(in->cfg, spec, err);
+    if (!rc)
+        rc = check_drop_caches(in->cfg, spec, err);
+    if (!rc)
+        rc = dlb_plan_cells(in, axes, out, err);
+    if (!rc)
+        rc = dlb_plan_ceilings(out, err);
+    if (!rc)
+        rc = dlb_plan_warm(in, false, out, err);
+    if (!rc) {
+        out->n_blocks = (uint32_t)spec->run.repeats;
+        out->seed = (uint64_t)spec->run.seed;
+        out->reference = -1;
+        rc = dlb_plan_tasks(out, err);
+    }
+    json_decref(axes);
+    free(spec);
+    if (rc)
+        dlb_plan_free(out);
+    return rc;
+}
+
+const struct dlb_scenario dlb_sc_run = {
+    .name = "run",
+    .summary = "one configuration: how fast it is, what the device waits for, and why",
+    .plan = plan_run,
+    .judge = dlb_judge_cells,
+};

@@ -1,0 +1,78 @@
+/* A grid of cells over one data set: `dlbench sweep`. */
+#include "scenarios/judge/judge.h"
+#include "scenarios/plan/plan.h"
+#include "scenarios/spec/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The first cell that runs: with fewest workers it is the one that the host's speed shows in most.
+ */
+static int64_t choose_reference(const struct dlb_plan *plan)
+{
+    int64_t first = -1;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        if (!plan->cells[i].skipped && n++ == 0)
+            first = i;
+    return n > 1 ? first : -1;
+}
+
+static int check_any(const struct dlb_plan *plan, struct dlb_err *err)
+{
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        if (!plan->cells[i].skipped)
+            return DLB_OK;
+    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "no cell of the sweep can run: %s",
+                    plan->n_cells ? plan->cells[0].reason : "it has none");
+}
+
+/* What is of the plan as a whole: a cell has no value of its own for it. */
+static int check_axes(const struct dlb_config *cfg, struct dlb_err *err)
+{
+    if (!json_object_get(dlb_config_axes(cfg), "run.repeats"))
+        return DLB_OK;
+    return dlb_fail(err, DLB_E_CONFIG, dlb_config_origin(cfg, "sweep.run.repeats"), DLB_NO_OFFSET,
+                    "sweep.run.repeats: every cell is repeated equally often, so this cannot be "
+                    "swept: set run.repeats instead");
+}
+
+static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)
+{
+    memset(out, 0, sizeof(*out));
+    struct dlb_spec *spec = malloc(sizeof(*spec));
+    json_t *axes = json_object_size(dlb_config_axes(in->cfg)) > 0
+                       ? json_incref((json_t *)dlb_config_axes(in->cfg))
+                       : dlb_plan_default_axes(in->n_cpus);
+    int rc = spec && axes ? dlb_spec_from_config(spec, in->cfg, err)
+                          : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+    if (!rc)
+        rc = check_axes(in->cfg, err);
+    if (!rc)
+        rc = dlb_plan_cells(in, axes, out, err);
+    if (!rc)
+        rc = check_any(out, err);
+    if (!rc)
+        rc = dlb_plan_ceilings(out, err);
+    if (!rc)
+        rc = dlb_plan_warm(in, true, out, err);
+    if (!rc) {
+        out->n_blocks = (uint32_t)spec->run.repeats;
+        out->seed = (uint64_t)spec->run.seed;
+        out->reference = choose_reference(out);
+        rc = dlb_plan_tasks(out, err);
+    }
+    json_decref(axes);
+    free(spec);
+    if (rc)
+        dlb_plan_free(out);
+    return rc;
+}
+
+const struct dlb_scenario dlb_sc_sweep = {
+    .name = "sweep",
+    .summary =
+        "every combination of the swept settings: which is best, and the smallest that is as good",
+    .plan = plan_sweep,
+    .judge = dlb_judge_cells,
+};
