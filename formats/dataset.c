@@ -144,7 +144,7 @@ static int check_access(int access, bool direct, const struct dlb_format *format
     char has[128] = "";
 
     if (direct && access != DLB_ACCESS_DIRECT && !format->synthetic)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "loader.direct = true and dataset.access = \"%s\" contradict each other: "
                         "leave one of them out",
                         dlb_access_names[access]);
@@ -157,10 +157,10 @@ static int check_access(int access, bool direct, const struct dlb_format *format
         (void)snprintf(has + len, sizeof has - len, ", \"%s\"", dlb_access_names[*own]);
     }
     if (direct)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "loader.direct = true: format %s does not read past the page cache",
                         format->name);
-    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                     "dataset.access = \"%s\": format %s has no such way; it has \"auto\"%s",
                     dlb_access_names[access], format->name, has);
 }
@@ -169,13 +169,13 @@ static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *f
                  const struct dlb_codec *codec, struct dlb_err *err)
 {
     if (format->missing)
-        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "dataset.format = \"%s\": %s",
+        return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "dataset.format = \"%s\": %s",
                         format->name, format->missing);
     if (codec->missing)
-        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "dataset.codec = \"%s\": %s",
+        return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "dataset.codec = \"%s\": %s",
                         codec->name, codec->missing);
     if (!format->synthetic && opts->path[0] == '\0')
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "dataset.path is not set: it names the folder that holds the data");
     return dlb_codec_check(codec, format, err);
 }
@@ -214,7 +214,7 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     size_t n_bytes = (ds->format->dataset_bytes + 63) & ~(size_t)63;
     ds->state = aligned_alloc(64, n_bytes);
     if (!ds->state)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the data set");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the data set");
     memset(ds->state, 0, n_bytes);
     struct dlb_open how = {.path = opts->path,
                            .io = &dlb_io_posix,
@@ -225,13 +225,13 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     rc = ds->format->open(ds->state, &how, &ds->shape, err);
     if (rc == DLB_E_IO && err->sys_errno == ENOENT && !ds->format->synthetic &&
         access(opts->path, F_OK) != 0) {
-        (void)dlb_fail(err, DLB_E_IO, opts->path, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_IO, opts->path, DLB_NO_OFFSET,
                        "No such file or folder: check dataset.path, or write the data "
                        "with `dlbench gen`");
         err->sys_errno = ENOENT;
     }
     if (rc == DLB_OK && ds->shape.n_samples == 0)
-        rc = dlb_fail(err, DLB_E_FORMAT, opts->path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, opts->path, DLB_NO_OFFSET,
                       "holds no samples: check dataset.path, or write them with `dlbench gen`");
     if (rc == DLB_OK && ds->codec->decoded_bytes && transform->max_decoded_bytes == 0)
         rc = dlb_look_decoded(ds, opts->path, err);

@@ -65,7 +65,7 @@ int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *form
 {
     if (!codec->numbers || format->numbers || format->synthetic)
         return DLB_OK;
-    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                     "codec %s needs a format that knows which numbers it holds, and %s does not: "
                     "use dataset.codec = \"raw\"",
                     codec->name, format->name);
@@ -81,7 +81,7 @@ int dlb_codec_check_where(const struct dlb_codec *codec, const struct dlb_format
     if (codec->augment && !format->synthetic)
         return codec->augment(transform, NULL, &ignored, err);
     return dlb_fail(
-        err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
         "transform.where = \"gpu\": %s %s leaves a device nothing to do; codecs jpeg and "
         "tokens do",
         format->synthetic ? "format" : "codec", format->synthetic ? format->name : codec->name);
@@ -107,7 +107,7 @@ uint32_t dlb_shape_n_named(const struct dlb_shape *shape)
 int dlb_fail_at_path(struct dlb_err *err, const char *path)
 {
     struct dlb_err half = *err;
-    (void)dlb_fail(err, half.status, path, half.offset_bytes, "%s", half.what);
+    (void)dlb_fail(err, half.code, path, half.offset_bytes, "%s", half.what);
     err->sys_errno = half.sys_errno;
     err->lib_code = half.lib_code;
     return (int)err->status;

@@ -52,7 +52,8 @@ int dlb_bytes_append(struct dlb_bytes *bytes, const void *data, size_t n_bytes, 
         uint8_t *grown = realloc(bytes->data, cap);
         if (!grown || cap - bytes->len_bytes < n_bytes) {
             bytes->data = grown ? grown : bytes->data;
-            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for %zu bytes", cap);
+            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for %zu bytes",
+                            cap);
         }
         bytes->data = grown;
         bytes->cap_bytes = cap;

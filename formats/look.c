@@ -1,5 +1,6 @@
 #include "formats/look.h"
 
+#include "core/base/mem.h"
 #include "formats/read_apart.h"
 
 #include <math.h>
@@ -16,16 +17,6 @@ struct look {
     double ratio;
     struct dlb_err first; /* of those that cannot be decoded */
 };
-
-static void *state_new(size_t n_bytes)
-{
-    size_t rounded = (n_bytes + 63) & ~(size_t)63;
-    void *state = aligned_alloc(64, rounded);
-
-    if (state)
-        memset(state, 0, rounded);
-    return state;
-}
 
 static void note_error(struct look *look, const struct dlb_err *err)
 {
@@ -98,7 +89,7 @@ static int conclude(struct look *look, struct dlb_err *err)
 
     if (look->n_seen == 0) {
         if (look->first.status == DLB_OK)
-            return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                             "no sample to look at for codec %s", look->ds->codec->name);
         *err = look->first;
         return (int)err->status;
@@ -116,13 +107,13 @@ static int look_here(void *ctx, struct dlb_err *err)
 {
     struct dlb_dataset *ds = ctx;
     struct look look = {.ds = ds,
-                        .reader = state_new(ds->format->reader_bytes),
-                        .codec = state_new(ds->codec->state_bytes)};
+                        .reader = dlb_mem_state(ds->format->reader_bytes),
+                        .codec = dlb_mem_state(ds->codec->state_bytes)};
     bool reader_open = false, codec_open = false;
     int rc = DLB_OK;
 
     if (!look.reader || !look.codec) {
-        rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to look at samples");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to look at samples");
         goto out;
     }
     reader_open = true;

@@ -79,7 +79,7 @@ int dlb_room_check(uint64_t n_bytes, const char *path, const char *what, const c
 
     if (n_bytes <= room)
         return DLB_OK;
-    return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "%s needs %s, %s are available: %s",
+    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "%s needs %s, %s are available: %s",
                     what, dlb_bytes_text(n_bytes, needs, sizeof needs),
                     dlb_bytes_text(room, has, sizeof has), advice);
 }

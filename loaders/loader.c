@@ -200,32 +200,32 @@ const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, s
                        : (opts->num_workers == 0 ? inline_loader : &dlb_ld_threads);
 
     if (chosen->missing) {
-        (void)dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "loader.kind = \"%s\": %s",
+        (void)dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "loader.kind = \"%s\": %s",
                        chosen->name, chosen->missing);
         return NULL;
     }
     if (chosen == inline_loader && opts->num_workers > 0) {
-        (void)dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                        "loader.kind = \"inline\" has no workers: set loader.num_workers = 0, or "
                        "loader.kind = \"threads\"");
         return NULL;
     }
     if (chosen != inline_loader && opts->num_workers == 0) {
         (void)dlb_fail(
-            err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+            err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
             "loader.kind = \"%s\" needs loader.num_workers of 1 or more; 0 workers is \"inline\"",
             chosen->name);
         return NULL;
     }
     if (opts->transport == DLB_TRANSPORT_FRESH && opts->pin_memory &&
         opts->pin_mode == DLB_PIN_DIRECT && chosen != inline_loader) {
-        (void)dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                        "loader.transport = \"fresh\" cannot be pinned in place: set "
                        "loader.pin_mode = \"thread\", as PyTorch does");
         return NULL;
     }
     if (opts->io == DLB_READ_URING && dlb_uring_missing()) {
-        (void)dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "loader.io = \"io_uring\": %s",
+        (void)dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "loader.io = \"io_uring\": %s",
                        dlb_uring_missing());
         return NULL;
     }
@@ -240,17 +240,17 @@ int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_
     if (opts->io != DLB_READ_URING)
         return DLB_OK;
     if (iterable)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "loader.io = \"io_uring\" reads samples by their places, and format %s "
                         "streams its shards: set loader.io = \"sync\"%s",
                         format->name, format->locate ? ", or dataset.access = \"indexed\"" : "");
     if (!format->locate)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "loader.io = \"io_uring\": format %s does not tell where its samples lie: "
                         "set loader.io = \"sync\"",
                         format->name);
     if (!dlb_access_locates(access))
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "loader.io = \"io_uring\" and dataset.access = \"%s\" contradict each "
                         "other: leave one of them out",
                         name);

@@ -1,5 +1,6 @@
 #include "reports/findings.h"
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "reports/table.h"
 
@@ -18,12 +19,6 @@ enum { ALWAYS, AXIS, IDLE, WAIT, FIRST_BATCH, READ, SAME };
 /* How much a table is squeezed, beside leaving columns out. */
 enum { FULL, SHORT_TITLES, NO_INTERVAL, NO_CAUSE };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "-";
-}
-
 static double number_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
@@ -32,7 +27,7 @@ static double number_of(const json_t *object, const char *key)
 
 static bool is_emulated(const json_t *doc)
 {
-    return strncmp(text_of(json_object_get(doc, "device"), "name"), "emulated", 8) == 0;
+    return strncmp(dlb_json_text(json_object_get(doc, "device"), "name"), "emulated", 8) == 0;
 }
 
 #define ALARM_FRAC 0.8 /* GPU-Util under which monitoring usually calls a GPU badly used */
@@ -59,8 +54,8 @@ static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *ou
 
     if (!json_is_object(gpu))
         return;
-    (void)snprintf(line, sizeof(line), "gpu:    driver %.30s, CUDA %.10s", text_of(gpu, "driver"),
-                   text_of(gpu, "runtime_cuda"));
+    (void)snprintf(line, sizeof(line), "gpu:    driver %.30s, CUDA %.10s",
+                   dlb_json_text(gpu, "driver"), dlb_json_text(gpu, "runtime_cuda"));
     if (isfinite(gen) && isfinite(width))
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
                        ", PCIe gen %.0f x%.0f under load", gen, width);
@@ -117,9 +112,9 @@ static void cache_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *
     (void)snprintf(line, sizeof(line),
                    "cache:  %.20s%s (asked: %.20s): %.400s; from the device %s, for this process "
                    "%s, delivered %s; metadata %.20s",
-                   text_of(cache, "label"), differ ? " for the best cell, others differ" : "",
-                   text_of(cache, "asked"), text_of(cache, "why"), device, process, delivered,
-                   text_of(cache, "metadata"));
+                   dlb_json_text(cache, "label"), differ ? " for the best cell, others differ" : "",
+                   dlb_json_text(cache, "asked"), dlb_json_text(cache, "why"), device, process,
+                   delivered, dlb_json_text(cache, "metadata"));
     dlb_text_fold(out, line, 0, n_columns);
 }
 
@@ -128,20 +123,20 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     const json_t *device = json_object_get(doc, "device"), *data = json_object_get(doc, "dataset");
     char line[1024], samples[40], bytes[40];
     double n_bytes = number_of(data, "bytes");
-    (void)snprintf(line, sizeof(line), "dlbench %.40s: %.200s%s", text_of(doc, "command"),
-                   text_of(doc, "run_name"),
+    (void)snprintf(line, sizeof(line), "dlbench %.40s: %.200s%s", dlb_json_text(doc, "command"),
+                   dlb_json_text(doc, "run_name"),
                    json_is_true(json_object_get(doc, "interrupted")) ? " (PARTIAL: interrupted)"
                    : json_is_true(json_object_get(doc, "partial"))   ? " (PARTIAL)"
                                                                      : "");
     dlb_text_fold(out, line, 0, n_columns);
-    (void)snprintf(line, sizeof(line), "data:   %.40s, %s samples, %s", text_of(data, "format"),
-                   dlb_count_text(number_of(data, "samples"), samples, sizeof(samples)),
-                   n_bytes >= 0 && n_bytes < 1e19
-                       ? dlb_bytes_text((uint64_t)n_bytes, bytes, sizeof(bytes))
-                       : "-");
+    (void)snprintf(
+        line, sizeof(line), "data:   %.40s, %s samples, %s", dlb_json_text(data, "format"),
+        dlb_count_text(number_of(data, "samples"), samples, sizeof(samples)),
+        n_bytes >= 0 && n_bytes < 1e19 ? dlb_bytes_text((uint64_t)n_bytes, bytes, sizeof(bytes))
+                                       : "-");
     dlb_text_fold(out, line, 0, n_columns);
-    (void)snprintf(line, sizeof(line), "device: %.100s (%.200s)%s", text_of(device, "name"),
-                   text_of(device, "why"),
+    (void)snprintf(line, sizeof(line), "device: %.100s (%.200s)%s", dlb_json_text(device, "name"),
+                   dlb_json_text(device, "why"),
                    is_emulated(doc) ? "; no GPU was measured: what is said of a GPU below is said "
                                       "of the emulated one"
                                     : "");
@@ -178,7 +173,7 @@ static void rate_text(const json_t *cell, bool brief, char *out, size_t n)
     (void)dlb_count_text(median < 100 ? median : round(median), a, sizeof(a));
     (void)dlb_count_text(low < 100 ? low : round(low), b, sizeof(b));
     (void)dlb_count_text(high < 100 ? high : round(high), c, sizeof(c));
-    bool one = brief || strcmp(text_of(rate, "interval"), "none") == 0;
+    bool one = brief || strcmp(dlb_json_text(rate, "interval"), "none") == 0;
     (void)snprintf(out, n, one ? "%.12s" : "%.12s (%.10s-%.10s)", a, b, c);
 }
 
@@ -212,11 +207,11 @@ static void first_batch_text(const json_t *cell, char *out, size_t n)
 static void verdict_text(const json_t *cell, bool brief, char *out, size_t n)
 {
     const json_t *verdict = json_object_get(cell, "verdict");
-    const char *cause = text_of(verdict, "cause");
+    const char *cause = dlb_json_text(verdict, "cause");
     if (brief || strcmp(cause, "none") == 0 || strcmp(cause, "-") == 0)
-        (void)snprintf(out, n, "%.20s", text_of(verdict, "class"));
+        (void)snprintf(out, n, "%.20s", dlb_json_text(verdict, "class"));
     else
-        (void)snprintf(out, n, "%.20s (%.14s)", text_of(verdict, "class"), cause);
+        (void)snprintf(out, n, "%.20s (%.14s)", dlb_json_text(verdict, "class"), cause);
 }
 
 static const struct {
@@ -310,7 +305,7 @@ static void fill_row(const json_t *doc, const json_t *cell, const char *const *k
 
 static bool has_status(const json_t *cell, const char *status)
 {
-    return strcmp(text_of(cell, "status"), status) == 0;
+    return strcmp(dlb_json_text(cell, "status"), status) == 0;
 }
 
 /* One line per distinct reason, with the cells it is about. */
@@ -323,13 +318,13 @@ static void reasons(const json_t *cells, const char *status, uint32_t n_columns,
     {
         if (!has_status(cell, status))
             continue;
-        const char *reason = text_of(cell, "reason");
+        const char *reason = dlb_json_text(cell, "reason");
         struct dlb_text line = {0};
         uint32_t n = 0;
         bool told = false;
         json_array_foreach(cells, k, other)
         {
-            if (!has_status(other, status) || strcmp(text_of(other, "reason"), reason) != 0)
+            if (!has_status(other, status) || strcmp(dlb_json_text(other, "reason"), reason) != 0)
                 continue;
             told = told || k < i;
             n++;
@@ -462,14 +457,14 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
     if (json_is_integer(best) && json_array_size(json_object_get(doc, "cells")) > 1)
         (void)snprintf(which, sizeof(which), ", of the best cell, %lld",
                        (long long)json_integer_value(best));
-    (void)snprintf(title, sizeof(title), "Verdict: %.40s (%.40s)%s", text_of(verdict, "class"),
-                   text_of(verdict, "severity"), which);
+    (void)snprintf(title, sizeof(title), "Verdict: %.40s (%.40s)%s",
+                   dlb_json_text(verdict, "class"), dlb_json_text(verdict, "severity"), which);
     dlb_text_printf(out, "\n");
     dlb_text_fold(out, title, 0, n_columns);
-    dlb_text_fold(out, text_of(verdict, "text"), 2, n_columns);
+    dlb_text_fold(out, dlb_json_text(verdict, "text"), 2, n_columns);
     if (json_string_length(json_object_get(doc, "recommendation")) > 0) {
         dlb_text_printf(out, "\n");
-        dlb_text_fold(out, text_of(doc, "recommendation"), 0, n_columns);
+        dlb_text_fold(out, dlb_json_text(doc, "recommendation"), 0, n_columns);
     }
     dlb_findings_settings(doc, n_columns, out);
     dlb_findings_list(doc, "not_modelled", "Not modelled:", n_columns, out);

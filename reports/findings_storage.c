@@ -1,5 +1,6 @@
 #include "reports/findings.h"
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "reports/table.h"
 
@@ -17,12 +18,6 @@ static double number_of(const json_t *object, const char *key)
 {
     const json_t *value = json_object_get(object, key);
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "-";
 }
 
 static void percent_text(double frac, char *out, size_t n)
@@ -133,15 +128,15 @@ static void baseline(const json_t *storage, uint32_t n_columns, struct dlb_text 
     if (!json_is_object(b))
         return;
     if (!isfinite(median)) {
-        (void)snprintf(line, sizeof line, "%.20s: not measured (%.300s)", text_of(b, "program"),
-                       text_of(b, "reason"));
+        (void)snprintf(line, sizeof line, "%.20s: not measured (%.300s)",
+                       dlb_json_text(b, "program"), dlb_json_text(b, "reason"));
     } else {
         rate_text(number_of(b, "bytes_per_s"), theirs, sizeof theirs);
         rate_text(number_of(b, "pipeline_bytes_per_s"), ours, sizeof ours);
         (void)snprintf(
             line, sizeof line,
             "%.20s: %s; the pipeline in turns with it: %s, %.2f of that (%.2f to %.2f)%s",
-            text_of(b, "program"), theirs, ours, median, number_of(share, "low"),
+            dlb_json_text(b, "program"), theirs, ours, median, number_of(share, "low"),
             number_of(share, "high"),
             json_is_true(json_object_get(storage, "capped")) ? "; its accelerators took no more"
                                                              : "");

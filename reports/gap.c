@@ -1,5 +1,6 @@
 #include "reports/gap.h"
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 #include "reports/findings.h"
 #include "reports/table.h"
@@ -13,12 +14,6 @@
 enum { ALWAYS, FIRST, SECOND, THIRD, FOURTH };
 
 typedef char cell_text[DLB_TABLE_CELL_CAP];
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "-";
-}
 
 static double number_of(const json_t *object, const char *key)
 {
@@ -73,7 +68,7 @@ static void put_range(cell_text out, const json_t *seconds)
 {
     char low[40], high[40];
     double a = number_of(seconds, "low"), b = number_of(seconds, "high");
-    if (!isfinite(a) || !isfinite(b) || strcmp(text_of(seconds, "interval"), "none") == 0) {
+    if (!isfinite(a) || !isfinite(b) || strcmp(dlb_json_text(seconds, "interval"), "none") == 0) {
         put(out, "-");
         return;
     }
@@ -84,18 +79,18 @@ static void put_range(cell_text out, const json_t *seconds)
 
 static bool is_ok(const json_t *rung)
 {
-    return strcmp(text_of(rung, "status"), "ok") == 0;
+    return strcmp(dlb_json_text(rung, "status"), "ok") == 0;
 }
 
 /* A rung that was not measured keeps its place, with nothing in it. */
 static void ladder_row(const json_t *rung, cell_text *row)
 {
     const json_t *seconds = json_object_get(rung, "seconds");
-    put(row[0], text_of(rung, "rung"));
+    put(row[0], dlb_json_text(rung, "rung"));
     if (is_ok(rung))
         put_seconds(row[1], number_of(seconds, "median"), false);
     else
-        put(row[1], text_of(rung, "status"));
+        put(row[1], dlb_json_text(rung, "status"));
     put_range(row[2], seconds);
     put_ratio(row[3], number_of(rung, "ratio_to_direct"));
     put_ratio(row[4], number_of(rung, "ratio_to_floor"));
@@ -115,7 +110,7 @@ static void kernel_row(const json_t *rung, cell_text *row)
     const json_t *os = json_object_get(rung, "os"), *process = json_object_get(os, "process");
     const json_t *loop = json_array_get(json_object_get(os, "threads"), 0);
     cell_text a, b;
-    put(row[0], text_of(rung, "rung"));
+    put(row[0], dlb_json_text(rung, "rung"));
     put_seconds(row[1], number_of(process, "cpu_ns") * 1e-9, false);
     put_seconds(row[2], number_of(loop, "runqueue_wait_ns") * 1e-9, false);
     put_seconds(row[3], number_of(loop, "blocked_ns") * 1e-9, false);
@@ -172,19 +167,19 @@ static void reasons(const json_t *rungs, uint32_t n_columns, struct dlb_text *ou
     size_t i, k;
     json_array_foreach(rungs, i, rung)
     {
-        const char *reason = text_of(rung, "reason");
+        const char *reason = dlb_json_text(rung, "reason");
         struct dlb_text line = {0};
         bool told = is_ok(rung);
-        dlb_text_printf(&line, "%.20s: ", text_of(rung, "status"));
+        dlb_text_printf(&line, "%.20s: ", dlb_json_text(rung, "status"));
         size_t start = line.len_bytes;
         json_array_foreach(rungs, k, other)
         {
-            if (is_ok(other) || strcmp(text_of(other, "reason"), reason) != 0 ||
-                strcmp(text_of(other, "status"), text_of(rung, "status")) != 0)
+            if (is_ok(other) || strcmp(dlb_json_text(other, "reason"), reason) != 0 ||
+                strcmp(dlb_json_text(other, "status"), dlb_json_text(rung, "status")) != 0)
                 continue;
             told = told || k < i;
             dlb_text_printf(&line, "%s%.30s", line.len_bytes > start ? ", " : "",
-                            text_of(other, "rung"));
+                            dlb_json_text(other, "rung"));
         }
         dlb_text_printf(&line, ": ");
         dlb_text_plain(&line, reason, 1000);
@@ -206,7 +201,7 @@ static void decomposition(const json_t *gap, struct dlb_text *out)
     {
         cell_text name, seconds;
         double frac = number_of(part, "frac");
-        put(name, text_of(part, "part"));
+        put(name, dlb_json_text(part, "part"));
         put_seconds(seconds, number_of(part, "seconds"), false);
         dlb_text_printf(out, "  ");
         dlb_text_plain(out, name, sizeof(name));
@@ -233,7 +228,7 @@ void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, str
     render(rungs, kernel, sizeof(kernel) / sizeof(kernel[0]), true, kernel_row, n_columns, out);
     decomposition(gap, out);
     dlb_text_printf(out, "\n");
-    dlb_text_fold(out, text_of(gap, "text"), 0, n_words);
+    dlb_text_fold(out, dlb_json_text(gap, "text"), 0, n_words);
     dlb_findings_list(doc, "not_modelled", "Not modelled:", n_words, out);
     dlb_findings_list(doc, "notes", "Notes:", n_words, out);
 }

@@ -185,7 +185,7 @@ struct place {
 
 static int offence(const struct place *place, unsigned wanted, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_FORMAT, place->path, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_FORMAT, place->path, DLB_NO_OFFSET,
                     "is no summary that can be read: %s is not %s", place->at, type_name(wanted));
 }
 
@@ -230,7 +230,7 @@ static int check_fields(const json_t *object, const struct field *fields, struct
         if (!value && field->optional)
             continue;
         if (!value)
-            return dlb_fail(err, DLB_E_FORMAT, place->path, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, place->path, DLB_NO_OFFSET,
                             "is no summary that can be read: %s is not there", place->at);
         if (!(type_of(value) & field->types))
             return offence(place, field->types, err);
@@ -250,11 +250,11 @@ int dlb_summary_check(const json_t *doc, const char *path, struct dlb_err *err)
 {
     struct place place = {.path = path};
     if (!json_is_object(doc))
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                         "is no summary that can be read: it is not a JSON object");
     const json_t *version = json_object_get(doc, "schema_version");
     if (json_is_integer(version) && json_integer_value(version) != DLB_SUMMARY_VERSION)
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                         "has schema_version %lld; this dlbench reads %d",
                         (long long)json_integer_value(version), DLB_SUMMARY_VERSION);
     return check_fields(doc, document, &place, err);
@@ -266,7 +266,8 @@ int dlb_summary_parse(const char *text, size_t n_bytes, const char *path, json_t
     json_error_t why;
     json_t *doc = json_loadb(text, n_bytes, 0, &why);
     if (!doc)
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET, "line %d: %s", why.line, why.text);
+        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET, "line %d: %s", why.line,
+                        why.text);
     int rc = dlb_summary_check(doc, path, err);
     if (rc)
         json_decref(doc);
@@ -283,13 +284,13 @@ int dlb_summary_load(const char *path, json_t **out, struct dlb_err *err)
     bool folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
     int n = snprintf(file, sizeof(file), folder ? "%s/summary.json" : "%s", path);
     if (n < 0 || (size_t)n >= sizeof(file))
-        return dlb_fail(err, DLB_E_IO, path, DLB_NO_OFFSET, "path is too long");
+        return dlb_fail(err, DLB_ERR_IO, path, DLB_NO_OFFSET, "path is too long");
     int rc = dlb_read_file(file, DLB_SUMMARY_MAX_BYTES, &text, &n_bytes, err);
     char begun[PATH_MAX];
     if (rc && folder && err->sys_errno == ENOENT &&
         snprintf(begun, sizeof(begun), "%s/environment.json", path) < PATH_MAX &&
         access(begun, F_OK) == 0)
-        return dlb_fail(err, DLB_E_IO, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_IO, path, DLB_NO_OFFSET,
                         "no summary there: the run was killed before its end; measure again");
     if (!rc)
         rc = dlb_summary_parse(text, n_bytes, file, out, err);

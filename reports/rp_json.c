@@ -15,7 +15,7 @@ static int render(const json_t *doc, const struct dlb_report_opts *opts, struct 
     }
     free(text);
     if (!text || out->short_of_memory)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
     return DLB_OK;
 }
 

@@ -26,7 +26,7 @@ static int render(const json_t *doc, const struct dlb_report_opts *opts, struct 
         dlb_text_printf(out, "/summary.json\n");
     }
     if (out->short_of_memory)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the report");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the report");
     return DLB_OK;
 }
 

@@ -41,7 +41,7 @@ int dlb_results_grow(struct dlb_results *results, const struct dlb_plan *plan, s
     if (grow(&results->cells, &results->n_cells, plan->n_cells) &&
         grow(&results->ceilings, &results->n_ceilings, plan->n_ceilings))
         return DLB_OK;
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results");
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results");
 }
 
 int dlb_results_init(struct dlb_results *results, const struct dlb_plan *plan, struct dlb_err *err)
@@ -52,7 +52,7 @@ int dlb_results_init(struct dlb_results *results, const struct dlb_plan *plan, s
     results->baseline = json_array();
     int rc = results->reference && results->warm && results->baseline
                  ? dlb_results_grow(results, plan, err)
-                 : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results");
+                 : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results");
     if (rc)
         dlb_results_free(results);
     return rc;

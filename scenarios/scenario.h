@@ -46,7 +46,7 @@ struct dlb_plan_cell {
     json_t *first;    /* config of the first repetition, where that one does more; or NULL */
     const struct dlb_plan_program *program; /* NULL: `cell` */
     bool skipped;                           /* listed, never run */
-    char reason[160];                       /* why it is skipped */
+    char reason[512];                       /* why it is skipped */
     uint32_t ceiling;                       /* which ceiling is its own */
     bool iterable;                          /* its data set's kind */
     uint32_t twin;  /* 1 + the first of its two null-source twins among the ceilings; 0: none */
@@ -120,7 +120,7 @@ enum dlb_cell_status { DLB_CELL_OK, DLB_CELL_SKIPPED, DLB_CELL_FAILED };
 /* One cell, over its repetitions. NaN: not measured. */
 struct dlb_judged_cell {
     enum dlb_cell_status status;
-    char reason[600];
+    char reason[800];
     enum dlb_status error;    /* of a failed cell */
     uint32_t n_values;        /* repetitions with a window */
     double *samples_per_s;    /* [n_values] */

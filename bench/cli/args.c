@@ -128,7 +128,7 @@ static bool own_key(const struct dlb_verb *verb, const struct word *word, char k
 static int usage(const struct dlb_verb *verb, struct dlb_err *err, const char *what,
                  const char *which)
 {
-    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                     "%s: %s \"%.40s\"; see `dlbench help %s`", verb->name, what, which, verb->name);
 }
 
@@ -147,7 +147,7 @@ static int unknown_flag(const struct dlb_verb *verb, const char *arg, struct dlb
         }
     }
     if (nearest)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "%s: unknown flag \"%.40s\"; did you mean \"--%s\"?", verb->name, arg,
                         nearest);
     return usage(verb, err, "unknown flag", arg);
@@ -167,7 +167,7 @@ static int take_positional(const struct dlb_verb *verb, const char *arg, struct 
         return DLB_OK;
     }
     if ((verb->flags & DLB_FLAG_CONFIG) && len > 5 && strcmp(arg + len - 5, ".toml") == 0)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "%s: unexpected \"%.60s\"; did you mean --config %.60s?", verb->name, arg,
                         arg);
     return usage(verb, err, "unexpected", arg);
@@ -176,7 +176,7 @@ static int take_positional(const struct dlb_verb *verb, const char *arg, struct 
 static int check_run_name(const char *name, struct dlb_err *err)
 {
     if (*name == '\0' || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return dlb_fail(err, DLB_E_CONFIG, "--run-name", DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, "--run-name", DLB_NO_OFFSET,
                         "\"%.60s\" cannot name a folder; --results says where it lies", name);
     return DLB_OK;
 }
@@ -228,7 +228,7 @@ static int take_alias(const struct dlb_flag *flag, const char *value, struct dlb
 
     (void)snprintf(origin, sizeof origin, "--%s", flag->name);
     status = said ? dlb_config_set_json(cfg, flag->key, said, origin, err)
-                  : dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "is no UTF-8 text");
+                  : dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "is no UTF-8 text");
     json_decref(said);
     return status;
 }
@@ -245,7 +245,7 @@ static int take_option(const struct dlb_flag *flag, const struct word *word, con
     if (flag)
         return dlb_config_set(cfg, value, err);
     if (asprintf(&assignment, "%.*s=%s", (int)word->n_name, word->name, value) < 0)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "arguments: out of memory");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "arguments: out of memory");
     status = dlb_config_set(cfg, assignment, err);
     free(assignment);
     if (status == DLB_E_CONFIG)
@@ -324,10 +324,10 @@ int dlb_args_parse(const struct dlb_verb *verb, int argc, char **argv, struct dl
     if (status == DLB_OK)
         status = pass(verb, argc, argv, PHASE_OPTIONS, out, err);
     if (status == DLB_OK && (verb->flags & DLB_FLAG_PATH) && !out->path)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "%s: a PATH is missing; see `dlbench help %s`", verb->name, verb->name);
     if (status == DLB_OK && (verb->flags & DLB_FLAG_TARGET) && !out->target)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "%s: a second PATH, to write to, is missing; see `dlbench help %s`",
                         verb->name, verb->name);
     return status;
@@ -356,10 +356,10 @@ const struct dlb_verb *dlb_verb_by_name(const char *name, struct dlb_err *err)
         }
     }
     if (nearest)
-        (void)dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                        "unknown command \"%.40s\"; did you mean \"%s\"?", name, nearest);
     else
-        (void)dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                        "unknown command \"%.40s\"; `dlbench --help` lists them", name);
     return NULL;
 }

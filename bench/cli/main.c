@@ -20,7 +20,7 @@ static int run_verb(const struct dlb_verb *verb, int argc, char **argv)
     }
     args.cfg = dlb_config_new(dlb_verb_groups(verb));
     if (!args.cfg) {
-        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
         return dlb_print_err(&err);
     }
     if (dlb_args_parse(verb, argc, argv, &args, &err) == DLB_OK)

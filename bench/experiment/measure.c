@@ -52,7 +52,7 @@ static int first_spec(struct measure *m, bool axes, struct dlb_err *err)
             json_object_set(first, key, json_array_get(axis, 0));
     json_t *flat = NULL;
     if (!base || !first)
-        rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
     if (!rc && json_object_size(first) == 0)
         rc = dlb_spec_from_config(&m->spec, m->args->cfg, err);
     else if (!rc)
@@ -145,7 +145,7 @@ static int describe_host(struct measure *m, struct dlb_err *err)
     bool on_disk = !dlb_formats[m->spec.dataset.format]->synthetic && m->spec.dataset.path[0];
     m->environment = dlb_environment(on_disk ? m->spec.dataset.path : NULL);
     if (!m->environment || !dlb_libraries_add(m->environment))
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "out of memory for the description of the host");
     return DLB_OK;
 }
@@ -392,7 +392,8 @@ int dlb_measure(const struct dlb_args *args, const struct dlb_scenario *scenario
     struct dlb_err err;
     int code;
     if (!m) {
-        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "%s: out of memory", scenario->name);
+        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "%s: out of memory",
+                       scenario->name);
         return dlb_print_err(&err);
     }
     m->args = args;

@@ -58,7 +58,7 @@ static int make_folders(const char *path, struct dlb_err *err)
     char part[PATH_MAX];
     size_t len = strlen(path);
     if (len == 0 || len >= sizeof(part))
-        return dlb_fail(err, DLB_E_CONFIG, "--results", DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, "--results", DLB_NO_OFFSET,
                         len ? "path is too long" : "names no folder");
     memcpy(part, path, len + 1);
     for (char *at = part + 1; *at; at++) {
@@ -75,7 +75,7 @@ static int make_folders(const char *path, struct dlb_err *err)
     if (rc)
         return rc;
     if (stat(part, &st) || !S_ISDIR(st.st_mode))
-        return dlb_fail(err, DLB_E_IO, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_IO, path, DLB_NO_OFFSET,
                         "is no folder: --results wants one that can be written");
     return DLB_OK;
 }
@@ -84,7 +84,7 @@ static int join(char out[PATH_MAX], const char *folder, const char *name, struct
 {
     int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
     if (n < 0 || n >= PATH_MAX)
-        return dlb_fail(err, DLB_E_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
+        return dlb_fail(err, DLB_ERR_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
     return DLB_OK;
 }
 
@@ -172,9 +172,9 @@ static int lock_folder(struct dlb_result_folder *out, struct dlb_err *err)
     if (flock(out->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return DLB_OK;
     if (look_into(out->path, &there, err) || there.pid <= 0)
-        return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, out->path, DLB_NO_OFFSET,
                         "another dlbench writes there: wait for it, or give another --run-name");
-    return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, out->path, DLB_NO_OFFSET,
                     "another dlbench writes there (pid %ld): wait for it, or give another "
                     "--run-name",
                     there.pid);
@@ -188,10 +188,10 @@ static int check_contents(struct dlb_result_folder *out, bool overwrite, struct 
     if (rc)
         return rc;
     if (there.summary && !overwrite)
-        return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, out->path, DLB_NO_OFFSET,
                         "there is a result of that name: give another --run-name, or --overwrite");
     if (there.foreign && !there.summary)
-        return dlb_fail(err, DLB_E_CONFIG, out->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, out->path, DLB_NO_OFFSET,
                         "holds \"%s\" and no result: it is left alone; give another --run-name or "
                         "--results",
                         there.name);
@@ -264,7 +264,7 @@ static int write_json(const struct dlb_result_folder *folder, const char *file, 
     int rc = join(path, folder->path, file, err);
     char *text = rc ? NULL : json_dumps(doc, JSON_INDENT(2));
     if (!rc && !text)
-        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "out of memory");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory");
     if (!rc)
         rc = dlb_write_file_atomic(path, text, strlen(text), err);
     free(text);
@@ -319,7 +319,7 @@ static int write_aside(struct dlb_result_folder *folder, const json_t *environme
     struct dlb_result_folder aside = *folder;
     int n = snprintf(aside.path, sizeof(aside.path), "%s.partial", folder->path);
     if (n < 0 || (size_t)n >= sizeof(aside.path))
-        return dlb_fail(err, DLB_E_CONFIG, folder->path, DLB_NO_OFFSET, "the path is too long");
+        return dlb_fail(err, DLB_ERR_CONFIG, folder->path, DLB_NO_OFFSET, "the path is too long");
     if (mkdir(aside.path, 0777) != 0 && errno != EEXIST)
         return dlb_fail_errno(err, aside.path, DLB_NO_OFFSET, "making it");
     memcpy(folder->written, aside.path, sizeof(folder->written));
@@ -331,7 +331,7 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
                       const json_t *doc, enum dlb_result_part part, struct dlb_err *err)
 {
     if (folder->replaces && part == DLB_RESULT_NOTHING)
-        return dlb_fail(err, DLB_E_CANCELLED, folder->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CANCELLED, folder->path, DLB_NO_OFFSET,
                         "the result that was there is kept: this run has none to replace it");
     if (folder->replaces && part == DLB_RESULT_PART)
         return write_aside(folder, environment, doc, err);

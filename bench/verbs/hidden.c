@@ -16,13 +16,13 @@ int dlb_hidden_flags(const struct dlb_args *args, const char *verb,
         while (flag->name && strcmp(flag->name, args->argv[i]) != 0)
             flag++;
         if (!flag->name || i + 1 == args->argc)
-            return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "%s: \"%.60s\" is %s", verb,
+            return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "%s: \"%.60s\" is %s", verb,
                             args->argv[i], flag->name ? "without a value" : "no flag of it");
         *flag->value = args->argv[i + 1];
     }
     for (const struct dlb_hidden_flag *flag = flags; flag->name; flag++)
         if (flag->needed && !*flag->value)
-            return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "%s: %s FILE is needed", verb,
+            return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "%s: %s FILE is needed", verb,
                             flag->name);
     return DLB_OK;
 }
@@ -40,7 +40,7 @@ int dlb_hidden_read(const char *path, json_t **out, struct dlb_err *err)
     json_t *doc = json_loadb(text, n_bytes, 0, &why);
     free(text);
     if (!json_is_object(doc)) {
-        rc = dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "is not a JSON object: %s",
+        rc = dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET, "is not a JSON object: %s",
                       doc ? "another type" : why.text);
         json_decref(doc);
         return rc;
@@ -53,7 +53,7 @@ int dlb_hidden_write(const char *path, const json_t *doc, struct dlb_err *err)
 {
     char *text = doc ? json_dumps(doc, JSON_INDENT(1)) : NULL;
     int rc = text ? dlb_write_file_atomic(path, text, strlen(text), err)
-                  : dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "out of memory for a result");
+                  : dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory for a result");
     free(text);
     return rc;
 }

@@ -1,5 +1,6 @@
 #include "bench/verbs/inspect.h"
 
+#include "core/base/mem.h"
 #include "formats/codecs/jpeg.h"
 #include "formats/read_apart.h"
 #include "scenarios/spec/spec.h"
@@ -22,16 +23,6 @@ struct looker {
     bool ds_open, codec_open;
 };
 
-static void *state_new(size_t n_bytes)
-{
-    size_t rounded = (n_bytes + 63) & ~(size_t)63;
-    void *state = aligned_alloc(64, rounded ? rounded : 64);
-
-    if (state)
-        memset(state, 0, rounded);
-    return state;
-}
-
 static void looker_close(struct looker *looker)
 {
     if (looker->codec_open)
@@ -49,8 +40,8 @@ static int set_text(struct dlb_config *cfg, const char *key, const char *text, s
     int status;
 
     if (!value)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "%s: not valid UTF-8, or no memory",
-                        key);
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+                        "%s: not valid UTF-8, or no memory", key);
     status = dlb_config_set_json(cfg, key, value, "inspect", err);
     json_decref(value);
     return status;
@@ -63,7 +54,7 @@ static int looker_open(struct looker **out, const char *path, const struct dlb_f
     int status;
 
     if (!looker)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
     status = set_text(cfg, "dataset.format", format->name, err);
     if (status == DLB_OK)
         status = set_text(cfg, "dataset.codec", codec->name, err);
@@ -78,9 +69,9 @@ static int looker_open(struct looker **out, const char *path, const struct dlb_f
     if (status != DLB_OK)
         goto out;
     looker->ds_open = true;
-    looker->codec = state_new(codec->state_bytes);
+    looker->codec = dlb_mem_state(codec->state_bytes);
     if (!looker->codec) {
-        status = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
+        status = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
         goto out;
     }
     if (!codec->identity) {
@@ -155,9 +146,9 @@ static int visit_here(void *ctx, struct dlb_err *err)
     struct looker *looker = visits->looker;
     const struct dlb_format *format = looker->ds.format;
 
-    looker->reader = state_new(format->reader_bytes);
+    looker->reader = dlb_mem_state(format->reader_bytes);
     if (!looker->reader)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
     int status = format->reader_open(looker->reader, looker->ds.state, err);
     if (status == DLB_OK && looker->ds.shape.iterable)
         visit_shards(looker, visits->n, visits->each, visits->ctx);
@@ -239,7 +230,7 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
             return status; /* nor would it be read for another codec */
     }
     if (!raw)
-        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "this build has no codec");
+        return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "this build has no codec");
     return looker_open(out, path, format, raw, cfg, err);
 }
 
@@ -323,20 +314,20 @@ static int check_path(const char *path, struct dlb_err *err)
     int status = dlb_io_posix.stat(path, &kind, &n_bytes, err);
 
     if (status == DLB_OK && kind == DLB_IO_OTHER)
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                         "is a pipe, a socket or a device: data sets are regular files and folders");
     if (status != DLB_OK || kind != DLB_IO_DIR)
         return status;
     status = dlb_io_posix.list(path, any_entry, NULL, err);
     if (status == DLB_OK)
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                         "is an empty folder: name one that holds data, or write some into it with "
                         "`dlbench gen --set dataset.path=%.40s`",
                         path);
     if (status != DLB_END)
         return status;
     if (is_result(path))
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                         "is a result, not a data set: `dlbench report` with this path shows it");
     return DLB_OK;
 }
@@ -351,7 +342,7 @@ static int not_known(const char *path, struct dlb_err *err)
             (void)snprintf(tried + len, sizeof tried - len, "%s%s%s", len ? ", " : "",
                            (*format)->name, (*format)->missing ? " (not in this build)" : "");
     }
-    return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                     "is no data set that this program knows; tried: %s", tried);
 }
 

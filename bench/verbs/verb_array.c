@@ -38,7 +38,7 @@ static int run(const struct dlb_args *args)
     if (!rc)
         rc = dlb_hidden_read(path, &spec, &err);
     if (!rc && !(own = own_keys(spec)))
-        rc = dlb_fail(&err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "out of memory for parameters");
+        rc = dlb_fail(&err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory for parameters");
     if (!rc)
         rc = dlb_gap_params_flat(&params, own, path, &err);
     json_decref(own);

@@ -39,7 +39,7 @@ static int run(const struct dlb_args *args)
     struct dlb_spec *spec = calloc(1, sizeof(*spec));
     struct dlb_err err;
     int rc = spec ? dlb_hidden_flags(args, "cell", flags, &err)
-                  : dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "cell: out of memory");
+                  : dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "cell: out of memory");
     if (!rc)
         rc = read_spec(spec_path, spec, &err);
     if (!rc) {

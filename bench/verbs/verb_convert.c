@@ -79,8 +79,8 @@ static int set_text(struct dlb_config *cfg, const char *key, const char *text, s
     json_t *value = json_string(text);
 
     if (!value)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "%s: not valid UTF-8, or no memory",
-                        key);
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+                        "%s: not valid UTF-8, or no memory", key);
     int status = dlb_config_set_json(cfg, key, value, "convert", err);
     json_decref(value);
     return status;
@@ -98,7 +98,7 @@ static const struct dlb_format *named_format(const char *flag, const char *name,
         size_t len = strlen(all);
         (void)snprintf(all + len, sizeof all - len, "%s%s", len ? ", " : "", dlb_formats[i]->name);
     }
-    (void)dlb_fail(err, DLB_E_CONFIG, flag, DLB_NO_OFFSET,
+    (void)dlb_fail(err, DLB_ERR_CONFIG, flag, DLB_NO_OFFSET,
                    "unknown format \"%.20s\"; there are: %s", name, all);
     return NULL;
 }
@@ -156,14 +156,14 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
     uint64_t start_ns = dlb_now_ns();
 
     if (!args->format)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "convert: --format FORMAT is missing; see `dlbench help convert`");
     const struct dlb_format *to = named_format("--format", args->format, err);
     const struct dlb_format *from = to ? source_format(args, err) : NULL;
     if (!from)
         return (int)err->status;
     if (from->synthetic)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "convert: format %s holds nothing that could be converted; `dlbench gen` "
                         "writes made-up data",
                         from->name);
@@ -234,7 +234,7 @@ static int run(const struct dlb_args *args)
     int code = DLB_EXIT_OK;
 
     if (!c) {
-        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "convert: out of memory");
+        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "convert: out of memory");
         return dlb_print_err(&err);
     }
     if (convert(c, args, &err) != DLB_OK) {
@@ -244,7 +244,7 @@ static int run(const struct dlb_args *args)
     } else {
         json_t *doc = document(c, args);
         if (!doc || !dlb_print_json(doc)) {
-            (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "convert: out of memory");
+            (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "convert: out of memory");
             code = dlb_print_err(&err);
         }
         json_decref(doc);

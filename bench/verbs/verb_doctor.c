@@ -1,6 +1,7 @@
 #include "bench/cli/verb.h"
 
 #include "bench/cli/print.h"
+#include "core/base/json.h"
 #include "core/host/check.h"
 #include "formats/codec.h"
 #include "formats/format.h"
@@ -60,12 +61,6 @@ static json_t *run_checks(uint32_t *n_bad)
     return checks;
 }
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 /* Two words in columns, then text that is folded beside them. */
 static void print_row(const char *first, int n_first, const char *second, int n_second,
                       const char *text)
@@ -84,19 +79,21 @@ static void print_text(const json_t *modules, const json_t *checks)
     (void)puts("Modules");
     json_array_foreach(modules, i, row)
     {
-        const char *kind = text_of(row, "kind"), *missing = text_of(row, "missing");
+        const char *kind = dlb_json_text(row, "kind"), *missing = dlb_json_text(row, "missing");
         char words[512];
         (void)snprintf(words, sizeof words, "%s%s", *missing ? "MISSING: " : "ok: ",
-                       *missing ? missing : text_of(row, "summary"));
-        print_row(strcmp(kind, last_kind) == 0 ? "" : kind, 9, text_of(row, "name"), 11, words);
+                       *missing ? missing : dlb_json_text(row, "summary"));
+        print_row(strcmp(kind, last_kind) == 0 ? "" : kind, 9, dlb_json_text(row, "name"), 11,
+                  words);
         last_kind = kind;
     }
     (void)puts("\nThis machine");
     json_array_foreach(checks, i, row)
     {
-        print_row(text_of(row, "state"), 4, text_of(row, "name"), 16, text_of(row, "found"));
-        if (*text_of(row, "advice"))
-            dlb_print_folded(stdout, text_of(row, "advice"), 24, 0, dlb_print_width(stdout));
+        print_row(dlb_json_text(row, "state"), 4, dlb_json_text(row, "name"), 16,
+                  dlb_json_text(row, "found"));
+        if (*dlb_json_text(row, "advice"))
+            dlb_print_folded(stdout, dlb_json_text(row, "advice"), 24, 0, dlb_print_width(stdout));
     }
 }
 
@@ -112,7 +109,7 @@ static int run(const struct dlb_args *args)
     if (doc && !args->json) {
         print_text(modules, checks);
     } else if (!doc || !dlb_print_json(doc)) {
-        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "doctor: out of memory");
+        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "doctor: out of memory");
         code = dlb_print_err(&err);
     }
     json_decref(doc);

@@ -36,7 +36,7 @@ static int read_options(struct gap *g, struct dlb_err *err)
 {
     struct dlb_config *cfg = g->args->cfg;
     if (json_object_size(dlb_config_axes(cfg)) > 0)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "gap sweeps nothing: give each key one value");
     int rc = dlb_config_fill(cfg, &dlb_gap_ladder_group, &g->opts, err);
     return rc ? rc : dlb_gap_params_fill(&g->params, cfg, err);
@@ -75,7 +75,7 @@ static int make_plan(struct gap *g, struct dlb_err *err)
     ssize_t n = readlink("/proc/self/exe", g->exe, sizeof(g->exe) - 1);
     if (!flat || n <= 0) {
         json_decref(flat);
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a plan");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a plan");
     }
     for (const struct dlb_opt *opt = dlb_gap_ladder_group.opts; opt->key; opt++) {
         char key[64];
@@ -118,7 +118,7 @@ static int prepare(struct gap *g, struct dlb_err *err)
         return rc;
     g->environment = dlb_environment(NULL);
     if (!g->environment || !dlb_libraries_add(g->environment))
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "out of memory for the description of the host");
     return DLB_OK;
 }
@@ -248,7 +248,7 @@ static int run(const struct dlb_args *args)
     struct dlb_err err;
     int code;
     if (!g) {
-        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "gap: out of memory");
+        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "gap: out of memory");
         return dlb_print_err(&err);
     }
     g->args = args;

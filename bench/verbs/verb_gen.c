@@ -158,7 +158,7 @@ static int generate(const struct dlb_gen *gen, uint64_t *n_written, struct dlb_e
     status = dlb_generate(gen, 0, &progress, n_written, err);
     dlb_progress_end(&watched.progress, NULL);
     if (status == DLB_E_CANCELLED)
-        (void)dlb_fail(err, DLB_E_CANCELLED, gen->path, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_CANCELLED, gen->path, DLB_NO_OFFSET,
                        "interrupted; nothing is lost: the same command resumes");
     return status;
 }
@@ -174,7 +174,7 @@ static int run(const struct dlb_args *args)
     int code = DLB_EXIT_OK;
 
     if (!spec) {
-        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
+        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
         return dlb_print_err(&err);
     }
     if (dlb_spec_from_config(spec, args->cfg, &err) != DLB_OK)
@@ -193,7 +193,7 @@ static int run(const struct dlb_args *args)
     if (!args->json) {
         print_text(&gen, &shape, n_written, n_checked, seconds);
     } else if (!print_json(&gen, &shape, n_written, n_checked, seconds)) {
-        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
+        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
         goto failed;
     }
     goto out;

@@ -202,7 +202,7 @@ static int run(const struct dlb_args *args)
     }
     json_t *doc = document(args->path, &in);
     if (!doc || !dlb_print_json(doc)) {
-        (void)dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
+        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
         code = dlb_print_err(&err);
     }
     json_decref(doc);

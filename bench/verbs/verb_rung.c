@@ -12,10 +12,10 @@ static int take_name(json_t *spec, const char *path, char **name, struct dlb_err
 {
     const char *said = json_string_value(json_object_get(spec, "rung"));
     if (!said)
-        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "has no \"rung\"");
+        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET, "has no \"rung\"");
     *name = strdup(said);
     if (!*name || json_object_del(spec, "rung"))
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "out of memory for a name");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory for a name");
     return DLB_OK;
 }
 

@@ -65,7 +65,7 @@ static int fill(const struct dlb_args *args, const struct dlb_spec *spec, struct
                               .format_opts = dlb_spec_format_opts(spec),
                               .path = spec->dataset.path};
     if (!s->gen.format->gen_units)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "format %s has nothing to write, so that there is no size to tell",
                         s->gen.format->name);
     s->n_files = s->gen.format->gen_units(&s->gen);
@@ -151,13 +151,13 @@ static int dry_run(const struct dlb_args *args, struct dlb_err *err)
     struct dlb_spec *spec = calloc(1, sizeof(*spec));
     struct sizing s = {.n_files = 0};
     int rc = spec ? dlb_spec_from_config(spec, args->cfg, err)
-                  : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "storage: out of memory");
+                  : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "storage: out of memory");
     if (!rc)
         rc = fill(args, spec, &s, err);
     if (!rc && !args->json)
         print_text(spec, &s);
     else if (!rc && !print_json(spec, &s))
-        rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "storage: out of memory");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "storage: out of memory");
     free(spec);
     return rc;
 }

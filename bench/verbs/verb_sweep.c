@@ -33,7 +33,7 @@ static int run(const struct dlb_args *args)
 
     /* Who named axes did not ask for the usual grid. */
     if (tell_pinned(args->cfg) > 0 && json_object_size(dlb_config_axes(args->cfg)) == 0) {
-        (void)dlb_fail(&err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(&err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                        "nothing is left to sweep: give one of these keys as a list, such as --set "
                        "'sweep.KEY=[A, B]', or measure the one cell with `dlbench run`");
         return dlb_print_err(&err);

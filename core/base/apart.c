@@ -135,19 +135,19 @@ static int conclude(const struct dlb_pipe *pipe, pid_t pid, bool heard, struct d
     if (heard)
         return DLB_OK;
     if (pipe->cancelled)
-        return dlb_fail(err, DLB_E_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted while %s",
+        return dlb_fail(err, DLB_ERR_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted while %s",
                         doing);
     if (pipe->late)
-        return dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, how->path, DLB_NO_OFFSET,
                         "%s was silent for %u s while %s: the file is damaged, or its "
                         "storage hangs",
                         how->who, how->patience_s, doing);
     if (!gone || !WIFSIGNALED(status))
-        return dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, how->path, DLB_NO_OFFSET,
                         "%s gave up on %s: the file is damaged", how->who, doing);
     if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGHUP)
-        return dlb_fail(err, DLB_E_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted");
-    return dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted");
+    return dlb_fail(err, DLB_ERR_FORMAT, how->path, DLB_NO_OFFSET,
                     WTERMSIG(status) == SIGKILL
                         ? "%s was killed (%s) while %s: out of memory?"
                         : "%s crashed (%s) while %s: the file is damaged, or hostile",

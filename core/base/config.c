@@ -17,7 +17,7 @@
 
 int dlb_config_no_memory(struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "configuration: out of memory");
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "configuration: out of memory");
 }
 
 void dlb_said_drop(struct dlb_said *said)
@@ -112,14 +112,14 @@ int dlb_config_unknown(const struct dlb_config *cfg, const char *key, const char
 
     for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
         if (strcmp(bare, (*g)->section) == 0)
-            return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
                             "\"%s\" is a section: set one of its keys, such as %s.%s", bare, bare,
                             (*g)->opts->key);
     if (nearest_key(cfg, bare, nearest))
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
                         "unknown key \"%.50s\"; did you mean \"%s%s\"?", key, axis ? DLB_SWEEP : "",
                         nearest);
-    return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
                     "unknown key \"%.50s\"; `dlbench help sweep` lists them all", key);
 }
 
@@ -156,8 +156,8 @@ int dlb_axis_append(json_t *axis, const char *key, json_t *canonical, const char
     json_array_foreach(axis, i, other) if (json_equal(canonical, other))
     {
         char *text = json_dumps(canonical, JSON_ENCODE_ANY);
-        (void)dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "sweep.%s lists %.40s twice", key,
-                       text ? text : "a value");
+        (void)dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "sweep.%s lists %.40s twice",
+                       key, text ? text : "a value");
         free(text);
         json_decref(canonical);
         return (int)err->status;
@@ -172,7 +172,7 @@ int dlb_axis_finish(struct dlb_said *said, const char *key, json_t *axis, const 
 
     if (json_array_size(axis) == 0) {
         json_decref(axis);
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
                         "sweep.%s is an empty list: name at least one value", key);
     }
     (void)snprintf(full_key, sizeof full_key, DLB_SWEEP "%s", key);
@@ -181,7 +181,7 @@ int dlb_axis_finish(struct dlb_said *said, const char *key, json_t *axis, const 
 
 int dlb_axis_not_a_list(const char *key, const char *origin, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
                     "sweep.%s wants a list of values, as in sweep.%s = [...]", key, key);
 }
 

@@ -29,7 +29,7 @@ static int read_text(const char *path, char **out, size_t *n_bytes, struct dlb_e
         goto out;
     }
     if (S_ISDIR(st.st_mode)) {
-        status = dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        status = dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                           "is a folder: --config wants a TOML file");
         goto out;
     }
@@ -190,7 +190,7 @@ int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_er
     int status;
 
     if (!equals)
-        return dlb_fail(err, DLB_E_CONFIG, "--set", DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, "--set", DLB_NO_OFFSET,
                         "\"%.60s\" has no \"=\": write --set key=value", assignment);
     copy = strdup(assignment);
     if (!copy)

@@ -292,7 +292,7 @@ int fail_at(struct dlb_err *err, const char *path, std::uint_least32_t line,
             const std::string &what)
 {
     const std::string where = std::string(path) + ":" + std::to_string(line);
-    return dlb_fail(err, DLB_E_CONFIG, where.c_str(), DLB_NO_OFFSET, "%s", what.c_str());
+    return dlb_fail(err, DLB_ERR_CONFIG, where.c_str(), DLB_NO_OFFSET, "%s", what.c_str());
 }
 
 } // namespace
@@ -304,7 +304,7 @@ extern "C" int dlb_toml_parse(const char *text, size_t n_bytes, const char *path
 
     *out = nullptr;
     if (n_bytes > DLB_TOML_MAX_BYTES)
-        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                         "is larger than %d bytes: this is no configuration", DLB_TOML_MAX_BYTES);
     try {
         prescan(text, n_bytes).run();
@@ -319,12 +319,12 @@ extern "C" int dlb_toml_parse(const char *text, size_t n_bytes, const char *path
     } catch (const toml::exception &why) {
         (void)fail_at(err, path, why.location().line(), "not TOML: " + first_line(why.what()));
     } catch (const std::bad_alloc &) {
-        (void)dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "out of memory");
+        (void)dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory");
     } catch (const std::exception &why) {
-        (void)dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "not TOML: %s",
+        (void)dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET, "not TOML: %s",
                        first_line(why.what()).c_str());
     } catch (...) {
-        (void)dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "not TOML");
+        (void)dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET, "not TOML");
     }
     json_decref(list);
     return (int)err->status;

@@ -16,29 +16,55 @@ static void copy_path(char *dst, size_t n_dst, const char *path)
         (void)snprintf(dst, n_dst, "...%s", path + len - (n_dst - 4));
 }
 
-int dlb_fail(struct dlb_err *err, enum dlb_status status, const char *path, uint64_t offset_bytes,
+int dlb_fail(struct dlb_err *err, enum dlb_code code, const char *path, uint64_t offset_bytes,
              const char *fmt, ...)
 {
     va_list args;
 
-    *err = (struct dlb_err){.status = status, .offset_bytes = offset_bytes};
+    *err = (struct dlb_err){
+        .status = dlb_code_status(code), .code = code, .offset_bytes = offset_bytes};
     copy_path(err->path, sizeof err->path, path);
     va_start(args, fmt);
     int len = vsnprintf(err->what, sizeof err->what, fmt, args);
     va_end(args);
     if (len >= (int)sizeof err->what)
         memcpy(err->what + sizeof err->what - 4, "...", 4);
-    return (int)status;
+    return (int)err->status;
+}
+
+static enum dlb_code code_of_errno(int number)
+{
+    switch (number) {
+    case ENOMEM:
+        return DLB_ERR_NOMEM;
+    case ENOENT:
+        return DLB_ERR_NOT_FOUND;
+    case EACCES:
+    case EPERM:
+        return DLB_ERR_PERMISSION;
+    case ENOSPC:
+    case EDQUOT:
+        return DLB_ERR_NO_SPACE;
+    case EMFILE:
+    case ENFILE:
+        return DLB_ERR_TOO_MANY_FILES;
+    case ENOTDIR:
+        return DLB_ERR_NOT_A_FOLDER;
+    case EISDIR:
+        return DLB_ERR_IS_A_FOLDER;
+    default:
+        return DLB_ERR_IO;
+    }
 }
 
 int dlb_fail_errno(struct dlb_err *err, const char *path, uint64_t offset_bytes, const char *doing)
 {
-    int code = errno;
+    int number = errno;
     char text[96];
 
-    (void)dlb_fail(err, code == ENOMEM ? DLB_E_NOMEM : DLB_E_IO, path, offset_bytes, "%s: %s",
-                   doing, strerror_r(code, text, sizeof text));
-    err->sys_errno = code;
+    (void)dlb_fail(err, code_of_errno(number), path, offset_bytes, "%s: %s", doing,
+                   strerror_r(number, text, sizeof text));
+    err->sys_errno = number;
     return (int)err->status;
 }
 
@@ -61,6 +87,38 @@ const char *dlb_status_name(enum dlb_status status)
         "DLB_OK",      "DLB_END",      "DLB_E_IO",     "DLB_E_FORMAT",  "DLB_E_CONFIG",
         "DLB_E_NOMEM", "DLB_E_DEVICE", "DLB_E_WORKER", "DLB_E_MISSING", "DLB_E_CANCELLED"};
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "DLB_E_?";
+}
+
+static const struct {
+    const char *name, *text;
+    enum dlb_status status;
+} codes[] = {
+#define X(name, status, text) {"E_" #name, text, status},
+#include "core/base/errors.def"
+#undef X
+};
+
+const char *dlb_code_name(enum dlb_code code)
+{
+    return code < DLB_N_CODES ? codes[code].name : "E_?";
+}
+
+const char *dlb_code_text(enum dlb_code code)
+{
+    return code < DLB_N_CODES ? codes[code].text : "";
+}
+
+enum dlb_status dlb_code_status(enum dlb_code code)
+{
+    return code < DLB_N_CODES ? codes[code].status : DLB_E_IO;
+}
+
+enum dlb_code dlb_code_by_name(const char *name)
+{
+    for (int i = 0; i < DLB_N_CODES; i++)
+        if (strcmp(codes[i].name, name) == 0)
+            return (enum dlb_code)i;
+    return DLB_N_CODES;
 }
 
 void dlb_bug(const char *file, int line, const char *why)

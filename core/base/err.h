@@ -25,23 +25,34 @@ enum dlb_status {
     DLB_E_CANCELLED, /* interrupted by the user */
 };
 
+/* What exactly went wrong, one for each line of errors.def: DLB_ERR_NOT_FOUND. Each belongs to one
+ * status, which is what the program's own code decides by. */
+enum dlb_code {
+#define X(name, status, text) DLB_ERR_##name,
+#include "core/base/errors.def"
+#undef X
+    DLB_N_CODES
+};
+
 #define DLB_NO_OFFSET UINT64_MAX
 
 struct dlb_err {
-    enum dlb_status status;
+    enum dlb_status status; /* of code */
+    enum dlb_code code;
     int sys_errno;         /* errno, or 0 */
     int32_t lib_code;      /* the library's own code, or 0 */
     uint64_t offset_bytes; /* into path, or DLB_NO_OFFSET */
     char path[256];        /* a longer path keeps its end, after "..." */
-    char what[160];        /* what went wrong, and what to do about it */
+    char what[512];        /* what went wrong, and what to do about it */
 };
 
-/* Fills *err and returns `status`. `path` may be NULL. A message that does not fit is cut with
- * "...". */
-int dlb_fail(struct dlb_err *err, enum dlb_status status, const char *path, uint64_t offset_bytes,
+/* Fills *err and returns the status of `code`. `path` may be NULL. A message that does not fit is
+ * cut with "...". */
+int dlb_fail(struct dlb_err *err, enum dlb_code code, const char *path, uint64_t offset_bytes,
              const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* As dlb_fail with DLB_E_IO (ENOMEM: DLB_E_NOMEM), from errno: what = "<doing>: <strerror>". */
+/* As dlb_fail, with the code that errno calls for (ENOENT: DLB_ERR_NOT_FOUND; DLB_ERR_IO where no
+ * other fits) and what = "<doing>: <strerror>". */
 int dlb_fail_errno(struct dlb_err *err, const char *path, uint64_t offset_bytes, const char *doing);
 
 /* "path @ offset: what", leaving out what is absent. Returns `text`, always terminated. */
@@ -49,6 +60,17 @@ const char *dlb_err_text(const struct dlb_err *err, char *text, size_t n_text);
 
 /* "DLB_E_IO" and so on. Static. */
 const char *dlb_status_name(enum dlb_status status);
+
+/* "E_NOT_FOUND", as JSON and messages have it. Static. */
+const char *dlb_code_name(enum dlb_code code);
+
+/* What the code means and what to do about it; one sentence, no full stop. Static. */
+const char *dlb_code_text(enum dlb_code code);
+
+enum dlb_status dlb_code_status(enum dlb_code code);
+
+/* The code of that name; DLB_N_CODES when there is none. */
+enum dlb_code dlb_code_by_name(const char *name);
 
 /* A broken invariant of the program itself, never of its input: says where and aborts. */
 #define DLB_BUG(why) dlb_bug(__FILE__, __LINE__, (why))

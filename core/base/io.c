@@ -123,7 +123,7 @@ static int check_regular(int fd, const char *path, struct dlb_err *err)
         return dlb_fail_errno(err, path, DLB_NO_OFFSET, "looking at it");
     if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return DLB_OK;
-    return dlb_fail(err, DLB_E_IO, path, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_IO, path, DLB_NO_OFFSET,
                     "is %s and no regular file: copy what it gives into one",
                     S_ISFIFO(st.st_mode)   ? "a pipe"
                     : S_ISSOCK(st.st_mode) ? "a socket"
@@ -164,7 +164,7 @@ enum { DIRECT_ALIGN_BYTES = 4096 }; /* a multiple of every sector there is */
 static int refuse_direct(struct dlb_err *err, const char *path)
 {
     int code = errno;
-    (void)dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+    (void)dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                    "the file system refuses reads past the page cache (O_DIRECT): %s",
                    strerrordesc_np(code));
     err->sys_errno = code;
@@ -201,7 +201,7 @@ static int posix_open_direct(const char *path, int64_t *handle, size_t *align_by
     int flags = fcntl((int)opened, F_GETFL);
     void *block = aligned_alloc(DIRECT_ALIGN_BYTES, DIRECT_ALIGN_BYTES);
     if (!block)
-        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for a block of it");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for a block of it");
     else if (flags < 0 || fcntl((int)opened, F_SETFL, flags | O_DIRECT) != 0 ||
              pread((int)opened, block, DIRECT_ALIGN_BYTES, 0) < 0)
         rc = refuse_direct(err, path);
@@ -318,7 +318,7 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **out, size
             char *grown = realloc(text, more);
             if (!grown) {
                 free(text);
-                return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
+                return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
             }
             text = grown;
             cap = more;
@@ -335,7 +335,7 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **out, size
             break;
         if (len > max_bytes) {
             free(text);
-            return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                             "larger than the %zu bytes that are read of such a file", max_bytes);
         }
     }
@@ -383,7 +383,7 @@ static int sync_folder_of(const char *path, struct dlb_err *err)
     int rc = DLB_OK;
 
     if (!folder)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its folder's name");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its folder's name");
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Some network filesystems cannot sync a folder and say EINVAL: nothing better is to be had
      * there. */
@@ -401,7 +401,7 @@ int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, st
     int rc, fd = -1;
 
     if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
     fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) {
         rc = fail_open(err, path, "creating a file beside it");

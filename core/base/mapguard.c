@@ -113,7 +113,7 @@ static int take_mark(struct dlb_map *map, void *data, struct dlb_err *err)
             mark->next = atomic_load(&marks);
             atomic_store_explicit(&marks, mark, memory_order_release);
         } else {
-            rc = dlb_fail(err, DLB_E_NOMEM, map->path, DLB_NO_OFFSET, "no memory to map it");
+            rc = dlb_fail(err, DLB_ERR_NOMEM, map->path, DLB_NO_OFFSET, "no memory to map it");
         }
     }
     if (rc == DLB_OK) {
@@ -135,11 +135,11 @@ int dlb_map_open(struct dlb_map *map, const struct dlb_io *io, int64_t handle, u
     *map = (struct dlb_map){.io = io, .path = path, .handle = handle, .n_bytes = n_bytes};
     if (fd < 0)
         return dlb_fail(
-            err, DLB_E_IO, path, DLB_NO_OFFSET,
+            err, DLB_ERR_IO, path, DLB_NO_OFFSET,
             "cannot be mapped: it is no file of this machine; use dataset.access = \"pread\"");
     int rc = io->size(handle, &file_bytes, path, err);
     if (rc == DLB_OK && file_bytes < n_bytes)
-        rc = dlb_fail(err, DLB_E_IO, path, file_bytes,
+        rc = dlb_fail(err, DLB_ERR_IO, path, file_bytes,
                       "ends here, before the %llu bytes that are to be mapped",
                       (unsigned long long)n_bytes);
     if (rc != DLB_OK || n_bytes == 0)
@@ -208,7 +208,7 @@ static int copy_again(const struct dlb_map *map, void *dst, uint64_t offset_byte
     int rc = map->io->pread(map->handle, dst, n_bytes, offset_bytes, &n_read, map->path, err);
 
     if (rc == DLB_OK && n_read < n_bytes)
-        rc = dlb_fail(err, DLB_E_IO, map->path, offset_bytes + n_read,
+        rc = dlb_fail(err, DLB_ERR_IO, map->path, offset_bytes + n_read,
                       "the file was cut short while it was read: it had %llu bytes",
                       (unsigned long long)map->n_bytes);
     return rc;

@@ -131,10 +131,10 @@ static int wrong_type(const struct dlb_opt *opt, const char *key, const json_t *
     char given[80];
 
     if (json_is_array(value))
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
                         "%s takes one value, not a list; to try several write sweep.%s = [...]",
                         key, key);
-    return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s wants %s, not %s", key,
+    return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s wants %s, not %s", key,
                     wanted_text(opt), given_text(value, given, sizeof given));
 }
 
@@ -142,7 +142,7 @@ static int out_of_range(const struct dlb_opt *opt, const char *key, const char *
                         const char *origin, struct dlb_err *err)
 {
     char range[120];
-    return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
                     "%s = %s is out of range: it may be %s", key, given,
                     dlb_opt_range_text(opt, range, sizeof range));
 }
@@ -167,8 +167,8 @@ static int check_float(const struct dlb_opt *opt, const char *key, double value,
 
     (void)snprintf(given, sizeof given, "%.10g", value);
     if (!isfinite(value))
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s = %s is not a finite number",
-                        key, given);
+        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+                        "%s = %s is not a finite number", key, given);
     if (value < (double)opt->min || value > (double)opt->max)
         return out_of_range(opt, key, given, origin, err);
     *out = json_real(value);
@@ -182,7 +182,7 @@ static int check_bytes_text(const struct dlb_opt *opt, const char *key, const ch
     int64_t value;
 
     if (dlb_bytes_parse(text, &value, &why) != DLB_OK)
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s: %s", key, why.what);
+        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s: %s", key, why.what);
     return check_int(opt, key, value, origin, out, err);
 }
 
@@ -206,10 +206,10 @@ static int check_choice(const struct dlb_opt *opt, const char *key, const char *
     }
     (void)dlb_opt_range_text(opt, range, sizeof range);
     if (nearest)
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
                         "%s = \"%.40s\": did you mean \"%s\"? It may be %s", key, text, nearest,
                         range);
-    return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s = \"%.40s\": it may be %s", key,
+    return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s = \"%.40s\": it may be %s", key,
                     text, range);
 }
 
@@ -217,13 +217,13 @@ static int check_string(const char *key, const char *text, size_t len, const cha
                         json_t **out, struct dlb_err *err)
 {
     if (len >= DLB_OPT_STRING_CAP)
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
                         "%s is %zu bytes long: at most %d fit", key, len, DLB_OPT_STRING_CAP - 1);
     if (strlen(text) != len)
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s holds a zero byte", key);
+        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s holds a zero byte", key);
     *out = json_stringn(text, len);
     if (!*out)
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s is not valid UTF-8", key);
+        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s is not valid UTF-8", key);
     return DLB_OK;
 }
 
@@ -267,7 +267,7 @@ int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *
     if (status == -1)
         return wrong_type(opt, key, value, origin, err);
     if (status == DLB_OK && !*out)
-        return dlb_fail(err, DLB_E_NOMEM, origin, DLB_NO_OFFSET, "%s: out of memory", key);
+        return dlb_fail(err, DLB_ERR_NOMEM, origin, DLB_NO_OFFSET, "%s: out of memory", key);
     return status;
 }
 
@@ -288,8 +288,8 @@ static int number_from_text(const struct dlb_opt *opt, const char *key, const ch
     double real = is_int ? 0.0 : strtod(text, &end);
     bool too_big = errno == ERANGE && (is_int || isinf(real));
     if (end == text || *end != '\0')
-        return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET, "%s wants %s, not %s%.40s%s", key,
-                        wanted_text(opt), quote(text), text, quote(text));
+        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s wants %s, not %s%.40s%s",
+                        key, wanted_text(opt), quote(text), text, quote(text));
     if (too_big)
         return out_of_range(opt, key, text, origin, err);
     if (is_int)
@@ -316,7 +316,7 @@ int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *te
         if (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0) /* True: Python's */
             *out = json_boolean(strcasecmp(text, "true") == 0);
         else
-            return dlb_fail(err, DLB_E_CONFIG, origin, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
                             "%s wants true or false, not %s%.40s%s", key, quote(text), text,
                             quote(text));
         break;
@@ -335,7 +335,7 @@ int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *te
         break;
     }
     if (status == DLB_OK && !*out)
-        return dlb_fail(err, DLB_E_NOMEM, origin, DLB_NO_OFFSET, "%s: out of memory", key);
+        return dlb_fail(err, DLB_ERR_NOMEM, origin, DLB_NO_OFFSET, "%s: out of memory", key);
     return status;
 }
 

@@ -63,7 +63,7 @@ int dlb_bytes_parse(const char *text, int64_t *out_bytes, struct dlb_err *err)
         goto bad;
     value = round(value * factor);
     if (value >= 0x1p63)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "\"%.40s\" is too many bytes",
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "\"%.40s\" is too many bytes",
                         text);
     /* Whole numbers stay exact above 2^53. */
     if (!strchr(number, '.') && strlen(number) < 19)
@@ -72,7 +72,7 @@ int dlb_bytes_parse(const char *text, int64_t *out_bytes, struct dlb_err *err)
         *out_bytes = (int64_t)value;
     return DLB_OK;
 bad:
-    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                     "\"%.40s\" is no number of bytes: write 65536, \"64 KiB\" or \"1.5 GB\"", text);
 }
 

@@ -5,9 +5,9 @@
 #ifndef DLB_CORE_HOST_OSACCT_H
 #define DLB_CORE_HOST_OSACCT_H
 
-#include <stdint.h>
+#include "core/base/json.h"
 
-#define DLB_NOT_MEASURED UINT64_MAX
+#include <stdint.h>
 
 struct dlb_os_process {
     uint64_t utime_ns, stime_ns; /* getrusage(RUSAGE_SELF) */

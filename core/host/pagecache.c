@@ -134,7 +134,7 @@ int dlb_residency_fd(int fd, struct dlb_residency *into, struct dlb_err *err)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET,
                               "cannot ask for the file's page cache: fstat");
     if (!S_ISREG(st.st_mode))
-        return dlb_fail(err, DLB_E_IO, NULL, DLB_NO_OFFSET, "page cache: not a regular file");
+        return dlb_fail(err, DLB_ERR_IO, NULL, DLB_NO_OFFSET, "page cache: not a regular file");
     add(fd, &st, into);
     return DLB_OK;
 }

@@ -106,16 +106,16 @@ int dlb_topo_open(struct dlb_topo **out, struct dlb_err *err)
      * threads with them, in a process that is about to fork. CPUs and NUMA nodes need none. */
     (void)setenv("HWLOC_PLUGINS_PATH", "", 0);
     if (!topo)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "no memory for the machine's topology");
     if (hwloc_topology_init(&topo->hwloc) != 0) {
         free(topo);
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "no memory for the machine's topology");
     }
     if (hwloc_topology_load(topo->hwloc) != 0 || !read_topology(topo)) {
         dlb_topo_close(topo);
-        return dlb_fail(err, DLB_E_IO, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_IO, NULL, DLB_NO_OFFSET,
                         "hwloc cannot read the machine's topology: is /sys mounted? loader.bind = "
                         "\"none\" goes without");
     }
@@ -174,7 +174,7 @@ int dlb_topo_bind_memory(const struct dlb_topo *topo, uint32_t node, void *addr,
     if (hwloc_get_nbobjs_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE) < 2)
         return DLB_OK;
     if (!object)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "NUMA node %u is not among those that this process may use", node);
     if (hwloc_set_area_membind(topo->hwloc, addr, n_bytes, object->nodeset, HWLOC_MEMBIND_BIND,
                                HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_STRICT |
@@ -202,7 +202,7 @@ int dlb_topo_open(struct dlb_topo **out, struct dlb_err *err)
     double quota_cores;
 
     if (!(*out = calloc(1, sizeof **out)))
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "no memory for the machine's topology");
     (*out)->n_pus = dlb_os_n_cpus(&quota_cores);
     return DLB_OK;
@@ -236,7 +236,7 @@ int dlb_topo_bind_self(const struct dlb_topo *topo, enum dlb_bind how, uint32_t 
     (void)nth;
     if (how == DLB_BIND_NONE)
         return DLB_OK;
-    return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET,
                     "threads cannot be placed: %s; set loader.bind = \"none\", or install "
                     "libhwloc-dev and build again",
                     dlb_topo_missing);
@@ -250,7 +250,7 @@ int dlb_topo_bind_memory(const struct dlb_topo *topo, uint32_t node, void *addr,
     (void)addr;
     (void)n_bytes;
     *bound = false;
-    return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "%s", dlb_topo_missing);
+    return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "%s", dlb_topo_missing);
 }
 
 #endif

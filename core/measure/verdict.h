@@ -115,7 +115,7 @@ struct dlb_verdict {
     enum dlb_verdict_class klass;
     enum dlb_cause cause;
     enum dlb_severity severity;
-    char text[768]; /* sentences for a newcomer: what, by how much, why, what to try next */
+    char text[1024]; /* sentences for a newcomer: what, by how much, why, what to try next */
 };
 
 /* Evidence that is not finite counts as not measured; without finite shares the verdict is

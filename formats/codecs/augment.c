@@ -81,7 +81,7 @@ int dlb_augment_count(const struct dlb_augment *how, size_t n_bytes, size_t *n_s
 {
     *n_samples = n_bytes / how->in_bytes;
     if (n_bytes % how->in_bytes != 0)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "a batch of %zu bytes is no whole number of samples of %zu", n_bytes,
                         how->in_bytes);
     return DLB_OK;

@@ -53,7 +53,7 @@ static int codec_augment(const struct dlb_transform_opts *opts, const struct dlb
 {
     (void)shape;
     if (opts->crop == DLB_CROP_NONE || opts->pixels != DLB_PIXELS_F32)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "transform.where = \"gpu\" normalises there, images of one size: it needs "
                         "transform.pixels = \"f32\" and a crop");
     *out = augment_of(opts);
@@ -73,7 +73,7 @@ static int codec_open(void *cd, const struct dlb_transform_opts *opts, struct dl
     }
     codec->jpeg = dlb_jpeg_new();
     if (!codec->jpeg)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a JPEG decoder");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a JPEG decoder");
     dlb_augment_imagenet(codec->scale, codec->shift);
     return DLB_OK;
 }
@@ -233,7 +233,7 @@ static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, str
         struct view view = choose_view(codec, width, height, &rng);
         denom = choose_denom(codec, &view);
         if (lay_axes(codec, &view, denom) != 0) {
-            rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to resize an image");
+            rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to resize an image");
             goto out;
         }
         want = (struct dlb_jpeg_rect){codec->across.low, codec->down.low,
@@ -243,7 +243,7 @@ static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, str
     rc = dlb_jpeg_decode(codec->jpeg, denom, &want, &codec->pixels, err);
 out:
     if (rc == DLB_E_FORMAT && is_beside(in->field[0].name))
-        rc = dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                       "the sample that starts here has no image field, only \"%s\"",
                       in->field[0].name);
     if (rc != DLB_OK) {
@@ -307,7 +307,7 @@ static int transform_whole(struct codec *codec, uint8_t *dst, size_t cap_bytes, 
 
     *len_bytes = (size_t)rect->width * rect->height * pixel_bytes(&codec->opts);
     if (*len_bytes > cap_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, codec->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, codec->path, DLB_NO_OFFSET,
                         "an image of %u x %u pixels in under a bit a pixel: transform.crop = "
                         "\"none\" has no room for it",
                         rect->width, rect->height);
@@ -329,14 +329,15 @@ static int transform(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes
     *len_bytes = for_device ? codec->place_at + sizeof codec->place
                             : (size_t)size * size * pixel_bytes(&codec->opts);
     if (*len_bytes > cap_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, codec->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, codec->path, DLB_NO_OFFSET,
                         "the batch has no room for %zu bytes of pixels", *len_bytes);
     for (uint32_t y = 0; y < size; y++) {
         const uint16_t *row =
             dlb_resample_row(&codec->scratch, &codec->across, &codec->down, y, codec->pixels.data,
                              (size_t)rect->width * 4, rect->x, rect->y, rect->width);
         if (!row)
-            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to resize an image");
+            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                            "no memory to resize an image");
         if (floats)
             store_f32(codec, (float *)(void *)dst + (size_t)y * size, row, size,
                       (size_t)size * size);

@@ -44,7 +44,8 @@ static int zstd_decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng
 
     (void)rng;
     if (in->n_fields < 1)
-        return dlb_fail(err, DLB_E_FORMAT, in->path, in->offset_bytes, "holds no field to unpack");
+        return dlb_fail(err, DLB_ERR_FORMAT, in->path, in->offset_bytes,
+                        "holds no field to unpack");
     int rc = dlb_unzstd(&zstd->unzstd, in->field[0].data, in->field[0].len_bytes, zstd->limit_bytes,
                         err);
     if (rc == DLB_OK)
@@ -67,7 +68,7 @@ static int zstd_transform(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_
     const struct dlb_bytes *out = &((struct zstd *)cd)->unzstd.out;
 
     if (out->len_bytes > cap_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                         "a sample of %zu bytes, where %zu were the most to expect from those "
                         "looked at: set transform.max_decoded_bytes",
                         out->len_bytes, cap_bytes);
@@ -90,7 +91,7 @@ static int zstd_make(const struct dlb_generate_opts *opts, uint64_t index, struc
     uint8_t *data = malloc(n_bytes + sizeof(uint64_t));
 
     if (!data)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a sample of %zu",
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a sample of %zu",
                         n_bytes);
     for (size_t at = 0; at < n_bytes; at += sizeof(uint64_t)) {
         uint64_t word = dlb_rng_u64(&rng);

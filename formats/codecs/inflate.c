@@ -47,17 +47,17 @@ static int why(const z_stream *z, int code, size_t at, size_t n_dst, bool full, 
     int rc = DLB_E_FORMAT;
 
     if (code == Z_MEM_ERROR)
-        rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to inflate it");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to inflate it");
     else if (code == Z_NEED_DICT)
-        rc = dlb_fail(err, DLB_E_FORMAT, NULL, at, "deflated with a dictionary that is not here");
+        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, at, "deflated with a dictionary that is not here");
     else if (code == Z_DATA_ERROR)
-        rc = dlb_fail(err, DLB_E_FORMAT, NULL, at, "deflated bytes are damaged: %s",
+        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, at, "deflated bytes are damaged: %s",
                       z->msg ? z->msg : "no reason given");
     else if (full)
-        rc = dlb_fail(err, DLB_E_FORMAT, NULL, at, "inflates to more than the %zu bytes it should",
-                      n_dst);
+        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, at,
+                      "inflates to more than the %zu bytes it should", n_dst);
     else
-        rc = dlb_fail(err, DLB_E_FORMAT, NULL, at, "deflated bytes are cut short");
+        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, at, "deflated bytes are cut short");
     err->lib_code = code;
     return rc;
 }
@@ -96,7 +96,7 @@ int dlb_deflate(enum dlb_deflated kind, int level, const uint8_t *src, size_t n_
     int rc = DLB_OK;
 
     if (code != Z_OK)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to deflate it");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to deflate it");
     while (rc == DLB_OK && code != Z_STREAM_END) {
         unsigned in = piece(n_src);
         z.avail_in = in;
@@ -136,14 +136,14 @@ int dlb_inflate(struct dlb_inflate *inflate, const uint8_t *src, size_t n_src, u
                 size_t n_dst, size_t *n_out, struct dlb_err *err)
 {
     (void)inflate, (void)src, (void)n_src, (void)dst, (void)n_dst, (void)n_out;
-    return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "%s", dlb_inflate_missing);
+    return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "%s", dlb_inflate_missing);
 }
 
 int dlb_deflate(enum dlb_deflated kind, int level, const uint8_t *src, size_t n_src,
                 struct dlb_bytes *out, struct dlb_err *err)
 {
     (void)kind, (void)level, (void)src, (void)n_src, (void)out;
-    return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "%s", dlb_inflate_missing);
+    return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "%s", dlb_inflate_missing);
 }
 
 uint32_t dlb_crc32(uint32_t crc, const uint8_t *src, size_t n_src)

@@ -108,7 +108,7 @@ void dlb_jpeg_free(struct dlb_jpeg *jpeg)
 static int fail(struct dlb_jpeg *jpeg, struct dlb_err *err, const char *what)
 {
     jpeg_abort_decompress(&jpeg->d);
-    return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET, "JPEG: %s", what);
+    return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET, "JPEG: %s", what);
 }
 
 /* Within scans 0xFF is always stuffed, so this pair is the marker. It is the last two bytes but for
@@ -138,7 +138,7 @@ int dlb_jpeg_start(struct dlb_jpeg *jpeg, const uint8_t *data, size_t n_bytes, u
     struct jpeg_decompress_struct *d = &jpeg->d;
 
     if (n_bytes < 2 || data[0] != 0xFF || data[1] != 0xD8)
-        return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                         n_bytes ? "not a JPEG: it does not begin with FF D8"
                                 : "not a JPEG: it is empty");
     if (setjmp(jpeg->errors.leave))
@@ -216,7 +216,7 @@ int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg
     size_t stride = (size_t)out->rect.width * 4;
     if (reserve(out, stride * out->rect.height + DLB_JPEG_SLACK_BYTES) != 0) {
         jpeg_abort_decompress(d);
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "no memory for an image of %u x %u pixels", out->rect.width,
                         out->rect.height);
     }
@@ -269,7 +269,8 @@ int dlb_jpeg_encode(const struct dlb_jpeg_planes *planes, int quality, struct dl
     if (setjmp(errors.leave)) {
         jpeg_destroy_compress(&c);
         free(*coded_at);
-        return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET, "encoding a JPEG: %s", errors.text);
+        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET, "encoding a JPEG: %s",
+                        errors.text);
     }
     jpeg_create_compress(&c);
     jpeg_mem_dest(&c, &coded, &n_coded);

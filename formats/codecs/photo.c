@@ -338,13 +338,13 @@ int dlb_photo_make(uint64_t seed, uint64_t index, uint64_t mean_bytes, struct dl
     int rc;
 
     if (mean_bytes < DLB_PHOTO_MIN_BYTES || mean_bytes > DLB_PHOTO_MAX_BYTES)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "generate.sample_bytes = %llu: with codec jpeg it is from %d to %d",
                         (unsigned long long)mean_bytes, DLB_PHOTO_MIN_BYTES, DLB_PHOTO_MAX_BYTES);
     choose_look(&look, mean_bytes, &rng);
     uint32_t width = (look.width + 31) & ~31u, height = (look.height + 15) & ~15u;
     if (make_scratch(&s, width, height) != 0) {
-        rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to draw %u x %u pixels",
+        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to draw %u x %u pixels",
                       width, height);
         goto out;
     }

@@ -7,19 +7,19 @@
 
 static int no_memory(uint64_t n_bytes, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the %llu bytes of it",
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the %llu bytes of it",
                     (unsigned long long)n_bytes);
 }
 
 static int damaged(size_t code, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET, "zstd: %s; cut short or damaged",
+    return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET, "zstd: %s; cut short or damaged",
                     ZSTD_getErrorName(code));
 }
 
 static int too_large(size_t n_bytes, uint64_t limit_bytes, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                     "its %zu bytes unpack to more than %llu, which is refused "
                     "(transform.max_decoded_bytes)",
                     n_bytes, (unsigned long long)limit_bytes);
@@ -70,11 +70,11 @@ static int stream(struct dlb_unzstd *unzstd, const uint8_t *data, size_t n_bytes
         if (to.pos > limit_bytes)
             return too_large(n_bytes, limit_bytes, err);
         if (left > 0 && in.pos == in.size && in.pos == in_before && to.pos == out->len_bytes)
-            return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                             "the zstd frame ends early: it is cut short");
         out->len_bytes = to.pos;
         if (left == 0 && claimed < ZSTD_CONTENTSIZE_ERROR && to.pos - frame_at != claimed)
-            return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                             "a zstd frame says that it holds %llu bytes, and holds %llu: damaged",
                             claimed, (unsigned long long)(to.pos - frame_at));
     }
@@ -97,10 +97,10 @@ int dlb_unzstd(struct dlb_unzstd *unzstd, const uint8_t *data, size_t n_bytes, u
         (void)ZSTD_DCtx_setParameter(unzstd->context, ZSTD_d_windowLogMax, DLB_UNZSTD_WINDOW_LOG);
     }
     if (n_bytes == 0)
-        return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET, "is empty: no zstd frame");
+        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET, "is empty: no zstd frame");
     unsigned long long size = ZSTD_getFrameContentSize(data, n_bytes);
     if (size == ZSTD_CONTENTSIZE_ERROR)
-        return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                         "is no zstd frame (it begins with other bytes), or is cut short");
     if (size == ZSTD_CONTENTSIZE_UNKNOWN || ZSTD_findFrameCompressedSize(data, n_bytes) != n_bytes)
         return stream(unzstd, data, n_bytes, cap, err);
@@ -139,7 +139,7 @@ int dlb_zstd_append(struct dlb_bytes *out, const void *data, size_t n_bytes, str
     (void)ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
     size_t n = ZSTD_compress2(context, out->data + out->len_bytes, bound, data, n_bytes);
     if (ZSTD_isError(n))
-        rc = dlb_fail(err, DLB_E_IO, NULL, DLB_NO_OFFSET, "zstd: %s", ZSTD_getErrorName(n));
+        rc = dlb_fail(err, DLB_ERR_IO, NULL, DLB_NO_OFFSET, "zstd: %s", ZSTD_getErrorName(n));
     else
         out->len_bytes += n;
 out:
@@ -151,7 +151,7 @@ out:
 
 static int missing(struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "built without libzstd");
+    return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "built without libzstd");
 }
 
 int dlb_unzstd(struct dlb_unzstd *unzstd, const uint8_t *data, size_t n_bytes, uint64_t limit_bytes,

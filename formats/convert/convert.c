@@ -1,6 +1,7 @@
 #include "formats/convert/convert.h"
 
 #include "core/base/hash.h"
+#include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "formats/codec.h"
 #include "formats/convert/apart.h"
@@ -79,36 +80,26 @@ const struct dlb_field *dlb_sample_value(const struct dlb_sample *sample, const 
     if (n_values == 1 && value)
         return value;
     if (n_values == 2 && odd_label)
-        (void)dlb_fail(err, DLB_E_CONFIG, sample->path, sample->offset_bytes,
+        (void)dlb_fail(err, DLB_ERR_CONFIG, sample->path, sample->offset_bytes,
                        "a sample whose \"cls\" is no class number: %s keeps labels as numbers; "
                        "webdataset and files keep the field as it is",
                        format);
     else
-        (void)dlb_fail(err, DLB_E_CONFIG, sample->path, sample->offset_bytes,
+        (void)dlb_fail(err, DLB_ERR_CONFIG, sample->path, sample->offset_bytes,
                        "a sample of %u fields beside its label: %s holds one value of a sample; "
                        "webdataset and files hold several",
                        n_values, format);
     return NULL;
 }
 
-static void *state_new(size_t n_bytes)
-{
-    size_t rounded = (n_bytes + 64) & ~(size_t)63;
-    void *state = aligned_alloc(64, rounded);
-
-    if (state)
-        memset(state, 0, rounded);
-    return state;
-}
-
 static int no_memory(struct dlb_err *err, const char *path)
 {
-    return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to convert it");
+    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to convert it");
 }
 
 static int cursor_open(struct cursor *cursor, const struct dlb_dataset *ds, struct dlb_err *err)
 {
-    *cursor = (struct cursor){.ds = ds, .reader = state_new(ds->format->reader_bytes)};
+    *cursor = (struct cursor){.ds = ds, .reader = dlb_mem_state(ds->format->reader_bytes)};
     if (!cursor->reader)
         return no_memory(err, NULL);
     return ds->format->reader_open(cursor->reader, ds->state, err);
@@ -197,7 +188,7 @@ static bool cancelled(const struct dlb_convert *how)
 
 static int fail_cancelled(const struct dlb_convert *how, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_CANCELLED, how->to_path, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CANCELLED, how->to_path, DLB_NO_OFFSET,
                     "interrupted; nothing of it is left");
 }
 
@@ -229,7 +220,7 @@ static int writing_failed(const struct state *state, struct dlb_err *err)
         code = ENOSPC;
     if (code != ENOSPC && code != EDQUOT)
         return (int)err->status;
-    (void)dlb_fail(err, DLB_E_IO, state->how->to_path, DLB_NO_OFFSET,
+    (void)dlb_fail(err, DLB_ERR_IO, state->how->to_path, DLB_NO_OFFSET,
                    "%s after %llu samples; nothing of it is left: make room, or choose another "
                    "place",
                    code == ENOSPC ? "the disk is full" : "the disk quota is used up",
@@ -293,7 +284,7 @@ static int copy_all(struct state *state, void *writer, struct dlb_err *err)
     if (rc != DLB_END)
         return rc;
     return state->out->n_samples ? DLB_OK
-                                 : dlb_fail(err, DLB_E_FORMAT, how->from_path, DLB_NO_OFFSET,
+                                 : dlb_fail(err, DLB_ERR_FORMAT, how->from_path, DLB_NO_OFFSET,
                                             "not one of its samples could be read");
 }
 
@@ -301,7 +292,7 @@ static int write_all(struct state *state, struct dlb_err *err)
 {
     const struct dlb_format *to = state->how->to;
     struct dlb_write how = {state->target->inside, state->how->to_opts, &state->how->from->shape};
-    void *writer = state_new(to->writer_bytes);
+    void *writer = dlb_mem_state(to->writer_bytes);
 
     if (!writer)
         return no_memory(err, state->how->to_path);
@@ -336,7 +327,7 @@ static int reopen(struct state *state, struct dlb_dataset *ds, struct dlb_err *e
 
     if ((size_t)snprintf(opts.path, sizeof opts.path, "%s", state->target->inside) >=
         sizeof opts.path)
-        return dlb_fail(err, DLB_E_CONFIG, how->to_path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, how->to_path, DLB_NO_OFFSET,
                         "its name is too long: %d bytes at most, with what is added while it is "
                         "written",
                         DLB_OPT_STRING_CAP - 1);
@@ -402,7 +393,7 @@ static int compare(struct state *state, struct dlb_err *err)
     struct sums *have = &state->have, *got = &state->got;
 
     if (have->n != got->n)
-        return dlb_fail(err, DLB_E_FORMAT, state->how->to_path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, state->how->to_path, DLB_NO_OFFSET,
                         "checking: %llu sample%s written, %llu found again; nothing is kept",
                         (unsigned long long)have->n, have->n == 1 ? "" : "s",
                         (unsigned long long)got->n);
@@ -421,7 +412,7 @@ static int compare(struct state *state, struct dlb_err *err)
     }
     state->out->n_verified = have->n - n_other;
     if (n_other)
-        return dlb_fail(err, DLB_E_FORMAT, state->how->to_path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, state->how->to_path, DLB_NO_OFFSET,
                         "checking: %llu of %llu samples are not what was written; nothing is kept",
                         (unsigned long long)n_other, (unsigned long long)have->n);
     return DLB_OK;
@@ -449,7 +440,7 @@ static int check_writer(const struct dlb_format *to, struct dlb_err *err)
     char have[80] = "";
 
     if (to->missing)
-        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "--format %s: %s", to->name,
+        return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "--format %s: %s", to->name,
                         to->missing);
     if (to->writer_open)
         return DLB_OK;
@@ -459,7 +450,7 @@ static int check_writer(const struct dlb_format *to, struct dlb_err *err)
             (void)snprintf(have + len, sizeof have - len, "%s%s", len ? ", " : "",
                            dlb_formats[i]->name);
     }
-    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                     "--format %s: nothing can be converted to it; this build converts to: %s",
                     to->name, have);
 }

@@ -22,7 +22,7 @@ enum { MAX_OPEN = 32 };
 
 static int no_memory(struct dlb_err *err, const char *path)
 {
-    return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
 }
 
 static char *join(const char *folder, const char *name)
@@ -84,7 +84,7 @@ static int take_apart(struct dlb_convert_target *target, const char *path, struc
         target->path[--len] = '\0';
     const char *name = name_of(target->path);
     if (*name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                         "cannot be made anew: name a file or folder that is not there yet");
     size_t n_parent = (size_t)(name - target->path);
     target->parent =
@@ -128,12 +128,12 @@ static int check_known(const char *path, struct dlb_err *err)
     }
     if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode)) /* a file, or a link: which alone goes */
         return best > 0 ? DLB_OK
-                        : dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+                        : dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                                    "is no data set that this program knows: remove it yourself if "
                                    "it may go");
     int rc = dlb_made_foreign(path, format, foreign, sizeof foreign, err);
     if (rc == DLB_END)
-        rc = dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                       "holds \"%s\", which is no part of a %s data set, so it is not replaced: "
                       "choose another name, or remove the folder yourself if all of it may go",
                       foreign, format->name);
@@ -146,10 +146,10 @@ static int check_replaced(const struct dlb_convert_target *target, const char *r
     char here[PATH_MAX];
 
     if (!target->replace)
-        return dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, target->path, DLB_NO_OFFSET,
                         "is there already: choose another name, or --overwrite to replace it");
     if (getcwd(here, sizeof here) && is_within(here, resolved))
-        return dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, target->path, DLB_NO_OFFSET,
                         "holds the working folder: it is not replaced");
     return check_known(target->path, err);
 }
@@ -173,10 +173,10 @@ static int check_place(const struct dlb_convert_target *target, const char *sour
     }
     bool source_is_path = access(source, F_OK) == 0;
     if (from && source_is_path && (is_within(to, from) || (same && is_within(same, from))))
-        rc = dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_CONFIG, target->path, DLB_NO_OFFSET,
                       "is, or lies in, the source: convert to a place outside of it");
     else if (from && is_within(from, to))
-        rc = dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_CONFIG, target->path, DLB_NO_OFFSET,
                       "holds the source: convert to another place");
     else if (lstat(target->path, &st) == 0)
         rc = check_replaced(target, to, err);
@@ -205,7 +205,7 @@ static int take_leftover(const char *part, bool *removed, struct dlb_err *err)
     }
     /* A file system without locks only loses the guard against a second conversion. */
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        rc = dlb_fail(err, DLB_E_CONFIG, part, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_CONFIG, part, DLB_NO_OFFSET,
                       "another convert is writing to the same target: wait for it, or stop it");
     else if (remove_part(part) != 0)
         rc = dlb_fail_errno(err, part, DLB_NO_OFFSET, "removing what a killed convert left");
@@ -262,7 +262,7 @@ static int make_part(struct dlb_convert_target *target, struct dlb_err *err)
         goto out;
     }
     if (flock(target->mark_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        rc = dlb_fail(err, DLB_E_CONFIG, target->part, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_CONFIG, target->part, DLB_NO_OFFSET,
                       "another convert to the same target is just starting: wait for it");
 out:
     free(mark);
@@ -347,7 +347,7 @@ static int put_in_place(const struct dlb_convert_target *target, struct dlb_err 
         renameat2(AT_FDCWD, target->inside, AT_FDCWD, target->path, how) == 0)
         return DLB_OK;
     if (there != replaced || errno == EEXIST)
-        return dlb_fail(err, DLB_E_CONFIG, target->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, target->path, DLB_NO_OFFSET,
                         "somebody else made it meanwhile: nothing is replaced");
     if (errno != EINVAL && errno != ENOSYS)
         return dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the finished data");

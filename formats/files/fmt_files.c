@@ -107,7 +107,7 @@ static int open_folders(struct files *ds, struct dlb_err *err)
         return DLB_OK;
     ds->handles = malloc(list->n_folders * sizeof *ds->handles);
     if (!ds->handles)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the folders");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the folders");
     for (; ds->n_handles < list->n_folders; ds->n_handles++) {
         int rc =
             ds->io->open_dir(list->folders[ds->n_handles].path, &ds->handles[ds->n_handles], err);
@@ -125,14 +125,14 @@ static int try_direct(struct files *ds, struct dlb_err *err)
     int64_t handle;
 
     if (!ds->io->open_direct)
-        return dlb_fail(err, DLB_E_CONFIG, list->folders[0].path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, list->folders[0].path, DLB_NO_OFFSET,
                         "dataset.access = \"direct\": there is no page cache to go past in %s",
                         ds->io->name);
     if (list->n_files == 0)
         return DLB_OK;
     if (asprintf(&path, "%s/%s", list->folders[dlb_file_folder(list->files)].path,
                  dlb_file_name(list, list->files)) < 0)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a path");
     int rc = ds->io->open_direct(path, &handle, &ds->align_bytes, err);
     free(path);
     if (rc == DLB_OK)
@@ -151,7 +151,7 @@ static int files_open(void *state, const struct dlb_open *how, struct dlb_shape 
     int rc = how->io->stat(how->path, &kind, &n_bytes, err);
     if (rc == DLB_OK && kind != DLB_IO_DIR)
         rc =
-            dlb_fail(err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
+            dlb_fail(err, DLB_ERR_FORMAT, how->path, DLB_NO_OFFSET,
                      "is not a folder: dataset.path names the folder that holds the class folders");
     if (rc == DLB_OK)
         rc = dlb_manifest_refuse_incomplete(how->path, err);
@@ -162,7 +162,7 @@ static int files_open(void *state, const struct dlb_open *how, struct dlb_shape 
     fill_shape(ds, shape);
     if (shape->n_samples == 0 && ds->list.n_other_extension)
         return dlb_fail(
-            err, DLB_E_FORMAT, how->path, DLB_NO_OFFSET,
+            err, DLB_ERR_FORMAT, how->path, DLB_NO_OFFSET,
             "holds no samples for codec %s, only others such as %s: check dataset.codec and "
             "dataset.format",
             how->codec ? how->codec->name : "raw", ds->list.other_name);
@@ -190,7 +190,7 @@ static int files_reader_open(void *rd, const void *ds, struct dlb_err *err)
     reader->folder = UINT32_MAX;
     reader->path = malloc(reader->ds->list.max_path_bytes + 1);
     return reader->path ? DLB_OK
-                        : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a path");
+                        : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a path");
 }
 
 static void files_reader_close(void *rd)
@@ -239,7 +239,7 @@ static void fail_room(struct files_reader *reader, struct dlb_err *err)
         if (list->files[i].n_bytes > list->files[largest].n_bytes)
             largest = i;
     (void)set_path(reader, &list->files[largest]);
-    (void)dlb_fail(err, DLB_E_NOMEM, reader->path, DLB_NO_OFFSET,
+    (void)dlb_fail(err, DLB_ERR_NOMEM, reader->path, DLB_NO_OFFSET,
                    "no memory for a sample of %llu bytes, as this one is",
                    (unsigned long long)list->files[largest].n_bytes);
 }
@@ -316,7 +316,7 @@ static int files_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb
     if (rc != DLB_OK)
         return rc;
     if (n_read < file->n_bytes)
-        return dlb_fail(err, DLB_E_IO, reader->path, n_read,
+        return dlb_fail(err, DLB_ERR_IO, reader->path, n_read,
                         "ends early: it had %llu bytes when the folder was listed",
                         (unsigned long long)file->n_bytes);
     describe(reader, index, data, file->n_bytes, out);
@@ -382,7 +382,7 @@ static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, str
                  (unsigned long long)index, gen->codec->extension) >= 0)
         return DLB_OK;
     *path = NULL;
-    return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+    return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
 }
 
 static uint64_t files_gen_units(const struct dlb_gen *gen)
@@ -398,7 +398,7 @@ static int files_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
     for (int64_t i = 0; rc == DLB_OK && i < n; i++) {
         char *path = NULL;
         if (asprintf(&path, "%s/class_%04u", gen->path, (unsigned)i) < 0)
-            return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+            return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
             rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "making the class folder");
         free(path);

@@ -14,7 +14,7 @@ struct visit {
 
 static int no_memory(struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the list of files");
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the list of files");
 }
 
 static int grow(void *array, uint64_t *cap, uint64_t need, size_t each, struct dlb_err *err)
@@ -39,7 +39,7 @@ static int add_folder(struct dlb_files_list *list, const char *above, const char
     char *path = NULL;
 
     if (list->n_folders >= (UINT64_C(1) << 24))
-        return dlb_fail(err, DLB_E_FORMAT, above, DLB_NO_OFFSET, "more than 16 million folders");
+        return dlb_fail(err, DLB_ERR_FORMAT, above, DLB_NO_OFFSET, "more than 16 million folders");
     int rc =
         grow(&list->folders, &list->cap_folders, list->n_folders + 1, sizeof *list->folders, err);
     if (rc != DLB_OK)
@@ -132,7 +132,7 @@ static int list_folders(struct dlb_files_list *list, const char *root, const str
         struct visit v = {list, codec, (uint32_t)i};
         const char *path = list->folders[i].path;
         if (depth_below(root, path) > MAX_DEPTH)
-            return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                             "more than %d folders deep: does a link point back?", MAX_DEPTH);
         list->folders[i].first = list->n_files;
         int rc = io->list(path, visit, &v, err);

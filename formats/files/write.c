@@ -23,7 +23,7 @@ int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err 
     writer->path_cap = strlen(how->path) + NAME_BYTES;
     writer->path = malloc(writer->path_cap);
     if (!writer->path)
-        return dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET, "no memory for a path");
     /* Files are sorted by name, so that all numbers are of one length. */
     int n_digits = snprintf(NULL, 0, "%llu", (unsigned long long)how->from->n_samples);
     writer->n_digits = n_digits > MIN_DIGITS ? n_digits : MIN_DIGITS;
@@ -35,7 +35,7 @@ int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err 
 static int make_classes(struct dlb_files_writer *writer, uint32_t label, struct dlb_err *err)
 {
     if (label >= MAX_CLASSES)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "label %u: files have a folder for each class, %d at most; convert to "
                         "webdataset, which keeps labels as numbers",
                         label, MAX_CLASSES);

@@ -17,7 +17,7 @@ int dlb_gen_fail_write(struct dlb_err *err, const char *path, uint64_t offset_by
 {
     int code = errno;
     if (code == ENOSPC || code == EDQUOT) {
-        (void)dlb_fail(err, DLB_E_IO, path, offset_bytes,
+        (void)dlb_fail(err, DLB_ERR_IO, path, offset_bytes,
                        "%s: %s; make room and run the same gen again, it goes on from here", doing,
                        code == ENOSPC ? "the disk is full" : "the disk quota is used up");
         err->sys_errno = code;
@@ -48,7 +48,7 @@ int dlb_gen_file_open(struct dlb_gen_file *file, const char *path, struct dlb_er
 {
     *file = (struct dlb_gen_file){.fd = -1, .path = path, .temporary = dlb_gen_temporary(path)};
     if (!file->temporary)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
     file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file->fd >= 0)
         return DLB_OK;
@@ -67,7 +67,7 @@ int dlb_gen_file_open_nameless(struct dlb_gen_file *file, const char *folder, st
         return DLB_OK;
     /* Not every file system has such files; of others the name goes at once. */
     if (asprintf(&name, "%s/.dlbench-speed-%d", folder, (int)getpid()) < 0)
-        return dlb_fail(err, DLB_E_NOMEM, folder, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail(err, DLB_ERR_NOMEM, folder, DLB_NO_OFFSET, "no memory for a path");
     file->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int rc = file->fd >= 0
                  ? DLB_OK
@@ -115,7 +115,7 @@ int dlb_gen_file_write(struct dlb_gen_file *file, const void *data, size_t n_byt
     int rc = DLB_OK;
 
     if (!file->chunk && !(file->chunk = aligned_alloc(ALIGN_BYTES, CHUNK_BYTES)))
-        return dlb_fail(err, DLB_E_NOMEM, file->path, DLB_NO_OFFSET, "no memory to write it");
+        return dlb_fail(err, DLB_ERR_NOMEM, file->path, DLB_NO_OFFSET, "no memory to write it");
     while (n_bytes > 0 && rc == DLB_OK) {
         size_t room = CHUNK_BYTES - file->n_chunk, n = n_bytes < room ? n_bytes : room;
         memcpy(file->chunk + file->n_chunk, from, n);

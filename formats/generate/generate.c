@@ -129,7 +129,7 @@ static int run_crew(const struct dlb_gen *gen, uint32_t n_threads,
     (void)pthread_mutex_init(&crew.lock, NULL);
     crew.gone_fd = eventfd(0, EFD_CLOEXEC);
     if (!hands || crew.gone_fd < 0) {
-        rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                       "no memory or descriptors for %u threads", n_threads);
         goto out;
     }
@@ -155,7 +155,7 @@ static int run_crew(const struct dlb_gen *gen, uint32_t n_threads,
         *err = crew.first;
         rc = (int)err->status;
     } else if (rc == DLB_OK && cancelled(progress)) {
-        rc = dlb_fail(err, DLB_E_CANCELLED, gen->path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_CANCELLED, gen->path, DLB_NO_OFFSET,
                       "interrupted: run the same gen again, it goes on where it stopped");
     }
 out:
@@ -174,7 +174,7 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
 
     *n_written = 0;
     if (gen->format->missing || gen->codec->missing)
-        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "cannot write %s of %s: %s",
+        return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "cannot write %s of %s: %s",
                         gen->format->name, gen->codec->name,
                         gen->format->missing ? gen->format->missing : gen->codec->missing);
     if (!gen->format->gen_units)
@@ -183,7 +183,7 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
     if (rc != DLB_OK)
         return rc;
     if (!gen->path || gen->path[0] == '\0')
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "dataset.path is not set: it names the folder to write the data set into");
     if (n_threads == 0) {
         cpu_set_t allowed; /* a container may not have them all */

@@ -94,7 +94,7 @@ int dlb_made_note(const struct dlb_gen *gen, struct dlb_err *err)
     size_t n_root;
 
     if (!path)
-        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for its files");
+        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for its files");
     FTS *tree = walk(gen->path, &n_root, err);
     int rc = tree ? dlb_bytes_append(&text, NOTES_HEAD, strlen(NOTES_HEAD), err) : (int)err->status;
     for (FTSENT *entry; rc == DLB_OK && (entry = fts_read(tree));) {
@@ -128,7 +128,7 @@ static int check_one(const struct dlb_gen *gen, const char *line, bool remove_it
         return DLB_OK;
     char *path = dlb_manifest_path(gen->path, name);
     if (!path)
-        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
     bool there = lstat(path, &st) == 0;
     int rc = DLB_OK;
     if (!there || !S_ISREG(st.st_mode) || (unsigned long long)st.st_size != n_bytes) {
@@ -151,7 +151,7 @@ int dlb_made_check(const struct dlb_gen *gen, bool remove, struct dlb_made *out,
 
     *out = (struct dlb_made){.noted = false};
     if (!path)
-        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for its files");
+        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for its files");
     FILE *notes = fopen(path, "re");
     if (notes && getline(&line, &cap, notes) > 0 && strcmp(line, NOTES_HEAD) == 0) {
         out->noted = true;

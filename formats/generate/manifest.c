@@ -75,7 +75,7 @@ int dlb_manifest_load(const char *folder, json_t **out, struct dlb_err *err)
 
     *out = NULL;
     if (!path)
-        return dlb_fail(err, DLB_E_NOMEM, folder, DLB_NO_OFFSET, "no memory for the manifest");
+        return dlb_fail(err, DLB_ERR_NOMEM, folder, DLB_NO_OFFSET, "no memory for the manifest");
     rc = dlb_read_file(path, MANIFEST_MAX_BYTES, &text, &n_bytes, err);
     if (rc != DLB_OK) {
         /* No folder, or a file in its place: no manifest either. */
@@ -88,7 +88,7 @@ int dlb_manifest_load(const char *folder, json_t **out, struct dlb_err *err)
         json_integer_value(json_object_get(manifest, "dlbench_manifest")) != MANIFEST_VERSION ||
         !json_is_object(json_object_get(manifest, "params"))) {
         rc = dlb_fail(
-            err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+            err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
             "not a manifest that this version reads%s%s: remove it to open the data without it",
             manifest ? "" : ": ", manifest ? "" : at.text);
         json_decref(manifest);
@@ -110,7 +110,7 @@ int dlb_manifest_save(const char *folder, const json_t *manifest, struct dlb_err
     if (path && text)
         rc = dlb_write_file_atomic(path, text, strlen(text), err);
     else
-        rc = dlb_fail(err, DLB_E_NOMEM, folder, DLB_NO_OFFSET, "no memory for the manifest");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, folder, DLB_NO_OFFSET, "no memory for the manifest");
     free(text);
     free(path);
     return rc;
@@ -130,7 +130,7 @@ int dlb_manifest_same(const json_t *have, const json_t *want, const char *folder
             continue;
         char *is = there ? json_dumps(there, JSON_ENCODE_ANY) : NULL;
         char *asked = json_dumps(value, JSON_ENCODE_ANY);
-        (void)dlb_fail(err, DLB_E_CONFIG, folder, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_CONFIG, folder, DLB_NO_OFFSET,
                        "holds other generated data (%s is %s, asked for is %s): choose another "
                        "dataset.path, or remove the folder",
                        key, is ? is : "unknown", asked ? asked : "?");
@@ -147,12 +147,12 @@ int dlb_manifest_refuse_incomplete(const char *path, struct dlb_err *err)
     char *mark = dlb_manifest_path(path, DLB_INCOMPLETE_MARK);
 
     if (!mark)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
     bool there = stat(mark, &st) == 0;
     free(mark);
     if (there)
         return dlb_fail(
-            err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+            err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
             "gen has not finished here: run the same gen again, it goes on where it stopped");
     return DLB_OK;
 }

@@ -25,7 +25,7 @@ int dlb_gen_make_folder(const char *path, struct dlb_err *err)
     int rc = DLB_OK;
 
     if (!part)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
     for (char *end = part + 1; rc == DLB_OK; end++) {
         if (*end != '/' && *end != '\0')
             continue;
@@ -62,7 +62,7 @@ static int check_fresh(const struct dlb_gen *gen, struct dlb_err *err)
 
     int rc = dlb_made_foreign(gen->path, NULL, foreign, sizeof foreign, err);
     if (rc == DLB_END)
-        return dlb_fail(err, DLB_E_CONFIG, gen->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, gen->path, DLB_NO_OFFSET,
                         "holds \"%s\", which gen did not write: choose an empty or new folder as "
                         "dataset.path",
                         foreign);
@@ -74,7 +74,7 @@ static int check_fresh(const struct dlb_gen *gen, struct dlb_err *err)
     double left = (double)fs.f_bavail * (double)fs.f_frsize;
     char needed[40], left_text[40];
     if (need > left)
-        return dlb_fail(err, DLB_E_IO, gen->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_IO, gen->path, DLB_NO_OFFSET,
                         "the disk is full: the data set needs %s, %s are free; lower "
                         "generate.samples or choose another dataset.path",
                         dlb_bytes_text((uint64_t)fmin(need, 0x1p63), needed, sizeof needed),
@@ -94,7 +94,7 @@ static int write_mark(const char *path, json_t *params, struct dlb_err *err)
     if (text)
         rc = dlb_write_file_atomic(path, text, strlen(text), err);
     else
-        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for the mark");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for the mark");
     free(text);
     json_decref(mark);
     return rc;
@@ -111,7 +111,7 @@ static int read_mark(const char *path, json_t **mark, struct dlb_err *err)
     *mark = json_loadb(text, n_bytes, 0, NULL);
     free(text);
     if (!*mark)
-        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                         "damaged, so one cannot tell what was being written: remove the folder and "
                         "generate anew");
     return DLB_OK;
@@ -146,10 +146,10 @@ static int take(struct dlb_gen_target *target, const struct dlb_gen *gen, const 
         return dlb_fail_errno(err, mark_path, DLB_NO_OFFSET, "opening the mark");
     /* A filesystem without locks only loses the guard against a second gen. */
     if (flock(target->mark_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        return dlb_fail(err, DLB_E_CONFIG, gen->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, gen->path, DLB_NO_OFFSET,
                         "another gen is writing here: wait for it, or stop it");
     if (fstat(target->mark_fd, &st) != 0 || st.st_nlink == 0)
-        return dlb_fail(err, DLB_E_CONFIG, gen->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, gen->path, DLB_NO_OFFSET,
                         "another gen has just finished here: run it again");
     return DLB_OK;
 }
@@ -164,11 +164,11 @@ int dlb_gen_target_open(struct dlb_gen_target *target, const struct dlb_gen *gen
     *target = (struct dlb_gen_target){.mark_fd = -1, .params = dlb_manifest_params(gen)};
     char *mark_path = dlb_manifest_path(gen->path, DLB_INCOMPLETE_MARK);
     if (!target->params || !mark_path) {
-        rc = dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for the manifest");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for the manifest");
         goto out;
     }
     if (stat(gen->path, &st) == 0 && !S_ISDIR(st.st_mode)) {
-        rc = dlb_fail(err, DLB_E_CONFIG, gen->path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_CONFIG, gen->path, DLB_NO_OFFSET,
                       "is not a folder: choose another dataset.path to generate into");
         goto out;
     }
@@ -204,7 +204,7 @@ int dlb_gen_target_finish(struct dlb_gen_target *target, const struct dlb_gen *g
     int rc = DLB_OK;
 
     if (!mark_path || !manifest)
-        rc = dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for the manifest");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for the manifest");
     if (rc == DLB_OK && syncfs(target->mark_fd) != 0)
         rc = dlb_gen_fail_write(err, gen->path, DLB_NO_OFFSET, "syncing to disk");
     if (rc == DLB_OK && gen->format->gen_describe)

@@ -49,7 +49,7 @@ static int compare(struct verify *v, const struct dlb_sample *sample, struct dlb
         v->gen->format->gen_stored(v->gen, &v->made);
     if (field->len_bytes != v->made.len_bytes ||
         memcmp(field->data, v->made.data, field->len_bytes) != 0)
-        return dlb_fail(err, DLB_E_FORMAT, sample->path ? sample->path : v->gen->path,
+        return dlb_fail(err, DLB_ERR_FORMAT, sample->path ? sample->path : v->gen->path,
                         sample->offset_bytes,
                         "what was read back is not what was written: remove the folder, generate "
                         "anew, and look at this storage");
@@ -104,14 +104,14 @@ int dlb_gen_verify(const struct dlb_gen *gen, const struct dlb_dataset *ds, uint
     if (!gen->format->gen_number || !gen->codec->make)
         return DLB_OK;
     if (ds->shape.n_samples != (uint64_t)gen->opts->samples)
-        return dlb_fail(err, DLB_E_FORMAT, gen->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, gen->path, DLB_NO_OFFSET,
                         "holds %llu samples, %llu were written: remove the folder, generate anew, "
                         "and look at this storage",
                         (unsigned long long)ds->shape.n_samples,
                         (unsigned long long)gen->opts->samples);
     v.reader = aligned_alloc(64, n_bytes ? n_bytes : 64);
     if (!v.reader)
-        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory to read it back");
+        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory to read it back");
     memset(v.reader, 0, n_bytes);
     rc = ds->format->reader_open(v.reader, ds->state, err);
     if (rc == DLB_OK)

@@ -45,13 +45,13 @@ static uint64_t le(const uint8_t *at, uint32_t n_bytes)
 
 static int damaged(const struct tree *tree, uint64_t at, const char *what, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_FORMAT, tree->file->path, at,
+    return dlb_fail(err, DLB_ERR_FORMAT, tree->file->path, at,
                     "chunk B-tree: %s: the file is damaged", what);
 }
 
 static int no_memory(const struct tree *tree, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, tree->file->path, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_NOMEM, tree->file->path, DLB_NO_OFFSET,
                     "no memory for the chunk B-tree");
 }
 
@@ -111,7 +111,7 @@ static int take(struct tree *tree, const uint8_t *key, uint64_t at, struct dlb_e
         DLB_BUG("a chunk beyond the grid of chunks");
     if (child >= file_bytes || tree->file->base > file_bytes - child ||
         n_bytes > file_bytes - child - tree->file->base)
-        return dlb_fail(err, DLB_E_FORMAT, tree->file->path, at,
+        return dlb_fail(err, DLB_ERR_FORMAT, tree->file->path, at,
                         "chunk %" PRIu64 ": %" PRIu32 " bytes at %" PRIu64
                         " are beyond the end of the file: cut short, or damaged",
                         number, n_bytes, child);

@@ -139,7 +139,7 @@ uint32_t dlb_hdf5_fletcher32(const uint8_t *data, size_t n_bytes)
 
 static int no_memory(struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory to unfilter a chunk");
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to unfilter a chunk");
 }
 
 /* The four bytes that follow the data. Files before HDF5 1.6.3 have the bytes of each half swapped.
@@ -153,7 +153,7 @@ static int check_fletcher32(const uint8_t *data, size_t n_data, struct dlb_err *
 
     if (sum == stored || sum == swapped)
         return DLB_OK;
-    return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                     "a chunk's fletcher32 is %08x, not %08x: it is damaged", sum, stored);
 }
 
@@ -192,12 +192,12 @@ static int undo(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_filter *f
     case DLB_HDF5_LZF:
         n_out = dlb_hdf5_lzf_unpack(src, *n, dst, cap);
         if (n_out == 0)
-            rc = dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+            rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                           "a chunk's lzf is damaged, or gives more than its %zu bytes", cap);
         break;
     case DLB_HDF5_SHUFFLE:
         if (*n > cap)
-            return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                             "a chunk has %zu bytes to unshuffle, more than its %zu", *n, cap);
         dlb_hdf5_unshuffle(src, *n, filter->value, dst);
         n_out = *n;
@@ -234,7 +234,7 @@ int dlb_hdf5_unfilter(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_fil
             continue;
         if (filter[i].id == DLB_HDF5_FLETCHER32) {
             if (n_src < 4)
-                return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+                return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                                 "a chunk of %zu bytes has no fletcher32", n_src);
             n_src -= 4;
             rc = check_fletcher32(src, n_src, err);
@@ -252,7 +252,7 @@ int dlb_hdf5_unfilter(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_fil
         which = !which;
     }
     if (rc == DLB_OK && n_src != n_dst)
-        rc = dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                       "a chunk unfilters to %zu bytes, not %zu: it is damaged", n_src, n_dst);
     if (rc == DLB_OK && src != dst)
         memcpy(dst, src, n_dst);

@@ -106,7 +106,7 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
     if (entry->kind != DLB_IO_FILE || !is_hdf5_name(entry->name))
         return DLB_OK;
     if (listing->n++ == 0 && !(listing->name = strdup(entry->name)))
-        return dlb_fail(err, DLB_E_NOMEM, entry->name, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail(err, DLB_ERR_NOMEM, entry->name, DLB_NO_OFFSET, "no memory for its name");
     return DLB_OK;
 }
 
@@ -121,7 +121,7 @@ static int find(const char *path, const struct dlb_io *io, char **file, struct d
     if (rc == DLB_OK && kind == DLB_IO_DIR) {
         rc = io->list(path, visit, &listing, err);
         if (rc == DLB_OK && listing.n != 1)
-            rc = dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+            rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                           listing.n ? "holds %u HDF5 files: dataset.path names one of them"
                                     : "holds no HDF5 file (.h5, .hdf5)",
                           listing.n);
@@ -132,7 +132,7 @@ static int find(const char *path, const struct dlb_io *io, char **file, struct d
         *file = strdup(path);
     }
     if (rc == DLB_OK && !*file)
-        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
     return rc;
 }
 
@@ -179,7 +179,7 @@ static int hdf5_open(void *state, const struct dlb_open *how, struct dlb_shape *
     if (rc == DLB_OK && how->codec && how->codec->numbers &&
         (ds->told.about.rank != 2 || ds->told.about.element_bytes < 2))
         rc =
-            dlb_fail(err, DLB_E_CONFIG, ds->path, DLB_NO_OFFSET,
+            dlb_fail(err, DLB_ERR_CONFIG, ds->path, DLB_NO_OFFSET,
                      "codec %s takes rows of whole numbers of 2 bytes or more: use dataset.codec = "
                      "\"raw\"",
                      how->codec->name);
@@ -224,7 +224,7 @@ static int hdf5_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     uint8_t *dst = dest.data;
     if (!dst || dest.cap_bytes < n_bytes) {
         if (!reader->sample && !(reader->sample = malloc(ds->max_sample_bytes + 1)))
-            return dlb_fail(err, DLB_E_NOMEM, ds->path, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_NOMEM, ds->path, DLB_NO_OFFSET,
                             "no memory for a sample of it");
         dst = reader->sample;
     }

@@ -34,7 +34,7 @@ static uint64_t address(const struct dlb_hdf5_bytes *file, const uint8_t *at)
 static int cut_short(const struct dlb_hdf5_bytes *file, uint64_t at, const char *what,
                      struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_FORMAT, file->path, at,
+    return dlb_fail(err, DLB_ERR_FORMAT, file->path, at,
                     "%s does not fit into the file's %" PRIu64 " bytes: cut short, or damaged",
                     what, file->file_bytes);
 }
@@ -64,19 +64,19 @@ int dlb_hdf5_superblock(struct dlb_hdf5_bytes *file, struct dlb_err *err)
             continue;
         uint8_t version = block[8];
         if (version > 3)
-            return dlb_fail(err, DLB_E_FORMAT, file->path, at + 8,
+            return dlb_fail(err, DLB_ERR_FORMAT, file->path, at + 8,
                             "superblock of version %u: 0 to 3 are known", version);
         file->base = at;
         file->n_offset = block[version < 2 ? 13 : 9];
         file->n_length = block[version < 2 ? 14 : 10];
         if ((file->n_offset != 2 && file->n_offset != 4 && file->n_offset != 8) ||
             (file->n_length != 2 && file->n_length != 4 && file->n_length != 8))
-            return dlb_fail(err, DLB_E_FORMAT, file->path, at + 9,
+            return dlb_fail(err, DLB_ERR_FORMAT, file->path, at + 9,
                             "superblock with addresses of %u and lengths of %u bytes: damaged",
                             file->n_offset, file->n_length);
         return DLB_OK;
     }
-    return dlb_fail(err, DLB_E_FORMAT, file->path, 0,
+    return dlb_fail(err, DLB_ERR_FORMAT, file->path, 0,
                     file->file_bytes ? "no HDF5 file: its signature is nowhere"
                                      : "no HDF5 file: it is empty");
 }
@@ -84,7 +84,7 @@ int dlb_hdf5_superblock(struct dlb_hdf5_bytes *file, struct dlb_err *err)
 static int damaged(const struct dlb_hdf5_bytes *file, uint64_t at, const char *what,
                    struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_FORMAT, file->path, at, "%s: the file is damaged", what);
+    return dlb_fail(err, DLB_ERR_FORMAT, file->path, at, "%s: the file is damaged", what);
 }
 
 /* Version 3, since HDF5 1.6.3. */
@@ -207,7 +207,7 @@ static int read_block(const struct dlb_hdf5_bytes *file, const struct messages *
     size_t n_block = (size_t)blocks->n_bytes[which], n_head = how->n_head;
     uint8_t *block = malloc(n_block + 1);
     int rc = block ? get(file, at, n_block, block, "an object header", err)
-                   : dlb_fail(err, DLB_E_NOMEM, file->path, at, "no memory for an object header");
+                   : dlb_fail(err, DLB_ERR_NOMEM, file->path, at, "no memory for an object header");
 
     for (size_t i = 0; rc == DLB_OK && n_block - i >= n_head;) {
         uint32_t type = how->version == 1 ? (uint32_t)number(block + i, 2) : block[i];
@@ -268,7 +268,7 @@ int dlb_hdf5_layout_read(const struct dlb_hdf5_bytes *file, uint64_t header_at,
 
     *out = (struct dlb_hdf5_layout_message){.at = DLB_NO_OFFSET};
     if (!blocks)
-        return dlb_fail(err, DLB_E_NOMEM, file->path, at, "no memory for an object header");
+        return dlb_fail(err, DLB_ERR_NOMEM, file->path, at, "no memory for an object header");
     int rc = first_block(file, at, &how, blocks, err);
     for (uint32_t i = 0; rc == DLB_OK && i < blocks->n; i++) {
         if (i > 0 && blocks->n_bytes[i] < how.n_before + how.n_after)

@@ -116,13 +116,13 @@ static herr_t innermost(unsigned n, const H5E_error2_t *error, void *out)
     for (char *at = reason->text; *at; at++)
         if ((unsigned char)*at < ' ')
             *at = ' ';
-    const char *code = strstr(error->desc, "errno = ");
-    if (code && error->maj_num == H5E_IO)
-        reason->code = atoi(code + strlen("errno = "));
+    const char *number = strstr(error->desc, "errno = ");
+    if (number && error->maj_num == H5E_IO)
+        reason->code = atoi(number + strlen("errno = "));
     return 0;
 }
 
-int dlb_hdf5_fail(struct dlb_err *err, int status, const char *path, const char *doing)
+int dlb_hdf5_fail(struct dlb_err *err, enum dlb_code code, const char *path, const char *doing)
 {
     struct reason reason = {"no reason given", 0};
 
@@ -132,8 +132,7 @@ int dlb_hdf5_fail(struct dlb_err *err, int status, const char *path, const char 
         errno = reason.code;
         return dlb_fail_errno(err, path, DLB_NO_OFFSET, doing);
     }
-    return dlb_fail(err, (enum dlb_status)status, path, DLB_NO_OFFSET, "%s: libhdf5: %s", doing,
-                    reason.text);
+    return dlb_fail(err, code, path, DLB_NO_OFFSET, "%s: libhdf5: %s", doing, reason.text);
 }
 
 int dlb_hdf5_open_file(const char *path, int64_t *file, struct dlb_err *err)
@@ -146,7 +145,7 @@ int dlb_hdf5_open_file(const char *path, int64_t *file, struct dlb_err *err)
 #endif
     *file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
     /* Before the next call, which forgets the reason. */
-    int rc = *file < 0 ? dlb_hdf5_fail(err, DLB_E_FORMAT, path, "opening it") : DLB_OK;
+    int rc = *file < 0 ? dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "opening it") : DLB_OK;
     (void)H5Pclose(fapl);
     return rc;
 }
@@ -162,7 +161,7 @@ static herr_t refuse_link(const char *parent_file, const char *parent_group, con
 
 static int refuse(struct dlb_err *err, const char *path, const char *name, const char *what)
 {
-    return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                     "%.60s %s: other files are read only with hdf5.allow_external = true", name,
                     what);
 }
@@ -173,7 +172,7 @@ static int check_external(int64_t set, const char *path, const char *name, struc
     int rc = DLB_OK;
 
     if (dcpl < 0)
-        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its properties");
+        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its properties");
     H5D_layout_t layout = H5Pget_layout(dcpl);
     if (layout == H5D_VIRTUAL)
         rc = refuse(err, path, name, "is virtual");
@@ -205,7 +204,7 @@ int dlb_hdf5_open_set(int64_t file, const char *path, const char *name, bool all
         return refuse(err, path, name, "is behind a link to another file");
     if (*set < 0) {
         (void)snprintf(doing, sizeof doing, "data set %.60s", name);
-        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, doing);
+        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, doing);
     }
     return allow_external ? DLB_OK : check_external(*set, path, name, err);
 }
@@ -219,11 +218,11 @@ static int check_same(const struct dlb_hdf5_handle *handle, const struct dlb_hdf
     if (H5Sget_simple_extent_ndims(handle->space) != (int)about->rank ||
         H5Sget_simple_extent_dims(handle->space, dims, NULL) < 0 ||
         H5Tget_size(handle->type) != about->element_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, handle->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, handle->path, DLB_NO_OFFSET,
                         "the file was written anew while it is read");
     for (uint32_t i = 0; i < about->rank; i++)
         if (dims[i] != about->dims[i])
-            return dlb_fail(err, DLB_E_FORMAT, handle->path, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, handle->path, DLB_NO_OFFSET,
                             "the file's data set has changed its size while it is read");
     return DLB_OK;
 }
@@ -250,7 +249,7 @@ int dlb_hdf5_library_open(struct dlb_hdf5_handle *handle, const char *path,
     if (rc == DLB_OK) {
         handle->memory = H5Screate_simple((int)handle->rank, (hsize_t *)handle->count, NULL);
         if (handle->memory < 0)
-            rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "a space for a sample");
+            rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "a space for a sample");
     }
     dlb_hdf5_leave();
     return rc;
@@ -286,13 +285,13 @@ int dlb_hdf5_library_read(struct dlb_hdf5_handle *handle, uint64_t first, uint64
         handle->count[0] = count;
         if (H5Sset_extent_simple(handle->memory, (int)handle->rank, (hsize_t *)handle->count,
                                  NULL) < 0)
-            rc = dlb_hdf5_fail(err, DLB_E_FORMAT, handle->path, "a space for a sample");
+            rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, handle->path, "a space for a sample");
     }
     if (rc == DLB_OK &&
         (H5Sselect_hyperslab(handle->space, H5S_SELECT_SET, (hsize_t *)handle->first, NULL,
                              (hsize_t *)handle->count, NULL) < 0 ||
          H5Dread(handle->set, handle->type, handle->memory, handle->space, H5P_DEFAULT, dst) < 0)) {
-        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, handle->path, "reading a sample");
+        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, handle->path, "reading a sample");
     }
     dlb_hdf5_leave();
     return rc;
@@ -307,8 +306,9 @@ static int make_room(const struct dlb_hdf5_handle *handle, uint64_t n_bytes, uin
     free(*dst);
     *dst = malloc(n_bytes);
     *cap = *dst ? n_bytes : 0;
-    return *dst ? DLB_OK
-                : dlb_fail(err, DLB_E_NOMEM, handle->path, DLB_NO_OFFSET, "no memory for a chunk");
+    return *dst
+               ? DLB_OK
+               : dlb_fail(err, DLB_ERR_NOMEM, handle->path, DLB_NO_OFFSET, "no memory for a chunk");
 }
 
 /* As 1.10 has it, a chunk that was never written is an error here; what cannot be found for damage
@@ -325,7 +325,7 @@ static int stored_size(struct dlb_hdf5_handle *handle, const hsize_t *first, hsi
     hid_t one = H5Screate(H5S_SCALAR);
     if (H5Sselect_elements(handle->space, H5S_SELECT_SET, 1, first) < 0 ||
         H5Dread(handle->set, handle->type, one, handle->space, H5P_DEFAULT, *dst) < 0)
-        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, handle->path, "looking up a chunk");
+        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, handle->path, "looking up a chunk");
     (void)H5Sclose(one);
     return rc;
 }
@@ -341,13 +341,13 @@ int dlb_hdf5_library_chunk(struct dlb_hdf5_handle *handle, const uint64_t *at, u
     *n_bytes = 0;
     int rc = stored_size(handle, first, &n_stored, dst, cap, err);
     if (rc == DLB_OK && n_stored > UINT32_MAX)
-        rc = dlb_fail(err, DLB_E_FORMAT, handle->path, DLB_NO_OFFSET, "a chunk of %llu bytes",
+        rc = dlb_fail(err, DLB_ERR_FORMAT, handle->path, DLB_NO_OFFSET, "a chunk of %llu bytes",
                       (unsigned long long)n_stored);
     if (rc == DLB_OK)
         rc = make_room(handle, n_stored, dst, cap, err);
     if (rc == DLB_OK && n_stored > 0 &&
         H5Dread_chunk(handle->set, H5P_DEFAULT, first, mask, *dst) < 0)
-        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, handle->path, "reading a chunk");
+        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, handle->path, "reading a chunk");
     if (rc == DLB_OK)
         *n_bytes = (uint32_t)n_stored;
     dlb_hdf5_leave();

@@ -80,7 +80,7 @@ void dlb_hdf5_enter(void); /* starts the library when need be, and keeps it from
 void dlb_hdf5_leave(void);
 /* DLB_E_FORMAT (or `status`), with the innermost of what the library has to say. Between enter and
  * leave. */
-int dlb_hdf5_fail(struct dlb_err *err, int status, const char *path, const char *doing);
+int dlb_hdf5_fail(struct dlb_err *err, enum dlb_code code, const char *path, const char *doing);
 /* H5Fopen and H5Dopen as they may be done with a file by others. */
 int dlb_hdf5_open_file(const char *path, int64_t *file, struct dlb_err *err);
 int dlb_hdf5_open_set(int64_t file, const char *path, const char *name, bool allow_external,

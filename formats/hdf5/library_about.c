@@ -78,7 +78,8 @@ static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *
     if (set >= 0)
         (void)H5Dclose(set);
     else
-        (void)dlb_hdf5_fail(&finding->problem, DLB_E_FORMAT, finding->path, "one of its data sets");
+        (void)dlb_hdf5_fail(&finding->problem, DLB_ERR_FORMAT, finding->path,
+                            "one of its data sets");
     if (n_bytes == 0)
         return 0;
     finding->about->n_candidates++;
@@ -98,19 +99,19 @@ static int choose(hid_t file, const char *path, const struct dlb_hdf5_opts *opts
         int n = snprintf(about->dataset, sizeof about->dataset, "%s%s",
                          opts->dataset[0] == '/' ? "" : "/", opts->dataset);
         if (n >= (int)sizeof about->dataset)
-            return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET, "hdf5.dataset is too long");
+            return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET, "hdf5.dataset is too long");
         about->n_candidates = 1;
         return DLB_OK;
     }
     if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, visit, &finding, H5O_INFO_BASIC) < 0)
-        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "looking for its data sets");
+        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "looking for its data sets");
     (void)H5Eclear2(H5E_DEFAULT);
     if (!about->dataset[0] && finding.problem.status != DLB_OK) {
         *err = finding.problem;
         return (int)err->status;
     }
     if (!about->dataset[0])
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                         "holds no data set of at least one dimension whose elements have one size");
     return DLB_OK;
 }
@@ -147,9 +148,9 @@ static int about_type(hid_t set, const char *path, struct dlb_hdf5_about *about,
     int rc = DLB_OK;
 
     if (type < 0)
-        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "the type of its elements");
+        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "the type of its elements");
     if (!fixed_size(type) || H5Tget_size(type) > UINT32_MAX)
-        rc = dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                       "%.60s has elements of variable length, or references: only elements of one "
                       "size are read",
                       about->dataset);
@@ -167,15 +168,15 @@ static int about_space(hid_t set, const char *path, struct dlb_hdf5_about *about
     int rc = DLB_OK;
 
     if (space < 0)
-        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its dimensions");
+        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its dimensions");
     int rank = H5Sget_simple_extent_ndims(space);
     if (rank < 1 || rank > DLB_HDF5_MAX_RANK)
         rc =
-            dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+            dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                      "%.60s has %d dimensions: the first one counts samples, so that one is needed",
                      about->dataset, rank < 0 ? 0 : rank);
     else if (H5Sget_simple_extent_dims(space, dims, NULL) != rank)
-        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its dimensions");
+        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its dimensions");
     for (int i = 0; rc == DLB_OK && i < rank; i++)
         about->dims[i] = dims[i];
     about->rank = (uint32_t)rank;
@@ -208,14 +209,14 @@ static int about_filters(hid_t dcpl, const char *path, struct dlb_hdf5_about *ab
     int n = H5Pget_nfilters(dcpl);
 
     if (n < 0 || n > DLB_HDF5_MAX_FILTERS)
-        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its filters");
+        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its filters");
     for (int i = 0; i < n; i++) {
         unsigned flags = 0, values[8] = {0}, config = 0;
         size_t n_values = 8;
         H5Z_filter_t id =
             H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_values, values, 0, NULL, &config);
         if (id < 0)
-            return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its filters");
+            return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its filters");
         about->filter[i] = (struct dlb_hdf5_filter){(uint32_t)id, values[0]};
     }
     about->n_filters = (uint32_t)n;
@@ -232,7 +233,7 @@ static int about_layout(hid_t set, const char *path, struct dlb_hdf5_about *abou
     int rc = DLB_OK;
 
     if (dcpl < 0)
-        return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its properties");
+        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its properties");
     H5D_layout_t layout = H5Pget_layout(dcpl);
     about->layout = layout == H5D_CHUNKED   ? DLB_HDF5_CHUNKED
                     : layout == H5D_COMPACT ? DLB_HDF5_COMPACT
@@ -248,7 +249,7 @@ static int about_layout(hid_t set, const char *path, struct dlb_hdf5_about *abou
         rc = about_filters(dcpl, path, about, err);
         if (rc == DLB_OK && (H5Pget_chunk(dcpl, DLB_HDF5_MAX_RANK, chunk) != (int)about->rank ||
                              H5Dget_chunk_index_type(set, &index) < 0))
-            rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "its chunks");
+            rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its chunks");
         for (uint32_t i = 0; rc == DLB_OK && i < about->rank; i++)
             about->chunk[i] = chunk[i];
         about->index = (int)index;
@@ -289,7 +290,7 @@ static int sample_chunks(hid_t set, const char *path, struct dlb_hdf5_about *abo
         for (uint32_t dim = about->rank; dim-- > 0; left /= dlb_hdf5_grid(about, dim))
             at[dim] = left % dlb_hdf5_grid(about, dim) * about->chunk[dim];
         if (H5Dget_chunk_info_by_coord(set, at, &mask, &address, &n_bytes) < 0)
-            return dlb_hdf5_fail(err, DLB_E_FORMAT, path, "looking up a chunk");
+            return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "looking up a chunk");
         sampled->number = number;
         sampled->chunk = (struct dlb_hdf5_chunk){0};
         if (address != HADDR_UNDEF)
@@ -308,18 +309,18 @@ static int list_chunks(hid_t set, const char *path, struct dlb_hdf5_told *told, 
     int rc = DLB_OK;
 
     if (space < 0 || H5Dget_num_chunks(set, space, &n) < 0)
-        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "counting its chunks");
+        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "counting its chunks");
     about->n_chunks = n;
     bool listed = rc == DLB_OK && n > 0 && n <= DLB_HDF5_MAX_LISTED;
     if (listed && !(told->listed = calloc(n, sizeof *told->listed)))
-        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its chunks");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its chunks");
     for (hsize_t i = 0; rc == DLB_OK && listed && i < n; i++) {
         hsize_t at[DLB_HDF5_MAX_RANK], n_bytes = 0;
         haddr_t address = HADDR_UNDEF;
         unsigned mask = 0;
         uint64_t number = 0;
         if (H5Dget_chunk_info(set, space, i, at, &mask, &address, &n_bytes) < 0) {
-            rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "looking up a chunk");
+            rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "looking up a chunk");
             break;
         }
         for (uint32_t dim = 0; dim < about->rank; dim++)
@@ -351,7 +352,7 @@ static int about_set(int64_t file, const char *path, const struct dlb_hdf5_opts 
         rc = about_layout(set, path, about, err);
     if (rc == DLB_OK && (H5Oget_info2(set, &info, H5O_INFO_BASIC) < 0 ||
                          H5Oget_info2(file, &root, H5O_INFO_BASIC) < 0))
-        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "the place of its header");
+        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "the place of its header");
     if (rc == DLB_OK) {
         about->header_at = info.addr;
         if (info.fileno != root.fileno) /* behind a link to another file */

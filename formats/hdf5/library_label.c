@@ -44,12 +44,12 @@ static int read_label(hid_t set, const char *path, const char *name, struct dlb_
 
     told->label = calloc(n, sizeof *told->label);
     if (!wide || !told->label)
-        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its labels");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its labels");
     else if (H5Dread(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, wide) < 0)
-        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "reading the labels");
+        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "reading the labels");
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         if (wide[i] < 0 || wide[i] > UINT32_MAX)
-            rc = dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+            rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                           "label %lld of sample %llu in %.40s is no class: hdf5.label = \"none\" "
                           "leaves them out",
                           (long long)wide[i], (unsigned long long)i, name);
@@ -87,7 +87,7 @@ int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf
         rc = read_label(set, path, name, told, n_samples, err);
     else if (asked)
         rc =
-            dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+            dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                      "hdf5.label = \"%.40s\" is no list of %llu whole numbers, one for each sample",
                      name, (unsigned long long)n_samples);
     else
@@ -119,13 +119,13 @@ int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_tol
     if (space >= 0)
         (void)H5Sclose(space);
     if (n < 2 || n > MAX_LABELS || !is_list(set, n, true))
-        rc = dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                       "%.60s is no list of u64, one more than there are samples", name);
     if (rc == DLB_OK && !(told->offset = calloc(n, sizeof *told->offset)))
-        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its offsets");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its offsets");
     if (rc == DLB_OK &&
         H5Dread(set, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, told->offset) < 0)
-        rc = dlb_hdf5_fail(err, DLB_E_FORMAT, path, "reading the offsets of its samples");
+        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "reading the offsets of its samples");
     about->n_offsets = rc == DLB_OK ? n : 0;
     (void)H5Dclose(set);
     return rc;

@@ -17,8 +17,8 @@
 
 static int bad_shape(const struct dlb_hdf5 *ds, const char *what, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_FORMAT, ds->path, DLB_NO_OFFSET, "%.60s %s", ds->told.about.dataset,
-                    what);
+    return dlb_fail(err, DLB_ERR_FORMAT, ds->path, DLB_NO_OFFSET, "%.60s %s",
+                    ds->told.about.dataset, what);
 }
 
 static int measure_rows(struct dlb_hdf5 *ds, struct dlb_err *err)
@@ -51,7 +51,7 @@ static int measure_ragged(struct dlb_hdf5 *ds, struct dlb_err *err)
     for (uint64_t i = 0; i < ds->n_samples; i++) {
         if (offset[i] > offset[i + 1] || offset[i + 1] > about->dims[0] ||
             offset[i + 1] - offset[i] > MAX_SAMPLE_BYTES)
-            return dlb_fail(err, DLB_E_FORMAT, ds->path, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, ds->path, DLB_NO_OFFSET,
                             "sample %" PRIu64 " is said to be bytes %" PRIu64 " to %" PRIu64
                             " of %" PRIu64 ": its offsets are damaged",
                             i, offset[i], offset[i + 1], about->dims[0]);
@@ -126,7 +126,7 @@ static int check_sampled(const struct dlb_hdf5 *ds, uint64_t base, struct dlb_er
             same = own->at_bytes == said->chunk.at_bytes ||
                    own->at_bytes == said->chunk.at_bytes + base;
         if (!same)
-            return dlb_fail(err, DLB_E_FORMAT, ds->path, own->at_bytes,
+            return dlb_fail(err, DLB_ERR_FORMAT, ds->path, own->at_bytes,
                             "chunk %" PRIu64
                             ": its B-tree and libhdf5 disagree: use dataset.access "
                             "= \"library\"",
@@ -162,7 +162,7 @@ static int take_listed(struct dlb_hdf5 *ds, struct dlb_err *err)
             return bad_shape(ds, "has chunks beyond its size", err);
         if (chunk->n_bytes == 0 || chunk->at_bytes > ds->file_bytes ||
             chunk->n_bytes > ds->file_bytes - chunk->at_bytes)
-            return dlb_fail(err, DLB_E_FORMAT, ds->path, chunk->at_bytes,
+            return dlb_fail(err, DLB_ERR_FORMAT, ds->path, chunk->at_bytes,
                             "chunk %" PRIu64
                             " is beyond the end of the file: cut short, or damaged",
                             listed->number);
@@ -207,7 +207,7 @@ static int open_chunks(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
     }
     ds->table = calloc(ds->n_grid ? ds->n_grid : 1, sizeof *ds->table);
     if (!ds->table)
-        return dlb_fail(err, DLB_E_NOMEM, ds->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, ds->path, DLB_NO_OFFSET,
                         "no memory for the places of its %" PRIu64 " chunks", ds->n_grid);
     if (listed)
         dlb_shape_odd(shape, "the places of its %" PRIu64 " chunks were asked of libhdf5",
@@ -233,7 +233,7 @@ static int open_plain(struct dlb_hdf5 *ds, const struct dlb_hdf5_layout_message 
     }
     if (ds->data_at != DLB_NO_OFFSET &&
         (ds->data_at > ds->file_bytes || n_bytes > ds->file_bytes - ds->data_at))
-        return dlb_fail(err, DLB_E_FORMAT, ds->path, ds->data_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, ds->path, ds->data_at,
                         "its %" PRIu64 " bytes of data are beyond the end of the file: cut short",
                         n_bytes);
     return DLB_OK;
@@ -278,7 +278,7 @@ int dlb_hdf5_open(struct dlb_hdf5 *ds, const char *path, const struct dlb_io *io
     ds->allow_external = opts->allow_external;
     ds->path = strdup(path);
     if (!ds->path)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
     int rc = open_bytes(ds, &file, err);
     if (rc == DLB_OK)
         rc = dlb_hdf5_look(path, opts, !library, &ds->told, err);

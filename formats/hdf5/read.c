@@ -12,7 +12,7 @@
 
 static int no_memory(const struct dlb_hdf5 *ds, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, ds->path, DLB_NO_OFFSET, "no memory for its chunks");
+    return dlb_fail(err, DLB_ERR_NOMEM, ds->path, DLB_NO_OFFSET, "no memory for its chunks");
 }
 
 int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *ds,
@@ -58,7 +58,7 @@ static int fetch(struct dlb_hdf5_reader *reader, uint64_t at_bytes, uint8_t *dst
         reader->at_bytes = at_bytes;
     reader->io_bytes += n_read;
     if (rc == DLB_OK && n_read < n_bytes)
-        return dlb_fail(err, DLB_E_IO, ds->path, at_bytes + n_read,
+        return dlb_fail(err, DLB_ERR_IO, ds->path, at_bytes + n_read,
                         "the file was cut short: it had %" PRIu64 " bytes", ds->file_bytes);
     return rc;
 }
@@ -70,7 +70,7 @@ static int check_whole(const struct dlb_hdf5 *ds, struct dlb_err *err)
     int rc = ds->io->size(ds->handle, &n_bytes, ds->path, err);
 
     if (rc == DLB_OK && n_bytes < ds->file_bytes)
-        return dlb_fail(err, DLB_E_IO, ds->path, n_bytes,
+        return dlb_fail(err, DLB_ERR_IO, ds->path, n_bytes,
                         "the file was cut short: it had %" PRIu64 " bytes", ds->file_bytes);
     return rc;
 }

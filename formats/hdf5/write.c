@@ -25,16 +25,16 @@ static int plan_of(const struct dlb_hdf5_opts *opts, const char *path, struct dl
     plan->pack = (enum dlb_hdf5_pack)opts->filter;
     plan->chunk_samples = (uint64_t)opts->chunk_samples;
     if (plan->sample_bytes && plan->pack != DLB_HDF5_PACK_NONE && plan->chunk_samples == 0)
-        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                         "hdf5.filter works on chunks: set hdf5.chunk_samples to 1 or more");
     if (plan->sample_bytes &&
         (plan->chunk_samples < plan->n_samples ? plan->chunk_samples : plan->n_samples) >=
             MAX_CHUNK_BYTES / plan->sample_bytes)
-        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                         "hdf5.chunk_samples: a chunk has less than 4 GiB");
     if ((plan->pack == DLB_HDF5_PACK_LZF || plan->pack == DLB_HDF5_PACK_SHUFFLE_LZF) &&
         !dlb_hdf5_has_lzf())
-        return dlb_fail(err, DLB_E_MISSING, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_MISSING, path, DLB_NO_OFFSET,
                         "hdf5.filter: lzf: built without liblzf");
     return DLB_OK;
 }
@@ -65,7 +65,7 @@ int dlb_hdf5_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
     struct dlb_hdf5_plan plan;
 
     if (!gen->codec->make)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "gen writes no HDF5 for codec %s: use dataset.codec = \"raw\" or \"jpeg\"",
                         gen->codec->name);
     return gen_plan(gen, &plan, err);
@@ -88,7 +88,7 @@ static int gen_samples(const struct dlb_gen *gen, struct dlb_hdf5_out *out,
 
     for (uint64_t i = 0; rc == DLB_OK && i < (uint64_t)gen->opts->samples; i++) {
         if (atomic_load_explicit(worker->stop, memory_order_relaxed))
-            return dlb_fail(err, DLB_E_CANCELLED, out->path, DLB_NO_OFFSET, "interrupted");
+            return dlb_fail(err, DLB_ERR_CANCELLED, out->path, DLB_NO_OFFSET, "interrupted");
         worker->sample.len_bytes = 0;
         rc = gen->codec->make(gen->opts, i, &worker->sample, err);
         dlb_hdf5_gen_stored(gen, &worker->sample);
@@ -114,7 +114,7 @@ int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_w
     (void)unit;
 
     if (asprintf(&path, "%s/data.h5", gen->path) < 0)
-        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
     if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         atomic_fetch_add(&worker->n_samples, (uint64_t)gen->opts->samples);
         free(path);
@@ -122,7 +122,7 @@ int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_w
     }
     temporary = dlb_gen_temporary(path);
     int rc = temporary ? gen_plan(gen, &plan, err)
-                       : dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for a path");
+                       : dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for a path");
     if (rc == DLB_OK)
         rc = dlb_hdf5_out_open(&out, temporary, &plan, err);
     if (rc == DLB_OK)
@@ -162,7 +162,7 @@ int dlb_hdf5_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *
     writer->path = strdup(how->path);
     return writer->path
                ? DLB_OK
-               : dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
+               : dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
 }
 
 /* The first sample tells whether rows hold what the sizes promised: what else the sample has, which

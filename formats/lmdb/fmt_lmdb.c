@@ -68,7 +68,7 @@ struct lmdb_reader {
 
 static int no_memory(struct dlb_err *err, const char *path)
 {
-    return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its keys");
+    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its keys");
 }
 
 static int grow(void **array, uint64_t *cap, uint64_t each_bytes, const char *path,
@@ -250,7 +250,7 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
         return rc;
     shape->n_samples = ds->keys.n;
     if (ds->keys.n == 0 && prefix[0] && head.n_entries > 0)
-        return dlb_fail(err, DLB_E_CONFIG, ds->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, ds->path, DLB_NO_OFFSET,
                         "lmdb.prefix = \"%.40s\": none of its %" PRIu64 " keys begins so", prefix,
                         head.n_entries);
     uint64_t numbers[] = {ds->keys.n, shape->total_bytes, head.txn};
@@ -307,7 +307,7 @@ static int make_room(struct lmdb_reader *reader, size_t n_bytes, struct dlb_err 
     reader->buffer_bytes = n_bytes + n_bytes / 4 + 1;
     reader->buffer = malloc(reader->buffer_bytes);
     return reader->buffer ? DLB_OK
-                          : dlb_fail(err, DLB_E_NOMEM, reader->ds->path, DLB_NO_OFFSET,
+                          : dlb_fail(err, DLB_ERR_NOMEM, reader->ds->path, DLB_NO_OFFSET,
                                      "no memory for a value of %zu bytes", n_bytes);
 }
 

@@ -34,10 +34,10 @@ static int parse(const uint8_t *page, uint64_t at, const char *path, struct dlb_
     uint64_t magic = number(meta, 4), version = number(meta + 4, 4);
 
     if (!(number(page + FLAGS_AT, 2) & FLAG_META) || magic != MAGIC)
-        return dlb_fail(err, DLB_E_FORMAT, path, at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, at,
                         "no LMDB file (of a little-endian 64-bit machine): no meta page here");
     if (version != DATA_VERSION)
-        return dlb_fail(err, DLB_E_FORMAT, path, at + META_AT + 4,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, at + META_AT + 4,
                         "version %" PRIu64 " of LMDB's files; %d is known", version, DATA_VERSION);
     *out = (struct dlb_lmdb_head){.page_bytes = (uint32_t)number(meta + 24, 4),
                                   .map_bytes = number(meta + 16, 8),
@@ -47,10 +47,10 @@ static int parse(const uint8_t *page, uint64_t at, const char *path, struct dlb_
                                   .txn = number(meta + 128, 8)};
     uint32_t each = out->page_bytes;
     if (each < MIN_PAGE_BYTES || each > MAX_PAGE_BYTES || (each & (each - 1)) != 0)
-        return dlb_fail(err, DLB_E_FORMAT, path, at + META_AT + 24,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, at + META_AT + 24,
                         "damaged: pages of %u bytes cannot be", each);
     if (out->map_bytes > MAX_MAP_BYTES || out->last_page >= MAX_MAP_BYTES / each)
-        return dlb_fail(err, DLB_E_FORMAT, path, at + META_AT + 16,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, at + META_AT + 16,
                         "damaged: a map of %" PRIu64 " bytes with %" PRIu64 " pages cannot be",
                         out->map_bytes, out->last_page);
     return DLB_OK;
@@ -66,7 +66,7 @@ static int read_meta(const struct dlb_io *io, int64_t handle, uint64_t at, const
     if (rc != DLB_OK)
         return rc;
     if (n_read < sizeof page)
-        return dlb_fail(err, DLB_E_FORMAT, path, at + n_read,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, at + n_read,
                         at || n_read ? "cut short within LMDB's meta pages" : "an empty file");
     return parse(page, at, path, out, err);
 }
@@ -84,7 +84,7 @@ int dlb_lmdb_look(const char *path, const struct dlb_io *io, struct dlb_lmdb_hea
     if (rc == DLB_OK)
         rc = read_meta(io, handle, out->page_bytes, path, &second, err);
     if (rc == DLB_OK && second.page_bytes != out->page_bytes)
-        rc = dlb_fail(err, DLB_E_FORMAT, path, out->page_bytes,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, path, out->page_bytes,
                       "damaged: the two meta pages give pages of %u and %u bytes", out->page_bytes,
                       second.page_bytes);
     if (rc == DLB_OK && second.txn > out->txn)
@@ -104,12 +104,12 @@ int dlb_lmdb_path(const char *path, const struct dlb_io *io, char **out, struct 
         return rc;
     if (asprintf(out, kind == DLB_IO_DIR ? "%s/data.mdb" : "%s", path) < 0) {
         *out = NULL;
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
     }
     if (kind == DLB_IO_DIR && io->stat(*out, &kind, &n_bytes, err) != DLB_OK) {
         free(*out);
         *out = NULL;
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                         "holds no LMDB database (data.mdb)");
     }
     return DLB_OK;

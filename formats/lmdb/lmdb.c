@@ -42,17 +42,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int fail(struct dlb_err *err, const char *path, int code, const char *doing)
 {
-    enum dlb_status status = code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND ||
-                                     code == MDB_INVALID || code == MDB_VERSION_MISMATCH ||
-                                     code == MDB_INCOMPATIBLE
-                                 ? DLB_E_FORMAT
-                             : code == ENOMEM ? DLB_E_NOMEM
-                                              : DLB_E_IO;
-    (void)dlb_fail(err, status, path, DLB_NO_OFFSET, "%s: %s%s", doing, mdb_strerror(code),
-                   status == DLB_E_FORMAT ? " (damaged, cut short, or written meanwhile)" : "");
+    enum dlb_code what = code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND ||
+                                 code == MDB_INVALID || code == MDB_VERSION_MISMATCH ||
+                                 code == MDB_INCOMPATIBLE
+                             ? DLB_ERR_FORMAT
+                         : code == ENOMEM ? DLB_ERR_NOMEM
+                                          : DLB_ERR_IO;
+    (void)dlb_fail(err, what, path, DLB_NO_OFFSET, "%s: %s%s", doing, mdb_strerror(code),
+                   what == DLB_ERR_FORMAT ? " (damaged, cut short, or written meanwhile)" : "");
     err->lib_code = code;
     err->sys_errno = code > 0 ? code : 0;
-    return (int)status;
+    return (int)err->status;
 }
 
 /* Where liblmdb has put its map, which it does not tell: the kernel does. A line is "start-end
@@ -92,7 +92,7 @@ static int watch(struct dlb_lmdb *env, struct dlb_err *err)
     uint64_t n_bytes = (info.me_mapsize + page - 1) & ~(page - 1);
     const uint8_t *data = find_map(env, n_bytes);
     if (!data)
-        return dlb_fail(err, DLB_E_IO, env->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_IO, env->path, DLB_NO_OFFSET,
                         "liblmdb's map of it is not in /proc/self/maps: reading without watching "
                         "it would not be safe");
     int rc = dlb_map_watch(&env->map, env->io, env->handle, data, n_bytes, env->path, err);
@@ -129,7 +129,7 @@ static int open_main(struct dlb_lmdb *env, struct dlb_err *err)
     if (code != 0)
         return fail(err, env->path, code, "opening the main database");
     if (flags & MDB_DUPSORT)
-        return dlb_fail(err, DLB_E_FORMAT, env->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, env->path, DLB_NO_OFFSET,
                         "has several values for a key (MDB_DUPSORT): a sample is a key with one "
                         "value");
     return DLB_OK;
@@ -154,7 +154,7 @@ static int create(struct dlb_lmdb **out, const char *path, const struct dlb_io *
 
     *out = NULL;
     if (!env)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to open it");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to open it");
     *env = (struct dlb_lmdb){.dev = st->st_dev,
                              .ino = st->st_ino,
                              .pid = getpid(),
@@ -163,7 +163,7 @@ static int create(struct dlb_lmdb **out, const char *path, const struct dlb_io *
                              .io = io,
                              .handle = -1};
     int rc = env->path ? dlb_lmdb_look(path, io, &head, err)
-                       : dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to open it");
+                       : dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to open it");
     if (rc == DLB_OK && (rc = io->open(path, &env->handle, err)) != DLB_OK)
         env->handle = -1;
     if (rc == DLB_OK)
@@ -238,7 +238,7 @@ int dlb_lmdb_begin(struct dlb_lmdb *env, struct dlb_lmdb_txn **out, struct dlb_e
 
     *out = NULL;
     if (!txn)
-        return dlb_fail(err, DLB_E_NOMEM, env->path, DLB_NO_OFFSET, "no memory to read it");
+        return dlb_fail(err, DLB_ERR_NOMEM, env->path, DLB_NO_OFFSET, "no memory to read it");
     txn->env = env;
     int code = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn->txn);
     if (code != 0) {
@@ -265,10 +265,10 @@ static int fail_read(const struct dlb_lmdb *env, int code, const char *doing, st
         return fail(err, env->path, code, doing);
     int rc = env->io->size(env->handle, &file_bytes, env->path, err);
     if (rc == DLB_OK && file_bytes == env->file_bytes)
-        rc = dlb_fail(err, DLB_E_FORMAT, env->path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, env->path, DLB_NO_OFFSET,
                       "damaged: its pages lead beyond its end; or its storage cannot be read");
     else if (rc == DLB_OK)
-        rc = dlb_fail(err, DLB_E_IO, env->path, file_bytes,
+        rc = dlb_fail(err, DLB_ERR_IO, env->path, file_bytes,
                       "the file was cut short, or cannot be read: it had %" PRIu64 " bytes",
                       env->file_bytes);
     return rc;
@@ -280,7 +280,7 @@ static int place(const struct dlb_lmdb *env, const MDB_val *value, struct dlb_lm
     uint64_t at = (uint64_t)((uintptr_t)value->mv_data - (uintptr_t)env->map.data);
 
     if (at >= env->map.n_bytes || value->mv_size > env->map.n_bytes - at)
-        return dlb_fail(err, DLB_E_FORMAT, env->path, env->file_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, env->path, env->file_bytes,
                         "damaged or cut short: a value of %zu bytes does not lie in the file",
                         value->mv_size);
     *out = (struct dlb_lmdb_value){value->mv_size, at};
@@ -298,7 +298,7 @@ int dlb_lmdb_find(struct dlb_lmdb_txn *txn, const void *key, size_t n_key,
     memcpy(aligned, key, n_key);
     int code = mdb_get(txn->txn, txn->env->dbi, &mdb_key, &value);
     if (code == MDB_NOTFOUND && !has_faulted(txn->env))
-        return dlb_fail(err, DLB_E_FORMAT, txn->env->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, txn->env->path, DLB_NO_OFFSET,
                         "key \"%.*s\" is not there any more: the database was written to since "
                         "it was opened",
                         n_key < 40 ? (int)n_key : 40, (const char *)key);
@@ -322,7 +322,7 @@ static int walk(struct dlb_lmdb *env, MDB_cursor *cursor, const void *prefix, si
     for (; code == 0; code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
         struct dlb_lmdb_value where;
         if (key.mv_size > DLB_LMDB_MAX_KEY_BYTES)
-            return dlb_fail(err, DLB_E_FORMAT, env->path, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, env->path, DLB_NO_OFFSET,
                             "damaged, or of an unusual build of LMDB: a key of %zu bytes",
                             key.mv_size);
         int rc = place(env, &key, &where, err);
@@ -378,7 +378,7 @@ int dlb_lmdb_create(struct dlb_lmdb_writer **out, const char *data_path, struct 
 
     *out = writer;
     if (!writer || !(writer->path = strdup(data_path)))
-        return dlb_fail(err, DLB_E_NOMEM, data_path, DLB_NO_OFFSET, "no memory to write it");
+        return dlb_fail(err, DLB_ERR_NOMEM, data_path, DLB_NO_OFFSET, "no memory to write it");
     writer->map_bytes = FIRST_MAP_BYTES;
     writer->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE); /* as liblmdb chooses */
     code = mdb_env_create(&writer->env);
@@ -452,7 +452,7 @@ int dlb_lmdb_put(struct dlb_lmdb_writer *writer, const void *key, size_t n_key, 
     uint64_t most = (n_value / writer->page_bytes + 1 + ENTRY_PAGES) * writer->page_bytes;
 
     if (n_key == 0 || n_key > DLB_LMDB_MAX_KEY_BYTES || n_value > UINT32_MAX)
-        return dlb_fail(err, DLB_E_FORMAT, writer->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, writer->path, DLB_NO_OFFSET,
                         "LMDB has keys of 1 to %d bytes and values below 4 GiB: this has %zu and "
                         "%zu",
                         DLB_LMDB_MAX_KEY_BYTES, n_key, n_value);

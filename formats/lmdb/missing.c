@@ -7,7 +7,7 @@ const char *const dlb_lmdb_missing = "built without LMDB";
 
 static int missing(const char *path, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_MISSING, path, DLB_NO_OFFSET, "%s", dlb_lmdb_missing);
+    return dlb_fail(err, DLB_ERR_MISSING, path, DLB_NO_OFFSET, "%s", dlb_lmdb_missing);
 }
 
 int dlb_lmdb_open(struct dlb_lmdb **out, const char *data_path, const struct dlb_io *io,

@@ -61,7 +61,7 @@ int dlb_lmdb_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *
         return dlb_gen_fail_write(err, how->path, DLB_NO_OFFSET, "making the folder");
     char *data_path = dlb_manifest_path(how->path, "data.mdb");
     if (!data_path)
-        return dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
     samples->n_digits = digits_for(how->from->n_samples);
     int rc = dlb_lmdb_create(&samples->writer, data_path, err);
     free(data_path);
@@ -107,7 +107,7 @@ static int write_samples(const struct dlb_gen *gen, const char *path, struct dlb
 
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         if (atomic_load_explicit(worker->stop, memory_order_relaxed)) {
-            rc = dlb_fail(err, DLB_E_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
+            rc = dlb_fail(err, DLB_ERR_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
             break;
         }
         worker->sample.len_bytes = 0;
@@ -137,7 +137,7 @@ int dlb_lmdb_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_w
 
     (void)unit;
     if (!temporary) {
-        rc = dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
     } else if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         atomic_fetch_add(&worker->n_samples, (uint64_t)gen->opts->samples);
     } else {

@@ -55,7 +55,7 @@ static int take_memory(struct memory *ds, struct dlb_err *err)
     uint64_t n_bytes;
 
     if (__builtin_mul_overflow(ds->n_rows, ds->row_bytes, &n_bytes) || n_bytes > SIZE_MAX / 2)
-        return dlb_fail(err, DLB_E_CONFIG, "memory", DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, "memory", DLB_NO_OFFSET,
                         "memory.rows times memory.columns is beyond all memory");
     int rc = dlb_room_check(n_bytes, "memory", "the array", "lower memory.rows", err);
     if (rc != DLB_OK)
@@ -80,7 +80,7 @@ static int memory_open(void *state, const struct dlb_open *how, struct dlb_shape
     if (how->opts)
         asked = *(const struct memory_opts *)how->opts;
     if (!how->gen && (asked.rows == 0 || asked.columns == 0))
-        return dlb_fail(err, DLB_E_CONFIG, "memory", DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, "memory", DLB_NO_OFFSET,
                         "memory.rows and memory.columns are not set");
     int64_t columns = asked.columns ? asked.columns : how->gen->sample_bytes / 4;
     ds->n_rows = (uint64_t)(asked.rows ? asked.rows : how->gen->samples);

@@ -24,7 +24,7 @@ static int synthetic_open(void *state, const struct dlb_open *how, struct dlb_sh
     struct synthetic *ds = state;
 
     if (!how->gen)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "the synthetic format takes its size from generate.samples and "
                         "generate.sample_bytes");
     uint64_t numbers[] = {(uint64_t)how->gen->samples, (uint64_t)how->gen->sample_bytes,
@@ -34,7 +34,7 @@ static int synthetic_open(void *state, const struct dlb_open *how, struct dlb_sh
     ds->n_classes = numbers[2] ? numbers[2] : 1;
     ds->zeros = calloc(1, ds->n_bytes ? ds->n_bytes : 1);
     if (!ds->zeros)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "no memory for a synthetic sample: lower generate.sample_bytes");
     *shape = (struct dlb_shape){.n_samples = ds->n_samples,
                                 .total_bytes = ds->n_samples * ds->n_bytes,

@@ -38,7 +38,7 @@ static int npy_decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng,
 
     (void)rng;
     if (in->n_fields < 1)
-        return dlb_fail(err, DLB_E_FORMAT, in->path, in->offset_bytes, "a sample without fields");
+        return dlb_fail(err, DLB_ERR_FORMAT, in->path, in->offset_bytes, "a sample without fields");
     int rc = dlb_npy_parse(field->data, field->len_bytes, field->len_bytes, in->path, &npy, err);
     if (rc == DLB_OK)
         rc = dlb_npy_data_bytes(&npy, field->len_bytes, in->path, &state->n_bytes, err);
@@ -58,7 +58,7 @@ static int npy_transform(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_b
     const struct npy *state = cd;
 
     if (state->n_bytes > cap_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                         "an array of %zu bytes is more than the data set's largest sample: did it "
                         "change?",
                         state->n_bytes);

@@ -52,7 +52,7 @@ static int npz_open(void *state, const struct dlb_open *how, struct dlb_shape *s
     ds->io = how->io;
     *shape = (struct dlb_shape){.n_samples = 0};
     if (how->codec && !how->codec->identity)
-        return dlb_fail(err, DLB_E_CONFIG, how->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, how->path, DLB_NO_OFFSET,
                         "rows of an array are no %s: dataset.codec is \"raw\"", how->codec->name);
     int rc = dlb_manifest_refuse_incomplete(how->path, err);
     if (rc == DLB_OK)
@@ -106,7 +106,7 @@ static int read_stored(struct npz_reader *reader, uint64_t at, uint8_t *dst, str
         ds->io->pread(ds->handle, dst, n_bytes, ds->array.data_at + at, &n_read, ds->path, err);
 
     if (rc == DLB_OK && n_read < n_bytes)
-        rc = dlb_fail(err, DLB_E_IO, ds->path, ds->array.data_at + at + n_read,
+        rc = dlb_fail(err, DLB_ERR_IO, ds->path, ds->array.data_at + at + n_read,
                       "the file was cut short since it was opened");
     return rc;
 }
@@ -125,7 +125,8 @@ static int npz_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_s
     uint64_t at = array->npy.data_at + index * array->row_bytes; /* in the member */
     if (!dst || dest.cap_bytes < array->row_bytes) {
         if (!reader->row && !(reader->row = malloc((size_t)array->row_bytes)))
-            return dlb_fail(err, DLB_E_NOMEM, ds->path, DLB_NO_OFFSET, "no memory for a row of it");
+            return dlb_fail(err, DLB_ERR_NOMEM, ds->path, DLB_NO_OFFSET,
+                            "no memory for a row of it");
         dst = reader->row;
     }
     if (reader->inflated) {

@@ -163,10 +163,10 @@ static int check_size(struct dlb_npy *out, uint64_t file_bytes, const char *path
         return DLB_OK; /* dlb_npy_data_bytes checks it */
     overflow |= __builtin_mul_overflow(out->n_items, dlb_element_bytes(out->element), &n_bytes);
     if (overflow)
-        return dlb_fail(err, DLB_E_FORMAT, path, 0,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, 0,
                         "the .npy header gives a shape beyond all memory");
     if (n_bytes > file_bytes || out->data_at > file_bytes - n_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, path, file_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, file_bytes,
                         "cut short: the .npy header says %" PRIu64
                         " items of %s, the file ends before them",
                         out->n_items, out->descr);
@@ -178,26 +178,26 @@ int dlb_npy_parse(const uint8_t *data, size_t n_bytes, uint64_t file_bytes, cons
 {
     *out = (struct dlb_npy){.rank = 0};
     if (!dlb_npy_is(data, n_bytes))
-        return dlb_fail(err, DLB_E_FORMAT, path, 0,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, 0,
                         "no .npy file: it does not begin with \\x93NUMPY");
     if (n_bytes < 12)
-        return dlb_fail(err, DLB_E_FORMAT, path, n_bytes, "cut short within the .npy header");
+        return dlb_fail(err, DLB_ERR_FORMAT, path, n_bytes, "cut short within the .npy header");
     if (data[6] < 1 || data[6] > 3)
-        return dlb_fail(err, DLB_E_FORMAT, path, 6, "version %u of .npy; 1, 2 and 3 are known",
+        return dlb_fail(err, DLB_ERR_FORMAT, path, 6, "version %u of .npy; 1, 2 and 3 are known",
                         data[6]);
     size_t first = data[6] == 1 ? 10 : 12;
     uint32_t len = little(data + 8, first - 8);
     if (len > DLB_NPY_MAX_HEADER_BYTES)
-        return dlb_fail(err, DLB_E_FORMAT, path, 8,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, 8,
                         "the .npy header says that it is %u bytes long; %d are the most", len,
                         DLB_NPY_MAX_HEADER_BYTES);
     if (len > n_bytes - first)
-        return dlb_fail(err, DLB_E_FORMAT, path, n_bytes, "cut short within the .npy header");
+        return dlb_fail(err, DLB_ERR_FORMAT, path, n_bytes, "cut short within the .npy header");
     struct text text = {data, first, first + len};
     bool parsed = take_dict(&text, out);
     skip_space(&text);
     if (!parsed || text.at != text.end)
-        return dlb_fail(err, DLB_E_FORMAT, path, text.at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, text.at,
                         "the .npy header is no dict of descr, fortran_order and shape, or of a "
                         "structured type");
     for (size_t i = 0; i < N_KNOWN; i++)
@@ -233,11 +233,11 @@ int dlb_npy_data_bytes(const struct dlb_npy *npy, uint64_t file_bytes, const cha
     uint64_t n_bytes;
 
     if (each == 0)
-        return dlb_fail(err, DLB_E_FORMAT, path, 0,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, 0,
                         "holds '%s': Python objects, or a type of no fixed size", npy->descr);
     if (__builtin_mul_overflow(npy->n_items, each, &n_bytes) || n_bytes > file_bytes ||
         npy->data_at > file_bytes - n_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, path, file_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, file_bytes,
                         "cut short: the .npy header says %" PRIu64
                         " items of %s, the file ends before them",
                         npy->n_items, npy->descr);

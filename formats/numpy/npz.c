@@ -55,12 +55,12 @@ static const struct dlb_zip_member *choose(const struct dlb_zip *zip, const char
             other = member->name;
     }
     if (!chosen && n_others > 0)
-        (void)dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                        "npz.array = \"%.30s\": no such array; there are %" PRIu64
                        ", the first is \"%.*s\"",
                        wanted, n_others, (int)(strlen(other) - 4), other);
     else if (!chosen)
-        (void)dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                        "a ZIP of %" PRIu64 " members, none of them an array (.npy)", zip->n);
     else if (n_others > 0)
         dlb_shape_odd(shape,
@@ -74,7 +74,7 @@ static const struct dlb_zip_member *choose(const struct dlb_zip *zip, const char
 
 static int no_memory(const char *path, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to read its array");
+    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to read its array");
 }
 
 /* The member's first bytes, inflated if need be. */
@@ -107,19 +107,20 @@ static int measure_rows(struct dlb_npz_array *array, const char *path, struct dl
     if (rc != DLB_OK)
         return rc;
     if (npy->rank < 1)
-        return dlb_fail(err, DLB_E_FORMAT, path, array->data_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, array->data_at,
                         "\"%.40s\" is a single number: its rows would be the samples; npz.array "
                         "chooses another",
                         array->name);
     if (npy->rank > 1 && npy->fortran_order)
-        return dlb_fail(err, DLB_E_FORMAT, path, array->data_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, array->data_at,
                         "\"%.40s\" is in Fortran's order, where rows lie scattered: save it with "
                         "numpy.ascontiguousarray",
                         array->name);
     array->n_rows = npy->shape[0];
     array->row_bytes = array->n_rows ? n_bytes / array->n_rows : 0;
     if (array->row_bytes == 0)
-        return dlb_fail(err, DLB_E_FORMAT, path, array->data_at, "\"%.40s\" is empty", array->name);
+        return dlb_fail(err, DLB_ERR_FORMAT, path, array->data_at, "\"%.40s\" is empty",
+                        array->name);
     return DLB_OK;
 }
 
@@ -143,19 +144,19 @@ static int look_at(struct dlb_npz_array *array, const struct dlb_io *io, int64_t
 static int check_member(const struct dlb_zip_member *member, const char *path, struct dlb_err *err)
 {
     if (member->method != DLB_ZIP_STORED && member->method != DLB_ZIP_DEFLATED)
-        return dlb_fail(err, DLB_E_FORMAT, path, member->header_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
                         "\"%.40s\" is compressed by ZIP's method %u; numpy stores (0) or deflates "
                         "(8)",
                         member->name, member->method);
     if (member->method == DLB_ZIP_DEFLATED && dlb_inflate_missing)
-        return dlb_fail(err, DLB_E_MISSING, path, member->header_at, "\"%.40s\" is deflated: %s",
+        return dlb_fail(err, DLB_ERR_MISSING, path, member->header_at, "\"%.40s\" is deflated: %s",
                         member->name, dlb_inflate_missing);
     if (member->method == DLB_ZIP_STORED && member->n_bytes != member->stored_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, path, member->header_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
                         "\"%.40s\" is stored, yet of two sizes, %" PRIu64 " and %" PRIu64,
                         member->name, member->stored_bytes, member->n_bytes);
     if (member->n_bytes / MAX_EXPANSION > member->stored_bytes + 1)
-        return dlb_fail(err, DLB_E_FORMAT, path, member->header_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
                         "\"%.40s\" is said to inflate from %" PRIu64 " to %" PRIu64
                         " bytes: more than deflate can",
                         member->name, member->stored_bytes, member->n_bytes);
@@ -216,12 +217,12 @@ static int inflate_into(const struct dlb_npz_array *array, const uint8_t *stored
         return dlb_fail_at_path(err, path);
     }
     if (n_out != array->n_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, path, array->data_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, array->data_at,
                         "\"%.40s\" inflates to %zu bytes, not to %" PRIu64, array->name, n_out,
                         array->n_bytes);
     uint32_t crc = dlb_crc32(0, out, n_out);
     if (crc != array->crc)
-        return dlb_fail(err, DLB_E_FORMAT, path, array->data_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, array->data_at,
                         "\"%.40s\" is damaged: its CRC-32 is %08x, the directory says %08x",
                         array->name, crc, array->crc);
     return DLB_OK;
@@ -246,7 +247,7 @@ int dlb_npz_inflate(const struct dlb_npz_array *array, const struct dlb_io *io, 
     else
         rc = no_memory(path, err);
     if (rc == DLB_OK && n_read < array->stored_bytes)
-        rc = dlb_fail(err, DLB_E_IO, path, array->data_at + n_read,
+        rc = dlb_fail(err, DLB_ERR_IO, path, array->data_at + n_read,
                       "the file was cut short since it was opened");
     if (rc == DLB_OK)
         rc = inflate_into(array, stored, *out, path, err);
@@ -297,7 +298,7 @@ int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct d
     if (rc == DLB_OK && looking.short_of_memory)
         rc = no_memory(path, err);
     if (rc == DLB_OK && looking.n != 1)
-        rc = dlb_fail(err, looking.n ? DLB_E_CONFIG : DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, looking.n ? DLB_ERR_CONFIG : DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                       looking.n ? "holds %u .npz files: dataset.path names one of them; format "
                                   "files reads each file as a sample"
                                 : "holds %u .npz files",

@@ -31,11 +31,11 @@ uint64_t dlb_npz_gen_units(const struct dlb_gen *gen)
 int dlb_npz_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
 {
     if (!gen->codec->identity)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "rows of an array are no %s: gen writes bytes (dataset.codec = \"raw\")",
                         gen->codec->name);
     if (dlb_inflate_missing)
-        return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "cannot write npz: %s",
+        return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "cannot write npz: %s",
                         dlb_inflate_missing);
     return DLB_OK;
 }
@@ -135,7 +135,7 @@ static int write_rows(const struct dlb_gen *gen, struct dlb_gen_file *file, uint
 
     for (uint64_t i = 0; rc == DLB_OK && i < (uint64_t)gen->opts->samples; i++) {
         if (atomic_load_explicit(worker->stop, memory_order_relaxed))
-            return dlb_fail(err, DLB_E_CANCELLED, file->path, DLB_NO_OFFSET, "interrupted");
+            return dlb_fail(err, DLB_ERR_CANCELLED, file->path, DLB_NO_OFFSET, "interrupted");
         sample->len_bytes = 0;
         rc = gen->codec->make(gen->opts, i, sample, err);
         if (rc == DLB_OK && sample->len_bytes != (uint64_t)gen->opts->sample_bytes)
@@ -200,11 +200,11 @@ int dlb_npz_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
 
     (void)unit;
     if (__builtin_mul_overflow(shape[0], shape[1], &n_bytes) || n_bytes > INT64_MAX / 2)
-        return dlb_fail(err, DLB_E_CONFIG, gen->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, gen->path, DLB_NO_OFFSET,
                         "generate.samples times generate.sample_bytes is beyond any file");
     n_bytes += n_head;
     if (asprintf(&path, "%s/data.npz", gen->path) < 0)
-        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
     if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
         (uint64_t)st.st_size == LOCAL_BYTES + n_bytes + ENTRY_BYTES + END_BYTES)
         atomic_fetch_add(&worker->n_samples, shape[0]);

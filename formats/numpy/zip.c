@@ -47,11 +47,12 @@ static int read_exactly(const struct source *src, uint8_t *dst, size_t n_bytes, 
     size_t n_read = 0;
 
     if (n_bytes > src->file_bytes || at > src->file_bytes - n_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, src->path, at, "%s lies beyond the end of the file",
+        return dlb_fail(err, DLB_ERR_FORMAT, src->path, at, "%s lies beyond the end of the file",
                         what);
     int rc = src->io->pread(src->handle, dst, n_bytes, at, &n_read, src->path, err);
     if (rc == DLB_OK && n_read < n_bytes)
-        rc = dlb_fail(err, DLB_E_IO, src->path, at + n_read, "the file was cut short in %s", what);
+        rc =
+            dlb_fail(err, DLB_ERR_IO, src->path, at + n_read, "the file was cut short in %s", what);
     return rc;
 }
 
@@ -65,7 +66,7 @@ static int find_end(const struct source *src, uint8_t end[END_BYTES], uint64_t *
     uint64_t from = src->file_bytes - n;
     uint8_t *tail = malloc(n ? n : 1);
     int rc = tail ? read_exactly(src, tail, n, from, "the end record", err)
-                  : dlb_fail(err, DLB_E_NOMEM, src->path, DLB_NO_OFFSET, "no memory for its end");
+                  : dlb_fail(err, DLB_ERR_NOMEM, src->path, DLB_NO_OFFSET, "no memory for its end");
     bool found = false;
 
     for (size_t i = n < END_BYTES ? 0 : n - END_BYTES + 1; rc == DLB_OK && !found && i-- > 0;)
@@ -76,7 +77,7 @@ static int find_end(const struct source *src, uint8_t end[END_BYTES], uint64_t *
         }
     free(tail);
     if (rc == DLB_OK && !found)
-        rc = dlb_fail(err, DLB_E_FORMAT, src->path, src->file_bytes,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, src->path, src->file_bytes,
                       "no ZIP file (.npz), or cut short: it does not end with a directory");
     return rc;
 }
@@ -87,18 +88,18 @@ static int read_end64(const struct source *src, uint64_t end_at, struct director
     uint8_t locator[LOCATOR_BYTES], end64[END64_BYTES];
 
     if (end_at < LOCATOR_BYTES)
-        return dlb_fail(err, DLB_E_FORMAT, src->path, end_at, "a ZIP64 file without its locator");
+        return dlb_fail(err, DLB_ERR_FORMAT, src->path, end_at, "a ZIP64 file without its locator");
     int rc =
         read_exactly(src, locator, sizeof locator, end_at - LOCATOR_BYTES, "ZIP64's locator", err);
     if (rc != DLB_OK)
         return rc;
     uint64_t at = little(locator + 8, 8);
     if (little(locator, 4) != LOCATOR_MAGIC || at > end_at - LOCATOR_BYTES)
-        return dlb_fail(err, DLB_E_FORMAT, src->path, end_at - LOCATOR_BYTES,
+        return dlb_fail(err, DLB_ERR_FORMAT, src->path, end_at - LOCATOR_BYTES,
                         "a ZIP64 file without its locator");
     rc = read_exactly(src, end64, sizeof end64, at, "ZIP64's end record", err);
     if (rc == DLB_OK && little(end64, 4) != END64_MAGIC)
-        rc = dlb_fail(err, DLB_E_FORMAT, src->path, at, "is not ZIP64's end record");
+        rc = dlb_fail(err, DLB_ERR_FORMAT, src->path, at, "is not ZIP64's end record");
     *dir = (struct directory){little(end64 + 48, 8), little(end64 + 40, 8), little(end64 + 32, 8)};
     return rc;
 }
@@ -116,17 +117,17 @@ static int find_directory(const struct source *src, struct directory *dir, struc
     if (dir->at == UINT32_MAX || dir->n_bytes == UINT32_MAX || dir->n_entries == UINT16_MAX)
         rc = read_end64(src, end_at, dir, err);
     else if (disk != 0)
-        rc = dlb_fail(err, DLB_E_FORMAT, src->path, end_at, "is part %" PRIu64 " of a ZIP in parts",
-                      disk + 1);
+        rc = dlb_fail(err, DLB_ERR_FORMAT, src->path, end_at,
+                      "is part %" PRIu64 " of a ZIP in parts", disk + 1);
     if (rc != DLB_OK)
         return rc;
     if (dir->at > end_at || dir->n_bytes > end_at - dir->at)
-        return dlb_fail(err, DLB_E_FORMAT, src->path, end_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, src->path, end_at,
                         "the directory is said to lie at %" PRIu64 ", %" PRIu64
                         " bytes long: beyond the file",
                         dir->at, dir->n_bytes);
     if (dir->n_bytes > DLB_ZIP_MAX_DIRECTORY_BYTES || dir->n_entries > dir->n_bytes / ENTRY_BYTES)
-        return dlb_fail(err, DLB_E_FORMAT, src->path, dir->at,
+        return dlb_fail(err, DLB_ERR_FORMAT, src->path, dir->at,
                         "%" PRIu64 " members in a directory of %" PRIu64 " bytes cannot be",
                         dir->n_entries, dir->n_bytes);
     return DLB_OK;
@@ -190,10 +191,10 @@ static int take_entries(struct dlb_zip *zip, const uint8_t *data, const struct d
     for (uint64_t i = 0; i < dir->n_entries; i++, at += entry_bytes) {
         struct dlb_zip_member *member = &zip->member[i];
         if (take_entry(data + at, (size_t)dir->n_bytes - at, member, &entry_bytes, &names) != 0)
-            return dlb_fail(err, DLB_E_FORMAT, path, dir->at + at,
+            return dlb_fail(err, DLB_ERR_FORMAT, path, dir->at + at,
                             "member %" PRIu64 " of the ZIP's directory makes no sense", i);
         if (member->header_at >= dir->at || member->stored_bytes > dir->at - member->header_at)
-            return dlb_fail(err, DLB_E_FORMAT, path, dir->at + at,
+            return dlb_fail(err, DLB_ERR_FORMAT, path, dir->at + at,
                             "member \"%.40s\" is said to lie at %" PRIu64 ", %" PRIu64
                             " bytes long: beyond the file",
                             member->name, member->header_at, member->stored_bytes);
@@ -225,7 +226,7 @@ int dlb_zip_open(struct dlb_zip *zip, const struct dlb_io *io, int64_t handle, c
         if (rc == DLB_OK)
             rc = take_entries(zip, data, &dir, path, err);
     } else {
-        rc = dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its directory");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its directory");
     }
     free(data);
     return rc;
@@ -251,15 +252,15 @@ int dlb_zip_locate(const struct dlb_zip *zip, const struct dlb_zip_member *membe
     if (rc != DLB_OK)
         return rc;
     if (little(local, 4) != LOCAL_MAGIC)
-        return dlb_fail(err, DLB_E_FORMAT, path, member->header_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
                         "there is no member \"%.40s\" here, where the directory says",
                         member->name);
     if (little(local + 6, 2) & FLAG_ENCRYPTED)
-        return dlb_fail(err, DLB_E_FORMAT, path, member->header_at, "\"%.40s\" is encrypted",
+        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at, "\"%.40s\" is encrypted",
                         member->name);
     *data_at = member->header_at + LOCAL_BYTES + little(local + 26, 2) + little(local + 28, 2);
     if (*data_at > zip->directory_at || member->stored_bytes > zip->directory_at - *data_at)
-        return dlb_fail(err, DLB_E_FORMAT, path, member->header_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
                         "\"%.40s\", %" PRIu64 " bytes long, reaches into the directory",
                         member->name, member->stored_bytes);
     return DLB_OK;

@@ -223,7 +223,7 @@ int dlb_example_parse(const uint8_t *data, size_t n_bytes, const char *feature, 
             break;
     }
     if (m.bad)
-        return dlb_fail(err, DLB_E_FORMAT, NULL, (uint64_t)(m.at - data),
+        return dlb_fail(err, DLB_ERR_FORMAT, NULL, (uint64_t)(m.at - data),
                         "is no tf.train.Example: tfrecord.feature = \"\" gives records as they "
                         "are");
     return DLB_OK;

@@ -147,7 +147,7 @@ static int tfrecord_open(void *state, const struct dlb_open *how, struct dlb_sha
         return rc;
     ds->base = malloc((list->n + 1) * sizeof *ds->base);
     if (!ds->base)
-        return dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET,
                         "no memory for the list of shards");
     for (uint32_t i = 0; i < list->n; i++) {
         const struct dlb_tfr_shard *shard = &list->shard[i];
@@ -228,7 +228,7 @@ static int make_room(struct tfrecord_reader *reader, uint64_t n_bytes, struct dl
     reader->buffer = malloc(reader->buffer_bytes);
     if (reader->buffer)
         return DLB_OK;
-    return dlb_fail(err, DLB_E_NOMEM, reader->tfr.path, reader->tfr.at,
+    return dlb_fail(err, DLB_ERR_NOMEM, reader->tfr.path, reader->tfr.at,
                     "no memory for a record of %" PRIu64 " bytes", n_bytes);
 }
 
@@ -246,7 +246,7 @@ static int extract(const struct tfrecord_reader *reader, uint64_t n_bytes, struc
         return dlb_fail_at_path(err, out->path);
     }
     if (!example.bytes)
-        return dlb_fail(err, DLB_E_FORMAT, out->path, out->offset_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, out->path, out->offset_bytes,
                         "has no feature \"%.30s\" of bytes; it has: %s", ds->opts.feature,
                         example.n_features ? example.names : "none at all");
     out->field[0].data = example.bytes;
@@ -270,7 +270,7 @@ static int look(struct tfrecord_reader *reader, uint64_t *n_bytes, struct dlb_er
     int rc = dlb_tfr_look(&reader->tfr, n_bytes, err);
     if (rc == DLB_END ? reader->position < shard->n_records
                       : rc == DLB_OK && reader->position == shard->n_records)
-        return dlb_fail(err, DLB_E_IO, shard->path, reader->tfr.at,
+        return dlb_fail(err, DLB_ERR_IO, shard->path, reader->tfr.at,
                         "holds %s records than when the data set was opened: it changed meanwhile",
                         rc == DLB_END ? "fewer" : "more");
     return rc;

@@ -63,7 +63,8 @@ static int add(struct dlb_tfr_list *list, char *path, struct dlb_err *err)
     }
     if (!path || list->n == list->cap) {
         free(path);
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the list of shards");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                        "no memory for the list of shards");
     }
     list->shard[list->n++] = (struct dlb_tfr_shard){.path = path};
     return DLB_OK;
@@ -107,7 +108,7 @@ static int list_files(struct dlb_tfr_list *list, const char *path, const struct 
     if (rc == DLB_OK && list->n > 1)
         qsort(list->shard, list->n, sizeof *list->shard, by_path);
     if (rc == DLB_OK && list->n == 0)
-        rc = dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                       list->n_compressed
                           ? "holds compressed TFRecords only: gunzip them"
                           : "holds no TFRecords (*.tfrecord*, *.tfrec, *-00000-of-00001)");

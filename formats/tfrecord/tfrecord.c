@@ -27,7 +27,7 @@ int dlb_tfr_open(struct dlb_tfr *tfr, const struct dlb_io *io, const char *path,
         tfr->block_cap = 0;
         tfr->block = malloc(block_bytes);
         if (!tfr->block)
-            return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
+            return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
         tfr->block_cap = block_bytes;
     }
     tfr->io = io;
@@ -61,7 +61,7 @@ void dlb_tfr_free(struct dlb_tfr *tfr)
 
 static int cut_short(const struct dlb_tfr *tfr, uint64_t at, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_IO, tfr->path, at,
+    return dlb_fail(err, DLB_ERR_IO, tfr->path, at,
                     "the file was cut short since it was opened: it had %" PRIu64 " bytes",
                     tfr->file_bytes);
 }
@@ -95,13 +95,13 @@ int dlb_tfr_look(struct dlb_tfr *tfr, uint64_t *n_bytes, struct dlb_err *err)
     if (left == 0)
         return DLB_END;
     if (left < DLB_TFR_HEAD_BYTES)
-        return dlb_fail(err, DLB_E_FORMAT, tfr->path, tfr->file_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, tfr->path, tfr->file_bytes,
                         "cut short within the head of a record");
     int rc = in_block(tfr, tfr->at, DLB_TFR_HEAD_BYTES, &head, err);
     if (rc != DLB_OK)
         return rc;
     if (little(head + 8, 4) != dlb_crc32c_mask(dlb_crc32c(0, head, 8)))
-        return dlb_fail(err, DLB_E_FORMAT, tfr->path, tfr->at,
+        return dlb_fail(err, DLB_ERR_FORMAT, tfr->path, tfr->at,
                         tfr->at
                             ? "the CRC of a record's length is wrong: damaged"
                             : "the CRC of the first record's length is wrong: no TFRecord, or a "
@@ -109,7 +109,7 @@ int dlb_tfr_look(struct dlb_tfr *tfr, uint64_t *n_bytes, struct dlb_err *err)
     *n_bytes = little(head, 8);
     left -= DLB_TFR_HEAD_BYTES;
     if (left < DLB_TFR_FOOT_BYTES || *n_bytes > left - DLB_TFR_FOOT_BYTES)
-        return dlb_fail(err, DLB_E_FORMAT, tfr->path, tfr->file_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, tfr->path, tfr->file_bytes,
                         "cut short: the record at %" PRIu64 " is %" PRIu64
                         " bytes long, the file ends before that",
                         tfr->at, *n_bytes);
@@ -156,7 +156,7 @@ int dlb_tfr_take(struct dlb_tfr *tfr, uint8_t *dst, uint64_t n_bytes, bool check
         uint32_t is = dlb_crc32c_mask(dlb_crc32c(0, dst, (size_t)n_bytes));
         uint32_t should = (uint32_t)little(foot, DLB_TFR_FOOT_BYTES);
         if (is != should)
-            rc = dlb_fail(err, DLB_E_FORMAT, tfr->path, tfr->at,
+            rc = dlb_fail(err, DLB_ERR_FORMAT, tfr->path, tfr->at,
                           "a record is damaged: its masked CRC-32C is %08x, and %08x is stored "
                           "(tfrecord.crc = false does not look)",
                           is, should);

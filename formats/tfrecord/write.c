@@ -74,7 +74,7 @@ static int write_shard(const struct dlb_gen *gen, uint64_t first, uint64_t n, co
         return rc;
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         if (atomic_load_explicit(worker->stop, memory_order_relaxed))
-            rc = dlb_fail(err, DLB_E_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
+            rc = dlb_fail(err, DLB_ERR_CANCELLED, path, DLB_NO_OFFSET, "interrupted");
         else
             rc = add_sample(gen, &file, first + i, &example, worker, err);
     }
@@ -92,7 +92,7 @@ int dlb_tfr_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
     int rc = DLB_OK;
 
     if (asprintf(&path, "%s/shard-%06llu.tfrecord", gen->path, (unsigned long long)unit) < 0)
-        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
     if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
         atomic_fetch_add(&worker->n_samples, n);
     else

@@ -20,7 +20,7 @@ static bool ends_with(const char *name, const char *end)
 
 static int no_memory(struct dlb_err *err, const char *path)
 {
-    return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its list of files");
+    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its list of files");
 }
 
 static int add(struct dlb_tokens_files *files, const char *folder, const char *name,
@@ -97,7 +97,7 @@ static int add_named(struct dlb_tokens_files *files, const char *path, const str
     uint64_t n_bytes;
     int rc = exists(io, bin) ? add(files, NULL, bin, err) : io->stat(path, &kind, &n_bytes, err);
     if (rc == DLB_OK && files->n == 0)
-        rc = dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET, "there is no .bin beside it");
+        rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET, "there is no .bin beside it");
     free(bin);
     return rc;
 }
@@ -115,7 +115,7 @@ static int list(struct dlb_tokens_files *files, const char *path, const struct d
     if (rc == DLB_OK && files->n > 1)
         qsort(files->file, files->n, sizeof *files->file, by_path);
     if (rc == DLB_OK && files->n == 0)
-        rc = dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                       "holds no files of tokens (.bin, .npy)");
     return rc;
 }
@@ -157,15 +157,15 @@ static int open_npy(struct dlb_tokens_file *file, const uint8_t *head, size_t n_
     if (rc != DLB_OK)
         return rc;
     if (!dlb_element_is_integer(npy.element))
-        return dlb_fail(err, DLB_E_FORMAT, file->path, 0,
+        return dlb_fail(err, DLB_ERR_FORMAT, file->path, 0,
                         "holds '%s': tokens are little-endian whole numbers, such as '<u2'",
                         npy.descr);
     if (npy.rank < 1 || npy.rank > 2 || (npy.rank == 2 && npy.fortran_order))
-        return dlb_fail(err, DLB_E_FORMAT, file->path, 0,
+        return dlb_fail(err, DLB_ERR_FORMAT, file->path, 0,
                         "is an array of %u dimensions%s: tokens are 1-D, or 2-D in C order",
                         npy.rank, npy.fortran_order ? " in Fortran's order" : "");
     if (npy.rank == 2 && (npy.shape[1] == 0 || npy.shape[1] > (1 << 24) + 1))
-        return dlb_fail(err, DLB_E_FORMAT, file->path, 0, "has rows of %" PRIu64 " tokens",
+        return dlb_fail(err, DLB_ERR_FORMAT, file->path, 0, "has rows of %" PRIu64 " tokens",
                         npy.shape[1]);
     file->data_at = npy.data_at;
     file->n_tokens = npy.n_items;
@@ -189,7 +189,8 @@ static int open_megatron(struct dlb_tokens_file *file, const struct dlb_io *io, 
     }
     rc = io->size(handle, &n_bytes, idx, err);
     if (rc == DLB_OK && n_bytes > MAX_INDEX_BYTES)
-        rc = dlb_fail(err, DLB_E_FORMAT, idx, DLB_NO_OFFSET, "larger than any index that is read");
+        rc =
+            dlb_fail(err, DLB_ERR_FORMAT, idx, DLB_NO_OFFSET, "larger than any index that is read");
     if (rc == DLB_OK && !(data = malloc(n_bytes + 1)))
         rc = no_memory(err, idx);
     if (rc == DLB_OK)
@@ -208,7 +209,7 @@ static int open_raw(struct dlb_tokens_file *file, enum dlb_element element, stru
     size_t each = dlb_element_bytes(element);
 
     if (file->file_bytes % each != 0)
-        return dlb_fail(err, DLB_E_FORMAT, file->path, file->file_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, file->path, file->file_bytes,
                         "is no whole number of %s tokens: cut short, or another tokens.dtype",
                         dlb_element_name(element));
     file->n_tokens = file->file_bytes / each;
@@ -241,12 +242,12 @@ static int open_file(struct dlb_tokens_files *files, struct dlb_tokens_file *fil
     }
     free(head);
     if (rc == DLB_OK && asked && asked != element)
-        rc = dlb_fail(err, DLB_E_CONFIG, file->path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_CONFIG, file->path, DLB_NO_OFFSET,
                       "holds %s: tokens.dtype = \"%s\" does not fit", dlb_element_name(element),
                       dlb_element_name(asked));
     if (rc == DLB_OK && files->layout && (files->layout != layout || files->element != element))
         rc = dlb_fail(
-            err, DLB_E_FORMAT, file->path, DLB_NO_OFFSET,
+            err, DLB_ERR_FORMAT, file->path, DLB_NO_OFFSET,
             "is %s of %s, the files before it are %s of %s: dataset.path can name one file",
             dlb_tokens_layout_name(layout), dlb_element_name(element),
             dlb_tokens_layout_name(files->layout), dlb_element_name(files->element));
@@ -267,10 +268,10 @@ static int choose_sampling(struct dlb_tokens_files *files, const struct dlb_toke
                                                             : DLB_TOKENS_CONTIGUOUS;
     if (files->sampling == DLB_TOKENS_SHUFFLED && !megatron)
         return dlb_fail(
-            err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+            err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
             "tokens.sampling = \"shuffled\" shuffles documents: only layout megatron knows them");
     if (files->sampling == DLB_TOKENS_RANDOM && (megatron || rows))
-        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                         "tokens.sampling = \"random\" has no meaning here: samples are %s",
                         rows ? "the array's rows" : "cut from the index's sequences");
     return DLB_OK;
@@ -286,7 +287,7 @@ static int cut(struct dlb_tokens_files *files, struct dlb_tokens_file *file,
 
     if ((file->row_tokens > 0) != (files->file[0].row_tokens > 0) ||
         file->row_tokens != files->file[0].row_tokens)
-        return dlb_fail(err, DLB_E_FORMAT, file->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, file->path, DLB_NO_OFFSET,
                         "has rows of another length than %s", files->file[0].path);
     if (file->row_tokens)
         file->n_samples = file->n_tokens / file->row_tokens;
@@ -323,7 +324,7 @@ int dlb_tokens_find(struct dlb_tokens_files *files, const char *path, const stru
     uint64_t row = files->file[0].row_tokens;
     files->sample_tokens = (uint32_t)(row ? row : (uint64_t)opts->seq_len + 1);
     if (files->n_samples == 0)
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                         "holds %" PRIu64
                         " tokens, too few for one sample of %u (tokens.seq_len + 1)",
                         n_tokens, files->sample_tokens);

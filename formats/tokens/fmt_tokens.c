@@ -48,7 +48,7 @@ static int open_one(struct tokens *ds, const struct dlb_tokens_file *file, struc
     int rc;
 
     if (ds->access == DLB_ACCESS_DIRECT && !ds->io->open_direct)
-        return dlb_fail(err, DLB_E_CONFIG, file->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, file->path, DLB_NO_OFFSET,
                         "dataset.access = \"direct\": there is no page cache to go past in %s",
                         ds->io->name);
     if (ds->access == DLB_ACCESS_DIRECT)
@@ -99,7 +99,7 @@ static int tokens_open(void *state, const struct dlb_open *how, struct dlb_shape
     ds->seq_len = (uint64_t)opts.seq_len;
     ds->seed = (uint64_t)opts.seed;
     if (how->codec && !how->codec->identity && !how->codec->numbers)
-        return dlb_fail(err, DLB_E_CONFIG, how->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, how->path, DLB_NO_OFFSET,
                         "tokens are no %s: dataset.codec is \"raw\" (as stored) or \"tokens\" "
                         "(int64, widened on the host)",
                         how->codec->name);
@@ -114,7 +114,7 @@ static int tokens_open(void *state, const struct dlb_open *how, struct dlb_shape
     fill_shape(ds, shape);
     ds->opened = calloc(ds->files.n, sizeof *ds->opened);
     if (!ds->opened)
-        return dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its files");
+        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its files");
     for (uint32_t i = 0; rc == DLB_OK && i < ds->files.n; i++)
         rc = open_one(ds, &ds->files.file[i], &ds->opened[i], err);
     return rc;
@@ -150,7 +150,7 @@ static void tokens_reader_close(void *rd)
 
 static int no_memory(struct dlb_err *err, const struct dlb_tokens_file *file)
 {
-    return dlb_fail(err, DLB_E_NOMEM, file->path, DLB_NO_OFFSET, "no memory for a sample of it");
+    return dlb_fail(err, DLB_ERR_NOMEM, file->path, DLB_NO_OFFSET, "no memory for a sample of it");
 }
 
 /* Whole blocks around the wanted bytes, then a copy of these; none where these are whole blocks. */
@@ -178,7 +178,7 @@ static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_fi
     if (!whole)
         memcpy(dst, reader->bounce + skip, have < n_bytes ? have : n_bytes);
     if (have < n_bytes)
-        return dlb_fail(err, DLB_E_IO, file->path, from + *n_read,
+        return dlb_fail(err, DLB_ERR_IO, file->path, from + *n_read,
                         "the file was cut short: it had %llu bytes",
                         (unsigned long long)file->file_bytes);
     return DLB_OK;
@@ -200,7 +200,7 @@ static int fetch(struct tokens_reader *reader, uint32_t number, uint64_t offset_
     } else {
         rc = ds->io->pread(opened->handle, dst, n_bytes, offset_bytes, &n_read, file->path, err);
         if (rc == DLB_OK && n_read < n_bytes)
-            rc = dlb_fail(err, DLB_E_IO, file->path, offset_bytes + n_read,
+            rc = dlb_fail(err, DLB_ERR_IO, file->path, offset_bytes + n_read,
                           "the file was cut short: it had %llu bytes",
                           (unsigned long long)file->file_bytes);
     }

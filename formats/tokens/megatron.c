@@ -47,23 +47,23 @@ static uint32_t get32(const uint8_t *at)
 
 static int no_memory(struct dlb_err *err, const char *path)
 {
-    return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its index");
+    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its index");
 }
 
 static int parse_header(struct dlb_megatron *out, const uint8_t *data, size_t n_bytes,
                         const char *path, struct dlb_err *err)
 {
     if (!dlb_megatron_is(data, n_bytes))
-        return dlb_fail(err, DLB_E_FORMAT, path, 0,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, 0,
                         "no Megatron index: it does not begin with MMIDIDX");
     if (n_bytes < DLB_MEGATRON_HEADER_BYTES)
-        return dlb_fail(err, DLB_E_FORMAT, path, n_bytes, "cut short within the index's header");
+        return dlb_fail(err, DLB_ERR_FORMAT, path, n_bytes, "cut short within the index's header");
     if (get64(data + VERSION_AT) != 1)
-        return dlb_fail(err, DLB_E_FORMAT, path, VERSION_AT,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, VERSION_AT,
                         "version %" PRIu64 " of the index; 1 is known", get64(data + VERSION_AT));
     uint8_t code = data[CODE_AT];
     if (code == 0 || code >= N_CODES || !dlb_element_is_integer(codes[code]))
-        return dlb_fail(err, DLB_E_FORMAT, path, CODE_AT,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, CODE_AT,
                         "dtype code %u is %s: tokens are whole numbers", code,
                         code == 0 || code >= N_CODES ? "unknown" : dlb_element_name(codes[code]));
     out->element = codes[code];
@@ -71,16 +71,16 @@ static int parse_header(struct dlb_megatron *out, const uint8_t *data, size_t n_
     uint64_t n_seq = get64(data + SEQUENCES_AT), n_doc = get64(data + DOCUMENTS_AT);
     uint64_t room = n_bytes - DLB_MEGATRON_HEADER_BYTES;
     if (n_seq > room / 12 || n_doc > (room - n_seq * 12) / 8)
-        return dlb_fail(err, DLB_E_FORMAT, path, SEQUENCES_AT,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, SEQUENCES_AT,
                         "the index says %" PRIu64 " sequences and %" PRIu64
                         " documents, which its %zu bytes cannot hold",
                         n_seq, n_doc, n_bytes);
     if (n_seq >= UINT32_MAX || n_doc >= UINT32_MAX)
-        return dlb_fail(err, DLB_E_FORMAT, path, SEQUENCES_AT,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, SEQUENCES_AT,
                         "more than 4 G sequences or documents");
     uint64_t rest = room - n_seq * 12 - n_doc * 8;
     if (rest != 0 && rest != n_seq) /* a byte for each sequence: modes */
-        return dlb_fail(err, DLB_E_FORMAT, path, n_bytes - rest,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, n_bytes - rest,
                         "%" PRIu64 " bytes too many for its counts", rest);
     out->n_sequences = (uint32_t)n_seq;
     out->n_documents = n_doc > 0 ? (uint32_t)n_doc - 1 : 0; /* the last entry is the end */
@@ -96,13 +96,13 @@ static int parse_documents(const struct dlb_megatron *out, const uint8_t *data, 
     for (uint64_t i = 0; i < n; i++, at += 8) {
         uint64_t first = get64(data + at);
         if (first > out->n_sequences || first < last || (i == 0 && first != 0))
-            return dlb_fail(err, DLB_E_FORMAT, path, at,
+            return dlb_fail(err, DLB_ERR_FORMAT, path, at,
                             "document %" PRIu64 " begins at sequence %" PRId64 " of %u", i,
                             (int64_t)first, out->n_sequences);
         last = first;
     }
     if (n > 0 && last != out->n_sequences)
-        return dlb_fail(err, DLB_E_FORMAT, path, at - 8,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, at - 8,
                         "the documents end at sequence %" PRIu64 " of %u", last, out->n_sequences);
     return DLB_OK;
 }
@@ -117,10 +117,10 @@ static int parse_sequences(struct dlb_megatron *out, const uint8_t *data, uint64
         uint32_t length = get32(data + lengths_at + i * 4);
         uint64_t pointer = get64(data + pointers_at + i * 8), n_bytes = length * each;
         if (length > INT32_MAX)
-            return dlb_fail(err, DLB_E_FORMAT, idx_path, lengths_at + i * 4,
+            return dlb_fail(err, DLB_ERR_FORMAT, idx_path, lengths_at + i * 4,
                             "sequence %" PRIu64 " is %d tokens long", i, (int)length);
         if (n_bytes > bin_bytes || pointer > bin_bytes - n_bytes)
-            return dlb_fail(err, DLB_E_FORMAT, bin_path, bin_bytes,
+            return dlb_fail(err, DLB_ERR_FORMAT, bin_path, bin_bytes,
                             "ends before sequence %" PRIu64 ", which its index has at %" PRId64
                             ": cut short?",
                             i, (int64_t)pointer);
@@ -128,7 +128,7 @@ static int parse_sequences(struct dlb_megatron *out, const uint8_t *data, uint64
         out->pointer[i] = pointer;
         out->n_tokens += length;
         if (out->n_tokens > bin_bytes / each)
-            return dlb_fail(err, DLB_E_FORMAT, idx_path, lengths_at + i * 4,
+            return dlb_fail(err, DLB_ERR_FORMAT, idx_path, lengths_at + i * 4,
                             "the sequences up to %" PRIu64 " have more tokens than %s", i,
                             "the .bin: they overlap");
     }
@@ -190,7 +190,7 @@ int dlb_megatron_cut(struct dlb_megatron *index, uint32_t seq_len, bool shuffled
     index->seq_len = seq_len;
     index->n_samples = index->n_tokens > 0 ? (index->n_tokens - 1) / seq_len : 0;
     if (shuffled && index->n_samples >= UINT32_MAX)
-        return dlb_fail(err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                         "more than 4 G samples to shuffle: raise tokens.seq_len, or "
                         "tokens.sampling = \"contiguous\"");
     index->order = count_up(index->n_sequences);

@@ -116,27 +116,27 @@ int dlb_llmc_parse(const uint8_t *data, size_t n_bytes, uint64_t file_bytes, con
                    enum dlb_element *element, uint64_t *n_tokens, struct dlb_err *err)
 {
     if (!dlb_llmc_is(data, n_bytes))
-        return dlb_fail(err, DLB_E_FORMAT, path, 0,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, 0,
                         "no llm.c header: it does not begin with %u or %u", llmc[0].magic,
                         llmc[1].magic);
     if (n_bytes < DLB_LLMC_HEADER_BYTES || file_bytes < DLB_LLMC_HEADER_BYTES)
-        return dlb_fail(err, DLB_E_FORMAT, path, file_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, file_bytes,
                         "cut short within llm.c's header of %d bytes", DLB_LLMC_HEADER_BYTES);
     *element = DLB_ELEMENT_NONE;
     for (size_t i = 0; i < N_LLMC; i++)
         if (header_number(data, 0) == llmc[i].magic && header_number(data, 1) == llmc[i].version)
             *element = llmc[i].element;
     if (*element == DLB_ELEMENT_NONE)
-        return dlb_fail(err, DLB_E_FORMAT, path, 4, "version %u of llm.c's header is unknown",
+        return dlb_fail(err, DLB_ERR_FORMAT, path, 4, "version %u of llm.c's header is unknown",
                         header_number(data, 1));
     *n_tokens = header_number(data, 2);
     uint64_t have = (file_bytes - DLB_LLMC_HEADER_BYTES) / dlb_element_bytes(*element);
     if (*n_tokens > INT32_MAX)
-        return dlb_fail(err, DLB_E_FORMAT, path, 8, "llm.c's header says %d tokens",
+        return dlb_fail(err, DLB_ERR_FORMAT, path, 8, "llm.c's header says %d tokens",
                         (int)*n_tokens);
     if (*n_tokens != have ||
         (file_bytes - DLB_LLMC_HEADER_BYTES) % dlb_element_bytes(*element) != 0)
-        return dlb_fail(err, DLB_E_FORMAT, path, file_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, file_bytes,
                         "%s: llm.c's header says %" PRIu64
                         " tokens, the file has room for %" PRIu64,
                         *n_tokens > have ? "cut short" : "too long", *n_tokens, have);

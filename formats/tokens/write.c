@@ -100,20 +100,20 @@ int dlb_tokens_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
     uint64_t n_tokens = want.per_file * (uint64_t)want.opts.seq_len + 1;
 
     if (!gen->codec->identity && !gen->codec->numbers)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "tokens are no %s: dataset.codec is \"raw\" (as stored) or \"tokens\" "
                         "(int64, widened on the host)",
                         gen->codec->name);
     if (want.opts.layout == DLB_TOKENS_MEGATRON && !dlb_megatron_code(want.element))
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "tokens.dtype = \"%s\": Megatron has no such type; use u16 or i32", name);
     if (want.opts.layout == DLB_TOKENS_LLMC && want.element != DLB_ELEMENT_U16 &&
         want.element != DLB_ELEMENT_U32)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "tokens.dtype = \"%s\": llm.c has u16 and u32", name);
     if (want.opts.layout == DLB_TOKENS_LLMC && n_tokens > INT32_MAX)
         return dlb_fail(
-            err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+            err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
             "llm.c's header counts up to 2,147,483,647 tokens: lower tokens.file_tokens");
     return DLB_OK;
 }
@@ -179,9 +179,9 @@ static int write_tokens(const struct dlb_gen *gen, const struct wanted *want, ui
     size_t each = dlb_element_bytes(want->element), n_here = 0;
     uint64_t document = 0;
     uint8_t *chunk = malloc(CHUNK_TOKENS * each);
-    int rc =
-        chunk ? DLB_OK
-              : dlb_fail(err, DLB_E_NOMEM, out->file.path, DLB_NO_OFFSET, "no memory to write it");
+    int rc = chunk ? DLB_OK
+                   : dlb_fail(err, DLB_ERR_NOMEM, out->file.path, DLB_NO_OFFSET,
+                              "no memory to write it");
 
     for (uint64_t i = 0; rc == DLB_OK && i < n_tokens; i++) {
         if (s.in_document == 0)
@@ -195,7 +195,7 @@ static int write_tokens(const struct dlb_gen *gen, const struct wanted *want, ui
             n_here = 0;
             if (atomic_load_explicit(worker->stop, memory_order_relaxed) && rc == DLB_OK &&
                 i + 1 < n_tokens)
-                rc = dlb_fail(err, DLB_E_CANCELLED, out->file.path, DLB_NO_OFFSET, "interrupted");
+                rc = dlb_fail(err, DLB_ERR_CANCELLED, out->file.path, DLB_NO_OFFSET, "interrupted");
         }
     }
     free(chunk);
@@ -224,7 +224,7 @@ static int write_index(const char *path, const struct wanted *want, const struct
     uint8_t *index = calloc(1, n_bytes);
 
     if (!index)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to write it");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to write it");
     memcpy(index, "MMIDIDX\0", 9);
     put(index + 9, 1, 8);
     index[17] = dlb_megatron_code(want->element);
@@ -297,7 +297,7 @@ int dlb_tokens_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen
     if (asprintf(&path, "%s/tokens-%06llu.%s", gen->path, (unsigned long long)unit, extension) <
             0 ||
         asprintf(&idx, "%s/tokens-%06llu.idx", gen->path, (unsigned long long)unit) < 0)
-        rc = dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
     bool there = rc == DLB_OK && !gen->rewrite && is_there(path, size_of(&want, n_tokens)) &&
                  (!megatron || is_there(idx, 0));
     if (rc == DLB_OK && !there) {

@@ -24,7 +24,7 @@ bool dlb_wds_is_pattern(const char *path)
 
 static int refuse(const struct expansion *e, const char *why, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "dataset.path = \"%.80s\": %s",
+    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "dataset.path = \"%.80s\": %s",
                     e->whole, why);
 }
 
@@ -120,7 +120,8 @@ static int expand_with(struct expansion *e, const char *text, size_t open, const
     int rc, n;
 
     if (!joined)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the list of shards");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                        "no memory for the list of shards");
     n = snprintf(joined, CAP, "%.*s%.*s%s", (int)open, text, (int)n_piece, piece, rest);
     if (n < 0 || n >= CAP)
         rc = refuse(e, "the paths that it means are too long", err);
@@ -202,7 +203,8 @@ int dlb_wds_expand(const char *pattern, dlb_wds_path *visit, void *ctx, struct d
     int rc = DLB_OK;
 
     if (!text)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the list of shards");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                        "no memory for the list of shards");
     for (char *at = text; rc == DLB_OK && at;) {
         char *next = strstr(at, "::");
         if (next)

@@ -21,7 +21,7 @@ enum { LEAST_DIGITS = 8, DEFAULT_SHARD_SAMPLES = 1000 };
 
 static int no_memory(const struct dlb_wds_writer *writer, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, writer->folder, DLB_NO_OFFSET, "no memory to write it");
+    return dlb_fail(err, DLB_ERR_NOMEM, writer->folder, DLB_NO_OFFSET, "no memory to write it");
 }
 
 int dlb_wds_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
@@ -96,18 +96,18 @@ static int check(const struct dlb_sample *sample, bool *has_label, struct dlb_er
     for (uint32_t i = 0; i < sample->n_fields; i++) {
         const char *name = name_of(&sample->field[i]);
         if (strchr(name, '/'))
-            return dlb_fail(err, DLB_E_FORMAT, sample->path, sample->offset_bytes,
+            return dlb_fail(err, DLB_ERR_FORMAT, sample->path, sample->offset_bytes,
                             "the field \"%s\" cannot be a member of a shard: it has a / in it",
                             name);
         for (uint32_t k = 0; k < i; k++)
             if (strcasecmp(name_of(&sample->field[k]), name) == 0)
-                return dlb_fail(err, DLB_E_FORMAT, sample->path, sample->offset_bytes,
+                return dlb_fail(err, DLB_ERR_FORMAT, sample->path, sample->offset_bytes,
                                 "two fields are called \"%s\" (names are cut after 15 letters)",
                                 name);
         *has_label |= strcasecmp(name, "cls") == 0;
     }
     if (sample->n_fields == 0 || (sample->n_fields == DLB_MAX_FIELDS && !*has_label))
-        return dlb_fail(err, DLB_E_FORMAT, sample->path, sample->offset_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, sample->path, sample->offset_bytes,
                         "a sample of %u fields: a shard holds 1 to %d, the label among them",
                         sample->n_fields, DLB_MAX_FIELDS);
     return DLB_OK;

@@ -60,7 +60,8 @@ static int keep_open(struct webdataset *ds, struct dlb_err *err)
         n = (uint32_t)(limit.rlim_cur / 2);
     ds->handles = malloc((n ? n : 1) * sizeof *ds->handles);
     if (!ds->handles)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the list of shards");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                        "no memory for the list of shards");
     for (int rc = DLB_OK; ds->n_kept < n; ds->n_kept++) {
         rc = ds->io->open(ds->list.shards[ds->n_kept].path, &ds->handles[ds->n_kept], err);
         if (rc != DLB_OK && err->sys_errno == EMFILE)
@@ -86,7 +87,7 @@ static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_s
         return rc;
     ds->base = malloc((list->n_shards + 1) * sizeof *ds->base);
     if (!ds->base)
-        return dlb_fail(err, DLB_E_NOMEM, how->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET,
                         "no memory for the list of shards");
     for (uint32_t i = 0; i < list->n_shards; i++) {
         const struct dlb_wds_shard *shard = &list->shards[i];
@@ -224,7 +225,7 @@ static int webdataset_next(void *rd, struct dlb_dest dest, struct dlb_sample *ou
             *err = shard->problem;
             return (int)err->status;
         }
-        return dlb_fail(err, DLB_E_FORMAT, shard->path, reader->pending.header_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, shard->path, reader->pending.header_at,
                         "more samples than when the data set was opened: it changed meanwhile");
     }
     out->n_fields = 0;
@@ -264,7 +265,7 @@ static int read_piece(const struct webdataset *ds, int64_t handle, uint8_t *dst,
     int rc = ds->io->pread(handle, dst, n_bytes, at_bytes, &n_read, out->path, err);
     out->io_bytes += n_read;
     if (rc == DLB_OK && n_read < n_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, out->path, at_bytes + n_read,
+        return dlb_fail(err, DLB_ERR_FORMAT, out->path, at_bytes + n_read,
                         "the archive ends here: it was cut short since the data set was opened");
     return rc;
 }

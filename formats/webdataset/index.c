@@ -29,7 +29,7 @@ static void *grow(void *array, size_t each, uint32_t n, uint32_t *cap, uint32_t 
 
 static int no_memory(const char *path, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its index");
+    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its index");
 }
 
 /* The name's place, which is found at once: all samples have the same few. */
@@ -59,7 +59,7 @@ int dlb_wds_index_add(struct dlb_wds_index *index, const struct dlb_tar_member *
         return no_memory(path, err);
     if (place > UINT16_MAX || member->n_bytes >> 48 || member->data_at % TAR_BLOCK_BYTES ||
         member->data_at / TAR_BLOCK_BYTES > UINT32_MAX)
-        return dlb_fail(err, DLB_E_FORMAT, path, member->header_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
                         "cannot be indexed (too large, or too many names of fields): use "
                         "dataset.access = \"stream\"");
     if (starts) {

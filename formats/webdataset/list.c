@@ -52,7 +52,8 @@ static int add(struct dlb_wds_list *list, char *path, uint64_t n_bytes, struct d
     }
     if (!path || list->n_shards == list->cap_shards) {
         free(path);
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the list of shards");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                        "no memory for the list of shards");
     }
     int pack = dlb_wds_pack_of_name(path);
     list->shards[list->n_shards++] =
@@ -175,7 +176,7 @@ static int list_folder(struct dlb_wds_list *list, const char *path, const struct
     if (rc != DLB_OK)
         return rc;
     if (list->n_shards == from)
-        return dlb_fail(err, DLB_E_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
                         list->n_left_out
                             ? "holds only archives of other compressions than gzip and zstd: "
                               "unpack them to plain .tar"
@@ -229,7 +230,7 @@ static int take_element(void *ctx, const char *path, struct dlb_err *err)
     int rc = all->io->stat(path, &kind, &n_bytes, err);
     if (rc != DLB_OK && err->sys_errno == ENOENT) {
         if (all->n_missing++ == 0 && !(all->missing = strdup(path)))
-            return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+            return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
         return DLB_OK;
     }
     if (rc != DLB_OK || all->n_missing > 0)
@@ -246,7 +247,7 @@ static int list_elements(struct dlb_wds_list *list, const char *path, const stru
 
     int rc = dlb_wds_expand(path, take_element, &all, err);
     if (rc == DLB_OK && all.n_missing > 0)
-        rc = dlb_fail(err, DLB_E_IO, all.missing, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_IO, all.missing, DLB_NO_OFFSET,
                       "%u of the %u shards that dataset.path names are missing; this is the first",
                       all.n_missing, all.n);
     free(all.missing);
@@ -259,7 +260,7 @@ static int refuse_unindexed(const struct dlb_wds_list *list, struct dlb_err *err
     for (uint32_t i = 0; i < list->n_shards; i++) {
         const struct dlb_wds_shard *shard = &list->shards[i];
         if (shard->pack != DLB_TAR_PLAIN && shard->problem.status == DLB_OK)
-            return dlb_fail(err, DLB_E_CONFIG, shard->path, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_CONFIG, shard->path, DLB_NO_OFFSET,
                             "is compressed (%s), and nothing in it can be sought: use "
                             "dataset.access = \"stream\", or unpack it to a plain .tar",
                             dlb_tar_pack_names[shard->pack]);
@@ -298,7 +299,7 @@ int dlb_wds_list_make(struct dlb_wds_list *list, const char *path, const struct 
     if (indexed) {
         list->indexes = calloc(list->n_shards, sizeof *list->indexes);
         if (!list->indexes)
-            return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for its index");
+            return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its index");
         for (uint32_t i = 0; i < list->n_shards; i++)
             list->shards[i].known = false; /* a manifest has no members */
     }

@@ -35,7 +35,7 @@ int dlb_wds_place_room(struct dlb_wds_place *place, uint64_t n_bytes, const char
     if (cap > buffer->cap_bytes) {
         uint8_t *grown = realloc(buffer->data, cap);
         if (!grown)
-            return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET,
                             "no memory for a sample of %zu bytes", cap);
         buffer->data = grown;
         buffer->cap_bytes = cap;

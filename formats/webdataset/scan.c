@@ -72,11 +72,11 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
     group->field_name[n < sizeof group->field_name ? n : sizeof group->field_name - 1] = '\0';
     for (uint32_t i = 0; i < group->n_fields; i++)
         if (group->field_hash[i] == hash)
-            return dlb_fail(err, DLB_E_FORMAT, path, member->header_at,
+            return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
                             "the field \"%s\" is twice in sample %.64s", group->field_name,
                             member->name);
     if (group->n_fields == DLB_MAX_FIELDS)
-        return dlb_fail(err, DLB_E_FORMAT, path, member->header_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
                         "sample %.*s has more than %d fields, which is all that is read: what "
                         "stands before the first dot of a name is the sample's key, so rename "
                         "members whose keys have dots in them",

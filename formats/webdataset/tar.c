@@ -86,12 +86,12 @@ static int fail_unpack(struct dlb_tar *tar, struct dlb_err *err)
     }
     /* libzstd's words for a window beyond its limit. */
     if (what && strstr(what, "too much memory"))
-        (void)dlb_fail(err, DLB_E_FORMAT, tar->path, at > 0 ? (uint64_t)at : 0,
+        (void)dlb_fail(err, DLB_ERR_FORMAT, tar->path, at > 0 ? (uint64_t)at : 0,
                        "its zstd window is larger than %llu MiB: pack it again without --ultra "
                        "and --long",
                        (unsigned long long)(DLB_TAR_MAX_WINDOW_BYTES >> 20));
     else
-        (void)dlb_fail(err, DLB_E_FORMAT, tar->path, at > 0 ? (uint64_t)at : 0,
+        (void)dlb_fail(err, DLB_ERR_FORMAT, tar->path, at > 0 ? (uint64_t)at : 0,
                        "unpacking (%s): %s; cut short or damaged", dlb_tar_pack_names[tar->pack],
                        what ? what : "unknown error");
     err->lib_code = code;
@@ -100,7 +100,7 @@ static int fail_unpack(struct dlb_tar *tar, struct dlb_err *err)
 
 static int fail_expands(const struct dlb_tar *tar, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_FORMAT, tar->path, 0,
+    return dlb_fail(err, DLB_ERR_FORMAT, tar->path, 0,
                     "unpacks to more than %d times its %llu bytes: it is refused as a "
                     "decompression bomb; unpack it to a plain .tar if it is none",
                     DLB_TAR_MAX_EXPANSION, (unsigned long long)tar->file_bytes);
@@ -157,12 +157,12 @@ static int fail(struct dlb_tar *tar, struct dlb_err *err)
     int code = archive_errno(tar->archive);
     uint64_t at = offset_of(tar);
     if (at == 0 || at == DLB_NO_OFFSET)
-        (void)dlb_fail(err, DLB_E_FORMAT, tar->path, at == 0 ? 0 : DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_FORMAT, tar->path, at == 0 ? 0 : DLB_NO_OFFSET,
                        "not a tar archive (%s)%s", what ? what : "unknown",
                        tar->unpacker ? ", once unpacked"
                                      : ", nor one that gzip or zstd has compressed");
     else
-        (void)dlb_fail(err, DLB_E_FORMAT, tar->path, at, "tar: %s; cut short or damaged",
+        (void)dlb_fail(err, DLB_ERR_FORMAT, tar->path, at, "tar: %s; cut short or damaged",
                        what ? what : "unknown error");
     err->lib_code = code;
     return DLB_E_FORMAT;
@@ -177,7 +177,7 @@ static int make_block(struct dlb_tar *tar, size_t n_bytes, struct dlb_err *err)
         return DLB_OK;
     uint8_t *larger = aligned_alloc(4096, rounded);
     if (!larger)
-        return dlb_fail(err, DLB_E_NOMEM, tar->path, DLB_NO_OFFSET, "no memory to read it");
+        return dlb_fail(err, DLB_ERR_NOMEM, tar->path, DLB_NO_OFFSET, "no memory to read it");
     if (tar->first_bytes)
         memcpy(larger, tar->block, tar->first_bytes);
     free(tar->block);
@@ -204,11 +204,11 @@ static int open_unpacker(struct dlb_tar *tar, struct dlb_err *err)
 
     tar->unpacker = archive_read_new();
     if (!tar->unpacker)
-        return dlb_fail(err, DLB_E_NOMEM, tar->path, DLB_NO_OFFSET, "no memory to unpack it");
+        return dlb_fail(err, DLB_ERR_NOMEM, tar->path, DLB_NO_OFFSET, "no memory to unpack it");
     rc = tar->pack == DLB_TAR_GZ ? archive_read_support_filter_gzip(tar->unpacker)
                                  : archive_read_support_filter_zstd(tar->unpacker);
     if (rc != ARCHIVE_OK) /* a warning means that another program would unpack */
-        return dlb_fail(err, DLB_E_MISSING, tar->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_MISSING, tar->path, DLB_NO_OFFSET,
                         "is compressed (%s), and this libarchive was built without it",
                         dlb_tar_pack_names[tar->pack]);
     (void)archive_read_support_format_raw(tar->unpacker);
@@ -223,7 +223,7 @@ static int open_unpacker(struct dlb_tar *tar, struct dlb_err *err)
     else if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return fail_unpack(tar, err);
     if (archive_filter_count(tar->unpacker) > 2)
-        return dlb_fail(err, DLB_E_FORMAT, tar->path, 0, "is compressed twice: unpack it once");
+        return dlb_fail(err, DLB_ERR_FORMAT, tar->path, 0, "is compressed twice: unpack it once");
     return DLB_OK;
 }
 
@@ -277,7 +277,7 @@ int dlb_tar_open(struct dlb_tar *tar, const struct dlb_io *io, const char *path,
                             .skip = skip,
                             .archive = archive_read_new()};
     if (!tar->archive)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
     int rc = look_at_file(tar, block_bytes, err);
     if (rc != DLB_OK)
         return rc;
@@ -332,7 +332,7 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
     int rc = archive_read_next_header(tar->archive, &entry);
     if ((rc == ARCHIVE_EOF || rc == ARCHIVE_OK || rc == ARCHIVE_WARN) &&
         (uint64_t)archive_read_header_position(tar->archive) < tar->due_bytes)
-        return dlb_fail(err, DLB_E_FORMAT, tar->path, tar->due_bytes,
+        return dlb_fail(err, DLB_ERR_FORMAT, tar->path, tar->due_bytes,
                         "a member is stored in less than its size: write without --sparse");
     if (rc == ARCHIVE_EOF)
         return tar->unpacker ? drain(tar, err) : DLB_END;
@@ -360,7 +360,7 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
 static int fail_sparse(const struct dlb_tar *tar, const struct dlb_tar_member *member,
                        struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
+    return dlb_fail(err, DLB_ERR_FORMAT, tar->path, member->header_at,
                     "member %.64s is sparse: write the archive without --sparse", member->name);
 }
 
@@ -373,7 +373,7 @@ int dlb_tar_check(const struct dlb_tar *tar, const struct dlb_tar_member *member
         return DLB_OK;
     if (tar->unpacker)
         return fail_expands(tar, err);
-    return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
+    return dlb_fail(err, DLB_ERR_FORMAT, tar->path, member->header_at,
                     "the archive ends inside member %.64s: it is cut short", member->name);
 }
 
@@ -392,7 +392,7 @@ static int read_direct(struct dlb_tar *tar, const struct dlb_tar_member *member,
     tar->asked_bytes += n_read;
     tar->direct_bytes = rest;
     if (n_read < rest)
-        return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
+        return dlb_fail(err, DLB_ERR_FORMAT, tar->path, member->header_at,
                         "the archive ends inside member %.64s: it is cut short", member->name);
     return DLB_OK;
 }
@@ -410,7 +410,7 @@ static int read_pieces(struct dlb_tar *tar, const struct dlb_tar_member *member,
         la_int64_t at;
         int rc = archive_read_data_block(tar->archive, &piece, &n, &at);
         if (rc == ARCHIVE_EOF)
-            return dlb_fail(err, DLB_E_FORMAT, tar->path, member->header_at,
+            return dlb_fail(err, DLB_ERR_FORMAT, tar->path, member->header_at,
                             "member %.64s has fewer bytes than its header says", member->name);
         if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
             return fail(tar, err);

@@ -45,7 +45,7 @@ static int fail_write(struct dlb_tar_writer *writer, struct dlb_err *err)
         return dlb_gen_fail_write(err, writer->path, DLB_NO_OFFSET, "writing");
     }
     const char *what = archive_error_string(writer->archive);
-    return dlb_fail(err, DLB_E_IO, writer->path, DLB_NO_OFFSET, "writing the tar archive: %s",
+    return dlb_fail(err, DLB_ERR_IO, writer->path, DLB_NO_OFFSET, "writing the tar archive: %s",
                     what ? what : "unknown error");
 }
 
@@ -59,7 +59,7 @@ static int add_filter(struct dlb_tar_writer *writer, enum dlb_tar_pack pack, str
         rc = archive_write_add_filter_zstd(writer->archive);
     /* A warning means that another program would compress. */
     if (rc != ARCHIVE_OK)
-        return dlb_fail(err, DLB_E_MISSING, writer->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_MISSING, writer->path, DLB_NO_OFFSET,
                         "this libarchive was built without %s", dlb_tar_pack_names[pack]);
     if (pack == DLB_TAR_GZ) /* or its header would hold the time */
         (void)archive_write_set_filter_option(writer->archive, "gzip", "timestamp", NULL);
@@ -72,7 +72,7 @@ int dlb_tar_writer_open(struct dlb_tar_writer *writer, struct dlb_gen_file *file
     *writer = (struct dlb_tar_writer){
         .archive = archive_write_new(), .path = path, .fd = fd, .file = file};
     if (!writer->archive)
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory to write it");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to write it");
     (void)archive_write_set_format_ustar(writer->archive);
     int rc = add_filter(writer, pack, err);
     if (rc != DLB_OK)
@@ -91,7 +91,7 @@ int dlb_tar_writer_add(struct dlb_tar_writer *writer, const char *name, const vo
     int rc = DLB_OK;
 
     if (!entry)
-        return dlb_fail(err, DLB_E_NOMEM, writer->path, DLB_NO_OFFSET, "no memory to write it");
+        return dlb_fail(err, DLB_ERR_NOMEM, writer->path, DLB_NO_OFFSET, "no memory to write it");
     archive_entry_set_pathname(entry, name);
     archive_entry_set_filetype(entry, AE_IFREG);
     archive_entry_set_perm(entry, 0644);

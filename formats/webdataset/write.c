@@ -115,7 +115,7 @@ static int write_shard(const struct dlb_gen *gen, uint64_t first, uint64_t n,
     int rc = dlb_tar_writer_open(&writer, file, -1, file->path, compression(gen), err);
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         if (atomic_load_explicit(worker->stop, memory_order_relaxed))
-            rc = dlb_fail(err, DLB_E_CANCELLED, file->path, DLB_NO_OFFSET, "interrupted");
+            rc = dlb_fail(err, DLB_ERR_CANCELLED, file->path, DLB_NO_OFFSET, "interrupted");
         else
             rc = add_sample(gen, &writer, first + i, worker, err);
     }
@@ -136,7 +136,7 @@ int dlb_wds_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
     int rc = DLB_OK;
 
     if (!path)
-        return dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
     if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         atomic_fetch_add(&worker->n_samples, n);
         goto out;
@@ -184,7 +184,7 @@ int dlb_wds_gen_describe(const struct dlb_gen *gen, json_t *manifest, struct dlb
         short_of_memory = dlb_wds_note_shard(all, shard) != 0;
     }
     if (rc == DLB_OK && (short_of_memory || json_object_set(manifest, "shards", all) != 0))
-        rc = dlb_fail(err, DLB_E_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for the manifest");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for the manifest");
     for (uint32_t i = 0; shards && i < n; i++)
         free(shards[i].path);
     free(shards);

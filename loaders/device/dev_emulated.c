@@ -96,7 +96,7 @@ static int emulated_pin(void *dv, void *host, size_t n_bytes, struct dlb_err *er
 {
     struct emulated *em = dv;
     if (em->n_pinned == MAX_PINNED)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "the emulated device pins at most %d ranges", MAX_PINNED);
     em->pinned[em->n_pinned].addr = host;
     em->pinned[em->n_pinned++].n_bytes = n_bytes;
@@ -120,7 +120,7 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 static int check_buf(const struct emulated *em, uint32_t buf, size_t n_bytes, struct dlb_err *err)
 {
     if (buf >= em->n_bufs || n_bytes > em->buf_bytes)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "buffer %u of %u cannot take %zu bytes (has %zu)", buf, em->n_bufs, n_bytes,
                         em->buf_bytes);
     return DLB_OK;
@@ -274,7 +274,7 @@ static int emulated_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_e
     if (check_buf(em, buf, 0, err) != DLB_OK)
         return (int)err->status;
     if (!em->bufs[buf].kept)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "checksum without keep_bytes");
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "checksum without keep_bytes");
     *out = dlb_hash64(em->bufs[buf].kept, em->bufs[buf].n_bytes, 0);
     return DLB_OK;
 }
@@ -287,7 +287,8 @@ static int emulated_made(void *dv, uint32_t buf, const uint8_t **out, size_t *n,
     if (check_buf(em, buf, 0, err) != DLB_OK)
         return (int)err->status;
     if (!em->made)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "nothing was made of the batches");
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+                        "nothing was made of the batches");
     const struct buffer *b = &em->bufs[buf];
     int rc = dlb_augment_count(em->augment, b->n_bytes, n, err);
     for (size_t i = 0; rc == DLB_OK && i < *n; i++)

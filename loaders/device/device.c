@@ -134,7 +134,7 @@ static const struct dlb_device *choose_named(const struct dlb_device *device, ch
                                              struct dlb_err *err)
 {
     if (device->missing) {
-        (void)dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET,
                        "device.kind = \"%s\": %s; take \"auto\" or another kind", device->name,
                        device->missing);
         return NULL;
@@ -173,7 +173,7 @@ const struct dlb_device *dlb_device_first(const struct dlb_device *const *device
             }
         }
     }
-    (void)dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET, "device.kind = \"auto\": %.120s",
+    (void)dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "device.kind = \"auto\": %.120s",
                    without ? without : "no device in this build");
     return NULL;
 }

@@ -78,14 +78,14 @@ static int no_answer(bool timed_out, bool reaped, int status, uint64_t timeout_n
                      struct dlb_err *err)
 {
     if (timed_out)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "the driver gave no answer within %.1f s; nvidia-smi may tell why",
                         (double)timeout_ns / 1e9);
     if (reaped && WIFSIGNALED(status))
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "asking the driver ended by signal %d (%s); nvidia-smi may tell why",
                         WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                     "asking the driver ended without an answer; nvidia-smi may tell why");
 }
 

@@ -51,7 +51,7 @@ int dlb_forkserver_start(struct dlb_forkserver *server, const struct dlb_forkser
     (void)close(ends[1]);
     if (pid < 0) {
         (void)close(ends[0]);
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "starting the fork server: %s",
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "starting the fork server: %s",
                         strerror(why));
     }
     *server = (struct dlb_forkserver){.pid = pid, .fd = ends[0]};
@@ -77,7 +77,7 @@ static int lost(struct dlb_forkserver *server, struct dlb_err *err)
     int status = 0;
 
     if (server->pid == 0)
-        return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "the fork server has ended");
+        return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "the fork server has ended");
     pid_t pid = server->pid;
     if (reap_server(server, dlb_now_ns() + REPLY_SLACK_NS, &status)) {
         (void)dlb_death_text(status, how, sizeof how);
@@ -85,8 +85,8 @@ static int lost(struct dlb_forkserver *server, struct dlb_err *err)
         (void)close(server->fd);
         server->fd = -1;
     }
-    return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "the fork server (pid %d) %s", (int)pid,
-                    how);
+    return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "the fork server (pid %d) %s",
+                    (int)pid, how);
 }
 
 /* Waits for what the socket has to say; false at the deadline. */
@@ -174,7 +174,7 @@ int dlb_forkserver_stop(struct dlb_forkserver *server, struct dlb_err *err)
     if (!reap_server(server, dlb_now_ns() + REPLY_SLACK_NS, &status)) {
         (void)kill(server->pid, SIGKILL);
         if (!reap_server(server, dlb_now_ns() + REPLY_SLACK_NS, &status))
-            return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET,
                             "the fork server (pid %d) does not end", (int)server->pid);
     }
     server->pid = 0;

@@ -75,7 +75,7 @@ static int spawn(struct server *s, uint64_t epoch, struct dlb_err *err)
         if (pid == 0)
             be_worker(s, id, epoch, self);
         if (pid < 0)
-            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                             "starting worker %u of %u: %s (limit of processes or memory?)", id,
                             s->how->n_workers, strerror(errno));
         s->pids[id] = pid;
@@ -133,8 +133,8 @@ static void not_ended(const struct server *s, struct dlb_err *err)
     uint32_t id = 0;
     while (id + 1 < s->how->n_workers && s->pids[id] == 0)
         id++;
-    (void)dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "worker %u (pid %d) does not end%s", id,
-                   (int)s->pids[id], s->killing ? ", killed though it is" : "");
+    (void)dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "worker %u (pid %d) does not end%s",
+                   id, (int)s->pids[id], s->killing ? ", killed though it is" : "");
 }
 
 /* Answers a request that waits for workers to end, as soon as it can or must be. */

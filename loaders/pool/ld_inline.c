@@ -95,7 +95,7 @@ static int inline_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, boo
     int rc = dlb_worker_fill(&self->worker, self->batch, pin_copy ? &self->unpinned : &self->slots,
                              pin_copy ? 0 : slot, err);
     if (rc == DLB_E_CANCELLED)
-        return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+        return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
     if (rc != DLB_OK)
         return rc;
     if (pin_copy) {

@@ -33,7 +33,7 @@ static void died(void *ctx, uint32_t id, pid_t pid, const char *what)
     struct dlb_err err;
 
     dlb_pool_where(&self->pool, id, where, sizeof where, path, sizeof path);
-    (void)dlb_fail(&err, DLB_E_WORKER, path[0] ? path : NULL, DLB_NO_OFFSET,
+    (void)dlb_fail(&err, DLB_ERR_WORKER, path[0] ? path : NULL, DLB_NO_OFFSET,
                    "worker %u (pid %d) %s, %s", id, (int)pid, what, where);
     dlb_pool_fail(&self->pool, id, &err);
 }

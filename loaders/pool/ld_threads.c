@@ -56,8 +56,8 @@ static int join_all(struct threads *self, uint64_t deadline_ns, struct dlb_err *
             continue;
         int code = dlb_thread_join(&worker->thread, deadline_ns);
         if (code != 0)
-            return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "worker %u does not end: %s", w,
-                            dlb_thread_why(code));
+            return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "worker %u does not end: %s",
+                            w, dlb_thread_why(code));
         worker->running = false;
     }
     return DLB_OK;
@@ -82,7 +82,7 @@ static int threads_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
             .pool = &self->pool, .id = w, .epoch = epoch, .persistent = persistent};
         int code = pthread_create(&worker->thread.handle, NULL, thread_main, worker);
         if (code != 0)
-            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                             "starting worker %u of %u: %s (limit of threads?)", w,
                             self->pool.n_workers, strerror(code));
         worker->running = true;

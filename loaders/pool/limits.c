@@ -40,7 +40,7 @@ int dlb_limits_memory(const struct dlb_job *job, struct dlb_err *err)
 
     if (available == DLB_NOT_MEASURED || init + shuffle <= (double)available)
         return DLB_OK;
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                     "%llu workers need %s (%s%s%s), %s is available: lower num_workers%s",
                     (unsigned long long)n_workers,
                     dlb_bytes_text((uint64_t)(init + shuffle), need, sizeof need),
@@ -57,14 +57,14 @@ static int check_processes(uint64_t n_workers, uint64_t n_servers, struct dlb_er
     uint64_t left = dlb_os_tasks_left(&by);
 
     if (need > left)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "%llu workers need %llu processes, %s leaves %llu: raise it, or lower "
                         "num_workers",
                         (unsigned long long)n_workers, (unsigned long long)need, by,
                         (unsigned long long)left);
     left = dlb_os_descriptors_left();
     if (left < WORKER_DESCRIPTORS)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "a worker process needs %d descriptors, RLIMIT_NOFILE (ulimit -n) leaves "
                         "%llu: raise it",
                         WORKER_DESCRIPTORS, (unsigned long long)left);

@@ -78,7 +78,7 @@ int dlb_pool_pin_start(struct dlb_pool *pool, struct dlb_err *err)
         return DLB_OK;
     int code = pthread_create(&pool->pin.handle, NULL, pin_main, pool);
     if (code != 0)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "starting the pin thread: %s",
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "starting the pin thread: %s",
                         strerror(code));
     pool->pin_running = true;
     return DLB_OK;

@@ -40,7 +40,7 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
                               .across_processes = across_processes};
     pool->slots_per_worker = n_slots_each(job);
     if (pool->slots_per_worker >= DLB_RING_CAP)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "%u slots per worker, %d is the most: lower loader.prefetch_factor, "
                         "device.prefetch or, with shared workers, accelerators.count",
                         pool->slots_per_worker, DLB_RING_CAP - 1);
@@ -49,7 +49,7 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
     int rc = dlb_sampler_open(&pool->sampler, &job->dataset->shape, &order, across_processes, err);
     if (rc == DLB_OK && pool->any_order && pool->sampler.n_batches >= DLB_POOL_END)
         rc = dlb_fail(
-            err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+            err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
             "loader.order = \"any\" numbers batches with 32 bits: raise loader.batch_size");
     if (rc == DLB_OK)
         rc = dlb_slots_open(&pool->slots, n_slots, order.batch_size, max_bytes, across_processes,
@@ -363,7 +363,7 @@ int dlb_pool_stop(struct dlb_pool *pool, uint64_t patience_ns, struct dlb_err *e
         return DLB_OK;
     int code = dlb_thread_join(&pool->pin, pool->dismissed_ns + patience_ns);
     if (code != 0)
-        return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "the pin thread does not end: %s",
+        return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "the pin thread does not end: %s",
                         dlb_thread_why(code));
     pool->pin_running = false;
     return DLB_OK;

@@ -427,7 +427,7 @@ int dlb_accelerator_advance(struct dlb_accelerator *a, uint64_t patience_ns, str
 
     while (rc == DLB_OK && moved && a->at != DLB_AT_ENDED) {
         if (dlb_consume_cancelled(a->common->how))
-            return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+            return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
         if (a->at == DLB_AT_TAKE && a->n_batches > n_batches)
             break;
         moved = false;

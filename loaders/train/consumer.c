@@ -248,7 +248,7 @@ static void add_up(struct consumer *c)
 static int check(const struct dlb_consume *how, struct dlb_err *err)
 {
     if (how->device_prefetch > DLB_MAX_DEPTH)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "device.prefetch %u is over %d",
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "device.prefetch %u is over %d",
                         how->device_prefetch, (int)DLB_MAX_DEPTH);
     if (how->n_feeds > 1 && (!how->device->due || !how->ready))
         DLB_BUG("many accelerators need a timeline and something to sleep on");

@@ -36,7 +36,7 @@ int dlb_tally_add(struct dlb_tally *tally, const struct dlb_batch *batch, struct
     for (uint32_t i = 0; i < batch->n_samples; i++) {
         uint64_t index = batch->index[i];
         if (index >= tally->n_samples)
-            return dlb_fail(err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
                             "sample number %" PRIu64 " of %" PRIu64
                             ": the data set changed while it was read",
                             index, tally->n_samples);

@@ -13,7 +13,7 @@ enum { BUFFER_ALIGN_BYTES = 4096 };
 
 static int no_memory(struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                     "no memory to read samples ahead: lower loader.io_depth");
 }
 
@@ -261,7 +261,7 @@ static void fail_read(struct dlb_ra_sample *sample, const struct dlb_ra_piece *p
 
     path_of(&piece->extent, path, sizeof path);
     if (code == EINVAL && piece->extent.align_bytes) {
-        (void)dlb_fail(&err, DLB_E_CONFIG, path, DLB_NO_OFFSET,
+        (void)dlb_fail(&err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
                        "the file system refuses reads past the page cache (O_DIRECT): %s",
                        strerrordesc_np(code));
         err.sys_errno = code;
@@ -283,7 +283,7 @@ static void fail_short(struct dlb_ra_sample *sample, const struct dlb_ra_piece *
     char path[sizeof err.path];
 
     path_of(&piece->extent, path, sizeof path);
-    (void)dlb_fail(&err, DLB_E_IO, path, piece->from_bytes + have_bytes,
+    (void)dlb_fail(&err, DLB_ERR_IO, path, piece->from_bytes + have_bytes,
                    "ends early: %llu bytes more were there when the data set was opened",
                    (unsigned long long)(wanted_bytes - have_bytes));
     fail(sample, &err);

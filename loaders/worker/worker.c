@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/hash.h"
+#include "core/base/mem.h"
 #include "core/base/rng.h"
 #include "core/host/osacct.h"
 #include "loaders/worker/async_read.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATE_ALIGN_BYTES = 64, PURPOSE_SHUFFLE = 3 };
+enum { PURPOSE_SHUFFLE = 3 };
 
 /* Where a batch is while it is being filled. */
 struct filling {
@@ -50,15 +51,6 @@ static void count_request(struct dlb_io_watch *watch, uint64_t ns, size_t n_byte
         (struct dlb_worker *)(void *)((char *)watch - offsetof(struct dlb_worker, watch));
     dlb_hist_add(&worker->report->meters.io.request, ns);
     worker->report->meters.io.n_bytes += n_bytes;
-}
-
-static void *state_new(size_t n_bytes)
-{
-    size_t rounded = (n_bytes + STATE_ALIGN_BYTES) & ~(size_t)(STATE_ALIGN_BYTES - 1);
-    void *state = aligned_alloc(STATE_ALIGN_BYTES, rounded);
-    if (state)
-        memset(state, 0, rounded);
-    return state;
 }
 
 static void meter(struct dlb_worker *worker, enum dlb_worker_stage stage, uint64_t start_ns,
@@ -100,10 +92,10 @@ int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
                                 err);
     if (rc != DLB_OK)
         return rc;
-    worker->reader = state_new(ds->format->reader_bytes);
-    worker->codec = state_new(ds->codec->state_bytes);
+    worker->reader = dlb_mem_state(ds->format->reader_bytes);
+    worker->codec = dlb_mem_state(ds->codec->state_bytes);
     bool makes = job->checksum && ds->augment.kind != DLB_AUGMENT_NONE;
-    worker->made = makes ? state_new(ds->augment.out_bytes) : NULL;
+    worker->made = makes ? dlb_mem_state(ds->augment.out_bytes) : NULL;
     if (!worker->reader || !worker->codec || (makes && !worker->made))
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting a worker");
     rc = ds->format->reader_open(worker->reader, ds->state, err);
@@ -187,7 +179,7 @@ static void name_sample(const struct dlb_sample *sample, struct dlb_err *err)
     if (err->path[0] != '\0' || !sample->path)
         return;
     struct dlb_err named;
-    (void)dlb_fail(&named, err->status, sample->path,
+    (void)dlb_fail(&named, err->code, sample->path,
                    err->offset_bytes != DLB_NO_OFFSET ? err->offset_bytes : sample->offset_bytes,
                    "%s", err->what);
     named.sys_errno = err->sys_errno;
@@ -205,7 +197,7 @@ static int place_bytes(const struct dlb_sample *sample, uint8_t *dst, size_t cap
         len += sample->field[i].len_bytes;
     if (len > cap_bytes)
         return dlb_fail(
-            err, DLB_E_FORMAT, sample->path, sample->offset_bytes,
+            err, DLB_ERR_FORMAT, sample->path, sample->offset_bytes,
             "sample of %zu bytes is larger than the data set's largest, %zu: did it change?", len,
             cap_bytes);
     *len_bytes = len;
@@ -226,7 +218,7 @@ static int check_size(const struct dlb_worker *worker, size_t len_bytes, struct 
     if (augment->kind == DLB_AUGMENT_NONE || len_bytes == augment->in_bytes)
         return DLB_OK;
     return dlb_fail(
-        err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET,
+        err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
         "a sample of %zu bytes: with transform.where = \"gpu\" all must be of one size, "
         "here %zu",
         len_bytes, augment->in_bytes);

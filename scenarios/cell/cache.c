@@ -79,7 +79,7 @@ int dlb_cell_cache_begin(struct dlb_cell_cache *cache, const struct dlb_spec *sp
     if (!cache->on_storage)
         return DLB_OK;
     if (!look(dataset, cold ? UINT64_MAX : LOOKED_AT_FILES, cold, cancel, &cache->before))
-        return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+        return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
     find_backing(cache, dataset);
     /* Last: looking at files brings their names back. */
     int rc = cold && spec->run.drop_caches ? dlb_pagecache_drop_all(err) : DLB_OK;

@@ -1,6 +1,7 @@
 #include "scenarios/cell/cell.h"
 
 #include "core/base/clock.h"
+#include "core/base/mem.h"
 #include "core/host/nvml.h"
 #include "loaders/sampler.h"
 #include "loaders/train/consumer.h"
@@ -15,7 +16,6 @@
 #include <sys/prctl.h>
 
 #define WARM_BATCH_BYTES (UINT64_C(4) << 20) /* the warm pass only has to touch the bytes */
-#define STATE_ALIGN 64
 
 const char *const dlb_cell_mode_names[] = {"measure", "warm", "baseline", NULL};
 
@@ -45,18 +45,9 @@ struct cell {
     char device_why[160], not_done[160]; /* not_done: why the warm pass was left out */
 };
 
-static void *state_new(size_t n_bytes)
-{
-    size_t rounded = (n_bytes + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
-    void *state = aligned_alloc(STATE_ALIGN, rounded ? rounded : STATE_ALIGN);
-    if (state)
-        memset(state, 0, rounded);
-    return state;
-}
-
 static int no_memory(struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a cell's state");
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a cell's state");
 }
 
 /* The warm pass keeps its batches small, whatever the configuration asks, and gives up where memory
@@ -113,7 +104,7 @@ static int check_shares(const struct cell *c, struct dlb_err *err)
     uint64_t n_items = shape->iterable ? shape->n_shards : shape->n_samples;
     if (c->n_loaders == 1 || n_items >= c->jobs[0].world)
         return DLB_OK;
-    return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                     "%u accelerators have %llu %s to share: lower accelerators.count, set "
                     "accelerators.shared_workers = true, or write more of them",
                     c->n_loaders, (unsigned long long)n_items,
@@ -161,7 +152,7 @@ static int open_fleet(struct cell *c, struct dlb_err *err)
 static int start_one(struct cell *c, uint32_t i, struct dlb_err *err)
 {
     struct dlb_memory one;
-    c->feeds[i].loader_state = state_new(c->loader->state_bytes);
+    c->feeds[i].loader_state = dlb_mem_state(c->loader->state_bytes);
     if (!c->feeds[i].loader_state)
         return no_memory(err);
     int rc = c->loader->start(c->feeds[i].loader_state, &c->jobs[i], err);
@@ -221,7 +212,7 @@ static int open_one(struct cell *c, const struct dlb_device_open *how, uint32_t 
 {
     struct dlb_memory memory;
     struct dlb_feed *feed = &c->feeds[i];
-    feed->device_state = state_new(c->device->state_bytes);
+    feed->device_state = dlb_mem_state(c->device->state_bytes);
     if (!feed->device_state)
         return no_memory(err);
     c->n_devices++;
@@ -242,14 +233,14 @@ static int open_devices(struct cell *c, struct dlb_err *err)
     if (!c->device)
         return (int)err->status;
     if (spec->accelerators.count > 1 && !c->device->due)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "accelerators.count = %lld: one process drives one %s device, only "
                         "emulated ones are many: set device.kind = \"emulated\"",
                         (long long)spec->accelerators.count, c->device->name);
     size_t buf_bytes;
     if (__builtin_mul_overflow((uint64_t)spec->loader.batch_size, c->dataset.max_payload_bytes,
                                &buf_bytes))
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "loader.batch_size times the largest sample is beyond 64 bits");
     struct dlb_device_open how = {
         .opts = &spec->device,
@@ -371,7 +362,7 @@ static void finish(struct cell *c)
     }
     for (uint32_t i = 0; i < c->n_devices; i++)
         if (c->device->end && !c->device->end(c->feeds[i].device_state)) {
-            (void)dlb_fail(&err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "the GPU does not come back");
+            (void)dlb_fail(&err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "the GPU does not come back");
             note_stuck(c, &err);
         }
 }

@@ -172,14 +172,14 @@ json_t *dlb_gap_summary(const struct dlb_summary *head, const struct dlb_gap_jud
     all.results = &results;
     all.judgement = &none;
     if (!no_cells.axes || !gap || !fill_notes(in, device, &none))
-        (void)dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
+        (void)dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
     else
         doc = dlb_summary_build(&all, err);
     if (doc && (json_object_set(doc, "gap", gap) ||
                 json_object_set_new(json_object_get(doc, "verdict"), "text",
                                     json_string("a ladder judges no pipeline: gap.text says what "
                                                 "it found.")))) {
-        (void)dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
+        (void)dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
         json_decref(doc);
         doc = NULL;
     }

@@ -147,7 +147,8 @@ int dlb_gap_judge(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement
         rung->docs = in->results->cells[i];
         if (!gather(rung, in->plan->seed)) {
             dlb_gap_judgement_free(out);
-            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the ladder");
+            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                            "out of memory for the ladder");
         }
         judge_status(rung, &in->plan->cells[i], in);
     }

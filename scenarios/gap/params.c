@@ -130,7 +130,8 @@ int dlb_gap_params_flat(struct dlb_gap_params *params, const json_t *flat, const
     int rc = DLB_OK;
 
     if (!cfg)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a configuration");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                        "out of memory for a configuration");
     json_object_foreach((json_t *)flat, key, value)
     {
         if (!rc && !json_is_null(value))

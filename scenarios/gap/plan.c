@@ -125,7 +125,7 @@ int dlb_gap_shrink(struct dlb_gap_params *params, uint64_t available_bytes, bool
     int64_t fits = DLB_GAP_MIN_BATCHES, beyond = asked.samples;
     struct dlb_gap_params smallest = scaled(&asked, fits);
     if (fits > asked.samples || needed(&smallest, torch) > limit)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "gap: even %d rows take %s of memory, and of the %s available not all can "
                         "be taken: lower gap.features or gap.workers",
                         DLB_GAP_MIN_BATCHES,
@@ -188,7 +188,7 @@ static int plan_c(const struct dlb_gap_plan_input *in, const char *name, struct 
     cell->program = &program;
     cell->config = json_copy((json_t *)in->flat);
     if (!cell->config || !dlb_json_put(cell->config, "rung", json_string(name)))
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a plan");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a plan");
     return DLB_OK;
 }
 
@@ -203,7 +203,7 @@ static int plan_torch(const struct dlb_gap_plan_input *in, const char *name, str
     cell->config = torch_config(in, name, false);
     cell->first = torch_config(in, name, true);
     if (!cell->config || !cell->first)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a plan");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a plan");
     return DLB_OK;
 }
 
@@ -216,7 +216,7 @@ int dlb_gap_plan(const struct dlb_gap_plan_input *in, struct dlb_plan *out, stru
                              .axes = json_object()};
     int rc = out->cells && out->axes
                  ? DLB_OK
-                 : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a plan");
+                 : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a plan");
     for (const char *const *name = dlb_gap_rung_names; !rc && *name; name++)
         rc = plan_c(in, *name, out, err);
     for (const char *const *name = dlb_gap_torch_names; !rc && *name; name++)

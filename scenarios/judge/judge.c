@@ -435,7 +435,7 @@ int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resul
     if (ok)
         return DLB_OK;
     dlb_judgement_free(out, plan);
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the verdict");
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the verdict");
 }
 
 void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *plan)

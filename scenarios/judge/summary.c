@@ -321,6 +321,6 @@ json_t *dlb_summary_build(const struct dlb_summary *in, struct dlb_err *err)
     if (doc && put_head(doc, in) && put_findings(doc, in))
         return doc;
     json_decref(doc);
-    (void)dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
+    (void)dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
     return NULL;
 }

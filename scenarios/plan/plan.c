@@ -19,7 +19,7 @@
 
 static int no_memory(struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the plan");
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the plan");
 }
 
 /* A key that says nothing under some settings of others. */
@@ -207,7 +207,7 @@ int dlb_plan_cells(const struct dlb_plan_input *in, const json_t *axes, struct d
     {
         n *= json_array_size(axis);
         if (n == 0 || n > DLB_MAX_CELLS)
-            return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                             "the sweep has %s cells: its axes multiply; %d are the most",
                             n ? "too many" : "no", DLB_MAX_CELLS);
     }

@@ -64,7 +64,7 @@ int dlb_twin_config(const json_t *config, uint64_t sample_bytes, enum dlb_twin w
 {
     json_t *changes = overrides(config, sample_bytes, what);
     if (!changes)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the plan");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the plan");
     int rc = dlb_flat_override(config, changes, "null source", out, err);
     if (!rc)
         (void)json_object_del(*out, "dataset.path");

@@ -9,7 +9,7 @@
 
 static int no_memory(struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the warm pass");
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the warm pass");
 }
 
 /* The cell's data, read as bytes with every CPU and trained on by nobody. */

@@ -40,7 +40,7 @@ static int fill_path(char out[PATH_MAX], const char *folder, const char *name, s
 {
     int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
     if (n < 0 || n >= PATH_MAX)
-        return dlb_fail(err, DLB_E_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
+        return dlb_fail(err, DLB_ERR_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
     return DLB_OK;
 }
 
@@ -55,7 +55,7 @@ static int prepare(const struct dlb_child *how, struct child *c, struct dlb_err 
         return rc;
     char *text = json_dumps(how->config, JSON_INDENT(1));
     if (!text)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a cell's spec");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a cell's spec");
     rc = dlb_write_file_atomic(c->spec, text, strlen(text), err);
     free(text);
     if (rc)
@@ -270,7 +270,7 @@ int dlb_child_run(const struct dlb_child *how, json_t **doc, struct dlb_err *err
     bool stalled = false;
     *doc = NULL;
     if (!c)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a process");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a process");
     c->pidfd = c->beat_fd = c->log_fd = -1;
     int rc = prepare(how, c, err);
     if (!rc)
@@ -283,7 +283,7 @@ int dlb_child_run(const struct dlb_child *how, json_t **doc, struct dlb_err *err
         if (!*doc)
             *doc = obituary(how, c, status, stalled, clean_end ? "left without a result" : NULL);
         if (!*doc)
-            rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a result");
+            rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a result");
     }
     clean(c);
     free(c);

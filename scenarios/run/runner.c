@@ -221,7 +221,7 @@ static int keep(const struct runner *r, json_t *doc, struct dlb_err *err)
         rc |= json_array_append(r->results->baseline, doc);
         break;
     }
-    return rc ? dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results")
+    return rc ? dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results")
               : DLB_OK;
 }
 
@@ -341,7 +341,7 @@ static int fit(struct runner *r, struct dlb_err *err)
     r->n_cells = plan->n_cells;
     r->n_ceilings = plan->n_ceilings;
     return ok ? dlb_results_grow(r->results, plan, err)
-              : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
+              : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
 }
 
 /* The plan's tasks, then what the scenario adds to them in view of the results. */
@@ -372,7 +372,7 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
     struct runner r = {.how = runner, .plan = plan, .results = results, .baseline_s = (double)NAN};
     int rc = grow_values(&r.warm_s, 0, plan->n_warms)
                  ? run_plan(&r, err)
-                 : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
+                 : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
     dlb_memo_clear(runner->scratch);
     free(r.cell_failed);
     free(r.ceiling_failed);

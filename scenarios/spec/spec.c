@@ -118,12 +118,12 @@ const void *dlb_spec_format_opts(const struct dlb_spec *spec)
 static int check(const struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err)
 {
     if (spec->run.rank >= spec->run.world)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "%s: run.rank = %lld needs run.world > %lld, which is %lld",
                         dlb_config_origin(cfg, "run.rank"), (long long)spec->run.rank,
                         (long long)spec->run.rank, (long long)spec->run.world);
     if (spec->accelerators.count > 1 && !spec->loader.pin_memory)
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "%s: accelerators.count = %lld needs loader.pin_memory = true: a pageable "
                         "copy blocks the one thread that drives them all",
                         dlb_config_origin(cfg, "accelerators.count"),

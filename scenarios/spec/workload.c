@@ -110,9 +110,9 @@ int dlb_workload_load(struct dlb_config *cfg, const char *name, struct dlb_err *
         join(all, sizeof all, text->name, !text[1].name);
     }
     if (nearest)
-        return dlb_fail(err, DLB_E_CONFIG, "--workload", DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, "--workload", DLB_NO_OFFSET,
                         "there is no workload \"%.40s\"; did you mean \"%s\"?", name, nearest);
-    return dlb_fail(err, DLB_E_CONFIG, "--workload", DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG, "--workload", DLB_NO_OFFSET,
                     "no workload \"%.20s\"; there are %.100s, or give a .toml file", name, all);
 }
 
@@ -135,7 +135,7 @@ static int set(struct dlb_config *cfg, const char *key, json_t *value, const cha
                struct dlb_err *err)
 {
     int rc = value ? dlb_config_set_json(cfg, key, value, origin, err)
-                   : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+                   : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
     json_decref(value);
     return rc;
 }
@@ -163,14 +163,14 @@ int dlb_workload_apply(struct dlb_config *cfg, struct dlb_err *err)
     const char *name = accelerators[workload.accelerator];
     known_accelerators(&steps, known, sizeof known);
     if (!said && !known[0])
-        return dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "%s: a workload says how long the step of an accelerator takes "
                         "([workload.step_ms]); or set device.step_ms",
                         workload.name[0] ? "the workload has no step times"
                                          : "--workload is missing");
     if (workload.accelerator == 0)
         return said ? DLB_OK
-                    : dlb_fail(err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET,
+                    : dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                                "--accelerator is missing: the workload knows %s; or set "
                                "device.step_ms",
                                known);
@@ -178,7 +178,7 @@ int dlb_workload_apply(struct dlb_config *cfg, struct dlb_err *err)
     double ms = *(const double *)(const void *)((const char *)&steps + opt->offset);
     if (!said && !(ms > 0))
         return dlb_fail(
-            err, DLB_E_CONFIG, dlb_config_origin(cfg, "workload.accelerator"), DLB_NO_OFFSET,
+            err, DLB_ERR_CONFIG, dlb_config_origin(cfg, "workload.accelerator"), DLB_NO_OFFSET,
             "the workload has no step time of %s; it knows %s; or set device.step_ms", name, known);
     (void)snprintf(key, sizeof key, "workload.step_ms.%s", name);
     if (!said)

@@ -99,13 +99,13 @@ int dlb_fio_files(const struct dlb_spec *spec, const struct dlb_dataset *dataset
                      ? dataset->format->files(dataset->state, UINT64_MAX, path, sizeof(path))
                      : 0;
     if (n == 0)
-        return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
                         "--baseline fio: there are no files that fio could read; leave it out");
     for (uint64_t i = 0; i < n && rc == DLB_OK; i++) {
         (void)dataset->format->files(dataset->state, i, path, sizeof(path));
         rc = append_escaped(&out, path, err);
         if (rc == DLB_OK && out.len_bytes > DLB_FIO_MAX_FILES_BYTES)
-            rc = dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+            rc = dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
                           "--baseline fio: the names of %llu files are too long for it: give the "
                           "folder that they lie in, or leave it out",
                           (unsigned long long)n);
@@ -188,10 +188,10 @@ int dlb_fio_parse(const char *text, size_t n_bytes, json_t *doc, struct dlb_err 
     int rc = DLB_OK;
 
     if (dlb_json_u64(job, "error", 0) != 0)
-        rc = dlb_fail(err, DLB_E_IO, "fio", DLB_NO_OFFSET, "it failed: %.100s",
+        rc = dlb_fail(err, DLB_ERR_IO, "fio", DLB_NO_OFFSET, "it failed: %.100s",
                       strerror((int)(dlb_json_u64(job, "error", 0) & 0xfff)));
     else if (!(dlb_json_number(read, "bw_bytes") > 0))
-        rc = dlb_fail(err, DLB_E_FORMAT, "fio", DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_FORMAT, "fio", DLB_NO_OFFSET,
                       "its output has no rate of reads: %.*s", n_bytes < 100 ? (int)n_bytes : 100,
                       n_bytes ? text : "");
     else if (!dlb_json_put(doc, "bytes_per_s", figure(read, "bw_bytes")) ||
@@ -199,7 +199,7 @@ int dlb_fio_parse(const char *text, size_t n_bytes, json_t *doc, struct dlb_err 
              !dlb_json_put(doc, "p50_ns", figure(latency, "50.000000")) ||
              !dlb_json_put(doc, "p99_ns", figure(latency, "99.000000")) ||
              !dlb_json_put(doc, "p999_ns", figure(latency, "99.900000")))
-        rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
     json_decref(all);
     return rc;
 }

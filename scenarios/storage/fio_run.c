@@ -32,7 +32,7 @@ int dlb_fio_check(struct dlb_err *err)
             return DLB_OK;
         at += n_folder + (at[n_folder] == ':');
     }
-    return dlb_fail(err, DLB_E_MISSING, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET,
                     "--baseline fio: fio is not installed (on Debian and Ubuntu: apt install fio); "
                     "leave --baseline out to measure without it");
 }
@@ -78,10 +78,10 @@ static int reap(pid_t pid, bool interrupted, struct dlb_err *err)
     if (interrupted || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
         return DLB_OK;
     if (WIFEXITED(status))
-        return dlb_fail(err, DLB_E_IO, "fio", DLB_NO_OFFSET, "it left with exit code %d%s",
+        return dlb_fail(err, DLB_ERR_IO, "fio", DLB_NO_OFFSET, "it left with exit code %d%s",
                         WEXITSTATUS(status),
                         WEXITSTATUS(status) == 127 ? ": it cannot be started" : "");
-    return dlb_fail(err, DLB_E_IO, "fio", DLB_NO_OFFSET, "it was killed by SIG%s",
+    return dlb_fail(err, DLB_ERR_IO, "fio", DLB_NO_OFFSET, "it was killed by SIG%s",
                     sigabbrev_np(WTERMSIG(status)));
 }
 
@@ -94,7 +94,7 @@ static int collect(int fd, const struct dlb_cell_watch *watch, struct dlb_bytes 
         struct pollfd waited = {.fd = fd, .events = POLLIN};
         int ready = poll(&waited, 1, LOOK_EVERY_MS);
         if (watch->cancel && atomic_load(watch->cancel))
-            return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+            return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
         if (ready <= 0)
             continue;
         ssize_t n = read(fd, part, sizeof(part));
@@ -106,7 +106,7 @@ static int collect(int fd, const struct dlb_cell_watch *watch, struct dlb_bytes 
         if (rc)
             return rc;
         if (out->len_bytes > OUTPUT_MAX_BYTES)
-            return dlb_fail(err, DLB_E_FORMAT, "fio", DLB_NO_OFFSET, "it prints without end");
+            return dlb_fail(err, DLB_ERR_FORMAT, "fio", DLB_NO_OFFSET, "it prints without end");
     }
 }
 
@@ -185,7 +185,7 @@ json_t *dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *wa
         bool ok = doc && dlb_fio_args_fill(&job, &args) &&
                   dlb_json_put(doc, "command", command_text(args.argv));
         rc = ok ? run_fio(args.argv, watch, doc, &err)
-                : dlb_fail(&err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+                : dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
     }
     dlb_fio_args_free(&args);
     free(files);

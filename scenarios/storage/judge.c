@@ -456,7 +456,7 @@ int dlb_storage_judge(const struct dlb_plan *plan, const struct dlb_results *res
         j->storage = storage_json(&o);
         put_words(&o, j);
         if (!j->storage || !put_best(&o, j) || !put_notes(&o, j))
-            rc = dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the verdict");
+            rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the verdict");
     }
     dlb_storage_view_close(&o.view);
     if (rc)

@@ -35,13 +35,13 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
     if (spec->storage.allow_small || dlb_formats[spec->dataset.format]->synthetic)
         return DLB_OK;
     if (!size.covers_ram)
-        return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
                         "%.1f GB on the storage are %.1f times the memory, of 5 that cold reads "
                         "need: gen %.0f GB (--dry-run), or set storage.allow_small=true",
                         (double)size.n_bytes / 1e9, size.ram_multiple,
                         (double)size.needed_bytes / 1e9);
     if (!size.covers_steps)
-        return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
                         "%llu step%s an epoch, of the %d that are needed: gen %llu samples "
                         "(--dry-run), or set storage.allow_small=true",
                         (unsigned long long)size.steps_per_epoch,
@@ -66,7 +66,7 @@ static bool set_epochs(const struct dlb_plan *plan, json_t *config, uint32_t n)
 
 static int no_memory(struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the plan");
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the plan");
 }
 
 static int add_task(struct dlb_plan *plan, enum dlb_task_kind kind, uint32_t index, uint32_t block,
@@ -225,18 +225,18 @@ static int check_counts(const struct dlb_plan *plan, const struct dlb_spec *spec
     const char *of;
     uint32_t limit = dlb_storage_data_limit(plan, &of);
     if (limit == 0 && spec->storage.allow_small)
-        return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
                         "not enough %s for a full batch of %lld: lower loader.batch_size%s, gen "
                         "more, or set loader.drop_last=false",
                         of, (long long)spec->loader.batch_size,
                         plan->host.n_shards > 0 ? " or loader.num_workers" : "");
     if (limit == 0)
-        return dlb_fail(err, DLB_E_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
                         "not enough %s for the steps of one accelerator: lower run.max_batches, "
                         "gen more, or set storage.allow_small=true",
                         of);
     if (limit > 1 && spec->storage.max_accelerators > 1 && !spec->loader.pin_memory)
-        return dlb_fail(err, DLB_E_CONFIG, dlb_config_origin(cfg, "loader.pin_memory"),
+        return dlb_fail(err, DLB_ERR_CONFIG, dlb_config_origin(cfg, "loader.pin_memory"),
                         DLB_NO_OFFSET,
                         "two accelerators and more need loader.pin_memory = true: a pageable copy "
                         "blocks the one thread that drives them all; or set "

@@ -122,7 +122,7 @@ int dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *
     view->values = calloc(n_docs + 1, sizeof(*view->values));
     if (!view->points || !view->values) {
         dlb_storage_view_close(view);
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the search");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the search");
     }
     double *values = view->values;
     for (uint32_t i = 0; i < plan->n_cells; i++) {

@@ -42,8 +42,9 @@ static int write_for_a_while(struct dlb_gen_file *file, double *bytes_per_s, str
 {
     uint64_t *noise = malloc(PIECE_BYTES), n_bytes = 0, start_ns = 0;
     struct dlb_rng rng = dlb_rng_seed((uint64_t)getpid(), dlb_now_ns(), 0);
-    int rc = noise ? DLB_OK
-                   : dlb_fail(err, DLB_E_NOMEM, file->path, DLB_NO_OFFSET, "no memory to write it");
+    int rc = noise
+                 ? DLB_OK
+                 : dlb_fail(err, DLB_ERR_NOMEM, file->path, DLB_NO_OFFSET, "no memory to write it");
 
     for (size_t i = 0; noise && i < PIECE_BYTES / sizeof(*noise); i++)
         noise[i] = dlb_rng_u64(&rng);
@@ -67,7 +68,7 @@ int dlb_write_speed(const char *folder, double *bytes_per_s, struct dlb_err *err
 
     if (!near || !nearest_folder(near)) {
         free(near);
-        return dlb_fail(err, DLB_E_NOMEM, folder, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail(err, DLB_ERR_NOMEM, folder, DLB_NO_OFFSET, "no memory for a path");
     }
     rc = dlb_gen_file_open_nameless(&file, near, err);
     if (rc == DLB_OK) {

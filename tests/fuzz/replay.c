@@ -24,7 +24,8 @@ static int run_file(const char *path, struct dlb_err *err)
     uint8_t *exact = malloc(n_bytes != 0 ? n_bytes : 1);
     if (exact == NULL) {
         free(text);
-        return dlb_fail(err, DLB_E_NOMEM, path, DLB_NO_OFFSET, "no memory for %zu bytes", n_bytes);
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for %zu bytes",
+                        n_bytes);
     }
     memcpy(exact, text, n_bytes);
     free(text);
@@ -45,7 +46,7 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
     if (entry->kind != DLB_IO_FILE)
         return DLB_OK;
     if ((size_t)snprintf(path, sizeof path, "%s/%s", walk->folder, entry->name) >= sizeof path)
-        return dlb_fail(err, DLB_E_IO, walk->folder, DLB_NO_OFFSET, "path is too long: %s",
+        return dlb_fail(err, DLB_ERR_IO, walk->folder, DLB_NO_OFFSET, "path is too long: %s",
                         entry->name);
     walk->n_run++;
     return run_file(path, err);

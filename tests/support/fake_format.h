@@ -98,7 +98,7 @@ static int fake_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     if (index == fake->slow_at || spoilt)
         (void)dlb_sleep_until_ns(dlb_now_ns() + fake->slow_ns);
     if (index == fake->fail_at || spoilt)
-        return dlb_fail(err, DLB_E_FORMAT, "fake", index, "sample %d is corrupt", (int)index);
+        return dlb_fail(err, DLB_ERR_FORMAT, "fake", index, "sample %d is corrupt", (int)index);
     bool placed = !fake->no_place && dest.data && dest.cap_bytes >= fake_len(index);
     uint8_t *dst = placed ? dest.data : reader->bytes;
     fake_bytes(index, dst);
@@ -133,7 +133,7 @@ static int fake_next(void *rd, struct dlb_dest dest, struct dlb_sample *out, str
     for (uint32_t s = 0; s < reader->shard; s++)
         base += reader->fake->shard_samples[s];
     if (base + reader->pos == reader->fake->break_shard_at)
-        return dlb_fail(err, DLB_E_FORMAT, "fake-shard", base, "the shard breaks off");
+        return dlb_fail(err, DLB_ERR_FORMAT, "fake-shard", base, "the shard breaks off");
     return fake_read(rd, base + reader->pos++, dest, out, err);
 }
 

@@ -49,7 +49,7 @@ static int noted_stop(void *ld, struct dlb_err *err)
     note('s');
     int rc = dlb_ld_threads.stop(ld, err);
     if (seen.hangs && strcmp(seen.order, "dddsss") == 0)
-        return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "worker 0 does not end");
+        return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "worker 0 does not end");
     return rc;
 }
 

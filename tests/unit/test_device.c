@@ -31,7 +31,7 @@ static int answers(char name[96], struct dlb_err *err)
 static int refuses(char name[96], struct dlb_err *err)
 {
     (void)name;
-    return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "driver 1.0 is too old");
+    return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "driver 1.0 is too old");
 }
 
 static int crashes(char name[96], struct dlb_err *err)

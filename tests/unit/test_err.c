@@ -17,17 +17,17 @@ static void fail_fills_everything(void **state)
 
     (void)state;
     memset(&err, 0xff, sizeof err);
-    assert_int_equal(dlb_fail(&err, DLB_E_FORMAT, "a.tar", 1024, "bad checksum %d", 7),
+    assert_int_equal(dlb_fail(&err, DLB_ERR_FORMAT, "a.tar", 1024, "bad checksum %d", 7),
                      DLB_E_FORMAT);
     assert_int_equal(err.status, DLB_E_FORMAT);
     assert_int_equal(err.sys_errno, 0);
     assert_int_equal(err.lib_code, 0);
     assert_string_equal(dlb_err_text(&err, text, sizeof text), "a.tar @ 1024: bad checksum 7");
-    (void)dlb_fail(&err, DLB_E_FORMAT, "a.tar", DLB_NO_OFFSET, "x");
+    (void)dlb_fail(&err, DLB_ERR_FORMAT, "a.tar", DLB_NO_OFFSET, "x");
     assert_string_equal(dlb_err_text(&err, text, sizeof text), "a.tar: x");
-    (void)dlb_fail(&err, DLB_E_FORMAT, NULL, DLB_NO_OFFSET, "x");
+    (void)dlb_fail(&err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET, "x");
     assert_string_equal(dlb_err_text(&err, text, sizeof text), "x");
-    (void)dlb_fail(&err, DLB_E_FORMAT, "p", 0, "x");
+    (void)dlb_fail(&err, DLB_ERR_FORMAT, "p", 0, "x");
     assert_string_equal(dlb_err_text(&err, text, sizeof text), "p @ 0: x");
 }
 
@@ -41,7 +41,7 @@ static void long_texts_are_cut(void **state)
     memcpy(path + sizeof path - 1 - 8, "/end.tar", 9);
     memset(what, 'w', sizeof what - 1);
     what[sizeof what - 1] = '\0';
-    (void)dlb_fail(&err, DLB_E_IO, path, DLB_NO_OFFSET, "%s", what);
+    (void)dlb_fail(&err, DLB_ERR_IO, path, DLB_NO_OFFSET, "%s", what);
     assert_int_equal(strlen(err.path), sizeof err.path - 1);
     assert_memory_equal(err.path, "...p", 4);
     assert_string_equal(err.path + sizeof err.path - 1 - 8, "/end.tar");
@@ -60,7 +60,7 @@ static void texts_that_just_fit_are_whole(void **state)
     what[sizeof what - 1] = '\0';
     memset(path, 'p', sizeof path - 1);
     path[sizeof path - 1] = '\0';
-    (void)dlb_fail(&err, DLB_E_IO, path, DLB_NO_OFFSET, "%s", what);
+    (void)dlb_fail(&err, DLB_ERR_IO, path, DLB_NO_OFFSET, "%s", what);
     assert_string_equal(err.what, what);
     assert_string_equal(err.path, path);
 }

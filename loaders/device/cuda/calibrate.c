@@ -202,7 +202,7 @@ static int verify(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
     }
     c->model = best;
     if (best_frac > USELESS_FRAC)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "a step of %.3f ms takes %.3f ms on the GPU: is another program using it? "
                         "nvidia-smi shows it",
                         unit_ns / 1e6, c->measured_ns / 1e6);

@@ -87,7 +87,7 @@ static int out_of_memory(const struct dlb_cuda *cu, size_t free_bytes, size_t sc
     if (scratch_bytes > 0)
         (void)snprintf(scratch, sizeof scratch, ", and %.1f MB for step_kind = \"memory\",",
                        (double)scratch_bytes / 1e6);
-    return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                     "the GPU is out of memory: %u batches of %.1f MB%s do not fit in %.2f GB "
                     "free; lower batch_size or device.prefetch",
                     cu->n_bufs, (double)(cu->buf_bytes + cu->made_bytes) / 1e6, scratch,
@@ -192,7 +192,7 @@ static int cuda_open(void *dv, const struct dlb_device_open *how, struct dlb_err
     if (cu->augment)
         cu->made_bytes = how->buf_bytes / cu->augment->in_bytes * cu->augment->out_bytes;
     if (how->n_bufs == 0 || how->n_bufs > DLB_CUDA_MAX_BUFS)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "%u buffers: the CUDA device has 1 to %d", how->n_bufs,
                         (int)DLB_CUDA_MAX_BUFS);
     int rc = open_gpu(cu, err);
@@ -268,16 +268,16 @@ static int cuda_pin(void *dv, void *host, size_t n_bytes, struct dlb_err *err)
 {
     struct dlb_cuda *cu = dv;
     if (cu->n_pinned == DLB_CUDA_MAX_PINNED)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "the CUDA device pins at most %d ranges", (int)DLB_CUDA_MAX_PINNED);
     cudaError_t code = cudaHostRegister(host, n_bytes, cudaHostRegisterDefault);
     if (code == cudaErrorMemoryAllocation || code == cudaErrorOperatingSystem)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "the driver cannot pin %.1f MB of batch memory (%s): lower batch_size or "
                         "num_workers, or pin_memory = false",
                         (double)n_bytes / 1e6, cudaGetErrorName(code));
     if (code == cudaErrorNotSupported || code == cudaErrorInvalidValue)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "the driver does not pin this machine's shared memory (%s): take "
                         "loader.pin_mode = \"thread\", or pin_memory = false",
                         cudaGetErrorName(code));
@@ -382,7 +382,7 @@ static int cuda_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *
     if (dlb_cuda_check_buf(cu, buf, 0, err) != DLB_OK)
         return (int)err->status;
     if (!cu->keep_bytes)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "checksum without keep_bytes");
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "checksum without keep_bytes");
     const struct dlb_cuda_buffer *b = &cu->bufs[buf];
     cudaError_t code =
         cudaMemcpyAsync(cu->back, b->data, b->n_bytes, cudaMemcpyDeviceToHost, cu->side);
@@ -393,7 +393,7 @@ static int cuda_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *
     if (dlb_cuda_finish(cu, cu->side, DLB_CUDA_ANSWER_NS, fetching, err) != DLB_OK)
         return (int)err->status;
     if (b->stepped && sum != dlb_step_sum(cu->back, b->n_bytes))
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "the step on the GPU read other bytes than its buffer of %zu bytes holds: "
                         "copy and step overlap",
                         b->n_bytes);
@@ -408,7 +408,8 @@ static int cuda_made(void *dv, uint32_t buf, const uint8_t **out, size_t *n, str
     if (dlb_cuda_check_buf(cu, buf, 0, err) != DLB_OK)
         return (int)err->status;
     if (!cu->made_back)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "nothing was made of the batches");
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+                        "nothing was made of the batches");
     const struct dlb_cuda_buffer *b = &cu->bufs[buf];
     if (dlb_augment_count(cu->augment, b->n_bytes, n, err) != DLB_OK)
         return (int)err->status;

@@ -41,13 +41,13 @@ int dlb_cuda_fail(struct dlb_err *err, int code, const char *doing)
         char why[160];
         bool loaded = dlb_nvidia_driver(&driver);
         dlb_nvidia_driver_advice(loaded ? &driver : NULL, CUDA_MAJOR, why, sizeof why);
-        (void)dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "%s", why);
+        (void)dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "%s", why);
     } else if (code == cudaErrorNoDevice) {
-        (void)dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                        "the driver shows no GPU (CUDA_VISIBLE_DEVICES, or docker run "
                        "--gpus all)");
     } else {
-        (void)dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET, "%s: %s%s", doing,
+        (void)dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "%s: %s%s", doing,
                        cudaGetErrorString((cudaError_t)code), advice((cudaError_t)code));
     }
     err->lib_code = code;
@@ -62,7 +62,7 @@ int dlb_cuda_checked(int code, const char *doing, struct dlb_err *err)
 int dlb_cuda_check_buf(const struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, struct dlb_err *err)
 {
     if (buf >= cu->n_bufs || n_bytes > cu->buf_bytes)
-        return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                         "buffer %u of %u cannot take %zu bytes (has %zu)", buf, cu->n_bufs, n_bytes,
                         cu->buf_bytes);
     return DLB_OK;

@@ -16,7 +16,7 @@
 int dlb_cuda_hangs(struct dlb_cuda *cu, const char *what, uint64_t waited_ns, struct dlb_err *err)
 {
     cu->hung = true;
-    return dlb_fail(err, DLB_E_DEVICE, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                     "the GPU did not end %s within %llu s: it hangs, or another program has it; "
                     "nvidia-smi shows it",
                     what, (unsigned long long)(waited_ns / DLB_NS_PER_S));

@@ -26,7 +26,7 @@ int dlb_gap_array_open(struct dlb_gap_memory *array, const struct dlb_gap_params
     if (!cancelled(cancel))
         return DLB_OK;
     dlb_gap_unmap(array);
-    return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+    return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
 }
 
 uint64_t dlb_gap_checksum(const void *rows, uint64_t n_rows, uint64_t n_features)
@@ -53,7 +53,7 @@ static int write_all(int fd, const uint8_t *at, size_t n_bytes, const atomic_boo
     while (n_bytes > 0) {
         ssize_t n = write(fd, at, n_bytes);
         if (cancelled(cancel))
-            return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+            return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

@@ -54,7 +54,7 @@ int dlb_gap_receive(int channel, struct dlb_gap_message *message, int *fd, struc
         if (errno != EINTR)
             return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "receiving from a worker");
     if (n != (ssize_t)sizeof *message)
-        return dlb_fail(err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "a worker's channel is closed");
+        return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "a worker's channel is closed");
     const struct cmsghdr *c = CMSG_FIRSTHDR(&head);
     if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(c), sizeof *fd);

@@ -35,7 +35,7 @@ static int cancelled(const struct dlb_gap_collate *collate, uint64_t i, struct d
 {
     if (i % SAMPLES_A_LOOK != 0 || !collate->cancel || !atomic_load(collate->cancel))
         return DLB_OK;
-    return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+    return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
 }
 
 int dlb_gap_collate_fetch(struct dlb_gap_collate *collate, struct dlb_gap_account *account,

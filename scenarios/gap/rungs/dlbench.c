@@ -212,13 +212,13 @@ static int filler_start(struct dlb_gap_run *run, struct dlb_err *err)
         *g = (struct gatherer){.filler = f, .account = &run->ledger->account[1 + i]};
         int code = pthread_create(&g->thread, NULL, gatherer_main, g);
         if (code != 0)
-            return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "starting thread %u of %u: %s",
+            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "starting thread %u of %u: %s",
                             i, f->n_threads, strerror(code));
         f->n_running++;
     }
     return f->has_barrier
                ? DLB_OK
-               : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "a barrier cannot be had");
+               : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "a barrier cannot be had");
 }
 
 static void begin_epoch(struct dlb_gap_run *run)

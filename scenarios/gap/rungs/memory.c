@@ -79,7 +79,7 @@ int dlb_gap_populate(const struct dlb_gap_memory *memory, const atomic_bool *can
         size_t left = memory->n_bytes - at;
         rc = populate_piece(memory->addr + at, left < POPULATE_BYTES ? left : POPULATE_BYTES, err);
         if (rc == DLB_OK && cancel && atomic_load(cancel))
-            rc = dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+            rc = dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
     }
     return rc;
 }

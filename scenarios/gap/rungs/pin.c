@@ -52,7 +52,7 @@ static int pin_one(struct pinner *p, uint64_t batch, struct dlb_err *err)
     int rc = dlb_gap_transport_receive(&p->transport, p->account, batch, &received, err);
 
     if (rc == DLB_OK && !wait_for_slot(p, batch))
-        rc = dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+        rc = dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
     if (rc != DLB_OK) {
         dlb_gap_unmap(&received.mapping);
         return rc;
@@ -137,7 +137,7 @@ static int start(struct dlb_gap_run *run, struct dlb_err *err)
         return rc;
     int code = pthread_create(&p->thread, NULL, pinner_main, p);
     if (code != 0)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "starting the pin thread: %s",
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "starting the pin thread: %s",
                         strerror(code));
     p->running = true;
     return DLB_OK;

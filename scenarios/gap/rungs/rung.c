@@ -57,7 +57,7 @@ int dlb_gap_check(const struct dlb_gap_run *run, struct dlb_err *err)
 {
     if (!dlb_gap_cancelled(run))
         return DLB_OK;
-    return dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+    return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
 }
 
 int dlb_gap_deliver(struct dlb_gap_run *run, const void *batch, uint64_t n_rows,
@@ -88,7 +88,7 @@ static int check_memory(const struct dlb_gap_params *params, const char *name, s
 
     if (available == DLB_NOT_MEASURED || bytes <= available)
         return DLB_OK;
-    return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                     "rung %s needs %s (the array %s), %s is available: lower gap.samples and "
                     "gap.batch_size",
                     name, dlb_bytes_text(bytes, need, sizeof need),
@@ -218,7 +218,7 @@ json_t *dlb_gap_rung_run(const struct dlb_gap_params *params, const char *name,
 
     if (!entry)
         return dlb_gap_failed_json(
-            name, dlb_fail(&err, DLB_E_CONFIG, NULL, DLB_NO_OFFSET, "\"%.60s\" is no rung", name),
+            name, dlb_fail(&err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "\"%.60s\" is no rung", name),
             &err);
     facts.rung = entry->rung;
     facts.name = entry->name;

@@ -90,7 +90,7 @@ static int wait_for(struct dlb_gap_target_state *t, uint64_t put, enum dlb_point
         rc = t->device->wait(t->state, (uint32_t)(put % t->n_bufs), point, SLICE_NS, &times,
                              &reached, err);
         if (rc == DLB_OK && !reached && t->cancel && atomic_load(t->cancel))
-            rc = dlb_fail(err, DLB_E_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+            rc = dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
     }
     dlb_hist_add(&t->sync_calls, dlb_now_ns() - start_ns);
     dlb_gap_end(t->loop, DLB_GAP_PART_sync);

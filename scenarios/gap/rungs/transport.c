@@ -31,7 +31,7 @@ static void died(void *ctx, uint32_t id, pid_t pid, const char *what)
 {
     struct dlb_gap_transport *t = ctx;
     struct dlb_err err;
-    (void)dlb_fail(&err, DLB_E_WORKER, NULL, DLB_NO_OFFSET, "worker %u (pid %d) %s", id, (int)pid,
+    (void)dlb_fail(&err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "worker %u (pid %d) %s", id, (int)pid,
                    what);
     dlb_gap_transport_fail(t->failure, &err);
 }

@@ -20,7 +20,7 @@ static int join(char out[PATH_MAX], const char *folder, const char *name, struct
 {
     int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
     if (n < 0 || n >= PATH_MAX)
-        return dlb_fail(err, DLB_E_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
+        return dlb_fail(err, DLB_ERR_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
     return DLB_OK;
 }
 
@@ -94,7 +94,7 @@ static int ask(struct dlb_gap_python *python, const char *folder, const atomic_b
 {
     json_t *spec = json_pack("{ss}", "rung", "probe"), *doc = NULL;
     if (!spec)
-        return dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
     set_words(python);
     struct dlb_child child = {.exe = python->path,
                               .lead = python->words,
@@ -123,7 +123,7 @@ static int ask(struct dlb_gap_python *python, const char *folder, const atomic_b
                                  reason[0] ? dlb_json_safe_text(reason) : json_null(), "torch",
                                  python->found ? dlb_json_safe_text(python->torch) : json_null()));
     json_decref(doc);
-    return rc ? dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory") : DLB_OK;
+    return rc ? dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory") : DLB_OK;
 }
 
 int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
@@ -132,13 +132,13 @@ int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const cha
     const char *const names[] = {given, "python3", SYSTEM};
     *out = (struct dlb_gap_python){.tried = json_array()};
     int rc = out->tried ? write_scripts(out, folder, err)
-                        : dlb_fail(err, DLB_E_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+                        : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !rc && !out->found; i++) {
         if (!names[i][0] || (cancel && atomic_load(cancel)))
             continue;
         if (!look_up(names[i], out->path)) {
             if (i == 0)
-                rc = dlb_fail(err, DLB_E_CONFIG, given, DLB_NO_OFFSET,
+                rc = dlb_fail(err, DLB_ERR_CONFIG, given, DLB_NO_OFFSET,
                               "--python: is no program that can be run");
             continue;
         }
