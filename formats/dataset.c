@@ -211,7 +211,7 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
         rc = check_access(access_way, opts->direct, ds->format, err);
     if (rc != DLB_OK)
         return rc;
-    size_t n_bytes = (ds->format->dataset_bytes + 63) & ~(size_t)63;
+    size_t n_bytes = (ds->format->reader->dataset_bytes + 63) & ~(size_t)63;
     ds->state = aligned_alloc(64, n_bytes);
     if (!ds->state)
         return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the data set");
@@ -222,7 +222,7 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
                            .gen = gen,
                            .codec = ds->codec,
                            .access = access_way};
-    rc = ds->format->open(ds->state, &how, &ds->shape, err);
+    rc = ds->format->reader->dataset_open(ds->state, &how, &ds->shape, err);
     if (rc == DLB_E_IO && err->sys_errno == ENOENT && !ds->format->synthetic &&
         access(opts->path, F_OK) != 0) {
         (void)dlb_fail(err, DLB_ERR_IO, opts->path, DLB_NO_OFFSET,
@@ -247,7 +247,7 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
 void dlb_dataset_close(struct dlb_dataset *ds)
 {
     if (ds->state)
-        ds->format->close(ds->state);
+        ds->format->reader->dataset_close(ds->state);
     free(ds->state);
     ds->state = NULL;
 }

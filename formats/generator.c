@@ -95,8 +95,9 @@ uint32_t dlb_gen_label(const struct dlb_generate_opts *opts, uint64_t index)
 
 uint64_t dlb_gen_total_bytes(const struct dlb_gen *gen)
 {
-    if (gen->format->gen_bytes)
-        return gen->format->gen_bytes(gen);
+    const struct dlb_generator *generator = gen->format->generator;
+    if (generator && generator->bytes)
+        return generator->bytes(gen);
     double n_bytes = (double)gen->opts->samples * (double)gen->opts->sample_bytes;
     return n_bytes < 0x1p63 ? (uint64_t)n_bytes : UINT64_C(1) << 63;
 }

@@ -1,13 +1,16 @@
-/* What one generation is made of: its options, its threads' scratch, growable byte strings.
+/* How `gen` makes a data set: what a format offers for it, its options, its threads' scratch,
+ * growable byte strings.
  *
- * Floor 2. Read-only while threads generate; a struct dlb_gen_worker belongs to its thread. The
- * content of a sample comes from the seed and its index alone. The driver is formats/generate. */
+ * Floor 2. struct dlb_gen is read-only while threads generate; a struct dlb_gen_worker belongs to
+ * its thread. The content of a sample depends on the seed and its index alone. The driver is
+ * formats/generate: it runs the threads, reports progress, and marks the data set complete. */
 #ifndef DLB_FORMATS_GENERATOR_H
 #define DLB_FORMATS_GENERATOR_H
 
 #include "core/base/err.h"
 #include "core/base/opt.h"
 
+#include <jansson.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +18,7 @@
 
 struct dlb_format;
 struct dlb_codec;
+struct dlb_sample;
 
 /* The `generate` section. */
 struct dlb_generate_opts {
@@ -41,24 +45,53 @@ struct dlb_gen {
     const struct dlb_codec *codec;
     const void *format_opts; /* the format's own, or NULL */
     const char *path;
-    bool rewrite; /* set by the driver: what lies there may be damaged (the machine went down), so
-                     every unit is written anew */
+    bool rewrite; /* set by the driver: existing files may be damaged (the machine went down), so
+                     every unit is written again */
 };
 
 /* One thread's scratch and its share of the progress. */
 struct dlb_gen_worker {
     struct dlb_bytes sample;
-    const atomic_bool
-        *stop; /* gen_unit looks at it between samples and leaves with DLB_E_CANCELLED */
-    _Atomic uint64_t n_samples; /* there now, whether written or found */
+    const atomic_bool *stop;    /* `unit` checks it between samples and returns DLB_E_CANCELLED */
+    _Atomic uint64_t n_samples; /* complete so far, whether written or found */
     _Atomic uint64_t n_written;
-    _Atomic uint64_t n_bytes; /* written, files as they are on disk */
+    _Atomic uint64_t n_bytes; /* written: the size of the files on disk */
 };
+
+/* Generation goes unit by unit (a slice of a class folder, a shard), in parallel, and can be
+ * resumed. All but `unit` run on the control thread. */
+struct dlb_generator {
+    uint64_t (*units)(const struct dlb_gen *gen);                   /* how many */
+    int (*prepare)(const struct dlb_gen *gen, struct dlb_err *err); /* makes folders */
+
+    /* Writes unit `unit` whole or not at all. Skips it when it exists, unless gen->rewrite. Any
+     * thread. */
+    int (*unit)(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
+                struct dlb_err *err);
+
+    /* Approximate bytes of all files. NULL: samples x sample_bytes. */
+    uint64_t (*bytes)(const struct dlb_gen *gen);
+    /* Whether the files will be smaller than that, by as much as the data allow. NULL: never. */
+    bool (*compresses)(const struct dlb_gen *gen);
+
+    /* Adds to the manifest what dataset_open needs to know. All units exist by then. Optional. */
+    int (*describe)(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err);
+
+    /* For checking: which of gen's samples was read. Field 0 then holds what the codec made for
+     * that number. NULL: the samples are not the codec's, or cannot be told apart. */
+    uint64_t (*number)(const struct dlb_sample *sample);
+    /* Replaces the bytes that the codec made by those that the format stores. NULL: they are the
+     * same. */
+    void (*stored)(const struct dlb_gen *gen, struct dlb_bytes *made);
+};
+
+/* `number` of formats that keep gen's order. */
+uint64_t dlb_gen_number_by_index(const struct dlb_sample *sample);
 
 /* Label of a sample of generated data. */
 uint32_t dlb_gen_label(const struct dlb_generate_opts *opts, uint64_t index);
 
-/* What gen will write in all, about. */
+/* Approximate bytes that gen will write in all. */
 uint64_t dlb_gen_total_bytes(const struct dlb_gen *gen);
 
 #endif

@@ -47,7 +47,7 @@ static void look_at(struct look *look, const struct dlb_sample *sample)
 
 static void look_at_shards(struct look *look)
 {
-    const struct dlb_format *format = look->ds->format;
+    const struct dlb_reader *reader = look->ds->format->reader;
     uint32_t n_shards = look->ds->shape.n_shards;
     uint32_t n = n_shards < N_SHARDS ? n_shards : N_SHARDS;
 
@@ -55,9 +55,9 @@ static void look_at_shards(struct look *look)
         uint32_t shard = (uint32_t)((uint64_t)i * n_shards / n);
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
         struct dlb_err err = {0};
-        int rc = format->shard_open(look->reader, shard, &err);
+        int rc = reader->shard_open(look->reader, shard, &err);
         for (uint32_t k = 0; rc == DLB_OK && k < N_LOOKS / n; k++) {
-            rc = format->next(look->reader, (struct dlb_dest){NULL, 0}, &sample, &err);
+            rc = reader->next(look->reader, (struct dlb_dest){NULL, 0}, &sample, &err);
             if (rc == DLB_OK)
                 look_at(look, &sample);
         }
@@ -75,8 +75,8 @@ static void look_at_numbers(struct look *look)
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
         struct dlb_err err = {0};
         uint64_t index = (uint64_t)((double)i * (double)n_samples / (double)n);
-        if (look->ds->format->read(look->reader, index, (struct dlb_dest){NULL, 0}, &sample,
-                                   &err) == DLB_OK)
+        if (look->ds->format->reader->read(look->reader, index, (struct dlb_dest){NULL, 0}, &sample,
+                                           &err) == DLB_OK)
             look_at(look, &sample);
         else
             note_error(look, &err);
@@ -107,7 +107,7 @@ static int look_here(void *ctx, struct dlb_err *err)
 {
     struct dlb_dataset *ds = ctx;
     struct look look = {.ds = ds,
-                        .reader = dlb_mem_state(ds->format->reader_bytes),
+                        .reader = dlb_mem_state(ds->format->reader->state_bytes),
                         .codec = dlb_mem_state(ds->codec->state_bytes)};
     bool reader_open = false, codec_open = false;
     int rc = DLB_OK;
@@ -117,7 +117,7 @@ static int look_here(void *ctx, struct dlb_err *err)
         goto out;
     }
     reader_open = true;
-    rc = ds->format->reader_open(look.reader, ds->state, err);
+    rc = ds->format->reader->open(look.reader, ds->state, err);
     if (rc != DLB_OK)
         goto out;
     codec_open = true;
@@ -133,7 +133,7 @@ out:
     if (codec_open)
         ds->codec->close(look.codec);
     if (reader_open)
-        ds->format->reader_close(look.reader);
+        ds->format->reader->close(look.reader);
     free(look.reader);
     free(look.codec);
     return rc;

@@ -236,6 +236,7 @@ int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_
                            int access, bool iterable, struct dlb_err *err)
 {
     const char *name = dlb_access_names[access];
+    bool locates = format->reader && format->reader->locate; /* no reader in a build without it */
 
     if (opts->io != DLB_READ_URING)
         return DLB_OK;
@@ -243,8 +244,8 @@ int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_
         return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "loader.io = \"io_uring\" reads samples by their places, and format %s "
                         "streams its shards: set loader.io = \"sync\"%s",
-                        format->name, format->locate ? ", or dataset.access = \"indexed\"" : "");
-    if (!format->locate)
+                        format->name, locates ? ", or dataset.access = \"indexed\"" : "");
+    if (!locates)
         return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "loader.io = \"io_uring\": format %s does not tell where its samples lie: "
                         "set loader.io = \"sync\"",

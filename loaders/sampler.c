@@ -143,7 +143,7 @@ uint64_t dlb_sampler_expected(const struct dlb_sampler *sampler, const struct dl
         uint64_t n = 0, stride = (uint64_t)sampler->opts.world * workers;
         for (uint64_t s = sampler->opts.rank + (uint64_t)w * sampler->opts.world;
              s < sampler->n_items; s += stride)
-            n += dataset->format->shard_samples(dataset->state, (uint32_t)s);
+            n += dataset->format->reader->shard_samples(dataset->state, (uint32_t)s);
         expected += sampler->opts.drop_last ? n / batch * batch : n;
     }
     return expected;

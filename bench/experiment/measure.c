@@ -70,12 +70,12 @@ static uint64_t stored_bytes(const struct dlb_dataset *dataset)
 {
     char path[PATH_MAX];
     struct stat st;
-    uint64_t sum = 0,
-             n = dataset->format->files
-                     ? dataset->format->files(dataset->state, UINT64_MAX, path, sizeof(path))
-                     : 0;
+    uint64_t sum = 0, n = dataset->format->reader->files
+                              ? dataset->format->reader->files(dataset->state, UINT64_MAX, path,
+                                                               sizeof(path))
+                              : 0;
     for (uint64_t i = 0; i < n; i++) {
-        (void)dataset->format->files(dataset->state, i, path, sizeof(path));
+        (void)dataset->format->reader->files(dataset->state, i, path, sizeof(path));
         if (stat(path, &st) != 0)
             continue;
         /* Blocks are of 512 bytes, whatever the file system's are (stat(2)). */
@@ -96,7 +96,7 @@ static int open_data(void *ctx, struct dlb_err *err)
     m->shape = dataset.shape;
     m->min_shard_samples = dataset.shape.iterable ? UINT64_MAX : 0;
     for (uint32_t i = 0; dataset.shape.iterable && i < dataset.shape.n_shards; i++) {
-        uint64_t n = dataset.format->shard_samples(dataset.state, i);
+        uint64_t n = dataset.format->reader->shard_samples(dataset.state, i);
         m->min_shard_samples = n < m->min_shard_samples ? n : m->min_shard_samples;
     }
     m->stored_bytes = m->scenario->next ? stored_bytes(&dataset) : 0;

@@ -94,7 +94,7 @@ typedef bool visit(void *ctx, struct looker *looker, const struct dlb_sample *sa
 
 static void visit_map(struct looker *looker, uint64_t n, visit *each, void *ctx)
 {
-    const struct dlb_format *format = looker->ds.format;
+    const struct dlb_reader *reader = looker->ds.format->reader;
     uint64_t n_samples = looker->ds.shape.n_samples;
     struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
     struct dlb_err err = {.status = DLB_OK};
@@ -104,7 +104,7 @@ static void visit_map(struct looker *looker, uint64_t n, visit *each, void *ctx)
     for (uint64_t i = 0; i < n; i++) {
         uint64_t index = (uint64_t)((unsigned __int128)i * n_samples / n);
         bool read =
-            format->read(looker->reader, index, (struct dlb_dest){0}, &sample, &err) == DLB_OK;
+            reader->read(looker->reader, index, (struct dlb_dest){0}, &sample, &err) == DLB_OK;
         if (!each(ctx, looker, read ? &sample : NULL, &err))
             return;
     }
@@ -112,7 +112,7 @@ static void visit_map(struct looker *looker, uint64_t n, visit *each, void *ctx)
 
 static void visit_shards(struct looker *looker, uint64_t n, visit *each, void *ctx)
 {
-    const struct dlb_format *format = looker->ds.format;
+    const struct dlb_reader *reader = looker->ds.format->reader;
     uint32_t n_shards = looker->ds.shape.n_shards;
     uint32_t n_asked = n_shards < SHARDS_LOOKED_AT ? n_shards : SHARDS_LOOKED_AT;
     struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
@@ -121,9 +121,9 @@ static void visit_shards(struct looker *looker, uint64_t n, visit *each, void *c
     for (uint32_t i = 0; i < n_asked; i++) {
         uint64_t n_here = n / n_asked + (i < n % n_asked);
         int status =
-            format->shard_open(looker->reader, (uint32_t)((uint64_t)i * n_shards / n_asked), &err);
+            reader->shard_open(looker->reader, (uint32_t)((uint64_t)i * n_shards / n_asked), &err);
         for (uint64_t k = 0; status == DLB_OK && k < n_here; k++) {
-            status = format->next(looker->reader, (struct dlb_dest){0}, &sample, &err);
+            status = reader->next(looker->reader, (struct dlb_dest){0}, &sample, &err);
             if (status == DLB_OK && !each(ctx, looker, &sample, &err))
                 return;
         }
@@ -144,17 +144,17 @@ static int visit_here(void *ctx, struct dlb_err *err)
 {
     struct visits *visits = ctx;
     struct looker *looker = visits->looker;
-    const struct dlb_format *format = looker->ds.format;
+    const struct dlb_reader *reader = looker->ds.format->reader;
 
-    looker->reader = dlb_mem_state(format->reader_bytes);
+    looker->reader = dlb_mem_state(reader->state_bytes);
     if (!looker->reader)
         return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
-    int status = format->reader_open(looker->reader, looker->ds.state, err);
+    int status = reader->open(looker->reader, looker->ds.state, err);
     if (status == DLB_OK && looker->ds.shape.iterable)
         visit_shards(looker, visits->n, visits->each, visits->ctx);
     else if (status == DLB_OK)
         visit_map(looker, visits->n, visits->each, visits->ctx);
-    format->reader_close(looker->reader); /* after a failed open too */
+    reader->close(looker->reader); /* after a failed open too */
     free(looker->reader);
     looker->reader = NULL;
     return status;

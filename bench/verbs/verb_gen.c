@@ -103,7 +103,7 @@ static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape,
     }
     (void)dlb_count_text((double)shape->n_samples, samples, sizeof samples);
     (void)dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes);
-    if (!gen->format->gen_units)
+    if (!gen->format->generator)
         (void)printf(
             "%s: nothing to write: its samples are made when they are read (%s samples, %s)\n",
             gen->format->name, samples, bytes);
@@ -112,7 +112,7 @@ static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape,
     else
         (void)printf("%s: %s samples, %s, %swritten in %s\n", gen->path, samples, bytes, count,
                      dlb_duration_text(seconds, duration, sizeof duration));
-    if (gen->format->gen_units && n_checked == 0)
+    if (gen->format->generator && n_checked == 0)
         (void)printf("%s: not compared: samples of %s are cut out of a stream, which is made from "
                      "its start only\n",
                      gen->path, gen->format->name);

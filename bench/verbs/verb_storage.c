@@ -64,13 +64,14 @@ static int fill(const struct dlb_args *args, const struct dlb_spec *spec, struct
                               .codec = dlb_codecs[spec->dataset.codec],
                               .format_opts = dlb_spec_format_opts(spec),
                               .path = spec->dataset.path};
-    if (!s->gen.format->gen_units)
+    if (!s->gen.format->generator)
         return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "format %s has nothing to write, so that there is no size to tell",
                         s->gen.format->name);
-    s->n_files = s->gen.format->gen_units(&s->gen);
-    s->compresses = s->gen.codec->make_compresses ||
-                    (s->gen.format->gen_compresses && s->gen.format->gen_compresses(&s->gen));
+    s->n_files = s->gen.format->generator->units(&s->gen);
+    s->compresses =
+        s->gen.codec->make_compresses ||
+        (s->gen.format->generator->compresses && s->gen.format->generator->compresses(&s->gen));
     s->size = (struct dlb_sizing){.n_samples = (uint64_t)spec->generate.samples,
                                   .n_bytes = dlb_gen_total_bytes(&s->gen),
                                   .batch_size = (uint64_t)spec->loader.batch_size,

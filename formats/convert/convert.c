@@ -99,16 +99,16 @@ static int no_memory(struct dlb_err *err, const char *path)
 
 static int cursor_open(struct cursor *cursor, const struct dlb_dataset *ds, struct dlb_err *err)
 {
-    *cursor = (struct cursor){.ds = ds, .reader = dlb_mem_state(ds->format->reader_bytes)};
+    *cursor = (struct cursor){.ds = ds, .reader = dlb_mem_state(ds->format->reader->state_bytes)};
     if (!cursor->reader)
         return no_memory(err, NULL);
-    return ds->format->reader_open(cursor->reader, ds->state, err);
+    return ds->format->reader->open(cursor->reader, ds->state, err);
 }
 
 static void cursor_close(struct cursor *cursor)
 {
     if (cursor->reader)
-        cursor->ds->format->reader_close(cursor->reader);
+        cursor->ds->format->reader->close(cursor->reader);
     free(cursor->reader);
     cursor->reader = NULL;
 }
@@ -117,7 +117,7 @@ static void cursor_close(struct cursor *cursor)
  * that could not be read. */
 static int cursor_next(struct cursor *cursor, struct dlb_sample *sample, struct dlb_err *err)
 {
-    const struct dlb_format *format = cursor->ds->format;
+    const struct dlb_reader *reader = cursor->ds->format->reader;
     const struct dlb_shape *shape = &cursor->ds->shape;
     const struct dlb_dest none = {0};
 
@@ -125,16 +125,16 @@ static int cursor_next(struct cursor *cursor, struct dlb_sample *sample, struct 
     if (!shape->iterable)
         return cursor->index == shape->n_samples
                    ? DLB_END
-                   : format->read(cursor->reader, cursor->index++, none, sample, err);
+                   : reader->read(cursor->reader, cursor->index++, none, sample, err);
     for (;;) {
         if (!cursor->in_shard && cursor->shard == shape->n_shards)
             return DLB_END;
         int rc = DLB_OK;
         if (!cursor->in_shard)
-            rc = format->shard_open(cursor->reader, cursor->shard, err);
+            rc = reader->shard_open(cursor->reader, cursor->shard, err);
         cursor->in_shard = true;
         if (rc == DLB_OK)
-            rc = format->next(cursor->reader, none, sample, err);
+            rc = reader->next(cursor->reader, none, sample, err);
         if (rc == DLB_OK)
             return rc;
         cursor->shard++;
@@ -236,7 +236,7 @@ static int copy_one(struct state *state, void *writer, const struct dlb_sample *
     uint64_t n_bytes;
     int rc = sums_add(&state->have, sample_sum(sample, &n_fields, &n_bytes), err);
 
-    if (rc == DLB_OK && state->how->to->writer_add(writer, sample, err) != DLB_OK)
+    if (rc == DLB_OK && state->how->to->writer->add(writer, sample, err) != DLB_OK)
         rc = writing_failed(state, err);
     if (rc != DLB_OK)
         return rc;
@@ -292,18 +292,18 @@ static int write_all(struct state *state, struct dlb_err *err)
 {
     const struct dlb_format *to = state->how->to;
     struct dlb_write how = {state->target->inside, state->how->to_opts, &state->how->from->shape};
-    void *writer = dlb_mem_state(to->writer_bytes);
+    void *writer = dlb_mem_state(to->writer->state_bytes);
 
     if (!writer)
         return no_memory(err, state->how->to_path);
-    int rc = to->writer_open(writer, &how, err);
+    int rc = to->writer->open(writer, &how, err);
     if (rc != DLB_OK)
         rc = writing_failed(state, err);
     if (rc == DLB_OK)
         rc = copy_all(state, writer, err);
-    if (rc == DLB_OK && to->writer_finish(writer, err) != DLB_OK)
+    if (rc == DLB_OK && to->writer->finish(writer, err) != DLB_OK)
         rc = writing_failed(state, err);
-    to->writer_close(writer);
+    to->writer->close(writer);
     free(writer);
     if (rc == DLB_OK && dlb_convert_target_sync(state->target, err) != DLB_OK)
         rc = writing_failed(state, err);
@@ -442,11 +442,11 @@ static int check_writer(const struct dlb_format *to, struct dlb_err *err)
     if (to->missing)
         return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "--format %s: %s", to->name,
                         to->missing);
-    if (to->writer_open)
+    if (to->writer)
         return DLB_OK;
     for (size_t i = 0; dlb_formats[i]; i++) {
         size_t len = strlen(have);
-        if (dlb_formats[i]->writer_open)
+        if (dlb_formats[i]->writer)
             (void)snprintf(have + len, sizeof have - len, "%s%s", len ? ", " : "",
                            dlb_formats[i]->name);
     }

@@ -447,32 +447,44 @@ static uint64_t files_gen_number(const struct dlb_sample *sample)
 
 static const int accesses[] = {DLB_ACCESS_PREAD, DLB_ACCESS_DIRECT, DLB_ACCESS_AUTO};
 
+static const struct dlb_reader files_reader = {
+    .dataset_bytes = sizeof(struct files),
+    .state_bytes = sizeof(struct files_reader),
+    .dataset_open = files_open,
+    .dataset_close = files_close,
+    .open = files_reader_open,
+    .close = files_reader_close,
+    .read = files_read,
+    .locate = files_locate,
+    .assemble = files_assemble,
+    .whereabouts = files_whereabouts,
+    .files = files_files,
+};
+
+static const struct dlb_generator files_generator = {
+    .units = files_gen_units,
+    .prepare = files_gen_prepare,
+    .unit = files_gen_unit,
+    .number = files_gen_number,
+};
+
+static const struct dlb_writer files_writer = {
+    .state_bytes = sizeof(struct dlb_files_writer),
+    .open = dlb_files_writer_open,
+    .add = dlb_files_writer_add,
+    .finish = dlb_files_writer_finish,
+    .close = dlb_files_writer_close,
+};
+
 const struct dlb_format dlb_fmt_files = {
     .name = "files",
     .summary = "a file per sample, a folder per class (torchvision's ImageFolder), or any folder "
                "of images",
     .access = accesses,
     .file_per_field = true,
-    .dataset_bytes = sizeof(struct files),
-    .reader_bytes = sizeof(struct files_reader),
     .made = "class_*/[0-9]*.* *.jpg *.jpeg */*.jpg */*.jpeg",
     .probe = dlb_files_probe,
-    .open = files_open,
-    .close = files_close,
-    .reader_open = files_reader_open,
-    .reader_close = files_reader_close,
-    .read = files_read,
-    .locate = files_locate,
-    .assemble = files_assemble,
-    .whereabouts = files_whereabouts,
-    .files = files_files,
-    .gen_units = files_gen_units,
-    .gen_prepare = files_gen_prepare,
-    .gen_unit = files_gen_unit,
-    .gen_number = files_gen_number,
-    .writer_bytes = sizeof(struct dlb_files_writer),
-    .writer_open = dlb_files_writer_open,
-    .writer_add = dlb_files_writer_add,
-    .writer_finish = dlb_files_writer_finish,
-    .writer_close = dlb_files_writer_close,
+    .reader = &files_reader,
+    .generator = &files_generator,
+    .writer = &files_writer,
 };

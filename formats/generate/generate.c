@@ -23,7 +23,7 @@ bool dlb_generate_is_complete(const struct dlb_gen *gen)
     json_t *manifest = NULL;
     bool complete = false;
 
-    if (!gen->format->gen_units)
+    if (!gen->format->generator)
         return true;
     json_t *params = dlb_manifest_params(gen);
     if (params && dlb_manifest_refuse_incomplete(gen->path, &ignored) == DLB_OK &&
@@ -64,7 +64,7 @@ static void *hand_main(void *arg)
         uint64_t unit = atomic_fetch_add(&crew->next_unit, 1);
         if (unit >= crew->n_units)
             break;
-        int rc = crew->gen->format->gen_unit(crew->gen, unit, &hand->worker, &err);
+        int rc = crew->gen->format->generator->unit(crew->gen, unit, &hand->worker, &err);
         if (rc == DLB_OK)
             continue;
         (void)pthread_mutex_lock(&crew->lock);
@@ -120,7 +120,7 @@ static int run_crew(const struct dlb_gen *gen, uint32_t n_threads,
                     const struct dlb_gen_progress *progress, uint64_t *n_written,
                     struct dlb_err *err)
 {
-    struct crew crew = {.gen = gen, .n_units = gen->format->gen_units(gen), .gone_fd = -1};
+    struct crew crew = {.gen = gen, .n_units = gen->format->generator->units(gen), .gone_fd = -1};
     struct hand *hands = calloc(n_threads, sizeof *hands);
     uint32_t n_started = 0;
     uint64_t n_bytes;
@@ -177,7 +177,7 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
         return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "cannot write %s of %s: %s",
                         gen->format->name, gen->codec->name,
                         gen->format->missing ? gen->format->missing : gen->codec->missing);
-    if (!gen->format->gen_units)
+    if (!gen->format->generator)
         return DLB_OK;
     int rc = dlb_codec_check(gen->codec, gen->format, err);
     if (rc != DLB_OK)
@@ -198,7 +198,7 @@ int dlb_generate(const struct dlb_gen *gen, uint32_t n_threads,
     resumed.rewrite = target.suspect;
     if (target.made.n_bad > 0 && progress && progress->damaged)
         progress->damaged(progress->ctx, target.made.n_bad, target.made.first);
-    rc = gen->format->gen_prepare(&resumed, err);
+    rc = gen->format->generator->prepare(&resumed, err);
     if (rc == DLB_OK)
         rc = run_crew(&resumed, n_threads, progress, n_written, err);
     if (rc == DLB_OK)

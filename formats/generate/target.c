@@ -207,8 +207,8 @@ int dlb_gen_target_finish(struct dlb_gen_target *target, const struct dlb_gen *g
         rc = dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for the manifest");
     if (rc == DLB_OK && syncfs(target->mark_fd) != 0)
         rc = dlb_gen_fail_write(err, gen->path, DLB_NO_OFFSET, "syncing to disk");
-    if (rc == DLB_OK && gen->format->gen_describe)
-        rc = gen->format->gen_describe(gen, manifest, err);
+    if (rc == DLB_OK && gen->format->generator->describe)
+        rc = gen->format->generator->describe(gen, manifest, err);
     if (rc == DLB_OK)
         rc = dlb_made_note(gen, err);
     if (rc == DLB_OK)

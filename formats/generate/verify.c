@@ -26,9 +26,9 @@ struct verify {
 static void forget(const struct verify *v, uint64_t number)
 {
     char path[PATH_MAX] = "";
-    if (!v->ds->format->whereabouts)
+    if (!v->ds->format->reader->whereabouts)
         return;
-    v->ds->format->whereabouts(v->ds->state, number, path, sizeof(path));
+    v->ds->format->reader->whereabouts(v->ds->state, number, path, sizeof(path));
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return;
@@ -39,14 +39,15 @@ static void forget(const struct verify *v, uint64_t number)
 
 static int compare(struct verify *v, const struct dlb_sample *sample, struct dlb_err *err)
 {
+    const struct dlb_generator *generator = v->gen->format->generator;
     const struct dlb_field *field = &sample->field[0];
 
     v->made.len_bytes = 0;
-    int rc = v->gen->codec->make(v->gen->opts, v->gen->format->gen_number(sample), &v->made, err);
+    int rc = v->gen->codec->make(v->gen->opts, generator->number(sample), &v->made, err);
     if (rc != DLB_OK)
         return rc;
-    if (v->gen->format->gen_stored)
-        v->gen->format->gen_stored(v->gen, &v->made);
+    if (generator->stored)
+        generator->stored(v->gen, &v->made);
     if (field->len_bytes != v->made.len_bytes ||
         memcmp(field->data, v->made.data, field->len_bytes) != 0)
         return dlb_fail(err, DLB_ERR_FORMAT, sample->path ? sample->path : v->gen->path,
@@ -60,7 +61,7 @@ static int compare(struct verify *v, const struct dlb_sample *sample, struct dlb
 
 static int check_shards(struct verify *v, struct dlb_err *err)
 {
-    const struct dlb_format *format = v->ds->format;
+    const struct dlb_reader *reader = v->ds->format->reader;
     uint32_t n_shards = v->ds->shape.n_shards, n = n_shards < N_LOOKS ? n_shards : N_LOOKS;
     int rc = DLB_OK;
 
@@ -68,9 +69,9 @@ static int check_shards(struct verify *v, struct dlb_err *err)
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
         uint32_t shard = (uint32_t)((uint64_t)i * n_shards / n);
         forget(v, shard);
-        rc = format->shard_open(v->reader, shard, err);
+        rc = reader->shard_open(v->reader, shard, err);
         if (rc == DLB_OK)
-            rc = format->next(v->reader, (struct dlb_dest){NULL, 0}, &sample, err);
+            rc = reader->next(v->reader, (struct dlb_dest){NULL, 0}, &sample, err);
         if (rc == DLB_OK)
             rc = compare(v, &sample, err);
     }
@@ -79,6 +80,7 @@ static int check_shards(struct verify *v, struct dlb_err *err)
 
 static int check_numbers(struct verify *v, struct dlb_err *err)
 {
+    const struct dlb_reader *reader = v->ds->format->reader;
     uint64_t n_samples = v->ds->shape.n_samples, n = n_samples < N_LOOKS ? n_samples : N_LOOKS;
     int rc = DLB_OK;
 
@@ -86,7 +88,7 @@ static int check_numbers(struct verify *v, struct dlb_err *err)
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
         uint64_t index = (uint64_t)((double)i * (double)n_samples / (double)n);
         forget(v, index);
-        rc = v->ds->format->read(v->reader, index, (struct dlb_dest){NULL, 0}, &sample, err);
+        rc = reader->read(v->reader, index, (struct dlb_dest){NULL, 0}, &sample, err);
         if (rc == DLB_OK)
             rc = compare(v, &sample, err);
     }
@@ -97,11 +99,11 @@ int dlb_gen_verify(const struct dlb_gen *gen, const struct dlb_dataset *ds, uint
                    struct dlb_err *err)
 {
     struct verify v = {.gen = gen, .ds = ds};
-    size_t n_bytes = (ds->format->reader_bytes + 63) & ~(size_t)63;
+    size_t n_bytes = (ds->format->reader->state_bytes + 63) & ~(size_t)63;
     int rc;
 
     *n_checked = 0;
-    if (!gen->format->gen_number || !gen->codec->make)
+    if (!gen->format->generator || !gen->format->generator->number || !gen->codec->make)
         return DLB_OK;
     if (ds->shape.n_samples != (uint64_t)gen->opts->samples)
         return dlb_fail(err, DLB_ERR_FORMAT, gen->path, DLB_NO_OFFSET,
@@ -113,10 +115,10 @@ int dlb_gen_verify(const struct dlb_gen *gen, const struct dlb_dataset *ds, uint
     if (!v.reader)
         return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory to read it back");
     memset(v.reader, 0, n_bytes);
-    rc = ds->format->reader_open(v.reader, ds->state, err);
+    rc = ds->format->reader->open(v.reader, ds->state, err);
     if (rc == DLB_OK)
         rc = ds->shape.iterable ? check_shards(&v, err) : check_numbers(&v, err);
-    ds->format->reader_close(v.reader);
+    ds->format->reader->close(v.reader);
     free(v.reader);
     dlb_bytes_free(&v.made);
     *n_checked = v.n_checked;

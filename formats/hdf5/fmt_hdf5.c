@@ -276,34 +276,46 @@ static int hdf5_probe(const char *path, const struct dlb_io *io)
     return likely;
 }
 
+static const struct dlb_reader hdf5_reader = {
+    .dataset_bytes = sizeof(struct dlb_hdf5),
+    .state_bytes = sizeof(struct reader),
+    .dataset_open = hdf5_open,
+    .dataset_close = hdf5_close,
+    .open = hdf5_reader_open,
+    .close = hdf5_reader_close,
+    .read = hdf5_read,
+    .whereabouts = hdf5_whereabouts,
+    .files = hdf5_files,
+};
+
+static const struct dlb_generator hdf5_generator = {
+    .units = dlb_hdf5_gen_units,
+    .compresses = dlb_hdf5_gen_compresses,
+    .prepare = dlb_hdf5_gen_prepare,
+    .unit = dlb_hdf5_gen_unit,
+    .number = dlb_gen_number_by_index,
+    .stored = dlb_hdf5_gen_stored,
+};
+
+static const struct dlb_writer hdf5_writer = {
+    .state_bytes = sizeof(struct dlb_hdf5_writer),
+    .open = dlb_hdf5_writer_open,
+    .add = dlb_hdf5_writer_add,
+    .finish = dlb_hdf5_writer_finish,
+    .close = dlb_hdf5_writer_close,
+};
+
 const struct dlb_format dlb_fmt_hdf5 = {
     .name = "hdf5",
     .summary = "a data set of an HDF5 file, chunked or not",
     .opts = &group,
     .access = accesses,
     .numbers = true,
-    .dataset_bytes = sizeof(struct dlb_hdf5),
-    .reader_bytes = sizeof(struct reader),
     .made = "data.h5",
     .probe = hdf5_probe,
-    .open = hdf5_open,
-    .close = hdf5_close,
-    .reader_open = hdf5_reader_open,
-    .reader_close = hdf5_reader_close,
-    .read = hdf5_read,
-    .whereabouts = hdf5_whereabouts,
-    .files = hdf5_files,
-    .gen_units = dlb_hdf5_gen_units,
-    .gen_compresses = dlb_hdf5_gen_compresses,
-    .gen_prepare = dlb_hdf5_gen_prepare,
-    .gen_unit = dlb_hdf5_gen_unit,
-    .gen_number = dlb_gen_number_by_index,
-    .gen_stored = dlb_hdf5_gen_stored,
-    .writer_bytes = sizeof(struct dlb_hdf5_writer),
-    .writer_open = dlb_hdf5_writer_open,
-    .writer_add = dlb_hdf5_writer_add,
-    .writer_finish = dlb_hdf5_writer_finish,
-    .writer_close = dlb_hdf5_writer_close,
+    .reader = &hdf5_reader,
+    .generator = &hdf5_generator,
+    .writer = &hdf5_writer,
 };
 
 #endif

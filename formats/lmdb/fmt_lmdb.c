@@ -371,30 +371,42 @@ static int lmdb_probe(const char *path, const struct dlb_io *io)
     return likely;
 }
 
+static const struct dlb_reader lmdb_reader = {
+    .dataset_bytes = sizeof(struct lmdb),
+    .state_bytes = sizeof(struct lmdb_reader),
+    .dataset_open = lmdb_open,
+    .dataset_close = lmdb_close,
+    .open = lmdb_reader_open,
+    .close = lmdb_reader_close,
+    .read = lmdb_read,
+    .whereabouts = lmdb_whereabouts,
+    .files = lmdb_files,
+};
+
+static const struct dlb_generator lmdb_generator = {
+    .units = dlb_lmdb_gen_units,
+    .prepare = dlb_lmdb_gen_prepare,
+    .unit = dlb_lmdb_gen_unit,
+    .number = dlb_gen_number_by_index,
+};
+
+static const struct dlb_writer lmdb_writer = {
+    .state_bytes = sizeof(struct dlb_lmdb_samples),
+    .open = dlb_lmdb_writer_open,
+    .add = dlb_lmdb_writer_add,
+    .finish = dlb_lmdb_writer_finish,
+    .close = dlb_lmdb_writer_close,
+};
+
 const struct dlb_format dlb_fmt_lmdb = {
     .name = "lmdb",
     .summary = "the values of an LMDB database, in the order of the keys",
     .opts = &group,
-    .dataset_bytes = sizeof(struct lmdb),
-    .reader_bytes = sizeof(struct lmdb_reader),
     .made = "data.mdb lock.mdb",
     .probe = lmdb_probe,
-    .open = lmdb_open,
-    .close = lmdb_close,
-    .reader_open = lmdb_reader_open,
-    .reader_close = lmdb_reader_close,
-    .read = lmdb_read,
-    .whereabouts = lmdb_whereabouts,
-    .files = lmdb_files,
-    .gen_units = dlb_lmdb_gen_units,
-    .gen_prepare = dlb_lmdb_gen_prepare,
-    .gen_unit = dlb_lmdb_gen_unit,
-    .gen_number = dlb_gen_number_by_index,
-    .writer_bytes = sizeof(struct dlb_lmdb_samples),
-    .writer_open = dlb_lmdb_writer_open,
-    .writer_add = dlb_lmdb_writer_add,
-    .writer_finish = dlb_lmdb_writer_finish,
-    .writer_close = dlb_lmdb_writer_close,
+    .reader = &lmdb_reader,
+    .generator = &lmdb_generator,
+    .writer = &lmdb_writer,
 };
 
 #else
@@ -404,8 +416,6 @@ const struct dlb_format dlb_fmt_lmdb = {
     .summary = "the values of an LMDB database, in the order of the keys",
     .missing = "built without LMDB",
     .opts = &group,
-    .dataset_bytes = 64,
-    .reader_bytes = 64,
 };
 
 #endif

@@ -150,17 +150,21 @@ static int memory_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
     return DLB_OK;
 }
 
+static const struct dlb_reader memory_reader = {
+    .dataset_bytes = sizeof(struct memory),
+    .state_bytes = sizeof(struct memory_reader),
+    .dataset_open = memory_open,
+    .dataset_close = memory_close,
+    .open = memory_reader_open,
+    .close = memory_reader_close,
+    .read = memory_read,
+};
+
 const struct dlb_format dlb_fmt_memory = {
     .name = "memory",
     .summary = "an array of float32 that lies in memory, a row a sample",
     .opts = &group,
     .numbers = true,
     .synthetic = true,
-    .dataset_bytes = sizeof(struct memory),
-    .reader_bytes = sizeof(struct memory_reader),
-    .open = memory_open,
-    .close = memory_close,
-    .reader_open = memory_reader_open,
-    .reader_close = memory_reader_close,
-    .read = memory_read,
+    .reader = &memory_reader,
 };

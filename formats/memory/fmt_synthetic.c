@@ -82,15 +82,19 @@ static int synthetic_read(void *rd, uint64_t index, struct dlb_dest dest, struct
     return DLB_OK;
 }
 
+static const struct dlb_reader synthetic_reader = {
+    .dataset_bytes = sizeof(struct synthetic),
+    .state_bytes = sizeof(struct synthetic_reader),
+    .dataset_open = synthetic_open,
+    .dataset_close = synthetic_close,
+    .open = synthetic_reader_open,
+    .close = synthetic_reader_close,
+    .read = synthetic_read,
+};
+
 const struct dlb_format dlb_fmt_synthetic = {
     .name = "synthetic",
     .summary = "a null source that costs nothing, to measure the harness itself",
     .synthetic = true,
-    .dataset_bytes = sizeof(struct synthetic),
-    .reader_bytes = sizeof(struct synthetic_reader),
-    .open = synthetic_open,
-    .close = synthetic_close,
-    .reader_open = synthetic_reader_open,
-    .reader_close = synthetic_reader_close,
-    .read = synthetic_read,
+    .reader = &synthetic_reader,
 };

@@ -156,23 +156,31 @@ static uint64_t npz_files(const void *state, uint64_t number, char *path, size_t
     return 1;
 }
 
+static const struct dlb_reader npz_reader = {
+    .dataset_bytes = sizeof(struct npz),
+    .state_bytes = sizeof(struct npz_reader),
+    .dataset_open = npz_open,
+    .dataset_close = npz_close,
+    .open = npz_reader_open,
+    .close = npz_reader_close,
+    .read = npz_read,
+    .files = npz_files,
+};
+
+static const struct dlb_generator npz_generator = {
+    .units = dlb_npz_gen_units,
+    .prepare = dlb_npz_gen_prepare,
+    .unit = dlb_npz_gen_unit,
+    .number = dlb_gen_number_by_index,
+};
+
 const struct dlb_format dlb_fmt_npz = {
     .name = "npz",
     .summary = "the rows of an array in a .npz file (numpy.savez, savez_compressed)",
     .opts = &dlb_npz_group,
     .numbers = true,
-    .dataset_bytes = sizeof(struct npz),
-    .reader_bytes = sizeof(struct npz_reader),
     .made = "data.npz",
     .probe = dlb_npz_probe,
-    .open = npz_open,
-    .close = npz_close,
-    .reader_open = npz_reader_open,
-    .reader_close = npz_reader_close,
-    .read = npz_read,
-    .files = npz_files,
-    .gen_units = dlb_npz_gen_units,
-    .gen_prepare = dlb_npz_gen_prepare,
-    .gen_unit = dlb_npz_gen_unit,
-    .gen_number = dlb_gen_number_by_index,
+    .reader = &npz_reader,
+    .generator = &npz_generator,
 };

@@ -327,25 +327,33 @@ static uint64_t tfrecord_files(const void *state, uint64_t number, char *path, s
     return ((const struct tfrecord *)state)->list.n;
 }
 
-const struct dlb_format dlb_fmt_tfrecord = {
-    .name = "tfrecord",
-    .summary = "records in TFRecord shards, read from start to end (TensorFlow)",
-    .opts = &dlb_tfr_group,
+static const struct dlb_reader tfrecord_reader = {
     .dataset_bytes = sizeof(struct tfrecord),
-    .reader_bytes = sizeof(struct tfrecord_reader),
-    .made = "shard-[0-9]*.tfrecord",
-    .probe = dlb_tfr_probe,
-    .open = tfrecord_open,
-    .close = tfrecord_close,
-    .reader_open = tfrecord_reader_open,
-    .reader_close = tfrecord_reader_close,
+    .state_bytes = sizeof(struct tfrecord_reader),
+    .dataset_open = tfrecord_open,
+    .dataset_close = tfrecord_close,
+    .open = tfrecord_reader_open,
+    .close = tfrecord_reader_close,
     .shard_open = tfrecord_shard_open,
     .next = tfrecord_next,
     .shard_samples = tfrecord_shard_samples,
     .whereabouts = tfrecord_whereabouts,
     .files = tfrecord_files,
-    .gen_units = dlb_tfr_gen_units,
-    .gen_prepare = dlb_tfr_gen_prepare,
-    .gen_unit = dlb_tfr_gen_unit,
-    .gen_number = dlb_gen_number_by_index,
+};
+
+static const struct dlb_generator tfrecord_generator = {
+    .units = dlb_tfr_gen_units,
+    .prepare = dlb_tfr_gen_prepare,
+    .unit = dlb_tfr_gen_unit,
+    .number = dlb_gen_number_by_index,
+};
+
+const struct dlb_format dlb_fmt_tfrecord = {
+    .name = "tfrecord",
+    .summary = "records in TFRecord shards, read from start to end (TensorFlow)",
+    .opts = &dlb_tfr_group,
+    .made = "shard-[0-9]*.tfrecord",
+    .probe = dlb_tfr_probe,
+    .reader = &tfrecord_reader,
+    .generator = &tfrecord_generator,
 };

@@ -391,27 +391,35 @@ static int tokens_assemble(void *rd, uint64_t index, const struct dlb_field *pie
 static const int accesses[] = {DLB_ACCESS_MMAP, DLB_ACCESS_PREAD, DLB_ACCESS_DIRECT,
                                DLB_ACCESS_AUTO};
 
+static const struct dlb_reader tokens_reader = {
+    .dataset_bytes = sizeof(struct tokens),
+    .state_bytes = sizeof(struct tokens_reader),
+    .dataset_open = tokens_open,
+    .dataset_close = tokens_close,
+    .open = tokens_reader_open,
+    .close = tokens_reader_close,
+    .read = tokens_read,
+    .whereabouts = tokens_whereabouts,
+    .files = tokens_files,
+    .locate = tokens_locate,
+    .assemble = tokens_assemble,
+};
+
+static const struct dlb_generator tokens_generator = {
+    .units = dlb_tokens_gen_units,
+    .prepare = dlb_tokens_gen_prepare,
+    .unit = dlb_tokens_gen_unit,
+    .bytes = dlb_tokens_gen_bytes,
+};
+
 const struct dlb_format dlb_fmt_tokens = {
     .name = "tokens",
     .summary = "flat files of tokens: nanoGPT's and llm.c's .bin, Megatron's .idx and .bin, .npy",
     .opts = &dlb_tokens_group,
     .access = accesses,
     .numbers = true,
-    .dataset_bytes = sizeof(struct tokens),
-    .reader_bytes = sizeof(struct tokens_reader),
     .made = "tokens-[0-9]*.bin tokens-[0-9]*.npy tokens-[0-9]*.idx",
     .probe = dlb_tokens_probe,
-    .open = tokens_open,
-    .close = tokens_close,
-    .reader_open = tokens_reader_open,
-    .reader_close = tokens_reader_close,
-    .read = tokens_read,
-    .whereabouts = tokens_whereabouts,
-    .files = tokens_files,
-    .locate = tokens_locate,
-    .assemble = tokens_assemble,
-    .gen_units = dlb_tokens_gen_units,
-    .gen_prepare = dlb_tokens_gen_prepare,
-    .gen_unit = dlb_tokens_gen_unit,
-    .gen_bytes = dlb_tokens_gen_bytes,
+    .reader = &tokens_reader,
+    .generator = &tokens_generator,
 };

@@ -1,4 +1,4 @@
-/* WebDataset shards from the samples of another format (struct dlb_format, writer_*): numbered
+/* WebDataset shards from the samples of another format (struct dlb_writer): numbered
  * keys, a member for each field, the label as "cls" where there is no such field, and a manifest
  * with the shards' counts.
  *

@@ -438,19 +438,13 @@ static uint64_t webdataset_files(const void *state, uint64_t number, char *path,
 
 static const int accesses[] = {DLB_ACCESS_STREAM, DLB_ACCESS_INDEXED, DLB_ACCESS_AUTO};
 
-const struct dlb_format dlb_fmt_webdataset = {
-    .name = "webdataset",
-    .summary = "samples in tar shards, plain or compressed (WebDataset)",
-    .opts = &dlb_wds_group_opts,
-    .access = accesses,
+static const struct dlb_reader webdataset_reader = {
     .dataset_bytes = sizeof(struct webdataset),
-    .reader_bytes = sizeof(struct webdataset_reader),
-    .made = "shard-[0-9]*.tar shard-[0-9]*.tar.*",
-    .probe = dlb_wds_probe,
-    .open = webdataset_open,
-    .close = webdataset_close,
-    .reader_open = webdataset_reader_open,
-    .reader_close = webdataset_reader_close,
+    .state_bytes = sizeof(struct webdataset_reader),
+    .dataset_open = webdataset_open,
+    .dataset_close = webdataset_close,
+    .open = webdataset_reader_open,
+    .close = webdataset_reader_close,
     .read = webdataset_read,
     .locate = webdataset_locate,
     .assemble = webdataset_assemble,
@@ -459,17 +453,35 @@ const struct dlb_format dlb_fmt_webdataset = {
     .shard_samples = webdataset_shard_samples,
     .whereabouts = webdataset_whereabouts,
     .files = webdataset_files,
-    .gen_units = dlb_wds_gen_units,
-    .gen_compresses = dlb_wds_gen_compresses,
-    .gen_prepare = dlb_wds_gen_prepare,
-    .gen_unit = dlb_wds_gen_unit,
-    .gen_number = dlb_gen_number_by_index,
-    .gen_describe = dlb_wds_gen_describe,
-    .writer_bytes = sizeof(struct dlb_wds_writer),
-    .writer_open = dlb_wds_writer_open,
-    .writer_add = dlb_wds_writer_add,
-    .writer_finish = dlb_wds_writer_finish,
-    .writer_close = dlb_wds_writer_close,
+};
+
+static const struct dlb_generator webdataset_generator = {
+    .units = dlb_wds_gen_units,
+    .compresses = dlb_wds_gen_compresses,
+    .prepare = dlb_wds_gen_prepare,
+    .unit = dlb_wds_gen_unit,
+    .number = dlb_gen_number_by_index,
+    .describe = dlb_wds_gen_describe,
+};
+
+static const struct dlb_writer webdataset_writer = {
+    .state_bytes = sizeof(struct dlb_wds_writer),
+    .open = dlb_wds_writer_open,
+    .add = dlb_wds_writer_add,
+    .finish = dlb_wds_writer_finish,
+    .close = dlb_wds_writer_close,
+};
+
+const struct dlb_format dlb_fmt_webdataset = {
+    .name = "webdataset",
+    .summary = "samples in tar shards, plain or compressed (WebDataset)",
+    .opts = &dlb_wds_group_opts,
+    .access = accesses,
+    .made = "shard-[0-9]*.tar shard-[0-9]*.tar.*",
+    .probe = dlb_wds_probe,
+    .reader = &webdataset_reader,
+    .generator = &webdataset_generator,
+    .writer = &webdataset_writer,
 };
 
 #else
@@ -481,8 +493,6 @@ const struct dlb_format dlb_fmt_webdataset = {
     .summary = "samples in tar shards, plain or compressed (WebDataset)",
     .missing = "built without libarchive",
     .opts = &dlb_wds_group_opts,
-    .dataset_bytes = 64,
-    .reader_bytes = 64,
 };
 
 #endif

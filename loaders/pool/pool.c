@@ -168,8 +168,8 @@ void dlb_pool_where(const struct dlb_pool *pool, uint32_t id, char *text, size_t
                        (unsigned long long)at);
     else
         (void)snprintf(text, n_text, "at sample %llu", (unsigned long long)at);
-    if (ds->format->whereabouts)
-        ds->format->whereabouts(ds->state, at, path, n_path);
+    if (ds->format->reader->whereabouts)
+        ds->format->reader->whereabouts(ds->state, at, path, n_path);
 }
 
 bool dlb_pool_stopping(const struct dlb_pool *pool)

@@ -88,11 +88,11 @@ static void fail(struct dlb_ra_sample *sample, const struct dlb_err *err)
 static int ask(struct dlb_readahead *ra, uint64_t index, struct dlb_located *out,
                struct dlb_err *err)
 {
-    const struct dlb_format *format = ra->worker->job->dataset->format;
+    const struct dlb_reader *reader = ra->worker->job->dataset->format->reader;
 
     for (;;) {
         *out = (struct dlb_located){.extent = ra->extent, .cap = ra->extent_cap};
-        int rc = format->locate(ra->worker->reader, index, out, err);
+        int rc = reader->locate(ra->worker->reader, index, out, err);
         if (rc != DLB_OK || out->n <= out->cap)
             return rc;
         struct dlb_extent *extent = realloc(ra->extent, out->n * sizeof *extent);
@@ -324,7 +324,7 @@ bool dlb_readahead_ready(const struct dlb_readahead *ra)
 int dlb_readahead_take(struct dlb_readahead *ra, struct dlb_dest dest, struct dlb_sample *out,
                        struct dlb_err *err)
 {
-    const struct dlb_format *format = ra->worker->job->dataset->format;
+    const struct dlb_reader *reader = ra->worker->job->dataset->format->reader;
     struct dlb_ra_sample *sample = nth(ra, ra->n_taken++);
 
     if (sample->failed) {
@@ -337,7 +337,7 @@ int dlb_readahead_take(struct dlb_readahead *ra, struct dlb_dest dest, struct dl
                                           .len_bytes = piece->extent.n_bytes};
     }
     int rc =
-        format->assemble(ra->worker->reader, sample->index, ra->field, sample->n, dest, out, err);
+        reader->assemble(ra->worker->reader, sample->index, ra->field, sample->n, dest, out, err);
     out->io_bytes = sample->io_bytes;
     return rc;
 }

@@ -92,13 +92,13 @@ int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
                                 err);
     if (rc != DLB_OK)
         return rc;
-    worker->reader = dlb_mem_state(ds->format->reader_bytes);
+    worker->reader = dlb_mem_state(ds->format->reader->state_bytes);
     worker->codec = dlb_mem_state(ds->codec->state_bytes);
     bool makes = job->checksum && ds->augment.kind != DLB_AUGMENT_NONE;
     worker->made = makes ? dlb_mem_state(ds->augment.out_bytes) : NULL;
     if (!worker->reader || !worker->codec || (makes && !worker->made))
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting a worker");
-    rc = ds->format->reader_open(worker->reader, ds->state, err);
+    rc = ds->format->reader->open(worker->reader, ds->state, err);
     if (rc == DLB_OK && ds->codec->open)
         rc = ds->codec->open(worker->codec, &ds->transform, err);
     if (rc == DLB_OK && job->opts->io == DLB_READ_URING)
@@ -120,7 +120,7 @@ void dlb_worker_close(struct dlb_worker *worker)
     dlb_async_close(worker->async);
     worker->async = NULL;
     if (worker->reader)
-        ds->format->reader_close(worker->reader);
+        ds->format->reader->close(worker->reader);
     if (worker->codec && ds->codec->close)
         ds->codec->close(worker->codec);
     free(worker->reader);
@@ -313,7 +313,7 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
                     struct dlb_err *err)
 {
     const struct dlb_sampler *sampler = worker->sampler;
-    const struct dlb_format *format = worker->job->dataset->format;
+    const struct dlb_reader *reader = worker->job->dataset->format->reader;
     uint64_t first = batch * sampler->opts.batch_size;
 
     if (batch >= sampler->n_batches)
@@ -329,7 +329,7 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
         publish(worker, index, 0, fill->done_ns);
         int rc = worker->async
                      ? dlb_async_take(worker->async, dest_of(worker, fill), &sample, err)
-                     : format->read(worker->reader, index, dest_of(worker, fill), &sample, err);
+                     : reader->read(worker->reader, index, dest_of(worker, fill), &sample, err);
         if (rc == DLB_E_CANCELLED)
             return rc;
         uint64_t read_ns = dlb_now_ns();
@@ -352,7 +352,7 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
 static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct dlb_sample *out,
                        struct dlb_err *err)
 {
-    const struct dlb_format *format = worker->job->dataset->format;
+    const struct dlb_reader *reader = worker->job->dataset->format->reader;
 
     for (;;) {
         int rc = DLB_OK;
@@ -361,14 +361,14 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct d
                 return DLB_END;
             worker->n_of_shard = 0;
             publish(worker, worker->shards[worker->next_shard], 0, dlb_now_ns());
-            rc = format->shard_open(worker->reader, worker->shards[worker->next_shard++], err);
+            rc = reader->shard_open(worker->reader, worker->shards[worker->next_shard++], err);
             worker->in_shard = rc == DLB_OK;
         }
         if (rc == DLB_OK) {
             *out = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
             publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++,
                     dlb_now_ns());
-            rc = format->next(worker->reader, dest, out, err);
+            rc = reader->next(worker->reader, dest, out, err);
             if (rc == DLB_OK) {
                 count_read(worker, out);
                 return DLB_OK;

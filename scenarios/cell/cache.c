@@ -24,7 +24,7 @@ static bool look(const struct dlb_dataset *dataset, uint64_t max, bool evict,
                  const atomic_bool *cancel, struct dlb_residency *out)
 {
     char path[PATH_MAX];
-    uint64_t n = dataset->format->files(dataset->state, UINT64_MAX, path, sizeof(path));
+    uint64_t n = dataset->format->reader->files(dataset->state, UINT64_MAX, path, sizeof(path));
     uint64_t n_asked = n < max ? n : max;
 
     *out = (struct dlb_residency){0};
@@ -33,7 +33,7 @@ static bool look(const struct dlb_dataset *dataset, uint64_t max, bool evict,
             return false;
         /* 128 bits: a product of two counts */
         uint64_t number = (uint64_t)((unsigned __int128)i * n / n_asked);
-        (void)dataset->format->files(dataset->state, number, path, sizeof(path));
+        (void)dataset->format->reader->files(dataset->state, number, path, sizeof(path));
         dlb_residency_file(path, evict, out);
         dlb_pulse_sign(dlb_pulse_opening);
     }
@@ -44,7 +44,7 @@ static bool look(const struct dlb_dataset *dataset, uint64_t max, bool evict,
 static void find_backing(struct dlb_cell_cache *cache, const struct dlb_dataset *dataset)
 {
     char path[PATH_MAX] = "";
-    (void)dataset->format->files(dataset->state, 0, path, sizeof(path));
+    (void)dataset->format->reader->files(dataset->state, 0, path, sizeof(path));
     dlb_backing_of(path, &cache->backing);
     if (cache->before.n_elsewhere > 0)
         cache->backing.device[0] = '\0';
@@ -56,7 +56,7 @@ static bool holds_any(const struct dlb_spec *spec, const struct dlb_dataset *dat
 {
     char path[PATH_MAX] = "", *root = realpath(spec->dataset.path, NULL);
     if (!root) {
-        (void)dataset->format->files(dataset->state, 0, path, sizeof(path));
+        (void)dataset->format->reader->files(dataset->state, 0, path, sizeof(path));
         char *slash = strrchr(path, '/');
         if (slash)
             slash[slash == path] = '\0';
@@ -73,7 +73,7 @@ int dlb_cell_cache_begin(struct dlb_cell_cache *cache, const struct dlb_spec *sp
 {
     bool cold = spec->run.cache == DLB_RUN_COLD;
     *cache = (struct dlb_cell_cache){.asked = spec->run.cache,
-                                     .on_storage = dataset->format->files != NULL,
+                                     .on_storage = dataset->format->reader->files != NULL,
                                      .direct = spec->loader.direct ||
                                                spec->dataset.access == DLB_ACCESS_DIRECT};
     if (!cache->on_storage)

@@ -145,7 +145,8 @@ static bool apply_rules(const json_t *axes, const struct dlb_spec *spec, struct 
 static bool is_iterable(const struct dlb_plan_input *in, const struct dlb_spec *spec)
 {
     const struct dlb_format *format = dlb_formats[spec->dataset.format];
-    bool streams = format->shard_open != NULL, indexed = format->read != NULL;
+    const struct dlb_reader *reader = format->reader; /* none in a build that lacks the format */
+    bool streams = reader && reader->shard_open, indexed = reader && reader->read;
     int access = spec->dataset.access;
 
     if (streams != indexed)

@@ -95,14 +95,15 @@ int dlb_fio_files(const struct dlb_spec *spec, const struct dlb_dataset *dataset
     *files = NULL;
     if (stat(spec->dataset.path, &st) == 0 && S_ISDIR(st.st_mode))
         return DLB_OK;
-    uint64_t n = dataset->format->files
-                     ? dataset->format->files(dataset->state, UINT64_MAX, path, sizeof(path))
-                     : 0;
+    uint64_t n =
+        dataset->format->reader->files
+            ? dataset->format->reader->files(dataset->state, UINT64_MAX, path, sizeof(path))
+            : 0;
     if (n == 0)
         return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
                         "--baseline fio: there are no files that fio could read; leave it out");
     for (uint64_t i = 0; i < n && rc == DLB_OK; i++) {
-        (void)dataset->format->files(dataset->state, i, path, sizeof(path));
+        (void)dataset->format->reader->files(dataset->state, i, path, sizeof(path));
         rc = append_escaped(&out, path, err);
         if (rc == DLB_OK && out.len_bytes > DLB_FIO_MAX_FILES_BYTES)
             rc = dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,

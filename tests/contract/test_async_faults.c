@@ -23,7 +23,7 @@ static uint64_t number_of(const char *path)
 {
     char at[512];
     for (uint64_t i = 0; i < ds.shape.n_samples; i++) {
-        ds.format->whereabouts(ds.state, i, at, sizeof at);
+        ds.format->reader->whereabouts(ds.state, i, at, sizeof at);
         if (strcmp(at, path) == 0)
             return i;
     }

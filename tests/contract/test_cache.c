@@ -27,13 +27,13 @@ static bool check_files(const struct variant *v)
     if (rc == DLB_E_CONFIG)
         return false;
     assert_int_equal(rc, DLB_OK);
-    assert_non_null(v->format->files);
-    uint64_t n = v->format->files(ds.state, UINT64_MAX, path, sizeof path);
+    assert_non_null(v->format->reader->files);
+    uint64_t n = v->format->reader->files(ds.state, UINT64_MAX, path, sizeof path);
     assert_true(n > 0);
     for (uint64_t i = 0; i < n; i++) {
         struct stat st;
         path[0] = '\0';
-        assert_int_equal(v->format->files(ds.state, i, path, sizeof path), n);
+        assert_int_equal(v->format->reader->files(ds.state, i, path, sizeof path), n);
         if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || strcmp(path, before) == 0)
             fail_msg("%s: file %llu: %s", v->format->name, (unsigned long long)i, path);
         (void)snprintf(before, sizeof before, "%s", path);
@@ -122,7 +122,7 @@ static void cold(void **state)
     const struct dlb_codec *raw = dlb_codec_by_name("raw");
 
     if (format->synthetic) {
-        assert_null(format->files);
+        assert_null(format->reader->files);
         return;
     }
     if (!variant_fits(format, raw))

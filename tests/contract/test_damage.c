@@ -114,9 +114,9 @@ static int reading_open(struct scene *s, struct reading *r, struct dlb_err *err)
     int rc = variant_open(s->v, s->access, &r->ds, err);
     if (rc != DLB_OK)
         return rc;
-    r->rd = pipeline_state(r->ds.format->reader_bytes);
+    r->rd = pipeline_state(r->ds.format->reader->state_bytes);
     r->cd = pipeline_state(r->ds.codec->state_bytes);
-    rc = r->ds.format->reader_open(r->rd, r->ds.state, err);
+    rc = r->ds.format->reader->open(r->rd, r->ds.state, err);
     if (rc == DLB_OK && r->ds.codec->open)
         assert_int_equal(r->ds.codec->open(r->cd, &r->ds.transform, err), DLB_OK);
     return rc;
@@ -125,7 +125,7 @@ static int reading_open(struct scene *s, struct reading *r, struct dlb_err *err)
 static void reading_close(struct reading *r)
 {
     if (r->rd) {
-        r->ds.format->reader_close(r->rd);
+        r->ds.format->reader->close(r->rd);
         if (r->ds.codec->close)
             r->ds.codec->close(r->cd);
         dlb_dataset_close(&r->ds);
@@ -144,9 +144,9 @@ static int reading_next(struct reading *r, uint64_t i, bool start, uint64_t *sum
     uint32_t shard = (uint32_t)i;
 
     if (start)
-        return format->shard_open(r->rd, shard, err);
-    int rc = r->ds.shape.iterable ? format->next(r->rd, none, &sample, err)
-                                  : format->read(r->rd, i, none, &sample, err);
+        return format->reader->shard_open(r->rd, shard, err);
+    int rc = r->ds.shape.iterable ? format->reader->next(r->rd, none, &sample, err)
+                                  : format->reader->read(r->rd, i, none, &sample, err);
     if (rc == DLB_OK && !r->ds.codec->identity)
         rc = r->ds.codec->decode(r->cd, &sample, dlb_rng_seed(1, 0, sample.index), err);
     if (rc != DLB_OK)
@@ -338,16 +338,16 @@ static int try_unreadable(struct scene *s)
         return 1;
     int rc = variant_open(s->v, s->access, &r.ds, &err);
     if (rc == DLB_OK) { /* not every format opens all files at once */
-        r.rd = pipeline_state(r.ds.format->reader_bytes);
-        rc = r.ds.format->reader_open(r.rd, r.ds.state, &err);
+        r.rd = pipeline_state(r.ds.format->reader->state_bytes);
+        rc = r.ds.format->reader->open(r.rd, r.ds.state, &err);
         for (uint64_t i = 0; rc == DLB_OK && i < r.ds.shape.n_samples; i++) {
             struct dlb_dest none = {0};
             sample = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
             if (!r.ds.shape.iterable)
-                rc = r.ds.format->read(r.rd, i, none, &sample, &err);
+                rc = r.ds.format->reader->read(r.rd, i, none, &sample, &err);
         }
         for (uint32_t i = 0; rc == DLB_OK && r.ds.shape.iterable && i < r.ds.shape.n_shards; i++)
-            rc = r.ds.format->shard_open(r.rd, i, &err);
+            rc = r.ds.format->reader->shard_open(r.rd, i, &err);
     }
     if (rc == DLB_OK)
         return 2;
@@ -389,8 +389,8 @@ static void remember(struct scene *s)
     const struct dlb_shape *shape = &r.ds.shape;
     assert_true(shape->n_samples <= sizeof s->right / sizeof *s->right);
     for (uint32_t shard = 0; shard < (shape->iterable ? shape->n_shards : 1); shard++) {
-        uint64_t n =
-            shape->iterable ? r.ds.format->shard_samples(r.ds.state, shard) : shape->n_samples;
+        uint64_t n = shape->iterable ? r.ds.format->reader->shard_samples(r.ds.state, shard)
+                                     : shape->n_samples;
         if (shape->iterable)
             assert_int_equal(reading_next(&r, shard, true, NULL, &err), DLB_OK);
         for (uint64_t i = 0; i < n; i++)
@@ -479,7 +479,7 @@ static void damaged(void **state)
     unsigned turn = 0;
 
     variant_n_missing = 0;
-    if (format->missing || !format->gen_unit || !variant_fits(format, codec_for(format)))
+    if (format->missing || !format->generator || !variant_fits(format, codec_for(format)))
         skip();
     if (!format->numbers && codec_for(format)->identity)
         skip(); /* without libjpeg bytes mean nothing, and nothing can be wrong with them */

@@ -52,9 +52,9 @@ static void failed(const struct variant *v, const struct dlb_err *err)
 static void check_whereabouts(const struct dlb_dataset *ds, uint64_t number, const char *path)
 {
     char where[512] = "";
-    if (!ds->format->whereabouts || ds->format->synthetic)
+    if (!ds->format->reader->whereabouts || ds->format->synthetic)
         return;
-    ds->format->whereabouts(ds->state, number, where, sizeof where);
+    ds->format->reader->whereabouts(ds->state, number, where, sizeof where);
     assert_string_equal(where, path);
 }
 
@@ -62,26 +62,26 @@ static void check_whereabouts(const struct dlb_dataset *ds, uint64_t number, con
  * what codecs make of it. */
 static uint64_t reference_set(const struct variant *v, const struct dlb_dataset *ds)
 {
-    void *rd = pipeline_state(ds->format->reader_bytes),
+    void *rd = pipeline_state(ds->format->reader->state_bytes),
          *cd = pipeline_state(ds->codec->state_bytes);
     uint8_t *dst = malloc(ds->max_payload_bytes + 1);
     struct dlb_err err;
     uint64_t set = 0, index = 0;
 
-    assert_int_equal(ds->format->reader_open(rd, ds->state, &err), DLB_OK);
+    assert_int_equal(ds->format->reader->open(rd, ds->state, &err), DLB_OK);
     if (ds->codec->open)
         assert_int_equal(ds->codec->open(cd, &ds->transform, &err), DLB_OK);
     for (uint32_t shard = 0; shard < (ds->shape.iterable ? ds->shape.n_shards : 1); shard++) {
-        uint64_t n =
-            ds->shape.iterable ? ds->format->shard_samples(ds->state, shard) : ds->shape.n_samples;
+        uint64_t n = ds->shape.iterable ? ds->format->reader->shard_samples(ds->state, shard)
+                                        : ds->shape.n_samples;
         if (ds->shape.iterable)
-            assert_int_equal(ds->format->shard_open(rd, shard, &err), DLB_OK);
+            assert_int_equal(ds->format->reader->shard_open(rd, shard, &err), DLB_OK);
         for (uint64_t i = 0; i < n; i++, index++) {
             struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
             struct dlb_dest none = {0};
             size_t len = 0;
-            int rc = ds->shape.iterable ? ds->format->next(rd, none, &sample, &err)
-                                        : ds->format->read(rd, index, none, &sample, &err);
+            int rc = ds->shape.iterable ? ds->format->reader->next(rd, none, &sample, &err)
+                                        : ds->format->reader->read(rd, index, none, &sample, &err);
             if (rc != DLB_OK)
                 failed(v, &err);
             assert_int_equal(sample.index, index);
@@ -100,7 +100,7 @@ static uint64_t reference_set(const struct variant *v, const struct dlb_dataset 
             set += dlb_mix64(dlb_mix64(index + DLB_GOLDEN) ^ dlb_hash64(dst, len, 0));
         }
     }
-    ds->format->reader_close(rd);
+    ds->format->reader->close(rd);
     if (ds->codec->close)
         ds->codec->close(cd);
     free(dst);

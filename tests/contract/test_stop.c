@@ -122,8 +122,9 @@ static void stop_does_not_wait_for_a_shuffle_buffer(void **state)
     struct fake fake = fake_map(0);
     fake.n_shards = 1;
     fake.shard_samples[0] = 400;
-    struct dlb_format format = fake_format;
-    format.next = next_until_told;
+    struct dlb_reader reader = fake_reader;
+    reader.next = next_until_told;
+    const struct dlb_format format = {.name = "fake", .reader = &reader};
     struct dlb_dataset ds = fake_dataset(&fake);
     ds.format = &format;
     const struct dlb_loader_opts opts = {

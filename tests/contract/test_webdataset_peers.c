@@ -72,12 +72,12 @@ static void check(const char *name, int access)
     assert_int_equal(ds.shape.n_odd, packed + linked);
     void *reader = dataset_reader(&ds);
     if (ds.shape.iterable)
-        assert_int_equal(ds.format->shard_open(reader, 0, &err), DLB_OK);
+        assert_int_equal(ds.format->reader->shard_open(reader, 0, &err), DLB_OK);
     for (; want_line(&want, line); k++) {
         struct dlb_dest none = {NULL, 0};
         assert_string_equal(line, "sample");
-        if ((ds.shape.iterable ? ds.format->next(reader, none, &sample, &err)
-                               : ds.format->read(reader, k, none, &sample, &err)) != DLB_OK)
+        if ((ds.shape.iterable ? ds.format->reader->next(reader, none, &sample, &err)
+                               : ds.format->reader->read(reader, k, none, &sample, &err)) != DLB_OK)
             fail_msg("%s, sample %u: %s", name, (unsigned)k, err.what);
         assert_int_equal(sample.index, k);
         expect_sample(&want, &sample);
@@ -85,7 +85,7 @@ static void check(const char *name, int access)
     assert_true(k >= 5);
     assert_int_equal(k, ds.shape.n_samples);
     if (ds.shape.iterable)
-        assert_int_equal(ds.format->next(reader, (struct dlb_dest){NULL, 0}, &sample, &err),
+        assert_int_equal(ds.format->reader->next(reader, (struct dlb_dest){NULL, 0}, &sample, &err),
                          DLB_END);
     dataset_reader_free(&ds, reader);
     dlb_dataset_close(&ds);

@@ -102,10 +102,10 @@ static struct outcome read_stream(const struct dlb_format *format, void *reader)
     struct dlb_sample sample = {0};
     struct dlb_err err = {0};
 
-    out.rc = format->shard_open(reader, 0, &err);
+    out.rc = format->reader->shard_open(reader, 0, &err);
     while (out.rc == DLB_OK) {
         struct dlb_dest dest = {out.n % 2 ? place : NULL, out.n % 2 ? sizeof place : 0};
-        out.rc = format->next(reader, dest, &sample, &err);
+        out.rc = format->reader->next(reader, dest, &sample, &err);
         if (out.rc != DLB_OK)
             break;
         if (sample.index != out.n++)
@@ -127,7 +127,7 @@ static struct outcome read_indexed(const struct dlb_format *format, void *reader
 
     for (; out.rc == DLB_OK && out.n < n; out.n++) {
         struct dlb_dest dest = {out.n % 2 ? place : NULL, out.n % 2 ? sizeof place : 0};
-        out.rc = format->read(reader, out.n, dest, &sample, &err);
+        out.rc = format->reader->read(reader, out.n, dest, &sample, &err);
         if (out.rc != DLB_OK)
             abort(); /* the index holds what is there */
         out.hash = hash_sample(&sample, out.hash, &out.n_bytes);
@@ -144,19 +144,19 @@ static struct outcome read_all(const uint8_t *data, size_t n_bytes, int access,
     struct dlb_open how = {.path = "fuzz.tar", .io = &memory, .access = access};
     struct dlb_err err = {0};
     struct outcome out = {0};
-    void *ds = zeroed(format->dataset_bytes);
+    void *ds = zeroed(format->reader->dataset_bytes);
 
     file_data = data;
     file_bytes = n_bytes;
     *shape = (struct dlb_shape){0};
-    out.rc = format->open(ds, &how, shape, &err);
+    out.rc = format->reader->dataset_open(ds, &how, shape, &err);
     if (out.rc == DLB_OK) {
-        void *reader = zeroed(format->reader_bytes);
-        if (format->reader_open(reader, ds, &err) != DLB_OK)
+        void *reader = zeroed(format->reader->state_bytes);
+        if (format->reader->open(reader, ds, &err) != DLB_OK)
             abort();
         out = shape->iterable ? read_stream(format, reader)
                               : read_indexed(format, reader, shape->n_samples);
-        format->reader_close(reader);
+        format->reader->close(reader);
         free(reader);
         /* A header may say what only reading the data disproves: less than was listed, then, and
          * an error. */
@@ -167,7 +167,7 @@ static struct outcome read_all(const uint8_t *data, size_t n_bytes, int access,
     } else {
         check_error(out.rc, &err);
     }
-    format->close(ds);
+    format->reader->dataset_close(ds);
     free(ds);
     return out;
 }

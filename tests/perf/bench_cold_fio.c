@@ -28,10 +28,10 @@ static void evict(const struct side *side)
     const struct dlb_dataset *ds = &side->pipe.dataset;
     struct dlb_residency left = {0};
     char path[PATH_MAX];
-    uint64_t n = ds->format->files(ds->state, UINT64_MAX, path, sizeof path);
+    uint64_t n = ds->format->reader->files(ds->state, UINT64_MAX, path, sizeof path);
 
     for (uint64_t i = 0; i < n; i++) {
-        (void)ds->format->files(ds->state, i, path, sizeof path);
+        (void)ds->format->reader->files(ds->state, i, path, sizeof path);
         dlb_residency_file(path, true, &left);
     }
     if (left.resident_bytes > left.total_bytes / 100)
@@ -66,13 +66,13 @@ static void add_jobs(struct side *side, uint32_t n_workers, bool own_files, cons
 {
     const struct dlb_dataset *ds = &side->pipe.dataset;
     char path[PATH_MAX], job[128], files[8192];
-    uint64_t n = ds->format->files(ds->state, UINT64_MAX, path, sizeof path);
+    uint64_t n = ds->format->reader->files(ds->state, UINT64_MAX, path, sizeof path);
 
     for (uint32_t w = 0; w < n_workers; w++) {
         size_t used = 0;
         files[0] = '\0';
         for (uint64_t i = own_files ? w : 0; i < n; i += own_files ? n_workers : 1) {
-            (void)ds->format->files(ds->state, i, path, sizeof path);
+            (void)ds->format->reader->files(ds->state, i, path, sizeof path);
             int len = snprintf(files + used, sizeof files - used, "%s%s", used ? ":" : "", path);
             if (len < 0 || (size_t)len >= sizeof files - used)
                 perf_die("too many files", NULL);

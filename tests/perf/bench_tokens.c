@@ -58,23 +58,23 @@ static void bare_open(struct bare *bare, const struct dlb_spec *spec)
     if (dlb_dataset_open(&ds, &spec->dataset, &spec->transform, &spec->generate,
                          dlb_spec_format_opts(spec), &err))
         perf_die("data set", &err);
-    void *reader = aligned_alloc(64, (ds.format->reader_bytes + 63) / 64 * 64);
+    void *reader = aligned_alloc(64, (ds.format->reader->state_bytes + 63) / 64 * 64);
     bare->n = ds.shape.n_samples;
     bare->offset = malloc(bare->n * sizeof *bare->offset);
     if (!reader || !bare->offset)
         perf_die("memory", NULL);
-    memset(reader, 0, (ds.format->reader_bytes + 63) / 64 * 64);
-    if (ds.format->reader_open(reader, ds.state, &err) != DLB_OK)
+    memset(reader, 0, (ds.format->reader->state_bytes + 63) / 64 * 64);
+    if (ds.format->reader->open(reader, ds.state, &err) != DLB_OK)
         perf_die("reader", &err);
     for (uint64_t i = 0; i < bare->n; i++) {
-        if (ds.format->read(reader, i, (struct dlb_dest){0}, &sample, &err) != DLB_OK)
+        if (ds.format->reader->read(reader, i, (struct dlb_dest){0}, &sample, &err) != DLB_OK)
             perf_die("read", &err);
         bare->offset[i] = sample.offset_bytes;
         if (memcmp(bare->data + sample.offset_bytes, sample.field[0].data,
                    sample.field[0].len_bytes) != 0)
             perf_die("the baseline's bytes are not dlbench's", NULL);
     }
-    ds.format->reader_close(reader);
+    ds.format->reader->close(reader);
     free(reader);
     dlb_dataset_close(&ds);
 }

@@ -37,18 +37,18 @@ static inline int dataset_open(struct dlb_dataset *ds, const char *format, const
 static inline void *dataset_reader(const struct dlb_dataset *ds)
 {
     struct dlb_err err = {0};
-    size_t n_bytes = (ds->format->reader_bytes + 63) & ~(size_t)63;
+    size_t n_bytes = (ds->format->reader->state_bytes + 63) & ~(size_t)63;
     void *reader = aligned_alloc(64, n_bytes);
 
     assert_non_null(reader);
     memset(reader, 0, n_bytes);
-    assert_int_equal(ds->format->reader_open(reader, ds->state, &err), DLB_OK);
+    assert_int_equal(ds->format->reader->open(reader, ds->state, &err), DLB_OK);
     return reader;
 }
 
 static inline void dataset_reader_free(const struct dlb_dataset *ds, void *reader)
 {
-    ds->format->reader_close(reader);
+    ds->format->reader->close(reader);
     free(reader);
 }
 

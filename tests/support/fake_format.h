@@ -148,18 +148,21 @@ static void fake_whereabouts(const void *ds, uint64_t number, char *path, size_t
     (void)snprintf(path, n_path, "fake/%d", (int)number);
 }
 
-static const struct dlb_format fake_format = {.name = "fake",
-                                              .summary = "for tests",
-                                              .dataset_bytes = sizeof(struct fake),
-                                              .reader_bytes = sizeof(struct fake_reader),
-                                              .close = fake_close,
-                                              .reader_open = fake_reader_open,
-                                              .reader_close = fake_reader_close,
-                                              .read = fake_read,
-                                              .shard_open = fake_shard_open,
-                                              .next = fake_next,
-                                              .shard_samples = fake_shard_samples,
-                                              .whereabouts = fake_whereabouts};
+static const struct dlb_reader fake_reader = {
+    .dataset_bytes = sizeof(struct fake),
+    .state_bytes = sizeof(struct fake_reader),
+    .dataset_close = fake_close,
+    .open = fake_reader_open,
+    .close = fake_reader_close,
+    .read = fake_read,
+    .shard_open = fake_shard_open,
+    .next = fake_next,
+    .shard_samples = fake_shard_samples,
+    .whereabouts = fake_whereabouts,
+};
+
+static const struct dlb_format fake_format = {
+    .name = "fake", .summary = "for tests", .reader = &fake_reader};
 
 /* Borrowed: `fake` outlives the data set. */
 static inline struct dlb_dataset fake_dataset(struct fake *fake)

@@ -39,7 +39,8 @@ static inline int hdf5_open_set(struct hdf5_set *set, const char *name, int acce
 static inline int hdf5_read_one(struct hdf5_set *set, uint64_t index)
 {
     set->sample = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
-    return set->ds.format->read(set->reader, index, (struct dlb_dest){0}, &set->sample, &set->err);
+    return set->ds.format->reader->read(set->reader, index, (struct dlb_dest){0}, &set->sample,
+                                        &set->err);
 }
 
 static inline void hdf5_close_set(struct hdf5_set *set)

@@ -28,11 +28,11 @@ static inline int opened_open(struct opened_set *set, const char *format, const 
     int rc = dlb_dataset_open(&set->ds, &own, &transform, &opened_gen, opts, &set->err);
     if (rc != DLB_OK)
         return rc;
-    size_t n_bytes = (set->ds.format->reader_bytes + 63) & ~(size_t)63;
+    size_t n_bytes = (set->ds.format->reader->state_bytes + 63) & ~(size_t)63;
     set->reader = aligned_alloc(64, n_bytes);
     assert_non_null(set->reader);
     memset(set->reader, 0, n_bytes);
-    rc = set->ds.format->reader_open(set->reader, set->ds.state, &set->err);
+    rc = set->ds.format->reader->open(set->reader, set->ds.state, &set->err);
     if (rc != DLB_OK) {
         dataset_reader_free(&set->ds, set->reader);
         dlb_dataset_close(&set->ds);
@@ -61,7 +61,7 @@ static inline void opened_close(struct opened_set *set)
 static inline int opened_read_to(struct opened_set *set, uint64_t index, struct dlb_dest dest)
 {
     set->sample = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
-    return set->ds.format->read(set->reader, index, dest, &set->sample, &set->err);
+    return set->ds.format->reader->read(set->reader, index, dest, &set->sample, &set->err);
 }
 
 static inline int opened_read(struct opened_set *set, uint64_t index)
@@ -71,13 +71,13 @@ static inline int opened_read(struct opened_set *set, uint64_t index)
 
 static inline int opened_shard(struct opened_set *set, uint32_t shard)
 {
-    return set->ds.format->shard_open(set->reader, shard, &set->err);
+    return set->ds.format->reader->shard_open(set->reader, shard, &set->err);
 }
 
 static inline int opened_next(struct opened_set *set)
 {
     set->sample = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
-    return set->ds.format->next(set->reader, (struct dlb_dest){0}, &set->sample, &set->err);
+    return set->ds.format->reader->next(set->reader, (struct dlb_dest){0}, &set->sample, &set->err);
 }
 
 /* Opening fails so; closes what is open when it does not. */

@@ -87,11 +87,11 @@ static inline int read_shard(const struct dlb_dataset *ds, uint32_t shard, char 
     void *reader = dataset_reader(ds);
     struct dlb_sample sample = {0};
     size_t len = 0;
-    int rc = ds->format->shard_open(reader, shard, &err);
+    int rc = ds->format->reader->shard_open(reader, shard, &err);
 
     text[0] = '\0';
-    while (rc == DLB_OK &&
-           (rc = ds->format->next(reader, (struct dlb_dest){NULL, 0}, &sample, &err)) == DLB_OK) {
+    while (rc == DLB_OK && (rc = ds->format->reader->next(reader, (struct dlb_dest){NULL, 0},
+                                                          &sample, &err)) == DLB_OK) {
         for (uint32_t i = 0; i < sample.n_fields; i++)
             len += (size_t)snprintf(text + len, n_text - len, "%s=%.*s;", sample.field[i].name,
                                     (int)sample.field[i].len_bytes,

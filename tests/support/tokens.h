@@ -103,7 +103,8 @@ static inline int tokens_open_as(struct tokens_set *set, const char *name, const
 static inline int tokens_read_one(struct tokens_set *set, uint64_t index)
 {
     set->sample = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
-    return set->ds.format->read(set->reader, index, (struct dlb_dest){0}, &set->sample, &set->err);
+    return set->ds.format->reader->read(set->reader, index, (struct dlb_dest){0}, &set->sample,
+                                        &set->err);
 }
 
 static inline uint64_t tokens_of(const struct tokens_set *set, size_t i)

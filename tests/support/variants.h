@@ -96,7 +96,7 @@ static inline bool variant_generate(const struct variant *v)
                           .codec = v->codec,
                           .format_opts = variant_opts(v),
                           .path = v->spec.dataset.path};
-    int rc = v->format->gen_unit ? dlb_generate(&gen, 2, NULL, &written, &err) : DLB_OK;
+    int rc = v->format->generator ? dlb_generate(&gen, 2, NULL, &written, &err) : DLB_OK;
 
     if (rc != DLB_OK && rc != DLB_E_CONFIG && rc != DLB_E_MISSING)
         fail_msg("%s %s %s=%s: %s: %s", v->format->name, v->codec->name, v->option, v->word,

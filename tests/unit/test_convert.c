@@ -71,10 +71,10 @@ static int bad_add(void *wr, const struct dlb_sample *sample, struct dlb_err *wh
         changed.field[0].len_bytes--;
     if (sample->index == 5 && mischief == RELABEL)
         changed.label ^= 1;
-    int rc = dlb_format_by_name("files")->writer_add(wr, &changed, why);
+    int rc = dlb_format_by_name("files")->writer->add(wr, &changed, why);
     changed.index = N;
     if (rc == DLB_OK && sample->index == 5 && mischief == TWICE)
-        rc = dlb_format_by_name("files")->writer_add(wr, &changed, why);
+        rc = dlb_format_by_name("files")->writer->add(wr, &changed, why);
     return rc;
 }
 
@@ -106,7 +106,9 @@ static int convert(struct dlb_converted *out, bool cancel)
     (void)snprintf(from, sizeof from, "%s", folder_path("from"));
     (void)snprintf(path, sizeof path, "%s", folder_path("to"));
     assert_int_equal(dataset_open(&ds, "files", "raw", from, &err), DLB_OK);
-    to.writer_add = bad_add;
+    struct dlb_writer writer = *to.writer;
+    writer.add = bad_add;
+    to.writer = &writer;
     struct dlb_convert how = {
         .from = &ds, .from_path = from, .to = &to, .to_path = path, .watch = &watch};
     int rc = dlb_convert(&how, out, &err);
@@ -191,19 +193,19 @@ static void files_of_odd_samples(void **state)
     (void)state;
     (void)snprintf(path, sizeof path, "%s", folder_path("out"));
     struct dlb_write how = {.path = path, .from = &shape};
-    assert_true(files->writer_bytes <= sizeof writer);
-    assert_int_equal(files->writer_open(writer, &how, &err), DLB_OK);
+    assert_true(files->writer->state_bytes <= sizeof writer);
+    assert_int_equal(files->writer->open(writer, &how, &err), DLB_OK);
     struct dlb_sample sample = sample_with("a/b", "y", 1000000);
-    assert_int_equal(files->writer_add(writer, &sample, &err), DLB_E_CONFIG);
+    assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_CONFIG);
     assert_non_null(strstr(err.what, "label 1000000"));
     sample.label = 2;
-    assert_int_equal(files->writer_add(writer, &sample, &err), DLB_OK);
+    assert_int_equal(files->writer->add(writer, &sample, &err), DLB_OK);
     sample = sample_with("", "y", 2);
     sample.index = 1;
-    assert_int_equal(files->writer_add(writer, &sample, &err), DLB_OK);
-    assert_int_equal(files->writer_add(writer, &sample, &err), DLB_E_IO); /* never over another */
-    assert_int_equal(files->writer_finish(writer, &err), DLB_OK);
-    files->writer_close(writer);
+    assert_int_equal(files->writer->add(writer, &sample, &err), DLB_OK);
+    assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_IO); /* never over another */
+    assert_int_equal(files->writer->finish(writer, &err), DLB_OK);
+    files->writer->close(writer);
     assert_true(folder_has("out/class_000000")); /* empty, for the sake of the numbers */
     assert_true(folder_has("out/class_000002/00000000.bin"));
     assert_true(folder_has("out/class_000002/00000000.1.a_b"));

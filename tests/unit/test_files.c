@@ -19,7 +19,8 @@ static void expect(const struct dlb_dataset *ds, void *reader, uint64_t index, u
                    const char *content)
 {
     struct dlb_sample sample = {0};
-    int rc = ds->format->read(reader, index, (struct dlb_dest){place, sizeof place}, &sample, &err);
+    int rc = ds->format->reader->read(reader, index, (struct dlb_dest){place, sizeof place},
+                                      &sample, &err);
     assert_int_equal(rc, DLB_OK);
     assert_ptr_equal(sample.field[0].data, place);
     assert_int_equal(sample.field[0].len_bytes, strlen(content));
@@ -143,11 +144,12 @@ static void test_changed_meanwhile(void **state)
     void *reader = dataset_reader(&ds);
     folder_cut("a/1", 4);
     assert_int_equal(remove(folder_path("a/2")), 0);
-    int rc = ds.format->read(reader, 0, (struct dlb_dest){place, sizeof place}, &sample, &err);
+    int rc =
+        ds.format->reader->read(reader, 0, (struct dlb_dest){place, sizeof place}, &sample, &err);
     assert_int_equal(rc, DLB_E_IO);
     assert_string_equal(err.path, folder_path("a/1"));
     assert_int_equal(err.offset_bytes, 4);
-    rc = ds.format->read(reader, 1, (struct dlb_dest){place, sizeof place}, &sample, &err);
+    rc = ds.format->reader->read(reader, 1, (struct dlb_dest){place, sizeof place}, &sample, &err);
     assert_int_equal(rc, DLB_E_IO);
     assert_string_equal(err.path, folder_path("a/2"));
     assert_int_equal(err.sys_errno, ENOENT);
@@ -168,12 +170,13 @@ static void test_place_too_small_or_none(void **state)
     void *reader = dataset_reader(&ds);
     for (int i = 0; i < 2; i++) {
         struct dlb_dest dest = i ? (struct dlb_dest){place, 9} : (struct dlb_dest){NULL, 0};
-        assert_int_equal(ds.format->read(reader, 0, dest, &sample, &err), DLB_OK);
+        assert_int_equal(ds.format->reader->read(reader, 0, dest, &sample, &err), DLB_OK);
         assert_ptr_not_equal(sample.field[0].data, place);
         assert_int_equal(sample.field[0].len_bytes, 10);
         assert_memory_equal(sample.field[0].data, "0123456789", 10);
     }
-    assert_int_equal(ds.format->read(reader, 1, (struct dlb_dest){NULL, 0}, &sample, &err), DLB_OK);
+    assert_int_equal(ds.format->reader->read(reader, 1, (struct dlb_dest){NULL, 0}, &sample, &err),
+                     DLB_OK);
     assert_int_equal(sample.field[0].len_bytes, 0);
     dataset_reader_free(&ds, reader);
     dlb_dataset_close(&ds);

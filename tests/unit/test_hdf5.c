@@ -183,19 +183,19 @@ static int write_set(struct written *w, const char *path, const struct dlb_hdf5_
 {
     struct dlb_write how = {.path = path, .opts = opts, .from = &w->from};
     w->format = dlb_format_by_name("hdf5");
-    w->state = calloc(1, (w->format->writer_bytes + 63) & ~(size_t)63);
+    w->state = calloc(1, (w->format->writer->state_bytes + 63) & ~(size_t)63);
     assert_non_null(w->state);
-    int rc = w->format->writer_open(w->state, &how, &w->err);
+    int rc = w->format->writer->open(w->state, &how, &w->err);
     for (size_t i = 0; rc == DLB_OK && i < n; i++) {
         struct dlb_sample sample = {.n_fields = 1, .label = (uint32_t)(i % 3), .index = i};
         sample.field[0].data = bytes;
         sample.field[0].len_bytes = sizes[i];
-        rc = w->format->writer_add(w->state, &sample, &w->err);
+        rc = w->format->writer->add(w->state, &sample, &w->err);
         bytes += sizes[i];
     }
     if (rc == DLB_OK)
-        rc = w->format->writer_finish(w->state, &w->err);
-    w->format->writer_close(w->state);
+        rc = w->format->writer->finish(w->state, &w->err);
+    w->format->writer->close(w->state);
     free(w->state);
     return rc;
 }

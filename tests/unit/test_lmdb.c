@@ -214,7 +214,7 @@ static int add(const struct dlb_format *format, void *wr, const char *const *nam
         sample.field[i].len_bytes = strlen(content);
         (void)snprintf(sample.field[i].name, sizeof sample.field[i].name, "%s", names[i]);
     }
-    return format->writer_add(wr, &sample, err);
+    return format->writer->add(wr, &sample, err);
 }
 
 static void converted(void **state)
@@ -222,25 +222,25 @@ static void converted(void **state)
     const struct dlb_format *format = dlb_format_by_name("lmdb");
     struct dlb_shape from = {.n_samples = 300000000};
     struct dlb_write how = {.from = &from};
-    void *wr = aligned_alloc(64, (format->writer_bytes + 63) & ~(size_t)63);
+    void *wr = aligned_alloc(64, (format->writer->state_bytes + 63) & ~(size_t)63);
     struct opened_set set;
     struct dlb_err err;
     char path[256];
     (void)state;
     assert_non_null(wr);
     for (int labelled = 0; labelled < 2; labelled++) {
-        memset(wr, 0, format->writer_bytes);
+        memset(wr, 0, format->writer->state_bytes);
         (void)snprintf(path, sizeof path, "%s", folder_path(labelled ? "l" : "n"));
         how.path = path;
-        assert_int_equal(format->writer_open(wr, &how, &err), DLB_OK);
+        assert_int_equal(format->writer->open(wr, &how, &err), DLB_OK);
         assert_int_equal(add(format, wr, (const char *[]){"jpg"}, 1, 0, &err), DLB_OK);
         assert_int_equal(
             add(format, wr, (const char *[]){"cls", "png"}, 2, labelled ? 70000 : 0, &err), DLB_OK);
         assert_int_equal(add(format, wr, (const char *[]){"jpg", "json"}, 2, 0, &err),
                          DLB_E_CONFIG);
         assert_non_null(strstr(err.what, "2 fields beside its label: LMDB"));
-        assert_int_equal(format->writer_finish(wr, &err), DLB_OK);
-        format->writer_close(wr);
+        assert_int_equal(format->writer->finish(wr, &err), DLB_OK);
+        format->writer->close(wr);
         opened_must(&set, "lmdb", "raw", path, NULL);
         assert_int_equal(set.ds.shape.n_samples, 2);
         assert_int_equal(set.ds.shape.n_classes, labelled ? 70001 : 0);
@@ -252,8 +252,8 @@ static void converted(void **state)
         assert_int_equal(set.sample.label, labelled ? 70000 : 0);
         opened_close(&set);
     }
-    assert_int_equal(format->writer_open(wr, &how, &err), DLB_E_IO); /* it is there */
-    format->writer_close(wr);
+    assert_int_equal(format->writer->open(wr, &how, &err), DLB_E_IO); /* it is there */
+    format->writer->close(wr);
     free(wr);
 }
 

@@ -403,7 +403,8 @@ static void test_fio_is_given_names_where_there_is_no_folder(void **state)
 {
     (void)state;
     struct dlb_spec *spec = malloc(sizeof(*spec));
-    struct dlb_format format = {.name = "made-up", .files = three_files};
+    struct dlb_reader reader = {.files = three_files};
+    const struct dlb_format format = {.name = "made-up", .reader = &reader};
     struct dlb_dataset dataset = {.format = &format};
     struct dlb_err err;
     char *files;
@@ -415,9 +416,9 @@ static void test_fio_is_given_names_where_there_is_no_folder(void **state)
     assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_OK);
     assert_string_equal(files, "/a:/b\\:c:/d\\e");
     free(files);
-    format.files = many_files;
+    reader.files = many_files;
     assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_E_CONFIG);
-    format.files = NULL;
+    reader.files = NULL;
     assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_E_CONFIG);
     free(spec);
 }

@@ -18,7 +18,8 @@ static void test_null_source(void **state)
     memset(place, 0xA5, sizeof place);
     memset(untouched, 0xA5, sizeof untouched);
     assert_int_equal(
-        ds.format->read(reader, 42, (struct dlb_dest){place, sizeof place}, &sample, &err), DLB_OK);
+        ds.format->reader->read(reader, 42, (struct dlb_dest){place, sizeof place}, &sample, &err),
+        DLB_OK);
     assert_ptr_equal(sample.field[0].data, place);
     assert_int_equal(sample.field[0].len_bytes, 1000);
     assert_int_equal(sample.index, 42);
@@ -26,9 +27,9 @@ static void test_null_source(void **state)
     assert_int_equal(sample.io_bytes, 0);
     assert_memory_equal(place, untouched, sizeof place); /* it costs nothing */
     /* Without a place that is large enough: zeros of its own. */
-    assert_int_equal(
-        ds.format->read(reader, 1, (struct dlb_dest){place, sizeof place - 1}, &sample, &err),
-        DLB_OK);
+    assert_int_equal(ds.format->reader->read(reader, 1, (struct dlb_dest){place, sizeof place - 1},
+                                             &sample, &err),
+                     DLB_OK);
     assert_ptr_not_equal(sample.field[0].data, place);
     for (size_t i = 0; i < 1000; i++)
         assert_int_equal(sample.field[0].data[i], 0);

@@ -80,7 +80,7 @@ static void shards(void **state)
     assert_true(io_bytes >= record_bytes(50) && io_bytes <= record_bytes(50) + 16);
     assert_int_equal(opened_shard(&set, 3), DLB_OK);
     assert_int_equal(opened_next(&set), DLB_END);
-    assert_int_equal(set.ds.format->shard_samples(set.ds.state, 1), 30);
+    assert_int_equal(set.ds.format->reader->shard_samples(set.ds.state, 1), 30);
     opened_close(&set);
     opened_must(&set, "tfrecord", "raw", folder_path("c.tfrecord"), NULL);
     assert_int_equal(set.ds.shape.n_samples, 1);
@@ -144,7 +144,8 @@ static void into_place(void **state)
     for (uint64_t i = 0; i < 7; i++) {
         set.sample = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
         struct dlb_dest dest = {there, i == 5 ? record_bytes(i) - 1 : 100000};
-        assert_int_equal(set.ds.format->next(set.reader, dest, &set.sample, &set.err), DLB_OK);
+        assert_int_equal(set.ds.format->reader->next(set.reader, dest, &set.sample, &set.err),
+                         DLB_OK);
         assert_int_equal(set.sample.field[0].len_bytes, record_bytes(i));
         if (i != 5)
             assert_ptr_equal(set.sample.field[0].data, there);

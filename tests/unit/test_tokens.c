@@ -44,7 +44,7 @@ static void check_stream(const char *name, const char *file, struct dlb_tokens_o
             assert_int_equal(tokens_count(&set), T + 1);
             assert_int_equal(set.sample.index, k);
             char where[512] = "";
-            set.ds.format->whereabouts(set.ds.state, k, where, sizeof where);
+            set.ds.format->reader->whereabouts(set.ds.state, k, where, sizeof where);
             assert_string_equal(where, set.sample.path);
             assert_true(set.sample.io_bytes >= set.sample.field[0].len_bytes);
             for (size_t i = 0; i <= T; i++)
@@ -324,7 +324,8 @@ static void destination(void **state)
     assert_int_equal(tokens_open_as(&set, "a.bin", "raw", 0, plain), DLB_OK);
     for (size_t cap = (T + 1) * 2 - 1; cap <= (T + 1) * 2; cap++) {
         struct dlb_dest dest = {dst + 1, cap};
-        assert_int_equal(set.ds.format->read(set.reader, 5, dest, &set.sample, &set.err), DLB_OK);
+        assert_int_equal(set.ds.format->reader->read(set.reader, 5, dest, &set.sample, &set.err),
+                         DLB_OK);
         assert_int_equal(set.sample.field[0].data == dst + 1, cap == (T + 1) * 2);
         assert_int_equal(tokens_of(&set, 3), 5 * T + 3);
     }
@@ -412,23 +413,23 @@ static void units_are_whole(void **state)
     char *path = strdup(folder_path("u"));
     generation_set(&g, "tokens", "raw", path, 100, 1000);
     g.gen.format_opts = &opts;
-    assert_int_equal(g.gen.format->gen_units(&g.gen), 8); /* 13 samples each */
-    assert_int_equal(g.gen.format->gen_unit(&g.gen, 7, &worker, &g.err), DLB_OK);
+    assert_int_equal(g.gen.format->generator->units(&g.gen), 8); /* 13 samples each */
+    assert_int_equal(g.gen.format->generator->unit(&g.gen, 7, &worker, &g.err), DLB_OK);
     assert_int_equal(worker.n_written, 9);
-    assert_int_equal(g.gen.format->gen_unit(&g.gen, 7, &worker, &g.err), DLB_OK);
+    assert_int_equal(g.gen.format->generator->unit(&g.gen, 7, &worker, &g.err), DLB_OK);
     assert_int_equal(worker.n_written, 9);
     assert_int_equal(worker.n_samples, 18);
     assert_int_equal(remove(folder_path("u/tokens-000007.idx")), 0);
-    assert_int_equal(g.gen.format->gen_unit(&g.gen, 7, &worker, &g.err), DLB_OK);
+    assert_int_equal(g.gen.format->generator->unit(&g.gen, 7, &worker, &g.err), DLB_OK);
     assert_int_equal(worker.n_written, 18);
     assert_true(folder_has("u/tokens-000007.idx"));
     g.gen.rewrite = true;
-    assert_int_equal(g.gen.format->gen_unit(&g.gen, 7, &worker, &g.err), DLB_OK);
+    assert_int_equal(g.gen.format->generator->unit(&g.gen, 7, &worker, &g.err), DLB_OK);
     assert_int_equal(worker.n_written, 27);
     opts.dtype = 3; /* u32, which Megatron has not */
-    assert_int_equal(g.gen.format->gen_prepare(&g.gen, &g.err), DLB_E_CONFIG);
+    assert_int_equal(g.gen.format->generator->prepare(&g.gen, &g.err), DLB_E_CONFIG);
     g.gen.codec = dlb_codec_by_name("jpeg");
-    assert_int_equal(g.gen.format->gen_prepare(&g.gen, &g.err), DLB_E_CONFIG);
+    assert_int_equal(g.gen.format->generator->prepare(&g.gen, &g.err), DLB_E_CONFIG);
     free(path);
 }
 

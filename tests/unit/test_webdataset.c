@@ -17,7 +17,7 @@ static void expect_shard(const char *expected)
     for (const char *p = expected; *p; p++)
         n_samples += *p == '|';
     assert_int_equal(ds.shape.n_samples, n_samples);
-    assert_int_equal(ds.format->shard_samples(ds.state, 0), n_samples);
+    assert_int_equal(ds.format->reader->shard_samples(ds.state, 0), n_samples);
     dlb_dataset_close(&ds);
 }
 
@@ -66,8 +66,9 @@ static void test_samples_end_with_their_shard(void **state)
     assert_int_equal(read_shard(&ds, 1, text, sizeof text, NULL), DLB_END);
     assert_string_equal(text, "cls=2;|");
     void *reader = dataset_reader(&ds);
-    assert_int_equal(ds.format->shard_open(reader, 1, &err), DLB_OK);
-    assert_int_equal(ds.format->next(reader, (struct dlb_dest){NULL, 0}, &sample, &err), DLB_OK);
+    assert_int_equal(ds.format->reader->shard_open(reader, 1, &err), DLB_OK);
+    assert_int_equal(ds.format->reader->next(reader, (struct dlb_dest){NULL, 0}, &sample, &err),
+                     DLB_OK);
     assert_int_equal(sample.index, 2);
     assert_int_equal(sample.label, 2);
     assert_string_equal(sample.path, folder_path("s2.tar"));
@@ -91,16 +92,16 @@ static void test_places(void **state)
     void *reader = dataset_reader(&ds);
     for (size_t cap = 0; cap <= sizeof place; cap++) { /* it fits only in the last round */
         struct dlb_dest dest = {place, cap};
-        assert_int_equal(ds.format->shard_open(reader, 0, &err), DLB_OK);
-        assert_int_equal(ds.format->next(reader, dest, &sample, &err), DLB_OK);
+        assert_int_equal(ds.format->reader->shard_open(reader, 0, &err), DLB_OK);
+        assert_int_equal(ds.format->reader->next(reader, dest, &sample, &err), DLB_OK);
         assert_int_equal(sample.n_fields, 3);
         assert_int_equal(sample.field[0].data == place, cap == sizeof place);
         assert_memory_equal(sample.field[0].data, "70123456", 8);
         assert_ptr_equal(sample.field[1].data, sample.field[0].data + 1);
         assert_string_equal(sample.field[0].name, "cls"); /* in the archive's order */
         assert_int_equal(sample.label, 7);
-        assert_int_equal(ds.format->next(reader, dest, &sample, &err), DLB_END);
-        assert_int_equal(ds.format->next(reader, dest, &sample, &err), DLB_END);
+        assert_int_equal(ds.format->reader->next(reader, dest, &sample, &err), DLB_END);
+        assert_int_equal(ds.format->reader->next(reader, dest, &sample, &err), DLB_END);
     }
     dataset_reader_free(&ds, reader);
     dlb_dataset_close(&ds);
@@ -125,8 +126,8 @@ static void test_codec_gets_the_image(void **state)
         finish("s.tar");
         assert_int_equal(dataset_open(&ds, "webdataset", "jpeg", folder, &err), DLB_OK);
         void *reader = dataset_reader(&ds);
-        assert_int_equal(ds.format->shard_open(reader, 0, &err), DLB_OK);
-        assert_int_equal(ds.format->next(reader, (struct dlb_dest){NULL, 0}, &sample, &err),
+        assert_int_equal(ds.format->reader->shard_open(reader, 0, &err), DLB_OK);
+        assert_int_equal(ds.format->reader->next(reader, (struct dlb_dest){NULL, 0}, &sample, &err),
                          DLB_OK);
         assert_string_equal(sample.field[0].name, first[i]);
         dataset_reader_free(&ds, reader);
@@ -207,8 +208,8 @@ static void test_generated(void **state)
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", target, &err), DLB_OK);
     assert_int_equal(ds.shape.n_shards, 2);
     assert_int_equal(ds.shape.n_samples, 1030);
-    assert_int_equal(ds.format->shard_samples(ds.state, 0), 1000);
-    assert_int_equal(ds.format->shard_samples(ds.state, 1), 30);
+    assert_int_equal(ds.format->reader->shard_samples(ds.state, 0), 1000);
+    assert_int_equal(ds.format->reader->shard_samples(ds.state, 1), 30);
     assert_int_equal(ds.shape.max_sample_bytes, 701);
     assert_int_equal(ds.shape.n_classes, 5);
     uint64_t n_io = 0, id = ds.shape.id;
@@ -217,9 +218,9 @@ static void test_generated(void **state)
     assert_true(n_io > 1000 * 1500 && n_io <= (uint64_t)st.st_size);
     void *reader = dataset_reader(&ds);
     struct dlb_sample sample;
-    assert_int_equal(ds.format->shard_open(reader, 1, &err), DLB_OK);
+    assert_int_equal(ds.format->reader->shard_open(reader, 1, &err), DLB_OK);
     for (uint64_t i = 1000; i < 1030; i++) {
-        assert_int_equal(ds.format->next(reader, (struct dlb_dest){NULL, 0}, &sample, &err),
+        assert_int_equal(ds.format->reader->next(reader, (struct dlb_dest){NULL, 0}, &sample, &err),
                          DLB_OK);
         assert_int_equal(sample.index, i);
         assert_int_equal(sample.label, dlb_gen_label(&g.opts, i));

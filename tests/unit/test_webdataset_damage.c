@@ -93,12 +93,12 @@ static void test_after_an_error(void **state)
     open_shards(&ds);
     void *reader = dataset_reader(&ds);
     struct dlb_dest none = {NULL, 0};
-    assert_int_equal(ds.format->shard_open(reader, 0, &err), DLB_OK);
-    assert_int_equal(ds.format->next(reader, none, &sample, &err), DLB_OK);
-    assert_int_equal(ds.format->next(reader, none, &sample, &err), DLB_E_FORMAT);
-    assert_int_equal(ds.format->next(reader, none, &sample, &err), DLB_END);
-    assert_int_equal(ds.format->shard_open(reader, 1, &err), DLB_OK);
-    assert_int_equal(ds.format->next(reader, none, &sample, &err), DLB_OK);
+    assert_int_equal(ds.format->reader->shard_open(reader, 0, &err), DLB_OK);
+    assert_int_equal(ds.format->reader->next(reader, none, &sample, &err), DLB_OK);
+    assert_int_equal(ds.format->reader->next(reader, none, &sample, &err), DLB_E_FORMAT);
+    assert_int_equal(ds.format->reader->next(reader, none, &sample, &err), DLB_END);
+    assert_int_equal(ds.format->reader->shard_open(reader, 1, &err), DLB_OK);
+    assert_int_equal(ds.format->reader->next(reader, none, &sample, &err), DLB_OK);
     assert_int_equal(sample.index, 1);
     assert_memory_equal(sample.field[0].data, "X", 1);
     dataset_reader_free(&ds, reader);

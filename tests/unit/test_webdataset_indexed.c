@@ -78,9 +78,9 @@ static void test_same_as_streamed(void **state)
     void *stream = dataset_reader(&streamed), *index = dataset_reader(&indexed);
     struct dlb_dest none = {NULL, 0};
     for (uint32_t s = 0; s < streamed.shape.n_shards; s++) {
-        assert_int_equal(streamed.format->shard_open(stream, s, &err), DLB_OK);
-        while (streamed.format->next(stream, none, &a, &err) == DLB_OK) {
-            assert_int_equal(indexed.format->read(index, a.index, none, &b, &err), DLB_OK);
+        assert_int_equal(streamed.format->reader->shard_open(stream, s, &err), DLB_OK);
+        while (streamed.format->reader->next(stream, none, &a, &err) == DLB_OK) {
+            assert_int_equal(indexed.format->reader->read(index, a.index, none, &b, &err), DLB_OK);
             text_of(&a, want, sizeof want);
             text_of(&b, got, sizeof got);
             assert_string_equal(got, want);
@@ -92,7 +92,7 @@ static void test_same_as_streamed(void **state)
     }
     assert_int_equal(n, 6);
     char path[512];
-    indexed.format->whereabouts(indexed.state, 4, path, sizeof path);
+    indexed.format->reader->whereabouts(indexed.state, 4, path, sizeof path);
     assert_string_equal(path, folder_path("s3.tar"));
     dataset_reader_free(&streamed, stream);
     dataset_reader_free(&indexed, index);
@@ -112,7 +112,7 @@ static void read_located(const struct dlb_dataset *ds, void *reader, uint64_t in
     struct dlb_located located = {.extent = extent, .cap = DLB_MAX_FIELDS};
     size_t len = 0, n_bytes = 0;
 
-    assert_int_equal(ds->format->locate(reader, index, &located, &err), DLB_OK);
+    assert_int_equal(ds->format->reader->locate(reader, index, &located, &err), DLB_OK);
     assert_in_range(located.n, 1, DLB_MAX_FIELDS);
     for (uint32_t i = 0; i < located.n; len += pieces[i++].len_bytes) {
         int fd = extent[i].fd >= 0 ? extent[i].fd : open(extent[i].name, O_RDONLY | O_CLOEXEC);
@@ -125,8 +125,8 @@ static void read_located(const struct dlb_dataset *ds, void *reader, uint64_t in
             (void)close(fd);
     }
     struct dlb_dest none = {NULL, 0};
-    assert_int_equal(ds->format->assemble(reader, index, pieces, located.n, none, out, &err),
-                     DLB_OK);
+    assert_int_equal(
+        ds->format->reader->assemble(reader, index, pieces, located.n, none, out, &err), DLB_OK);
     for (uint32_t i = 0; i < out->n_fields; i++) {
         if (located.plain)
             assert_ptr_equal(out->field[i].data, bytes + n_bytes);
@@ -162,7 +162,7 @@ static void test_located(void **state)
         void *reader = dataset_reader(&ds);
         for (uint64_t i = 0; i < ds.shape.n_samples; i++) {
             struct dlb_dest none = {NULL, 0};
-            assert_int_equal(ds.format->read(reader, i, none, &a, &err), DLB_OK);
+            assert_int_equal(ds.format->reader->read(reader, i, none, &a, &err), DLB_OK);
             text_of(&a, want, sizeof want);
             read_located(&ds, reader, i, &b);
             text_of(&b, got, sizeof got);
@@ -191,8 +191,8 @@ static void test_places(void **state)
     void *reader = dataset_reader(&ds);
     for (uint64_t k = 0; k < ds.shape.n_samples; k++) {
         size_t n = 0;
-        assert_int_equal(ds.format->read(reader, k, (struct dlb_dest){NULL, 0}, &sample, &err),
-                         DLB_OK);
+        assert_int_equal(
+            ds.format->reader->read(reader, k, (struct dlb_dest){NULL, 0}, &sample, &err), DLB_OK);
         for (uint32_t i = 0; i < sample.n_fields; i++) {
             if (i > 0)
                 assert_ptr_equal(sample.field[i].data,
@@ -204,7 +204,7 @@ static void test_places(void **state)
         for (size_t c = 0; c < sizeof caps / sizeof *caps; c++) {
             memset(place, 0xee, sizeof place);
             struct dlb_dest dest = {place, caps[c]};
-            assert_int_equal(ds.format->read(reader, k, dest, &sample, &err), DLB_OK);
+            assert_int_equal(ds.format->reader->read(reader, k, dest, &sample, &err), DLB_OK);
             assert_memory_equal(sample.field[0].data, want, n);
             if (caps[c] >= n && n > 0)
                 assert_ptr_equal(sample.field[0].data, place);
@@ -235,8 +235,8 @@ static void test_generated_at_random(void **state)
     void *reader = dataset_reader(&ds);
     for (int i = 0; i < 2000; i++) {
         uint64_t k = dlb_rng_below(&rng, 1100);
-        assert_int_equal(ds.format->read(reader, k, (struct dlb_dest){NULL, 0}, &sample, &err),
-                         DLB_OK);
+        assert_int_equal(
+            ds.format->reader->read(reader, k, (struct dlb_dest){NULL, 0}, &sample, &err), DLB_OK);
         want.len_bytes = 0;
         assert_int_equal(g.gen.codec->make(&g.opts, k, &want, &err), DLB_OK);
         assert_int_equal(sample.index, k);
@@ -272,8 +272,8 @@ static void test_many_shards(void **state)
     open_indexed(&ds);
     void *reader = dataset_reader(&ds);
     for (uint64_t k = 0; k < 60; k++) {
-        assert_int_equal(ds.format->read(reader, k, (struct dlb_dest){NULL, 0}, &sample, &err),
-                         DLB_OK);
+        assert_int_equal(
+            ds.format->reader->read(reader, k, (struct dlb_dest){NULL, 0}, &sample, &err), DLB_OK);
         (void)snprintf(name, sizeof name, "%02u.txt", (unsigned)k);
         assert_memory_equal(sample.field[0].data, name, 6);
     }
@@ -300,11 +300,11 @@ static void test_damage(void **state)
     folder_cut("s3.tar", 4000);
     void *reader = dataset_reader(&ds);
     struct dlb_dest none = {NULL, 0};
-    assert_int_equal(ds.format->read(reader, 0, none, &sample, &err), DLB_OK);
-    assert_int_equal(ds.format->read(reader, 5, none, &sample, &err), DLB_E_FORMAT);
+    assert_int_equal(ds.format->reader->read(reader, 0, none, &sample, &err), DLB_OK);
+    assert_int_equal(ds.format->reader->read(reader, 5, none, &sample, &err), DLB_E_FORMAT);
     assert_string_equal(err.path, folder_path("s3.tar"));
     assert_int_equal(err.offset_bytes, 4000);
-    assert_int_equal(ds.format->read(reader, 0, none, &sample, &err), DLB_OK);
+    assert_int_equal(ds.format->reader->read(reader, 0, none, &sample, &err), DLB_OK);
     dataset_reader_free(&ds, reader);
     dlb_dataset_close(&ds);
 }

@@ -33,9 +33,9 @@ static uint64_t hash_shard(const struct dlb_dataset *ds, uint32_t shard, uint64_
     uint64_t sum = 0;
 
     *n = 0;
-    *rc = ds->format->shard_open(reader, shard, &err);
-    while (*rc == DLB_OK &&
-           (*rc = ds->format->next(reader, (struct dlb_dest){NULL, 0}, &sample, &err)) == DLB_OK) {
+    *rc = ds->format->reader->shard_open(reader, shard, &err);
+    while (*rc == DLB_OK && (*rc = ds->format->reader->next(reader, (struct dlb_dest){NULL, 0},
+                                                            &sample, &err)) == DLB_OK) {
         uint64_t hash = sample.index;
         for (uint32_t i = 0; i < sample.n_fields; i++) {
             hash = dlb_hash64(sample.field[i].name, strlen(sample.field[i].name), hash);
@@ -67,7 +67,7 @@ static uint64_t hash_set(const char *path, bool by_manifest)
     for (uint32_t i = 0; i < ds.shape.n_shards; i++) {
         sum += hash_shard(&ds, i, &n, &rc, &n_io);
         assert_int_equal(rc, DLB_END);
-        assert_int_equal(n, ds.format->shard_samples(ds.state, i));
+        assert_int_equal(n, ds.format->reader->shard_samples(ds.state, i));
     }
     dlb_dataset_close(&ds);
     return sum;

@@ -8,7 +8,7 @@
 
 static void *writer_new(const struct dlb_format *format)
 {
-    size_t n = (format->writer_bytes + 63) & ~(size_t)63;
+    size_t n = (format->writer->state_bytes + 63) & ~(size_t)63;
     void *wr = aligned_alloc(64, n);
     assert_non_null(wr);
     memset(wr, 0, n);
@@ -43,15 +43,16 @@ static void check_set(const char *path, int access)
     assert_int_equal(ds.shape.iterable, access == DLB_ACCESS_AUTO);
     void *reader = dataset_reader(&ds);
     for (uint32_t s = 0; s < (ds.shape.iterable ? ds.shape.n_shards : 1); s++) {
-        uint64_t n = ds.shape.iterable ? ds.format->shard_samples(ds.state, s) : 25;
+        uint64_t n = ds.shape.iterable ? ds.format->reader->shard_samples(ds.state, s) : 25;
         if (ds.shape.iterable)
-            assert_int_equal(ds.format->shard_open(reader, s, &err), DLB_OK);
+            assert_int_equal(ds.format->reader->shard_open(reader, s, &err), DLB_OK);
         for (uint64_t i = 0; i < n; i++, k++) {
             char text[2][32];
             struct dlb_sample want = sample_of(k, text);
             struct dlb_dest none = {NULL, 0};
-            assert_int_equal(ds.shape.iterable ? ds.format->next(reader, none, &got, &err)
-                                               : ds.format->read(reader, k, none, &got, &err),
+            assert_int_equal(ds.shape.iterable
+                                 ? ds.format->reader->next(reader, none, &got, &err)
+                                 : ds.format->reader->read(reader, k, none, &got, &err),
                              DLB_OK);
             assert_int_equal(got.index, k);
             assert_int_equal(got.label, want.label);
@@ -82,14 +83,14 @@ static void test_round_trip(void **state)
         const char *path = folder_path("x");
         struct dlb_write how = {.path = path, .opts = &opts, .from = &from};
         void *wr = writer_new(format);
-        assert_int_equal(format->writer_open(wr, &how, &err), DLB_OK);
+        assert_int_equal(format->writer->open(wr, &how, &err), DLB_OK);
         for (uint64_t k = 0; k < 25; k++) {
             char text[2][32];
             struct dlb_sample sample = sample_of(k, text);
-            assert_int_equal(format->writer_add(wr, &sample, &err), DLB_OK);
+            assert_int_equal(format->writer->add(wr, &sample, &err), DLB_OK);
         }
-        assert_int_equal(format->writer_finish(wr, &err), DLB_OK);
-        format->writer_close(wr);
+        assert_int_equal(format->writer->finish(wr, &err), DLB_OK);
+        format->writer->close(wr);
         free(wr);
         assert_true(folder_has(last[pack]));
         check_set(path, DLB_ACCESS_AUTO);
@@ -112,21 +113,21 @@ static void test_refused(void **state)
 
     (void)state;
     void *wr = writer_new(format);
-    assert_int_equal(format->writer_open(wr, &how, &err), DLB_OK);
+    assert_int_equal(format->writer->open(wr, &how, &err), DLB_OK);
     struct dlb_sample sample = sample_of(1, text);
-    assert_int_equal(format->writer_add(wr, &sample, &err), DLB_OK);
+    assert_int_equal(format->writer->add(wr, &sample, &err), DLB_OK);
     (void)strcpy(sample.field[1].name, "JPG");
-    assert_int_equal(format->writer_add(wr, &sample, &err), DLB_E_FORMAT);
+    assert_int_equal(format->writer->add(wr, &sample, &err), DLB_E_FORMAT);
     assert_non_null(strstr(err.what, "two fields"));
     (void)strcpy(sample.field[1].name, "a/b");
-    assert_int_equal(format->writer_add(wr, &sample, &err), DLB_E_FORMAT);
+    assert_int_equal(format->writer->add(wr, &sample, &err), DLB_E_FORMAT);
     sample.n_fields = 0;
-    assert_int_equal(format->writer_add(wr, &sample, &err), DLB_E_FORMAT);
-    format->writer_close(wr);
-    memset(wr, 0, format->writer_bytes);
-    assert_int_equal(format->writer_open(wr, &how, &err), DLB_E_IO); /* it is there already */
+    assert_int_equal(format->writer->add(wr, &sample, &err), DLB_E_FORMAT);
+    format->writer->close(wr);
+    memset(wr, 0, format->writer->state_bytes);
+    assert_int_equal(format->writer->open(wr, &how, &err), DLB_E_IO); /* it is there already */
     assert_string_equal(err.path, folder_path("x"));
-    format->writer_close(wr);
+    format->writer->close(wr);
     free(wr);
 }
 

@@ -1,0 +1,167 @@
+/* How samples are read: what a format offers to loaders, and what the two exchange.
+ *
+ * Floor 2. There are two states. The data set's is immutable once open, and shared by all workers.
+ * A reader's is private to one worker, in its own thread or process.
+ *
+ * Threads: dataset_open and dataset_close run on the control thread, before and after workers.
+ * Workers may be forked in between, so only memory, read-only maps and file descriptors stay live
+ * after dataset_open: no library handles, no threads. One worker calls open, close, read, locate,
+ * assemble, shard_open and next of its reader. shard_samples, whereabouts and files may be called
+ * by any thread. */
+#ifndef DLB_FORMATS_READER_H
+#define DLB_FORMATS_READER_H
+
+#include "core/base/err.h"
+#include "core/base/io.h"
+#include "formats/element.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dlb_codec;
+struct dlb_generate_opts;
+
+#define DLB_MAX_FIELDS 8
+
+struct dlb_field {
+    const uint8_t *data;
+    size_t len_bytes;
+    char name[16]; /* "jpg", "cls", "json"; cut when longer */
+};
+
+struct dlb_sample {
+    struct dlb_field field[DLB_MAX_FIELDS]; /* field 0 is what the codec decodes; borrowed until the
+                                               reader's next call */
+    uint32_t n_fields;
+    uint32_t label;    /* class number; 0 where the format has none */
+    uint32_t element;  /* enum dlb_element: the numbers that field 0 holds, or DLB_ELEMENT_NONE */
+    uint64_t index;    /* in [0, shape.n_samples): the sample's number in the data set, whatever the
+                          order */
+    uint64_t io_bytes; /* requested from the byte source for this sample; sequential formats add the
+                          shard's framing to its samples */
+    const char *path;  /* for messages: the file or shard; borrowed as the fields are */
+    uint64_t offset_bytes; /* of the sample in path, or DLB_NO_OFFSET */
+};
+
+/* Where the payload may be put directly, so that identity codecs need no copy. A format that can do
+ * it reads field 0 (and the fields after it, back to back) to `data` when they fit in cap_bytes,
+ * and then field[0].data == data. data may be NULL. */
+struct dlb_dest {
+    uint8_t *data;
+    size_t cap_bytes;
+};
+
+/* A piece of a sample on storage, for loaders that read many at once. Strings are borrowed for the
+ * life of the data set. */
+struct dlb_extent {
+    int fd;     /* open as long as the data set; -1: the loader opens the file for this read */
+    int dir_fd; /* with fd -1: where name is looked up; DLB_IO_NO_DIR: folder/name */
+    const char *folder; /* for messages and DLB_IO_NO_DIR; NULL: name is the path */
+    const char *name;
+    uint64_t offset_bytes, n_bytes;
+    uint32_t align_bytes; /* past the page cache (O_DIRECT): offset, length and memory of each read
+                             are multiples of it; 0: through the page cache */
+};
+
+/* Where a sample lies. */
+struct dlb_located {
+    struct dlb_extent *extent; /* the caller's; the format fills in the first cap of them */
+    uint32_t cap, n;           /* n: how many there are; when above cap, the caller asks again */
+    bool plain; /* the extents, one after the other, are the sample's fields, so they may be read
+                   directly to their place in the batch */
+};
+
+/* What a data set holds, known once it is open. */
+struct dlb_shape {
+    uint64_t n_samples, total_bytes; /* payload bytes of all fields */
+    uint64_t max_sample_bytes;       /* of one sample's fields together */
+    uint64_t max_decoded_bytes; /* of one sample, decoded; set by formats/look.h, 0 elsewhere */
+    uint64_t
+        id; /* hash of what identifies the data set: names, sizes, or the generator's parameters */
+    uint32_t n_shards, n_classes; /* n_shards: iterable only */
+    uint32_t element;             /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
+    bool iterable;                /* shard_open and next; else read */
+    uint32_t n_odd;               /* oddities found in the data set, which inspect reports */
+    char odd[4][288];             /* the first of them, as sentences that hold a dlb_err's `what` */
+    char library[16]; /* the library that reads the samples: a damaged file may crash it, and the
+                         process that reads; empty: none */
+    char about[96];   /* which variant of the format was found, for inspect; empty: no variants */
+};
+
+/* How a format gets its bytes (`dataset.access`). AUTO: the first that it offers. */
+enum dlb_access {
+    DLB_ACCESS_AUTO,
+    DLB_ACCESS_MMAP,    /* from a map of the file */
+    DLB_ACCESS_PREAD,   /* a system call for each piece */
+    DLB_ACCESS_DIRECT,  /* the same, past the page cache */
+    DLB_ACCESS_STREAM,  /* shards from start to end */
+    DLB_ACCESS_INDEXED, /* shards at random, by an index of their members */
+    DLB_ACCESS_LIBRARY, /* the format's own library reads */
+    DLB_ACCESS_CHUNKS,  /* chunks by pread, decompressed by the worker */
+};
+extern const char *const dlb_access_names[]; /* ends with NULL */
+
+/* Whether locate and assemble work with this access. AUTO stands for a format with only one. */
+bool dlb_access_locates(int access);
+
+struct dlb_open {
+    const char *path;
+    const struct dlb_io *io;
+    const void *opts; /* the format's own options, opts->n_bytes of them, or NULL */
+    const struct dlb_generate_opts *gen; /* the `generate` section: all that a synthetic format
+                                            needs to know */
+    const struct dlb_codec
+        *codec; /* whose samples are looked for (extensions, field 0); NULL: any bytes */
+    int access; /* enum dlb_access: one that the format names; AUTO where it names none */
+};
+
+struct dlb_reader {
+    size_t dataset_bytes, state_bytes; /* of the data set's state, and of a reader's; the core
+                                          allocates both, zeroed, 64-byte aligned */
+
+    /* Fills *shape. After a failure the core still calls dataset_close. A folder that gen has not
+     * finished is DLB_E_FORMAT. */
+    int (*dataset_open)(void *ds, const struct dlb_open *how, struct dlb_shape *shape,
+                        struct dlb_err *err);
+    void (*dataset_close)(void *ds);
+
+    int (*open)(void *rd, const void *ds, struct dlb_err *err);
+    void (*close)(void *rd); /* called after a failed open too */
+
+    /* Map-style: sample `index`, in any order. */
+    int (*read)(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
+                struct dlb_err *err);
+
+    /* Map-style, optional, for loaders that read many samples at once. locate says where the sample
+     * lies; assemble makes the sample of its pieces, one for each extent and as long. Any number of
+     * samples may be located before the first is assembled. assemble fills all of *out but
+     * io_bytes; its fields may be the pieces themselves, or lie at dest. Loaders call both only
+     * where dlb_access_locates says so. */
+    int (*locate)(void *rd, uint64_t index, struct dlb_located *out, struct dlb_err *err);
+    int (*assemble)(void *rd, uint64_t index, const struct dlb_field *pieces, uint32_t n,
+                    struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err);
+
+    /* Iterable: a shard from its start to DLB_END. After an error the rest of the shard is lost;
+     * shard_open starts the next. */
+    int (*shard_open)(void *rd, uint32_t shard, struct dlb_err *err);
+    int (*next)(void *rd, struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err);
+    uint64_t (*shard_samples)(const void *ds, uint32_t shard);
+
+    /* Writes the path in which sample `number` lies (iterable data: shard `number`), cut when
+     * longer. For messages about a reader that does not answer, so it may be called beside readers.
+     * Optional. */
+    void (*whereabouts)(const void *ds, uint64_t number, char *path, size_t n_path);
+
+    /* The files that samples are read from: returns how many, and writes the path of file `number`
+     * if there is one (cut when longer). A file that is read only while the data set opens does not
+     * count. NULL: there are none. */
+    uint64_t (*files)(const void *ds, uint64_t number, char *path, size_t n_path);
+};
+
+/* Adds a sentence to shape->odd, or only counts it when four are there. */
+void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+uint32_t dlb_shape_n_named(const struct dlb_shape *shape); /* how many sentences are there */
+
+#endif

@@ -1,0 +1,31 @@
+/* How samples of another format are written: what a format offers to `convert`.
+ *
+ * Floor 2. One thread, which owns the writer's state. Samples come one after the other. The path
+ * does not exist before; the caller syncs, checks and renames what was written. */
+#ifndef DLB_FORMATS_WRITER_H
+#define DLB_FORMATS_WRITER_H
+
+#include "core/base/err.h"
+
+#include <stddef.h>
+
+struct dlb_sample;
+struct dlb_shape;
+
+/* Borrowed until close. */
+struct dlb_write {
+    const char *path;             /* of what is made: a file or a folder */
+    const void *opts;             /* the format's own options, or NULL */
+    const struct dlb_shape *from; /* of the data set that is converted */
+};
+
+struct dlb_writer {
+    size_t state_bytes; /* the core allocates it, zeroed, 64-byte aligned */
+
+    int (*open)(void *wr, const struct dlb_write *how, struct dlb_err *err);
+    int (*add)(void *wr, const struct dlb_sample *sample, struct dlb_err *err);
+    int (*finish)(void *wr, struct dlb_err *err); /* the last bytes, and closes the files */
+    void (*close)(void *wr);                      /* frees; called after any failure too */
+};
+
+#endif
