@@ -68,6 +68,12 @@ int dlb_fail_errno(struct dlb_err *err, const char *path, uint64_t offset_bytes,
     return (int)err->status;
 }
 
+int dlb_fail_memory(struct dlb_err *err, const char *path, uint64_t n_bytes)
+{
+    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory for %" PRIu64 " bytes",
+                    n_bytes);
+}
+
 const char *dlb_err_text(const struct dlb_err *err, char *text, size_t n_text)
 {
     char offset[32] = "";

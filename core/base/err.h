@@ -55,6 +55,9 @@ int dlb_fail(struct dlb_err *err, enum dlb_code code, const char *path, uint64_t
  * other fits) and what = "<doing>: <strerror>". */
 int dlb_fail_errno(struct dlb_err *err, const char *path, uint64_t offset_bytes, const char *doing);
 
+/* DLB_ERR_NOMEM: "out of memory for N bytes". `path` may be NULL. */
+int dlb_fail_memory(struct dlb_err *err, const char *path, uint64_t n_bytes);
+
 /* "path @ offset: what", leaving out what is absent. Returns `text`, always terminated. */
 const char *dlb_err_text(const struct dlb_err *err, char *text, size_t n_text);
 

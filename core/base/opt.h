@@ -22,6 +22,33 @@ enum dlb_opt_type {
 
 #define DLB_OPT_STRING_CAP 1024
 
+/* What two cells that differ in an option may be compared for. The first is the default, so that an
+ * option that nobody thought about is never taken for a mere way of doing the same. */
+enum dlb_opt_work {
+    DLB_WORK_OTHER,    /* it changes what is done: equal on both sides of a comparison */
+    DLB_WORK_SAME,     /* it changes how the same is done, which is what a sweep compares */
+    DLB_WORK_PER_STEP, /* other work where a training step takes time, which then trains on other
+                          amounts of data; without a step, the same */
+};
+
+/* Under which other settings an option has a meaning. The conditions, and how they are said to
+ * users, are in scenarios/spec/meaning.c. */
+enum dlb_opt_needs {
+    DLB_NEEDS_NOTHING,
+    DLB_NEEDS_WORKERS,           /* loader.num_workers > 0 */
+    DLB_NEEDS_STORED_BYTES,      /* a format that reads something */
+    DLB_NEEDS_PINNING,           /* loader.pin_memory */
+    DLB_NEEDS_MANY_READS,        /* loader.io = "io_uring" */
+    DLB_NEEDS_COLD_RUN,          /* run.cache = "cold", of stored bytes */
+    DLB_NEEDS_MANY_ACCELERATORS, /* accelerators.count > 1 */
+    DLB_NEEDS_SHUFFLED_SHARDS,   /* iterable data with loader.shuffle */
+    DLB_NEEDS_VARIED_STEPS,      /* a device.step_dist other than "constant" */
+    DLB_NEEDS_EPOCH_BORDERS,     /* so many run.epochs that one border is measured */
+    DLB_NEEDS_OWN_FORMAT,        /* dataset.format names the format whose section this is; no row
+                                    says it, every row of such a section means it */
+    DLB_N_NEEDS
+};
+
 struct dlb_opt {
     const char *key; /* without its section: "num_workers" */
     enum dlb_opt_type type;
@@ -31,6 +58,9 @@ struct dlb_opt {
     const char *unit;           /* "ms", "samples"; NULL: none */
     const char *help;           /* one sentence, no full stop */
     const char *const *choices; /* NULL-terminated; CHOICE only */
+    enum dlb_opt_work work;
+    enum dlb_opt_needs needs;      /* without it: no meaning; a cell's echo has null */
+    enum dlb_opt_needs shows_with; /* without it: a meaning, but no difference worth a cell */
 };
 
 /* One section of the configuration ("loader") and the struct that it fills. */

@@ -1,5 +1,6 @@
 #include "core/base/opt_value.h"
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 
 #include <errno.h>
@@ -367,4 +368,52 @@ void dlb_opt_store(const struct dlb_opt *opt, const json_t *value, void *base)
         (void)snprintf(field, DLB_OPT_STRING_CAP, "%s", json_string_value(value));
         break;
     }
+}
+
+json_t *dlb_opt_load(const struct dlb_opt *opt, const void *base)
+{
+    const void *field = (const char *)base + opt->offset;
+    int64_t whole = 0;
+    double real = 0;
+    bool truth = false;
+    int place = 0;
+
+    switch (opt->type) {
+    case DLB_OPT_BOOL:
+        memcpy(&truth, field, sizeof truth);
+        return json_boolean(truth);
+    case DLB_OPT_INT:
+    case DLB_OPT_BYTES:
+        memcpy(&whole, field, sizeof whole);
+        return dlb_json_made(json_integer(whole));
+    case DLB_OPT_FLOAT:
+        memcpy(&real, field, sizeof real);
+        return dlb_json_made(json_real(real));
+    case DLB_OPT_CHOICE:
+        memcpy(&place, field, sizeof place);
+        return dlb_json_made(json_string(opt->choices[place]));
+    case DLB_OPT_STRING:
+        break;
+    }
+    return dlb_json_safe_text(field);
+}
+
+bool dlb_opt_equal(const struct dlb_opt *opt, const void *a, const void *b)
+{
+    const char *x = (const char *)a + opt->offset, *y = (const char *)b + opt->offset;
+
+    switch (opt->type) {
+    case DLB_OPT_BOOL:
+        return memcmp(x, y, sizeof(bool)) == 0;
+    case DLB_OPT_INT:
+    case DLB_OPT_BYTES:
+        return memcmp(x, y, sizeof(int64_t)) == 0;
+    case DLB_OPT_FLOAT:
+        return *(const double *)(const void *)x == *(const double *)(const void *)y;
+    case DLB_OPT_CHOICE:
+        return memcmp(x, y, sizeof(int)) == 0;
+    case DLB_OPT_STRING:
+        break;
+    }
+    return strcmp(x, y) == 0;
 }

@@ -10,6 +10,7 @@
 #include "core/base/opt.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* *out: new reference. `key` is the dotted one, for messages. */
 int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *value,
@@ -22,6 +23,12 @@ int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *te
 
 /* Writes a canonical value to its field in the group's struct at `base`. */
 void dlb_opt_store(const struct dlb_opt *opt, const json_t *value, void *base);
+
+/* The other way round: the field's canonical value. New reference, never NULL. */
+json_t *dlb_opt_load(const struct dlb_opt *opt, const void *base);
+
+/* Whether the field has the same value in both structs. */
+bool dlb_opt_equal(const struct dlb_opt *opt, const void *a, const void *b);
 
 /* What it may be: "0 to 1024 workers", "at least 4096 bytes", "files, webdataset or synthetic",
  * "true or false". */

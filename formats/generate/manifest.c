@@ -1,5 +1,6 @@
 #include "formats/generate/manifest.h"
 
+#include "core/base/opt_value.h"
 #include "core/base/io.h"
 #include "formats/codec.h"
 #include "formats/format.h"
@@ -19,32 +20,12 @@ char *dlb_manifest_path(const char *folder, const char *name)
     return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
-static json_t *opt_json(const struct dlb_opt *opt, const void *values)
-{
-    const char *at = (const char *)values + opt->offset;
-
-    switch (opt->type) {
-    case DLB_OPT_BOOL:
-        return json_boolean(*(const bool *)(const void *)at);
-    case DLB_OPT_INT:
-    case DLB_OPT_BYTES:
-        return json_integer(*(const int64_t *)(const void *)at);
-    case DLB_OPT_FLOAT:
-        return json_real(*(const double *)(const void *)at);
-    case DLB_OPT_CHOICE:
-        return json_string(opt->choices[*(const int *)(const void *)at]);
-    case DLB_OPT_STRING:
-        return json_string(at);
-    }
-    return NULL;
-}
-
 static int add_group(json_t *params, const struct dlb_opt_group *group, const void *values)
 {
     for (const struct dlb_opt *opt = group->opts; opt->key; opt++) {
         char key[96];
         (void)snprintf(key, sizeof key, "%s.%s", group->section, opt->key);
-        if (json_object_set_new(params, key, opt_json(opt, values)) != 0)
+        if (json_object_set_new(params, key, dlb_opt_load(opt, values)) != 0)
             return -1;
     }
     return 0;

@@ -26,12 +26,14 @@ static const struct dlb_opt opts[] = {
          "path of a data set with a whole number for each sample; empty: label or labels beside "
          "the data, where it fits; none: no labels"},
     {.key = "allow_external",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct dlb_hdf5_opts, allow_external),
      .def = "false",
      .help = "follow links to other files, read virtual data sets and external storage, and load "
              "filters from HDF5_PLUGIN_PATH"},
     {.key = "chunk_samples",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_hdf5_opts, chunk_samples),
      .min = 0,
@@ -40,6 +42,7 @@ static const struct dlb_opt opts[] = {
      .unit = "samples",
      .help = "gen, convert: samples in a chunk; 0: contiguous, without chunks"},
     {.key = "filter",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct dlb_hdf5_opts, filter),
      .def = "none",

@@ -17,6 +17,7 @@ struct lmdb_opts {
 
 static const struct dlb_opt opts[] = {
     {.key = "readahead",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct lmdb_opts, readahead),
      .def = "false",

@@ -22,6 +22,7 @@ enum {
 
 static const struct dlb_opt opts[] = {
     {.key = "crc",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct dlb_tfr_opts, crc),
      .def = "true",
@@ -40,6 +41,7 @@ static const struct dlb_opt opts[] = {
      .def = "image/class/label",
      .help = "with tfrecord.feature: the feature whose first number is the label"},
     {.key = "shard_samples",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_tfr_opts, shard_samples),
      .min = 1,

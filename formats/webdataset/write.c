@@ -6,6 +6,7 @@
  * misspelt. */
 static const struct dlb_opt opts[] = {
     {.key = "shard_samples",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_wds_opts, shard_samples),
      .min = 1,
@@ -14,6 +15,7 @@ static const struct dlb_opt opts[] = {
      .unit = "samples",
      .help = "samples that gen and convert put into each shard"},
     {.key = "compression",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct dlb_wds_opts, compression),
      .def = "none",

@@ -14,12 +14,15 @@ static const struct dlb_opt accelerators_opts[] = {
      .help = "Accelerators that train at once, each on its share of the data; several are emulated "
              "ones, and need loader.pin_memory"},
     {.key = "barrier",
+     .needs = DLB_NEEDS_MANY_ACCELERATORS,
      .type = DLB_OPT_BOOL,
      FIELD(barrier),
      .def = "false",
      .help = "Data-parallel training: each step starts when all accelerators have ended the one "
              "before"},
     {.key = "shared_workers",
+     .work = DLB_WORK_SAME,
+     .needs = DLB_NEEDS_MANY_ACCELERATORS,
      .type = DLB_OPT_BOOL,
      FIELD(shared_workers),
      .def = "false",

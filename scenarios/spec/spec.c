@@ -1,6 +1,10 @@
 #include "scenarios/spec/spec.h"
 
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/opt_value.h"
 #include "formats/codec.h"
+#include "scenarios/spec/meaning.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -9,6 +13,7 @@
 #define FIELD(field) .offset = offsetof(struct dlb_run_opts, field)
 static const struct dlb_opt run_opts[] = {
     {.key = "epochs",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,
      FIELD(epochs),
      .min = 1,
@@ -17,6 +22,7 @@ static const struct dlb_opt run_opts[] = {
      .unit = "epochs",
      .help = "Passes over the data"},
     {.key = "max_batches",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,
      FIELD(max_batches),
      .min = 0,
@@ -26,6 +32,7 @@ static const struct dlb_opt run_opts[] = {
      .help = "Measured batches of a run, of each accelerator and over all epochs; 0: whole "
              "epochs"},
     {.key = "warmup_batches",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,
      FIELD(warmup_batches),
      .min = 0,
@@ -34,6 +41,7 @@ static const struct dlb_opt run_opts[] = {
      .unit = "batches",
      .help = "First batches of a run that are not measured"},
     {.key = "repeats",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,
      FIELD(repeats),
      .min = 1,
@@ -68,6 +76,7 @@ static const struct dlb_opt run_opts[] = {
      .def = "false",
      .help = "Hash every payload in the worker and compare with what the device received"},
     {.key = "cache",
+     .needs = DLB_NEEDS_STORED_BYTES,
      .type = DLB_OPT_CHOICE,
      FIELD(cache),
      .def = "as-is",
@@ -75,6 +84,8 @@ static const struct dlb_opt run_opts[] = {
      .help = "Page cache before each repetition: what is there (a sweep reads all data once at its "
              "start), all data, or none of it; what it came to is measured and told"},
     {.key = "drop_caches",
+     .work = DLB_WORK_SAME,
+     .needs = DLB_NEEDS_COLD_RUN,
      .type = DLB_OPT_BOOL,
      FIELD(drop_caches),
      .def = "false",
@@ -92,14 +103,32 @@ const struct dlb_opt_group dlb_run_group = {.section = "run",
 
 #define MAX_GROUPS 64
 
+/* The sections that every spec has, and where they lie in it. */
+static const struct part {
+    const struct dlb_opt_group *group;
+    size_t offset;
+} parts[] = {
+    {&dlb_dataset_group, offsetof(struct dlb_spec, dataset)},
+    {&dlb_generate_group, offsetof(struct dlb_spec, generate)},
+    {&dlb_transform_group, offsetof(struct dlb_spec, transform)},
+    {&dlb_loader_group, offsetof(struct dlb_spec, loader)},
+    {&dlb_device_group, offsetof(struct dlb_spec, device)},
+    {&dlb_accelerators_group, offsetof(struct dlb_spec, accelerators)},
+    {&dlb_run_group, offsetof(struct dlb_spec, run)},
+    {&dlb_workload_group, offsetof(struct dlb_spec, workload)},
+    {&dlb_workload_steps_group, offsetof(struct dlb_spec, workload_steps)},
+    {&dlb_storage_group, offsetof(struct dlb_spec, storage)},
+};
+#define N_PARTS (sizeof(parts) / sizeof(parts[0]))
+
 const struct dlb_opt_group *const *dlb_spec_groups(void)
 {
-    static const struct dlb_opt_group *groups[MAX_GROUPS + 1] = {
-        &dlb_dataset_group, &dlb_generate_group, &dlb_transform_group,
-        &dlb_loader_group,  &dlb_device_group,   &dlb_accelerators_group,
-        &dlb_run_group,     &dlb_workload_group, &dlb_workload_steps_group,
-        &dlb_storage_group};
-    size_t n = 10;
+    static const struct dlb_opt_group *groups[MAX_GROUPS + 1];
+    static size_t n;
+    if (n > 0)
+        return groups;
+    for (size_t i = 0; i < N_PARTS; i++)
+        groups[n++] = parts[i].group;
     for (size_t i = 0; dlb_formats[i]; i++) {
         if (!dlb_formats[i]->opts)
             continue;
@@ -112,7 +141,33 @@ const struct dlb_opt_group *const *dlb_spec_groups(void)
 
 const void *dlb_spec_format_opts(const struct dlb_spec *spec)
 {
-    return dlb_formats[spec->dataset.format]->opts ? spec->format_opts : NULL;
+    return dlb_spec_format(spec)->opts ? spec->format_opts : NULL;
+}
+
+void *dlb_spec_section(struct dlb_spec *spec, const struct dlb_opt_group *group)
+{
+    for (size_t i = 0; i < N_PARTS; i++)
+        if (parts[i].group == group)
+            return (char *)spec + parts[i].offset;
+    return dlb_spec_format(spec)->opts == group ? spec->format_opts : NULL;
+}
+
+const void *dlb_spec_section_of(const struct dlb_spec *spec, const struct dlb_opt_group *group)
+{
+    return dlb_spec_section((struct dlb_spec *)(uintptr_t)spec, group);
+}
+
+bool dlb_spec_equal(const struct dlb_spec *a, const struct dlb_spec *b)
+{
+    for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++) {
+        const void *x = dlb_spec_section_of(a, *g), *y = dlb_spec_section_of(b, *g);
+        if (!x != !y)
+            return false;
+        for (const struct dlb_opt *opt = (*g)->opts; x && opt->key; opt++)
+            if (!dlb_opt_equal(opt, x, y))
+                return false;
+    }
+    return true;
 }
 
 static int check(const struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err)
@@ -133,33 +188,54 @@ static int check(const struct dlb_spec *spec, const struct dlb_config *cfg, stru
 
 int dlb_spec_from_config(struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err)
 {
+    int rc = DLB_OK;
     memset(spec, 0, sizeof(*spec));
-    const struct {
-        const struct dlb_opt_group *group;
-        void *out;
-    } parts[] = {
-        {&dlb_dataset_group, &spec->dataset},
-        {&dlb_generate_group, &spec->generate},
-        {&dlb_transform_group, &spec->transform},
-        {&dlb_loader_group, &spec->loader},
-        {&dlb_device_group, &spec->device},
-        {&dlb_accelerators_group, &spec->accelerators},
-        {&dlb_run_group, &spec->run},
-        {&dlb_workload_group, &spec->workload},
-        {&dlb_storage_group, &spec->storage},
-    };
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        int rc = dlb_config_fill(cfg, parts[i].group, parts[i].out, err);
-        if (rc)
-            return rc;
-    }
-    const struct dlb_opt_group *own = dlb_formats[spec->dataset.format]->opts;
-    if (own) {
-        int rc = dlb_config_fill(cfg, own, spec->format_opts, err);
-        if (rc)
-            return rc;
-    }
+    for (size_t i = 0; i < N_PARTS && !rc; i++)
+        rc = dlb_config_fill(cfg, parts[i].group, (char *)spec + parts[i].offset, err);
+    if (!rc && dlb_spec_format(spec)->opts)
+        rc = dlb_config_fill(cfg, dlb_spec_format(spec)->opts, spec->format_opts, err);
+    if (rc)
+        return rc;
     spec->dataset.located = spec->loader.io == DLB_READ_URING;
     spec->dataset.direct = spec->loader.direct;
     return check(spec, cfg, err);
+}
+
+int dlb_spec_from_json(struct dlb_spec *spec, const json_t *flat, const char *origin,
+                       struct dlb_err *err)
+{
+    struct dlb_config *cfg = dlb_mem_check(dlb_config_new(dlb_spec_groups()));
+    const char *key;
+    json_t *value;
+    int rc = DLB_OK;
+    json_object_foreach((json_t *)flat, key, value)
+    {
+        if (!rc && !json_is_null(value))
+            rc = dlb_config_set_json(cfg, key, value, origin, err);
+    }
+    if (!rc)
+        rc = dlb_spec_from_config(spec, cfg, err);
+    dlb_config_free(cfg);
+    return rc;
+}
+
+json_t *dlb_spec_to_json(const struct dlb_spec *spec, bool iterable)
+{
+    json_t *out = dlb_json_made(json_object());
+    char key[96];
+    for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++)
+        for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
+            bool has = dlb_meaning_has(*g, opt, spec, iterable);
+            (void)snprintf(key, sizeof(key), "%s.%s", (*g)->section, opt->key);
+            (void)dlb_json_put(
+                out, key, has ? dlb_opt_load(opt, dlb_spec_section_of(spec, *g)) : json_null());
+        }
+    return out;
+}
+
+void dlb_spec_defaults(struct dlb_spec *spec)
+{
+    struct dlb_err err;
+    if (dlb_spec_from_json(spec, NULL, "default", &err))
+        DLB_BUG(err.what); /* the tables' own defaults */
 }

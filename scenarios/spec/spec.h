@@ -1,6 +1,9 @@
-/* What one cell is: every section of the configuration, resolved and typed.
+/* What one cell is asked to do: every section of the configuration, resolved and typed.
  *
- * Floor 4. Plain values, copied by assignment; any thread. */
+ * Floor 4. Plain values, copied by assignment; any thread. A spec is made from a configuration (or
+ * from the JSON that travels between processes), and from then on the program reads its fields. The
+ * option tables say of each field what it is called, whether it has a meaning, and whether it
+ * changes the work (core/base/opt.h). */
 #ifndef DLB_SCENARIOS_SPEC_SPEC_H
 #define DLB_SCENARIOS_SPEC_SPEC_H
 
@@ -13,6 +16,7 @@
 #include "scenarios/spec/accelerators.h"
 #include "scenarios/spec/workload.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -46,6 +50,7 @@ struct dlb_spec {
     struct dlb_accelerators_opts accelerators;
     struct dlb_run_opts run;
     struct dlb_workload_opts workload;
+    struct dlb_workload_steps workload_steps;
     struct dlb_storage_opts storage;
     _Alignas(16) unsigned char format_opts[DLB_FORMAT_OPTS_MAX_BYTES]; /* the chosen format's own
                                                                           section */
@@ -59,7 +64,45 @@ const struct dlb_opt_group *const *dlb_spec_groups(void);
  * by plan(), not here). */
 int dlb_spec_from_config(struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err);
 
+/* The same from an object of dotted keys, as dlb_spec_to_json makes it; null and what is absent are
+ * defaults. `origin` names the source in errors. */
+int dlb_spec_from_json(struct dlb_spec *spec, const json_t *flat, const char *origin,
+                       struct dlb_err *err);
+
+/* One object of dotted keys: every option of every section in the order of the tables, null where
+ * it has no meaning in this spec (meaning.h). It is what a cell's process is given, and what a
+ * result says of a cell. `iterable`: the kind of its data set. New reference. */
+json_t *dlb_spec_to_json(const struct dlb_spec *spec, bool iterable);
+
+/* The part of the spec that a group's options are offsets in; NULL for the section of a format
+ * other than its own. Borrowed. */
+void *dlb_spec_section(struct dlb_spec *spec, const struct dlb_opt_group *group);
+const void *dlb_spec_section_of(const struct dlb_spec *spec, const struct dlb_opt_group *group);
+
+/* All options at their defaults. */
+void dlb_spec_defaults(struct dlb_spec *spec);
+
+/* Whether both ask for the same: option by option. */
+bool dlb_spec_equal(const struct dlb_spec *a, const struct dlb_spec *b);
+
 /* The format's own options within the spec, or NULL when it has none. */
 const void *dlb_spec_format_opts(const struct dlb_spec *spec);
+
+static inline const struct dlb_format *dlb_spec_format(const struct dlb_spec *spec)
+{
+    return dlb_formats[spec->dataset.format];
+}
+
+/* Loaders in one process, each with loader.num_workers. */
+static inline uint32_t dlb_spec_loaders(const struct dlb_spec *spec)
+{
+    return dlb_accelerators_loaders(&spec->accelerators);
+}
+
+/* Ranks that divide the data set among them, over all processes. */
+static inline uint64_t dlb_spec_ranks(const struct dlb_spec *spec)
+{
+    return (uint64_t)spec->run.world * dlb_spec_loaders(spec);
+}
 
 #endif

@@ -12,16 +12,19 @@ static const char *const baselines[] = {"none", "fio", NULL};
 
 static const struct dlb_opt workload_opts[] = {
     {.key = "name",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_STRING,
      .offset = offsetof(struct dlb_workload_opts, name),
      .def = "",
      .help = "What the workload is called in results"},
     {.key = "source",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_STRING,
      .offset = offsetof(struct dlb_workload_opts, source),
      .def = "",
      .help = "Where its sizes and step times come from"},
     {.key = "gate",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_FLOAT,
      .offset = offsetof(struct dlb_workload_opts, gate),
      .min = 0,
@@ -29,6 +32,7 @@ static const struct dlb_opt workload_opts[] = {
      .def = "0.9",
      .help = "Utilisation below which accelerators count as not fed"},
     {.key = "accelerator",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct dlb_workload_opts, accelerator),
      .def = "none",
@@ -40,9 +44,9 @@ const struct dlb_opt_group dlb_workload_group = {"workload", "A training, as sto
 
 #define STEP(name)                                                                                 \
     {                                                                                              \
-        .key = #name, .type = DLB_OPT_FLOAT, .offset = offsetof(struct dlb_workload_steps, name),  \
-        .min = 0, .max = 600000, .def = "0", .unit = "ms",                                         \
-        .help = "A step on that accelerator; 0: not known"                                         \
+        .key = #name, .work = DLB_WORK_SAME, .type = DLB_OPT_FLOAT,                                \
+        .offset = offsetof(struct dlb_workload_steps, name), .min = 0, .max = 600000, .def = "0",  \
+        .unit = "ms", .help = "A step on that accelerator; 0: not known"                           \
     }
 static const struct dlb_opt step_opts[] = {STEP(a100), STEP(h100),  STEP(h200),
                                            STEP(b200), STEP(mi355), DLB_OPT_END};
@@ -52,6 +56,7 @@ const struct dlb_opt_group dlb_workload_steps_group = {
 
 static const struct dlb_opt storage_opts[] = {
     {.key = "max_accelerators",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_storage_opts, max_accelerators),
      .min = 1,
@@ -60,12 +65,14 @@ static const struct dlb_opt storage_opts[] = {
      .unit = "accelerators",
      .help = "Where the search ends, though all are still fed"},
     {.key = "allow_small",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct dlb_storage_opts, allow_small),
      .def = "false",
      .help = "Measure data of less than 5 times the memory, or of less than 500 steps an epoch; "
              "the result then says that it is not cold-proof"},
     {.key = "baseline",
+     .work = DLB_WORK_SAME,
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct dlb_storage_opts, baseline),
      .def = "none",

@@ -50,7 +50,7 @@ DOORS = {
     "scenarios/judge": {"judge.h", "summary.h"},
     "scenarios/plan": {"plan.h", "twin.h"},
     "scenarios/run": {"child.h", "runner.h"},
-    "scenarios/spec": {"embedded.h", "flat.h", "spec.h", "workload.h"},
+    "scenarios/spec": {"axes.h", "embedded.h", "flat.h", "meaning.h", "spec.h", "workload.h"},
     "scenarios/storage": {"fio.h", "sizing.h", "write_speed.h"},
 }
 

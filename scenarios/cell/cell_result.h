@@ -1,0 +1,191 @@
+/* What one repetition of one cell measured.
+ *
+ * Floor 4. Plain data with an owner; any thread. The cell's process fills one in and writes it as
+ * JSON, the runner reads it back, scenarios judge it, and summary.json shows parts of it.
+ * dlb_cell_result_to_json and _from_json are the only code that knows its keys.
+ *
+ * A figure that was not measured is DLB_NOT_MEASURED, NaN or "", and null in JSON. Times are
+ * nanoseconds. Counts and stages are those of all accelerators of the cell together, times those of
+ * a mean one (loaders/train/consumer.h). */
+#ifndef DLB_SCENARIOS_CELL_CELL_RESULT_H
+#define DLB_SCENARIOS_CELL_CELL_RESULT_H
+
+#include "core/base/err.h"
+#include "core/base/json.h"
+#include "core/measure/au.h"
+#include "core/measure/cache_label.h"
+#include "core/measure/meters.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum dlb_rep_status {
+    DLB_REP_OK,
+    DLB_REP_FAILED,
+    DLB_REP_CANCELLED,    /* by the user; what was measured until then is there */
+    DLB_REP_SKIPPED,      /* a warm pass over data that do not fit into memory */
+    DLB_REP_NOT_MEASURED, /* another program that found nothing to measure with */
+};
+
+/* One stage, or the reads, of a run. */
+struct dlb_stage_result {
+    uint64_t count, sum_ns;
+    uint64_t p50_ns, p99_ns, p999_ns, max_ns; /* not measured without a count */
+};
+
+struct dlb_epoch_result {
+    uint64_t n_samples, n_unique, n_expected, n_padded, n_skipped, n_bytes;
+    uint64_t set_checksum, seq_checksum; /* free of order, and of the order (consumer.h) */
+    uint64_t first_batch_ns, gap_ns, wall_ns;
+    bool whole; /* it ran to its end */
+};
+
+/* One accelerator of several. */
+struct dlb_share_result {
+    uint64_t n_steps, n_samples, window_ns;
+    double au_nominal, au_measured;
+};
+
+enum dlb_io_way { DLB_IO_USED_SYNC, DLB_IO_USED_MIXED, DLB_IO_USED_URING };
+
+/* How workers read (loader.io). Figures: of io_uring's requests alone. */
+struct dlb_io_result {
+    bool asked_uring;
+    enum dlb_io_way used; /* mixed: some workers read synchronously */
+    char reason[300];     /* why not all reads are what was asked for; "": they are */
+    uint64_t depth, max_in_flight, n_requests, n_resubmitted, n_bytes;
+    uint64_t sum_ns, p50_ns, p99_ns, p999_ns, max_ns; /* of a request, as in struct dlb_io_meters */
+    bool registered_buffers;
+};
+
+struct dlb_memory_result {
+    uint64_t peak_pss_bytes, slots_bytes, pinned_bytes;
+    bool huge_pages;
+};
+
+/* What the kernel accounts for the process and its workers, over the loop. */
+struct dlb_os_result {
+    uint64_t utime_ns, stime_ns, minor_faults, major_faults, voluntary_switches,
+        involuntary_switches, read_chars, read_device_bytes;
+};
+
+#define DLB_CACHE_LIMITS 8        /* sentences at most ... */
+#define DLB_CACHE_LIMIT_BYTES 300 /* ... of so many bytes */
+
+/* The page cache: what was asked for, and what the bytes show (core/measure/cache_label.h). */
+struct dlb_cache_result {
+    int asked; /* enum dlb_run_cache */
+    enum dlb_cache_label label, metadata;
+    char why[300];
+    double resident_before_frac, resident_after_frac;      /* of the data */
+    uint64_t process_bytes, device_bytes, delivered_bytes; /* read by its process, by the device */
+    char filesystem[32], device[64];                       /* "": not known */
+    char residency_by[24];                                 /* the system call that told */
+    char limits[DLB_CACHE_LIMITS][DLB_CACHE_LIMIT_BYTES];  /* what cannot be seen from here */
+    uint32_t n_limits;
+};
+
+/* The device as it was opened. */
+struct dlb_device_result {
+    char kind[16], name[96], why[160];
+    json_t *gpu; /* of a real one: its facts, with `numa` and `nvml`, in the device's own words
+                    (dlb_device.describe); owned; NULL: emulated */
+    double step_asked_ns, step_read_ns, step_measured_ns; /* gpu.step's; NaN without one */
+};
+
+/* Another program's reads of the same files (fio). */
+struct dlb_baseline_result {
+    char *command; /* as it could be typed; owned; NULL: it was not started */
+    double bytes_per_s, iops, p50_ns, p99_ns, p999_ns;
+};
+
+/* What the training loop came to (loaders/train/consumer.h). */
+struct dlb_loop_result {
+    uint64_t n_steps, n_samples, n_bytes; /* measured */
+    uint64_t window_ns;                   /* 0: no complete window */
+    uint64_t busy_ns, idle_input_ns, idle_copy_ns, idle_other_ns, late_copy_ns;
+    uint64_t epoch_idle_ns, epoch_other_ns;
+    uint64_t n_batches; /* that the loop took, warm-up included */
+    uint64_t wall_ns, unaccounted_ns, consumer_cpu_ns;
+    uint64_t n_checksum_mismatches;
+    struct dlb_stage_result consumer[DLB_CS_COUNT], device[DLB_DS_COUNT];
+    struct dlb_au au, lowest; /* mean and smallest over accelerators */
+    uint32_t n_accelerators;
+    struct dlb_share_result *share; /* [n_shares]; owned; n_shares is 0 where they are many */
+    uint32_t n_shares;
+    struct dlb_epoch_result *epoch; /* [n_epochs] that were kept; owned */
+    uint32_t n_epochs;
+    struct dlb_os_result os;
+    double machine_busy_frac, machine_stolen_frac, machine_stolen_ns; /* of the whole machine */
+};
+
+/* What its workers did; not there where one did not come back. */
+struct dlb_workers_result {
+    struct dlb_stage_result stage[DLB_WS_COUNT];
+    struct dlb_stage_result reads;
+    bool reads_are_requests; /* to the kernel; else whole samples */
+    struct dlb_io_result io;
+    uint64_t io_bytes;  /* asked of the byte source ... */
+    uint64_t n_samples; /* ... for so many samples, those included that were never consumed */
+    uint64_t cpu_ns, runqueue_ns, order_wait_ns;
+    uint64_t n_skipped, n_cut_shards;
+    uint32_t n_idle; /* workers without a shard */
+    char **skipped;  /* [n_skipped_named] the first skipped samples, with reasons; owned */
+    uint32_t n_skipped_named;
+};
+
+struct dlb_cell_result {
+    uint32_t block, index; /* which repetition of which cell, ceiling or warm pass; the runner's */
+    enum dlb_rep_status status;
+    enum dlb_status error; /* of one that is neither ok nor skipped */
+    enum dlb_code code;    /* likewise; DLB_N_CODES: none */
+    char reason[800];      /* "" for ok */
+    char stuck_why[800];   /* "": all came back. Else what did not; the process leaves by _exit */
+    bool has_loop, has_workers, has_memory, has_cache, has_device, has_baseline; /* reached */
+    struct dlb_loop_result loop;
+    struct dlb_workers_result workers;
+    struct dlb_memory_result memory;
+    struct dlb_cache_result cache;
+    struct dlb_device_result device;
+    struct dlb_baseline_result baseline;
+    json_t *document; /* of a cell that another program measures, all that it wrote; owned; NULL */
+};
+
+/* Nothing measured: status ok, figures absent. */
+void dlb_cell_result_init(struct dlb_cell_result *result);
+void dlb_cell_result_free(struct dlb_cell_result *result); /* what it owns, not itself */
+
+json_t *dlb_cell_result_to_json(const struct dlb_cell_result *result);
+
+/* Fields of another type or beyond their range are taken as not measured. DLB_E_FORMAT where it is
+ * no object or has no status. */
+int dlb_cell_result_from_json(struct dlb_cell_result *result, const json_t *doc,
+                              struct dlb_err *err);
+
+const char *dlb_rep_status_name(enum dlb_rep_status status); /* "ok", "failed", ... */
+
+/* status failed or cancelled, with the error's text, status and code. */
+void dlb_cell_result_fail(struct dlb_cell_result *result, const struct dlb_err *err);
+
+/* Over the window; NaN without one. */
+double dlb_cell_result_samples_per_s(const struct dlb_cell_result *result);
+double dlb_cell_result_steps_per_s(const struct dlb_cell_result *result); /* of one accelerator */
+
+/* All accelerators of the cell; 1 where nothing was measured. */
+double dlb_cell_result_n_accelerators(const struct dlb_cell_result *result);
+
+/* value, or NaN for DLB_NOT_MEASURED. */
+double dlb_measured(uint64_t value);
+
+/* Repetitions of one cell. Zeroed: none. */
+struct dlb_reps {
+    struct dlb_cell_result *rep; /* [n]; owned */
+    uint32_t n;
+};
+
+/* Moves the result into the list. */
+void dlb_reps_add(struct dlb_reps *reps, struct dlb_cell_result *result);
+void dlb_reps_free(struct dlb_reps *reps);
+
+#endif

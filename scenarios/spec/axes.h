@@ -1,0 +1,45 @@
+/* What a sweep varies: options, each with the values that it takes.
+ *
+ * Floor 4. Control thread. */
+#ifndef DLB_SCENARIOS_SPEC_AXES_H
+#define DLB_SCENARIOS_SPEC_AXES_H
+
+#include "scenarios/spec/spec.h"
+
+#define DLB_AXIS_KEY_CAP 64
+
+struct dlb_axis {
+    const struct dlb_opt_group *group;
+    const struct dlb_opt *opt;
+    char key[DLB_AXIS_KEY_CAP]; /* "loader.num_workers" */
+    json_t *values;             /* array of canonical values; owned */
+};
+
+/* Zeroed: none. Owned by its holder; dlb_axes_free. */
+struct dlb_axes {
+    struct dlb_axis *axis;
+    uint32_t n;
+};
+
+/* From {"loader.num_workers": [0, 2], ...}: what dlb_config_axes has checked. */
+void dlb_axes_from_json(struct dlb_axes *axes, const json_t *object);
+json_t *dlb_axes_to_json(const struct dlb_axes *axes);
+void dlb_axes_free(struct dlb_axes *axes);
+
+void dlb_axes_add(struct dlb_axes *axes, const struct dlb_opt_group *group, const char *key,
+                  json_t *values); /* steals values */
+
+/* The axis of that option, by its field: dlb_axes_find(axes, &dlb_loader_group, "num_workers");
+ * NULL when it is not swept. */
+const struct dlb_axis *dlb_axes_find(const struct dlb_axes *axes, const struct dlb_opt_group *group,
+                                     const char *key);
+
+/* Whether two specs have the same value on the axis. Two that have no such section have; one that
+ * has it and one that has not differ. */
+bool dlb_axis_equal(const struct dlb_axis *axis, const struct dlb_spec *a,
+                    const struct dlb_spec *b);
+
+/* Whether cells that differ on the axis do other work than `spec` (enum dlb_opt_work). */
+bool dlb_axis_is_other_work(const struct dlb_axis *axis, const struct dlb_spec *spec);
+
+#endif

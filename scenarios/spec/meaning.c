@@ -1,0 +1,107 @@
+#include "scenarios/spec/meaning.h"
+
+#include "core/base/opt_value.h"
+#include "formats/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The chosen format's own group; NULL where it has none. */
+static bool is_own_section(const struct dlb_opt_group *group, const struct dlb_spec *spec)
+{
+    return dlb_spec_section_of(spec, group) != NULL;
+}
+
+bool dlb_meaning_met(enum dlb_opt_needs needs, const struct dlb_spec *spec, bool iterable)
+{
+    bool stored = !dlb_spec_format(spec)->synthetic;
+
+    switch (needs) {
+    case DLB_NEEDS_NOTHING:
+    case DLB_NEEDS_OWN_FORMAT: /* asked of the group: is_own_section */
+    case DLB_N_NEEDS:
+        return true;
+    case DLB_NEEDS_WORKERS:
+        return spec->loader.num_workers > 0;
+    case DLB_NEEDS_STORED_BYTES:
+        return stored;
+    case DLB_NEEDS_PINNING:
+        return spec->loader.pin_memory;
+    case DLB_NEEDS_MANY_READS:
+        return spec->loader.io == DLB_READ_URING;
+    case DLB_NEEDS_COLD_RUN:
+        return stored && spec->run.cache == DLB_RUN_COLD;
+    case DLB_NEEDS_MANY_ACCELERATORS:
+        return spec->accelerators.count > 1;
+    case DLB_NEEDS_SHUFFLED_SHARDS:
+        return iterable && spec->loader.shuffle;
+    case DLB_NEEDS_VARIED_STEPS:
+        return spec->device.step_dist != DLB_STEP_CONSTANT;
+    case DLB_NEEDS_EPOCH_BORDERS:
+        return spec->run.epochs >= DLB_EPOCHS_WITH_BORDERS;
+    }
+    return true;
+}
+
+/* Why not, where dlb_meaning_met says so: the end of a sentence that begins with the option. */
+static const char *const unmet[DLB_N_NEEDS] = {
+    [DLB_NEEDS_WORKERS] = "with loader.num_workers = 0: the training loop loads by itself",
+    [DLB_NEEDS_STORED_BYTES] = "with formats synthetic and memory: they store nothing to read",
+    [DLB_NEEDS_PINNING] = "with loader.pin_memory = false",
+    [DLB_NEEDS_MANY_READS] = "with loader.io = \"sync\": a worker reads one sample at a time",
+    [DLB_NEEDS_COLD_RUN] = "unless run.cache = \"cold\"",
+    [DLB_NEEDS_MANY_ACCELERATORS] = "with one accelerator",
+    [DLB_NEEDS_SHUFFLED_SHARDS] = "unless iterable data is shuffled",
+    [DLB_NEEDS_VARIED_STEPS] = "with device.step_dist = \"constant\"",
+    [DLB_NEEDS_EPOCH_BORDERS] = "with fewer than 3 run.epochs",
+    [DLB_NEEDS_OWN_FORMAT] = "with another dataset.format",
+};
+
+bool dlb_meaning_has(const struct dlb_opt_group *group, const struct dlb_opt *opt,
+                     const struct dlb_spec *spec, bool iterable)
+{
+    return is_own_section(group, spec) && dlb_meaning_met(opt->needs, spec, iterable);
+}
+
+bool dlb_meaning_shows(const struct dlb_opt_group *group, const struct dlb_opt *opt,
+                       const struct dlb_spec *spec, bool iterable)
+{
+    return dlb_meaning_has(group, opt, spec, iterable) &&
+           dlb_meaning_met(opt->shows_with, spec, iterable);
+}
+
+void dlb_meaning_why_not(const struct dlb_opt_group *group, const struct dlb_opt *opt,
+                         const struct dlb_spec *spec, bool iterable, char *text, size_t n_text)
+{
+    enum dlb_opt_needs lacks = opt->shows_with;
+    bool has = dlb_meaning_has(group, opt, spec, iterable);
+
+    if (!is_own_section(group, spec))
+        lacks = DLB_NEEDS_OWN_FORMAT;
+    else if (!has)
+        lacks = opt->needs;
+    (void)snprintf(text, n_text, "%s %s %s", opt->key,
+                   has ? "makes no difference" : "has no meaning",
+                   unmet[lacks] ? unmet[lacks] : "here");
+}
+
+void dlb_meaning_settle(struct dlb_spec *spec, bool iterable)
+{
+    const struct dlb_spec asked = *spec;
+    struct dlb_spec plain;
+
+    dlb_spec_defaults(&plain);
+    for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++) {
+        void *section = dlb_spec_section(spec, *g);
+        const void *defaults = dlb_spec_section_of(&plain, *g);
+        for (const struct dlb_opt *opt = (*g)->opts; section && opt->key; opt++) {
+            if (dlb_meaning_has(*g, opt, &asked, iterable) || !defaults)
+                continue;
+            json_t *value = dlb_opt_load(opt, defaults);
+            dlb_opt_store(opt, value, section);
+            json_decref(value);
+        }
+    }
+    spec->dataset.located = spec->loader.io == DLB_READ_URING;
+    spec->dataset.direct = spec->loader.direct;
+}
