@@ -1,4 +1,4 @@
-/* What is known of an HDF5 data set once it has been looked at: plain memory, no library handles.
+/* What opening found out about an HDF5 data set: plain memory, no library handles.
  *
  * Floor 2. Filled on the control thread, read-only afterwards. */
 #ifndef DLB_FORMATS_HDF5_ABOUT_H
@@ -14,31 +14,33 @@
 enum {
     DLB_HDF5_MAX_RANK = 32,        /* H5S_MAX_RANK */
     DLB_HDF5_MAX_FILTERS = 32,     /* H5Z_MAX_NFILTERS */
-    DLB_HDF5_MAX_FILL_BYTES = 256, /* of one element; larger ones are left to the library */
+    DLB_HDF5_MAX_FILL_BYTES = 256, /* of one element; with a larger one libhdf5 reads */
     DLB_HDF5_MAX_SAMPLED = 8,
 };
 
-/* The most chunks whose places are asked of the library: it walks its index for each, so that all
- * of them take quadratic time (138 us each at this number, by libhdf5 1.10.8). */
+/* libhdf5 is asked for the places of at most so many chunks. It walks its index for each one, so
+ * that the time grows with the square of their number (138 us each at this number, by 1.10.8). */
 #define DLB_HDF5_MAX_LISTED 20000
 
 /* The `hdf5` section. */
 struct dlb_hdf5_opts {
-    char dataset[DLB_OPT_STRING_CAP]; /* inside the file; "": the largest */
-    char label[DLB_OPT_STRING_CAP];   /* "": `label` or `labels` beside it, if that fits; "none" */
+    char dataset[DLB_OPT_STRING_CAP]; /* its path in the file; "": the largest */
+    char label[DLB_OPT_STRING_CAP];   /* "": `label` or `labels` in its group, if that fits; "none"
+                                       */
     bool allow_external;
     int64_t chunk_samples; /* writing; 0: no chunks */
-    int filter;            /* writing; place in its choices */
+    int filter;            /* writing; index into its choices */
 };
 
 enum dlb_hdf5_layout {
     DLB_HDF5_CONTIGUOUS,
     DLB_HDF5_CHUNKED,
     DLB_HDF5_COMPACT,   /* inside the object's header */
-    DLB_HDF5_ELSEWHERE, /* other files: external storage, virtual data sets */
+    DLB_HDF5_ELSEWHERE, /* in other files: external storage, virtual data sets */
 };
 
-/* What finds chunks, as layout messages number it; the oldest has no number there. */
+/* The kinds of index of chunks, as layout messages number them. The oldest one has no number there.
+ */
 enum dlb_hdf5_index {
     DLB_HDF5_BTREE_1,
     DLB_HDF5_SINGLE_CHUNK,
@@ -48,7 +50,7 @@ enum dlb_hdf5_index {
     DLB_HDF5_BTREE_2,
 };
 
-/* Filters as the file numbers them. */
+/* Filters, as files number them. */
 enum {
     DLB_HDF5_DEFLATE = 1,
     DLB_HDF5_SHUFFLE = 2,
@@ -63,51 +65,51 @@ struct dlb_hdf5_filter {
 
 struct dlb_hdf5_chunk {
     uint64_t at_bytes; /* in the file */
-    uint32_t n_bytes;  /* as stored; 0: there is none, it reads as the fill value */
-    uint32_t mask;     /* bit i: filter i was left out */
+    uint32_t n_bytes;  /* as stored; 0: it is not stored, and reads as the fill value */
+    uint32_t mask;     /* bit i: filter i was not applied */
 };
 
-/* A chunk as the library told of it. `number`: in row-major order of the grid of chunks. */
+/* A chunk as libhdf5 reports it. `number` counts the grid of chunks in row-major order. */
 struct dlb_hdf5_listed {
     uint64_t number;
     struct dlb_hdf5_chunk chunk;
 };
 
 struct dlb_hdf5_about {
-    char dataset[DLB_OPT_STRING_CAP]; /* which was taken */
-    uint32_t n_candidates;            /* among how many */
+    char dataset[DLB_OPT_STRING_CAP]; /* the chosen one's path in the file */
+    uint32_t n_candidates;            /* it was chosen from so many */
     int layout;                       /* enum dlb_hdf5_layout */
     uint32_t rank;
     uint64_t dims[DLB_HDF5_MAX_RANK], chunk[DLB_HDF5_MAX_RANK];
-    int element; /* enum dlb_element; NONE: others, big-endian ones too */
+    int element; /* enum dlb_element; NONE: any other type, including big-endian numbers */
     uint32_t element_bytes;
     uint32_t n_filters;
     struct dlb_hdf5_filter filter[DLB_HDF5_MAX_FILTERS];
-    bool fills; /* missing chunks read as `fill`; else as whatever memory held, which is zeroed */
+    bool fills; /* missing chunks read as `fill`; otherwise their content is undefined: zeros */
     bool fill_too_large;
     uint8_t fill[DLB_HDF5_MAX_FILL_BYTES];
-    bool plain_edges;      /* filters are left out of chunks that reach beyond the data set */
+    bool plain_edges;      /* chunks that reach beyond the data set are stored without filters */
     int index;             /* enum dlb_hdf5_index; chunked */
-    uint64_t data_at;      /* contiguous: in the file; DLB_NO_OFFSET: nothing is stored */
-    uint64_t header_at;    /* the object's header, from the superblock on */
+    uint64_t data_at;      /* contiguous: offset in the file; DLB_NO_OFFSET: nothing is stored */
+    uint64_t header_at;    /* of the object's header, counted from the superblock */
     uint64_t stored_bytes; /* of all chunks, as stored */
-    bool label_refused;    /* there is one beside it that does not fit */
-    uint64_t n_labels, n_offsets, n_listed; /* n_listed: all chunks that there are, or 0 */
-    uint64_t n_chunks;                      /* that are stored; where the library was asked */
+    bool label_refused;    /* there are labels in its group that do not fit */
+    uint64_t n_labels, n_offsets, n_listed; /* n_listed: all stored chunks, or 0 */
+    uint64_t n_chunks;                      /* stored ones; set where libhdf5 was asked */
     uint32_t n_sampled;
     struct dlb_hdf5_listed sampled[DLB_HDF5_MAX_SAMPLED]; /* n_bytes 0: not stored */
 };
 
-/* With what comes in numbers; owned. */
+/* The same, with the arrays that belong to it; owned. */
 struct dlb_hdf5_told {
     struct dlb_hdf5_about about;
-    uint32_t *label;                /* [n_labels] */
-    uint64_t *offset;               /* [n_offsets]: sample i of a ragged set is [i], [i + 1] */
+    uint32_t *label;  /* [n_labels] */
+    uint64_t *offset; /* [n_offsets]: sample i of a ragged set is bytes [i] to [i + 1] */
     struct dlb_hdf5_listed *listed; /* [n_listed] */
 };
 void dlb_hdf5_told_free(struct dlb_hdf5_told *told);
 
-/* Where the grid of chunks ends. */
+/* Chunks along this dimension. */
 static inline uint64_t dlb_hdf5_grid(const struct dlb_hdf5_about *about, uint32_t dim)
 {
     return about->dims[dim] / about->chunk[dim] + (about->dims[dim] % about->chunk[dim] != 0);

@@ -1,5 +1,7 @@
 #include "formats/hdf5/filters.h"
 
+#include "core/base/little.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +47,10 @@ size_t dlb_hdf5_lzf_unpack(const uint8_t *src, size_t n_src, uint8_t *dst, size_
 }
 #endif
 
-/* Names from the registry of filters, for the message that one is left to the library. */
+/* zlib's inflate with its window takes about so much (zlib's zconf.h). */
+enum { INFLATE_BYTES = 40 << 10 };
+
+/* Names from the HDF Group's registry of filters, for the message that libhdf5 undoes one. */
 static const struct {
     uint32_t id;
     const char *name;
@@ -54,7 +59,7 @@ static const struct {
              {32001, "blosc"}, {32004, "lz4"},     {32008, "bitshuffle"}, {32013, "zfp"},
              {32015, "zstd"},  {32026, "blosc2"}};
 
-static bool is_ours(uint32_t id)
+static bool can_undo(uint32_t id)
 {
     return (id == DLB_HDF5_DEFLATE && !dlb_inflate_missing) || id == DLB_HDF5_SHUFFLE ||
            id == DLB_HDF5_FLETCHER32 || (id == DLB_HDF5_LZF && dlb_hdf5_has_lzf());
@@ -64,7 +69,7 @@ const char *dlb_hdf5_filters_unknown(const struct dlb_hdf5_filter *filter, uint3
                                      size_t n_name)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (is_ours(filter[i].id))
+        if (can_undo(filter[i].id))
             continue;
         (void)snprintf(name, n_name, "filter %u", filter[i].id);
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
@@ -75,8 +80,8 @@ const char *dlb_hdf5_filters_unknown(const struct dlb_hdf5_filter *filter, uint3
     return NULL;
 }
 
-/* With the size known to the compiler, the inner loop is a gather from that many streams into one
- * register's worth of output. */
+/* With a constant SIZE the compiler turns the inner loop into one store of that many gathered
+ * bytes. */
 #define UNSHUFFLE(SIZE)                                                                            \
     static void unshuffle_##SIZE(const uint8_t *src, size_t n, uint8_t *dst)                       \
     {                                                                                              \
@@ -110,8 +115,8 @@ void dlb_hdf5_unshuffle(const uint8_t *src, size_t n_src, size_t n_element, uint
     memcpy(dst + n * n_element, src + n * n_element, n_src - n * n_element);
 }
 
-/* As H5_checksum_fletcher32: big-endian words of 16 bits, sums folded every 360 words, which is
- * as many as cannot overflow. */
+/* As H5_checksum_fletcher32: big-endian words of 16 bits. The sums are folded every 360 words, the
+ * most that cannot overflow. */
 uint32_t dlb_hdf5_fletcher32(const uint8_t *data, size_t n_bytes)
 {
     uint32_t sum1 = 0, sum2 = 0;
@@ -137,28 +142,23 @@ uint32_t dlb_hdf5_fletcher32(const uint8_t *data, size_t n_bytes)
     return sum2 << 16 | sum1;
 }
 
-static int no_memory(struct dlb_err *err)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to unfilter a chunk");
-}
-
 /* The four bytes that follow the data. Files before HDF5 1.6.3 have the bytes of each half swapped.
  */
 static int check_fletcher32(const uint8_t *data, size_t n_data, struct dlb_err *err)
 {
     const uint8_t *at = data + n_data;
     uint32_t sum = dlb_hdf5_fletcher32(data, n_data);
-    uint32_t stored = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    uint32_t stored = (uint32_t)dlb_little_get(at, 4);
     uint32_t swapped = at[1] | (uint32_t)at[0] << 8 | (uint32_t)at[3] << 16 | (uint32_t)at[2] << 24;
 
     if (sum == stored || sum == swapped)
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_HDF5_CHUNK_DAMAGED, NULL, DLB_NO_OFFSET,
                     "a chunk's fletcher32 is %08x, not %08x: it is damaged", sum, stored);
 }
 
-/* What the bytes can be at most before filter `i` was applied: a chunk, and what the filters before
- * it may have added. */
+/* The most bytes that filter `i` can have been applied to: a chunk, and what the filters before it
+ * may have added. */
 static size_t most_before(const struct dlb_hdf5_filter *filter, uint32_t i, uint32_t mask,
                           size_t n_chunk)
 {
@@ -175,7 +175,7 @@ static size_t most_before(const struct dlb_hdf5_filter *filter, uint32_t i, uint
     return n;
 }
 
-/* Undoes one filter; *n is src's bytes before and dst's after. */
+/* Undoes one filter. *n is the number of bytes: in src before, in dst afterwards. */
 static int undo(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_filter *filter,
                 const uint8_t *src, size_t *n, uint8_t *dst, size_t cap, struct dlb_err *err)
 {
@@ -185,45 +185,47 @@ static int undo(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_filter *f
     switch (filter->id) {
     case DLB_HDF5_DEFLATE:
         if (!state->inflate && !(state->inflate = dlb_inflate_new(DLB_DEFLATED_ZLIB)))
-            return no_memory(err);
+            return dlb_fail_memory(err, NULL, INFLATE_BYTES);
         rc = dlb_inflate(state->inflate, src, *n, dst, cap, &n_out, err);
-        err->offset_bytes = DLB_NO_OFFSET; /* within the stream: the caller knows the chunk's */
+        err->offset_bytes =
+            DLB_NO_OFFSET; /* it counts within the chunk: the caller sets the file's */
         break;
     case DLB_HDF5_LZF:
         n_out = dlb_hdf5_lzf_unpack(src, *n, dst, cap);
         if (n_out == 0)
-            rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
-                          "a chunk's lzf is damaged, or gives more than its %zu bytes", cap);
+            rc = dlb_fail(err, DLB_ERR_HDF5_CHUNK_DAMAGED, NULL, DLB_NO_OFFSET,
+                          "a chunk's lzf data are damaged, or unpack to more than %zu bytes", cap);
         break;
     case DLB_HDF5_SHUFFLE:
         if (*n > cap)
-            return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
-                            "a chunk has %zu bytes to unshuffle, more than its %zu", *n, cap);
+            return dlb_fail(err, DLB_ERR_HDF5_CHUNK_DAMAGED, NULL, DLB_NO_OFFSET,
+                            "a chunk has %zu bytes to unshuffle, and holds %zu", *n, cap);
         dlb_hdf5_unshuffle(src, *n, filter->value, dst);
         n_out = *n;
         break;
     default:
-        DLB_BUG("a filter that nobody checked");
+        DLB_BUG("a filter that open did not check");
     }
     *n = n_out;
     return rc;
 }
 
-static int room(struct dlb_hdf5_unfilter *state, int which, size_t n_bytes, struct dlb_err *err)
+static int make_room(struct dlb_hdf5_unfilter *state, int which, size_t n_bytes,
+                     struct dlb_err *err)
 {
     if (state->cap_bytes[which] >= n_bytes)
         return DLB_OK;
     free(state->between[which]);
     state->between[which] = malloc(n_bytes);
     state->cap_bytes[which] = state->between[which] ? n_bytes : 0;
-    return state->between[which] ? DLB_OK : no_memory(err);
+    return state->between[which] ? DLB_OK : dlb_fail_memory(err, NULL, n_bytes);
 }
 
 int dlb_hdf5_unfilter(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_filter *filter,
                       uint32_t n, uint32_t mask, const uint8_t *src, size_t n_src, uint8_t *dst,
                       size_t n_dst, struct dlb_err *err)
 {
-    uint32_t first = 0; /* of the filters that move bytes: the last one to be undone */
+    uint32_t first = 0; /* of the filters that move bytes, and so the last one to be undone */
     int which = 0, rc = DLB_OK;
 
     for (uint32_t i = n; i-- > 0;)
@@ -234,17 +236,17 @@ int dlb_hdf5_unfilter(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_fil
             continue;
         if (filter[i].id == DLB_HDF5_FLETCHER32) {
             if (n_src < 4)
-                return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
+                return dlb_fail(err, DLB_ERR_HDF5_CHUNK_DAMAGED, NULL, DLB_NO_OFFSET,
                                 "a chunk of %zu bytes has no fletcher32", n_src);
             n_src -= 4;
             rc = check_fletcher32(src, n_src, err);
             continue;
         }
         size_t most = most_before(filter, i, mask, n_dst);
-        /* Straight to where it belongs, unless something is to be taken off it before. */
+        /* The last one writes straight to dst, unless its output has a checksum at its end. */
         bool last = i == first && most == n_dst;
         uint8_t *to = dst;
-        if (!last && (rc = room(state, which, most, err)) == DLB_OK)
+        if (!last && (rc = make_room(state, which, most, err)) == DLB_OK)
             to = state->between[which];
         if (rc == DLB_OK)
             rc = undo(state, &filter[i], src, &n_src, to, most, err);
@@ -252,7 +254,7 @@ int dlb_hdf5_unfilter(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_fil
         which = !which;
     }
     if (rc == DLB_OK && n_src != n_dst)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_HDF5_CHUNK_DAMAGED, NULL, DLB_NO_OFFSET,
                       "a chunk unfilters to %zu bytes, not %zu: it is damaged", n_src, n_dst);
     if (rc == DLB_OK && src != dst)
         memcpy(dst, src, n_dst);

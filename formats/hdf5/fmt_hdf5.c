@@ -1,9 +1,9 @@
-/* HDF5: a data set whose first dimension counts samples, by h5py or anybody.
+/* HDF5: a data set whose first dimension counts samples, as h5py and others write them.
  *
- * "chunks" (the best, and so the default) reads chunks from the file and undoes deflate, shuffle,
- * lzf and fletcher32 in the worker; what it cannot do goes through the library, and
- * `dlbench inspect` says so. "library" is H5Dread, as h5py has it: one lock for all threads. The
- * library looks at a file in a process of its own, so that no handle is left when workers are
+ * dataset.access "chunks" is the fastest and the default: workers read chunks from the file and
+ * undo deflate, shuffle, lzf and fletcher32. What this cannot read goes through libhdf5, and
+ * `dlbench inspect` says so. "library" calls H5Dread, as h5py does, under one lock for all threads.
+ * libhdf5 looks at a file in a process of its own, so that no handle is open when workers are
  * forked. */
 #include "formats/format.h"
 
@@ -24,7 +24,7 @@ static const struct dlb_opt opts[] = {
      .def = "",
      .help =
          "path of a data set with a whole number for each sample; empty: label or labels beside "
-         "the data, where it fits; none: no labels"},
+         "the data, if it fits; none: no labels"},
     {.key = "allow_external",
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_BOOL,
@@ -47,7 +47,7 @@ static const struct dlb_opt opts[] = {
      .offset = offsetof(struct dlb_hdf5_opts, filter),
      .def = "none",
      .choices = filter_names,
-     .help = "gen, convert: what compresses a chunk"},
+     .help = "gen, convert: the filters that compress a chunk"},
     DLB_OPT_END,
 };
 static const struct dlb_opt_group group = {"hdf5", "HDF5 files", opts,
@@ -81,7 +81,7 @@ const struct dlb_format dlb_fmt_hdf5 = {
 
 struct reader {
     struct dlb_hdf5_reader rows;
-    uint8_t *sample; /* for samples that are wanted nowhere in particular */
+    uint8_t *sample; /* used when the caller gives no place for the sample; made when needed */
 };
 
 static bool is_hdf5_name(const char *name)
@@ -109,12 +109,12 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
     if (entry->kind != DLB_IO_FILE || !is_hdf5_name(entry->name))
         return DLB_OK;
     if (listing->n++ == 0 && !(listing->name = strdup(entry->name)))
-        return dlb_fail(err, DLB_ERR_NOMEM, entry->name, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail_memory(err, entry->name, strlen(entry->name) + 1);
     return DLB_OK;
 }
 
-/* The file itself: what was named, or the only one in the folder that was. Malloced. */
-static int find(const char *path, const struct dlb_io *io, char **file, struct dlb_err *err)
+/* The file at `path`, or the only HDF5 file in the folder at `path`. Malloced. */
+static int find_file(const char *path, const struct dlb_io *io, char **file, struct dlb_err *err)
 {
     struct listing listing = {.n = 0};
     enum dlb_io_kind kind;
@@ -123,11 +123,12 @@ static int find(const char *path, const struct dlb_io *io, char **file, struct d
     int rc = io->stat(path, &kind, &n_bytes, err);
     if (rc == DLB_OK && kind == DLB_IO_DIR) {
         rc = io->list(path, visit, &listing, err);
-        if (rc == DLB_OK && listing.n != 1)
-            rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                          listing.n ? "holds %u HDF5 files: dataset.path names one of them"
-                                    : "holds no HDF5 file (.h5, .hdf5)",
-                          listing.n);
+        if (rc == DLB_OK && listing.n == 0)
+            rc = dlb_fail(err, DLB_ERR_DATASET_EMPTY, path, DLB_NO_OFFSET,
+                          "holds no HDF5 file (.h5, .hdf5)");
+        else if (rc == DLB_OK && listing.n > 1)
+            rc = dlb_fail(err, DLB_ERR_HDF5_SEVERAL_FILES, path, DLB_NO_OFFSET,
+                          "holds %u HDF5 files: name one of them with dataset.path", listing.n);
         if (rc == DLB_OK)
             *file = dlb_manifest_path(path, listing.name);
         free(listing.name);
@@ -135,7 +136,7 @@ static int find(const char *path, const struct dlb_io *io, char **file, struct d
         *file = strdup(path);
     }
     if (rc == DLB_OK && !*file)
-        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        rc = dlb_fail_memory(err, path, strlen(path) + 1);
     return rc;
 }
 
@@ -155,7 +156,7 @@ static void fill_shape(const struct dlb_hdf5 *ds, struct dlb_shape *shape)
     shape->element = (uint32_t)about->element;
     if (ds->way == DLB_HDF5_LIBRARY || ds->way == DLB_HDF5_LIBRARY_CHUNKS)
         (void)snprintf(shape->library, sizeof shape->library, "libhdf5");
-    if (about->n_offsets) /* bytes of whatever kind: images, documents */
+    if (about->n_offsets) /* bytes of any kind: images, documents */
         shape->element = DLB_ELEMENT_NONE;
     for (uint64_t i = 0; i < about->n_labels; i++)
         if (ds->told.label[i] >= shape->n_classes && ds->told.label[i] < UINT32_MAX)
@@ -172,17 +173,17 @@ static int hdf5_open(void *state, const struct dlb_open *how, struct dlb_shape *
     *shape = (struct dlb_shape){.n_samples = 0};
     int rc = dlb_manifest_refuse_incomplete(how->path, err);
     if (rc == DLB_OK)
-        rc = find(how->path, how->io, &file, err);
+        rc = find_file(how->path, how->io, &file, err);
     if (rc == DLB_OK)
         rc = dlb_hdf5_open(ds, file, how->io, how->opts ? how->opts : &none,
                            how->access == DLB_ACCESS_LIBRARY, shape, err);
     if (rc == DLB_OK)
         fill_shape(ds, shape);
-    /* A byte is more often a pixel than a token. */
+    /* Elements of one byte are rather pixels than tokens. */
     if (rc == DLB_OK && how->codec && how->codec->numbers &&
         (ds->told.about.rank != 2 || ds->told.about.element_bytes < 2))
         rc =
-            dlb_fail(err, DLB_ERR_CONFIG, ds->path, DLB_NO_OFFSET,
+            dlb_fail(err, DLB_ERR_CODEC_UNFIT, ds->path, DLB_NO_OFFSET,
                      "codec %s takes rows of whole numbers of 2 bytes or more: use dataset.codec = "
                      "\"raw\"",
                      how->codec->name);
@@ -227,8 +228,7 @@ static int hdf5_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     uint8_t *dst = dest.data;
     if (!dst || dest.cap_bytes < n_bytes) {
         if (!reader->sample && !(reader->sample = malloc(ds->max_sample_bytes + 1)))
-            return dlb_fail(err, DLB_ERR_NOMEM, ds->path, DLB_NO_OFFSET,
-                            "no memory for a sample of it");
+            return dlb_fail_memory(err, ds->path, ds->max_sample_bytes + 1);
         dst = reader->sample;
     }
     reader->rows.io_bytes = 0;
@@ -267,7 +267,7 @@ static int hdf5_probe(const char *path, const struct dlb_io *io)
     char *name = NULL;
     int likely = 0;
 
-    if (find(path, io, &name, &ignored) != DLB_OK || io->open(name, &file.handle, &ignored)) {
+    if (find_file(path, io, &name, &ignored) != DLB_OK || io->open(name, &file.handle, &ignored)) {
         free(name);
         return 0;
     }

@@ -1,8 +1,8 @@
-/* An HDF5 data set, opened, and reading samples of it.
+/* An open HDF5 data set, and reading samples of it.
  *
  * Floor 2. Opened on the control thread; then read-only. A reader belongs to one worker. Either
- * every byte goes through libhdf5 (and its lock), or chunks are read from the file and unfiltered
- * by the worker, outside of it. */
+ * every byte goes through libhdf5 and its lock, or workers read chunks from the file and unfilter
+ * them without libhdf5. */
 #ifndef DLB_FORMATS_HDF5_HDF5_H
 #define DLB_FORMATS_HDF5_HDF5_H
 
@@ -17,11 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the bytes come from. */
+/* How samples are read. */
 enum dlb_hdf5_way {
-    DLB_HDF5_PLAIN,          /* one extent of the file */
-    DLB_HDF5_TABLE,          /* chunks whose places are known */
-    DLB_HDF5_LIBRARY_CHUNKS, /* chunks as they are stored, by H5Dread_chunk */
+    DLB_HDF5_PLAIN,          /* from one extent of the file */
+    DLB_HDF5_TABLE,          /* chunk by chunk, by their places in the file */
+    DLB_HDF5_LIBRARY_CHUNKS, /* stored chunks by H5Dread_chunk, unfiltered by the worker */
     DLB_HDF5_LIBRARY,        /* H5Dread */
 };
 
@@ -31,19 +31,20 @@ struct dlb_hdf5 {
     int64_t handle;
     bool opened, allow_external;
     uint64_t file_bytes;
-    struct dlb_hdf5_told told; /* its list of chunks has moved to the table */
+    struct dlb_hdf5_told told; /* without `listed`, which open moves to the table */
     int way;                   /* enum dlb_hdf5_way */
     uint64_t n_samples, max_sample_bytes, total_bytes;
     uint64_t row_bytes;        /* of one index along the first dimension */
-    uint64_t data_at;          /* plain; DLB_NO_OFFSET: all fill */
-    uint64_t stored_row_bytes; /* on average: what the library is thought to read for a row */
-    /* chunks */
+    uint64_t data_at;          /* plain; DLB_NO_OFFSET: every byte is the fill value */
+    uint64_t stored_row_bytes; /* average; an estimate of what libhdf5 reads for a row */
+    /* Chunked: */
     struct dlb_hdf5_chunk *table; /* [n_grid] */
-    uint64_t n_grid, n_across;    /* chunks in all, and in one row of them */
+    uint64_t n_grid, n_across;    /* chunks in all, and those that make up the same rows */
     uint64_t chunk_bytes, chunk_row_bytes;
-    bool whole_rows;    /* a chunk holds all of a row, and nothing beside it */
-    uint32_t run_dim;   /* else: runs of a chunk's bytes end with this dimension */
-    uint64_t run_bytes; /* of one step along it */
+    bool whole_rows; /* a chunk holds whole rows */
+    /* Otherwise rows are copied in runs that are contiguous in chunk and row: */
+    uint32_t run_dim;   /* a run goes along this dimension and all that follow */
+    uint64_t run_bytes; /* of one step along run_dim */
 };
 
 int dlb_hdf5_open(struct dlb_hdf5 *ds, const char *path, const struct dlb_io *io,
@@ -53,24 +54,24 @@ void dlb_hdf5_close(struct dlb_hdf5 *ds); /* after a failed open too */
 
 struct dlb_hdf5_reader {
     const struct dlb_hdf5 *ds;
-    struct dlb_hdf5_handle library; /* the ways through it */
+    struct dlb_hdf5_handle library; /* for the LIBRARY ways */
     struct dlb_hdf5_unfilter unfilter;
     uint8_t *stored; /* a chunk as it is stored */
     size_t cap_stored;
-    uint8_t *part; /* one row of a chunk that holds less than a row, or more */
+    uint8_t *part; /* scratch for one row of a chunk; unless whole_rows */
     struct dlb_hdf5_kept {
         uint64_t number; /* chunk, plus 1; 0: none */
         uint64_t at_bytes;
         uint8_t *data;
-    } * kept; /* chunks, unfiltered: those of one row of chunks, each in its place */
+    } * kept; /* unfiltered chunks of the rows that were read last: chunk n is [n % n_kept] */
     uint64_t n_kept;
-    uint64_t io_bytes; /* asked for since the caller zeroed it */
-    uint64_t at_bytes; /* where the last read began, or DLB_NO_OFFSET */
+    uint64_t io_bytes; /* read since the caller zeroed it */
+    uint64_t at_bytes; /* offset of the first read since the caller set DLB_NO_OFFSET */
 };
 int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *ds,
                          struct dlb_err *err);
 void dlb_hdf5_reader_close(struct dlb_hdf5_reader *reader);
-/* Rows [first, first + count) of the first dimension into dst; count is 1 unless rows are bytes. */
+/* Reads rows [first, first + count) into dst; count is 1 unless the data set is ragged. */
 int dlb_hdf5_read_rows(struct dlb_hdf5_reader *reader, uint64_t first, uint64_t count, uint8_t *dst,
                        struct dlb_err *err);
 
@@ -83,7 +84,7 @@ int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_w
                       struct dlb_err *err);
 struct dlb_hdf5_writer {
     struct dlb_hdf5_plan plan;
-    struct dlb_hdf5_out out; /* opened with the first sample */
+    struct dlb_hdf5_out out; /* opened when the first sample comes */
     char *path;
 };
 int dlb_hdf5_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err);

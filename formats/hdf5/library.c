@@ -1,4 +1,4 @@
-/* Starting libhdf5, opening files by others, and reading through it. */
+/* Starting libhdf5, opening files of unknown origin, and reading through it. */
 #include "formats/hdf5/library.h"
 
 #ifdef DLB_HAVE_HDF5
@@ -17,12 +17,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t started = PTHREAD_ONCE_INIT;
 static bool has_own_lock;
 
-/* liblzf as the library's filter 32000, which is h5py's own. */
+/* liblzf as libhdf5's filter 32000, under which h5py registers it. */
 static size_t lzf_filter(unsigned flags, size_t n_values, const unsigned values[], size_t n_bytes,
                          size_t *cap_bytes, void **data)
 {
     bool unpack = flags & H5Z_FLAG_REVERSE;
-    /* h5py notes the chunk's bytes; in a file that does not, guess and grow. */
+    /* h5py stores the chunk's size as the third value. Without it, guess and grow. */
     size_t cap = !unpack ? n_bytes - 1 : n_values > 2 && values[2] ? values[2] : *cap_bytes;
     size_t n_out = 0;
     void *out = NULL;
@@ -45,8 +45,8 @@ static size_t lzf_filter(unsigned flags, size_t n_values, const unsigned values[
     return n_out;
 }
 
-/* The chunk's bytes, so that whoever unpacks it knows how much to expect; the first two are the
- * versions of the filter and of liblzf, as h5py writes them. */
+/* The filter's values, as h5py writes them: versions of the filter and of liblzf, and the chunk's
+ * size, by which a reader knows how much to unpack. */
 static herr_t lzf_set_local(hid_t dcpl, hid_t type, hid_t space)
 {
     unsigned values[3] = {4, 0x0105, 0};
@@ -72,7 +72,7 @@ static void start(void)
                                      .filter = lzf_filter};
     hbool_t threadsafe = false;
 
-    (void)H5dont_atexit(); /* every handle is closed by whoever opened it */
+    (void)H5dont_atexit(); /* the code that opens a handle closes it */
     (void)H5open();
     (void)H5is_library_threadsafe(&threadsafe);
     has_own_lock = threadsafe;
@@ -87,7 +87,7 @@ void dlb_hdf5_enter(void)
     (void)pthread_once(&started, start);
     if (!has_own_lock)
         (void)pthread_mutex_lock(&lock);
-    if (!quiet) { /* the stack of errors is each thread's own */
+    if (!quiet) { /* each thread has its own stack of errors */
         (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
         quiet = true;
     }
@@ -101,11 +101,11 @@ void dlb_hdf5_leave(void)
 
 struct reason {
     char text[160];
-    int code; /* errno, where the system said no; 0 */
+    int code; /* errno, where a system call failed; else 0 */
 };
 
-/* Of the system's calls the library tells much in one piece, the time and the buffer's address too,
- * with the number in the midst of it. */
+/* The innermost error comes first. For a system call, errno stands in the middle of a long text
+ * with the time and the buffer's address. */
 static herr_t innermost(unsigned n, const H5E_error2_t *error, void *out)
 {
     struct reason *reason = out;
@@ -140,12 +140,12 @@ int dlb_hdf5_open_file(const char *path, int64_t *file, struct dlb_err *err)
     hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
 
 #if H5_VERSION_GE(1, 10, 7)
-    /* Nobody writes here, and many network file systems know no locks. */
+    /* Nothing is written, and many network file systems have no locks. */
     (void)H5Pset_file_locking(fapl, false, true);
 #endif
     *file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
-    /* Before the next call, which forgets the reason. */
-    int rc = *file < 0 ? dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "opening it") : DLB_OK;
+    /* Before the next call, which clears the reason. */
+    int rc = *file < 0 ? dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "opening it") : DLB_OK;
     (void)H5Pclose(fapl);
     return rc;
 }
@@ -161,8 +161,8 @@ static herr_t refuse_link(const char *parent_file, const char *parent_group, con
 
 static int refuse(struct dlb_err *err, const char *path, const char *name, const char *what)
 {
-    return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-                    "%.60s %s: other files are read only with hdf5.allow_external = true", name,
+    return dlb_fail(err, DLB_ERR_HDF5_EXTERNAL, path, DLB_NO_OFFSET,
+                    "%.200s %s: other files are read only with hdf5.allow_external = true", name,
                     what);
 }
 
@@ -172,12 +172,13 @@ static int check_external(int64_t set, const char *path, const char *name, struc
     int rc = DLB_OK;
 
     if (dcpl < 0)
-        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its properties");
+        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path,
+                             "reading the data set's properties");
     H5D_layout_t layout = H5Pget_layout(dcpl);
     if (layout == H5D_VIRTUAL)
-        rc = refuse(err, path, name, "is virtual");
+        rc = refuse(err, path, name, "is a virtual data set");
     else if (layout == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) != 0)
-        rc = refuse(err, path, name, "lies outside of the file");
+        rc = refuse(err, path, name, "has external storage");
     (void)H5Pclose(dcpl);
     return rc;
 }
@@ -187,9 +188,9 @@ int dlb_hdf5_open_set(int64_t file, const char *path, const char *name, bool all
 {
     bool refused = false;
     hid_t dapl = H5Pcreate(H5P_DATASET_ACCESS);
-    char doing[96];
+    char doing[256];
 
-    /* Filters from folders that the environment names are code by others. */
+    /* HDF5_PLUGIN_PATH makes libhdf5 load and run filters from these folders. */
     if (getenv("HDF5_PLUGIN_PATH") && !allow_external) {
         unsigned n = 0;
         while (H5PLsize(&n) >= 0 && n > 0 && H5PLremove(n - 1) >= 0)
@@ -203,13 +204,13 @@ int dlb_hdf5_open_set(int64_t file, const char *path, const char *name, bool all
     if (refused)
         return refuse(err, path, name, "is behind a link to another file");
     if (*set < 0) {
-        (void)snprintf(doing, sizeof doing, "data set %.60s", name);
-        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, doing);
+        (void)snprintf(doing, sizeof doing, "opening data set %.200s", name);
+        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, doing);
     }
     return allow_external ? DLB_OK : check_external(*set, path, name, err);
 }
 
-/* After dlb_hdf5_look: a file that has changed since is told apart here. */
+/* Whether the file is still what dlb_hdf5_look found. */
 static int check_same(const struct dlb_hdf5_handle *handle, const struct dlb_hdf5_about *about,
                       struct dlb_err *err)
 {
@@ -218,12 +219,12 @@ static int check_same(const struct dlb_hdf5_handle *handle, const struct dlb_hdf
     if (H5Sget_simple_extent_ndims(handle->space) != (int)about->rank ||
         H5Sget_simple_extent_dims(handle->space, dims, NULL) < 0 ||
         H5Tget_size(handle->type) != about->element_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, handle->path, DLB_NO_OFFSET,
-                        "the file was written anew while it is read");
+        return dlb_fail(err, DLB_ERR_HDF5_CHANGED, handle->path, DLB_NO_OFFSET,
+                        "the data set has another rank or type than when it was opened");
     for (uint32_t i = 0; i < about->rank; i++)
         if (dims[i] != about->dims[i])
-            return dlb_fail(err, DLB_ERR_FORMAT, handle->path, DLB_NO_OFFSET,
-                            "the file's data set has changed its size while it is read");
+            return dlb_fail(err, DLB_ERR_HDF5_CHANGED, handle->path, DLB_NO_OFFSET,
+                            "the data set has another size than when it was opened");
     return DLB_OK;
 }
 
@@ -249,7 +250,7 @@ int dlb_hdf5_library_open(struct dlb_hdf5_handle *handle, const char *path,
     if (rc == DLB_OK) {
         handle->memory = H5Screate_simple((int)handle->rank, (hsize_t *)handle->count, NULL);
         if (handle->memory < 0)
-            rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "a space for a sample");
+            rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "making a space for a sample");
     }
     dlb_hdf5_leave();
     return rc;
@@ -285,19 +286,20 @@ int dlb_hdf5_library_read(struct dlb_hdf5_handle *handle, uint64_t first, uint64
         handle->count[0] = count;
         if (H5Sset_extent_simple(handle->memory, (int)handle->rank, (hsize_t *)handle->count,
                                  NULL) < 0)
-            rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, handle->path, "a space for a sample");
+            rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, handle->path,
+                               "making a space for a sample");
     }
     if (rc == DLB_OK &&
         (H5Sselect_hyperslab(handle->space, H5S_SELECT_SET, (hsize_t *)handle->first, NULL,
                              (hsize_t *)handle->count, NULL) < 0 ||
          H5Dread(handle->set, handle->type, handle->memory, handle->space, H5P_DEFAULT, dst) < 0)) {
-        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, handle->path, "reading a sample");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, handle->path, "reading a sample");
     }
     dlb_hdf5_leave();
     return rc;
 }
 
-/* Room for n_bytes in *dst; what it held is lost. */
+/* Makes room for n_bytes at *dst, whose content is lost. */
 static int make_room(const struct dlb_hdf5_handle *handle, uint64_t n_bytes, uint8_t **dst,
                      size_t *cap, struct dlb_err *err)
 {
@@ -306,13 +308,12 @@ static int make_room(const struct dlb_hdf5_handle *handle, uint64_t n_bytes, uin
     free(*dst);
     *dst = malloc(n_bytes);
     *cap = *dst ? n_bytes : 0;
-    return *dst
-               ? DLB_OK
-               : dlb_fail(err, DLB_ERR_NOMEM, handle->path, DLB_NO_OFFSET, "no memory for a chunk");
+    return *dst ? DLB_OK : dlb_fail_memory(err, handle->path, n_bytes);
 }
 
-/* As 1.10 has it, a chunk that was never written is an error here; what cannot be found for damage
- * is one, too. An ordinary read tells them apart: the former reads as fill. */
+/* libhdf5 1.10 reports an error both for a chunk that was never written and for a damaged index. An
+ * ordinary read tells them apart: it gives the fill value for the former and fails for the latter.
+ */
 static int stored_size(struct dlb_hdf5_handle *handle, const hsize_t *first, hsize_t *n_stored,
                        uint8_t **dst, size_t *cap, struct dlb_err *err)
 {
@@ -325,7 +326,7 @@ static int stored_size(struct dlb_hdf5_handle *handle, const hsize_t *first, hsi
     hid_t one = H5Screate(H5S_SCALAR);
     if (H5Sselect_elements(handle->space, H5S_SELECT_SET, 1, first) < 0 ||
         H5Dread(handle->set, handle->type, one, handle->space, H5P_DEFAULT, *dst) < 0)
-        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, handle->path, "looking up a chunk");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, handle->path, "looking up a chunk");
     (void)H5Sclose(one);
     return rc;
 }
@@ -341,13 +342,14 @@ int dlb_hdf5_library_chunk(struct dlb_hdf5_handle *handle, const uint64_t *at, u
     *n_bytes = 0;
     int rc = stored_size(handle, first, &n_stored, dst, cap, err);
     if (rc == DLB_OK && n_stored > UINT32_MAX)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, handle->path, DLB_NO_OFFSET, "a chunk of %llu bytes",
+        rc = dlb_fail(err, DLB_ERR_HDF5_CHUNK_DAMAGED, handle->path, DLB_NO_OFFSET,
+                      "a chunk has %llu stored bytes, more than 4 GiB: it is damaged",
                       (unsigned long long)n_stored);
     if (rc == DLB_OK)
         rc = make_room(handle, n_stored, dst, cap, err);
     if (rc == DLB_OK && n_stored > 0 &&
         H5Dread_chunk(handle->set, H5P_DEFAULT, first, mask, *dst) < 0)
-        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, handle->path, "reading a chunk");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, handle->path, "reading a chunk");
     if (rc == DLB_OK)
         *n_bytes = (uint32_t)n_stored;
     dlb_hdf5_leave();

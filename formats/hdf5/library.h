@@ -1,9 +1,9 @@
-/* libhdf5: the only files that know it are hdf5_library*.c.
+/* libhdf5: only formats/hdf5/library*.c call it.
  *
- * Floor 2. Any thread: where the library was built without its global lock, one of our own is taken
- * around every call; either way no two calls run at once. Handles belong to the process that opened
- * them: nothing opened before a fork may be used after it. The library crashes on hostile files, so
- * that what nobody has looked at yet is opened in a child process (formats/hdf5/look.h). */
+ * Floor 2. Any thread. libhdf5's global lock, or ours where it was built without one, keeps two
+ * calls from running at once. Handles belong to the process that opened them and must not be used
+ * after a fork. libhdf5 crashes on hostile files, so a file is opened in a child process first
+ * (formats/hdf5/look.h). */
 #ifndef DLB_FORMATS_HDF5_LIBRARY_H
 #define DLB_FORMATS_HDF5_LIBRARY_H
 
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A data set opened for reading. hid_t is an int64_t. */
+/* A data set, open for reading. hid_t is an int64_t. */
 struct dlb_hdf5_handle {
     const char *path; /* borrowed, for messages */
     int64_t file, set, type, space, memory;
@@ -23,30 +23,30 @@ struct dlb_hdf5_handle {
     uint64_t first[DLB_HDF5_MAX_RANK], count[DLB_HDF5_MAX_RANK];
 };
 
-/* Looks at a file and fills *told (free it in any case). `chunks`: where they lie is wanted, too.
- * DLB_E_FORMAT, DLB_E_CONFIG with the library's own words. */
+/* Looks at a file and fills *told (free it in any case). With `chunks` also their places.
+ * DLB_E_FORMAT or DLB_E_CONFIG, with libhdf5's reason. */
 int dlb_hdf5_library_about(const char *path, const struct dlb_hdf5_opts *opts, bool chunks,
                            struct dlb_hdf5_told *told, struct dlb_err *err);
 
-/* Opens for reading what about->dataset names. Close it in any case. */
+/* Opens about->dataset for reading. Close it in any case. */
 int dlb_hdf5_library_open(struct dlb_hdf5_handle *handle, const char *path,
                           const struct dlb_hdf5_about *about, bool allow_external,
                           struct dlb_err *err);
 void dlb_hdf5_library_close(struct dlb_hdf5_handle *handle);
 
-/* Rows [first, first + count) along the first dimension, as they are stored, by H5Dread. */
+/* Reads rows [first, first + count) of the first dimension by H5Dread, without converting types. */
 int dlb_hdf5_library_read(struct dlb_hdf5_handle *handle, uint64_t first, uint64_t count,
                           uint8_t *dst, struct dlb_err *err);
 
-/* A chunk as it is stored, by H5Dread_chunk: into *dst, which is grown to hold it (malloced, *cap
- * bytes). *n_bytes 0: there is none. `at`: the chunk's first element. */
+/* Reads a chunk as it is stored, by H5Dread_chunk, into *dst (malloced, *cap bytes), which grows to
+ * hold it. *n_bytes 0: the chunk is not stored. `at`: its first element. */
 int dlb_hdf5_library_chunk(struct dlb_hdf5_handle *handle, const uint64_t *at, uint8_t **dst,
                            size_t *cap, uint32_t *n_bytes, uint32_t *mask, struct dlb_err *err);
 
-/* A file being written: a data set `data` of samples of one size and shape, or one of bytes with
- * `data_offsets` beside it; and `label`. */
+/* A file being written. Samples of one size are rows of its data set `data`. Others lie back to
+ * back in `data`, and `data_offsets` says where each begins. `label` holds a number for each. */
 enum dlb_hdf5_pack {
-    DLB_HDF5_PACK_NONE, /* in the order of hdf5.filter's choices */
+    DLB_HDF5_PACK_NONE, /* same order as hdf5.filter's choices */
     DLB_HDF5_PACK_DEFLATE,
     DLB_HDF5_PACK_SHUFFLE_DEFLATE,
     DLB_HDF5_PACK_LZF,
@@ -63,7 +63,7 @@ struct dlb_hdf5_out {
     int64_t file, set;
     struct dlb_hdf5_plan plan;
     uint64_t n_samples, n_bytes; /* added so far */
-    uint8_t *held;               /* what will be written next */
+    uint8_t *held;               /* added and not yet written */
     size_t n_held, cap_held;
     uint64_t *offset; /* [n_samples + 1] */
     uint32_t *label;  /* [n_samples] */
@@ -73,19 +73,19 @@ int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct d
 int dlb_hdf5_out_add(struct dlb_hdf5_out *out, const uint8_t *data, size_t n_bytes, uint32_t label,
                      struct dlb_err *err);
 int dlb_hdf5_out_finish(struct dlb_hdf5_out *out, struct dlb_err *err);
-void dlb_hdf5_out_close(struct dlb_hdf5_out *out); /* after any of them */
+void dlb_hdf5_out_close(struct dlb_hdf5_out *out); /* also after a failure of any of them */
 
-/* Shared by the files that know the library. */
-void dlb_hdf5_enter(void); /* starts the library when need be, and keeps it from printing */
+/* Shared by formats/hdf5/library*.c. Every call of libhdf5 lies between these two. */
+void dlb_hdf5_enter(void); /* starts libhdf5 if necessary, and keeps it from printing */
 void dlb_hdf5_leave(void);
-/* DLB_E_FORMAT (or `status`), with the innermost of what the library has to say. Between enter and
- * leave. */
+/* Fails with the innermost reason that libhdf5 gives: `code`, or what errno calls for where a
+ * system call failed. Between enter and leave, before any other call. */
 int dlb_hdf5_fail(struct dlb_err *err, enum dlb_code code, const char *path, const char *doing);
-/* H5Fopen and H5Dopen as they may be done with a file by others. */
+/* H5Fopen and H5Dopen, without following the file to other files, locks or plugins. */
 int dlb_hdf5_open_file(const char *path, int64_t *file, struct dlb_err *err);
 int dlb_hdf5_open_set(int64_t file, const char *path, const char *name, bool allow_external,
                       int64_t *set, struct dlb_err *err);
-/* Fill told->label and told->offset, where there are such data sets. Between enter and leave. */
+/* Fill told->label and told->offset if the file has such data sets. Between enter and leave. */
 int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf5_opts *opts,
                             struct dlb_hdf5_told *told, uint64_t n_samples, struct dlb_err *err);
 int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_told *told,

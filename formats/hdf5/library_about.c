@@ -1,4 +1,4 @@
-/* Looking at a file through libhdf5: which data set, how it lies, its labels. Runs in a process of
+/* Looking at a file through libhdf5: which data set, its layout, its labels. Runs in a process of
  * its own (formats/hdf5/look.c). */
 #include "formats/hdf5/library.h"
 
@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    MAX_OBJECTS = 100000, /* that are looked at for the largest */
-    MANY_CHUNKS = 20000,  /* from which on each walk of the library's index is felt */
+    MAX_OBJECTS = 100000, /* searched for the largest data set */
+    MANY_CHUNKS = 20000,  /* beyond this a walk of libhdf5's index takes noticeable time */
 };
 
 struct finding {
@@ -24,7 +24,7 @@ struct finding {
     uint32_t n_objects;
 };
 
-/* Data sets that say something about others, by their names. */
+/* Whether it is a data set about another one, by its name. */
 static bool is_beside(const char *path)
 {
     const char *last = strrchr(path, '/'), *name = last ? last + 1 : path;
@@ -34,7 +34,8 @@ static bool is_beside(const char *path)
            (n > n_offsets && strcmp(name + n - n_offsets, "_offsets") == 0);
 }
 
-/* Numbers and other elements of one size, that mean something outside of the file. */
+/* Whether elements have one size and no references, so that their bytes mean something elsewhere.
+ */
 static bool fixed_size(hid_t type)
 {
     return H5Tget_class(type) != H5T_REFERENCE && H5Tdetect_class(type, H5T_VLEN) == 0 &&
@@ -42,7 +43,7 @@ static bool fixed_size(hid_t type)
            H5Tget_size(type) > 0;
 }
 
-/* Bytes of it; 0: nothing that could be samples. */
+/* The data set's bytes; 0 when it cannot be samples. */
 static uint64_t bytes_of(hid_t set)
 {
     hsize_t dims[DLB_HDF5_MAX_RANK];
@@ -78,8 +79,8 @@ static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *
     if (set >= 0)
         (void)H5Dclose(set);
     else
-        (void)dlb_hdf5_fail(&finding->problem, DLB_ERR_FORMAT, finding->path,
-                            "one of its data sets");
+        (void)dlb_hdf5_fail(&finding->problem, DLB_ERR_HDF5_READ_FAILED, finding->path,
+                            "opening a data set");
     if (n_bytes == 0)
         return 0;
     finding->about->n_candidates++;
@@ -99,19 +100,20 @@ static int choose(hid_t file, const char *path, const struct dlb_hdf5_opts *opts
         int n = snprintf(about->dataset, sizeof about->dataset, "%s%s",
                          opts->dataset[0] == '/' ? "" : "/", opts->dataset);
         if (n >= (int)sizeof about->dataset)
-            return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET, "hdf5.dataset is too long");
+            return dlb_fail(err, DLB_ERR_HDF5_NAME_TOO_LONG, path, DLB_NO_OFFSET,
+                            "hdf5.dataset is longer than %zu bytes", sizeof about->dataset - 2);
         about->n_candidates = 1;
         return DLB_OK;
     }
     if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, visit, &finding, H5O_INFO_BASIC) < 0)
-        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "looking for its data sets");
+        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "listing the data sets");
     (void)H5Eclear2(H5E_DEFAULT);
     if (!about->dataset[0] && finding.problem.status != DLB_OK) {
         *err = finding.problem;
         return (int)err->status;
     }
     if (!about->dataset[0])
-        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_HDF5_NO_DATASET, path, DLB_NO_OFFSET,
                         "holds no data set of at least one dimension whose elements have one size");
     return DLB_OK;
 }
@@ -148,10 +150,11 @@ static int about_type(hid_t set, const char *path, struct dlb_hdf5_about *about,
     int rc = DLB_OK;
 
     if (type < 0)
-        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "the type of its elements");
+        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path,
+                             "reading the type of the elements");
     if (!fixed_size(type) || H5Tget_size(type) > UINT32_MAX)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                      "%.60s has elements of variable length, or references: only elements of one "
+        rc = dlb_fail(err, DLB_ERR_HDF5_DATASET_UNFIT, path, DLB_NO_OFFSET,
+                      "%.200s has elements of variable length, or references: only elements of one "
                       "size are read",
                       about->dataset);
     about->element_bytes = (uint32_t)H5Tget_size(type);
@@ -168,15 +171,15 @@ static int about_space(hid_t set, const char *path, struct dlb_hdf5_about *about
     int rc = DLB_OK;
 
     if (space < 0)
-        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its dimensions");
+        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the dimensions");
     int rank = H5Sget_simple_extent_ndims(space);
     if (rank < 1 || rank > DLB_HDF5_MAX_RANK)
-        rc =
-            dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                     "%.60s has %d dimensions: the first one counts samples, so that one is needed",
-                     about->dataset, rank < 0 ? 0 : rank);
+        rc = dlb_fail(
+            err, DLB_ERR_HDF5_DATASET_UNFIT, path, DLB_NO_OFFSET,
+            "%.200s has %d dimensions: the first one counts samples, so 1 to 32 are needed",
+            about->dataset, rank < 0 ? 0 : rank);
     else if (H5Sget_simple_extent_dims(space, dims, NULL) != rank)
-        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its dimensions");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the dimensions");
     for (int i = 0; rc == DLB_OK && i < rank; i++)
         about->dims[i] = dims[i];
     about->rank = (uint32_t)rank;
@@ -209,14 +212,14 @@ static int about_filters(hid_t dcpl, const char *path, struct dlb_hdf5_about *ab
     int n = H5Pget_nfilters(dcpl);
 
     if (n < 0 || n > DLB_HDF5_MAX_FILTERS)
-        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its filters");
+        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the filters");
     for (int i = 0; i < n; i++) {
         unsigned flags = 0, values[8] = {0}, config = 0;
         size_t n_values = 8;
         H5Z_filter_t id =
             H5Pget_filter2(dcpl, (unsigned)i, &flags, &n_values, values, 0, NULL, &config);
         if (id < 0)
-            return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its filters");
+            return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the filters");
         about->filter[i] = (struct dlb_hdf5_filter){(uint32_t)id, values[0]};
     }
     about->n_filters = (uint32_t)n;
@@ -233,7 +236,8 @@ static int about_layout(hid_t set, const char *path, struct dlb_hdf5_about *abou
     int rc = DLB_OK;
 
     if (dcpl < 0)
-        return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its properties");
+        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path,
+                             "reading the data set's properties");
     H5D_layout_t layout = H5Pget_layout(dcpl);
     about->layout = layout == H5D_CHUNKED   ? DLB_HDF5_CHUNKED
                     : layout == H5D_COMPACT ? DLB_HDF5_COMPACT
@@ -249,7 +253,8 @@ static int about_layout(hid_t set, const char *path, struct dlb_hdf5_about *abou
         rc = about_filters(dcpl, path, about, err);
         if (rc == DLB_OK && (H5Pget_chunk(dcpl, DLB_HDF5_MAX_RANK, chunk) != (int)about->rank ||
                              H5Dget_chunk_index_type(set, &index) < 0))
-            rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "its chunks");
+            rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path,
+                               "reading the shape of the chunks");
         for (uint32_t i = 0; rc == DLB_OK && i < about->rank; i++)
             about->chunk[i] = chunk[i];
         about->index = (int)index;
@@ -271,7 +276,23 @@ static uint64_t grid_of(const struct dlb_hdf5_about *about)
     return n;
 }
 
-/* A few of the old index's chunks, for the check of our own reading of it. */
+/* The chunk that covers element `at`, or {0} when it is not stored. */
+static int chunk_at(hid_t set, const hsize_t *at, const char *path, struct dlb_hdf5_chunk *out,
+                    struct dlb_err *err)
+{
+    haddr_t address = HADDR_UNDEF;
+    hsize_t n_bytes = 0;
+    unsigned mask = 0;
+
+    *out = (struct dlb_hdf5_chunk){0};
+    if (H5Dget_chunk_info_by_coord(set, at, &mask, &address, &n_bytes) < 0)
+        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "looking up a chunk");
+    if (address != HADDR_UNDEF)
+        *out = (struct dlb_hdf5_chunk){address, (uint32_t)n_bytes, mask};
+    return DLB_OK;
+}
+
+/* Asks libhdf5 for a few chunks of a version-1 B-tree, to check our own reading of it. */
 static int sample_chunks(hid_t set, const char *path, struct dlb_hdf5_about *about,
                          struct dlb_err *err)
 {
@@ -283,24 +304,40 @@ static int sample_chunks(hid_t set, const char *path, struct dlb_hdf5_about *abo
     for (uint32_t i = 0; i < n; i++) {
         uint64_t number = n_grid > 1 ? (uint64_t)((double)(n_grid - 1) * i / (n - 1)) : 0;
         struct dlb_hdf5_listed *sampled = &about->sampled[about->n_sampled];
-        hsize_t at[DLB_HDF5_MAX_RANK], n_bytes = 0;
-        haddr_t address = HADDR_UNDEF;
-        unsigned mask = 0;
+        hsize_t at[DLB_HDF5_MAX_RANK];
         uint64_t left = number;
         for (uint32_t dim = about->rank; dim-- > 0; left /= dlb_hdf5_grid(about, dim))
             at[dim] = left % dlb_hdf5_grid(about, dim) * about->chunk[dim];
-        if (H5Dget_chunk_info_by_coord(set, at, &mask, &address, &n_bytes) < 0)
-            return dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "looking up a chunk");
+        int rc = chunk_at(set, at, path, &sampled->chunk, err);
+        if (rc != DLB_OK)
+            return rc;
         sampled->number = number;
-        sampled->chunk = (struct dlb_hdf5_chunk){0};
-        if (address != HADDR_UNDEF)
-            sampled->chunk = (struct dlb_hdf5_chunk){address, (uint32_t)n_bytes, mask};
         about->n_sampled++;
     }
     return DLB_OK;
 }
 
-/* All chunks of another index. */
+/* The next of the listed chunks, `i` of those that are stored. */
+static int add_listed(hid_t set, hid_t space, hsize_t i, const char *path,
+                      struct dlb_hdf5_told *told, struct dlb_err *err)
+{
+    struct dlb_hdf5_about *about = &told->about;
+    hsize_t at[DLB_HDF5_MAX_RANK], n_bytes = 0;
+    haddr_t address = HADDR_UNDEF;
+    unsigned mask = 0;
+    uint64_t number = 0;
+
+    if (H5Dget_chunk_info(set, space, i, at, &mask, &address, &n_bytes) < 0)
+        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "looking up a chunk");
+    for (uint32_t dim = 0; dim < about->rank; dim++)
+        number = number * dlb_hdf5_grid(about, dim) + at[dim] / about->chunk[dim];
+    if (address != HADDR_UNDEF && n_bytes > 0 && n_bytes <= UINT32_MAX)
+        told->listed[about->n_listed++] = (struct dlb_hdf5_listed){
+            number, {.at_bytes = address, .n_bytes = (uint32_t)n_bytes, .mask = mask}};
+    return DLB_OK;
+}
+
+/* Asks libhdf5 for all chunks, unless there are too many. */
 static int list_chunks(hid_t set, const char *path, struct dlb_hdf5_told *told, struct dlb_err *err)
 {
     struct dlb_hdf5_about *about = &told->about;
@@ -309,27 +346,13 @@ static int list_chunks(hid_t set, const char *path, struct dlb_hdf5_told *told, 
     int rc = DLB_OK;
 
     if (space < 0 || H5Dget_num_chunks(set, space, &n) < 0)
-        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "counting its chunks");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "counting the chunks");
     about->n_chunks = n;
     bool listed = rc == DLB_OK && n > 0 && n <= DLB_HDF5_MAX_LISTED;
     if (listed && !(told->listed = calloc(n, sizeof *told->listed)))
-        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its chunks");
-    for (hsize_t i = 0; rc == DLB_OK && listed && i < n; i++) {
-        hsize_t at[DLB_HDF5_MAX_RANK], n_bytes = 0;
-        haddr_t address = HADDR_UNDEF;
-        unsigned mask = 0;
-        uint64_t number = 0;
-        if (H5Dget_chunk_info(set, space, i, at, &mask, &address, &n_bytes) < 0) {
-            rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "looking up a chunk");
-            break;
-        }
-        for (uint32_t dim = 0; dim < about->rank; dim++)
-            number = number * dlb_hdf5_grid(about, dim) + at[dim] / about->chunk[dim];
-        if (address == HADDR_UNDEF || n_bytes == 0 || n_bytes > UINT32_MAX)
-            continue;
-        told->listed[about->n_listed++] = (struct dlb_hdf5_listed){
-            number, {.at_bytes = address, .n_bytes = (uint32_t)n_bytes, .mask = mask}};
-    }
+        rc = dlb_fail_memory(err, path, n * sizeof *told->listed);
+    for (hsize_t i = 0; rc == DLB_OK && listed && i < n; i++)
+        rc = add_listed(set, space, i, path, told, err);
     if (space >= 0)
         (void)H5Sclose(space);
     return rc;
@@ -352,10 +375,10 @@ static int about_set(int64_t file, const char *path, const struct dlb_hdf5_opts 
         rc = about_layout(set, path, about, err);
     if (rc == DLB_OK && (H5Oget_info2(set, &info, H5O_INFO_BASIC) < 0 ||
                          H5Oget_info2(file, &root, H5O_INFO_BASIC) < 0))
-        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "the place of its header");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the place of the header");
     if (rc == DLB_OK) {
         about->header_at = info.addr;
-        if (info.fileno != root.fileno) /* behind a link to another file */
+        if (info.fileno != root.fileno) /* reached through a link to another file */
             about->layout = DLB_HDF5_ELSEWHERE;
         about->stored_bytes = H5Dget_storage_size(set);
     }

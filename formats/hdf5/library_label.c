@@ -1,4 +1,4 @@
-/* What lies beside an HDF5 data set: the labels of its samples, and where ragged ones begin. */
+/* What lies beside an HDF5 data set in its group: labels, and where samples of many sizes begin. */
 #include "formats/hdf5/library.h"
 
 #ifdef DLB_HAVE_HDF5
@@ -11,7 +11,7 @@
 
 enum { MAX_LABELS = 1 << 28 }; /* 1 GiB of them */
 
-/* `name` in the data set's own group. */
+/* The path of `name` in the data set's group. False when it is too long. */
 static bool beside(const char *dataset, const char *name, char *out, size_t n_out)
 {
     int n_group = (int)(strrchr(dataset, '/') + 1 - dataset);
@@ -44,15 +44,16 @@ static int read_label(hid_t set, const char *path, const char *name, struct dlb_
 
     told->label = calloc(n, sizeof *told->label);
     if (!wide || !told->label)
-        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its labels");
+        rc = dlb_fail_memory(err, path, n * (sizeof *wide + sizeof *told->label));
     else if (H5Dread(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, wide) < 0)
-        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "reading the labels");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the labels");
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         if (wide[i] < 0 || wide[i] > UINT32_MAX)
-            rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                          "label %lld of sample %llu in %.40s is no class: hdf5.label = \"none\" "
-                          "leaves them out",
-                          (long long)wide[i], (unsigned long long)i, name);
+            rc = dlb_fail(
+                err, DLB_ERR_HDF5_LABEL_NO_CLASS, path, DLB_NO_OFFSET,
+                "label %lld of sample %llu in %.200s is not a class: hdf5.label = \"none\" "
+                "leaves labels out",
+                (long long)wide[i], (unsigned long long)i, name);
         told->label[i] = (uint32_t)wide[i];
     }
     told->about.n_labels = rc == DLB_OK ? n : 0;
@@ -60,7 +61,7 @@ static int read_label(hid_t set, const char *path, const char *name, struct dlb_
     return rc;
 }
 
-/* The labels that were asked for, or those that lie beside the data. */
+/* The labels that hdf5.label names, or those that lie beside the data. */
 int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf5_opts *opts,
                             struct dlb_hdf5_told *told, uint64_t n_samples, struct dlb_err *err)
 {
@@ -86,17 +87,17 @@ int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf
     if (is_list(set, n_samples, false) && n_samples <= MAX_LABELS)
         rc = read_label(set, path, name, told, n_samples, err);
     else if (asked)
-        rc =
-            dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-                     "hdf5.label = \"%.40s\" is no list of %llu whole numbers, one for each sample",
-                     name, (unsigned long long)n_samples);
+        rc = dlb_fail(
+            err, DLB_ERR_HDF5_LABEL_UNFIT, path, DLB_NO_OFFSET,
+            "hdf5.label = \"%.200s\" is not a list of %llu whole numbers, one for each sample",
+            name, (unsigned long long)n_samples);
     else
         told->about.label_refused = true;
     (void)H5Dclose(set);
     return rc;
 }
 
-/* Samples of many sizes, back to back: NAME is bytes, NAME_offsets says where each begins. */
+/* Samples of many sizes lie back to back in NAME; NAME_offsets says where each begins. */
 int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_told *told,
                              struct dlb_err *err)
 {
@@ -119,13 +120,14 @@ int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_tol
     if (space >= 0)
         (void)H5Sclose(space);
     if (n < 2 || n > MAX_LABELS || !is_list(set, n, true))
-        rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                      "%.60s is no list of u64, one more than there are samples", name);
+        rc = dlb_fail(err, DLB_ERR_HDF5_OFFSETS_DAMAGED, path, DLB_NO_OFFSET,
+                      "%.200s is not a list of u64, one more than there are samples", name);
     if (rc == DLB_OK && !(told->offset = calloc(n, sizeof *told->offset)))
-        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its offsets");
+        rc = dlb_fail_memory(err, path, n * sizeof *told->offset);
     if (rc == DLB_OK &&
         H5Dread(set, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, told->offset) < 0)
-        rc = dlb_hdf5_fail(err, DLB_ERR_FORMAT, path, "reading the offsets of its samples");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path,
+                           "reading the offsets of the samples");
     about->n_offsets = rc == DLB_OK ? n : 0;
     (void)H5Dclose(set);
     return rc;

@@ -1,4 +1,4 @@
-/* Writing an HDF5 file: what gen and convert make. */
+/* Writing an HDF5 file through libhdf5, for gen and convert. */
 #include "formats/hdf5/library.h"
 
 #ifdef DLB_HAVE_HDF5
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    HELD_BYTES = 1 << 20, /* written at a time; a ragged set's chunks */
+    HELD_BYTES = 1 << 20, /* written at a time; also the chunks of a ragged set */
     DEFLATE_LEVEL = 4,    /* h5py's */
 };
 
@@ -34,7 +34,7 @@ static hid_t type_of(enum dlb_element element)
         return H5T_IEEE_F32LE;
     case DLB_ELEMENT_F64:
         return H5T_IEEE_F64LE;
-    case DLB_ELEMENT_F16: /* no type of the library's own */
+    case DLB_ELEMENT_F16: /* libhdf5 has no type for it */
     case DLB_ELEMENT_NONE:
     case DLB_ELEMENT_U8:
         break;
@@ -85,7 +85,7 @@ static int create_set(struct dlb_hdf5_out *out, struct dlb_err *err)
                                  space, H5P_DEFAULT, dcpl, H5P_DEFAULT)
                     : -1;
     if (out->set < 0)
-        rc = dlb_hdf5_fail(err, DLB_ERR_CONFIG, out->path, "creating its data set");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_CREATE_FAILED, out->path, "creating the data set");
     (void)H5Pclose(dcpl);
     if (space >= 0)
         (void)H5Sclose(space);
@@ -108,10 +108,13 @@ int dlb_hdf5_out_open(struct dlb_hdf5_out *out, const char *path, const struct d
     out->label = calloc(n ? n : 1, sizeof *out->label);
     out->offset = calloc(n + 1, sizeof *out->offset);
     if (!out->held || !out->label || !out->offset)
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to write it");
+        return dlb_fail_memory(err, path,
+                               out->cap_held + n * (sizeof *out->label + sizeof *out->offset));
     dlb_hdf5_enter();
     out->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    int rc = out->file < 0 ? dlb_hdf5_fail(err, DLB_ERR_IO, path, "creating it") : DLB_OK;
+    int rc = out->file < 0
+                 ? dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, path, "creating the file")
+                 : DLB_OK;
     if (rc == DLB_OK)
         rc = create_set(out, err);
     dlb_hdf5_leave();
@@ -136,7 +139,7 @@ static int flush(struct dlb_hdf5_out *out, struct dlb_err *err)
            H5Dwrite(out->set, ragged ? H5T_STD_U8LE : type_of(plan->element), memory, space,
                     H5P_DEFAULT, out->held) >= 0;
     if (!fine)
-        rc = dlb_hdf5_fail(err, DLB_ERR_IO, out->path, "writing samples");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, out->path, "writing samples");
     if (space >= 0)
         (void)H5Sclose(space);
     if (memory >= 0)
@@ -152,12 +155,12 @@ int dlb_hdf5_out_add(struct dlb_hdf5_out *out, const uint8_t *data, size_t n_byt
     const struct dlb_hdf5_plan *plan = &out->plan;
 
     if (out->n_samples == plan->n_samples)
-        return dlb_fail(err, DLB_ERR_FORMAT, out->path, DLB_NO_OFFSET,
-                        "more samples than the %llu that were announced",
+        return dlb_fail(err, DLB_ERR_SOURCE_CHANGED, out->path, DLB_NO_OFFSET,
+                        "the source has more samples than the %llu that it announced",
                         (unsigned long long)plan->n_samples);
     if (plan->sample_bytes && n_bytes != plan->sample_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, out->path, DLB_NO_OFFSET,
-                        "a sample of %zu bytes among samples of %llu", n_bytes,
+        return dlb_fail(err, DLB_ERR_SOURCE_CHANGED, out->path, DLB_NO_OFFSET,
+                        "a sample has %zu bytes, and the others %llu", n_bytes,
                         (unsigned long long)plan->sample_bytes);
     out->label[out->n_samples++] = label;
     for (size_t done = 0; done < n_bytes;) {
@@ -185,7 +188,8 @@ static int write_list(struct dlb_hdf5_out *out, const char *name, hid_t type, ui
     int rc = DLB_OK;
 
     if (set < 0 || H5Dwrite(set, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
-        rc = dlb_hdf5_fail(err, DLB_ERR_IO, out->path, "writing its labels");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, out->path,
+                           "writing the labels or offsets");
     if (set >= 0)
         (void)H5Dclose(set);
     if (space >= 0)
@@ -198,8 +202,8 @@ int dlb_hdf5_out_finish(struct dlb_hdf5_out *out, struct dlb_err *err)
     uint64_t n = out->plan.n_samples;
 
     if (out->n_samples != n)
-        return dlb_fail(err, DLB_ERR_FORMAT, out->path, DLB_NO_OFFSET,
-                        "%llu samples came of the %llu that were announced",
+        return dlb_fail(err, DLB_ERR_SOURCE_CHANGED, out->path, DLB_NO_OFFSET,
+                        "the source gave %llu samples of the %llu that it announced",
                         (unsigned long long)out->n_samples, (unsigned long long)n);
     int rc = flush(out, err);
     if (rc != DLB_OK)
@@ -209,10 +213,10 @@ int dlb_hdf5_out_finish(struct dlb_hdf5_out *out, struct dlb_err *err)
     if (rc == DLB_OK && out->plan.sample_bytes == 0)
         rc = write_list(out, "data_offsets", H5T_STD_U64LE, n + 1, out->offset, err);
     if (H5Dclose(out->set) < 0 && rc == DLB_OK)
-        rc = dlb_hdf5_fail(err, DLB_ERR_IO, out->path, "writing samples");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, out->path, "writing samples");
     out->set = -1;
     if (H5Fclose(out->file) < 0 && rc == DLB_OK)
-        rc = dlb_hdf5_fail(err, DLB_ERR_IO, out->path, "writing it");
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_WRITE_FAILED, out->path, "closing the file");
     out->file = -1;
     dlb_hdf5_leave();
     return rc;

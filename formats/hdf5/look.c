@@ -17,8 +17,8 @@ void dlb_hdf5_told_free(struct dlb_hdf5_told *told)
 
 #ifdef DLB_HAVE_HDF5
 
-/* Longer than the library takes to walk the index of 20,000 chunks 20,000 times (3 s) from storage
- * that is a hundred times slower. */
+/* libhdf5 walks the index of 20,000 chunks 20,000 times in 3 s. This allows for storage that is a
+ * hundred times slower. */
 enum { PATIENCE_S = 300 };
 
 struct look {
@@ -34,7 +34,7 @@ static int work(void *ctx, struct dlb_err *err)
     return dlb_hdf5_library_about(look->path, look->opts, look->chunks, look->told, err);
 }
 
-/* A library that a file has led astray may say anything. */
+/* A damaged file can make libhdf5 report anything. */
 static bool makes_sense(const struct dlb_hdf5_about *about)
 {
     bool sense = about->rank >= 1 && about->rank <= DLB_HDF5_MAX_RANK &&

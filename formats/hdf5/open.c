@@ -1,5 +1,5 @@
-/* Opening an HDF5 data set: the library looks at it, then the places of its chunks become a table
- * where they can. */
+/* Opening an HDF5 data set: libhdf5 looks at it in a process of its own; then, where possible, the
+ * places of its chunks become a table. */
 #include "formats/hdf5/hdf5.h"
 
 #ifdef DLB_HAVE_HDF5
@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Larger ones are no samples that anybody loads, and sizes up to here cannot overflow. */
+/* Refused beyond this, so that sums of sizes cannot overflow. */
 #define MAX_SAMPLE_BYTES (UINT64_C(1) << 40)
-#define MAX_GRID (UINT64_C(1) << 27) /* chunks whose places take 2 GiB */
+#define MAX_GRID (UINT64_C(1) << 27) /* chunks; their places take 2 GiB */
 
-static int bad_shape(const struct dlb_hdf5 *ds, const char *what, struct dlb_err *err)
+static int fail_set(const struct dlb_hdf5 *ds, enum dlb_code code, const char *what,
+                    struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_FORMAT, ds->path, DLB_NO_OFFSET, "%.60s %s",
-                    ds->told.about.dataset, what);
+    return dlb_fail(err, code, ds->path, DLB_NO_OFFSET, "%.200s %s", ds->told.about.dataset, what);
 }
 
 static int measure_rows(struct dlb_hdf5 *ds, struct dlb_err *err)
@@ -28,14 +28,14 @@ static int measure_rows(struct dlb_hdf5 *ds, struct dlb_err *err)
 
     for (uint32_t i = 1; i < about->rank; i++)
         if (__builtin_mul_overflow(n, about->dims[i], &n) || n > MAX_SAMPLE_BYTES)
-            return bad_shape(ds, "has samples of more than 1 TiB", err);
+            return fail_set(ds, DLB_ERR_HDF5_DATASET_UNFIT, "has samples of more than 1 TiB", err);
     ds->row_bytes = n;
     ds->n_samples = about->dims[0];
     ds->max_sample_bytes = n;
     if (n == 0)
-        return bad_shape(ds, "has samples of no bytes", err);
+        return fail_set(ds, DLB_ERR_HDF5_DATASET_UNFIT, "has samples of 0 bytes", err);
     if (__builtin_mul_overflow(n, about->dims[0], &ds->total_bytes))
-        return bad_shape(ds, "has more bytes than can be counted", err);
+        return fail_set(ds, DLB_ERR_HDF5_DATASET_UNFIT, "has more than 2^64 bytes", err);
     ds->stored_row_bytes =
         about->dims[0] ? (about->stored_bytes + about->dims[0] - 1) / about->dims[0] : 0;
     return DLB_OK;
@@ -51,9 +51,9 @@ static int measure_ragged(struct dlb_hdf5 *ds, struct dlb_err *err)
     for (uint64_t i = 0; i < ds->n_samples; i++) {
         if (offset[i] > offset[i + 1] || offset[i + 1] > about->dims[0] ||
             offset[i + 1] - offset[i] > MAX_SAMPLE_BYTES)
-            return dlb_fail(err, DLB_ERR_FORMAT, ds->path, DLB_NO_OFFSET,
-                            "sample %" PRIu64 " is said to be bytes %" PRIu64 " to %" PRIu64
-                            " of %" PRIu64 ": its offsets are damaged",
+            return dlb_fail(err, DLB_ERR_HDF5_OFFSETS_DAMAGED, ds->path, DLB_NO_OFFSET,
+                            "the offsets of sample %" PRIu64 " are %" PRIu64 " and %" PRIu64
+                            ", and the data have %" PRIu64 " bytes: they are damaged",
                             i, offset[i], offset[i + 1], about->dims[0]);
         if (offset[i + 1] - offset[i] > ds->max_sample_bytes)
             ds->max_sample_bytes = offset[i + 1] - offset[i];
@@ -62,7 +62,7 @@ static int measure_ragged(struct dlb_hdf5 *ds, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* How chunks and rows cut each other. */
+/* How rows lie in chunks. */
 static void measure_chunks(struct dlb_hdf5 *ds)
 {
     const struct dlb_hdf5_about *about = &ds->told.about;
@@ -83,34 +83,34 @@ static void measure_chunks(struct dlb_hdf5 *ds)
     ds->run_dim = dim;
 }
 
-/* NULL, or why chunks are not read without the library. */
+/* NULL, or why samples cannot be read without libhdf5. */
 static const char *why_library(struct dlb_hdf5 *ds, char *text, size_t n_text)
 {
     const struct dlb_hdf5_about *about = &ds->told.about;
     uint64_t n_chunk = about->element_bytes, n_grid = 1;
 
     if (about->layout == DLB_HDF5_ELSEWHERE)
-        return "it lies in other files";
+        return "the data lie in other files";
     if (about->fill_too_large)
-        return "its fill value is large";
+        return "the fill value is larger than 256 bytes";
     if (about->layout != DLB_HDF5_CHUNKED)
         return NULL;
     char name[64];
     if (dlb_hdf5_filters_unknown(about->filter, about->n_filters, name, sizeof name)) {
-        (void)snprintf(text, n_text, "%s is not undone here", name);
+        (void)snprintf(text, n_text, "only libhdf5 undoes %s", name);
         return text;
     }
     for (uint32_t i = 0; i < about->rank; i++)
         if (__builtin_mul_overflow(n_chunk, about->chunk[i], &n_chunk) || n_chunk > UINT32_MAX)
-            return "its chunks have 4 GiB or more";
+            return "chunks have 4 GiB or more";
     for (uint32_t i = 0; i < about->rank; i++)
         if (__builtin_mul_overflow(n_grid, dlb_hdf5_grid(about, i), &n_grid) || n_grid > MAX_GRID)
-            return "it has more than 134,217,728 chunks";
+            return "there are more than 134,217,728 chunks";
     ds->n_grid = n_grid;
     return NULL;
 }
 
-/* What our own reading found must be what the library says, wherever it was asked. */
+/* Compares the table with the chunks that libhdf5 was asked about. */
 static int check_sampled(const struct dlb_hdf5 *ds, uint64_t base, struct dlb_err *err)
 {
     const struct dlb_hdf5_about *about = &ds->told.about;
@@ -118,18 +118,17 @@ static int check_sampled(const struct dlb_hdf5 *ds, uint64_t base, struct dlb_er
     for (uint32_t i = 0; i < about->n_sampled; i++) {
         const struct dlb_hdf5_listed *said = &about->sampled[i];
         if (said->number >= ds->n_grid)
-            return bad_shape(ds, "has chunks beyond its size", err);
+            return fail_set(ds, DLB_ERR_HDF5_INDEX_DAMAGED, "has chunks beyond its size", err);
         const struct dlb_hdf5_chunk *own = &ds->table[said->number];
         bool same = own->n_bytes == said->chunk.n_bytes && own->mask == said->chunk.mask;
-        /* 1.10 leaves out the user block, later ones do not. */
+        /* libhdf5 1.10 leaves out the user block, later versions do not. */
         if (same && own->n_bytes > 0)
             same = own->at_bytes == said->chunk.at_bytes ||
                    own->at_bytes == said->chunk.at_bytes + base;
         if (!same)
-            return dlb_fail(err, DLB_ERR_FORMAT, ds->path, own->at_bytes,
-                            "chunk %" PRIu64
-                            ": its B-tree and libhdf5 disagree: use dataset.access "
-                            "= \"library\"",
+            return dlb_fail(err, DLB_ERR_HDF5_INDEX_DISPUTED, ds->path, own->at_bytes,
+                            "the B-tree and libhdf5 disagree about chunk %" PRIu64
+                            ": use dataset.access = \"library\"",
                             said->number);
     }
     return DLB_OK;
@@ -144,7 +143,8 @@ static int open_tree(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
     for (uint32_t i = 0; same && i < about->rank; i++)
         same = found->chunk[i] == about->chunk[i];
     if (!same)
-        return bad_shape(ds, "has chunks of two sizes: its header is damaged", err);
+        return fail_set(ds, DLB_ERR_HDF5_HEADER_DAMAGED,
+                        "has chunks of two sizes: its header is damaged", err);
     int rc = DLB_OK;
     if (found->at != DLB_NO_OFFSET)
         rc = dlb_hdf5_btree_read(file, found->at, about, ds->table, ds->n_grid, err);
@@ -159,26 +159,26 @@ static int take_listed(struct dlb_hdf5 *ds, struct dlb_err *err)
         const struct dlb_hdf5_listed *listed = &told->listed[i];
         const struct dlb_hdf5_chunk *chunk = &listed->chunk;
         if (listed->number >= ds->n_grid)
-            return bad_shape(ds, "has chunks beyond its size", err);
+            return fail_set(ds, DLB_ERR_HDF5_INDEX_DAMAGED, "has chunks beyond its size", err);
         if (chunk->n_bytes == 0 || chunk->at_bytes > ds->file_bytes ||
             chunk->n_bytes > ds->file_bytes - chunk->at_bytes)
-            return dlb_fail(err, DLB_ERR_FORMAT, ds->path, chunk->at_bytes,
+            return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, ds->path, chunk->at_bytes,
                             "chunk %" PRIu64
-                            " is beyond the end of the file: cut short, or damaged",
+                            " lies beyond the end of the file: it was cut short, or is damaged",
                             listed->number);
         if (told->about.n_filters == 0 && chunk->n_bytes != ds->chunk_bytes)
-            return bad_shape(ds, "has chunks of the wrong size", err);
+            return fail_set(ds, DLB_ERR_HDF5_INDEX_DAMAGED, "has chunks of the wrong size", err);
         ds->table[listed->number] = *chunk;
     }
     return DLB_OK;
 }
 
-/* All but the oldest are the library's alone. */
+/* For the message that libhdf5 is asked: only the version-1 B-tree is read here. */
 static const char *index_name(int index)
 {
     static const char *const names[] = {
-        [DLB_HDF5_BTREE_1] = "in a header of an old kind",
-        [DLB_HDF5_SINGLE_CHUNK] = "a single chunk's",
+        [DLB_HDF5_BTREE_1] = "of a file before HDF5 1.6.3",
+        [DLB_HDF5_SINGLE_CHUNK] = "of a single chunk",
         [DLB_HDF5_IMPLICIT] = "implicit",
         [DLB_HDF5_FIXED_ARRAY] = "a fixed array",
         [DLB_HDF5_EXTENSIBLE_ARRAY] = "an extensible array",
@@ -199,18 +199,18 @@ static int open_chunks(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
     measure_chunks(ds);
     ds->way = tree || listed ? DLB_HDF5_TABLE : DLB_HDF5_LIBRARY_CHUNKS;
     if (ds->way == DLB_HDF5_LIBRARY_CHUNKS) {
-        dlb_shape_odd(shape,
-                      "chunks come from libhdf5, one at a time: their index is %s; written anew "
-                      "with the default libver, workers read them by themselves",
-                      index_name(about->index));
+        dlb_shape_odd(
+            shape,
+            "chunks come from libhdf5, one at a time: their index is %s; workers read them "
+            "without libhdf5 from a file written with the default libver",
+            index_name(about->index));
         return DLB_OK;
     }
     ds->table = calloc(ds->n_grid ? ds->n_grid : 1, sizeof *ds->table);
     if (!ds->table)
-        return dlb_fail(err, DLB_ERR_NOMEM, ds->path, DLB_NO_OFFSET,
-                        "no memory for the places of its %" PRIu64 " chunks", ds->n_grid);
+        return dlb_fail_memory(err, ds->path, ds->n_grid * sizeof *ds->table);
     if (listed)
-        dlb_shape_odd(shape, "the places of its %" PRIu64 " chunks were asked of libhdf5",
+        dlb_shape_odd(shape, "libhdf5 was asked for the places of %" PRIu64 " chunks",
                       about->n_chunks);
     return tree ? open_tree(ds, file, found, err) : take_listed(ds, err);
 }
@@ -226,16 +226,15 @@ static int open_plain(struct dlb_hdf5 *ds, const struct dlb_hdf5_layout_message 
     if (about->layout == DLB_HDF5_COMPACT) {
         if (!found->known || found->layout != DLB_HDF5_COMPACT || found->n_data < n_bytes) {
             ds->way = DLB_HDF5_LIBRARY;
-            dlb_shape_odd(shape, "samples come from libhdf5: they are inside a header");
+            dlb_shape_odd(shape, "samples come from libhdf5: they lie inside a header");
             return DLB_OK;
         }
         ds->data_at = found->at;
     }
     if (ds->data_at != DLB_NO_OFFSET &&
         (ds->data_at > ds->file_bytes || n_bytes > ds->file_bytes - ds->data_at))
-        return dlb_fail(err, DLB_ERR_FORMAT, ds->path, ds->data_at,
-                        "its %" PRIu64 " bytes of data are beyond the end of the file: cut short",
-                        n_bytes);
+        return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, ds->path, ds->data_at,
+                        "the %" PRIu64 " bytes of data go beyond the end of the file", n_bytes);
     return DLB_OK;
 }
 
@@ -257,13 +256,13 @@ static void tell_choices(struct dlb_hdf5 *ds, const struct dlb_hdf5_opts *opts,
     const struct dlb_hdf5_about *about = &ds->told.about;
 
     if (about->n_candidates > 1)
-        dlb_shape_odd(shape, "holds %u data sets; the largest, %.80s, is read (hdf5.dataset)",
+        dlb_shape_odd(shape, "holds %u data sets; the largest, %.80s, is read (see hdf5.dataset)",
                       about->n_candidates, about->dataset);
     if (about->label_refused)
-        dlb_shape_odd(shape, "labels beside it are not one whole number for each sample, and are "
-                             "left out");
+        dlb_shape_odd(shape, "the labels beside it are ignored: they are not one whole number for "
+                             "each sample");
     if (getenv("HDF5_PLUGIN_PATH") && !opts->allow_external)
-        dlb_shape_odd(shape, "HDF5_PLUGIN_PATH is left out (hdf5.allow_external)");
+        dlb_shape_odd(shape, "HDF5_PLUGIN_PATH is ignored (see hdf5.allow_external)");
 }
 
 int dlb_hdf5_open(struct dlb_hdf5 *ds, const char *path, const struct dlb_io *io,
@@ -278,7 +277,7 @@ int dlb_hdf5_open(struct dlb_hdf5 *ds, const char *path, const struct dlb_io *io
     ds->allow_external = opts->allow_external;
     ds->path = strdup(path);
     if (!ds->path)
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail_memory(err, path, strlen(path) + 1);
     int rc = open_bytes(ds, &file, err);
     if (rc == DLB_OK)
         rc = dlb_hdf5_look(path, opts, !library, &ds->told, err);

@@ -7,13 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A reader keeps at most so much, or one chunk. */
+/* A reader keeps at most so many bytes of unfiltered chunks, but always one chunk. */
 #define MAX_KEPT_BYTES (UINT64_C(256) << 20)
-
-static int no_memory(const struct dlb_hdf5 *ds, struct dlb_err *err)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, ds->path, DLB_NO_OFFSET, "no memory for its chunks");
-}
 
 int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *ds,
                          struct dlb_err *err)
@@ -32,7 +27,10 @@ int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *
     reader->kept = calloc(reader->n_kept, sizeof *reader->kept);
     if (!ds->whole_rows)
         reader->part = malloc(ds->chunk_row_bytes);
-    return reader->kept && (reader->part || ds->whole_rows) ? DLB_OK : no_memory(ds, err);
+    if (!reader->kept)
+        return dlb_fail_memory(err, ds->path, reader->n_kept * sizeof *reader->kept);
+    return reader->part || ds->whole_rows ? DLB_OK
+                                          : dlb_fail_memory(err, ds->path, ds->chunk_row_bytes);
 }
 
 void dlb_hdf5_reader_close(struct dlb_hdf5_reader *reader)
@@ -47,6 +45,13 @@ void dlb_hdf5_reader_close(struct dlb_hdf5_reader *reader)
     *reader = (struct dlb_hdf5_reader){.ds = NULL};
 }
 
+static int fail_changed(const struct dlb_hdf5 *ds, uint64_t at_bytes, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_ERR_FILE_CHANGED, ds->path, at_bytes,
+                    "the file was cut short since it was opened: it had %" PRIu64 " bytes",
+                    ds->file_bytes);
+}
+
 static int fetch(struct dlb_hdf5_reader *reader, uint64_t at_bytes, uint8_t *dst, size_t n_bytes,
                  struct dlb_err *err)
 {
@@ -58,24 +63,22 @@ static int fetch(struct dlb_hdf5_reader *reader, uint64_t at_bytes, uint8_t *dst
         reader->at_bytes = at_bytes;
     reader->io_bytes += n_read;
     if (rc == DLB_OK && n_read < n_bytes)
-        return dlb_fail(err, DLB_ERR_IO, ds->path, at_bytes + n_read,
-                        "the file was cut short: it had %" PRIu64 " bytes", ds->file_bytes);
+        return fail_changed(ds, at_bytes + n_read, err);
     return rc;
 }
 
-/* Beyond the end of a file that was cut short libhdf5 reads zeros, and says nothing. */
+/* libhdf5 reads zeros beyond the end of a file that was cut short, and reports no error. */
 static int check_whole(const struct dlb_hdf5 *ds, struct dlb_err *err)
 {
     uint64_t n_bytes = 0;
     int rc = ds->io->size(ds->handle, &n_bytes, ds->path, err);
 
     if (rc == DLB_OK && n_bytes < ds->file_bytes)
-        return dlb_fail(err, DLB_ERR_IO, ds->path, n_bytes,
-                        "the file was cut short: it had %" PRIu64 " bytes", ds->file_bytes);
+        return fail_changed(ds, n_bytes, err);
     return rc;
 }
 
-/* n_bytes is a multiple of the element's bytes, or begins with an element. */
+/* dst begins with a whole element, or lies within the first one. */
 static void fill(const struct dlb_hdf5 *ds, uint8_t *dst, size_t n_bytes)
 {
     size_t each = ds->told.about.element_bytes, done = each < n_bytes ? each : n_bytes;
@@ -85,14 +88,14 @@ static void fill(const struct dlb_hdf5 *ds, uint8_t *dst, size_t n_bytes)
         return;
     }
     memcpy(dst, ds->told.about.fill, done);
-    while (done < n_bytes) { /* what is there already is doubled */
+    while (done < n_bytes) { /* doubles what is filled already */
         size_t n = done < n_bytes - done ? done : n_bytes - done;
         memcpy(dst + done, dst, n);
         done += n;
     }
 }
 
-/* The chunk's first element. */
+/* The coordinates of the chunk's first element. */
 static void first_of(const struct dlb_hdf5 *ds, uint64_t number, uint64_t at[DLB_HDF5_MAX_RANK])
 {
     const struct dlb_hdf5_about *about = &ds->told.about;
@@ -104,7 +107,7 @@ static void first_of(const struct dlb_hdf5 *ds, uint64_t number, uint64_t at[DLB
     at[0] = number * about->chunk[0];
 }
 
-/* Whether part of the chunk is beyond the data set. */
+/* Whether part of the chunk lies beyond the data set. */
 static bool at_edge(const struct dlb_hdf5 *ds, const uint64_t at[DLB_HDF5_MAX_RANK])
 {
     const struct dlb_hdf5_about *about = &ds->told.about;
@@ -115,7 +118,7 @@ static bool at_edge(const struct dlb_hdf5 *ds, const uint64_t at[DLB_HDF5_MAX_RA
     return false;
 }
 
-/* The chunk as it is stored, into reader->stored. */
+/* Reads the chunk as it is stored into reader->stored. */
 static int fetch_stored(struct dlb_hdf5_reader *reader, uint64_t number,
                         struct dlb_hdf5_chunk *chunk, struct dlb_err *err)
 {
@@ -135,14 +138,15 @@ static int fetch_stored(struct dlb_hdf5_reader *reader, uint64_t number,
         reader->cap_stored = chunk->n_bytes + (size_t)chunk->n_bytes / 8;
         reader->stored = malloc(reader->cap_stored);
         if (!reader->stored) {
+            uint64_t asked = reader->cap_stored;
             reader->cap_stored = 0;
-            return no_memory(ds, err);
+            return dlb_fail_memory(err, ds->path, asked);
         }
     }
     return fetch(reader, chunk->at_bytes, reader->stored, chunk->n_bytes, err);
 }
 
-/* All of a chunk, unfiltered, into dst. */
+/* Reads a whole chunk, unfiltered, into dst. */
 static int unpack(struct dlb_hdf5_reader *reader, uint64_t number, uint8_t *dst,
                   struct dlb_err *err)
 {
@@ -176,16 +180,17 @@ static int unpack(struct dlb_hdf5_reader *reader, uint64_t number, uint8_t *dst,
     return DLB_OK;
 }
 
-/* A chunk's unfiltered bytes, kept from before or unpacked now; NULL and *rc when that fails. */
-static const uint8_t *keep(struct dlb_hdf5_reader *reader, uint64_t number, int *rc,
-                           struct dlb_err *err)
+/* A chunk's unfiltered bytes, kept from an earlier row or unpacked now. On failure NULL, with *rc
+ * set. */
+static const uint8_t *kept_chunk(struct dlb_hdf5_reader *reader, uint64_t number, int *rc,
+                                 struct dlb_err *err)
 {
     struct dlb_hdf5_kept *kept = &reader->kept[number % reader->n_kept];
 
     if (kept->number != number + 1) {
         kept->number = 0;
         if (!kept->data && !(kept->data = malloc(reader->ds->chunk_bytes))) {
-            *rc = no_memory(reader->ds, err);
+            *rc = dlb_fail_memory(err, reader->ds->path, reader->ds->chunk_bytes);
             return NULL;
         }
         uint64_t before = reader->at_bytes;
@@ -203,7 +208,7 @@ static const uint8_t *keep(struct dlb_hdf5_reader *reader, uint64_t number, int 
     return kept->data;
 }
 
-/* Whether a part of a chunk can be read where it lies. */
+/* Whether a part of a chunk can be read from the file without the rest of it. */
 static bool readable_in_place(const struct dlb_hdf5 *ds)
 {
     return ds->way == DLB_HDF5_TABLE && ds->told.about.n_filters == 0;
@@ -226,14 +231,14 @@ static int read_whole(struct dlb_hdf5_reader *reader, uint64_t number, uint64_t 
     }
     if (count == ds->told.about.chunk[0])
         return unpack(reader, number, dst, err);
-    const uint8_t *data = keep(reader, number, &rc, err);
+    const uint8_t *data = kept_chunk(reader, number, &rc, err);
     if (data)
         memcpy(dst, data + skip * ds->row_bytes, n_bytes);
     return rc;
 }
 
-/* One row of a chunk, chunk_row_bytes that begin at `src`, into its place in a sample: runs of
- * bytes that lie together in both. */
+/* Copies one row of a chunk, chunk_row_bytes at `src`, to its place in the sample at `dst`, in runs
+ * of bytes that are contiguous in both. `at`: the chunk's first element. */
 static void scatter(const struct dlb_hdf5 *ds, const uint64_t at[DLB_HDF5_MAX_RANK],
                     const uint8_t *src, uint8_t *dst)
 {
@@ -266,7 +271,7 @@ static void scatter(const struct dlb_hdf5 *ds, const uint64_t at[DLB_HDF5_MAX_RA
     }
 }
 
-/* One row that is spread over a row of chunks. */
+/* Reads a row that is spread over several chunks. */
 static int read_spread(struct dlb_hdf5_reader *reader, uint64_t row, uint8_t *dst,
                        struct dlb_err *err)
 {
@@ -279,7 +284,7 @@ static int read_spread(struct dlb_hdf5_reader *reader, uint64_t row, uint8_t *ds
         const uint8_t *src = reader->part;
         first_of(ds, first + i, at);
         if (!readable_in_place(ds)) {
-            src = keep(reader, first + i, &rc, err);
+            src = kept_chunk(reader, first + i, &rc, err);
             src = src ? src + skip_bytes : NULL;
         } else if (ds->table[first + i].n_bytes > 0) {
             rc = fetch(reader, ds->table[first + i].at_bytes + skip_bytes, reader->part,
@@ -303,7 +308,7 @@ int dlb_hdf5_read_rows(struct dlb_hdf5_reader *reader, uint64_t first, uint64_t 
     if (n_bytes == 0)
         return DLB_OK;
     if (ds->way == DLB_HDF5_LIBRARY) {
-        if (!ds->told.about.fills) /* the library leaves missing chunks as memory was */
+        if (!ds->told.about.fills) /* libhdf5 leaves the bytes of missing chunks as they were */
             memset(dst, 0, n_bytes);
         reader->io_bytes += count * ds->stored_row_bytes;
         rc = dlb_hdf5_library_read(&reader->library, first, count, dst, err);

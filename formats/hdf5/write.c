@@ -1,5 +1,5 @@
-/* gen and convert: one file, data.h5 in a folder for gen, with `data` and `label`. Samples of one
- * size are rows; others lie back to back, and `data_offsets` says where. */
+/* gen and convert: one file (gen calls it data.h5) with the data sets `data` and `label`. Samples
+ * of one size are rows; others lie back to back, and `data_offsets` says where each begins. */
 #include "formats/hdf5/hdf5.h"
 
 #ifdef DLB_HAVE_HDF5
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Chunks that the file format can hold. */
+/* The file format holds chunks below this. */
 #define MAX_CHUNK_BYTES (UINT64_C(1) << 32)
 
 static int plan_of(const struct dlb_hdf5_opts *opts, const char *path, struct dlb_hdf5_plan *plan,
@@ -25,17 +25,17 @@ static int plan_of(const struct dlb_hdf5_opts *opts, const char *path, struct dl
     plan->pack = (enum dlb_hdf5_pack)opts->filter;
     plan->chunk_samples = (uint64_t)opts->chunk_samples;
     if (plan->sample_bytes && plan->pack != DLB_HDF5_PACK_NONE && plan->chunk_samples == 0)
-        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_HDF5_CHUNK_SAMPLES, path, DLB_NO_OFFSET,
                         "hdf5.filter works on chunks: set hdf5.chunk_samples to 1 or more");
     if (plan->sample_bytes &&
         (plan->chunk_samples < plan->n_samples ? plan->chunk_samples : plan->n_samples) >=
             MAX_CHUNK_BYTES / plan->sample_bytes)
-        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-                        "hdf5.chunk_samples: a chunk has less than 4 GiB");
+        return dlb_fail(err, DLB_ERR_HDF5_CHUNK_SAMPLES, path, DLB_NO_OFFSET,
+                        "hdf5.chunk_samples: lower it, a chunk has less than 4 GiB");
     if ((plan->pack == DLB_HDF5_PACK_LZF || plan->pack == DLB_HDF5_PACK_SHUFFLE_LZF) &&
         !dlb_hdf5_has_lzf())
         return dlb_fail(err, DLB_ERR_MISSING, path, DLB_NO_OFFSET,
-                        "hdf5.filter: lzf: built without liblzf");
+                        "hdf5.filter = lzf: this program was built without liblzf");
     return DLB_OK;
 }
 
@@ -65,14 +65,14 @@ int dlb_hdf5_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
     struct dlb_hdf5_plan plan;
 
     if (!gen->codec->make)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CODEC_UNFIT, NULL, DLB_NO_OFFSET,
                         "gen writes no HDF5 for codec %s: use dataset.codec = \"raw\" or \"jpeg\"",
                         gen->codec->name);
     return gen_plan(gen, &plan, err);
 }
 
-/* Noise does not compress, and the library then leaves the filter out: five bits of each byte
- * deflate to about two thirds. */
+/* libhdf5 leaves the filter out when data do not compress, as noise does not. With five random bits
+ * in each byte they deflate to about two thirds. */
 void dlb_hdf5_gen_stored(const struct dlb_gen *gen, struct dlb_bytes *made)
 {
     if (!dlb_hdf5_gen_compresses(gen) || !gen->codec->identity)
@@ -114,15 +114,14 @@ int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_w
     (void)unit;
 
     if (asprintf(&path, "%s/data.h5", gen->path) < 0)
-        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail_memory(err, gen->path, strlen(gen->path) + sizeof "/data.h5");
     if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         atomic_fetch_add(&worker->n_samples, (uint64_t)gen->opts->samples);
         free(path);
         return DLB_OK;
     }
     temporary = dlb_gen_temporary(path);
-    int rc = temporary ? gen_plan(gen, &plan, err)
-                       : dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for a path");
+    int rc = temporary ? gen_plan(gen, &plan, err) : dlb_fail_memory(err, path, strlen(path) + 1);
     if (rc == DLB_OK)
         rc = dlb_hdf5_out_open(&out, temporary, &plan, err);
     if (rc == DLB_OK)
@@ -137,7 +136,8 @@ int dlb_hdf5_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_w
     return rc;
 }
 
-/* All samples of one size, when no other sum is possible; their labels may be among these bytes. */
+/* The size that all samples have, or 0: the largest one times their number is the total. The label
+ * may be among these bytes. */
 static uint64_t common_bytes(const struct dlb_shape *from)
 {
     bool same = from->n_samples > 0 && from->max_sample_bytes > 0 &&
@@ -160,13 +160,11 @@ int dlb_hdf5_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *
     if (rc != DLB_OK)
         return rc;
     writer->path = strdup(how->path);
-    return writer->path
-               ? DLB_OK
-               : dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
+    return writer->path ? DLB_OK : dlb_fail_memory(err, how->path, strlen(how->path) + 1);
 }
 
-/* The first sample tells whether rows hold what the sizes promised: what else the sample has, which
- * is its label, is kept apart. */
+/* The announced size includes a field with the label, which is stored elsewhere. The first sample
+ * shows whether its value has that size; otherwise the file is ragged. */
 int dlb_hdf5_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
 {
     struct dlb_hdf5_writer *writer = wr;

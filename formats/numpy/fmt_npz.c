@@ -1,8 +1,9 @@
-/* Arrays that numpy.savez and savez_compressed wrote: the rows of one of them are the samples.
+/* Arrays that numpy.savez or savez_compressed wrote: the rows of one of them are the samples.
  *
- * A stored array is read row by row, at its place. A deflated one has no place for a row: each
- * reader inflates all of it once, into memory of its own, as numpy.load does in each worker. Stored
- * bytes are not checked against their CRC-32, which would take all of them; inflated ones are. */
+ * A stored array is read row by row. The rows of a deflated one have no place in the file: each
+ * reader inflates the whole array once, into its own memory, as numpy.load does in each worker. A
+ * deflated array is checked against its CRC-32. A stored one is not, because that would need all of
+ * its bytes. */
 #include "formats/format.h"
 #include "formats/generate/manifest.h"
 
@@ -14,18 +15,17 @@
 #include <string.h>
 
 struct npz {
-    const struct dlb_io *io;
     char *path;
-    int64_t handle;
+    struct dlb_zip_file file; /* its path is the one above */
     bool is_open;
     struct dlb_npz_array array;
 };
 
 struct npz_reader {
     const struct npz *ds;
-    uint8_t *inflated; /* the member; NULL: stored */
-    uint64_t told_bytes;
-    uint8_t *row; /* for rows that are wanted nowhere in particular; made when first needed */
+    uint8_t *inflated;   /* the whole member; NULL when it is stored */
+    uint64_t told_bytes; /* of stored_bytes, those that io_bytes of samples have counted */
+    uint8_t *row;        /* used when the caller gives no place for the row; made when needed */
 };
 
 static void fill_shape(const struct npz *ds, struct dlb_shape *shape)
@@ -49,21 +49,22 @@ static int npz_open(void *state, const struct dlb_open *how, struct dlb_shape *s
     struct npz *ds = state;
     const struct dlb_npz_opts *opts = how->opts;
 
-    ds->io = how->io;
+    ds->file.io = how->io;
     *shape = (struct dlb_shape){.n_samples = 0};
     if (how->codec && !how->codec->identity)
-        return dlb_fail(err, DLB_ERR_CONFIG, how->path, DLB_NO_OFFSET,
-                        "rows of an array are no %s: dataset.codec is \"raw\"", how->codec->name);
+        return dlb_fail(err, DLB_ERR_CODEC_UNFIT, how->path, DLB_NO_OFFSET,
+                        "codec %s does not decode rows of an array: use dataset.codec = \"raw\"",
+                        how->codec->name);
     int rc = dlb_manifest_refuse_incomplete(how->path, err);
     if (rc == DLB_OK)
         rc = dlb_npz_path(how->path, how->io, &ds->path, err);
+    ds->file.path = ds->path;
     if (rc == DLB_OK)
-        rc = how->io->open(ds->path, &ds->handle, err);
+        rc = how->io->open(ds->path, &ds->file.handle, err);
     if (rc != DLB_OK)
         return rc;
     ds->is_open = true;
-    rc =
-        dlb_npz_find(&ds->array, ds->io, ds->handle, ds->path, opts ? opts->array : "", shape, err);
+    rc = dlb_npz_find(&ds->array, &ds->file, opts ? opts->array : "", shape, err);
     if (rc == DLB_OK)
         fill_shape(ds, shape);
     return rc;
@@ -73,7 +74,7 @@ static void npz_close(void *state)
 {
     struct npz *ds = state;
     if (ds->is_open)
-        ds->io->close(ds->handle);
+        ds->file.io->close(ds->file.handle);
     dlb_npz_free(&ds->array);
     free(ds->path);
     *ds = (struct npz){.is_open = false};
@@ -87,7 +88,7 @@ static int npz_reader_open(void *rd, const void *state, struct dlb_err *err)
     reader->ds = ds;
     if (!ds->array.deflated)
         return DLB_OK;
-    return dlb_npz_inflate(&ds->array, ds->io, ds->handle, ds->path, &reader->inflated, err);
+    return dlb_npz_inflate(&ds->array, &ds->file, &reader->inflated, err);
 }
 
 static void npz_reader_close(void *rd)
@@ -102,11 +103,11 @@ static int read_stored(struct npz_reader *reader, uint64_t at, uint8_t *dst, str
 {
     const struct npz *ds = reader->ds;
     size_t n_bytes = (size_t)ds->array.row_bytes, n_read = 0;
-    int rc =
-        ds->io->pread(ds->handle, dst, n_bytes, ds->array.data_at + at, &n_read, ds->path, err);
+    int rc = ds->file.io->pread(ds->file.handle, dst, n_bytes, ds->array.data_at + at, &n_read,
+                                ds->path, err);
 
     if (rc == DLB_OK && n_read < n_bytes)
-        rc = dlb_fail(err, DLB_ERR_IO, ds->path, ds->array.data_at + at + n_read,
+        rc = dlb_fail(err, DLB_ERR_FILE_CHANGED, ds->path, ds->array.data_at + at + n_read,
                       "the file was cut short since it was opened");
     return rc;
 }
@@ -125,8 +126,7 @@ static int npz_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_s
     uint64_t at = array->npy.data_at + index * array->row_bytes; /* in the member */
     if (!dst || dest.cap_bytes < array->row_bytes) {
         if (!reader->row && !(reader->row = malloc((size_t)array->row_bytes)))
-            return dlb_fail(err, DLB_ERR_NOMEM, ds->path, DLB_NO_OFFSET,
-                            "no memory for a row of it");
+            return dlb_fail_memory(err, ds->path, array->row_bytes);
         dst = reader->row;
     }
     if (reader->inflated) {

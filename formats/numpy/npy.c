@@ -1,5 +1,7 @@
 #include "formats/numpy/npy.h"
 
+#include "core/base/little.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +25,7 @@ bool dlb_npy_is(const uint8_t *data, size_t n_bytes)
     return n_bytes >= sizeof magic && memcmp(data, magic, sizeof magic) == 0;
 }
 
-/* The dict's text, and how far it is read. */
+/* The dict's text; `at` is where parsing has come to. */
 struct text {
     const uint8_t *data;
     size_t at, end;
@@ -55,7 +57,7 @@ static bool take_word(struct text *t, const char *word)
     return true;
 }
 
-/* 'text' or "text" without escapes: numpy's keys and plain descriptions have none. */
+/* 'text' or "text". Escapes are refused: numpy's keys and plain descriptions have none. */
 static bool take_string(struct text *t, char *out, size_t n_out)
 {
     skip_space(t);
@@ -73,7 +75,7 @@ static bool take_string(struct text *t, char *out, size_t n_out)
     return t->at++ < t->end;
 }
 
-/* A trailing L is Python 2's. */
+/* A whole number; Python 2 appends an L. */
 static bool take_count(struct text *t, uint64_t *out)
 {
     uint64_t value = 0;
@@ -101,7 +103,7 @@ static bool take_shape(struct text *t, struct dlb_npy *out)
             return false;
         if (!take(t, ',')) {
             out->rank++;
-            return out->rank > 1 && take(t, ')'); /* (3) is no tuple */
+            return out->rank > 1 && take(t, ')'); /* (3) is a number, not a tuple */
         }
     }
     return true;
@@ -113,7 +115,7 @@ static bool take_bool(struct text *t, bool *out)
     return *out || take_word(t, "False");
 }
 
-/* Exactly the three keys, each once, in any order. */
+/* The three keys, each exactly once, in any order. */
 static bool take_dict(struct text *t, struct dlb_npy *out)
 {
     unsigned seen = 0;
@@ -142,12 +144,13 @@ static bool take_dict(struct text *t, struct dlb_npy *out)
     return seen == 7;
 }
 
-static uint32_t little(const uint8_t *at, size_t n_bytes)
+static int cut_short(const struct dlb_npy *npy, uint64_t file_bytes, const char *path,
+                     struct dlb_err *err)
 {
-    uint32_t value = 0;
-    for (size_t i = 0; i < n_bytes; i++)
-        value |= (uint32_t)at[i] << (8 * i);
-    return value;
+    return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, path, file_bytes,
+                    "cut short: the .npy header says %" PRIu64
+                    " items of %s, the file ends before them",
+                    npy->n_items, npy->descr);
 }
 
 static int check_size(struct dlb_npy *out, uint64_t file_bytes, const char *path,
@@ -163,13 +166,10 @@ static int check_size(struct dlb_npy *out, uint64_t file_bytes, const char *path
         return DLB_OK; /* dlb_npy_data_bytes checks it */
     overflow |= __builtin_mul_overflow(out->n_items, dlb_element_bytes(out->element), &n_bytes);
     if (overflow)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, 0,
-                        "the .npy header gives a shape beyond all memory");
+        return dlb_fail(err, DLB_ERR_NPY_HEADER_DAMAGED, path, 0,
+                        "the .npy header gives a shape of more than 2^64 bytes");
     if (n_bytes > file_bytes || out->data_at > file_bytes - n_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, file_bytes,
-                        "cut short: the .npy header says %" PRIu64
-                        " items of %s, the file ends before them",
-                        out->n_items, out->descr);
+        return cut_short(out, file_bytes, path, err);
     return DLB_OK;
 }
 
@@ -178,28 +178,30 @@ int dlb_npy_parse(const uint8_t *data, size_t n_bytes, uint64_t file_bytes, cons
 {
     *out = (struct dlb_npy){.rank = 0};
     if (!dlb_npy_is(data, n_bytes))
-        return dlb_fail(err, DLB_ERR_FORMAT, path, 0,
-                        "no .npy file: it does not begin with \\x93NUMPY");
+        return dlb_fail(err, DLB_ERR_FILE_NOT_OF_FORMAT, path, 0,
+                        "not a .npy file: it does not begin with \\x93NUMPY");
     if (n_bytes < 12)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, n_bytes, "cut short within the .npy header");
+        return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, path, n_bytes,
+                        "cut short within the .npy header");
     if (data[6] < 1 || data[6] > 3)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, 6, "version %u of .npy; 1, 2 and 3 are known",
-                        data[6]);
+        return dlb_fail(err, DLB_ERR_FILE_VERSION_UNKNOWN, path, 6,
+                        "version %u of .npy; 1, 2 and 3 are known", data[6]);
     size_t first = data[6] == 1 ? 10 : 12;
-    uint32_t len = little(data + 8, first - 8);
+    uint32_t len = (uint32_t)dlb_little_get(data + 8, first - 8);
     if (len > DLB_NPY_MAX_HEADER_BYTES)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, 8,
-                        "the .npy header says that it is %u bytes long; %d are the most", len,
+        return dlb_fail(err, DLB_ERR_NPY_HEADER_DAMAGED, path, 8,
+                        "the .npy header announces %u bytes; up to %d are read", len,
                         DLB_NPY_MAX_HEADER_BYTES);
     if (len > n_bytes - first)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, n_bytes, "cut short within the .npy header");
+        return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, path, n_bytes,
+                        "cut short within the .npy header");
     struct text text = {data, first, first + len};
     bool parsed = take_dict(&text, out);
     skip_space(&text);
     if (!parsed || text.at != text.end)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, text.at,
-                        "the .npy header is no dict of descr, fortran_order and shape, or of a "
-                        "structured type");
+        return dlb_fail(err, DLB_ERR_NPY_HEADER_DAMAGED, path, text.at,
+                        "the .npy header is not a dict of descr, fortran_order and shape, or the "
+                        "type is a structured one");
     for (size_t i = 0; i < N_KNOWN; i++)
         if (strcmp(known[i].descr, out->descr) == 0)
             out->element = known[i].element;
@@ -207,8 +209,9 @@ int dlb_npy_parse(const uint8_t *data, size_t n_bytes, uint64_t file_bytes, cons
     return check_size(out, file_bytes, path, err);
 }
 
-/* '<M8[ns]', '|S10', '>c16', '<U5': byte order, kind, size (of U in characters of 4 bytes). */
-size_t dlb_npy_item_bytes(const struct dlb_npy *npy)
+/* Bytes of an item, from descriptions such as '<M8[ns]', '|S10', '>c16', '<U5': byte order, kind,
+ * size (for U in characters of 4 bytes). 0: Python objects, or an unknown description. */
+static size_t item_bytes(const struct dlb_npy *npy)
 {
     size_t n_bytes = 0;
     const char *at = npy->descr + 1;
@@ -229,18 +232,15 @@ size_t dlb_npy_item_bytes(const struct dlb_npy *npy)
 int dlb_npy_data_bytes(const struct dlb_npy *npy, uint64_t file_bytes, const char *path,
                        size_t *out, struct dlb_err *err)
 {
-    size_t each = dlb_npy_item_bytes(npy);
+    size_t each = item_bytes(npy);
     uint64_t n_bytes;
 
     if (each == 0)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, 0,
+        return dlb_fail(err, DLB_ERR_NPY_TYPE_UNFIT, path, 0,
                         "holds '%s': Python objects, or a type of no fixed size", npy->descr);
     if (__builtin_mul_overflow(npy->n_items, each, &n_bytes) || n_bytes > file_bytes ||
         npy->data_at > file_bytes - n_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, file_bytes,
-                        "cut short: the .npy header says %" PRIu64
-                        " items of %s, the file ends before them",
-                        npy->n_items, npy->descr);
+        return cut_short(npy, file_bytes, path, err);
     *out = (size_t)n_bytes;
     return DLB_OK;
 }
@@ -264,7 +264,7 @@ size_t dlb_npy_header_of(enum dlb_element element, const uint64_t *shape, uint32
                      "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, tuple);
     size_t end = ((size_t)n + 10 + 1 + 63) & ~(size_t)63;
     if (n < 0 || end > n_cap)
-        DLB_BUG("no room for an .npy header");
+        DLB_BUG("no room for a .npy header");
     memset(out + 10 + n, ' ', end - 10 - (size_t)n);
     out[end - 1] = '\n';
     out[8] = (uint8_t)(end - 10);

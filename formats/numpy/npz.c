@@ -2,7 +2,6 @@
 
 #include "formats/codecs/inflate.h"
 #include "formats/generate/manifest.h"
-#include "formats/numpy/zip.h"
 #include "formats/room.h"
 
 #include <inttypes.h>
@@ -10,8 +9,11 @@
 #include <string.h>
 
 enum { HEAD_BYTES = DLB_NPY_MAX_HEADER_BYTES + 64 };
-/* Deflate cannot make more of a byte (zlib's technical notes: 1032 to 1). */
+/* Deflate's largest ratio (zlib's technical notes: 1032 to 1). */
 enum { MAX_EXPANSION = 1032 };
+
+/* zlib's inflate with its window takes about so much (zlib's zconf.h). */
+enum { INFLATE_BYTES = 40 << 10 };
 
 static const struct dlb_opt opts[] = {
     {.key = "array",
@@ -37,13 +39,14 @@ static bool is_named(const char *member, const char *wanted)
            (member[n] == '\0' || strcmp(member + n, ".npy") == 0);
 }
 
+/* The array `wanted`, or for "" the first one. NULL with *err when there is none. */
 static const struct dlb_zip_member *choose(const struct dlb_zip *zip, const char *wanted,
                                            struct dlb_shape *shape, const char *path,
                                            struct dlb_err *err)
 {
     const struct dlb_zip_member *chosen = NULL;
     uint64_t n_others = 0;
-    const char *other = "";
+    const char *other = ""; /* the first of them */
 
     for (uint64_t i = 0; i < zip->n; i++) {
         const struct dlb_zip_member *member = &zip->member[i];
@@ -55,44 +58,38 @@ static const struct dlb_zip_member *choose(const struct dlb_zip *zip, const char
             other = member->name;
     }
     if (!chosen && n_others > 0)
-        (void)dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-                       "npz.array = \"%.30s\": no such array; there are %" PRIu64
+        (void)dlb_fail(err, DLB_ERR_NPZ_NO_SUCH_ARRAY, path, DLB_NO_OFFSET,
+                       "npz.array = \"%.100s\": no such array; there are %" PRIu64
                        ", the first is \"%.*s\"",
                        wanted, n_others, (int)(strlen(other) - 4), other);
     else if (!chosen)
-        (void)dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                       "a ZIP of %" PRIu64 " members, none of them an array (.npy)", zip->n);
+        (void)dlb_fail(err, DLB_ERR_DATASET_EMPTY, path, DLB_NO_OFFSET,
+                       "none of the archive's %" PRIu64 " members is an array (.npy)", zip->n);
     else if (n_others > 0)
         dlb_shape_odd(shape,
-                      n_others == 1 ? "%" PRIu64 " more array is left out (%.*s): npz.array chooses"
+                      n_others == 1 ? "%" PRIu64 " more array is ignored (%.*s): see npz.array"
                                     : "%" PRIu64
-                                      " more arrays are left out (the first: %.*s): npz.array "
-                                      "chooses",
+                                      " more arrays are ignored (the first: %.*s): see npz.array",
                       n_others, (int)(strlen(other) - 4), other);
     return chosen;
 }
 
-static int no_memory(const char *path, struct dlb_err *err)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to read its array");
-}
-
-/* The member's first bytes, inflated if need be. */
-static int read_head(const struct dlb_npz_array *array, const struct dlb_io *io, int64_t handle,
-                     const char *path, uint8_t *head, size_t *n_head, struct dlb_err *err)
+/* Reads the member's first bytes, and inflates them if necessary. */
+static int read_head(const struct dlb_npz_array *array, const struct dlb_zip_file *file,
+                     uint8_t head[HEAD_BYTES], size_t *n_head, struct dlb_err *err)
 {
     uint8_t stored[HEAD_BYTES];
     size_t n = array->stored_bytes < HEAD_BYTES ? (size_t)array->stored_bytes : HEAD_BYTES;
     struct dlb_err ignored;
-    int rc =
-        io->pread(handle, array->deflated ? stored : head, n, array->data_at, n_head, path, err);
+    int rc = file->io->pread(file->handle, array->deflated ? stored : head, n, array->data_at,
+                             n_head, file->path, err);
 
     if (rc != DLB_OK || !array->deflated)
         return rc;
     struct dlb_inflate *inflate = dlb_inflate_new(DLB_DEFLATED_RAW);
     if (!inflate)
-        return no_memory(path, err);
-    /* Cut short on purpose: what came out is the head. */
+        return dlb_fail_memory(err, file->path, INFLATE_BYTES);
+    /* It fails, because the stream is cut off: the bytes before that are the head. */
     (void)dlb_inflate(inflate, stored, *n_head, head, HEAD_BYTES, n_head, &ignored);
     dlb_inflate_free(inflate);
     return DLB_OK;
@@ -107,36 +104,37 @@ static int measure_rows(struct dlb_npz_array *array, const char *path, struct dl
     if (rc != DLB_OK)
         return rc;
     if (npy->rank < 1)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, array->data_at,
-                        "\"%.40s\" is a single number: its rows would be the samples; npz.array "
-                        "chooses another",
+        return dlb_fail(err, DLB_ERR_NPZ_ARRAY_UNFIT, path, array->data_at,
+                        "\"%.100s\" is a single number, without rows that could be samples: choose "
+                        "another by npz.array",
                         array->name);
     if (npy->rank > 1 && npy->fortran_order)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, array->data_at,
-                        "\"%.40s\" is in Fortran's order, where rows lie scattered: save it with "
-                        "numpy.ascontiguousarray",
+        return dlb_fail(err, DLB_ERR_NPZ_ARRAY_UNFIT, path, array->data_at,
+                        "\"%.100s\" is in Fortran order, where a row is not contiguous: save it "
+                        "with numpy.ascontiguousarray",
                         array->name);
     array->n_rows = npy->shape[0];
     array->row_bytes = array->n_rows ? n_bytes / array->n_rows : 0;
     if (array->row_bytes == 0)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, array->data_at, "\"%.40s\" is empty",
+        return dlb_fail(err, DLB_ERR_NPZ_ARRAY_UNFIT, path, array->data_at, "\"%.100s\" is empty",
                         array->name);
     return DLB_OK;
 }
 
-static int look_at(struct dlb_npz_array *array, const struct dlb_io *io, int64_t handle,
-                   const char *path, struct dlb_err *err)
+/* Parses the member's .npy header. */
+static int parse_array(struct dlb_npz_array *array, const struct dlb_zip_file *file,
+                       struct dlb_err *err)
 {
     uint8_t head[HEAD_BYTES];
     size_t n_head = 0;
-    int rc = read_head(array, io, handle, path, head, &n_head, err);
+    int rc = read_head(array, file, head, &n_head, err);
 
     if (rc != DLB_OK)
         return rc;
-    rc = dlb_npy_parse(head, n_head, array->n_bytes, path, &array->npy, err);
+    rc = dlb_npy_parse(head, n_head, array->n_bytes, file->path, &array->npy, err);
     if (rc == DLB_OK)
-        rc = measure_rows(array, path, err);
-    else /* its offsets are in the member */
+        rc = measure_rows(array, file->path, err);
+    else /* the parser's offsets count within the member */
         err->offset_bytes = array->data_at + (array->deflated ? 0 : err->offset_bytes);
     return rc;
 }
@@ -144,51 +142,52 @@ static int look_at(struct dlb_npz_array *array, const struct dlb_io *io, int64_t
 static int check_member(const struct dlb_zip_member *member, const char *path, struct dlb_err *err)
 {
     if (member->method != DLB_ZIP_STORED && member->method != DLB_ZIP_DEFLATED)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
-                        "\"%.40s\" is compressed by ZIP's method %u; numpy stores (0) or deflates "
+        return dlb_fail(err, DLB_ERR_NPZ_ZIP_UNSUPPORTED, path, member->header_at,
+                        "\"%.100s\" is compressed by ZIP's method %u; numpy stores (0) or deflates "
                         "(8)",
                         member->name, member->method);
     if (member->method == DLB_ZIP_DEFLATED && dlb_inflate_missing)
-        return dlb_fail(err, DLB_ERR_MISSING, path, member->header_at, "\"%.40s\" is deflated: %s",
+        return dlb_fail(err, DLB_ERR_MISSING, path, member->header_at, "\"%.100s\" is deflated: %s",
                         member->name, dlb_inflate_missing);
     if (member->method == DLB_ZIP_STORED && member->n_bytes != member->stored_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
-                        "\"%.40s\" is stored, yet of two sizes, %" PRIu64 " and %" PRIu64,
+        return dlb_fail(err, DLB_ERR_NPZ_ZIP_DAMAGED, path, member->header_at,
+                        "\"%.100s\" is stored, but has two sizes, %" PRIu64 " and %" PRIu64,
                         member->name, member->stored_bytes, member->n_bytes);
     if (member->n_bytes / MAX_EXPANSION > member->stored_bytes + 1)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
-                        "\"%.40s\" is said to inflate from %" PRIu64 " to %" PRIu64
-                        " bytes: more than deflate can",
+        return dlb_fail(err, DLB_ERR_NPZ_ZIP_DAMAGED, path, member->header_at,
+                        "\"%.100s\" would inflate from %" PRIu64 " to %" PRIu64
+                        " bytes: deflate reaches 1032 to 1 at most",
                         member->name, member->stored_bytes, member->n_bytes);
     return DLB_OK;
 }
 
-int dlb_npz_find(struct dlb_npz_array *array, const struct dlb_io *io, int64_t handle,
-                 const char *path, const char *wanted, struct dlb_shape *shape, struct dlb_err *err)
+int dlb_npz_find(struct dlb_npz_array *array, const struct dlb_zip_file *file, const char *wanted,
+                 struct dlb_shape *shape, struct dlb_err *err)
 {
     struct dlb_zip zip;
     const struct dlb_zip_member *member = NULL;
 
     *array = (struct dlb_npz_array){.name = NULL};
-    int rc = dlb_zip_open(&zip, io, handle, path, err);
-    if (rc == DLB_OK && !(member = choose(&zip, wanted, shape, path, err)))
+    int rc = dlb_zip_open(&zip, file, err);
+    if (rc == DLB_OK && !(member = choose(&zip, wanted, shape, file->path, err)))
         rc = (int)err->status;
     if (rc == DLB_OK)
-        rc = check_member(member, path, err);
+        rc = check_member(member, file->path, err);
     if (rc == DLB_OK)
-        rc = dlb_zip_locate(&zip, member, io, handle, path, &array->data_at, err);
+        rc = dlb_zip_locate(&zip, member, file, &array->data_at, err);
     if (rc == DLB_OK) {
         array->deflated = member->method == DLB_ZIP_DEFLATED;
         array->crc = member->crc;
         array->stored_bytes = member->stored_bytes;
         array->n_bytes = member->n_bytes;
         array->name = strdup(member->name);
-        rc = array->name ? look_at(array, io, handle, path, err) : no_memory(path, err);
+        rc = array->name ? parse_array(array, file, err)
+                         : dlb_fail_memory(err, file->path, strlen(member->name) + 1);
     }
     if (rc == DLB_OK && array->deflated)
         dlb_shape_odd(shape,
                       "%.40s is deflated: each reader inflates all of it (%" PRIu64
-                      " bytes) as it starts, as numpy.load does",
+                      " bytes) when it starts, as numpy.load does",
                       array->name, array->n_bytes);
     dlb_zip_free(&zip);
     return rc;
@@ -207,7 +206,7 @@ static int inflate_into(const struct dlb_npz_array *array, const uint8_t *stored
     size_t n_out = 0;
 
     if (!inflate)
-        return no_memory(path, err);
+        return dlb_fail_memory(err, path, INFLATE_BYTES);
     int rc = dlb_inflate(inflate, stored, (size_t)array->stored_bytes, out, (size_t)array->n_bytes,
                          &n_out, err);
     dlb_inflate_free(inflate);
@@ -217,40 +216,41 @@ static int inflate_into(const struct dlb_npz_array *array, const uint8_t *stored
         return dlb_fail_at_path(err, path);
     }
     if (n_out != array->n_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, array->data_at,
-                        "\"%.40s\" inflates to %zu bytes, not to %" PRIu64, array->name, n_out,
+        return dlb_fail(err, DLB_ERR_NPZ_ARRAY_DAMAGED, path, array->data_at,
+                        "\"%.100s\" inflates to %zu bytes, not to %" PRIu64, array->name, n_out,
                         array->n_bytes);
     uint32_t crc = dlb_crc32(0, out, n_out);
     if (crc != array->crc)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, array->data_at,
-                        "\"%.40s\" is damaged: its CRC-32 is %08x, the directory says %08x",
+        return dlb_fail(err, DLB_ERR_NPZ_ARRAY_DAMAGED, path, array->data_at,
+                        "\"%.100s\" is damaged: its CRC-32 is %08x, the directory says %08x",
                         array->name, crc, array->crc);
     return DLB_OK;
 }
 
-int dlb_npz_inflate(const struct dlb_npz_array *array, const struct dlb_io *io, int64_t handle,
-                    const char *path, uint8_t **out, struct dlb_err *err)
+int dlb_npz_inflate(const struct dlb_npz_array *array, const struct dlb_zip_file *file,
+                    uint8_t **out, struct dlb_err *err)
 {
     size_t n_read = 0;
     uint8_t *stored = NULL;
 
     *out = NULL;
-    int rc = dlb_room_check(array->stored_bytes + array->n_bytes, path, "to inflate its array",
-                            "use fewer workers, or save it with numpy.savez", err);
+    int rc =
+        dlb_room_check(array->stored_bytes + array->n_bytes, file->path, "to inflate its array",
+                       "use fewer workers, or save it with numpy.savez", err);
     if (rc != DLB_OK)
         return rc;
     stored = malloc((size_t)array->stored_bytes + 1);
     *out = malloc((size_t)array->n_bytes + 1);
     if (stored && *out)
-        rc = io->pread(handle, stored, (size_t)array->stored_bytes, array->data_at, &n_read, path,
-                       err);
+        rc = file->io->pread(file->handle, stored, (size_t)array->stored_bytes, array->data_at,
+                             &n_read, file->path, err);
     else
-        rc = no_memory(path, err);
+        rc = dlb_fail_memory(err, file->path, array->stored_bytes + array->n_bytes + 2);
     if (rc == DLB_OK && n_read < array->stored_bytes)
-        rc = dlb_fail(err, DLB_ERR_IO, path, array->data_at + n_read,
+        rc = dlb_fail(err, DLB_ERR_FILE_CHANGED, file->path, array->data_at + n_read,
                       "the file was cut short since it was opened");
     if (rc == DLB_OK)
-        rc = inflate_into(array, stored, *out, path, err);
+        rc = inflate_into(array, stored, *out, file->path, err);
     free(stored);
     if (rc != DLB_OK) {
         free(*out);
@@ -263,21 +263,20 @@ struct looking {
     const char *folder;
     char *found;
     uint32_t n;
-    bool short_of_memory;
 };
 
 static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
     struct looking *looking = ctx;
-    (void)err;
 
     if (entry->kind != DLB_IO_FILE || entry->name[0] == '.' || !ends_with(entry->name, ".npz"))
         return DLB_OK;
-    if (looking->n++ == 0) {
-        looking->found = dlb_manifest_path(looking->folder, entry->name);
-        looking->short_of_memory = !looking->found;
-    }
-    return DLB_OK;
+    if (looking->n++ > 0)
+        return DLB_OK;
+    looking->found = dlb_manifest_path(looking->folder, entry->name);
+    return looking->found ? DLB_OK
+                          : dlb_fail_memory(err, looking->folder,
+                                            strlen(looking->folder) + strlen(entry->name) + 2);
 }
 
 int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct dlb_err *err)
@@ -292,16 +291,15 @@ int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct d
         return rc;
     if (kind != DLB_IO_DIR) {
         *out = strdup(path);
-        return *out ? DLB_OK : no_memory(path, err);
+        return *out ? DLB_OK : dlb_fail_memory(err, path, strlen(path) + 1);
     }
     rc = io->list(path, visit, &looking, err);
-    if (rc == DLB_OK && looking.short_of_memory)
-        rc = no_memory(path, err);
-    if (rc == DLB_OK && looking.n != 1)
-        rc = dlb_fail(err, looking.n ? DLB_ERR_CONFIG : DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                      looking.n ? "holds %u .npz files: dataset.path names one of them; format "
-                                  "files reads each file as a sample"
-                                : "holds %u .npz files",
+    if (rc == DLB_OK && looking.n == 0)
+        rc = dlb_fail(err, DLB_ERR_DATASET_EMPTY, path, DLB_NO_OFFSET, "holds no .npz file");
+    else if (rc == DLB_OK && looking.n > 1)
+        rc = dlb_fail(err, DLB_ERR_DATASET_SEVERAL_FILES, path, DLB_NO_OFFSET,
+                      "holds %u .npz files: name one of them with dataset.path; format files reads "
+                      "each file as a sample",
                       looking.n);
     if (rc != DLB_OK) {
         free(looking.found);

@@ -1,4 +1,4 @@
-/* An array in a .npz file: which one, where its rows lie; and writing such a file.
+/* Arrays in a .npz file: choosing one, finding its rows, and writing such a file.
  *
  * Floor 2. Found on the control thread, read-only afterwards. */
 #ifndef DLB_FORMATS_NUMPY_NPZ_H
@@ -9,6 +9,7 @@
 #include "core/base/opt.h"
 #include "formats/format.h"
 #include "formats/numpy/npy.h"
+#include "formats/numpy/zip.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,34 +17,33 @@
 
 /* The `npz` section. */
 struct dlb_npz_opts {
-    char array[DLB_OPT_STRING_CAP]; /* with or without ".npy"; empty: the first */
+    char array[DLB_OPT_STRING_CAP]; /* its name, with or without ".npy"; empty: the first array */
 };
 extern const struct dlb_opt_group dlb_npz_group;
 
 struct dlb_npz_array {
-    char *name; /* of the member; owned */
+    char *name; /* of the archive's member; owned */
     bool deflated;
     uint32_t crc;
-    uint64_t data_at;      /* of the member's bytes in the file */
+    uint64_t data_at;      /* offset of the member in the file */
     uint64_t stored_bytes; /* of the member in the file */
-    uint64_t n_bytes;      /* of the member, inflated */
-    struct dlb_npy npy;    /* data_at in it counts in the member */
+    uint64_t n_bytes;      /* of the member after inflating */
+    struct dlb_npy npy;    /* npy.data_at is an offset in the inflated member */
     uint64_t n_rows, row_bytes;
 };
 
-/* Adds to shape->odd what else is in the file, and that an array is deflated. DLB_E_FORMAT,
- * DLB_E_CONFIG for a name that is not there, DLB_E_MISSING for a deflated one without zlib. Free it
- * in any case. */
-int dlb_npz_find(struct dlb_npz_array *array, const struct dlb_io *io, int64_t handle,
-                 const char *path, const char *wanted, struct dlb_shape *shape,
-                 struct dlb_err *err);
+/* Finds the array `wanted`. Notes in shape->odd which arrays are ignored, and whether this one is
+ * deflated. DLB_E_FORMAT; DLB_E_CONFIG when there is no such array; DLB_E_MISSING when it is
+ * deflated and this build lacks zlib. Free *array in any case. */
+int dlb_npz_find(struct dlb_npz_array *array, const struct dlb_zip_file *file, const char *wanted,
+                 struct dlb_shape *shape, struct dlb_err *err);
 void dlb_npz_free(struct dlb_npz_array *array);
 
-/* Inflates the whole member into malloced memory and checks its CRC; the caller frees. */
-int dlb_npz_inflate(const struct dlb_npz_array *array, const struct dlb_io *io, int64_t handle,
-                    const char *path, uint8_t **out, struct dlb_err *err);
+/* Inflates the whole member and checks its CRC. *out is malloced; the caller frees it. */
+int dlb_npz_inflate(const struct dlb_npz_array *array, const struct dlb_zip_file *file,
+                    uint8_t **out, struct dlb_err *err);
 
-/* The .npz file that `path` names or, for a folder, the only one in it; malloced. */
+/* The file at `path`, or the only .npz file in the folder at `path`. Malloced. */
 int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct dlb_err *err);
 int dlb_npz_probe(const char *path, const struct dlb_io *io);
 

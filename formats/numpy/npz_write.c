@@ -1,7 +1,9 @@
-/* A .npz file with one stored array of bytes, a row a sample, as numpy.savez(FILE, data=...) lays
- * it out: ZIP64 throughout (numpy forces it too), so that size makes no difference. */
+/* Writes a .npz file with one stored array of bytes, one row for each sample, laid out as
+ * numpy.savez(FILE, data=...) does. Like numpy's it is always ZIP64, so that all sizes look alike.
+ */
 #include "formats/numpy/npz.h"
 
+#include "core/base/little.h"
 #include "formats/codec.h"
 #include "formats/codecs/inflate.h"
 #include "formats/generate/target.h"
@@ -13,7 +15,7 @@
 
 enum {
     VERSION_ZIP64 = 45, /* APPNOTE.TXT 4.4.3 */
-    DOS_DATE = 33,      /* 1980-01-01: equal seeds, equal bytes */
+    DOS_DATE = 33,      /* 1980-01-01, so that equal seeds give equal bytes */
     NAME_BYTES = 8,
     LOCAL_BYTES = 30 + NAME_BYTES + 20,
     ENTRY_BYTES = 46 + NAME_BYTES + 20,
@@ -31,8 +33,8 @@ uint64_t dlb_npz_gen_units(const struct dlb_gen *gen)
 int dlb_npz_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
 {
     if (!gen->codec->identity)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                        "rows of an array are no %s: gen writes bytes (dataset.codec = \"raw\")",
+        return dlb_fail(err, DLB_ERR_CODEC_UNFIT, NULL, DLB_NO_OFFSET,
+                        "codec %s does not decode rows of an array: use dataset.codec = \"raw\"",
                         gen->codec->name);
     if (dlb_inflate_missing)
         return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "cannot write npz: %s",
@@ -40,15 +42,15 @@ int dlb_npz_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* Little-endian numbers, one after the other. */
+/* Where the next little-endian number goes. */
 struct cursor {
     uint8_t *at;
 };
 
 static void put(struct cursor *c, uint64_t value, size_t n_bytes)
 {
-    for (size_t i = 0; i < n_bytes; i++)
-        *c->at++ = (uint8_t)(value >> (8 * i));
+    dlb_little_put(c->at, value, n_bytes);
+    c->at += n_bytes;
 }
 
 static void put_name(struct cursor *c)
@@ -57,7 +59,8 @@ static void put_name(struct cursor *c)
     c->at += NAME_BYTES;
 }
 
-/* What local header and directory have in common: version to method, date, crc, sizes, lengths. */
+/* What a local header and an entry of the directory share: version to method, date, CRC, sizes and
+ * lengths. */
 static void put_common(struct cursor *c, uint32_t crc)
 {
     put(c, VERSION_ZIP64, 2);
@@ -89,7 +92,7 @@ static void make_local(uint8_t out[LOCAL_BYTES], uint64_t n_bytes)
     put_sizes(&c, n_bytes);
 }
 
-/* The directory of one entry, ZIP64's end record and locator, the end record. */
+/* A directory with one entry, ZIP64's end record and its locator, the end record. */
 static void make_end(uint8_t out[ENTRY_BYTES + END_BYTES], uint64_t n_bytes, uint32_t crc)
 {
     struct cursor c = {out};
@@ -200,11 +203,12 @@ int dlb_npz_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
 
     (void)unit;
     if (__builtin_mul_overflow(shape[0], shape[1], &n_bytes) || n_bytes > INT64_MAX / 2)
-        return dlb_fail(err, DLB_ERR_CONFIG, gen->path, DLB_NO_OFFSET,
-                        "generate.samples times generate.sample_bytes is beyond any file");
+        return dlb_fail(
+            err, DLB_ERR_GENERATE_TOO_LARGE, gen->path, DLB_NO_OFFSET,
+            "generate.samples times generate.sample_bytes is more than a file can hold");
     n_bytes += n_head;
     if (asprintf(&path, "%s/data.npz", gen->path) < 0)
-        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail_memory(err, gen->path, strlen(gen->path) + sizeof "/data.npz");
     if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
         (uint64_t)st.st_size == LOCAL_BYTES + n_bytes + ENTRY_BYTES + END_BYTES)
         atomic_fetch_add(&worker->n_samples, shape[0]);

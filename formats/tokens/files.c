@@ -18,11 +18,6 @@ static bool ends_with(const char *name, const char *end)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-static int no_memory(struct dlb_err *err, const char *path)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its list of files");
-}
-
 static int add(struct dlb_tokens_files *files, const char *folder, const char *name,
                struct dlb_err *err)
 {
@@ -30,13 +25,13 @@ static int add(struct dlb_tokens_files *files, const char *folder, const char *n
         uint32_t cap = files->cap ? files->cap * 2 : 16;
         struct dlb_tokens_file *grown = realloc(files->file, cap * sizeof *grown);
         if (!grown)
-            return no_memory(err, folder);
+            return dlb_fail_memory(err, folder ? folder : name, cap * sizeof *grown);
         files->file = grown;
         files->cap = cap;
     }
     char *path = folder ? dlb_manifest_path(folder, name) : strdup(name);
     if (!path)
-        return no_memory(err, name);
+        return dlb_fail_memory(err, name, (folder ? strlen(folder) : 0) + strlen(name) + 2);
     files->file[files->n++] = (struct dlb_tokens_file){.path = path};
     return DLB_OK;
 }
@@ -64,7 +59,7 @@ static int by_path(const void *a, const void *b)
                   ((const struct dlb_tokens_file *)b)->path);
 }
 
-/* NAME.idx for NAME.bin, malloced; NULL: no memory. */
+/* NAME.idx for NAME.bin, malloced; NULL when memory is short. */
 static char *index_path(const char *path)
 {
     char *idx = NULL;
@@ -82,7 +77,7 @@ static bool exists(const struct dlb_io *io, const char *path)
     return io->stat(path, &kind, &n_bytes, &ignored) == DLB_OK && kind == DLB_IO_FILE;
 }
 
-/* One file that was named: by itself, by its index, or by Megatron's prefix. */
+/* A path that is no folder: a file of tokens, its index, or Megatron's prefix. */
 static int add_named(struct dlb_tokens_files *files, const char *path, const struct dlb_io *io,
                      struct dlb_err *err)
 {
@@ -92,12 +87,13 @@ static int add_named(struct dlb_tokens_files *files, const char *path, const str
     if (exists(io, path) && !ends_with(path, ".idx"))
         return add(files, NULL, path, err);
     if (asprintf(&bin, "%.*s.bin", n, path) < 0)
-        return no_memory(err, path);
+        return dlb_fail_memory(err, path, strlen(path) + sizeof ".bin");
     enum dlb_io_kind kind;
     uint64_t n_bytes;
     int rc = exists(io, bin) ? add(files, NULL, bin, err) : io->stat(path, &kind, &n_bytes, err);
     if (rc == DLB_OK && files->n == 0)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET, "there is no .bin beside it");
+        rc = dlb_fail(err, DLB_ERR_TOKENS_NO_BIN, path, DLB_NO_OFFSET,
+                      "the index has no .bin file beside it");
     free(bin);
     return rc;
 }
@@ -115,12 +111,12 @@ static int list(struct dlb_tokens_files *files, const char *path, const struct d
     if (rc == DLB_OK && files->n > 1)
         qsort(files->file, files->n, sizeof *files->file, by_path);
     if (rc == DLB_OK && files->n == 0)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_DATASET_EMPTY, path, DLB_NO_OFFSET,
                       "holds no files of tokens (.bin, .npy)");
     return rc;
 }
 
-/* Up to n_cap bytes from the start, and the file's size. */
+/* Reads up to n_cap bytes from the start of the file, and its size. */
 static int read_head(const struct dlb_io *io, const char *path, uint8_t *head, size_t n_cap,
                      size_t *n_read, uint64_t *file_bytes, struct dlb_err *err)
 {
@@ -157,16 +153,16 @@ static int open_npy(struct dlb_tokens_file *file, const uint8_t *head, size_t n_
     if (rc != DLB_OK)
         return rc;
     if (!dlb_element_is_integer(npy.element))
-        return dlb_fail(err, DLB_ERR_FORMAT, file->path, 0,
+        return dlb_fail(err, DLB_ERR_TOKENS_NO_INTEGERS, file->path, 0,
                         "holds '%s': tokens are little-endian whole numbers, such as '<u2'",
                         npy.descr);
     if (npy.rank < 1 || npy.rank > 2 || (npy.rank == 2 && npy.fortran_order))
-        return dlb_fail(err, DLB_ERR_FORMAT, file->path, 0,
+        return dlb_fail(err, DLB_ERR_TOKENS_ARRAY_UNFIT, file->path, 0,
                         "is an array of %u dimensions%s: tokens are 1-D, or 2-D in C order",
-                        npy.rank, npy.fortran_order ? " in Fortran's order" : "");
+                        npy.rank, npy.fortran_order ? " in Fortran order" : "");
     if (npy.rank == 2 && (npy.shape[1] == 0 || npy.shape[1] > (1 << 24) + 1))
-        return dlb_fail(err, DLB_ERR_FORMAT, file->path, 0, "has rows of %" PRIu64 " tokens",
-                        npy.shape[1]);
+        return dlb_fail(err, DLB_ERR_TOKENS_ARRAY_UNFIT, file->path, 0,
+                        "has rows of %" PRIu64 " tokens", npy.shape[1]);
     file->data_at = npy.data_at;
     file->n_tokens = npy.n_items;
     file->row_tokens = npy.rank == 2 ? npy.shape[1] : 0;
@@ -181,7 +177,8 @@ static int open_megatron(struct dlb_tokens_file *file, const struct dlb_io *io, 
     uint64_t n_bytes = 0;
     size_t n_read = 0;
     int64_t handle = -1;
-    int rc = idx ? io->open(idx, &handle, err) : no_memory(err, file->path);
+    int rc = idx ? io->open(idx, &handle, err)
+                 : dlb_fail_memory(err, file->path, strlen(file->path) + sizeof ".idx");
 
     if (rc != DLB_OK) {
         free(idx);
@@ -189,10 +186,11 @@ static int open_megatron(struct dlb_tokens_file *file, const struct dlb_io *io, 
     }
     rc = io->size(handle, &n_bytes, idx, err);
     if (rc == DLB_OK && n_bytes > MAX_INDEX_BYTES)
-        rc =
-            dlb_fail(err, DLB_ERR_FORMAT, idx, DLB_NO_OFFSET, "larger than any index that is read");
+        rc = dlb_fail(err, DLB_ERR_TOKENS_INDEX_TOO_LARGE, idx, DLB_NO_OFFSET,
+                      "the index has %" PRIu64 " bytes; up to %" PRIu64 " are read", n_bytes,
+                      MAX_INDEX_BYTES);
     if (rc == DLB_OK && !(data = malloc(n_bytes + 1)))
-        rc = no_memory(err, idx);
+        rc = dlb_fail_memory(err, idx, n_bytes + 1);
     if (rc == DLB_OK)
         rc = io->pread(handle, data, n_bytes, 0, &n_read, idx, err);
     if (rc == DLB_OK)
@@ -209,10 +207,55 @@ static int open_raw(struct dlb_tokens_file *file, enum dlb_element element, stru
     size_t each = dlb_element_bytes(element);
 
     if (file->file_bytes % each != 0)
-        return dlb_fail(err, DLB_ERR_FORMAT, file->path, file->file_bytes,
-                        "is no whole number of %s tokens: cut short, or another tokens.dtype",
+        return dlb_fail(err, DLB_ERR_TOKENS_SIZE_UNFIT, file->path, file->file_bytes,
+                        "is not a whole number of %s tokens: it was cut short, or tokens.dtype "
+                        "is another",
                         dlb_element_name(element));
     file->n_tokens = file->file_bytes / each;
+    return DLB_OK;
+}
+
+/* Fills in what the file's layout says of it; *element, if it is NONE or the file says otherwise.
+ */
+static int open_layout(struct dlb_tokens_file *file, int layout, const struct dlb_io *io,
+                       const uint8_t *head, size_t n_head, enum dlb_element *element,
+                       struct dlb_err *err)
+{
+    int rc;
+
+    switch (layout) {
+    case DLB_TOKENS_NPY:
+        return open_npy(file, head, n_head, element, err);
+    case DLB_TOKENS_LLMC:
+        file->data_at = DLB_LLMC_HEADER_BYTES;
+        return dlb_llmc_parse(head, n_head, file->file_bytes, file->path, element, &file->n_tokens,
+                              err);
+    case DLB_TOKENS_MEGATRON:
+        rc = open_megatron(file, io, err);
+        *element = file->index.element;
+        return rc;
+    default:
+        if (*element == DLB_ELEMENT_NONE)
+            *element = DLB_ELEMENT_U16; /* nanoGPT's */
+        return open_raw(file, *element, err);
+    }
+}
+
+/* The file's element must be the one that was asked for and that earlier files have. */
+static int check_element(const struct dlb_tokens_files *files, const struct dlb_tokens_file *file,
+                         int layout, enum dlb_element element, enum dlb_element asked,
+                         struct dlb_err *err)
+{
+    if (asked && asked != element)
+        return dlb_fail(err, DLB_ERR_TOKENS_DTYPE_UNFIT, file->path, DLB_NO_OFFSET,
+                        "holds %s: tokens.dtype = \"%s\" does not fit", dlb_element_name(element),
+                        dlb_element_name(asked));
+    if (files->layout && (files->layout != layout || files->element != element))
+        return dlb_fail(
+            err, DLB_ERR_TOKENS_FILES_DIFFER, file->path, DLB_NO_OFFSET,
+            "is %s of %s, the files before it are %s of %s: name one file with dataset.path",
+            dlb_tokens_layout_name(layout), dlb_element_name(element),
+            dlb_tokens_layout_name(files->layout), dlb_element_name(files->element));
     return DLB_OK;
 }
 
@@ -222,35 +265,18 @@ static int open_file(struct dlb_tokens_files *files, struct dlb_tokens_file *fil
 {
     uint8_t *head = malloc(HEAD_BYTES);
     size_t n_head = 0;
-    enum dlb_element element = dlb_tokens_dtype(opts), asked = element;
+    enum dlb_element asked = dlb_tokens_dtype(opts), element = asked;
+    int layout = opts->layout;
     int rc = head ? read_head(io, file->path, head, HEAD_BYTES, &n_head, &file->file_bytes, err)
-                  : no_memory(err, file->path);
+                  : dlb_fail_memory(err, file->path, HEAD_BYTES);
 
-    int layout = rc != DLB_OK || opts->layout ? opts->layout : detect(io, file->path, head, n_head);
-    if (rc == DLB_OK && layout == DLB_TOKENS_NPY) {
-        rc = open_npy(file, head, n_head, &element, err);
-    } else if (rc == DLB_OK && layout == DLB_TOKENS_LLMC) {
-        file->data_at = DLB_LLMC_HEADER_BYTES;
-        rc = dlb_llmc_parse(head, n_head, file->file_bytes, file->path, &element, &file->n_tokens,
-                            err);
-    } else if (rc == DLB_OK && layout == DLB_TOKENS_MEGATRON) {
-        rc = open_megatron(file, io, err);
-        element = file->index.element;
-    } else if (rc == DLB_OK) {
-        element = element ? element : DLB_ELEMENT_U16; /* nanoGPT's */
-        rc = open_raw(file, element, err);
-    }
+    if (rc == DLB_OK && layout == DLB_TOKENS_AUTO)
+        layout = detect(io, file->path, head, n_head);
+    if (rc == DLB_OK)
+        rc = open_layout(file, layout, io, head, n_head, &element, err);
+    if (rc == DLB_OK)
+        rc = check_element(files, file, layout, element, asked, err);
     free(head);
-    if (rc == DLB_OK && asked && asked != element)
-        rc = dlb_fail(err, DLB_ERR_CONFIG, file->path, DLB_NO_OFFSET,
-                      "holds %s: tokens.dtype = \"%s\" does not fit", dlb_element_name(element),
-                      dlb_element_name(asked));
-    if (rc == DLB_OK && files->layout && (files->layout != layout || files->element != element))
-        rc = dlb_fail(
-            err, DLB_ERR_FORMAT, file->path, DLB_NO_OFFSET,
-            "is %s of %s, the files before it are %s of %s: dataset.path can name one file",
-            dlb_tokens_layout_name(layout), dlb_element_name(element),
-            dlb_tokens_layout_name(files->layout), dlb_element_name(files->element));
     files->layout = layout;
     files->element = element;
     return rc;
@@ -268,16 +294,16 @@ static int choose_sampling(struct dlb_tokens_files *files, const struct dlb_toke
                                                             : DLB_TOKENS_CONTIGUOUS;
     if (files->sampling == DLB_TOKENS_SHUFFLED && !megatron)
         return dlb_fail(
-            err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-            "tokens.sampling = \"shuffled\" shuffles documents: only layout megatron knows them");
+            err, DLB_ERR_TOKENS_SAMPLING_UNFIT, path, DLB_NO_OFFSET,
+            "tokens.sampling = \"shuffled\" shuffles documents: only layout megatron has them");
     if (files->sampling == DLB_TOKENS_RANDOM && (megatron || rows))
-        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_TOKENS_SAMPLING_UNFIT, path, DLB_NO_OFFSET,
                         "tokens.sampling = \"random\" has no meaning here: samples are %s",
                         rows ? "the array's rows" : "cut from the index's sequences");
     return DLB_OK;
 }
 
-/* A file that is too short for one sample gives none. */
+/* Counts the file's samples. A file that is too short for one has none. */
 static int cut(struct dlb_tokens_files *files, struct dlb_tokens_file *file,
                const struct dlb_tokens_opts *opts, struct dlb_err *err)
 {
@@ -285,9 +311,8 @@ static int cut(struct dlb_tokens_files *files, struct dlb_tokens_file *file,
     uint32_t number = (uint32_t)(file - files->file);
     int rc = DLB_OK;
 
-    if ((file->row_tokens > 0) != (files->file[0].row_tokens > 0) ||
-        file->row_tokens != files->file[0].row_tokens)
-        return dlb_fail(err, DLB_ERR_FORMAT, file->path, DLB_NO_OFFSET,
+    if (file->row_tokens != files->file[0].row_tokens)
+        return dlb_fail(err, DLB_ERR_TOKENS_FILES_DIFFER, file->path, DLB_NO_OFFSET,
                         "has rows of another length than %s", files->file[0].path);
     if (file->row_tokens)
         file->n_samples = file->n_tokens / file->row_tokens;
@@ -324,14 +349,14 @@ int dlb_tokens_find(struct dlb_tokens_files *files, const char *path, const stru
     uint64_t row = files->file[0].row_tokens;
     files->sample_tokens = (uint32_t)(row ? row : (uint64_t)opts->seq_len + 1);
     if (files->n_samples == 0)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_TOKENS_TOO_FEW, path, DLB_NO_OFFSET,
                         "holds %" PRIu64
                         " tokens, too few for one sample of %u (tokens.seq_len + 1)",
                         n_tokens, files->sample_tokens);
     if (n_short)
         dlb_shape_odd(shape, "%u files are too short for one sample", n_short);
     if (files->n_other)
-        dlb_shape_odd(shape, "%u files are neither .bin nor .npy and are left out", files->n_other);
+        dlb_shape_odd(shape, "%u files are neither .bin nor .npy and are ignored", files->n_other);
     return DLB_OK;
 }
 
@@ -345,7 +370,7 @@ void dlb_tokens_free(struct dlb_tokens_files *files)
     *files = (struct dlb_tokens_files){.n = 0};
 }
 
-/* How surely a file is one of tokens: by its magic, or by its name alone. */
+/* How likely a file holds tokens (0 to 100), by its magic or else by its name. */
 static int probe_file(const char *path, const struct dlb_io *io)
 {
     uint8_t head[DLB_NPY_MAX_HEADER_BYTES / 8];
@@ -366,7 +391,7 @@ static int probe_file(const char *path, const struct dlb_io *io)
     if (!ends_with(path, ".bin"))
         return 0;
     int layout = detect(io, path, head, n_head);
-    /* nanoGPT's own names say more than the bytes, which may be anything. */
+    /* Raw tokens have no magic: nanoGPT's usual names say more than the bytes. */
     bool named = ends_with(path, "/train.bin") || ends_with(path, "/val.bin");
     return layout != DLB_TOKENS_RAW ? 95 : named ? 60 : 5;
 }
@@ -387,7 +412,7 @@ int dlb_tokens_probe(const char *path, const struct dlb_io *io)
     }
     if (exists(io, path)) {
         likely = probe_file(path, io);
-        return likely == 5 ? 40 : likely; /* nothing else reads a single .bin */
+        return likely == 5 ? 40 : likely; /* no other format reads a single .bin */
     }
     if (list(&files, path, io, &ignored) == DLB_OK)
         likely = probe_file(files.file[0].path, io);

@@ -1,9 +1,9 @@
 /* Flat files of tokens, as nanoGPT, llm.c, Megatron and numpy write them.
  *
- * A sample is T + 1 tokens, as they are stored. An epoch has (tokens - 1) / T of them for each
- * file, whatever the sampling: with "random" each is a window at an offset of its own, drawn once
- * from tokens.seed, so that windows overlap and others are missing, as in nanoGPT, which has no
- * epochs; there an epoch is as many windows as would hold all tokens once. */
+ * A sample is T + 1 tokens, as they are stored. With any sampling, an epoch has (tokens - 1) / T
+ * samples of each file. With "random" each of them is a window at an offset that is drawn once from
+ * tokens.seed. Windows overlap then and some tokens are in none, as in nanoGPT. nanoGPT has no
+ * epochs; here one is as many windows as would hold all tokens once. */
 #include "formats/format.h"
 #include "formats/generate/manifest.h"
 
@@ -13,6 +13,7 @@
 #include "formats/codec.h"
 #include "formats/tokens/tokens.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +36,8 @@ struct tokens {
 
 struct tokens_reader {
     const struct tokens *ds;
-    uint8_t *sample; /* for samples that are wanted nowhere in particular; made when first needed,
-                        as is */
-    uint8_t *bounce; /* what O_DIRECT reads into */
+    uint8_t *sample; /* used when the caller gives no place for the sample; made when needed */
+    uint8_t *bounce; /* aligned, for reads by O_DIRECT; made when needed */
     size_t bounce_bytes;
 };
 
@@ -48,8 +48,9 @@ static int open_one(struct tokens *ds, const struct dlb_tokens_file *file, struc
     int rc;
 
     if (ds->access == DLB_ACCESS_DIRECT && !ds->io->open_direct)
-        return dlb_fail(err, DLB_ERR_CONFIG, file->path, DLB_NO_OFFSET,
-                        "dataset.access = \"direct\": there is no page cache to go past in %s",
+        return dlb_fail(err, DLB_ERR_DATASET_ACCESS_UNFIT, file->path, DLB_NO_OFFSET,
+                        "dataset.access = \"direct\": the byte source %s has no page cache to "
+                        "bypass",
                         ds->io->name);
     if (ds->access == DLB_ACCESS_DIRECT)
         rc = ds->io->open_direct(file->path, &opened->handle, &align_bytes, err);
@@ -99,9 +100,9 @@ static int tokens_open(void *state, const struct dlb_open *how, struct dlb_shape
     ds->seq_len = (uint64_t)opts.seq_len;
     ds->seed = (uint64_t)opts.seed;
     if (how->codec && !how->codec->identity && !how->codec->numbers)
-        return dlb_fail(err, DLB_ERR_CONFIG, how->path, DLB_NO_OFFSET,
-                        "tokens are no %s: dataset.codec is \"raw\" (as stored) or \"tokens\" "
-                        "(int64, widened on the host)",
+        return dlb_fail(err, DLB_ERR_CODEC_UNFIT, how->path, DLB_NO_OFFSET,
+                        "codec %s does not decode tokens: use dataset.codec = \"raw\" (as stored) "
+                        "or \"tokens\" (int64, widened on the host)",
                         how->codec->name);
     *shape = (struct dlb_shape){.n_samples = 0};
     int rc = dlb_manifest_refuse_incomplete(how->path, err);
@@ -114,7 +115,7 @@ static int tokens_open(void *state, const struct dlb_open *how, struct dlb_shape
     fill_shape(ds, shape);
     ds->opened = calloc(ds->files.n, sizeof *ds->opened);
     if (!ds->opened)
-        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its files");
+        return dlb_fail_memory(err, how->path, ds->files.n * sizeof *ds->opened);
     for (uint32_t i = 0; rc == DLB_OK && i < ds->files.n; i++)
         rc = open_one(ds, &ds->files.file[i], &ds->opened[i], err);
     return rc;
@@ -148,12 +149,15 @@ static void tokens_reader_close(void *rd)
     *reader = (struct tokens_reader){.ds = NULL};
 }
 
-static int no_memory(struct dlb_err *err, const struct dlb_tokens_file *file)
+static int fail_changed(const struct dlb_tokens_file *file, uint64_t at_bytes, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_NOMEM, file->path, DLB_NO_OFFSET, "no memory for a sample of it");
+    return dlb_fail(err, DLB_ERR_FILE_CHANGED, file->path, at_bytes,
+                    "the file was cut short since it was opened: it had %" PRIu64 " bytes",
+                    file->file_bytes);
 }
 
-/* Whole blocks around the wanted bytes, then a copy of these; none where these are whole blocks. */
+/* Reads the whole blocks around the wanted bytes, and copies these. When they are whole blocks
+ * themselves it reads straight into dst. */
 static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_file *file,
                         int64_t handle, uint64_t offset_bytes, uint8_t *dst, size_t n_bytes,
                         size_t *n_read, struct dlb_err *err)
@@ -168,7 +172,7 @@ static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_fi
         reader->bounce_bytes = (size_t)((ds->sample_bytes + 2 * align) / align * align);
         reader->bounce = aligned_alloc(align, reader->bounce_bytes);
         if (!reader->bounce)
-            return no_memory(err, file);
+            return dlb_fail_memory(err, file->path, reader->bounce_bytes);
     }
     uint8_t *to = whole ? dst : reader->bounce;
     int rc = ds->io->pread(handle, to, asked, from, n_read, file->path, err);
@@ -178,9 +182,7 @@ static int fetch_direct(struct tokens_reader *reader, const struct dlb_tokens_fi
     if (!whole)
         memcpy(dst, reader->bounce + skip, have < n_bytes ? have : n_bytes);
     if (have < n_bytes)
-        return dlb_fail(err, DLB_ERR_IO, file->path, from + *n_read,
-                        "the file was cut short: it had %llu bytes",
-                        (unsigned long long)file->file_bytes);
+        return fail_changed(file, from + *n_read, err);
     return DLB_OK;
 }
 
@@ -200,9 +202,7 @@ static int fetch(struct tokens_reader *reader, uint32_t number, uint64_t offset_
     } else {
         rc = ds->io->pread(opened->handle, dst, n_bytes, offset_bytes, &n_read, file->path, err);
         if (rc == DLB_OK && n_read < n_bytes)
-            rc = dlb_fail(err, DLB_ERR_IO, file->path, offset_bytes + n_read,
-                          "the file was cut short: it had %llu bytes",
-                          (unsigned long long)file->file_bytes);
+            rc = fail_changed(file, offset_bytes + n_read, err);
     }
     out->io_bytes += n_read;
     return rc;
@@ -212,7 +212,7 @@ static uint32_t file_of(const struct dlb_tokens_files *files, uint64_t index)
 {
     uint32_t low = 0, high = files->n;
 
-    while (high - low > 1) { /* the last one that begins at or before it */
+    while (high - low > 1) { /* looks for the last file that begins at or before the sample */
         uint32_t mid = low + (high - low) / 2;
         if (files->file[mid].first_sample <= index)
             low = mid;
@@ -222,7 +222,7 @@ static uint32_t file_of(const struct dlb_tokens_files *files, uint64_t index)
     return low;
 }
 
-/* The first token of a window, and so the only piece that it has. */
+/* The first token of a sample that is one window, which all but Megatron's are. */
 static uint64_t first_token(const struct tokens *ds, const struct dlb_tokens_file *file,
                             uint64_t index)
 {
@@ -255,6 +255,7 @@ static int read_spliced(struct tokens_reader *reader, uint32_t number, uint64_t 
     return rc;
 }
 
+/* Where the sample goes: `dest` if it is large enough, else the reader's own memory, or NULL. */
 static uint8_t *sample_place(struct tokens_reader *reader, struct dlb_dest dest,
                              const struct dlb_tokens_file *file, struct dlb_err *err)
 {
@@ -263,7 +264,7 @@ static uint8_t *sample_place(struct tokens_reader *reader, struct dlb_dest dest,
     if (dest.data && dest.cap_bytes >= n_bytes)
         return dest.data;
     if (!reader->sample && !(reader->sample = malloc(n_bytes)))
-        (void)no_memory(err, file);
+        (void)dlb_fail_memory(err, file->path, n_bytes);
     return reader->sample;
 }
 
@@ -356,23 +357,25 @@ static int tokens_locate(void *rd, uint64_t index, struct dlb_located *out, stru
     return DLB_OK;
 }
 
-/* Pieces that were read one behind the other are the sample as they lie. */
+/* The pieces themselves when they lie one behind the other in memory, else NULL. */
+static const uint8_t *contiguous(const struct dlb_field *pieces, uint32_t n)
+{
+    const uint8_t *end = pieces[0].data;
+
+    for (uint32_t i = 0; i < n; end += pieces[i++].len_bytes)
+        if (pieces[i].data != end)
+            return NULL;
+    return pieces[0].data;
+}
+
 static int tokens_assemble(void *rd, uint64_t index, const struct dlb_field *pieces, uint32_t n,
                            struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err)
 {
     struct tokens_reader *reader = rd;
     const struct tokens *ds = reader->ds;
     const struct dlb_tokens_file *file = &ds->files.file[file_of(&ds->files, index)];
-    const uint8_t *whole = pieces[0].data;
-    size_t len_bytes = pieces[0].len_bytes;
+    const uint8_t *whole = contiguous(pieces, n);
 
-    for (uint32_t i = 1; i < n; i++) {
-        if (pieces[i].data != whole + len_bytes)
-            whole = NULL;
-        len_bytes += pieces[i].len_bytes;
-        if (!whole)
-            break;
-    }
     if (!whole) {
         uint8_t *dst = sample_place(reader, dest, file, err);
         if (!dst)

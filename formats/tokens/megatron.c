@@ -1,15 +1,22 @@
 #include "formats/tokens/megatron.h"
 
+#include "core/base/little.h"
 #include "core/base/rng.h"
 
-#include <endian.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char magic[9] = {'M', 'M', 'I', 'D', 'I', 'D', 'X', 0, 0};
 
-enum { VERSION_AT = 9, CODE_AT = 17, SEQUENCES_AT = 18, DOCUMENTS_AT = 26 };
+enum {
+    VERSION_AT = 9,
+    CODE_AT = 17,
+    SEQUENCES_AT = 18,
+    DOCUMENTS_AT = 26,
+    SEQUENCE_BYTES = 12, /* length and pointer */
+    DOCUMENT_BYTES = 8,
+};
 
 /* megatron.core.datasets.indexed_dataset.DType */
 static const enum dlb_element codes[] = {
@@ -31,78 +38,71 @@ bool dlb_megatron_is(const uint8_t *data, size_t n_bytes)
     return n_bytes >= sizeof magic && memcmp(data, magic, sizeof magic) == 0;
 }
 
-static uint64_t get64(const uint8_t *at)
+/* The header's counts, against the file's size. */
+static int parse_counts(struct dlb_megatron *out, const uint8_t *data, size_t n_bytes,
+                        const char *path, struct dlb_err *err)
 {
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return le64toh(value);
-}
+    uint64_t n_seq = dlb_little_get(data + SEQUENCES_AT, 8);
+    uint64_t n_doc = dlb_little_get(data + DOCUMENTS_AT, 8);
+    uint64_t room = n_bytes - DLB_MEGATRON_HEADER_BYTES;
 
-static uint32_t get32(const uint8_t *at)
-{
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    return le32toh(value);
-}
-
-static int no_memory(struct dlb_err *err, const char *path)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its index");
+    /* Divided, not multiplied: the counts may be any numbers. */
+    if (n_seq > room / SEQUENCE_BYTES || n_doc > (room - n_seq * SEQUENCE_BYTES) / DOCUMENT_BYTES)
+        return dlb_fail(err, DLB_ERR_TOKENS_INDEX_DAMAGED, path, SEQUENCES_AT,
+                        "the index announces %" PRIu64 " sequences and %" PRIu64
+                        " documents, which do not fit into its %zu bytes",
+                        n_seq, n_doc, n_bytes);
+    if (n_seq >= UINT32_MAX || n_doc >= UINT32_MAX)
+        return dlb_fail(err, DLB_ERR_TOKENS_INDEX_TOO_LARGE, path, SEQUENCES_AT,
+                        "%" PRIu64 " sequences and %" PRIu64 " documents: fewer than 2^32 are read",
+                        n_seq, n_doc);
+    uint64_t rest = room - n_seq * SEQUENCE_BYTES - n_doc * DOCUMENT_BYTES;
+    if (rest != 0 && rest != n_seq) /* multimodal data: a mode for each sequence */
+        return dlb_fail(err, DLB_ERR_TOKENS_INDEX_DAMAGED, path, n_bytes - rest,
+                        "the index is %" PRIu64 " bytes longer than its counts say", rest);
+    out->n_sequences = (uint32_t)n_seq;
+    out->n_documents = n_doc > 0 ? (uint32_t)n_doc - 1 : 0; /* the last entry is the end */
+    return DLB_OK;
 }
 
 static int parse_header(struct dlb_megatron *out, const uint8_t *data, size_t n_bytes,
                         const char *path, struct dlb_err *err)
 {
     if (!dlb_megatron_is(data, n_bytes))
-        return dlb_fail(err, DLB_ERR_FORMAT, path, 0,
-                        "no Megatron index: it does not begin with MMIDIDX");
+        return dlb_fail(err, DLB_ERR_FILE_NOT_OF_FORMAT, path, 0,
+                        "not a Megatron index: it does not begin with MMIDIDX");
     if (n_bytes < DLB_MEGATRON_HEADER_BYTES)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, n_bytes, "cut short within the index's header");
-    if (get64(data + VERSION_AT) != 1)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, VERSION_AT,
-                        "version %" PRIu64 " of the index; 1 is known", get64(data + VERSION_AT));
+        return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, path, n_bytes,
+                        "cut short within the index's header");
+    uint64_t version = dlb_little_get(data + VERSION_AT, 8);
+    if (version != 1)
+        return dlb_fail(err, DLB_ERR_FILE_VERSION_UNKNOWN, path, VERSION_AT,
+                        "version %" PRIu64 " of the index; 1 is known", version);
     uint8_t code = data[CODE_AT];
     if (code == 0 || code >= N_CODES || !dlb_element_is_integer(codes[code]))
-        return dlb_fail(err, DLB_ERR_FORMAT, path, CODE_AT,
+        return dlb_fail(err, DLB_ERR_TOKENS_NO_INTEGERS, path, CODE_AT,
                         "dtype code %u is %s: tokens are whole numbers", code,
                         code == 0 || code >= N_CODES ? "unknown" : dlb_element_name(codes[code]));
     out->element = codes[code];
-    /* Divided, not multiplied: the counts may be anything. */
-    uint64_t n_seq = get64(data + SEQUENCES_AT), n_doc = get64(data + DOCUMENTS_AT);
-    uint64_t room = n_bytes - DLB_MEGATRON_HEADER_BYTES;
-    if (n_seq > room / 12 || n_doc > (room - n_seq * 12) / 8)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, SEQUENCES_AT,
-                        "the index says %" PRIu64 " sequences and %" PRIu64
-                        " documents, which its %zu bytes cannot hold",
-                        n_seq, n_doc, n_bytes);
-    if (n_seq >= UINT32_MAX || n_doc >= UINT32_MAX)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, SEQUENCES_AT,
-                        "more than 4 G sequences or documents");
-    uint64_t rest = room - n_seq * 12 - n_doc * 8;
-    if (rest != 0 && rest != n_seq) /* a byte for each sequence: modes */
-        return dlb_fail(err, DLB_ERR_FORMAT, path, n_bytes - rest,
-                        "%" PRIu64 " bytes too many for its counts", rest);
-    out->n_sequences = (uint32_t)n_seq;
-    out->n_documents = n_doc > 0 ? (uint32_t)n_doc - 1 : 0; /* the last entry is the end */
-    return DLB_OK;
+    return parse_counts(out, data, n_bytes, path, err);
 }
 
 static int parse_documents(const struct dlb_megatron *out, const uint8_t *data, const char *path,
                            struct dlb_err *err)
 {
-    uint64_t at = DLB_MEGATRON_HEADER_BYTES + (uint64_t)out->n_sequences * 12, last = 0;
-    uint64_t n = get64(data + DOCUMENTS_AT);
+    uint64_t at = DLB_MEGATRON_HEADER_BYTES + (uint64_t)out->n_sequences * SEQUENCE_BYTES;
+    uint64_t n = dlb_little_get(data + DOCUMENTS_AT, 8), last = 0;
 
-    for (uint64_t i = 0; i < n; i++, at += 8) {
-        uint64_t first = get64(data + at);
+    for (uint64_t i = 0; i < n; i++, at += DOCUMENT_BYTES) {
+        uint64_t first = dlb_little_get(data + at, 8);
         if (first > out->n_sequences || first < last || (i == 0 && first != 0))
-            return dlb_fail(err, DLB_ERR_FORMAT, path, at,
+            return dlb_fail(err, DLB_ERR_TOKENS_INDEX_DAMAGED, path, at,
                             "document %" PRIu64 " begins at sequence %" PRId64 " of %u", i,
                             (int64_t)first, out->n_sequences);
         last = first;
     }
     if (n > 0 && last != out->n_sequences)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, at - 8,
+        return dlb_fail(err, DLB_ERR_TOKENS_INDEX_DAMAGED, path, at - DOCUMENT_BYTES,
                         "the documents end at sequence %" PRIu64 " of %u", last, out->n_sequences);
     return DLB_OK;
 }
@@ -114,23 +114,23 @@ static int parse_sequences(struct dlb_megatron *out, const uint8_t *data, uint64
     uint64_t lengths_at = DLB_MEGATRON_HEADER_BYTES, pointers_at = lengths_at + n * 4;
 
     for (uint64_t i = 0; i < n; i++) {
-        uint32_t length = get32(data + lengths_at + i * 4);
-        uint64_t pointer = get64(data + pointers_at + i * 8), n_bytes = length * each;
+        uint32_t length = (uint32_t)dlb_little_get(data + lengths_at + i * 4, 4);
+        uint64_t pointer = dlb_little_get(data + pointers_at + i * 8, 8), n_bytes = length * each;
         if (length > INT32_MAX)
-            return dlb_fail(err, DLB_ERR_FORMAT, idx_path, lengths_at + i * 4,
-                            "sequence %" PRIu64 " is %d tokens long", i, (int)length);
+            return dlb_fail(err, DLB_ERR_TOKENS_INDEX_DAMAGED, idx_path, lengths_at + i * 4,
+                            "sequence %" PRIu64 " has %d tokens", i, (int)length);
         if (n_bytes > bin_bytes || pointer > bin_bytes - n_bytes)
-            return dlb_fail(err, DLB_ERR_FORMAT, bin_path, bin_bytes,
-                            "ends before sequence %" PRIu64 ", which its index has at %" PRId64
-                            ": cut short?",
+            return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, bin_path, bin_bytes,
+                            "ends before sequence %" PRIu64 " does, which begins at byte %" PRId64
+                            " by its index",
                             i, (int64_t)pointer);
         out->length[i] = length;
         out->pointer[i] = pointer;
         out->n_tokens += length;
         if (out->n_tokens > bin_bytes / each)
-            return dlb_fail(err, DLB_ERR_FORMAT, idx_path, lengths_at + i * 4,
-                            "the sequences up to %" PRIu64 " have more tokens than %s", i,
-                            "the .bin: they overlap");
+            return dlb_fail(
+                err, DLB_ERR_TOKENS_INDEX_DAMAGED, idx_path, lengths_at + i * 4,
+                "the sequences up to %" PRIu64 " have more tokens than the .bin: they overlap", i);
     }
     return DLB_OK;
 }
@@ -145,10 +145,11 @@ int dlb_megatron_parse(struct dlb_megatron *out, const uint8_t *data, size_t n_b
         rc = parse_documents(out, data, idx_path, err);
     if (rc != DLB_OK)
         return rc;
-    out->length = malloc(((size_t)out->n_sequences + 1) * sizeof *out->length);
-    out->pointer = malloc(((size_t)out->n_sequences + 1) * sizeof *out->pointer);
+    size_t n = (size_t)out->n_sequences + 1;
+    out->length = malloc(n * sizeof *out->length);
+    out->pointer = malloc(n * sizeof *out->pointer);
     if (!out->length || !out->pointer)
-        return no_memory(err, idx_path);
+        return dlb_fail_memory(err, idx_path, n * (sizeof *out->length + sizeof *out->pointer));
     return parse_sequences(out, data, bin_bytes, idx_path, bin_path, err);
 }
 
@@ -162,6 +163,7 @@ static void shuffle(uint32_t *numbers, uint64_t n, struct dlb_rng rng)
     }
 }
 
+/* 0 to n - 1; NULL when memory is short. */
 static uint32_t *count_up(uint64_t n)
 {
     uint32_t *numbers = malloc((n + 1) * sizeof *numbers);
@@ -190,15 +192,18 @@ int dlb_megatron_cut(struct dlb_megatron *index, uint32_t seq_len, bool shuffled
     index->seq_len = seq_len;
     index->n_samples = index->n_tokens > 0 ? (index->n_tokens - 1) / seq_len : 0;
     if (shuffled && index->n_samples >= UINT32_MAX)
-        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-                        "more than 4 G samples to shuffle: raise tokens.seq_len, or "
-                        "tokens.sampling = \"contiguous\"");
+        return dlb_fail(err, DLB_ERR_TOKENS_SAMPLING_UNFIT, path, DLB_NO_OFFSET,
+                        "%" PRIu64 " samples, and fewer than 2^32 can be shuffled: raise "
+                        "tokens.seq_len, or set tokens.sampling = \"contiguous\"",
+                        index->n_samples);
     index->order = count_up(index->n_sequences);
     index->start = malloc((index->n_samples + 1) * sizeof *index->start);
     if (shuffled)
         index->sample = count_up(index->n_samples);
     if (!index->order || !index->start || (shuffled && !index->sample))
-        return no_memory(err, path);
+        return dlb_fail_memory(err, path,
+                               index->n_sequences * sizeof *index->order +
+                                   index->n_samples * sizeof *index->start);
     if (shuffled) {
         shuffle(index->order, index->n_sequences,
                 dlb_rng_seed(seed, 0, UINT64_C(0x646f63))); /* "doc" */
@@ -222,7 +227,7 @@ bool dlb_megatron_piece(const struct dlb_megatron *index, struct dlb_megatron_wa
     if (walk->left == 0)
         return false;
     uint32_t sequence = index->order[walk->place];
-    while (walk->offset >= index->length[sequence]) { /* empty, or used up */
+    while (walk->offset >= index->length[sequence]) { /* empty, or at its end */
         sequence = index->order[++walk->place];
         walk->offset = 0;
     }

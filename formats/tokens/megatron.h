@@ -1,14 +1,14 @@
-/* Megatron's indexed data sets: NAME.idx says where the sequences lie in NAME.bin.
+/* Megatron's indexed data sets: NAME.idx says where sequences lie in NAME.bin.
  *
  * Floor 2. Made on the control thread, read-only afterwards.
  *
  * The index is "MMIDIDX\0\0", u64 version 1, u8 dtype code, u64 sequences, u64 entries of the
- * document index (34 bytes so far); then i32 length[sequences], i64 byte pointer[sequences], i64
- * document[entries]: unaligned. Multimodal data add an i8 mode for each sequence, which is passed
- * over.
+ * document index: a header of 34 bytes. Then follow i32 length[sequences], i64 byte
+ * pointer[sequences] and i64 document[entries], unaligned. Multimodal data add an i8 mode for each
+ * sequence, which is ignored.
  *
- * Samples are cut as GPTDataset cuts them: the sequences, in an order, are one stream of tokens;
- * sample s is tokens [s T, s T + T] of it, T + 1 of them, so that neighbours share one. */
+ * Samples are cut as GPTDataset cuts them. The sequences, in some order, are one stream of tokens.
+ * Sample s is the T + 1 tokens from s T on, so that neighbours share one token. */
 #ifndef DLB_FORMATS_TOKENS_MEGATRON_H
 #define DLB_FORMATS_TOKENS_MEGATRON_H
 
@@ -21,7 +21,7 @@
 
 #define DLB_MEGATRON_HEADER_BYTES 34
 
-/* Where a sample begins: `offset` tokens into the sequence at `place` of the order. */
+/* Where a sample begins: `offset` tokens into sequence order[place]. */
 struct dlb_megatron_start {
     uint32_t place, offset;
 };
@@ -30,41 +30,42 @@ struct dlb_megatron {
     enum dlb_element element;
     uint32_t n_sequences, n_documents;
     uint64_t n_tokens;
-    uint32_t *length;  /* [n_sequences] tokens; owned, as what follows */
-    uint64_t *pointer; /* [n_sequences] bytes into .bin */
-    /* After dlb_megatron_cut. */
+    uint32_t *length;  /* [n_sequences] tokens; all arrays are owned */
+    uint64_t *pointer; /* [n_sequences] offset in .bin, bytes */
+    /* Set by dlb_megatron_cut: */
     uint64_t n_samples;
     uint32_t seq_len;
-    uint32_t *order;                  /* [n_sequences] */
+    uint32_t *order;                  /* [n_sequences] the order of the stream */
     struct dlb_megatron_start *start; /* [n_samples] */
-    uint32_t *sample; /* [n_samples] which one is delivered under a number; NULL: itself */
+    uint32_t *sample; /* [n_samples] a permutation: number i delivers sample[i]; NULL: i */
 };
 
 bool dlb_megatron_is(const uint8_t *data, size_t n_bytes); /* has the magic */
 
-/* `data` is the whole index. DLB_E_FORMAT with path and offset: no index, cut short, absurd
- * numbers, sequences beyond the end of .bin or on top of each other. Free it in any case. */
+/* `data` is the whole index. DLB_E_FORMAT, with path and offset, when it is no index, is cut short
+ * or contradicts itself, or when sequences overlap or end beyond .bin. Free *out in any case. */
 int dlb_megatron_parse(struct dlb_megatron *out, const uint8_t *data, size_t n_bytes,
                        uint64_t bin_bytes, const char *idx_path, const char *bin_path,
                        struct dlb_err *err);
 
-/* Cuts the stream into samples of seq_len + 1 tokens: in the order of the file, or sequences and
- * samples both shuffled from the seed. n_samples may come out as 0. */
+/* Cuts the stream into samples of seq_len + 1 tokens: in the order of the file, or with sequences
+ * and samples both shuffled from the seed. n_samples may be 0 afterwards. */
 int dlb_megatron_cut(struct dlb_megatron *index, uint32_t seq_len, bool shuffle, uint64_t seed,
                      const char *path, struct dlb_err *err);
 
-/* The pieces of sample `number`, in order. */
+/* Iterates over the pieces of sample `number`, in order. */
 struct dlb_megatron_walk {
-    uint32_t place, offset, left; /* tokens still to come */
+    uint32_t place, offset;
+    uint32_t left; /* tokens still to come */
 };
 struct dlb_megatron_walk dlb_megatron_walk(const struct dlb_megatron *index, uint64_t number);
-/* False when the sample is complete. Pieces are never empty. */
+/* The next piece; false when the sample is complete. Pieces are never empty. */
 bool dlb_megatron_piece(const struct dlb_megatron *index, struct dlb_megatron_walk *walk,
                         uint64_t *offset_bytes, uint32_t *n_tokens);
 
 void dlb_megatron_free(struct dlb_megatron *index);
 
-/* Code of an element in the header, or 0 when Megatron has none for it. */
+/* The header's code of an element; 0 when Megatron has none. */
 uint8_t dlb_megatron_code(enum dlb_element element);
 
 #endif

@@ -1,6 +1,7 @@
 #include "formats/tokens/tokens.h"
 
-#include <endian.h>
+#include "core/base/little.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -19,22 +20,22 @@ static const struct dlb_opt opts[] = {
      .offset = offsetof(struct dlb_tokens_opts, layout),
      .def = "auto",
      .choices = layout_names,
-     .help = "what is around the tokens: nothing (nanoGPT), llm.c's header, Megatron's index, or "
-             "numpy's header; auto looks, and gen then writes raw"},
+     .help = "what is stored around the tokens: nothing (nanoGPT), llm.c's header, Megatron's "
+             "index, or numpy's header; auto detects it, and makes gen write raw"},
     {.key = "dtype",
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct dlb_tokens_opts, dtype),
      .def = "auto",
      .choices = dtype_names,
-     .help =
-         "type of the stored tokens; auto is what the file says, and u16 where it says nothing"},
+     .help = "type of the stored tokens; auto is what the file says, or u16 if it says nothing"},
     {.key = "sampling",
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct dlb_tokens_opts, sampling),
      .def = "auto",
      .choices = sampling_names,
-     .help = "which tokens a sample is: windows one after the other, at random offsets (nanoGPT), "
-             "or over shuffled documents (Megatron); auto does as the layout's own trainer"},
+     .help = "which tokens make a sample: windows one after the other, at random offsets "
+             "(nanoGPT), or over shuffled documents (Megatron); auto does as the layout's own "
+             "trainer"},
     {.key = "seq_len",
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_tokens_opts, seq_len),
@@ -42,14 +43,15 @@ static const struct dlb_opt opts[] = {
      .max = 1 << 24,
      .def = "1024",
      .unit = "tokens",
-     .help = "a sample is this and one more token; rows of 2-D arrays keep their own length"},
+     .help = "tokens of a sample, without the one more that is its last target; rows of 2-D "
+             "arrays keep their own length"},
     {.key = "seed",
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_tokens_opts, seed),
      .min = 0,
      .max = INT64_MAX,
      .def = "0",
-     .help = "what random offsets and shuffled documents are drawn from"},
+     .help = "seed of the random offsets and of the shuffled documents"},
     {.key = "file_tokens",
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_tokens_opts, file_tokens),
@@ -57,7 +59,7 @@ static const struct dlb_opt opts[] = {
      .max = INT64_C(1) << 40,
      .def = "100000000",
      .unit = "tokens",
-     .help = "tokens that gen puts into each file, at most (but always one sample)"},
+     .help = "gen: the most tokens in each file (but always one sample)"},
     DLB_OPT_END,
 };
 const struct dlb_opt_group dlb_tokens_group = {"tokens", "flat files of tokens", opts,
@@ -86,8 +88,7 @@ const char *dlb_tokens_layout_name(int layout)
     return layout_names[layout];
 }
 
-/* llm.c */
-
+/* Headers that llm.c knows. */
 static const struct {
     uint32_t magic, version;
     enum dlb_element element;
@@ -99,9 +100,7 @@ enum { N_LLMC = sizeof llmc / sizeof *llmc };
 
 static uint32_t header_number(const uint8_t *data, size_t i)
 {
-    uint32_t value;
-    memcpy(&value, data + i * sizeof value, sizeof value);
-    return le32toh(value);
+    return (uint32_t)dlb_little_get(data + i * 4, 4);
 }
 
 bool dlb_llmc_is(const uint8_t *data, size_t n_bytes)
@@ -116,30 +115,31 @@ int dlb_llmc_parse(const uint8_t *data, size_t n_bytes, uint64_t file_bytes, con
                    enum dlb_element *element, uint64_t *n_tokens, struct dlb_err *err)
 {
     if (!dlb_llmc_is(data, n_bytes))
-        return dlb_fail(err, DLB_ERR_FORMAT, path, 0,
-                        "no llm.c header: it does not begin with %u or %u", llmc[0].magic,
+        return dlb_fail(err, DLB_ERR_FILE_NOT_OF_FORMAT, path, 0,
+                        "has no llm.c header: it does not begin with %u or %u", llmc[0].magic,
                         llmc[1].magic);
     if (n_bytes < DLB_LLMC_HEADER_BYTES || file_bytes < DLB_LLMC_HEADER_BYTES)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, file_bytes,
+        return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, path, file_bytes,
                         "cut short within llm.c's header of %d bytes", DLB_LLMC_HEADER_BYTES);
     *element = DLB_ELEMENT_NONE;
     for (size_t i = 0; i < N_LLMC; i++)
         if (header_number(data, 0) == llmc[i].magic && header_number(data, 1) == llmc[i].version)
             *element = llmc[i].element;
     if (*element == DLB_ELEMENT_NONE)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, 4, "version %u of llm.c's header is unknown",
-                        header_number(data, 1));
+        return dlb_fail(err, DLB_ERR_FILE_VERSION_UNKNOWN, path, 4,
+                        "version %u of llm.c's header is unknown", header_number(data, 1));
     *n_tokens = header_number(data, 2);
     uint64_t have = (file_bytes - DLB_LLMC_HEADER_BYTES) / dlb_element_bytes(*element);
     if (*n_tokens > INT32_MAX)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, 8, "llm.c's header says %d tokens",
-                        (int)*n_tokens);
+        return dlb_fail(err, DLB_ERR_TOKENS_HEADER_DAMAGED, path, 8,
+                        "llm.c's header says %d tokens", (int)*n_tokens);
     if (*n_tokens != have ||
         (file_bytes - DLB_LLMC_HEADER_BYTES) % dlb_element_bytes(*element) != 0)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, file_bytes,
-                        "%s: llm.c's header says %" PRIu64
-                        " tokens, the file has room for %" PRIu64,
-                        *n_tokens > have ? "cut short" : "too long", *n_tokens, have);
+        return dlb_fail(
+            err, *n_tokens > have ? DLB_ERR_FILE_CUT_SHORT : DLB_ERR_TOKENS_HEADER_DAMAGED, path,
+            file_bytes,
+            "%s: llm.c's header says %" PRIu64 " tokens, the file has room for %" PRIu64,
+            *n_tokens > have ? "cut short" : "too long", *n_tokens, have);
     return DLB_OK;
 }
 
@@ -151,9 +151,9 @@ bool dlb_llmc_header(enum dlb_element element, uint64_t n_tokens,
     memset(out, 0, DLB_LLMC_HEADER_BYTES);
     for (size_t i = 0; i < N_LLMC; i++)
         if (llmc[i].element == element) {
-            uint32_t numbers[] = {htole32(llmc[i].magic), htole32(llmc[i].version),
-                                  htole32((uint32_t)n_tokens)};
-            memcpy(out, numbers, sizeof numbers);
+            dlb_little_put(out, llmc[i].magic, 4);
+            dlb_little_put(out + 4, llmc[i].version, 4);
+            dlb_little_put(out + 8, n_tokens, 4);
             return true;
         }
     return false;

@@ -1,7 +1,8 @@
-/* Tokens, written: a stream of documents for each file, the same whatever its layout. */
+/* Generation of tokens: each file is a stream of documents, the same in every layout. */
 #include "formats/numpy/npy.h"
 #include "formats/tokens/tokens.h"
 
+#include "core/base/little.h"
 #include "core/base/rng.h"
 #include "formats/codec.h"
 #include "formats/generate/target.h"
@@ -18,13 +19,14 @@
 
 enum {
     VOCABULARY = 50257, /* GPT-2's */
-    DRAWS = 1 << 16,    /* of the table that a uniform number is looked up in */
+    DRAWS = 1 << 16,    /* entries of the table that turns a uniform number into a token */
     CHUNK_TOKENS = 1 << 16,
 };
 
-/* Ranks follow Zipf and Mandelbrot, weight 1 / (rank + 2.7), here in whole numbers so that every
- * machine draws the same. Ranks are spread over the numbers: 25117 has no factor in common with
- * either size of vocabulary. Rare ranks share what a draw of 1 in 65536 can tell apart. */
+/* The frequency of a word follows its rank as Zipf and Mandelbrot say, weight 1 / (rank + 2.7). It
+ * is computed in integers so that every machine draws the same. Ranks are spread over the
+ * vocabulary: 25117 has no factor in common with either size. With 65536 entries the rarest words
+ * cannot each have one, and some never occur. */
 static void make_table(uint16_t table[DRAWS], uint32_t n_words)
 {
     uint64_t total = 0, below = 0;
@@ -56,7 +58,7 @@ static const uint16_t *table_of(enum dlb_element element)
     return element == DLB_ELEMENT_U8 ? bytes : words;
 }
 
-/* What gen is asked for, resolved. */
+/* The options of gen, with "auto" resolved. */
 struct wanted {
     struct dlb_tokens_opts opts;
     enum dlb_element element;
@@ -100,32 +102,32 @@ int dlb_tokens_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
     uint64_t n_tokens = want.per_file * (uint64_t)want.opts.seq_len + 1;
 
     if (!gen->codec->identity && !gen->codec->numbers)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                        "tokens are no %s: dataset.codec is \"raw\" (as stored) or \"tokens\" "
-                        "(int64, widened on the host)",
+        return dlb_fail(err, DLB_ERR_CODEC_UNFIT, NULL, DLB_NO_OFFSET,
+                        "codec %s does not decode tokens: use dataset.codec = \"raw\" (as stored) "
+                        "or \"tokens\" (int64, widened on the host)",
                         gen->codec->name);
     if (want.opts.layout == DLB_TOKENS_MEGATRON && !dlb_megatron_code(want.element))
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_TOKENS_DTYPE_UNFIT, NULL, DLB_NO_OFFSET,
                         "tokens.dtype = \"%s\": Megatron has no such type; use u16 or i32", name);
     if (want.opts.layout == DLB_TOKENS_LLMC && want.element != DLB_ELEMENT_U16 &&
         want.element != DLB_ELEMENT_U32)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_TOKENS_DTYPE_UNFIT, NULL, DLB_NO_OFFSET,
                         "tokens.dtype = \"%s\": llm.c has u16 and u32", name);
     if (want.opts.layout == DLB_TOKENS_LLMC && n_tokens > INT32_MAX)
         return dlb_fail(
-            err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+            err, DLB_ERR_TOKENS_FILE_TOO_LONG, NULL, DLB_NO_OFFSET,
             "llm.c's header counts up to 2,147,483,647 tokens: lower tokens.file_tokens");
     return DLB_OK;
 }
 
-/* The stream of one file: documents of 16 to 4,095 tokens, about 760 on average, short ones as
- * likely as long ones in powers of two; the last word of the vocabulary ends each, as <|endoftext|>
- * does. */
+/* The stream of one file: documents of 16 to 4,095 tokens, about 760 on average. Each power of two
+ * in this range is as likely as the others. The last word of the vocabulary ends a document, as
+ * <|endoftext|> does. */
 struct stream {
     struct dlb_rng rng;
     const uint16_t *table;
     uint32_t end_word;
-    uint64_t in_document; /* tokens that this document still has */
+    uint64_t in_document; /* tokens left in this document */
     uint64_t draw;
     unsigned n_draws; /* 16-bit numbers left in it */
 };
@@ -150,13 +152,7 @@ static uint32_t next_token(struct stream *s)
     return token;
 }
 
-static void put(uint8_t *at, uint64_t value, size_t n_bytes)
-{
-    for (size_t i = 0; i < n_bytes; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
-/* A file being written, and Megatron's lengths of what is in it. */
+/* A file being written, and the lengths of its documents for Megatron's index. */
 struct out {
     struct dlb_gen_file file;
     struct dlb_bytes lengths; /* i32 each */
@@ -179,14 +175,12 @@ static int write_tokens(const struct dlb_gen *gen, const struct wanted *want, ui
     size_t each = dlb_element_bytes(want->element), n_here = 0;
     uint64_t document = 0;
     uint8_t *chunk = malloc(CHUNK_TOKENS * each);
-    int rc = chunk ? DLB_OK
-                   : dlb_fail(err, DLB_ERR_NOMEM, out->file.path, DLB_NO_OFFSET,
-                              "no memory to write it");
+    int rc = chunk ? DLB_OK : dlb_fail_memory(err, out->file.path, CHUNK_TOKENS * each);
 
     for (uint64_t i = 0; rc == DLB_OK && i < n_tokens; i++) {
         if (s.in_document == 0)
             s.in_document = document = new_document(&s);
-        put(chunk + n_here++ * each, next_token(&s), each);
+        dlb_little_put(chunk + n_here++ * each, next_token(&s), each);
         if (s.in_document == 0 || i + 1 == n_tokens)
             rc = add_length(out, document - s.in_document, err);
         if (rc == DLB_OK && (n_here == CHUNK_TOKENS || i + 1 == n_tokens)) {
@@ -224,22 +218,21 @@ static int write_index(const char *path, const struct wanted *want, const struct
     uint8_t *index = calloc(1, n_bytes);
 
     if (!index)
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to write it");
+        return dlb_fail_memory(err, path, n_bytes);
     memcpy(index, "MMIDIDX\0", 9);
-    put(index + 9, 1, 8);
+    dlb_little_put(index + 9, 1, 8);
     index[17] = dlb_megatron_code(want->element);
-    put(index + 18, n, 8);
-    put(index + 26, n + 1, 8);
+    dlb_little_put(index + 18, n, 8);
+    dlb_little_put(index + 26, n + 1, 8);
     memcpy(index + DLB_MEGATRON_HEADER_BYTES, lengths->data, lengths->len_bytes);
     uint8_t *pointers = index + DLB_MEGATRON_HEADER_BYTES + n * 4, *documents = pointers + n * 8;
     for (uint64_t i = 0; i < n; i++) {
-        uint32_t length;
-        memcpy(&length, lengths->data + i * sizeof length, sizeof length);
-        put(pointers + i * 8, at, 8);
-        put(documents + i * 8, i, 8);
-        at += le32toh(length) * dlb_element_bytes(want->element);
+        uint64_t length = dlb_little_get(lengths->data + i * sizeof(uint32_t), sizeof(uint32_t));
+        dlb_little_put(pointers + i * 8, at, 8);
+        dlb_little_put(documents + i * 8, i, 8);
+        at += length * dlb_element_bytes(want->element);
     }
-    put(documents + n * 8, n, 8);
+    dlb_little_put(documents + n * 8, n, 8);
     int rc = dlb_gen_write_file(path, index, n_bytes, err);
     free(index);
     return rc;
@@ -262,7 +255,7 @@ static uint64_t size_of(const struct wanted *want, uint64_t n_tokens)
     return n_bytes + (want->opts.layout == DLB_TOKENS_LLMC ? DLB_LLMC_HEADER_BYTES : 0);
 }
 
-/* The tokens first, their index last: a pair with an index is whole. */
+/* Writes the tokens before their index, so that a pair with an index is complete. */
 static int write_unit(const struct dlb_gen *gen, const struct wanted *want, uint64_t unit,
                       uint64_t n_tokens, const char *path, const char *idx,
                       struct dlb_gen_worker *worker, struct dlb_err *err)
@@ -297,7 +290,7 @@ int dlb_tokens_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen
     if (asprintf(&path, "%s/tokens-%06llu.%s", gen->path, (unsigned long long)unit, extension) <
             0 ||
         asprintf(&idx, "%s/tokens-%06llu.idx", gen->path, (unsigned long long)unit) < 0)
-        rc = dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        rc = dlb_fail_memory(err, gen->path, strlen(gen->path) + sizeof "/tokens-000000.bin");
     bool there = rc == DLB_OK && !gen->rewrite && is_there(path, size_of(&want, n_tokens)) &&
                  (!megatron || is_there(idx, 0));
     if (rc == DLB_OK && !there) {

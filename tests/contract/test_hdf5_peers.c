@@ -58,7 +58,7 @@ static void check_refused(const char *file, const char *dataset, int access)
 
     (void)snprintf(opts.dataset, sizeof opts.dataset, "%s", dataset);
     int rc = hdf5_open_set(&set, file, access, &opts);
-    if (rc != DLB_E_CONFIG || !strstr(set.err.what, "hdf5.allow_external = true"))
+    if (rc != DLB_E_CONFIG || set.err.code != DLB_ERR_HDF5_EXTERNAL)
         fail_msg("%s: status %d: %s", file, rc, set.err.what);
 }
 

@@ -19,13 +19,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     static const char *const names[] = {"", "a", "b.npy", "x/y"};
     struct dlb_shape shape = {.n_samples = 0};
     struct dlb_err err = {.status = DLB_OK};
+    const struct dlb_zip_file file = {.io = &memory_io, .path = "fuzz.npz"};
     struct dlb_npz_array array;
     uint8_t *inflated = NULL;
 
     if (n_bytes < 1)
         return 0;
     memory_io_set(data + 1, n_bytes - 1);
-    int rc = dlb_npz_find(&array, &memory_io, 0, "fuzz.npz", names[data[0] % 4], &shape, &err);
+    int rc = dlb_npz_find(&array, &file, names[data[0] % 4], &shape, &err);
     check_err(rc, &err);
     if (rc == DLB_OK) {
         if (array.data_at > n_bytes - 1 || array.stored_bytes > n_bytes - 1 - array.data_at)
@@ -35,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
             DLB_BUG("rows beyond the member");
     }
     if (rc == DLB_OK && array.deflated) {
-        rc = dlb_npz_inflate(&array, &memory_io, 0, "fuzz.npz", &inflated, &err);
+        rc = dlb_npz_inflate(&array, &file, &inflated, &err);
         check_err(rc, &err);
         if ((rc == DLB_OK) != (inflated != NULL))
             DLB_BUG("an error with data, or none without");

@@ -94,6 +94,21 @@ static inline void opened_refused(const char *format, const char *path, const vo
                  set.err.what, status, in_path, words);
 }
 
+/* The same, by the code; `figure`: a number or name that the message has to give. */
+static inline void opened_refused_as(const char *format, const char *path, const void *opts,
+                                     enum dlb_code code, const char *in_path, const char *figure)
+{
+    struct opened_set set;
+    int rc = opened_open(&set, format, "raw", path, opts);
+
+    if (rc == DLB_OK)
+        opened_close(&set);
+    if (rc != (int)dlb_code_status(code) || set.err.code != code ||
+        !strstr(set.err.path, in_path) || !strstr(set.err.what, figure))
+        fail_msg("%s, \"%s\": \"%s\"; wanted %s, \"%s\": \"%s\"", dlb_code_name(set.err.code),
+                 set.err.path, set.err.what, dlb_code_name(code), in_path, figure);
+}
+
 static inline void opened_is(const struct opened_set *set, const void *data, size_t n_bytes)
 {
     assert_int_equal(set->sample.n_fields, 1);

@@ -117,15 +117,14 @@ static void changed(void **state)
     assert_true(n_failed > 1);
 }
 
-static void refused(const char *name, const struct dlb_hdf5_opts *asked, int status,
-                    const char *words)
+static void refused(const char *name, const struct dlb_hdf5_opts *asked, enum dlb_code code)
 {
     for (int access = DLB_ACCESS_LIBRARY; access <= DLB_ACCESS_CHUNKS; access++) {
         struct hdf5_set set;
         int rc = hdf5_open_path(&set, folder_path(name), access, asked);
-        if (rc != status || !strstr(set.err.path, name) || !strstr(set.err.what, words))
-            fail_msg("%s: status %d, \"%s\": \"%s\"; wanted %d, \"%s\"", name, rc, set.err.path,
-                     set.err.what, status, words);
+        if (rc != (int)dlb_code_status(code) || set.err.code != code || !strstr(set.err.path, name))
+            fail_msg("%s: %s, \"%s\": \"%s\"; wanted %s", name, dlb_code_name(set.err.code),
+                     set.err.path, set.err.what, dlb_code_name(code));
     }
 }
 
@@ -133,25 +132,28 @@ static void other_files(void **state)
 {
     static const uint8_t magic[64] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
     struct dlb_hdf5_opts asked = opts;
+    struct hdf5_set set;
     (void)state;
     if (!file)
         skip();
     folder_write("a.h5", "", 0);
-    refused("a.h5", &opts, DLB_E_FORMAT, "it is empty");
+    refused("a.h5", &opts, DLB_ERR_FILE_NOT_OF_FORMAT);
     folder_write("a.h5", "what is this?", 13);
-    refused("a.h5", &opts, DLB_E_FORMAT, "its signature is nowhere");
+    refused("a.h5", &opts, DLB_ERR_FILE_NOT_OF_FORMAT);
     folder_write("a.h5", magic, sizeof magic);
-    refused("a.h5", &opts, DLB_E_FORMAT, "superblock");
-    refused("nothing.h5", &opts, DLB_E_IO, "No such file");
+    refused("a.h5", &opts, DLB_ERR_HDF5_HEADER_DAMAGED);
+    assert_int_equal(hdf5_open_path(&set, folder_path("nothing.h5"), DLB_ACCESS_CHUNKS, &opts),
+                     DLB_E_IO);
+    assert_non_null(strstr(set.err.path, "nothing.h5"));
     folder_sub("d");
-    refused("/d", &opts, DLB_E_FORMAT, "holds no HDF5 file");
+    refused("/d", &opts, DLB_ERR_DATASET_EMPTY);
     folder_write("a.h5", file, n_file);
     (void)snprintf(asked.dataset, sizeof asked.dataset, "nowhere");
-    refused("a.h5", &asked, DLB_E_FORMAT, "data set /nowhere: libhdf5");
+    refused("a.h5", &asked, DLB_ERR_HDF5_READ_FAILED);
     asked = opts;
     (void)snprintf(asked.label, sizeof asked.label, "/data");
     (void)snprintf(asked.dataset, sizeof asked.dataset, "/data");
-    refused("a.h5", &asked, DLB_E_CONFIG, "no list of 12 whole numbers");
+    refused("a.h5", &asked, DLB_ERR_HDF5_LABEL_UNFIT);
 }
 
 /* As somebody who may not read it: root may read everything. */
@@ -170,8 +172,7 @@ static void not_ours(void **state)
         if (getuid() == 0 && setuid(65534) != 0)
             _exit(3);
         int rc = hdf5_open_path(&set, folder_path("a.h5"), DLB_ACCESS_CHUNKS, &opts);
-        _exit(rc == DLB_E_IO && strstr(set.err.what, "Permission denied") &&
-                      strstr(set.err.path, "a.h5")
+        _exit(rc == DLB_E_IO && set.err.code == DLB_ERR_PERMISSION && strstr(set.err.path, "a.h5")
                   ? 0
                   : 1);
     }
@@ -197,6 +198,7 @@ static void shrinks(void **state)
             continue;
         check_err(&set.err, rc);
         assert_int_equal(rc, DLB_E_IO);
+        assert_int_equal(set.err.code, DLB_ERR_FILE_CHANGED);
         assert_true(set.err.offset_bytes >= n_file / 2 && set.err.offset_bytes <= n_file);
         n_failed++;
     }
@@ -204,59 +206,48 @@ static void shrinks(void **state)
     hdf5_close_set(&set);
 }
 
+/* A tree in a file of 256 bytes, over 64 samples of one byte in 8 chunks. */
+static void tree_fails(const uint8_t tree[256], uint64_t root, enum dlb_code code, uint64_t at)
+{
+    const struct dlb_hdf5_about about = {
+        .rank = 1, .dims = {64}, .chunk = {8}, .element_bytes = 1, .n_filters = 0};
+    struct dlb_hdf5_chunk table[8] = {0};
+    struct dlb_hdf5_bytes bytes = {
+        .io = &dlb_io_posix, .path = "a.h5", .file_bytes = 256, .n_offset = 8, .n_length = 8};
+    struct dlb_err err;
+
+    folder_write("tree", tree, 256);
+    assert_int_equal(dlb_io_posix.open(folder_path("tree"), &bytes.handle, &err), DLB_OK);
+    check_err(&err, dlb_hdf5_btree_read(&bytes, root, &about, table, 8, &err));
+    assert_int_equal(err.code, code);
+    assert_int_equal(err.offset_bytes, at);
+    dlb_io_posix.close(bytes.handle);
+}
+
 /* Nodes that point at each other, or repeat what is there. */
 static void trees(void **state)
 {
-    static const uint8_t nothing[4096];
-    struct dlb_hdf5_about about = {
-        .rank = 1, .dims = {64}, .chunk = {8}, .element_bytes = 1, .n_filters = 0};
-    struct dlb_hdf5_chunk table[8] = {0};
-    struct dlb_err err;
+    static const uint8_t nothing[256];
     uint8_t tree[256] = "TREE\1\1\2";
-    int64_t handle;
     (void)state;
-    folder_write("tree", tree, sizeof tree);
-    assert_int_equal(dlb_io_posix.open(folder_path("tree"), &handle, &err), DLB_OK);
-    struct dlb_hdf5_bytes bytes = {.io = &dlb_io_posix,
-                                   .handle = handle,
-                                   .path = "a.h5",
-                                   .file_bytes = sizeof tree,
-                                   .n_offset = 8,
-                                   .n_length = 8};
-    /* A root whose children are itself: of the wrong level. */
-    int rc = dlb_hdf5_btree_read(&bytes, 0, &about, table, 8, &err);
-    check_err(&err, rc);
-    assert_non_null(strstr(err.what, "wrong level"));
-    rc = dlb_hdf5_btree_read(&bytes, 1 << 20, &about, table, 8, &err);
-    assert_non_null(strstr(err.what, "beyond the end"));
+    /* A root whose children are itself, and so of the wrong level; a root beyond the file. */
+    tree_fails(tree, 0, DLB_ERR_HDF5_INDEX_DAMAGED, 0);
+    tree_fails(tree, 1 << 20, DLB_ERR_HDF5_INDEX_DAMAGED, 1 << 20);
     /* A leaf with the same chunk twice. */
     tree[5] = 0;
     for (size_t i = 0; i < 2; i++)
         tree[24 + i * 32] = 8;
-    folder_write("tree", tree, sizeof tree);
-    rc = dlb_hdf5_btree_read(&bytes, 0, &about, table, 8, &err);
-    assert_int_equal(rc, DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "twice"));
-    /* One that begins between two, one of the wrong size, one beyond the file. */
-    memset(table, 0, sizeof table);
+    tree_fails(tree, 0, DLB_ERR_HDF5_INDEX_DAMAGED, 0);
+    /* A chunk that does not begin on the grid, one of the wrong size, one beyond the file. */
     tree[32] = 3;
-    folder_write("tree", tree, sizeof tree);
-    assert_int_equal(dlb_hdf5_btree_read(&bytes, 0, &about, table, 8, &err), DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "between two"));
+    tree_fails(tree, 0, DLB_ERR_HDF5_INDEX_DAMAGED, 0);
     tree[32] = 0;
     tree[24] = 7;
-    folder_write("tree", tree, sizeof tree);
-    assert_int_equal(dlb_hdf5_btree_read(&bytes, 0, &about, table, 8, &err), DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "wrong size"));
+    tree_fails(tree, 0, DLB_ERR_HDF5_INDEX_DAMAGED, 0);
     tree[24] = 8;
     tree[48] = 249;
-    folder_write("tree", tree, sizeof tree);
-    assert_int_equal(dlb_hdf5_btree_read(&bytes, 0, &about, table, 8, &err), DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "8 bytes at 249 are beyond the end"));
-    folder_write("tree", nothing, sizeof tree);
-    assert_int_equal(dlb_hdf5_btree_read(&bytes, 0, &about, table, 8, &err), DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "no node"));
-    dlb_io_posix.close(handle);
+    tree_fails(tree, 0, DLB_ERR_FILE_CUT_SHORT, 0);
+    tree_fails(nothing, 0, DLB_ERR_HDF5_INDEX_DAMAGED, 0);
 }
 
 int main(void)
