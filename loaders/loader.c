@@ -1,7 +1,7 @@
 #include "loaders/loader.h"
 
 #include "loaders/sampler.h"
-#include "loaders/worker/uring.h"
+#include "loaders/uring.h"
 
 #define X(name) extern const struct dlb_loader dlb_ld_##name;
 #include "loaders/loaders.def"

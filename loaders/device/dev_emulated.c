@@ -7,8 +7,8 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/rng.h"
-#include "loaders/device/cuda/step_plan.h"
 #include "loaders/device/device.h"
+#include "loaders/device/step_time.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "core/base/clock.h"
 #include "core/host/osacct.h"
 #include "loaders/loader.h"
-#include "loaders/worker/plant.h"
 #include "loaders/worker/worker.h"
 
 #include <stdlib.h>
@@ -60,23 +59,32 @@ static void inline_memory(void *ld, struct dlb_memory *out)
                                .huge = self->slots.payload.huge};
 }
 
+static int open_worker(struct inline_loader *self, struct dlb_err *err)
+{
+    const struct dlb_worker_setup setup = {.job = self->job,
+                                           .sampler = &self->sampler,
+                                           .report = self->report,
+                                           .stop = self->job->cancel,
+                                           .pulse = self->job->pulse,
+                                           .n_workers = 1};
+
+    if (self->worker_open)
+        return DLB_OK;
+    self->worker_open = true; /* to be closed even when it fails half-way */
+    return dlb_worker_open(&self->worker, &setup, err);
+}
+
 static int inline_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
 {
     struct inline_loader *self = ld;
+    int rc = open_worker(self, err);
 
-    if (!self->worker_open) {
-        self->worker_open = true; /* to be closed even when it fails half-way */
-        int rc = dlb_worker_open(&self->worker, self->job, &self->sampler, 0, 1, self->report, err);
-        self->worker.stop = self->job->cancel;
-        self->worker.pulse = self->job->pulse;
-        if (rc == DLB_OK)
-            rc = dlb_plant_init(&self->worker, err);
-        if (rc != DLB_OK)
-            return rc;
-    }
+    if (rc != DLB_OK)
+        return rc;
     dlb_sampler_begin_epoch(&self->sampler, epoch);
     self->batch = 0;
-    return dlb_worker_begin_epoch(&self->worker, epoch, err);
+    dlb_worker_begin_epoch(&self->worker, epoch);
+    return DLB_OK;
 }
 
 static int inline_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,

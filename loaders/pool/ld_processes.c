@@ -22,7 +22,7 @@ struct processes {
 static void work(void *ctx, uint32_t id, uint64_t epoch)
 {
     struct processes *self = ctx;
-    dlb_pool_work(&self->pool, id, epoch, self->pool.job->opts->persistent_workers);
+    dlb_pool_work(&self->pool.common, id, epoch, self->pool.common.job->opts->persistent_workers);
 }
 
 /* In the server: it alone learns of a death at once, and the pool's mapping is its too. */
@@ -32,10 +32,10 @@ static void died(void *ctx, uint32_t id, pid_t pid, const char *what)
     char where[64], path[2048];
     struct dlb_err err;
 
-    dlb_pool_where(&self->pool, id, where, sizeof where, path, sizeof path);
+    dlb_pool_where(&self->pool.common, id, where, sizeof where, path, sizeof path);
     (void)dlb_fail(&err, DLB_ERR_WORKER, path[0] ? path : NULL, DLB_NO_OFFSET,
                    "worker %u (pid %d) %s, %s", id, (int)pid, what, where);
-    dlb_pool_fail(&self->pool, id, &err);
+    dlb_pool_fail(&self->pool.common, id, &err);
 }
 
 static int processes_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
@@ -48,21 +48,21 @@ static int processes_start(void *ld, const struct dlb_job *job, struct dlb_err *
     if (rc != DLB_OK)
         return rc;
     self->how = (struct dlb_forkserver_how){
-        .n_workers = self->pool.n_workers, .ctx = self, .work = work, .died = died};
+        .n_workers = self->pool.common.n_workers, .ctx = self, .work = work, .died = died};
     return dlb_forkserver_start(&self->server, &self->how, err);
 }
 
 static void processes_memory(void *ld, struct dlb_memory *out)
 {
     struct processes *self = ld;
-    dlb_pool_memory(&self->pool, out);
+    dlb_pool_memory(&self->pool.common, out);
 }
 
 /* Workers know of an epoch what the request and the mapping tell: its number and its order. */
 static int processes_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
 {
     struct processes *self = ld;
-    bool persistent = self->pool.job->opts->persistent_workers;
+    bool persistent = self->pool.common.job->opts->persistent_workers;
     int rc = DLB_OK;
 
     if (!persistent)
@@ -89,15 +89,15 @@ static int processes_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, 
 static void processes_release(void *ld, const struct dlb_batch *batch)
 {
     struct processes *self = ld;
-    dlb_pool_release(&self->pool, batch);
+    dlb_pool_release(&self->pool.common, batch);
 }
 
 static void processes_dismiss(void *ld)
 {
     struct processes *self = ld;
     uint64_t now_ns = dlb_now_ns();
-    bool failed =
-        self->pool.timed_out || (self->pool.shared && atomic_load(&self->pool.shared->failed) != 0);
+    bool failed = self->pool.watch.timed_out ||
+                  (self->pool.common.shared && atomic_load(&self->pool.common.shared->failed) != 0);
 
     dlb_pool_dismiss(&self->pool);
     dlb_forkserver_dismiss(&self->server, now_ns + (failed ? FAILED_GRACE_NS : GRACE_NS),

@@ -13,7 +13,7 @@
                            in the kernel */
 
 struct worker_thread {
-    struct dlb_pool *pool;
+    struct dlb_pool_common *common;
     struct dlb_thread thread;
     uint32_t id;
     uint64_t epoch;
@@ -37,20 +37,20 @@ static int threads_start(void *ld, const struct dlb_job *job, struct dlb_err *er
 static void threads_memory(void *ld, struct dlb_memory *out)
 {
     struct threads *self = ld;
-    dlb_pool_memory(&self->pool, out);
+    dlb_pool_memory(&self->pool.common, out);
 }
 
 static void *thread_main(void *arg)
 {
     struct worker_thread *worker = arg;
-    dlb_pool_work(worker->pool, worker->id, worker->epoch, worker->persistent);
+    dlb_pool_work(worker->common, worker->id, worker->epoch, worker->persistent);
     dlb_thread_done(&worker->thread);
     return NULL;
 }
 
 static int join_all(struct threads *self, uint64_t deadline_ns, struct dlb_err *err)
 {
-    for (uint32_t w = 0; w < self->pool.n_workers; w++) {
+    for (uint32_t w = 0; w < self->pool.common.n_workers; w++) {
         struct worker_thread *worker = &self->worker[w];
         if (!worker->running)
             continue;
@@ -66,7 +66,7 @@ static int join_all(struct threads *self, uint64_t deadline_ns, struct dlb_err *
 static int threads_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
 {
     struct threads *self = ld;
-    bool persistent = self->pool.job->opts->persistent_workers;
+    bool persistent = self->pool.common.job->opts->persistent_workers;
 
     if (!persistent) {
         int rc = join_all(self, dlb_now_ns() + JOIN_NS, err);
@@ -74,17 +74,17 @@ static int threads_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
             return rc;
     }
     int rc = dlb_pool_begin_epoch(&self->pool, epoch, err);
-    for (uint32_t w = 0; rc == DLB_OK && w < self->pool.n_workers; w++) {
+    for (uint32_t w = 0; rc == DLB_OK && w < self->pool.common.n_workers; w++) {
         struct worker_thread *worker = &self->worker[w];
         if (worker->running)
             continue;
         *worker = (struct worker_thread){
-            .pool = &self->pool, .id = w, .epoch = epoch, .persistent = persistent};
+            .common = &self->pool.common, .id = w, .epoch = epoch, .persistent = persistent};
         int code = pthread_create(&worker->thread.handle, NULL, thread_main, worker);
         if (code != 0)
             return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                             "starting worker %u of %u: %s (limit of threads?)", w,
-                            self->pool.n_workers, strerror(code));
+                            self->pool.common.n_workers, strerror(code));
         worker->running = true;
     }
     return rc;
@@ -100,7 +100,7 @@ static int threads_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bo
 static void threads_release(void *ld, const struct dlb_batch *batch)
 {
     struct threads *self = ld;
-    dlb_pool_release(&self->pool, batch);
+    dlb_pool_release(&self->pool.common, batch);
 }
 
 static void threads_dismiss(void *ld)

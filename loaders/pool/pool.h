@@ -1,29 +1,33 @@
-/* The worker pool: slots, credits and rings between workers and the consumer.
+/* The worker pool: threads or processes that fill batch slots for one consumer.
  *
- * Floor 3. What threads and processes share: the worker's loop is dlb_pool_work, run by each of
- * them over the same mapping. The consumer's side is the rest, one thread; with pin_mode "thread"
- * one more thread copies between them.
+ * Floor 3. Three sides use a pool, each in a file of its own:
+ *   workers     work.c     dlb_pool_work: the loop that every thread or process runs
+ *   pin thread  pin.c      copies batches to pinned slots; with pin_mode "thread" only
+ *   consumer    deliver.c  hands batches out and takes slots back; one thread
+ * pool.c opens, dismisses and closes a pool. All sides read struct dlb_pool_common; each of the
+ * other groups in struct dlb_pool belongs to one side. Whatever changes hands lies in shared memory
+ * (struct dlb_lane, struct dlb_pool_shared), so that threads and processes work alike.
  *
- * A worker has prefetch_factor credits. It spends one to begin a batch and gets it back when that
- * batch is *yielded* (torch's refill), and it has prefetch_factor + 1 + device.prefetch slots,
- * freed when the copy to the device is done. Credits bound what is in flight or waiting, slots
- * outlast them by what the consumer may hold: whoever holds all credits finds a slot, so nobody
- * waits in a circle. For each further device that shares the pool there are 1 + device.prefetch
- * slots more: in order shared out among the workers, in any order for each of them.
+ * Credits and slots. A worker has prefetch_factor credits. It spends one when it begins a batch and
+ * gets it back when that batch is yielded, as in torch's DataLoader. It has prefetch_factor + 1 +
+ * device.prefetch slots; a slot is free again when its copy to the device has ended. Credits bound
+ * the batches that are being loaded or wait, and the consumer holds 1 + device.prefetch slots at
+ * most. So a worker that holds a credit always finds a free slot, and there is no deadlock. Each
+ * further device that shares the pool adds 1 + device.prefetch slots: divided among the workers in
+ * order, or for every worker with order "any", where one worker may have loaded them all.
  *
- * Batch b belongs to worker b mod W and batches are delivered in that order, head-of-line blocking
- * included; a worker whose stream is exhausted leaves the rotation.
+ * Order. Batch b belongs to worker b mod W, and batches are delivered in that order, head-of-line
+ * blocking included. A worker whose stream is exhausted leaves the rotation. With order "any" the
+ * batch that was ready first is delivered first. Map-style batches then have no fixed worker: the
+ * consumer deals out prefetch_factor rounds of batch numbers, and each batch that it yields brings
+ * that batch's worker the next number (torch's in_order=False). A worker that still holds
+ * prefetch_factor numbers gets none.
  *
- * With order "any" whatever is ready first is delivered. Map-style batches then belong to nobody
- * beforehand: as torch does with in_order=False, prefetch_factor rounds of them are dealt out, and
- * then each yielded batch brings its worker the next number. A worker that still holds
- * prefetch_factor of them is thereby passed over.
+ * Fresh memory. With transport "fresh" a worker gives a slot's pages back to the kernel before it
+ * fills the slot, so that each batch arrives in memory that was never touched.
  *
- * With transport "fresh" the worker gives a slot's pages back to the kernel before it fills it, so
- * that each batch comes in memory that has never been touched.
- *
- * Wake policy: a word is tested, then slept on (futex); nobody spins, because a core that spins is
- * one that workers lack. */
+ * Waiting. A side tests a word, then sleeps on it (futex). Nothing spins: a spinning thread would
+ * take a core from the workers. */
 #ifndef DLB_LOADERS_POOL_POOL_H
 #define DLB_LOADERS_POOL_POOL_H
 
@@ -35,120 +39,165 @@
 #include "loaders/pool/join.h"
 #include "loaders/sampler.h"
 #include "loaders/slots.h"
-#include "loaders/worker/worker.h"
+#include "loaders/worker/report.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Numbers that travel in a ring beside slots. */
-#define DLB_POOL_END UINT32_MAX /* this worker has no more batches in this epoch */
+/* In a ring, instead of a slot or a batch number: this worker has no more batches in this epoch. */
+#define DLB_POOL_END UINT32_MAX
 
-/* One worker's place in the shared mapping. */
+/* One worker's place in the shared memory. */
 struct dlb_lane {
     struct dlb_ring free;        /* consumer (or pin thread) -> worker: slots */
     struct dlb_ring full;        /* worker -> consumer (or pin thread): slots, DLB_POOL_END */
     struct dlb_ring pinned_free; /* consumer -> pin thread: pinned slots */
     struct dlb_ring pinned_full; /* pin thread -> consumer: pinned slots, DLB_POOL_END */
-    struct dlb_ring tasks; /* consumer -> worker: numbers of batches, DLB_POOL_END; map-style in
-                              any order only */
-    struct dlb_event to_worker;  /* a credit, an epoch or the end has come */
-    struct dlb_event slot_freed; /* apart: a worker without credit need not wake for a slot */
+    struct dlb_ring tasks; /* consumer -> worker: batch numbers, DLB_POOL_END; map-style with order
+                              "any" only */
+    struct dlb_event to_worker;  /* signalled with a credit, with an epoch, and at the end */
+    struct dlb_event slot_freed; /* apart, so that a worker without credit sleeps through it */
     struct dlb_event to_consumer;
     _Atomic uint32_t credits;
-    _Atomic int32_t pid; /* of its process, for messages; 0: a thread */
-    uint32_t held;       /* 1 + a slot that the worker took and had no batch for; 0: none */
+    _Atomic int32_t pid; /* the worker's process, for messages; 0: a thread */
+    uint32_t held;       /* 1 + a slot that the worker took and did not fill; 0: none */
     _Alignas(64) struct dlb_worker_report report;
 };
 
-/* The head of the shared mapping; lanes follow. */
+/* The head of the shared memory; the lanes follow it. */
 struct dlb_pool_shared {
-    struct dlb_event to_pin;      /* for the pin thread: a full slot, or a free pinned one */
-    struct dlb_event any_ready;   /* order "any": instead of each lane's to_consumer */
-    _Atomic uint64_t epoch_begun; /* epochs begun so far: persistent workers wait for it to grow */
+    struct dlb_event to_pin;      /* signalled with a full slot, and with a free pinned one */
+    struct dlb_event any_ready;   /* order "any": takes the place of each lane's to_consumer */
+    _Atomic uint64_t epoch_begun; /* epochs begun so far; persistent workers wait for the next */
     _Atomic bool stop;
     _Atomic uint32_t failed;    /* 1 + the first worker that failed; 0: none */
-    struct dlb_err err;         /* its error; written before `failed` is set */
-    _Atomic uint32_t err_taken; /* 1 + who writes it */
+    struct dlb_err err;         /* that worker's error; written before `failed` is set */
+    _Atomic uint32_t err_taken; /* 1 + the worker whose error is written to err */
+};
+
+/* What all sides use. Set by dlb_pool_open and constant from then on; in worker processes a copy,
+ * made by the fork. */
+struct dlb_pool_common {
+    const struct dlb_job *job; /* borrowed */
+    struct dlb_sampler sampler;
+    struct dlb_slots slots;
+    struct dlb_slots pinned; /* with pin_thread only */
+    struct dlb_shm shm;      /* shared and lanes */
+    struct dlb_pool_shared *shared;
+    struct dlb_lane *lanes; /* [n_workers] */
+    uint32_t n_workers, slots_per_worker;
+    bool pin_thread, any_order, fresh, across_processes;
+};
+
+/* The pin thread's own. */
+struct dlb_pool_pin {
+    struct dlb_pool_common *common;
+    struct dlb_thread thread;
+    struct dlb_hist hist; /* of its copies */
+    bool running;         /* the consumer's: the thread was started and not joined */
+};
+
+/* The consumer's own: whose batch comes next. */
+struct dlb_pool_rotation {
+    bool *active;   /* [n_workers] still in this epoch's rotation; owned */
+    bool *told_end; /* [n_workers] was dealt DLB_POOL_END; map-style with order "any"; owned */
+    uint32_t n_active, turn;
+    uint64_t n_yielded; /* batches delivered in this epoch */
+    uint64_t next_task; /* map-style with order "any": the first batch that was not dealt out */
+};
+
+/* The consumer's own: head-of-line blocking. */
+struct dlb_pool_order_wait {
+    uint64_t from_ns; /* up to here the wait for the current batch is counted; 0: it is not waited
+                         for yet */
+    uint64_t total_ns;
+};
+
+/* The consumer's own: how long it has waited, and whether workers still make progress. */
+struct dlb_pool_watch {
+    uint64_t waiting_since_ns; /* for loader.timeout_s; 0: not waiting */
+    uint64_t looked_ns;        /* the last look at the workers' progress */
+    uint64_t progress;         /* what that look found: a sum that changes with every sample */
+    uint64_t progress_ns;      /* when it last changed; 0: no look yet for this batch */
+    bool timed_out;
 };
 
 struct dlb_pool {
-    const struct dlb_job *job;
-    struct dlb_sampler sampler;
-    struct dlb_slots slots, pinned; /* pinned: with pin_mode "thread" only */
-    struct dlb_shm shm;
-    struct dlb_pool_shared *shared;
-    struct dlb_lane *lanes;
-    uint32_t n_workers, slots_per_worker;
-    bool pin_thread, any_order, fresh, across_processes;
-    struct dlb_thread pin;
-    bool pin_running;
-    struct dlb_hist pin_hist; /* written by the pin thread */
-    /* the consumer's own */
-    bool *active;   /* [n_workers] still in this epoch's rotation; owned */
-    bool *told_end; /* [n_workers] knows that no batch is left; map-style in any order; owned */
-    uint32_t n_active, turn;
-    uint64_t n_yielded; /* in this epoch */
-    uint64_t next_task; /* map-style in any order: the first batch that nobody has been given */
-    uint64_t waiting_since_ns; /* with loader.timeout_s: 0: it does not wait */
-    uint64_t looked_ns;        /* when workers were last looked at ... */
-    uint64_t moved_ns, moved;  /* ... since when they have been where they were then, and that; 0:
-                                  not looked at while waiting for this batch */
-    uint64_t
-        polled_ns; /* until when the batch that is still wanted has been waited for; 0: none is */
-    uint64_t order_wait_ns;
-    bool timed_out;
-    uint64_t dismissed_ns; /* 0: not yet */
+    struct dlb_pool_common common;
+    _Alignas(64) struct dlb_pool_pin pin;
+    _Alignas(64) struct dlb_pool_rotation rotation;
+    struct dlb_pool_order_wait order_wait;
+    struct dlb_pool_watch watch;
+    uint64_t dismissed_ns; /* when workers were told to leave; 0: not yet */
 };
 
-/* Maps everything; starts nothing. `across_processes`: memory that a fork shares. */
+/* Opening and closing: the consumer's thread. */
+
+/* Maps all memory and starts nothing. `across_processes`: in memory that a fork shares. After a
+ * failure dlb_pool_close is still to be called. DLB_E_CONFIG, DLB_E_NOMEM. */
 int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_processes,
                   struct dlb_err *err);
 void dlb_pool_close(struct dlb_pool *pool);
-void dlb_pool_memory(const struct dlb_pool *pool, struct dlb_memory *out);
 
-/* Sets the order and lets workers that wait for it begin. The pin thread is started with the first
- * epoch. */
+/* The memory that batches are delivered in. */
+void dlb_pool_memory(const struct dlb_pool_common *common, struct dlb_memory *out);
+
+/* Tells workers and pin thread to leave, and returns at once. The first call counts. */
+void dlb_pool_dismiss(struct dlb_pool *pool);
+
+/* Dismisses, and joins the pin thread within patience_ns of the dismissal. The caller joins or
+ * reaps its workers. DLB_E_WORKER when the thread does not end. */
+int dlb_pool_stop(struct dlb_pool *pool, uint64_t patience_ns, struct dlb_err *err);
+
+/* Adds what the pool measured; after dlb_pool_stop. */
+void dlb_pool_stats(const struct dlb_pool *pool, struct dlb_loader_stats *out);
+
+/* The consumer's side: one thread. */
+
+/* Sets the epoch's order and lets the workers that wait for it begin. The first call starts the pin
+ * thread. */
 int dlb_pool_begin_epoch(struct dlb_pool *pool, uint64_t epoch, struct dlb_err *err);
 
 /* As dlb_loader.next and .release. */
 int dlb_pool_next(struct dlb_pool *pool, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                   struct dlb_err *err);
-void dlb_pool_release(struct dlb_pool *pool, const struct dlb_batch *batch);
+void dlb_pool_release(struct dlb_pool_common *common, const struct dlb_batch *batch);
 
-/* Tells everybody to leave, and keeps the time of the first call. */
-void dlb_pool_dismiss(struct dlb_pool *pool);
+/* The workers' side. */
 
-/* The same, and joins the pin thread, for at most so long after that time. The caller joins or
- * reaps its workers. */
-int dlb_pool_stop(struct dlb_pool *pool, uint64_t patience_ns, struct dlb_err *err);
-void dlb_pool_stats(const struct dlb_pool *pool, struct dlb_loader_stats *out);
+/* The worker's loop, called in its own thread or process. It runs one epoch, or, if persistent, all
+ * epochs from `epoch` on until it is told to stop. An error is left in the shared memory and wakes
+ * the consumer at once. */
+void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, bool persistent);
 
-/* The worker's loop, in its own thread or process: one epoch (n_epochs == 1), or all of them from
- * `epoch` on until stop. An error is left in the shared mapping and wakes the consumer at once. */
-void dlb_pool_work(struct dlb_pool *pool, uint32_t id, uint64_t epoch, bool persistent);
+/* The pin thread's side. */
 
-/* Records an error on a worker's behalf (one that died, say) and wakes everybody; from any thread
- * or process. The first one stands. */
-void dlb_pool_fail(struct dlb_pool *pool, uint32_t id, const struct dlb_err *err);
+/* Starts the thread, once, if the pool has one. */
+int dlb_pool_pin_start(struct dlb_pool_pin *pin, struct dlb_pool_common *common,
+                       struct dlb_err *err);
 
-/* Where a worker is, from any thread or process and without asking it: "at sample 17", and the
- * file that this is in, when the format can say. path is empty when it cannot. */
-void dlb_pool_where(const struct dlb_pool *pool, uint32_t id, char *text, size_t n_text, char *path,
-                    size_t n_path);
+/* Any thread or process. */
 
-/* Everybody is to leave: asked for, or one has failed. */
-bool dlb_pool_stopping(const struct dlb_pool *pool);
+/* Records the error of worker `id` (also one that died) and wakes all sides. The first error of a
+ * pool is kept; later ones are dropped. */
+void dlb_pool_fail(struct dlb_pool_common *common, uint32_t id, const struct dlb_err *err);
 
-/* The pin thread's side, in loaders/pool/pin.c. */
-int dlb_pool_pin_start(struct dlb_pool *pool, struct dlb_err *err);
+/* Where a worker is, without asking it: "at sample 17", and in `path` the file of that sample.
+ * `path` is empty when the format cannot tell. */
+void dlb_pool_where(const struct dlb_pool_common *common, uint32_t id, char *text, size_t n_text,
+                    char *path, size_t n_path);
 
-/* Whose sleep a batch ends that is ready to be delivered. */
-static inline struct dlb_event *dlb_pool_ready(struct dlb_pool *pool, struct dlb_lane *lane)
+/* True when all sides are to leave: they were dismissed, or a worker failed. */
+bool dlb_pool_stopping(const struct dlb_pool_common *common);
+
+/* The event to signal for a batch that can be delivered. */
+static inline struct dlb_event *dlb_pool_ready(struct dlb_pool_common *common,
+                                               struct dlb_lane *lane)
 {
-    if (pool->job->ready)
-        return pool->job->ready;
-    return pool->any_order ? &pool->shared->any_ready : &lane->to_consumer;
+    if (common->job->ready)
+        return common->job->ready;
+    return common->any_order ? &common->shared->any_ready : &lane->to_consumer;
 }
 
 #endif

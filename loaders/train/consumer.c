@@ -3,8 +3,6 @@
 #include "core/base/clock.h"
 #include "loaders/train/accelerator.h"
 
-#include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -163,86 +161,87 @@ static int drain(struct consumer *c, struct dlb_err *err)
     return drive(c, err);
 }
 
-/* A part of each accelerator's window, as its mean share of them, of the mean window. */
-static uint64_t mean_part(const struct consumer *c, size_t offset)
-{
-    double share = 0;
+/* Summed over accelerators: the rate, and the parts of each one's window as fractions of it. */
+struct sums {
+    double samples_per_ns;
+    double busy, idle_input, idle_copy, late_copy, epoch_idle, epoch_other;
+};
 
-    for (uint32_t i = 0; i < c->n; i++) {
-        const struct dlb_share *one = &c->accelerators[i].window.share;
-        uint64_t part_ns;
-        memcpy(&part_ns, (const char *)one + offset, sizeof part_ns);
-        share += (double)part_ns / (double)one->window_ns;
-    }
-    return (uint64_t)(share / c->n * (double)c->common.out->window_ns);
+static void add_window(struct sums *sum, const struct dlb_share *one)
+{
+    double window_ns = (double)one->window_ns;
+
+    sum->samples_per_ns += (double)one->n_samples / window_ns;
+    sum->busy += (double)one->busy_ns / window_ns;
+    sum->idle_input += (double)one->idle_input_ns / window_ns;
+    sum->idle_copy += (double)one->idle_copy_ns / window_ns;
+    sum->late_copy += (double)one->late_copy_ns / window_ns;
+    sum->epoch_idle += (double)one->epoch_idle_ns / window_ns;
+    sum->epoch_other += (double)one->epoch_other_ns / window_ns;
 }
 
-/* Counts of all, and the window in which a mean accelerator would have made them: their number over
- * the sum of the rates. None where one of them has none. */
-static void add_windows(const struct consumer *c)
+/* The mean fraction of n accelerators, of the total's window. */
+static uint64_t mean_ns(double sum, uint32_t n, const struct dlb_share *total)
 {
-    struct dlb_consumed *out = c->common.out;
-    double rate = 0;
+    return (uint64_t)(sum / n * (double)total->window_ns);
+}
+
+/* Sums the counts. The window is the one in which a mean accelerator would have made them: their
+ * number over the sum of the rates. It stays 0 where an accelerator has no complete window. */
+static void add_windows(const struct consumer *c, struct dlb_share *total)
+{
+    struct sums sum = {0};
+    bool all = true;
 
     for (uint32_t i = 0; i < c->n; i++) {
         const struct dlb_share *one = &c->accelerators[i].window.share;
-        out->n_steps += one->n_steps;
-        out->n_samples += one->n_samples;
-        out->n_bytes += one->n_bytes;
-        rate += one->window_ns > 0 ? (double)one->n_samples / (double)one->window_ns : (double)NAN;
+        total->n_steps += one->n_steps;
+        total->n_samples += one->n_samples;
+        total->n_bytes += one->n_bytes;
+        if (one->window_ns == 0)
+            all = false;
+        else
+            add_window(&sum, one);
     }
-    if (!(rate > 0))
+    if (!all || sum.samples_per_ns <= 0)
         return;
-    out->window_ns = (uint64_t)((double)out->n_samples / rate);
-    out->busy_ns = mean_part(c, offsetof(struct dlb_share, busy_ns));
-    out->idle_input_ns = mean_part(c, offsetof(struct dlb_share, idle_input_ns));
-    out->idle_copy_ns = mean_part(c, offsetof(struct dlb_share, idle_copy_ns));
-    out->late_copy_ns = mean_part(c, offsetof(struct dlb_share, late_copy_ns));
-    out->epoch_idle_ns = mean_part(c, offsetof(struct dlb_share, epoch_idle_ns));
-    out->epoch_other_ns = mean_part(c, offsetof(struct dlb_share, epoch_other_ns));
-    uint64_t sum_ns = out->busy_ns + out->idle_input_ns + out->idle_copy_ns;
-    if (sum_ns > out->window_ns) /* by a rounding */
-        out->window_ns = sum_ns;
-    out->idle_other_ns = out->window_ns - sum_ns;
-}
-
-static void take_window(struct dlb_consumed *out, const struct dlb_share *one)
-{
-    out->n_steps = one->n_steps;
-    out->n_samples = one->n_samples;
-    out->n_bytes = one->n_bytes;
-    out->window_ns = one->window_ns;
-    out->busy_ns = one->busy_ns;
-    out->idle_input_ns = one->idle_input_ns;
-    out->idle_copy_ns = one->idle_copy_ns;
-    out->idle_other_ns = one->idle_other_ns;
-    out->late_copy_ns = one->late_copy_ns;
-    out->epoch_idle_ns = one->epoch_idle_ns;
-    out->epoch_other_ns = one->epoch_other_ns;
+    total->window_ns = (uint64_t)((double)total->n_samples / sum.samples_per_ns);
+    total->busy_ns = mean_ns(sum.busy, c->n, total);
+    total->idle_input_ns = mean_ns(sum.idle_input, c->n, total);
+    total->idle_copy_ns = mean_ns(sum.idle_copy, c->n, total);
+    total->late_copy_ns = mean_ns(sum.late_copy, c->n, total);
+    total->epoch_idle_ns = mean_ns(sum.epoch_idle, c->n, total);
+    total->epoch_other_ns = mean_ns(sum.epoch_other, c->n, total);
+    uint64_t sum_ns = total->busy_ns + total->idle_input_ns + total->idle_copy_ns;
+    if (sum_ns > total->window_ns) /* by a rounding */
+        total->window_ns = sum_ns;
+    total->idle_other_ns = total->window_ns - sum_ns;
 }
 
 /* From what each accelerator measured to what the run did. */
 static void add_up(struct consumer *c)
 {
     struct dlb_consumed *out = c->common.out;
+    struct dlb_share *total = &out->total;
 
     out->n_accelerators = c->n;
     for (uint32_t i = 0; i < c->n; i++) {
         const struct dlb_share *one = &c->accelerators[i].window.share;
         dlb_accelerator_close(&c->accelerators[i]);
-        out->wall_ns += one->wall_ns;
-        out->unaccounted_ns += one->unaccounted_ns;
+        total->wall_ns += one->wall_ns;
+        total->unaccounted_ns += one->unaccounted_ns;
         c->au[i] = one->au;
         if (i < DLB_SHARES_KEPT)
             out->share[i] = *one;
     }
-    out->wall_ns /= c->n;
-    out->unaccounted_ns /= c->n;
-    dlb_au_mean(c->au, c->n, &out->au, &out->lowest);
-    if (c->n == 1) /* exact */
-        take_window(out, &c->accelerators->window.share);
-    else
-        add_windows(c);
+    if (c->n == 1) { /* exact */
+        *total = c->accelerators->window.share;
+    } else {
+        total->wall_ns /= c->n;
+        total->unaccounted_ns /= c->n;
+        add_windows(c, total);
+    }
+    dlb_au_mean(c->au, c->n, &total->au, &out->lowest);
 }
 
 static int check(const struct dlb_consume *how, struct dlb_err *err)

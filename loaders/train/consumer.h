@@ -68,7 +68,7 @@ struct dlb_epoch {
     bool whole; /* ran to its end, not cut by max_batches or an interrupt */
 };
 
-/* One accelerator's window and account. */
+/* The window and the account of one accelerator, or of all (dlb_consumed.total). */
 struct dlb_share {
     uint64_t n_steps, n_samples, n_bytes;                /* measured */
     uint64_t window_ns;                                  /* 0: no complete window */
@@ -85,14 +85,12 @@ struct dlb_share {
 
 #define DLB_SHARES_KEPT 16
 
-/* Of many accelerators, counts and stages are those of all together, times those of a mean one:
- * n_samples / window_ns is the sum of their rates, and a part of the window has the mean of their
- * shares. */
+/* What all accelerators did together. With many, counts and stages are sums, and times are those of
+ * a mean accelerator: total.n_samples / total.window_ns is the sum of their rates, each part of
+ * total.window_ns is the mean of their fractions, and total.au is the mean. */
 struct dlb_consumed {
-    uint64_t n_steps, n_samples, n_bytes, window_ns, busy_ns, idle_input_ns, idle_copy_ns,
-        idle_other_ns, late_copy_ns, epoch_idle_ns, epoch_other_ns, wall_ns,
-        unaccounted_ns;                     /* as in dlb_share */
-    struct dlb_au au, lowest;               /* of many, mean and smallest */
+    struct dlb_share total;
+    struct dlb_au lowest;                   /* the smallest of each utilisation */
     uint64_t cpu_ns;                        /* of the consumer's thread, warm-up included */
     struct dlb_hist consumer[DLB_CS_COUNT]; /* over the measured loop */
     struct dlb_hist device[DLB_DS_COUNT];   /* over the window */

@@ -2,8 +2,7 @@
 
 #include "core/base/clock.h"
 #include "loaders/worker/readahead.h"
-#include "loaders/worker/uring.h"
-#include "loaders/worker/worker.h"
+#include "loaders/uring.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +29,7 @@ struct request {
 };
 
 struct dlb_async {
-    struct dlb_worker *worker;
+    const struct dlb_worker_setup *setup;
     struct dlb_uring *ring;
     struct dlb_readahead ra;
     struct dlb_io_meters *meters;
@@ -44,23 +43,24 @@ struct dlb_async {
     uint32_t *free;          /* [depth] a stack of numbers; owned */
 };
 
-static void fall_back(struct dlb_worker *worker, const char *why)
+static void fall_back(struct dlb_worker_report *report, const char *why)
 {
-    struct dlb_io_used *io = &worker->report->io;
+    struct dlb_io_used *io = &report->io;
     if (io->n_sync++ == 0)
         (void)snprintf(io->reason, sizeof io->reason, "%s", why);
 }
 
-int dlb_async_open(struct dlb_async **out, struct dlb_worker *worker, struct dlb_err *err)
+int dlb_async_open(struct dlb_async **out, const struct dlb_worker_setup *setup, void *reader,
+                   struct dlb_err *err)
 {
-    int64_t asked = worker->job->opts->io_depth;
+    int64_t asked = setup->job->opts->io_depth;
     uint32_t depth = asked > 0 ? (uint32_t)asked : DEFAULT_DEPTH;
     struct dlb_uring *ring;
-    char why[sizeof worker->report->io.reason];
+    char why[sizeof setup->report->io.reason];
 
     *out = NULL;
     if (!dlb_uring_open(&ring, depth, why, sizeof why)) {
-        fall_back(worker, why);
+        fall_back(setup->report, why);
         return DLB_OK;
     }
     struct dlb_async *a = calloc(1, sizeof *a);
@@ -69,7 +69,7 @@ int dlb_async_open(struct dlb_async **out, struct dlb_worker *worker, struct dlb
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting asynchronous reads");
     }
     *a = (struct dlb_async){
-        .worker = worker, .ring = ring, .depth = depth, .meters = &worker->report->meters.io};
+        .setup = setup, .ring = ring, .depth = depth, .meters = &setup->report->meters.io};
     *out = a;
     a->request = calloc(depth, sizeof *a->request);
     a->free = calloc(depth, sizeof *a->free);
@@ -77,8 +77,8 @@ int dlb_async_open(struct dlb_async **out, struct dlb_worker *worker, struct dlb
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting asynchronous reads");
     for (; a->n_free < depth; a->n_free++)
         a->free[a->n_free] = depth - 1 - a->n_free;
-    worker->report->io.n_uring++;
-    return dlb_readahead_open(&a->ra, worker, depth, err);
+    setup->report->io.n_uring++;
+    return dlb_readahead_open(&a->ra, setup, reader, depth, err);
 }
 
 void dlb_async_close(struct dlb_async *a)
@@ -145,7 +145,7 @@ static void register_buffer(struct dlb_async *a)
         return;
     a->registered = true;
     if (dlb_uring_register(a->ring, a->ra.buffer, a->ra.buffer_bytes))
-        a->worker->report->io.n_registered++;
+        a->setup->report->io.n_registered++;
 }
 
 static void pump(struct dlb_async *a)
@@ -242,8 +242,6 @@ static int wait(struct dlb_async *a, uint64_t timeout_ns, struct dlb_err *err)
 int dlb_async_take(struct dlb_async *a, struct dlb_dest dest, struct dlb_sample *out,
                    struct dlb_err *err)
 {
-    const _Atomic bool *stop = a->worker->stop;
-
     dlb_readahead_release(&a->ra);
     for (;;) {
         reap(a);
@@ -257,7 +255,7 @@ int dlb_async_take(struct dlb_async *a, struct dlb_dest dest, struct dlb_sample 
         reap(a); /* what was in the page cache is there */
         if (dlb_readahead_ready(&a->ra))
             return dlb_readahead_take(&a->ra, dest, out, err);
-        if (stop && atomic_load_explicit(stop, memory_order_relaxed))
+        if (dlb_worker_told_to_stop(a->setup))
             return DLB_E_CANCELLED;
         /* What was read within the call made room for more: only what is left is waited for. */
         if (!handed_over)

@@ -8,15 +8,16 @@
 
 #include "core/base/err.h"
 #include "formats/format.h"
+#include "loaders/worker/setup.h"
 
 #include <stdint.h>
 
 struct dlb_async;
-struct dlb_worker;
 
 /* For a worker whose reader is open. *out stays NULL where the kernel refuses io_uring: the reason
  * is in the worker's report, and the caller reads in the ordinary way. */
-int dlb_async_open(struct dlb_async **out, struct dlb_worker *worker, struct dlb_err *err);
+int dlb_async_open(struct dlb_async **out, const struct dlb_worker_setup *setup, void *reader,
+                   struct dlb_err *err);
 /* Waits for what is in flight. NULL is fine. */
 void dlb_async_close(struct dlb_async *async);
 

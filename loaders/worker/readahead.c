@@ -1,7 +1,5 @@
 #include "loaders/worker/readahead.h"
 
-#include "loaders/worker/worker.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +15,10 @@ static int no_memory(struct dlb_err *err)
                     "no memory to read samples ahead: lower loader.io_depth");
 }
 
-int dlb_readahead_open(struct dlb_readahead *ra, struct dlb_worker *worker, uint32_t ahead,
-                       struct dlb_err *err)
+int dlb_readahead_open(struct dlb_readahead *ra, const struct dlb_worker_setup *setup, void *reader,
+                       uint32_t ahead, struct dlb_err *err)
 {
-    *ra = (struct dlb_readahead){.worker = worker, .ahead = ahead};
+    *ra = (struct dlb_readahead){.setup = setup, .reader = reader, .ahead = ahead};
     ra->sample = calloc((size_t)ahead + 1, sizeof *ra->sample);
     return ra->sample ? DLB_OK : no_memory(err);
 }
@@ -46,7 +44,7 @@ static struct dlb_ra_sample *nth(const struct dlb_readahead *ra, uint32_t number
 /* What is complete when a batch ends before its end has been read all the same. */
 static void count_untaken(const struct dlb_readahead *ra)
 {
-    struct dlb_worker_meters *meters = &ra->worker->report->meters;
+    struct dlb_worker_meters *meters = &ra->setup->report->meters;
 
     for (uint32_t i = ra->n_taken; i < ra->n_located; i++) {
         const struct dlb_ra_sample *sample = nth(ra, i);
@@ -88,11 +86,11 @@ static void fail(struct dlb_ra_sample *sample, const struct dlb_err *err)
 static int ask(struct dlb_readahead *ra, uint64_t index, struct dlb_located *out,
                struct dlb_err *err)
 {
-    const struct dlb_reader *reader = ra->worker->job->dataset->format->reader;
+    const struct dlb_reader *reader = ra->setup->job->dataset->format->reader;
 
     for (;;) {
         *out = (struct dlb_located){.extent = ra->extent, .cap = ra->extent_cap};
-        int rc = reader->locate(ra->worker->reader, index, out, err);
+        int rc = reader->locate(ra->reader, index, out, err);
         if (rc != DLB_OK || out->n <= out->cap)
             return rc;
         struct dlb_extent *extent = realloc(ra->extent, out->n * sizeof *extent);
@@ -129,7 +127,7 @@ static uint64_t lay_out(struct dlb_ra_sample *sample)
 
 static uint8_t *part_of(struct dlb_readahead *ra, const struct dlb_ra_sample *sample)
 {
-    uint64_t largest = ra->worker->job->dataset->shape.max_sample_bytes;
+    uint64_t largest = ra->setup->job->dataset->shape.max_sample_bytes;
 
     if (!ra->buffer && !ra->no_buffer && largest <= MAX_BUFFERS_BYTES) {
         /* A block more at either end, for O_DIRECT. */
@@ -221,7 +219,7 @@ static void locate_next(struct dlb_readahead *ra)
     struct dlb_located located;
     struct dlb_err err;
 
-    sample->index = dlb_sampler_index(ra->worker->sampler, ra->first + ra->n_located);
+    sample->index = dlb_sampler_index(ra->setup->sampler, ra->first + ra->n_located);
     sample->n = 0;
     sample->io_bytes = 0;
     sample->failed = false;
@@ -324,7 +322,7 @@ bool dlb_readahead_ready(const struct dlb_readahead *ra)
 int dlb_readahead_take(struct dlb_readahead *ra, struct dlb_dest dest, struct dlb_sample *out,
                        struct dlb_err *err)
 {
-    const struct dlb_reader *reader = ra->worker->job->dataset->format->reader;
+    const struct dlb_reader *reader = ra->setup->job->dataset->format->reader;
     struct dlb_ra_sample *sample = nth(ra, ra->n_taken++);
 
     if (sample->failed) {
@@ -336,8 +334,7 @@ int dlb_readahead_take(struct dlb_readahead *ra, struct dlb_dest dest, struct dl
         ra->field[i] = (struct dlb_field){.data = piece->dst + piece->skip_bytes,
                                           .len_bytes = piece->extent.n_bytes};
     }
-    int rc =
-        reader->assemble(ra->worker->reader, sample->index, ra->field, sample->n, dest, out, err);
+    int rc = reader->assemble(ra->reader, sample->index, ra->field, sample->n, dest, out, err);
     out->io_bytes = sample->io_bytes;
     return rc;
 }

@@ -7,11 +7,10 @@
 
 #include "core/base/err.h"
 #include "formats/format.h"
+#include "loaders/worker/setup.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct dlb_worker;
 
 struct dlb_ra_piece {
     struct dlb_extent extent;
@@ -34,7 +33,8 @@ struct dlb_ra_sample {
 };
 
 struct dlb_readahead {
-    struct dlb_worker *worker;
+    const struct dlb_worker_setup *setup;
+    void *reader;                 /* the format's; borrowed */
     uint32_t ahead;               /* samples, at most, beside the one that the worker has */
     struct dlb_ra_sample *sample; /* [ahead + 1] take turns; owned */
     struct dlb_extent *extent;    /* [extent_cap] what the format fills in; owned */
@@ -53,8 +53,8 @@ struct dlb_readahead {
     uint32_t next_piece; /* of the last one located */
 };
 
-int dlb_readahead_open(struct dlb_readahead *ra, struct dlb_worker *worker, uint32_t ahead,
-                       struct dlb_err *err);
+int dlb_readahead_open(struct dlb_readahead *ra, const struct dlb_worker_setup *setup, void *reader,
+                       uint32_t ahead, struct dlb_err *err);
 void dlb_readahead_close(struct dlb_readahead *ra);
 
 /* As dlb_async_begin. n == 0: nothing is wanted. No piece of the last batch is being read. */

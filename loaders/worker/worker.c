@@ -6,7 +6,6 @@
 #include "core/base/rng.h"
 #include "core/host/osacct.h"
 #include "loaders/worker/async_read.h"
-#include "loaders/worker/plant.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -26,97 +25,89 @@ struct filling {
     uint64_t done_ns;          /* when the last sample was in its place: the next one begins */
 };
 
-void dlb_worker_report_merge(struct dlb_loader_stats *into, const struct dlb_worker_report *report)
-{
-    dlb_worker_meters_merge(&into->workers, &report->meters);
-    for (uint32_t i = 0;
-         i < report->n_skipped_named && into->n_skipped_named < DLB_MAX_SKIPPED_NAMED; i++)
-        into->skipped[into->n_skipped_named++] = report->skipped[i];
-    if (into->io.n_sync == 0 && report->io.n_sync > 0)
-        memcpy(into->io.reason, report->io.reason, sizeof into->io.reason);
-    into->io.n_uring += report->io.n_uring;
-    into->io.n_sync += report->io.n_sync;
-    into->io.n_registered += report->io.n_registered;
-    if (into->runqueue_ns == DLB_NOT_MEASURED || report->runqueue_ns == DLB_NOT_MEASURED)
-        into->runqueue_ns = DLB_NOT_MEASURED;
-    else
-        into->runqueue_ns += report->runqueue_ns;
-    dlb_os_process_add(&into->os, &report->os);
-    into->private_bytes += report->private_bytes;
-}
-
 static void count_request(struct dlb_io_watch *watch, uint64_t ns, size_t n_bytes)
 {
     struct dlb_worker *worker =
         (struct dlb_worker *)(void *)((char *)watch - offsetof(struct dlb_worker, watch));
-    dlb_hist_add(&worker->report->meters.io.request, ns);
-    worker->report->meters.io.n_bytes += n_bytes;
+    dlb_hist_add(&worker->setup.report->meters.io.request, ns);
+    worker->setup.report->meters.io.n_bytes += n_bytes;
 }
 
 static void meter(struct dlb_worker *worker, enum dlb_worker_stage stage, uint64_t start_ns,
                   uint64_t end_ns)
 {
-    dlb_hist_add(&worker->report->meters.stage[stage], end_ns - start_ns);
+    dlb_hist_add(&worker->setup.report->meters.stage[stage], end_ns - start_ns);
 }
 
 static void count_read(struct dlb_worker *worker, const struct dlb_sample *sample)
 {
-    worker->report->meters.io_bytes += sample->io_bytes;
-    worker->report->meters.n_samples++;
+    worker->setup.report->meters.io_bytes += sample->io_bytes;
+    worker->setup.report->meters.n_samples++;
 }
 
 /* Says what the worker is at. Only who finds it stuck reads this. */
 static void publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, uint64_t since_ns)
 {
-    atomic_store_explicit(&worker->report->at, at, memory_order_relaxed);
-    atomic_store_explicit(&worker->report->at_nth, nth, memory_order_relaxed);
-    atomic_store_explicit(&worker->report->at_since_ns, since_ns, memory_order_relaxed);
-    dlb_pulse_sign(worker->pulse);
+    atomic_store_explicit(&worker->setup.report->at, at, memory_order_relaxed);
+    atomic_store_explicit(&worker->setup.report->at_nth, nth, memory_order_relaxed);
+    atomic_store_explicit(&worker->setup.report->at_since_ns, since_ns, memory_order_relaxed);
+    dlb_pulse_sign(worker->setup.pulse);
 }
 
-int dlb_worker_open(struct dlb_worker *worker, const struct dlb_job *job,
-                    const struct dlb_sampler *sampler, uint32_t id, uint32_t n_workers,
-                    struct dlb_worker_report *report, struct dlb_err *err)
+/* Reader, codec, and the memory that checksums need. */
+static int open_reader(struct dlb_worker *worker, struct dlb_err *err)
 {
+    const struct dlb_job *job = worker->setup.job;
     const struct dlb_dataset *ds = job->dataset;
-    int rc = DLB_OK;
 
-    *worker = (struct dlb_worker){.job = job,
-                                  .sampler = sampler,
-                                  .report = report,
-                                  .watch = {count_request},
-                                  .id = id,
-                                  .n_workers = n_workers ? n_workers : 1};
-    if (job->topo)
-        rc = dlb_topo_bind_self(job->topo, (enum dlb_bind)job->opts->bind, job->first_worker + id,
-                                err);
-    if (rc != DLB_OK)
-        return rc;
     worker->reader = dlb_mem_state(ds->format->reader->state_bytes);
     worker->codec = dlb_mem_state(ds->codec->state_bytes);
     bool makes = job->checksum && ds->augment.kind != DLB_AUGMENT_NONE;
     worker->made = makes ? dlb_mem_state(ds->augment.out_bytes) : NULL;
     if (!worker->reader || !worker->codec || (makes && !worker->made))
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting a worker");
-    rc = ds->format->reader->open(worker->reader, ds->state, err);
+    int rc = ds->format->reader->open(worker->reader, ds->state, err);
     if (rc == DLB_OK && ds->codec->open)
         rc = ds->codec->open(worker->codec, &ds->transform, err);
-    if (rc == DLB_OK && job->opts->io == DLB_READ_URING)
-        rc = dlb_async_open(&worker->async, worker, err);
-    if (rc != DLB_OK || !ds->shape.iterable)
-        return rc;
-    worker->shards = calloc((size_t)ds->shape.n_shards + 1, sizeof *worker->shards);
+    return rc;
+}
+
+/* Iterable data: its shards, and the buffer that shuffles their samples. */
+static int open_stream(struct dlb_worker *worker, struct dlb_err *err)
+{
+    const struct dlb_job *job = worker->setup.job;
+
+    worker->shards = calloc((size_t)job->dataset->shape.n_shards + 1, sizeof *worker->shards);
     if (!worker->shards)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting a worker");
-    if (job->opts->shuffle && job->opts->shuffle_buffer > 0)
-        rc = dlb_shuffle_open(&worker->shuffle, (uint32_t)job->opts->shuffle_buffer,
-                              (uint64_t)job->opts->shuffle_buffer_bytes, err);
-    return rc;
+    if (!job->opts->shuffle || job->opts->shuffle_buffer == 0)
+        return DLB_OK;
+    return dlb_shuffle_open(&worker->shuffle, (uint32_t)job->opts->shuffle_buffer,
+                            (uint64_t)job->opts->shuffle_buffer_bytes, err);
+}
+
+int dlb_worker_open(struct dlb_worker *worker, const struct dlb_worker_setup *setup,
+                    struct dlb_err *err)
+{
+    const struct dlb_job *job = setup->job;
+    int rc = DLB_OK;
+
+    *worker = (struct dlb_worker){.setup = *setup, .watch = {count_request}};
+    if (job->topo)
+        rc = dlb_topo_bind_self(job->topo, (enum dlb_bind)job->opts->bind,
+                                job->first_worker + setup->id, err);
+    if (rc == DLB_OK)
+        rc = open_reader(worker, err);
+    if (rc == DLB_OK && job->opts->io == DLB_READ_URING)
+        rc = dlb_async_open(&worker->async, &worker->setup, worker->reader, err);
+    if (rc == DLB_OK && job->dataset->shape.iterable)
+        rc = open_stream(worker, err);
+    return rc == DLB_OK ? dlb_plant_open(&worker->plant, &worker->setup, err) : rc;
 }
 
 void dlb_worker_close(struct dlb_worker *worker)
 {
-    const struct dlb_dataset *ds = worker->job->dataset;
+    const struct dlb_dataset *ds = worker->setup.job->dataset;
     dlb_async_close(worker->async);
     worker->async = NULL;
     if (worker->reader)
@@ -127,7 +118,7 @@ void dlb_worker_close(struct dlb_worker *worker)
     free(worker->codec);
     free(worker->made);
     free(worker->shards);
-    dlb_plant_free(worker);
+    dlb_plant_close(&worker->plant);
     dlb_shuffle_close(worker->shuffle);
     worker->reader = worker->codec = NULL;
     worker->made = NULL;
@@ -135,29 +126,29 @@ void dlb_worker_close(struct dlb_worker *worker)
     worker->shuffle = NULL;
 }
 
-int dlb_worker_begin_epoch(struct dlb_worker *worker, uint64_t epoch, struct dlb_err *err)
+void dlb_worker_begin_epoch(struct dlb_worker *worker, uint64_t epoch)
 {
-    (void)err;
+    const struct dlb_worker_setup *setup = &worker->setup;
+
     worker->epoch = epoch;
     if (!worker->shards)
-        return DLB_OK;
+        return;
     worker->n_shards =
-        dlb_sampler_shards(worker->sampler, epoch, worker->id, worker->n_workers, worker->shards);
+        dlb_sampler_shards(setup->sampler, epoch, setup->id, setup->n_workers, worker->shards);
     worker->next_shard = 0;
     worker->in_shard = false;
     if (worker->shuffle)
-        dlb_shuffle_reset(worker->shuffle, dlb_rng_seed(worker->job->seed, epoch,
-                                                        PURPOSE_SHUFFLE + (uint64_t)worker->id));
-    return DLB_OK;
+        dlb_shuffle_reset(worker->shuffle, dlb_rng_seed(setup->job->seed, epoch,
+                                                        PURPOSE_SHUFFLE + (uint64_t)setup->id));
 }
 
 /* An error of the data: fatal, or named, for the caller to count. */
 static int name_or_fail(struct dlb_worker *worker, const struct dlb_err *err)
 {
-    struct dlb_worker_report *report = worker->report;
+    struct dlb_worker_report *report = worker->setup.report;
     bool of_the_data = err->status == DLB_E_IO || err->status == DLB_E_FORMAT;
 
-    if (worker->job->dataset->on_error != DLB_ON_ERROR_SKIP || !of_the_data)
+    if (worker->setup.job->dataset->on_error != DLB_ON_ERROR_SKIP || !of_the_data)
         return (int)err->status;
     if (report->n_skipped_named < DLB_MAX_SKIPPED_NAMED)
         report->skipped[report->n_skipped_named++] = *err;
@@ -168,7 +159,7 @@ static int skip_or_fail(struct dlb_worker *worker, struct filling *fill, const s
 {
     int rc = name_or_fail(worker, err);
     if (rc == DLB_OK) {
-        worker->report->meters.n_skipped++;
+        worker->setup.report->meters.n_skipped++;
         fill->n_skipped++;
     }
     return rc;
@@ -213,7 +204,7 @@ static int place_bytes(const struct dlb_sample *sample, uint8_t *dst, size_t cap
 /* A device takes samples of one size. */
 static int check_size(const struct dlb_worker *worker, size_t len_bytes, struct dlb_err *err)
 {
-    const struct dlb_augment *augment = &worker->job->dataset->augment;
+    const struct dlb_augment *augment = &worker->setup.job->dataset->augment;
 
     if (augment->kind == DLB_AUGMENT_NONE || len_bytes == augment->in_bytes)
         return DLB_OK;
@@ -229,7 +220,7 @@ static int check_size(const struct dlb_worker *worker, size_t len_bytes, struct 
 static uint64_t hash_sample(struct dlb_worker *worker, struct filling *fill, const uint8_t *bytes,
                             size_t n_bytes)
 {
-    const struct dlb_augment *augment = &worker->job->dataset->augment;
+    const struct dlb_augment *augment = &worker->setup.job->dataset->augment;
 
     dlb_hash_add(&fill->delivered, bytes, n_bytes);
     if (!worker->made)
@@ -243,14 +234,14 @@ static uint64_t hash_sample(struct dlb_worker *worker, struct filling *fill, con
 static int add_sample(struct dlb_worker *worker, struct filling *fill,
                       const struct dlb_sample *sample, uint64_t read_ns, struct dlb_err *err)
 {
-    const struct dlb_codec *codec = worker->job->dataset->codec;
-    const struct dlb_loader_opts *opts = worker->job->opts;
+    const struct dlb_codec *codec = worker->setup.job->dataset->codec;
+    const struct dlb_loader_opts *opts = worker->setup.job->opts;
     uint8_t *dst = fill->payload + fill->used_bytes;
     size_t cap_bytes = fill->slots->payload_bytes - fill->used_bytes, len_bytes = 0;
     int rc = DLB_OK;
 
-    uint64_t now_ns = dlb_plant_sleep(worker, read_ns);
-    if (dlb_worker_told_to_stop(worker)) /* it may have been cut short */
+    uint64_t now_ns = dlb_plant_sleep(&worker->plant, read_ns);
+    if (dlb_worker_told_to_stop(&worker->setup)) /* it may have been cut short */
         return DLB_E_CANCELLED;
     meter(worker, DLB_WS_READ, fill->done_ns, now_ns);
     uint64_t from_ns = now_ns;
@@ -263,18 +254,19 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
         }
         if (rc == DLB_OK && opts->sample_spin_us > 0) {
             from_ns = now_ns;
-            now_ns = dlb_plant_spin(worker, now_ns);
+            now_ns = dlb_plant_spin(&worker->plant, now_ns);
             meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
         }
     } else {
-        rc = codec->decode(worker->codec, sample,
-                           dlb_rng_seed(worker->job->seed, worker->epoch, sample->index), err);
+        rc =
+            codec->decode(worker->codec, sample,
+                          dlb_rng_seed(worker->setup.job->seed, worker->epoch, sample->index), err);
         now_ns = dlb_now_ns();
         meter(worker, DLB_WS_DECODE, from_ns, now_ns);
         if (rc == DLB_OK) {
             from_ns = now_ns;
             rc = codec->transform(worker->codec, dst, cap_bytes, &len_bytes, err);
-            now_ns = dlb_plant_spin(worker, dlb_now_ns());
+            now_ns = dlb_plant_spin(&worker->plant, dlb_now_ns());
             meter(worker, DLB_WS_TRANSFORM, from_ns, now_ns);
         }
     }
@@ -282,7 +274,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
         rc = check_size(worker, len_bytes, err);
     if (rc != DLB_OK) {
         fill->done_ns = now_ns;
-        worker->report->meters.n_samples--; /* its bytes were read for the others' sake */
+        worker->setup.report->meters.n_samples--; /* its bytes were read for the others' sake */
         name_sample(sample, err);
         return skip_or_fail(worker, fill, err);
     }
@@ -290,7 +282,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     dlb_slot_index(fill->slots, fill->slot)[at] = sample->index;
     dlb_slot_offset(fill->slots, fill->slot)[at] = fill->used_bytes;
     dlb_slot_label(fill->slots, fill->slot)[at] = sample->label;
-    if (worker->job->checksum) {
+    if (worker->setup.job->checksum) {
         dlb_slot_hash(fill->slots, fill->slot)[at] = hash_sample(worker, fill, dst, len_bytes);
         from_ns = now_ns;
         now_ns = dlb_now_ns();
@@ -303,7 +295,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
 
 static struct dlb_dest dest_of(const struct dlb_worker *worker, const struct filling *fill)
 {
-    if (!worker->job->dataset->codec->identity)
+    if (!worker->setup.job->dataset->codec->identity)
         return (struct dlb_dest){0};
     return (struct dlb_dest){.data = fill->payload + fill->used_bytes,
                              .cap_bytes = fill->slots->payload_bytes - fill->used_bytes};
@@ -312,8 +304,8 @@ static struct dlb_dest dest_of(const struct dlb_worker *worker, const struct fil
 static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *fill,
                     struct dlb_err *err)
 {
-    const struct dlb_sampler *sampler = worker->sampler;
-    const struct dlb_reader *reader = worker->job->dataset->format->reader;
+    const struct dlb_sampler *sampler = worker->setup.sampler;
+    const struct dlb_format *format = worker->setup.job->dataset->format;
     uint64_t first = batch * sampler->opts.batch_size;
 
     if (batch >= sampler->n_batches)
@@ -322,14 +314,14 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
     if (worker->async)
         dlb_async_begin(worker->async, first, n, dest_of(worker, fill));
     for (uint32_t i = 0; i < n; i++) {
-        if (dlb_worker_told_to_stop(worker))
+        if (dlb_worker_told_to_stop(&worker->setup))
             return DLB_E_CANCELLED;
         struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
         uint64_t index = dlb_sampler_index(sampler, first + i);
         publish(worker, index, 0, fill->done_ns);
-        int rc = worker->async
-                     ? dlb_async_take(worker->async, dest_of(worker, fill), &sample, err)
-                     : reader->read(worker->reader, index, dest_of(worker, fill), &sample, err);
+        int rc = worker->async ? dlb_async_take(worker->async, dest_of(worker, fill), &sample, err)
+                               : format->reader->read(worker->reader, index, dest_of(worker, fill),
+                                                      &sample, err);
         if (rc == DLB_E_CANCELLED)
             return rc;
         uint64_t read_ns = dlb_now_ns();
@@ -352,7 +344,7 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
 static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct dlb_sample *out,
                        struct dlb_err *err)
 {
-    const struct dlb_reader *reader = worker->job->dataset->format->reader;
+    const struct dlb_format *format = worker->setup.job->dataset->format;
 
     for (;;) {
         int rc = DLB_OK;
@@ -361,14 +353,15 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct d
                 return DLB_END;
             worker->n_of_shard = 0;
             publish(worker, worker->shards[worker->next_shard], 0, dlb_now_ns());
-            rc = reader->shard_open(worker->reader, worker->shards[worker->next_shard++], err);
+            rc = format->reader->shard_open(worker->reader, worker->shards[worker->next_shard++],
+                                            err);
             worker->in_shard = rc == DLB_OK;
         }
         if (rc == DLB_OK) {
             *out = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
             publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++,
                     dlb_now_ns());
-            rc = reader->next(worker->reader, dest, out, err);
+            rc = format->reader->next(worker->reader, dest, out, err);
             if (rc == DLB_OK) {
                 count_read(worker, out);
                 return DLB_OK;
@@ -379,7 +372,7 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct d
             rc = name_or_fail(worker, err);
             if (rc != DLB_OK)
                 return rc;
-            worker->report->meters.n_cut_shards++;
+            worker->setup.report->meters.n_cut_shards++;
         }
     }
 }
@@ -387,7 +380,7 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct d
 static int shuffled_next(struct dlb_worker *worker, struct dlb_sample *out, struct dlb_err *err)
 {
     while (dlb_shuffle_wants(worker->shuffle)) {
-        if (dlb_worker_told_to_stop(worker))
+        if (dlb_worker_told_to_stop(&worker->setup))
             return DLB_E_CANCELLED;
         struct dlb_sample sample;
         int rc = stream_next(worker, (struct dlb_dest){0}, &sample, err);
@@ -406,7 +399,7 @@ static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct d
     uint32_t batch_size = fill->slots->batch_size;
 
     while (fill->n_samples < batch_size) {
-        if (dlb_worker_told_to_stop(worker))
+        if (dlb_worker_told_to_stop(&worker->setup))
             return DLB_E_CANCELLED;
         struct dlb_sample sample;
         int rc = worker->shuffle ? shuffled_next(worker, &sample, err)
@@ -418,7 +411,7 @@ static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct d
         if (rc != DLB_OK)
             return rc;
     }
-    bool dropped = fill->n_samples < batch_size && worker->job->opts->drop_last;
+    bool dropped = fill->n_samples < batch_size && worker->setup.job->opts->drop_last;
     /* A last batch of nothing but what was skipped is handed on, so that it is counted. */
     return (fill->n_samples == 0 && fill->n_skipped == 0) || dropped ? DLB_END : DLB_OK;
 }
@@ -447,10 +440,10 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
                               .n_skipped = fill.n_skipped,
                               .made_hash = fill.made_hash};
     dlb_slot_offset(slots, slot)[fill.n_samples] = fill.used_bytes;
-    if (worker->job->checksum)
+    if (worker->setup.job->checksum)
         head->payload_hash = dlb_hash_end(&fill.delivered);
     head->ready_ns = dlb_now_ns();
     meter(worker, DLB_WS_COLLATE, fill.done_ns, head->ready_ns);
-    worker->report->meters.n_batches++;
+    worker->setup.report->meters.n_batches++;
     return DLB_OK;
 }

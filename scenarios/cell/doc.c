@@ -98,20 +98,20 @@ static bool put_consumed(json_t *doc, const struct dlb_cell_facts *facts)
         const char *key;
         uint64_t value;
     } numbers[] = {
-        {"n_steps", c->n_steps},
-        {"n_samples", c->n_samples},
-        {"n_bytes", c->n_bytes},
-        {"window_ns", c->window_ns},
-        {"busy_ns", c->busy_ns},
-        {"idle_input_ns", c->idle_input_ns},
-        {"idle_copy_ns", c->idle_copy_ns},
-        {"idle_other_ns", c->idle_other_ns},
-        {"late_copy_ns", c->late_copy_ns},
-        {"epoch_idle_ns", c->epoch_idle_ns},
-        {"epoch_other_ns", c->epoch_other_ns},
+        {"n_steps", c->total.n_steps},
+        {"n_samples", c->total.n_samples},
+        {"n_bytes", c->total.n_bytes},
+        {"window_ns", c->total.window_ns},
+        {"busy_ns", c->total.busy_ns},
+        {"idle_input_ns", c->total.idle_input_ns},
+        {"idle_copy_ns", c->total.idle_copy_ns},
+        {"idle_other_ns", c->total.idle_other_ns},
+        {"late_copy_ns", c->total.late_copy_ns},
+        {"epoch_idle_ns", c->total.epoch_idle_ns},
+        {"epoch_other_ns", c->total.epoch_other_ns},
         {"n_batches", facts->n_batches},
-        {"wall_ns", c->wall_ns},
-        {"unaccounted_ns", c->unaccounted_ns},
+        {"wall_ns", c->total.wall_ns},
+        {"unaccounted_ns", c->total.unaccounted_ns},
         {"n_checksum_mismatches", c->n_checksum_mismatches},
         {"consumer_cpu_ns", c->cpu_ns},
     };
@@ -122,7 +122,7 @@ static bool put_consumed(json_t *doc, const struct dlb_cell_facts *facts)
         dlb_json_put(doc, "consumer_stages",
                      stages(c->consumer, dlb_consumer_stage_names, DLB_CS_COUNT)) &&
         dlb_json_put(doc, "device_stages", stages(c->device, dlb_device_stage_names, DLB_DS_COUNT));
-    ok = ok && dlb_json_put(doc, "au", au(&c->au, &c->lowest)) &&
+    ok = ok && dlb_json_put(doc, "au", au(&c->total.au, &c->lowest)) &&
          dlb_json_put(doc, "accelerators", accelerators(c));
     if (ok)
         return dlb_json_put(doc, "epochs", epochs);

@@ -193,7 +193,7 @@ static void everybody_measures_as_many_batches(void **state)
                              .device = {.prefetch = 1, .step_ms = 0.5}};
         pinned(&p, "threads");
         run_ok(&p);
-        assert_int_equal(p.out->n_steps, 4 * 20);
+        assert_int_equal(p.out->total.n_steps, 4 * 20);
         for (int i = 0; i < 4; i++) {
             const struct dlb_share *one = &p.out->share[i];
             assert_int_equal(one->n_steps, 20);
@@ -230,16 +230,18 @@ static void figures_of_many_add_up(void **state)
         rate += (double)out->share[i].n_samples / (double)out->share[i].window_ns;
         busy += (double)out->share[i].busy_ns / (double)out->share[i].window_ns / 3;
     }
-    assert_true(fabs((double)out->n_samples / (double)out->window_ns / rate - 1) < 1e-6);
-    assert_true(fabs((double)out->busy_ns / (double)out->window_ns - busy) < 1e-6);
-    assert_true(out->busy_ns + out->idle_input_ns + out->idle_copy_ns + out->idle_other_ns ==
-                out->window_ns);
-    assert_true(fabs(out->au.measured - busy) < 1e-6);
-    assert_true(out->lowest.measured <= out->au.measured);
+    assert_true(fabs((double)out->total.n_samples / (double)out->total.window_ns / rate - 1) <
+                1e-6);
+    assert_true(fabs((double)out->total.busy_ns / (double)out->total.window_ns - busy) < 1e-6);
+    assert_true(out->total.busy_ns + out->total.idle_input_ns + out->total.idle_copy_ns +
+                    out->total.idle_other_ns ==
+                out->total.window_ns);
+    assert_true(fabs(out->total.au.measured - busy) < 1e-6);
+    assert_true(out->lowest.measured <= out->total.au.measured);
     /* the slow one was asked for 1 ms: nominally it is used for a third of the time at most */
     assert_true(out->lowest.nominal < 0.34);
     assert_true(out->consumer[DLB_CS_ACCOUNT].count > 0);
-    assert_true(out->unaccounted_ns <= out->wall_ns);
+    assert_true(out->total.unaccounted_ns <= out->total.wall_ns);
     assert_true(out->cpu_ns > 0);
     pipeline_free(&p);
 }
@@ -258,7 +260,8 @@ static void waiting_for_a_turn_is_accounted_for(void **state)
                          .device = {.prefetch = 1, .step_ms = 5}};
     pinned(&p, "inline");
     run_ok(&p);
-    assert_true(p.out->unaccounted_ns < p.out->wall_ns / 20); /* 0.12 without the last wait */
+    assert_true(p.out->total.unaccounted_ns <
+                p.out->total.wall_ns / 20); /* 0.12 without the last wait */
     pipeline_free(&p);
 }
 

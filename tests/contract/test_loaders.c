@@ -324,8 +324,8 @@ static void max_batches_cuts_a_run(void **state)
                          .warmup_batches = 3,
                          .loader = {.num_workers = 2}};
     run_ok(&p);
-    assert_int_equal(p.out->n_steps, 12);
-    assert_int_equal(p.out->n_samples, 48);
+    assert_int_equal(p.out->total.n_steps, 12);
+    assert_int_equal(p.out->total.n_samples, 48);
     assert_int_equal(p.out->n_epochs, 2);
     assert_true(p.out->epoch[0].whole);
     assert_false(p.out->epoch[1].whole);

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "core/base/hash.h"
-#include "loaders/worker/uring.h"
+#include "loaders/uring.h"
 #include "tests/support/folder.h"
 #include "tests/support/pipeline.h"
 #include "tests/support/variants.h"

@@ -74,7 +74,7 @@ static void stop_does_not_wait_for_a_batch(void **state)
                          .max_batches = 1,
                          .loader = {.num_workers = 2, .batch_size = 100, .sample_sleep_us = 10000}};
     run_ok(&p);
-    assert_int_equal(p.out->n_steps, 1);
+    assert_int_equal(p.out->total.n_steps, 1);
     assert_true(p.stop_ns < DLB_NS_PER_S / 2); /* a batch takes 1 s, a sample 10 ms */
     pipeline_free(&p);
 }
@@ -140,10 +140,11 @@ static void stop_does_not_wait_for_a_shuffle_buffer(void **state)
     told.report = report;
     assert_int_equal(dlb_sampler_open(&sampler, &ds.shape, &order, false, &err), DLB_OK);
     assert_int_equal(dlb_slots_open(&slots, 1, 4, FAKE_MAX_BYTES, false, &err), DLB_OK);
-    assert_int_equal(dlb_worker_open(&worker, &job, &sampler, 0, 1, report, &err), DLB_OK);
-    worker.stop = &told.stop;
+    const struct dlb_worker_setup setup = {
+        .job = &job, .sampler = &sampler, .report = report, .stop = &told.stop, .n_workers = 1};
+    assert_int_equal(dlb_worker_open(&worker, &setup, &err), DLB_OK);
     dlb_sampler_begin_epoch(&sampler, 0);
-    assert_int_equal(dlb_worker_begin_epoch(&worker, 0, &err), DLB_OK);
+    dlb_worker_begin_epoch(&worker, 0);
     assert_int_equal(dlb_worker_fill(&worker, 0, &slots, 0, &err), DLB_E_CANCELLED);
     assert_int_equal(told.n_reads, 3);
     assert_true(told.since_ns[2] > told.since_ns[0]);

@@ -19,7 +19,7 @@ enum { TRIES = 10 };                 /* of a window that is shown or not */
 
 static double idle_of(const struct pipeline *p)
 {
-    return 1.0 - (double)p->out->busy_ns / (double)p->out->window_ns;
+    return 1.0 - (double)p->out->total.busy_ns / (double)p->out->total.window_ns;
 }
 
 static void run(struct pipeline *p)
@@ -29,13 +29,15 @@ static void run(struct pipeline *p)
     /* What holds on any machine: the window is whole, its parts add up, and no step is shorter than
      * asked. */
     const struct dlb_consumed *out = p->out;
-    assert_true(out->window_ns > 0);
-    assert_true(out->busy_ns + out->idle_input_ns + out->idle_copy_ns + out->idle_other_ns ==
-                out->window_ns);
+    assert_true(out->total.window_ns > 0);
+    assert_true(out->total.busy_ns + out->total.idle_input_ns + out->total.idle_copy_ns +
+                    out->total.idle_other_ns ==
+                out->total.window_ns);
     double step_ns = p->device.step_ms * 1e6;
-    assert_true((double)out->busy_ns >= (double)out->n_steps * (step_ns - 1));
-    assert_true((double)p->wall_ns >= (double)out->n_steps * (step_ns - 1)); /* the outside clock */
-    assert_true(out->unaccounted_ns <= out->wall_ns);
+    assert_true((double)out->total.busy_ns >= (double)out->total.n_steps * (step_ns - 1));
+    assert_true((double)p->wall_ns >=
+                (double)out->total.n_steps * (step_ns - 1)); /* the outside clock */
+    assert_true(out->total.unaccounted_ns <= out->total.wall_ns);
 }
 
 /* What others took of the machine, so far. */
@@ -85,8 +87,8 @@ struct planted {
 
 static bool is_right(const struct planted *planted, const struct pipeline *p)
 {
-    double input = (double)p->out->idle_input_ns / (double)p->out->window_ns;
-    double unaccounted = (double)p->out->unaccounted_ns / (double)p->out->wall_ns;
+    double input = (double)p->out->total.idle_input_ns / (double)p->out->total.window_ns;
+    double unaccounted = (double)p->out->total.unaccounted_ns / (double)p->out->total.wall_ns;
 
     return !(fabs(idle_of(p) - planted->idle) > planted->within) &&
            !(fabs(input - planted->input) > planted->within) &&
@@ -114,8 +116,9 @@ static void find(const struct planted *planted)
             n_taken += !right && taken;
             if (!right)
                 print_message("%s: idle %.4f, input %.4f, unaccounted %.4f%s\n", planted->name,
-                              idle_of(&p), (double)p.out->idle_input_ns / (double)p.out->window_ns,
-                              (double)p.out->unaccounted_ns / (double)p.out->wall_ns,
+                              idle_of(&p),
+                              (double)p.out->total.idle_input_ns / (double)p.out->total.window_ns,
+                              (double)p.out->total.unaccounted_ns / (double)p.out->total.wall_ns,
                               taken ? "; the machine was taken away" : "");
             pipeline_free(&p);
         }
@@ -241,7 +244,7 @@ static void copies_are_exposed_only_without_prefetch(void **state)
         uint64_t copy_ns = p.out->device[DLB_DS_COPY].sum_ns;
         assert_true(copy_ns > 0);
         if (depth == 0)
-            assert_true(p.out->idle_copy_ns >= copy_ns * 9 / 10);
+            assert_true(p.out->total.idle_copy_ns >= copy_ns * 9 / 10);
         pipeline_free(&p);
     }
 }
@@ -257,8 +260,8 @@ static void epoch_boundaries_count(void **state)
                          .loader = {.num_workers = 1, .sample_sleep_us = 500, .pin_memory = true},
                          .device = {.prefetch = 1, .step_ms = 0.1}};
     run(&p);
-    assert_int_equal(p.out->n_steps, 4 * 5 - 1);
-    assert_true(p.out->epoch_idle_ns > 0);
+    assert_int_equal(p.out->total.n_steps, 4 * 5 - 1);
+    assert_true(p.out->total.epoch_idle_ns > 0);
     assert_int_equal(p.out->epoch[0].gap_ns, 0);
     uint64_t gaps_ns = 0;
     for (int e = 1; e < 4; e++) {
@@ -267,15 +270,16 @@ static void epoch_boundaries_count(void **state)
         assert_true(p.out->epoch[e].gap_ns >= 4 * 500 * 1000 - 200 * 1000);
         gaps_ns += p.out->epoch[e].gap_ns;
     }
-    assert_true(gaps_ns == p.out->epoch_idle_ns);
+    assert_true(gaps_ns == p.out->total.epoch_idle_ns);
     pipeline_free(&p);
 }
 
 static bool skipped_are_input(const struct pipeline *p)
 {
-    assert_int_equal(p->out->n_steps, 160 / 4 - 1);
+    assert_int_equal(p->out->total.n_steps, 160 / 4 - 1);
     assert_int_equal(p->out->epoch[0].n_skipped, 160 / 4 * 3);
-    return p->out->idle_input_ns > 2 * p->out->idle_other_ns; /* a third of it without them */
+    return p->out->total.idle_input_ns >
+           2 * p->out->total.idle_other_ns; /* a third of it without them */
 }
 
 /* Three of four batches are skipped, and take their time all the same: 2 ms each, for steps of
@@ -297,9 +301,9 @@ static void skipped_batches_are_waited_for(void **state)
 
 static bool ends_are_input(const struct pipeline *p)
 {
-    assert_int_equal(p->out->n_steps, 12 - 1);
-    assert_true(p->out->epoch_idle_ns > 0);
-    return p->out->epoch_other_ns < p->out->epoch_idle_ns / 4;
+    assert_int_equal(p->out->total.n_steps, 12 - 1);
+    assert_true(p->out->total.epoch_idle_ns > 0);
+    return p->out->total.epoch_other_ns < p->out->total.epoch_idle_ns / 4;
 }
 
 /* Of 30 samples 16 make a batch, and 14 are read to be dropped before next() knows of the end. Any
@@ -325,14 +329,14 @@ static void an_epochs_end_is_waited_for(void **state)
 
 static bool copies_are_late(const struct pipeline *p)
 {
-    assert_true(p->out->idle_copy_ns > p->out->n_steps * 8 * DLB_NS_PER_MS);
-    return p->out->late_copy_ns > p->out->idle_copy_ns * 3 / 4;
+    assert_true(p->out->total.idle_copy_ns > p->out->total.n_steps * 8 * DLB_NS_PER_MS);
+    return p->out->total.late_copy_ns > p->out->total.idle_copy_ns * 3 / 4;
 }
 
 static bool copies_are_in_time(const struct pipeline *p)
 {
-    assert_true(p->out->idle_copy_ns > p->out->n_steps * 8 * DLB_NS_PER_MS);
-    return p->out->late_copy_ns < p->out->idle_copy_ns / 4;
+    assert_true(p->out->total.idle_copy_ns > p->out->total.n_steps * 8 * DLB_NS_PER_MS);
+    return p->out->total.late_copy_ns < p->out->total.idle_copy_ns / 4;
 }
 
 /* Copies of 10 ms: of batches that take 20 ms to load they are late, of those that are there they
@@ -384,7 +388,7 @@ static void copies_are_slept_through(void **state)
     p.use_loader = &loader;
     n_asked = 0;
     run(&p);
-    assert_true(p.out->device[DLB_DS_COPY].sum_ns >= p.out->n_steps * 10 * DLB_NS_PER_MS);
+    assert_true(p.out->device[DLB_DS_COPY].sum_ns >= p.out->total.n_steps * 10 * DLB_NS_PER_MS);
     assert_true(n_asked < 20 * 10);
     pipeline_free(&p);
 }

@@ -39,10 +39,9 @@ DOORS = {
     "formats/generate": {"file.h", "generate.h", "made.h", "manifest.h", "target.h", "verify.h"},
     "formats/memory": {"array_fill.h"},
     "formats/numpy": {"npy.h"},
-    "loaders/device/cuda": {"step_plan.h"},
     "loaders/pool": {"forkserver.h", "limits.h"},
     "loaders/train": {"consumer.h"},
-    "loaders/worker": {"plant.h", "uring.h", "worker.h"},
+    "loaders/worker": {"report.h", "worker.h"},
     "scenarios/cell": {"cell.h"},
     "scenarios/gap": {"gap.h"},
     "scenarios/gap/rungs": {"rung.h"},
@@ -73,7 +72,7 @@ WRAPPED_IN = {
     "lmdb.h": ["formats/lmdb/lmdb.c"],
     "cuda_runtime_api.h": ["loaders/device/cuda/*.c"],
     "cuda_runtime.h": ["loaders/device/cuda/step.cu"],
-    "liburing.h": ["loaders/worker/uring.c"],
+    "liburing.h": ["loaders/uring.c"],
     "cmocka.h": ["tests/*"],
 }
 # Tests and benchmarks may talk to a library directly: they compare the house with it.

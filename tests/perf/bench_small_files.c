@@ -1,6 +1,6 @@
 /* Many small files: io_uring against ordinary reads, on a warm page cache, past it, and on storage
  * whose reads take a millisecond. */
-#include "loaders/worker/uring.h"
+#include "loaders/uring.h"
 #include "tests/perf/perf.h"
 #include "tests/support/slowfs.h"
 

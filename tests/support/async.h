@@ -2,7 +2,7 @@
 #ifndef DLB_TESTS_ASYNC_H
 #define DLB_TESTS_ASYNC_H
 
-#include "loaders/worker/uring.h"
+#include "loaders/uring.h"
 #include "tests/support/dataset.h"
 #include "tests/support/pipeline.h"
 

@@ -17,9 +17,12 @@ struct loader {
 };
 
 static const struct dlb_opt opts[] = {
-    {"num_workers", DLB_OPT_INT, offsetof(struct loader, num_workers), 0, 64, "2", NULL, "h", NULL},
-    {"batch_size", DLB_OPT_INT, offsetof(struct loader, batch_size), 1, 64, "8", NULL, "h", NULL},
-    {"shuffle", DLB_OPT_BOOL, offsetof(struct loader, shuffle), 0, 0, "false", NULL, "h", NULL},
+    {"num_workers", DLB_OPT_INT, offsetof(struct loader, num_workers), 0, 64, "2", NULL, "h", NULL,
+     0, 0, 0},
+    {"batch_size", DLB_OPT_INT, offsetof(struct loader, batch_size), 1, 64, "8", NULL, "h", NULL, 0,
+     0, 0},
+    {"shuffle", DLB_OPT_BOOL, offsetof(struct loader, shuffle), 0, 0, "false", NULL, "h", NULL, 0,
+     0, 0},
     DLB_OPT_END};
 static const struct dlb_opt_group group = {"loader", "Loader", opts, sizeof(struct loader)};
 static const struct dlb_opt_group *const groups[] = {&group, NULL};

@@ -1,5 +1,5 @@
 /* One repetition, in this process: its document, whatever comes of it. */
-#include "loaders/worker/uring.h"
+#include "loaders/uring.h"
 #include "tests/support/cell.h"
 #include "tests/support/folder.h"
 

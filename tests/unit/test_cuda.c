@@ -113,7 +113,7 @@ static void stamps_follow_the_host(void **state)
         uint64_t last_ns = 0;
         assert_int_equal(rig_open(&rig, 1, false, false), DLB_OK);
         fake.drift = sign * 1e-3;
-        struct CUevent_st *first = rig.cu->anchor;
+        struct CUevent_st *first = rig.cu->time.anchor;
         for (int i = 0; i < 16; i++) {
             struct dlb_dev_times t;
             uint64_t before_ns = dlb_now_ns();
@@ -124,8 +124,8 @@ static void stamps_follow_the_host(void **state)
             assert_true(t.step_end_ns <= after_ns);
             last_ns = t.step_end_ns;
         }
-        assert_ptr_not_equal(rig.cu->anchor, first);
-        assert_true(sign * rig.cu->clock.shift_ns < 0);
+        assert_ptr_not_equal(rig.cu->time.anchor, first);
+        assert_true(sign * rig.cu->time.clock.shift_ns < 0);
         rig_close(&rig);
     }
 }
@@ -140,7 +140,7 @@ static void anchors_move_under_way(void **state)
     int n_moves = 0;
     assert_int_equal(rig_open(&rig, BUFS, false, false), DLB_OK);
     assert_int_equal(dlb_dev_cuda.pin(rig.cu, rig.host, BYTES, &rig.err), DLB_OK);
-    struct CUevent_st *anchor = rig.cu->anchor;
+    struct CUevent_st *anchor = rig.cu->time.anchor;
     fake.drift = 1e-5;
     for (uint32_t i = 0; i < BATCHES + BUFS - 1; i++) {
         struct dlb_dev_times t;
@@ -159,8 +159,8 @@ static void anchors_move_under_way(void **state)
         assert_true(fabs(step_ms(&t) - 150) < 0.02 * 150);
         assert_true(last_ns == 0 || t.step_start_ns - last_ns < 100 * DLB_NS_PER_US); /* no gap */
         last_ns = t.step_end_ns;
-        n_moves += rig.cu->anchor != anchor;
-        anchor = rig.cu->anchor;
+        n_moves += rig.cu->time.anchor != anchor;
+        anchor = rig.cu->time.anchor;
     }
     assert_true(n_moves >= 5);
     rig_close(&rig);
@@ -337,7 +337,7 @@ static void facts_fit_the_schema(void **state)
         assert_int_equal(json_object_set_new(facts, "nvml", json_null()), 0);
         struct dlb_memory memory = {.addr = rig.host, .n_bytes = BYTES};
         assert_int_equal(
-            json_object_set_new(facts, "numa", dlb_numa_place(rig.cu->pci_bus_id, &memory)), 0);
+            json_object_set_new(facts, "numa", dlb_numa_place(rig.cu->gpu.pci_bus_id, &memory)), 0);
         if (!schema_check(&check, part, facts))
             fail_msg("%s", check.what);
         json_decref(facts);

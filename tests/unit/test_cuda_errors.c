@@ -118,7 +118,8 @@ static void a_gpu_whose_memory_is_taken(void **state)
         fake.with = cudaErrorMemoryAllocation;
         assert_int_equal(rig_open(&rig, 2, false, false), DLB_E_DEVICE);
         says(&rig.err, "out of memory");
-        if (strncmp(rig.err.what, "the GPU is out of memory:", 25) == 0 && rig.cu->scratch) {
+        if (strncmp(rig.err.what, "the GPU is out of memory:", 25) == 0 &&
+            rig.cu->kernels.scratch) {
             /* What was free before any of it was taken, and all that takes of it. */
             says(&rig.err, "2 batches of 0.1 MB, and 268.4 MB for step_kind = \"memory\", do not "
                            "fit in 1.07 GB free");
@@ -170,13 +171,13 @@ static void a_gpu_that_others_compute_on(void **state)
 static void rig_abandon(struct rig *rig)
 {
     int n_live = fake.n_live;
-    assert_true(rig->cu->hung);
+    assert_true(rig->cu->waiting.hung);
     dlb_dev_cuda.close(rig->cu);
     assert_int_equal(fake.n_live, n_live);
     drop_all();
-    free(rig->cu->back);
-    free(rig->cu->made_back);
-    free(rig->cu->sm_seen);
+    free(rig->cu->staging.back);
+    free(rig->cu->staging.made_back);
+    free(rig->cu->staging.sm_seen);
     free(rig->cu);
     free(rig->host);
 }

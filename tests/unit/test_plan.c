@@ -1,4 +1,4 @@
-#include "loaders/worker/uring.h"
+#include "loaders/uring.h"
 #include "scenarios/scenario.h"
 #include "scenarios/spec/flat.h"
 #include "scenarios/spec/spec.h"

@@ -1,7 +1,7 @@
 /* The ring: reads and chains, what they do when files are not as expected, and kernels that refuse.
  *
  * With arguments it runs that command with io_uring refused: for tests of the program. */
-#include "loaders/worker/uring.h"
+#include "loaders/uring.h"
 
 #include "core/base/clock.h"
 #include "tests/support/folder.h"

@@ -23,25 +23,32 @@ enum { MAX_ROUNDS = 6, MAX_REPEATS = 33, AUGMENT_REPEATS = 9 };
 
 static const char calibrating[] = "calibrating the GPU's step";
 
+static struct dlb_cuda_work work_of(const struct dlb_cuda *cu)
+{
+    return (struct dlb_cuda_work){
+        .stream = cu->streams.compute, .n_blocks = cu->kernels.n_sms, .stop = cu->kernels.stop};
+}
+
 int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint64_t n_iters,
                         uint32_t n_launches, uint32_t *where, struct dlb_err *err)
 {
-    const struct dlb_cuda_work work = {
-        .stream = cu->compute, .n_blocks = cu->n_sms, .stop = cu->stop, .sm_of_block = where};
+    struct dlb_cuda_kernels *k = &cu->kernels;
+    struct dlb_cuda_work work = work_of(cu);
     int code = cudaSuccess;
 
-    if (cu->keep_bytes)
-        code = (int)cudaMemsetAsync(&cu->sums[buf], 0, sizeof *cu->sums, cu->compute);
+    work.sm_of_block = where;
+    if (cu->setup.keep_bytes)
+        code = (int)cudaMemsetAsync(&k->sums[buf], 0, sizeof *k->sums, cu->streams.compute);
     if (code == cudaSuccess)
-        code = dlb_cuda_read(&work, cu->bufs[buf].data, n_bytes, &cu->sums[buf]);
+        code = dlb_cuda_read(&work, cu->bufs[buf].data, n_bytes, &k->sums[buf]);
     for (uint32_t i = 0; code == cudaSuccess && i < n_launches && n_iters > 0; i++) {
         uint64_t n = n_iters / (n_launches - i);
         n_iters -= n;
-        if (cu->opts->step_kind == DLB_STEP_FMA) {
-            code = dlb_cuda_fma(&work, n, cu->sink);
+        if (cu->setup.opts->step_kind == DLB_STEP_FMA) {
+            code = dlb_cuda_fma(&work, n, k->sink);
         } else {
-            code = dlb_cuda_memory(&work, n, cu->scratch, cu->n_chunks, cu->next_chunk);
-            cu->next_chunk = (cu->next_chunk + n % cu->n_chunks * cu->n_sms) % cu->n_chunks;
+            code = dlb_cuda_memory(&work, n, k->scratch, k->n_chunks, k->next_chunk);
+            k->next_chunk = (k->next_chunk + n % k->n_chunks * k->n_sms) % k->n_chunks;
         }
     }
     return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, "starting a step on the GPU");
@@ -49,15 +56,15 @@ int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint6
 
 int dlb_cuda_queue_augment(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, struct dlb_err *err)
 {
-    const struct dlb_cuda_work work = {
-        .stream = cu->compute, .n_blocks = cu->n_sms, .stop = cu->stop};
+    const struct dlb_cuda_work work = work_of(cu);
     size_t n = 0;
 
-    if (!cu->augment)
+    if (!cu->setup.augment)
         return DLB_OK;
-    if (dlb_augment_count(cu->augment, n_bytes, &n, err) != DLB_OK)
+    if (dlb_augment_count(cu->setup.augment, n_bytes, &n, err) != DLB_OK)
         return (int)err->status;
-    int code = dlb_cuda_augment(&work, cu->augment, cu->bufs[buf].data, n, cu->bufs[buf].made);
+    int code =
+        dlb_cuda_augment(&work, cu->setup.augment, cu->bufs[buf].data, n, cu->bufs[buf].made);
     return dlb_cuda_checked(code, "making samples on the GPU", err);
 }
 
@@ -72,9 +79,8 @@ static int by_value(const void *a, const void *b)
  * Steps of a run queue behind their copy, or behind the step before. */
 static int queue_behind(struct dlb_cuda *cu, struct dlb_err *err)
 {
-    const struct dlb_cuda_work work = {
-        .stream = cu->compute, .n_blocks = cu->n_sms, .stop = cu->stop};
-    int code = dlb_cuda_fma(&work, BEHIND_ITERS, cu->sink);
+    const struct dlb_cuda_work work = work_of(cu);
+    int code = dlb_cuda_fma(&work, BEHIND_ITERS, cu->kernels.sink);
     return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, calibrating);
 }
 
@@ -82,19 +88,20 @@ static int timing_begin(struct dlb_cuda *cu, struct dlb_err *err)
 {
     if (queue_behind(cu, err) != DLB_OK)
         return (int)err->status;
-    return dlb_cuda_checked((int)cudaEventRecord(cu->bufs[0].step_start, cu->compute), calibrating,
-                            err);
+    return dlb_cuda_checked((int)cudaEventRecord(cu->bufs[0].step_start, cu->streams.compute),
+                            calibrating, err);
 }
 
 static int timing_end(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
 {
     const struct dlb_cuda_buffer *b = &cu->bufs[0];
     float ms = 0;
-    cudaError_t code = cudaEventRecord(b->step_end, cu->compute);
+    cudaError_t code = cudaEventRecord(b->step_end, cu->streams.compute);
 
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, calibrating);
-    if (dlb_cuda_finish(cu, cu->compute, DLB_CUDA_ANSWER_NS, calibrating, err) != DLB_OK)
+    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute, DLB_CUDA_ANSWER_NS, calibrating, err) !=
+        DLB_OK)
         return (int)err->status;
     code = cudaEventElapsedTime(&ms, b->step_start, b->step_end);
     *ns = (double)ms * 1e6;
@@ -106,8 +113,8 @@ static int time_once(struct dlb_cuda *cu, const struct dlb_step_point *point, ui
 {
     int rc = timing_begin(cu, err);
     if (rc == DLB_OK)
-        rc = dlb_cuda_queue_step(cu, 0, point->n_bytes, point->n_iters, n_launches, cu->sm_of_block,
-                                 err);
+        rc = dlb_cuda_queue_step(cu, 0, point->n_bytes, point->n_iters, n_launches,
+                                 cu->kernels.sm_of_block, err);
     return rc == DLB_OK ? timing_end(cu, ns, err) : rc;
 }
 
@@ -118,7 +125,7 @@ static int time_step(struct dlb_cuda *cu, struct dlb_step_point *point, double a
                      struct dlb_err *err)
 {
     uint32_t n = about_ns < 5e6 ? MAX_REPEATS : about_ns < 50e6 ? 9 : about_ns < 300e6 ? 3 : 1;
-    uint32_t n_launches = dlb_step_launches(about_ns, cu->n_bufs);
+    uint32_t n_launches = dlb_step_launches(about_ns, cu->setup.n_bufs);
     double ns[MAX_REPEATS];
 
     for (uint32_t i = 0; i < n; i++) {
@@ -139,7 +146,7 @@ static int warm_up(struct dlb_cuda *cu, struct dlb_step_point *point, struct dlb
 {
     uint64_t until_ns = dlb_now_ns() + WARM_NS;
 
-    *point = (struct dlb_step_point){.n_bytes = cu->buf_bytes, .n_iters = 256};
+    *point = (struct dlb_step_point){.n_bytes = cu->setup.buf_bytes, .n_iters = 256};
     do {
         int rc = time_once(cu, point, 1, &point->ns, err);
         if (rc != DLB_OK)
@@ -149,7 +156,7 @@ static int warm_up(struct dlb_cuda *cu, struct dlb_step_point *point, struct dlb
     } while (dlb_now_ns() < until_ns ||
              (point->ns < WARM_STEP_NS / 4 && point->n_iters < MOST_ITERS));
     /* Without what the reading takes, or a large batch would pass for slow iterations. */
-    struct dlb_step_point bare = {.n_bytes = cu->buf_bytes};
+    struct dlb_step_point bare = {.n_bytes = cu->setup.buf_bytes};
     int rc = time_once(cu, &bare, 1, &bare.ns, err);
     point->ns = fmax(point->ns - bare.ns, point->ns / 16);
     return rc;
@@ -164,10 +171,10 @@ static int fit(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
     double n = unit_ns * (double)warm.n_iters / warm.ns;
     uint64_t high = n > 16 ? (uint64_t)n : 16;
     struct dlb_step_point points[4] = {
-        {.n_bytes = cu->buf_bytes < SMALL_BYTES ? cu->buf_bytes : SMALL_BYTES},
-        {.n_bytes = cu->buf_bytes},
-        {.n_bytes = cu->buf_bytes, .n_iters = high / 2},
-        {.n_bytes = cu->buf_bytes, .n_iters = high}};
+        {.n_bytes = cu->setup.buf_bytes < SMALL_BYTES ? cu->setup.buf_bytes : SMALL_BYTES},
+        {.n_bytes = cu->setup.buf_bytes},
+        {.n_bytes = cu->setup.buf_bytes, .n_iters = high / 2},
+        {.n_bytes = cu->setup.buf_bytes, .n_iters = high}};
     for (int i = 0; rc == DLB_OK && i < 4; i++)
         rc = time_step(cu, &points[i], i < 2 ? 0 : unit_ns, err);
     if (rc == DLB_OK)
@@ -185,8 +192,9 @@ static int verify(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
 
     c->asked_ns = unit_ns;
     for (int round = 0; round < MAX_ROUNDS && best_frac > GOOD_FRAC; round++) {
-        struct dlb_step_point point = {
-            .n_bytes = cu->buf_bytes, .n_iters = dlb_step_iters(&c->model, unit_ns, cu->buf_bytes)};
+        struct dlb_step_point point = {.n_bytes = cu->setup.buf_bytes,
+                                       .n_iters =
+                                           dlb_step_iters(&c->model, unit_ns, cu->setup.buf_bytes)};
         int rc = time_step(cu, &point, unit_ns, err);
         if (rc != DLB_OK)
             return rc;
@@ -209,24 +217,25 @@ static int verify(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* How many multiprocessors the blocks of the last step were spread over. */
+/* Counts the multiprocessors that the blocks of the last step were spread over. */
 static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
 {
-    uint32_t n = 0;
-    cu->sm_seen = calloc(cu->n_sms, sizeof *cu->sm_seen);
-    if (!cu->sm_seen)
+    uint32_t n = 0, n_sms = cu->kernels.n_sms;
+    uint32_t *seen = cu->staging.sm_seen = calloc(n_sms, sizeof *seen);
+
+    if (!seen)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, calibrating);
-    cudaError_t code =
-        cudaMemcpyAsync(cu->sm_seen, cu->sm_of_block, cu->n_sms * sizeof *cu->sm_seen,
-                        cudaMemcpyDeviceToHost, cu->compute);
+    cudaError_t code = cudaMemcpyAsync(seen, cu->kernels.sm_of_block, n_sms * sizeof *seen,
+                                       cudaMemcpyDeviceToHost, cu->streams.compute);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, calibrating);
-    if (dlb_cuda_finish(cu, cu->compute, DLB_CUDA_ANSWER_NS, calibrating, err) != DLB_OK)
+    if (dlb_cuda_finish(&cu->waiting, cu->streams.compute, DLB_CUDA_ANSWER_NS, calibrating, err) !=
+        DLB_OK)
         return (int)err->status;
-    for (uint32_t i = 0; i < cu->n_sms; i++) {
+    for (uint32_t i = 0; i < n_sms; i++) {
         bool before = false;
         for (uint32_t k = 0; k < i && !before; k++)
-            before = cu->sm_seen[k] == cu->sm_seen[i];
+            before = seen[k] == seen[i];
         n += !before;
     }
     cu->calibration.n_sms_seen = n;
@@ -235,7 +244,7 @@ static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
 
 static int augment_once(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
 {
-    size_t n_bytes = cu->buf_bytes - cu->buf_bytes % cu->augment->in_bytes;
+    size_t n_bytes = cu->setup.buf_bytes - cu->setup.buf_bytes % cu->setup.augment->in_bytes;
     int rc = timing_begin(cu, err);
     if (rc == DLB_OK)
         rc = dlb_cuda_queue_augment(cu, 0, n_bytes, err);
@@ -262,13 +271,14 @@ static int time_augment(struct dlb_cuda *cu, struct dlb_err *err)
 static void about(const struct dlb_cuda *cu, char text[256])
 {
     (void)snprintf(text, 256, "step of %s %s: kind %d, %u sms, %.17g ms, %zu bytes%s, made %zu",
-                   cu->name, cu->pci_bus_id, cu->opts->step_kind, cu->n_sms, cu->opts->step_ms,
-                   cu->buf_bytes, cu->keep_bytes ? " summed" : "", cu->made_bytes);
+                   cu->gpu.name, cu->gpu.pci_bus_id, cu->setup.opts->step_kind, cu->kernels.n_sms,
+                   cu->setup.opts->step_ms, cu->setup.buf_bytes,
+                   cu->setup.keep_bytes ? " summed" : "", cu->setup.made_bytes);
 }
 
 static int measure(struct dlb_cuda *cu, struct dlb_err *err)
 {
-    double step_ns = cu->opts->step_ms * 1e6;
+    double step_ns = cu->setup.opts->step_ms * 1e6;
     double unit_ns = step_ns < LONGEST_NS ? step_ns : LONGEST_NS;
     int rc;
 
@@ -277,11 +287,11 @@ static int measure(struct dlb_cuda *cu, struct dlb_err *err)
         if (rc == DLB_OK)
             rc = verify(cu, unit_ns, err);
     } else { /* nothing but the reading */
-        struct dlb_step_point point = {.n_bytes = cu->buf_bytes};
+        struct dlb_step_point point = {.n_bytes = cu->setup.buf_bytes};
         rc = time_step(cu, &point, 0, err);
         cu->calibration.read_ns = point.ns;
     }
-    if (rc == DLB_OK && cu->augment)
+    if (rc == DLB_OK && cu->setup.augment)
         rc = time_augment(cu, err);
     return rc == DLB_OK ? count_sms(cu, err) : rc;
 }
@@ -289,11 +299,12 @@ static int measure(struct dlb_cuda *cu, struct dlb_err *err)
 /* Kernels are loaded by their first launch, which may take milliseconds: not in a step. */
 static int launch_each(struct dlb_cuda *cu, struct dlb_err *err)
 {
-    struct dlb_step_point point = {.n_bytes = cu->buf_bytes};
+    struct dlb_step_point point = {.n_bytes = cu->setup.buf_bytes};
     double ns;
 
-    int rc = cu->opts->step_ms > 0 ? warm_up(cu, &point, err) : time_once(cu, &point, 1, &ns, err);
-    return rc == DLB_OK && cu->augment ? augment_once(cu, &ns, err) : rc;
+    int rc =
+        cu->setup.opts->step_ms > 0 ? warm_up(cu, &point, err) : time_once(cu, &point, 1, &ns, err);
+    return rc == DLB_OK && cu->setup.augment ? augment_once(cu, &ns, err) : rc;
 }
 
 int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err)
@@ -301,13 +312,13 @@ int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err)
     char text[256];
 
     about(cu, text);
-    if (dlb_memo_recall(cu->memo, text, &cu->calibration, sizeof cu->calibration)) {
+    if (dlb_memo_recall(cu->setup.memo, text, &cu->calibration, sizeof cu->calibration)) {
         cu->calibration.reused = true;
         return launch_each(cu, err);
     }
     int rc = measure(cu, err);
     if (rc == DLB_OK)
-        dlb_memo_keep(cu->memo, text, &cu->calibration, sizeof cu->calibration);
+        dlb_memo_keep(cu->setup.memo, text, &cu->calibration, sizeof cu->calibration);
     return rc;
 }
 #endif

@@ -59,12 +59,13 @@ int dlb_cuda_checked(int code, const char *doing, struct dlb_err *err)
     return code == cudaSuccess ? DLB_OK : dlb_cuda_fail(err, code, doing);
 }
 
-int dlb_cuda_check_buf(const struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, struct dlb_err *err)
+int dlb_cuda_check_buf(const struct dlb_cuda_setup *setup, uint32_t buf, size_t n_bytes,
+                       struct dlb_err *err)
 {
-    if (buf >= cu->n_bufs || n_bytes > cu->buf_bytes)
+    if (buf >= setup->n_bufs || n_bytes > setup->buf_bytes)
         return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
-                        "buffer %u of %u cannot take %zu bytes (has %zu)", buf, cu->n_bufs, n_bytes,
-                        cu->buf_bytes);
+                        "buffer %u of %u cannot take %zu bytes (has %zu)", buf, setup->n_bufs,
+                        n_bytes, setup->buf_bytes);
     return DLB_OK;
 }
 
@@ -114,12 +115,12 @@ static json_t *step_json(const struct dlb_cuda *cu)
     const struct dlb_cuda_calibration *c = &cu->calibration;
     bool verified = c->asked_ns > 0 && c->measured_ns > 0;
     return json_pack(
-        "{ss, so, so, so, so, so, so, so, sb}", "kind", kinds[cu->opts->step_kind], "asked_ns",
-        positive_or_null(c->asked_ns), "measured_ns", positive_or_null(c->measured_ns),
+        "{ss, so, so, so, so, so, so, so, sb}", "kind", kinds[cu->setup.opts->step_kind],
+        "asked_ns", positive_or_null(c->asked_ns), "measured_ns", positive_or_null(c->measured_ns),
         "error_frac", verified ? json_real(c->measured_ns / c->asked_ns - 1) : json_null(),
         "read_ns", positive_or_null(c->read_ns), "augment_ns",
-        cu->augment ? positive_or_null(c->augment_ns) : json_null(), "n_sms",
-        json_integer((json_int_t)cu->n_sms), "n_sms_seen",
+        cu->setup.augment ? positive_or_null(c->augment_ns) : json_null(), "n_sms",
+        json_integer((json_int_t)cu->kernels.n_sms), "n_sms_seen",
         c->n_sms_seen ? json_integer((json_int_t)c->n_sms_seen) : json_null(), "reused", c->reused);
 }
 
@@ -141,13 +142,13 @@ json_t *dlb_cuda_describe(void *dv)
         runtime = 0;
     /* json_pack takes what it is given, and gives up whole when one of them is NULL. */
     return json_pack(
-        "{ss, ss, so, so, so, so, so, so, so, so, so}", "name", cu->name, "pci_bus_id",
-        cu->pci_bus_id, "driver", has_driver ? json_string(driver.version) : json_null(),
+        "{ss, ss, so, so, so, so, so, so, so, so, so}", "name", cu->gpu.name, "pci_bus_id",
+        cu->gpu.pci_bus_id, "driver", has_driver ? json_string(driver.version) : json_null(),
         "driver_cuda", version_json(driver_cuda), "runtime_cuda", version_json(runtime),
         "compute_capability", has_cc ? json_sprintf("%d.%d", major, minor) : json_null(), "sms",
         attribute_json(cudaDevAttrMultiProcessorCount), "memory_bytes",
         has_memory ? json_integer((json_int_t)total_bytes) : json_null(), "copy_engines",
         attribute_json(cudaDevAttrAsyncEngineCount), "clock_error_ns",
-        json_integer((json_int_t)cu->clock.error_ns), "step", step_json(cu));
+        json_integer((json_int_t)cu->time.clock.error_ns), "step", step_json(cu));
 }
 #endif

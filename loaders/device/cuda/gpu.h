@@ -39,37 +39,81 @@ struct dlb_cuda_calibration {
     bool reused;                  /* an earlier cell of the sweep measured it */
 };
 
-struct dlb_cuda {
+/* What the device was opened for; see dlb_device_open. */
+struct dlb_cuda_setup {
     const struct dlb_device_opts *opts;
-    struct dlb_rng rng;
-    bool copy_on_compute, keep_bytes;
-    bool hung;        /* did not answer in time: nothing of it is waited for or freed */
-    const char *memo; /* see dlb_device_open */
-    uint32_t n_bufs, n_sms;
-    size_t buf_bytes, made_bytes;      /* made_bytes: of what is made of a full buffer */
     const struct dlb_augment *augment; /* NULL: steps make nothing of their batches */
+    const char *memo;
+    uint32_t n_bufs;
+    size_t buf_bytes;
+    size_t made_bytes; /* of what is made of a full buffer */
+    bool copy_on_compute, keep_bytes;
+};
+
+/* The GPU's name and place. */
+struct dlb_cuda_gpu {
     char name[96], pci_bus_id[32];
-    struct CUstream_st *compute, *copy, *side; /* side: checksums, and ending a step early */
-    struct dlb_cuda_buffer bufs[DLB_CUDA_MAX_BUFS];
-    struct CUevent_st *anchor, *spare; /* spare: the next anchor, while n_before_next > 0 */
-    uint32_t n_before_next;            /* steps to settle before it is */
-    float next_ms;                     /* from the anchor to it */
-    struct dlb_gpu_clock clock;
-    uint64_t last_step_end_ns, last_copy_end_ns; /* of what was settled: stamps never go back */
-    double copy_ns_per_byte;                     /* of the fastest copy; 0: none was timed */
-    unsigned long long *sums;                    /* device memory: one per buffer */
-    uint32_t *stop;                              /* device memory */
-    float *sink;                                 /* device memory */
-    uint32_t *sm_of_block;                       /* device memory: n_sms */
-    void *scratch;                               /* device memory of `memory` steps */
+};
+
+struct dlb_cuda_streams {
+    struct CUstream_st *compute, *copy;
+    struct CUstream_st *side; /* for checksums, and for ending a step early */
+};
+
+/* What the step's kernels work with. Pointers are to device memory. */
+struct dlb_cuda_kernels {
+    uint32_t n_sms;           /* multiprocessors that they compute on */
+    unsigned long long *sums; /* [n_bufs] what each buffer's last step read */
+    uint32_t *stop;           /* not 0: kernels return at once */
+    float *sink;
+    uint32_t *sm_of_block; /* [n_sms] */
+    void *scratch;         /* of `memory` steps */
     uint64_t n_chunks, next_chunk;
-    uint8_t *back, *made_back; /* host memory for checksums */
-    uint32_t *sm_seen;         /* host memory for sm_of_block */
+};
+
+/* Host memory that the GPU writes to. */
+struct dlb_cuda_staging {
+    uint8_t *back, *made_back; /* a batch, and what was made of it; with keep_bytes only; owned */
+    uint32_t *sm_seen;         /* [n_sms] of sm_of_block; owned */
+};
+
+/* Host memory that was declared page-locked; borrowed. */
+struct dlb_cuda_pins {
     struct {
         uint8_t *addr;
         size_t n_bytes;
-    } pinned[DLB_CUDA_MAX_PINNED];
-    uint32_t n_pinned;
+    } range[DLB_CUDA_MAX_PINNED];
+    uint32_t n;
+};
+
+/* The GPU's events on the host's clock. */
+struct dlb_cuda_time {
+    struct dlb_gpu_clock clock;
+    struct CUevent_st *anchor; /* the event that others are measured from */
+    struct CUevent_st *spare;  /* the next anchor, while n_before_next > 0 */
+    uint32_t n_before_next;    /* steps to settle before `spare` becomes the anchor */
+    float next_ms;             /* from the anchor to it */
+    uint64_t last_step_end_ns; /* of the last settled step: stamps never go back */
+    uint64_t last_copy_end_ns;
+};
+
+/* What a wait needs to know. */
+struct dlb_cuda_waiting {
+    double copy_ns_per_byte; /* of the fastest copy so far; 0: none was timed */
+    bool hung; /* the GPU did not answer in time: nothing on it is waited for or freed any more */
+};
+
+struct dlb_cuda {
+    struct dlb_cuda_setup setup;
+    struct dlb_cuda_gpu gpu;
+    struct dlb_rng rng; /* of the step times */
+    struct dlb_cuda_streams streams;
+    struct dlb_cuda_buffer bufs[DLB_CUDA_MAX_BUFS];
+    struct dlb_cuda_kernels kernels;
+    struct dlb_cuda_staging staging;
+    struct dlb_cuda_pins pins;
+    struct dlb_cuda_time time;
+    struct dlb_cuda_waiting waiting;
     struct dlb_cuda_calibration calibration;
 };
 
@@ -80,16 +124,18 @@ int dlb_cuda_fail(struct dlb_err *err, int code, const char *doing);
 int dlb_cuda_checked(int code, const char *doing, struct dlb_err *err);
 
 /* Whether the buffer is there and can hold n_bytes. */
-int dlb_cuda_check_buf(const struct dlb_cuda *cu, uint32_t buf, size_t n_bytes,
+int dlb_cuda_check_buf(const struct dlb_cuda_setup *setup, uint32_t buf, size_t n_bytes,
                        struct dlb_err *err);
 
-/* Waits until all that was queued on a stream is done, looking without pause as CUDA's own wait
- * does, but no longer than limit_ns: the runtime's synchronizing calls have no limit. */
-int dlb_cuda_finish(struct dlb_cuda *cu, struct CUstream_st *stream, uint64_t limit_ns,
+/* Waits until everything that was queued on a stream is done, for at most limit_ns. It polls
+ * without a pause, as CUDA's own wait does; it exists because the runtime's synchronizing calls
+ * have no time limit. */
+int dlb_cuda_finish(struct dlb_cuda_waiting *waiting, struct CUstream_st *stream, uint64_t limit_ns,
                     const char *doing, struct dlb_err *err);
 
-/* Marks the GPU as one that does not answer, and says what was waited for; DLB_E_DEVICE. */
-int dlb_cuda_hangs(struct dlb_cuda *cu, const char *what, uint64_t waited_ns, struct dlb_err *err);
+/* Marks the GPU as hung and fails with DLB_E_DEVICE; `what` was waited for. */
+int dlb_cuda_hangs(struct dlb_cuda_waiting *waiting, const char *what, uint64_t waited_ns,
+                   struct dlb_err *err);
 
 /* Queues on the compute stream what a step does: read n_bytes of `data`, then n_iters iterations in
  * n_launches kernels. `where` (NULL, or n_sms numbers in device memory) is told the

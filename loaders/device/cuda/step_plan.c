@@ -7,21 +7,6 @@
 #define LAUNCH_NS 100e6 /* a launch costs microseconds: nothing beside this */
 #define MAX_QUEUED 768  /* launches of all steps: drivers block from about a thousand on */
 
-/* A duration cannot be negative: a normal draw is held at 0, which for stdev <= mean / 3 moves the
- * mean by under 0.1%. */
-uint64_t dlb_step_draw_ns(const struct dlb_device_opts *opts, struct dlb_rng *rng)
-{
-    double mean_ns = opts->step_ms * 1e6, stdev_ns = opts->step_stdev_ms * 1e6, ns = mean_ns;
-    if (opts->step_dist == DLB_STEP_NORMAL) {
-        ns += stdev_ns * dlb_rng_normal(rng);
-    } else if (opts->step_dist == DLB_STEP_LOGNORMAL && mean_ns > 0) {
-        double ratio = stdev_ns / mean_ns;
-        double var = log1p(ratio * ratio);
-        ns = exp(log(mean_ns) - var / 2 + sqrt(var) * dlb_rng_normal(rng));
-    }
-    return ns > 0 ? (uint64_t)ns : 0;
-}
-
 int dlb_step_fit(const struct dlb_step_point points[4], struct dlb_step_model *out,
                  struct dlb_err *err)
 {

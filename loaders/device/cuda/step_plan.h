@@ -1,18 +1,14 @@
-/* How long a training step takes, and how much work a GPU must be given for it.
+/* How much work makes a GPU's synthetic step last as long as asked.
  *
- * Floor 3. Consumer thread; pure. The synthetic step of a GPU reads its batch and then repeats an
- * iteration of arithmetic or of memory traffic; what these cost is measured once, at open. */
+ * Floor 3, private to the CUDA device. Consumer thread; pure. A step reads its batch, then repeats
+ * an iteration of arithmetic or of memory traffic. What both cost is measured once, at open. */
 #ifndef DLB_LOADERS_DEVICE_CUDA_STEP_PLAN_H
 #define DLB_LOADERS_DEVICE_CUDA_STEP_PLAN_H
 
-#include "core/base/rng.h"
-#include "loaders/device/device.h"
+#include "core/base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* Duration of the next step, from device.step_ms, step_dist and step_stdev_ms. */
-uint64_t dlb_step_draw_ns(const struct dlb_device_opts *opts, struct dlb_rng *rng);
 
 struct dlb_step_model {
     double fixed_ns;    /* of a step without bytes and iterations: launches */

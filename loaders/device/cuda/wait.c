@@ -13,16 +13,17 @@
 #define SPIN_COPY_NS (200 * DLB_NS_PER_US)
 #define NAP_NS (30 * DLB_NS_PER_US) /* between looks where the end cannot be foreseen */
 
-int dlb_cuda_hangs(struct dlb_cuda *cu, const char *what, uint64_t waited_ns, struct dlb_err *err)
+int dlb_cuda_hangs(struct dlb_cuda_waiting *waiting, const char *what, uint64_t waited_ns,
+                   struct dlb_err *err)
 {
-    cu->hung = true;
+    waiting->hung = true;
     return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
                     "the GPU did not end %s within %llu s: it hangs, or another program has it; "
                     "nvidia-smi shows it",
                     what, (unsigned long long)(waited_ns / DLB_NS_PER_S));
 }
 
-int dlb_cuda_finish(struct dlb_cuda *cu, struct CUstream_st *stream, uint64_t limit_ns,
+int dlb_cuda_finish(struct dlb_cuda_waiting *waiting, struct CUstream_st *stream, uint64_t limit_ns,
                     const char *doing, struct dlb_err *err)
 {
     uint64_t start_ns = dlb_now_ns();
@@ -30,7 +31,7 @@ int dlb_cuda_finish(struct dlb_cuda *cu, struct CUstream_st *stream, uint64_t li
 
     while ((code = cudaStreamQuery(stream)) == cudaErrorNotReady)
         if (dlb_now_ns() - start_ns > limit_ns)
-            return dlb_cuda_hangs(cu, "what it was given", limit_ns, err);
+            return dlb_cuda_hangs(waiting, "what it was given", limit_ns, err);
     return dlb_cuda_checked((int)code, doing, err);
 }
 
@@ -45,7 +46,7 @@ static int is_done(struct CUevent_st *event, bool *done, struct dlb_err *err)
 int dlb_cuda_poll(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err)
 {
     struct dlb_cuda *cu = dv;
-    if (dlb_cuda_check_buf(cu, buf, 0, err) != DLB_OK)
+    if (dlb_cuda_check_buf(&cu->setup, buf, 0, err) != DLB_OK)
         return (int)err->status;
     const struct dlb_cuda_buffer *b = &cu->bufs[buf];
     return is_done(point == DLB_COPIED ? b->copy_end : b->step_end, reached, err);
@@ -56,39 +57,41 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static int since_anchor(const struct dlb_cuda *cu, struct CUevent_st *event, float *ms,
+static int since_anchor(const struct dlb_cuda_time *time, struct CUevent_st *event, float *ms,
                         struct dlb_err *err)
 {
-    return dlb_cuda_checked((int)cudaEventElapsedTime(ms, cu->anchor, event),
+    return dlb_cuda_checked((int)cudaEventElapsedTime(ms, time->anchor, event),
                             "reading the GPU's events", err);
 }
 
 /* An event on the host's clock, held to what is known of it: not before not_before_ns, and seen
  * complete at seen_ns. */
-static uint64_t stamp(const struct dlb_cuda *cu, float ms, uint64_t not_before_ns, uint64_t seen_ns)
+static uint64_t stamp(const struct dlb_cuda_time *time, float ms, uint64_t not_before_ns,
+                      uint64_t seen_ns)
 {
-    uint64_t at_ns = max_u64(dlb_gpu_clock_at(&cu->clock, ms), not_before_ns);
+    uint64_t at_ns = max_u64(dlb_gpu_clock_at(&time->clock, ms), not_before_ns);
     return at_ns < seen_ns ? at_ns : seen_ns;
 }
 
-static int settle_copy(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, uint64_t seen_ns,
-                       struct dlb_err *err)
+static int settle_copy(struct dlb_cuda_time *time, struct dlb_cuda_waiting *waiting,
+                       struct dlb_cuda_buffer *b, uint64_t seen_ns, struct dlb_err *err)
 {
     float start_ms, end_ms;
 
-    if (since_anchor(cu, b->copy_start, &start_ms, err) != DLB_OK ||
-        since_anchor(cu, b->copy_end, &end_ms, err) != DLB_OK)
+    if (since_anchor(time, b->copy_start, &start_ms, err) != DLB_OK ||
+        since_anchor(time, b->copy_end, &end_ms, err) != DLB_OK)
         return (int)err->status;
-    dlb_gpu_clock_bound(&cu->clock, start_ms, b->copy_call_ns, UINT64_MAX);
-    dlb_gpu_clock_bound(&cu->clock, end_ms, 0, seen_ns);
+    dlb_gpu_clock_bound(&time->clock, start_ms, b->copy_call_ns, UINT64_MAX);
+    dlb_gpu_clock_bound(&time->clock, end_ms, 0, seen_ns);
     b->times.copy_start_ns =
-        stamp(cu, start_ms, max_u64(b->copy_call_ns, cu->last_copy_end_ns), seen_ns);
-    b->times.copy_end_ns = stamp(cu, end_ms, b->times.copy_start_ns, seen_ns);
-    cu->last_copy_end_ns = b->times.copy_end_ns;
+        stamp(time, start_ms, max_u64(b->copy_call_ns, time->last_copy_end_ns), seen_ns);
+    b->times.copy_end_ns = stamp(time, end_ms, b->times.copy_start_ns, seen_ns);
+    time->last_copy_end_ns = b->times.copy_end_ns;
     double copy_ns = ((double)end_ms - (double)start_ms) * 1e6;
     double ns_per_byte = b->n_bytes > 0 ? copy_ns / (double)b->n_bytes : 0;
-    if (ns_per_byte > 0 && (ns_per_byte < cu->copy_ns_per_byte || cu->copy_ns_per_byte <= 0))
-        cu->copy_ns_per_byte = ns_per_byte;
+    if (ns_per_byte > 0 &&
+        (ns_per_byte < waiting->copy_ns_per_byte || waiting->copy_ns_per_byte <= 0))
+        waiting->copy_ns_per_byte = ns_per_byte;
     b->copied = true;
     return DLB_OK;
 }
@@ -104,33 +107,34 @@ static void swap_events(struct CUevent_st **a, struct CUevent_st **b)
  * spare event, which is as complete. The batches that are in flight may have begun before it, and
  * what the driver tells of times before an anchor is not documented: it waits until they are
  * settled. */
-static void move_anchor(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, float end_ms)
+static void move_anchor(struct dlb_cuda_time *time, uint32_t n_bufs, struct dlb_cuda_buffer *b,
+                        float end_ms)
 {
-    if (cu->n_before_next > 0) {
-        if (--cu->n_before_next == 0) {
-            dlb_gpu_clock_move(&cu->clock, cu->next_ms);
-            swap_events(&cu->anchor, &cu->spare);
+    if (time->n_before_next > 0) {
+        if (--time->n_before_next == 0) {
+            dlb_gpu_clock_move(&time->clock, time->next_ms);
+            swap_events(&time->anchor, &time->spare);
         }
     } else if (dlb_gpu_clock_is_far(end_ms)) {
-        swap_events(&b->step_end, &cu->spare);
-        cu->next_ms = end_ms;
-        cu->n_before_next = cu->n_bufs;
+        swap_events(&b->step_end, &time->spare);
+        time->next_ms = end_ms;
+        time->n_before_next = n_bufs;
     }
 }
 
-static int settle_step(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, float end_ms,
-                       uint64_t seen_ns, struct dlb_err *err)
+static int settle_step(struct dlb_cuda_time *time, uint32_t n_bufs, struct dlb_cuda_buffer *b,
+                       float end_ms, uint64_t seen_ns, struct dlb_err *err)
 {
     float start_ms;
 
-    if (since_anchor(cu, b->step_start, &start_ms, err) != DLB_OK)
+    if (since_anchor(time, b->step_start, &start_ms, err) != DLB_OK)
         return (int)err->status;
     b->times.step_start_ns =
-        stamp(cu, start_ms, max_u64(b->times.copy_end_ns, cu->last_step_end_ns), seen_ns);
-    b->times.step_end_ns = stamp(cu, end_ms, b->times.step_start_ns, seen_ns);
-    cu->last_step_end_ns = b->times.step_end_ns;
+        stamp(time, start_ms, max_u64(b->times.copy_end_ns, time->last_step_end_ns), seen_ns);
+    b->times.step_end_ns = stamp(time, end_ms, b->times.step_start_ns, seen_ns);
+    time->last_step_end_ns = b->times.step_end_ns;
     b->stepped = true;
-    move_anchor(cu, b, end_ms);
+    move_anchor(time, n_bufs, b, end_ms);
     return DLB_OK;
 }
 
@@ -144,14 +148,14 @@ static int settle(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, enum dlb_point
     float end_ms = 0;
 
     if (ends) {
-        rc = since_anchor(cu, b->step_end, &end_ms, err);
+        rc = since_anchor(&cu->time, b->step_end, &end_ms, err);
         if (rc == DLB_OK)
-            dlb_gpu_clock_bound(&cu->clock, end_ms, 0, seen_ns);
+            dlb_gpu_clock_bound(&cu->time.clock, end_ms, 0, seen_ns);
     }
     if (rc == DLB_OK && !b->copied)
-        rc = settle_copy(cu, b, seen_ns, err);
+        rc = settle_copy(&cu->time, &cu->waiting, b, seen_ns, err);
     if (rc == DLB_OK && ends)
-        rc = settle_step(cu, b, end_ms, seen_ns, err);
+        rc = settle_step(&cu->time, cu->setup.n_bufs, b, end_ms, seen_ns, err);
     return rc;
 }
 
@@ -166,31 +170,32 @@ static uint64_t sleep_before(uint64_t end_ns, uint64_t slack_ns, uint64_t now_ns
 
 /* The end of a copy is foreseen by the best rate so far: a small copy is slow for its size, and
  * would have the next one slept past. One that has not begun takes as long from now. */
-static int sleep_copy(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint64_t now_ns,
+static int sleep_copy(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint64_t now_ns,
                       uint64_t *until_ns, uint64_t *due_ns, struct dlb_err *err)
 {
     uint64_t start_ns = now_ns;
     bool begun = false;
     float ms = 0;
 
-    if (cu->copy_ns_per_byte <= 0) {
+    if (cu->waiting.copy_ns_per_byte <= 0) {
         *until_ns = now_ns + NAP_NS;
         return DLB_OK;
     }
     int rc = is_done(b->copy_start, &begun, err);
     if (rc == DLB_OK && begun) {
-        rc = since_anchor(cu, b->copy_start, &ms, err);
-        start_ns = dlb_gpu_clock_at(&cu->clock, ms);
+        rc = since_anchor(&cu->time, b->copy_start, &ms, err);
+        start_ns = dlb_gpu_clock_at(&cu->time.clock, ms);
     }
-    *due_ns = start_ns + (uint64_t)(cu->copy_ns_per_byte * (double)b->n_bytes);
+    *due_ns = start_ns + (uint64_t)(cu->waiting.copy_ns_per_byte * (double)b->n_bytes);
     *until_ns = sleep_before(*due_ns, SPIN_COPY_NS, now_ns);
     return rc;
 }
 
 /* Until when a wait may sleep, and when its end is due where that can be foreseen. A step that has
  * not begun waits for its copy. */
-static int sleep_until(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enum dlb_point point,
-                       uint64_t now_ns, uint64_t *until_ns, uint64_t *due_ns, struct dlb_err *err)
+static int sleep_until(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b,
+                       enum dlb_point point, uint64_t now_ns, uint64_t *until_ns, uint64_t *due_ns,
+                       struct dlb_err *err)
 {
     bool begun = false;
     float ms = 0;
@@ -199,8 +204,8 @@ static int sleep_until(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enu
     if (rc == DLB_OK && !begun)
         return sleep_copy(cu, b, now_ns, until_ns, due_ns, err);
     if (rc == DLB_OK)
-        rc = since_anchor(cu, b->step_start, &ms, err);
-    *due_ns = dlb_gpu_clock_at(&cu->clock, ms) + (uint64_t)b->step_ns;
+        rc = since_anchor(&cu->time, b->step_start, &ms, err);
+    *due_ns = dlb_gpu_clock_at(&cu->time.clock, ms) + (uint64_t)b->step_ns;
     *until_ns = sleep_before(*due_ns, SPIN_NS + (uint64_t)(b->step_ns * 0.01), now_ns);
     return rc;
 }
@@ -208,8 +213,8 @@ static int sleep_until(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enu
 /* Twice what it should take, should all other buffers have a batch that comes first. */
 static bool is_overdue(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint64_t now_ns)
 {
-    double batch_ns = b->step_ns + cu->copy_ns_per_byte * (double)b->n_bytes;
-    return now_ns > b->waited_ns + DLB_CUDA_ANSWER_NS + (uint64_t)(2 * batch_ns * cu->n_bufs);
+    double batch_ns = b->step_ns + cu->waiting.copy_ns_per_byte * (double)b->n_bytes;
+    return now_ns > b->waited_ns + DLB_CUDA_ANSWER_NS + (uint64_t)(2 * batch_ns * cu->setup.n_bufs);
 }
 
 static int fail_overdue(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, enum dlb_point point,
@@ -223,7 +228,7 @@ static int fail_overdue(struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, en
     else
         (void)snprintf(what, sizeof what, "a step of %s",
                        dlb_duration_text(b->step_ns * 1e-9, amount, sizeof amount));
-    return dlb_cuda_hangs(cu, what, now_ns - b->waited_ns, err);
+    return dlb_cuda_hangs(&cu->waiting, what, now_ns - b->waited_ns, err);
 }
 
 int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
@@ -233,7 +238,7 @@ int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout
     uint64_t start_ns = dlb_now_ns(), until_ns = 0, due_ns = 0;
     uint64_t deadline_ns = timeout_ns < UINT64_MAX - start_ns ? start_ns + timeout_ns : UINT64_MAX;
     bool slept = false;
-    int rc = dlb_cuda_check_buf(cu, buf, 0, err);
+    int rc = dlb_cuda_check_buf(&cu->setup, buf, 0, err);
     if (rc != DLB_OK)
         return rc;
     struct dlb_cuda_buffer *b = &cu->bufs[buf];

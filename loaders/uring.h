@@ -3,8 +3,8 @@
  * Floor 3. A ring belongs to the thread that opened it, and to its process: it is made after the
  * fork. Requests are numbered [0, n_requests) by the caller, who uses a number again when all of
  * its completions have been taken. */
-#ifndef DLB_LOADERS_WORKER_URING_H
-#define DLB_LOADERS_WORKER_URING_H
+#ifndef DLB_LOADERS_URING_H
+#define DLB_LOADERS_URING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "loaders/worker/uring.h"
+#include "loaders/uring.h"
 
 #include "core/base/clock.h"
 #include "core/base/err.h"

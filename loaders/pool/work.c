@@ -1,0 +1,193 @@
+/* The workers' side of the pool: take a credit and a slot, fill the slot, hand it on. */
+#include "loaders/pool/pool.h"
+
+#include "core/base/clock.h"
+#include "core/host/osacct.h"
+#include "loaders/worker/worker.h"
+
+#include <time.h>
+#include <unistd.h>
+
+/* The event to signal for a slot that was filled. */
+static struct dlb_event *after_full(struct dlb_pool_common *common, struct dlb_lane *lane)
+{
+    return common->pin_thread ? &common->shared->to_pin : dlb_pool_ready(common, lane);
+}
+
+static bool take_credit(struct dlb_lane *lane, uint32_t *unused)
+{
+    (void)unused;
+    if (atomic_load_explicit(&lane->credits, memory_order_acquire) == 0)
+        return false;
+    atomic_fetch_sub_explicit(&lane->credits, 1,
+                              memory_order_acq_rel); /* only its worker lowers it */
+    return true;
+}
+
+static bool take_task(struct dlb_lane *lane, uint32_t *batch)
+{
+    return dlb_ring_pop(&lane->tasks, batch);
+}
+
+static bool take_slot(struct dlb_lane *lane, uint32_t *slot)
+{
+    if (lane->held == 0)
+        return dlb_ring_pop(&lane->free, slot);
+    *slot = lane->held - 1;
+    lane->held = 0;
+    return true;
+}
+
+/* Waits until `take` succeeds; false when the worker is to leave. */
+static bool worker_wait(struct dlb_pool_common *common, struct dlb_lane *lane,
+                        struct dlb_event *event, bool (*take)(struct dlb_lane *, uint32_t *),
+                        uint32_t *out, enum dlb_worker_stage stage)
+{
+    if (take(lane, out))
+        return !dlb_pool_stopping(common);
+    uint64_t start_ns = dlb_now_ns();
+    for (;;) {
+        uint32_t seen = dlb_event_seq(event);
+        if (dlb_pool_stopping(common))
+            return false;
+        if (take(lane, out))
+            break;
+        dlb_event_wait(event, seen, UINT64_MAX);
+    }
+    dlb_hist_add(&lane->report.meters.stage[stage], dlb_now_ns() - start_ns);
+    return true;
+}
+
+/* Counted as collate: in torch, too, collate is what allocates a batch's memory. */
+static int renew(struct dlb_pool_common *common, struct dlb_lane *lane, uint32_t slot,
+                 struct dlb_err *err)
+{
+    uint64_t start_ns = dlb_now_ns();
+    int rc = dlb_slots_renew(&common->slots, slot, err);
+    dlb_hist_add(&lane->report.meters.stage[DLB_WS_COLLATE], dlb_now_ns() - start_ns);
+    return rc;
+}
+
+/* One epoch of one worker; false when the worker is to leave. */
+static bool work_epoch(struct dlb_pool_common *common, struct dlb_worker *worker,
+                       struct dlb_err *err)
+{
+    uint32_t id = worker->setup.id;
+    struct dlb_lane *lane = &common->lanes[id];
+    bool dealt = common->any_order && !worker->shards;
+    int rc = DLB_OK;
+
+    for (uint64_t batch = id; rc == DLB_OK; batch += common->n_workers) {
+        uint32_t slot = 0, task = 0;
+        if (!dealt && !worker->shards && batch >= common->sampler.n_batches)
+            break;
+        if (!worker_wait(common, lane, &lane->to_worker, dealt ? take_task : take_credit, &task,
+                         DLB_WS_WAIT_CREDIT))
+            return false;
+        if (dealt) {
+            if (task == DLB_POOL_END)
+                break;
+            batch = task;
+        }
+        if (!worker_wait(common, lane, &lane->slot_freed, take_slot, &slot, DLB_WS_WAIT_SLOT))
+            return false;
+        if (common->fresh)
+            rc = renew(common, lane, slot, err);
+        if (rc == DLB_OK)
+            rc = dlb_worker_fill(worker, batch, &common->slots, slot, err);
+        if (rc == DLB_OK) {
+            dlb_ring_push(&lane->full, slot);
+            dlb_event_signal(after_full(common, lane));
+        } else {
+            lane->held = slot + 1;
+            atomic_fetch_add(&lane->credits, 1);
+        }
+    }
+    if (rc == DLB_E_CANCELLED)
+        return false;
+    if (rc != DLB_OK && rc != DLB_END) {
+        dlb_pool_fail(common, id, err);
+        return false;
+    }
+    dlb_ring_push(&lane->full, DLB_POOL_END);
+    dlb_event_signal(after_full(common, lane));
+    return true;
+}
+
+static bool wait_for_epoch(struct dlb_pool_common *common, struct dlb_lane *lane, uint64_t epoch)
+{
+    for (;;) {
+        uint32_t seen = dlb_event_seq(&lane->to_worker);
+        if (dlb_pool_stopping(common))
+            return false;
+        if (atomic_load(&common->shared->epoch_begun) > epoch)
+            return true;
+        dlb_event_wait(&lane->to_worker, seen, UINT64_MAX);
+    }
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec ts;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * DLB_NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* What the kernel accounts to a worker process alone. `before_bytes` of its anonymous memory came
+ * with the fork. */
+static void account_process(struct dlb_worker_report *report, uint64_t before_bytes)
+{
+    struct dlb_os_process own;
+    uint64_t anon_bytes = dlb_os_anon_bytes();
+
+    dlb_os_process(&own);
+    dlb_os_process_add(&report->os, &own);
+    if (anon_bytes != DLB_NOT_MEASURED && before_bytes != DLB_NOT_MEASURED &&
+        anon_bytes > before_bytes && anon_bytes - before_bytes > report->private_bytes)
+        report->private_bytes = anon_bytes - before_bytes;
+}
+
+static void account_thread(struct dlb_worker_report *report, uint64_t cpu_start_ns)
+{
+    struct dlb_os_thread os;
+
+    report->meters.cpu_ns += thread_cpu_ns() - cpu_start_ns;
+    dlb_os_thread(0, &os);
+    if (os.runqueue_ns == DLB_NOT_MEASURED || report->runqueue_ns == DLB_NOT_MEASURED)
+        report->runqueue_ns = DLB_NOT_MEASURED;
+    else
+        report->runqueue_ns += os.runqueue_ns;
+}
+
+void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, bool persistent)
+{
+    struct dlb_lane *lane = &common->lanes[id];
+    const struct dlb_worker_setup setup = {.job = common->job,
+                                           .sampler = &common->sampler,
+                                           .report = &lane->report,
+                                           .stop = &common->shared->stop,
+                                           .id = id,
+                                           .n_workers = common->n_workers};
+    struct dlb_worker worker;
+    struct dlb_err err = {0};
+    uint64_t cpu_start_ns = thread_cpu_ns(), anon_bytes = 0;
+
+    if (common->across_processes) {
+        atomic_store(&lane->pid, getpid());
+        anon_bytes = dlb_os_anon_bytes();
+    }
+    int rc = dlb_worker_open(&worker, &setup, &err);
+    for (bool more = rc == DLB_OK; more; epoch++) {
+        more = wait_for_epoch(common, lane, epoch);
+        if (!more)
+            break;
+        dlb_worker_begin_epoch(&worker, epoch);
+        more = work_epoch(common, &worker, &err) && persistent;
+    }
+    if (rc != DLB_OK)
+        dlb_pool_fail(common, id, &err);
+    if (common->across_processes)
+        account_process(&lane->report, anon_bytes);
+    dlb_worker_close(&worker);
+    account_thread(&lane->report, cpu_start_ns);
+}
