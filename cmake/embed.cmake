@@ -1,4 +1,4 @@
-# Files as bytes in the program, so that they are wherever it is: a table of struct dlb_embedded (scenarios/spec/embedded.h).
+# Files as bytes in the program, so that they are wherever it is: a table of struct dlb_embedded (core/base/embedded.h).
 #
 # dlb_embed(out table FILE...): the C source that defines `table`. A file's name in it is without ".toml".
 # As a script: cmake -DOUT=table.c -DTABLE=name -DFILES=a.py,b.py -P embed.cmake
@@ -13,7 +13,7 @@ endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE)
   string(REPLACE "," ";" files "${FILES}")
-  set(text "#include \"scenarios/spec/embedded.h\"\n\n")
+  set(text "#include \"core/base/embedded.h\"\n\n")
   set(rows "")
   set(n 0)
   foreach(file IN LISTS files)

@@ -1,4 +1,5 @@
-/* Reading summary.json back: whoever wrote it, what passes here can be rendered.
+/* Reads summary.json back, from this version of dlbench or another, from anywhere. Every report can
+ * render what passes here.
  *
  * Floor 4. Any thread. */
 #ifndef DLB_REPORTS_LOAD_H
@@ -12,15 +13,20 @@
 #define DLB_SUMMARY_MAX_BYTES ((size_t)256 << 20)
 #define DLB_SUMMARY_VERSION 1 /* the schema_version that this build reads */
 
-/* Every field that reports read has the type that summary.schema.json gives it; DLB_E_FORMAT names
- * the first that has not, as in "cells[3].samples_per_s.median". `path` is for messages. */
+/* summary.schema.json, which is in the program; new reference. */
+json_t *dlb_summary_schema(void);
+
+/* Checks that reports can read the document (DLB_SCHEMA_READABLE of reports/schema.h). `path` is
+ * for messages. DLB_E_FORMAT: SUMMARY_VERSION, SUMMARY_FIELD_MISSING or SUMMARY_FIELD_BAD, which
+ * names the field as in "cells[3].samples_per_s.median". */
 int dlb_summary_check(const json_t *doc, const char *path, struct dlb_err *err);
 
-/* Parses and checks; *out: new reference. */
+/* Parses and checks; *out: new reference. SUMMARY_NOT_JSON names the line. */
 int dlb_summary_parse(const char *text, size_t n_bytes, const char *path, json_t **out,
                       struct dlb_err *err);
 
-/* `path`: the file, or the folder that holds it. */
+/* `path`: the file, or the folder that holds it. SUMMARY_NOT_WRITTEN: the folder is that of a run
+ * that was killed. */
 int dlb_summary_load(const char *path, json_t **out, struct dlb_err *err);
 
 #endif

@@ -213,6 +213,35 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
     dlb_verdict_words(evidence, &f, out->text, sizeof out->text);
 }
 
+const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause)
+{
+    static const struct {
+        enum dlb_verdict_class klass;
+        enum dlb_cause cause;
+        const char *code;
+    } codes[] = {
+        {DLB_V_INCOMPLETE, DLB_CAUSE_NONE, "INCOMPLETE"},
+        {DLB_V_HARNESS_BOUND, DLB_CAUSE_HARNESS, "HARNESS_BOUND"},
+        {DLB_V_INPUT_BOUND, DLB_CAUSE_NONE, "INPUT_BOUND"},
+        {DLB_V_INPUT_BOUND, DLB_CAUSE_READ, "INPUT_BOUND_READ"},
+        {DLB_V_INPUT_BOUND, DLB_CAUSE_DECODE, "INPUT_BOUND_DECODE"},
+        {DLB_V_INPUT_BOUND, DLB_CAUSE_TRANSFORM, "INPUT_BOUND_TRANSFORM"},
+        {DLB_V_INPUT_BOUND, DLB_CAUSE_COLLATE, "INPUT_BOUND_COLLATE"},
+        {DLB_V_INPUT_BOUND, DLB_CAUSE_ORDER, "INPUT_BOUND_ORDER"},
+        {DLB_V_INPUT_BOUND, DLB_CAUSE_PIN, "INPUT_BOUND_PIN"},
+        {DLB_V_INPUT_BOUND, DLB_CAUSE_CPU, "INPUT_BOUND_CPU"},
+        {DLB_V_H2D_BOUND, DLB_CAUSE_COPY, "H2D_BOUND_COPY"},
+        {DLB_V_RESIDUAL_HEAVY, DLB_CAUSE_NONE, "RESIDUAL_HEAVY"},
+        {DLB_V_RESIDUAL_HEAVY, DLB_CAUSE_CPU, "RESIDUAL_HEAVY_CPU"},
+        {DLB_V_COMPUTE_BOUND, DLB_CAUSE_NONE, "COMPUTE_BOUND"},
+        {DLB_V_BALANCED, DLB_CAUSE_NONE, "BALANCED"},
+    };
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].klass == klass && codes[i].cause == cause)
+            return codes[i].code;
+    return NULL;
+}
+
 const char *dlb_verdict_class_name(enum dlb_verdict_class klass)
 {
     static const char *const names[] = {

@@ -133,6 +133,14 @@ struct dlb_verdict {
  * was measured: then nothing is blamed on storage or workers. */
 void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out);
 
+/* A name for class and cause together, which scripts can compare: summary.json has it as "code".
+ * Class, then cause where there is a choice: INPUT_BOUND_READ, INPUT_BOUND_DECODE,
+ * INPUT_BOUND_TRANSFORM, INPUT_BOUND_COLLATE, INPUT_BOUND_ORDER, INPUT_BOUND_PIN, INPUT_BOUND_CPU,
+ * INPUT_BOUND (no stage was timed), H2D_BOUND_COPY, RESIDUAL_HEAVY_CPU, RESIDUAL_HEAVY,
+ * HARNESS_BOUND, INCOMPLETE, COMPUTE_BOUND, BALANCED. These names do not change. Static; NULL for a
+ * pair that dlb_judge never gives. */
+const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause);
+
 /* "INPUT-BOUND", "decode", "critical". Static. */
 const char *dlb_verdict_class_name(enum dlb_verdict_class klass);
 const char *dlb_cause_name(enum dlb_cause cause);

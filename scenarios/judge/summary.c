@@ -60,9 +60,9 @@ static json_t *verdict(const struct dlb_judged_cell *cell)
 {
     const struct dlb_verdict *v = &cell->verdict;
     return json_pack(
-        "{ss, ss, ss, so, so, so}", "class", dlb_verdict_class_name(v->klass), "cause",
-        dlb_cause_name(v->cause), "severity", dlb_severity_name(v->severity), "text",
-        dlb_json_safe_text(v->text), "input_wait_frac",
+        "{ss, ss, ss, ss, so, so, so}", "code", dlb_verdict_code(v->klass, v->cause), "class",
+        dlb_verdict_class_name(v->klass), "cause", dlb_cause_name(v->cause), "severity",
+        dlb_severity_name(v->severity), "text", dlb_json_safe_text(v->text), "input_wait_frac",
         dlb_json_real_or_null(cell->evidence.complete ? cell->evidence.input_frac : (double)NAN),
         "ceiling_ratio", dlb_json_real_or_null(cell->ceiling_ratio));
 }

@@ -1,16 +1,10 @@
-/* Files that are in the program (cmake/embed.cmake).
+/* Files that are in the program, for scenarios.
  *
- * Floor 4. Constant; any thread. Tables end with name == NULL. */
+ * Floor 4. Constant; any thread. */
 #ifndef DLB_SCENARIOS_SPEC_EMBEDDED_H
 #define DLB_SCENARIOS_SPEC_EMBEDDED_H
 
-#include <stddef.h>
-
-struct dlb_embedded {
-    const char *name; /* of the file; without ".toml" */
-    const char *bytes;
-    size_t n_bytes;
-};
+#include "core/base/embedded.h"
 
 /* PyTorch's rungs; the first one is what is run. */
 extern const struct dlb_embedded dlb_gap_scripts[];

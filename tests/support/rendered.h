@@ -17,14 +17,19 @@
 
 #include <cmocka.h>
 
+static inline void corpus_path(const char *name, char *path, size_t n_path)
+{
+    const char *root = getenv("DLB_SOURCE_DIR");
+    (void)snprintf(path, n_path, "%s/tests/fuzz/corpus/summary/%s", root ? root : ".", name);
+}
+
 /* A result of the corpus of summaries. */
 static inline json_t *summary_of(const char *name)
 {
     char path[4096];
     struct dlb_err err;
     json_t *doc = NULL;
-    const char *root = getenv("DLB_SOURCE_DIR");
-    (void)snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/summary/%s", root ? root : ".", name);
+    corpus_path(name, path, sizeof(path));
     if (dlb_summary_load(path, &doc, &err))
         fail_msg("%s: %s", err.path, err.what);
     return doc;

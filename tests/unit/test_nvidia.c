@@ -2,7 +2,8 @@
 #include "core/host/nvml.h"
 
 #include "core/base/clock.h"
-#include "tests/support/schema.h"
+#include "reports/load.h"
+#include "reports/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,16 +90,13 @@ static json_int_t number(const json_t *doc, const char *key)
 
 static void fits_the_schema(const json_t *nvml)
 {
-    char path[4096];
-    const char *root = getenv("DLB_SOURCE_DIR");
-    struct schema_check check;
-    (void)snprintf(path, sizeof path, "%s/reports/summary.schema.json", root ? root : ".");
-    json_t *schema = json_load_file(path, 0, NULL);
+    struct dlb_err err;
+    json_t *schema = dlb_summary_schema();
     const json_t *gpu = json_object_get(json_object_get(schema, "$defs"), "gpu");
     const json_t *part = json_object_get(json_object_get(gpu, "properties"), "nvml");
     assert_non_null(part);
-    if (!schema_check(&check, part, nvml))
-        fail_msg("%s", check.what);
+    if (dlb_schema_check(part, nvml, DLB_SCHEMA_EXACT, NULL, &err))
+        fail_msg("%s", err.what);
     json_decref(schema);
 }
 

@@ -275,12 +275,13 @@ static void test_json_is_the_document(void **state)
     json_decref(doc);
 }
 
-static void refuses(json_t *doc, const char *words)
+static void refuses(json_t *doc, enum dlb_code code, const char *field)
 {
     struct dlb_err err;
     assert_int_equal(dlb_summary_check(doc, "x.json", &err), DLB_E_FORMAT);
+    assert_int_equal(err.code, code);
     assert_string_equal(err.path, "x.json");
-    assert_has(err.what, words);
+    assert_has(err.what, field);
     json_decref(doc);
 }
 
@@ -291,30 +292,64 @@ static void test_check_names_the_offence(void **state)
     json_object_set_new(
         json_object_get(json_array_get(json_object_get(doc, "cells"), 3), "samples_per_s"),
         "median", json_string("fast"));
-    refuses(doc, "cells[3].samples_per_s.median is not a number");
+    refuses(doc, DLB_ERR_SUMMARY_FIELD_BAD, " cells[3].samples_per_s.median ");
     doc = sweep();
     json_object_del(doc, "verdict");
-    refuses(doc, "verdict is not there");
+    refuses(doc, DLB_ERR_SUMMARY_FIELD_MISSING, " verdict ");
     doc = sweep();
     json_object_set_new(json_object_get(doc, "config"), "loader.x", json_array());
-    refuses(doc, "config.loader.x");
+    refuses(doc, DLB_ERR_SUMMARY_FIELD_BAD, " config.loader.x ");
     doc = sweep();
     json_object_set_new(doc, "schema_version", json_integer(2));
-    refuses(doc, "schema_version 2");
-    refuses(json_array(), "not a JSON object");
+    refuses(doc, DLB_ERR_SUMMARY_VERSION, "schema_version 2");
+    refuses(json_array(), DLB_ERR_SUMMARY_FIELD_BAD, "object");
+}
+
+/* Which of the corpus are summaries. Other versions of the program wrote some of those that are. */
+static void test_which_summaries_can_be_read(void **state)
+{
+    (void)state;
+    static const char *const can[] = {"failed", "gap",     "gap_hostile", "hostile",
+                                      "run",    "storage", "sweep"};
+    static const struct {
+        const char *name;
+        enum dlb_code code;
+    } cannot[] = {
+        {"cut", DLB_ERR_SUMMARY_NOT_JSON},         {"deep", DLB_ERR_SUMMARY_NOT_JSON},
+        {"empty", DLB_ERR_SUMMARY_NOT_JSON},       {"missing", DLB_ERR_SUMMARY_FIELD_MISSING},
+        {"not_object", DLB_ERR_SUMMARY_FIELD_BAD}, {"version", DLB_ERR_SUMMARY_VERSION},
+        {"wrong_type", DLB_ERR_SUMMARY_FIELD_BAD}};
+    for (size_t i = 0; i < sizeof(can) / sizeof(can[0]); i++)
+        json_decref(summary_of(can[i]));
+    for (size_t i = 0; i < sizeof(cannot) / sizeof(cannot[0]); i++) {
+        char path[4096];
+        struct dlb_err err;
+        json_t *doc = NULL;
+        corpus_path(cannot[i].name, path, sizeof(path));
+        assert_int_equal(dlb_summary_load(path, &doc, &err), DLB_E_FORMAT);
+        assert_string_equal(dlb_code_name(err.code), dlb_code_name(cannot[i].code));
+        assert_null(doc);
+    }
 }
 
 static void test_load_takes_folders_and_says_what_is_wrong(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/dlb_report_XXXXXX", path[64];
+    char folder[] = "/tmp/dlb_report_XXXXXX", path[64], begun[64];
     struct dlb_err err;
     json_t *doc = NULL;
     assert_non_null(mkdtemp(folder));
     assert_int_equal(dlb_summary_load(folder, &doc, &err), DLB_E_IO);
+    assert_int_equal(err.code, DLB_ERR_NOT_FOUND);
+    (void)snprintf(begun, sizeof(begun), "%s/environment.json", folder);
+    assert_int_equal(dlb_write_file_atomic(begun, "{}", 2, &err), DLB_OK);
+    assert_int_equal(dlb_summary_load(folder, &doc, &err), DLB_E_IO);
+    assert_int_equal(err.code, DLB_ERR_SUMMARY_NOT_WRITTEN);
+    assert_string_equal(err.path, folder);
     (void)snprintf(path, sizeof(path), "%s/summary.json", folder);
     assert_int_equal(dlb_write_file_atomic(path, "{\n\n!", 4, &err), DLB_OK);
     assert_int_equal(dlb_summary_load(folder, &doc, &err), DLB_E_FORMAT);
+    assert_int_equal(err.code, DLB_ERR_SUMMARY_NOT_JSON);
     assert_has(err.what, "line 3");
     json_t *good = sweep();
     char *text = rendered(good, "json", 0);
@@ -324,6 +359,7 @@ static void test_load_takes_folders_and_says_what_is_wrong(void **state)
     json_decref(doc);
     json_decref(good);
     (void)unlink(path);
+    (void)unlink(begun);
     (void)rmdir(folder);
 }
 
@@ -374,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_text_has_every_cell_and_key),
         cmocka_unit_test(test_json_is_the_document),
         cmocka_unit_test(test_check_names_the_offence),
+        cmocka_unit_test(test_which_summaries_can_be_read),
         cmocka_unit_test(test_load_takes_folders_and_says_what_is_wrong),
         cmocka_unit_test(test_fold),
         cmocka_unit_test(test_table_drops_the_highest_rank),

@@ -1,40 +1,45 @@
-/* The checker that holds real outputs against reports/summary.schema.json, and the checker's own
- * proof.
+/* The checker of JSON against a schema, and what summary.schema.json promises.
  *
- *   unit_test_schema FILE...    checks files instead (the command-line tests call it so) */
-#include "tests/support/schema.h"
+ *   unit_test_schema FILE...    holds files against summary.schema.json, exactly, instead (the
+ *                               command-line tests call it so) */
+#include "core/measure/verdict.h"
+#include "reports/load.h"
+#include "reports/schema.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-static json_t *load_schema(void)
+/* The code of what is wrong, or DLB_N_CODES when nothing is. */
+static enum dlb_code offence(const char *schema_text, const char *value_text,
+                             enum dlb_schema_strictness strictness, struct dlb_err *err)
 {
-    char path[4096];
-    json_error_t why;
-    const char *root = getenv("DLB_SOURCE_DIR");
-    (void)snprintf(path, sizeof(path), "%s/reports/summary.schema.json", root ? root : ".");
-    json_t *schema = json_load_file(path, 0, &why);
-    if (!schema)
-        (void)fprintf(stderr, "%s: %s\n", path, why.text);
-    return schema;
-}
-
-static bool holds(const char *schema_text, const char *value_text)
-{
-    struct schema_check check;
     json_t *schema = json_loads(schema_text, 0, NULL);
     json_t *value = json_loads(value_text, JSON_DECODE_ANY, NULL);
     assert_non_null(schema);
     assert_non_null(value);
-    bool ok = schema_check(&check, schema, value);
+    int rc = dlb_schema_check(schema, value, strictness, "x.json", err);
     json_decref(schema);
     json_decref(value);
-    return ok;
+    assert_true(rc == DLB_OK || rc == DLB_E_FORMAT);
+    return rc ? err->code : DLB_N_CODES;
+}
+
+static bool holds(const char *schema_text, const char *value_text)
+{
+    struct dlb_err err;
+    return offence(schema_text, value_text, DLB_SCHEMA_EXACT, &err) == DLB_N_CODES;
+}
+
+static bool is_readable(const char *schema_text, const char *value_text)
+{
+    struct dlb_err err;
+    return offence(schema_text, value_text, DLB_SCHEMA_READABLE, &err) == DLB_N_CODES;
 }
 
 static void test_each_keyword_refuses(void **state)
@@ -42,6 +47,7 @@ static void test_each_keyword_refuses(void **state)
     (void)state;
     assert_true(holds("{\"type\": \"integer\"}", "1"));
     assert_false(holds("{\"type\": \"integer\"}", "1.5"));
+    assert_true(holds("{\"type\": \"integer\"}", "1e30"));
     assert_true(holds("{\"type\": [\"number\", \"null\"]}", "null"));
     assert_false(holds("{\"type\": [\"number\", \"null\"]}", "\"1\""));
     assert_false(holds("{\"enum\": [\"a\", \"b\"]}", "\"c\""));
@@ -59,57 +65,137 @@ static void test_each_keyword_refuses(void **state)
     assert_false(holds("{\"oneOf\": []}", "1"));
 }
 
+/* What another version of the program may have written differently. */
+static void test_readable_is_less_than_exact(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    const char *schema = "{\"required\": [\"a\", \"b\"], \"needed\": [\"a\"], \"properties\": "
+                         "{\"a\": {\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}, \"b\": "
+                         "{\"type\": \"string\", \"enum\": [\"x\"], \"pattern\": \"x\"}}, "
+                         "\"additionalProperties\": false}";
+    assert_true(is_readable(schema, "{\"a\": 7, \"b\": \"y\", \"c\": null}"));
+    assert_true(is_readable(schema, "{\"a\": -7}"));
+    assert_false(is_readable(schema, "{\"a\": \"1\"}"));
+    assert_false(is_readable(schema, "{\"a\": 1, \"b\": 1}"));
+    assert_int_equal(offence(schema, "{\"b\": \"x\"}", DLB_SCHEMA_READABLE, &err),
+                     DLB_ERR_SUMMARY_FIELD_MISSING);
+    assert_int_equal(offence(schema, "{\"a\": 1}", DLB_SCHEMA_EXACT, &err),
+                     DLB_ERR_SUMMARY_FIELD_MISSING);
+}
+
 static void test_says_where(void **state)
 {
     (void)state;
-    struct schema_check check;
-    json_t *schema =
-        json_loads("{\"properties\": {\"a\": {\"items\": {\"type\": \"string\"}}}}", 0, NULL);
-    json_t *value = json_loads("{\"a\": [\"x\", 1]}", 0, NULL);
-    assert_false(schema_check(&check, schema, value));
-    assert_non_null(strstr(check.what, "a.[1]"));
-    json_decref(schema);
-    json_decref(value);
+    struct dlb_err err;
+    const char *schema = "{\"properties\": {\"a\": {\"items\": {\"properties\": {\"b\": "
+                         "{\"type\": \"string\"}}, \"needed\": [\"c\"]}}}}";
+    assert_int_equal(
+        offence(schema, "{\"a\": [{\"c\": 1}, {\"b\": 1, \"c\": 1}]}", DLB_SCHEMA_READABLE, &err),
+        DLB_ERR_SUMMARY_FIELD_BAD);
+    assert_string_equal(err.path, "x.json");
+    assert_non_null(strstr(err.what, " a[1].b "));
+    assert_int_equal(offence(schema, "{\"a\": [{}]}", DLB_SCHEMA_READABLE, &err),
+                     DLB_ERR_SUMMARY_FIELD_MISSING);
+    assert_non_null(strstr(err.what, " a[0].c "));
+}
+
+static bool lists(const json_t *names, const char *name)
+{
+    const json_t *entry;
+    size_t i;
+    json_array_foreach(names, i, entry)
+    {
+        if (strcmp(json_string_value(entry), name) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* The schema names every field that is promised, and closes every object but the environment. */
 static void test_summary_schema_is_strict(void **state)
 {
     (void)state;
-    struct schema_check check;
-    json_t *schema = load_schema(), *empty = json_object();
-    assert_non_null(schema);
-    assert_false(schema_check(&check, schema, empty));
-    const char *const promised[] = {
+    struct dlb_err err;
+    json_t *schema = dlb_summary_schema(), *empty = json_object();
+    assert_int_equal(dlb_schema_check(schema, empty, DLB_SCHEMA_EXACT, "x", &err), DLB_E_FORMAT);
+    assert_int_equal(dlb_schema_check(schema, empty, DLB_SCHEMA_READABLE, "x", &err), DLB_E_FORMAT);
+    static const char *const promised[] = {
         "schema_version", "command",   "run_name",         "partial", "dlbench",      "environment",
         "dataset",        "config",    "config_hash",      "rank",    "world",        "device",
         "verdict",        "best_cell", "recommended_cell", "pytorch", "not_modelled", "cells"};
-    const json_t *required = json_object_get(schema, "required"), *name;
-    for (size_t i = 0; i < sizeof(promised) / sizeof(promised[0]); i++) {
-        bool found = false;
-        size_t k;
-        json_array_foreach(required, k, name) found =
-            found || strcmp(json_string_value(name), promised[i]) == 0;
-        assert_true(found);
-    }
+    for (size_t i = 0; i < sizeof(promised) / sizeof(promised[0]); i++)
+        assert_true(lists(json_object_get(schema, "required"), promised[i]));
     const char *def;
     json_t *one;
     json_object_foreach(json_object_get(schema, "$defs"), def, one)
+    {
         assert_non_null(json_object_get(one, "additionalProperties"));
+    }
     json_decref(empty);
+    json_decref(schema);
+}
+
+/* Everywhere in the schema: what reports need is written, and what is written is described. */
+static void check_lists(const json_t *schema)
+{
+    const json_t *entry, *properties = json_object_get(schema, "properties");
+    const char *key;
+    json_t *value;
+    size_t i;
+    json_array_foreach(json_object_get(schema, "needed"), i, entry)
+    {
+        assert_true(lists(json_object_get(schema, "required"), json_string_value(entry)));
+    }
+    json_array_foreach(json_object_get(schema, "required"), i, entry)
+    {
+        assert_non_null(json_object_get(properties, json_string_value(entry)));
+    }
+    json_object_foreach((json_t *)schema, key, value)
+    {
+        check_lists(value);
+    }
+}
+
+static void test_needed_is_written(void **state)
+{
+    (void)state;
+    json_t *schema = dlb_summary_schema();
+    assert_true(lists(json_object_get(schema, "needed"), "verdict"));
+    check_lists(schema);
+    json_decref(schema);
+}
+
+/* The schema lists the codes that core/measure/verdict.h has. */
+static void test_verdict_codes_are_listed(void **state)
+{
+    (void)state;
+    json_t *schema = dlb_summary_schema(),
+           *verdict = json_object_get(json_object_get(schema, "$defs"), "verdict");
+    const json_t *codes =
+        json_object_get(json_object_get(json_object_get(verdict, "properties"), "code"), "enum");
+    size_t n = 0;
+    for (int klass = 0; klass <= DLB_V_BALANCED; klass++)
+        for (int cause = 0; cause <= DLB_CAUSE_HARNESS; cause++) {
+            const char *code =
+                dlb_verdict_code((enum dlb_verdict_class)klass, (enum dlb_cause)cause);
+            n += code != NULL;
+            assert_true(!code || lists(codes, code));
+        }
+    assert_int_equal(json_array_size(codes), n);
     json_decref(schema);
 }
 
 static int check_files(int argc, char **argv)
 {
-    struct schema_check check;
-    json_t *schema = load_schema();
-    int bad = schema ? 0 : 1;
-    for (int i = 1; schema && i < argc; i++) {
+    json_t *schema = dlb_summary_schema();
+    int bad = 0;
+    for (int i = 1; i < argc; i++) {
         json_error_t why;
+        struct dlb_err err = {.code = DLB_N_CODES};
         json_t *doc = json_load_file(argv[i], 0, &why);
-        if (!doc || !schema_check(&check, schema, doc)) {
-            (void)fprintf(stderr, "%s: %s\n", argv[i], doc ? check.what : why.text);
+        if (!doc || dlb_schema_check(schema, doc, DLB_SCHEMA_EXACT, argv[i], &err)) {
+            (void)fprintf(stderr, "%s: %s\n", argv[i], doc ? err.what : why.text);
             bad = 1;
         }
         json_decref(doc);
@@ -123,7 +209,10 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_keyword_refuses),
         cmocka_unit_test(test_says_where),
+        cmocka_unit_test(test_readable_is_less_than_exact),
         cmocka_unit_test(test_summary_schema_is_strict),
+        cmocka_unit_test(test_needed_is_written),
+        cmocka_unit_test(test_verdict_codes_are_listed),
     };
     if (argc > 1)
         return check_files(argc, argv);

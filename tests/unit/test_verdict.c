@@ -422,11 +422,40 @@ static void names(void **state)
     assert_string_equal(dlb_severity_name(DLB_SEVERITY_CRITICAL), "critical");
 }
 
+/* Each pair of class and cause that the rule gives has a code of its own; no other pair has one. */
+static void codes(void **state)
+{
+    (void)state;
+    const char *seen[64];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_non_null(dlb_verdict_code(rows[i].klass, rows[i].cause));
+    for (int klass = 0; klass <= DLB_V_BALANCED; klass++)
+        for (int cause = 0; cause <= DLB_CAUSE_HARNESS; cause++) {
+            const char *code =
+                dlb_verdict_code((enum dlb_verdict_class)klass, (enum dlb_cause)cause);
+            for (size_t k = 0; code && k < n; k++)
+                assert_string_not_equal(code, seen[k]);
+            if (code)
+                seen[n++] = code;
+        }
+    assert_int_equal(n, 15);
+    assert_string_equal(dlb_verdict_code(DLB_V_INPUT_BOUND, DLB_CAUSE_DECODE),
+                        "INPUT_BOUND_DECODE");
+    assert_string_equal(dlb_verdict_code(DLB_V_H2D_BOUND, DLB_CAUSE_COPY), "H2D_BOUND_COPY");
+    assert_string_equal(dlb_verdict_code(DLB_V_RESIDUAL_HEAVY, DLB_CAUSE_NONE), "RESIDUAL_HEAVY");
+    assert_string_equal(dlb_verdict_code(DLB_V_HARNESS_BOUND, DLB_CAUSE_HARNESS), "HARNESS_BOUND");
+    assert_string_equal(dlb_verdict_code(DLB_V_INCOMPLETE, DLB_CAUSE_NONE), "INCOMPLETE");
+    assert_null(dlb_verdict_code(DLB_V_BALANCED, DLB_CAUSE_COPY));
+    assert_null(dlb_verdict_code((enum dlb_verdict_class)99, DLB_CAUSE_NONE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rule),
         cmocka_unit_test(names),
+        cmocka_unit_test(codes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,7 @@ static void holds_for_any_evidence(void **state)
         dlb_judge(&e, &again);
         assert_memory_equal(&v, &again, sizeof v);
         assert_true((unsigned)v.klass <= DLB_V_BALANCED && (unsigned)v.cause <= DLB_CAUSE_HARNESS);
+        assert_non_null(dlb_verdict_code(v.klass, v.cause));
         seen[v.klass]++;
 
         /* Text: opens with the class, is whole, ends as a sentence, names a next thing to try, has
