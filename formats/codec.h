@@ -1,8 +1,8 @@
-/* Codecs: what turns a sample's bytes into what the batch holds. One const table, one file, one
+/* Codecs turn a sample's stored bytes into its payload in the batch. One const table, one file, one
  * line in codecs.def.
  *
- * Floor 2. A codec's state is private to one worker. Codecs never read the clock: the worker times
- * decode and transform apart, by calling them apart. */
+ * Floor 2. A codec's state is private to one worker. Codecs never read the clock: the worker calls
+ * decode and transform one after the other, and times each. */
 #ifndef DLB_FORMATS_CODEC_H
 #define DLB_FORMATS_CODEC_H
 
@@ -32,12 +32,11 @@ struct dlb_transform_opts {
                    * (x/255 - mean) / std with ImageNet's mean and std, as ToTensor and Normalize
                    * give
                    */
-    int where; /* enum dlb_where: who crops out of the resized image, flips, normalises; who widens
-                */
+    int where;    /* enum dlb_where: whether worker or device crops the resized image, flips and
+                   * normalises; which of them widens tokens */
     bool scaled_decode; /* let libjpeg decode at 1/2, 1/4, 1/8 where the result still has at least
                            the pixels asked for */
-    int64_t
-        max_decoded_bytes; /* of a sample that is unpacked; 0: as a look at some of them tells */
+    int64_t max_decoded_bytes; /* of a sample that is unpacked; 0: estimated from some of them */
 };
 extern const struct dlb_opt_group dlb_transform_group;
 
@@ -48,8 +47,8 @@ struct dlb_codec {
         *extensions; /* of its files and fields, lower-case, ends with NULL; NULL: any */
     bool identity;   /* the payload is the sample's bytes: decode and transform are NULL, the worker
                         places or copies them */
-    bool make_compresses; /* what make makes is smaller than generate.sample_bytes */
-    bool numbers;         /* takes only samples whose element the format knows */
+    bool make_compresses; /* `make` gives fewer bytes than generate.sample_bytes */
+    bool numbers;         /* takes only samples whose element type the format knows */
     size_t state_bytes;   /* the core allocates it, zeroed, 64-byte aligned */
 
     int (*open)(void *cd, const struct dlb_transform_opts *opts, struct dlb_err *err);
@@ -60,22 +59,22 @@ struct dlb_codec {
     /* Field 0 to pixels (or plain bytes) inside the state. `rng` is the sample's own (seed, epoch,
      * index): the crop is drawn first, so that only what it needs is decoded. */
     int (*decode)(void *cd, const struct dlb_sample *in, struct dlb_rng rng, struct dlb_err *err);
-    /* How many bytes transform will make of what decode left. For codecs whose largest output
-     * nobody knows before samples are looked at (formats/look.h); else NULL. */
+    /* How many bytes transform will write for the decoded sample. For codecs whose largest output
+     * is estimated from some samples (formats/look.h); else NULL. */
     uint64_t (*decoded_bytes)(const void *cd);
-    /* What decode left, into dst; *len_bytes <= cap_bytes, or DLB_E_FORMAT. */
+    /* The decoded sample to dst; *len_bytes <= cap_bytes, or DLB_E_FORMAT. */
     int (*transform)(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes,
                      struct dlb_err *err);
 
-    /* With transform.where = "gpu": what transform leaves to the device. DLB_E_CONFIG for options
-     * that leave it nothing; without a shape, no more than that is looked at. NULL: the codec never
-     * does. */
+    /* With transform.where = "gpu": the device's part of the transform. DLB_E_CONFIG for options
+     * that leave the device no work; with shape NULL only that is checked. NULL: the codec never
+     * leaves work to a device. */
     int (*augment)(const struct dlb_transform_opts *opts, const struct dlb_shape *shape,
                    struct dlb_augment *out, struct dlb_err *err);
 
     /* Generation: sample `index` of the data set that (seed, sample_bytes) name, the same on any
      * machine and thread. `extension` names its file. Appends to out. NULL for a codec of numbers:
-     * formats that know them make them. */
+     * the formats make those. */
     const char *extension;
     int (*make)(const struct dlb_generate_opts *opts, uint64_t index, struct dlb_bytes *out,
                 struct dlb_err *err);
@@ -86,15 +85,15 @@ extern const char *const dlb_codec_names[];
 
 const struct dlb_codec *dlb_codec_by_name(const char *name); /* or NULL */
 
-/* Whether `extension` (no dot, any case) is one of the codec's; always, for a codec that takes any,
- * or for NULL. */
+/* Whether `extension` (no dot, any case) is one of the codec's. Always true for a codec that takes
+ * any, and for NULL. */
 bool dlb_codec_takes(const struct dlb_codec *codec, const char *extension);
 
-/* DLB_E_CONFIG when the codec wants numbers and the format does not say which its samples hold. */
+/* DLB_E_CONFIG when the codec needs numbers and the format does not know which its samples hold. */
 int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *format,
                     struct dlb_err *err);
 
-/* DLB_E_CONFIG when transform.where = "gpu" and nothing is left to a device. */
+/* DLB_E_CONFIG when transform.where = "gpu" and the device would have no work. */
 int dlb_codec_check_where(const struct dlb_codec *codec, const struct dlb_format *format,
                           const struct dlb_transform_opts *transform, struct dlb_err *err);
 

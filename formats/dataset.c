@@ -1,5 +1,6 @@
 #include "formats/dataset.h"
 
+#include "core/base/mem.h"
 #include "formats/look.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static const struct dlb_opt dataset_opts[] = {
      .def = "auto",
      .choices = dlb_access_names,
      .help = "how the bytes are fetched: from a memory map, by pread, or by pread past the page "
-             "cache (O_DIRECT); which of them there are depends on the format"},
+             "cache (O_DIRECT); each format offers some of them"},
     {.key = "on_error",
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_CHOICE,
@@ -89,8 +90,8 @@ static const struct dlb_opt transform_opts[] = {
      .offset = offsetof(struct dlb_transform_opts, where),
      .def = "cpu",
      .choices = where_names,
-     .help = "who does what comes after decoding and resizing: crop out of the resized image, flip "
-             "and normalise (codec jpeg with pixels = f32), widening (codec tokens); gpu: the "
+     .help = "where the work after decoding and resizing is done: crop of the resized image, flip "
+             "and normalise (codec jpeg with pixels = f32), widening (codec tokens); gpu: by the "
              "device, as part of each step"},
     {.key = "scaled_decode",
      .work = DLB_WORK_SAME,
@@ -106,8 +107,8 @@ static const struct dlb_opt transform_opts[] = {
      .max = INT64_C(1) << 40,
      .def = "0",
      .unit = "bytes",
-     .help = "the largest sample that the zstd codec unpacks, which is what slots are sized by; 0: "
-             "from a look at some samples"},
+     .help = "the largest sample that the zstd codec unpacks, which sets the size of slots; 0: "
+             "estimated from some samples"},
     DLB_OPT_END,
 };
 const struct dlb_opt_group dlb_transform_group = {
@@ -130,7 +131,8 @@ bool dlb_access_locates(int access)
            access == DLB_ACCESS_INDEXED;
 }
 
-/* What "auto" stands for. A stream stays one, whoever would like to locate its samples. */
+/* What "auto" stands for. A format that streams by default keeps streaming, also for a loader that
+ * would locate samples. */
 static int resolve_access(const struct dlb_dataset_opts *opts, const struct dlb_format *format)
 {
     const int *own = format->access;
@@ -153,7 +155,7 @@ static int check_access(int access, bool direct, const struct dlb_format *format
     char has[128] = "";
 
     if (direct && access != DLB_ACCESS_DIRECT && !format->synthetic)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DATASET_ACCESS_UNFIT, NULL, DLB_NO_OFFSET,
                         "loader.direct = true and dataset.access = \"%s\" contradict each other: "
                         "leave one of them out",
                         dlb_access_names[access]);
@@ -166,11 +168,11 @@ static int check_access(int access, bool direct, const struct dlb_format *format
         (void)snprintf(has + len, sizeof has - len, ", \"%s\"", dlb_access_names[*own]);
     }
     if (direct)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DATASET_ACCESS_UNFIT, NULL, DLB_NO_OFFSET,
                         "loader.direct = true: format %s does not read past the page cache",
                         format->name);
-    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                    "dataset.access = \"%s\": format %s has no such way; it has \"auto\"%s",
+    return dlb_fail(err, DLB_ERR_DATASET_ACCESS_UNFIT, NULL, DLB_NO_OFFSET,
+                    "dataset.access = \"%s\": format %s does not offer it; it offers \"auto\"%s",
                     dlb_access_names[access], format->name, has);
 }
 
@@ -184,12 +186,12 @@ static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *f
         return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "dataset.codec = \"%s\": %s",
                         codec->name, codec->missing);
     if (!format->synthetic && opts->path[0] == '\0')
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DATASET_PATH_NOT_SET, NULL, DLB_NO_OFFSET,
                         "dataset.path is not set: it names the folder that holds the data");
     return dlb_codec_check(codec, format, err);
 }
 
-/* A null source has no stored bytes that could be decoded: what it gives is what a batch holds. */
+/* A null source stores nothing that could be decoded: its samples go to the batch as they are. */
 static const struct dlb_codec *codec_for(const struct dlb_format *format,
                                          const struct dlb_codec *asked)
 {
@@ -220,11 +222,9 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
         rc = check_access(access_way, opts->direct, ds->format, err);
     if (rc != DLB_OK)
         return rc;
-    size_t n_bytes = (ds->format->reader->dataset_bytes + 63) & ~(size_t)63;
-    ds->state = aligned_alloc(64, n_bytes);
+    ds->state = dlb_mem_state(ds->format->reader->dataset_bytes);
     if (!ds->state)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the data set");
-    memset(ds->state, 0, n_bytes);
+        return dlb_fail_memory(err, NULL, ds->format->reader->dataset_bytes);
     struct dlb_open how = {.path = opts->path,
                            .io = &dlb_io_posix,
                            .opts = format_opts,
@@ -234,13 +234,13 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     rc = ds->format->reader->dataset_open(ds->state, &how, &ds->shape, err);
     if (rc == DLB_E_IO && err->sys_errno == ENOENT && !ds->format->synthetic &&
         access(opts->path, F_OK) != 0) {
-        (void)dlb_fail(err, DLB_ERR_IO, opts->path, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_NOT_FOUND, opts->path, DLB_NO_OFFSET,
                        "No such file or folder: check dataset.path, or write the data "
                        "with `dlbench gen`");
         err->sys_errno = ENOENT;
     }
     if (rc == DLB_OK && ds->shape.n_samples == 0)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, opts->path, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_DATASET_EMPTY, opts->path, DLB_NO_OFFSET,
                       "holds no samples: check dataset.path, or write them with `dlbench gen`");
     if (rc == DLB_OK && ds->codec->decoded_bytes && transform->max_decoded_bytes == 0)
         rc = dlb_look_decoded(ds, opts->path, err);

@@ -12,14 +12,14 @@ enum dlb_on_error { DLB_ON_ERROR_FAIL, DLB_ON_ERROR_SKIP };
 /* The `dataset` section. */
 struct dlb_dataset_opts {
     int format; /* place in dlb_formats */
-    int codec; /* place in dlb_codecs; a synthetic format has nothing to decode and leaves it out */
+    int codec; /* place in dlb_codecs; ignored by a synthetic format, which has nothing to decode */
     char path[DLB_OPT_STRING_CAP];
-    int access;   /* enum dlb_access; a format refuses what it has not */
+    int access;   /* enum dlb_access; a format refuses those that it does not offer */
     int on_error; /* enum dlb_on_error: a sample that cannot be read or decoded ends the run, or is
                      skipped and counted */
-    /* No options of their own, but what others come down to: */
-    bool located; /* locate and assemble are wanted: "auto" is an access that has them */
-    bool direct;  /* "auto" is DLB_ACCESS_DIRECT, and anything else is refused */
+    /* Not options, but derived from the loader's: */
+    bool located; /* the loader calls locate and assemble: "auto" is an access that has them */
+    bool direct;  /* "auto" is DLB_ACCESS_DIRECT, and any other access is refused */
 };
 extern const struct dlb_opt_group dlb_dataset_group;
 
@@ -30,12 +30,12 @@ struct dlb_dataset {
     int on_error;
     struct dlb_shape shape;
     uint64_t max_payload_bytes; /* of one sample in the batch, after the codec */
-    struct dlb_augment augment; /* what the device makes of it; NONE with transform.where = "cpu" */
+    struct dlb_augment augment; /* the device's part of the transform; NONE with where = "cpu" */
     void *state;                /* the format's; owned */
 };
 
-/* DLB_E_MISSING when the build lacks format or codec; DLB_E_CONFIG for a combination without
- * meaning; else the format's own error. An empty data set is DLB_E_FORMAT. format_opts: the
+/* DLB_E_MISSING when the build lacks format or codec; DLB_E_CONFIG for a combination that makes no
+ * sense; else the format's own error. An empty data set is DLB_E_FORMAT. format_opts: the
  * format's own filled struct, or NULL. */
 int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts,
                      const struct dlb_transform_opts *transform,

@@ -1,4 +1,4 @@
-/* What the numbers of a payload are, where a format knows it. Always little-endian.
+/* Types of the numbers in a payload, where the format knows them. Always little-endian.
  *
  * Floor 2. Any thread. */
 #ifndef DLB_FORMATS_ELEMENT_H

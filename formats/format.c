@@ -65,7 +65,7 @@ int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *form
 {
     if (!codec->numbers || format->numbers || format->synthetic)
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CODEC_UNFIT, NULL, DLB_NO_OFFSET,
                     "codec %s needs a format that knows which numbers it holds, and %s does not: "
                     "use dataset.codec = \"raw\"",
                     codec->name, format->name);
@@ -80,11 +80,11 @@ int dlb_codec_check_where(const struct dlb_codec *codec, const struct dlb_format
         return DLB_OK;
     if (codec->augment && !format->synthetic)
         return codec->augment(transform, NULL, &ignored, err);
-    return dlb_fail(
-        err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-        "transform.where = \"gpu\": %s %s leaves a device nothing to do; codecs jpeg and "
-        "tokens do",
-        format->synthetic ? "format" : "codec", format->synthetic ? format->name : codec->name);
+    return dlb_fail(err, DLB_ERR_TRANSFORM_WHERE_UNFIT, NULL, DLB_NO_OFFSET,
+                    "transform.where = \"gpu\": %s %s has no work for a device; codecs jpeg and "
+                    "tokens have",
+                    format->synthetic ? "format" : "codec",
+                    format->synthetic ? format->name : codec->name);
 }
 
 void dlb_shape_odd(struct dlb_shape *shape, const char *fmt, ...)

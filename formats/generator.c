@@ -29,7 +29,7 @@ static const struct dlb_opt generate_opts[] = {
      .min = 0,
      .max = INT64_MAX,
      .def = "1",
-     .help = "what the content is drawn from: equal seeds, equal bytes"},
+     .help = "seed of the content: equal seeds give equal bytes"},
     {.key = "classes",
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_generate_opts, classes),
@@ -52,8 +52,7 @@ int dlb_bytes_append(struct dlb_bytes *bytes, const void *data, size_t n_bytes, 
         uint8_t *grown = realloc(bytes->data, cap);
         if (!grown || cap - bytes->len_bytes < n_bytes) {
             bytes->data = grown ? grown : bytes->data;
-            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for %zu bytes",
-                            cap);
+            return dlb_fail_memory(err, NULL, cap);
         }
         bytes->data = grown;
         bytes->cap_bytes = cap;
@@ -70,8 +69,8 @@ void dlb_bytes_free(struct dlb_bytes *bytes)
     *bytes = (struct dlb_bytes){0};
 }
 
-/* Each run of `classes` samples has every label once, in an order of its own: x -> a x + b with a
- * coprime to the number of classes. With fewer samples than classes the labels are cut to the
+/* Each run of `classes` samples has every label once, in its own order: x -> a x + b, with a
+ * coprime to the number of classes. With fewer samples than classes there are as many labels as
  * samples, so that no class is empty. */
 uint32_t dlb_gen_label(const struct dlb_generate_opts *opts, uint64_t index)
 {

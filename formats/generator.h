@@ -23,7 +23,7 @@ struct dlb_sample;
 /* The `generate` section. */
 struct dlb_generate_opts {
     int64_t samples;
-    int64_t sample_bytes; /* mean; jpeg spreads around it as photographs do, raw is exact */
+    int64_t sample_bytes; /* mean; sizes of jpeg vary as those of photographs, raw is exact */
     int64_t seed;
     int64_t classes; /* labels: index mod classes, shuffled by the seed */
 };

@@ -89,8 +89,9 @@ static int conclude(struct look *look, struct dlb_err *err)
 
     if (look->n_seen == 0) {
         if (look->first.status == DLB_OK)
-            return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
-                            "no sample to look at for codec %s", look->ds->codec->name);
+            return dlb_fail(err, DLB_ERR_DATASET_EMPTY, NULL, DLB_NO_OFFSET,
+                            "no sample could be read to estimate what codec %s makes of it",
+                            look->ds->codec->name);
         *err = look->first;
         return (int)err->status;
     }
@@ -113,7 +114,7 @@ static int look_here(void *ctx, struct dlb_err *err)
     int rc = DLB_OK;
 
     if (!look.reader || !look.codec) {
-        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to look at samples");
+        rc = dlb_fail_memory(err, NULL, ds->format->reader->state_bytes + ds->codec->state_bytes);
         goto out;
     }
     reader_open = true;

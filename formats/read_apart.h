@@ -1,5 +1,5 @@
-/* Reading samples of a data set that a library reads, which a damaged file may crash: in a child
- * process. Others are read here.
+/* Reads samples of a data set whose format's library may crash on a damaged file: in a child
+ * process. Other data sets are read in this process.
  *
  * Floor 2. Control thread, with no other thread running. */
 #ifndef DLB_FORMATS_READ_APART_H
@@ -8,9 +8,9 @@
 #include "core/base/apart.h"
 #include "formats/format.h"
 
-#define DLB_LOOK_PATIENCE_S 300 /* for some samples that are looked at, as for opening */
+#define DLB_LOOK_PATIENCE_S 300 /* limit for reading some samples; opening has the same */
 
-/* how: all but `who` and `doing`. Readers belong to the work, which opens and closes them. */
+/* how: all but `who` and `doing`. The work opens and closes its readers. */
 int dlb_read_apart(const struct dlb_shape *shape, struct dlb_apart how, struct dlb_err *err);
 
 #endif

@@ -11,8 +11,8 @@
 enum { MAX_BYTES = 1 << 20 };
 #define ALWAYS_BYTES (UINT64_C(64) << 20)
 
-/* The number behind `key` at the start of a line; without a key, the file's first word. "max" and
- * the like are no number. */
+/* The number behind `key` at the start of a line; without a key, the file's first word. False for
+ * words such as "max". */
 static bool number_in(const char *path, const char *key, uint64_t *out)
 {
     char *text = NULL;
@@ -39,7 +39,7 @@ static bool number_in(const char *path, const char *key, uint64_t *out)
     return found;
 }
 
-/* What a limit leaves; pages of files that were not used lately count as free. */
+/* What a limit leaves. File pages that were not used lately count as free. */
 static uint64_t left(const char *limit_path, const char *used_path, const char *stat_path,
                      const char *inactive_key)
 {
@@ -79,7 +79,8 @@ int dlb_room_check(uint64_t n_bytes, const char *path, const char *what, const c
 
     if (n_bytes <= room)
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "%s needs %s, %s are available: %s",
-                    what, dlb_bytes_text(n_bytes, needs, sizeof needs),
+    return dlb_fail(err, DLB_ERR_DATASET_EXCEEDS_MEMORY, path, DLB_NO_OFFSET,
+                    "%s needs %s, %s are available: %s", what,
+                    dlb_bytes_text(n_bytes, needs, sizeof needs),
                     dlb_bytes_text(room, has, sizeof has), advice);
 }

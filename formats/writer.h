@@ -7,8 +7,11 @@
 
 #include "core/base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+struct dlb_field;
 struct dlb_sample;
 struct dlb_shape;
 
@@ -27,5 +30,14 @@ struct dlb_writer {
     int (*finish)(void *wr, struct dlb_err *err); /* the last bytes, and closes the files */
     void (*close)(void *wr);                      /* frees; called after any failure too */
 };
+
+/* Whether field `f` only repeats the sample's label in decimal ("cls" of WebDataset). A format that
+ * stores labels elsewhere need not write it. */
+bool dlb_field_is_label(const struct dlb_sample *sample, uint32_t f);
+
+/* The only field that is not the label, for formats that store one value of a sample. `format`: for
+ * the message. NULL and DLB_E_CONFIG when there are several, or none. */
+const struct dlb_field *dlb_sample_value(const struct dlb_sample *sample, const char *format,
+                                         struct dlb_err *err);
 
 #endif

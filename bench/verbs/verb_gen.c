@@ -6,7 +6,7 @@
 #include "core/base/units.h"
 #include "formats/dataset.h"
 #include "formats/generate/generate.h"
-#include "formats/generate/manifest.h"
+#include "formats/generate/mark.h"
 #include "formats/generate/verify.h"
 #include "scenarios/spec/spec.h"
 

@@ -345,6 +345,12 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **out, size
     return DLB_OK;
 }
 
+char *dlb_path_join(const char *folder, const char *name)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
 int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
                   struct dlb_err *err)
 {

@@ -65,6 +65,9 @@ struct dlb_io_watch {
 /* Of the calling thread; NULL: nobody is told, and no clock is read. */
 extern _Thread_local struct dlb_io_watch *dlb_io_watch;
 
+/* "folder/name", malloced; NULL when memory is short. */
+char *dlb_path_join(const char *folder, const char *name);
+
 /* Reads a whole regular file of at most max_bytes into malloced memory, one terminating zero added;
  * caller frees. */
 int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,

@@ -6,7 +6,7 @@ enum { CHANNELS = 3 };
 
 void dlb_augment_imagenet(float scale[3], float shift[3])
 {
-    /* As every torchvision example has them. */
+    /* The values of torchvision's examples. */
     static const double mean[CHANNELS] = {0.485, 0.456, 0.406},
                         deviation[CHANNELS] = {0.229, 0.224, 0.225};
     for (int c = 0; c < CHANNELS; c++) {
@@ -72,7 +72,7 @@ void dlb_augment_run(const struct dlb_augment *how, const uint8_t *in, uint8_t *
         make_tokens(how, in, out);
         break;
     case DLB_AUGMENT_NONE:
-        DLB_BUG("nothing to make of a sample");
+        DLB_BUG("no augmentation for this sample");
     }
 }
 
@@ -81,8 +81,8 @@ int dlb_augment_count(const struct dlb_augment *how, size_t n_bytes, size_t *n_s
 {
     *n_samples = n_bytes / how->in_bytes;
     if (n_bytes % how->in_bytes != 0)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
-                        "a batch of %zu bytes is no whole number of samples of %zu", n_bytes,
-                        how->in_bytes);
+        return dlb_fail(err, DLB_ERR_BATCH_CUT, NULL, DLB_NO_OFFSET,
+                        "a batch of %zu bytes is not a whole number of samples of %zu bytes",
+                        n_bytes, how->in_bytes);
     return DLB_OK;
 }

@@ -1,9 +1,8 @@
-/* What is left to the device with transform.where = "gpu": workers deliver samples of one size, and
- * the device makes others of them, as a part of its step.
+/* The device's part of the transform with transform.where = "gpu": workers deliver samples of one
+ * size, and the device transforms them as part of its step.
  *
- * Floor 2. Any thread; pure. The arithmetic stands here for the host, where workers and the
- * emulated device run it, and what a GPU made is held against it bit for bit. C++ may include this.
- */
+ * Floor 2. Any thread; pure. This is the host's arithmetic: workers and the emulated device run it,
+ * and a GPU's results are compared with it bit for bit. C++ may include this. */
 #ifndef DLB_FORMATS_CODECS_AUGMENT_H
 #define DLB_FORMATS_CODECS_AUGMENT_H
 
@@ -23,7 +22,7 @@ enum dlb_augment_kind {
     DLB_AUGMENT_WIDEN, /* tokens to int64: x, then y */
 };
 
-/* Which part of an image is kept: travels behind its pixels. */
+/* Which part of an image is kept; stored behind its pixels. */
 struct dlb_augment_place {
     uint16_t x, y;
     uint32_t flip;
@@ -31,7 +30,7 @@ struct dlb_augment_place {
 
 struct dlb_augment {
     enum dlb_augment_kind kind;
-    size_t in_bytes, out_bytes; /* of a sample: delivered, made; all of one size */
+    size_t in_bytes, out_bytes; /* of a sample, as delivered and as transformed; all of one size */
     /* IMAGE: side x side x 3 bytes, and a dlb_augment_place at place_at, become 3 x size x size
      * floats. */
     uint32_t side, size;
@@ -42,12 +41,12 @@ struct dlb_augment {
     uint32_t n_tokens;
 };
 
-/* ToTensor and Normalize with ImageNet's statistics: v / 255, less the mean, by the deviation, is
- * v * scale + shift. */
+/* ToTensor and Normalize with ImageNet's statistics: (v / 255 - mean) / deviation as v * scale +
+ * shift. */
 void dlb_augment_imagenet(float scale[3], float shift[3]);
 
 /* One product and one sum, each rounded: its callers are built with -ffp-contract=off, and kernels
- * do as much. */
+ * round in the same way. */
 static inline float dlb_normalise(uint8_t value, float scale, float shift)
 {
     return (float)value * scale + shift;
@@ -56,10 +55,10 @@ static inline float dlb_normalise(uint8_t value, float scale, float shift)
 struct dlb_augment dlb_augment_image(uint32_t side, uint32_t size);
 struct dlb_augment dlb_augment_widen(enum dlb_element element, uint32_t n_tokens);
 
-/* Makes one sample: `in` of in_bytes, `out` of out_bytes, aligned to 8. */
+/* Transforms one sample: `in` of in_bytes, `out` of out_bytes, aligned to 8. */
 void dlb_augment_run(const struct dlb_augment *how, const uint8_t *in, uint8_t *out);
 
-/* How many samples a batch of n_bytes holds; DLB_E_DEVICE when it is no whole number of them. */
+/* How many samples a batch of n_bytes holds; DLB_E_DEVICE when it is not a whole number. */
 int dlb_augment_count(const struct dlb_augment *how, size_t n_bytes, size_t *n_samples,
                       struct dlb_err *err);
 

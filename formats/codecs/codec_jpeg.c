@@ -1,5 +1,5 @@
-/* JPEG to pixels: what torchvision's decode, crop, resize, flip and normalise do, only where they
- * are needed. */
+/* JPEG to pixels: torchvision's decode, crop, resize, flip and normalise, but only for the pixels
+ * that the crop needs. */
 #include "formats/codec.h"
 
 #ifdef DLB_HAVE_JPEG
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A batch of whole images has to be sized before they are decoded. At one bit a pixel a photograph
- * falls apart into blocks: no image of a training set is smaller than that, so 24 bits a pixel are
- * at most so many times its file. */
+/* A batch of whole images has to be sized before they are decoded. Below one bit a pixel a
+ * photograph shows blocks, and no training set has such images, so the 24 bits of a pixel are at
+ * most this many times its share of the file. */
 enum { NONE_MAX_EXPANSION = 24 };
 
 struct codec {
@@ -26,10 +26,10 @@ struct codec {
     struct dlb_resample_scratch scratch;
     const char
         *path; /* of the decoded sample: borrowed as its fields are, for messages of transform */
-    float scale[3], shift[3]; /* see dlb_augment_imagenet */
-    uint32_t side;            /* width and height of what transform makes */
-    size_t place_at;          /* in what it makes, of `place`; 0: nothing is left to a device */
-    struct dlb_augment_place place; /* what is */
+    float scale[3], shift[3];       /* see dlb_augment_imagenet */
+    uint32_t side;                  /* width and height of transform's output, in pixels */
+    size_t place_at;                /* offset of `place` in the output; 0: no work for a device */
+    struct dlb_augment_place place; /* the device's crop and flip */
 };
 
 /* Which pixels of the whole image become which of the output. */
@@ -38,9 +38,9 @@ struct view {
     bool flip;
 };
 
-/* A device flips and normalises, and cuts out of the resized image, of which it is given no more
- * than a square: batches are of one shape. RandomResizedCrop resizes last, where the pixels are
- * decoded, and leaves nothing to cut. */
+/* A device crops the resized image, flips and normalises. It is given a square of the resized
+ * image, because all samples of a batch have one shape. RandomResizedCrop resizes after the crop,
+ * so it leaves no crop to the device. */
 static struct dlb_augment augment_of(const struct dlb_transform_opts *opts)
 {
     uint32_t size = (uint32_t)opts->size;
@@ -53,9 +53,9 @@ static int codec_augment(const struct dlb_transform_opts *opts, const struct dlb
 {
     (void)shape;
     if (opts->crop == DLB_CROP_NONE || opts->pixels != DLB_PIXELS_F32)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                        "transform.where = \"gpu\" normalises there, images of one size: it needs "
-                        "transform.pixels = \"f32\" and a crop");
+        return dlb_fail(err, DLB_ERR_TRANSFORM_WHERE_UNFIT, NULL, DLB_NO_OFFSET,
+                        "transform.where = \"gpu\" normalises images of one size on the device: it "
+                        "needs transform.pixels = \"f32\" and a crop");
     *out = augment_of(opts);
     return DLB_OK;
 }
@@ -73,7 +73,8 @@ static int codec_open(void *cd, const struct dlb_transform_opts *opts, struct dl
     }
     codec->jpeg = dlb_jpeg_new();
     if (!codec->jpeg)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a JPEG decoder");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                        "out of memory for a JPEG decoder");
     dlb_augment_imagenet(codec->scale, codec->shift);
     return DLB_OK;
 }
@@ -105,8 +106,8 @@ static uint64_t max_output_bytes(const struct dlb_transform_opts *opts,
     return (uint64_t)opts->size * (uint64_t)opts->size * pixel_bytes(opts);
 }
 
-/* The smallest image that libjpeg can give for little which still has a pixel for each of the
- * output's. 5/8 and the like exist, but take longer than decoding in full: their transforms are not
+/* The smallest image that libjpeg decodes quickly and that still has a pixel for each pixel of the
+ * output. Ratios such as 5/8 exist, but take longer than full decoding: their transforms are not
  * vectorised. */
 static uint32_t choose_denom(const struct codec *codec, const struct view *view)
 {
@@ -118,7 +119,7 @@ static uint32_t choose_denom(const struct codec *codec, const struct view *view)
     return 1;
 }
 
-/* A crop that is cut out first and resized then: nothing beyond it may shine in. */
+/* A crop that is cut out before it is resized: pixels beyond it must not contribute. */
 static struct view view_of_box(const struct dlb_crop_box *box, uint32_t size)
 {
     return (struct view){.across = {.start = box->x,
@@ -147,7 +148,7 @@ static uint32_t hold(double value, uint32_t most)
     return value < 0 ? 0 : value > most ? most : (uint32_t)value;
 }
 
-/* What the device cuts out and flips is put by: the view becomes that of the square around it. */
+/* Notes the crop and flip for the device. The view becomes the square that holds the crop. */
 static void leave_to_device(struct codec *codec, const struct dlb_crop_resized *crop,
                             struct view *view)
 {
@@ -199,7 +200,7 @@ static struct dlb_axis_over scale_down(const struct dlb_axis_over *over, uint32_
                                   .end = ceil_div(over->end, denom)};
 }
 
-/* Lays both axes over the view; what they touch is what has to be decoded. */
+/* Makes the axes of both directions; the pixels that they use have to be decoded. */
 static int lay_axes(struct codec *codec, const struct view *view, uint32_t denom)
 {
     struct dlb_axis_over across = scale_down(&view->across, denom),
@@ -210,7 +211,7 @@ static int lay_axes(struct codec *codec, const struct view *view, uint32_t denom
     return dlb_axis_make(&codec->down, codec->side, &down, false, DLB_AXIS_DOWN);
 }
 
-/* What a shard gives to be decoded only where a sample has nothing else. */
+/* Fields that are only decoded when a sample has no other. */
 static bool is_beside(const char *field)
 {
     return strcmp(field, "cls") == 0 || strcmp(field, "json") == 0;
@@ -233,7 +234,8 @@ static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, str
         struct view view = choose_view(codec, width, height, &rng);
         denom = choose_denom(codec, &view);
         if (lay_axes(codec, &view, denom) != 0) {
-            rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to resize an image");
+            rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                          "out of memory to resize an image");
             goto out;
         }
         want = (struct dlb_jpeg_rect){codec->across.low, codec->down.low,
@@ -243,7 +245,7 @@ static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, str
     rc = dlb_jpeg_decode(codec->jpeg, denom, &want, &codec->pixels, err);
 out:
     if (rc == DLB_E_FORMAT && is_beside(in->field[0].name))
-        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_SAMPLE_NO_IMAGE, NULL, DLB_NO_OFFSET,
                       "the sample that starts here has no image field, only \"%s\"",
                       in->field[0].name);
     if (rc != DLB_OK) {
@@ -253,7 +255,7 @@ out:
     return DLB_OK;
 }
 
-/* Four bytes for each pixel of three: the next one covers the fourth. */
+/* Stores four bytes for each pixel of three: the next pixel overwrites the fourth. */
 static void store_u8(uint8_t *dst, const uint16_t *row, uint32_t n)
 {
     uint8_t last[4];
@@ -270,7 +272,7 @@ static void store_u8(uint8_t *dst, const uint16_t *row, uint32_t n)
     memcpy(dst + 3 * (n - 1), last, 3);
 }
 
-/* Rounded to bytes first: that is what ToTensor is given. */
+/* Rounded to bytes first, as ToTensor's input is. */
 static void store_f32(const struct codec *codec, float *restrict dst, const uint16_t *restrict row,
                       uint32_t n, size_t plane)
 {
@@ -307,9 +309,9 @@ static int transform_whole(struct codec *codec, uint8_t *dst, size_t cap_bytes, 
 
     *len_bytes = (size_t)rect->width * rect->height * pixel_bytes(&codec->opts);
     if (*len_bytes > cap_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, codec->path, DLB_NO_OFFSET,
-                        "an image of %u x %u pixels in under a bit a pixel: transform.crop = "
-                        "\"none\" has no room for it",
+        return dlb_fail(err, DLB_ERR_SAMPLE_EXCEEDS_SLOT, codec->path, DLB_NO_OFFSET,
+                        "an image of %u x %u pixels stored in less than a bit a pixel does not fit "
+                        "its slot: set transform.crop to something else than \"none\"",
                         rect->width, rect->height);
     store_whole(codec, dst);
     return DLB_OK;
@@ -329,22 +331,22 @@ static int transform(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes
     *len_bytes = for_device ? codec->place_at + sizeof codec->place
                             : (size_t)size * size * pixel_bytes(&codec->opts);
     if (*len_bytes > cap_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, codec->path, DLB_NO_OFFSET,
-                        "the batch has no room for %zu bytes of pixels", *len_bytes);
+        return dlb_fail(err, DLB_ERR_SAMPLE_EXCEEDS_SLOT, codec->path, DLB_NO_OFFSET,
+                        "%zu bytes of pixels do not fit the slot's %zu", *len_bytes, cap_bytes);
     for (uint32_t y = 0; y < size; y++) {
         const uint16_t *row =
             dlb_resample_row(&codec->scratch, &codec->across, &codec->down, y, codec->pixels.data,
                              (size_t)rect->width * 4, rect->x, rect->y, rect->width);
         if (!row)
             return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                            "no memory to resize an image");
+                            "out of memory to resize an image");
         if (floats)
             store_f32(codec, (float *)(void *)dst + (size_t)y * size, row, size,
                       (size_t)size * size);
         else
             store_u8(dst + (size_t)y * size * 3, row, size);
     }
-    if (for_device) { /* what lies between pixels and place is checked with them */
+    if (for_device) { /* the gap before `place` is part of the checksum */
         size_t n_pixels = (size_t)size * size * 3;
         memset(dst + n_pixels, 0, codec->place_at - n_pixels);
         memcpy(dst + codec->place_at, &codec->place, sizeof codec->place);

@@ -1,4 +1,4 @@
-/* No codec: a sample's bytes are the payload. What every other codec is compared with. */
+/* No codec: a sample's bytes are the payload. The baseline for every other codec. */
 #include "formats/codec.h"
 
 #include <endian.h>
@@ -22,8 +22,7 @@ static uint64_t raw_max_output_bytes(const struct dlb_transform_opts *opts,
     return shape->max_sample_bytes;
 }
 
-/* Noise, so that neither a compressing filesystem nor a compressing disk makes the data smaller
- * than it says. */
+/* Noise, so that no compressing file system or disk stores less than sample_bytes. */
 static int raw_make(const struct dlb_generate_opts *opts, uint64_t index, struct dlb_bytes *out,
                     struct dlb_err *err)
 {

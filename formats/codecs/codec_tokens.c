@@ -1,4 +1,4 @@
-/* Tokens as a PyTorch data set hands them out: widened to int64, x and y both.
+/* Tokens as a PyTorch data set returns them: x and y, both widened to int64.
  *
  * Of T + 1 stored tokens, x is the first T and y the last T, 8 bytes each: 16 T bytes for 2 (T + 1)
  * of u16. With transform.where = "gpu" they are delivered as they are stored, and the device widens
@@ -44,13 +44,13 @@ static int tokens_decode(void *cd, const struct dlb_sample *in, struct dlb_rng r
 
     (void)rng;
     if (in->n_fields < 1 || !dlb_element_is_integer(in->element))
-        return dlb_fail(err, DLB_ERR_FORMAT, in->path, in->offset_bytes,
+        return dlb_fail(err, DLB_ERR_TOKENS_NO_INTEGERS, in->path, in->offset_bytes,
                         "holds %s: tokens are whole numbers", dlb_element_name(in->element));
     size_t each = dlb_element_bytes(in->element);
     if (field->len_bytes % each != 0 || field->len_bytes / each < 2)
-        return dlb_fail(err, DLB_ERR_FORMAT, in->path, in->offset_bytes,
-                        "a sample of %zu bytes is no two or more tokens of %s", field->len_bytes,
-                        dlb_element_name(in->element));
+        return dlb_fail(err, DLB_ERR_TOKENS_SAMPLE_UNFIT, in->path, in->offset_bytes,
+                        "a sample of %zu bytes is not at least two whole tokens of %s",
+                        field->len_bytes, dlb_element_name(in->element));
     tokens->data = field->data;
     tokens->n = field->len_bytes / each;
     tokens->element = in->element;
@@ -66,7 +66,7 @@ static int tokens_transform(void *cd, uint8_t *dst, size_t cap_bytes, size_t *le
 
     *len_bytes = tokens->as_stored ? tokens->n * each : widen.out_bytes;
     if (*len_bytes > cap_bytes || tokens->n > UINT32_MAX)
-        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_SAMPLE_TOO_LARGE, NULL, DLB_NO_OFFSET,
                         "%zu tokens are more than the data set's largest sample: did it change?",
                         tokens->n);
     if (tokens->as_stored)
@@ -84,7 +84,7 @@ static int tokens_augment(const struct dlb_transform_opts *opts, const struct dl
         return DLB_OK;
     uint64_t n = shape->max_sample_bytes / dlb_element_bytes(shape->element);
     if (!dlb_element_is_integer(shape->element) || n < 2 || n > UINT32_MAX)
-        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_TOKENS_SAMPLE_UNFIT, NULL, DLB_NO_OFFSET,
                         "samples of %llu %s: tokens are two or more whole numbers",
                         (unsigned long long)n, dlb_element_name(shape->element));
     *out = dlb_augment_widen(shape->element, (uint32_t)n);

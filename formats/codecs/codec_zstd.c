@@ -44,8 +44,8 @@ static int zstd_decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng
 
     (void)rng;
     if (in->n_fields < 1)
-        return dlb_fail(err, DLB_ERR_FORMAT, in->path, in->offset_bytes,
-                        "holds no field to unpack");
+        return dlb_fail(err, DLB_ERR_SAMPLE_NO_FIELDS, in->path, in->offset_bytes,
+                        "the sample has no field to unpack");
     int rc = dlb_unzstd(&zstd->unzstd, in->field[0].data, in->field[0].len_bytes, zstd->limit_bytes,
                         err);
     if (rc == DLB_OK)
@@ -68,19 +68,20 @@ static int zstd_transform(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_
     const struct dlb_bytes *out = &((struct zstd *)cd)->unzstd.out;
 
     if (out->len_bytes > cap_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
-                        "a sample of %zu bytes, where %zu were the most to expect from those "
-                        "looked at: set transform.max_decoded_bytes",
-                        out->len_bytes, cap_bytes);
+        return dlb_fail(
+            err, DLB_ERR_SAMPLE_EXCEEDS_SLOT, NULL, DLB_NO_OFFSET,
+            "a sample of %zu bytes is larger than the %zu estimated from other samples: "
+            "set transform.max_decoded_bytes",
+            out->len_bytes, cap_bytes);
     if (out->len_bytes)
         memcpy(dst, out->data, out->len_bytes);
     *len_bytes = out->len_bytes;
     return DLB_OK;
 }
 
-/* Words of eight bytes from a vocabulary of 4,096, the small numbers more often than the large, and
- * every fourth one noise: zstd finds matches and literals in it, and makes it about half as large,
- * as it does with records and text. */
+/* Words of eight bytes from a vocabulary of 4,096, small numbers more often than large ones, and
+ * every fourth word noise. zstd finds matches and literals in it and halves it, as it does records
+ * and text. */
 enum { WORDS_MASK = 4095, NOISE_MASK = 3 };
 
 static int zstd_make(const struct dlb_generate_opts *opts, uint64_t index, struct dlb_bytes *out,
@@ -91,8 +92,7 @@ static int zstd_make(const struct dlb_generate_opts *opts, uint64_t index, struc
     uint8_t *data = malloc(n_bytes + sizeof(uint64_t));
 
     if (!data)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a sample of %zu",
-                        n_bytes);
+        return dlb_fail_memory(err, NULL, n_bytes);
     for (size_t at = 0; at < n_bytes; at += sizeof(uint64_t)) {
         uint64_t word = dlb_rng_u64(&rng);
         if ((word & NOISE_MASK) != 0) /* of two draws, each bit set in both: a quarter of them */

@@ -36,7 +36,7 @@ void dlb_inflate_free(struct dlb_inflate *inflate)
     free(inflate);
 }
 
-/* zlib counts in unsigned int: larger buffers are handed to it piece by piece. */
+/* zlib counts in unsigned int, so larger buffers are passed in pieces. */
 static unsigned piece(size_t left)
 {
     return left < UINT_MAX ? (unsigned)left : UINT_MAX;
@@ -47,17 +47,18 @@ static int why(const z_stream *z, int code, size_t at, size_t n_dst, bool full, 
     int rc = DLB_E_FORMAT;
 
     if (code == Z_MEM_ERROR)
-        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to inflate it");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory to inflate");
     else if (code == Z_NEED_DICT)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, at, "deflated with a dictionary that is not here");
+        rc = dlb_fail(err, DLB_ERR_UNPACK_DAMAGED, NULL, at,
+                      "deflated with a preset dictionary, which is not stored with it");
     else if (code == Z_DATA_ERROR)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, at, "deflated bytes are damaged: %s",
+        rc = dlb_fail(err, DLB_ERR_UNPACK_DAMAGED, NULL, at, "deflated bytes are damaged: %s",
                       z->msg ? z->msg : "no reason given");
     else if (full)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, at,
-                      "inflates to more than the %zu bytes it should", n_dst);
+        rc = dlb_fail(err, DLB_ERR_UNPACK_TOO_LARGE, NULL, at,
+                      "inflates to more than the expected %zu bytes", n_dst);
     else
-        rc = dlb_fail(err, DLB_ERR_FORMAT, NULL, at, "deflated bytes are cut short");
+        rc = dlb_fail(err, DLB_ERR_UNPACK_DAMAGED, NULL, at, "deflated bytes are cut short");
     err->lib_code = code;
     return rc;
 }
@@ -65,7 +66,7 @@ static int why(const z_stream *z, int code, size_t at, size_t n_dst, bool full, 
 int dlb_inflate(struct dlb_inflate *state, const uint8_t *src, size_t n_src, uint8_t *dst,
                 size_t n_dst, size_t *n_out, struct dlb_err *err)
 {
-    static uint8_t nowhere[1]; /* zlib wants an address for no bytes, too */
+    static uint8_t nowhere[1]; /* zlib needs an address even for no bytes */
     z_stream *z = &state->z;
     size_t left_src = n_src, left_dst = n_dst;
     int code = inflateReset(z);
@@ -76,7 +77,7 @@ int dlb_inflate(struct dlb_inflate *state, const uint8_t *src, size_t n_src, uin
         unsigned in = piece(left_src), out = piece(left_dst);
         z->avail_in = in;
         z->avail_out = out;
-        /* With all there is at hand, zlib needs no window for what comes next. */
+        /* With all input and output at hand, zlib needs no window. */
         code = inflate(z, left_src == in && left_dst == out ? Z_FINISH : Z_NO_FLUSH);
         left_src -= in - z->avail_in;
         left_dst -= out - z->avail_out;
@@ -96,7 +97,7 @@ int dlb_deflate(enum dlb_deflated kind, int level, const uint8_t *src, size_t n_
     int rc = DLB_OK;
 
     if (code != Z_OK)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to deflate it");
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory to deflate");
     while (rc == DLB_OK && code != Z_STREAM_END) {
         unsigned in = piece(n_src);
         z.avail_in = in;
@@ -105,7 +106,7 @@ int dlb_deflate(enum dlb_deflated kind, int level, const uint8_t *src, size_t n_
         code = deflate(&z, n_src == in ? Z_FINISH : Z_NO_FLUSH);
         n_src -= in - z.avail_in;
         if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
-            DLB_BUG("a deflate stream that was never opened");
+            DLB_BUG("deflate without a stream");
         rc = dlb_bytes_append(out, block, sizeof block - z.avail_out, err);
     }
     (void)deflateEnd(&z);

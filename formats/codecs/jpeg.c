@@ -11,14 +11,15 @@
 #include <jerror.h>
 #include <jpeglib.h>
 
-/* libjpeg-turbo's own fuzzers and djpeg -maxscans stop a progressive image that repeats its scans
- * to burn time. */
+/* A hostile progressive image repeats its scans to burn time; libjpeg-turbo's fuzzers and djpeg
+ * -maxscans have such a limit too. */
 enum { MAX_SCANS = 100 };
 
 struct errors {
     struct jpeg_error_mgr base; /* first: libjpeg hands this back */
     jmp_buf leave;
     char text[JMSG_LENGTH_MAX];
+    enum dlb_code code; /* of the text */
 };
 
 struct dlb_jpeg {
@@ -32,11 +33,12 @@ _Noreturn static void on_error(j_common_ptr info)
 {
     struct errors *errors = (struct errors *)(void *)info->err;
     (*info->err->format_message)(info, errors->text);
+    errors->code = DLB_ERR_JPEG_DAMAGED;
     longjmp(errors->leave, 1);
 }
 
-/* Warnings after which the pixels are guesses. The others (stray bytes between markers, odd version
- * numbers) do no harm. */
+/* After these warnings the pixels are guesses. The others (stray bytes between markers, odd version
+ * numbers) are harmless. */
 static void on_message(j_common_ptr info, int level)
 {
     if (level >= 0)
@@ -62,6 +64,7 @@ static void on_progress(j_common_ptr info)
     struct errors *errors = (struct errors *)(void *)info->err;
     if (info->is_decompressor && ((j_decompress_ptr)info)->input_scan_number > MAX_SCANS) {
         (void)snprintf(errors->text, sizeof errors->text, "more than %d scans", MAX_SCANS);
+        errors->code = DLB_ERR_JPEG_TOO_LARGE;
         longjmp(errors->leave, 1);
     }
 }
@@ -105,14 +108,14 @@ void dlb_jpeg_free(struct dlb_jpeg *jpeg)
     free(jpeg);
 }
 
-static int fail(struct dlb_jpeg *jpeg, struct dlb_err *err, const char *what)
+static int fail(struct dlb_jpeg *jpeg, struct dlb_err *err, enum dlb_code code, const char *what)
 {
     jpeg_abort_decompress(&jpeg->d);
-    return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET, "JPEG: %s", what);
+    return dlb_fail(err, code, NULL, DLB_NO_OFFSET, "JPEG: %s", what);
 }
 
-/* Within scans 0xFF is always stuffed, so this pair is the marker. It is the last two bytes but for
- * trailing rubbish. */
+/* Within scans 0xFF is always followed by a stuffed zero, so FF D9 is the marker. Only stray bytes
+ * may follow it. */
 static bool has_end(const uint8_t *data, size_t n_bytes)
 {
     while (n_bytes >= 2) {
@@ -138,27 +141,27 @@ int dlb_jpeg_start(struct dlb_jpeg *jpeg, const uint8_t *data, size_t n_bytes, u
     struct jpeg_decompress_struct *d = &jpeg->d;
 
     if (n_bytes < 2 || data[0] != 0xFF || data[1] != 0xD8)
-        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_JPEG_NOT_A_JPEG, NULL, DLB_NO_OFFSET,
                         n_bytes ? "not a JPEG: it does not begin with FF D8"
                                 : "not a JPEG: it is empty");
     if (setjmp(jpeg->errors.leave))
-        return fail(jpeg, err, jpeg->errors.text);
-    jpeg_abort_decompress(d); /* an image that was started and never decoded */
+        return fail(jpeg, err, jpeg->errors.code, jpeg->errors.text);
+    jpeg_abort_decompress(d); /* an earlier image may have been started and not decoded */
     jpeg_mem_src(d, data, (unsigned long)n_bytes);
     (void)jpeg_read_header(d, TRUE);
     *width = d->image_width;
     *height = d->image_height;
     if ((uint64_t)d->image_width * d->image_height > DLB_JPEG_MAX_PIXELS)
-        return fail(jpeg, err, "more than 178,956,970 pixels");
+        return fail(jpeg, err, DLB_ERR_JPEG_TOO_LARGE, "more than 178,956,970 pixels");
     if (!becomes_rgb(d->jpeg_color_space))
-        return fail(jpeg, err, "a colour space that cannot become RGB");
+        return fail(jpeg, err, DLB_ERR_JPEG_COLOURS_UNFIT, "a colour space that cannot become RGB");
     if (!has_end(d->src->next_input_byte, d->src->bytes_in_buffer))
-        return fail(jpeg, err, "cut short: it has no end-of-image marker");
+        return fail(jpeg, err, DLB_ERR_JPEG_CUT_SHORT, "cut short: it has no end-of-image marker");
     return DLB_OK;
 }
 
-/* Adobe stores CMYK inverted, and nobody else writes it: with c, m, y, k as stored, red is c * k /
- * 255 (as Pillow gives). */
+/* CMYK is stored inverted, as Adobe does: with c, m, y, k as stored, red is c * k / 255, as in
+ * Pillow. */
 static void cmyk_to_rgb(uint8_t *pixels, size_t n_pixels)
 {
     for (size_t i = 0; i < n_pixels; i++) {
@@ -171,8 +174,8 @@ static void cmyk_to_rgb(uint8_t *pixels, size_t n_pixels)
     }
 }
 
-/* jpeg_crop_scanline widens to whole blocks; chroma at its edges is interpolated without the
- * neighbours that it cut off, so two columns more are asked for on either side. */
+/* jpeg_crop_scanline widens to whole blocks, but interpolates chroma at its edges without the
+ * neighbours that it cut off. So two more columns are requested on either side. */
 static void set_columns(struct jpeg_decompress_struct *d, const struct dlb_jpeg_rect *want,
                         struct dlb_jpeg_rect *got)
 {
@@ -202,7 +205,7 @@ int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg
     struct jpeg_decompress_struct *d = &jpeg->d;
 
     if (setjmp(jpeg->errors.leave))
-        return fail(jpeg, err, jpeg->errors.text);
+        return fail(jpeg, err, jpeg->errors.code, jpeg->errors.text);
     bool cmyk = d->jpeg_color_space == JCS_CMYK || d->jpeg_color_space == JCS_YCCK;
     d->scale_num = 1;
     d->scale_denom = denom;
@@ -216,9 +219,7 @@ int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg
     size_t stride = (size_t)out->rect.width * 4;
     if (reserve(out, stride * out->rect.height + DLB_JPEG_SLACK_BYTES) != 0) {
         jpeg_abort_decompress(d);
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                        "no memory for an image of %u x %u pixels", out->rect.width,
-                        out->rect.height);
+        return dlb_fail_memory(err, NULL, stride * out->rect.height + DLB_JPEG_SLACK_BYTES);
     }
     if (want->y > 0)
         (void)jpeg_skip_scanlines(d, want->y);
@@ -260,8 +261,8 @@ int dlb_jpeg_encode(const struct dlb_jpeg_planes *planes, int quality, struct dl
 {
     struct jpeg_compress_struct c = {0};
     struct errors errors;
-    unsigned char *coded =
-        NULL; /* changed by libjpeg, read after it left: through memory, never in a register */
+    /* Changed by libjpeg and read after its longjmp: through memory, never in a register. */
+    unsigned char *coded = NULL;
     unsigned char *volatile *volatile coded_at = (unsigned char *volatile *)&coded;
     unsigned long n_coded = 0;
 
@@ -269,7 +270,7 @@ int dlb_jpeg_encode(const struct dlb_jpeg_planes *planes, int quality, struct dl
     if (setjmp(errors.leave)) {
         jpeg_destroy_compress(&c);
         free(*coded_at);
-        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET, "encoding a JPEG: %s",
+        return dlb_fail(err, DLB_ERR_JPEG_ENCODE_FAILED, NULL, DLB_NO_OFFSET, "encoding a JPEG: %s",
                         errors.text);
     }
     jpeg_create_compress(&c);

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What makes a photograph expensive to decode is where its coefficients are, not what it shows.
+/* The cost of decoding a photograph depends on where its coefficients are, not on what it shows.
  * Natural images are scale mixtures (Wainwright and Simoncelli, NIPS 1999): about equal contrast in
- * every octave (a 1/f spectrum), times a gain that itself varies over the image in all octaves, so
- * that flat sky lies beside dense foliage. So: noise is added octave by octave while the image is
- * doubled, weighed by such a gain; a few soft-edged shapes are laid over each other; chroma follows
- * luma with less detail. The numbers below were fitted to photographs
- * (tests/peers/compare_photos.py measures the fit). */
+ * every octave (a 1/f spectrum), times a gain that itself varies over the image in all octaves, as
+ * flat sky beside dense foliage. So noise is added octave by octave while the image is doubled,
+ * weighted by such a gain. A few soft-edged shapes lie over each other, and chroma follows luma
+ * with less detail. The numbers below were fitted to photographs (tests/peers/compare_photos.py
+ * measures the fit). */
 
 enum {
     UNIT = 16,      /* of a grey level: luma and chroma are drawn in sixteenths */
@@ -26,12 +26,12 @@ enum {
     MAX_GAIN = 2048,    /* so that all octaves together stay within 16 bits */
 };
 
-/* Spread of the detail of one image to the next (log-normal): file sizes at equal width and height
- * vary by 35%, as those of photographs. */
+/* Spread of the detail between images (log-normal): file sizes at equal width and height vary by
+ * 35%, as those of photographs do. */
 static const double detail_sigma = 0.4;
 
-/* Amplitudes, finest octave first: of 16 grey levels, for the gain of a doubling. A lens leaves
- * less of the finest. */
+/* Amplitudes, finest octave first: in 16 grey levels; of the gain, in doublings. A lens blurs the
+ * finest octave. */
 #define LUMA_OCTAVES                                                                               \
     {                                                                                              \
         0.12, 0.38, 0.66, 0.7, 0.8, 0.8, 0.8, 0.8                                                  \
@@ -46,13 +46,12 @@ static const double detail_sigma = 0.4;
     }
 
 struct field {
-    int16_t
-        *value; /* (height + 1) rows of stride: one more than asked for, to interpolate towards */
+    int16_t *value; /* (height + 1) rows of stride: the last one is needed to interpolate */
     uint32_t width, height;
     size_t stride;
 };
 
-/* Everything that is drawn about an image before its pixels. */
+/* The random properties of an image, drawn before its pixels. */
 struct look {
     uint32_t width, height;
     int quality;
@@ -338,14 +337,14 @@ int dlb_photo_make(uint64_t seed, uint64_t index, uint64_t mean_bytes, struct dl
     int rc;
 
     if (mean_bytes < DLB_PHOTO_MIN_BYTES || mean_bytes > DLB_PHOTO_MAX_BYTES)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                        "generate.sample_bytes = %llu: with codec jpeg it is from %d to %d",
+        return dlb_fail(err, DLB_ERR_GENERATE_SIZE_UNFIT, NULL, DLB_NO_OFFSET,
+                        "generate.sample_bytes = %llu: codec jpeg takes %d to %d",
                         (unsigned long long)mean_bytes, DLB_PHOTO_MIN_BYTES, DLB_PHOTO_MAX_BYTES);
     choose_look(&look, mean_bytes, &rng);
     uint32_t width = (look.width + 31) & ~31u, height = (look.height + 15) & ~15u;
     if (make_scratch(&s, width, height) != 0) {
-        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory to draw %u x %u pixels",
-                      width, height);
+        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                      "out of memory to draw %u x %u pixels", width, height);
         goto out;
     }
     draw(&s, &look, &rng);

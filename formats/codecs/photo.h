@@ -10,13 +10,13 @@
 
 #include <stdint.h>
 
-/* The least and the most that a mean may be: below, headers outweigh the image; above, one image
- * takes gigabytes to draw. */
+/* Limits of the mean: below, headers outweigh the image; above, one image takes gigabytes to draw.
+ */
 #define DLB_PHOTO_MIN_BYTES 2000
 #define DLB_PHOTO_MAX_BYTES 32000000
 
-/* Appends photograph `index` of those that (seed, mean size) name, as a JPEG. Sizes in bytes spread
- * around the mean. */
+/* Appends photograph `index` of the series (seed, mean size), as a JPEG. Sizes in bytes vary around
+ * the mean. */
 int dlb_photo_make(uint64_t seed, uint64_t index, uint64_t mean_bytes, struct dlb_bytes *out,
                    struct dlb_err *err);
 

@@ -35,7 +35,8 @@ static void weigh(uint16_t *weight, uint32_t n_taps, uint32_t first, uint32_t n,
         exact += k < n ? share * fmax(0, 1 - fabs(at + k * per_pixel)) : 0;
         uint32_t upto = k + 1 >= n ? 65536 : (uint32_t)(exact + 0.5);
         uint32_t w = upto - given;
-        weight[k] = (uint16_t)(w > 65535 ? 65535 : w); /* all on one pixel: 1/65536 is lost */
+        weight[k] =
+            (uint16_t)(w > 65535 ? 65535 : w); /* a single pixel of weight 1 loses 1/65536 */
         given = upto;
     }
 }
@@ -102,8 +103,8 @@ void dlb_resample_free(struct dlb_resample_scratch *scratch)
     *scratch = (struct dlb_resample_scratch){0};
 }
 
-/* Eight 16-bit numbers. Their product's high half is one instruction on every x86-64, which
- * compilers do not find by themselves in these loops. */
+/* Eight 16-bit numbers. The high half of their product is one instruction on every x86-64, but
+ * compilers do not use it in these loops. */
 #ifdef __SSE2__
 struct eight {
     __m128i v;

@@ -5,23 +5,16 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-static int no_memory(uint64_t n_bytes, struct dlb_err *err)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the %llu bytes of it",
-                    (unsigned long long)n_bytes);
-}
-
 static int damaged(size_t code, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET, "zstd: %s; cut short or damaged",
-                    ZSTD_getErrorName(code));
+    return dlb_fail(err, DLB_ERR_UNPACK_DAMAGED, NULL, DLB_NO_OFFSET,
+                    "zstd: %s; cut short or damaged", ZSTD_getErrorName(code));
 }
 
 static int too_large(size_t n_bytes, uint64_t limit_bytes, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
-                    "its %zu bytes unpack to more than %llu, which is refused "
-                    "(transform.max_decoded_bytes)",
+    return dlb_fail(err, DLB_ERR_UNPACK_TOO_LARGE, NULL, DLB_NO_OFFSET,
+                    "%zu bytes unpack to more than the limit of %llu (transform.max_decoded_bytes)",
                     n_bytes, (unsigned long long)limit_bytes);
 }
 
@@ -31,15 +24,15 @@ static int reserve(struct dlb_bytes *out, uint64_t cap_bytes, struct dlb_err *er
         return DLB_OK;
     uint8_t *grown = cap_bytes <= SIZE_MAX ? realloc(out->data, (size_t)cap_bytes) : NULL;
     if (!grown)
-        return no_memory(cap_bytes, err);
+        return dlb_fail_memory(err, NULL, cap_bytes);
     out->data = grown;
     out->cap_bytes = (size_t)cap_bytes;
     return DLB_OK;
 }
 
-/* Frames that do not say how long they are, or several of them: room grows with what comes. Where a
- * frame does say, it is held to it: libzstd's own stream looks only if the room was large enough.
- */
+/* For several frames, or frames that do not state their size: the buffer grows with the output. A
+ * stated size is checked here, because libzstd's stream only checks it when the buffer was large
+ * enough. */
 static int stream(struct dlb_unzstd *unzstd, const uint8_t *data, size_t n_bytes,
                   uint64_t limit_bytes, struct dlb_err *err)
 {
@@ -57,7 +50,7 @@ static int stream(struct dlb_unzstd *unzstd, const uint8_t *data, size_t n_bytes
         }
         uint64_t more = out->cap_bytes ? (uint64_t)out->cap_bytes * 2 : ZSTD_DStreamOutSize();
         if (out->len_bytes == out->cap_bytes) {
-            /* One byte past the limit is enough to see that it is passed. */
+            /* One byte beyond the limit suffices to detect that it is exceeded. */
             int rc = reserve(out, more <= limit_bytes ? more : limit_bytes + 1, err);
             if (rc != DLB_OK)
                 return rc;
@@ -70,13 +63,13 @@ static int stream(struct dlb_unzstd *unzstd, const uint8_t *data, size_t n_bytes
         if (to.pos > limit_bytes)
             return too_large(n_bytes, limit_bytes, err);
         if (left > 0 && in.pos == in.size && in.pos == in_before && to.pos == out->len_bytes)
-            return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_UNPACK_DAMAGED, NULL, DLB_NO_OFFSET,
                             "the zstd frame ends early: it is cut short");
         out->len_bytes = to.pos;
         if (left == 0 && claimed < ZSTD_CONTENTSIZE_ERROR && to.pos - frame_at != claimed)
-            return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
-                            "a zstd frame says that it holds %llu bytes, and holds %llu: damaged",
-                            claimed, (unsigned long long)(to.pos - frame_at));
+            return dlb_fail(err, DLB_ERR_UNPACK_DAMAGED, NULL, DLB_NO_OFFSET,
+                            "a zstd frame claims %llu bytes and holds %llu: damaged", claimed,
+                            (unsigned long long)(to.pos - frame_at));
     }
     return DLB_OK;
 }
@@ -93,15 +86,17 @@ int dlb_unzstd(struct dlb_unzstd *unzstd, const uint8_t *data, size_t n_bytes, u
     if (!unzstd->context) {
         unzstd->context = ZSTD_createDCtx();
         if (!unzstd->context)
-            return no_memory(0, err);
+            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                            "out of memory for a zstd context");
         (void)ZSTD_DCtx_setParameter(unzstd->context, ZSTD_d_windowLogMax, DLB_UNZSTD_WINDOW_LOG);
     }
     if (n_bytes == 0)
-        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET, "is empty: no zstd frame");
+        return dlb_fail(err, DLB_ERR_UNPACK_DAMAGED, NULL, DLB_NO_OFFSET,
+                        "is empty: not a zstd frame");
     unsigned long long size = ZSTD_getFrameContentSize(data, n_bytes);
     if (size == ZSTD_CONTENTSIZE_ERROR)
-        return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
-                        "is no zstd frame (it begins with other bytes), or is cut short");
+        return dlb_fail(err, DLB_ERR_UNPACK_DAMAGED, NULL, DLB_NO_OFFSET,
+                        "is not a zstd frame (it begins with other bytes), or is cut short");
     if (size == ZSTD_CONTENTSIZE_UNKNOWN || ZSTD_findFrameCompressedSize(data, n_bytes) != n_bytes)
         return stream(unzstd, data, n_bytes, cap, err);
     if (size > cap)
@@ -130,7 +125,7 @@ int dlb_zstd_append(struct dlb_bytes *out, const void *data, size_t n_bytes, str
     int rc = DLB_OK;
 
     if (!context || ZSTD_isError(bound)) {
-        rc = no_memory(n_bytes, err);
+        rc = dlb_fail_memory(err, NULL, bound);
         goto out;
     }
     rc = reserve(out, (uint64_t)out->len_bytes + bound, err);
@@ -139,7 +134,8 @@ int dlb_zstd_append(struct dlb_bytes *out, const void *data, size_t n_bytes, str
     (void)ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
     size_t n = ZSTD_compress2(context, out->data + out->len_bytes, bound, data, n_bytes);
     if (ZSTD_isError(n))
-        rc = dlb_fail(err, DLB_ERR_IO, NULL, DLB_NO_OFFSET, "zstd: %s", ZSTD_getErrorName(n));
+        rc = dlb_fail(err, DLB_ERR_PACK_FAILED, NULL, DLB_NO_OFFSET, "zstd: %s",
+                      ZSTD_getErrorName(n));
     else
         out->len_bytes += n;
 out:

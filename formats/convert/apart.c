@@ -2,7 +2,7 @@
 
 #include "formats/read_apart.h"
 
-/* What the child says, one after the other; ENDED is the last. */
+/* A message of the child; ENDED is the last. */
 struct event {
     enum { REPORTED, SKIPPED, ENDED } kind;
     enum dlb_convert_phase phase;
@@ -20,24 +20,24 @@ struct conversion {
     struct event last;
 };
 
-static void say(void *pipe, struct event event)
+static void send_event(void *pipe, struct event event)
 {
-    (void)dlb_pass(pipe, &event, sizeof event); /* whoever listens may have gone: so will this */
+    (void)dlb_pass(pipe, &event, sizeof event); /* fails only when the parent has ended */
 }
 
 static void report(void *pipe, enum dlb_convert_phase phase, uint64_t n_done, uint64_t n_total,
                    uint64_t n_bytes)
 {
-    say(pipe, (struct event){.kind = REPORTED,
-                             .phase = phase,
-                             .n_done = n_done,
-                             .n_total = n_total,
-                             .n_bytes = n_bytes});
+    send_event(pipe, (struct event){.kind = REPORTED,
+                                    .phase = phase,
+                                    .n_done = n_done,
+                                    .n_total = n_total,
+                                    .n_bytes = n_bytes});
 }
 
 static void skipped(void *pipe, const struct dlb_err *why, bool shard)
 {
-    say(pipe, (struct event){.kind = SKIPPED, .err = *why, .shard = shard});
+    send_event(pipe, (struct event){.kind = SKIPPED, .err = *why, .shard = shard});
 }
 
 static bool tell(const struct conversion *c, struct dlb_pipe *pipe)
@@ -71,7 +71,7 @@ static bool hear(struct conversion *c, struct dlb_pipe *pipe)
 static int begin(void *ctx, struct dlb_err *err)
 {
     (void)ctx, (void)err;
-    return DLB_OK; /* all is done while it is told */
+    return DLB_OK; /* tell() does the work */
 }
 
 static bool pass(void *ctx, struct dlb_pipe *pipe)

@@ -1,5 +1,5 @@
-/* The work of a conversion in a child process, for sources that a library reads (read_apart.h).
- * What the child reports is told here as it comes.
+/* Runs a conversion in a child process, for sources that a library reads (read_apart.h). The
+ * child's reports are passed on to the caller's watch as they arrive.
  *
  * Floor 2. Control thread, with no other thread running. */
 #ifndef DLB_FORMATS_CONVERT_APART_H
@@ -8,12 +8,12 @@
 #include "formats/convert/convert.h"
 #include "formats/convert/target.h"
 
-/* Writes and checks all that is converted, under the target's temporary name. */
+/* Writes and checks the data, under the target's temporary name. */
 typedef int dlb_convert_work(const struct dlb_convert *how, const struct dlb_convert_target *target,
                              struct dlb_converted *out, struct dlb_err *err);
 
-/* The work's own error, or DLB_E_FORMAT with the source's path and a signal; DLB_E_CANCELLED at
- * once, whatever the library does. */
+/* Returns the work's own error, or DLB_E_FORMAT with the source's path and the signal that ended
+ * the child. DLB_E_CANCELLED at once, even while the library hangs. */
 int dlb_convert_apart(dlb_convert_work *work, const struct dlb_convert *how,
                       const struct dlb_convert_target *target, struct dlb_converted *out,
                       struct dlb_err *err);

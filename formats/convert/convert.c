@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/statvfs.h>
 
-/* FULL_BYTES: what formats write beside samples, about (pages, indexes, blocks). */
+/* FULL_BYTES: about what formats write beside samples (pages, indexes, blocks). */
 enum { REPORT_SAMPLES = 64, REPORT_BYTES = 4 << 20, FULL_BYTES = 128 << 10 };
 
 /* All samples of a data set in its own order. */
@@ -25,7 +25,7 @@ struct cursor {
     bool in_shard;
 };
 
-/* What was read or written, sample by sample: 8 bytes each. */
+/* A hash of each sample that was read or written. */
 struct sums {
     uint64_t *sum;
     uint64_t n, cap;
@@ -37,71 +37,14 @@ struct state {
     const struct dlb_convert_target *target;
     struct sums have, got;
     uint64_t told_bytes; /* at the last report */
-    bool fields;         /* some sample has several that are no label */
+    bool fields;         /* some sample has several fields beside its label */
 };
-
-bool dlb_field_is_label(const struct dlb_sample *sample, uint32_t f)
-{
-    const struct dlb_field *field = &sample->field[f];
-    uint64_t label = 0;
-    size_t i = 0, first;
-
-    if (sample->n_fields < 2 || strcmp(field->name, "cls") != 0)
-        return false;
-    while (i < field->len_bytes && strchr(" \t\n", field->data[i]) && field->data[i])
-        i++;
-    for (first = i; i < field->len_bytes && field->data[i] >= '0' && field->data[i] <= '9' &&
-                    label <= UINT32_MAX;
-         i++)
-        label = label * 10 + (uint64_t)(field->data[i] - '0');
-    if (i == first || label != sample->label)
-        return false;
-    while (i < field->len_bytes && strchr(" \t\r\n", field->data[i]) && field->data[i])
-        i++;
-    return i == field->len_bytes;
-}
-
-const struct dlb_field *dlb_sample_value(const struct dlb_sample *sample, const char *format,
-                                         struct dlb_err *err)
-{
-    const struct dlb_field *value = NULL;
-    bool odd_label = false;
-    uint32_t n_values = 0;
-
-    for (uint32_t f = 0; f < sample->n_fields; f++) {
-        if (dlb_field_is_label(sample, f))
-            continue;
-        if (sample->n_fields > 1 && strcmp(sample->field[f].name, "cls") == 0)
-            odd_label = true;
-        else
-            value = &sample->field[f];
-        n_values++;
-    }
-    if (n_values == 1 && value)
-        return value;
-    if (n_values == 2 && odd_label)
-        (void)dlb_fail(err, DLB_ERR_CONFIG, sample->path, sample->offset_bytes,
-                       "a sample whose \"cls\" is no class number: %s keeps labels as numbers; "
-                       "webdataset and files keep the field as it is",
-                       format);
-    else
-        (void)dlb_fail(err, DLB_ERR_CONFIG, sample->path, sample->offset_bytes,
-                       "a sample of %u fields beside its label: %s holds one value of a sample; "
-                       "webdataset and files hold several",
-                       n_values, format);
-    return NULL;
-}
-
-static int no_memory(struct dlb_err *err, const char *path)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to convert it");
-}
 
 static int cursor_open(struct cursor *cursor, const struct dlb_dataset *ds, struct dlb_err *err)
 {
     *cursor = (struct cursor){.ds = ds, .reader = dlb_mem_state(ds->format->reader->state_bytes)};
     if (!cursor->reader)
-        return no_memory(err, NULL);
+        return dlb_fail_memory(err, NULL, ds->format->reader->state_bytes);
     return ds->format->reader->open(cursor->reader, ds->state, err);
 }
 
@@ -113,8 +56,8 @@ static void cursor_close(struct cursor *cursor)
     cursor->reader = NULL;
 }
 
-/* DLB_END after the last one. After an error the next call goes on behind the sample, or the shard,
- * that could not be read. */
+/* DLB_END after the last one. After an error the next call continues after the sample, or the
+ * shard, that could not be read. */
 static int cursor_next(struct cursor *cursor, struct dlb_sample *sample, struct dlb_err *err)
 {
     const struct dlb_reader *reader = cursor->ds->format->reader;
@@ -150,7 +93,7 @@ static int sums_add(struct sums *sums, uint64_t sum, struct dlb_err *err)
         uint64_t cap = sums->cap ? sums->cap * 2 : 1024;
         uint64_t *grown = realloc(sums->sum, cap * sizeof *grown);
         if (!grown)
-            return no_memory(err, NULL);
+            return dlb_fail_memory(err, NULL, cap * sizeof *grown);
         sums->sum = grown;
         sums->cap = cap;
     }
@@ -163,7 +106,7 @@ static uint64_t field_sum(const struct dlb_field *field)
     return dlb_mix64(dlb_hash64(field->data, field->len_bytes, field->len_bytes));
 }
 
-/* Free of the fields' order, which formats need not keep. */
+/* Does not depend on the order of the fields, which formats need not keep. */
 static uint64_t sample_sum(const struct dlb_sample *sample, uint32_t *n_fields, uint64_t *n_bytes)
 {
     uint64_t sum = dlb_mix64(sample->label + DLB_GOLDEN);
@@ -189,7 +132,7 @@ static bool cancelled(const struct dlb_convert *how)
 static int fail_cancelled(const struct dlb_convert *how, struct dlb_err *err)
 {
     return dlb_fail(err, DLB_ERR_CANCELLED, how->to_path, DLB_NO_OFFSET,
-                    "interrupted; nothing of it is left");
+                    "interrupted; everything written was removed");
 }
 
 static void report(struct state *state, enum dlb_convert_phase phase, uint64_t n_done,
@@ -201,7 +144,7 @@ static void report(struct state *state, enum dlb_convert_phase phase, uint64_t n
     state->how->watch->report(state->how->watch->ctx, phase, n_done, n_total, n_bytes);
 }
 
-/* Libraries need not hand on why a write failed: whether there is room for another sample. */
+/* Libraries may hide why a write failed, so look whether the disk has room for another sample. */
 static bool is_full(const struct state *state)
 {
     struct statvfs fs;
@@ -211,7 +154,7 @@ static bool is_full(const struct state *state)
            (double)fs.f_bavail * (double)fs.f_frsize < need;
 }
 
-/* A full disk is told once, as one, whichever writer met it. */
+/* Gives a full disk the same message, whichever writer found it. */
 static int writing_failed(const struct state *state, struct dlb_err *err)
 {
     int code = err->sys_errno;
@@ -220,9 +163,9 @@ static int writing_failed(const struct state *state, struct dlb_err *err)
         code = ENOSPC;
     if (code != ENOSPC && code != EDQUOT)
         return (int)err->status;
-    (void)dlb_fail(err, DLB_ERR_IO, state->how->to_path, DLB_NO_OFFSET,
-                   "%s after %llu samples; nothing of it is left: make room, or choose another "
-                   "place",
+    (void)dlb_fail(err, DLB_ERR_NO_SPACE, state->how->to_path, DLB_NO_OFFSET,
+                   "%s after %llu samples; everything written was removed: make room, or choose "
+                   "another place",
                    code == ENOSPC ? "the disk is full" : "the disk quota is used up",
                    (unsigned long long)state->out->n_samples);
     err->sys_errno = code;
@@ -246,7 +189,7 @@ static int copy_one(struct state *state, void *writer, const struct dlb_sample *
     return DLB_OK;
 }
 
-/* Whether the source's error is one to go on after. */
+/* Whether to continue after this error of the source. */
 static bool skip(struct state *state, const struct dlb_err *err)
 {
     const struct dlb_dataset *from = state->how->from;
@@ -284,8 +227,8 @@ static int copy_all(struct state *state, void *writer, struct dlb_err *err)
     if (rc != DLB_END)
         return rc;
     return state->out->n_samples ? DLB_OK
-                                 : dlb_fail(err, DLB_ERR_FORMAT, how->from_path, DLB_NO_OFFSET,
-                                            "not one of its samples could be read");
+                                 : dlb_fail(err, DLB_ERR_SOURCE_UNREADABLE, how->from_path,
+                                            DLB_NO_OFFSET, "none of its samples could be read");
 }
 
 static int write_all(struct state *state, struct dlb_err *err)
@@ -295,7 +238,7 @@ static int write_all(struct state *state, struct dlb_err *err)
     void *writer = dlb_mem_state(to->writer->state_bytes);
 
     if (!writer)
-        return no_memory(err, state->how->to_path);
+        return dlb_fail_memory(err, state->how->to_path, to->writer->state_bytes);
     int rc = to->writer->open(writer, &how, err);
     if (rc != DLB_OK)
         rc = writing_failed(state, err);
@@ -327,9 +270,9 @@ static int reopen(struct state *state, struct dlb_dataset *ds, struct dlb_err *e
 
     if ((size_t)snprintf(opts.path, sizeof opts.path, "%s", state->target->inside) >=
         sizeof opts.path)
-        return dlb_fail(err, DLB_ERR_CONFIG, how->to_path, DLB_NO_OFFSET,
-                        "its name is too long: %d bytes at most, with what is added while it is "
-                        "written",
+        return dlb_fail(err, DLB_ERR_TARGET_NAME_UNFIT, how->to_path, DLB_NO_OFFSET,
+                        "the path is too long: %d bytes at most, including the suffix that it has "
+                        "while it is written",
                         DLB_OPT_STRING_CAP - 1);
     return dlb_dataset_open(ds, &opts, &how->from->transform, &gen, how->to_opts, err);
 }
@@ -344,7 +287,7 @@ static bool same_stem(const char *a, const char *b)
     return strncmp(a, b, n) == 0 && (b[n] == '.' || b[n] == '\0');
 }
 
-/* A format that has a file for each field gives them as samples that follow each other. */
+/* A format with a file for each field reads the fields of a sample as consecutive samples. */
 static int gather_sums(struct state *state, struct cursor *cursor, struct dlb_err *err)
 {
     char *last = NULL;
@@ -370,7 +313,7 @@ static int gather_sums(struct state *state, struct cursor *cursor, struct dlb_er
             free(last);
             last = strdup(sample.path);
             if (!last)
-                rc = no_memory(err, sample.path);
+                rc = dlb_fail_memory(err, sample.path, strlen(sample.path) + 1);
         }
         if (rc != DLB_OK)
             break;
@@ -386,15 +329,16 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* As they were written; or, where the format has an order of its own (files: by class), the same
- * ones. */
+/* The samples must be equal, in any order: some formats have an order of their own (files: by
+ * class). */
 static int compare(struct state *state, struct dlb_err *err)
 {
     struct sums *have = &state->have, *got = &state->got;
 
     if (have->n != got->n)
-        return dlb_fail(err, DLB_ERR_FORMAT, state->how->to_path, DLB_NO_OFFSET,
-                        "checking: %llu sample%s written, %llu found again; nothing is kept",
+        return dlb_fail(err, DLB_ERR_READ_BACK_DIFFERS, state->how->to_path, DLB_NO_OFFSET,
+                        "checking: %llu sample%s written, %llu read back; everything written was "
+                        "removed",
                         (unsigned long long)have->n, have->n == 1 ? "" : "s",
                         (unsigned long long)got->n);
     state->out->n_verified = have->n;
@@ -412,8 +356,9 @@ static int compare(struct state *state, struct dlb_err *err)
     }
     state->out->n_verified = have->n - n_other;
     if (n_other)
-        return dlb_fail(err, DLB_ERR_FORMAT, state->how->to_path, DLB_NO_OFFSET,
-                        "checking: %llu of %llu samples are not what was written; nothing is kept",
+        return dlb_fail(err, DLB_ERR_READ_BACK_DIFFERS, state->how->to_path, DLB_NO_OFFSET,
+                        "checking: %llu of %llu samples differ from what was written; everything "
+                        "written was removed",
                         (unsigned long long)n_other, (unsigned long long)have->n);
     return DLB_OK;
 }
@@ -450,12 +395,12 @@ static int check_writer(const struct dlb_format *to, struct dlb_err *err)
             (void)snprintf(have + len, sizeof have - len, "%s%s", len ? ", " : "",
                            dlb_formats[i]->name);
     }
-    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONVERT_FORMAT_UNFIT, NULL, DLB_NO_OFFSET,
                     "--format %s: nothing can be converted to it; this build converts to: %s",
                     to->name, have);
 }
 
-/* All between the target's making and its taking place. */
+/* Writes and checks the data, under the target's temporary name. */
 static int work(const struct dlb_convert *how, const struct dlb_convert_target *target,
                 struct dlb_converted *out, struct dlb_err *err)
 {

@@ -1,5 +1,6 @@
 #include "formats/convert/target.h"
 
+#include "core/base/mem.h"
 #include "formats/format.h"
 #include "formats/generate/made.h"
 
@@ -20,24 +21,13 @@
 
 enum { MAX_OPEN = 32 };
 
-static int no_memory(struct dlb_err *err, const char *path)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
-}
-
-static char *join(const char *folder, const char *name)
-{
-    char *path = NULL;
-    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
-}
-
 static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
     (void)st, (void)flag, (void)ftw;
     return remove(path);
 }
 
-/* The mark goes last, so that what a kill leaves of this can still be told for what it is. */
+/* The mark goes last, so that the leftovers of a killed removal are still recognised. */
 static int remove_part(const char *part)
 {
     DIR *dir = opendir(part);
@@ -47,14 +37,14 @@ static int remove_part(const char *part)
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
             strcmp(entry->d_name, MARK_NAME) == 0)
             continue;
-        char *path = join(part, entry->d_name);
-        rc = path ? nftw(path, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS) : -1;
+        char *path = dlb_mem_check(dlb_path_join(part, entry->d_name));
+        rc = nftw(path, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
         free(path);
     }
     if (dir)
         (void)closedir(dir);
-    char *mark = join(part, MARK_NAME);
-    if (rc == 0 && (!mark || unlink(mark) != 0))
+    char *mark = dlb_mem_check(dlb_path_join(part, MARK_NAME));
+    if (rc == 0 && unlink(mark) != 0)
         rc = -1;
     free(mark);
     return rc == 0 ? rmdir(part) : -1;
@@ -77,26 +67,23 @@ static const char *name_of(const char *path)
 /* Copies `path` without the slashes at its end, and takes it apart. */
 static int take_apart(struct dlb_convert_target *target, const char *path, struct dlb_err *err)
 {
-    target->path = strdup(path);
-    if (!target->path)
-        return no_memory(err, path);
+    target->path = dlb_mem_text(path);
     for (size_t len = strlen(target->path); len > 1 && target->path[len - 1] == '/';)
         target->path[--len] = '\0';
     const char *name = name_of(target->path);
     if (*name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-                        "cannot be made anew: name a file or folder that is not there yet");
+        return dlb_fail(err, DLB_ERR_TARGET_NAME_UNFIT, path, DLB_NO_OFFSET,
+                        "cannot be created: name a file or folder that does not exist yet");
     size_t n_parent = (size_t)(name - target->path);
-    target->parent =
-        n_parent ? strndup(target->path, n_parent > 1 ? n_parent - 1 : 1) : strdup(".");
-    if (!target->parent ||
-        asprintf(&target->part, "%s" PART_WORD "%ld", target->path, (long)getpid()) < 0 ||
-        !(target->inside = join(target->part, name)))
-        return no_memory(err, path);
+    target->parent = dlb_mem_check(n_parent ? strndup(target->path, n_parent > 1 ? n_parent - 1 : 1)
+                                            : strdup("."));
+    if (asprintf(&target->part, "%s" PART_WORD "%ld", target->path, (long)getpid()) < 0)
+        return dlb_fail_memory(err, path, strlen(path) + 32);
+    target->inside = dlb_mem_check(dlb_path_join(target->part, name));
     return DLB_OK;
 }
 
-/* The source may be no path at all (a list of shards, a prefix): then where its files lie. */
+/* The source may not be a path (a list of shards, a prefix): then the folder of its files. */
 static char *resolve_source(const char *source)
 {
     char *real = realpath(source, NULL);
@@ -111,7 +98,8 @@ static char *resolve_source(const char *source)
     return real;
 }
 
-/* Only what is known for a data set in all its parts, or is empty, may go. */
+/* Only an empty folder, or one whose files are all known as parts of a data set, may be replaced.
+ */
 static int check_known(const char *path, struct dlb_err *err)
 {
     static const struct dlb_format no_format = {.name = "known"};
@@ -126,16 +114,16 @@ static int check_known(const char *path, struct dlb_err *err)
         format = likely > best ? one : format;
         best = likely > best ? likely : best;
     }
-    if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode)) /* a file, or a link: which alone goes */
+    if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode)) /* a file, or a link: only it is replaced */
         return best > 0 ? DLB_OK
-                        : dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-                                   "is no data set that this program knows: remove it yourself if "
-                                   "it may go");
+                        : dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
+                                   "is not a data set that this program knows, so it is not "
+                                   "replaced: remove it yourself");
     int rc = dlb_made_foreign(path, format, foreign, sizeof foreign, err);
     if (rc == DLB_END)
-        rc = dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-                      "holds \"%s\", which is no part of a %s data set, so it is not replaced: "
-                      "choose another name, or remove the folder yourself if all of it may go",
+        rc = dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
+                      "holds \"%s\", which is not part of a %s data set, so it is not replaced: "
+                      "choose another name, or remove the folder yourself",
                       foreign, format->name);
     return rc;
 }
@@ -146,11 +134,11 @@ static int check_replaced(const struct dlb_convert_target *target, const char *r
     char here[PATH_MAX];
 
     if (!target->replace)
-        return dlb_fail(err, DLB_ERR_CONFIG, target->path, DLB_NO_OFFSET,
-                        "is there already: choose another name, or --overwrite to replace it");
+        return dlb_fail(err, DLB_ERR_TARGET_EXISTS, target->path, DLB_NO_OFFSET,
+                        "exists already: choose another name, or --overwrite to replace it");
     if (getcwd(here, sizeof here) && is_within(here, resolved))
-        return dlb_fail(err, DLB_ERR_CONFIG, target->path, DLB_NO_OFFSET,
-                        "holds the working folder: it is not replaced");
+        return dlb_fail(err, DLB_ERR_TARGET_OVERLAPS, target->path, DLB_NO_OFFSET,
+                        "contains the working folder, so it is not replaced");
     return check_known(target->path, err);
 }
 
@@ -166,18 +154,15 @@ static int check_place(const struct dlb_convert_target *target, const char *sour
         rc = dlb_fail_errno(err, target->parent, DLB_NO_OFFSET, "the folder to convert into");
         goto out;
     }
-    to = join(strcmp(parent, "/") == 0 ? "" : parent, name_of(target->path));
-    if (!to) {
-        rc = no_memory(err, target->path);
-        goto out;
-    }
+    to =
+        dlb_mem_check(dlb_path_join(strcmp(parent, "/") == 0 ? "" : parent, name_of(target->path)));
     bool source_is_path = access(source, F_OK) == 0;
     if (from && source_is_path && (is_within(to, from) || (same && is_within(same, from))))
-        rc = dlb_fail(err, DLB_ERR_CONFIG, target->path, DLB_NO_OFFSET,
-                      "is, or lies in, the source: convert to a place outside of it");
+        rc = dlb_fail(err, DLB_ERR_TARGET_OVERLAPS, target->path, DLB_NO_OFFSET,
+                      "is the source or lies in it: choose a path outside of the source");
     else if (from && is_within(from, to))
-        rc = dlb_fail(err, DLB_ERR_CONFIG, target->path, DLB_NO_OFFSET,
-                      "holds the source: convert to another place");
+        rc = dlb_fail(err, DLB_ERR_TARGET_OVERLAPS, target->path, DLB_NO_OFFSET,
+                      "contains the source: choose another path");
     else if (lstat(target->path, &st) == 0)
         rc = check_replaced(target, to, err);
 out:
@@ -188,27 +173,26 @@ out:
     return rc;
 }
 
-/* One that an earlier conversion to the same target left: removed when its maker is dead. A folder
- * without the mark was made by somebody else, or killed before it had one, and is empty then. */
+/* Removes the folder of an earlier conversion to the same target, if that process is dead. A folder
+ * without the mark is removed only if it is empty: either it is not ours, or its process was killed
+ * before it wrote the mark. */
 static int take_leftover(const char *part, bool *removed, struct dlb_err *err)
 {
-    char *mark = join(part, MARK_NAME);
+    char *mark = dlb_mem_check(dlb_path_join(part, MARK_NAME));
     int rc = DLB_OK;
 
-    if (!mark)
-        return no_memory(err, part);
     int fd = open(mark, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     free(mark);
     if (fd < 0) {
         *removed = errno == ENOENT && rmdir(part) == 0;
         return DLB_OK;
     }
-    /* A file system without locks only loses the guard against a second conversion. */
+    /* A file system without locks has no guard against a second conversion. */
     if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        rc = dlb_fail(err, DLB_ERR_CONFIG, part, DLB_NO_OFFSET,
-                      "another convert is writing to the same target: wait for it, or stop it");
+        rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, part, DLB_NO_OFFSET,
+                      "another convert writes to the same target: wait for it, or stop it");
     else if (remove_part(part) != 0)
-        rc = dlb_fail_errno(err, part, DLB_NO_OFFSET, "removing what a killed convert left");
+        rc = dlb_fail_errno(err, part, DLB_NO_OFFSET, "removing the leftovers of a killed convert");
     else
         *removed = true;
     (void)close(fd);
@@ -234,8 +218,8 @@ static int take_leftovers(const struct dlb_convert_target *target,
         if (*pid == '\0' || pid[strspn(pid, "0123456789")] != '\0')
             continue;
         bool gone = false;
-        char *part = join(target->parent, found);
-        rc = part ? take_leftover(part, &gone, err) : no_memory(err, target->path);
+        char *part = dlb_mem_check(dlb_path_join(target->parent, found));
+        rc = take_leftover(part, &gone, err);
         if (gone && removed)
             removed(ctx, part);
         free(part);
@@ -246,11 +230,9 @@ static int take_leftovers(const struct dlb_convert_target *target,
 
 static int make_part(struct dlb_convert_target *target, struct dlb_err *err)
 {
-    char *mark = join(target->part, MARK_NAME);
+    char *mark = dlb_mem_check(dlb_path_join(target->part, MARK_NAME));
     int rc = DLB_OK;
 
-    if (!mark)
-        return no_memory(err, target->part);
     if (mkdir(target->part, 0777) != 0) {
         rc = dlb_fail_errno(err, target->part, DLB_NO_OFFSET, "making the temporary folder");
         goto out;
@@ -262,8 +244,8 @@ static int make_part(struct dlb_convert_target *target, struct dlb_err *err)
         goto out;
     }
     if (flock(target->mark_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        rc = dlb_fail(err, DLB_ERR_CONFIG, target->part, DLB_NO_OFFSET,
-                      "another convert to the same target is just starting: wait for it");
+        rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, target->part, DLB_NO_OFFSET,
+                      "another convert to the same target has just started: wait for it");
 out:
     free(mark);
     return rc;
@@ -296,12 +278,12 @@ static int sync_one(const char *path, const struct stat *st, int flag, struct FT
 
 static int count_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
-    /* nftw hands nothing through: the position in a folder is all that counts here. */
+    /* nftw passes no context, so the depth itself is the result. */
     (void)path, (void)st, (void)flag;
     return ftw->level > 1 ? 1 : 0;
 }
 
-/* A few files one by one: syncfs would wait for whatever else is being written there. */
+/* Syncs a few files one by one: syncfs would also wait for other writers of the file system. */
 int dlb_convert_target_sync(const struct dlb_convert_target *target, struct dlb_err *err)
 {
     int deep = nftw(target->inside, count_one, MAX_OPEN, FTW_PHYS);
@@ -311,17 +293,17 @@ int dlb_convert_target_sync(const struct dlb_convert_target *target, struct dlb_
     return rc == 0 ? DLB_OK : dlb_fail_errno(err, target->part, DLB_NO_OFFSET, "syncing to disk");
 }
 
-/* For file systems that cannot exchange two names: the old one is set aside, and put back when the
- * new one cannot take its place. */
+/* For file systems that cannot exchange two names: renames the old data away, and back if the new
+ * data cannot be renamed to their place. */
 static int swap_in_steps(const struct dlb_convert_target *target, struct dlb_err *err)
 {
     char *aside = NULL;
     int rc = DLB_OK;
 
     if (asprintf(&aside, "%s.old-%ld", target->path, (long)getpid()) < 0)
-        return no_memory(err, target->path);
+        return dlb_fail_memory(err, target->path, strlen(target->path) + 32);
     if (rename(target->path, aside) != 0) {
-        rc = dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "setting the old one aside");
+        rc = dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the old data");
     } else if (rename(target->inside, target->path) != 0) {
         rc = dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the finished data");
         (void)rename(aside, target->path);
@@ -339,7 +321,7 @@ static int put_in_place(const struct dlb_convert_target *target, struct dlb_err 
     unsigned how = there ? RENAME_EXCHANGE : RENAME_NOREPLACE;
     bool replaced = there && target->replace;
 
-    /* Converting takes its time: somebody may have put something there. */
+    /* The conversion took a while: other files may have been added. */
     int rc = replaced ? check_known(target->path, err) : DLB_OK;
     if (rc != DLB_OK)
         return rc;
@@ -347,8 +329,8 @@ static int put_in_place(const struct dlb_convert_target *target, struct dlb_err 
         renameat2(AT_FDCWD, target->inside, AT_FDCWD, target->path, how) == 0)
         return DLB_OK;
     if (there != replaced || errno == EEXIST)
-        return dlb_fail(err, DLB_ERR_CONFIG, target->path, DLB_NO_OFFSET,
-                        "somebody else made it meanwhile: nothing is replaced");
+        return dlb_fail(err, DLB_ERR_TARGET_EXISTS, target->path, DLB_NO_OFFSET,
+                        "another process created it meanwhile, so it is not replaced");
     if (errno != EINVAL && errno != ENOSYS)
         return dlb_fail_errno(err, target->path, DLB_NO_OFFSET, "renaming the finished data");
     if (replaced)
@@ -364,7 +346,7 @@ int dlb_convert_target_commit(struct dlb_convert_target *target, struct dlb_err 
     int parent = rc == DLB_OK ? open(target->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
     if (parent >= 0) {
-        (void)fsync(parent); /* the data are whole under one name or the other */
+        (void)fsync(parent); /* if it fails, the data are whole under one name or the other */
         (void)close(parent);
     }
     return rc;

@@ -5,8 +5,9 @@
 #include "formats/codec.h"
 #include "formats/files/list.h"
 #include "formats/files/write.h"
+#include "formats/generate/file.h"
 #include "formats/generate/manifest.h"
-#include "formats/generate/target.h"
+#include "formats/generate/mark.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Up to so many folders are kept open, so that opening a file walks one name; a process has 1024
- * descriptors by default. */
+/* Up to this many folders are kept open, so that opening a file resolves one name only. A process
+ * has 1024 descriptors by default. */
 enum { MAX_OPEN_FOLDERS = 256 };
 
 struct files {
@@ -31,7 +32,7 @@ struct files_reader {
     char *path; /* of the last sample */
     size_t folder_len;
     uint32_t folder; /* whose path it starts with; UINT32_MAX: none yet */
-    uint8_t *buffer; /* for samples that are wanted nowhere in particular; made when first needed */
+    uint8_t *buffer; /* for samples without a destination; allocated at first use */
 };
 
 static void describe_odd(const struct dlb_files_list *list, const char *path,
@@ -107,7 +108,7 @@ static int open_folders(struct files *ds, struct dlb_err *err)
         return DLB_OK;
     ds->handles = malloc(list->n_folders * sizeof *ds->handles);
     if (!ds->handles)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the folders");
+        return dlb_fail_memory(err, NULL, list->n_folders * sizeof *ds->handles);
     for (; ds->n_handles < list->n_folders; ds->n_handles++) {
         int rc =
             ds->io->open_dir(list->folders[ds->n_handles].path, &ds->handles[ds->n_handles], err);
@@ -117,22 +118,22 @@ static int open_folders(struct files *ds, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* Whether the file system reads past the page cache is found out with the first file. */
+/* Opens the first file to learn whether the file system supports O_DIRECT. */
 static int try_direct(struct files *ds, struct dlb_err *err)
 {
     const struct dlb_files_list *list = &ds->list;
-    char *path = NULL;
     int64_t handle;
 
     if (!ds->io->open_direct)
-        return dlb_fail(err, DLB_ERR_CONFIG, list->folders[0].path, DLB_NO_OFFSET,
-                        "dataset.access = \"direct\": there is no page cache to go past in %s",
+        return dlb_fail(err, DLB_ERR_DATASET_ACCESS_UNFIT, list->folders[0].path, DLB_NO_OFFSET,
+                        "dataset.access = \"direct\": byte source %s cannot bypass a page cache",
                         ds->io->name);
     if (list->n_files == 0)
         return DLB_OK;
-    if (asprintf(&path, "%s/%s", list->folders[dlb_file_folder(list->files)].path,
-                 dlb_file_name(list, list->files)) < 0)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a path");
+    char *path = dlb_path_join(list->folders[dlb_file_folder(list->files)].path,
+                               dlb_file_name(list, list->files));
+    if (!path)
+        return dlb_fail_memory(err, NULL, list->max_path_bytes);
     int rc = ds->io->open_direct(path, &handle, &ds->align_bytes, err);
     free(path);
     if (rc == DLB_OK)
@@ -151,10 +152,10 @@ static int files_open(void *state, const struct dlb_open *how, struct dlb_shape 
     int rc = how->io->stat(how->path, &kind, &n_bytes, err);
     if (rc == DLB_OK && kind != DLB_IO_DIR)
         rc =
-            dlb_fail(err, DLB_ERR_FORMAT, how->path, DLB_NO_OFFSET,
+            dlb_fail(err, DLB_ERR_DATASET_NOT_A_FOLDER, how->path, DLB_NO_OFFSET,
                      "is not a folder: dataset.path names the folder that holds the class folders");
     if (rc == DLB_OK)
-        rc = dlb_manifest_refuse_incomplete(how->path, err);
+        rc = dlb_gen_mark_refuse(how->path, err);
     if (rc == DLB_OK)
         rc = dlb_files_list_make(&ds->list, how->path, how->io, how->codec, err);
     if (rc != DLB_OK)
@@ -162,8 +163,8 @@ static int files_open(void *state, const struct dlb_open *how, struct dlb_shape 
     fill_shape(ds, shape);
     if (shape->n_samples == 0 && ds->list.n_other_extension)
         return dlb_fail(
-            err, DLB_ERR_FORMAT, how->path, DLB_NO_OFFSET,
-            "holds no samples for codec %s, only others such as %s: check dataset.codec and "
+            err, DLB_ERR_DATASET_EMPTY, how->path, DLB_NO_OFFSET,
+            "holds no samples for codec %s, only other files such as %s: check dataset.codec and "
             "dataset.format",
             how->codec ? how->codec->name : "raw", ds->list.other_name);
     describe_odd(&ds->list, how->path, shape);
@@ -189,8 +190,7 @@ static int files_reader_open(void *rd, const void *ds, struct dlb_err *err)
     reader->ds = ds;
     reader->folder = UINT32_MAX;
     reader->path = malloc(reader->ds->list.max_path_bytes + 1);
-    return reader->path ? DLB_OK
-                        : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for a path");
+    return reader->path ? DLB_OK : dlb_fail_memory(err, NULL, reader->ds->list.max_path_bytes + 1);
 }
 
 static void files_reader_close(void *rd)
@@ -218,7 +218,7 @@ static const char *set_path(struct files_reader *reader, const struct dlb_file *
     return name;
 }
 
-/* The file's extension, as tar shards have it. */
+/* The field's name is the file's extension in lower case, as in tar shards. */
 static void name_field(struct dlb_field *field, const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -229,7 +229,7 @@ static void name_field(struct dlb_field *field, const char *name)
     field->name[n] = '\0';
 }
 
-/* Room is for the largest of all files: it is the one to name. */
+/* The buffer is sized by the largest of all files, so the message names that one. */
 static void fail_room(struct files_reader *reader, struct dlb_err *err)
 {
     const struct dlb_files_list *list = &reader->ds->list;
@@ -239,13 +239,10 @@ static void fail_room(struct files_reader *reader, struct dlb_err *err)
         if (list->files[i].n_bytes > list->files[largest].n_bytes)
             largest = i;
     (void)set_path(reader, &list->files[largest]);
-    (void)dlb_fail(err, DLB_ERR_NOMEM, reader->path, DLB_NO_OFFSET,
-                   "no memory for a sample of %llu bytes, as this one is",
-                   (unsigned long long)list->files[largest].n_bytes);
+    (void)dlb_fail_memory(err, reader->path, list->files[largest].n_bytes);
 }
 
-/* Where the bytes go: to where they are wanted, or to memory of the reader's own, which reading
- * past the page cache needs aligned. */
+/* Where the bytes go: to dest, or to the reader's own buffer. O_DIRECT needs aligned memory. */
 static uint8_t *place(struct files_reader *reader, const struct dlb_file *file,
                       struct dlb_dest dest, struct dlb_err *err)
 {
@@ -289,8 +286,8 @@ static void describe(struct files_reader *reader, uint64_t index, const uint8_t 
     out->offset_bytes = DLB_NO_OFFSET;
 }
 
-/* Three system calls: open, one pread of the size that the listing gave, close. A file that grew
- * since then is read up to its old size. */
+/* Three system calls: open, one pread of the listed size, close. A file that grew since then is
+ * read up to its listed size. */
 static int files_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
                       struct dlb_err *err)
 {
@@ -316,7 +313,7 @@ static int files_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb
     if (rc != DLB_OK)
         return rc;
     if (n_read < file->n_bytes)
-        return dlb_fail(err, DLB_ERR_IO, reader->path, n_read,
+        return dlb_fail(err, DLB_ERR_FILE_CHANGED, reader->path, n_read,
                         "ends early: it had %llu bytes when the folder was listed",
                         (unsigned long long)file->n_bytes);
     describe(reader, index, data, file->n_bytes, out);
@@ -374,7 +371,7 @@ static uint64_t files_files(const void *state, uint64_t number, char *path, size
     return ((const struct files *)state)->list.n_files;
 }
 
-/* Writing: class_0007/00001234.jpg, a unit is a file. */
+/* Writing: class_0007/00001234.jpg; a unit is a file. */
 
 static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, struct dlb_err *err)
 {
@@ -382,7 +379,7 @@ static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, str
                  (unsigned long long)index, gen->codec->extension) >= 0)
         return DLB_OK;
     *path = NULL;
-    return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+    return dlb_fail_memory(err, gen->path, strlen(gen->path) + 64);
 }
 
 static uint64_t files_gen_units(const struct dlb_gen *gen)
@@ -398,7 +395,7 @@ static int files_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
     for (int64_t i = 0; rc == DLB_OK && i < n; i++) {
         char *path = NULL;
         if (asprintf(&path, "%s/class_%04u", gen->path, (unsigned)i) < 0)
-            return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+            return dlb_fail_memory(err, gen->path, strlen(gen->path) + 32);
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
             rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "making the class folder");
         free(path);
@@ -406,8 +403,7 @@ static int files_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
     return rc;
 }
 
-/* A file under its final name is whole; an earlier gen may have been killed before or after the
- * rename, not in it. */
+/* A file under its final name is whole, because the rename is atomic. */
 static bool is_there(const struct dlb_gen *gen, const char *path)
 {
     struct stat st;
@@ -438,7 +434,7 @@ static int files_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_g
     return rc;
 }
 
-/* Files are listed by class. */
+/* Files are sorted by class, but their names are gen's numbers. */
 static uint64_t files_gen_number(const struct dlb_sample *sample)
 {
     const char *slash = strrchr(sample->path, '/');

@@ -4,18 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 16 }; /* a link that points back would never end */
+enum { MAX_DEPTH = 16 }; /* a link to a folder above would never end */
 
 struct visit {
     struct dlb_files_list *list;
     const struct dlb_codec *codec;
     uint32_t folder;
 };
-
-static int no_memory(struct dlb_err *err)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the list of files");
-}
 
 static int grow(void *array, uint64_t *cap, uint64_t need, size_t each, struct dlb_err *err)
 {
@@ -27,7 +22,7 @@ static int grow(void *array, uint64_t *cap, uint64_t need, size_t each, struct d
         more *= 2;
     void *grown = realloc(*at, more * each);
     if (!grown)
-        return no_memory(err);
+        return dlb_fail_memory(err, NULL, more * each);
     *at = grown;
     *cap = more;
     return DLB_OK;
@@ -39,13 +34,14 @@ static int add_folder(struct dlb_files_list *list, const char *above, const char
     char *path = NULL;
 
     if (list->n_folders >= (UINT64_C(1) << 24))
-        return dlb_fail(err, DLB_ERR_FORMAT, above, DLB_NO_OFFSET, "more than 16 million folders");
+        return dlb_fail(err, DLB_ERR_DATASET_FOLDERS_TOO_MANY, above, DLB_NO_OFFSET,
+                        "more than 16,777,216 folders");
     int rc =
         grow(&list->folders, &list->cap_folders, list->n_folders + 1, sizeof *list->folders, err);
     if (rc != DLB_OK)
         return rc;
     if ((name ? asprintf(&path, "%s/%s", above, name) : asprintf(&path, "%s", above)) < 0)
-        return no_memory(err);
+        return dlb_fail_memory(err, above, strlen(above) + 1 + (name ? strlen(name) + 1 : 0));
     list->folders[list->n_folders++] = (struct dlb_files_folder){.path = path, .label = label};
     return DLB_OK;
 }
@@ -71,7 +67,7 @@ static int add_file(struct dlb_files_list *list, uint32_t folder, const struct d
     return DLB_OK;
 }
 
-/* What this program leaves in a folder: manifest, marks. */
+/* Files of this program: manifest, marks. */
 static bool is_own(const char *name)
 {
     return strncmp(name, ".dlbench-", 9) == 0;
@@ -132,8 +128,9 @@ static int list_folders(struct dlb_files_list *list, const char *root, const str
         struct visit v = {list, codec, (uint32_t)i};
         const char *path = list->folders[i].path;
         if (depth_below(root, path) > MAX_DEPTH)
-            return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                            "more than %d folders deep: does a link point back?", MAX_DEPTH);
+            return dlb_fail(err, DLB_ERR_DATASET_FOLDERS_TOO_MANY, path, DLB_NO_OFFSET,
+                            "more than %d folders deep: look for a link to a folder above",
+                            MAX_DEPTH);
         list->folders[i].first = list->n_files;
         int rc = io->list(path, visit, &v, err);
         if (rc != DLB_OK)
@@ -150,7 +147,7 @@ static int list_folders(struct dlb_files_list *list, const char *root, const str
     return DLB_OK;
 }
 
-/* Puts folders, and the files within each, in order; leaves out the root's own files if `classes`.
+/* Sorts the folders, and the files within each. With `classes` the root's own files are left out.
  */
 static int sort(struct dlb_files_list *list, bool classes, struct dlb_err *err)
 {
@@ -158,12 +155,12 @@ static int sort(struct dlb_files_list *list, bool classes, struct dlb_err *err)
     struct dlb_file *sorted = malloc((list->n_files ? list->n_files : 1) * sizeof *sorted);
 
     if (!sorted)
-        return no_memory(err);
+        return dlb_fail_memory(err, NULL, list->n_files * sizeof *sorted);
     qsort(list->folders + 1, list->n_folders - 1, sizeof *list->folders, by_path);
     for (uint64_t i = classes ? 1 : 0; i < (classes ? list->n_folders : 1); i++) {
         const struct dlb_files_folder *folder = &list->folders[i];
         struct dlb_file *run = list->files + folder->first;
-        if (folder->n_files > 0) /* else there may be no list at all */
+        if (folder->n_files > 0) /* else the list may be NULL */
             qsort_r(run, folder->n_files, sizeof *run, by_name, list);
         for (uint64_t k = 0; k < folder->n_files; k++) {
             sorted[n] = run[k];
@@ -192,7 +189,7 @@ int dlb_files_list_make(struct dlb_files_list *list, const char *root, const str
         list->n_loose = n_root;
         bool *seen = calloc(list->n_classes, sizeof *seen);
         if (!seen)
-            return no_memory(err);
+            return dlb_fail_memory(err, root, list->n_classes * sizeof *seen);
         for (uint64_t i = 1; i < list->n_folders; i++)
             seen[list->folders[i].label] |= list->folders[i].n_files > 0;
         for (uint32_t i = 0; i < list->n_classes; i++)

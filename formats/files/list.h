@@ -3,9 +3,9 @@
  * Floor 2. Made on the control thread, read-only afterwards. Folders of the root are classes,
  * numbered in the order of their names; files in deeper folders belong to the class above them.
  * Without such folders the root's own files are the samples. Order: class, then folder, then name,
- * each byte by byte. Hidden names count as any other for a codec with extensions, as ImageFolder
- * has it, and are left out for one that takes any file. Links count as what they point to. Made for
- * millions of files: 16 bytes and the name for each. */
+ * each byte by byte. For a codec with extensions hidden files count, as in ImageFolder; for a codec
+ * that takes any file they are left out. Links count as what they point to. A file takes 16 bytes
+ * and its name, so that lists of millions of files fit into memory. */
 #ifndef DLB_FORMATS_FILES_LIST_H
 #define DLB_FORMATS_FILES_LIST_H
 
@@ -36,7 +36,7 @@ struct dlb_files_list {
     uint64_t n_folders, cap_folders;
     uint32_t n_classes;
     uint64_t max_path_bytes; /* of folder path, slash, name and terminating zero */
-    /* What was left out, or is strange. */
+    /* Left out, or odd. */
     uint64_t n_empty_classes, n_empty_files, n_loose, n_other_extension, n_hidden, n_special;
     char special_name[64]; /* the first link to nowhere, pipe, socket or device */
     char other_name[64];   /* the first of those with another extension */
@@ -57,7 +57,7 @@ static inline const char *dlb_file_name(const struct dlb_files_list *list,
     return list->names + (file->place & ((UINT64_C(1) << 40) - 1));
 }
 
-/* How likely the path is such a data set, 0 to 100: dlb_format.probe. */
+/* How likely the path is such a data set, 0 to 100: see dlb_format.probe. */
 int dlb_files_probe(const char *path, const struct dlb_io *io);
 
 #endif

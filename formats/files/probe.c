@@ -1,4 +1,4 @@
-/* Whether a path looks like a folder of files. */
+/* Whether a path looks like a folder of sample files. */
 #include "formats/codec.h"
 #include "formats/files/list.h"
 #include "formats/generate/manifest.h"

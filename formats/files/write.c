@@ -1,7 +1,5 @@
 #include "formats/files/write.h"
 
-#include "formats/convert/convert.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A folder of folders: more are a burden to every file system, and a label beyond is rather a
- * number of another kind. */
+/* File systems cope badly with more folders, and a larger label is hardly a class number. */
 enum { MAX_CLASSES = 1000000, MIN_DIGITS = 8, NAME_BYTES = 96 };
 
 int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
@@ -23,8 +20,8 @@ int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err 
     writer->path_cap = strlen(how->path) + NAME_BYTES;
     writer->path = malloc(writer->path_cap);
     if (!writer->path)
-        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET, "no memory for a path");
-    /* Files are sorted by name, so that all numbers are of one length. */
+        return dlb_fail_memory(err, how->path, writer->path_cap);
+    /* Files are sorted by name, so all numbers have the same number of digits. */
     int n_digits = snprintf(NULL, 0, "%llu", (unsigned long long)how->from->n_samples);
     writer->n_digits = n_digits > MIN_DIGITS ? n_digits : MIN_DIGITS;
     return mkdir(how->path, 0777) == 0
@@ -35,9 +32,9 @@ int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err 
 static int make_classes(struct dlb_files_writer *writer, uint32_t label, struct dlb_err *err)
 {
     if (label >= MAX_CLASSES)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                        "label %u: files have a folder for each class, %d at most; convert to "
-                        "webdataset, which keeps labels as numbers",
+        return dlb_fail(err, DLB_ERR_SAMPLE_LABEL_UNFIT, NULL, DLB_NO_OFFSET,
+                        "label %u: format files has a folder for each class, %d at most; convert "
+                        "to webdataset, which stores labels as numbers",
                         label, MAX_CLASSES);
     for (; writer->n_classes <= label; writer->n_classes++) {
         (void)snprintf(writer->path, writer->path_cap, "%s/class_%06llu", writer->root,
@@ -48,8 +45,8 @@ static int make_classes(struct dlb_files_writer *writer, uint32_t label, struct 
     return DLB_OK;
 }
 
-/* What follows the number: the field's name where it can be part of a file's. Fields of a sample
- * that have the same are told apart by their place. */
+/* What follows the number: the field's name, with characters that file names should not have
+ * replaced. Fields of a sample with equal names get their position as a prefix. */
 static void extension(const struct dlb_sample *sample, uint32_t f, char ext[40])
 {
     char clean[sizeof sample->field[0].name];

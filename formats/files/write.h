@@ -1,9 +1,9 @@
 /* Converting to files: class_000007/00001234.jpg.
  *
- * Floor 2. One thread. A class's folder bears its number, for its name does not come with a sample;
- * folders that stay empty keep the numbers of the classes behind them. A file bears its sample's
- * number and the field's name; fields of one sample share the number. A field that only repeats the
- * label is left out: the folder says it. */
+ * Floor 2. One thread. A folder is named after its class number, because samples carry no class
+ * names. Folders are made for classes without samples too, so that later classes keep their
+ * numbers. A file is named after its sample's number and its field; fields of a sample share the
+ * number. A field that only repeats the label is not written. */
 #ifndef DLB_FORMATS_FILES_WRITE_H
 #define DLB_FORMATS_FILES_WRITE_H
 

@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* Large enough that one thread's writes, one after the other, keep a disk busy; of 4 KiB, which is
- * the most that O_DIRECT asks of offset, length and memory on any file system of Linux. */
+/* A chunk is large enough for one thread's consecutive writes to keep a disk busy. It is a multiple
+ * of 4 KiB, the largest alignment of offset, length and memory that O_DIRECT asks for on Linux. */
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define ALIGN_BYTES 4096
 
@@ -17,13 +18,35 @@ int dlb_gen_fail_write(struct dlb_err *err, const char *path, uint64_t offset_by
 {
     int code = errno;
     if (code == ENOSPC || code == EDQUOT) {
-        (void)dlb_fail(err, DLB_ERR_IO, path, offset_bytes,
-                       "%s: %s; make room and run the same gen again, it goes on from here", doing,
+        (void)dlb_fail(err, DLB_ERR_NO_SPACE, path, offset_bytes,
+                       "%s: %s; make room and run the same gen again, it resumes from here", doing,
                        code == ENOSPC ? "the disk is full" : "the disk quota is used up");
         err->sys_errno = code;
         return DLB_E_IO;
     }
     return dlb_fail_errno(err, path, offset_bytes, doing);
+}
+
+int dlb_gen_make_folder(const char *path, struct dlb_err *err)
+{
+    char *part = strdup(path);
+    int rc = DLB_OK;
+
+    if (!part)
+        return dlb_fail_memory(err, path, strlen(path) + 1);
+    for (char *end = part + 1; rc == DLB_OK; end++) {
+        if (*end != '/' && *end != '\0')
+            continue;
+        char kept = *end;
+        *end = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            rc = dlb_gen_fail_write(err, part, DLB_NO_OFFSET, "making the folder");
+        *end = kept;
+        if (kept == '\0')
+            break;
+    }
+    free(part);
+    return rc;
 }
 
 char *dlb_gen_temporary(const char *path)
@@ -48,7 +71,7 @@ int dlb_gen_file_open(struct dlb_gen_file *file, const char *path, struct dlb_er
 {
     *file = (struct dlb_gen_file){.fd = -1, .path = path, .temporary = dlb_gen_temporary(path)};
     if (!file->temporary)
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail_memory(err, path, strlen(path) + sizeof "..part");
     file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file->fd >= 0)
         return DLB_OK;
@@ -65,9 +88,9 @@ int dlb_gen_file_open_nameless(struct dlb_gen_file *file, const char *folder, st
                                   .path = folder};
     if (file->fd >= 0)
         return DLB_OK;
-    /* Not every file system has such files; of others the name goes at once. */
+    /* Not every file system has such files; elsewhere the name is removed at once. */
     if (asprintf(&name, "%s/.dlbench-speed-%d", folder, (int)getpid()) < 0)
-        return dlb_fail(err, DLB_ERR_NOMEM, folder, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail_memory(err, folder, strlen(folder) + sizeof "/.dlbench-speed-");
     file->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     int rc = file->fd >= 0
                  ? DLB_OK
@@ -78,7 +101,7 @@ int dlb_gen_file_open_nameless(struct dlb_gen_file *file, const char *folder, st
     return rc;
 }
 
-/* Some file systems take the flag and refuse the write. */
+/* Some file systems accept O_DIRECT and then refuse the write. */
 static int write_at(struct dlb_gen_file *file, const uint8_t *data, size_t n_bytes,
                     uint64_t offset_bytes, struct dlb_err *err)
 {
@@ -115,7 +138,7 @@ int dlb_gen_file_write(struct dlb_gen_file *file, const void *data, size_t n_byt
     int rc = DLB_OK;
 
     if (!file->chunk && !(file->chunk = aligned_alloc(ALIGN_BYTES, CHUNK_BYTES)))
-        return dlb_fail(err, DLB_ERR_NOMEM, file->path, DLB_NO_OFFSET, "no memory to write it");
+        return dlb_fail_memory(err, file->path, CHUNK_BYTES);
     while (n_bytes > 0 && rc == DLB_OK) {
         size_t room = CHUNK_BYTES - file->n_chunk, n = n_bytes < room ? n_bytes : room;
         memcpy(file->chunk + file->n_chunk, from, n);
@@ -160,7 +183,7 @@ int dlb_gen_write_file(const char *path, const void *data, size_t n_bytes, struc
 
     if (rc != DLB_OK)
         return rc;
-    /* What is below a chunk need not be copied into one. */
+    /* A file smaller than a chunk need not be copied into one. */
     rc = n_bytes < CHUNK_BYTES ? write_at(&file, data, n_bytes, 0, err)
                                : dlb_gen_file_write(&file, data, n_bytes, err);
     return dlb_gen_file_finish(&file, rc, err);

@@ -1,8 +1,8 @@
 #include "formats/generate/made.h"
 
 #include "core/base/io.h"
+#include "core/base/mem.h"
 #include "formats/format.h"
-#include "formats/generate/manifest.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #define NOTES_HEAD "dlbench files 1\n"
-#define SURE                                                                                       \
-    40 /* of a file by itself: below, its first bytes or its name alone could be many things */
+/* What a probe must say of a single file: below, its name or its first bytes prove little. */
+#define SURE 40
 
 /* Whether gen or convert would give a file this name, below the folder. */
 static bool is_made(const struct dlb_format *format, const char *name)
@@ -43,22 +43,22 @@ static bool is_foreign(const FTSENT *entry, const struct dlb_format *format, con
     if (!format || entry->fts_name[0] == '.')
         return true;
     if (entry->fts_info == FTS_D)
-        return false; /* what is in it counts */
+        return false; /* its content decides */
     if (entry->fts_info != FTS_F)
-        return true; /* links, devices, what cannot be looked at */
+        return true; /* a link, a device, or unreadable */
     return !is_made(format, name) &&
            (!format->probe || format->probe(entry->fts_path, &dlb_io_posix) < SURE);
 }
 
-/* Opens a walk; *n_root: how much of each path is the folder's. */
+/* Opens a walk; *n_root: how many letters of each path are the folder's. */
 static FTS *walk(const char *folder, size_t *n_root, struct dlb_err *err)
 {
-    char *roots[] = {(char *)(uintptr_t)folder, NULL}; /* fts takes paths that it does not change */
+    char *roots[] = {(char *)(uintptr_t)folder, NULL}; /* fts does not change them */
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
 
     *n_root = strlen(folder) + (folder[strlen(folder) - 1] != '/');
     if (!tree)
-        (void)dlb_fail_errno(err, folder, DLB_NO_OFFSET, "looking through the folder");
+        (void)dlb_fail_errno(err, folder, DLB_NO_OFFSET, "reading the folder");
     return tree;
 }
 
@@ -73,7 +73,7 @@ int dlb_made_foreign(const char *folder, const struct dlb_format *format, char *
         if (entry->fts_level == 0 || entry->fts_info == FTS_DP) {
             if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR) {
                 errno = entry->fts_errno;
-                rc = dlb_fail_errno(err, folder, DLB_NO_OFFSET, "looking through the folder");
+                rc = dlb_fail_errno(err, folder, DLB_NO_OFFSET, "reading the folder");
             }
         } else if (is_mark(entry)) {
             (void)fts_set(tree, entry, FTS_SKIP);
@@ -89,12 +89,10 @@ int dlb_made_foreign(const char *folder, const struct dlb_format *format, char *
 
 int dlb_made_note(const struct dlb_gen *gen, struct dlb_err *err)
 {
-    char *path = dlb_manifest_path(gen->path, DLB_FILES_NAME);
+    char *path = dlb_mem_check(dlb_path_join(gen->path, DLB_FILES_NAME));
     struct dlb_bytes text = {0};
     size_t n_root;
 
-    if (!path)
-        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for its files");
     FTS *tree = walk(gen->path, &n_root, err);
     int rc = tree ? dlb_bytes_append(&text, NOTES_HEAD, strlen(NOTES_HEAD), err) : (int)err->status;
     for (FTSENT *entry; rc == DLB_OK && (entry = fts_read(tree));) {
@@ -123,12 +121,10 @@ static int check_one(const struct dlb_gen *gen, const char *line, bool remove_it
     unsigned long long n_bytes = strtoull(line, &name, 10);
     struct stat st;
 
-    /* The notes are a file, too: nothing is touched that gen would not make. */
+    /* The list is only a file: never touch what gen would not make. */
     if (*name != ' ' || !is_made(gen->format, ++name))
         return DLB_OK;
-    char *path = dlb_manifest_path(gen->path, name);
-    if (!path)
-        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+    char *path = dlb_mem_check(dlb_path_join(gen->path, name));
     bool there = lstat(path, &st) == 0;
     int rc = DLB_OK;
     if (!there || !S_ISREG(st.st_mode) || (unsigned long long)st.st_size != n_bytes) {
@@ -144,14 +140,12 @@ static int check_one(const struct dlb_gen *gen, const char *line, bool remove_it
 int dlb_made_check(const struct dlb_gen *gen, bool remove, struct dlb_made *out,
                    struct dlb_err *err)
 {
-    char *path = dlb_manifest_path(gen->path, DLB_FILES_NAME), *line = NULL;
+    char *path = dlb_mem_check(dlb_path_join(gen->path, DLB_FILES_NAME)), *line = NULL;
     size_t cap = 0;
     ssize_t n = 0;
     int rc = DLB_OK;
 
     *out = (struct dlb_made){.noted = false};
-    if (!path)
-        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for its files");
     FILE *notes = fopen(path, "re");
     if (notes && getline(&line, &cap, notes) > 0 && strcmp(line, NOTES_HEAD) == 0) {
         out->noted = true;

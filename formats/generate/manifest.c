@@ -1,7 +1,9 @@
 #include "formats/generate/manifest.h"
 
-#include "core/base/opt_value.h"
 #include "core/base/io.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/opt_value.h"
 #include "formats/codec.h"
 #include "formats/format.h"
 
@@ -9,57 +11,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { MANIFEST_VERSION = 1, MANIFEST_MAX_BYTES = 256 << 20 }; /* a million shards take 100 MiB */
 
-char *dlb_manifest_path(const char *folder, const char *name)
-{
-    char *path = NULL;
-    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
-}
-
-static int add_group(json_t *params, const struct dlb_opt_group *group, const void *values)
+static void add_group(json_t *params, const struct dlb_opt_group *group, const void *values)
 {
     for (const struct dlb_opt *opt = group->opts; opt->key; opt++) {
         char key[96];
         (void)snprintf(key, sizeof key, "%s.%s", group->section, opt->key);
-        if (json_object_set_new(params, key, dlb_opt_load(opt, values)) != 0)
-            return -1;
+        (void)dlb_json_put(params, key, dlb_opt_load(opt, values));
     }
-    return 0;
 }
 
 json_t *dlb_manifest_params(const struct dlb_gen *gen)
 {
-    json_t *params =
-        json_pack("{s:s, s:s, s:i}", "dataset.format", gen->format->name, "dataset.codec",
-                  gen->codec->name, "generator", DLB_GENERATOR_VERSION);
-    if (!params)
-        return NULL;
-    if (add_group(params, &dlb_generate_group, gen->opts) != 0 ||
-        (gen->format->opts && gen->format_opts &&
-         add_group(params, gen->format->opts, gen->format_opts) != 0)) {
-        json_decref(params);
-        return NULL;
-    }
+    json_t *params = dlb_json_made(json_pack("{s:s, s:s, s:i}", "dataset.format", gen->format->name,
+                                             "dataset.codec", gen->codec->name, "generator",
+                                             DLB_GENERATOR_VERSION));
+    add_group(params, &dlb_generate_group, gen->opts);
+    if (gen->format->opts && gen->format_opts)
+        add_group(params, gen->format->opts, gen->format_opts);
     return params;
 }
 
 int dlb_manifest_load(const char *folder, json_t **out, struct dlb_err *err)
 {
-    char *path = dlb_manifest_path(folder, DLB_MANIFEST_NAME), *text = NULL;
+    char *path = dlb_path_join(folder, DLB_MANIFEST_NAME), *text = NULL;
     size_t n_bytes = 0;
     json_error_t at;
     int rc;
 
     *out = NULL;
     if (!path)
-        return dlb_fail(err, DLB_ERR_NOMEM, folder, DLB_NO_OFFSET, "no memory for the manifest");
+        return dlb_fail_memory(err, folder, strlen(folder) + sizeof DLB_MANIFEST_NAME + 1);
     rc = dlb_read_file(path, MANIFEST_MAX_BYTES, &text, &n_bytes, err);
     if (rc != DLB_OK) {
-        /* No folder, or a file in its place: no manifest either. */
+        /* Without the folder, or with a file in its place, there is no manifest. */
         if (err->sys_errno == ENOENT || err->sys_errno == ENOTDIR)
             rc = DLB_OK;
         goto out;
@@ -68,10 +55,10 @@ int dlb_manifest_load(const char *folder, json_t **out, struct dlb_err *err)
     if (!manifest ||
         json_integer_value(json_object_get(manifest, "dlbench_manifest")) != MANIFEST_VERSION ||
         !json_is_object(json_object_get(manifest, "params"))) {
-        rc = dlb_fail(
-            err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-            "not a manifest that this version reads%s%s: remove it to open the data without it",
-            manifest ? "" : ": ", manifest ? "" : at.text);
+        rc = dlb_fail(err, DLB_ERR_MANIFEST_DAMAGED, path, DLB_NO_OFFSET,
+                      "not a manifest that this version reads%s%s: remove it to open the data "
+                      "without it",
+                      manifest ? "" : ": ", manifest ? "" : at.text);
         json_decref(manifest);
         goto out;
     }
@@ -84,14 +71,10 @@ out:
 
 int dlb_manifest_save(const char *folder, const json_t *manifest, struct dlb_err *err)
 {
-    char *path = dlb_manifest_path(folder, DLB_MANIFEST_NAME);
-    char *text = json_dumps(manifest, JSON_INDENT(1));
-    int rc;
+    char *path = dlb_mem_check(dlb_path_join(folder, DLB_MANIFEST_NAME));
+    char *text = dlb_mem_check(json_dumps(manifest, JSON_INDENT(1)));
 
-    if (path && text)
-        rc = dlb_write_file_atomic(path, text, strlen(text), err);
-    else
-        rc = dlb_fail(err, DLB_ERR_NOMEM, folder, DLB_NO_OFFSET, "no memory for the manifest");
+    int rc = dlb_write_file_atomic(path, text, strlen(text), err);
     free(text);
     free(path);
     return rc;
@@ -103,7 +86,7 @@ int dlb_manifest_same(const json_t *have, const json_t *want, const char *folder
     const char *key;
     json_t *value;
 
-    /* jansson's iteration wants a mutable object, and changes nothing. */
+    /* jansson's iteration takes a mutable object, and does not change it. */
     json_object_foreach((json_t *)(uintptr_t)want, key, value)
     {
         const json_t *there = json_object_get(have, key);
@@ -111,29 +94,13 @@ int dlb_manifest_same(const json_t *have, const json_t *want, const char *folder
             continue;
         char *is = there ? json_dumps(there, JSON_ENCODE_ANY) : NULL;
         char *asked = json_dumps(value, JSON_ENCODE_ANY);
-        (void)dlb_fail(err, DLB_ERR_CONFIG, folder, DLB_NO_OFFSET,
-                       "holds other generated data (%s is %s, asked for is %s): choose another "
-                       "dataset.path, or remove the folder",
+        (void)dlb_fail(err, DLB_ERR_TARGET_OTHER_DATA, folder, DLB_NO_OFFSET,
+                       "holds data generated with other parameters (%s is %s there and %s here): "
+                       "choose another dataset.path, or remove the folder",
                        key, is ? is : "unknown", asked ? asked : "?");
         free(is);
         free(asked);
         return DLB_E_CONFIG;
     }
-    return DLB_OK;
-}
-
-int dlb_manifest_refuse_incomplete(const char *path, struct dlb_err *err)
-{
-    struct stat st;
-    char *mark = dlb_manifest_path(path, DLB_INCOMPLETE_MARK);
-
-    if (!mark)
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
-    bool there = stat(mark, &st) == 0;
-    free(mark);
-    if (there)
-        return dlb_fail(
-            err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-            "gen has not finished here: run the same gen again, it goes on where it stopped");
     return DLB_OK;
 }

@@ -10,32 +10,24 @@
 
 #include <jansson.h>
 
-#define DLB_INCOMPLETE_MARK ".dlbench-incomplete"
 #define DLB_MANIFEST_NAME ".dlbench-manifest.json"
 
-/* Raised whenever the same parameters give other bytes: data of an older generator is then not
- * taken for complete. */
+/* Raised when the same parameters give other bytes, so that data of an older generator do not count
+ * as complete. */
 #define DLB_GENERATOR_VERSION 1
 
-/* Everything that decides the bytes, with dotted keys. New reference; NULL when memory is short. */
+/* Everything that decides the bytes, with dotted keys. New reference, never NULL. */
 json_t *dlb_manifest_params(const struct dlb_gen *gen);
 
 /* The manifest of `folder`, a new reference, or NULL in *out when it has none. DLB_E_FORMAT for one
- * that makes no sense. */
+ * that cannot be read. */
 int dlb_manifest_load(const char *folder, json_t **out, struct dlb_err *err);
 
 /* Writes it whole or not at all, synced. */
 int dlb_manifest_save(const char *folder, const json_t *manifest, struct dlb_err *err);
 
-/* DLB_E_CONFIG, naming the first parameter that differs and what to do, unless both are the same.
- */
+/* DLB_E_CONFIG with the first parameter of `want` that differs in `have`. */
 int dlb_manifest_same(const json_t *have, const json_t *want, const char *folder,
                       struct dlb_err *err);
-
-/* DLB_E_FORMAT, with what to do, when `path` has the incomplete mark; for formats' open. */
-int dlb_manifest_refuse_incomplete(const char *path, struct dlb_err *err);
-
-/* "folder/name", malloced; NULL when memory is short. */
-char *dlb_manifest_path(const char *folder, const char *name);
 
 #endif

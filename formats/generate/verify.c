@@ -1,5 +1,6 @@
 #include "formats/generate/verify.h"
 
+#include "core/base/mem.h"
 #include "formats/codec.h"
 #include "formats/format.h"
 
@@ -21,8 +22,8 @@ struct verify {
     uint32_t n_checked;
 };
 
-/* Small files are written through the page cache: what is read back is to come from the storage. A
- * file of which this process has a map keeps what it has looked at, which is nothing yet. */
+/* Small files were written through the page cache, and must be read back from the storage. Mapped
+ * pages would stay cached, but none has been touched yet. */
 static void forget(const struct verify *v, uint64_t number)
 {
     char path[PATH_MAX] = "";
@@ -50,10 +51,10 @@ static int compare(struct verify *v, const struct dlb_sample *sample, struct dlb
         generator->stored(v->gen, &v->made);
     if (field->len_bytes != v->made.len_bytes ||
         memcmp(field->data, v->made.data, field->len_bytes) != 0)
-        return dlb_fail(err, DLB_ERR_FORMAT, sample->path ? sample->path : v->gen->path,
+        return dlb_fail(err, DLB_ERR_READ_BACK_DIFFERS, sample->path ? sample->path : v->gen->path,
                         sample->offset_bytes,
-                        "what was read back is not what was written: remove the folder, generate "
-                        "anew, and look at this storage");
+                        "the bytes read back differ from those written: remove the folder, "
+                        "generate again, and check this storage");
     v->n_bytes += field->len_bytes;
     v->n_checked++;
     return DLB_OK;
@@ -99,22 +100,20 @@ int dlb_gen_verify(const struct dlb_gen *gen, const struct dlb_dataset *ds, uint
                    struct dlb_err *err)
 {
     struct verify v = {.gen = gen, .ds = ds};
-    size_t n_bytes = (ds->format->reader->state_bytes + 63) & ~(size_t)63;
     int rc;
 
     *n_checked = 0;
     if (!gen->format->generator || !gen->format->generator->number || !gen->codec->make)
         return DLB_OK;
     if (ds->shape.n_samples != (uint64_t)gen->opts->samples)
-        return dlb_fail(err, DLB_ERR_FORMAT, gen->path, DLB_NO_OFFSET,
-                        "holds %llu samples, %llu were written: remove the folder, generate anew, "
-                        "and look at this storage",
+        return dlb_fail(err, DLB_ERR_READ_BACK_DIFFERS, gen->path, DLB_NO_OFFSET,
+                        "holds %llu samples, but %llu were written: remove the folder, generate "
+                        "again, and check this storage",
                         (unsigned long long)ds->shape.n_samples,
                         (unsigned long long)gen->opts->samples);
-    v.reader = aligned_alloc(64, n_bytes ? n_bytes : 64);
+    v.reader = dlb_mem_state(ds->format->reader->state_bytes);
     if (!v.reader)
-        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory to read it back");
-    memset(v.reader, 0, n_bytes);
+        return dlb_fail_memory(err, gen->path, ds->format->reader->state_bytes);
     rc = ds->format->reader->open(v.reader, ds->state, err);
     if (rc == DLB_OK)
         rc = ds->shape.iterable ? check_shards(&v, err) : check_numbers(&v, err);

@@ -25,8 +25,7 @@ enum {
 /* The `hdf5` section. */
 struct dlb_hdf5_opts {
     char dataset[DLB_OPT_STRING_CAP]; /* its path in the file; "": the largest */
-    char label[DLB_OPT_STRING_CAP];   /* "": `label` or `labels` in its group, if that fits; "none"
-                                       */
+    char label[DLB_OPT_STRING_CAP];   /* "": `label` or `labels` beside it, if it fits; "none" */
     bool allow_external;
     int64_t chunk_samples; /* writing; 0: no chunks */
     int filter;            /* writing; index into its choices */
@@ -101,13 +100,13 @@ struct dlb_hdf5_about {
 };
 
 /* The same, with the arrays that belong to it; owned. */
-struct dlb_hdf5_told {
+struct dlb_hdf5_facts {
     struct dlb_hdf5_about about;
     uint32_t *label;  /* [n_labels] */
     uint64_t *offset; /* [n_offsets]: sample i of a ragged set is bytes [i] to [i + 1] */
     struct dlb_hdf5_listed *listed; /* [n_listed] */
 };
-void dlb_hdf5_told_free(struct dlb_hdf5_told *told);
+void dlb_hdf5_facts_free(struct dlb_hdf5_facts *facts);
 
 /* Chunks along this dimension. */
 static inline uint64_t dlb_hdf5_grid(const struct dlb_hdf5_about *about, uint32_t dim)

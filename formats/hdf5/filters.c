@@ -94,7 +94,9 @@ UNSHUFFLE(4)
 UNSHUFFLE(8)
 #undef UNSHUFFLE
 
-void dlb_hdf5_unshuffle(const uint8_t *src, size_t n_src, size_t n_element, uint8_t *dst)
+/* Turns n_src bytes, stored as all first bytes of the elements, then all second ones, and so on,
+ * into elements of n_element bytes. */
+static void unshuffle(const uint8_t *src, size_t n_src, size_t n_element, uint8_t *dst)
 {
     size_t n = n_element > 1 ? n_src / n_element : 0;
 
@@ -117,7 +119,7 @@ void dlb_hdf5_unshuffle(const uint8_t *src, size_t n_src, size_t n_element, uint
 
 /* As H5_checksum_fletcher32: big-endian words of 16 bits. The sums are folded every 360 words, the
  * most that cannot overflow. */
-uint32_t dlb_hdf5_fletcher32(const uint8_t *data, size_t n_bytes)
+static uint32_t fletcher32(const uint8_t *data, size_t n_bytes)
 {
     uint32_t sum1 = 0, sum2 = 0;
 
@@ -147,7 +149,7 @@ uint32_t dlb_hdf5_fletcher32(const uint8_t *data, size_t n_bytes)
 static int check_fletcher32(const uint8_t *data, size_t n_data, struct dlb_err *err)
 {
     const uint8_t *at = data + n_data;
-    uint32_t sum = dlb_hdf5_fletcher32(data, n_data);
+    uint32_t sum = fletcher32(data, n_data);
     uint32_t stored = (uint32_t)dlb_little_get(at, 4);
     uint32_t swapped = at[1] | (uint32_t)at[0] << 8 | (uint32_t)at[3] << 16 | (uint32_t)at[2] << 24;
 
@@ -200,7 +202,7 @@ static int undo(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_filter *f
         if (*n > cap)
             return dlb_fail(err, DLB_ERR_HDF5_CHUNK_DAMAGED, NULL, DLB_NO_OFFSET,
                             "a chunk has %zu bytes to unshuffle, and holds %zu", *n, cap);
-        dlb_hdf5_unshuffle(src, *n, filter->value, dst);
+        unshuffle(src, *n, filter->value, dst);
         n_out = *n;
         break;
     default:

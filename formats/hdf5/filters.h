@@ -32,11 +32,6 @@ int dlb_hdf5_unfilter(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_fil
                       size_t n_dst, struct dlb_err *err);
 void dlb_hdf5_unfilter_free(struct dlb_hdf5_unfilter *state);
 
-/* Turns n_src bytes, stored as all first bytes of the elements, then all second ones, and so on,
- * into elements of n_element bytes. */
-void dlb_hdf5_unshuffle(const uint8_t *src, size_t n_src, size_t n_element, uint8_t *dst);
-uint32_t dlb_hdf5_fletcher32(const uint8_t *data, size_t n_bytes);
-
 bool dlb_hdf5_has_lzf(void);
 /* Both return the bytes written to dst. 0: this build has no lzf, dst is too small, or (unpacking)
  * src is damaged. */

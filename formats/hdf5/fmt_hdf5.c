@@ -70,7 +70,7 @@ const struct dlb_format dlb_fmt_hdf5 = {
 
 #include "core/base/hash.h"
 #include "formats/codec.h"
-#include "formats/generate/manifest.h"
+#include "formats/generate/mark.h"
 #include "formats/hdf5/btree.h"
 #include "formats/hdf5/hdf5.h"
 
@@ -130,7 +130,7 @@ static int find_file(const char *path, const struct dlb_io *io, char **file, str
             rc = dlb_fail(err, DLB_ERR_HDF5_SEVERAL_FILES, path, DLB_NO_OFFSET,
                           "holds %u HDF5 files: name one of them with dataset.path", listing.n);
         if (rc == DLB_OK)
-            *file = dlb_manifest_path(path, listing.name);
+            *file = dlb_path_join(path, listing.name);
         free(listing.name);
     } else if (rc == DLB_OK) {
         *file = strdup(path);
@@ -142,7 +142,7 @@ static int find_file(const char *path, const struct dlb_io *io, char **file, str
 
 static void fill_shape(const struct dlb_hdf5 *ds, struct dlb_shape *shape)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
     const char *name = strrchr(ds->path, '/');
     uint64_t numbers[] = {ds->file_bytes, about->rank, about->element_bytes};
 
@@ -159,8 +159,8 @@ static void fill_shape(const struct dlb_hdf5 *ds, struct dlb_shape *shape)
     if (about->n_offsets) /* bytes of any kind: images, documents */
         shape->element = DLB_ELEMENT_NONE;
     for (uint64_t i = 0; i < about->n_labels; i++)
-        if (ds->told.label[i] >= shape->n_classes && ds->told.label[i] < UINT32_MAX)
-            shape->n_classes = ds->told.label[i] + 1;
+        if (ds->facts.label[i] >= shape->n_classes && ds->facts.label[i] < UINT32_MAX)
+            shape->n_classes = ds->facts.label[i] + 1;
 }
 
 static int hdf5_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
@@ -171,7 +171,7 @@ static int hdf5_open(void *state, const struct dlb_open *how, struct dlb_shape *
     char *file = NULL;
 
     *shape = (struct dlb_shape){.n_samples = 0};
-    int rc = dlb_manifest_refuse_incomplete(how->path, err);
+    int rc = dlb_gen_mark_refuse(how->path, err);
     if (rc == DLB_OK)
         rc = find_file(how->path, how->io, &file, err);
     if (rc == DLB_OK)
@@ -181,7 +181,7 @@ static int hdf5_open(void *state, const struct dlb_open *how, struct dlb_shape *
         fill_shape(ds, shape);
     /* Elements of one byte are rather pixels than tokens. */
     if (rc == DLB_OK && how->codec && how->codec->numbers &&
-        (ds->told.about.rank != 2 || ds->told.about.element_bytes < 2))
+        (ds->facts.about.rank != 2 || ds->facts.about.element_bytes < 2))
         rc =
             dlb_fail(err, DLB_ERR_CODEC_UNFIT, ds->path, DLB_NO_OFFSET,
                      "codec %s takes rows of whole numbers of 2 bytes or more: use dataset.codec = "
@@ -215,14 +215,14 @@ static int hdf5_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
 {
     struct reader *reader = rd;
     const struct dlb_hdf5 *ds = reader->rows.ds;
-    const struct dlb_hdf5_told *told = &ds->told;
+    const struct dlb_hdf5_facts *facts = &ds->facts;
     uint64_t first = index, count = 1;
 
     if (index >= ds->n_samples)
         DLB_BUG("sample beyond the data set");
-    if (told->about.n_offsets) {
-        first = told->offset[index];
-        count = told->offset[index + 1] - first;
+    if (facts->about.n_offsets) {
+        first = facts->offset[index];
+        count = facts->offset[index + 1] - first;
     }
     size_t n_bytes = count * ds->row_bytes;
     uint8_t *dst = dest.data;
@@ -238,8 +238,8 @@ static int hdf5_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     out->field[0].len_bytes = n_bytes;
     out->field[0].name[0] = '\0';
     out->n_fields = 1;
-    out->label = told->about.n_labels ? told->label[index] : 0;
-    out->element = told->about.n_offsets ? DLB_ELEMENT_NONE : (uint32_t)told->about.element;
+    out->label = facts->about.n_labels ? facts->label[index] : 0;
+    out->element = facts->about.n_offsets ? DLB_ELEMENT_NONE : (uint32_t)facts->about.element;
     out->index = index;
     out->io_bytes = reader->rows.io_bytes;
     out->path = ds->path;

@@ -31,8 +31,8 @@ struct dlb_hdf5 {
     int64_t handle;
     bool opened, allow_external;
     uint64_t file_bytes;
-    struct dlb_hdf5_told told; /* without `listed`, which open moves to the table */
-    int way;                   /* enum dlb_hdf5_way */
+    struct dlb_hdf5_facts facts; /* without `listed`, which open moves to the table */
+    int way;                     /* enum dlb_hdf5_way */
     uint64_t n_samples, max_sample_bytes, total_bytes;
     uint64_t row_bytes;        /* of one index along the first dimension */
     uint64_t data_at;          /* plain; DLB_NO_OFFSET: every byte is the fill value */

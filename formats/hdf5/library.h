@@ -23,10 +23,10 @@ struct dlb_hdf5_handle {
     uint64_t first[DLB_HDF5_MAX_RANK], count[DLB_HDF5_MAX_RANK];
 };
 
-/* Looks at a file and fills *told (free it in any case). With `chunks` also their places.
+/* Looks at a file and fills *facts (free it in any case). With `chunks` also their places.
  * DLB_E_FORMAT or DLB_E_CONFIG, with libhdf5's reason. */
 int dlb_hdf5_library_about(const char *path, const struct dlb_hdf5_opts *opts, bool chunks,
-                           struct dlb_hdf5_told *told, struct dlb_err *err);
+                           struct dlb_hdf5_facts *facts, struct dlb_err *err);
 
 /* Opens about->dataset for reading. Close it in any case. */
 int dlb_hdf5_library_open(struct dlb_hdf5_handle *handle, const char *path,
@@ -85,10 +85,10 @@ int dlb_hdf5_fail(struct dlb_err *err, enum dlb_code code, const char *path, con
 int dlb_hdf5_open_file(const char *path, int64_t *file, struct dlb_err *err);
 int dlb_hdf5_open_set(int64_t file, const char *path, const char *name, bool allow_external,
                       int64_t *set, struct dlb_err *err);
-/* Fill told->label and told->offset if the file has such data sets. Between enter and leave. */
+/* Fill facts->label and facts->offset if the file has such data sets. Between enter and leave. */
 int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf5_opts *opts,
-                            struct dlb_hdf5_told *told, uint64_t n_samples, struct dlb_err *err);
-int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_told *told,
+                            struct dlb_hdf5_facts *facts, uint64_t n_samples, struct dlb_err *err);
+int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_facts *facts,
                              struct dlb_err *err);
 
 #endif

@@ -319,9 +319,9 @@ static int sample_chunks(hid_t set, const char *path, struct dlb_hdf5_about *abo
 
 /* The next of the listed chunks, `i` of those that are stored. */
 static int add_listed(hid_t set, hid_t space, hsize_t i, const char *path,
-                      struct dlb_hdf5_told *told, struct dlb_err *err)
+                      struct dlb_hdf5_facts *facts, struct dlb_err *err)
 {
-    struct dlb_hdf5_about *about = &told->about;
+    struct dlb_hdf5_about *about = &facts->about;
     hsize_t at[DLB_HDF5_MAX_RANK], n_bytes = 0;
     haddr_t address = HADDR_UNDEF;
     unsigned mask = 0;
@@ -332,15 +332,16 @@ static int add_listed(hid_t set, hid_t space, hsize_t i, const char *path,
     for (uint32_t dim = 0; dim < about->rank; dim++)
         number = number * dlb_hdf5_grid(about, dim) + at[dim] / about->chunk[dim];
     if (address != HADDR_UNDEF && n_bytes > 0 && n_bytes <= UINT32_MAX)
-        told->listed[about->n_listed++] = (struct dlb_hdf5_listed){
+        facts->listed[about->n_listed++] = (struct dlb_hdf5_listed){
             number, {.at_bytes = address, .n_bytes = (uint32_t)n_bytes, .mask = mask}};
     return DLB_OK;
 }
 
 /* Asks libhdf5 for all chunks, unless there are too many. */
-static int list_chunks(hid_t set, const char *path, struct dlb_hdf5_told *told, struct dlb_err *err)
+static int list_chunks(hid_t set, const char *path, struct dlb_hdf5_facts *facts,
+                       struct dlb_err *err)
 {
-    struct dlb_hdf5_about *about = &told->about;
+    struct dlb_hdf5_about *about = &facts->about;
     hid_t space = H5Dget_space(set);
     hsize_t n = 0;
     int rc = DLB_OK;
@@ -349,19 +350,19 @@ static int list_chunks(hid_t set, const char *path, struct dlb_hdf5_told *told, 
         rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "counting the chunks");
     about->n_chunks = n;
     bool listed = rc == DLB_OK && n > 0 && n <= DLB_HDF5_MAX_LISTED;
-    if (listed && !(told->listed = calloc(n, sizeof *told->listed)))
-        rc = dlb_fail_memory(err, path, n * sizeof *told->listed);
+    if (listed && !(facts->listed = calloc(n, sizeof *facts->listed)))
+        rc = dlb_fail_memory(err, path, n * sizeof *facts->listed);
     for (hsize_t i = 0; rc == DLB_OK && listed && i < n; i++)
-        rc = add_listed(set, space, i, path, told, err);
+        rc = add_listed(set, space, i, path, facts, err);
     if (space >= 0)
         (void)H5Sclose(space);
     return rc;
 }
 
 static int about_set(int64_t file, const char *path, const struct dlb_hdf5_opts *opts, bool chunks,
-                     struct dlb_hdf5_told *told, struct dlb_err *err)
+                     struct dlb_hdf5_facts *facts, struct dlb_err *err)
 {
-    struct dlb_hdf5_about *about = &told->about;
+    struct dlb_hdf5_about *about = &facts->about;
     H5O_info_t info, root;
     int64_t set = -1;
 
@@ -384,29 +385,29 @@ static int about_set(int64_t file, const char *path, const struct dlb_hdf5_opts 
     }
     if (rc == DLB_OK && chunks && about->layout == DLB_HDF5_CHUNKED)
         rc = about->index == DLB_HDF5_BTREE_1 ? sample_chunks(set, path, about, err)
-                                              : list_chunks(set, path, told, err);
+                                              : list_chunks(set, path, facts, err);
     if (set >= 0)
         (void)H5Dclose(set);
     return rc;
 }
 
 int dlb_hdf5_library_about(const char *path, const struct dlb_hdf5_opts *opts, bool chunks,
-                           struct dlb_hdf5_told *told, struct dlb_err *err)
+                           struct dlb_hdf5_facts *facts, struct dlb_err *err)
 {
-    struct dlb_hdf5_about *about = &told->about;
+    struct dlb_hdf5_about *about = &facts->about;
     int64_t file = -1;
 
-    *told = (struct dlb_hdf5_told){.label = NULL};
+    *facts = (struct dlb_hdf5_facts){.label = NULL};
     dlb_hdf5_enter();
     int rc = dlb_hdf5_open_file(path, &file, err);
     if (rc == DLB_OK)
         rc = choose(file, path, opts, about, err);
     if (rc == DLB_OK)
-        rc = about_set(file, path, opts, chunks, told, err);
+        rc = about_set(file, path, opts, chunks, facts, err);
     if (rc == DLB_OK)
-        rc = dlb_hdf5_library_offsets(file, path, told, err);
+        rc = dlb_hdf5_library_offsets(file, path, facts, err);
     if (rc == DLB_OK)
-        rc = dlb_hdf5_library_labels(file, path, opts, told,
+        rc = dlb_hdf5_library_labels(file, path, opts, facts,
                                      about->n_offsets ? about->n_offsets - 1 : about->dims[0], err);
     if (file >= 0)
         (void)H5Fclose(file);

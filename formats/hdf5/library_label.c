@@ -36,15 +36,15 @@ static bool is_list(hid_t set, uint64_t n, bool exactly_u64)
     return fits;
 }
 
-static int read_label(hid_t set, const char *path, const char *name, struct dlb_hdf5_told *told,
+static int read_label(hid_t set, const char *path, const char *name, struct dlb_hdf5_facts *facts,
                       uint64_t n, struct dlb_err *err)
 {
     int64_t *wide = calloc(n, sizeof *wide);
     int rc = DLB_OK;
 
-    told->label = calloc(n, sizeof *told->label);
-    if (!wide || !told->label)
-        rc = dlb_fail_memory(err, path, n * (sizeof *wide + sizeof *told->label));
+    facts->label = calloc(n, sizeof *facts->label);
+    if (!wide || !facts->label)
+        rc = dlb_fail_memory(err, path, n * (sizeof *wide + sizeof *facts->label));
     else if (H5Dread(set, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, wide) < 0)
         rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the labels");
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
@@ -54,16 +54,16 @@ static int read_label(hid_t set, const char *path, const char *name, struct dlb_
                 "label %lld of sample %llu in %.200s is not a class: hdf5.label = \"none\" "
                 "leaves labels out",
                 (long long)wide[i], (unsigned long long)i, name);
-        told->label[i] = (uint32_t)wide[i];
+        facts->label[i] = (uint32_t)wide[i];
     }
-    told->about.n_labels = rc == DLB_OK ? n : 0;
+    facts->about.n_labels = rc == DLB_OK ? n : 0;
     free(wide);
     return rc;
 }
 
 /* The labels that hdf5.label names, or those that lie beside the data. */
 int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf5_opts *opts,
-                            struct dlb_hdf5_told *told, uint64_t n_samples, struct dlb_err *err)
+                            struct dlb_hdf5_facts *facts, uint64_t n_samples, struct dlb_err *err)
 {
     static const char *const usual[] = {"label", "labels"};
     bool asked = opts->label[0] != '\0';
@@ -74,10 +74,10 @@ int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf
     if (strcmp(opts->label, "none") == 0 || n_samples == 0)
         return DLB_OK;
     for (int i = 0; set < 0 && !asked && i < 2; i++)
-        if (beside(told->about.dataset, usual[i], name, sizeof name) &&
-            strcmp(name, told->about.dataset) != 0 && H5Lexists(file, name, H5P_DEFAULT) > 0 &&
+        if (beside(facts->about.dataset, usual[i], name, sizeof name) &&
+            strcmp(name, facts->about.dataset) != 0 && H5Lexists(file, name, H5P_DEFAULT) > 0 &&
             dlb_hdf5_open_set(file, path, name, false, &set, err) != DLB_OK)
-            told->about.label_refused = true;
+            facts->about.label_refused = true;
     if (asked) {
         (void)snprintf(name, sizeof name, "%s", opts->label);
         rc = dlb_hdf5_open_set(file, path, name, opts->allow_external, &set, err);
@@ -85,23 +85,23 @@ int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf
     if (rc != DLB_OK || set < 0)
         return rc;
     if (is_list(set, n_samples, false) && n_samples <= MAX_LABELS)
-        rc = read_label(set, path, name, told, n_samples, err);
+        rc = read_label(set, path, name, facts, n_samples, err);
     else if (asked)
         rc = dlb_fail(
             err, DLB_ERR_HDF5_LABEL_UNFIT, path, DLB_NO_OFFSET,
             "hdf5.label = \"%.200s\" is not a list of %llu whole numbers, one for each sample",
             name, (unsigned long long)n_samples);
     else
-        told->about.label_refused = true;
+        facts->about.label_refused = true;
     (void)H5Dclose(set);
     return rc;
 }
 
 /* Samples of many sizes lie back to back in NAME; NAME_offsets says where each begins. */
-int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_told *told,
+int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_facts *facts,
                              struct dlb_err *err)
 {
-    struct dlb_hdf5_about *about = &told->about;
+    struct dlb_hdf5_about *about = &facts->about;
     char leaf[DLB_OPT_STRING_CAP + 16], name[DLB_OPT_STRING_CAP];
     int64_t set = -1;
     hsize_t n = 0;
@@ -122,10 +122,10 @@ int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_tol
     if (n < 2 || n > MAX_LABELS || !is_list(set, n, true))
         rc = dlb_fail(err, DLB_ERR_HDF5_OFFSETS_DAMAGED, path, DLB_NO_OFFSET,
                       "%.200s is not a list of u64, one more than there are samples", name);
-    if (rc == DLB_OK && !(told->offset = calloc(n, sizeof *told->offset)))
-        rc = dlb_fail_memory(err, path, n * sizeof *told->offset);
+    if (rc == DLB_OK && !(facts->offset = calloc(n, sizeof *facts->offset)))
+        rc = dlb_fail_memory(err, path, n * sizeof *facts->offset);
     if (rc == DLB_OK &&
-        H5Dread(set, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, told->offset) < 0)
+        H5Dread(set, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, facts->offset) < 0)
         rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path,
                            "reading the offsets of the samples");
     about->n_offsets = rc == DLB_OK ? n : 0;

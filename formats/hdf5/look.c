@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void dlb_hdf5_told_free(struct dlb_hdf5_told *told)
+void dlb_hdf5_facts_free(struct dlb_hdf5_facts *facts)
 {
-    free(told->label);
-    free(told->offset);
-    free(told->listed);
-    *told = (struct dlb_hdf5_told){.label = NULL};
+    free(facts->label);
+    free(facts->offset);
+    free(facts->listed);
+    *facts = (struct dlb_hdf5_facts){.label = NULL};
 }
 
 #ifdef DLB_HAVE_HDF5
@@ -25,13 +25,13 @@ struct look {
     const char *path;
     const struct dlb_hdf5_opts *opts;
     bool chunks;
-    struct dlb_hdf5_told *told;
+    struct dlb_hdf5_facts *facts;
 };
 
 static int work(void *ctx, struct dlb_err *err)
 {
     struct look *look = ctx;
-    return dlb_hdf5_library_about(look->path, look->opts, look->chunks, look->told, err);
+    return dlb_hdf5_library_about(look->path, look->opts, look->chunks, look->facts, err);
 }
 
 /* A damaged file can make libhdf5 report anything. */
@@ -53,19 +53,19 @@ static bool makes_sense(const struct dlb_hdf5_about *about)
 
 static bool pass(void *ctx, struct dlb_pipe *pipe)
 {
-    struct dlb_hdf5_told *told = ((struct look *)ctx)->told;
-    struct dlb_hdf5_about *about = &told->about;
+    struct dlb_hdf5_facts *facts = ((struct look *)ctx)->facts;
+    struct dlb_hdf5_about *about = &facts->about;
 
     return dlb_pass(pipe, about, sizeof *about) && makes_sense(about) &&
-           dlb_pass_array(pipe, (void **)&told->label, about->n_labels, sizeof *told->label) &&
-           dlb_pass_array(pipe, (void **)&told->offset, about->n_offsets, sizeof *told->offset) &&
-           dlb_pass_array(pipe, (void **)&told->listed, about->n_listed, sizeof *told->listed);
+           dlb_pass_array(pipe, (void **)&facts->label, about->n_labels, sizeof *facts->label) &&
+           dlb_pass_array(pipe, (void **)&facts->offset, about->n_offsets, sizeof *facts->offset) &&
+           dlb_pass_array(pipe, (void **)&facts->listed, about->n_listed, sizeof *facts->listed);
 }
 
 int dlb_hdf5_look(const char *path, const struct dlb_hdf5_opts *opts, bool chunks,
-                  struct dlb_hdf5_told *told, struct dlb_err *err)
+                  struct dlb_hdf5_facts *facts, struct dlb_err *err)
 {
-    struct look look = {path, opts, chunks, told};
+    struct look look = {path, opts, chunks, facts};
     struct dlb_apart how = {.path = path,
                             .who = "libhdf5",
                             .work = work,
@@ -73,7 +73,7 @@ int dlb_hdf5_look(const char *path, const struct dlb_hdf5_opts *opts, bool chunk
                             .ctx = &look,
                             .patience_s = PATIENCE_S};
 
-    *told = (struct dlb_hdf5_told){.label = NULL};
+    *facts = (struct dlb_hdf5_facts){.label = NULL};
     return dlb_apart(&how, err);
 }
 

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/* As dlb_hdf5_library_about. *told is consistent in itself, but not checked against the file. */
+/* As dlb_hdf5_library_about. *facts is consistent in itself, but not checked against the file. */
 int dlb_hdf5_look(const char *path, const struct dlb_hdf5_opts *opts, bool chunks,
-                  struct dlb_hdf5_told *told, struct dlb_err *err);
+                  struct dlb_hdf5_facts *facts, struct dlb_err *err);
 
 #endif

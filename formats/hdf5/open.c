@@ -18,12 +18,12 @@
 static int fail_set(const struct dlb_hdf5 *ds, enum dlb_code code, const char *what,
                     struct dlb_err *err)
 {
-    return dlb_fail(err, code, ds->path, DLB_NO_OFFSET, "%.200s %s", ds->told.about.dataset, what);
+    return dlb_fail(err, code, ds->path, DLB_NO_OFFSET, "%.200s %s", ds->facts.about.dataset, what);
 }
 
 static int measure_rows(struct dlb_hdf5 *ds, struct dlb_err *err)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
     uint64_t n = about->element_bytes;
 
     for (uint32_t i = 1; i < about->rank; i++)
@@ -43,8 +43,8 @@ static int measure_rows(struct dlb_hdf5 *ds, struct dlb_err *err)
 
 static int measure_ragged(struct dlb_hdf5 *ds, struct dlb_err *err)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
-    const uint64_t *offset = ds->told.offset;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
+    const uint64_t *offset = ds->facts.offset;
 
     ds->n_samples = about->n_offsets - 1;
     ds->max_sample_bytes = 0;
@@ -65,7 +65,7 @@ static int measure_ragged(struct dlb_hdf5 *ds, struct dlb_err *err)
 /* How rows lie in chunks. */
 static void measure_chunks(struct dlb_hdf5 *ds)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
     uint32_t dim = about->rank - 1;
 
     ds->chunk_row_bytes = about->element_bytes;
@@ -86,7 +86,7 @@ static void measure_chunks(struct dlb_hdf5 *ds)
 /* NULL, or why samples cannot be read without libhdf5. */
 static const char *why_library(struct dlb_hdf5 *ds, char *text, size_t n_text)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
     uint64_t n_chunk = about->element_bytes, n_grid = 1;
 
     if (about->layout == DLB_HDF5_ELSEWHERE)
@@ -113,7 +113,7 @@ static const char *why_library(struct dlb_hdf5 *ds, char *text, size_t n_text)
 /* Compares the table with the chunks that libhdf5 was asked about. */
 static int check_sampled(const struct dlb_hdf5 *ds, uint64_t base, struct dlb_err *err)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
 
     for (uint32_t i = 0; i < about->n_sampled; i++) {
         const struct dlb_hdf5_listed *said = &about->sampled[i];
@@ -137,7 +137,7 @@ static int check_sampled(const struct dlb_hdf5 *ds, uint64_t base, struct dlb_er
 static int open_tree(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
                      const struct dlb_hdf5_layout_message *found, struct dlb_err *err)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
     bool same = found->rank == about->rank && found->element_bytes == about->element_bytes;
 
     for (uint32_t i = 0; same && i < about->rank; i++)
@@ -153,10 +153,10 @@ static int open_tree(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
 
 static int take_listed(struct dlb_hdf5 *ds, struct dlb_err *err)
 {
-    const struct dlb_hdf5_told *told = &ds->told;
+    const struct dlb_hdf5_facts *facts = &ds->facts;
 
-    for (uint64_t i = 0; i < told->about.n_listed; i++) {
-        const struct dlb_hdf5_listed *listed = &told->listed[i];
+    for (uint64_t i = 0; i < facts->about.n_listed; i++) {
+        const struct dlb_hdf5_listed *listed = &facts->listed[i];
         const struct dlb_hdf5_chunk *chunk = &listed->chunk;
         if (listed->number >= ds->n_grid)
             return fail_set(ds, DLB_ERR_HDF5_INDEX_DAMAGED, "has chunks beyond its size", err);
@@ -166,7 +166,7 @@ static int take_listed(struct dlb_hdf5 *ds, struct dlb_err *err)
                             "chunk %" PRIu64
                             " lies beyond the end of the file: it was cut short, or is damaged",
                             listed->number);
-        if (told->about.n_filters == 0 && chunk->n_bytes != ds->chunk_bytes)
+        if (facts->about.n_filters == 0 && chunk->n_bytes != ds->chunk_bytes)
             return fail_set(ds, DLB_ERR_HDF5_INDEX_DAMAGED, "has chunks of the wrong size", err);
         ds->table[listed->number] = *chunk;
     }
@@ -191,7 +191,7 @@ static int open_chunks(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
                        const struct dlb_hdf5_layout_message *found, struct dlb_shape *shape,
                        struct dlb_err *err)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
     bool old = about->index == DLB_HDF5_BTREE_1;
     bool tree = old && found->known && found->layout == DLB_HDF5_CHUNKED;
     bool listed = !tree && !old && file->base == 0 && about->n_chunks == about->n_listed;
@@ -218,7 +218,7 @@ static int open_chunks(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
 static int open_plain(struct dlb_hdf5 *ds, const struct dlb_hdf5_layout_message *found,
                       struct dlb_shape *shape, struct dlb_err *err)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
     uint64_t n_bytes = ds->row_bytes * about->dims[0];
 
     ds->way = DLB_HDF5_PLAIN;
@@ -253,7 +253,7 @@ static int open_bytes(struct dlb_hdf5 *ds, struct dlb_hdf5_bytes *file, struct d
 static void tell_choices(struct dlb_hdf5 *ds, const struct dlb_hdf5_opts *opts,
                          struct dlb_shape *shape)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
 
     if (about->n_candidates > 1)
         dlb_shape_odd(shape, "holds %u data sets; the largest, %.80s, is read (see hdf5.dataset)",
@@ -280,10 +280,10 @@ int dlb_hdf5_open(struct dlb_hdf5 *ds, const char *path, const struct dlb_io *io
         return dlb_fail_memory(err, path, strlen(path) + 1);
     int rc = open_bytes(ds, &file, err);
     if (rc == DLB_OK)
-        rc = dlb_hdf5_look(path, opts, !library, &ds->told, err);
+        rc = dlb_hdf5_look(path, opts, !library, &ds->facts, err);
     if (rc == DLB_OK)
         rc = measure_rows(ds, err);
-    if (rc == DLB_OK && ds->told.about.n_offsets)
+    if (rc == DLB_OK && ds->facts.about.n_offsets)
         rc = measure_ragged(ds, err);
     if (rc != DLB_OK)
         return rc;
@@ -297,14 +297,14 @@ int dlb_hdf5_open(struct dlb_hdf5 *ds, const char *path, const struct dlb_io *io
                       why);
         return DLB_OK;
     }
-    if (ds->told.about.layout != DLB_HDF5_CONTIGUOUS &&
-        (ds->told.about.layout == DLB_HDF5_COMPACT || ds->told.about.index == DLB_HDF5_BTREE_1))
-        rc = dlb_hdf5_layout_read(&file, ds->told.about.header_at, &found, err);
+    if (ds->facts.about.layout != DLB_HDF5_CONTIGUOUS &&
+        (ds->facts.about.layout == DLB_HDF5_COMPACT || ds->facts.about.index == DLB_HDF5_BTREE_1))
+        rc = dlb_hdf5_layout_read(&file, ds->facts.about.header_at, &found, err);
     if (rc == DLB_OK)
-        rc = ds->told.about.layout == DLB_HDF5_CHUNKED ? open_chunks(ds, &file, &found, shape, err)
-                                                       : open_plain(ds, &found, shape, err);
-    free(ds->told.listed);
-    ds->told.listed = NULL;
+        rc = ds->facts.about.layout == DLB_HDF5_CHUNKED ? open_chunks(ds, &file, &found, shape, err)
+                                                        : open_plain(ds, &found, shape, err);
+    free(ds->facts.listed);
+    ds->facts.listed = NULL;
     return rc;
 }
 
@@ -312,7 +312,7 @@ void dlb_hdf5_close(struct dlb_hdf5 *ds)
 {
     if (ds->opened)
         ds->io->close(ds->handle);
-    dlb_hdf5_told_free(&ds->told);
+    dlb_hdf5_facts_free(&ds->facts);
     free(ds->table);
     free(ds->path);
     *ds = (struct dlb_hdf5){.opened = false};

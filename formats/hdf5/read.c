@@ -15,7 +15,7 @@ int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *
 {
     reader->ds = ds;
     if (ds->way == DLB_HDF5_LIBRARY || ds->way == DLB_HDF5_LIBRARY_CHUNKS) {
-        int rc = dlb_hdf5_library_open(&reader->library, ds->path, &ds->told.about,
+        int rc = dlb_hdf5_library_open(&reader->library, ds->path, &ds->facts.about,
                                        ds->allow_external, err);
         if (rc != DLB_OK)
             return rc;
@@ -81,13 +81,13 @@ static int check_whole(const struct dlb_hdf5 *ds, struct dlb_err *err)
 /* dst begins with a whole element, or lies within the first one. */
 static void fill(const struct dlb_hdf5 *ds, uint8_t *dst, size_t n_bytes)
 {
-    size_t each = ds->told.about.element_bytes, done = each < n_bytes ? each : n_bytes;
+    size_t each = ds->facts.about.element_bytes, done = each < n_bytes ? each : n_bytes;
 
-    if (!ds->told.about.fills || each > sizeof ds->told.about.fill) {
+    if (!ds->facts.about.fills || each > sizeof ds->facts.about.fill) {
         memset(dst, 0, n_bytes);
         return;
     }
-    memcpy(dst, ds->told.about.fill, done);
+    memcpy(dst, ds->facts.about.fill, done);
     while (done < n_bytes) { /* doubles what is filled already */
         size_t n = done < n_bytes - done ? done : n_bytes - done;
         memcpy(dst + done, dst, n);
@@ -98,7 +98,7 @@ static void fill(const struct dlb_hdf5 *ds, uint8_t *dst, size_t n_bytes)
 /* The coordinates of the chunk's first element. */
 static void first_of(const struct dlb_hdf5 *ds, uint64_t number, uint64_t at[DLB_HDF5_MAX_RANK])
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
 
     for (uint32_t dim = about->rank; dim-- > 1;) {
         at[dim] = number % dlb_hdf5_grid(about, dim) * about->chunk[dim];
@@ -110,7 +110,7 @@ static void first_of(const struct dlb_hdf5 *ds, uint64_t number, uint64_t at[DLB
 /* Whether part of the chunk lies beyond the data set. */
 static bool at_edge(const struct dlb_hdf5 *ds, const uint64_t at[DLB_HDF5_MAX_RANK])
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
 
     for (uint32_t dim = 0; dim < about->rank; dim++)
         if (about->chunk[dim] > about->dims[dim] - at[dim])
@@ -151,7 +151,7 @@ static int unpack(struct dlb_hdf5_reader *reader, uint64_t number, uint8_t *dst,
                   struct dlb_err *err)
 {
     const struct dlb_hdf5 *ds = reader->ds;
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
     struct dlb_hdf5_chunk chunk = {0};
     uint64_t at[DLB_HDF5_MAX_RANK];
     uint32_t n_filters = about->n_filters;
@@ -211,7 +211,7 @@ static const uint8_t *kept_chunk(struct dlb_hdf5_reader *reader, uint64_t number
 /* Whether a part of a chunk can be read from the file without the rest of it. */
 static bool readable_in_place(const struct dlb_hdf5 *ds)
 {
-    return ds->way == DLB_HDF5_TABLE && ds->told.about.n_filters == 0;
+    return ds->way == DLB_HDF5_TABLE && ds->facts.about.n_filters == 0;
 }
 
 /* Rows [skip, skip + count) of one chunk that holds whole rows. */
@@ -229,7 +229,7 @@ static int read_whole(struct dlb_hdf5_reader *reader, uint64_t number, uint64_t 
         fill(ds, dst, n_bytes);
         return DLB_OK;
     }
-    if (count == ds->told.about.chunk[0])
+    if (count == ds->facts.about.chunk[0])
         return unpack(reader, number, dst, err);
     const uint8_t *data = kept_chunk(reader, number, &rc, err);
     if (data)
@@ -242,7 +242,7 @@ static int read_whole(struct dlb_hdf5_reader *reader, uint64_t number, uint64_t 
 static void scatter(const struct dlb_hdf5 *ds, const uint64_t at[DLB_HDF5_MAX_RANK],
                     const uint8_t *src, uint8_t *dst)
 {
-    const struct dlb_hdf5_about *about = &ds->told.about;
+    const struct dlb_hdf5_about *about = &ds->facts.about;
     uint32_t last = ds->run_dim;
     uint64_t n[DLB_HDF5_MAX_RANK], i[DLB_HDF5_MAX_RANK] = {0};
     uint64_t src_step[DLB_HDF5_MAX_RANK], dst_step[DLB_HDF5_MAX_RANK];
@@ -276,7 +276,7 @@ static int read_spread(struct dlb_hdf5_reader *reader, uint64_t row, uint8_t *ds
                        struct dlb_err *err)
 {
     const struct dlb_hdf5 *ds = reader->ds;
-    uint64_t rows = ds->told.about.chunk[0], first = row / rows * ds->n_across;
+    uint64_t rows = ds->facts.about.chunk[0], first = row / rows * ds->n_across;
     uint64_t skip_bytes = row % rows * ds->chunk_row_bytes, at[DLB_HDF5_MAX_RANK];
     int rc = DLB_OK;
 
@@ -308,7 +308,7 @@ int dlb_hdf5_read_rows(struct dlb_hdf5_reader *reader, uint64_t first, uint64_t 
     if (n_bytes == 0)
         return DLB_OK;
     if (ds->way == DLB_HDF5_LIBRARY) {
-        if (!ds->told.about.fills) /* libhdf5 leaves the bytes of missing chunks as they were */
+        if (!ds->facts.about.fills) /* libhdf5 leaves the bytes of missing chunks as they were */
             memset(dst, 0, n_bytes);
         reader->io_bytes += count * ds->stored_row_bytes;
         rc = dlb_hdf5_library_read(&reader->library, first, count, dst, err);
@@ -322,7 +322,7 @@ int dlb_hdf5_read_rows(struct dlb_hdf5_reader *reader, uint64_t first, uint64_t 
     }
     if (!ds->whole_rows)
         return read_spread(reader, first, dst, err);
-    for (uint64_t rows = ds->told.about.chunk[0]; rc == DLB_OK && count > 0;) {
+    for (uint64_t rows = ds->facts.about.chunk[0]; rc == DLB_OK && count > 0;) {
         uint64_t skip = first % rows, here = rows - skip < count ? rows - skip : count;
         rc = read_whole(reader, first / rows, skip, here, dst, err);
         first += here;

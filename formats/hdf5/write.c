@@ -5,8 +5,7 @@
 #ifdef DLB_HAVE_HDF5
 
 #include "formats/codec.h"
-#include "formats/convert/convert.h"
-#include "formats/generate/target.h"
+#include "formats/generate/file.h"
 
 #include <stdlib.h>
 #include <string.h>

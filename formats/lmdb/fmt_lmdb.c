@@ -1,11 +1,11 @@
-/* LMDB: values as samples, in the order of the keys, any by its number.
+/* LMDB: values are samples, in the order of the keys, and each can be read by its number.
  *
- * The keys are listed at open and kept, 8 bytes and the key for each: a training's own index of
- * "%08d" needs none, but then only such databases could be read. An environment does not live
- * across fork(): open closes its own, and each process that reads opens one that its threads share.
- */
+ * Opening lists the keys and keeps them, 8 bytes and the key for each. A training job that makes
+ * its keys by "%08d" needs no list, but with that only such databases could be read. An environment
+ * cannot be used across fork(): open closes its own, and each reading process opens one that its
+ * threads share. */
 #include "formats/format.h"
-#include "formats/generate/manifest.h"
+#include "formats/generate/mark.h"
 
 #include "formats/lmdb/lmdb.h"
 #include "formats/lmdb/write.h"
@@ -21,12 +21,12 @@ static const struct dlb_opt opts[] = {
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct lmdb_opts, readahead),
      .def = "false",
-     .help = "let the kernel read ahead; trainings that shuffle turn it off (MDB_NORDAHEAD)"},
+     .help = "let the kernel read ahead; training jobs that shuffle turn it off (MDB_NORDAHEAD)"},
     {.key = "prefix",
      .type = DLB_OPT_STRING,
      .offset = offsetof(struct lmdb_opts, prefix),
      .def = "",
-     .help = "only keys that begin so; empty: all but those named __...__"},
+     .help = "read only keys that begin with this; empty: all but those named __...__"},
     DLB_OPT_END,
 };
 static const struct dlb_opt_group group = {"lmdb", "LMDB databases", opts,
@@ -46,8 +46,8 @@ static const struct dlb_opt_group group = {"lmdb", "LMDB databases", opts,
 #include <string.h>
 
 struct keys {
-    uint8_t *bytes; /* back to back */
-    uint64_t *end;  /* [n], in bytes */
+    uint8_t *bytes; /* all keys, back to back */
+    uint64_t *end;  /* [n] where each ends in bytes */
     uint64_t n, n_cap, n_bytes, bytes_cap;
 };
 
@@ -67,20 +67,15 @@ struct lmdb_reader {
     size_t buffer_bytes;
 };
 
-static int no_memory(struct dlb_err *err, const char *path)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its keys");
-}
-
 static int grow(void **array, uint64_t *cap, uint64_t each_bytes, const char *path,
                 struct dlb_err *err)
 {
     uint64_t wanted = *cap ? *cap * 2 : 4096;
     int rc = dlb_room_check(wanted * each_bytes, path, "the list of its keys",
-                            "read it with lmdb.prefix, part by part", err);
+                            "read it in parts, with lmdb.prefix", err);
     void *grown = rc == DLB_OK ? realloc(*array, wanted * each_bytes) : NULL;
     if (rc == DLB_OK && !grown)
-        rc = no_memory(err, path);
+        rc = dlb_fail_memory(err, path, wanted * each_bytes);
     if (rc == DLB_OK) {
         *array = grown;
         *cap = wanted;
@@ -109,12 +104,12 @@ struct listing {
     struct lmdb *ds;
     struct dlb_shape *shape;
     const char *prefix;
-    bool all; /* no prefix: keys about the database are left out */
-    bool labelled;
+    bool all;      /* no prefix: keys about the database are ignored */
+    bool labelled; /* there is a value with labels */
     uint64_t n_about, n_empty;
 };
 
-/* "__len__", "__keys__": what writers of data sets note beside the samples. */
+/* Whether it is a key such as "__len__" or "__keys__", which says something about the samples. */
 static bool is_about(const uint8_t *key, size_t n)
 {
     return n > 4 && key[0] == '_' && key[1] == '_' && key[n - 1] == '_' && key[n - 2] == '_';
@@ -140,7 +135,8 @@ static int visit(void *ctx, const uint8_t *key, size_t n_key, size_t n_value, st
     return add_key(&listing->ds->keys, key, n_key, listing->ds->path, err);
 }
 
-/* A number for each sample; anything else under this key is somebody else's, and passed over. */
+/* A value that does not hold a number for each sample was written by another program, and is
+ * ignored. */
 static int read_labels(struct listing *listing, struct dlb_lmdb_txn *txn, struct dlb_err *err)
 {
     struct lmdb *ds = listing->ds;
@@ -154,7 +150,7 @@ static int read_labels(struct listing *listing, struct dlb_lmdb_txn *txn, struct
     }
     ds->labels = malloc(value.n_bytes);
     if (!ds->labels)
-        return no_memory(err, ds->path);
+        return dlb_fail_memory(err, ds->path, value.n_bytes);
     rc = dlb_lmdb_copy(txn, &value, (uint8_t *)ds->labels, err);
     for (uint64_t i = 0; rc == DLB_OK && i < ds->keys.n; i++) {
         ds->labels[i] = le32toh(ds->labels[i]);
@@ -164,8 +160,8 @@ static int read_labels(struct listing *listing, struct dlb_lmdb_txn *txn, struct
     return rc;
 }
 
-/* liblmdb trusts what it finds in the tree: after this, what readers ask of it has been asked once,
- * in a process that could be lost. */
+/* Looks up every key once, as readers will. liblmdb trusts what it finds in the tree, so that this
+ * runs in a process that may crash. */
 static int find_all(const struct lmdb *ds, struct dlb_lmdb_txn *txn, struct dlb_err *err)
 {
     struct dlb_lmdb_value ignored;
@@ -240,7 +236,7 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
     ds->io = how->io;
     ds->readahead = asked && asked->readahead;
     *shape = (struct dlb_shape){.n_samples = 0};
-    int rc = dlb_manifest_refuse_incomplete(how->path, err);
+    int rc = dlb_gen_mark_refuse(how->path, err);
     if (rc == DLB_OK)
         rc = dlb_lmdb_path(how->path, how->io, &ds->path, err);
     if (rc == DLB_OK)
@@ -251,17 +247,17 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
         return rc;
     shape->n_samples = ds->keys.n;
     if (ds->keys.n == 0 && prefix[0] && head.n_entries > 0)
-        return dlb_fail(err, DLB_ERR_CONFIG, ds->path, DLB_NO_OFFSET,
-                        "lmdb.prefix = \"%.40s\": none of its %" PRIu64 " keys begins so", prefix,
-                        head.n_entries);
+        return dlb_fail(err, DLB_ERR_LMDB_NO_SUCH_PREFIX, ds->path, DLB_NO_OFFSET,
+                        "lmdb.prefix = \"%.200s\": none of the %" PRIu64 " keys begins with it",
+                        prefix, head.n_entries);
     uint64_t numbers[] = {ds->keys.n, shape->total_bytes, head.txn};
     shape->id =
         dlb_hash64(ds->keys.bytes, ds->keys.n_bytes, dlb_hash64(numbers, sizeof numbers, 0));
     if (listing.n_about)
         dlb_shape_odd(shape,
                       listing.n_about == 1
-                          ? "%" PRIu64 " key named __...__ is about the database and left out"
-                          : "%" PRIu64 " keys named __...__ are about the database and left out",
+                          ? "%" PRIu64 " key named __...__ is about the database and ignored"
+                          : "%" PRIu64 " keys named __...__ are about the database and ignored",
                       listing.n_about);
     if (listing.n_empty)
         dlb_shape_odd(shape,
@@ -307,13 +303,11 @@ static int make_room(struct lmdb_reader *reader, size_t n_bytes, struct dlb_err 
     free(reader->buffer);
     reader->buffer_bytes = n_bytes + n_bytes / 4 + 1;
     reader->buffer = malloc(reader->buffer_bytes);
-    return reader->buffer ? DLB_OK
-                          : dlb_fail(err, DLB_ERR_NOMEM, reader->ds->path, DLB_NO_OFFSET,
-                                     "no memory for a value of %zu bytes", n_bytes);
+    return reader->buffer ? DLB_OK : dlb_fail_memory(err, reader->ds->path, reader->buffer_bytes);
 }
 
-/* Always a copy, as pickling or np.frombuffer(...).copy() makes in a training: bytes that stay in
- * the map could turn to zeros under a codec's hands when the file is cut short. */
+/* Always copies the value, as unpickling or np.frombuffer(...).copy() does in a training job. Bytes
+ * in the map could turn to zeros while a codec reads them, when the file is cut short. */
 static int lmdb_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_sample *out,
                      struct dlb_err *err)
 {

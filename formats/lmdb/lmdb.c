@@ -1,10 +1,11 @@
+/* Reading through liblmdb: environments, transactions, keys and values. */
 #include "formats/lmdb/lmdb.h"
 
 #ifdef DLB_HAVE_LMDB
 
 #include "core/base/mapguard.h"
+#include "formats/lmdb/lmdb_fail.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <lmdb.h>
 #include <pthread.h>
@@ -17,14 +18,14 @@
 const char *const dlb_lmdb_missing = NULL;
 
 struct dlb_lmdb {
-    struct dlb_lmdb *next; /* in the list of all */
+    struct dlb_lmdb *next; /* in the list `all` */
     dev_t dev;
     ino_t ino;
-    pid_t pid; /* who opened it: a child of fork() must not use it */
+    pid_t pid; /* of the process that opened it; a child of fork() must not use it */
     unsigned n_users;
     char *path;
     const struct dlb_io *io;
-    int64_t handle; /* of the data file, for what the map cannot tell */
+    int64_t handle; /* of the data file, to ask for its size */
     uint64_t file_bytes;
     MDB_env *env;
     MDB_dbi dbi;
@@ -36,28 +37,13 @@ struct dlb_lmdb_txn {
     MDB_txn *txn;
 };
 
-/* All that this process has open: liblmdb wants each file open once. */
+/* All environments of this process: liblmdb allows each file to be open once. */
 static struct dlb_lmdb *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int fail(struct dlb_err *err, const char *path, int code, const char *doing)
-{
-    enum dlb_code what = code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND ||
-                                 code == MDB_INVALID || code == MDB_VERSION_MISMATCH ||
-                                 code == MDB_INCOMPATIBLE
-                             ? DLB_ERR_FORMAT
-                         : code == ENOMEM ? DLB_ERR_NOMEM
-                                          : DLB_ERR_IO;
-    (void)dlb_fail(err, what, path, DLB_NO_OFFSET, "%s: %s%s", doing, mdb_strerror(code),
-                   what == DLB_ERR_FORMAT ? " (damaged, cut short, or written meanwhile)" : "");
-    err->lib_code = code;
-    err->sys_errno = code > 0 ? code : 0;
-    return (int)err->status;
-}
-
-/* Where liblmdb has put its map, which it does not tell: the kernel does. A line is "start-end
- * perms offset device inode path"; the file is known by its inode or, on file systems that show
- * another one there (overlayfs, btrfs), by its path. */
+/* Where liblmdb has put its map. liblmdb does not tell, but the kernel does. A line of
+ * /proc/self/maps is "start-end perms offset device inode path". The file is found by its inode or,
+ * on file systems that show another one there (overlayfs, btrfs), by its path. */
 static const uint8_t *find_map(const struct dlb_lmdb *env, uint64_t n_bytes)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -92,22 +78,23 @@ static int watch(struct dlb_lmdb *env, struct dlb_err *err)
     uint64_t n_bytes = (info.me_mapsize + page - 1) & ~(page - 1);
     const uint8_t *data = find_map(env, n_bytes);
     if (!data)
-        return dlb_fail(err, DLB_ERR_IO, env->path, DLB_NO_OFFSET,
-                        "liblmdb's map of it is not in /proc/self/maps: reading without watching "
-                        "it would not be safe");
+        return dlb_fail(err, DLB_ERR_LMDB_MAP_HIDDEN, env->path, DLB_NO_OFFSET,
+                        "liblmdb's map of the file is not in /proc/self/maps: without watching it, "
+                        "reading is not safe");
     int rc = dlb_map_watch(&env->map, env->io, env->handle, data, n_bytes, env->path, err);
-    if (env->file_bytes < n_bytes) /* all of it is watched, and this much can be copied from */
+    if (env->file_bytes < n_bytes) /* all of the map is watched; only the file can be copied */
         env->map.n_bytes = env->file_bytes;
     return rc;
 }
 
-/* Whether liblmdb may have seen a page of zeros where the file has none, or cannot be read. */
+/* Whether liblmdb may have seen a page of zeros, because the file ends before it or cannot be read.
+ */
 static bool has_faulted(const struct dlb_lmdb *env)
 {
     return dlb_map_suspect(&env->map, UINT64_MAX);
 }
 
-/* Else liblmdb prints what it thinks of the file. */
+/* Called where liblmdb would print a failed assertion. */
 static void give_up(MDB_env *env, const char *why)
 {
     (void)env, (void)why;
@@ -125,11 +112,11 @@ static int open_main(struct dlb_lmdb *env, struct dlb_err *err)
     if (code == 0)
         code = mdb_dbi_flags(txn, env->dbi, &flags);
     if (txn)
-        mdb_txn_abort(txn); /* the main database's handle stays */
+        mdb_txn_abort(txn); /* the main database's handle stays valid */
     if (code != 0)
-        return fail(err, env->path, code, "opening the main database");
+        return dlb_lmdb_fail(err, env->path, code, "opening the main database");
     if (flags & MDB_DUPSORT)
-        return dlb_fail(err, DLB_ERR_FORMAT, env->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_LMDB_DUPSORT, env->path, DLB_NO_OFFSET,
                         "has several values for a key (MDB_DUPSORT): a sample is a key with one "
                         "value");
     return DLB_OK;
@@ -154,7 +141,7 @@ static int create(struct dlb_lmdb **out, const char *path, const struct dlb_io *
 
     *out = NULL;
     if (!env)
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to open it");
+        return dlb_fail_memory(err, path, sizeof *env);
     *env = (struct dlb_lmdb){.dev = st->st_dev,
                              .ino = st->st_ino,
                              .pid = getpid(),
@@ -163,7 +150,7 @@ static int create(struct dlb_lmdb **out, const char *path, const struct dlb_io *
                              .io = io,
                              .handle = -1};
     int rc = env->path ? dlb_lmdb_look(path, io, &head, err)
-                       : dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to open it");
+                       : dlb_fail_memory(err, path, strlen(path) + 1);
     if (rc == DLB_OK && (rc = io->open(path, &env->handle, err)) != DLB_OK)
         env->handle = -1;
     if (rc == DLB_OK)
@@ -175,7 +162,7 @@ static int create(struct dlb_lmdb **out, const char *path, const struct dlb_io *
             code = mdb_env_set_assert(env->env, give_up);
         if (code == 0)
             code = mdb_env_open(env->env, path, flags | (readahead ? 0 : MDB_NORDAHEAD), 0);
-        rc = code == 0 ? DLB_OK : fail(err, path, code, "opening it");
+        rc = code == 0 ? DLB_OK : dlb_lmdb_fail(err, path, code, "opening the database");
     }
     if (rc == DLB_OK)
         rc = watch(env, err);
@@ -197,7 +184,7 @@ int dlb_lmdb_open(struct dlb_lmdb **out, const char *data_path, const struct dlb
 
     *out = NULL;
     if (stat(data_path, &st) != 0)
-        return dlb_fail_errno(err, data_path, DLB_NO_OFFSET, "looking at it");
+        return dlb_fail_errno(err, data_path, DLB_NO_OFFSET, "looking for the file");
     (void)pthread_mutex_lock(&lock);
     for (env = all; env; env = env->next)
         if (env->pid == getpid() && env->dev == st.st_dev && env->ino == st.st_ino)
@@ -238,12 +225,12 @@ int dlb_lmdb_begin(struct dlb_lmdb *env, struct dlb_lmdb_txn **out, struct dlb_e
 
     *out = NULL;
     if (!txn)
-        return dlb_fail(err, DLB_ERR_NOMEM, env->path, DLB_NO_OFFSET, "no memory to read it");
+        return dlb_fail_memory(err, env->path, sizeof *txn);
     txn->env = env;
     int code = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn->txn);
     if (code != 0) {
         free(txn);
-        return fail(err, env->path, code, "beginning to read");
+        return dlb_lmdb_fail(err, env->path, code, "beginning a read transaction");
     }
     *out = txn;
     return DLB_OK;
@@ -256,31 +243,33 @@ void dlb_lmdb_end(struct dlb_lmdb_txn *txn)
     free(txn);
 }
 
-/* A fault in the tree gives liblmdb a page of zeros, which it takes for damage. */
+/* When a page cannot be read, liblmdb sees zeros and reports damage. This tells the two apart. */
 static int fail_read(const struct dlb_lmdb *env, int code, const char *doing, struct dlb_err *err)
 {
     uint64_t file_bytes = 0;
 
     if (!has_faulted(env))
-        return fail(err, env->path, code, doing);
+        return dlb_lmdb_fail(err, env->path, code, doing);
     int rc = env->io->size(env->handle, &file_bytes, env->path, err);
     if (rc == DLB_OK && file_bytes == env->file_bytes)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, env->path, DLB_NO_OFFSET,
-                      "damaged: its pages lead beyond its end; or its storage cannot be read");
+        rc = dlb_fail(err, DLB_ERR_LMDB_DAMAGED, env->path, DLB_NO_OFFSET,
+                      "damaged: pages refer to others beyond the end of the file; or the storage "
+                      "cannot be read");
     else if (rc == DLB_OK)
-        rc = dlb_fail(err, DLB_ERR_IO, env->path, file_bytes,
-                      "the file was cut short, or cannot be read: it had %" PRIu64 " bytes",
+        rc = dlb_fail(err, DLB_ERR_FILE_CHANGED, env->path, file_bytes,
+                      "the file was cut short since it was opened: it had %" PRIu64 " bytes",
                       env->file_bytes);
     return rc;
 }
 
+/* Where a key or value lies in the file. */
 static int place(const struct dlb_lmdb *env, const MDB_val *value, struct dlb_lmdb_value *out,
                  struct dlb_err *err)
 {
     uint64_t at = (uint64_t)((uintptr_t)value->mv_data - (uintptr_t)env->map.data);
 
     if (at >= env->map.n_bytes || value->mv_size > env->map.n_bytes - at)
-        return dlb_fail(err, DLB_ERR_FORMAT, env->path, env->file_bytes,
+        return dlb_fail(err, DLB_ERR_LMDB_DAMAGED, env->path, env->file_bytes,
                         "damaged or cut short: a value of %zu bytes does not lie in the file",
                         value->mv_size);
     *out = (struct dlb_lmdb_value){value->mv_size, at};
@@ -290,7 +279,7 @@ static int place(const struct dlb_lmdb *env, const MDB_val *value, struct dlb_lm
 int dlb_lmdb_find(struct dlb_lmdb_txn *txn, const void *key, size_t n_key,
                   struct dlb_lmdb_value *out, struct dlb_err *err)
 {
-    uint64_t aligned[(DLB_LMDB_MAX_KEY_BYTES + 7) / 8]; /* of integers, if that is what keys are */
+    uint64_t aligned[(DLB_LMDB_MAX_KEY_BYTES + 7) / 8]; /* keys may be integers (MDB_INTEGERKEY) */
     MDB_val mdb_key = {n_key, aligned}, value;
 
     if (n_key > sizeof aligned)
@@ -298,12 +287,11 @@ int dlb_lmdb_find(struct dlb_lmdb_txn *txn, const void *key, size_t n_key,
     memcpy(aligned, key, n_key);
     int code = mdb_get(txn->txn, txn->env->dbi, &mdb_key, &value);
     if (code == MDB_NOTFOUND && !has_faulted(txn->env))
-        return dlb_fail(err, DLB_ERR_FORMAT, txn->env->path, DLB_NO_OFFSET,
-                        "key \"%.*s\" is not there any more: the database was written to since "
-                        "it was opened",
-                        n_key < 40 ? (int)n_key : 40, (const char *)key);
+        return dlb_fail(err, DLB_ERR_LMDB_KEY_GONE, txn->env->path, DLB_NO_OFFSET,
+                        "key \"%.*s\" is gone: the database was written to since it was opened",
+                        n_key < 100 ? (int)n_key : 100, (const char *)key);
     if (code != 0)
-        return fail_read(txn->env, code, "looking a key up", err);
+        return fail_read(txn->env, code, "looking up a key", err);
     return place(txn->env, &value, out, err);
 }
 
@@ -322,7 +310,7 @@ static int walk(struct dlb_lmdb *env, MDB_cursor *cursor, const void *prefix, si
     for (; code == 0; code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
         struct dlb_lmdb_value where;
         if (key.mv_size > DLB_LMDB_MAX_KEY_BYTES)
-            return dlb_fail(err, DLB_ERR_FORMAT, env->path, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_LMDB_DAMAGED, env->path, DLB_NO_OFFSET,
                             "damaged, or of an unusual build of LMDB: a key of %zu bytes",
                             key.mv_size);
         int rc = place(env, &key, &where, err);
@@ -353,135 +341,6 @@ int dlb_lmdb_walk(struct dlb_lmdb_txn *txn, const void *prefix, size_t n_prefix,
     int rc = walk(txn->env, cursor, prefix, n_prefix, visit, ctx, err);
     mdb_cursor_close(cursor);
     return rc;
-}
-
-struct dlb_lmdb_writer {
-    char *path;
-    MDB_env *env;
-    MDB_txn *txn;
-    MDB_dbi dbi;
-    uint64_t map_bytes, page_bytes;
-    uint64_t used_bytes; /* before this transaction */
-    uint64_t txn_bytes;  /* that it may take, at most */
-};
-
-enum { ENTRY_PAGES = 3 }; /* beside its value: its leaf, split, and the branch above */
-#define FIRST_MAP_BYTES (UINT64_C(256) << 20)
-#define TXN_BYTES (UINT64_C(64) << 20) /* dirty pages that are held before they are written */
-
-int dlb_lmdb_create(struct dlb_lmdb_writer **out, const char *data_path, struct dlb_err *err)
-{
-    struct dlb_lmdb_writer *writer = calloc(1, sizeof *writer);
-    /* Nobody reads it yet, and the caller syncs at the end. */
-    unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC;
-    int code = 0;
-
-    *out = writer;
-    if (!writer || !(writer->path = strdup(data_path)))
-        return dlb_fail(err, DLB_ERR_NOMEM, data_path, DLB_NO_OFFSET, "no memory to write it");
-    writer->map_bytes = FIRST_MAP_BYTES;
-    writer->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE); /* as liblmdb chooses */
-    code = mdb_env_create(&writer->env);
-    if (code == 0)
-        code = mdb_env_set_mapsize(writer->env, writer->map_bytes);
-    if (code == 0)
-        code = mdb_env_open(writer->env, data_path, flags, 0666);
-    return code == 0 ? DLB_OK : fail(err, data_path, code, "creating it");
-}
-
-/* liblmdb says EIO of a write that was cut short: what stops it, the next one is told. The file is
- * given up in any case. */
-static int fail_write(const struct dlb_lmdb_writer *writer, int code, struct dlb_err *err)
-{
-    mdb_filehandle_t fd;
-    struct stat st;
-
-    if (code == EIO && mdb_env_get_fd(writer->env, &fd) == 0 && fstat(fd, &st) == 0 &&
-        pwrite(fd, "", 1, st.st_size) < 0)
-        code = errno;
-    return fail(err, writer->path, code, "writing");
-}
-
-static int commit(struct dlb_lmdb_writer *writer, struct dlb_err *err)
-{
-    MDB_txn *txn = writer->txn;
-
-    writer->txn = NULL;
-    writer->txn_bytes = 0;
-    int code = txn ? mdb_txn_commit(txn) : 0;
-    return code == 0 ? DLB_OK : fail_write(writer, code, err);
-}
-
-/* The map is grown between transactions, ahead of what could fill it: a full one would cost the
- * whole transaction. A quarter on top is for the list of free pages and what else a commit copies.
- */
-static int make_room(struct dlb_lmdb_writer *writer, uint64_t n_bytes, struct dlb_err *err)
-{
-    uint64_t most = writer->txn_bytes + n_bytes, wanted = writer->map_bytes;
-    MDB_envinfo info;
-    int rc = DLB_OK;
-
-    if (writer->txn_bytes > TXN_BYTES || writer->used_bytes + most + most / 4 > wanted) {
-        rc = commit(writer, err);
-        (void)mdb_env_info(writer->env, &info);
-        writer->used_bytes = (info.me_last_pgno + 1) * writer->page_bytes;
-        while (wanted < writer->used_bytes + 2 * (TXN_BYTES + n_bytes))
-            wanted *= 2;
-    }
-    if (rc == DLB_OK && wanted > writer->map_bytes) {
-        int code = mdb_env_set_mapsize(writer->env, wanted);
-        if (code != 0)
-            return fail(err, writer->path, code, "growing its map");
-        writer->map_bytes = wanted;
-    }
-    if (rc == DLB_OK && !writer->txn) {
-        int code = mdb_txn_begin(writer->env, NULL, 0, &writer->txn);
-        if (code == 0)
-            code = mdb_dbi_open(writer->txn, NULL, 0, &writer->dbi);
-        if (code != 0)
-            return fail(err, writer->path, code, "writing");
-    }
-    return rc;
-}
-
-int dlb_lmdb_put(struct dlb_lmdb_writer *writer, const void *key, size_t n_key, const void *value,
-                 size_t n_value, struct dlb_err *err)
-{
-    MDB_val mdb_key = {n_key, (void *)(uintptr_t)key},
-            mdb_value = {n_value, (void *)(uintptr_t)value};
-    uint64_t most = (n_value / writer->page_bytes + 1 + ENTRY_PAGES) * writer->page_bytes;
-
-    if (n_key == 0 || n_key > DLB_LMDB_MAX_KEY_BYTES || n_value > UINT32_MAX)
-        return dlb_fail(err, DLB_ERR_FORMAT, writer->path, DLB_NO_OFFSET,
-                        "LMDB has keys of 1 to %d bytes and values below 4 GiB: this has %zu and "
-                        "%zu",
-                        DLB_LMDB_MAX_KEY_BYTES, n_key, n_value);
-    int rc = make_room(writer, most, err);
-    if (rc != DLB_OK)
-        return rc;
-    int code = mdb_put(writer->txn, writer->dbi, &mdb_key, &mdb_value, MDB_APPEND);
-    if (code != 0)
-        return fail(err, writer->path, code,
-                    code == MDB_KEYEXIST ? "keys are not in ascending order" : "writing");
-    writer->txn_bytes += most;
-    return DLB_OK;
-}
-
-int dlb_lmdb_finish(struct dlb_lmdb_writer *writer, struct dlb_err *err)
-{
-    return commit(writer, err);
-}
-
-void dlb_lmdb_abandon(struct dlb_lmdb_writer *writer)
-{
-    if (!writer)
-        return;
-    if (writer->txn)
-        mdb_txn_abort(writer->txn);
-    if (writer->env)
-        mdb_env_close(writer->env);
-    free(writer->path);
-    free(writer);
 }
 
 #endif

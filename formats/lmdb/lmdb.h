@@ -1,13 +1,13 @@
 /* LMDB, wrapped: environments that a process has open once, read transactions, and writing one.
  *
- * Floor 2. liblmdb trusts its file. What can be checked without reading all of it is checked
- * before: both meta pages, the sizes they give, that each value lies in the file. The map is
- * watched, so that a file that is cut short gives an error and not SIGBUS. Damaged tree pages can
- * still crash liblmdb, which looks at neither offsets nor counts in them: whoever opens a data set
- * asks it in a process apart first (core/base/apart.h).
+ * Floor 2. liblmdb trusts its file. This code checks first what it can without reading all of it:
+ * both meta pages, the sizes they give, and that each value lies in the file. The map is watched,
+ * so that a file that is cut short gives an error and not SIGBUS. Damaged tree pages can still
+ * crash liblmdb, which checks neither offsets nor counts in them. Opening a data set therefore
+ * tries everything in a child process first (core/base/apart.h).
  *
- * Databases are opened read-only and without locks, as trainings do: nothing may write to them
- * meanwhile. */
+ * Databases are opened read-only and without locks, as training jobs do: nothing may write to them
+ * at the same time. */
 #ifndef DLB_FORMATS_LMDB_LMDB_H
 #define DLB_FORMATS_LMDB_LMDB_H
 
@@ -20,7 +20,7 @@
 
 #define DLB_LMDB_MAX_KEY_BYTES 511 /* mdb_env_get_maxkeysize of a default build */
 
-extern const char *const dlb_lmdb_missing; /* NULL, or why there is none; all functions fail then */
+extern const char *const dlb_lmdb_missing; /* NULL, or why this build lacks it: all calls fail */
 
 /* What the meta pages say (struct MDB_meta of liblmdb 0.9, version 1 of the data file). */
 struct dlb_lmdb_head {
@@ -28,22 +28,22 @@ struct dlb_lmdb_head {
     uint64_t map_bytes, last_page, n_entries, txn;
 };
 
-/* Reads and checks them. `path` is the data file. DLB_E_FORMAT for what is no LMDB file of this
+/* Reads and checks them. `path` is the data file. DLB_E_FORMAT unless it is an LMDB file of this
  * machine's byte order and word size. */
 int dlb_lmdb_look(const char *path, const struct dlb_io *io, struct dlb_lmdb_head *out,
                   struct dlb_err *err);
 
-/* The data file: path itself, or path/data.mdb; malloced. */
+/* The data file: `path` itself, or data.mdb in the folder `path`. Malloced. */
 int dlb_lmdb_path(const char *path, const struct dlb_io *io, char **out, struct dlb_err *err);
 
-/* An environment, shared by all who ask for the same file in this process; a child of fork() gets
- * one of its own. Any thread. */
+/* An environment. All callers in a process share one for each file; a child of fork() gets its own.
+ * Any thread. */
 struct dlb_lmdb;
 int dlb_lmdb_open(struct dlb_lmdb **out, const char *data_path, const struct dlb_io *io,
                   bool readahead, struct dlb_err *err);
 void dlb_lmdb_close(struct dlb_lmdb *env); /* NULL is fine */
 
-/* A read transaction: one thread at a time, ended before its environment is closed. */
+/* A read transaction. One thread at a time; end it before closing its environment. */
 struct dlb_lmdb_txn;
 int dlb_lmdb_begin(struct dlb_lmdb *env, struct dlb_lmdb_txn **out, struct dlb_err *err);
 void dlb_lmdb_end(struct dlb_lmdb_txn *txn); /* NULL is fine */
@@ -52,20 +52,21 @@ struct dlb_lmdb_value {
     size_t n_bytes;
     uint64_t offset_bytes; /* in the data file */
 };
-/* Where a key's value lies. DLB_E_FORMAT when it is not there any more. */
+/* Where a key's value lies. DLB_E_FORMAT when the key is gone. */
 int dlb_lmdb_find(struct dlb_lmdb_txn *txn, const void *key, size_t n_key,
                   struct dlb_lmdb_value *out, struct dlb_err *err);
-/* Its bytes, copied. DLB_E_IO where the file has lost them. */
+/* Copies the value's bytes. DLB_E_IO when the file no longer has them. */
 int dlb_lmdb_copy(struct dlb_lmdb_txn *txn, const struct dlb_lmdb_value *value, uint8_t *dst,
                   struct dlb_err *err);
 
-/* All entries in the order of the keys. Stops at what `visit` returns but DLB_OK. */
+/* Visits all entries whose keys begin with the prefix, in the order of the keys. Stops when `visit`
+ * returns anything but DLB_OK, and returns that. */
 typedef int dlb_lmdb_visit(void *ctx, const uint8_t *key, size_t n_key, size_t n_value,
                            struct dlb_err *err);
 int dlb_lmdb_walk(struct dlb_lmdb_txn *txn, const void *prefix, size_t n_prefix,
                   dlb_lmdb_visit *visit, void *ctx, struct dlb_err *err);
 
-/* Writing a new database, keys in ascending order, into the file `data_path`. Not synced. */
+/* Writes a new database into the file `data_path`, with keys in ascending order. Not synced. */
 struct dlb_lmdb_writer;
 int dlb_lmdb_create(struct dlb_lmdb_writer **out, const char *data_path, struct dlb_err *err);
 int dlb_lmdb_put(struct dlb_lmdb_writer *writer, const void *key, size_t n_key, const void *value,

@@ -1,4 +1,4 @@
-/* LMDB in a build without it: says so. */
+/* LMDB in a build without liblmdb: every call fails and says so. */
 #include "formats/lmdb/lmdb.h"
 
 #ifndef DLB_HAVE_LMDB

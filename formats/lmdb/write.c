@@ -3,9 +3,7 @@
 #ifdef DLB_HAVE_LMDB
 
 #include "formats/codec.h"
-#include "formats/convert/convert.h"
-#include "formats/generate/manifest.h"
-#include "formats/generate/target.h"
+#include "formats/generate/file.h"
 
 #include <endian.h>
 #include <stdio.h>
@@ -14,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* At least 8, as f"{i:08}" has them, and as many as the last number needs. */
+/* As many digits as the last number needs, and at least 8, as f"{i:08}" gives. */
 static int digits_for(uint64_t n_samples)
 {
     int n = 1;
@@ -59,9 +57,9 @@ int dlb_lmdb_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *
 
     if (mkdir(how->path, 0777) != 0)
         return dlb_gen_fail_write(err, how->path, DLB_NO_OFFSET, "making the folder");
-    char *data_path = dlb_manifest_path(how->path, "data.mdb");
+    char *data_path = dlb_path_join(how->path, "data.mdb");
     if (!data_path)
-        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET, "no memory for its name");
+        return dlb_fail_memory(err, how->path, strlen(how->path) + sizeof "/data.mdb");
     samples->n_digits = digits_for(how->from->n_samples);
     int rc = dlb_lmdb_create(&samples->writer, data_path, err);
     free(data_path);
@@ -85,7 +83,7 @@ void dlb_lmdb_writer_close(void *wr)
     close_all(wr);
 }
 
-/* One unit: a database has one writer. */
+/* A single unit, because a database has one writer. */
 uint64_t dlb_lmdb_gen_units(const struct dlb_gen *gen)
 {
     (void)gen;
@@ -94,7 +92,7 @@ uint64_t dlb_lmdb_gen_units(const struct dlb_gen *gen)
 
 int dlb_lmdb_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
 {
-    (void)gen, (void)err; /* the folder is there */
+    (void)gen, (void)err; /* it needs no folder but the one that gen has made */
     return DLB_OK;
 }
 
@@ -130,18 +128,18 @@ static int write_samples(const struct dlb_gen *gen, const char *path, struct dlb
 int dlb_lmdb_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
                       struct dlb_err *err)
 {
-    char *path = dlb_manifest_path(gen->path, "data.mdb");
+    char *path = dlb_path_join(gen->path, "data.mdb");
     char *temporary = path ? dlb_gen_temporary(path) : NULL;
     struct stat st;
     int rc = DLB_OK;
 
     (void)unit;
     if (!temporary) {
-        rc = dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        rc = dlb_fail_memory(err, gen->path, strlen(gen->path) + sizeof "/data.mdb");
     } else if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         atomic_fetch_add(&worker->n_samples, (uint64_t)gen->opts->samples);
     } else {
-        (void)unlink(temporary); /* of a gen that was killed */
+        (void)unlink(temporary); /* left by a gen that was killed */
         rc = write_samples(gen, temporary, worker, err);
         if (rc == DLB_OK && rename(temporary, path) != 0)
             rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "renaming the finished database");

@@ -1,7 +1,7 @@
-/* Samples into a new LMDB database, for gen and convert: keys are numbers in decimal, filled up
- * with zeros, so that their order is the samples'.
+/* Writing samples into a new LMDB database, for gen and convert. Keys are decimal numbers with
+ * leading zeros, so that their order is that of the samples.
  *
- * Floor 2. See formats/format.h for who calls what. */
+ * Floor 2. formats/format.h says when each function is called. */
 #ifndef DLB_FORMATS_LMDB_WRITE_H
 #define DLB_FORMATS_LMDB_WRITE_H
 
@@ -12,8 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Labels have no place of their own in LMDB: they lie, u32 little-endian each, in the value of this
- * key, which comes after all numbers and is no sample. There is none when all are 0. */
+/* LMDB has no place for labels. They are stored, as u32 little-endian each, in the value of this
+ * key, which comes after all numbers and is not a sample. The key is missing when all labels are 0.
+ */
 #define DLB_LMDB_LABELS_KEY "__labels__"
 
 struct dlb_lmdb_samples {

@@ -48,7 +48,7 @@ static void *fill_main(void *arg)
     return NULL;
 }
 
-/* The calling thread is one of them; with fewer than wished it only takes longer. */
+/* The calling thread is one of them. When threads cannot start, the others do their work. */
 void dlb_array_fill(float *data, uint64_t n_rows, uint64_t n_columns, uint64_t seed,
                     const atomic_bool *cancel)
 {

@@ -1,8 +1,8 @@
-/* An array of float32 that lies in memory, a row a sample: what a data set is once it is loaded.
+/* An array of float32 in memory, each row a sample: a data set that is already loaded.
  *
- * The array is made at open, in anonymous memory that workers share: threads as they are, forked
- * ones because nobody writes to it any more. Row i comes from (seed, i) alone, so that it does not
- * depend on who filled it. Huge pages are asked for, as numpy and PyTorch's allocators do. */
+ * The array is made at open, in anonymous memory that all workers share. Forked workers share it
+ * because it is never written again. Row i depends on (seed, i) alone, not on the thread that
+ * filled it. Huge pages are requested, as by the allocators of numpy and PyTorch. */
 #include "formats/format.h"
 
 #include "core/base/hash.h"
@@ -55,8 +55,10 @@ static int take_memory(struct memory *ds, struct dlb_err *err)
     uint64_t n_bytes;
 
     if (__builtin_mul_overflow(ds->n_rows, ds->row_bytes, &n_bytes) || n_bytes > SIZE_MAX / 2)
-        return dlb_fail(err, DLB_ERR_CONFIG, "memory", DLB_NO_OFFSET,
-                        "memory.rows times memory.columns is beyond all memory");
+        return dlb_fail(err, DLB_ERR_GENERATE_SIZE_UNFIT, "memory", DLB_NO_OFFSET,
+                        "memory.rows = %llu times memory.columns = %llu floats exceed the address "
+                        "space: lower them",
+                        (unsigned long long)ds->n_rows, (unsigned long long)ds->n_columns);
     int rc = dlb_room_check(n_bytes, "memory", "the array", "lower memory.rows", err);
     if (rc != DLB_OK)
         return rc;
@@ -64,9 +66,9 @@ static int take_memory(struct memory *ds, struct dlb_err *err)
     void *data = mmap(NULL, ds->mapped_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED)
-        return dlb_fail_errno(err, "memory", DLB_NO_OFFSET, "taking memory for the array");
+        return dlb_fail_errno(err, "memory", DLB_NO_OFFSET, "mapping memory for the array");
     ds->data = data;
-    /* A kernel without huge pages is slower, and no failure. */
+    /* Without huge pages it is only slower. */
     (void)madvise(data, ds->mapped_bytes, MADV_HUGEPAGE);
     return DLB_OK;
 }
@@ -80,7 +82,7 @@ static int memory_open(void *state, const struct dlb_open *how, struct dlb_shape
     if (how->opts)
         asked = *(const struct memory_opts *)how->opts;
     if (!how->gen && (asked.rows == 0 || asked.columns == 0))
-        return dlb_fail(err, DLB_ERR_CONFIG, "memory", DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_GENERATE_SIZE_UNFIT, "memory", DLB_NO_OFFSET,
                         "memory.rows and memory.columns are not set");
     int64_t columns = asked.columns ? asked.columns : how->gen->sample_bytes / 4;
     ds->n_rows = (uint64_t)(asked.rows ? asked.rows : how->gen->samples);
@@ -144,7 +146,7 @@ static int memory_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
     out->label = (uint32_t)(index % ds->n_classes);
     out->element = DLB_ELEMENT_F32;
     out->index = index;
-    out->io_bytes = 0; /* nothing is asked of a byte source */
+    out->io_bytes = 0; /* nothing is read */
     out->path = "memory";
     out->offset_bytes = index * ds->row_bytes;
     return DLB_OK;
@@ -162,7 +164,7 @@ static const struct dlb_reader memory_reader = {
 
 const struct dlb_format dlb_fmt_memory = {
     .name = "memory",
-    .summary = "an array of float32 that lies in memory, a row a sample",
+    .summary = "an array of float32 in memory, a row a sample",
     .opts = &group,
     .numbers = true,
     .synthetic = true,

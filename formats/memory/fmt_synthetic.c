@@ -1,8 +1,8 @@
-/* A null source: samples that cost nothing, to measure everything around them.
+/* A null source: samples that cost nothing, to measure everything else.
  *
- * read writes nothing. Where the loader offers a place, the sample is said to be there, and its
- * payload is what that memory holds: zeros, for batch memory starts zeroed and nobody writes to it.
- * Without a place, it is a shared block of zeros. */
+ * read writes nothing. Where the loader offers a place in the batch, that place is the sample:
+ * batch memory starts zeroed and is not written, so the payload is zeros. Elsewhere the sample is a
+ * shared block of zeros. */
 #include "formats/format.h"
 
 #include "core/base/hash.h"
@@ -24,7 +24,7 @@ static int synthetic_open(void *state, const struct dlb_open *how, struct dlb_sh
     struct synthetic *ds = state;
 
     if (!how->gen)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_GENERATE_SIZE_UNFIT, NULL, DLB_NO_OFFSET,
                         "the synthetic format takes its size from generate.samples and "
                         "generate.sample_bytes");
     uint64_t numbers[] = {(uint64_t)how->gen->samples, (uint64_t)how->gen->sample_bytes,
@@ -34,8 +34,7 @@ static int synthetic_open(void *state, const struct dlb_open *how, struct dlb_sh
     ds->n_classes = numbers[2] ? numbers[2] : 1;
     ds->zeros = calloc(1, ds->n_bytes ? ds->n_bytes : 1);
     if (!ds->zeros)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                        "no memory for a synthetic sample: lower generate.sample_bytes");
+        return dlb_fail_memory(err, NULL, ds->n_bytes);
     *shape = (struct dlb_shape){.n_samples = ds->n_samples,
                                 .total_bytes = ds->n_samples * ds->n_bytes,
                                 .max_sample_bytes = ds->n_bytes,

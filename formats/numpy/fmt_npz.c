@@ -5,7 +5,7 @@
  * deflated array is checked against its CRC-32. A stored one is not, because that would need all of
  * its bytes. */
 #include "formats/format.h"
-#include "formats/generate/manifest.h"
+#include "formats/generate/mark.h"
 
 #include "core/base/hash.h"
 #include "formats/codec.h"
@@ -23,9 +23,9 @@ struct npz {
 
 struct npz_reader {
     const struct npz *ds;
-    uint8_t *inflated;   /* the whole member; NULL when it is stored */
-    uint64_t told_bytes; /* of stored_bytes, those that io_bytes of samples have counted */
-    uint8_t *row;        /* used when the caller gives no place for the row; made when needed */
+    uint8_t *inflated;      /* the whole member; NULL when it is stored */
+    uint64_t counted_bytes; /* of stored_bytes, those that io_bytes of samples have counted */
+    uint8_t *row;           /* used when the caller gives no place for the row; made when needed */
 };
 
 static void fill_shape(const struct npz *ds, struct dlb_shape *shape)
@@ -55,7 +55,7 @@ static int npz_open(void *state, const struct dlb_open *how, struct dlb_shape *s
         return dlb_fail(err, DLB_ERR_CODEC_UNFIT, how->path, DLB_NO_OFFSET,
                         "codec %s does not decode rows of an array: use dataset.codec = \"raw\"",
                         how->codec->name);
-    int rc = dlb_manifest_refuse_incomplete(how->path, err);
+    int rc = dlb_gen_mark_refuse(how->path, err);
     if (rc == DLB_OK)
         rc = dlb_npz_path(how->path, how->io, &ds->path, err);
     ds->file.path = ds->path;
@@ -131,8 +131,9 @@ static int npz_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_s
     }
     if (reader->inflated) {
         memcpy(dst, reader->inflated + at, (size_t)array->row_bytes);
-        out->io_bytes = array->stored_bytes - reader->told_bytes; /* with the reader's first row */
-        reader->told_bytes = array->stored_bytes;
+        out->io_bytes =
+            array->stored_bytes - reader->counted_bytes; /* with the reader's first row */
+        reader->counted_bytes = array->stored_bytes;
     } else {
         rc = read_stored(reader, at, dst, err);
         out->io_bytes = array->row_bytes;

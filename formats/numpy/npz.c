@@ -1,7 +1,6 @@
 #include "formats/numpy/npz.h"
 
 #include "formats/codecs/inflate.h"
-#include "formats/generate/manifest.h"
 #include "formats/room.h"
 
 #include <inttypes.h>
@@ -273,7 +272,7 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
         return DLB_OK;
     if (looking->n++ > 0)
         return DLB_OK;
-    looking->found = dlb_manifest_path(looking->folder, entry->name);
+    looking->found = dlb_path_join(looking->folder, entry->name);
     return looking->found ? DLB_OK
                           : dlb_fail_memory(err, looking->folder,
                                             strlen(looking->folder) + strlen(entry->name) + 2);

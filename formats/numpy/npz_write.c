@@ -6,7 +6,7 @@
 #include "core/base/little.h"
 #include "formats/codec.h"
 #include "formats/codecs/inflate.h"
-#include "formats/generate/target.h"
+#include "formats/generate/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

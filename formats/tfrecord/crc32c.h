@@ -7,14 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of data, going on from `crc` (0 at the start). By the CPU's instruction where it has one. */
+/* Continues from `crc` (0 at the start). Uses the CPU's instruction where it has one. */
 uint32_t dlb_crc32c(uint32_t crc, const uint8_t *data, size_t n_bytes);
 
-/* The same by table, which every CPU can: what the instruction is compared with. */
+/* The same by a table, for CPUs without the instruction. Tests compare the two. */
 uint32_t dlb_crc32c_table(uint32_t crc, const uint8_t *data, size_t n_bytes);
 
-/* As TFRecord stores it: rotated and offset, so that the CRC of data that hold CRCs is sound
- * (tensorflow/core/lib/hash/crc32c.h, Mask). */
+/* The form that TFRecord stores: rotated and offset, because the CRC of data that contain their own
+ * CRC is weak (tensorflow/core/lib/hash/crc32c.h, Mask). */
 static inline uint32_t dlb_crc32c_mask(uint32_t crc)
 {
     return ((crc >> 15) | (crc << 17)) + UINT32_C(0xa282ead8);

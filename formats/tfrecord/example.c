@@ -11,10 +11,10 @@ struct span {
     size_t n_bytes;
 };
 
-/* A message, read field by field. */
+/* A message that is read field by field. */
 struct message {
     const uint8_t *at, *end;
-    bool bad; /* something made no sense, at `at` */
+    bool bad; /* it makes no sense at `at` */
 };
 
 struct field {
@@ -46,7 +46,7 @@ static bool take_varint(struct message *m, uint64_t *out)
     return false;
 }
 
-/* False at the end, and where the message is bad. Groups, which ended with proto2, are bad. */
+/* False at the end, and when the message is bad. Groups, which proto3 does not have, are bad. */
 static bool take_field(struct message *m, struct field *field)
 {
     uint64_t key, n = 0;
@@ -92,7 +92,7 @@ static bool is(const struct span *name, const char *wanted)
     return n == name->n_bytes && n > 0 && memcmp(name->data, wanted, n) == 0;
 }
 
-/* Passes an inner message's fault on to the outer one, whose place is the inner one's. */
+/* If the inner message is bad, marks the outer one as bad at the same place. */
 static bool inner_failed(struct message *outer, const struct message *inner)
 {
     if (!inner->bad)
@@ -171,7 +171,7 @@ static void add_name(struct dlb_example *out, const struct span *name)
     if (out->n_features++ == 0 || used + 3 < sizeof out->names)
         (void)snprintf(out->names + used, sizeof out->names - used, "%s%.*s", used ? ", " : "", n,
                        (const char *)name->data);
-    for (char *c = out->names + used; *c; c++) /* they end on a terminal */
+    for (char *c = out->names + used; *c; c++) /* they may be printed to a terminal */
         *c = *c < ' ' || *c > '~' ? '?' : *c;
 }
 
@@ -209,7 +209,7 @@ int dlb_example_parse(const uint8_t *data, size_t n_bytes, const char *feature, 
 
     *out = (struct dlb_example){.bytes = NULL};
     if (n_bytes == 0)
-        return DLB_OK; /* protobuf's message of nothing */
+        return DLB_OK; /* an empty message is valid protobuf */
     struct message m = message_of((struct span){data, n_bytes});
     while (take_field(&m, &field)) { /* Example: features = 1 */
         if (field.number != 1 || field.type != LENGTH)
@@ -223,9 +223,8 @@ int dlb_example_parse(const uint8_t *data, size_t n_bytes, const char *feature, 
             break;
     }
     if (m.bad)
-        return dlb_fail(err, DLB_ERR_FORMAT, NULL, (uint64_t)(m.at - data),
-                        "is no tf.train.Example: tfrecord.feature = \"\" gives records as they "
-                        "are");
+        return dlb_fail(err, DLB_ERR_TFRECORD_NO_EXAMPLE, NULL, (uint64_t)(m.at - data),
+                        "is not a tf.train.Example: tfrecord.feature = \"\" gives whole records");
     return DLB_OK;
 }
 
@@ -249,7 +248,8 @@ static int put_key(struct dlb_bytes *out, unsigned number, unsigned type, uint64
     return dlb_bytes_append(out, bytes, n, err);
 }
 
-static size_t nested(size_t n_bytes) /* as a field with a number below 16 */
+/* Bytes of a field of n_bytes with its key (of a number below 16) and length. */
+static size_t nested(size_t n_bytes)
 {
     return 1 + varint_bytes(n_bytes) + n_bytes;
 }

@@ -1,10 +1,10 @@
 /* TFRecord: records in shards, read from start to end.
  *
- * A record is a sample as it is; with tfrecord.feature, it is a tf.train.Example and the sample is
- * one feature of it. What that feature's bytes are is known only when they are read: the sizes that
- * the data set gives are then the records', an upper bound. */
+ * A record is a sample. With tfrecord.feature it is a tf.train.Example, and one of its features is
+ * the sample. The feature's size is known only after reading. The sizes of the data set are the
+ * records' then, which is an upper bound. */
 #include "formats/format.h"
-#include "formats/generate/manifest.h"
+#include "formats/generate/mark.h"
 
 #include "core/base/hash.h"
 #include "formats/tfrecord/example.h"
@@ -17,7 +17,7 @@
 
 enum {
     BLOCK_BYTES = 256 << 10,
-    PEEK_BYTES = 64 << 20, /* a larger first record is not looked into */
+    PEEK_BYTES = 64 << 20, /* a larger first record is not parsed when opening */
 };
 
 static const struct dlb_opt opts[] = {
@@ -26,15 +26,15 @@ static const struct dlb_opt opts[] = {
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct dlb_tfr_opts, crc),
      .def = "true",
-     .help =
-         "check each record's CRC-32C, as TensorFlow does; that of its length is always checked"},
+     .help = "check the CRC-32C of each record's data, as TensorFlow does; that of its length is "
+             "always checked"},
     {.key = "feature",
      .type = DLB_OPT_STRING,
      .offset = offsetof(struct dlb_tfr_opts, feature),
      .def = "",
      .help =
-         "the feature of tf.train.Example that is the sample (image/encoded); empty: the record "
-         "as it is"},
+         "the feature of tf.train.Example that is the sample, such as image/encoded; empty: the "
+         "whole record"},
     {.key = "label",
      .type = DLB_OPT_STRING,
      .offset = offsetof(struct dlb_tfr_opts, label),
@@ -48,7 +48,7 @@ static const struct dlb_opt opts[] = {
      .max = 100000000,
      .def = "1000",
      .unit = "samples",
-     .help = "samples that gen puts into each shard"},
+     .help = "gen: samples in each shard"},
     DLB_OPT_END,
 };
 const struct dlb_opt_group dlb_tfr_group = {"tfrecord", "TFRecord shards", opts,
@@ -57,7 +57,7 @@ const struct dlb_opt_group dlb_tfr_group = {"tfrecord", "TFRecord shards", opts,
 struct tfrecord {
     const struct dlb_io *io;
     struct dlb_tfr_list list;
-    uint64_t *base; /* number of each shard's first sample */
+    uint64_t *base; /* [list.n] number of each shard's first sample */
     struct dlb_tfr_opts opts;
 };
 
@@ -65,12 +65,13 @@ struct tfrecord_reader {
     const struct tfrecord *ds;
     struct dlb_tfr tfr;
     uint32_t shard;
-    uint64_t position, told_bytes; /* told: of tfr.asked_bytes, in samples so far */
+    uint64_t position;      /* of the next record in the shard */
+    uint64_t counted_bytes; /* of tfr.asked_bytes, those that io_bytes of samples have counted */
     uint8_t *buffer;
     size_t buffer_bytes;
 };
 
-/* What the first record holds, so that one knows what to ask for. */
+/* Notes the features of the first record, so that the user knows what to ask for. */
 static void describe_example(const struct tfrecord *ds, struct dlb_shape *shape)
 {
     struct dlb_tfr tfr = {.handle = -1};
@@ -85,7 +86,8 @@ static void describe_example(const struct tfrecord *ds, struct dlb_shape *shape)
         dlb_tfr_take(&tfr, data, n_bytes, true, &ignored) == DLB_OK &&
         dlb_example_parse(data, (size_t)n_bytes, "", "", &example, &ignored) == DLB_OK &&
         example.n_features > 0)
-        dlb_shape_odd(shape, "records are tf.train.Example (%s): tfrecord.feature takes one",
+        dlb_shape_odd(shape,
+                      "records are tf.train.Example (%s): choose a feature by tfrecord.feature",
                       example.names);
     free(data);
     dlb_tfr_free(&tfr);
@@ -93,7 +95,7 @@ static void describe_example(const struct tfrecord *ds, struct dlb_shape *shape)
 
 enum { NAME_BYTES = 40 };
 
-/* Its folder is known, and is not to push the reason out; a long name keeps its end. */
+/* The path is shortened so that the reason fits: no folder, and only the end of a long name. */
 static void describe_bad(uint32_t n_bad, struct dlb_err why, struct dlb_shape *shape)
 {
     char text[sizeof why.path + sizeof why.what + 40];
@@ -123,9 +125,9 @@ static void describe_odd(const struct tfrecord *ds, struct dlb_shape *shape)
     if (n_empty)
         dlb_shape_odd(shape, n_empty == 1 ? "%u shard is empty" : "%u shards are empty", n_empty);
     if (list->n_compressed)
-        dlb_shape_odd(shape, "%u compressed shards are left out: gunzip them", list->n_compressed);
+        dlb_shape_odd(shape, "%u compressed shards are ignored: gunzip them", list->n_compressed);
     if (list->n_other)
-        dlb_shape_odd(shape, "%u files are no TFRecords by their name and are left out",
+        dlb_shape_odd(shape, "%u files are ignored: their names are not those of TFRecords",
                       list->n_other);
     if (!ds->opts.feature[0])
         describe_example(ds, shape);
@@ -142,15 +144,14 @@ static int tfrecord_open(void *state, const struct dlb_open *how, struct dlb_sha
     if (how->opts)
         ds->opts = *(const struct dlb_tfr_opts *)how->opts;
     *shape = (struct dlb_shape){.iterable = true};
-    int rc = dlb_manifest_refuse_incomplete(how->path, err);
+    int rc = dlb_gen_mark_refuse(how->path, err);
     if (rc == DLB_OK)
         rc = dlb_tfr_list_make(list, how->path, how->io, err);
     if (rc != DLB_OK)
         return rc;
     ds->base = malloc((list->n + 1) * sizeof *ds->base);
     if (!ds->base)
-        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET,
-                        "no memory for the list of shards");
+        return dlb_fail_memory(err, how->path, (list->n + 1) * sizeof *ds->base);
     for (uint32_t i = 0; i < list->n; i++) {
         const struct dlb_tfr_shard *shard = &list->shard[i];
         const char *name = strrchr(shard->path, '/');
@@ -165,7 +166,7 @@ static int tfrecord_open(void *state, const struct dlb_open *how, struct dlb_sha
     }
     shape->id = dlb_hash64(ds->opts.feature, strlen(ds->opts.feature), shape->id);
     shape->n_shards = list->n;
-    /* Nothing to read at all: why is worth more than that it is so. */
+    /* With no sample at all, the reason tells more than "holds no samples". */
     for (uint32_t i = 0; shape->n_samples == 0 && i < list->n; i++)
         if (list->shard[i].problem.status != DLB_OK) {
             *err = list->shard[i].problem;
@@ -207,7 +208,7 @@ static int tfrecord_shard_open(void *rd, uint32_t shard, struct dlb_err *err)
     if (shard >= reader->ds->list.n)
         DLB_BUG("shard beyond the data set");
     reader->shard = shard;
-    reader->position = reader->told_bytes = 0;
+    reader->position = reader->counted_bytes = 0;
     int rc = dlb_tfr_open(&reader->tfr, reader->ds->io, reader->ds->list.shard[shard].path,
                           BLOCK_BYTES, err);
     if (rc == DLB_OK && reader->ds->io->sequential)
@@ -230,11 +231,10 @@ static int make_room(struct tfrecord_reader *reader, uint64_t n_bytes, struct dl
     reader->buffer = malloc(reader->buffer_bytes);
     if (reader->buffer)
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_NOMEM, reader->tfr.path, reader->tfr.at,
-                    "no memory for a record of %" PRIu64 " bytes", n_bytes);
+    return dlb_fail_memory(err, reader->tfr.path, reader->buffer_bytes);
 }
 
-/* The feature in the record, where the record lies. */
+/* Points the sample at the feature in the record. */
 static int extract(const struct tfrecord_reader *reader, uint64_t n_bytes, struct dlb_sample *out,
                    struct dlb_err *err)
 {
@@ -248,9 +248,9 @@ static int extract(const struct tfrecord_reader *reader, uint64_t n_bytes, struc
         return dlb_fail_at_path(err, out->path);
     }
     if (!example.bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, out->path, out->offset_bytes,
-                        "has no feature \"%.30s\" of bytes; it has: %s", ds->opts.feature,
-                        example.n_features ? example.names : "none at all");
+        return dlb_fail(err, DLB_ERR_TFRECORD_NO_FEATURE, out->path, out->offset_bytes,
+                        "has no feature \"%.100s\" of bytes; it has: %s", ds->opts.feature,
+                        example.n_features ? example.names : "none");
     out->field[0].data = example.bytes;
     out->field[0].len_bytes = example.n_bytes;
     out->label = example.has_label && example.label >= 0 && example.label <= UINT32_MAX
@@ -259,12 +259,12 @@ static int extract(const struct tfrecord_reader *reader, uint64_t n_bytes, struc
     return DLB_OK;
 }
 
-/* Whether there is a record, as when the shard was opened first. */
+/* The length of the next record, if there is one as there was when the data set was opened. */
 static int look(struct tfrecord_reader *reader, uint64_t *n_bytes, struct dlb_err *err)
 {
     const struct dlb_tfr_shard *shard = &reader->ds->list.shard[reader->shard];
 
-    /* Where the listing failed, this says the same. */
+    /* The scan failed here: report the same error. */
     if (reader->position == shard->n_records && shard->problem.status != DLB_OK) {
         *err = shard->problem;
         return (int)err->status;
@@ -272,9 +272,10 @@ static int look(struct tfrecord_reader *reader, uint64_t *n_bytes, struct dlb_er
     int rc = dlb_tfr_look(&reader->tfr, n_bytes, err);
     if (rc == DLB_END ? reader->position < shard->n_records
                       : rc == DLB_OK && reader->position == shard->n_records)
-        return dlb_fail(err, DLB_ERR_IO, shard->path, reader->tfr.at,
-                        "holds %s records than when the data set was opened: it changed meanwhile",
-                        rc == DLB_END ? "fewer" : "more");
+        return dlb_fail(err, DLB_ERR_FILE_CHANGED, shard->path, reader->tfr.at,
+                        "holds %s records than the %" PRIu64
+                        " that it had when the data set was opened",
+                        rc == DLB_END ? "fewer" : "more", shard->n_records);
     return rc;
 }
 
@@ -311,8 +312,8 @@ static int tfrecord_next(void *rd, struct dlb_dest dest, struct dlb_sample *out,
         return rc;
     }
     out->index = ds->base[reader->shard] + reader->position++;
-    out->io_bytes = reader->tfr.asked_bytes - reader->told_bytes;
-    reader->told_bytes = reader->tfr.asked_bytes;
+    out->io_bytes = reader->tfr.asked_bytes - reader->counted_bytes;
+    reader->counted_bytes = reader->tfr.asked_bytes;
     return DLB_OK;
 }
 

@@ -1,7 +1,5 @@
-/* Which files are shards of TFRecords, and how many records each of them has. */
+/* Which files are shards of TFRecords, and how many records each has. */
 #include "formats/tfrecord/tfrecord.h"
-
-#include "formats/generate/manifest.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -9,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block holds the heads of several small records. Threads: enough to hide a disk's latency. */
+/* One block holds the heads of several small records. The threads hide a disk's latency. */
 enum { SCAN_BLOCK_BYTES = 4096, SCAN_THREADS = 8 };
 
 static bool ends_with(const char *name, const char *end)
@@ -18,7 +16,7 @@ static bool ends_with(const char *name, const char *end)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-/* TensorFlow's own way to name shards: train-00000-of-01024. */
+/* Whether it is named as TensorFlow names shards: train-00000-of-01024. */
 static bool is_one_of_many(const char *name)
 {
     const char *of = strstr(name, "-of-");
@@ -42,7 +40,7 @@ static bool is_shard(const char *name)
 {
     if (ends_with(name, ".idx") || ends_with(name, ".index") || ends_with(name, ".json") ||
         ends_with(name, ".part"))
-        return false; /* beside shards: indexes for DALI, descriptions */
+        return false; /* DALI's indexes, descriptions, unfinished files */
     return strstr(name, ".tfrecord") || ends_with(name, ".tfrec") || is_one_of_many(name);
 }
 
@@ -63,8 +61,7 @@ static int add(struct dlb_tfr_list *list, char *path, struct dlb_err *err)
     }
     if (!path || list->n == list->cap) {
         free(path);
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                        "no memory for the list of shards");
+        return dlb_fail_memory(err, NULL, (list->n + 1) * sizeof *list->shard);
     }
     list->shard[list->n++] = (struct dlb_tfr_shard){.path = path};
     return DLB_OK;
@@ -84,7 +81,7 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
         v->list->n_compressed++;
         return DLB_OK;
     }
-    return add(v->list, dlb_manifest_path(v->folder, entry->name), err);
+    return add(v->list, dlb_path_join(v->folder, entry->name), err);
 }
 
 static int by_path(const void *a, const void *b)
@@ -108,10 +105,11 @@ static int list_files(struct dlb_tfr_list *list, const char *path, const struct 
     if (rc == DLB_OK && list->n > 1)
         qsort(list->shard, list->n, sizeof *list->shard, by_path);
     if (rc == DLB_OK && list->n == 0)
-        rc = dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                      list->n_compressed
-                          ? "holds compressed TFRecords only: gunzip them"
-                          : "holds no TFRecords (*.tfrecord*, *.tfrec, *-00000-of-00001)");
+        rc = list->n_compressed
+                 ? dlb_fail(err, DLB_ERR_TFRECORD_COMPRESSED, path, DLB_NO_OFFSET,
+                            "holds only compressed TFRecords (%u): gunzip them", list->n_compressed)
+                 : dlb_fail(err, DLB_ERR_DATASET_EMPTY, path, DLB_NO_OFFSET,
+                            "holds no TFRecords (*.tfrecord*, *.tfrec, *-00000-of-00001)");
     return rc;
 }
 
@@ -159,7 +157,7 @@ int dlb_tfr_list_make(struct dlb_tfr_list *list, const char *path, const struct 
 
     if (rc != DLB_OK)
         return rc;
-    /* The calling thread is one of them; with fewer than wished it only takes longer. */
+    /* The calling thread scans too. With fewer threads than wanted it only takes longer. */
     while (n_started + 1 < SCAN_THREADS && n_started + 1 < list->n &&
            pthread_create(&threads[n_started], NULL, scan_main, &scan) == 0)
         n_started++;
@@ -182,7 +180,7 @@ void dlb_tfr_list_free(struct dlb_tfr_list *list)
     *list = (struct dlb_tfr_list){.n = 0};
 }
 
-/* A length with its CRC is no accident: 1 in 2^32. */
+/* Other data have a length with a valid CRC only by accident, 1 in 2^32. */
 int dlb_tfr_probe(const char *path, const struct dlb_io *io)
 {
     struct dlb_tfr_list list = {.n = 0};

@@ -1,22 +1,15 @@
 #include "formats/tfrecord/tfrecord.h"
 
+#include "core/base/little.h"
 #include "formats/tfrecord/crc32c.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What of a record lies beyond the block goes straight to its place when it is so much: a copy less
- * for a system call more. */
+/* When at least so much of a record lies beyond the block, it is read straight to its place. That
+ * costs a system call and saves a copy. */
 enum { DIRECT_BYTES = 64 << 10 };
-
-static uint64_t little(const uint8_t *at, size_t n_bytes)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < n_bytes; i++)
-        value |= (uint64_t)at[i] << (8 * i);
-    return value;
-}
 
 int dlb_tfr_open(struct dlb_tfr *tfr, const struct dlb_io *io, const char *path, size_t block_bytes,
                  struct dlb_err *err)
@@ -27,7 +20,7 @@ int dlb_tfr_open(struct dlb_tfr *tfr, const struct dlb_io *io, const char *path,
         tfr->block_cap = 0;
         tfr->block = malloc(block_bytes);
         if (!tfr->block)
-            return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
+            return dlb_fail_memory(err, path, block_bytes);
         tfr->block_cap = block_bytes;
     }
     tfr->io = io;
@@ -59,14 +52,15 @@ void dlb_tfr_free(struct dlb_tfr *tfr)
     *tfr = (struct dlb_tfr){.handle = -1};
 }
 
-static int cut_short(const struct dlb_tfr *tfr, uint64_t at, struct dlb_err *err)
+static int fail_changed(const struct dlb_tfr *tfr, uint64_t at, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_IO, tfr->path, at,
+    return dlb_fail(err, DLB_ERR_FILE_CHANGED, tfr->path, at,
                     "the file was cut short since it was opened: it had %" PRIu64 " bytes",
                     tfr->file_bytes);
 }
 
-/* The bytes [at, at + n_bytes), which the file has, at most a block of them: where they lie now. */
+/* *out points at bytes [at, at + n_bytes) of the file, in the block. They are at most a block, and
+ * lie within the file. */
 static int in_block(struct dlb_tfr *tfr, uint64_t at, size_t n_bytes, const uint8_t **out,
                     struct dlb_err *err)
 {
@@ -81,7 +75,7 @@ static int in_block(struct dlb_tfr *tfr, uint64_t at, size_t n_bytes, const uint
             return rc;
         tfr->asked_bytes += tfr->block_len;
         if (tfr->block_len < n_bytes)
-            return cut_short(tfr, at + tfr->block_len, err);
+            return fail_changed(tfr, at + tfr->block_len, err);
     }
     *out = tfr->block + (at - tfr->block_at);
     return DLB_OK;
@@ -95,23 +89,23 @@ int dlb_tfr_look(struct dlb_tfr *tfr, uint64_t *n_bytes, struct dlb_err *err)
     if (left == 0)
         return DLB_END;
     if (left < DLB_TFR_HEAD_BYTES)
-        return dlb_fail(err, DLB_ERR_FORMAT, tfr->path, tfr->file_bytes,
+        return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, tfr->path, tfr->file_bytes,
                         "cut short within the head of a record");
     int rc = in_block(tfr, tfr->at, DLB_TFR_HEAD_BYTES, &head, err);
     if (rc != DLB_OK)
         return rc;
-    if (little(head + 8, 4) != dlb_crc32c_mask(dlb_crc32c(0, head, 8)))
-        return dlb_fail(err, DLB_ERR_FORMAT, tfr->path, tfr->at,
-                        tfr->at
-                            ? "the CRC of a record's length is wrong: damaged"
-                            : "the CRC of the first record's length is wrong: no TFRecord, or a "
-                              "compressed one (gunzip it)");
-    *n_bytes = little(head, 8);
+    if (dlb_little_get(head + 8, 4) != dlb_crc32c_mask(dlb_crc32c(0, head, 8)))
+        return tfr->at ? dlb_fail(err, DLB_ERR_TFRECORD_LENGTH_CRC, tfr->path, tfr->at,
+                                  "the CRC of a record's length is wrong: the file is damaged")
+                       : dlb_fail(err, DLB_ERR_FILE_NOT_OF_FORMAT, tfr->path, 0,
+                                  "the CRC of the first record's length is wrong: not a TFRecord, "
+                                  "or a compressed one (gunzip it)");
+    *n_bytes = dlb_little_get(head, 8);
     left -= DLB_TFR_HEAD_BYTES;
     if (left < DLB_TFR_FOOT_BYTES || *n_bytes > left - DLB_TFR_FOOT_BYTES)
-        return dlb_fail(err, DLB_ERR_FORMAT, tfr->path, tfr->file_bytes,
+        return dlb_fail(err, DLB_ERR_FILE_CUT_SHORT, tfr->path, tfr->file_bytes,
                         "cut short: the record at %" PRIu64 " is %" PRIu64
-                        " bytes long, the file ends before that",
+                        " bytes long, and the file ends before that",
                         tfr->at, *n_bytes);
     return DLB_OK;
 }
@@ -133,7 +127,7 @@ static int copy_data(struct dlb_tfr *tfr, uint8_t *dst, uint64_t at, uint64_t n_
         size_t n_read = 0;
         int rc = tfr->io->pread(tfr->handle, dst, (size_t)n_bytes, at, &n_read, tfr->path, err);
         tfr->asked_bytes += n_read;
-        return rc == DLB_OK && n_read < n_bytes ? cut_short(tfr, at + n_read, err) : rc;
+        return rc == DLB_OK && n_read < n_bytes ? fail_changed(tfr, at + n_read, err) : rc;
     }
     if (n_bytes == 0)
         return DLB_OK;
@@ -154,11 +148,11 @@ int dlb_tfr_take(struct dlb_tfr *tfr, uint8_t *dst, uint64_t n_bytes, bool check
         rc = in_block(tfr, at + n_bytes, DLB_TFR_FOOT_BYTES, &foot, err);
     if (rc == DLB_OK && check_crc) {
         uint32_t is = dlb_crc32c_mask(dlb_crc32c(0, dst, (size_t)n_bytes));
-        uint32_t should = (uint32_t)little(foot, DLB_TFR_FOOT_BYTES);
+        uint32_t should = (uint32_t)dlb_little_get(foot, DLB_TFR_FOOT_BYTES);
         if (is != should)
-            rc = dlb_fail(err, DLB_ERR_FORMAT, tfr->path, tfr->at,
+            rc = dlb_fail(err, DLB_ERR_TFRECORD_DATA_CRC, tfr->path, tfr->at,
                           "a record is damaged: its masked CRC-32C is %08x, and %08x is stored "
-                          "(tfrecord.crc = false does not look)",
+                          "(tfrecord.crc = false skips this check)",
                           is, should);
     }
     if (rc == DLB_OK)
@@ -171,16 +165,10 @@ void dlb_tfr_skip(struct dlb_tfr *tfr, uint64_t n_bytes)
     tfr->at += DLB_TFR_HEAD_BYTES + n_bytes + DLB_TFR_FOOT_BYTES;
 }
 
-static void put(uint8_t *at, uint64_t value, size_t n_bytes)
-{
-    for (size_t i = 0; i < n_bytes; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
 void dlb_tfr_frame(const uint8_t *data, uint64_t n_bytes, uint8_t head[DLB_TFR_HEAD_BYTES],
                    uint8_t foot[DLB_TFR_FOOT_BYTES])
 {
-    put(head, n_bytes, 8);
-    put(head + 8, dlb_crc32c_mask(dlb_crc32c(0, head, 8)), 4);
-    put(foot, dlb_crc32c_mask(dlb_crc32c(0, data, (size_t)n_bytes)), DLB_TFR_FOOT_BYTES);
+    dlb_little_put(head, n_bytes, 8);
+    dlb_little_put(head + 8, dlb_crc32c_mask(dlb_crc32c(0, head, 8)), 4);
+    dlb_little_put(foot, dlb_crc32c_mask(dlb_crc32c(0, data, (size_t)n_bytes)), DLB_TFR_FOOT_BYTES);
 }

@@ -1,11 +1,12 @@
 #include "formats/tfrecord/tfrecord.h"
 
 #include "formats/codec.h"
-#include "formats/generate/target.h"
+#include "formats/generate/file.h"
 #include "formats/tfrecord/example.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static uint64_t shard_samples(const struct dlb_gen *gen)
@@ -22,7 +23,7 @@ uint64_t dlb_tfr_gen_units(const struct dlb_gen *gen)
 
 int dlb_tfr_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
 {
-    (void)gen, (void)err; /* the folder is there; shards need no others */
+    (void)gen, (void)err; /* shards need no folders but the one that gen has made */
     return DLB_OK;
 }
 
@@ -92,7 +93,7 @@ int dlb_tfr_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
     int rc = DLB_OK;
 
     if (asprintf(&path, "%s/shard-%06llu.tfrecord", gen->path, (unsigned long long)unit) < 0)
-        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail_memory(err, gen->path, strlen(gen->path) + sizeof "/shard-000000.tfrecord");
     if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
         atomic_fetch_add(&worker->n_samples, n);
     else

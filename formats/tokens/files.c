@@ -29,7 +29,7 @@ static int add(struct dlb_tokens_files *files, const char *folder, const char *n
         files->file = grown;
         files->cap = cap;
     }
-    char *path = folder ? dlb_manifest_path(folder, name) : strdup(name);
+    char *path = folder ? dlb_path_join(folder, name) : strdup(name);
     if (!path)
         return dlb_fail_memory(err, name, (folder ? strlen(folder) : 0) + strlen(name) + 2);
     files->file[files->n++] = (struct dlb_tokens_file){.path = path};
@@ -215,8 +215,7 @@ static int open_raw(struct dlb_tokens_file *file, enum dlb_element element, stru
     return DLB_OK;
 }
 
-/* Fills in what the file's layout says of it; *element, if it is NONE or the file says otherwise.
- */
+/* Fills in *file as its layout says. *element: what was asked for, then what the file holds. */
 static int open_layout(struct dlb_tokens_file *file, int layout, const struct dlb_io *io,
                        const uint8_t *head, size_t n_head, enum dlb_element *element,
                        struct dlb_err *err)

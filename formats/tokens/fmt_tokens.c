@@ -5,7 +5,7 @@
  * tokens.seed. Windows overlap then and some tokens are in none, as in nanoGPT. nanoGPT has no
  * epochs; here one is as many windows as would hold all tokens once. */
 #include "formats/format.h"
-#include "formats/generate/manifest.h"
+#include "formats/generate/mark.h"
 
 #include "core/base/hash.h"
 #include "core/base/mapguard.h"
@@ -105,7 +105,7 @@ static int tokens_open(void *state, const struct dlb_open *how, struct dlb_shape
                         "or \"tokens\" (int64, widened on the host)",
                         how->codec->name);
     *shape = (struct dlb_shape){.n_samples = 0};
-    int rc = dlb_manifest_refuse_incomplete(how->path, err);
+    int rc = dlb_gen_mark_refuse(how->path, err);
     if (rc == DLB_OK)
         rc = dlb_tokens_find(&ds->files, how->path, how->io, &opts, shape, err);
     if (rc != DLB_OK)

@@ -61,7 +61,6 @@ static int parse_counts(struct dlb_megatron *out, const uint8_t *data, size_t n_
         return dlb_fail(err, DLB_ERR_TOKENS_INDEX_DAMAGED, path, n_bytes - rest,
                         "the index is %" PRIu64 " bytes longer than its counts say", rest);
     out->n_sequences = (uint32_t)n_seq;
-    out->n_documents = n_doc > 0 ? (uint32_t)n_doc - 1 : 0; /* the last entry is the end */
     return DLB_OK;
 }
 

@@ -28,7 +28,7 @@ struct dlb_megatron_start {
 
 struct dlb_megatron {
     enum dlb_element element;
-    uint32_t n_sequences, n_documents;
+    uint32_t n_sequences;
     uint64_t n_tokens;
     uint32_t *length;  /* [n_sequences] tokens; all arrays are owned */
     uint64_t *pointer; /* [n_sequences] offset in .bin, bytes */

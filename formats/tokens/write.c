@@ -5,7 +5,7 @@
 #include "core/base/little.h"
 #include "core/base/rng.h"
 #include "formats/codec.h"
-#include "formats/generate/target.h"
+#include "formats/generate/file.h"
 
 #include <endian.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A path, and braces that wait to be expanded behind it: twice the longest path of Linux. */
+/* CAP: a path and the braces still to expand behind it, twice Linux's longest path. */
 enum { CAP = 2 * PATH_MAX, MAX_DEPTH = 64, MAX_DIGITS = 18, N_CASE = 26 };
 
 struct expansion {
@@ -24,11 +24,12 @@ bool dlb_wds_is_pattern(const char *path)
 
 static int refuse(const struct expansion *e, const char *why, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "dataset.path = \"%.80s\": %s",
-                    e->whole, why);
+    return dlb_fail(err, DLB_ERR_SHARD_LIST_BAD, NULL, DLB_NO_OFFSET,
+                    "dataset.path = \"%.80s\": %s", e->whole, why);
 }
 
-/* The brace that closes the one at `open`, or NULL. *n_commas: those of this very brace. */
+/* The brace that closes the one at `open`, or NULL. *n_commas: commas of this brace, not of inner
+ * ones. */
 static const char *closing(const char *open, uint32_t *n_commas)
 {
     uint32_t depth = 0;
@@ -54,7 +55,7 @@ static bool read_number(const char **p, int64_t *value, int *width)
     if (n == 0 || n > MAX_DIGITS)
         return false;
     *value = strtoll(*p, &end, 10);
-    /* Zeros in front set the width of all: {000..146}. */
+    /* Leading zeros set the width of all numbers: {000..146}. */
     *width = digits[0] == '0' && n > 1 ? (int)(end - *p) : 0;
     *p = end;
     return true;
@@ -65,7 +66,7 @@ static bool is_letter(char c)
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* braceexpand's alphabet: nothing lies between Z and a. */
+/* As braceexpand: a follows Z. */
 static bool read_letter(const char **p, int64_t *value)
 {
     char c = **p;
@@ -112,7 +113,7 @@ static bool read_range(const char *p, const char *end, struct range *range)
 static int expand(struct expansion *e, const char *text, size_t done, uint32_t depth,
                   struct dlb_err *err);
 
-/* text[0, open) as it is, then `piece`, then what follows the brace. */
+/* Expands text[0, open), then `piece`, then the rest behind the brace. */
 static int expand_with(struct expansion *e, const char *text, size_t open, const char *piece,
                        size_t n_piece, const char *rest, uint32_t depth, struct dlb_err *err)
 {
@@ -120,11 +121,10 @@ static int expand_with(struct expansion *e, const char *text, size_t open, const
     int rc, n;
 
     if (!joined)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                        "no memory for the list of shards");
+        return dlb_fail_memory(err, NULL, CAP);
     n = snprintf(joined, CAP, "%.*s%.*s%s", (int)open, text, (int)n_piece, piece, rest);
     if (n < 0 || n >= CAP)
-        rc = refuse(e, "the paths that it means are too long", err);
+        rc = refuse(e, "it expands to paths that are too long", err);
     else
         rc = expand(e, joined, open, depth + 1, err);
     free(joined);
@@ -147,7 +147,7 @@ static int expand_range(struct expansion *e, const char *text, size_t open, cons
 
     for (int64_t value = range->from;
          rc == DLB_OK && (range->step > 0 ? value <= range->to : value >= range->to);
-         value += range->step) { /* numbers have 18 digits at most: no overflow */
+         value += range->step) { /* no overflow: numbers have at most 18 digits */
         char piece[32];
         size_t n = piece_of(range, value, piece, sizeof piece);
         rc = expand_with(e, text, open, piece, n, rest, depth, err);
@@ -173,12 +173,12 @@ static int expand_names(struct expansion *e, const char *text, size_t open, cons
     return rc;
 }
 
-/* text[0, done) has no more braces that mean something. */
+/* text[0, done) has no more braces to expand. */
 static int expand(struct expansion *e, const char *text, size_t done, uint32_t depth,
                   struct dlb_err *err)
 {
     if (depth > MAX_DEPTH || ++e->n_steps > 4 * DLB_WDS_MAX_PATHS)
-        return refuse(e, "its braces are too many", err);
+        return refuse(e, "it has too many braces", err);
     for (const char *open = strchr(text + done, '{'); open; open = strchr(open + 1, '{')) {
         uint32_t n_commas;
         struct range range;
@@ -192,7 +192,7 @@ static int expand(struct expansion *e, const char *text, size_t done, uint32_t d
             return expand_range(e, text, at, close + 1, &range, depth, err);
     }
     if (++e->n_paths > DLB_WDS_MAX_PATHS)
-        return refuse(e, "it means more than 1,000,000 shards", err);
+        return refuse(e, "it expands to more than 1,000,000 shards", err);
     return e->visit(e->ctx, text, err);
 }
 
@@ -203,13 +203,12 @@ int dlb_wds_expand(const char *pattern, dlb_wds_path *visit, void *ctx, struct d
     int rc = DLB_OK;
 
     if (!text)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                        "no memory for the list of shards");
+        return dlb_fail_memory(err, NULL, strlen(pattern) + 1);
     for (char *at = text; rc == DLB_OK && at;) {
         char *next = strstr(at, "::");
         if (next)
             *next = '\0';
-        if (*at) /* nothing between two :: means nothing, as at either end */
+        if (*at) /* empty entries of the list are ignored */
             rc = expand(&e, at, 0, 0, err);
         at = next ? next + 2 : NULL;
     }

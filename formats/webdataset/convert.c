@@ -2,8 +2,10 @@
 
 #ifdef DLB_HAVE_LIBARCHIVE
 
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "formats/generate/file.h"
 #include "formats/generate/manifest.h"
-#include "formats/generate/target.h"
 #include "formats/webdataset/write.h"
 
 #include <errno.h>
@@ -16,13 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Keys as gen writes them; more digits where that many samples come. */
+/* Keys as gen writes them, with more digits for more samples. */
 enum { LEAST_DIGITS = 8, DEFAULT_SHARD_SAMPLES = 1000 };
-
-static int no_memory(const struct dlb_wds_writer *writer, struct dlb_err *err)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, writer->folder, DLB_NO_OFFSET, "no memory to write it");
-}
 
 int dlb_wds_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
 {
@@ -40,10 +37,8 @@ int dlb_wds_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *e
     if (writer->n_digits < LEAST_DIGITS)
         writer->n_digits = LEAST_DIGITS;
     writer->n_classes = how->from ? how->from->n_classes : 0;
-    writer->folder = strdup(how->path);
-    writer->shards = json_object();
-    if (!writer->folder || !writer->shards)
-        return no_memory(writer, err);
+    writer->folder = dlb_mem_text(how->path);
+    writer->shards = dlb_json_made(json_object());
     if (mkdir(writer->folder, 0777) != 0)
         return dlb_gen_fail_write(err, writer->folder, DLB_NO_OFFSET, "making the folder");
     return DLB_OK;
@@ -51,10 +46,8 @@ int dlb_wds_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *e
 
 static int start_shard(struct dlb_wds_writer *writer, struct dlb_err *err)
 {
-    char *path = dlb_wds_shard_path(writer->folder, writer->n_shards, writer->pack);
+    char *path = dlb_mem_check(dlb_wds_shard_path(writer->folder, writer->n_shards, writer->pack));
 
-    if (!path)
-        return no_memory(writer, err);
     writer->shard = (struct dlb_wds_shard){.path = path};
     writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (writer->fd < 0)
@@ -77,8 +70,7 @@ static int finish_shard(struct dlb_wds_writer *writer, struct dlb_err *err)
     if (bad)
         return dlb_gen_fail_write(err, writer->shard.path, DLB_NO_OFFSET, "writing");
     writer->shard.file_bytes = (uint64_t)st.st_size;
-    if (dlb_wds_note_shard(writer->shards, &writer->shard) != 0)
-        return no_memory(writer, err);
+    dlb_wds_note_shard(writer->shards, &writer->shard);
     free(writer->shard.path);
     writer->shard.path = NULL;
     return DLB_OK;
@@ -86,29 +78,29 @@ static int finish_shard(struct dlb_wds_writer *writer, struct dlb_err *err)
 
 static const char *name_of(const struct dlb_field *field)
 {
-    return field->name[0] ? field->name : "bin"; /* as gen calls bytes without a codec */
+    return field->name[0] ? field->name : "bin"; /* as gen names bytes without a codec */
 }
 
-/* What could not be read back as it is. */
+/* Refuses samples that could not be read back unchanged. */
 static int check(const struct dlb_sample *sample, bool *has_label, struct dlb_err *err)
 {
     *has_label = false;
     for (uint32_t i = 0; i < sample->n_fields; i++) {
         const char *name = name_of(&sample->field[i]);
         if (strchr(name, '/'))
-            return dlb_fail(err, DLB_ERR_FORMAT, sample->path, sample->offset_bytes,
-                            "the field \"%s\" cannot be a member of a shard: it has a / in it",
+            return dlb_fail(err, DLB_ERR_SAMPLE_FIELD_NAMES, sample->path, sample->offset_bytes,
+                            "the field \"%s\" cannot be a member of a shard: it contains a /",
                             name);
         for (uint32_t k = 0; k < i; k++)
             if (strcasecmp(name_of(&sample->field[k]), name) == 0)
-                return dlb_fail(err, DLB_ERR_FORMAT, sample->path, sample->offset_bytes,
+                return dlb_fail(err, DLB_ERR_SAMPLE_FIELD_NAMES, sample->path, sample->offset_bytes,
                                 "two fields are called \"%s\" (names are cut after 15 letters)",
                                 name);
         *has_label |= strcasecmp(name, "cls") == 0;
     }
     if (sample->n_fields == 0 || (sample->n_fields == DLB_MAX_FIELDS && !*has_label))
-        return dlb_fail(err, DLB_ERR_FORMAT, sample->path, sample->offset_bytes,
-                        "a sample of %u fields: a shard holds 1 to %d, the label among them",
+        return dlb_fail(err, DLB_ERR_SAMPLE_FIELD_NAMES, sample->path, sample->offset_bytes,
+                        "a sample of %u fields: a shard holds 1 to %d, including the label",
                         sample->n_fields, DLB_MAX_FIELDS);
     return DLB_OK;
 }
@@ -158,12 +150,10 @@ int dlb_wds_writer_finish(void *wr, struct dlb_err *err)
     int rc = writer->shard.path ? finish_shard(writer, err) : DLB_OK;
     if (rc != DLB_OK)
         return rc;
-    json_t *manifest =
+    json_t *manifest = dlb_json_made(
         json_pack("{s:i, s:{s:s, s:i}, s:I, s:O}", "dlbench_manifest", 1, "params", "made_by",
                   "convert", "generate.classes", (int)writer->n_classes, "samples",
-                  (json_int_t)writer->n_samples, "shards", writer->shards);
-    if (!manifest)
-        return no_memory(writer, err);
+                  (json_int_t)writer->n_samples, "shards", writer->shards));
     rc = dlb_manifest_save(writer->folder, manifest, err);
     json_decref(manifest);
     return rc;

@@ -1,6 +1,6 @@
-/* WebDataset shards from the samples of another format (struct dlb_writer): numbered
- * keys, a member for each field, the label as "cls" where there is no such field, and a manifest
- * with the shards' counts.
+/* Writes the samples of another format to WebDataset shards (struct dlb_writer): numbered keys, a
+ * member for each field, the label as "cls" where the sample has no such field, and a manifest with
+ * the shards' counts.
  *
  * Floor 2. One thread. */
 #ifndef DLB_FORMATS_WEBDATASET_CONVERT_H

@@ -1,5 +1,5 @@
-/* WebDataset: samples as runs of members in tar shards, read from start to end (stream), or one by
- * one by an index of their members (indexed; plain shards only). */
+/* WebDataset: samples as runs of members in tar shards. They are read from start to end (stream),
+ * or at random by an index of their members (indexed; plain shards only). */
 #include "formats/format.h"
 
 #ifdef DLB_HAVE_LIBARCHIVE
@@ -20,10 +20,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* What of a member lies beyond the block goes straight to its place (dlb_tar_read), so the smaller
- * the block, the less is copied twice: 1.04 to 1.15 of libarchive's rate with blocks of 1 MiB
- * against 0.92 to 0.98 with 1 MiB here too, for images of 110 KB on a warm page cache. Much smaller
- * ones cost as much in system calls, and storage without readahead wants large reads. */
+/* The part of a member beyond the block is read directly to its destination (dlb_tar_read), so a
+ * smaller block means fewer bytes copied twice. For images of 110 KB on a warm page cache this
+ * gives 1.04 to 1.15 of the rate of libarchive with blocks of 1 MiB; with 1 MiB here too it was
+ * 0.92 to 0.98. Much smaller blocks lose as much to system calls, and storage without readahead
+ * needs large reads. */
 enum { READ_BLOCK_BYTES = 256 << 10 };
 
 enum { NEAR_BYTES = 4096 };
@@ -32,8 +33,8 @@ struct webdataset {
     const struct dlb_io *io;
     const struct dlb_codec *codec;
     struct dlb_wds_list list;
-    uint64_t *base;   /* number of each shard's first sample; behind the last, of all of them */
-    int64_t *handles; /* indexed: of the first shards; the others are opened for each sample */
+    uint64_t *base;   /* number of each shard's first sample; one more entry: of all samples */
+    int64_t *handles; /* indexed: of the first n_kept shards; others are opened for each sample */
     uint32_t n_kept;
 };
 
@@ -41,15 +42,15 @@ struct webdataset_reader {
     const struct webdataset *ds;
     struct dlb_tar tar;
     struct dlb_wds_group group;
-    struct dlb_tar_member pending; /* read ahead: it opens the next sample */
+    struct dlb_tar_member pending; /* read ahead: the first of the next sample */
     bool have_pending;
     uint32_t shard;
     uint64_t position;   /* of the next sample in the shard */
-    uint64_t told_bytes; /* of tar.asked_bytes, in samples so far */
+    uint64_t told_bytes; /* part of tar.asked_bytes that samples have reported so far */
     struct dlb_bytes buffer;
 };
 
-/* Half of the descriptors that this process may have; the rest is for what runs beside it. */
+/* Uses half of this process's file descriptors; the rest is for other parts of the program. */
 static int keep_open(struct webdataset *ds, struct dlb_err *err)
 {
     struct rlimit limit = {.rlim_cur = 0};
@@ -60,8 +61,7 @@ static int keep_open(struct webdataset *ds, struct dlb_err *err)
         n = (uint32_t)(limit.rlim_cur / 2);
     ds->handles = malloc((n ? n : 1) * sizeof *ds->handles);
     if (!ds->handles)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                        "no memory for the list of shards");
+        return dlb_fail_memory(err, NULL, n * sizeof *ds->handles);
     for (int rc = DLB_OK; ds->n_kept < n; ds->n_kept++) {
         rc = ds->io->open(ds->list.shards[ds->n_kept].path, &ds->handles[ds->n_kept], err);
         if (rc != DLB_OK && err->sys_errno == EMFILE)
@@ -87,8 +87,7 @@ static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_s
         return rc;
     ds->base = malloc((list->n_shards + 1) * sizeof *ds->base);
     if (!ds->base)
-        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET,
-                        "no memory for the list of shards");
+        return dlb_fail_memory(err, how->path, (list->n_shards + 1) * sizeof *ds->base);
     for (uint32_t i = 0; i < list->n_shards; i++) {
         const struct dlb_wds_shard *shard = &list->shards[i];
         const char *name = strrchr(shard->path, '/');
@@ -103,7 +102,7 @@ static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_s
     }
     ds->base[list->n_shards] = shape->n_samples;
     shape->n_shards = indexed ? 0 : list->n_shards;
-    /* Nothing to read at all: why is worth more than that it is so. */
+    /* Without any sample, report the first shard's problem. */
     for (uint32_t i = 0; shape->n_samples == 0 && i < list->n_shards; i++)
         if (list->shards[i].problem.status != DLB_OK) {
             *err = list->shards[i].problem;
@@ -143,7 +142,7 @@ static void webdataset_reader_close(void *rd)
     dlb_bytes_free(&reader->buffer);
 }
 
-/* Reads on to the next member; an error ends the shard. */
+/* Reads the next member's header; an error ends the shard. */
 static int look_ahead(struct webdataset_reader *reader, struct dlb_err *err)
 {
     int rc = dlb_wds_next_member(&reader->tar, &reader->pending, NULL, err);
@@ -186,7 +185,7 @@ static int gather(struct webdataset_reader *reader, struct dlb_wds_place *place,
         const struct dlb_tar_member *member = &reader->pending;
         rc = dlb_wds_group_add(&reader->group, member, reader->tar.path, err);
         if (rc == DLB_OK)
-            rc = dlb_tar_check(&reader->tar, member, err); /* before its size is believed */
+            rc = dlb_tar_check(&reader->tar, member, err); /* before its size is used */
         if (rc == DLB_OK)
             rc = dlb_wds_place_room(place, member->n_bytes, reader->tar.path, err);
         if (rc == DLB_OK)
@@ -220,13 +219,15 @@ static int webdataset_next(void *rd, struct dlb_dest dest, struct dlb_sample *ou
         return DLB_END;
     if (reader->position >= shard->n_samples) {
         reader->have_pending = false;
-        /* Read on to where the listing failed, so that it is said here too. */
+        /* Here the scan failed when the data set was opened: report the same error. */
         if (shard->problem.status != DLB_OK) {
             *err = shard->problem;
             return (int)err->status;
         }
-        return dlb_fail(err, DLB_ERR_FORMAT, shard->path, reader->pending.header_at,
-                        "more samples than when the data set was opened: it changed meanwhile");
+        return dlb_fail(err, DLB_ERR_SOURCE_CHANGED, shard->path, reader->pending.header_at,
+                        "more than the %llu samples that it had when the data set was opened: it "
+                        "changed meanwhile",
+                        (unsigned long long)shard->n_samples);
     }
     out->n_fields = 0;
     out->offset_bytes = reader->pending.header_at;
@@ -247,7 +248,7 @@ static uint32_t shard_of(const struct webdataset *ds, uint64_t index)
 {
     uint32_t low = 0, high = ds->list.n_shards;
 
-    while (high - low > 1) { /* the last one that begins at or before it, and so is not empty */
+    while (high - low > 1) { /* the last one that begins at or before index: it is not empty */
         uint32_t mid = low + (high - low) / 2;
         if (ds->base[mid] <= index)
             low = mid;
@@ -265,14 +266,14 @@ static int read_piece(const struct webdataset *ds, int64_t handle, uint8_t *dst,
     int rc = ds->io->pread(handle, dst, n_bytes, at_bytes, &n_read, out->path, err);
     out->io_bytes += n_read;
     if (rc == DLB_OK && n_read < n_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, out->path, at_bytes + n_read,
+        return dlb_fail(err, DLB_ERR_TAR_CUT_SHORT, out->path, at_bytes + n_read,
                         "the archive ends here: it was cut short since the data set was opened");
     return rc;
 }
 
-/* Fields that are small and near are read with the one before them, headers between them and all: a
- * page's copy costs less than a system call. Returns the field behind those that are read with
- * where[i], `room` bytes at most, and where they end. */
+/* Small fields that lie near are read together with the field before them, including the headers in
+ * between: copying a page costs less than a system call. Returns the index after the last field
+ * that is read with where[i], in at most `room` bytes; *end_bytes: where they end. */
 static uint32_t run_of(const struct dlb_wds_where *where, uint32_t n, uint32_t i, uint64_t room,
                        uint64_t *end_bytes)
 {
@@ -289,7 +290,7 @@ static uint32_t run_of(const struct dlb_wds_where *where, uint32_t n, uint32_t i
     return next;
 }
 
-/* What was read at once is moved together. */
+/* Reads the fields and moves those that were read together next to each other. */
 static int read_fields(const struct webdataset *ds, int64_t handle,
                        const struct dlb_wds_where *where, struct dlb_wds_place *place,
                        struct dlb_sample *out, struct dlb_err *err)
@@ -316,14 +317,14 @@ static int read_fields(const struct webdataset *ds, int64_t handle,
     return rc;
 }
 
-/* For a loader that reads many at once: what the codec leaves as it is has its place in the batch,
- * so that no headers may come with it. */
+/* For a loader that reads many samples at once. With an identity codec it reads directly to the
+ * batch, so no headers may be read between the fields. */
 static uint64_t located_room(const struct webdataset *ds)
 {
     return ds->codec && ds->codec->identity ? 0 : UINT64_MAX;
 }
 
-/* Where its fields lie, and what is known of it without them; returns its shard. */
+/* Fills *where, and the parts of *out that need no data. Returns the sample's shard. */
 static uint32_t look_up(const struct webdataset *ds, uint64_t index, struct dlb_wds_where *where,
                         struct dlb_sample *out)
 {
@@ -391,11 +392,11 @@ static int webdataset_locate(void *rd, uint64_t index, struct dlb_located *out, 
                                     .n_bytes = end - where[i].at_bytes};
         out->n++;
     }
-    out->plain = out->n == sample.n_fields; /* else with headers between them */
+    out->plain = out->n == sample.n_fields; /* else headers lie between the fields */
     return DLB_OK;
 }
 
-/* Fields stay where they were read. */
+/* Fields point into the pieces. */
 static int webdataset_assemble(void *rd, uint64_t index, const struct dlb_field *pieces, uint32_t n,
                                struct dlb_dest dest, struct dlb_sample *out, struct dlb_err *err)
 {

@@ -15,7 +15,7 @@ struct dlb_wds_entry {
     uint16_t name;
 };
 
-/* Makes room for one more; NULL when memory is short, and the array is as it was. */
+/* Makes room for one more element. NULL when memory is short; the array is unchanged then. */
 static void *grow(void *array, size_t each, uint32_t n, uint32_t *cap, uint32_t first)
 {
     if (n < *cap)
@@ -27,12 +27,7 @@ static void *grow(void *array, size_t each, uint32_t n, uint32_t *cap, uint32_t 
     return grown;
 }
 
-static int no_memory(const char *path, struct dlb_err *err)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its index");
-}
-
-/* The name's place, which is found at once: all samples have the same few. */
+/* The place of a field's name. The search is short: all samples have the same few names. */
 static int place_name(struct dlb_wds_index *index, const char *name, uint32_t *place)
 {
     for (*place = 0; *place < index->n_names; ++*place)
@@ -56,24 +51,26 @@ int dlb_wds_index_add(struct dlb_wds_index *index, const struct dlb_tar_member *
     void *grown;
 
     if (place_name(index, field_name, &place) != DLB_OK)
-        return no_memory(path, err);
+        return dlb_fail_memory(err, path, 2 * (uint64_t)index->cap_names * sizeof *index->names);
     if (place > UINT16_MAX || member->n_bytes >> 48 || member->data_at % TAR_BLOCK_BYTES ||
         member->data_at / TAR_BLOCK_BYTES > UINT32_MAX)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
-                        "cannot be indexed (too large, or too many names of fields): use "
+        return dlb_fail(err, DLB_ERR_SHARD_NOT_INDEXABLE, path, member->header_at,
+                        "cannot be indexed (too large, or too many field names): use "
                         "dataset.access = \"stream\"");
     if (starts) {
         grown = grow(index->first, sizeof *index->first, index->n_samples, &index->cap_samples,
                      FIRST_CAP);
         if (!grown)
-            return no_memory(path, err);
+            return dlb_fail_memory(err, path,
+                                   2 * (uint64_t)index->cap_samples * sizeof *index->first);
         index->first = grown;
         index->first[index->n_samples++] = index->n_entries;
     }
     grown = grow(index->entries, sizeof *index->entries, index->n_entries, &index->cap_entries,
                  FIRST_CAP);
     if (!grown)
-        return no_memory(path, err);
+        return dlb_fail_memory(err, path,
+                               2 * (uint64_t)index->cap_entries * sizeof *index->entries);
     index->entries = grown;
     index->entries[index->n_entries++] =
         (struct dlb_wds_entry){.at_block = (uint32_t)(member->data_at / TAR_BLOCK_BYTES),
@@ -88,7 +85,7 @@ int dlb_wds_index_finish(struct dlb_wds_index *index, const char *path, struct d
     uint32_t *first = realloc(index->first, ((size_t)index->n_samples + 1) * sizeof *first);
 
     if (!first)
-        return no_memory(path, err);
+        return dlb_fail_memory(err, path, ((uint64_t)index->n_samples + 1) * sizeof *first);
     index->first = first;
     index->first[index->n_samples] = index->n_entries;
     index->cap_samples = index->n_samples + 1;
@@ -117,7 +114,7 @@ uint32_t dlb_wds_index_fields(const struct dlb_wds_index *index, uint32_t sample
     uint32_t first = index->first[sample], n = index->first[sample + 1] - first;
 
     if (n > DLB_MAX_FIELDS)
-        DLB_BUG("a sample of more fields than the scan lets through");
+        DLB_BUG("a sample with more fields than the scan accepts");
     for (uint32_t i = 0; i < n; i++) {
         const struct dlb_wds_entry *entry = &index->entries[first + i];
         fields[i] =

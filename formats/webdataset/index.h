@@ -1,4 +1,4 @@
-/* Where the members of a plain shard lie, so that any of its samples can be read alone.
+/* Where the members of a plain shard lie, so that its samples can be read at random.
  *
  * Floor 2. Filled by one thread while the data set opens, read by any afterwards. 12 bytes a field
  * and 4 a sample: 36 MB for ImageNet's training images with their labels. */
@@ -16,23 +16,23 @@ struct dlb_wds_entry; /* a field, packed */
 
 struct dlb_wds_index {
     struct dlb_wds_entry *entries;
-    uint32_t *first; /* entry of each sample, and behind the last one their number */
+    uint32_t *first; /* entry of each sample; one more element: n_entries */
     char (*names)[16];
     uint32_t n_entries, n_samples, n_names;
     uint32_t cap_entries, cap_samples, cap_names;
 };
 
-/* A field as it is handed out. */
+/* A field, unpacked. */
 struct dlb_wds_where {
     uint64_t at_bytes, n_bytes;
     const char *name; /* the index's own */
 };
 
-/* Takes up the next member of the shard; `starts`: it is the first of a sample. DLB_E_FORMAT for
- * what the index has no room for: 65,535 names of fields, members of 256 TiB, shards of 2 TiB. */
+/* Adds the next member of the shard; `starts`: it is the first of a sample. DLB_E_FORMAT beyond the
+ * index's limits: 65,535 field names, members of 256 TiB, shards of 2 TiB. */
 int dlb_wds_index_add(struct dlb_wds_index *index, const struct dlb_tar_member *member,
                       const char *field_name, bool starts, const char *path, struct dlb_err *err);
-/* Gives back what it holds too much. */
+/* Completes the index, and frees memory that it does not need. */
 int dlb_wds_index_finish(struct dlb_wds_index *index, const char *path, struct dlb_err *err);
 void dlb_wds_index_free(struct dlb_wds_index *index);
 

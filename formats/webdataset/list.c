@@ -3,6 +3,7 @@
 #ifdef DLB_HAVE_LIBARCHIVE
 
 #include "formats/generate/manifest.h"
+#include "formats/generate/mark.h"
 #include "formats/webdataset/braces.h"
 
 #include <errno.h>
@@ -52,8 +53,7 @@ static int add(struct dlb_wds_list *list, char *path, uint64_t n_bytes, struct d
     }
     if (!path || list->n_shards == list->cap_shards) {
         free(path);
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                        "no memory for the list of shards");
+        return dlb_fail_memory(err, NULL, 2 * (uint64_t)list->cap_shards * sizeof *list->shards);
     }
     int pack = dlb_wds_pack_of_name(path);
     list->shards[list->n_shards++] =
@@ -70,7 +70,7 @@ static int visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *er
     if (entry->name[0] == '.' || entry->kind != DLB_IO_FILE)
         return DLB_OK;
     if (dlb_wds_pack_of_name(entry->name) >= 0)
-        return add(v->list, dlb_manifest_path(v->folder, entry->name), entry->n_bytes, err);
+        return add(v->list, dlb_path_join(v->folder, entry->name), entry->n_bytes, err);
     v->list->n_left_out += is_left_out(entry->name);
     return DLB_OK;
 }
@@ -92,8 +92,8 @@ static uint64_t number(const json_t *object, const char *key)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/* Takes counts from the manifest where a shard still has the size that gen gave it. `whole`: the
- * shards are all of the manifest's folder, and what is missing is worth a word. */
+/* Takes counts from the manifest where a shard still has the size that gen wrote. `whole`: the
+ * shards are all of the manifest's folder, so missing ones are reported. */
 static void apply_manifest(struct dlb_wds_list *list, uint32_t from, uint32_t to,
                            const json_t *manifest, bool whole, struct dlb_shape *shape)
 {
@@ -134,9 +134,7 @@ static void describe_odd(const struct dlb_wds_list *list, struct dlb_shape *shap
     const struct dlb_wds_shard *first = NULL;
 
     if (list->n_left_out)
-        dlb_shape_odd(shape,
-                      "%u archives are left out: .tar, .tar.gz and .tar.zst are read, no other "
-                      "compression",
+        dlb_shape_odd(shape, "%u archives are left out: only .tar, .tar.gz and .tar.zst are read",
                       list->n_left_out);
     for (uint32_t i = 0; i < list->n_shards; i++) {
         const struct dlb_wds_shard *shard = &list->shards[i];
@@ -158,7 +156,7 @@ static void describe_odd(const struct dlb_wds_list *list, struct dlb_shape *shap
                       n_uncut, base_name(first->path));
     if (n_packed)
         dlb_shape_odd(shape,
-                      "%u of %u shards are compressed: they are read from start to end alone, "
+                      "%u of %u shards are compressed: they can only be read from start to end, "
                       "not by an index",
                       n_packed, list->n_shards);
 }
@@ -170,17 +168,18 @@ static int list_folder(struct dlb_wds_list *list, const char *path, const struct
     uint32_t from = list->n_shards;
     json_t *manifest = NULL;
 
-    int rc = dlb_manifest_refuse_incomplete(path, err);
+    int rc = dlb_gen_mark_refuse(path, err);
     if (rc == DLB_OK)
         rc = io->list(path, visit, &v, err);
     if (rc != DLB_OK)
         return rc;
     if (list->n_shards == from)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                        list->n_left_out
-                            ? "holds only archives of other compressions than gzip and zstd: "
-                              "unpack them to plain .tar"
-                            : "holds no .tar shards: check dataset.path and dataset.format");
+        return list->n_left_out
+                   ? dlb_fail(err, DLB_ERR_SHARD_COMPRESSION_UNKNOWN, path, DLB_NO_OFFSET,
+                              "holds only archives of other compressions than gzip and zstd: "
+                              "unpack them to plain .tar")
+                   : dlb_fail(err, DLB_ERR_DATASET_EMPTY, path, DLB_NO_OFFSET,
+                              "holds no .tar shards: check dataset.path and dataset.format");
     qsort(list->shards + from, list->n_shards - from, sizeof *list->shards, by_path);
     rc = dlb_manifest_load(path, &manifest, err);
     if (rc == DLB_OK && manifest)
@@ -189,8 +188,8 @@ static int list_folder(struct dlb_wds_list *list, const char *path, const struct
     return rc;
 }
 
-/* A list names shards, which may lie where gen wrote them. A manifest that cannot be read is none:
- * nobody asked for the folder. */
+/* The shards of a list may lie in a folder that gen wrote. A manifest that cannot be read is
+ * ignored: the list does not name the folder. */
 static void know_listed(struct dlb_wds_list *list, struct dlb_shape *shape)
 {
     for (uint32_t from = 0, to; from < list->n_shards; from = to) {
@@ -216,7 +215,7 @@ struct elements {
     struct dlb_wds_list *list;
     const struct dlb_io *io;
     struct dlb_shape *shape;
-    char *missing; /* the first that is not there */
+    char *missing; /* the first that does not exist */
     uint32_t n_missing, n;
 };
 
@@ -230,7 +229,7 @@ static int take_element(void *ctx, const char *path, struct dlb_err *err)
     int rc = all->io->stat(path, &kind, &n_bytes, err);
     if (rc != DLB_OK && err->sys_errno == ENOENT) {
         if (all->n_missing++ == 0 && !(all->missing = strdup(path)))
-            return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
+            return dlb_fail_memory(err, path, strlen(path) + 1);
         return DLB_OK;
     }
     if (rc != DLB_OK || all->n_missing > 0)
@@ -247,21 +246,21 @@ static int list_elements(struct dlb_wds_list *list, const char *path, const stru
 
     int rc = dlb_wds_expand(path, take_element, &all, err);
     if (rc == DLB_OK && all.n_missing > 0)
-        rc = dlb_fail(err, DLB_ERR_IO, all.missing, DLB_NO_OFFSET,
+        rc = dlb_fail(err, DLB_ERR_SHARDS_MISSING, all.missing, DLB_NO_OFFSET,
                       "%u of the %u shards that dataset.path names are missing; this is the first",
                       all.n_missing, all.n);
     free(all.missing);
     return rc;
 }
 
-/* What an index cannot do, said when the data set opens. */
+/* Compressed and damaged shards cannot be indexed: refused when the data set opens. */
 static int refuse_unindexed(const struct dlb_wds_list *list, struct dlb_err *err)
 {
     for (uint32_t i = 0; i < list->n_shards; i++) {
         const struct dlb_wds_shard *shard = &list->shards[i];
         if (shard->pack != DLB_TAR_PLAIN && shard->problem.status == DLB_OK)
-            return dlb_fail(err, DLB_ERR_CONFIG, shard->path, DLB_NO_OFFSET,
-                            "is compressed (%s), and nothing in it can be sought: use "
+            return dlb_fail(err, DLB_ERR_DATASET_ACCESS_UNFIT, shard->path, DLB_NO_OFFSET,
+                            "is compressed (%s), so it cannot be read at random: use "
                             "dataset.access = \"stream\", or unpack it to a plain .tar",
                             dlb_tar_pack_names[shard->pack]);
         if (shard->problem.status != DLB_OK) {
@@ -299,9 +298,9 @@ int dlb_wds_list_make(struct dlb_wds_list *list, const char *path, const struct 
     if (indexed) {
         list->indexes = calloc(list->n_shards, sizeof *list->indexes);
         if (!list->indexes)
-            return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its index");
+            return dlb_fail_memory(err, path, list->n_shards * sizeof *list->indexes);
         for (uint32_t i = 0; i < list->n_shards; i++)
-            list->shards[i].known = false; /* a manifest has no members */
+            list->shards[i].known = false; /* the manifest does not list members */
     }
     rc = dlb_wds_scan(io, list->shards, list->n_shards, list->indexes, err);
     if (rc == DLB_OK && indexed)
@@ -347,7 +346,7 @@ struct first {
     bool found;
 };
 
-/* The first path of a list; one that is not there goes by its name. */
+/* Looks at the first path of a list; of a missing file the name decides. */
 static int probe_first(void *ctx, const char *path, struct dlb_err *err)
 {
     struct first *first = ctx;

@@ -35,8 +35,7 @@ int dlb_wds_place_room(struct dlb_wds_place *place, uint64_t n_bytes, const char
     if (cap > buffer->cap_bytes) {
         uint8_t *grown = realloc(buffer->data, cap);
         if (!grown)
-            return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET,
-                            "no memory for a sample of %zu bytes", cap);
+            return dlb_fail_memory(err, path, cap);
         buffer->data = grown;
         buffer->cap_bytes = cap;
     }
@@ -58,8 +57,8 @@ static uint32_t parse_label(const uint8_t *text, size_t len)
     return label <= UINT32_MAX ? (uint32_t)label : 0;
 }
 
-/* Which field the codec decodes: one named as its files are ("jpg"), or ending so ("left.jpg"),
- * else the first that is neither label nor description. */
+/* Which field the codec decodes: one whose name is one of the codec's extensions ("jpg") or ends in
+ * one ("left.jpg"), else the first that is neither label nor description. */
 static uint32_t primary(const struct dlb_sample *sample, const struct dlb_codec *codec)
 {
     for (uint32_t i = 0; i < sample->n_fields; i++)

@@ -1,4 +1,4 @@
-/* A sample's fields, put together from members: where they gather, the label, and which of them the
+/* Assembles a sample from members: where its fields are stored, its label, and the field that the
  * codec decodes.
  *
  * Floor 2. One worker. */
@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* Where a sample's fields gather, back to back: at first where the loader wants them, in the
- * reader's buffer once they do not fit there. */
+/* Where a sample's fields are stored, back to back: at the loader's destination, or in the reader's
+ * buffer once they do not fit there. */
 struct dlb_wds_place {
     struct dlb_dest dest;
     struct dlb_bytes *buffer; /* the reader's */
@@ -22,12 +22,12 @@ struct dlb_wds_place dlb_wds_place(struct dlb_dest dest, struct dlb_bytes *buffe
 uint8_t *dlb_wds_place_data(const struct dlb_wds_place *place);
 size_t dlb_wds_place_cap(const struct dlb_wds_place *place);
 
-/* Room for n_bytes behind what is there. */
+/* Makes room for n_bytes behind the fields so far. */
 int dlb_wds_place_room(struct dlb_wds_place *place, uint64_t n_bytes, const char *path,
                        struct dlb_err *err);
 
-/* Once all fields are there: the label, from the field "cls" (0 without one), and the field that
- * the codec decodes put first. */
+/* Once all fields are read: sets the label from the field "cls" (0 without one), and moves the
+ * field that the codec decodes to the front. */
 void dlb_wds_sample_finish(struct dlb_sample *sample, const struct dlb_codec *codec);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block holds the small members between two images and the next header. Threads: enough to hide a
- * disk's latency. */
+/* A block holds the small members between two images and the next header. There are enough threads
+ * to hide a disk's latency. */
 enum { SCAN_BLOCK_BYTES = 4096, SCAN_THREADS = 8 };
 
 size_t dlb_wds_key(const char *name, const char **field)
@@ -64,22 +64,22 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
     }
     for (const char *p = field; *p; p++, n++) {
         char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
-        hash = (hash ^ (uint8_t)c) *
-               FNV_PRIME; /* a call of dlb_hash64 for each letter took 0.2 us a sample */
+        hash =
+            (hash ^ (uint8_t)c) * FNV_PRIME; /* dlb_hash64 for each letter took 0.2 us a sample */
         if (n < sizeof group->field_name - 1)
             group->field_name[n] = c;
     }
     group->field_name[n < sizeof group->field_name ? n : sizeof group->field_name - 1] = '\0';
     for (uint32_t i = 0; i < group->n_fields; i++)
         if (group->field_hash[i] == hash)
-            return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
+            return dlb_fail(err, DLB_ERR_TAR_FIELD_TWICE, path, member->header_at,
                             "the field \"%s\" is twice in sample %.64s", group->field_name,
                             member->name);
     if (group->n_fields == DLB_MAX_FIELDS)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, member->header_at,
-                        "sample %.*s has more than %d fields, which is all that is read: what "
-                        "stands before the first dot of a name is the sample's key, so rename "
-                        "members whose keys have dots in them",
+        return dlb_fail(err, DLB_ERR_TAR_TOO_MANY_FIELDS, path, member->header_at,
+                        "sample %.*s has more than %d fields, the most that are read: a sample's "
+                        "key ends at the first dot of the name, so rename members whose keys "
+                        "contain dots",
                         len < 64 ? (int)len : 64, member->name, DLB_MAX_FIELDS);
     group->field_hash[group->n_fields++] = hash;
     return DLB_OK;
@@ -183,7 +183,7 @@ int dlb_wds_scan(const struct dlb_io *io, struct dlb_wds_shard *shards, uint32_t
 
     for (uint32_t i = 0; i < n_shards; i++)
         n_unknown += !shards[i].known;
-    /* The calling thread is one of them; with fewer than wished it only takes longer. */
+    /* The calling thread is one of them. When threads cannot start, the others do their work. */
     while (n_started + 1 < SCAN_THREADS && n_started + 1 < n_unknown &&
            pthread_create(&threads[n_started], NULL, scan_main, &scan) == 0)
         n_started++;

@@ -1,10 +1,9 @@
-/* WebDataset's reading of a tar archive: which members make a sample, and how many samples a shard
- * has.
+/* Which members of a tar archive make a sample, and how many samples a shard has.
  *
- * Floor 2. Any thread. The rules are webdataset's (tariterators.py): a sample is the run of
- * adjacent members with one key; the key is the path up to the first dot of the basename, the rest
- * in lower case is the field; members without either, members below or called `__...__`, and what
- * is no regular file are passed over; a field twice in a sample is an error. */
+ * Floor 2. Any thread. The rules are webdataset's (tariterators.py). A sample is a run of adjacent
+ * members with the same key. The key is the path up to the first dot of the basename; the rest, in
+ * lower case, is the field. Members without either, members below or named `__...__`, and members
+ * that are not regular files are skipped. A field that occurs twice in a sample is an error. */
 #ifndef DLB_FORMATS_WEBDATASET_SCAN_H
 #define DLB_FORMATS_WEBDATASET_SCAN_H
 
@@ -22,18 +21,18 @@
  */
 size_t dlb_wds_key(const char *name, const char **field);
 
-/* The members of one shard, gathered into samples. */
+/* The sample that is being assembled. */
 struct dlb_wds_group {
-    struct dlb_bytes key;                /* of the sample being gathered */
+    struct dlb_bytes key;
     uint64_t field_hash[DLB_MAX_FIELDS]; /* of whole names, in lower case */
     uint32_t n_fields;
     char field_name[16]; /* of the last member, in lower case, cut */
 };
 
-/* Takes a member up. *starts: it opens a new sample (the one before is complete). */
+/* Whether the member is the first of a new sample (the one before is complete). */
 bool dlb_wds_group_starts(const struct dlb_wds_group *group, const struct dlb_tar_member *member);
 void dlb_wds_group_reset(struct dlb_wds_group *group);
-/* DLB_E_FORMAT for a field that is there already, or too many of them. */
+/* Adds a member. DLB_E_FORMAT for a field that occurs twice, or too many fields. */
 int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *member,
                       const char *path, struct dlb_err *err);
 void dlb_wds_group_free(struct dlb_wds_group *group);
@@ -44,20 +43,20 @@ int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member, uint
                         struct dlb_err *err);
 
 struct dlb_wds_shard {
-    char *path; /* owned by who made it */
+    char *path; /* owned by the maker of the struct */
     uint64_t file_bytes;
     uint64_t n_samples, n_bytes, max_sample_bytes; /* complete samples before the first error */
     bool known;                                    /* the three above */
-    uint64_t n_special;     /* members that are links, pipes or devices, which are left out */
-    enum dlb_tar_pack pack; /* as its name says, once it was looked into as it is */
+    uint64_t n_special;     /* members that are links, pipes or devices; skipped */
+    enum dlb_tar_pack pack; /* by its name; after a scan, by its content */
     bool lacks_end;         /* no end-of-archive mark: perhaps cut between two members */
-    struct dlb_err problem; /* where reading will fail; status DLB_OK: nowhere */
+    struct dlb_err problem; /* the error where reading will fail; status DLB_OK: none */
 };
 
-/* Fills the shards that are not known, several at a time: of plain ones the headers are read and
- * the rest is sought over, compressed ones are unpacked. `indexes`, one for each shard or NULL:
- * each plain shard's members go into its own, compressed shards are left alone. Damage is noted in
- * the shard; only a lack of memory fails. */
+/* Fills in the shards that are not known, several at a time. Of plain shards only the headers are
+ * read; compressed shards are unpacked. `indexes`, one for each shard, or NULL: indexes the members
+ * of plain shards, and leaves compressed shards alone. Damage is stored in the shard's `problem`;
+ * only a lack of memory fails. */
 int dlb_wds_scan(const struct dlb_io *io, struct dlb_wds_shard *shards, uint32_t n_shards,
                  struct dlb_wds_index *indexes, struct dlb_err *err);
 

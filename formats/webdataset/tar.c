@@ -12,7 +12,7 @@ const char *const dlb_tar_pack_names[] = {"none", "gz", "zst", NULL};
 
 enum { PACKED_BLOCK_BYTES = 1 << 20 };
 
-/* The file's next block; the first is there since open. */
+/* The file's next block; open has read the first. */
 static int fetch(struct dlb_tar *tar, uint64_t at_bytes, size_t *n_read)
 {
     *n_read = tar->first_bytes;
@@ -42,8 +42,8 @@ static la_ssize_t on_read(struct archive *archive, void *ctx, const void **block
     return (la_ssize_t)n_read;
 }
 
-/* What was read straight into its place is passed over, and all else where the caller may seek.
- * Never past the end: libarchive then reads there, and says itself that the archive is cut short.
+/* Skips bytes that were read directly to their destination, and any others if seeking is allowed.
+ * Never skips past the end: libarchive then reads there and reports that the archive is cut short.
  */
 static la_int64_t on_skip(struct archive *archive, void *ctx, la_int64_t request)
 {
@@ -84,14 +84,14 @@ static int fail_unpack(struct dlb_tar *tar, struct dlb_err *err)
         *err = tar->io_err;
         return (int)err->status;
     }
-    /* libzstd's words for a window beyond its limit. */
+    /* libzstd's message for a window beyond its limit. */
     if (what && strstr(what, "too much memory"))
-        (void)dlb_fail(err, DLB_ERR_FORMAT, tar->path, at > 0 ? (uint64_t)at : 0,
+        (void)dlb_fail(err, DLB_ERR_UNPACK_WINDOW_TOO_LARGE, tar->path, at > 0 ? (uint64_t)at : 0,
                        "its zstd window is larger than %llu MiB: pack it again without --ultra "
                        "and --long",
                        (unsigned long long)(DLB_TAR_MAX_WINDOW_BYTES >> 20));
     else
-        (void)dlb_fail(err, DLB_ERR_FORMAT, tar->path, at > 0 ? (uint64_t)at : 0,
+        (void)dlb_fail(err, DLB_ERR_UNPACK_DAMAGED, tar->path, at > 0 ? (uint64_t)at : 0,
                        "unpacking (%s): %s; cut short or damaged", dlb_tar_pack_names[tar->pack],
                        what ? what : "unknown error");
     err->lib_code = code;
@@ -100,13 +100,13 @@ static int fail_unpack(struct dlb_tar *tar, struct dlb_err *err)
 
 static int fail_expands(const struct dlb_tar *tar, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_FORMAT, tar->path, 0,
-                    "unpacks to more than %d times its %llu bytes: it is refused as a "
-                    "decompression bomb; unpack it to a plain .tar if it is none",
+    return dlb_fail(err, DLB_ERR_UNPACK_TOO_LARGE, tar->path, 0,
+                    "unpacks to more than %d times its %llu bytes, as a decompression bomb does: "
+                    "unpack it to a plain .tar if you trust it",
                     DLB_TAR_MAX_EXPANSION, (unsigned long long)tar->file_bytes);
 }
 
-/* The next piece of what the file unpacks to; *n_bytes 0 at its end. */
+/* The next piece of the unpacked archive; *n_bytes 0 at its end. */
 static int unpack(struct dlb_tar *tar, const void **piece, size_t *n_bytes)
 {
     la_int64_t ignored;
@@ -157,12 +157,11 @@ static int fail(struct dlb_tar *tar, struct dlb_err *err)
     int code = archive_errno(tar->archive);
     uint64_t at = offset_of(tar);
     if (at == 0 || at == DLB_NO_OFFSET)
-        (void)dlb_fail(err, DLB_ERR_FORMAT, tar->path, at == 0 ? 0 : DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_FILE_NOT_OF_FORMAT, tar->path, at == 0 ? 0 : DLB_NO_OFFSET,
                        "not a tar archive (%s)%s", what ? what : "unknown",
-                       tar->unpacker ? ", once unpacked"
-                                     : ", nor one that gzip or zstd has compressed");
+                       tar->unpacker ? ", once unpacked" : ", nor one compressed by gzip or zstd");
     else
-        (void)dlb_fail(err, DLB_ERR_FORMAT, tar->path, at, "tar: %s; cut short or damaged",
+        (void)dlb_fail(err, DLB_ERR_TAR_DAMAGED, tar->path, at, "tar: %s; cut short or damaged",
                        what ? what : "unknown error");
     err->lib_code = code;
     return DLB_E_FORMAT;
@@ -177,7 +176,7 @@ static int make_block(struct dlb_tar *tar, size_t n_bytes, struct dlb_err *err)
         return DLB_OK;
     uint8_t *larger = aligned_alloc(4096, rounded);
     if (!larger)
-        return dlb_fail(err, DLB_ERR_NOMEM, tar->path, DLB_NO_OFFSET, "no memory to read it");
+        return dlb_fail_memory(err, tar->path, rounded);
     if (tar->first_bytes)
         memcpy(larger, tar->block, tar->first_bytes);
     free(tar->block);
@@ -204,10 +203,10 @@ static int open_unpacker(struct dlb_tar *tar, struct dlb_err *err)
 
     tar->unpacker = archive_read_new();
     if (!tar->unpacker)
-        return dlb_fail(err, DLB_ERR_NOMEM, tar->path, DLB_NO_OFFSET, "no memory to unpack it");
+        return dlb_fail(err, DLB_ERR_NOMEM, tar->path, DLB_NO_OFFSET, "out of memory to unpack it");
     rc = tar->pack == DLB_TAR_GZ ? archive_read_support_filter_gzip(tar->unpacker)
                                  : archive_read_support_filter_zstd(tar->unpacker);
-    if (rc != ARCHIVE_OK) /* a warning means that another program would unpack */
+    if (rc != ARCHIVE_OK) /* a warning means that libarchive would run another program */
         return dlb_fail(err, DLB_ERR_MISSING, tar->path, DLB_NO_OFFSET,
                         "is compressed (%s), and this libarchive was built without it",
                         dlb_tar_pack_names[tar->pack]);
@@ -223,11 +222,12 @@ static int open_unpacker(struct dlb_tar *tar, struct dlb_err *err)
     else if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return fail_unpack(tar, err);
     if (archive_filter_count(tar->unpacker) > 2)
-        return dlb_fail(err, DLB_ERR_FORMAT, tar->path, 0, "is compressed twice: unpack it once");
+        return dlb_fail(err, DLB_ERR_SHARD_COMPRESSION_UNKNOWN, tar->path, 0,
+                        "is compressed twice: unpack it once");
     return DLB_OK;
 }
 
-/* No more than the file has. */
+/* At most what the file holds. */
 static size_t block_for(const struct dlb_tar *tar, size_t block_bytes)
 {
     return tar->file_bytes < block_bytes ? (size_t)tar->file_bytes + 1 : block_bytes;
@@ -277,7 +277,7 @@ int dlb_tar_open(struct dlb_tar *tar, const struct dlb_io *io, const char *path,
                             .skip = skip,
                             .archive = archive_read_new()};
     if (!tar->archive)
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to read it");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory to read it");
     int rc = look_at_file(tar, block_bytes, err);
     if (rc != DLB_OK)
         return rc;
@@ -310,7 +310,7 @@ void dlb_tar_free(struct dlb_tar *tar)
     tar->cap_bytes = 0;
 }
 
-/* Behind the archive's end mark there is padding, and then the stream's checksum: read on to it. */
+/* Padding follows the archive's end mark, and then the stream's checksum: read to its end. */
 static int drain(struct dlb_tar *tar, struct dlb_err *err)
 {
     const void *piece;
@@ -332,11 +332,12 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
     int rc = archive_read_next_header(tar->archive, &entry);
     if ((rc == ARCHIVE_EOF || rc == ARCHIVE_OK || rc == ARCHIVE_WARN) &&
         (uint64_t)archive_read_header_position(tar->archive) < tar->due_bytes)
-        return dlb_fail(err, DLB_ERR_FORMAT, tar->path, tar->due_bytes,
-                        "a member is stored in less than its size: write without --sparse");
+        return dlb_fail(err, DLB_ERR_TAR_SPARSE, tar->path, tar->due_bytes,
+                        "a member is stored in less than its size: write the archive without "
+                        "--sparse");
     if (rc == ARCHIVE_EOF)
         return tar->unpacker ? drain(tar, err) : DLB_END;
-    /* A warning is about attributes that nobody asks for, or a name that the locale cannot say. */
+    /* A warning concerns attributes that are not used, or a name that the locale cannot express. */
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return fail(tar, err);
     const char *name = archive_entry_pathname(entry);
@@ -350,8 +351,8 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
         .folder = archive_entry_filetype(entry) == AE_IFDIR};
     member->data_at = offset_of(tar);
     member->sparse = archive_entry_sparse_count(entry) > 0;
-    /* A member that is all hole has no sparse entries to count. What ends early is for
-     * dlb_tar_check. */
+    /* A member that is one hole has no sparse entries, so its end is checked too. dlb_tar_check
+     * handles archives that end early. */
     uint64_t end = member->data_at + member->n_bytes;
     tar->due_bytes = member->regular && end <= tar->max_bytes ? end : 0;
     return DLB_OK;
@@ -360,7 +361,7 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
 static int fail_sparse(const struct dlb_tar *tar, const struct dlb_tar_member *member,
                        struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_FORMAT, tar->path, member->header_at,
+    return dlb_fail(err, DLB_ERR_TAR_SPARSE, tar->path, member->header_at,
                     "member %.64s is sparse: write the archive without --sparse", member->name);
 }
 
@@ -373,12 +374,12 @@ int dlb_tar_check(const struct dlb_tar *tar, const struct dlb_tar_member *member
         return DLB_OK;
     if (tar->unpacker)
         return fail_expands(tar, err);
-    return dlb_fail(err, DLB_ERR_FORMAT, tar->path, member->header_at,
+    return dlb_fail(err, DLB_ERR_TAR_CUT_SHORT, tar->path, member->header_at,
                     "the archive ends inside member %.64s: it is cut short", member->name);
 }
 
-/* The member's beginning is in the block, and the rest goes straight to dst: one copy less than
- * through libarchive, which skips it later. */
+/* The member begins in the block, and the rest is read directly to dst: one copy less than through
+ * libarchive, which skips these bytes later. */
 static int read_direct(struct dlb_tar *tar, const struct dlb_tar_member *member, uint8_t *dst,
                        struct dlb_err *err)
 {
@@ -392,13 +393,13 @@ static int read_direct(struct dlb_tar *tar, const struct dlb_tar_member *member,
     tar->asked_bytes += n_read;
     tar->direct_bytes = rest;
     if (n_read < rest)
-        return dlb_fail(err, DLB_ERR_FORMAT, tar->path, member->header_at,
+        return dlb_fail(err, DLB_ERR_TAR_CUT_SHORT, tar->path, member->header_at,
                         "the archive ends inside member %.64s: it is cut short", member->name);
     return DLB_OK;
 }
 
-/* As libarchive hands it out. It does not count the holes of a sparse member whose map goes beyond
- * its size: a piece that does not follow the one before shows them. */
+/* Reads through libarchive. It does not report the holes of a sparse member whose map exceeds its
+ * size; a gap between two pieces shows them. */
 static int read_pieces(struct dlb_tar *tar, const struct dlb_tar_member *member, uint8_t *dst,
                        struct dlb_err *err)
 {
@@ -410,7 +411,7 @@ static int read_pieces(struct dlb_tar *tar, const struct dlb_tar_member *member,
         la_int64_t at;
         int rc = archive_read_data_block(tar->archive, &piece, &n, &at);
         if (rc == ARCHIVE_EOF)
-            return dlb_fail(err, DLB_ERR_FORMAT, tar->path, member->header_at,
+            return dlb_fail(err, DLB_ERR_TAR_CUT_SHORT, tar->path, member->header_at,
                             "member %.64s has fewer bytes than its header says", member->name);
         if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
             return fail(tar, err);
@@ -439,7 +440,7 @@ int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void 
 
 bool dlb_tar_lacks_end(const struct dlb_tar *tar)
 {
-    /* At the end this is where the header after the last member was looked for. */
+    /* At the end this is where the header after the last member would have been. */
     return (uint64_t)archive_read_header_position(tar->archive) >=
            (tar->unpacker ? tar->at_bytes : tar->file_bytes);
 }

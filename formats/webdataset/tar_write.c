@@ -2,7 +2,7 @@
 
 #ifdef DLB_HAVE_LIBARCHIVE
 
-#include "formats/generate/target.h"
+#include "formats/generate/file.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -45,8 +45,8 @@ static int fail_write(struct dlb_tar_writer *writer, struct dlb_err *err)
         return dlb_gen_fail_write(err, writer->path, DLB_NO_OFFSET, "writing");
     }
     const char *what = archive_error_string(writer->archive);
-    return dlb_fail(err, DLB_ERR_IO, writer->path, DLB_NO_OFFSET, "writing the tar archive: %s",
-                    what ? what : "unknown error");
+    return dlb_fail(err, DLB_ERR_TAR_WRITE_FAILED, writer->path, DLB_NO_OFFSET,
+                    "writing the tar archive: %s", what ? what : "unknown error");
 }
 
 static int add_filter(struct dlb_tar_writer *writer, enum dlb_tar_pack pack, struct dlb_err *err)
@@ -57,11 +57,11 @@ static int add_filter(struct dlb_tar_writer *writer, enum dlb_tar_pack pack, str
         rc = archive_write_add_filter_gzip(writer->archive);
     else if (pack == DLB_TAR_ZST)
         rc = archive_write_add_filter_zstd(writer->archive);
-    /* A warning means that another program would compress. */
+    /* A warning means that libarchive would run another program. */
     if (rc != ARCHIVE_OK)
         return dlb_fail(err, DLB_ERR_MISSING, writer->path, DLB_NO_OFFSET,
                         "this libarchive was built without %s", dlb_tar_pack_names[pack]);
-    if (pack == DLB_TAR_GZ) /* or its header would hold the time */
+    if (pack == DLB_TAR_GZ) /* equal content gives equal bytes */
         (void)archive_write_set_filter_option(writer->archive, "gzip", "timestamp", NULL);
     return DLB_OK;
 }
@@ -72,7 +72,7 @@ int dlb_tar_writer_open(struct dlb_tar_writer *writer, struct dlb_gen_file *file
     *writer = (struct dlb_tar_writer){
         .archive = archive_write_new(), .path = path, .fd = fd, .file = file};
     if (!writer->archive)
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory to write it");
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory to write it");
     (void)archive_write_set_format_ustar(writer->archive);
     int rc = add_filter(writer, pack, err);
     if (rc != DLB_OK)
@@ -91,7 +91,8 @@ int dlb_tar_writer_add(struct dlb_tar_writer *writer, const char *name, const vo
     int rc = DLB_OK;
 
     if (!entry)
-        return dlb_fail(err, DLB_ERR_NOMEM, writer->path, DLB_NO_OFFSET, "no memory to write it");
+        return dlb_fail(err, DLB_ERR_NOMEM, writer->path, DLB_NO_OFFSET,
+                        "out of memory to write it");
     archive_entry_set_pathname(entry, name);
     archive_entry_set_filetype(entry, AE_IFREG);
     archive_entry_set_perm(entry, 0644);
@@ -115,8 +116,8 @@ void dlb_tar_writer_abandon(struct dlb_tar_writer *writer)
 {
     if (!writer->archive)
         return;
-    /* Closing is what frees the block (libarchive 3.6 leaks it when the archive was failed
-     * instead), and it writes the end of the archive on the way. */
+    /* Closing frees the block (libarchive 3.6 leaks it after archive_write_fail), but also writes
+     * the end of the archive, which is discarded. */
     writer->discard = true;
     (void)archive_write_close(writer->archive);
     (void)archive_write_free(writer->archive);

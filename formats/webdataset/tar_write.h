@@ -1,5 +1,5 @@
-/* Tar archives, written by libarchive: ustar, no owners and no times, so that equal content gives
- * equal bytes (compressed: with the same libraries).
+/* Writes tar archives through libarchive: ustar without owners and times, so that equal content
+ * gives equal bytes (compressed: with the same libraries).
  *
  * Floor 2. One thread at a time for each struct. */
 #ifndef DLB_FORMATS_WEBDATASET_TAR_WRITE_H
@@ -12,12 +12,12 @@ struct dlb_tar_writer {
     struct archive *archive;
     const char *path;          /* for messages; borrowed */
     int fd;                    /* borrowed */
-    struct dlb_gen_file *file; /* in its stead, or NULL; borrowed */
+    struct dlb_gen_file *file; /* used instead of fd, or NULL; borrowed */
     int write_errno;
-    struct dlb_err why; /* of a failed `file` */
-    bool discard;       /* abandoned: what libarchive still wants to write goes nowhere */
+    struct dlb_err why; /* the error of `file` */
+    bool discard;       /* abandoned: ignore what libarchive still writes */
 };
-/* `file`: what is written goes there; NULL: to `fd`. */
+/* Writes to `file`; NULL: to `fd`. */
 int dlb_tar_writer_open(struct dlb_tar_writer *writer, struct dlb_gen_file *file, int fd,
                         const char *path, enum dlb_tar_pack pack, struct dlb_err *err);
 int dlb_tar_writer_add(struct dlb_tar_writer *writer, const char *name, const void *data,

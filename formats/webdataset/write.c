@@ -2,8 +2,8 @@
 
 #include "formats/webdataset/tar.h"
 
-/* Known to every build, so that a configuration for shards is told what is missing, not that it is
- * misspelt. */
+/* Every build knows these options, so that without libarchive the error says what is missing, not
+ * that an option is unknown. */
 static const struct dlb_opt opts[] = {
     {.key = "shard_samples",
      .work = DLB_WORK_SAME,
@@ -20,8 +20,8 @@ static const struct dlb_opt opts[] = {
      .offset = offsetof(struct dlb_wds_opts, compression),
      .def = "none",
      .choices = dlb_tar_pack_names,
-     .help = "how gen and convert compress a whole shard: .tar, .tar.gz or .tar.zst; shards that "
-             "are read are told apart by themselves"},
+     .help = "how gen and convert compress a whole shard: .tar, .tar.gz or .tar.zst; reading "
+             "detects the compression"},
     DLB_OPT_END,
 };
 const struct dlb_opt_group dlb_wds_group_opts = {"webdataset", "tar shards", opts,
@@ -29,8 +29,10 @@ const struct dlb_opt_group dlb_wds_group_opts = {"webdataset", "tar shards", opt
 
 #ifdef DLB_HAVE_LIBARCHIVE
 
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "formats/codec.h"
-#include "formats/generate/target.h"
+#include "formats/generate/file.h"
 #include "formats/webdataset/list.h"
 #include "formats/webdataset/tar_write.h"
 
@@ -79,7 +81,7 @@ bool dlb_wds_gen_compresses(const struct dlb_gen *gen)
 
 int dlb_wds_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
 {
-    (void)gen, (void)err; /* the folder is there; shards need no others */
+    (void)gen, (void)err; /* the target folder exists; shards need no others */
     return DLB_OK;
 }
 
@@ -138,7 +140,7 @@ int dlb_wds_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_wo
     int rc = DLB_OK;
 
     if (!path)
-        return dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for a path");
+        return dlb_fail_memory(err, gen->path, strlen(gen->path) + 32);
     if (!gen->rewrite && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         atomic_fetch_add(&worker->n_samples, n);
         goto out;
@@ -153,44 +155,37 @@ out:
     return rc;
 }
 
-int dlb_wds_note_shard(json_t *shards, const struct dlb_wds_shard *shard)
+void dlb_wds_note_shard(json_t *shards, const struct dlb_wds_shard *shard)
 {
-    json_t *entry =
+    json_t *entry = dlb_json_made(
         json_pack("{s:I, s:I, s:I, s:I}", "file_bytes", (json_int_t)shard->file_bytes, "samples",
                   (json_int_t)shard->n_samples, "bytes", (json_int_t)shard->n_bytes,
-                  "max_sample_bytes", (json_int_t)shard->max_sample_bytes);
-    return json_object_set_new(shards, strrchr(shard->path, '/') + 1, entry);
+                  "max_sample_bytes", (json_int_t)shard->max_sample_bytes));
+    (void)dlb_json_put(shards, strrchr(shard->path, '/') + 1, entry);
 }
 
-/* The names that this gen writes, counted from the shards themselves: some may be from an earlier,
- * interrupted call. */
+/* Counts the shards as they are on disk: some may be from an earlier gen that was interrupted. */
 int dlb_wds_gen_describe(const struct dlb_gen *gen, json_t *manifest, struct dlb_err *err)
 {
     uint32_t n = (uint32_t)dlb_wds_gen_units(gen);
-    struct dlb_wds_shard *shards = calloc(n, sizeof *shards);
-    json_t *all = json_object();
-    int rc = DLB_OK;
-    bool short_of_memory = !shards || !all;
+    struct dlb_wds_shard *shards = dlb_mem_array(n, sizeof *shards);
+    json_t *all = dlb_json_made(json_object());
 
-    for (uint32_t i = 0; !short_of_memory && i < n; i++)
-        short_of_memory = !(shards[i].path = dlb_wds_shard_path(gen->path, i, compression(gen)));
-    if (!short_of_memory)
-        rc = dlb_wds_scan(&dlb_io_posix, shards, n, NULL, err);
-    for (uint32_t i = 0; rc == DLB_OK && !short_of_memory && i < n; i++) {
-        const struct dlb_wds_shard *shard = &shards[i];
-        if (shard->problem.status != DLB_OK) {
-            *err = shard->problem;
+    for (uint32_t i = 0; i < n; i++)
+        shards[i].path = dlb_mem_check(dlb_wds_shard_path(gen->path, i, compression(gen)));
+    int rc = dlb_wds_scan(&dlb_io_posix, shards, n, NULL, err);
+    for (uint32_t i = 0; rc == DLB_OK && i < n; i++) {
+        if (shards[i].problem.status != DLB_OK) {
+            *err = shards[i].problem;
             rc = (int)err->status;
             break;
         }
-        short_of_memory = dlb_wds_note_shard(all, shard) != 0;
+        dlb_wds_note_shard(all, &shards[i]);
     }
-    if (rc == DLB_OK && (short_of_memory || json_object_set(manifest, "shards", all) != 0))
-        rc = dlb_fail(err, DLB_ERR_NOMEM, gen->path, DLB_NO_OFFSET, "no memory for the manifest");
-    for (uint32_t i = 0; shards && i < n; i++)
+    (void)dlb_json_put(manifest, "shards", all);
+    for (uint32_t i = 0; i < n; i++)
         free(shards[i].path);
     free(shards);
-    json_decref(all);
     return rc;
 }
 

@@ -99,7 +99,7 @@ static void keys_about_the_database(void **state)
     if (dlb_format_by_name("lmdb")->missing)
         skip();
     opened_must(&set, "lmdb", "raw", folder_path("noted"), NULL);
-    assert_non_null(strstr(set.ds.shape.odd[0], "2 keys named __...__"));
+    assert_non_null(strstr(set.ds.shape.odd[0], "2 keys"));
     opened_close(&set);
 }
 

@@ -76,7 +76,7 @@ static void bare_open(struct bare *bare, const struct dlb_spec *spec)
     *bare = (struct bare){.fd = open(ds->path, O_RDONLY | O_CLOEXEC),
                           .sample_bytes = ds->row_bytes,
                           .n = ds->n_samples,
-                          .packed = ds->told.about.n_filters > 0};
+                          .packed = ds->facts.about.n_filters > 0};
     bare->chunk = calloc(bare->n, sizeof *bare->chunk);
     if (bare->fd < 0 || !bare->chunk)
         perf_die("bare loop", NULL);

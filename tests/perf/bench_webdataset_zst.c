@@ -72,7 +72,7 @@ int main(void)
                                       "loader.shuffle=false", "loader.persistent_workers=true",
                                       "device.prefetch=1", NULL});
     perf_generate(&spec);
-    char *manifest = dlb_manifest_path(spec.dataset.path, DLB_MANIFEST_NAME);
+    char *manifest = dlb_path_join(spec.dataset.path, DLB_MANIFEST_NAME);
     if (!manifest || unlink(manifest) != 0)
         perf_die("manifest", NULL);
     free(manifest);

@@ -57,7 +57,7 @@ static void test_generated(void **state)
         assert_int_equal(len, 50001);
         assert_true(k == 0 || memcmp(out[0], out[1], len) != 0);
         assert_int_equal(codec()->transform(cd, out[0], 50000, &len, &err), DLB_E_FORMAT);
-        assert_non_null(strstr(err.what, "max_decoded_bytes"));
+        assert_int_equal(err.code, DLB_ERR_SAMPLE_EXCEEDS_SLOT);
         dlb_bytes_free(&frame[0]);
         dlb_bytes_free(&frame[1]);
     }
@@ -139,12 +139,13 @@ static void test_hostile(void **state)
     memcpy(frame, empty, sizeof empty);
     memcpy(frame + sizeof empty, empty, sizeof empty);
     assert_int_equal(decode(cd, frame, 2 * sizeof empty), DLB_E_FORMAT);
+    assert_int_equal(err.code, DLB_ERR_UNPACK_DAMAGED);
     assert_non_null(strstr(err.what, "666192"));
     /* 400 MB of zeros in 14 KB, without a size. */
     size_t n = by_hand(frame, 17, 1, 120000, 0, 3500);
     assert_true(n < sizeof frame);
     assert_int_equal(decode(cd, frame, n), DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "refused"));
+    assert_int_equal(err.code, DLB_ERR_UNPACK_TOO_LARGE);
     /* A window of 256 MiB; one of 128 MiB is read. */
     n = by_hand(frame, 28, 0, 10, 'a', 1);
     assert_int_equal(decode(cd, frame, n), DLB_E_FORMAT);
@@ -158,7 +159,7 @@ static void test_hostile(void **state)
     state_free(cd);
     cd = state_new(9);
     assert_int_equal(decode(cd, frame, n), DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "max_decoded_bytes"));
+    assert_int_equal(err.code, DLB_ERR_UNPACK_TOO_LARGE);
     state_free(cd);
     cd = state_new(10);
     assert_int_equal(decode(cd, frame, n), DLB_OK);

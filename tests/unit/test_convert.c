@@ -147,16 +147,17 @@ static void write_source(void)
 static void what_is_wrong_is_found(void **state)
 {
     static const struct {
-        int mischief, status;
-        const char *words;
+        int mischief;
+        enum dlb_code code;
+        const char *figures;
         uint64_t n_verified;
     } cases[] = {
-        {FLIP, DLB_E_FORMAT, "1 of 30 samples are not what was written", 29},
-        {SHORT, DLB_E_FORMAT, "1 of 30 samples are not what was written", 29},
-        {RELABEL, DLB_E_FORMAT, "1 of 30 samples are not what was written", 29},
-        {DROP, DLB_E_FORMAT, "30 samples written, 29 found again", 0},
-        {TWICE, DLB_E_FORMAT, "30 samples written, 31 found again", 0},
-        {FULL, DLB_E_IO, "the disk is full after 5 samples", 0},
+        {FLIP, DLB_ERR_READ_BACK_DIFFERS, " 1 of 30 ", 29},
+        {SHORT, DLB_ERR_READ_BACK_DIFFERS, " 1 of 30 ", 29},
+        {RELABEL, DLB_ERR_READ_BACK_DIFFERS, " 1 of 30 ", 29},
+        {DROP, DLB_ERR_READ_BACK_DIFFERS, " 29 ", 0},
+        {TWICE, DLB_ERR_READ_BACK_DIFFERS, " 31 ", 0},
+        {FULL, DLB_ERR_NO_SPACE, " 5 samples", 0},
     };
     struct dlb_converted done;
 
@@ -164,9 +165,10 @@ static void what_is_wrong_is_found(void **state)
     write_source();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mischief = cases[i].mischief;
-        assert_int_equal(convert(&done, false), cases[i].status);
-        if (!strstr(err.what, cases[i].words))
-            fail_msg("\"%s\" does not say \"%s\"", err.what, cases[i].words);
+        assert_int_equal(convert(&done, false), dlb_code_status(cases[i].code));
+        if (err.code != cases[i].code || !strstr(err.what, cases[i].figures))
+            fail_msg("%s: \"%s\" instead of %s with \"%s\"", dlb_code_name(err.code), err.what,
+                     dlb_code_name(cases[i].code), cases[i].figures);
         assert_string_equal(err.path, folder_path("to"));
         assert_int_equal(done.n_verified, cases[i].n_verified);
         assert_int_equal(n_entries(), 1); /* the source alone */
@@ -178,11 +180,12 @@ static void what_is_wrong_is_found(void **state)
     assert_int_equal(done.n_samples, N);
     assert_int_equal(done.n_verified, N);
     assert_int_equal(n_entries(), 2);
-    assert_int_equal(convert(&done, false), DLB_E_CONFIG); /* it is there */
+    assert_int_equal(convert(&done, false), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_TARGET_EXISTS);
     assert_int_equal(n_entries(), 2);
 }
 
-/* More than a folder can be made for, or fields that have no name to tell them by. */
+/* More labels than there can be folders, and fields without names. */
 static void files_of_odd_samples(void **state)
 {
     const struct dlb_format *files = dlb_format_by_name("files");
@@ -197,16 +200,17 @@ static void files_of_odd_samples(void **state)
     assert_int_equal(files->writer->open(writer, &how, &err), DLB_OK);
     struct dlb_sample sample = sample_with("a/b", "y", 1000000);
     assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_CONFIG);
-    assert_non_null(strstr(err.what, "label 1000000"));
+    assert_int_equal(err.code, DLB_ERR_SAMPLE_LABEL_UNFIT);
+    assert_non_null(strstr(err.what, " 1000000"));
     sample.label = 2;
     assert_int_equal(files->writer->add(writer, &sample, &err), DLB_OK);
     sample = sample_with("", "y", 2);
     sample.index = 1;
     assert_int_equal(files->writer->add(writer, &sample, &err), DLB_OK);
-    assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_IO); /* never over another */
+    assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_IO); /* it never overwrites */
     assert_int_equal(files->writer->finish(writer, &err), DLB_OK);
     files->writer->close(writer);
-    assert_true(folder_has("out/class_000000")); /* empty, for the sake of the numbers */
+    assert_true(folder_has("out/class_000000")); /* empty, so that the next keeps its number */
     assert_true(folder_has("out/class_000002/00000000.bin"));
     assert_true(folder_has("out/class_000002/00000000.1.a_b"));
     assert_true(folder_has("out/class_000002/00000001.0.bin"));

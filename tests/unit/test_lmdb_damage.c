@@ -62,7 +62,7 @@ static void cut_before(void **state)
         }
     }
     folder_write("a.mdb", "", 0);
-    opened_refused("lmdb", folder_path("a.mdb"), NULL, DLB_E_FORMAT, "a.mdb", "an empty file");
+    opened_refused_as("lmdb", folder_path("a.mdb"), NULL, DLB_ERR_FILE_CUT_SHORT, "a.mdb", "");
     free(good);
 }
 
@@ -92,14 +92,14 @@ static void cut_under_a_reader(void **state)
 }
 
 static void with(uint8_t *good, size_t n, size_t at, uint64_t value, size_t width,
-                 const char *words)
+                 enum dlb_code code, const char *figure)
 {
     uint8_t kept[8];
     memcpy(kept, good + at, width);
     for (size_t i = 0; i < width; i++)
         good[at + i] = (uint8_t)(value >> (8 * i));
     folder_write("a.mdb", good, n);
-    opened_refused("lmdb", folder_path("a.mdb"), NULL, DLB_E_FORMAT, "a.mdb", words);
+    opened_refused_as("lmdb", folder_path("a.mdb"), NULL, code, "a.mdb", figure);
     memcpy(good + at, kept, width);
 }
 
@@ -112,18 +112,19 @@ static void meta_pages(void **state)
     uint8_t *good = folder_read("a.mdb", &n);
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     for (size_t meta = 0; meta <= page; meta += page) {
-        with(good, n, meta + 10, 0, 2, "no meta page here");
-        with(good, n, meta + 16, 0xBEEFC0DF, 4, "no LMDB file");
-        with(good, n, meta + 20, 2, 4, "version 2");
-        with(good, n, meta + 20, 999, 4, "version 999");
-        with(good, n, meta + 32, UINT64_MAX, 8, "cannot be");
-        with(good, n, meta + 40, 0, 4, "pages of 0 bytes");
-        with(good, n, meta + 40, 4095, 4, "pages of 4095 bytes");
-        with(good, n, meta + 40, 1U << 31, 4, "pages of 2147483648 bytes");
-        with(good, n, meta + 136, UINT64_C(1) << 60, 8, "cannot be");
+        with(good, n, meta + 10, 0, 2, DLB_ERR_FILE_NOT_OF_FORMAT, "");
+        with(good, n, meta + 16, 0xBEEFC0DF, 4, DLB_ERR_FILE_NOT_OF_FORMAT, "");
+        with(good, n, meta + 20, 2, 4, DLB_ERR_FILE_VERSION_UNKNOWN, "version 2");
+        with(good, n, meta + 20, 999, 4, DLB_ERR_FILE_VERSION_UNKNOWN, "version 999");
+        with(good, n, meta + 32, UINT64_MAX, 8, DLB_ERR_LMDB_DAMAGED, " 18446744073709551615 ");
+        with(good, n, meta + 40, 0, 4, DLB_ERR_LMDB_DAMAGED, " 0 ");
+        with(good, n, meta + 40, 4095, 4, DLB_ERR_LMDB_DAMAGED, " 4095 ");
+        with(good, n, meta + 40, 1U << 31, 4, DLB_ERR_LMDB_DAMAGED, " 2147483648 ");
+        with(good, n, meta + 136, UINT64_C(1) << 60, 8, DLB_ERR_LMDB_DAMAGED,
+             " 1152921504606846976 ");
     }
-    with(good, n, 40, page * 2, 4, "no meta page here");
-    with(good, n, page + 40, page * 2, 4, "the two meta pages");
+    with(good, n, 40, page * 2, 4, DLB_ERR_FILE_NOT_OF_FORMAT, "");
+    with(good, n, page + 40, page * 2, 4, DLB_ERR_LMDB_DAMAGED, "");
     /* Whatever else a flipped bit there says, nothing crashes and no wrong byte comes out. */
     for (size_t bit = 0; bit < (16 + 136) * 8; bit++) {
         size_t at = bit / 8;
@@ -185,13 +186,13 @@ static void tree_pages(void **state)
         for (size_t i = 0; i < sizeof at / sizeof *at; i++)
             for (unsigned bit = 0; bit < 8; bit += 3) {
                 bytes[start + at[i]] ^= (uint8_t)(1U << bit);
-                n_crashed += survives(bytes, n, "liblmdb crashed (");
+                n_crashed += survives(bytes, n, "crashed (");
                 bytes[start + at[i]] ^= (uint8_t)(1U << bit);
             }
         uint8_t kept[64];
         memcpy(kept, bytes + start + 16, sizeof kept);
         memset(bytes + start + 16, 0xff, sizeof kept);
-        n_crashed += survives(bytes, n, "liblmdb crashed (");
+        n_crashed += survives(bytes, n, "crashed (");
         memcpy(bytes + start + 16, kept, sizeof kept);
     }
     free(bytes);
@@ -201,23 +202,23 @@ static void tree_pages(void **state)
 static void other_things(void **state)
 {
     (void)state;
-    opened_refused("lmdb", folder_path("none"), NULL, DLB_E_IO, "none", "No such file");
-    opened_refused("lmdb", folder, NULL, DLB_E_FORMAT, "", "no LMDB database (data.mdb)");
+    opened_refused("lmdb", folder_path("none"), NULL, DLB_E_IO, "none", "");
+    opened_refused_as("lmdb", folder, NULL, DLB_ERR_DATASET_EMPTY, "", "data.mdb");
     uint8_t text[9000];
     memset(text, 'x', sizeof text);
     folder_write("a.mdb", text, sizeof text);
-    opened_refused("lmdb", folder_path("a.mdb"), NULL, DLB_E_FORMAT, "a.mdb", "no LMDB file");
+    opened_refused_as("lmdb", folder_path("a.mdb"), NULL, DLB_ERR_FILE_NOT_OF_FORMAT, "a.mdb", "");
     struct dlb_lmdb_writer *writer;
     struct dlb_err err;
     assert_int_equal(dlb_lmdb_create(&writer, folder_path("e.mdb"), &err), DLB_OK);
     assert_int_equal(dlb_lmdb_finish(writer, &err), DLB_OK);
     dlb_lmdb_abandon(writer);
-    opened_refused("lmdb", folder_path("e.mdb"), NULL, DLB_E_FORMAT, "e.mdb", "holds no samples");
+    opened_refused("lmdb", folder_path("e.mdb"), NULL, DLB_E_FORMAT, "e.mdb", "");
     assert_int_equal(dlb_lmdb_create(&writer, folder_path("no/such/folder"), &err), DLB_E_IO);
     dlb_lmdb_abandon(writer);
     if (geteuid() != 0) { /* root reads all */
         assert_int_equal(chmod(folder_path("a.mdb"), 0), 0);
-        opened_refused("lmdb", folder_path("a.mdb"), NULL, DLB_E_IO, "a.mdb", "Permission");
+        opened_refused_as("lmdb", folder_path("a.mdb"), NULL, DLB_ERR_PERMISSION, "a.mdb", "");
     }
 }
 
@@ -240,7 +241,8 @@ static void written_meanwhile(void **state)
     assert_int_equal(opened_read(&set, 0), DLB_OK);
     opened_is(&set, "x", 1);
     assert_int_equal(opened_read(&set, 1), DLB_E_FORMAT);
-    assert_non_null(strstr(set.err.what, "\"00000001\" is not there any more"));
+    assert_int_equal(set.err.code, DLB_ERR_LMDB_KEY_GONE);
+    assert_non_null(strstr(set.err.what, "\"00000001\""));
     opened_close(&set);
 }
 

@@ -81,8 +81,9 @@ static void size_of_generate(void **state)
 static void too_large(void **state)
 {
     (void)state;
-    opened_refused("memory", "", &huge, DLB_E_CONFIG, "memory", "beyond all memory");
-    opened_refused("memory", "", &large, DLB_E_NOMEM, "memory", "lower memory.rows");
+    opened_refused_as("memory", "", &huge, DLB_ERR_GENERATE_SIZE_UNFIT, "memory", "");
+    opened_refused_as("memory", "", &large, DLB_ERR_DATASET_EXCEEDS_MEMORY, "memory",
+                      "memory.rows");
 }
 
 /* A forked worker reads the parent's pages. */

@@ -232,6 +232,7 @@ static void test_room(void **state)
     assert_int_equal(jpeg_decode(codec_state, &jpeg, 0), DLB_OK);
     assert_int_equal(jpeg_codec()->transform(codec_state, out, sizeof out, &len, &jpeg_err),
                      DLB_E_FORMAT);
+    assert_int_equal(jpeg_err.code, DLB_ERR_SAMPLE_EXCEEDS_SLOT);
     assert_non_null(strstr(jpeg_err.what, "24 x 20"));
     jpeg_close(codec_state);
     dlb_bytes_free(&jpeg);

@@ -113,9 +113,10 @@ static void test_not_tar(void **state)
 
     (void)state;
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder, &err), DLB_E_FORMAT);
+    assert_int_equal(err.code, DLB_ERR_DATASET_EMPTY);
     folder_write("s.tar.xz", gzip, sizeof gzip);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder, &err), DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "compressions"));
+    assert_int_equal(err.code, DLB_ERR_SHARD_COMPRESSION_UNKNOWN);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("s.tar.xz"), &err),
                      DLB_E_FORMAT);
     assert_string_equal(err.path, folder_path("s.tar.xz"));
@@ -151,7 +152,7 @@ static void test_bad_samples(void **state)
     assert_int_equal(ds.shape.n_samples, 1);
     assert_int_equal(read_shard(&ds, 0, text, sizeof text, NULL), DLB_E_FORMAT);
     assert_string_equal(text, "jpg=A;|");
-    assert_non_null(strstr(err.what, "twice"));
+    assert_int_equal(err.code, DLB_ERR_TAR_FIELD_TWICE);
     assert_int_equal(err.offset_bytes, 2048);
     dlb_dataset_close(&ds);
     start();
@@ -163,8 +164,8 @@ static void test_bad_samples(void **state)
     finish("s.tar");
     open_shards(&ds);
     assert_int_equal(read_shard(&ds, 0, text, sizeof text, NULL), DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "sample b has more than 8 fields"));
-    assert_non_null(strstr(err.what, "before the first dot of a name is the sample's key"));
+    assert_int_equal(err.code, DLB_ERR_TAR_TOO_MANY_FIELDS);
+    assert_non_null(strstr(err.what, "sample b "));
     dlb_dataset_close(&ds);
 }
 

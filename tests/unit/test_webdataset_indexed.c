@@ -302,6 +302,7 @@ static void test_damage(void **state)
     struct dlb_dest none = {NULL, 0};
     assert_int_equal(ds.format->reader->read(reader, 0, none, &sample, &err), DLB_OK);
     assert_int_equal(ds.format->reader->read(reader, 5, none, &sample, &err), DLB_E_FORMAT);
+    assert_int_equal(err.code, DLB_ERR_TAR_CUT_SHORT);
     assert_string_equal(err.path, folder_path("s3.tar"));
     assert_int_equal(err.offset_bytes, 4000);
     assert_int_equal(ds.format->reader->read(reader, 0, none, &sample, &err), DLB_OK);

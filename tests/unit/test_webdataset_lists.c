@@ -78,7 +78,7 @@ static void test_too_many(void **state)
     assert_int_equal(dlb_wds_expand("{0..999999}", count, &n, &err), DLB_OK);
     assert_int_equal(n, DLB_WDS_MAX_PATHS);
     assert_int_equal(dlb_wds_expand("{1..1000001}", count, &n, &err), DLB_E_CONFIG);
-    assert_non_null(strstr(err.what, "1,000,000"));
+    assert_int_equal(err.code, DLB_ERR_SHARD_LIST_BAD);
     assert_int_equal(dlb_wds_expand("{0..999}{0..999}{0..999}{0..999}", count, &n, &err),
                      DLB_E_CONFIG);
     assert_int_equal(dlb_wds_expand("{1..999999999999999999..1}", count, &n, &err), DLB_E_CONFIG);
@@ -86,7 +86,7 @@ static void test_too_many(void **state)
         strcat(deep, "{1..1}");
     assert_int_equal(dlb_wds_expand(deep, count, &n, &err), DLB_E_CONFIG);
     assert_int_equal(dlb_wds_expand("::", count, &n, &err), DLB_E_CONFIG);
-    assert_non_null(strstr(err.what, "no shards"));
+    assert_int_equal(err.code, DLB_ERR_SHARD_LIST_BAD);
 }
 
 static void shard(const char *name, const char *content)
@@ -168,10 +168,11 @@ static void test_missing(void **state)
     (void)snprintf(path, sizeof path, "%s/t-{0..4}.tar", folder);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", path, &err), DLB_E_IO);
     assert_string_equal(err.path, folder_path("t-1.tar"));
-    assert_non_null(strstr(err.what, "3 of the 5 shards"));
+    assert_int_equal(err.code, DLB_ERR_SHARDS_MISSING);
+    assert_non_null(strstr(err.what, "3 of the 5"));
     (void)snprintf(path, sizeof path, "%s/none.tar", folder);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", path, &err), DLB_E_IO);
-    assert_non_null(strstr(err.what, "dlbench gen"));
+    assert_int_equal(err.code, DLB_ERR_NOT_FOUND);
 }
 
 /* Shards that gen wrote are known by its manifest when they are listed one by one, too. */

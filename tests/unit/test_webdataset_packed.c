@@ -239,7 +239,7 @@ static void test_no_archives(void **state)
     folder_write("a.tar.zst", "words, but no frame", 19);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("a.tar.zst"), &err),
                      DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "not a tar archive"));
+    assert_int_equal(err.code, DLB_ERR_FILE_NOT_OF_FORMAT);
     assert_int_equal(dlb_zstd_append(&out, "words, no archive", 17, &err), DLB_OK);
     folder_write("a.tar.zst", out.data, out.len_bytes);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("a.tar.zst"), &err),
@@ -256,7 +256,7 @@ static void test_no_archives(void **state)
     folder_write("a.tar.zst", out.data, out.len_bytes);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("a.tar.zst"), &err),
                      DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "twice"));
+    assert_int_equal(err.code, DLB_ERR_SHARD_COMPRESSION_UNKNOWN);
     /* Named as compressed, and plain; and the other way round. */
     start();
     file("a.jpg", "A");
@@ -294,7 +294,7 @@ static void test_bomb(void **state)
     folder_write("s.tar.zst", out.data, out.len_bytes);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("s.tar.zst"), &err),
                      DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "bomb"));
+    assert_int_equal(err.code, DLB_ERR_UNPACK_TOO_LARGE);
     assert_string_equal(err.path, folder_path("s.tar.zst"));
     /* The same behind an archive's end. */
     start();
@@ -310,7 +310,7 @@ static void test_bomb(void **state)
         dlb_dataset_close(&ds);
     }
     assert_int_equal(rc, DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "bomb"));
+    assert_int_equal(err.code, DLB_ERR_UNPACK_TOO_LARGE);
     free(zeros);
     dlb_bytes_free(&out);
 }
@@ -333,7 +333,7 @@ static void test_window(void **state)
     folder_write("s.tar.zst", frame, sizeof frame);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("s.tar.zst"), &err),
                      DLB_E_FORMAT);
-    assert_non_null(strstr(err.what, "window"));
+    assert_int_equal(err.code, DLB_ERR_UNPACK_WINDOW_TOO_LARGE);
     frame[5] = (27 - 10) << 3; /* the largest that is read */
     folder_write("s.tar.zst", frame, sizeof frame);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("s.tar.zst"), &err),
@@ -351,11 +351,12 @@ static void test_no_index(void **state)
     assert_int_equal(
         dataset_open_as(&ds, "webdataset", "raw", folder_path("set"), DLB_ACCESS_INDEXED, &err),
         DLB_E_CONFIG);
-    assert_non_null(strstr(err.what, "compressed (zst)"));
+    assert_int_equal(err.code, DLB_ERR_DATASET_ACCESS_UNFIT);
+    assert_non_null(strstr(err.what, "(zst)"));
     assert_string_equal(err.path, folder_path("set/shard-000000.tar.zst"));
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("set"), &err), DLB_OK);
     assert_int_equal(ds.shape.n_odd, 1);
-    assert_non_null(strstr(ds.shape.odd[0], "3 of 3 shards are compressed"));
+    assert_non_null(strstr(ds.shape.odd[0], "3 of 3 shards"));
     dlb_dataset_close(&ds);
 }
 

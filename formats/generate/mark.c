@@ -1,0 +1,77 @@
+#include "formats/generate/mark.h"
+
+#include "core/base/io.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAX_BYTES = 1 << 20 };
+
+/* Differs after every restart of the machine; empty where the kernel does not say. */
+static void boot_id(char text[64])
+{
+    struct dlb_err ignored;
+    char *read = NULL;
+    size_t n = 0;
+
+    text[0] = '\0';
+    if (dlb_read_file("/proc/sys/kernel/random/boot_id", 4096, &read, &n, &ignored) == DLB_OK)
+        (void)snprintf(text, 64, "%.*s", (int)strcspn(read, "\n"), read);
+    free(read);
+}
+
+int dlb_gen_mark_write(const char *path, json_t *params, struct dlb_err *err)
+{
+    char boot[64];
+
+    boot_id(boot);
+    json_t *mark = dlb_json_made(json_pack("{s:O, s:s}", "params", params, "boot", boot));
+    char *text = dlb_mem_check(json_dumps(mark, JSON_INDENT(1)));
+    int rc = dlb_write_file_atomic(path, text, strlen(text), err);
+    free(text);
+    json_decref(mark);
+    return rc;
+}
+
+int dlb_gen_mark_read(const char *path, struct dlb_gen_mark *out, struct dlb_err *err)
+{
+    char boot[64], *text = NULL;
+    size_t n_bytes = 0;
+
+    *out = (struct dlb_gen_mark){.params = NULL};
+    int rc = dlb_read_file(path, MAX_BYTES, &text, &n_bytes, err);
+    if (rc != DLB_OK)
+        return rc;
+    json_t *mark = json_loadb(text, n_bytes, 0, NULL);
+    free(text);
+    if (!mark)
+        return dlb_fail(err, DLB_ERR_TARGET_MARK_DAMAGED, path, DLB_NO_OFFSET,
+                        "the mark is damaged, so the parameters of the data are unknown: remove "
+                        "the folder and generate it again");
+    const char *then = json_string_value(json_object_get(mark, "boot"));
+    boot_id(boot);
+    out->restarted = then && strcmp(then, boot) != 0;
+    out->params = json_incref(json_object_get(mark, "params"));
+    json_decref(mark);
+    return DLB_OK;
+}
+
+int dlb_gen_mark_refuse(const char *folder, struct dlb_err *err)
+{
+    struct stat st;
+    char *mark = dlb_path_join(folder, DLB_INCOMPLETE_MARK);
+
+    if (!mark)
+        return dlb_fail_memory(err, folder, strlen(folder) + sizeof DLB_INCOMPLETE_MARK + 1);
+    bool there = stat(mark, &st) == 0;
+    free(mark);
+    if (there)
+        return dlb_fail(err, DLB_ERR_DATASET_INCOMPLETE, folder, DLB_NO_OFFSET,
+                        "gen has not finished this data set: run the same gen again, it resumes "
+                        "where it stopped");
+    return DLB_OK;
+}
