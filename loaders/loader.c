@@ -154,7 +154,7 @@ static const struct dlb_opt loader_opts[] = {
      FIELD(io),
      .def = "sync",
      .choices = io_names,
-     .help = "Samples are read one after the other, or a batch's many at once through io_uring"},
+     .help = "Read samples one after the other, or many of a batch at once through io_uring"},
     {.key = "io_depth",
      .work = DLB_WORK_SAME,
      .needs = DLB_NEEDS_MANY_READS,
@@ -171,8 +171,8 @@ static const struct dlb_opt loader_opts[] = {
      .type = DLB_OPT_BOOL,
      FIELD(direct),
      .def = "false",
-     .help = "Read past the page cache (O_DIRECT), as dataset.access = \"direct\"; an error where "
-             "the format or the file system does not"},
+     .help = "Read past the page cache (O_DIRECT), as dataset.access = \"direct\"; an error if the "
+             "format or the file system cannot"},
     {.key = "bind",
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_CHOICE,
@@ -234,28 +234,28 @@ const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, s
         return NULL;
     }
     if (chosen == inline_loader && opts->num_workers > 0) {
-        (void)dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_LOADER_WORKERS_CONTRADICT, NULL, DLB_NO_OFFSET,
                        "loader.kind = \"inline\" has no workers: set loader.num_workers = 0, or "
                        "loader.kind = \"threads\"");
         return NULL;
     }
     if (chosen != inline_loader && opts->num_workers == 0) {
         (void)dlb_fail(
-            err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+            err, DLB_ERR_LOADER_WORKERS_CONTRADICT, NULL, DLB_NO_OFFSET,
             "loader.kind = \"%s\" needs loader.num_workers of 1 or more; 0 workers is \"inline\"",
             chosen->name);
         return NULL;
     }
     if (opts->transport == DLB_TRANSPORT_FRESH && opts->pin_memory &&
         opts->pin_mode == DLB_PIN_DIRECT && chosen != inline_loader) {
-        (void)dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_LOADER_FRESH_PINNED, NULL, DLB_NO_OFFSET,
                        "loader.transport = \"fresh\" cannot be pinned in place: set "
                        "loader.pin_mode = \"thread\", as PyTorch does");
         return NULL;
     }
     if (opts->io == DLB_READ_URING && dlb_uring_missing()) {
-        (void)dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "loader.io = \"io_uring\": %s",
-                       dlb_uring_missing());
+        (void)dlb_fail(err, DLB_ERR_URING_NOT_BUILT, NULL, DLB_NO_OFFSET,
+                       "loader.io = \"io_uring\": %s", dlb_uring_missing());
         return NULL;
     }
     return chosen;
@@ -270,17 +270,17 @@ int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_
     if (opts->io != DLB_READ_URING)
         return DLB_OK;
     if (iterable)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_URING_FORMAT_UNFIT, NULL, DLB_NO_OFFSET,
                         "loader.io = \"io_uring\" reads samples by their places, and format %s "
                         "streams its shards: set loader.io = \"sync\"%s",
                         format->name, locates ? ", or dataset.access = \"indexed\"" : "");
     if (!locates)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_URING_FORMAT_UNFIT, NULL, DLB_NO_OFFSET,
                         "loader.io = \"io_uring\": format %s does not tell where its samples lie: "
                         "set loader.io = \"sync\"",
                         format->name);
     if (!dlb_access_locates(access))
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_URING_ACCESS_UNFIT, NULL, DLB_NO_OFFSET,
                         "loader.io = \"io_uring\" and dataset.access = \"%s\" contradict each "
                         "other: leave one of them out",
                         name);

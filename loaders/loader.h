@@ -1,7 +1,7 @@
-/* Loaders: how workers turn a data set into batches. One const table, one file, one line in
- * loaders.def.
+/* Loaders: they turn a data set into batches, with workers or without.
  *
- * Floor 3. Every call comes from the consumer's thread. */
+ * Floor 3. All calls of a loader come from the consumer's thread. A loader is one const struct
+ * dlb_loader in one file, and one line in loaders.def. */
 #ifndef DLB_LOADERS_LOADER_H
 #define DLB_LOADERS_LOADER_H
 
@@ -40,12 +40,12 @@ struct dlb_loader_opts {
     int64_t shuffle_buffer_bytes; /* iterable: its cap in bytes, per worker */
     bool drop_last;
     int order;        /* enum dlb_order: torch's in_order */
-    double timeout_s; /* longest wait for one batch; 0: for ever */
+    double timeout_s; /* longest wait for one batch; 0: no limit */
     int transport;    /* enum dlb_transport: slots are reused, or each batch's memory is new */
     int bind;         /* enum dlb_bind */
-    int io;           /* enum dlb_read_io: a read after the other, or many at once */
+    int io;           /* enum dlb_read_io: one read after the other, or many at once */
     int64_t io_depth; /* DLB_READ_URING: reads of each worker in flight, at most */
-    bool direct;      /* past the page cache, as dataset.access = "direct" */
+    bool direct;      /* read past the page cache (O_DIRECT), as dataset.access = "direct" */
     double sample_sleep_us; /* planted waiting per sample: for demonstrations and tests */
     double sample_spin_us;  /* planted computing per sample */
     double worker_init_ms, worker_init_mb; /* planted: an expensive Dataset constructor */
@@ -60,74 +60,79 @@ struct dlb_job {
     const struct dlb_loader_opts *opts;
     const struct dlb_topo *topo; /* NULL: no placement */
     uint32_t rank, world;
-    uint32_t n_loaders;    /* of this process, each with as many workers; 0: 1 */
-    uint32_t first_worker; /* number of its first one among those of all loaders: for placement */
+    uint32_t n_loaders; /* in this process, each with num_workers workers; 0 counts as 1 */
+    uint32_t
+        first_worker; /* number of its first worker among those of all loaders: for placement */
     uint64_t seed;
-    struct dlb_shuffled *order; /* one for the loaders of a process; NULL: each has its own */
-    uint32_t device_prefetch;   /* slots that a device may hold, beside the one that it is handed */
-    uint32_t n_others;          /* devices beside the first that share this loader */
-    bool checksum;              /* hash each sample's payload */
+    struct dlb_shuffled *order; /* shared by the loaders of a process; NULL: each has its own */
+    uint32_t
+        device_prefetch; /* slots that a device may hold, beside the one that is being copied */
+    uint32_t n_others;   /* devices that share this loader, beside the first */
+    bool checksum;       /* hash each sample's payload */
     const atomic_bool
-        *cancel; /* loading inside next() looks at it before every sample; may be NULL */
-    /* Signalled with every batch that is ready and with every failure, for a consumer that asks
-     * several loaders with a timeout of 0 and sleeps here; in memory that worker processes share.
-     * NULL: who waits does so inside next(). */
+        *cancel; /* looked at before every sample that next() itself loads; may be NULL */
+    /* Signalled with every batch that becomes ready and with every failure. A consumer of several
+     * loaders calls their next() with a timeout of 0 and sleeps on this event. It lies in memory
+     * that worker processes share. NULL: the consumer waits inside next(). */
     struct dlb_event *ready;
-    struct dlb_pulse *pulse; /* told of samples, too; says when to give up; may be NULL */
+    struct dlb_pulse
+        *pulse; /* signed while workers make progress; says when to give up; may be NULL */
 };
 
-/* Iterable data are split by rank, then by worker: the shards of all the process's loaders, and how
- * many of their workers have any. */
+/* Iterable data are split by rank, then by worker. Of all loaders of this process: how many shards
+ * they have, and how many of their workers have at least one. */
 struct dlb_job_share {
     uint64_t n_shards, n_busy;
 };
 struct dlb_job_share dlb_job_share(const struct dlb_job *job);
 
-/* A batch is bytes plus offsets: ragged samples are legal. Borrowed until release. */
+/* A batch: bytes plus offsets, so that samples may have any sizes. Borrowed until release. */
 struct dlb_batch {
     const uint8_t *data;
     size_t n_bytes;
-    uint32_t n_samples; /* what was skipped is not in here */
+    uint32_t n_samples; /* without the skipped ones */
     uint32_t n_skipped;
     const uint64_t *index;        /* [n_samples] number in the data set */
     const uint64_t *offset_bytes; /* [n_samples + 1] into data */
     const uint32_t *label;        /* [n_samples] */
-    const uint64_t *hash; /* [n_samples] of each payload, or of what a device is to make of it; only
-                             with job->checksum, else NULL */
-    uint64_t payload_hash; /* dlb_hash64(data, n_bytes, 0) if each sample still is what it was when
-                              the worker had placed it; only with job->checksum */
-    uint64_t made_hash; /* of what the device is to make of the batch, each sample's bytes with the
-                           hash so far as seed; only with job->checksum and an augment */
-    uint64_t seq;       /* 0, 1, ... within the epoch, as delivered */
+    /* Only with job->checksum: */
+    const uint64_t *hash; /* [n_samples] of each payload, or of what a device is to make of it; NULL
+                             without checksum */
+    uint64_t payload_hash; /* of all payloads as the worker placed them; equals dlb_hash64(data,
+                              n_bytes, 0) unless a sample was overwritten since */
+    uint64_t made_hash;    /* with an augment: of what the device is to make of the batch, each
+                              sample hashed with the hash so far as seed */
+    uint64_t seq;          /* 0, 1, ... within the epoch, in order of delivery */
     uint32_t worker, slot;
 };
 
-struct dlb_memory { /* what the loader holds */
-    void *addr;     /* what copies start from: to be pinned */
+/* The memory of a loader's slots. */
+struct dlb_memory {
+    void *addr; /* the slots that batches are delivered in: the memory to pin */
     size_t n_bytes;
-    size_t slots_bytes; /* all slots, addr included */
+    size_t slots_bytes; /* of all slots, these included */
     bool huge;
-    bool shared; /* between processes: each one's proportional share tells little of the whole */
+    bool shared; /* between processes; then one process's Pss shows only its part of it */
 };
 
 #define DLB_MAX_SKIPPED_NAMED 16
 
-/* How workers came to read. */
+/* How workers read in the end. */
 struct dlb_io_used {
-    uint32_t n_uring,
-        n_sync;            /* starts of workers that wanted io_uring, and did or did not get it */
-    uint32_t n_registered; /* of the former: with buffers that the kernel knows */
-    char reason[160];      /* the first of those that did not */
+    uint32_t n_uring, n_sync; /* starts of workers that asked for io_uring and got it, or did not */
+    uint32_t n_registered;    /* of n_uring: with buffers that are registered with the kernel */
+    char reason[160];         /* why the first of n_sync did not get it */
 };
 
 struct dlb_loader_stats {
-    struct dlb_worker_meters workers; /* all workers together; stop() first */
-    uint64_t runqueue_ns; /* summed over workers; DLB_NOT_MEASURED where schedstat is not there */
-    struct dlb_os_process os; /* summed over worker processes; zeros for threads, which the
-                                 process's own account has */
-    uint64_t private_bytes;   /* anonymous memory that worker processes added, all together; without
-                                 pages of the parent's that they wrote to. 0 for threads */
-    uint64_t order_wait_ns;   /* consumer waited for one worker while another's batch was ready */
+    struct dlb_worker_meters workers; /* of all workers together */
+    uint64_t runqueue_ns; /* summed over workers; DLB_NOT_MEASURED without /proc/.../schedstat */
+    struct dlb_os_process os; /* summed over worker processes; zeros for threads, whose use is in
+                                 the process's own account */
+    uint64_t private_bytes;   /* anonymous memory that worker processes added, all together, without
+                                 the parent's pages that they wrote to; 0 for threads */
+    uint64_t order_wait_ns;   /* time that the consumer waited for one worker while another worker's
+                                 batch was ready */
     struct dlb_io_used io;
     uint32_t n_skipped_named;
     struct dlb_err skipped[DLB_MAX_SKIPPED_NAMED];
@@ -138,33 +143,35 @@ struct dlb_loader {
     const char *missing;
     size_t state_bytes; /* the core allocates it, zeroed, 64-byte aligned */
 
-    /* Maps slots. BEFORE any thread, CUDA, NVML or MPI. */
+    /* Maps slots, and forks the fork server. Call it before any thread, CUDA, NVML or MPI. */
     int (*start)(void *ld, const struct dlb_job *job, struct dlb_err *err);
     void (*memory)(void *ld, struct dlb_memory *out);
-    /* (Re)creates workers unless persistent; sets the epoch's order. */
+    /* Sets the epoch's order, and creates the workers unless persistent ones exist. */
     int (*begin_epoch)(void *ld, uint32_t epoch, struct dlb_err *err);
-    /* DLB_END at the epoch's end. DLB_OK with *got == false: timeout_ns passed without a batch. */
+    /* The next batch. DLB_END at the epoch's end. DLB_OK with *got == false: timeout_ns passed
+     * without a batch. */
     int (*next)(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                 struct dlb_err *err);
-    void (*release)(void *ld, const struct dlb_batch *batch); /* slot may be refilled: at COPIED */
-    /* Tells workers to leave and waits for nobody: of several loaders all are told before one is
-     * waited for. NULL: there is nobody to tell. */
+    /* The batch was copied (DLB_COPIED): its slot may be filled again. */
+    void (*release)(void *ld, const struct dlb_batch *batch);
+    /* Tells workers to leave, and returns at once. With several loaders, call it for all before the
+     * first stop. NULL: no workers. */
     void (*dismiss)(void *ld);
-    /* Joins or reaps; dismisses who was not; idempotent; bounded from the dismissal on:
-     * DLB_E_WORKER when a worker does not come back. */
+    /* Dismisses, then joins or reaps all workers. Idempotent. It takes a limited time from the
+     * dismissal on: DLB_E_WORKER when a worker does not end. */
     int (*stop)(void *ld, struct dlb_err *err);
-    void (*stats)(void *ld, struct dlb_loader_stats *out); /* adds its own; after stop */
+    void (*stats)(void *ld, struct dlb_loader_stats *out); /* adds to *out; after stop */
     void (*close)(void *ld); /* frees memory; after stop, or after a failed start */
 };
 
 extern const struct dlb_loader
     *const dlb_loaders[]; /* ends with NULL; in the order of loaders.def */
 
-/* Which loader opts->kind means; DLB_E_CONFIG in *err and NULL for what makes no sense (threads
- * with 0 workers, ...). */
+/* The loader that opts->kind means. NULL, with DLB_E_CONFIG in *err, when options contradict each
+ * other (threads with 0 workers, ...). */
 const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, struct dlb_err *err);
 
-/* DLB_E_CONFIG where loader.io asks for reads that the format does not let a loader do. `access`:
+/* DLB_E_CONFIG when loader.io asks for reads that the format does not support. `access` is
  * dataset.access. */
 int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_format *format,
                            int access, bool iterable, struct dlb_err *err);

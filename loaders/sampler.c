@@ -26,7 +26,7 @@ int dlb_sampler_open(struct dlb_sampler *sampler, const struct dlb_shape *shape,
                              .iterable = shape->iterable,
                              .n_items = shape->iterable ? shape->n_shards : shape->n_samples};
     if (opts->world == 0 || opts->rank >= opts->world || opts->batch_size == 0)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_LOADER_RANK, NULL, DLB_NO_OFFSET,
                         "rank %u of world %u with batch_size %u has no meaning", opts->rank,
                         opts->world, opts->batch_size);
     if (sampler->iterable) {
@@ -47,7 +47,7 @@ int dlb_sampler_open(struct dlb_sampler *sampler, const struct dlb_shape *shape,
                  : dlb_shm_create(memory, sampler->n_items * item_bytes, across_processes, err);
     sampler->order = memory->addr;
     if (rc == DLB_E_NOMEM)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_LOADER_ORDER_MEMORY, NULL, DLB_NO_OFFSET,
                         "the shuffled order of %" PRIu64
                         " samples does not fit in memory: set loader.shuffle = false",
                         sampler->n_items);

@@ -26,7 +26,7 @@ static int check_memory(uint64_t need_bytes, uint32_t n_slots, uint64_t slot_byt
 
     if (available == DLB_NOT_MEASURED || need_bytes <= available)
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_LOADER_SLOTS_MEMORY, NULL, DLB_NO_OFFSET,
                     "%u batch slots of %s need %s, %s is available: lower batch_size, num_workers, "
                     "prefetch_factor or, where accelerators share workers, accelerators.count",
                     n_slots, dlb_bytes_text(slot_bytes, each, sizeof each),
@@ -45,7 +45,7 @@ int dlb_slots_open(struct dlb_slots *slots, uint32_t n_slots, uint32_t batch_siz
         payload > SIZE_MAX / 2 ||
         __builtin_mul_overflow(round_up((size_t)payload + 1, PAGE_BYTES), (uint64_t)n_slots,
                                &total))
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_LOADER_SLOTS_MEMORY, NULL, DLB_NO_OFFSET,
                         "%u samples of up to %llu bytes do not fit in an address space", batch_size,
                         (unsigned long long)max_sample_bytes);
     slots->payload_bytes = round_up((size_t)payload + 1, PAGE_BYTES);

@@ -1,10 +1,10 @@
-/* Slots: where batches live, from the worker's first byte to the end of the copy to the device.
+/* Slots: the memory of batches, from a worker's first byte to the end of the copy to the device.
  *
- * Floor 3. Created on the consumer's thread before workers exist; a slot is written by whoever took
- * its number from a ring, and by nobody else. No pointers inside the mapping: processes may share
- * it.
+ * Floor 3. Created on the consumer's thread before workers exist. Only the side that holds a slot's
+ * number writes to the slot; numbers change hands through rings. The mapping holds no pointers,
+ * because processes may share it.
  *
- * Payloads are page aligned and lie together, so that one call pins them all; the bookkeeping of
+ * Payloads are page aligned and lie together, so that one call pins them all. The bookkeeping of
  * each batch (which samples, where they start) lies apart. */
 #ifndef DLB_LOADERS_SLOTS_H
 #define DLB_LOADERS_SLOTS_H
@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Head of a slot's bookkeeping; index, offset, label and hash arrays of batch_size entries follow.
- */
+/* Head of a slot's bookkeeping. The arrays index, offset, label and hash follow it, with batch_size
+ * entries each. */
 struct dlb_slot {
     uint64_t n_bytes;
     uint64_t payload_hash; /* of all n_bytes; with checksums only */
@@ -34,7 +34,7 @@ struct dlb_slots {
     size_t book_bytes;    /* of one slot */
 };
 
-/* DLB_E_NOMEM with the sum when the slots do not fit in available memory. */
+/* DLB_E_NOMEM, with the sizes, when the slots exceed the available memory. */
 int dlb_slots_open(struct dlb_slots *slots, uint32_t n_slots, uint32_t batch_size,
                    uint64_t max_sample_bytes, bool across_processes, struct dlb_err *err);
 void dlb_slots_close(struct dlb_slots *slots);
@@ -49,12 +49,12 @@ static inline struct dlb_slot *dlb_slot_head(const struct dlb_slots *slots, uint
     return (struct dlb_slot *)((uint8_t *)slots->book.addr + (size_t)slot * slots->book_bytes);
 }
 
-/* Gives a slot's pages back to the kernel: whoever touches it next, in this process or another,
- * faults in a zeroed page, as with memory that was just mapped. One caller per slot. */
+/* Gives a slot's pages back to the kernel. The next access, in this process or another, faults in a
+ * zeroed page, as in memory that was just mapped. Called by the side that holds the slot. */
 int dlb_slots_renew(const struct dlb_slots *slots, uint32_t slot, struct dlb_err *err);
 
-/* Pages of the ordinary size from now on: what renewed slots are made of, and what torch's shared
- * memory has. Before workers exist. */
+/* From now on uses pages of the ordinary size, as torch's shared memory does and as renewed slots
+ * have. Before workers exist. */
 void dlb_slots_small_pages(struct dlb_slots *slots);
 
 /* The arrays of a slot's bookkeeping. */
@@ -64,7 +64,7 @@ uint64_t *dlb_slot_offset(const struct dlb_slots *slots,
 uint64_t *dlb_slot_hash(const struct dlb_slots *slots, uint32_t slot);
 uint32_t *dlb_slot_label(const struct dlb_slots *slots, uint32_t slot);
 
-/* Copies batch and bookkeeping: what a pin thread does. */
+/* Copies a batch with its bookkeeping; what the pin thread does. */
 void dlb_slot_copy(const struct dlb_slots *to, uint32_t to_slot, const struct dlb_slots *from,
                    uint32_t from_slot);
 

@@ -13,7 +13,7 @@
 
 #include <liburing.h>
 
-/* A chain is three entries, and each of its requests may be asked to end in two of its steps. */
+/* A chain has three entries, and cancelling a request takes two more. */
 enum { ENTRIES_PER_REQUEST = 5, CHAIN_ENTRIES = 3, STEP_BITS = 2, MAX_THREADS = 128 };
 #define CANCEL_TAG UINT64_MAX
 
@@ -43,8 +43,8 @@ static bool refuse(char *why, size_t n_why, const char *what, int code)
     return false;
 }
 
-/* One thread submits and takes: kernels from 6.0 on save locks for it. IORING_SETUP_COOP_TASKRUN is
- * not wanted: the next step of a chain would wait until a worker that decodes enters the kernel. */
+/* SINGLE_ISSUER: one thread submits, which saves locks in kernels from 6.0 on. Not COOP_TASKRUN:
+ * the next step of a chain would wait until the worker, which may decode, enters the kernel. */
 static int init(struct io_uring *ring, uint32_t n_entries)
 {
     struct io_uring_params params = {.flags = IORING_SETUP_SINGLE_ISSUER};
@@ -56,7 +56,7 @@ static int init(struct io_uring *ring, uint32_t n_entries)
     return code;
 }
 
-/* A filter may let a ring be made and forbid its use. */
+/* A seccomp filter may allow a ring to be created and forbid its use. */
 static int try_one(struct io_uring *ring)
 {
     struct io_uring_sqe *sqe = io_uring_get_sqe(ring);
@@ -83,8 +83,8 @@ static int register_slots(struct io_uring *ring, uint32_t n)
     return code;
 }
 
-/* Where the kernel reads by threads, as many as may be in flight: its own measure is four for each
- * CPU. What it does not grant, it does with fewer. */
+/* Allows the kernel as many threads as reads may be in flight; by default it takes four for each
+ * CPU. If it refuses, it uses fewer. */
 static void allow_threads(struct io_uring *ring, uint32_t n_requests)
 {
     unsigned n = n_requests < MAX_THREADS ? n_requests : MAX_THREADS;
@@ -103,8 +103,7 @@ bool dlb_uring_open(struct dlb_uring **out, uint32_t n_requests, char *why, size
         free(self);
         return refuse(why, n_why, "the kernel refuses io_uring", -code);
     }
-    /* Before it, a chain's read looked its file up before the open had put it there (Linux 5.18).
-     */
+    /* Before Linux 5.18 a chain's read looked up its file before the open had put it there. */
     if (!(self->ring.features & IORING_FEAT_LINKED_FILE)) {
         dlb_uring_close(self);
         (void)snprintf(
@@ -144,7 +143,7 @@ bool dlb_uring_register(struct dlb_uring *self, void *memory, size_t n_bytes)
     return true;
 }
 
-/* Room for so many entries in a row: a chain must not be cut by a submission. */
+/* Makes room for n entries in a row: a submission must not cut a chain. */
 static void make_room(struct io_uring *ring, unsigned n)
 {
     while (io_uring_sq_space_left(ring) < n) {
@@ -162,7 +161,7 @@ static struct io_uring_sqe *entry(struct io_uring *ring)
     return sqe;
 }
 
-/* After its preparation, which clears both. */
+/* Called after the preparation of an entry, which clears flags and tag. */
 static void finish(struct io_uring_sqe *sqe, unsigned flags, uint64_t tag)
 {
     io_uring_sqe_set_flags(sqe, flags);
@@ -193,7 +192,7 @@ uint32_t dlb_uring_read(struct dlb_uring *self, uint32_t request, const struct d
         prepare_read(self, request, what->fd, 0, what);
         return 1;
     }
-    /* Hard links: a short read or a failed open would sever a soft one, and the slot stay taken. */
+    /* Hard links: after a short read or a failed open, soft ones would skip the close. */
     struct io_uring_sqe *sqe = entry(ring);
     io_uring_prep_openat_direct(sqe, what->dir_fd, what->name,
                                 O_RDONLY | (what->direct ? O_DIRECT : 0), 0, request);

@@ -1,9 +1,9 @@
-/* The emulated accelerator: a virtual timeline, not a thread that sleeps.
+/* The emulated accelerator: a virtual timeline, without a thread.
  *
- * Each engine (copy, compute) has a time at which it is next free. An operation starts at the
- * latest of now, engine free and what it depends on, and ends a modelled duration later; a wait
- * sleeps to that absolute time. Streams overlap as on a GPU, an operation costs a few hundred
- * nanoseconds, and one host can emulate many accelerators. */
+ * Each engine (copy, compute) has a time when it is free again. An operation starts when it is
+ * called, its engine is free and the operation before it has ended, whichever is latest. It ends a
+ * modelled duration later, and a wait sleeps until that time. Copies and steps overlap as on a GPU.
+ * An operation costs a few hundred nanoseconds, so one host can emulate many accelerators. */
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 #include "core/base/rng.h"
@@ -28,8 +28,8 @@ struct emulated {
     bool copy_on_compute;
     struct dlb_rng rng;
     double pinned_bytes_per_s, pageable_bytes_per_s;
-    uint64_t copy_ns;                       /* beside the bytes */
-    uint64_t copy_free_ns, compute_free_ns; /* when each engine has done all it was given */
+    uint64_t copy_ns;                       /* fixed cost of a copy */
+    uint64_t copy_free_ns, compute_free_ns; /* when each engine is free again */
     uint32_t n_bufs;
     size_t buf_bytes;
     struct buffer *bufs;
@@ -53,7 +53,7 @@ static void emulated_close(void *dv)
     free(em->made);
 }
 
-/* Rates that somebody measured stand in for the profile's. */
+/* Rates from the options, which were measured elsewhere, replace the profile's. */
 static void set_rates(struct emulated *em, const struct dlb_device_opts *opts)
 {
     em->pinned_bytes_per_s =
@@ -78,16 +78,17 @@ static int emulated_open(void *dv, const struct dlb_device_open *how, struct dlb
     set_rates(em, opts);
     em->bufs = calloc(how->n_bufs, sizeof *em->bufs);
     if (!em->bufs)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "opening the emulated device");
+        return dlb_fail_memory(err, NULL, how->n_bufs * sizeof *em->bufs);
     for (uint32_t i = 0; how->keep_bytes && i < how->n_bufs; i++) {
         em->bufs[i].kept = malloc(how->buf_bytes ? how->buf_bytes : 1);
         if (!em->bufs[i].kept)
-            return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "buffers of the emulated device");
+            return dlb_fail_memory(err, NULL, how->buf_bytes);
     }
     if (how->keep_bytes && em->augment) {
-        em->made = malloc(how->buf_bytes / em->augment->in_bytes * em->augment->out_bytes + 1);
+        size_t n_bytes = how->buf_bytes / em->augment->in_bytes * em->augment->out_bytes + 1;
+        em->made = malloc(n_bytes);
         if (!em->made)
-            return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "buffers of the emulated device");
+            return dlb_fail_memory(err, NULL, n_bytes);
     }
     return DLB_OK;
 }
@@ -96,7 +97,7 @@ static int emulated_pin(void *dv, void *host, size_t n_bytes, struct dlb_err *er
 {
     struct emulated *em = dv;
     if (em->n_pinned == MAX_PINNED)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE_MISUSED, NULL, DLB_NO_OFFSET,
                         "the emulated device pins at most %d ranges", MAX_PINNED);
     em->pinned[em->n_pinned].addr = host;
     em->pinned[em->n_pinned++].n_bytes = n_bytes;
@@ -120,26 +121,26 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 static int check_buf(const struct emulated *em, uint32_t buf, size_t n_bytes, struct dlb_err *err)
 {
     if (buf >= em->n_bufs || n_bytes > em->buf_bytes)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE_MISUSED, NULL, DLB_NO_OFFSET,
                         "buffer %u of %u cannot take %zu bytes (has %zu)", buf, em->n_bufs, n_bytes,
                         em->buf_bytes);
     return DLB_OK;
 }
 
-/* Staging memory, for who needs it. Its page faults are not a copy's. */
+/* Makes staging memory before the first pageable copy: its page faults must not be in the copy. */
 static int bounce_open(struct emulated *em, struct dlb_err *err)
 {
     if (em->bounce)
         return DLB_OK;
     em->bounce = malloc(BOUNCE_BYTES);
     if (!em->bounce)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "staging memory of the emulated device");
+        return dlb_fail_memory(err, NULL, BOUNCE_BYTES);
     memset(em->bounce, 1, BOUNCE_BYTES);
     return DLB_OK;
 }
 
-/* What the host really pays for a pageable copy: every byte through the staging memory. A rate that
- * was measured has that in it: what a host cannot do in its time is left out. */
+/* What a pageable copy costs the host: every byte is copied to staging memory. A measured rate
+ * includes that, so then the copying stops at until_ns. */
 static void bounce_copy(struct emulated *em, const uint8_t *host, size_t n_bytes, uint64_t until_ns)
 {
     for (size_t done = 0; done < n_bytes && dlb_now_ns() < until_ns; done += BOUNCE_BYTES) {
@@ -149,10 +150,10 @@ static void bounce_copy(struct emulated *em, const uint8_t *host, size_t n_bytes
     __asm__ volatile(""
                      :
                      : "r"(em->bounce)
-                     : "memory"); /* the copy is wanted though nobody reads it */
+                     : "memory"); /* keeps the compiler from removing the copy */
 }
 
-/* Sleeps until shortly before the deadline and watches the clock from there on. */
+/* Sleeps until shortly before the deadline, then spins. */
 static uint64_t reach(uint64_t deadline_ns)
 {
     if (dlb_now_ns() + DLB_WATCH_NS < deadline_ns)
@@ -183,7 +184,7 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     uint64_t start_ns = max_u64(dlb_now_ns(), *engine_free_ns);
     uint64_t end_ns = start_ns + em->copy_ns + (uint64_t)((double)n_bytes / rate * 1e9);
     if (!pinned && n_bytes > 0) {
-        (void)reach(start_ns); /* a pageable copy first waits for its stream */
+        (void)reach(start_ns); /* a pageable copy waits for its stream first */
         bounce_copy(em, host, n_bytes, measured ? end_ns : UINT64_MAX);
         end_ns = measured ? end_ns : max_u64(end_ns, dlb_now_ns());
     }
@@ -194,8 +195,8 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     return DLB_OK;
 }
 
-/* A kernel that reads every byte once and writes every byte once is bound by the accelerator's
- * memory: at its datasheet's rate, which is the least that it can take. */
+/* A kernel that reads and writes every byte once is bound by the accelerator's memory. This is the
+ * least time that it can take, at the rate of the datasheet. */
 static int augment_ns(const struct emulated *em, const struct buffer *b, uint64_t *ns,
                       struct dlb_err *err)
 {
@@ -274,12 +275,13 @@ static int emulated_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_e
     if (check_buf(em, buf, 0, err) != DLB_OK)
         return (int)err->status;
     if (!em->bufs[buf].kept)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "checksum without keep_bytes");
+        return dlb_fail(err, DLB_ERR_DEVICE_MISUSED, NULL, DLB_NO_OFFSET,
+                        "checksum without keep_bytes");
     *out = dlb_hash64(em->bufs[buf].kept, em->bufs[buf].n_bytes, 0);
     return DLB_OK;
 }
 
-/* The arithmetic that a GPU's kernel does, on the bytes that were kept. */
+/* Does the GPU kernel's arithmetic on the bytes that were kept. */
 static int emulated_made(void *dv, uint32_t buf, const uint8_t **out, size_t *n,
                          struct dlb_err *err)
 {
@@ -287,7 +289,7 @@ static int emulated_made(void *dv, uint32_t buf, const uint8_t **out, size_t *n,
     if (check_buf(em, buf, 0, err) != DLB_OK)
         return (int)err->status;
     if (!em->made)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE_MISUSED, NULL, DLB_NO_OFFSET,
                         "nothing was made of the batches");
     const struct buffer *b = &em->bufs[buf];
     int rc = dlb_augment_count(em->augment, b->n_bytes, n, err);

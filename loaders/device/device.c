@@ -25,8 +25,8 @@ static const char *const kind_names[] = {"auto",
 /* Order as in dlb_device_profiles. */
 static const char *const profile_names[] = {"a100", "h100", "h200", "b200", NULL};
 
-/* Pageable copies reach a half to a sixth of pinned ones (measured across PCIe generations); a
- * quarter is taken, and the emulated device adds the bounce copy that this host really makes. */
+/* Pageable copies reach a half to a sixth of the rate of pinned ones (measured across PCIe
+ * generations). A quarter is assumed, and the emulated device adds the host's own bounce copy. */
 #define GEN4_SOURCE "PCIe Gen4 x16: pinned 25-26 GB/s measured; pageable taken as a quarter"
 #define GEN5_SOURCE "PCIe Gen5 x16: pinned about 55 GB/s measured; pageable taken as a quarter"
 const struct dlb_device_profile dlb_device_profiles[] = {
@@ -46,7 +46,7 @@ static const struct dlb_opt device_opts[] = {
      FIELD(kind),
      .def = "auto",
      .choices = kind_names,
-     .help = "Where batches go; auto takes a GPU where one answers, else the emulated accelerator"},
+     .help = "Where batches go; auto takes a GPU if one answers, else the emulated accelerator"},
     {.key = "profile",
      .type = DLB_OPT_CHOICE,
      FIELD(profile),
@@ -69,7 +69,7 @@ static const struct dlb_opt device_opts[] = {
      .def = "0",
      .unit = "B/s",
      .help = "Rate at which the emulated device copies from pageable memory, the host's own copy "
-             "included; 0: the profile's, where this host's own copy is not slower"},
+             "included; 0: the profile's, or this host's own copy if that is slower"},
     {.key = "copy_us",
      .type = DLB_OPT_FLOAT,
      FIELD(copy_us),
@@ -77,7 +77,7 @@ static const struct dlb_opt device_opts[] = {
      .max = 1000000,
      .def = "0",
      .unit = "us",
-     .help = "What each copy of the emulated device takes beside its bytes"},
+     .help = "Fixed cost of each copy of the emulated device, in addition to its bytes"},
     {.key = "step_ms",
      .type = DLB_OPT_FLOAT,
      FIELD(step_ms),
@@ -136,7 +136,7 @@ static const struct dlb_device *choose_named(const struct dlb_device *device, ch
                                              struct dlb_err *err)
 {
     if (device->missing) {
-        (void)dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_DEVICE_NOT_BUILT, NULL, DLB_NO_OFFSET,
                        "device.kind = \"%s\": %s; take \"auto\" or another kind", device->name,
                        device->missing);
         return NULL;
@@ -175,12 +175,12 @@ const struct dlb_device *dlb_device_first(const struct dlb_device *const *device
             }
         }
     }
-    (void)dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "device.kind = \"auto\": %.120s",
-                   without ? without : "no device in this build");
+    (void)dlb_fail(err, DLB_ERR_DEVICE_NOT_FOUND, NULL, DLB_NO_OFFSET,
+                   "device.kind = \"auto\": %.120s", without ? without : "no device in this build");
     return NULL;
 }
 
-/* What answers is a matter of the machine. */
+/* What "auto" found on this machine. */
 struct answer {
     int kind; /* 1 + place in dlb_devices; 0: nothing was found yet */
     char why[160];

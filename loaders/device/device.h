@@ -1,11 +1,12 @@
-/* Devices: what the batches are copied to and computed on.
+/* Devices: accelerators, real or emulated, that batches are copied to and that run training steps.
  *
- * Floor 3, next to loaders, which it never includes. Every call comes from one consumer thread; all
- * state is per instance, because one process may drive many accelerators. One const table, one
- * file, one line in devices.def.
+ * Floor 3, below the loaders. All calls come from one consumer thread. All state is per instance,
+ * because one process may drive several accelerators. A kind of device is one const struct
+ * dlb_device in one file, and one line in devices.def.
  *
- * A device has n_bufs buffers. For one buffer the order is copy, step, (wait or poll), copy, ...; a
- * buffer may be copied to again only when its last step was STEPPED. */
+ * A device has n_bufs buffers. For each buffer the calls come in this order: copy, step, wait (or
+ * poll), copy, ... A buffer may be copied to again only when its last step has reached
+ * DLB_STEPPED. */
 #ifndef DLB_LOADERS_DEVICE_DEVICE_H
 #define DLB_LOADERS_DEVICE_DEVICE_H
 
@@ -22,20 +23,19 @@
 
 enum dlb_point { DLB_COPIED, DLB_STEPPED };
 
-/* The end of a wait for an emulated device is watched, not slept: a sleeper's wake-up comes late by
- * 0.1 ms at the median and by 1.5 ms at p99 on a virtual machine, and a queue of one or two short
- * steps runs dry meanwhile. CUDA's own wait spins throughout where there are cores enough
- * (cudaDeviceScheduleAuto). Only who waits for the device watches, never who waits for data; and
- * who drives many devices only where one of them is about to run dry. */
+/* The last part of a wait for an emulated device is spun, not slept. On a virtual machine a sleeper
+ * wakes up late, by 0.1 ms at the median and by 1.5 ms at p99, and a queue of one or two short
+ * steps would run dry meanwhile. CUDA's own wait spins throughout if there are enough cores
+ * (cudaDeviceScheduleAuto). A consumer that waits for data never spins. One that drives several
+ * devices spins only when one of them is about to run dry. */
 #define DLB_WATCH_NS (1 * DLB_NS_PER_MS)
 
-/* Stamps of one buffer's last trip, on the device's clock brought to CLOCK_MONOTONIC (emulated: the
- * same clock). */
+/* Times of one buffer's last copy and step, converted from the device's clock to CLOCK_MONOTONIC
+ * (for an emulated device the same clock). */
 struct dlb_dev_times {
     uint64_t copy_start_ns, copy_end_ns;
     uint64_t step_start_ns, step_end_ns; /* valid after STEPPED */
-    uint64_t oversleep_ns; /* this wait returned that much after the point was reached; 0 when it
-                              did not sleep */
+    uint64_t oversleep_ns; /* how long after the point the wait returned; 0 when it did not sleep */
 };
 
 enum dlb_step_kind { DLB_STEP_FMA, DLB_STEP_MEMORY };
@@ -48,12 +48,11 @@ struct dlb_device_opts {
     double step_ms; /* mean duration of one training step on the device */
     int step_dist;  /* enum dlb_step_dist */
     double step_stdev_ms;
-    int step_kind;    /* enum dlb_step_kind; of a GPU */
-    double sm_share;  /* of a GPU's multiprocessors that a step computes on; at least one */
-    int64_t prefetch; /* 0: copy on the compute stream, wait for each step; d >= 1: d batches ahead
-                         on a copy stream */
-    /* Emulated, measured elsewhere: in the profile's stead (0: its own), and what a copy takes
-     * beside its bytes. */
+    int step_kind;   /* enum dlb_step_kind; of a GPU */
+    double sm_share; /* fraction of a GPU's multiprocessors that a step computes on; at least one */
+    int64_t prefetch; /* 0: copy on the compute stream and wait for each step; d >= 1: copy d
+                         batches ahead on a stream of their own */
+    /* Emulated: rates measured elsewhere (0: the profile's), and the fixed cost of a copy. */
     double pinned_bytes_per_s, pageable_bytes_per_s, copy_us;
 };
 extern const struct dlb_opt_group dlb_device_group;
@@ -63,14 +62,14 @@ struct dlb_device_open {
     uint32_t n_bufs;
     size_t buf_bytes;
     uint64_t seed;                     /* of the step times */
-    bool copy_on_compute;              /* prefetch = 0: one stream for both */
-    bool keep_bytes;                   /* checksum will be asked for: copies move real bytes */
+    bool copy_on_compute;              /* prefetch = 0: one stream for copies and steps */
+    bool keep_bytes;                   /* checksum will be called: copies move real bytes */
     const char *memo;                  /* see memo.h; may be NULL */
-    const struct dlb_augment *augment; /* what each step makes of its batch first; borrowed until
+    const struct dlb_augment *augment; /* what each step first makes of its batch; borrowed until
                                           close; may be NULL */
 };
 
-/* What steps make of their batches, or NULL: nothing. */
+/* What steps make of their batches; NULL: nothing. */
 static inline const struct dlb_augment *dlb_device_augment(const struct dlb_device_open *how)
 {
     return how->augment && how->augment->kind != DLB_AUGMENT_NONE ? how->augment : NULL;
@@ -83,60 +82,61 @@ struct dlb_device {
     bool emulated;
 
     int (*open)(void *dv, const struct dlb_device_open *how, struct dlb_err *err);
-    /* Declares host memory page-locked: copies from it are asynchronous. Borrowed until close. */
+    /* Page-locks host memory, so that copies from it are asynchronous. Borrowed until close. */
     int (*pin)(void *dv, void *host, size_t n_bytes, struct dlb_err *err);
-    /* Copies to buffer `buf`. From pinned memory it returns at once; from pageable memory it blocks
-     * as cudaMemcpy does. `host` must stay untouched until COPIED. */
+    /* Copies to buffer `buf`. Returns at once from pinned memory; blocks from pageable memory, as
+     * cudaMemcpy does. `host` must stay unchanged until DLB_COPIED. */
     int (*copy)(void *dv, uint32_t buf, const void *host, size_t n_bytes, struct dlb_err *err);
-    /* One training step on `buf`, after its copy and after the step before. What `augment` asks for
-     * is done first, and takes its time beside device.step_ms. */
+    /* Starts a training step on `buf`, which begins after its copy and after the step before. It
+     * first makes what `augment` asks for, which takes time in addition to device.step_ms. */
     int (*step)(void *dv, uint32_t buf, struct dlb_err *err);
     int (*poll)(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err);
-    /* A timeline knows beforehand: when the point is reached. What one thread drives many devices
-     * by; NULL where only waiting tells. */
+    /* When the point will be reached, which a virtual timeline knows beforehand. A thread that
+     * drives several devices needs it. NULL: only waiting can tell. */
     uint64_t (*due)(void *dv, uint32_t buf, enum dlb_point point);
-    /* The next step starts no earlier than this. With `due` only. */
+    /* The next step must not start before until_ns. NULL without `due`. */
     void (*hold)(void *dv, uint64_t until_ns);
-    /* Sleeps until the point is reached or timeout_ns have passed; *reached says which. A driver
+    /* Waits until the point is reached or timeout_ns have passed; *reached says which. A driver
      * that cannot wait with a time limit may wait longer. */
     int (*wait)(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
                 struct dlb_dev_times *out, bool *reached, struct dlb_err *err);
-    /* What the step made of the batch: *n samples of augment->out_bytes, borrowed until the next
-     * call; only with keep_bytes and an augment, after STEPPED. */
+    /* The samples that the step made of the batch: *n of augment->out_bytes each, borrowed until
+     * the next call. Only with keep_bytes and an augment, after DLB_STEPPED. */
     int (*made)(void *dv, uint32_t buf, const uint8_t **out, size_t *n, struct dlb_err *err);
-    /* dlb_hash64(bytes of the last copy, seed 0), read on the device; only with keep_bytes. */
+    /* dlb_hash64 with seed 0 of the bytes in the device's buffer; only with keep_bytes. */
     int (*checksum)(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *err);
-    /* Ends what still runs, before close. False: it does not end, the device's memory and the
-     * host's that it copies from must stay, and the process must leave by _exit. NULL: nothing runs
-     * on. */
+    /* Before close: ends the work that still runs. False: it does not end. Then the device's
+     * memory, and the host memory that it copies from, must stay mapped, and the process must leave
+     * by _exit. NULL: a device that never has running work. */
     bool (*end)(void *dv);
     void (*close)(void *dv); /* called after a failed open too */
-    /* Whether "auto" may take it; called in a throwaway child. NULL: always. */
+    /* Whether "auto" may take this device; called in a child process. NULL: always. */
     dlb_probe_fn *probe;
-    /* After open: name, pci_bus_id and what else is worth a place in the result (`device.gpu`). New
-     * reference, NULL when memory is short. NULL: there is nothing to tell. */
+    /* After open: name, pci_bus_id and other facts for the result (`device.gpu`). A new reference;
+     * NULL when memory is short. NULL: no facts. */
     json_t *(*describe)(void *dv);
 };
 
 extern const struct dlb_device
     *const dlb_devices[]; /* ends with NULL; in the order of devices.def */
 
-/* Rates of an accelerator, and where they come from. */
+/* Rates of an accelerator, and their source. */
 struct dlb_device_profile {
     const char *name, *title;
     double pinned_bytes_per_s, pageable_bytes_per_s;
     const char *source;
-    double memory_bytes_per_s; /* of its own memory; NVIDIA's datasheet of each */
+    double memory_bytes_per_s; /* of its own memory, by NVIDIA's datasheet */
 };
 extern const struct dlb_device_profile dlb_device_profiles[]; /* ends with name == NULL */
 
-/* What "auto" means of a list that ends with NULL: see dlb_device_choose. */
+/* The device that "auto" takes from a list that ends with NULL; see dlb_device_choose. */
 const struct dlb_device *dlb_device_first(const struct dlb_device *const *devices, char why[160],
                                           struct dlb_err *err);
 
-/* Which device `opts->kind` means here; `why` says how "auto" decided: the first that answers, real
- * ones before emulated ones. Asks drivers in a child, once: per process, or for all that share a
- * memo (memo.h; may be NULL). Control thread. NULL with *err when it cannot be had. */
+/* The device that `opts->kind` means on this machine. "auto" takes the first that answers, real
+ * ones before emulated ones; `why` tells the reason. Drivers are asked in a child process, and only
+ * once: per process, or for all processes that share a memo (memo.h; may be NULL). Control thread.
+ * NULL with *err when there is no such device. */
 const struct dlb_device *dlb_device_choose(const struct dlb_device_opts *opts, const char *memo,
                                            char why[160], struct dlb_err *err);
 

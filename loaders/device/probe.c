@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define REAP_NS (2 * DLB_NS_PER_S) /* a child that the kernel cannot end is left behind */
+#define REAP_NS (2 * DLB_NS_PER_S) /* then a child that the kernel cannot end is left behind */
 
 struct answer {
     int rc;
@@ -26,7 +26,7 @@ __attribute__((noreturn)) static void answer_and_leave(dlb_probe_fn *ask, int to
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (null >= 0) { /* what a driver has to say is not for the user's terminal */
+    if (null >= 0) { /* keeps the driver's output off the user's terminal */
         (void)dup2(null, STDOUT_FILENO);
         (void)dup2(null, STDERR_FILENO);
     }
@@ -60,7 +60,7 @@ static bool read_answer(int from, uint64_t deadline_ns, struct answer *answer, b
     return true;
 }
 
-/* False when it could not be reaped in time. */
+/* False when the child could not be reaped in time. */
 static bool reap(pid_t pid, int *status)
 {
     uint64_t deadline_ns = dlb_now_ns() + REAP_NS;
@@ -78,14 +78,14 @@ static int no_answer(bool timed_out, bool reaped, int status, uint64_t timeout_n
                      struct dlb_err *err)
 {
     if (timed_out)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DRIVER_HANGS, NULL, DLB_NO_OFFSET,
                         "the driver gave no answer within %.1f s; nvidia-smi may tell why",
                         (double)timeout_ns / 1e9);
     if (reaped && WIFSIGNALED(status))
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DRIVER_CRASHED, NULL, DLB_NO_OFFSET,
                         "asking the driver ended by signal %d (%s); nvidia-smi may tell why",
                         WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_DRIVER_CRASHED, NULL, DLB_NO_OFFSET,
                     "asking the driver ended without an answer; nvidia-smi may tell why");
 }
 
@@ -110,7 +110,7 @@ int dlb_device_probe(dlb_probe_fn *ask, uint64_t timeout_ns, char name[96], stru
     bool answered = read_answer(ends[0], dlb_now_ns() + timeout_ns, &answer, &timed_out);
     (void)close(ends[0]);
     if (answered || timed_out)
-        (void)kill(pid, SIGKILL); /* nothing more is wanted of it */
+        (void)kill(pid, SIGKILL); /* it is not needed any more */
     bool reaped = reap(pid, &status);
     if (!answered)
         return no_answer(timed_out, reaped, status, timeout_ns, err);

@@ -149,7 +149,7 @@ static int timed_out(struct dlb_pool *pool, uint32_t w, double waited_s, const c
     dlb_pool_where(&pool->common, id, where, sizeof where, path, sizeof path);
     if (pid != 0)
         (void)snprintf(who, sizeof who, " (pid %d)", pid);
-    return dlb_fail(err, DLB_ERR_WORKER, path[0] ? path : NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_READER_HANGS, path[0] ? path : NULL, DLB_NO_OFFSET,
                     "no batch for %.3g s%s: worker %u%s is stuck %s", waited_s, limit, id, who,
                     where);
 }

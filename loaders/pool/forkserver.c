@@ -12,11 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define REPLY_SLACK_NS                                                                             \
-    DLB_NS_PER_S /* a reply is due at the request's deadline: then it is late                      \
-                  */
-#define SPAWN_NS                                                                                   \
-    (60 * DLB_NS_PER_S) /* for all forks together: only a machine in trouble takes it */
+#define REPLY_SLACK_NS DLB_NS_PER_S  /* how late after the request's deadline a reply may come */
+#define SPAWN_NS (60 * DLB_NS_PER_S) /* for all forks together; usually milliseconds */
 
 const char *dlb_death_text(int status, char *text, size_t n_text)
 {
@@ -51,14 +48,14 @@ int dlb_forkserver_start(struct dlb_forkserver *server, const struct dlb_forkser
     (void)close(ends[1]);
     if (pid < 0) {
         (void)close(ends[0]);
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "starting the fork server: %s",
-                        strerror(why));
+        return dlb_fail(err, DLB_ERR_WORKER_NOT_STARTED, NULL, DLB_NO_OFFSET,
+                        "starting the fork server: %s", strerror(why));
     }
     *server = (struct dlb_forkserver){.pid = pid, .fd = ends[0]};
     return DLB_OK;
 }
 
-/* Waits until the server has ended or the deadline; true when it has been reaped. */
+/* Waits until the server has ended, or until the deadline. True when it was reaped. */
 static bool reap_server(struct dlb_forkserver *server, uint64_t deadline_ns, int *status)
 {
     for (;;) {
@@ -77,7 +74,8 @@ static int lost(struct dlb_forkserver *server, struct dlb_err *err)
     int status = 0;
 
     if (server->pid == 0)
-        return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "the fork server has ended");
+        return dlb_fail(err, DLB_ERR_FORKSERVER_DIED, NULL, DLB_NO_OFFSET,
+                        "the fork server has ended");
     pid_t pid = server->pid;
     if (reap_server(server, dlb_now_ns() + REPLY_SLACK_NS, &status)) {
         (void)dlb_death_text(status, how, sizeof how);
@@ -85,11 +83,11 @@ static int lost(struct dlb_forkserver *server, struct dlb_err *err)
         (void)close(server->fd);
         server->fd = -1;
     }
-    return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "the fork server (pid %d) %s",
-                    (int)pid, how);
+    return dlb_fail(err, DLB_ERR_FORKSERVER_DIED, NULL, DLB_NO_OFFSET,
+                    "the fork server (pid %d) %s", (int)pid, how);
 }
 
-/* Waits for what the socket has to say; false at the deadline. */
+/* Waits until the socket has something to read or was closed; false at the deadline. */
 static bool readable(int fd, uint64_t deadline_ns)
 {
     for (;;) {
@@ -157,7 +155,7 @@ void dlb_forkserver_dismiss(struct dlb_forkserver *server, uint64_t soft_ns, uin
     if (server->pid == 0 || server->hard_ns != 0)
         return;
     server->hard_ns = hard_ns;
-    (void)tell(server, &request); /* whoever waits for the answer finds that nobody is there */
+    (void)tell(server, &request); /* if the server is gone, waiting for its answer finds that out */
 }
 
 int dlb_forkserver_stop(struct dlb_forkserver *server, struct dlb_err *err)
@@ -167,14 +165,15 @@ int dlb_forkserver_stop(struct dlb_forkserver *server, struct dlb_err *err)
     if (server->pid == 0)
         return DLB_OK;
     int rc = hear(server, server->hard_ns, err);
-    if (server->pid == 0) /* it had died before, and its workers with it: told when it was found */
+    if (server->pid ==
+        0) /* it had died before, and its workers with it; that was reported when it was found */
         return DLB_OK;
     (void)close(server->fd); /* which also ends it */
     server->fd = -1;
     if (!reap_server(server, dlb_now_ns() + REPLY_SLACK_NS, &status)) {
         (void)kill(server->pid, SIGKILL);
         if (!reap_server(server, dlb_now_ns() + REPLY_SLACK_NS, &status))
-            return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_WORKER_HANGS, NULL, DLB_NO_OFFSET,
                             "the fork server (pid %d) does not end", (int)server->pid);
     }
     server->pid = 0;

@@ -1,13 +1,15 @@
-/* A process without threads that forks worker processes, reaps them, and says how they died.
+/* The fork server: a process without threads that forks worker processes, reaps them, and reports
+ * how they died.
  *
- * Floor 3. Workers must not be forked from the training process itself once it has threads and a
- * device: locks that another thread holds stay locked in the child for ever, and drivers do not
- * survive a fork. So this process is forked before either exists, and forks from the state of that
- * moment whenever it is asked.
+ * Floor 3. All calls come from the thread that started it.
  *
- * It dies with the thread that started it and its workers die with it (PR_SET_PDEATHSIG), whatever
- * kills whom. All calls from that one thread. Workers leave by _exit: no handler of the parent's
- * runs in them, no buffer of its is written twice. */
+ * The training process must not fork workers itself once it has threads and a device: a lock that
+ * another thread holds would stay locked in the child, and GPU drivers do not survive a fork. So
+ * the server is forked before either exists, and it forks workers from that state on request.
+ *
+ * The server dies with the thread that started it, and the workers die with the server
+ * (PR_SET_PDEATHSIG). Workers leave by _exit, so that no exit handler of the parent runs in them
+ * and no buffer of the parent is written twice. */
 #ifndef DLB_LOADERS_POOL_FORKSERVER_H
 #define DLB_LOADERS_POOL_FORKSERVER_H
 
@@ -19,43 +21,43 @@
 
 struct dlb_forkserver_how {
     uint32_t n_workers;
-    void *ctx; /* as it is when dlb_forkserver_start is called, and whatever of it is shared */
-    void (*work)(void *ctx, uint32_t id, uint64_t epoch); /* in the worker's process */
-    /* In the server's process, at once, for a worker that did not return from `work`: `what` says
-     * how it ended. Not called for those that stop kills. */
+    void *ctx; /* workers see it as it was at dlb_forkserver_start, apart from shared memory */
+    void (*work)(void *ctx, uint32_t id, uint64_t epoch); /* runs in the worker's process */
+    /* Runs in the server's process as soon as a worker ends without returning from `work`; `what`
+     * says how it ended. Not called for workers that dlb_forkserver_stop kills. */
     void (*died)(void *ctx, uint32_t id, pid_t pid, const char *what);
 };
 
 struct dlb_forkserver {
     pid_t pid; /* 0: none */
     int fd;
-    uint64_t hard_ns; /* 0: not dismissed */
+    uint64_t hard_ns; /* when the server gives up on its workers; 0: not dismissed */
 };
 
-/* DLB_E_NOMEM when a process cannot be had. */
+/* Forks the server. DLB_E_NOMEM when no process can be forked. */
 int dlb_forkserver_start(struct dlb_forkserver *server, const struct dlb_forkserver_how *how,
                          struct dlb_err *err);
 
-/* Waits until no worker runs. DLB_E_WORKER at the deadline, naming one that does. */
+/* Waits until no worker runs. DLB_E_WORKER at the deadline, with one that still does. */
 int dlb_forkserver_join(struct dlb_forkserver *server, uint64_t deadline_ns, struct dlb_err *err);
 
-/* Forks every worker that does not run; returns when all exist. DLB_E_NOMEM when one cannot be
- * had. */
+/* Forks every worker that does not run, and returns when all exist. DLB_E_NOMEM when one cannot be
+ * forked. */
 int dlb_forkserver_spawn(struct dlb_forkserver *server, uint64_t epoch, struct dlb_err *err);
 
-/* Whether the server is there; never blocks. DLB_E_WORKER says how it ended. */
+/* DLB_OK while the server runs, else DLB_E_WORKER with how it ended. Never blocks. */
 int dlb_forkserver_check(struct dlb_forkserver *server, struct dlb_err *err);
 
-/* Has the server wait until soft_ns for workers to leave by themselves, kill the rest and reap all
- * of them; returns at once. The first call stands. */
+/* Tells the server to wait until soft_ns for workers to leave, then to kill the rest and reap all.
+ * Returns at once. Later calls do nothing. */
 void dlb_forkserver_dismiss(struct dlb_forkserver *server, uint64_t soft_ns, uint64_t hard_ns);
 
-/* After dlb_forkserver_dismiss: waits for that, and reaps the server. DLB_E_WORKER when it takes
- * longer than hard_ns: a process is stuck in the kernel. A second call does nothing. */
+/* After dlb_forkserver_dismiss: waits until that is done, and reaps the server. DLB_E_WORKER after
+ * hard_ns: then a process is stuck in the kernel. A second call does nothing. */
 int dlb_forkserver_stop(struct dlb_forkserver *server, struct dlb_err *err);
 
-/* "was killed by SIGKILL (out of memory?)", "left with exit code 1": of a status of waitpid.
- * Returns `text`. */
+/* What a status of waitpid means: "was killed by SIGKILL (out of memory?)", "left with exit code
+ * 1". Returns `text`. */
 const char *dlb_death_text(int status, char *text, size_t n_text);
 
 #endif

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A worker's exit code when it returned from its work. A library that calls exit(0) in its midst
- * must not look like that. */
+/* A worker's exit code when it returned from its work. It is not 0, so that a library that calls
+ * exit(0) inside a worker is noticed. */
 enum { LEFT_IN_ORDER = 87 };
 
 struct server {
@@ -28,7 +28,7 @@ struct server {
     bool is_pending;
 };
 
-/* Ctrl-C and the like are for the training process to act on; it ends its workers itself. */
+/* The training process acts on Ctrl-C and the like, and ends its workers itself. */
 static void ignore_interrupts(void)
 {
     (void)signal(SIGINT, SIG_IGN);
@@ -47,7 +47,7 @@ static void die_with(pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL);
     if (getppid() != parent)
-        _exit(EXIT_FAILURE); /* it died before we asked */
+        _exit(EXIT_FAILURE); /* it died before the request took effect */
 }
 
 static _Noreturn void be_worker(const struct server *s, uint32_t id, uint64_t epoch, pid_t server)
@@ -75,7 +75,7 @@ static int spawn(struct server *s, uint64_t epoch, struct dlb_err *err)
         if (pid == 0)
             be_worker(s, id, epoch, self);
         if (pid < 0)
-            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_WORKER_NOT_STARTED, NULL, DLB_NO_OFFSET,
                             "starting worker %u of %u: %s (limit of processes or memory?)", id,
                             s->how->n_workers, strerror(errno));
         s->pids[id] = pid;
@@ -116,11 +116,11 @@ static void kill_all(struct server *s)
 static void reply(struct server *s, const struct dlb_err *err)
 {
     if (send(s->fd, err, sizeof *err, MSG_NOSIGNAL) != (ssize_t)sizeof *err)
-        _exit(EXIT_FAILURE); /* nobody is there: the workers follow */
+        _exit(EXIT_FAILURE); /* the training process is gone; the workers die with this process */
     s->is_pending = false;
 }
 
-/* The answer to a request that waited; after STOP there is nothing left to do. */
+/* Answers the request that is pending; after STOP the server ends. */
 static void reply_last(struct server *s, const struct dlb_err *err)
 {
     reply(s, err);
@@ -133,11 +133,12 @@ static void not_ended(const struct server *s, struct dlb_err *err)
     uint32_t id = 0;
     while (id + 1 < s->how->n_workers && s->pids[id] == 0)
         id++;
-    (void)dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "worker %u (pid %d) does not end%s",
-                   id, (int)s->pids[id], s->killing ? ", killed though it is" : "");
+    (void)dlb_fail(err, DLB_ERR_WORKER_HANGS, NULL, DLB_NO_OFFSET,
+                   "worker %u (pid %d) does not end%s", id, (int)s->pids[id],
+                   s->killing ? ", although it was killed" : "");
 }
 
-/* Answers a request that waits for workers to end, as soon as it can or must be. */
+/* Answers the pending request when all workers have ended, or at its deadline. */
 static void settle(struct server *s)
 {
     struct dlb_err err = {.status = DLB_OK};

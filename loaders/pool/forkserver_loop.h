@@ -1,6 +1,6 @@
-/* The fork server's own side: what it is asked, and the loop that answers.
+/* The fork server's own side: the requests that it takes, and the loop that answers them.
  *
- * Floor 3, private to forkserver.c. In the server's process, which has one thread. */
+ * Floor 3, private to forkserver.c. Runs in the server's process, which has one thread. */
 #ifndef DLB_LOADERS_POOL_FORKSERVER_LOOP_H
 #define DLB_LOADERS_POOL_FORKSERVER_LOOP_H
 
@@ -11,11 +11,12 @@
 
 enum dlb_fork_op { DLB_FORK_SPAWN, DLB_FORK_JOIN, DLB_FORK_STOP };
 
-/* Each is answered with one struct dlb_err. */
+/* The answer to each is one struct dlb_err. */
 struct dlb_fork_request {
     enum dlb_fork_op op;
-    uint64_t epoch;            /* SPAWN */
-    uint64_t soft_ns, hard_ns; /* JOIN: until soft_ns; STOP: kill at soft_ns, give up at hard_ns */
+    uint64_t epoch; /* SPAWN */
+    uint64_t soft_ns,
+        hard_ns; /* JOIN: wait until soft_ns; STOP: kill at soft_ns, give up at hard_ns */
 };
 
 _Noreturn void dlb_forkserver_loop(const struct dlb_forkserver_how *how, int fd, pid_t parent);

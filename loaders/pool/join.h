@@ -1,7 +1,7 @@
-/* Joining a thread by a deadline on the one clock.
+/* Joining a thread with a deadline on CLOCK_MONOTONIC.
  *
- * Floor 3. pthread_timedjoin_np waits on the wall clock, which may jump: the thread's last act is
- * to say that it is done. */
+ * Floor 3. pthread_timedjoin_np waits on the wall clock, which may jump. So the thread signals an
+ * event at its end, and the joining thread waits for that. */
 #ifndef DLB_LOADERS_POOL_JOIN_H
 #define DLB_LOADERS_POOL_JOIN_H
 
@@ -18,13 +18,13 @@ struct dlb_thread {
     struct dlb_event done;
 };
 
-/* The last thing that the thread's function does. */
+/* Called by the thread as the last thing that its function does. */
 static inline void dlb_thread_done(struct dlb_thread *thread)
 {
     dlb_event_signal(&thread->done);
 }
 
-/* What an error of dlb_thread_join means, for messages. */
+/* The reason for a code of dlb_thread_join, for messages. */
 static inline const char *dlb_thread_why(int code)
 {
     return code == ETIMEDOUT ? "it is stuck (storage that does not answer?)" : strerror(code);

@@ -1,5 +1,5 @@
-/* num_workers = 0: the consumer reads, decodes, collates (and pins) inside next(); nothing
- * overlaps. */
+/* num_workers = 0: the consumer itself reads, decodes, collates (and pins) inside next(), so
+ * nothing overlaps. */
 #include "core/base/clock.h"
 #include "core/host/osacct.h"
 #include "loaders/loader.h"
@@ -38,7 +38,7 @@ static int inline_start(void *ld, const struct dlb_job *job, struct dlb_err *err
     self->report = calloc(1, sizeof *self->report);
     self->free_slot = calloc(n_slots, sizeof *self->free_slot);
     if (!self->report || !self->free_slot)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the loader");
+        return dlb_fail_memory(err, NULL, sizeof *self->report + n_slots * sizeof *self->free_slot);
     for (uint32_t i = 0; i < n_slots; i++)
         self->free_slot[self->n_free++] = i;
     int rc = dlb_sampler_open(&self->sampler, &job->dataset->shape, &order, false, err);
@@ -94,7 +94,7 @@ static int inline_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, boo
     bool pin_copy = self->unpinned.n_slots > 0;
 
     *got = false;
-    if (self->n_free == 0) { /* all are on their way to the device: only the caller can free one */
+    if (self->n_free == 0) { /* all are being copied to the device: only the caller can free one */
         (void)dlb_sleep_until_ns(
             dlb_now_ns() + (timeout_ns < 20 * DLB_NS_PER_US ? timeout_ns : 20 * DLB_NS_PER_US));
         return DLB_OK;
@@ -134,8 +134,7 @@ static int inline_stop(void *ld, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* The one thread loads and consumes: its run-queue wait is not a worker's, and is not claimed to
- * be. */
+/* One thread loads and consumes, so its run-queue wait cannot be attributed to a worker. */
 static void inline_stats(void *ld, struct dlb_loader_stats *out)
 {
     struct inline_loader *self = ld;

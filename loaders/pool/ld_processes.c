@@ -5,13 +5,12 @@
 #include "loaders/pool/limits.h"
 #include "loaders/pool/pool.h"
 
-/* A worker looks at `stop` between samples; one that takes longer than this is killed. Where the
- * run has failed nobody asks for its account any more. */
+/* A worker looks at `stop` between samples; one that takes longer than this is killed. After a
+ * failure its report is not needed, so it gets less time. */
 #define GRACE_NS (2 * DLB_NS_PER_S)
 #define FAILED_GRACE_NS (100 * DLB_NS_PER_MS)
-#define HARD_NS                                                                                    \
-    (10 * DLB_NS_PER_S) /* a process that outlives SIGKILL so long sits in the kernel              \
-                         */
+/* A process that outlives SIGKILL for this long is stuck in the kernel. */
+#define HARD_NS (10 * DLB_NS_PER_S)
 
 struct processes {
     struct dlb_pool pool;
@@ -25,7 +24,7 @@ static void work(void *ctx, uint32_t id, uint64_t epoch)
     dlb_pool_work(&self->pool.common, id, epoch, self->pool.common.job->opts->persistent_workers);
 }
 
-/* In the server: it alone learns of a death at once, and the pool's mapping is its too. */
+/* Runs in the fork server, which learns of a death first and shares the pool's memory. */
 static void died(void *ctx, uint32_t id, pid_t pid, const char *what)
 {
     struct processes *self = ctx;
@@ -33,7 +32,7 @@ static void died(void *ctx, uint32_t id, pid_t pid, const char *what)
     struct dlb_err err;
 
     dlb_pool_where(&self->pool.common, id, where, sizeof where, path, sizeof path);
-    (void)dlb_fail(&err, DLB_ERR_WORKER, path[0] ? path : NULL, DLB_NO_OFFSET,
+    (void)dlb_fail(&err, DLB_ERR_WORKER_DIED, path[0] ? path : NULL, DLB_NO_OFFSET,
                    "worker %u (pid %d) %s, %s", id, (int)pid, what, where);
     dlb_pool_fail(&self->pool.common, id, &err);
 }
@@ -58,7 +57,7 @@ static void processes_memory(void *ld, struct dlb_memory *out)
     dlb_pool_memory(&self->pool.common, out);
 }
 
-/* Workers know of an epoch what the request and the mapping tell: its number and its order. */
+/* Workers learn the epoch's number from the request, and its order from the shared memory. */
 static int processes_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
 {
     struct processes *self = ld;
@@ -80,7 +79,7 @@ static int processes_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, 
     struct processes *self = ld;
     int rc = dlb_pool_next(&self->pool, timeout_ns, out, got, err);
 
-    /* Who tells of the workers' deaths may die himself. */
+    /* The fork server reports deaths of workers; its own death has to be found here. */
     if (rc == DLB_OK && !*got)
         rc = dlb_forkserver_check(&self->server, err);
     return rc;

@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOIN_NS                                                                                    \
-    (10 * DLB_NS_PER_S) /* a worker looks at `stop` between samples' batches: longer means stuck   \
-                           in the kernel */
+/* A worker looks at `stop` between samples. One that takes longer is stuck in the kernel. */
+#define JOIN_NS (10 * DLB_NS_PER_S)
 
 struct worker_thread {
     struct dlb_pool_common *common;
@@ -28,9 +27,11 @@ struct threads {
 static int threads_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
 {
     struct threads *self = ld;
-    self->worker = calloc((size_t)job->opts->num_workers, sizeof *self->worker);
+    size_t n = (size_t)job->opts->num_workers;
+
+    self->worker = calloc(n, sizeof *self->worker);
     if (!self->worker)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the worker pool");
+        return dlb_fail_memory(err, NULL, n * sizeof *self->worker);
     return dlb_pool_open(&self->pool, job, false, err);
 }
 
@@ -56,8 +57,8 @@ static int join_all(struct threads *self, uint64_t deadline_ns, struct dlb_err *
             continue;
         int code = dlb_thread_join(&worker->thread, deadline_ns);
         if (code != 0)
-            return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "worker %u does not end: %s",
-                            w, dlb_thread_why(code));
+            return dlb_fail(err, DLB_ERR_WORKER_HANGS, NULL, DLB_NO_OFFSET,
+                            "worker %u does not end: %s", w, dlb_thread_why(code));
         worker->running = false;
     }
     return DLB_OK;
@@ -82,7 +83,7 @@ static int threads_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
             .common = &self->pool.common, .id = w, .epoch = epoch, .persistent = persistent};
         int code = pthread_create(&worker->thread.handle, NULL, thread_main, worker);
         if (code != 0)
-            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_WORKER_NOT_STARTED, NULL, DLB_NO_OFFSET,
                             "starting worker %u of %u: %s (limit of threads?)", w,
                             self->pool.common.n_workers, strerror(code));
         worker->running = true;

@@ -3,7 +3,7 @@
 #include "core/base/units.h"
 #include "core/host/osacct.h"
 
-/* What a worker process opens beside what it inherits: its end of the channel, the signal
+/* Descriptors of a worker process beside those that it inherits: its end of the channel, the signal
  * descriptor, and a few files at a time. */
 enum { WORKER_DESCRIPTORS = 16 };
 
@@ -12,7 +12,8 @@ static uint64_t n_loaders(const struct dlb_job *job)
     return job->n_loaders ? job->n_loaders : 1;
 }
 
-/* Each of the process's samples is in one buffer at most; who has no shard holds none. */
+/* Each sample of this process is in one buffer at most, and a worker without shards has an empty
+ * buffer. */
 static double shuffle_bytes(const struct dlb_job *job)
 {
     const struct dlb_loader_opts *opts = job->opts;
@@ -40,7 +41,7 @@ int dlb_limits_memory(const struct dlb_job *job, struct dlb_err *err)
 
     if (available == DLB_NOT_MEASURED || init + shuffle <= (double)available)
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_LOADER_WORKERS_MEMORY, NULL, DLB_NO_OFFSET,
                     "%llu workers need %s (%s%s%s), %s is available: lower num_workers%s",
                     (unsigned long long)n_workers,
                     dlb_bytes_text((uint64_t)(init + shuffle), need, sizeof need),
@@ -57,14 +58,14 @@ static int check_processes(uint64_t n_workers, uint64_t n_servers, struct dlb_er
     uint64_t left = dlb_os_tasks_left(&by);
 
     if (need > left)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_LIMIT_PROCESSES, NULL, DLB_NO_OFFSET,
                         "%llu workers need %llu processes, %s leaves %llu: raise it, or lower "
                         "num_workers",
                         (unsigned long long)n_workers, (unsigned long long)need, by,
                         (unsigned long long)left);
     left = dlb_os_descriptors_left();
     if (left < WORKER_DESCRIPTORS)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_LIMIT_DESCRIPTORS, NULL, DLB_NO_OFFSET,
                         "a worker process needs %d descriptors, RLIMIT_NOFILE (ulimit -n) leaves "
                         "%llu: raise it",
                         WORKER_DESCRIPTORS, (unsigned long long)left);
@@ -79,7 +80,7 @@ int dlb_limits_processes(const struct dlb_loader_opts *opts, struct dlb_err *err
 int dlb_limits_job_processes(const struct dlb_job *job, struct dlb_err *err)
 {
     uint64_t n_workers = (uint64_t)job->opts->num_workers;
-    uint64_t n_before = job->first_worker / n_workers; /* whose fork servers are there */
+    uint64_t n_before = job->first_worker / n_workers; /* loaders whose fork servers exist */
 
     return check_processes(n_workers * n_loaders(job), n_loaders(job) - n_before, err);
 }

@@ -47,7 +47,7 @@ static void pin_loop(struct dlb_pool_pin *pin)
     struct dlb_err err;
 
     if (!carried) {
-        (void)dlb_fail_errno(&err, NULL, DLB_NO_OFFSET, "starting the pin thread");
+        (void)dlb_fail_memory(&err, NULL, common->n_workers * sizeof *carried);
         dlb_pool_fail(common, common->n_workers, &err); /* the number of no worker */
         return;
     }
@@ -80,8 +80,8 @@ int dlb_pool_pin_start(struct dlb_pool_pin *pin, struct dlb_pool_common *common,
     pin->common = common;
     int code = pthread_create(&pin->thread.handle, NULL, pin_main, pin);
     if (code != 0)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "starting the pin thread: %s",
-                        strerror(code));
+        return dlb_fail(err, DLB_ERR_WORKER_NOT_STARTED, NULL, DLB_NO_OFFSET,
+                        "starting the pin thread: %s", strerror(code));
     pin->running = true;
     return DLB_OK;
 }

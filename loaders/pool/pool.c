@@ -32,7 +32,7 @@ static int open_sampler(struct dlb_pool_common *common, struct dlb_err *err)
 
     if (rc == DLB_OK && common->any_order && common->sampler.n_batches >= DLB_POOL_END)
         rc = dlb_fail(
-            err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+            err, DLB_ERR_LOADER_BATCHES_TOO_MANY, NULL, DLB_NO_OFFSET,
             "loader.order = \"any\" numbers batches with 32 bits: raise loader.batch_size");
     return rc;
 }
@@ -81,7 +81,7 @@ static int open_rotation(struct dlb_pool_rotation *rotation, uint32_t n_workers,
     rotation->active = calloc(n_workers, sizeof *rotation->active);
     rotation->told_end = calloc(n_workers, sizeof *rotation->told_end);
     if (!rotation->active || !rotation->told_end)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the worker pool");
+        return dlb_fail_memory(err, NULL, 2 * n_workers * sizeof *rotation->active);
     return DLB_OK;
 }
 
@@ -100,7 +100,7 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
                    .fresh = opts->transport == DLB_TRANSPORT_FRESH,
                    .across_processes = across_processes}};
     if (common->slots_per_worker >= DLB_RING_CAP)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_LOADER_SLOTS_TOO_MANY, NULL, DLB_NO_OFFSET,
                         "%u slots per worker, %d is the most: lower loader.prefetch_factor, "
                         "device.prefetch or, with shared workers, accelerators.count",
                         common->slots_per_worker, DLB_RING_CAP - 1);
@@ -219,8 +219,8 @@ int dlb_pool_stop(struct dlb_pool *pool, uint64_t patience_ns, struct dlb_err *e
         return DLB_OK;
     int code = dlb_thread_join(&pool->pin.thread, pool->dismissed_ns + patience_ns);
     if (code != 0)
-        return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "the pin thread does not end: %s",
-                        dlb_thread_why(code));
+        return dlb_fail(err, DLB_ERR_WORKER_HANGS, NULL, DLB_NO_OFFSET,
+                        "the pin thread does not end: %s", dlb_thread_why(code));
     pool->pin.running = false;
     return DLB_OK;
 }

@@ -3,7 +3,8 @@
 #include "core/base/clock.h"
 #include "core/base/hash.h"
 
-#define POLL_NS (50 * DLB_NS_PER_US) /* longest sleep while a copy of unknown end holds a slot */
+#define POLL_NS                                                                                    \
+    (50 * DLB_NS_PER_US) /* longest sleep while a copy holds a slot and its end is unknown */
 
 void dlb_accelerator_open(struct dlb_accelerator *a, struct dlb_common *common,
                           const struct dlb_feed *feed)
@@ -37,8 +38,8 @@ static void begin_measuring(struct dlb_accelerator *a)
     a->loop_start_ns = dlb_now_ns();
 }
 
-/* Stages follow each other without a gap: each begins where the one before it ended. Unaccounted is
- * what none of them covers all the same. */
+/* Stages follow each other without a gap: each begins where the one before it ended. The time that
+ * they do not cover is reported as unaccounted. */
 static void end_measuring(struct dlb_accelerator *a)
 {
     struct dlb_share *share = &a->window.share;
@@ -51,7 +52,8 @@ static void end_measuring(struct dlb_accelerator *a)
     a->measured = true;
 }
 
-/* Its next one, from the end of what it did last; the account opens with the first measured. */
+/* Goes on to the next batch; its wait starts at the end of the last stage. With the first measured
+ * batch the account opens. */
 static void want_batch(struct dlb_accelerator *a)
 {
     begin_measuring(a);
@@ -60,8 +62,8 @@ static void want_batch(struct dlb_accelerator *a)
         a->since_ns = a->loop_start_ns;
 }
 
-/* Between epochs: for the loader to begin the next one and, of many accelerators, before that for
- * the others to end theirs. */
+/* Counts the time between epochs: the loader begins the next one; before that, with several
+ * accelerators, the others end theirs. */
 static void spend_between(struct dlb_accelerator *a, uint64_t now_ns)
 {
     uint64_t from_ns = a->since_ns > a->loop_start_ns ? a->since_ns : a->loop_start_ns;
@@ -104,8 +106,8 @@ void dlb_accelerator_drain(struct dlb_accelerator *a)
     a->since_ns = now_ns;
 }
 
-/* Gives back the slots whose copy is done; *held says how many are not, *copied_ns when the first
- * of them will be, where a timeline knows. */
+/* Gives back the slots whose copy has ended. *held is how many slots are still being copied.
+ * *copied_ns is when the first of those copies will end, if the device knows (else 0). */
 static int release_copied(struct dlb_accelerator *a, uint32_t *held, uint64_t *copied_ns,
                           struct dlb_err *err)
 {
@@ -133,8 +135,8 @@ static int release_copied(struct dlb_accelerator *a, uint32_t *held, uint64_t *c
     return DLB_OK;
 }
 
-/* The device may have stood still while next() found that there is nothing more: that wait is the
- * next step's as well. Those of epochs that brought no step are laid side by side. */
+/* The device may have been idle while next() found that the epoch has no more batches. That wait
+ * belongs to the next step, too. Waits of epochs without a step are added to it. */
 static void keep_last_wait(struct dlb_step *step)
 {
     uint64_t earlier_ns = step->over_end_ns - step->over_start_ns;
@@ -153,7 +155,8 @@ static void end_epoch(struct dlb_accelerator *a)
     a->at = DLB_AT_ENDED;
 }
 
-/* The copy starts at once, whatever the step must wait for: the slot is others' to fill. */
+/* Starts the copy at once, even if the step has to wait: after the copy the slot can be filled
+ * again. */
 static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
 {
     const struct dlb_consume *how = a->common->how;
@@ -182,8 +185,8 @@ static uint64_t while_copying_ns(const struct dlb_device *device, uint64_t copie
     return copied_ns > now_ns ? copied_ns - now_ns : 0;
 }
 
-/* The next batch, once it is there. A single accelerator never sleeps on while a slot could be
- * given back: one worker with one credit may be waiting for it. */
+/* Takes the next batch, if there is one. A single accelerator does not sleep longer than until a
+ * slot can be given back: a worker may be waiting for that slot. */
 static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, struct dlb_err *err)
 {
     const struct dlb_consume *how = a->common->how;
@@ -193,7 +196,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
 
     int rc = release_copied(a, &held, &a->wake_ns, err);
     uint64_t limit_ns = held > 0 ? while_copying_ns(how->device, a->wake_ns) : patience_ns;
-    if (!a->step.late) /* is it there already? */
+    if (!a->step.late) /* first find out whether it was there when it was asked for */
         limit_ns = 0;
     if (rc == DLB_OK)
         rc = how->loader->next(a->feed->loader_state,
@@ -204,7 +207,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
         return DLB_OK;
     }
     *moved = true;
-    if (a->step.wait_start_ns == 0) /* else it began with a batch that was skipped */
+    if (a->step.wait_start_ns == 0) /* else the wait began before a batch that was skipped */
         a->step.wait_start_ns = a->since_ns;
     a->step.wait_end_ns = dlb_now_ns();
     spend(a, DLB_CS_INPUT_WAIT, a->since_ns, a->step.wait_end_ns);
@@ -220,7 +223,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
         epoch->first_batch_ns = a->step.wait_end_ns - a->common->epoch_start_ns;
     a->has_first = true;
     epoch->n_skipped += a->batch.n_skipped;
-    if (a->batch.n_samples == 0) { /* every sample of it was skipped: nothing to train on */
+    if (a->batch.n_samples == 0) { /* all samples were skipped: nothing to train on */
         how->loader->release(a->feed->loader_state, &a->batch);
         a->since_ns = a->step.wait_end_ns;
         want_batch(a);
@@ -229,7 +232,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
     return hand_over(a, err);
 }
 
-/* Counts the batch while its slot is still its own. */
+/* Counts the batch before its slot is given back. */
 static int account(struct dlb_accelerator *a, struct dlb_err *err)
 {
     struct dlb_common *common = a->common;
@@ -245,7 +248,7 @@ static int account(struct dlb_accelerator *a, struct dlb_err *err)
     return rc;
 }
 
-/* The batch is on the device, and its slot may go back while others are waited for. */
+/* At the barrier: counts the batch and gives back slots while other accelerators are waited for. */
 static int hold(struct dlb_accelerator *a, struct dlb_err *err)
 {
     uint32_t held = 0;
@@ -254,8 +257,8 @@ static int hold(struct dlb_accelerator *a, struct dlb_err *err)
     return rc == DLB_OK ? release_copied(a, &held, &a->wake_ns, err) : rc;
 }
 
-/* Starts the step of the batch that was copied last, when the barrier lets it. Bookkeeping hides
- * behind it. */
+/* Starts the step of the batch that was copied last, if the barrier allows it. The batch is counted
+ * after the start, while the device computes. */
 static int step(struct dlb_accelerator *a, bool *moved, struct dlb_err *err)
 {
     const struct dlb_consume *how = a->common->how;
@@ -291,7 +294,7 @@ static int step(struct dlb_accelerator *a, bool *moved, struct dlb_err *err)
     return a->counted ? DLB_OK : account(a, err);
 }
 
-/* What the device made of a batch, as dlb_batch.made_hash. */
+/* The hash of what the device made of a batch, computed as dlb_batch.made_hash is. */
 static int hash_made(struct dlb_accelerator *a, const struct dlb_flight *f, uint64_t *hash,
                      struct dlb_err *err)
 {
@@ -318,7 +321,7 @@ static int verify(struct dlb_accelerator *a, const struct dlb_flight *f, struct 
     return rc;
 }
 
-/* The oldest step has ended: settles its account. */
+/* The oldest step has ended: counts its stages, releases its slot and adds it to the window. */
 static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64_t end_ns,
                          struct dlb_err *err)
 {
@@ -347,9 +350,9 @@ static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64
     return rc;
 }
 
-/* max_batches measured ones, and the one whose start closes the window; then it goes on until all
- * accelerators have theirs. With several its account ends in the middle of a wait: for its turn,
- * where the one thread loads for the others, too. */
+/* True when all accelerators have enough batches: max_batches measured ones, and one more, whose
+ * start closes the window. An accelerator that has enough goes on until all have. With several, its
+ * account ends in the middle of a wait, in which the thread may have worked for the others. */
 static bool enough(struct dlb_accelerator *a)
 {
     const struct dlb_consume *how = a->common->how;
@@ -370,7 +373,7 @@ static bool enough(struct dlb_accelerator *a)
     return a->common->n_short == 0;
 }
 
-/* When to look again. */
+/* Sets the time when to look again. */
 static int settle_later(struct dlb_accelerator *a, struct dlb_err *err)
 {
     const struct dlb_device *device = a->common->how->device;
@@ -385,7 +388,7 @@ static int settle_later(struct dlb_accelerator *a, struct dlb_err *err)
     return rc;
 }
 
-/* With as few steps queued as there should be, on to the next batch; else waits for the oldest. */
+/* Goes on to the next batch if few enough steps are queued, else waits for the oldest step. */
 static int settle(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, struct dlb_err *err)
 {
     const struct dlb_consume *how = a->common->how;

@@ -1,8 +1,8 @@
-/* One accelerator's training loop, as a machine that is told how long it may block.
+/* One accelerator's training loop, as a state machine that is told how long it may block.
  *
- * Floor 3, private to the consumer, whose one thread drives one of them or many. This is the only
- * training loop: a single accelerator is given all the time it wants, many are given none and are
- * asked again when the time comes that they name. */
+ * Floor 3, private to the consumer, whose one thread drives one or several of them. There is no
+ * other training loop. A single accelerator may block where it likes. Several may not block at all:
+ * each says when it wants to be called again. */
 #ifndef DLB_LOADERS_TRAIN_ACCELERATOR_H
 #define DLB_LOADERS_TRAIN_ACCELERATOR_H
 
@@ -22,21 +22,21 @@ struct dlb_flight {
     uint32_t buf;
 };
 
-/* What it is at. */
+/* The states: what it does next. */
 enum dlb_at {
-    DLB_AT_TAKE,   /* wants a batch */
-    DLB_AT_STEP,   /* has one on the device, and may not start its step yet: the barrier */
-    DLB_AT_SETTLE, /* has as many steps queued as it may, and waits for the oldest to end */
-    DLB_AT_ENDED,  /* has no more batches in this epoch, or enough; or has drained */
+    DLB_AT_TAKE,   /* takes a batch, when there is one */
+    DLB_AT_STEP,   /* starts the step of the batch on the device, when the barrier allows it */
+    DLB_AT_SETTLE, /* waits for the oldest step to end, if as many are queued as may be */
+    DLB_AT_ENDED,  /* nothing: no more batches in this epoch, enough were measured, or it drained */
 };
 
-/* What all accelerators of a run have in common. */
+/* What the accelerators of a run share. */
 struct dlb_common {
     const struct dlb_consume *how;
     struct dlb_consumed *out;
     struct dlb_tally tally;
-    bool shared;             /* one loader for all: a slot that is held is one that another lacks */
-    struct dlb_epoch *epoch; /* the one that is under way */
+    bool shared; /* one loader for all: a slot that one holds is missing to the others */
+    struct dlb_epoch *epoch; /* the current one */
     uint64_t epoch_start_ns;
     struct dlb_barrier barrier;
     uint64_t n_batches; /* of all, for the heartbeat */
@@ -47,8 +47,8 @@ struct dlb_accelerator {
     struct dlb_common *common;
     const struct dlb_feed *feed;
     enum dlb_at at;
-    uint64_t since_ns; /* it is at that */
-    uint64_t wake_ns;  /* when it can go on by itself; UINT64_MAX: its loader or the barrier says */
+    uint64_t since_ns; /* start of what it does now; stages are counted from here */
+    uint64_t wake_ns;  /* when it can go on; UINT64_MAX: when its loader or the barrier lets it */
     uint64_t dry_ns;   /* in SETTLE: when its device runs out of steps */
     struct dlb_step step;   /* the one that is being prepared */
     struct dlb_batch batch; /* and its batch */
@@ -82,11 +82,11 @@ void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uin
 /* After the last epoch: what is queued is to end. */
 void dlb_accelerator_drain(struct dlb_accelerator *a);
 
-/* Goes on for as long as it can without blocking for longer than patience_ns, and for one batch at
- * most; then a->at and a->wake_ns say what it waits for (wake_ns 0: for its next turn). */
+/* Advances as far as it can, for one batch at most, without blocking for longer than patience_ns.
+ * Then a->at and a->wake_ns say what it waits for (wake_ns 0: for its next turn). */
 int dlb_accelerator_advance(struct dlb_accelerator *a, uint64_t patience_ns, struct dlb_err *err);
 
-/* Closes account and window; share of the window's owner is complete then. Idempotent. */
+/* Closes account and window, which completes a->window.share. Idempotent. */
 void dlb_accelerator_close(struct dlb_accelerator *a);
 
 #endif

@@ -1,9 +1,9 @@
-/* The barrier of data-parallel training: step k + 1 starts on no accelerator before step k has
- * ended on all.
+/* The barrier of data-parallel training: no accelerator starts step k + 1 before step k has ended
+ * on all.
  *
- * Floor 3. One thread, which drives them all. Nobody sleeps at it: on a virtual timeline the end of
- * a step is known when it is handed to the device, so that the next one can be handed over as soon
- * as all have handed over theirs. */
+ * Floor 3. One thread, which drives all accelerators. It never sleeps here: on a virtual timeline
+ * the end of a step is known when the step is handed to the device. So the next step can be handed
+ * over as soon as all accelerators have handed over theirs. */
 #ifndef DLB_LOADERS_TRAIN_BARRIER_H
 #define DLB_LOADERS_TRAIN_BARRIER_H
 
@@ -11,14 +11,15 @@
 #include <stdint.h>
 
 struct dlb_barrier {
-    uint32_t n_members; /* who still has batches in this epoch */
-    uint32_t n_passed;  /* of them, in this round */
+    uint32_t n_members; /* accelerators that still have batches in this epoch */
+    uint32_t n_passed;  /* of them, those that have handed over this round's step */
     uint64_t round;
-    uint64_t end_ns, last_end_ns; /* latest end of this round's steps so far, and of the last's */
-    uint64_t input_ns, last_input_ns; /* of the round, what that latest one waited for its batch */
+    uint64_t end_ns, last_end_ns; /* latest end of a step: in this round so far, in the last one */
+    uint64_t input_ns, last_input_ns; /* how long that latest step waited for its batch */
 };
 
-/* Everybody comes in at an epoch's start, at round 0 of it; all steps of the last one end first. */
+/* An epoch starts: all accelerators are members again, at round 0. Its first steps start when all
+ * steps of the last epoch have ended. */
 static inline void dlb_barrier_reset(struct dlb_barrier *barrier, uint32_t n_members)
 {
     barrier->n_members = n_members;
@@ -38,8 +39,8 @@ static inline void dlb_barrier_turn(struct dlb_barrier *barrier)
     barrier->last_input_ns = barrier->input_ns;
 }
 
-/* Whose step of this round ends at end_ns, and who waited for its batch from asked_ns to ready_ns.
- */
+/* A member hands over its step of this round. It waited for the batch from asked_ns to ready_ns,
+ * and the step ends at end_ns. */
 static inline void dlb_barrier_pass(struct dlb_barrier *barrier, uint64_t asked_ns,
                                     uint64_t ready_ns, uint64_t end_ns)
 {
@@ -52,7 +53,7 @@ static inline void dlb_barrier_pass(struct dlb_barrier *barrier, uint64_t asked_
     dlb_barrier_turn(barrier);
 }
 
-/* Who has no more batches in this epoch; `passed`: this round's step was handed over. */
+/* A member has no more batches in this epoch; `passed`: it has handed over this round's step. */
 static inline void dlb_barrier_leave(struct dlb_barrier *barrier, bool passed)
 {
     barrier->n_members--;

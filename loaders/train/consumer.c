@@ -11,7 +11,7 @@ struct consumer {
     struct dlb_common common;
     struct dlb_accelerator *accelerators; /* [n] */
     uint32_t n;
-    uint32_t first;         /* whose turn comes first */
+    uint32_t first;         /* the accelerator that is advanced first */
     struct dlb_epoch spare; /* epochs beyond those kept */
     struct dlb_au *au;      /* [n] */
 };
@@ -23,28 +23,28 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)ts.tv_sec * DLB_NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* What a pass over all accelerators found. */
+/* The result of a pass over all accelerators. */
 struct pass {
     uint32_t n_going;
-    uint64_t wake_ns; /* the earliest that one can go on by itself; 0: now */
-    bool watch;       /* that one's device runs dry if it is late */
-    bool wants;       /* somebody waits for a batch */
+    uint64_t wake_ns; /* the earliest time that one can go on; 0: now */
+    bool watch;       /* a device runs dry if the thread wakes up late */
+    bool wants;       /* an accelerator waits for a batch */
 };
 
-/* Whether a step of this accelerator is all that there is to wait for, and has not ended. */
+/* True while the accelerator only waits for a step that has not ended. */
 static bool sleeps(const struct dlb_accelerator *a, uint64_t now_ns)
 {
     return a->at == DLB_AT_SETTLE && a->wake_ns > now_ns;
 }
 
-/* Goes to each that can go on. Batches of a loader that they share go to who has waited longest:
- * the turns go round. */
+/* Advances each accelerator that can go on. With a shared loader the one after the last that got a
+ * batch comes first, so that batches go round. */
 static int pass_all(struct consumer *c, struct pass *pass, struct dlb_err *err)
 {
     uint64_t now_ns = dlb_now_ns(), dry_ns = UINT64_MAX;
     uint64_t round = c->common.barrier.round;
     uint32_t first = c->first;
-    bool cancelled = dlb_consume_cancelled(c->common.how); /* who goes on says so */
+    bool cancelled = dlb_consume_cancelled(c->common.how); /* dlb_accelerator_advance reports it */
 
     *pass = (struct pass){.wake_ns = UINT64_MAX};
     for (uint32_t i = 0; i < c->n; i++) {
@@ -72,8 +72,8 @@ static int pass_all(struct consumer *c, struct pass *pass, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* Until the earliest of their times, or a batch is ready that somebody waits for: others wake
- * nobody. The end is watched only where a device would stand still for a late wake-up. */
+/* Sleeps until the earliest time of the pass, or until a batch is ready if an accelerator waits for
+ * one. It spins at the end only if a device would run dry by a late wake-up. */
 static void sleep_all(struct dlb_event *ready, uint32_t seen, const struct pass *pass)
 {
     uint64_t now_ns = dlb_now_ns();
@@ -91,8 +91,8 @@ static void sleep_all(struct dlb_event *ready, uint32_t seen, const struct pass 
         ;
 }
 
-/* Until every accelerator has ended what it is at. A single one blocks where it is; of many, the
- * thread sleeps for all. */
+/* Runs until every accelerator is at DLB_AT_ENDED. A single one blocks inside its advance; with
+ * several the thread sleeps here. */
 static int drive(struct consumer *c, struct dlb_err *err)
 {
     struct dlb_event *ready = c->common.how->ready;
@@ -218,7 +218,7 @@ static void add_windows(const struct consumer *c, struct dlb_share *total)
     total->idle_other_ns = total->window_ns - sum_ns;
 }
 
-/* From what each accelerator measured to what the run did. */
+/* Adds up what the accelerators measured. */
 static void add_up(struct consumer *c)
 {
     struct dlb_consumed *out = c->common.out;
@@ -247,8 +247,8 @@ static void add_up(struct consumer *c)
 static int check(const struct dlb_consume *how, struct dlb_err *err)
 {
     if (how->device_prefetch > DLB_MAX_DEPTH)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "device.prefetch %u is over %d",
-                        how->device_prefetch, (int)DLB_MAX_DEPTH);
+        return dlb_fail(err, DLB_ERR_DEVICE_PREFETCH_TOO_LARGE, NULL, DLB_NO_OFFSET,
+                        "device.prefetch %u is over %d", how->device_prefetch, (int)DLB_MAX_DEPTH);
     if (how->n_feeds > 1 && (!how->device->due || !how->ready))
         DLB_BUG("many accelerators need a timeline and something to sleep on");
     return DLB_OK;
@@ -261,7 +261,7 @@ static int open(struct consumer *c, const struct dlb_consume *how, struct dlb_co
     c->accelerators = calloc(c->n, sizeof *c->accelerators);
     c->au = calloc(c->n, sizeof *c->au);
     if (!c->accelerators || !c->au)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the consumer");
+        return dlb_fail_memory(err, NULL, c->n * (sizeof *c->accelerators + sizeof *c->au));
     c->common = (struct dlb_common){.how = how,
                                     .out = out,
                                     .shared = c->n > 1 && how->feeds[0].loader_state ==
@@ -280,7 +280,7 @@ int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct 
         return rc;
     struct consumer *c = calloc(1, sizeof *c);
     if (!c)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting the consumer");
+        return dlb_fail_memory(err, NULL, sizeof *c);
     rc = open(c, how, out, err);
     bool opened = rc == DLB_OK;
     uint64_t cpu_start_ns = thread_cpu_ns();

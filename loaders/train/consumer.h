@@ -1,15 +1,16 @@
-/* The consumer: the training loop of one accelerator, or of many in one thread. It takes batches,
- * hands them to the devices, and accounts for every nanosecond.
+/* The consumer: the training loop of one accelerator, or of several in one thread. It takes batches
+ * from loaders, hands them to devices, and accounts for every nanosecond.
  *
- * Floor 3. One thread, which owns loaders and devices. The window runs from the start of the first
- * measured step to the start of the step after the last measured one, on the device's clock and
- * across epoch boundaries: N steps over N intervals.
+ * Floor 3. One thread, which owns loaders and devices.
  *
- * Many accelerators: each has a window and a place in its training loop of its own (accelerator.h);
- * the thread goes to whoever can go on, and sleeps until the earliest of their steps ends or a
- * batch is ready. Epochs are common: the next one begins when all have ended the last one. Who has
- * measured its max_batches trains on, unmeasured, until all have, so that nobody is measured while
- * others have left. */
+ * The window runs from the start of the first measured step to the start of the step after the last
+ * measured one, on the device's clock and across epochs: N steps over N intervals (window.h).
+ *
+ * With several accelerators each has its own window and its own place in the loop (accelerator.h).
+ * The thread advances each one that can go on, then sleeps until the earliest step ends or a batch
+ * is ready. All share the epochs: the next one begins when all have ended the last one. An
+ * accelerator that has measured its max_batches trains on, unmeasured, until all have: otherwise
+ * the last ones would be measured with less competition. */
 #ifndef DLB_LOADERS_TRAIN_CONSUMER_H
 #define DLB_LOADERS_TRAIN_CONSUMER_H
 
@@ -24,9 +25,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What one accelerator is made of. */
+/* One accelerator: a device, and the loader that feeds it. */
 struct dlb_feed {
-    void *loader_state; /* started; the same in all where they share one loader */
+    void *loader_state; /* started; the same for all accelerators that share one loader */
     void *device_state; /* opened */
 };
 
@@ -35,20 +36,20 @@ struct dlb_consume {
     const struct dlb_device *device;
     const struct dlb_feed *feeds; /* [n_feeds]; several need a device with `due` */
     uint32_t n_feeds;
-    struct dlb_event *ready; /* what the loaders signal (dlb_job.ready); several feeds only */
+    struct dlb_event *ready; /* signalled by the loaders (dlb_job.ready); several feeds only */
     bool barrier;            /* several feeds: all steps k end before any step k + 1 starts */
     uint32_t device_prefetch;
     uint32_t n_epochs;
-    uint64_t max_batches;    /* measured batches of each accelerator; 0: all of the epochs */
-    uint64_t warmup_batches; /* first batches of each in the run that are not measured */
-    uint64_t n_samples;      /* of the data set: size of the exactly-once bitmap */
-    uint64_t expected;       /* samples that an epoch should deliver (the ranks' shares, drop_last
-                                taken off) */
-    uint64_t padded;         /* of these: that another of these ranks delivers too */
-    double step_ns;          /* asked for; for the nominal utilisation */
-    bool checksum;           /* compare payload hashes of the device with the workers' */
+    uint64_t max_batches;    /* that each accelerator measures; 0: all batches of the epochs */
+    uint64_t warmup_batches; /* first batches of each accelerator, which are not measured */
+    uint64_t n_samples;      /* of the data set: the size of the exactly-once bitmap */
+    uint64_t expected;       /* samples that an epoch should deliver: these ranks' shares, less what
+                                drop_last drops */
+    uint64_t padded;         /* of these, those that another of these ranks delivers too */
+    double step_ns;          /* that device.step_ms asks for; for the nominal utilisation */
+    bool checksum;           /* compare the payload hashes of devices and workers */
     const struct dlb_augment *augment; /* what the devices were opened with; may be NULL */
-    _Atomic uint64_t *heartbeat;       /* batches so far, for who watches; may be NULL */
+    _Atomic uint64_t *heartbeat;       /* batches so far, for a process that watches; may be NULL */
     const atomic_bool *cancel;         /* may be NULL */
 };
 
@@ -56,16 +57,17 @@ struct dlb_consume {
 
 struct dlb_epoch {
     uint64_t n_samples, n_unique, n_expected, n_padded;
-    uint64_t n_skipped; /* with on_error = "skip"; the rest of a broken shard is not in here */
+    uint64_t n_skipped; /* with on_error = "skip"; the rest of a broken shard is not counted */
     uint64_t n_bytes;
-    uint64_t set_checksum; /* sum over samples of a hash of (index, payload hash if asked for): free
-                              of order */
-    uint64_t seq_checksum; /* the same, chained: of the order; of many, each one's, chained */
-    uint64_t first_batch_ns; /* begin_epoch called to first batch in hand; of many, the last's */
-    uint64_t gap_ns; /* device idle before the epoch's first step, from the last epoch's last step
-                        on; 0 for the first; of many, the longest */
+    uint64_t set_checksum; /* sum over samples of a hash of index and payload hash (with checksum):
+                              independent of the order */
+    uint64_t seq_checksum; /* the same hashes chained in order; of several accelerators, chained
+                              one after the other */
+    uint64_t first_batch_ns; /* from begin_epoch to the first batch in hand; of several, the last */
+    uint64_t gap_ns; /* device idle between the last step of the epoch before and this one's first;
+                        0 for the first epoch; of several, the longest */
     uint64_t wall_ns;
-    bool whole; /* ran to its end, not cut by max_batches or an interrupt */
+    bool whole; /* it ran to its end: not cut by max_batches or an interrupt */
 };
 
 /* The window and the account of one accelerator, or of all (dlb_consumed.total). */
@@ -74,12 +76,12 @@ struct dlb_share {
     uint64_t window_ns;                                  /* 0: no complete window */
     uint64_t busy_ns;                                    /* compute within the window */
     uint64_t idle_input_ns, idle_copy_ns, idle_other_ns; /* busy + these = window */
-    uint64_t late_copy_ns;   /* part of idle_copy: the loader was late with the batch, and no copy
-                                was in its way; without copies the next would be no earlier */
-    uint64_t epoch_idle_ns;  /* part of idle that lies across epoch boundaries */
-    uint64_t epoch_other_ns; /* likewise, of idle_other */
-    uint64_t wall_ns;        /* over the measured loop */
-    uint64_t unaccounted_ns; /* wall - sum of the consumer's stages over the same span */
+    uint64_t late_copy_ns;   /* part of idle_copy: the loader was late with the batch and no copy
+                                delayed it; without copies it would have come no earlier */
+    uint64_t epoch_idle_ns;  /* part of all idle time: across epoch boundaries */
+    uint64_t epoch_other_ns; /* part of idle_other: across epoch boundaries */
+    uint64_t wall_ns;        /* of the measured loop */
+    uint64_t unaccounted_ns; /* wall_ns less the consumer's stages over the same span */
     struct dlb_au au;
 };
 
@@ -96,13 +98,13 @@ struct dlb_consumed {
     struct dlb_hist device[DLB_DS_COUNT];   /* over the window */
     uint64_t n_checksum_mismatches;
     uint32_t n_accelerators;
-    struct dlb_share share[DLB_SHARES_KEPT]; /* of the first ones */
+    struct dlb_share share[DLB_SHARES_KEPT]; /* of the first accelerators */
     uint32_t n_epochs;                       /* begun; the first DLB_MAX_EPOCHS_KEPT are kept */
     struct dlb_epoch epoch[DLB_MAX_EPOCHS_KEPT];
 };
 
-/* Runs the loop. On DLB_E_CANCELLED and on errors *out holds what was measured so far. *out is
- * large: put it on the heap. */
+/* Runs the loop. After DLB_E_CANCELLED and after errors *out holds what was measured so far. *out
+ * is large: allocate it. */
 int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct dlb_err *err);
 
 #endif

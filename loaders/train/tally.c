@@ -12,9 +12,11 @@
 
 int dlb_tally_open(struct dlb_tally *tally, uint64_t n_samples, struct dlb_err *err)
 {
-    *tally = (struct dlb_tally){.n_samples = n_samples,
-                                .seen = calloc((size_t)(n_samples / 64 + 1), sizeof *tally->seen)};
-    return tally->seen ? DLB_OK : dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "counting samples");
+    size_t n_words = (size_t)(n_samples / 64 + 1);
+
+    *tally =
+        (struct dlb_tally){.n_samples = n_samples, .seen = calloc(n_words, sizeof *tally->seen)};
+    return tally->seen ? DLB_OK : dlb_fail_memory(err, NULL, n_words * sizeof *tally->seen);
 }
 
 void dlb_tally_close(struct dlb_tally *tally)
@@ -36,7 +38,7 @@ int dlb_tally_add(struct dlb_tally *tally, const struct dlb_batch *batch, struct
     for (uint32_t i = 0; i < batch->n_samples; i++) {
         uint64_t index = batch->index[i];
         if (index >= tally->n_samples)
-            return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_READ_NO_SUCH_SAMPLE, NULL, DLB_NO_OFFSET,
                             "sample number %" PRIu64 " of %" PRIu64
                             ": the data set changed while it was read",
                             index, tally->n_samples);

@@ -1,4 +1,4 @@
-/* Exactly once: what an epoch delivered, by content.
+/* Counts and hashes what an epoch delivered, to show that each sample came exactly once.
  *
  * Floor 3. The consumer's thread. */
 #ifndef DLB_LOADERS_TRAIN_TALLY_H
@@ -18,16 +18,15 @@ struct dlb_tally {
 int dlb_tally_open(struct dlb_tally *tally, uint64_t n_samples, struct dlb_err *err);
 void dlb_tally_close(struct dlb_tally *tally);
 
-/* Forgets what the last epoch saw. */
+/* Before an epoch: no sample has been seen. */
 void dlb_tally_reset(struct dlb_tally *tally);
 
-/* Adds a batch to the epoch's counts and checksum of content, and to the checksum of one
- * accelerator's order. An index beyond the data set is DLB_E_FORMAT. */
+/* Adds a batch to the epoch's counts and its checksum of content, and to *order, the checksum of
+ * one accelerator's order. DLB_E_FORMAT for an index beyond the data set. */
 int dlb_tally_add(struct dlb_tally *tally, const struct dlb_batch *batch, struct dlb_epoch *epoch,
                   uint64_t *order, struct dlb_err *err);
 
-/* The order of many accelerators is that of each, one after the other: `epoch_order` with one more.
- */
+/* Adds the order of one more accelerator to the epoch's order, which chains those of all. */
 uint64_t dlb_tally_chain(uint64_t epoch_order, uint64_t order);
 
 #endif

@@ -4,28 +4,27 @@
 #include "loaders/worker/readahead.h"
 #include "loaders/uring.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#define WAKE_NS (50 * DLB_NS_PER_MS)   /* between looks at whether to stop */
-#define CANCEL_NS (10 * DLB_NS_PER_MS) /* a chain's next step may have begun: it is asked again */
+#define WAKE_NS (50 * DLB_NS_PER_MS)       /* between looks at whether to stop */
+#define CANCEL_NS (10 * DLB_NS_PER_MS)     /* between cancels: a chain's next step may have begun */
 #define MAX_READ_BYTES (UINT32_C(1) << 30) /* the kernel cuts reads at 2 GiB */
-/* Handing over a read costs a few microseconds. A file system that takes longer reads within the
- * call (FUSE does, whatever it was told): then nothing overlaps. */
+/* Submitting a read costs a few microseconds. If it takes longer, the file system reads within the
+ * call (as FUSE does), and nothing overlaps. */
 #define HANDED_OVER_NS (100 * DLB_NS_PER_US)
 enum { DEFAULT_DEPTH = 32, MIN_JUDGED = 4 };
 
-/* A read, under its number. */
+/* A read in flight; its index is its number. */
 struct request {
     uint32_t sample, piece;
     uint32_t n_awaited; /* completions; 0: free */
     int32_t opened;
-    bool again; /* when its last completion is there */
+    bool again; /* to be continued when its last completion has come */
     uint64_t since_ns;
-    char *path; /* of a file whose folder is not open; owned */
+    char *path; /* when the folder is not open; owned */
 };
 
 struct dlb_async {
@@ -35,10 +34,10 @@ struct dlb_async {
     struct dlb_io_meters *meters;
     uint32_t depth, n_free;
     uint32_t n_prepared;     /* since the last submit */
-    bool slow;               /* the last submit was */
+    bool slow;               /* the last submit took too long */
     bool by_thread;          /* the kernel is to read in threads of its own */
-    bool ending;             /* what completes is not followed up */
-    bool registered;         /* or tried */
+    bool ending;             /* completions are only counted */
+    bool registered;         /* registering the buffer was tried */
     struct request *request; /* [depth]; owned */
     uint32_t *free;          /* [depth] a stack of numbers; owned */
 };
@@ -66,7 +65,7 @@ int dlb_async_open(struct dlb_async **out, const struct dlb_worker_setup *setup,
     struct dlb_async *a = calloc(1, sizeof *a);
     if (!a) {
         dlb_uring_close(ring);
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting asynchronous reads");
+        return dlb_fail_memory(err, NULL, sizeof *a);
     }
     *a = (struct dlb_async){
         .setup = setup, .ring = ring, .depth = depth, .meters = &setup->report->meters.io};
@@ -74,7 +73,7 @@ int dlb_async_open(struct dlb_async **out, const struct dlb_worker_setup *setup,
     a->request = calloc(depth, sizeof *a->request);
     a->free = calloc(depth, sizeof *a->free);
     if (!a->request || !a->free)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting asynchronous reads");
+        return dlb_fail_memory(err, NULL, depth * (sizeof *a->request + sizeof *a->free));
     for (; a->n_free < depth; a->n_free++)
         a->free[a->n_free] = depth - 1 - a->n_free;
     setup->report->io.n_uring++;
@@ -101,8 +100,8 @@ void dlb_async_begin(struct dlb_async *a, uint64_t first, uint32_t n, struct dlb
     dlb_readahead_begin(&a->ra, first, n, slot);
 }
 
-/* The name to open where no folder is open: its path. It stays with the request until the kernel
- * has read it. */
+/* The path to open when the folder is not open. It stays with the request until the kernel has read
+ * it. */
 static const char *whole_path(struct request *request, const struct dlb_extent *extent)
 {
     free(request->path);
@@ -111,7 +110,7 @@ static const char *whole_path(struct request *request, const struct dlb_extent *
     return request->path ? request->path : ""; /* which is never found */
 }
 
-/* Prepares the read of what a piece still lacks. */
+/* Prepares a read of the bytes that a piece still lacks. */
 static void prepare(struct dlb_async *a, uint32_t number, uint64_t now_ns)
 {
     struct request *request = &a->request[number];
@@ -138,7 +137,7 @@ static void prepare(struct dlb_async *a, uint32_t number, uint64_t now_ns)
         a->meters->max_in_flight = a->depth - a->n_free;
 }
 
-/* The memory that samples share is made with the first that needs it, before its read. */
+/* The common buffer is made for the first sample that needs it, before that sample is read. */
 static void register_buffer(struct dlb_async *a)
 {
     if (a->registered || !a->ra.buffer)
@@ -197,15 +196,16 @@ static void reap(struct dlb_async *a)
     }
 }
 
+/* No sample is to blame, so that none can be skipped. */
 static int fail_ring(struct dlb_err *err, int code)
 {
-    errno = -code;
-    (void)dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "handing reads to io_uring");
-    err->status = DLB_E_WORKER; /* of no sample's */
-    return DLB_E_WORKER;
+    int rc = dlb_fail(err, DLB_ERR_URING_FAILED, NULL, DLB_NO_OFFSET,
+                      "handing reads to io_uring: %s", strerrordesc_np(-code));
+    err->sys_errno = -code;
+    return rc;
 }
 
-/* How often the thread has given up its CPU to wait for something. */
+/* How often the thread has slept (voluntary context switches). */
 static uint64_t sleeps_of_thread(void)
 {
     struct rusage usage = {.ru_nvcsw = 0};
@@ -213,7 +213,8 @@ static uint64_t sleeps_of_thread(void)
     return (uint64_t)usage.ru_nvcsw;
 }
 
-/* Slow once may be somebody else's work on this CPU; slow and asleep for each other read is not. */
+/* One slow submit may come from other work on this CPU. Two in a row, with a sleep for every other
+ * read, come from the file system: then the kernel is told to read in its own threads. */
 static int submit(struct dlb_async *a, struct dlb_err *err)
 {
     uint32_t n = a->n_prepared;
@@ -245,19 +246,20 @@ int dlb_async_take(struct dlb_async *a, struct dlb_dest dest, struct dlb_sample 
     dlb_readahead_release(&a->ra);
     for (;;) {
         reap(a);
-        /* By the half, so that many go to the kernel in one call. */
+        /* Refills when half of the requests are free, so that many go to the kernel in one call. */
         if (a->n_free > a->depth / 2 || !dlb_readahead_ready(&a->ra))
             pump(a);
         bool handed_over = a->n_prepared > 0;
         int rc = submit(a, err);
         if (rc != DLB_OK)
             return rc;
-        reap(a); /* what was in the page cache is there */
+        reap(a); /* reads from the page cache have completed */
         if (dlb_readahead_ready(&a->ra))
             return dlb_readahead_take(&a->ra, dest, out, err);
         if (dlb_worker_told_to_stop(a->setup))
             return DLB_E_CANCELLED;
-        /* What was read within the call made room for more: only what is left is waited for. */
+        /* If reads completed within the call, there is room for more. So it waits only when nothing
+         * was submitted. */
         if (!handed_over)
             rc = wait(a, WAKE_NS, err);
         if (rc != DLB_OK)

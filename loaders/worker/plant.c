@@ -47,7 +47,7 @@ int dlb_plant_open(struct dlb_plant *plant, const struct dlb_worker_setup *setup
         void *memory =
             mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED)
-            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_LOADER_WORKERS_MEMORY, NULL, DLB_NO_OFFSET,
                             "worker %u: %.0f MB (loader.worker_init_mb): %s", setup->id,
                             opts->worker_init_mb, strerror(errno));
         memset(memory, 1, n_bytes);

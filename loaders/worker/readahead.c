@@ -5,22 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For samples that wait to be decoded; beyond it, fewer are read ahead. */
+/* For samples that wait to be decoded. When more memory would be needed, fewer are read ahead. */
 #define MAX_BUFFERS_BYTES (UINT64_C(256) << 20)
 enum { BUFFER_ALIGN_BYTES = 4096 };
-
-static int no_memory(struct dlb_err *err)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                    "no memory to read samples ahead: lower loader.io_depth");
-}
 
 int dlb_readahead_open(struct dlb_readahead *ra, const struct dlb_worker_setup *setup, void *reader,
                        uint32_t ahead, struct dlb_err *err)
 {
     *ra = (struct dlb_readahead){.setup = setup, .reader = reader, .ahead = ahead};
     ra->sample = calloc((size_t)ahead + 1, sizeof *ra->sample);
-    return ra->sample ? DLB_OK : no_memory(err);
+    return ra->sample ? DLB_OK : dlb_fail_memory(err, NULL, (ahead + 1) * sizeof *ra->sample);
 }
 
 void dlb_readahead_close(struct dlb_readahead *ra)
@@ -41,7 +35,7 @@ static struct dlb_ra_sample *nth(const struct dlb_readahead *ra, uint32_t number
     return &ra->sample[number % (ra->ahead + 1)];
 }
 
-/* What is complete when a batch ends before its end has been read all the same. */
+/* Samples that were read but never taken, because the batch was given up, count as read. */
 static void count_untaken(const struct dlb_readahead *ra)
 {
     struct dlb_worker_meters *meters = &ra->setup->report->meters;
@@ -82,7 +76,7 @@ static void fail(struct dlb_ra_sample *sample, const struct dlb_err *err)
     sample->failed = true;
 }
 
-/* Asks the format; its answer is in ra->extent then. */
+/* Asks the format where a sample lies; the answer is in ra->extent. */
 static int ask(struct dlb_readahead *ra, uint64_t index, struct dlb_located *out,
                struct dlb_err *err)
 {
@@ -100,13 +94,13 @@ static int ask(struct dlb_readahead *ra, uint64_t index, struct dlb_located *out
         if (field)
             ra->field = field;
         if (!extent || !field)
-            return no_memory(err);
+            return dlb_fail_memory(err, NULL, out->n * (sizeof *extent + sizeof *field));
         ra->extent_cap = out->n;
     }
 }
 
-/* Pieces one behind the other, each at a multiple of its alignment. Returns the bytes that they
- * take. */
+/* Lays the pieces one after the other, each at a multiple of its alignment. Returns the bytes that
+ * they take. */
 static uint64_t lay_out(struct dlb_ra_sample *sample)
 {
     uint64_t at_bytes = 0;
@@ -130,7 +124,7 @@ static uint8_t *part_of(struct dlb_readahead *ra, const struct dlb_ra_sample *sa
     uint64_t largest = ra->setup->job->dataset->shape.max_sample_bytes;
 
     if (!ra->buffer && !ra->no_buffer && largest <= MAX_BUFFERS_BYTES) {
-        /* A block more at either end, for O_DIRECT. */
+        /* One more block at either end, for O_DIRECT. */
         ra->part_bytes = (largest + UINT64_C(3) * BUFFER_ALIGN_BYTES - 1) / BUFFER_ALIGN_BYTES *
                          BUFFER_ALIGN_BYTES;
         ra->buffer_bytes = ra->part_bytes * (ra->ahead + 1);
@@ -157,9 +151,7 @@ static uint8_t *own_of(struct dlb_readahead *ra, struct dlb_ra_sample *sample, u
     return sample->own;
 }
 
-/* Whether what is read may go to `base`: whole blocks, where they are wanted, with nothing to
- * spare.
- */
+/* True when O_DIRECT can read to `base` itself: aligned, in whole blocks, nothing beside them. */
 static bool is_aligned(const struct dlb_ra_sample *sample, const uint8_t *base)
 {
     for (uint32_t i = 0; i < sample->n; i++) {
@@ -172,7 +164,8 @@ static bool is_aligned(const struct dlb_ra_sample *sample, const uint8_t *base)
     return true;
 }
 
-/* In the slot, as long as what is read is what the batch holds; else in memory of our own. */
+/* Places a sample in the slot if its bytes can be read straight to their place there, else in our
+ * own memory. */
 static int place(struct dlb_readahead *ra, struct dlb_ra_sample *sample, bool plain,
                  struct dlb_err *err)
 {
@@ -183,15 +176,15 @@ static int place(struct dlb_readahead *ra, struct dlb_ra_sample *sample, bool pl
     if (fits && is_aligned(sample, base)) {
         ra->placed_bytes += n_bytes;
     } else {
-        /* It is copied to its place when its turn comes: what was read there by then would be lost,
-         * and later reads would go over it. So those behind it go elsewhere, too. */
+        /* This sample is copied into the slot when its turn comes. Later samples of the batch must
+         * not be read into the slot any more: the copy would overwrite them. */
         ra->slot.data = NULL;
         base = part_of(ra, sample);
         if (!base || n_bytes > ra->part_bytes)
             base = own_of(ra, sample, n_bytes);
     }
     if (!base)
-        return no_memory(err);
+        return dlb_fail_memory(err, NULL, n_bytes);
     for (uint32_t i = 0; i < sample->n; i++)
         sample->piece[i].dst = base + sample->piece[i].at_bytes;
     return DLB_OK;
@@ -203,7 +196,7 @@ static int take_pieces(struct dlb_readahead *ra, struct dlb_ra_sample *sample, u
     if (n > sample->cap) {
         struct dlb_ra_piece *piece = realloc(sample->piece, n * sizeof *piece);
         if (!piece)
-            return no_memory(err);
+            return dlb_fail_memory(err, NULL, n * sizeof *piece);
         sample->piece = piece;
         sample->cap = n;
     }
@@ -251,6 +244,8 @@ bool dlb_readahead_next(struct dlb_readahead *ra, uint32_t *sample, uint32_t *pi
     return true;
 }
 
+/* A sample whose file could not be opened or read. Two kinds of errors concern all samples alike:
+ * O_DIRECT that is refused, and descriptors that have run out. */
 static void fail_read(struct dlb_ra_sample *sample, const struct dlb_ra_piece *piece, int code,
                       bool opening)
 {
@@ -259,18 +254,19 @@ static void fail_read(struct dlb_ra_sample *sample, const struct dlb_ra_piece *p
 
     path_of(&piece->extent, path, sizeof path);
     if (code == EINVAL && piece->extent.align_bytes) {
-        (void)dlb_fail(&err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
+        (void)dlb_fail(&err, DLB_ERR_DIRECT_READ_REFUSED, path, DLB_NO_OFFSET,
                        "the file system refuses reads past the page cache (O_DIRECT): %s",
                        strerrordesc_np(code));
-        err.sys_errno = code;
+    } else if (opening && (code == EMFILE || code == ENFILE)) {
+        (void)dlb_fail(&err, DLB_ERR_LIMIT_DESCRIPTORS, path, DLB_NO_OFFSET,
+                       "opening: %s; raise ulimit -n", strerrordesc_np(code));
     } else {
         errno = code;
         (void)dlb_fail_errno(&err, path,
                              opening ? DLB_NO_OFFSET : piece->from_bytes + piece->done_bytes,
                              opening ? "opening" : "reading");
-        if (opening && (code == EMFILE || code == ENFILE))
-            err.status = DLB_E_NOMEM;
     }
+    err.sys_errno = code;
     fail(sample, &err);
 }
 
@@ -281,7 +277,7 @@ static void fail_short(struct dlb_ra_sample *sample, const struct dlb_ra_piece *
     char path[sizeof err.path];
 
     path_of(&piece->extent, path, sizeof path);
-    (void)dlb_fail(&err, DLB_ERR_IO, path, piece->from_bytes + have_bytes,
+    (void)dlb_fail(&err, DLB_ERR_READ_ENDS_EARLY, path, piece->from_bytes + have_bytes,
                    "ends early: %llu bytes more were there when the data set was opened",
                    (unsigned long long)(wanted_bytes - have_bytes));
     fail(sample, &err);

@@ -26,7 +26,7 @@ int dlb_shuffle_open(struct dlb_shuffle **out, uint32_t cap, uint64_t cap_bytes,
 
     *out = NULL;
     if (!shuffle)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "shuffle buffer");
+        return dlb_fail_memory(err, NULL, sizeof *shuffle);
     *shuffle =
         (struct dlb_shuffle){.cap = cap,
                              .cap_bytes = cap_bytes,
@@ -34,7 +34,7 @@ int dlb_shuffle_open(struct dlb_shuffle **out, uint32_t cap, uint64_t cap_bytes,
     shuffle->held = calloc(cap, sizeof *shuffle->held);
     if (!shuffle->held) {
         dlb_shuffle_close(shuffle);
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "shuffle buffer");
+        return dlb_fail_memory(err, NULL, cap * sizeof *shuffle->held);
     }
     *out = shuffle;
     return DLB_OK;
@@ -90,7 +90,7 @@ int dlb_shuffle_put(struct dlb_shuffle *shuffle, const struct dlb_sample *sample
         n_bytes += sample->field[i].len_bytes;
     struct held *held = malloc(sizeof *held + n_bytes + path_len);
     if (!held)
-        return dlb_fail_errno(err, sample->path, sample->offset_bytes, "shuffle buffer");
+        return dlb_fail_memory(err, sample->path, sizeof *held + n_bytes + path_len);
     held->sample = *sample;
     held->n_bytes = n_bytes;
     uint8_t *at = held->data;

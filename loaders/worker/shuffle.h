@@ -1,12 +1,13 @@
-/* The sample shuffle buffer of iterable data sets, as WebDataset has it.
+/* The shuffle buffer of iterable data sets, with the algorithm of webdataset.filters.shuffle.
  *
- * Floor 3. One worker. It owns copies: a stream's bytes are gone at its next call. Each is
- * allocated as large as it is and freed after it was drawn, as Python does it: memory that is kept
- * for the next sample ends as large as the largest that ever was in it.
+ * Floor 3. One worker's own.
  *
- * webdataset.filters.shuffle: a sample is put in, and while there are fewer than `cap` a second
- * one; one is drawn at random as soon as `initial` are there. At the stream's end the rest is
- * drawn. */
+ * For each sample that is drawn, one is put in, or two while there are fewer than `cap`. Drawing
+ * starts when `initial` samples are there; at the stream's end the rest is drawn.
+ *
+ * The buffer owns copies, because a stream's bytes are gone at its next call. Each copy is
+ * allocated at its own size and freed after it was drawn, as in Python. Memory that is reused would
+ * grow to the size of the largest sample. */
 #ifndef DLB_LOADERS_WORKER_SHUFFLE_H
 #define DLB_LOADERS_WORKER_SHUFFLE_H
 
@@ -21,8 +22,9 @@
 
 struct dlb_shuffle; /* owned by its worker */
 
-/* `cap` samples, and none more while cap_bytes of fields are allocated, the drawn one's included
- * (but always one): the last may go over it. Beside its fields each takes a few hundred bytes. */
+/* At most `cap` samples. It wants no more while its copies, the drawn one included, hold cap_bytes
+ * or more, so the last one may exceed cap_bytes; it always takes one. Each copy needs a few hundred
+ * bytes beside its fields. */
 int dlb_shuffle_open(struct dlb_shuffle **out, uint32_t cap, uint64_t cap_bytes,
                      struct dlb_err *err);
 void dlb_shuffle_close(struct dlb_shuffle *shuffle);

@@ -13,7 +13,7 @@
 
 enum { PURPOSE_SHUFFLE = 3 };
 
-/* Where a batch is while it is being filled. */
+/* The slot that is being filled, and how far it is. */
 struct filling {
     const struct dlb_slots *slots;
     uint32_t slot;
@@ -21,8 +21,9 @@ struct filling {
     size_t used_bytes;
     uint32_t n_samples, n_skipped;
     uint64_t made_hash;
-    struct dlb_hash delivered; /* samples as they came: who writes over one later is found out */
-    uint64_t done_ns;          /* when the last sample was in its place: the next one begins */
+    struct dlb_hash
+        delivered;    /* of the samples when they were placed; shows if one is overwritten */
+    uint64_t done_ns; /* when the last sample was in place: the next one starts here */
 };
 
 static void count_request(struct dlb_io_watch *watch, uint64_t ns, size_t n_bytes)
@@ -45,7 +46,7 @@ static void count_read(struct dlb_worker *worker, const struct dlb_sample *sampl
     worker->setup.report->meters.n_samples++;
 }
 
-/* Says what the worker is at. Only who finds it stuck reads this. */
+/* Says which sample the worker is at; read only when it seems stuck. */
 static void publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, uint64_t since_ns)
 {
     atomic_store_explicit(&worker->setup.report->at, at, memory_order_relaxed);
@@ -65,7 +66,9 @@ static int open_reader(struct dlb_worker *worker, struct dlb_err *err)
     bool makes = job->checksum && ds->augment.kind != DLB_AUGMENT_NONE;
     worker->made = makes ? dlb_mem_state(ds->augment.out_bytes) : NULL;
     if (!worker->reader || !worker->codec || (makes && !worker->made))
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting a worker");
+        return dlb_fail_memory(err, NULL,
+                               ds->format->reader->state_bytes + ds->codec->state_bytes +
+                                   (makes ? ds->augment.out_bytes : 0));
     int rc = ds->format->reader->open(worker->reader, ds->state, err);
     if (rc == DLB_OK && ds->codec->open)
         rc = ds->codec->open(worker->codec, &ds->transform, err);
@@ -76,10 +79,11 @@ static int open_reader(struct dlb_worker *worker, struct dlb_err *err)
 static int open_stream(struct dlb_worker *worker, struct dlb_err *err)
 {
     const struct dlb_job *job = worker->setup.job;
+    size_t n = (size_t)job->dataset->shape.n_shards + 1;
 
-    worker->shards = calloc((size_t)job->dataset->shape.n_shards + 1, sizeof *worker->shards);
+    worker->shards = calloc(n, sizeof *worker->shards);
     if (!worker->shards)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "starting a worker");
+        return dlb_fail_memory(err, NULL, n * sizeof *worker->shards);
     if (!job->opts->shuffle || job->opts->shuffle_buffer == 0)
         return DLB_OK;
     return dlb_shuffle_open(&worker->shuffle, (uint32_t)job->opts->shuffle_buffer,
@@ -142,7 +146,8 @@ void dlb_worker_begin_epoch(struct dlb_worker *worker, uint64_t epoch)
                                                         PURPOSE_SHUFFLE + (uint64_t)setup->id));
 }
 
-/* An error of the data: fatal, or named, for the caller to count. */
+/* With on_error = "skip" an error of the data is kept in the report and DLB_OK returned: the caller
+ * counts it. Other errors are returned. */
 static int name_or_fail(struct dlb_worker *worker, const struct dlb_err *err)
 {
     struct dlb_worker_report *report = worker->setup.report;
@@ -178,7 +183,7 @@ static void name_sample(const struct dlb_sample *sample, struct dlb_err *err)
     *err = named;
 }
 
-/* Identity codecs: the bytes may already be where they belong. */
+/* Identity codecs: copies the bytes to dst, unless they are there already. */
 static int place_bytes(const struct dlb_sample *sample, uint8_t *dst, size_t cap_bytes,
                        size_t *len_bytes, bool *copied, struct dlb_err *err)
 {
@@ -188,20 +193,20 @@ static int place_bytes(const struct dlb_sample *sample, uint8_t *dst, size_t cap
         len += sample->field[i].len_bytes;
     if (len > cap_bytes)
         return dlb_fail(
-            err, DLB_ERR_FORMAT, sample->path, sample->offset_bytes,
+            err, DLB_ERR_READ_EXCEEDS_SLOT, sample->path, sample->offset_bytes,
             "sample of %zu bytes is larger than the data set's largest, %zu: did it change?", len,
             cap_bytes);
     *len_bytes = len;
     *copied = sample->n_fields > 0 && sample->field[0].data != dst;
     for (uint32_t i = 0; *copied && i < sample->n_fields; i++) {
-        /* After a skipped sample, what was read ahead lies further on in the same slot. */
+        /* May overlap: after a skipped sample, samples read ahead lie further on in the slot. */
         memmove(dst, sample->field[i].data, sample->field[i].len_bytes);
         dst += sample->field[i].len_bytes;
     }
     return DLB_OK;
 }
 
-/* A device takes samples of one size. */
+/* A device that makes samples takes samples of one size. */
 static int check_size(const struct dlb_worker *worker, size_t len_bytes, struct dlb_err *err)
 {
     const struct dlb_augment *augment = &worker->setup.job->dataset->augment;
@@ -209,14 +214,14 @@ static int check_size(const struct dlb_worker *worker, size_t len_bytes, struct 
     if (augment->kind == DLB_AUGMENT_NONE || len_bytes == augment->in_bytes)
         return DLB_OK;
     return dlb_fail(
-        err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
+        err, DLB_ERR_READ_SIZE_VARIES, NULL, DLB_NO_OFFSET,
         "a sample of %zu bytes: with transform.where = \"gpu\" all must be of one size, "
         "here %zu",
         len_bytes, augment->in_bytes);
 }
 
-/* Of a sample's bytes; where a device makes others of them, of those, so that a sample's hash is
- * the same whoever makes it. */
+/* The hash of a sample's bytes. If a device makes other bytes of them, those are hashed: a sample's
+ * hash is the same with transform.where "cpu" and "gpu". */
 static uint64_t hash_sample(struct dlb_worker *worker, struct filling *fill, const uint8_t *bytes,
                             size_t n_bytes)
 {
@@ -230,7 +235,7 @@ static uint64_t hash_sample(struct dlb_worker *worker, struct filling *fill, con
     return dlb_hash64(worker->made, augment->out_bytes, 0);
 }
 
-/* Decodes and places one sample that was read between fill->done_ns and read_ns. */
+/* Decodes and places one sample, which was read between fill->done_ns and read_ns. */
 static int add_sample(struct dlb_worker *worker, struct filling *fill,
                       const struct dlb_sample *sample, uint64_t read_ns, struct dlb_err *err)
 {
@@ -241,7 +246,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     int rc = DLB_OK;
 
     uint64_t now_ns = dlb_plant_sleep(&worker->plant, read_ns);
-    if (dlb_worker_told_to_stop(&worker->setup)) /* it may have been cut short */
+    if (dlb_worker_told_to_stop(&worker->setup)) /* the sleep may have been cut short */
         return DLB_E_CANCELLED;
     meter(worker, DLB_WS_READ, fill->done_ns, now_ns);
     uint64_t from_ns = now_ns;
@@ -274,7 +279,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
         rc = check_size(worker, len_bytes, err);
     if (rc != DLB_OK) {
         fill->done_ns = now_ns;
-        worker->setup.report->meters.n_samples--; /* its bytes were read for the others' sake */
+        worker->setup.report->meters.n_samples--; /* its bytes still count as read */
         name_sample(sample, err);
         return skip_or_fail(worker, fill, err);
     }
@@ -339,8 +344,8 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
     return DLB_OK;
 }
 
-/* The next sample of the worker's shards, one after the other. A shard that breaks is skipped from
- * there on, or fatal. */
+/* The next sample of the worker's shards, one shard after the other. The rest of a broken shard is
+ * skipped, or the error is fatal (dataset.on_error). */
 static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct dlb_sample *out,
                        struct dlb_err *err)
 {
@@ -412,7 +417,7 @@ static int fill_stream(struct dlb_worker *worker, struct filling *fill, struct d
             return rc;
     }
     bool dropped = fill->n_samples < batch_size && worker->setup.job->opts->drop_last;
-    /* A last batch of nothing but what was skipped is handed on, so that it is counted. */
+    /* A last batch whose samples were all skipped is handed on, so that they are counted. */
     return (fill->n_samples == 0 && fill->n_skipped == 0) || dropped ? DLB_END : DLB_OK;
 }
 
@@ -424,7 +429,7 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
                            .payload = dlb_slot_payload(slots, slot),
                            .delivered = dlb_hash_begin(0),
                            .done_ns = dlb_now_ns()};
-    /* What a ring reads is counted there. */
+    /* Reads by io_uring are counted in async_read.c. */
     dlb_io_watch = worker->async ? NULL : &worker->watch;
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);
     dlb_io_watch = NULL;

@@ -2,6 +2,7 @@
  * told, and nothing stays in flight. */
 #include "core/base/clock.h"
 #include "tests/support/async.h"
+#include "tests/support/error.h"
 #include "tests/support/refuse.h"
 
 #include <errno.h>
@@ -35,6 +36,12 @@ static void replace_by_fifo(const char *path)
 {
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
+}
+
+static bool is_cut(const struct dlb_err *err, uint64_t at_bytes, const char *missing)
+{
+    return err->code == DLB_ERR_READ_ENDS_EARLY && err->offset_bytes == at_bytes &&
+           strstr(err->what, missing);
 }
 
 /* Files that changed after the folder was listed: those that lack bytes are told, one by one, with
@@ -75,11 +82,11 @@ static void changed_files_are_told(void **state)
             const struct dlb_err *err = &p.stats->skipped[i];
             assert_int_equal(err->status, DLB_E_IO);
             if (strcmp(err->path, cut) == 0)
-                n_found += err->offset_bytes == 1234 && strstr(err->what, "ends early: 1766 ");
+                n_found += is_cut(err, 1234, "1766 bytes");
             else if (strcmp(err->path, gone) == 0)
                 n_found += err->sys_errno == ENOENT;
             else if (strcmp(err->path, empty) == 0)
-                n_found += err->offset_bytes == 0 && strstr(err->what, "ends early: 3000 ");
+                n_found += is_cut(err, 0, "3000 bytes");
             else if (strcmp(err->path, folder_now) == 0)
                 n_found += err->sys_errno == EISDIR;
         }
@@ -228,11 +235,10 @@ static void what_hangs_is_named_and_left(void **state)
             assert_int_equal(pthread_join(thread, NULL), 0);
             assert_int_equal(p.rc, DLB_E_CANCELLED);
         } else {
-            char words[64];
+            char sample[64];
             assert_int_equal(p.rc, DLB_E_WORKER);
-            (void)snprintf(words, sizeof words, "is stuck at sample %llu",
-                           (unsigned long long)number);
-            assert_non_null(strstr(p.err.what, words));
+            (void)snprintf(sample, sizeof sample, "sample %llu", (unsigned long long)number);
+            error_is(&p.err, DLB_ERR_READER_HANGS, sample);
             assert_string_equal(p.err.path, path);
         }
         assert_true(p.stop_ns < 5 * DLB_NS_PER_S); /* it could be left */
@@ -280,7 +286,7 @@ static void refusal_falls_back_and_says_so(void **state)
                 _exit(77);
             pipeline_run(&p);
             bool fine = p.rc == DLB_OK && p.stats->io.n_uring == 0 && p.stats->io.n_sync > 0 &&
-                        strstr(p.stats->io.reason, "Operation not permitted") &&
+                        strstr(p.stats->io.reason, strerrordesc_np(EPERM)) &&
                         p.stats->workers.io.max_in_flight == 0 &&
                         p.out->epoch[0].seq_checksum == sync.out->epoch[0].seq_checksum;
             _exit(fine ? 0 : 1);
@@ -293,7 +299,8 @@ static void refusal_falls_back_and_says_so(void **state)
     dlb_dataset_close(&ds);
 }
 
-static void refused(const char *format, int access, bool iterable, const char *words)
+static void refused(const char *format, int access, bool iterable, enum dlb_code code,
+                    const char *option)
 {
     struct dlb_loader_opts opts = {.io = DLB_READ_URING};
     struct dlb_err err;
@@ -301,8 +308,8 @@ static void refused(const char *format, int access, bool iterable, const char *w
     assert_int_equal(
         dlb_loader_check_reads(&opts, dlb_format_by_name(format), access, iterable, &err),
         DLB_E_CONFIG);
-    if (!strstr(err.what, words) || !strstr(err.what, "loader.io = \"io_uring\""))
-        fail_msg("\"%s\" does not say \"%s\"", err.what, words);
+    error_is(&err, code, option);
+    error_is(&err, code, "loader.io");
     opts.io = DLB_READ_SYNC;
     assert_int_equal(
         dlb_loader_check_reads(&opts, dlb_format_by_name(format), access, iterable, &err), DLB_OK);
@@ -312,11 +319,11 @@ static void what_makes_no_sense_is_refused(void **state)
 {
     struct dlb_err err;
     (void)state;
-    refused("webdataset", DLB_ACCESS_AUTO, true, "streams its shards: set loader.io = \"sync\"");
+    refused("webdataset", DLB_ACCESS_AUTO, true, DLB_ERR_URING_FORMAT_UNFIT, "webdataset");
     if (!dlb_format_by_name("webdataset")->missing)
-        refused("webdataset", DLB_ACCESS_AUTO, true, "or dataset.access = \"indexed\"");
-    refused("synthetic", DLB_ACCESS_AUTO, false, "does not tell where its samples lie");
-    refused("tokens", DLB_ACCESS_MMAP, false, "dataset.access = \"mmap\" contradict each other");
+        refused("webdataset", DLB_ACCESS_AUTO, true, DLB_ERR_URING_FORMAT_UNFIT, "dataset.access");
+    refused("synthetic", DLB_ACCESS_AUTO, false, DLB_ERR_URING_FORMAT_UNFIT, "synthetic");
+    refused("tokens", DLB_ACCESS_MMAP, false, DLB_ERR_URING_ACCESS_UNFIT, "mmap");
 
     make_files("raw");
     struct dlb_dataset_opts opts = {.format = dataset_place(dlb_format_names, "files"),
@@ -326,13 +333,13 @@ static void what_makes_no_sense_is_refused(void **state)
     struct dlb_transform_opts transform = {.size = 32};
     (void)snprintf(opts.path, sizeof opts.path, "%s", folder_path("data"));
     assert_int_equal(dlb_dataset_open(&ds, &opts, &transform, &g.opts, NULL, &err), DLB_E_CONFIG);
-    assert_non_null(strstr(err.what, "loader.direct = true and dataset.access = \"pread\""));
+    assert_non_null(strstr(err.what, "loader.direct"));
     opts.access = DLB_ACCESS_AUTO;
     opts.format = dataset_place(dlb_format_names, "webdataset");
     if (!dlb_format_by_name("webdataset")->missing) {
         assert_int_equal(dlb_dataset_open(&ds, &opts, &transform, &g.opts, NULL, &err),
                          DLB_E_CONFIG);
-        assert_non_null(strstr(err.what, "loader.direct = true: format webdataset does not"));
+        assert_non_null(strstr(err.what, "loader.direct"));
     }
 }
 
@@ -351,7 +358,7 @@ static void direct_is_never_quietly_left_out(void **state)
         skip();
     (void)snprintf(opts.path, sizeof opts.path, "%s", where);
     assert_int_equal(dlb_dataset_open(&ds, &opts, &transform, &g.opts, NULL, &err), DLB_E_CONFIG);
-    assert_non_null(strstr(err.what, "refuses reads past the page cache (O_DIRECT)"));
+    assert_non_null(strstr(err.what, "O_DIRECT"));
     assert_non_null(strstr(err.path, where));
 }
 

@@ -263,7 +263,7 @@ static void a_bad_sample_fails_or_is_skipped(void **state)
         assert_int_equal(p.rc, DLB_E_FORMAT);
         assert_string_equal(p.err.path, "fake");
         assert_int_equal(p.err.offset_bytes, 17);
-        assert_string_equal(p.err.what, "sample 17 is corrupt");
+        assert_non_null(strstr(p.err.what, "17"));
         ds.on_error = DLB_ON_ERROR_SKIP;
         run_ok(&p);
         assert_int_equal(p.out->epoch[0].n_samples, 49);

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "tests/support/error.h"
 #include "tests/support/fake_format.h"
 #include "tests/support/pipeline.h"
 
@@ -63,22 +64,13 @@ static void nobody_is_left(void)
     }
 }
 
-static void expect_words(const struct pipeline *p, const char *words)
-{
-    if (!strstr(p->err.what, words))
-        fail_msg("\"%s\" does not say \"%s\"", p->err.what, words);
-}
-
 static void a_death_is_told(void **state)
 {
     (void)state;
     const struct {
         int signo;
-        const char *words;
-    } ends[] = {{SIGKILL, "was killed by SIGKILL (out of memory?), at sample 17"},
-                {SIGSEGV, "was killed by SIGSEGV, at sample 17"},
-                {SIGBUS, "was killed by SIGBUS (a mapped file shrank"},
-                {0, "left with exit code 0, at sample 17"}};
+        const char *how;
+    } ends[] = {{SIGKILL, "SIGKILL"}, {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {0, "code 0"}};
 
     for (int i = 0; i < 16; i++) {
         struct fake fake = fake_shared(50);
@@ -92,9 +84,9 @@ static void a_death_is_told(void **state)
         p.loader.pin_mode = DLB_PIN_THREAD;
         pipeline_run(&p);
         assert_int_equal(p.rc, DLB_E_WORKER);
-        expect_words(&p, "worker ");
-        expect_words(&p, "(pid ");
-        expect_words(&p, ends[i % 4].words);
+        error_is(&p.err, DLB_ERR_WORKER_DIED, "pid");
+        error_is(&p.err, DLB_ERR_WORKER_DIED, "sample 17");
+        error_is(&p.err, DLB_ERR_WORKER_DIED, ends[i % 4].how);
         assert_string_equal(p.err.path, "fake/17");
         pipeline_free(&p);
         nobody_is_left();
@@ -130,7 +122,7 @@ static pid_t killer(int n, bool the_server)
     _exit(0);
 }
 
-static void killed_from_outside(bool the_server, const char *words)
+static void killed_from_outside(bool the_server, enum dlb_code code)
 {
     atomic_store(&shared->hang, true);
     struct fake fake = fake_shared(50);
@@ -139,7 +131,7 @@ static void killed_from_outside(bool the_server, const char *words)
     struct pipeline p = by_processes(&ds, 2);
     pipeline_run(&p);
     assert_int_equal(p.rc, DLB_E_WORKER);
-    expect_words(&p, words);
+    error_is(&p.err, code, "pid");
     pipeline_free(&p);
     assert_int_equal(waitpid(other, NULL, 0), other);
 }
@@ -148,7 +140,7 @@ static void killed_from_outside(bool the_server, const char *words)
 static void a_killed_worker_wakes_the_consumer(void **state)
 {
     (void)state;
-    killed_from_outside(false, "was killed by SIGKILL");
+    killed_from_outside(false, DLB_ERR_WORKER_DIED);
     nobody_is_left();
 }
 
@@ -169,7 +161,7 @@ static void a_killed_server_takes_its_workers(void **state)
 {
     (void)state;
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1UL), 0);
-    killed_from_outside(true, "the fork server (pid ");
+    killed_from_outside(true, DLB_ERR_FORKSERVER_DIED);
     reap_until_gone(2);
     assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0UL), 0);
 }
@@ -248,9 +240,9 @@ static void a_stuck_reader_is_named(void **state)
         if (!processes)
             assert_int_equal(pthread_join(rescue, NULL), 0);
         assert_int_equal(p.rc, DLB_E_WORKER);
-        expect_words(&p, watched ? "no batch for 0.3 s: worker "
-                                 : "no batch for 0.3 s (loader.timeout_s): worker ");
-        expect_words(&p, iterable ? "is stuck at sample 5 of shard 1" : "is stuck at sample 17");
+        error_is(&p.err, DLB_ERR_READER_HANGS, " 0.3 s");
+        assert_int_equal(strstr(p.err.what, "loader.timeout_s") != NULL, !watched);
+        error_is(&p.err, DLB_ERR_READER_HANGS, iterable ? "sample 5 of shard 1" : "sample 17");
         assert_string_equal(p.err.path, iterable ? "fake/1" : "fake/17");
         pipeline_free(&p);
         if (processes)
@@ -382,14 +374,14 @@ static void short_limits_are_named(void **state)
     pipeline_run(&p);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     assert_int_equal(p.rc, DLB_E_NOMEM);
-    expect_words(&p, "RLIMIT_NOFILE (ulimit -n) leaves ");
+    error_is(&p.err, DLB_ERR_LIMIT_DESCRIPTORS, "RLIMIT_NOFILE");
     pipeline_free(&p);
 
     p = by_processes(&ds, 2);
     p.loader.worker_init_mb = 1e6; /* a terabyte each */
     pipeline_run(&p);
     assert_int_equal(p.rc, DLB_E_NOMEM);
-    expect_words(&p, "2 workers need ");
+    error_is(&p.err, DLB_ERR_LOADER_WORKERS_MEMORY, "2 workers");
     pipeline_free(&p);
 
     (void)signal(SIGXFSZ, SIG_IGN);
@@ -400,7 +392,7 @@ static void short_limits_are_named(void **state)
     pipeline_run(&p);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(p.rc, DLB_E_IO);
-    expect_words(&p, "RLIMIT_FSIZE (ulimit -f)");
+    assert_non_null(strstr(p.err.what, "RLIMIT_FSIZE"));
     pipeline_free(&p);
 }
 
@@ -413,7 +405,7 @@ static void fresh_memory_is_not_pinned_in_place(void **state)
                                    .pin_memory = true,
                                    .transport = DLB_TRANSPORT_FRESH};
     assert_null(dlb_loader_choose(&opts, &err));
-    assert_int_equal(err.status, DLB_E_CONFIG);
+    error_is(&err, DLB_ERR_LOADER_FRESH_PINNED, "loader.pin_mode");
     opts.pin_mode = DLB_PIN_THREAD;
     assert_non_null(dlb_loader_choose(&opts, &err));
 }

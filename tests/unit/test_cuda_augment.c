@@ -132,6 +132,7 @@ static void misuse_is_refused(void **state)
     assert_int_equal(dlb_dev_cuda.step(rig.cu, 0, &rig.err), DLB_E_DEVICE);
     assert_int_equal(rig.err.code, DLB_ERR_BATCH_CUT);
     assert_int_equal(dlb_dev_cuda.made(rig.cu, 0, &made, &n, &rig.err), DLB_E_DEVICE);
+    assert_int_equal(rig.err.code, DLB_ERR_DEVICE_MISUSED);
     rig_close(&rig);
 }
 

@@ -1,5 +1,6 @@
 /* What workers need is asked for all loaders of the process, whatever the machine has. */
 #include "loaders/pool/limits.h"
+#include "tests/support/error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,12 +27,6 @@ uint64_t __wrap_dlb_os_mem_available_bytes(void)
     return available_bytes;
 }
 
-static void says(const struct dlb_err *err, const char *words)
-{
-    if (!strstr(err->what, words))
-        fail_msg("\"%s\" does not say \"%s\"", err->what, words);
-}
-
 static void processes_of_all_loaders(void **state)
 {
     struct dlb_loader_opts opts = {.num_workers = 8};
@@ -41,7 +36,9 @@ static void processes_of_all_loaders(void **state)
     (void)state;
     tasks_left = 4 * 8 + 3;
     assert_int_equal(dlb_limits_job_processes(&job, &err), DLB_E_NOMEM);
-    says(&err, "32 workers need 36 processes, the limit leaves 35");
+    error_is(&err, DLB_ERR_LIMIT_PROCESSES, "32 workers");
+    error_is(&err, DLB_ERR_LIMIT_PROCESSES, "36 processes");
+    error_is(&err, DLB_ERR_LIMIT_PROCESSES, "35");
     job.first_worker = 8; /* one fork server is there */
     assert_int_equal(dlb_limits_job_processes(&job, &err), DLB_OK);
     job = (struct dlb_job){.opts = &opts};
@@ -51,7 +48,7 @@ static void processes_of_all_loaders(void **state)
     tasks_left = 8;
     assert_int_equal(dlb_limits_job_processes(&job, &err), DLB_E_NOMEM);
     assert_int_equal(dlb_limits_processes(&opts, &err), DLB_E_NOMEM);
-    says(&err, "8 workers need 9 processes");
+    error_is(&err, DLB_ERR_LIMIT_PROCESSES, "9 processes");
 }
 
 static void memory_of_all_loaders(void **state)
@@ -68,7 +65,9 @@ static void memory_of_all_loaders(void **state)
     assert_int_equal(dlb_limits_memory(&job, &err), DLB_OK);
     available_bytes--;
     assert_int_equal(dlb_limits_memory(&job, &err), DLB_E_NOMEM);
-    says(&err, "32 workers need 320 MB (loader.worker_init_mb), ");
+    error_is(&err, DLB_ERR_LOADER_WORKERS_MEMORY, "320 MB");
+    error_is(&err, DLB_ERR_LOADER_WORKERS_MEMORY, "loader.worker_init_mb");
+    assert_null(strstr(err.what, "shuffle_buffer"));
 
     /* 1000 samples of 100 kB in each. */
     opts.shuffle = true;
@@ -78,7 +77,9 @@ static void memory_of_all_loaders(void **state)
     assert_int_equal(dlb_limits_memory(&job, &err), DLB_OK);
     available_bytes--;
     assert_int_equal(dlb_limits_memory(&job, &err), DLB_E_NOMEM);
-    says(&err, "32 workers need 3.52 GB (loader.worker_init_mb, loader.shuffle_buffer of ");
+    error_is(&err, DLB_ERR_LOADER_WORKERS_MEMORY, "3.52 GB");
+    error_is(&err, DLB_ERR_LOADER_WORKERS_MEMORY, "loader.worker_init_mb");
+    error_is(&err, DLB_ERR_LOADER_WORKERS_MEMORY, "loader.shuffle_buffer");
 
     opts.shuffle_buffer_bytes = 20 * (int64_t)MB; /* which caps it */
     available_bytes = 4 * 8 * 30 * MB;
@@ -94,7 +95,9 @@ static void memory_of_all_loaders(void **state)
     assert_int_equal(dlb_limits_memory(&job, &err), DLB_OK);
     available_bytes--;
     assert_int_equal(dlb_limits_memory(&job, &err), DLB_E_NOMEM);
-    says(&err, "32 workers need 100 MB (loader.shuffle_buffer of ");
+    error_is(&err, DLB_ERR_LOADER_WORKERS_MEMORY, "100 MB");
+    error_is(&err, DLB_ERR_LOADER_WORKERS_MEMORY, "loader.shuffle_buffer");
+    assert_null(strstr(err.what, "worker_init_mb"));
 
     dataset.shape.iterable = false;
     assert_int_equal(dlb_limits_memory(&job, &err), DLB_OK);

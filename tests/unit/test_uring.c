@@ -231,12 +231,12 @@ static void refusals_are_told(void **state)
     if (!ring)
         skip();
     said_without(__NR_io_uring_setup, EPERM, why, sizeof why);
-    assert_non_null(strstr(why, "the kernel refuses io_uring: Operation not permitted"));
+    assert_non_null(strstr(why, strerrordesc_np(EPERM)));
     assert_non_null(strstr(why, "seccomp"));
     said_without(__NR_io_uring_setup, ENOSYS, why, sizeof why);
-    assert_non_null(strstr(why, "Function not "));
+    assert_non_null(strstr(why, strerrordesc_np(ENOSYS)));
     said_without(__NR_io_uring_enter, EACCES, why, sizeof why);
-    assert_non_null(strstr(why, "makes an io_uring and refuses its use: Permission denied"));
+    assert_non_null(strstr(why, strerrordesc_np(EACCES)));
     said_without(__NR_io_uring_register, ENOMEM, why, sizeof why);
     assert_non_null(strstr(why, "RLIMIT_MEMLOCK"));
     said_without(__NR_mount, EPERM, why, sizeof why);

@@ -1,5 +1,5 @@
-/* How much work the synthetic step needs to last as long as asked: measured by the GPU's own events
- * at open, with the kernels and the launches that steps will have. */
+/* Finds out how much work makes the synthetic step last as long as asked. It is measured by the
+ * GPU's events at open, with the same kernels and launches as in later steps. */
 #ifdef DLB_HAVE_CUDA
 #include "loaders/device/cuda/gpu.h"
 
@@ -13,9 +13,9 @@
 
 #define WARM_NS (300 * DLB_NS_PER_MS) /* idle clocks rise within some 100 ms of load */
 #define WARM_STEP_NS 5e6
-#define LONGEST_NS 1e9    /* of a longer step, this much is measured, and the rest scaled */
+#define LONGEST_NS 1e9    /* longer steps are measured up to here and scaled */
 #define GOOD_FRAC 0.003   /* closer is noise */
-#define USELESS_FRAC 0.2  /* this far off, somebody else computes on the GPU */
+#define USELESS_FRAC 0.2  /* further off than this, another program computes on the GPU */
 #define BEHIND_ITERS 1000 /* 32 instructions of 8 warps a scheduler: some 150 ns each */
 #define SMALL_BYTES 4096  /* read in no time, yet a launch */
 enum { MAX_ROUNDS = 6, MAX_REPEATS = 33, AUGMENT_REPEATS = 9 };
@@ -74,8 +74,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* On an idle GPU a step's first event is done before its kernels are there, and the time that the
- * host takes to send them would count. So it queues behind something: about 0.1 ms of arithmetic.
+/* Queues about 0.1 ms of arithmetic before a step that is timed. On an idle GPU the step's first
+ * event would complete before its kernels arrive, and the host's time to launch them would count.
  * Steps of a run queue behind their copy, or behind the step before. */
 static int queue_behind(struct dlb_cuda *cu, struct dlb_err *err)
 {
@@ -118,9 +118,9 @@ static int time_once(struct dlb_cuda *cu, const struct dlb_step_point *point, ui
     return rc == DLB_OK ? timing_end(cu, ns, err) : rc;
 }
 
-/* Fills point->ns with the mean of the middle half of some, fewer where a step is long: events tick
- * in about half a microsecond (cudaEventElapsedTime), which is 1% of the shortest step, and a mean
- * lies between the ticks. */
+/* Sets point->ns to the mean of the middle half of several runs, fewer for long steps. Events have
+ * a resolution of about half a microsecond (cudaEventElapsedTime), which is 1% of the shortest
+ * step; a mean is finer. */
 static int time_step(struct dlb_cuda *cu, struct dlb_step_point *point, double about_ns,
                      struct dlb_err *err)
 {
@@ -155,7 +155,7 @@ static int warm_up(struct dlb_cuda *cu, struct dlb_step_point *point, struct dlb
             point->n_iters *= 2;
     } while (dlb_now_ns() < until_ns ||
              (point->ns < WARM_STEP_NS / 4 && point->n_iters < MOST_ITERS));
-    /* Without what the reading takes, or a large batch would pass for slow iterations. */
+    /* Without the reading, or a large batch would look like slow iterations. */
     struct dlb_step_point bare = {.n_bytes = cu->setup.buf_bytes};
     int rc = time_once(cu, &bare, 1, &bare.ns, err);
     point->ns = fmax(point->ns - bare.ns, point->ns / 16);
@@ -183,7 +183,7 @@ static int fit(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
     return rc;
 }
 
-/* Runs the step as it would be run, and mends the model by what comes out. */
+/* Runs the step as a run does, and corrects the model by the result. */
 static int verify(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
 {
     struct dlb_cuda_calibration *c = &cu->calibration;
@@ -210,7 +210,7 @@ static int verify(struct dlb_cuda *cu, double unit_ns, struct dlb_err *err)
     }
     c->model = best;
     if (best_frac > USELESS_FRAC)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_GPU_SHARED, NULL, DLB_NO_OFFSET,
                         "a step of %.3f ms takes %.3f ms on the GPU: is another program using it? "
                         "nvidia-smi shows it",
                         unit_ns / 1e6, c->measured_ns / 1e6);
@@ -224,7 +224,7 @@ static int count_sms(struct dlb_cuda *cu, struct dlb_err *err)
     uint32_t *seen = cu->staging.sm_seen = calloc(n_sms, sizeof *seen);
 
     if (!seen)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, calibrating);
+        return dlb_fail_memory(err, NULL, n_sms * sizeof *seen);
     cudaError_t code = cudaMemcpyAsync(seen, cu->kernels.sm_of_block, n_sms * sizeof *seen,
                                        cudaMemcpyDeviceToHost, cu->streams.compute);
     if (code != cudaSuccess)
@@ -251,7 +251,7 @@ static int augment_once(struct dlb_cuda *cu, double *ns, struct dlb_err *err)
     return rc == DLB_OK ? timing_end(cu, ns, err) : rc;
 }
 
-/* What samples made on the GPU take, beside the step: the median of some. */
+/* How long making samples on the GPU takes, in addition to the step: the median of several runs. */
 static int time_augment(struct dlb_cuda *cu, struct dlb_err *err)
 {
     double ns[AUGMENT_REPEATS];
@@ -266,8 +266,8 @@ static int time_augment(struct dlb_cuda *cu, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* All that a calibration depends on. The number of bytes counts with its full precision: steps of a
- * sweep do the same work where they are the same. */
+/* Names everything that a calibration depends on, numbers with full precision: cells of a sweep
+ * with the same steps do the same work. */
 static void about(const struct dlb_cuda *cu, char text[256])
 {
     (void)snprintf(text, 256, "step of %s %s: kind %d, %u sms, %.17g ms, %zu bytes%s, made %zu",
@@ -296,7 +296,7 @@ static int measure(struct dlb_cuda *cu, struct dlb_err *err)
     return rc == DLB_OK ? count_sms(cu, err) : rc;
 }
 
-/* Kernels are loaded by their first launch, which may take milliseconds: not in a step. */
+/* Launches each kernel once: the first launch loads it, which may take milliseconds. */
 static int launch_each(struct dlb_cuda *cu, struct dlb_err *err)
 {
     struct dlb_step_point point = {.n_bytes = cu->setup.buf_bytes};

@@ -1,8 +1,9 @@
-/* A GPU, through the CUDA runtime, which is linked in: the program starts without a driver.
+/* A GPU, through the CUDA runtime. The runtime is linked in, so the program starts without a
+ * driver.
  *
- * Copies go over a stream of their own and steps over another (with prefetch 0 over one), fenced by
- * events; the same events, with their times, are what a step is accounted by. A buffer is copied to
- * again only after its last step, which the copy stream also waits for. */
+ * Copies use one stream and steps another (with prefetch 0 the same), ordered by events. The times
+ * of these events are the times of copies and steps. A buffer is copied to again only after its
+ * last step; the copy stream waits for that step as well. */
 #include "loaders/device/device.h"
 
 #ifdef DLB_HAVE_CUDA
@@ -40,9 +41,8 @@ static void range_end(void)
 #endif
 
 #define SCRATCH_MIN_BYTES (UINT64_C(256) << 20) /* several times the caches of today's GPUs */
-#define END_NS                                                                                     \
-    (5 * DLB_NS_PER_S) /* less than an interrupted run has to end by itself (child.c)              \
-                        */
+/* Less than an interrupted run has to end by itself (child.c). */
+#define END_NS (5 * DLB_NS_PER_S)
 enum { ANCHOR_TRIES = 64 };
 
 /* Zeroed device memory; the zeroing is queued on `stream`. */
@@ -88,7 +88,7 @@ static int out_of_memory(const struct dlb_cuda_setup *setup, size_t free_bytes,
     if (scratch_bytes > 0)
         (void)snprintf(scratch, sizeof scratch, ", and %.1f MB for step_kind = \"memory\",",
                        (double)scratch_bytes / 1e6);
-    return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_GPU_MEMORY, NULL, DLB_NO_OFFSET,
                     "the GPU is out of memory: %u batches of %.1f MB%s do not fit in %.2f GB "
                     "free; lower batch_size or device.prefetch",
                     setup->n_bufs, (double)(setup->buf_bytes + setup->made_bytes) / 1e6, scratch,
@@ -134,7 +134,7 @@ static int open_staging(struct dlb_cuda_staging *staging, const struct dlb_cuda_
     staging->back = malloc(setup->buf_bytes ? setup->buf_bytes : 1);
     staging->made_back = setup->augment ? malloc(setup->made_bytes + 1) : NULL;
     if (!staging->back || (setup->augment && !staging->made_back))
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memory to check batches in");
+        return dlb_fail_memory(err, NULL, setup->buf_bytes + setup->made_bytes);
     return DLB_OK;
 }
 
@@ -170,7 +170,7 @@ static int open_events(struct dlb_cuda *cu, struct dlb_err *err)
         for (size_t k = 0; code == cudaSuccess && k < sizeof of / sizeof *of; k++)
             code = cudaEventCreate(of[k]);
     }
-    /* Before anything that waits for the GPU without a limit, as taking and freeing memory may. */
+    /* First of all, because allocating and freeing memory may wait for the GPU without a limit. */
     if (code == cudaSuccess)
         code = cudaEventRecord(cu->time.spare, cu->streams.compute);
     if (code != cudaSuccess)
@@ -179,8 +179,8 @@ static int open_events(struct dlb_cuda *cu, struct dlb_err *err)
                            "asking the GPU for an answer", err);
 }
 
-/* Brings the GPU's clock to the host's: of some tries on an idle stream, the one that was seen
- * complete soonest is kept. */
+/* Relates the GPU's clock to the host's: of some tries on an idle stream it keeps the one that was
+ * seen complete in the shortest time. */
 static int open_clock(struct dlb_cuda_time *time, const struct dlb_cuda_streams *streams,
                       struct dlb_cuda_waiting *waiting, struct dlb_err *err)
 {
@@ -223,7 +223,7 @@ static int cuda_open(void *dv, const struct dlb_device_open *how, struct dlb_err
         cu->setup.made_bytes =
             how->buf_bytes / cu->setup.augment->in_bytes * cu->setup.augment->out_bytes;
     if (how->n_bufs == 0 || how->n_bufs > DLB_CUDA_MAX_BUFS)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE_MISUSED, NULL, DLB_NO_OFFSET,
                         "%u buffers: the CUDA device has 1 to %d", how->n_bufs,
                         (int)DLB_CUDA_MAX_BUFS);
     int rc = open_gpu(cu, err);
@@ -306,22 +306,22 @@ static void cuda_close(void *dv)
     free(cu->staging.sm_seen);
 }
 
-/* The mapping is shared memory: its pages stay the same for workers that were forked before and
- * after, so that what they write is what the GPU reads. */
+/* The slots are shared memory: workers that were forked before or after have the same pages, so
+ * that the GPU reads what they write. */
 static int cuda_pin(void *dv, void *host, size_t n_bytes, struct dlb_err *err)
 {
     struct dlb_cuda *cu = dv;
     if (cu->pins.n == DLB_CUDA_MAX_PINNED)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE_MISUSED, NULL, DLB_NO_OFFSET,
                         "the CUDA device pins at most %d ranges", (int)DLB_CUDA_MAX_PINNED);
     cudaError_t code = cudaHostRegister(host, n_bytes, cudaHostRegisterDefault);
     if (code == cudaErrorMemoryAllocation || code == cudaErrorOperatingSystem)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_PIN_FAILED, NULL, DLB_NO_OFFSET,
                         "the driver cannot pin %.1f MB of batch memory (%s): lower batch_size or "
                         "num_workers, or pin_memory = false",
                         (double)n_bytes / 1e6, cudaGetErrorName(code));
     if (code == cudaErrorNotSupported || code == cudaErrorInvalidValue)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_PIN_FAILED, NULL, DLB_NO_OFFSET,
                         "the driver does not pin this machine's shared memory (%s): take "
                         "loader.pin_mode = \"thread\", or pin_memory = false",
                         cudaGetErrorName(code));
@@ -392,7 +392,7 @@ static int queue_step(struct dlb_cuda *cu, uint32_t buf, struct dlb_err *err)
                                  dlb_step_launches(b->step_ns, cu->setup.n_bufs), NULL, err);
     if (rc != DLB_OK)
         return rc;
-    if (cu->setup.augment) /* for who waits: it comes on top */
+    if (cu->setup.augment) /* the wait has to know: it takes time in addition to the step */
         b->step_ns += cu->calibration.augment_ns * (double)b->n_bytes / (double)cu->setup.buf_bytes;
     return dlb_cuda_checked((int)cudaEventRecord(b->step_end, cu->streams.compute),
                             "starting a step on the GPU", err);
@@ -416,8 +416,9 @@ static int cuda_step(void *dv, uint32_t buf, struct dlb_err *err)
 
 static const char fetching[] = "fetching a batch back from the GPU";
 
-/* The bytes are fetched back over a stream of its own, and hashed here; the sum that the step made
- * of them shows that it read what the buffer holds. Costs a copy, and is left to checked runs. */
+/* Fetches the bytes back over a separate stream and hashes them here. The sum that the step
+ * computed shows that the step read the same bytes. This costs a copy, so only runs with checksums
+ * do it. */
 static int cuda_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *err)
 {
     struct dlb_cuda *cu = dv;
@@ -426,7 +427,8 @@ static int cuda_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *
     if (dlb_cuda_check_buf(&cu->setup, buf, 0, err) != DLB_OK)
         return (int)err->status;
     if (!cu->setup.keep_bytes)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "checksum without keep_bytes");
+        return dlb_fail(err, DLB_ERR_DEVICE_MISUSED, NULL, DLB_NO_OFFSET,
+                        "checksum without keep_bytes");
     const struct dlb_cuda_buffer *b = &cu->bufs[buf];
     cudaError_t code = cudaMemcpyAsync(cu->staging.back, b->data, b->n_bytes,
                                        cudaMemcpyDeviceToHost, cu->streams.side);
@@ -439,7 +441,7 @@ static int cuda_checksum(void *dv, uint32_t buf, uint64_t *out, struct dlb_err *
         DLB_OK)
         return (int)err->status;
     if (b->stepped && sum != dlb_step_sum(cu->staging.back, b->n_bytes))
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_GPU_READ_WRONG, NULL, DLB_NO_OFFSET,
                         "the step on the GPU read other bytes than its buffer of %zu bytes holds: "
                         "copy and step overlap",
                         b->n_bytes);
@@ -454,7 +456,7 @@ static int cuda_made(void *dv, uint32_t buf, const uint8_t **out, size_t *n, str
     if (dlb_cuda_check_buf(&cu->setup, buf, 0, err) != DLB_OK)
         return (int)err->status;
     if (!cu->staging.made_back)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE_MISUSED, NULL, DLB_NO_OFFSET,
                         "nothing was made of the batches");
     const struct dlb_cuda_buffer *b = &cu->bufs[buf];
     if (dlb_augment_count(cu->setup.augment, b->n_bytes, n, err) != DLB_OK)

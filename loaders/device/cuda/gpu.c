@@ -1,4 +1,4 @@
-/* The GPU itself: is there one, what is it, and what its errors mean. */
+/* The GPU itself: whether there is one, its facts, and the meaning of its errors. */
 #ifdef DLB_HAVE_CUDA
 #include "loaders/device/cuda/gpu.h"
 
@@ -11,27 +11,42 @@
 #define CUDA_MAJOR (CUDART_VERSION / 1000)
 #define OLDEST_CC 75 /* cmake/cuda.cmake: Turing */
 
-static const char *advice(cudaError_t code)
+/* What a cudaError_t means to the user, and what to do about it. */
+static const struct {
+    cudaError_t error;
+    enum dlb_code code;
+    const char *advice;
+} meanings[] = {
+    {cudaErrorMemoryAllocation, DLB_ERR_GPU_MEMORY,
+     "; lower loader.batch_size or device.prefetch, or end other programs on the GPU"},
+    {cudaErrorDevicesUnavailable, DLB_ERR_GPU_TAKEN,
+     "; another program has the GPU for itself: nvidia-smi shows it"},
+    {cudaErrorNoKernelImageForDevice, DLB_ERR_GPU_TOO_OLD,
+     "; this build has no code for this GPU: compute capability 7.5 or newer"},
+    {cudaErrorLaunchTimeout, DLB_ERR_CUDA_CALL_FAILED,
+     "; the GPU also drives a display, which forbids long steps"},
+    {cudaErrorUnknown, DLB_ERR_CUDA_CALL_FAILED,
+     "; may this user open /dev/nvidia*? dmesg may say more"},
+    {cudaErrorInitializationError, DLB_ERR_CUDA_CALL_FAILED,
+     "; may this user open /dev/nvidia*? dmesg may say more"},
+    {cudaErrorSystemDriverMismatch, DLB_ERR_DRIVER_UNFIT,
+     "; the driver and its libcuda.so.1 are of two versions: reboot, or update both"},
+    {cudaErrorSystemNotReady, DLB_ERR_CUDA_CALL_FAILED, "; is nvidia-fabricmanager running?"},
+};
+
+static int fail_call(struct dlb_err *err, cudaError_t error, const char *doing)
 {
-    switch (code) {
-    case cudaErrorMemoryAllocation:
-        return "; lower loader.batch_size or device.prefetch, or end other programs on the GPU";
-    case cudaErrorDevicesUnavailable:
-        return "; another program has the GPU for itself: nvidia-smi shows it";
-    case cudaErrorNoKernelImageForDevice:
-        return "; this build has no code for this GPU: compute capability 7.5 or newer";
-    case cudaErrorLaunchTimeout:
-        return "; the GPU also drives a display, which forbids long steps";
-    case cudaErrorUnknown:
-    case cudaErrorInitializationError:
-        return "; may this user open /dev/nvidia*? dmesg may say more";
-    case cudaErrorSystemDriverMismatch:
-        return "; the driver and its libcuda.so.1 are of two versions: reboot, or update both";
-    case cudaErrorSystemNotReady:
-        return "; is nvidia-fabricmanager running?";
-    default:
-        return "";
+    enum dlb_code code = DLB_ERR_CUDA_CALL_FAILED;
+    const char *advice = "";
+
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
+        if (meanings[i].error != error)
+            continue;
+        code = meanings[i].code;
+        advice = meanings[i].advice;
     }
+    return dlb_fail(err, code, NULL, DLB_NO_OFFSET, "%s: %s%s", doing, cudaGetErrorString(error),
+                    advice);
 }
 
 int dlb_cuda_fail(struct dlb_err *err, int code, const char *doing)
@@ -41,14 +56,13 @@ int dlb_cuda_fail(struct dlb_err *err, int code, const char *doing)
         char why[160];
         bool loaded = dlb_nvidia_driver(&driver);
         dlb_nvidia_driver_advice(loaded ? &driver : NULL, CUDA_MAJOR, why, sizeof why);
-        (void)dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "%s", why);
+        (void)dlb_fail(err, DLB_ERR_DRIVER_UNFIT, NULL, DLB_NO_OFFSET, "%s", why);
     } else if (code == cudaErrorNoDevice) {
-        (void)dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_GPU_NOT_FOUND, NULL, DLB_NO_OFFSET,
                        "the driver shows no GPU (CUDA_VISIBLE_DEVICES, or docker run "
                        "--gpus all)");
     } else {
-        (void)dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "%s: %s%s", doing,
-                       cudaGetErrorString((cudaError_t)code), advice((cudaError_t)code));
+        (void)fail_call(err, (cudaError_t)code, doing);
     }
     err->lib_code = code;
     return DLB_E_DEVICE;
@@ -63,13 +77,13 @@ int dlb_cuda_check_buf(const struct dlb_cuda_setup *setup, uint32_t buf, size_t 
                        struct dlb_err *err)
 {
     if (buf >= setup->n_bufs || n_bytes > setup->buf_bytes)
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_DEVICE_MISUSED, NULL, DLB_NO_OFFSET,
                         "buffer %u of %u cannot take %zu bytes (has %zu)", buf, setup->n_bufs,
                         n_bytes, setup->buf_bytes);
     return DLB_OK;
 }
 
-/* A context is made: a driver that lists a GPU may still refuse to run on it. */
+/* Creates a context, because a driver that lists a GPU may still refuse to run on it. */
 int dlb_cuda_probe(char name[96], struct dlb_err *err)
 {
     struct cudaDeviceProp prop;
@@ -140,7 +154,7 @@ json_t *dlb_cuda_describe(void *dv)
         driver_cuda = 0;
     if (cudaRuntimeGetVersion(&runtime) != cudaSuccess)
         runtime = 0;
-    /* json_pack takes what it is given, and gives up whole when one of them is NULL. */
+    /* json_pack takes the references, and returns NULL if one of them is NULL. */
     return json_pack(
         "{ss, ss, so, so, so, so, so, so, so, so, so}", "name", cu->gpu.name, "pci_bus_id",
         cu->gpu.pci_bus_id, "driver", has_driver ? json_string(driver.version) : json_null(),

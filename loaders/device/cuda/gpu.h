@@ -1,7 +1,7 @@
-/* What the files of the CUDA device share.
+/* The state of the CUDA device, which its files share.
  *
- * Floor 3, private to them. Consumer thread. Streams and events are named by their tags, so that
- * this header needs no CUDA. */
+ * Floor 3, private to the CUDA device. Consumer thread. Streams and events are named by their
+ * struct tags, so that this header needs no CUDA header. A function takes the group it needs. */
 #ifndef DLB_LOADERS_DEVICE_CUDA_GPU_H
 #define DLB_LOADERS_DEVICE_CUDA_GPU_H
 
@@ -13,7 +13,7 @@
 
 enum { DLB_CUDA_MAX_PINNED = 4, DLB_CUDA_MAX_BUFS = 16 };
 
-#define DLB_CUDA_ANSWER_NS (10 * DLB_NS_PER_S) /* what is waited for takes 1 s at most */
+#define DLB_CUDA_ANSWER_NS (10 * DLB_NS_PER_S) /* longest wait for work that takes 1 s at most */
 
 struct CUevent_st;
 
@@ -23,20 +23,21 @@ struct dlb_cuda_buffer {
     size_t n_bytes;
     struct CUevent_st *copy_start, *copy_end, *step_start, *step_end;
     uint64_t copy_call_ns; /* host's time before the copy was queued */
-    uint64_t waited_ns;    /* since when what was queued last is waited for; 0: it is not yet */
-    double step_ns;        /* that the step was given work for */
-    bool copied, stepped;  /* stamps are in `times` */
+    uint64_t waited_ns;    /* when the wait for the last queued work began; 0: no wait yet */
+    double step_ns;        /* how long the step should last by its work */
+    bool copied, stepped;  /* the stamps of copy, of step are in `times` */
     struct dlb_dev_times times;
 };
 
-/* The step as it was calibrated. */
+/* What calibration found out about the step. */
 struct dlb_cuda_calibration {
     struct dlb_step_model model;
-    double asked_ns, measured_ns; /* of one whole step with a full buffer, or of 1 s of a longer */
-    double read_ns;               /* reading a full buffer alone */
-    double augment_ns;            /* making samples of a full buffer; comes on top of the step */
-    uint32_t n_sms_seen;          /* multiprocessors that its blocks ran on */
-    bool reused;                  /* an earlier cell of the sweep measured it */
+    double asked_ns,
+        measured_ns;     /* of one step with a full buffer; of a longer step, of 1 s of it */
+    double read_ns;      /* reading a full buffer alone */
+    double augment_ns;   /* making samples of a full buffer, in addition to the step */
+    uint32_t n_sms_seen; /* multiprocessors that its blocks ran on */
+    bool reused;         /* measured by an earlier cell of the sweep */
 };
 
 /* What the device was opened for; see dlb_device_open. */
@@ -117,13 +118,13 @@ struct dlb_cuda {
     struct dlb_cuda_calibration calibration;
 };
 
-/* Fills *err from a cudaError_t, and says what to do where that is known; DLB_E_DEVICE. */
+/* Fills *err from a cudaError_t, with advice if there is any; DLB_E_DEVICE. */
 int dlb_cuda_fail(struct dlb_err *err, int code, const char *doing);
 
 /* DLB_OK for cudaSuccess, else as above. */
 int dlb_cuda_checked(int code, const char *doing, struct dlb_err *err);
 
-/* Whether the buffer is there and can hold n_bytes. */
+/* DLB_E_DEVICE unless the buffer exists and can hold n_bytes. */
 int dlb_cuda_check_buf(const struct dlb_cuda_setup *setup, uint32_t buf, size_t n_bytes,
                        struct dlb_err *err);
 
@@ -137,21 +138,21 @@ int dlb_cuda_finish(struct dlb_cuda_waiting *waiting, struct CUstream_st *stream
 int dlb_cuda_hangs(struct dlb_cuda_waiting *waiting, const char *what, uint64_t waited_ns,
                    struct dlb_err *err);
 
-/* Queues on the compute stream what a step does: read n_bytes of `data`, then n_iters iterations in
- * n_launches kernels. `where` (NULL, or n_sms numbers in device memory) is told the
- * multiprocessors. */
+/* Queues a step on the compute stream: it reads n_bytes of `data`, then does n_iters iterations in
+ * n_launches kernels. The multiprocessors that it runs on are written to `where` (n_sms numbers in
+ * device memory; may be NULL). */
 int dlb_cuda_queue_step(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, uint64_t n_iters,
                         uint32_t n_launches, uint32_t *where, struct dlb_err *err);
 
-/* Queues on the compute stream what is made of n_bytes of `buf`, if anything is. */
+/* Queues on the compute stream the making of samples from n_bytes of `buf`, if any are made. */
 int dlb_cuda_queue_augment(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, struct dlb_err *err);
 
-/* Finds out how many iterations make device.step_ms, or recalls it: then the clocks are raised, and
- * no more. Uses buffer 0 and its step events. */
+/* Finds out how many iterations make device.step_ms. If an earlier cell did, it only raises the
+ * GPU's clocks. Uses buffer 0 and its step events. */
 int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err);
 
-/* See dlb_device. A wait sleeps until shortly before the end of a copy or of a step is due, then
- * looks without pause. */
+/* See dlb_device. A wait sleeps until shortly before the copy or the step should end, then polls
+ * without a pause. */
 int dlb_cuda_poll(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err);
 int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
                   struct dlb_dev_times *out, bool *reached, struct dlb_err *err);

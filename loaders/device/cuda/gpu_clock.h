@@ -1,12 +1,13 @@
-/* From a GPU's events to CLOCK_MONOTONIC.
+/* Converts the times of a GPU's events to CLOCK_MONOTONIC.
  *
- * Floor 3. Consumer thread; a struct belongs to its caller; pure. A driver tells how many
- * milliseconds lie between two events, as a float: half a microsecond is its resolution up to 4 s,
- * and it grows from there. So events are measured from an anchor, an event whose time on the
- * host's clock is known, and the anchor moves on every few seconds.
+ * Floor 3. Consumer thread; a struct belongs to its caller; pure. The driver tells the milliseconds
+ * between two events as a float. Its resolution is half a microsecond up to 4 s, and coarser from
+ * there. So events are measured from an anchor, an event whose time on the host's clock is known,
+ * and the anchor moves on every few seconds.
  *
- * The two clocks drift. An event cannot lie before the call that recorded it, nor after it was seen
- * complete: where a stamp breaks such a bound, the anchor is moved by what is missing. */
+ * The two clocks drift. An event cannot be earlier than the call that recorded it, nor later than
+ * the moment when it was seen complete. A stamp that breaks such a bound moves the anchor by the
+ * difference. */
 #ifndef DLB_LOADERS_DEVICE_CUDA_GPU_CLOCK_H
 #define DLB_LOADERS_DEVICE_CUDA_GPU_CLOCK_H
 
@@ -15,12 +16,12 @@
 
 struct dlb_gpu_clock {
     uint64_t anchor_ns; /* the anchor event's time */
-    uint64_t error_ns;  /* half of the span that it was found in */
+    uint64_t error_ns;  /* its uncertainty: half of the span that it lies in */
     int64_t shift_ns;   /* sum of all moves: drift over the run */
 };
 
-/* The anchor event was recorded after before_ns and seen complete at after_ns; between the two it
- * is taken to lie in the middle. */
+/* The anchor event was recorded after before_ns and seen complete at after_ns. Its time is taken as
+ * the middle of the two. */
 void dlb_gpu_clock_anchor(struct dlb_gpu_clock *clock, uint64_t before_ns, uint64_t after_ns);
 
 /* Time of an event `ms` after the anchor (before it, when negative). */

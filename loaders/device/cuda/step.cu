@@ -9,7 +9,7 @@ constexpr unsigned n_threads = 1024;
 constexpr unsigned n_warps = n_threads / 32;
 static_assert(n_threads * sizeof(uint4) == DLB_CUDA_CHUNK_BYTES, "a thread moves 16 bytes");
 
-/* Whether the step was told to end. One thread looks, so that a block agrees. */
+/* Whether the step was told to end. One thread reads it, so that the whole block agrees. */
 __device__ bool stopped(const uint32_t *stop, uint32_t *sm_of_block)
 {
     __shared__ uint32_t answer;
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(n_threads)
     uint64_t chunk = (first + blockIdx.x) % n_chunks;
     const uint64_t stride = gridDim.x % n_chunks;
 
-    /* Four loads under way per thread: 64 KiB per multiprocessor cover the memory's latency. */
+    /* Four loads in flight per thread: 64 KiB per multiprocessor cover the memory's latency. */
     uint64_t i = 0;
     for (; i + 4 <= n_iters; i += 4) {
         uint64_t at[4];
@@ -125,8 +125,8 @@ __global__ void __launch_bounds__(n_threads)
     }
 }
 
-/* A warp for each row of an output: its loads lie side by side, and so do its stores. Products and
- * sums are rounded apart, as on the host. */
+/* One warp makes one row of an output, so that its loads and its stores are contiguous. Products and
+ * sums are rounded separately, as on the host. */
 __global__ void __launch_bounds__(n_threads)
     image_kernel(dlb_augment how, const unsigned char *in, size_t n_samples, float *out,
                  const uint32_t *stop)
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(n_threads)
     }
 }
 
-/* A block takes 1024 tokens of a sample at a time; each is read once, and goes to x and y. */
+/* A block takes 1024 tokens of a sample at a time; each token is read once and written to x and y. */
 template <typename T>
 __global__ void __launch_bounds__(n_threads)
     widen_kernel(dlb_augment how, const T *in, size_t n_samples, long long *out,
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(n_threads)
     }
 }
 
-/* The launch's own error, and not one that an earlier call left behind. */
+/* The error of this launch, not one that an earlier call left behind. */
 template <typename... Parameters, typename... Arguments>
 int launch(const dlb_cuda_work *work, void (*kernel)(Parameters...), Arguments... arguments)
 {

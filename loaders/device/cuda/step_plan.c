@@ -18,7 +18,7 @@ int dlb_step_fit(const struct dlb_step_point points[4], struct dlb_step_model *o
     if (high->n_iters > low->n_iters)
         ns_per_iter = (high->ns - low->ns) / (double)(high->n_iters - low->n_iters);
     if (!(ns_per_iter > 0))
-        return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_GPU_SHARED, NULL, DLB_NO_OFFSET,
                         "the step cannot be calibrated: more work took no longer on the GPU; is "
                         "another program using it?");
     out->ns_per_iter = ns_per_iter;

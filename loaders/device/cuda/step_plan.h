@@ -23,28 +23,28 @@ struct dlb_step_point {
     double ns;
 };
 
-/* From four points: few bytes, all bytes, then all bytes with two numbers of iterations. What would
- * come out negative is noise, and held at 0. DLB_E_DEVICE when iterations take no time. */
+/* Fits the model to four points: few bytes, all bytes, then all bytes with two numbers of
+ * iterations. Negative costs are noise, and become 0. DLB_E_DEVICE when iterations take no time. */
 int dlb_step_fit(const struct dlb_step_point points[4], struct dlb_step_model *out,
                  struct dlb_err *err);
 
-/* Iterations that make a step of n_bytes last `ns`; 0 when reading alone takes as long. */
+/* Iterations that make a step of n_bytes last `ns`; 0 when reading alone takes that long. */
 uint64_t dlb_step_iters(const struct dlb_step_model *model, double ns, size_t n_bytes);
 
-/* Moves fixed_ns or ns_per_iter, whichever weighs more, so that the model gives what was measured
- * at a point. */
+/* Changes fixed_ns or ns_per_iter, whichever has the larger part of the step, so that the model
+ * gives the measured duration at this point. */
 void dlb_step_correct(struct dlb_step_model *model, const struct dlb_step_point *measured);
 
-/* Kernels that a step is launched as where n_steps are queued at most, 1 or more: long ones are
- * split, so that a run can be ended. */
+/* The number of kernels that a step is split into when at most n_steps (>= 1) are queued. Long
+ * steps are split so that a run can be ended between kernels. */
 uint32_t dlb_step_launches(double ns, uint32_t n_steps);
 
-/* Multiprocessors that a share of `total` means: at least one. */
+/* The number of multiprocessors that `share` of `total` means; at least one. */
 uint32_t dlb_step_sms(uint32_t total, double share);
 
-/* What the step's reading kernel adds up: over the 8-byte little-endian words of the bytes, the
- * last one filled with zeros, word i times 2i + 1, modulo 2^64. Free of the order in which words
- * are added, yet a word at another place changes it. */
+/* The sum that the step's reading kernel computes: over the 8-byte little-endian words of the
+ * bytes, the last one filled up with zeros, of word i times 2i + 1, modulo 2^64. It does not depend
+ * on the order of additions, but a word at another place changes it. */
 uint64_t dlb_step_sum(const void *bytes, size_t n_bytes);
 
 #endif

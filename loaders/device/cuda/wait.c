@@ -8,16 +8,16 @@
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 
-#define SPIN_NS (100 * DLB_NS_PER_US) /* before a step's end is due, the wait stops sleeping */
-/* The same for a copy: how long it takes is known less well. */
+#define SPIN_NS (100 * DLB_NS_PER_US) /* a wait spins for this long before a step should end */
+/* The same for a copy, whose duration is known less well. */
 #define SPIN_COPY_NS (200 * DLB_NS_PER_US)
-#define NAP_NS (30 * DLB_NS_PER_US) /* between looks where the end cannot be foreseen */
+#define NAP_NS (30 * DLB_NS_PER_US) /* between polls, when the end cannot be predicted */
 
 int dlb_cuda_hangs(struct dlb_cuda_waiting *waiting, const char *what, uint64_t waited_ns,
                    struct dlb_err *err)
 {
     waiting->hung = true;
-    return dlb_fail(err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_GPU_HANGS, NULL, DLB_NO_OFFSET,
                     "the GPU did not end %s within %llu s: it hangs, or another program has it; "
                     "nvidia-smi shows it",
                     what, (unsigned long long)(waited_ns / DLB_NS_PER_S));
@@ -64,7 +64,7 @@ static int since_anchor(const struct dlb_cuda_time *time, struct CUevent_st *eve
                             "reading the GPU's events", err);
 }
 
-/* An event on the host's clock, held to what is known of it: not before not_before_ns, and seen
+/* The time of an event on the host's clock, limited to [not_before_ns, seen_ns]: it was seen
  * complete at seen_ns. */
 static uint64_t stamp(const struct dlb_cuda_time *time, float ms, uint64_t not_before_ns,
                       uint64_t seen_ns)
@@ -103,10 +103,9 @@ static void swap_events(struct CUevent_st **a, struct CUevent_st **b)
     *b = kept;
 }
 
-/* When the anchor is far, this step's last event is put by to be the next one; the buffer takes the
- * spare event, which is as complete. The batches that are in flight may have begun before it, and
- * what the driver tells of times before an anchor is not documented: it waits until they are
- * settled. */
+/* When the anchor is too old, this step's end event is kept as the next anchor, and the buffer
+ * takes the spare event in exchange. The batches in flight may have begun before that event, and
+ * the driver does not document times before an anchor. So the anchor changes after them. */
 static void move_anchor(struct dlb_cuda_time *time, uint32_t n_bufs, struct dlb_cuda_buffer *b,
                         float end_ms)
 {
@@ -138,8 +137,8 @@ static int settle_step(struct dlb_cuda_time *time, uint32_t n_bufs, struct dlb_c
     return DLB_OK;
 }
 
-/* The times of what is done, once. The clock is mended before anything is read from it, or what is
- * of one batch would be read from two clocks. */
+/* Takes the times of a copy, or of a copy and its step, once. The clock is corrected before any of
+ * them is read, so that all times of a batch come from the same clock. */
 static int settle(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, enum dlb_point point,
                   uint64_t seen_ns, struct dlb_err *err)
 {
@@ -159,8 +158,8 @@ static int settle(struct dlb_cuda *cu, struct dlb_cuda_buffer *b, enum dlb_point
     return rc;
 }
 
-/* What is due at end_ns is looked for without pause from slack_ns before it on; then again at
- * leisure, should it be late. */
+/* Until when to sleep before end_ns: it polls without a pause from slack_ns before to twice that
+ * after, then with naps. */
 static uint64_t sleep_before(uint64_t end_ns, uint64_t slack_ns, uint64_t now_ns)
 {
     if (now_ns + slack_ns < end_ns)
@@ -168,8 +167,9 @@ static uint64_t sleep_before(uint64_t end_ns, uint64_t slack_ns, uint64_t now_ns
     return now_ns < end_ns + 2 * slack_ns ? now_ns : now_ns + NAP_NS;
 }
 
-/* The end of a copy is foreseen by the best rate so far: a small copy is slow for its size, and
- * would have the next one slept past. One that has not begun takes as long from now. */
+/* Predicts the end of a copy by the best rate so far: the rate of a small copy is low, and would
+ * make the wait sleep past the end of the next one. A copy that has not begun is assumed to begin
+ * now. */
 static int sleep_copy(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint64_t now_ns,
                       uint64_t *until_ns, uint64_t *due_ns, struct dlb_err *err)
 {
@@ -191,8 +191,8 @@ static int sleep_copy(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b
     return rc;
 }
 
-/* Until when a wait may sleep, and when its end is due where that can be foreseen. A step that has
- * not begun waits for its copy. */
+/* Until when a wait may sleep (*until_ns), and when it should end, if that can be predicted
+ * (*due_ns). A step that has not begun waits for its copy. */
 static int sleep_until(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b,
                        enum dlb_point point, uint64_t now_ns, uint64_t *until_ns, uint64_t *due_ns,
                        struct dlb_err *err)
@@ -210,7 +210,7 @@ static int sleep_until(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *
     return rc;
 }
 
-/* Twice what it should take, should all other buffers have a batch that comes first. */
+/* True after twice the time that it should take if all other buffers have a batch before it. */
 static bool is_overdue(const struct dlb_cuda *cu, const struct dlb_cuda_buffer *b, uint64_t now_ns)
 {
     double batch_ns = b->step_ns + cu->waiting.copy_ns_per_byte * (double)b->n_bytes;
@@ -246,14 +246,15 @@ int dlb_cuda_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout
         b->waited_ns = start_ns;
 
     while (rc == DLB_OK) {
-        uint64_t now_ns = dlb_now_ns(); /* before the look: whoever was away has not waited */
+        uint64_t now_ns = dlb_now_ns(); /* before the poll: if the thread was suspended in between,
+                                           that was no wait */
         rc = dlb_cuda_poll(cu, buf, point, reached, err);
         *out = b->times;
         if (rc == DLB_OK && !*reached && is_overdue(cu, b, now_ns))
             rc = fail_overdue(cu, b, point, now_ns, err);
         if (rc != DLB_OK || *reached || now_ns >= deadline_ns)
             break;
-        if (now_ns < due_ns) /* so near that only its end is asked for */
+        if (now_ns < due_ns) /* so near to the end that it only polls */
             continue;
         rc = sleep_until(cu, b, point, now_ns, &until_ns, &due_ns, err);
         if (rc == DLB_OK && until_ns > now_ns) {
