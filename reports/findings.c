@@ -1,6 +1,7 @@
 #include "reports/findings.h"
 
 #include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/units.h"
 #include "reports/table.h"
 
@@ -12,25 +13,19 @@
 
 #define MAX_AXIS_COLUMNS 8
 
-/* Ranks of columns: the highest goes first. What tells rows apart stays longest, what is equal in
- * all of them goes first. */
+/* Ranks of columns: where the width is short, the highest rank is dropped first. Columns that
+ * distinguish rows stay longest; columns that are equal in all rows go first. */
 enum { ALWAYS, AXIS, IDLE, WAIT, FIRST_BATCH, READ, SAME };
 
-/* How much a table is squeezed, beside leaving columns out. */
+/* How far a table is squeezed, apart from dropping columns. */
 enum { FULL, SHORT_TITLES, NO_INTERVAL, NO_CAUSE };
-
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
 
 static bool is_emulated(const json_t *doc)
 {
     return strncmp(dlb_json_text(json_object_get(doc, "device"), "name"), "emulated", 8) == 0;
 }
 
-#define ALARM_FRAC 0.8 /* GPU-Util under which monitoring usually calls a GPU badly used */
+#define ALARM_FRAC 0.8 /* GPU-Util below which monitoring usually reports a badly used GPU */
 
 static const json_t *best_cell(const json_t *doc)
 {
@@ -40,16 +35,16 @@ static const json_t *best_cell(const json_t *doc)
                : NULL;
 }
 
-/* What was measured on, and what nvidia-smi would have said beside what the GPU's events say. */
+/* The GPU, and what nvidia-smi would have shown beside what the GPU's events show. */
 static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *gpu = json_object_get(json_object_get(doc, "device"), "gpu");
     const json_t *nvml = json_object_get(gpu, "nvml"), *numa = json_object_get(gpu, "numa"),
                  *throttle = json_object_get(nvml, "throttle");
     const json_t *cell = best_cell(doc);
-    double shown = number_of(nvml, "utilization_frac");
-    double idle = number_of(json_object_get(cell, "gpu_idle_frac"), "median");
-    double gen = number_of(nvml, "pcie_gen"), width = number_of(nvml, "pcie_width");
+    double shown = dlb_json_number(nvml, "utilization_frac");
+    double idle = dlb_json_number(json_object_get(cell, "gpu_idle_frac"), "median");
+    double gen = dlb_json_number(nvml, "pcie_gen"), width = dlb_json_number(nvml, "pcie_width");
     char line[512];
 
     if (!json_is_object(gpu))
@@ -59,7 +54,7 @@ static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *ou
     if (isfinite(gen) && isfinite(width))
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
                        ", PCIe gen %.0f x%.0f under load", gen, width);
-    double node = number_of(numa, "node"), distance = number_of(numa, "distance");
+    double node = dlb_json_number(numa, "node"), distance = dlb_json_number(numa, "distance");
     if (isfinite(node) && isfinite(distance))
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
                        ", NUMA node %.0f (distance %.0f)%s", node, distance,
@@ -67,13 +62,13 @@ static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *ou
     for (size_t i = 0; i < json_array_size(throttle) && i < 4; i++)
         if (json_is_string(json_array_get(throttle, i)))
             (void)snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%.40s",
-                           i == 0 ? "; clocks were held back by " : ", ",
+                           i == 0 ? "; clocks were throttled by " : ", ",
                            json_string_value(json_array_get(throttle, i)));
     dlb_text_fold(out, line, 0, n_columns);
     if (!isfinite(shown) || !isfinite(idle))
         return;
     (void)snprintf(line, sizeof(line),
-                   "nvidia-smi would have shown %.0f%%, %s the usual alarm line of %.0f%%; by "
+                   "nvidia-smi would have shown %.0f%%, %s the usual alarm threshold of %.0f%%; by "
                    "its events the GPU computed %.1f%% of the time",
                    shown * 100, shown < ALARM_FRAC ? "under" : "above", ALARM_FRAC * 100,
                    (1 - idle) * 100);
@@ -82,14 +77,14 @@ static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *ou
 
 static void bytes_text(const json_t *object, const char *key, char *out, size_t n)
 {
-    double n_bytes = number_of(object, key);
+    double n_bytes = dlb_json_number(object, key);
     if (n_bytes >= 0 && n_bytes < 1e19)
         (void)dlb_bytes_text((uint64_t)n_bytes, out, n);
     else
         (void)snprintf(out, n, "not measured");
 }
 
-/* Where the bytes came from, with each witness's own figure. */
+/* Where the bytes came from, with the figure of each counter. */
 static void cache_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *cells = json_object_get(doc, "cells"), *cell;
@@ -98,7 +93,8 @@ static void cache_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *
     bool differ = false;
     size_t i;
 
-    if (!isfinite(number_of(cache, "delivered_bytes")) || number_of(cache, "delivered_bytes") <= 0)
+    if (!isfinite(dlb_json_number(cache, "delivered_bytes")) ||
+        dlb_json_number(cache, "delivered_bytes") <= 0)
         return;
     json_array_foreach(cells, i, cell)
     {
@@ -109,12 +105,13 @@ static void cache_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *
     bytes_text(cache, "device_bytes", device, sizeof(device));
     bytes_text(cache, "process_bytes", process, sizeof(process));
     bytes_text(cache, "delivered_bytes", delivered, sizeof(delivered));
-    (void)snprintf(line, sizeof(line),
-                   "cache:  %.20s%s (asked: %.20s): %.400s; from the device %s, for this process "
-                   "%s, delivered %s; metadata %.20s",
-                   dlb_json_text(cache, "label"), differ ? " for the best cell, others differ" : "",
-                   dlb_json_text(cache, "asked"), dlb_json_text(cache, "why"), device, process,
-                   delivered, dlb_json_text(cache, "metadata"));
+    (void)snprintf(
+        line, sizeof(line),
+        "cache:  %.20s%s (asked: %.20s): %.400s; read from the device %s, by this process "
+        "%s, delivered %s; metadata %.20s",
+        dlb_json_text(cache, "label"), differ ? " for the best cell, others differ" : "",
+        dlb_json_text(cache, "asked"), dlb_json_text(cache, "why"), device, process, delivered,
+        dlb_json_text(cache, "metadata"));
     dlb_text_fold(out, line, 0, n_columns);
 }
 
@@ -122,7 +119,7 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
 {
     const json_t *device = json_object_get(doc, "device"), *data = json_object_get(doc, "dataset");
     char line[1024], samples[40], bytes[40];
-    double n_bytes = number_of(data, "bytes");
+    double n_bytes = dlb_json_number(data, "bytes");
     (void)snprintf(line, sizeof(line), "dlbench %.40s: %.200s%s", dlb_json_text(doc, "command"),
                    dlb_json_text(doc, "run_name"),
                    json_is_true(json_object_get(doc, "interrupted")) ? " (PARTIAL: interrupted)"
@@ -131,14 +128,14 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     dlb_text_fold(out, line, 0, n_columns);
     (void)snprintf(
         line, sizeof(line), "data:   %.40s, %s samples, %s", dlb_json_text(data, "format"),
-        dlb_count_text(number_of(data, "samples"), samples, sizeof(samples)),
+        dlb_count_text(dlb_json_number(data, "samples"), samples, sizeof(samples)),
         n_bytes >= 0 && n_bytes < 1e19 ? dlb_bytes_text((uint64_t)n_bytes, bytes, sizeof(bytes))
                                        : "-");
     dlb_text_fold(out, line, 0, n_columns);
     (void)snprintf(line, sizeof(line), "device: %.100s (%.200s)%s", dlb_json_text(device, "name"),
                    dlb_json_text(device, "why"),
-                   is_emulated(doc) ? "; no GPU was measured: what is said of a GPU below is said "
-                                      "of the emulated one"
+                   is_emulated(doc) ? "; no GPU was measured: \"GPU\" below means the emulated "
+                                      "accelerator"
                                     : "");
     dlb_text_fold(out, line, 0, n_columns);
     gpu_lines(doc, n_columns, out);
@@ -163,8 +160,8 @@ static void value_text(const json_t *value, char *out, size_t n)
 static void rate_text(const json_t *cell, bool brief, char *out, size_t n)
 {
     const json_t *rate = json_object_get(cell, "samples_per_s");
-    double median = number_of(rate, "median"), low = number_of(rate, "low");
-    double high = number_of(rate, "high");
+    double median = dlb_json_number(rate, "median"), low = dlb_json_number(rate, "low");
+    double high = dlb_json_number(rate, "high");
     char a[24], b[24], c[24];
     if (!isfinite(median)) {
         (void)snprintf(out, n, "-");
@@ -179,7 +176,7 @@ static void rate_text(const json_t *cell, bool brief, char *out, size_t n)
 
 static void percent_text(const json_t *cell, const char *key, char *out, size_t n)
 {
-    double frac = number_of(json_object_get(cell, key), "median");
+    double frac = dlb_json_number(json_object_get(cell, key), "median");
     if (isfinite(frac))
         (void)snprintf(out, n, "%.1f", frac * 100);
     else
@@ -188,7 +185,7 @@ static void percent_text(const json_t *cell, const char *key, char *out, size_t 
 
 static void megabytes_text(const json_t *cell, char *out, size_t n)
 {
-    double rate = number_of(cell, "read_bytes_per_s");
+    double rate = dlb_json_number(cell, "read_bytes_per_s");
     if (isfinite(rate))
         (void)snprintf(out, n, rate < 1e8 ? "%.1f" : "%.0f", rate / 1e6);
     else
@@ -197,7 +194,8 @@ static void megabytes_text(const json_t *cell, char *out, size_t n)
 
 static void first_batch_text(const json_t *cell, char *out, size_t n)
 {
-    double ns = number_of(json_array_get(json_object_get(cell, "epochs"), 0), "first_batch_ns");
+    double ns =
+        dlb_json_number(json_array_get(json_object_get(cell, "epochs"), 0), "first_batch_ns");
     if (isfinite(ns) && ns >= 0)
         (void)dlb_duration_text(ns / 1e9, out, n);
     else
@@ -235,7 +233,7 @@ static uint32_t rank_of(const json_t *axes, const char *key)
     return json_array_size(json_object_get(axes, key)) > 1 ? AXIS : SAME;
 }
 
-/* The last word of a key, where no column has that title already. */
+/* The last word of a key; the whole key if a column has that title already. */
 static const char *title_of(const struct dlb_table *table, const char *key)
 {
     const char *dot = strrchr(key, '.'), *title = dot ? dot + 1 : key;
@@ -277,7 +275,7 @@ static uint32_t columns(const json_t *doc, int squeeze, struct dlb_table *table,
     return n;
 }
 
-/* Marks tell cells apart: where there is one, there is nothing to tell. */
+/* Marks distinguish cells, so a single cell has none. */
 static bool is_marked(const json_t *doc, const char *which, const json_t *index)
 {
     return json_array_size(json_object_get(doc, "cells")) > 1 && json_is_integer(index) &&
@@ -351,8 +349,8 @@ void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text
     reasons(cells, "skipped", n_columns, out);
 }
 
-/* Titles, rows and their texts, squeezed so far. False when memory is short. */
-static bool fill(const json_t *doc, int squeeze, struct dlb_table *table)
+/* Fills the table anew, squeezed as far as `squeeze` says. */
+static void fill(const json_t *doc, int squeeze, struct dlb_table *table)
 {
     const char *keys[N_USUAL + MAX_AXIS_COLUMNS];
     const json_t *cells = json_object_get(doc, "cells"), *cell;
@@ -360,28 +358,26 @@ static bool fill(const json_t *doc, int squeeze, struct dlb_table *table)
     uint32_t n_keys = columns(doc, squeeze, table, keys);
     free(table->cell);
     table->n_rows = 0;
-    table->cell = calloc(json_array_size(cells) * table->n_columns + 1, sizeof(*table->cell));
-    if (!table->cell)
-        return false;
-    json_array_foreach(cells, i, cell) if (has_status(cell, "ok")) fill_row(
-        doc, cell, keys, n_keys, squeeze, &table->cell[(size_t)table->n_rows++ * table->n_columns]);
-    return true;
+    table->cell = dlb_mem_array(json_array_size(cells) * table->n_columns, sizeof(*table->cell));
+    json_array_foreach(cells, i, cell)
+    {
+        if (has_status(cell, "ok"))
+            fill_row(doc, cell, keys, n_keys, squeeze,
+                     &table->cell[(size_t)table->n_rows++ * table->n_columns]);
+    }
 }
 
-/* As little squeezed as lets the settings and the idle time stay; the settings alone where not both
- * can. *squeeze is what it took. */
-static bool fill_to_fit(const json_t *doc, uint32_t n_columns, int *squeeze,
-                        struct dlb_table *table)
+/* Squeezes the table no further than is needed to keep the settings and the idle time; where both
+ * do not fit, the settings alone. Returns how far. */
+static int fill_to_fit(const json_t *doc, uint32_t n_columns, struct dlb_table *table)
 {
     for (uint32_t rank = IDLE; rank >= AXIS; rank--)
-        for (*squeeze = FULL; *squeeze <= NO_CAUSE; (*squeeze)++) {
-            if (!fill(doc, *squeeze, table))
-                return false;
+        for (int squeeze = FULL; squeeze <= NO_CAUSE; squeeze++) {
+            fill(doc, squeeze, table);
             if (dlb_table_fits(table, n_columns, rank))
-                return true;
+                return squeeze;
         }
-    *squeeze = NO_CAUSE;
-    return true;
+    return NO_CAUSE;
 }
 
 static void legend(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
@@ -414,20 +410,15 @@ static void tell_left_out(uint32_t n_out, int squeeze, uint32_t n_columns, struc
 
 void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
-    struct dlb_table *table = calloc(1, sizeof(*table));
-    int squeeze;
-    if (table && fill_to_fit(doc, n_columns, &squeeze, table)) {
-        uint32_t n_out = table->n_rows ? dlb_table_render(table, n_columns, out) : 0;
-        if (table->n_rows > 0) {
-            legend(doc, n_columns, out);
-            tell_left_out(n_out, squeeze, n_columns, out);
-        }
-    } else {
-        out->short_of_memory = true;
+    struct dlb_table *table = dlb_mem_new(sizeof(*table));
+    int squeeze = fill_to_fit(doc, n_columns, table);
+    if (table->n_rows > 0) {
+        uint32_t n_out = dlb_table_render(table, n_columns, out);
+        legend(doc, n_columns, out);
+        tell_left_out(n_out, squeeze, n_columns, out);
     }
     dlb_findings_reasons(doc, n_columns, out);
-    if (table)
-        free(table->cell);
+    free(table->cell);
     free(table);
 }
 

@@ -1,7 +1,6 @@
-/* The parts of a result in words, shared by the reports that people read.
+/* The parts of a result as text, shared by the reports that people read.
  *
- * Floor 4. Control thread. Typed reading throughout: a field that is absent or null reads "-",
- * never 0. */
+ * Floor 4. Control thread. A field that is absent or null is shown as "-", never as 0. */
 #ifndef DLB_REPORTS_FINDINGS_H
 #define DLB_REPORTS_FINDINGS_H
 
@@ -13,25 +12,26 @@
 /* What was run, on which data and device. */
 void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
-/* A row per cell that ran; what was skipped or failed, below it, with the reasons. */
+/* A row for each cell that ran, then the cells that were skipped or failed, with the reasons. */
 void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
-/* What was skipped or failed, with the reasons. */
+/* The cells that were skipped or failed, with the reasons. */
 void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
-/* Of a document with `storage`: how many accelerators, why not more, and the curve. */
+/* For a document with `storage`: how many accelerators, why not more, and the curve. */
 void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
-/* Of the best cell, where it drove several accelerators: their utilisation by each definition, and
- * how long reads took. */
+/* For a best cell with several accelerators: their utilisation by each definition, and how long
+ * reads took. */
 void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
-/* A title and a line or more for each sentence of an array in the document; nothing for an empty
- * one. */
+/* A title, and one or more lines for each sentence of an array in the document; nothing for an
+ * empty array. */
 void dlb_findings_list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
                        struct dlb_text *out);
 
-/* DataLoader's arguments of the recommended cell, or of the best where none is recommended, and
- * what was swept that it does not take. Nothing where the best is INCOMPLETE or HARNESS-BOUND. */
+/* DataLoader's arguments for the recommended cell, or for the best cell when none is
+ * recommended, and swept settings that DataLoader does not take. Nothing when the best cell is
+ * INCOMPLETE or HARNESS-BOUND. */
 void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
 /* Verdict, recommendation, settings to paste, what was not modelled, notes. */

@@ -1,16 +1,11 @@
-/* Several accelerators: what a reader of a storage result looks for. */
+/* Utilisation of several accelerators and latency of reads, for storage results. */
 #include "reports/findings.h"
 
+#include "core/base/json.h"
 #include "core/base/units.h"
 
 #include <math.h>
 #include <stdio.h>
-
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
 
 static const char *percent(double frac, char *text, size_t n_text)
 {
@@ -23,7 +18,7 @@ static const char *percent(double frac, char *text, size_t n_text)
 
 static const char *duration(const json_t *object, const char *key, char *text, size_t n_text)
 {
-    double ns = number_of(object, key);
+    double ns = dlb_json_number(object, key);
     if (isfinite(ns) && ns >= 0)
         (void)dlb_duration_text(ns / 1e9, text, n_text);
     else
@@ -40,18 +35,18 @@ static void utilisation(const json_t *cell, double n, uint32_t n_columns, struct
         line, sizeof(line),
         "%.0f accelerators: utilisation %s nominal, %s measured, %s as MLPerf Storage v1.0 counts, "
         "%s as v2.0; the lowest of them %s nominal",
-        n, percent(number_of(au, "nominal"), nominal, sizeof(nominal)),
-        percent(number_of(au, "measured"), measured, sizeof(measured)),
-        percent(number_of(au, "mlperf_v1"), v1, sizeof(v1)),
-        percent(number_of(au, "mlperf_v2"), v2, sizeof(v2)),
-        percent(number_of(json_object_get(au, "lowest"), "nominal"), lowest, sizeof(lowest)));
+        n, percent(dlb_json_number(au, "nominal"), nominal, sizeof(nominal)),
+        percent(dlb_json_number(au, "measured"), measured, sizeof(measured)),
+        percent(dlb_json_number(au, "mlperf_v1"), v1, sizeof(v1)),
+        percent(dlb_json_number(au, "mlperf_v2"), v2, sizeof(v2)),
+        percent(dlb_json_number(json_object_get(au, "lowest"), "nominal"), lowest, sizeof(lowest)));
     dlb_text_fold(out, line, 0, n_columns);
 }
 
 static void reads(const json_t *cell, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *r = json_object_get(cell, "reads");
-    double count = number_of(r, "count"), per_s = number_of(r, "per_s");
+    double count = dlb_json_number(r, "count"), per_s = dlb_json_number(r, "per_s");
     const char *of = json_string_value(json_object_get(r, "of"));
     char line[400], p50[32], p99[32], p999[32], rate[40] = "-";
 
@@ -72,7 +67,7 @@ void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb
     const json_t *cell = json_is_integer(best) ? json_array_get(json_object_get(doc, "cells"),
                                                                 (size_t)json_integer_value(best))
                                                : NULL;
-    double n = number_of(json_object_get(cell, "accelerators"), "count");
+    double n = dlb_json_number(json_object_get(cell, "accelerators"), "count");
     if (!(n > 1))
         return;
     dlb_text_printf(out, "\n");

@@ -1,4 +1,4 @@
-/* What a reader can paste: DataLoader's arguments, and what was swept beside them. */
+/* The settings to paste: DataLoader's arguments, and other settings that were swept. */
 #include "reports/findings.h"
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@ static bool is_text(const json_t *object, const char *key, const char *text)
     return own && strcmp(own, text) == 0;
 }
 
-/* Whether DataLoader, or the sampler that it is given, takes this. */
+/* Whether DataLoader, or its sampler, takes this setting. */
 static bool is_argument(const char *key)
 {
     static const char *const keys[] = {
@@ -44,7 +44,6 @@ static void write_others(const json_t *doc, const json_t *config, uint32_t n_col
     }
     if (line.len_bytes)
         dlb_text_fold(out, line.data, 2, n_columns);
-    out->short_of_memory = out->short_of_memory || line.short_of_memory;
     dlb_text_free(&line);
 }
 
@@ -62,7 +61,7 @@ void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_tex
         return;
     dlb_text_printf(out, best_only ? "\nSettings to paste (the best cell's):\n  "
                                    : "\nSettings to paste:\n  ");
-    dlb_text_plain(out, pytorch, 1000); /* one line, whatever the width: it is to be copied */
+    dlb_text_plain(out, pytorch, 1000); /* always one line, so that it can be copied */
     dlb_text_printf(out, "\n");
     if (json_is_integer(index))
         write_others(doc,

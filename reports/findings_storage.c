@@ -1,6 +1,7 @@
 #include "reports/findings.h"
 
 #include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/units.h"
 #include "reports/table.h"
 
@@ -11,14 +12,8 @@
 
 #define BAR_CELLS 20
 
-/* Ranks of columns: the highest goes first. */
+/* Ranks of columns: the highest is dropped first. */
 enum { ALWAYS, LATENCY, TAIL, BAR };
-
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
 
 static void percent_text(double frac, char *out, size_t n)
 {
@@ -28,12 +23,12 @@ static void percent_text(double frac, char *out, size_t n)
         (void)snprintf(out, n, "-");
 }
 
-/* With what the repetitions spread over, where there are some. */
+/* With the range over the repetitions, if they differ. */
 static void au_text(const json_t *point, char *out, size_t n)
 {
-    double low = number_of(point, "au_low"), high = number_of(point, "au_high");
+    double low = dlb_json_number(point, "au_low"), high = dlb_json_number(point, "au_high");
     char a[16], b[16], c[16];
-    percent_text(number_of(point, "au"), a, sizeof a);
+    percent_text(dlb_json_number(point, "au"), a, sizeof a);
     percent_text(low, b, sizeof b);
     percent_text(high, c, sizeof c);
     if (isfinite(low) && isfinite(high) && low < high)
@@ -66,7 +61,7 @@ static void duration_text(double ns, char *out, size_t n)
         (void)snprintf(out, n, "-");
 }
 
-/* The gate is where "|" stands. */
+/* A "|" marks the gate. */
 static void bar_text(double frac, double gate, char *out, size_t n)
 {
     size_t filled = isfinite(frac) ? (size_t)(fmin(fmax(frac, 0), 1) * BAR_CELLS + 0.5) : 0;
@@ -79,39 +74,33 @@ static void bar_text(double frac, double gate, char *out, size_t n)
 
 static void fill_row(const json_t *storage, const json_t *point, char (*row)[DLB_TABLE_CELL_CAP])
 {
-    double n = number_of(point, "accelerators");
-    bool most = n == number_of(storage, "max_accelerators");
+    double n = dlb_json_number(point, "accelerators");
+    bool most = n == dlb_json_number(storage, "max_accelerators");
     (void)snprintf(row[0], sizeof(row[0]), "%s%.0f", most ? ">" : "", n);
     au_text(point, row[1], sizeof(row[1]));
-    bar_text(number_of(point, "au"), number_of(storage, "gate"), row[2], sizeof(row[2]));
-    count_text(number_of(point, "samples_per_s"), row[3], sizeof(row[3]));
-    rate_text(number_of(point, "bytes_per_s"), row[4], sizeof(row[4]));
-    duration_text(number_of(point, "read_p50_ns"), row[5], sizeof(row[5]));
-    duration_text(number_of(point, "read_p99_ns"), row[6], sizeof(row[6]));
-    duration_text(number_of(point, "read_p999_ns"), row[7], sizeof(row[7]));
+    bar_text(dlb_json_number(point, "au"), dlb_json_number(storage, "gate"), row[2],
+             sizeof(row[2]));
+    count_text(dlb_json_number(point, "samples_per_s"), row[3], sizeof(row[3]));
+    rate_text(dlb_json_number(point, "bytes_per_s"), row[4], sizeof(row[4]));
+    duration_text(dlb_json_number(point, "read_p50_ns"), row[5], sizeof(row[5]));
+    duration_text(dlb_json_number(point, "read_p99_ns"), row[6], sizeof(row[6]));
+    duration_text(dlb_json_number(point, "read_p999_ns"), row[7], sizeof(row[7]));
 }
 
 static void curve(const json_t *storage, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *points = json_object_get(storage, "curve"), *point;
-    struct dlb_table *table = calloc(1, sizeof(*table));
+    struct dlb_table *table = dlb_mem_new(sizeof(*table));
     size_t i;
-    if (table) {
-        (void)dlb_table_add(table, "accelerators", ALWAYS, false);
-        (void)dlb_table_add(table, "AU %", ALWAYS, true);
-        (void)dlb_table_add(table, "", BAR, true);
-        (void)dlb_table_add(table, "samples/s", ALWAYS, false);
-        (void)dlb_table_add(table, "read", ALWAYS, false);
-        (void)dlb_table_add(table, "p50", LATENCY, false);
-        (void)dlb_table_add(table, "p99", TAIL, false);
-        (void)dlb_table_add(table, "p99.9", TAIL, false);
-        table->cell = calloc(json_array_size(points) * table->n_columns + 1, sizeof(*table->cell));
-    }
-    if (!table || !table->cell) {
-        out->short_of_memory = true;
-        free(table);
-        return;
-    }
+    (void)dlb_table_add(table, "accelerators", ALWAYS, false);
+    (void)dlb_table_add(table, "AU %", ALWAYS, true);
+    (void)dlb_table_add(table, "", BAR, true);
+    (void)dlb_table_add(table, "samples/s", ALWAYS, false);
+    (void)dlb_table_add(table, "read", ALWAYS, false);
+    (void)dlb_table_add(table, "p50", LATENCY, false);
+    (void)dlb_table_add(table, "p99", TAIL, false);
+    (void)dlb_table_add(table, "p99.9", TAIL, false);
+    table->cell = dlb_mem_array(json_array_size(points) * table->n_columns, sizeof(*table->cell));
     json_array_foreach(points, i, point)
         fill_row(storage, point, &table->cell[(size_t)table->n_rows++ * table->n_columns]);
     if (table->n_rows > 0)
@@ -124,21 +113,21 @@ static void baseline(const json_t *storage, uint32_t n_columns, struct dlb_text 
 {
     const json_t *b = json_object_get(storage, "baseline"), *share = json_object_get(b, "share");
     char theirs[40], ours[40], line[400];
-    double median = number_of(share, "median");
+    double median = dlb_json_number(share, "median");
     if (!json_is_object(b))
         return;
     if (!isfinite(median)) {
         (void)snprintf(line, sizeof line, "%.20s: not measured (%.300s)",
                        dlb_json_text(b, "program"), dlb_json_text(b, "reason"));
     } else {
-        rate_text(number_of(b, "bytes_per_s"), theirs, sizeof theirs);
-        rate_text(number_of(b, "pipeline_bytes_per_s"), ours, sizeof ours);
+        rate_text(dlb_json_number(b, "bytes_per_s"), theirs, sizeof theirs);
+        rate_text(dlb_json_number(b, "pipeline_bytes_per_s"), ours, sizeof ours);
         (void)snprintf(
             line, sizeof line,
-            "%.20s: %s; the pipeline in turns with it: %s, %.2f of that (%.2f to %.2f)%s",
-            dlb_json_text(b, "program"), theirs, ours, median, number_of(share, "low"),
-            number_of(share, "high"),
-            json_is_true(json_object_get(storage, "capped")) ? "; its accelerators took no more"
+            "%.20s: %s; the pipeline, alternating with it: %s, %.2f of that (%.2f to %.2f)%s",
+            dlb_json_text(b, "program"), theirs, ours, median, dlb_json_number(share, "low"),
+            dlb_json_number(share, "high"),
+            json_is_true(json_object_get(storage, "capped")) ? "; its accelerators needed no more"
                                                              : "");
     }
     dlb_text_fold(out, line, 0, n_columns);
@@ -149,16 +138,17 @@ void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text
     const json_t *s = json_object_get(doc, "storage");
     uint32_t n_words = n_columns ? n_columns : 100;
     char line[400], iops[40];
-    double headroom = number_of(s, "headroom_frac");
+    double headroom = dlb_json_number(s, "headroom_frac");
 
     curve(s, n_columns, out);
-    dlb_text_fold(out, "> the most that are fed; p50 to p99.9 of reads", 0, n_words);
-    count_text(number_of(s, "iops"), iops, sizeof iops);
-    (void)snprintf(line, sizeof line, "gate %.0f%%; %s reads/s at the most that are fed",
-                   number_of(s, "gate") * 100, iops);
+    dlb_text_fold(out, "> the largest number that is fed; p50 to p99.9: latency of reads", 0,
+                  n_words);
+    count_text(dlb_json_number(s, "iops"), iops, sizeof iops);
+    (void)snprintf(line, sizeof line, "gate %.0f%%; %s reads/s at that number",
+                   dlb_json_number(s, "gate") * 100, iops);
     if (isfinite(headroom))
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-                       "; the best rate seen is %.1f%% above what these need", headroom * 100);
+                       "; the best rate measured is %.1f%% above what they need", headroom * 100);
     dlb_text_fold(out, line, 0, n_words);
     baseline(s, n_words, out);
     dlb_findings_reasons(doc, n_columns, out);

@@ -1,6 +1,7 @@
 #include "reports/gap.h"
 
 #include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/units.h"
 #include "reports/findings.h"
 #include "reports/table.h"
@@ -10,16 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranks of columns: the highest goes first where the width is short. */
+/* Ranks of columns: where the width is short, the highest is dropped first. */
 enum { ALWAYS, FIRST, SECOND, THIRD, FOURTH };
 
 typedef char cell_text[DLB_TABLE_CELL_CAP];
-
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
 
 static const json_t *rungs_of(const json_t *doc)
 {
@@ -67,7 +62,7 @@ static void put_ratio(cell_text out, double ratio)
 static void put_range(cell_text out, const json_t *seconds)
 {
     char low[40], high[40];
-    double a = number_of(seconds, "low"), b = number_of(seconds, "high");
+    double a = dlb_json_number(seconds, "low"), b = dlb_json_number(seconds, "high");
     if (!isfinite(a) || !isfinite(b) || strcmp(dlb_json_text(seconds, "interval"), "none") == 0) {
         put(out, "-");
         return;
@@ -82,26 +77,26 @@ static bool is_ok(const json_t *rung)
     return strcmp(dlb_json_text(rung, "status"), "ok") == 0;
 }
 
-/* A rung that was not measured keeps its place, with nothing in it. */
+/* A rung that was not measured has a row without figures. */
 static void ladder_row(const json_t *rung, cell_text *row)
 {
     const json_t *seconds = json_object_get(rung, "seconds");
     put(row[0], dlb_json_text(rung, "rung"));
     if (is_ok(rung))
-        put_seconds(row[1], number_of(seconds, "median"), false);
+        put_seconds(row[1], dlb_json_number(seconds, "median"), false);
     else
         put(row[1], dlb_json_text(rung, "status"));
     put_range(row[2], seconds);
-    put_ratio(row[3], number_of(rung, "ratio_to_direct"));
-    put_ratio(row[4], number_of(rung, "ratio_to_floor"));
-    put_seconds(row[5], number_of(rung, "step_seconds"), true);
+    put_ratio(row[3], dlb_json_number(rung, "ratio_to_direct"));
+    put_ratio(row[4], dlb_json_number(rung, "ratio_to_floor"));
+    put_seconds(row[5], dlb_json_number(rung, "step_seconds"), true);
 }
 
 static void calls_text(cell_text out, const json_t *calls)
 {
     cell_text n, longest;
-    put_count(n, number_of(calls, "count"));
-    put_seconds(longest, number_of(calls, "max_ns") * 1e-9, false);
+    put_count(n, dlb_json_number(calls, "count"));
+    put_seconds(longest, dlb_json_number(calls, "max_ns") * 1e-9, false);
     (void)snprintf(out, DLB_TABLE_CELL_CAP, "%.12s / %.16s", n, longest);
 }
 
@@ -111,14 +106,14 @@ static void kernel_row(const json_t *rung, cell_text *row)
     const json_t *loop = json_array_get(json_object_get(os, "threads"), 0);
     cell_text a, b;
     put(row[0], dlb_json_text(rung, "rung"));
-    put_seconds(row[1], number_of(process, "cpu_ns") * 1e-9, false);
-    put_seconds(row[2], number_of(loop, "runqueue_wait_ns") * 1e-9, false);
-    put_seconds(row[3], number_of(loop, "blocked_ns") * 1e-9, false);
-    put_count(a, number_of(process, "voluntary_switches"));
-    put_count(b, number_of(process, "involuntary_switches"));
+    put_seconds(row[1], dlb_json_number(process, "cpu_ns") * 1e-9, false);
+    put_seconds(row[2], dlb_json_number(loop, "runqueue_wait_ns") * 1e-9, false);
+    put_seconds(row[3], dlb_json_number(loop, "blocked_ns") * 1e-9, false);
+    put_count(a, dlb_json_number(process, "voluntary_switches"));
+    put_count(b, dlb_json_number(process, "involuntary_switches"));
     (void)snprintf(row[4], DLB_TABLE_CELL_CAP, "%.16s/%.16s", a, b);
-    put_count(row[5], number_of(process, "minor_faults"));
-    put_seconds(row[6], number_of(json_object_get(os, "faults"), "seconds"), false);
+    put_count(row[5], dlb_json_number(process, "minor_faults"));
+    put_seconds(row[6], dlb_json_number(json_object_get(os, "faults"), "seconds"), false);
     calls_text(row[7], json_object_get(os, "copy_calls"));
     calls_text(row[8], json_object_get(os, "sync_calls"));
 }
@@ -139,20 +134,17 @@ static void render(const json_t *rungs, const struct column *columns, uint32_t n
                    void (*row)(const json_t *rung, cell_text *row), uint32_t width,
                    struct dlb_text *out)
 {
-    struct dlb_table *table = calloc(1, sizeof(*table));
+    struct dlb_table *table = dlb_mem_new(sizeof(*table));
     const json_t *rung;
     size_t i;
-    if (table)
-        table->cell = calloc(json_array_size(rungs) * n + 1, sizeof(*table->cell));
-    if (!table || !table->cell) {
-        free(table);
-        out->short_of_memory = true;
-        return;
-    }
+    table->cell = dlb_mem_array(json_array_size(rungs) * n, sizeof(*table->cell));
     for (uint32_t k = 0; k < n; k++)
         (void)dlb_table_add(table, columns[k].title, columns[k].rank, k == 0);
-    json_array_foreach(rungs, i, rung) if (!only_ok || is_ok(rung))
-        row(rung, &table->cell[(size_t)table->n_rows++ * n]);
+    json_array_foreach(rungs, i, rung)
+    {
+        if (!only_ok || is_ok(rung))
+            row(rung, &table->cell[(size_t)table->n_rows++ * n]);
+    }
     uint32_t n_out = dlb_table_render(table, width, out);
     if (n_out > 0)
         dlb_text_fold(out, "(some columns do not fit here: summary.txt has them)", 0, width);
@@ -183,9 +175,8 @@ static void reasons(const json_t *rungs, uint32_t n_columns, struct dlb_text *ou
         }
         dlb_text_printf(&line, ": ");
         dlb_text_plain(&line, reason, 1000);
-        if (!told && line.data)
+        if (!told)
             dlb_text_fold(out, line.data, 0, n_columns);
-        out->short_of_memory = out->short_of_memory || line.short_of_memory;
         dlb_text_free(&line);
     }
 }
@@ -200,9 +191,9 @@ static void decomposition(const json_t *gap, struct dlb_text *out)
     json_array_foreach(json_object_get(gap, "decomposition"), i, part)
     {
         cell_text name, seconds;
-        double frac = number_of(part, "frac");
+        double frac = dlb_json_number(part, "frac");
         put(name, dlb_json_text(part, "part"));
-        put_seconds(seconds, number_of(part, "seconds"), false);
+        put_seconds(seconds, dlb_json_number(part, "seconds"), false);
         dlb_text_printf(out, "  ");
         dlb_text_plain(out, name, sizeof(name));
         dlb_text_printf(out, "%*s  %12s", (int)(32 - strlen(name)), "", seconds);
@@ -221,8 +212,8 @@ void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, str
     dlb_text_printf(out, "\n");
     dlb_text_fold(
         out,
-        "What the kernel saw of an epoch (run queue and blocked: the training loop's, blocked with "
-        "what a hypervisor took of it; copies and syncs: its calls in all measured epochs; the "
+        "An epoch as the kernel accounts it (run queue and blocked: of the training loop, blocked "
+        "with time that a hypervisor took; copies and syncs: its calls in all measured epochs; the "
         "rest: of all threads and processes):",
         0, n_words);
     render(rungs, kernel, sizeof(kernel) / sizeof(kernel[0]), true, kernel_row, n_columns, out);

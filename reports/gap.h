@@ -13,8 +13,8 @@
 /* Whether the document is one of `dlbench gap`. */
 bool dlb_gap_is(const json_t *doc);
 
-/* The ladder, what the kernel saw of each rung, the decomposition, and the words. Tables fit
- * n_columns, sentences n_words. */
+/* The ladder, the kernel's account of each rung, the decomposition, and the sentences. Tables
+ * fit n_columns, sentences n_words. */
 void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, struct dlb_text *out);
 
 #endif

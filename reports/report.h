@@ -1,28 +1,27 @@
-/* Reports: sinks of one document in memory, the one that summary.json holds. One const table, one
- * file, one line in reports.def.
+/* Reports: each renders the document of summary.json from memory. A report is one const table in
+ * one file, and one line in reports.def.
  *
- * Floor 4; includes core/base and core/measure only: what is not in the document is not in a
- * report. Control thread. A document that dlb_summary_check accepts can be rendered by every
- * report, whoever wrote it. */
+ * Floor 4; includes core/base and core/measure only: a report shows only what is in the
+ * document. Control thread. A document that dlb_summary_check accepts can be rendered by every
+ * report, whichever program wrote it. */
 #ifndef DLB_REPORTS_REPORT_H
 #define DLB_REPORTS_REPORT_H
 
-#include "core/base/err.h"
 #include "reports/text.h"
 
 #include <jansson.h>
 #include <stdint.h>
 
 struct dlb_report_opts {
-    uint32_t n_columns; /* width to fit; 0: as wide as it gets */
+    uint32_t n_columns; /* width to fit; 0: no limit */
     const char *folder; /* where the result lies, or NULL */
 };
 
 struct dlb_report {
     const char *name, *summary;
-    const char *file; /* its name in the result's folder; NULL: shown, not kept */
-    int (*render)(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out,
-                  struct dlb_err *err);
+    const char *file; /* its name in the result's folder; NULL: printed, not kept */
+    /* Appends to *out. `doc` has passed dlb_summary_check, or was made by this program. */
+    void (*render)(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out);
 };
 
 extern const struct dlb_report

@@ -1,12 +1,11 @@
-/* What the user sees at the end: one table, the verdict in words, what to paste. */
+/* What the terminal shows at the end: a table, the verdict in words, settings to paste. */
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/report.h"
 
-#define READABLE_COLUMNS 100 /* longer lines of words are hard to read */
+#define READABLE_COLUMNS 100 /* longer lines of text are hard to read */
 
-static int render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out,
-                  struct dlb_err *err)
+static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
 {
     uint32_t n = opts->n_columns, n_words = n == 0 || n > READABLE_COLUMNS ? READABLE_COLUMNS : n;
     dlb_findings_head(doc, n_words, out);
@@ -25,9 +24,6 @@ static int render(const json_t *doc, const struct dlb_report_opts *opts, struct 
         dlb_text_plain(out, opts->folder, 4096);
         dlb_text_printf(out, "/summary.json\n");
     }
-    if (out->short_of_memory)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the report");
-    return DLB_OK;
 }
 
 const struct dlb_report dlb_rp_terminal = {

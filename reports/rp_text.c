@@ -1,5 +1,6 @@
 /* summary.txt: what the terminal shows, at full width, with the configuration and each cell's
  * verdict. */
+#include "core/base/mem.h"
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/report.h"
@@ -29,18 +30,17 @@ static void config(const json_t *doc, struct dlb_text *out)
     dlb_text_printf(out, "\nConfiguration:\n");
     json_object_foreach(json_object_get(doc, "config"), key, value)
     {
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10));
+        char *text = dlb_mem_check(json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10)));
         dlb_text_printf(out, "  ");
         dlb_text_plain(out, key, 128);
         dlb_text_printf(out, " = ");
-        dlb_text_plain(out, text ? text : "?", 4096);
+        dlb_text_plain(out, text, 4096);
         dlb_text_printf(out, "\n");
         free(text);
     }
 }
 
-static int render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out,
-                  struct dlb_err *err)
+static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
 {
     (void)opts;
     dlb_findings_head(doc, FOLD_COLUMNS, out);
@@ -56,9 +56,6 @@ static int render(const json_t *doc, const struct dlb_report_opts *opts, struct 
         cells(doc, out);
     }
     config(doc, out);
-    if (out->short_of_memory)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the report");
-    return DLB_OK;
 }
 
 const struct dlb_report dlb_rp_text = {

@@ -178,7 +178,7 @@ static int check_ref(struct check *c, const char *name, const json_t *value)
                   : offence(c, "has a schema that refers to nothing: ", name);
 }
 
-/* What check_object looks at, and what says nothing about the value. */
+/* Keywords that check_object handles, and annotations. */
 static bool is_silent(const char *word)
 {
     static const char *const silent[] = {

@@ -16,10 +16,10 @@
 enum dlb_schema_strictness {
     /* The document is exactly what the schema says. */
     DLB_SCHEMA_EXACT,
-    /* The document can be read: what it has is of the schema's types, and `needed` keys are there.
-     * Another version of the program may have written it, so other required keys may be absent,
-     * keys that the schema does not name are passed over, and values are not held to enum, pattern,
-     * minimum and maximum. */
+    /* The document can be read: what it has is of the schema's types, and `needed` keys are
+     * there. Another version of the program may have written it, so other required keys may be
+     * absent, keys that the schema does not name are ignored, and values are not held to enum,
+     * pattern, minimum and maximum. */
     DLB_SCHEMA_READABLE,
 };
 

@@ -29,7 +29,7 @@ static uint32_t total(const struct dlb_table *table, const uint32_t *width, cons
     return sum > GAP ? sum - GAP : 0;
 }
 
-/* Leaves out whole columns, highest rank first, the last of equals first. */
+/* Drops whole columns: the highest rank first, and the last of equal ones first. */
 static uint32_t choose(const struct dlb_table *table, const uint32_t *width, uint32_t limit,
                        bool *out)
 {

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 #define DLB_TABLE_MAX_COLUMNS 24
-#define DLB_TABLE_CELL_CAP 40 /* bytes, its end included */
+#define DLB_TABLE_CELL_CAP 40 /* bytes, with the terminating zero */
 
 struct dlb_table_column {
     char title[DLB_TABLE_CELL_CAP];
     uint32_t
-        rank; /* columns of the highest rank are left out first when the width is short; 0: never */
+        rank;  /* columns of the highest rank are dropped first when the width is short; 0: never */
     bool left; /* aligned; else right */
 };
 
@@ -28,12 +28,11 @@ struct dlb_table {
 /* Adds a column; false when there are too many. */
 bool dlb_table_add(struct dlb_table *table, const char *title, uint32_t rank, bool left);
 
-/* Whether it fits `width` characters (0: whatever it takes) with all columns of at most that rank.
- */
+/* Whether it fits `width` characters (0: no limit) with all columns of at most that rank. */
 bool dlb_table_fits(const struct dlb_table *table, uint32_t width, uint32_t rank);
 
-/* Title line and rows, at most `width` characters each as far as leaving columns out goes (0: all
- * of them). Returns how many columns were left out. */
+/* Renders the title line and rows. Drops columns until lines have at most `width` characters, as
+ * far as ranks allow (0: drops none). Returns how many columns were dropped. */
 uint32_t dlb_table_render(const struct dlb_table *table, uint32_t width, struct dlb_text *out);
 
 #endif

@@ -1,5 +1,7 @@
 #include "reports/text.h"
 
+#include "core/base/mem.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +15,9 @@ void dlb_text_free(struct dlb_text *text)
 
 void dlb_text_append(struct dlb_text *text, const char *data, size_t n_bytes)
 {
-    if (text->short_of_memory)
-        return;
     if (text->cap_bytes - text->len_bytes < n_bytes + 1) {
-        size_t cap = text->cap_bytes * 2 + n_bytes + 1024;
-        char *grown = realloc(text->data, cap);
-        if (!grown) {
-            text->short_of_memory = true;
-            return;
-        }
-        text->data = grown;
-        text->cap_bytes = cap;
+        text->cap_bytes = text->cap_bytes * 2 + n_bytes + 1024;
+        text->data = dlb_mem_grow(text->data, text->cap_bytes, 1);
     }
     memcpy(text->data + text->len_bytes, data, n_bytes);
     text->len_bytes += n_bytes;

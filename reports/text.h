@@ -1,18 +1,16 @@
-/* Text that grows: what reports write to.
+/* Text that grows; reports write to it.
  *
- * Floor 4. One thread. A zeroed struct is empty. When memory is short it stops growing and says so
- * at the end: writers need not check every line. */
+ * Floor 4. One thread. A zeroed struct is empty. When memory is short the process ends
+ * (core/base/mem.h). */
 #ifndef DLB_REPORTS_TEXT_H
 #define DLB_REPORTS_TEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct dlb_text {
     char *data; /* terminated when not NULL; owned */
     size_t len_bytes, cap_bytes;
-    bool short_of_memory;
 };
 
 void dlb_text_free(struct dlb_text *text);
@@ -24,7 +22,8 @@ void dlb_text_printf(struct dlb_text *text, const char *fmt, ...)
  * spaces, and ends the line. Control characters, which a hostile document may hold, become '?'. */
 void dlb_text_fold(struct dlb_text *text, const char *words, uint32_t indent, uint32_t width);
 
-/* Appends at most `max` characters of a document's string, control characters as above. */
+/* Appends at most `max` characters of a document's string, with control characters replaced as
+ * above. */
 void dlb_text_plain(struct dlb_text *text, const char *words, size_t max);
 
 #endif

@@ -13,7 +13,8 @@
 
 enum {
     TICK_MS = 1000,
-    GONE_MS = 2000, /* what a killed process may take to go; one that hangs in the kernel is left */
+    GONE_MS = 2000, /* how long a killed process may take to end; one that hangs in the kernel is
+                       left behind */
 };
 
 static bool say(int fd, const char *data, size_t n_bytes)
@@ -108,7 +109,7 @@ static bool listen_to(struct dlb_pipe *pipe, struct dlb_err *told)
     return told->status != DLB_OK || pipe->how->pass(pipe->how->ctx, pipe);
 }
 
-/* False: it does not go. */
+/* False: the child did not end in time. */
 static bool reap(pid_t pid, bool killed, int *status)
 {
     for (int waited_ms = 0;; waited_ms += 10) {
@@ -138,16 +139,16 @@ static int conclude(const struct dlb_pipe *pipe, pid_t pid, bool heard, struct d
         return dlb_fail(err, DLB_ERR_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted while %s",
                         doing);
     if (pipe->late)
-        return dlb_fail(err, DLB_ERR_FORMAT, how->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CHILD_HANGS, how->path, DLB_NO_OFFSET,
                         "%s was silent for %u s while %s: the file is damaged, or its "
                         "storage hangs",
                         how->who, how->patience_s, doing);
     if (!gone || !WIFSIGNALED(status))
-        return dlb_fail(err, DLB_ERR_FORMAT, how->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CHILD_GAVE_UP, how->path, DLB_NO_OFFSET,
                         "%s gave up on %s: the file is damaged", how->who, doing);
     if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGHUP)
         return dlb_fail(err, DLB_ERR_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted");
-    return dlb_fail(err, DLB_ERR_FORMAT, how->path, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CHILD_CRASHED, how->path, DLB_NO_OFFSET,
                     WTERMSIG(status) == SIGKILL
                         ? "%s was killed (%s) while %s: out of memory?"
                         : "%s crashed (%s) while %s: the file is damaged, or hostile",
@@ -172,7 +173,7 @@ int dlb_apart(const struct dlb_apart *how, struct dlb_err *err)
     (void)close(ends[1]);
     struct dlb_pipe pipe = {.fd = ends[0], .how = how};
     bool heard = pid > 0 && listen_to(&pipe, &told);
-    (void)close(ends[0]); /* a child that still talks is not waited for */
+    (void)close(ends[0]); /* so that a child that still writes gets an error and ends */
     int rc = pid > 0 ? conclude(&pipe, pid, heard, err) : (int)err->status;
     if (rc == DLB_OK && told.status != DLB_OK) {
         *err = told;

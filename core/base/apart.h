@@ -1,6 +1,6 @@
-/* Work in a child process that tells through a pipe what came of it: for libraries that trust bytes
- * which nobody has checked, and for storage that may not answer. A crash or a hang there costs an
- * error, and nothing that was opened stays in this process.
+/* Runs work in a child process, which sends its result through a pipe. For libraries that trust
+ * unchecked bytes, and for storage that may not answer: a crash or a hang there becomes an
+ * error, and nothing that the child opened stays open in this process.
  *
  * Floor 0. Control thread, with no other thread running. */
 #ifndef DLB_CORE_BASE_APART_H
@@ -24,23 +24,26 @@ struct dlb_apart {
     const char *path;  /* for messages */
     const char *who;   /* "libhdf5": who crashes */
     const char *doing; /* NULL: "opening it" */
-    /* In the child. Signals that kill have their default there, but SIGBUS, which maps catch. */
+    /* Runs in the child. Fatal signals have their default action there, except SIGBUS, which
+     * guarded maps catch. */
     int (*work)(void *ctx, struct dlb_err *err);
-    /* In both, after a work that went well: calls dlb_pass for each thing that is told, in the same
-     * order. False: it did not pass, or makes no sense. */
+    /* Runs in both processes after the work succeeded: calls dlb_pass for each part of the
+     * result, in the same order. False: a part could not be passed, or makes no sense. */
     bool (*pass)(void *ctx, struct dlb_pipe *pipe);
     void *ctx;
-    uint32_t patience_s;        /* longest silence; 0: for ever */
-    const atomic_bool *cancel;  /* set by a signal handler: the child is killed; may be NULL */
-    void (*waiting)(void *ctx); /* every second of silence; may be NULL */
+    uint32_t patience_s;        /* longest silence before the child is killed; 0: no limit */
+    const atomic_bool *cancel;  /* the child is killed when a signal handler sets it; may be NULL */
+    void (*waiting)(void *ctx); /* called after every second of silence; may be NULL */
 };
 
-/* The work's own error, or DLB_E_FORMAT with path and signal where it crashed. */
+/* Returns the work's own error. DLB_E_FORMAT where the child crashed (CHILD_CRASHED, with the
+ * signal), was silent too long (CHILD_HANGS), or ended without a result (CHILD_GAVE_UP). */
 int dlb_apart(const struct dlb_apart *how, struct dlb_err *err);
 
-/* From the child's memory to the same place here. */
+/* Copies n_bytes from the child's memory to the same variable in the parent. */
 bool dlb_pass(struct dlb_pipe *pipe, void *data, size_t n_bytes);
-/* n elements, malloced here for as many; none: *array stays. */
+/* The same for n elements, into memory that the parent mallocs; with n == 0 *array is not
+ * changed. */
 bool dlb_pass_array(struct dlb_pipe *pipe, void **array, uint64_t n, size_t each_bytes);
 
 #endif

@@ -26,8 +26,8 @@ static inline struct timespec dlb_timespec(uint64_t ns)
                              .tv_nsec = (long)(ns % DLB_NS_PER_S)};
 }
 
-/* Sleeps until the clock reads at least `deadline_ns`, signals or not; returns what it reads then.
- */
+/* Sleeps until the clock reads at least `deadline_ns`, also when signals interrupt the sleep;
+ * returns the time then. */
 static inline uint64_t dlb_sleep_until_ns(uint64_t deadline_ns)
 {
     struct timespec until = dlb_timespec(deadline_ns);

@@ -2,23 +2,15 @@
 
 #include "core/base/config_said.h"
 #include "core/base/hash.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/opt_value.h"
 #include "core/base/units.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-int dlb_config_no_memory(struct dlb_err *err)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "configuration: out of memory");
-}
 
 void dlb_said_drop(struct dlb_said *said)
 {
@@ -27,29 +19,21 @@ void dlb_said_drop(struct dlb_said *said)
     json_decref(said->origins);
 }
 
-/* Values are never changed in place, so a copy of the three objects is a copy of it all. */
-int dlb_said_copy(const struct dlb_said *from, struct dlb_said *to, struct dlb_err *err)
+struct dlb_said dlb_said_copy(const struct dlb_said *from)
 {
-    *to =
-        (struct dlb_said){json_copy(from->values), json_copy(from->axes), json_copy(from->origins)};
-    if (to->values && to->axes && to->origins)
-        return DLB_OK;
-    dlb_said_drop(to);
-    return dlb_config_no_memory(err);
+    return (struct dlb_said){dlb_json_made(json_copy(from->values)),
+                             dlb_json_made(json_copy(from->axes)),
+                             dlb_json_made(json_copy(from->origins))};
 }
 
 struct dlb_config *dlb_config_new(const struct dlb_opt_group *const *groups)
 {
-    struct dlb_config *cfg = calloc(1, sizeof *cfg);
+    struct dlb_config *cfg = dlb_mem_new(sizeof *cfg);
 
-    if (!cfg)
-        return NULL;
     cfg->groups = groups;
-    cfg->said = (struct dlb_said){json_object(), json_object(), json_object()};
-    if (cfg->said.values && cfg->said.axes && cfg->said.origins)
-        return cfg;
-    dlb_config_free(cfg);
-    return NULL;
+    cfg->said = (struct dlb_said){dlb_json_made(json_object()), dlb_json_made(json_object()),
+                                  dlb_json_made(json_object())};
+    return cfg;
 }
 
 void dlb_config_free(struct dlb_config *cfg)
@@ -77,8 +61,8 @@ const struct dlb_opt *dlb_config_find(const struct dlb_config *cfg, const char *
     return NULL;
 }
 
-/* The known key that was probably meant, or false. A key without its section means the one that
- * ends so. */
+/* Finds the known key that the user probably meant; false when none is near. A key without a
+ * section stands for the known key that ends with it. */
 static bool nearest_key(const struct dlb_config *cfg, const char *key, char nearest[DLB_KEY_CAP])
 {
     const char *dot = strchr(key, '.');
@@ -112,24 +96,22 @@ int dlb_config_unknown(const struct dlb_config *cfg, const char *key, const char
 
     for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
         if (strcmp(bare, (*g)->section) == 0)
-            return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
                             "\"%s\" is a section: set one of its keys, such as %s.%s", bare, bare,
                             (*g)->opts->key);
     if (nearest_key(cfg, bare, nearest))
-        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
                         "unknown key \"%.50s\"; did you mean \"%s%s\"?", key, axis ? DLB_SWEEP : "",
                         nearest);
-    return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
                     "unknown key \"%.50s\"; `dlbench help sweep` lists them all", key);
 }
 
-int dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *value,
-                 const char *full_key, const char *origin, struct dlb_err *err)
+void dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *value,
+                  const char *full_key, const char *origin)
 {
-    if (json_object_set_new(in, key, value) != 0 ||
-        json_object_set_new(said->origins, full_key, json_string(origin)) != 0)
-        return dlb_config_no_memory(err);
-    return DLB_OK;
+    (void)dlb_json_put(in, key, value);
+    (void)dlb_json_put(said->origins, full_key, dlb_json_safe_text(origin));
 }
 
 static int put_value(struct dlb_config *cfg, struct dlb_said *said, const char *key,
@@ -142,9 +124,9 @@ static int put_value(struct dlb_config *cfg, struct dlb_said *said, const char *
     if (!opt)
         return dlb_config_unknown(cfg, key, origin, err);
     status = dlb_opt_from_json(opt, key, value, origin, &canonical, err);
-    if (status != DLB_OK)
-        return status;
-    return dlb_said_put(said, said->values, key, canonical, key, origin, err);
+    if (status == DLB_OK)
+        dlb_said_put(said, said->values, key, canonical, key, origin);
+    return status;
 }
 
 int dlb_axis_append(json_t *axis, const char *key, json_t *canonical, const char *origin,
@@ -153,16 +135,19 @@ int dlb_axis_append(json_t *axis, const char *key, json_t *canonical, const char
     size_t i;
     json_t *other;
 
-    json_array_foreach(axis, i, other) if (json_equal(canonical, other))
+    json_array_foreach(axis, i, other)
     {
-        char *text = json_dumps(canonical, JSON_ENCODE_ANY);
-        (void)dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "sweep.%s lists %.40s twice",
-                       key, text ? text : "a value");
+        if (!json_equal(canonical, other))
+            continue;
+        char *text = dlb_mem_check(json_dumps(canonical, JSON_ENCODE_ANY));
+        (void)dlb_fail(err, DLB_ERR_CONFIG_BAD_AXIS, origin, DLB_NO_OFFSET,
+                       "sweep.%s lists %.40s twice", key, text);
         free(text);
         json_decref(canonical);
         return (int)err->status;
     }
-    return json_array_append_new(axis, canonical) == 0 ? DLB_OK : dlb_config_no_memory(err);
+    dlb_json_append(axis, canonical);
+    return DLB_OK;
 }
 
 int dlb_axis_finish(struct dlb_said *said, const char *key, json_t *axis, const char *origin,
@@ -172,16 +157,17 @@ int dlb_axis_finish(struct dlb_said *said, const char *key, json_t *axis, const 
 
     if (json_array_size(axis) == 0) {
         json_decref(axis);
-        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG_BAD_AXIS, origin, DLB_NO_OFFSET,
                         "sweep.%s is an empty list: name at least one value", key);
     }
     (void)snprintf(full_key, sizeof full_key, DLB_SWEEP "%s", key);
-    return dlb_said_put(said, said->axes, key, axis, full_key, origin, err);
+    dlb_said_put(said, said->axes, key, axis, full_key, origin);
+    return DLB_OK;
 }
 
 int dlb_axis_not_a_list(const char *key, const char *origin, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG_BAD_AXIS, origin, DLB_NO_OFFSET,
                     "sweep.%s wants a list of values, as in sweep.%s = [...]", key, key);
 }
 
@@ -198,9 +184,7 @@ static int put_axis(struct dlb_config *cfg, struct dlb_said *said, const char *f
         return dlb_config_unknown(cfg, full_key, origin, err);
     if (!json_is_array(list))
         return dlb_axis_not_a_list(key, origin, err);
-    axis = json_array();
-    if (!axis)
-        return dlb_config_no_memory(err);
+    axis = dlb_json_made(json_array());
     json_array_foreach(list, i, value)
     {
         status = dlb_opt_from_json(opt, key, value, origin, &canonical, err);
@@ -239,7 +223,7 @@ const char *dlb_config_origin(const struct dlb_config *cfg, const char *key)
     return origin ? origin : "default";
 }
 
-/* New reference; NULL when memory is short. */
+/* What was said for the key, or its default; new reference. */
 static json_t *resolve(const struct dlb_config *cfg, const char *key, const struct dlb_opt *opt)
 {
     json_t *value = json_object_get(cfg->said.values, key);
@@ -247,8 +231,8 @@ static json_t *resolve(const struct dlb_config *cfg, const char *key, const stru
 
     if (value)
         return json_incref(value);
-    if (dlb_opt_from_text(opt, key, opt->def, "default", &value, &err) == DLB_E_CONFIG)
-        DLB_BUG(err.what); /* a table whose default breaks its own rules */
+    if (dlb_opt_from_text(opt, key, opt->def, "default", &value, &err) != DLB_OK)
+        DLB_BUG(err.what); /* the table's default breaks the table's own rules */
     return value;
 }
 
@@ -257,12 +241,11 @@ int dlb_config_fill(const struct dlb_config *cfg, const struct dlb_opt_group *gr
 {
     char key[DLB_KEY_CAP];
 
+    (void)err;
     memset(out, 0, group->n_bytes);
     for (const struct dlb_opt *opt = group->opts; opt->key; opt++) {
         (void)snprintf(key, sizeof key, "%s.%s", group->section, opt->key);
         json_t *value = resolve(cfg, key, opt);
-        if (!value)
-            return dlb_config_no_memory(err);
         dlb_opt_store(opt, value, out);
         json_decref(value);
     }
@@ -271,16 +254,13 @@ int dlb_config_fill(const struct dlb_config *cfg, const struct dlb_opt_group *gr
 
 json_t *dlb_config_resolved(const struct dlb_config *cfg)
 {
-    json_t *all = json_object();
+    json_t *all = dlb_json_made(json_object());
     char key[DLB_KEY_CAP];
 
-    for (const struct dlb_opt_group *const *g = cfg->groups; all && *g; g++)
+    for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
         for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
             (void)snprintf(key, sizeof key, "%s.%s", (*g)->section, opt->key);
-            if (json_object_set_new(all, key, resolve(cfg, key, opt)) != 0) {
-                json_decref(all);
-                return NULL;
-            }
+            (void)dlb_json_put(all, key, resolve(cfg, key, opt));
         }
     return all;
 }
@@ -293,17 +273,14 @@ const json_t *dlb_config_axes(const struct dlb_config *cfg)
 void dlb_config_hash(const struct dlb_config *cfg, char hex[17])
 {
     json_t *values = dlb_config_resolved(cfg);
+    const json_t *const parts[] = {values, cfg->said.axes};
     uint64_t hash = 0;
-    char *text;
 
-    text = values ? json_dumps(values, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-    if (text)
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        char *text = dlb_mem_check(json_dumps(parts[i], JSON_COMPACT | JSON_SORT_KEYS));
         hash = dlb_hash64(text, strlen(text), hash);
-    free(text);
-    text = json_dumps(cfg->said.axes, JSON_COMPACT | JSON_SORT_KEYS);
-    if (text)
-        hash = dlb_hash64(text, strlen(text), hash);
-    free(text);
+        free(text);
+    }
     json_decref(values);
     (void)snprintf(hex, 17, "%016" PRIx64, hash);
 }

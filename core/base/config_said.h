@@ -1,4 +1,5 @@
-/* What config.c and config_text.c share: the checked values, before they become a configuration.
+/* What config.c and config_text.c share: values that were checked, before they become part of a
+ * configuration.
  *
  * Floor 0, private to the two. One thread. */
 #ifndef DLB_CORE_BASE_CONFIG_SAID_H
@@ -12,11 +13,11 @@
 #define DLB_SWEEP "sweep."
 #define DLB_KEY_CAP 128 /* bytes of a dotted key, its end included */
 
-/* What was said. JSON objects keep the order in which keys first came. */
+/* What files and --set said. JSON objects keep the order in which keys first came. */
 struct dlb_said {
     json_t *values;  /* key -> canonical value */
     json_t *axes;    /* key -> array of canonical values */
-    json_t *origins; /* key, "sweep." included -> where it was said */
+    json_t *origins; /* key, "sweep." included -> where it was set */
 };
 
 struct dlb_config {
@@ -24,26 +25,24 @@ struct dlb_config {
     struct dlb_said said;
 };
 
-int dlb_config_no_memory(struct dlb_err *err);
-
-/* DLB_E_CONFIG for a key that no group has, with the nearest one that exists. */
+/* Fails with DLB_ERR_CONFIG_UNKNOWN_KEY; the message names the nearest key that exists. */
 int dlb_config_unknown(const struct dlb_config *cfg, const char *key, const char *origin,
                        struct dlb_err *err);
 
-/* Values are never changed in place, so a copy of the three objects is a copy of it all. */
-int dlb_said_copy(const struct dlb_said *from, struct dlb_said *to, struct dlb_err *err);
+/* Values are never changed in place, so shallow copies of the three objects are enough. */
+struct dlb_said dlb_said_copy(const struct dlb_said *from);
 void dlb_said_drop(struct dlb_said *said);
 
 /* Keeps a canonical value (taken over) under `key` of one of the objects, and its origin under
  * full_key. */
-int dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *value,
-                 const char *full_key, const char *origin, struct dlb_err *err);
+void dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *value,
+                  const char *full_key, const char *origin);
 
 /* Checks a value or, for a key under "sweep.", a list of them, and keeps it. */
 int dlb_said_put_json(struct dlb_config *cfg, struct dlb_said *said, const char *key,
                       const json_t *value, const char *origin, struct dlb_err *err);
 
-/* One more canonical value (taken over) of an axis that is being read; then the axis itself (taken
+/* Adds a canonical value (taken over) to an axis; then, when all are there, keeps the axis (taken
  * over). */
 int dlb_axis_append(json_t *axis, const char *key, json_t *canonical, const char *origin,
                     struct dlb_err *err);

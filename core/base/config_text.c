@@ -2,8 +2,11 @@
 
 #include "core/base/config_said.h"
 #include "core/base/config_toml.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/opt_value.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +14,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The whole file, or an error when it is larger than a configuration may be. Does not wait on a
- * pipe's other end. */
+/* A file that is missing is wrong usage, not a failed run. */
+static int unreadable(const char *path, struct dlb_err *err)
+{
+    int number = errno;
+    (void)dlb_fail(err, DLB_ERR_CONFIG_UNREADABLE, path, DLB_NO_OFFSET,
+                   "cannot read the configuration: %s", strerrordesc_np(number));
+    err->sys_errno = number;
+    return (int)err->status;
+}
+
+/* Reads the whole file; of one that is too large, enough for the parser to refuse it. Opening a
+ * pipe does not wait for its other end. */
 static int read_text(const char *path, char **out, size_t *n_bytes, struct dlb_err *err)
 {
     char *text = NULL;
@@ -23,21 +36,15 @@ static int read_text(const char *path, char **out, size_t *n_bytes, struct dlb_e
 
     *n_bytes = 0;
     if (fd < 0 || fstat(fd, &st) != 0) {
-        (void)dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot read the configuration");
-        err->status = DLB_E_CONFIG; /* a missing file is wrong usage, not a failed run */
-        status = DLB_E_CONFIG;
+        status = unreadable(path, err);
         goto out;
     }
     if (S_ISDIR(st.st_mode)) {
-        status = dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-                          "is a folder: --config wants a TOML file");
+        status = dlb_fail(err, DLB_ERR_CONFIG_UNREADABLE, path, DLB_NO_OFFSET,
+                          "is a folder: --config needs a TOML file");
         goto out;
     }
-    text = malloc(DLB_TOML_MAX_BYTES + 1);
-    if (!text) {
-        status = dlb_config_no_memory(err);
-        goto out;
-    }
+    text = dlb_mem_new(DLB_TOML_MAX_BYTES + 1);
     while (*n_bytes <= DLB_TOML_MAX_BYTES &&
            (n = read(fd, text + *n_bytes, DLB_TOML_MAX_BYTES + 1 - *n_bytes)) > 0)
         *n_bytes += (size_t)n;
@@ -65,11 +72,7 @@ int dlb_config_load_text(struct dlb_config *cfg, const char *text, size_t n_byte
 
     if (status != DLB_OK)
         return status;
-    status = dlb_said_copy(&cfg->said, &said, err);
-    if (status != DLB_OK) {
-        json_decref(entries);
-        return status;
-    }
+    said = dlb_said_copy(&cfg->said);
     json_array_foreach(entries, i, entry)
     {
         (void)snprintf(origin, sizeof origin, "%s:%" JSON_INTEGER_FORMAT, name,
@@ -113,7 +116,8 @@ static const char *trimmed(char *text)
     return text;
 }
 
-/* Cuts "[0, "a,b", 4]" at its commas; *list moves on, NULL at the end. Destroys the text. */
+/* Cuts "[0, "a,b", 4]" at its commas; *list moves to the rest, and is NULL after the last.
+ * Destroys the text. */
 static char *next_element(char **list)
 {
     char *start = *list, quote = '\0';
@@ -147,9 +151,7 @@ static int set_axis_text(struct dlb_config *cfg, const char *full_key, char *tex
         return dlb_config_unknown(cfg, full_key, origin, err);
     if (len < 2 || text[0] != '[' || text[len - 1] != ']')
         return dlb_axis_not_a_list(key, origin, err);
-    axis = json_array();
-    if (!axis)
-        return dlb_config_no_memory(err);
+    axis = dlb_json_made(json_array());
     text[len - 1] = '\0';
     for (char *list = text + 1, *element; list && status == DLB_OK;) {
         element = (char *)trimmed(next_element(&list));
@@ -178,8 +180,9 @@ static int set_value_text(struct dlb_config *cfg, const char *key, const char *t
     status = dlb_opt_from_text(opt, key, text, "--set", &canonical, err);
     if (status != DLB_OK)
         return status;
-    (void)json_object_del(cfg->said.axes, key); /* absent is fine; its origin stays, and tells */
-    return dlb_said_put(&cfg->said, cfg->said.values, key, canonical, key, "--set", err);
+    (void)json_object_del(cfg->said.axes, key); /* its origin stays, which dlb_config_has tells */
+    dlb_said_put(&cfg->said, cfg->said.values, key, canonical, key, "--set");
+    return DLB_OK;
 }
 
 int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_err *err)
@@ -190,11 +193,9 @@ int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_er
     int status;
 
     if (!equals)
-        return dlb_fail(err, DLB_ERR_CONFIG, "--set", DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG_NO_VALUE, "--set", DLB_NO_OFFSET,
                         "\"%.60s\" has no \"=\": write --set key=value", assignment);
-    copy = strdup(assignment);
-    if (!copy)
-        return dlb_config_no_memory(err);
+    copy = dlb_mem_text(assignment);
     copy[equals - assignment] = '\0';
     key = trimmed(copy);
     value = (char *)trimmed(copy + (equals - assignment) + 1);

@@ -29,12 +29,13 @@ struct entry {
     place where;
 };
 
-/* Thrown for what is TOML but no configuration. */
+/* Thrown for what is not TOML, or is TOML that a configuration may not hold. */
 struct refused : std::exception {
+    dlb_code code;
     std::string text;
     std::uint_least32_t line;
-    refused(std::string what_text, std::uint_least32_t at_line)
-        : text(std::move(what_text)), line(at_line)
+    refused(dlb_code of_code, std::string what_text, std::uint_least32_t at_line)
+        : code(of_code), text(std::move(what_text)), line(at_line)
     {
     }
     const char *what() const noexcept override
@@ -58,8 +59,8 @@ class prescan
         return at + ahead < n_bytes ? text[at + ahead] : '\0';
     }
 
-    /* Bytes of the UTF-8 sequence that starts here; 0 when it is none (RFC 3629: no overlong forms,
-     * no surrogates). */
+    /* Bytes of the UTF-8 sequence that starts here; 0 when there is none (RFC 3629: no overlong
+     * forms, no surrogates). */
     std::size_t sequence_bytes() const
     {
         static const struct {
@@ -94,11 +95,12 @@ class prescan
             if (c >= 0x80) {
                 const std::size_t n = sequence_bytes();
                 if (n == 0)
-                    throw refused("is not UTF-8", line);
+                    throw refused(DLB_ERR_CONFIG_NOT_TOML, "is not UTF-8", line);
                 at += n - 1;
             } else if ((c < 0x20 && c != '\t' && c != '\n' && !(c == '\r' && peek(1) == '\n')) ||
                        c == 0x7f) {
-                throw refused(c == '\0' ? "holds a zero byte: this is no text file"
+                throw refused(DLB_ERR_CONFIG_NOT_TOML,
+                              c == '\0' ? "holds a zero byte: this is not a text file"
                                         : "holds a control character",
                               line);
             }
@@ -116,14 +118,15 @@ class prescan
     void skip_string(char quote)
     {
         if (peek(1) == quote && peek(2) == quote)
-            throw refused("strings of several lines are not taken here", line);
+            throw refused(DLB_ERR_CONFIG_UNSUPPORTED_TOML,
+                          "strings of several lines are not supported", line);
         for (at++; at < n_bytes && text[at] != '\n'; at++) {
             if (text[at] == '\\' && quote == '"')
                 at++;
             else if (text[at] == quote)
                 return;
         }
-        throw refused("a string does not end on its line", line);
+        throw refused(DLB_ERR_CONFIG_NOT_TOML, "a string does not end on its line", line);
     }
 
     void count(char c)
@@ -139,11 +142,13 @@ class prescan
         if (c == '=' || c == ',' || c == '[' || c == '{')
             n_items++;
         if (n_items > DLB_TOML_MAX_ITEMS)
-            throw refused("holds more than " + std::to_string(DLB_TOML_MAX_ITEMS) +
-                              " values: this is no configuration",
+            throw refused(DLB_ERR_CONFIG_TOO_LARGE,
+                          "holds more than " + std::to_string(DLB_TOML_MAX_ITEMS) +
+                              " values: this is not a configuration",
                           line);
         if (depth > DLB_TOML_MAX_DEPTH || n_dots > DLB_TOML_MAX_DEPTH)
-            throw refused("nested deeper than " + std::to_string(DLB_TOML_MAX_DEPTH) + " levels",
+            throw refused(DLB_ERR_CONFIG_TOO_LARGE,
+                          "nested deeper than " + std::to_string(DLB_TOML_MAX_DEPTH) + " levels",
                           line);
     }
 
@@ -195,7 +200,7 @@ json_t *text_to_json(const std::string &text, place where)
 {
     json_t *made = json_stringn(text.data(), text.size());
     if (!made)
-        throw refused("text that is not valid UTF-8", where.line);
+        throw refused(DLB_ERR_CONFIG_NOT_TOML, "text that is not valid UTF-8", where.line);
     return made;
 }
 
@@ -208,19 +213,23 @@ json_t *scalar_to_json(const toml::value &value, const entry &in)
         /* toml11 3.7 turns what does not fit into the nearest number that does. */
         if (value.as_integer() == std::numeric_limits<std::int64_t>::max() ||
             value.as_integer() == std::numeric_limits<std::int64_t>::min())
-            throw refused(in.key + " is a number too large for 64 bits", in.where.line);
+            throw refused(DLB_ERR_CONFIG_OUT_OF_RANGE,
+                          in.key + " is a number too large for 64 bits", in.where.line);
         return checked(json_integer(value.as_integer()));
     case toml::value_t::floating:
         if (!(std::abs(value.as_floating()) < std::numeric_limits<double>::max()))
-            throw refused(in.key + " is not a finite number", in.where.line);
+            throw refused(DLB_ERR_CONFIG_OUT_OF_RANGE, in.key + " is not a finite number",
+                          in.where.line);
         return checked(json_real(value.as_floating()));
     case toml::value_t::string:
         return text_to_json(value.as_string().str, in.where);
     case toml::value_t::array:
     case toml::value_t::table:
-        throw refused(in.key + ": lists hold plain values, not lists or tables", in.where.line);
+        throw refused(DLB_ERR_CONFIG_UNSUPPORTED_TOML,
+                      in.key + ": lists hold plain values, not lists or tables", in.where.line);
     default:
-        throw refused(in.key + ": dates and times are not taken here", in.where.line);
+        throw refused(DLB_ERR_CONFIG_UNSUPPORTED_TOML,
+                      in.key + ": dates and times are not supported", in.where.line);
     }
 }
 
@@ -264,7 +273,8 @@ void collect(const toml::value &root, json_t *out)
     for (const auto &in : entries) {
         const auto first = lines.emplace(in.key, in.where.line);
         if (!first.second) /* toml11 sees a.b twice, but not "a.b" beside a.b */
-            throw refused(in.key + " was said before, on line " +
+            throw refused(DLB_ERR_CONFIG_NOT_TOML,
+                          in.key + " was set before, on line " +
                               std::to_string(first.first->second),
                           in.where.line);
         append(out, in);
@@ -288,11 +298,11 @@ std::string first_line(std::string text)
     return text;
 }
 
-int fail_at(struct dlb_err *err, const char *path, std::uint_least32_t line,
+int fail_at(struct dlb_err *err, dlb_code code, const char *path, std::uint_least32_t line,
             const std::string &what)
 {
     const std::string where = std::string(path) + ":" + std::to_string(line);
-    return dlb_fail(err, DLB_ERR_CONFIG, where.c_str(), DLB_NO_OFFSET, "%s", what.c_str());
+    return dlb_fail(err, code, where.c_str(), DLB_NO_OFFSET, "%s", what.c_str());
 }
 
 } // namespace
@@ -304,8 +314,8 @@ extern "C" int dlb_toml_parse(const char *text, size_t n_bytes, const char *path
 
     *out = nullptr;
     if (n_bytes > DLB_TOML_MAX_BYTES)
-        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
-                        "is larger than %d bytes: this is no configuration", DLB_TOML_MAX_BYTES);
+        return dlb_fail(err, DLB_ERR_CONFIG_TOO_LARGE, path, DLB_NO_OFFSET,
+                        "is larger than %d bytes: this is not a configuration", DLB_TOML_MAX_BYTES);
     try {
         prescan(text, n_bytes).run();
         std::istringstream stream(std::string(text, n_bytes));
@@ -315,16 +325,17 @@ extern "C" int dlb_toml_parse(const char *text, size_t n_bytes, const char *path
         *out = list;
         return DLB_OK;
     } catch (const refused &why) {
-        (void)fail_at(err, path, why.line, why.text);
+        (void)fail_at(err, why.code, path, why.line, why.text);
     } catch (const toml::exception &why) {
-        (void)fail_at(err, path, why.location().line(), "not TOML: " + first_line(why.what()));
+        (void)fail_at(err, DLB_ERR_CONFIG_NOT_TOML, path, why.location().line(),
+                      "not TOML: " + first_line(why.what()));
     } catch (const std::bad_alloc &) {
         (void)dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory");
     } catch (const std::exception &why) {
-        (void)dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET, "not TOML: %s",
+        (void)dlb_fail(err, DLB_ERR_CONFIG_NOT_TOML, path, DLB_NO_OFFSET, "not TOML: %s",
                        first_line(why.what()).c_str());
     } catch (...) {
-        (void)dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET, "not TOML");
+        (void)dlb_fail(err, DLB_ERR_CONFIG_NOT_TOML, path, DLB_NO_OFFSET, "not TOML");
     }
     json_decref(list);
     return (int)err->status;

@@ -87,14 +87,6 @@ const char *dlb_err_text(const struct dlb_err *err, char *text, size_t n_text)
     return text;
 }
 
-const char *dlb_status_name(enum dlb_status status)
-{
-    static const char *const names[] = {
-        "DLB_OK",      "DLB_END",      "DLB_E_IO",     "DLB_E_FORMAT",  "DLB_E_CONFIG",
-        "DLB_E_NOMEM", "DLB_E_DEVICE", "DLB_E_WORKER", "DLB_E_MISSING", "DLB_E_CANCELLED"};
-    return (unsigned)status < sizeof names / sizeof *names ? names[status] : "DLB_E_?";
-}
-
 static const struct {
     const char *name, *text;
     enum dlb_status status;

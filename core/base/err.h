@@ -16,7 +16,7 @@ enum dlb_status {
     DLB_OK = 0,
     DLB_END,         /* no more samples, batches or epochs: not an error */
     DLB_E_IO,        /* a system call failed, or a file is shorter than it said */
-    DLB_E_FORMAT,    /* bytes that do not mean what they should */
+    DLB_E_FORMAT,    /* bytes that are not what their format says */
     DLB_E_CONFIG,    /* wrong usage or configuration: exit code 2 */
     DLB_E_NOMEM,     /* memory, descriptors or shared memory are short */
     DLB_E_DEVICE,    /* the accelerator, real or emulated */
@@ -25,8 +25,8 @@ enum dlb_status {
     DLB_E_CANCELLED, /* interrupted by the user */
 };
 
-/* What exactly went wrong, one for each line of errors.def: DLB_ERR_NOT_FOUND. Each belongs to one
- * status, which is what the program's own code decides by. */
+/* What exactly went wrong: DLB_ERR_NOT_FOUND, one for each line of errors.def. Each code belongs
+ * to one status; the program itself branches on the status. */
 enum dlb_code {
 #define X(name, status, text) DLB_ERR_##name,
 #include "core/base/errors.def"
@@ -58,13 +58,10 @@ int dlb_fail_errno(struct dlb_err *err, const char *path, uint64_t offset_bytes,
 /* DLB_ERR_NOMEM: "out of memory for N bytes". `path` may be NULL. */
 int dlb_fail_memory(struct dlb_err *err, const char *path, uint64_t n_bytes);
 
-/* "path @ offset: what", leaving out what is absent. Returns `text`, always terminated. */
+/* "path @ offset: what", without the parts that are absent. Returns `text`, always terminated. */
 const char *dlb_err_text(const struct dlb_err *err, char *text, size_t n_text);
 
-/* "DLB_E_IO" and so on. Static. */
-const char *dlb_status_name(enum dlb_status status);
-
-/* "E_NOT_FOUND", as JSON and messages have it. Static. */
+/* "E_NOT_FOUND", as in JSON and behind messages. Static. */
 const char *dlb_code_name(enum dlb_code code);
 
 /* What the code means and what to do about it; one sentence, no full stop. Static. */
@@ -75,9 +72,9 @@ enum dlb_status dlb_code_status(enum dlb_code code);
 /* The code of that name; DLB_N_CODES when there is none. */
 enum dlb_code dlb_code_by_name(const char *name);
 
-/* A broken invariant of the program itself, never of its input: says where and aborts. */
+/* For a broken invariant of the program, never for bad input: prints where and aborts. */
 #define DLB_BUG(why) dlb_bug(__FILE__, __LINE__, (why))
 __attribute__((noreturn)) void dlb_bug(const char *file, int line,
-                                       const char *why); /* also read as C++ */
+                                       const char *why); /* C++ code includes this header, too */
 
 #endif

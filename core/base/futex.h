@@ -28,15 +28,15 @@ static inline void dlb_futex_wake(_Atomic uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* A word that one side bumps and another sleeps on, with a system call only when somebody sleeps,
- * and one for each sleep: the signal that wakes the sleepers also says that nobody sleeps any more,
- * so that the next one does not wake them again while they are still getting up.
+/* A counter that one side increments and another sleeps on. Signalling makes a system call only
+ * when a thread sleeps, and one for each sleep: the signal that wakes the sleepers also clears
+ * the flag, so that the next signal does not wake them again while they are still waking up.
  *
- * Count and flag share one word because they must change together. With two words, a signaller that
- * has bumped the count can clear the flag of a waiter who saw the new count and sleeps on it: the
- * next signal would then wake nobody. */
+ * Count and flag share one word because they must change together. With two words, a signaller
+ * that has incremented the count could clear the flag of a waiter that saw the new count and
+ * sleeps on it. The next signal would then wake no thread. */
 struct dlb_event {
-    _Atomic uint32_t word; /* signals so far, times two; plus one while somebody may sleep */
+    _Atomic uint32_t word; /* signals so far, times two; plus one while a thread may sleep */
 };
 
 static inline void dlb_event_signal(struct dlb_event *event)

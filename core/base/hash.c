@@ -14,8 +14,8 @@ static inline uint64_t load64(const uint8_t *p)
     return le64toh(v);
 }
 
-/* The round and the primes of XXH64 (Yann Collet). One multiplication alone would let the highest
- * bit of a word pass to the next block as a single bit, where one more flipped bit cancels it. */
+/* The round and the primes of XXH64 (Yann Collet). With a single multiplication, the highest bit
+ * of a word would reach the next block as one bit, and one more flipped bit could cancel it. */
 static inline uint64_t lane(uint64_t acc, uint64_t word)
 {
     acc += word * UINT64_C(0xc2b2ae3d27d4eb4f);
@@ -29,7 +29,7 @@ struct dlb_hash dlb_hash_begin(uint64_t seed)
     return (struct dlb_hash){.lane = {a, b, c, dlb_mix64(c)}};
 }
 
-/* Takes the whole blocks. */
+/* Hashes the whole blocks. */
 static void take_blocks(struct dlb_hash *hash, const uint8_t *p, size_t n_bytes)
 {
     uint64_t a = hash->lane[0], b = hash->lane[1], c = hash->lane[2], d = hash->lane[3];

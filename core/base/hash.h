@@ -10,11 +10,11 @@
 
 uint64_t dlb_hash64(const void *data, size_t n_bytes, uint64_t seed);
 
-/* The same of bytes that come in pieces. */
+/* The same hash, of bytes that arrive in pieces. */
 struct dlb_hash {
     uint64_t lane[4];
     uint64_t n_bytes;
-    uint8_t rest[32]; /* [n_bytes % 32] that make no whole block yet */
+    uint8_t rest[32]; /* [n_bytes % 32] bytes that do not fill a block yet */
 };
 struct dlb_hash dlb_hash_begin(uint64_t seed);
 void dlb_hash_add(struct dlb_hash *hash, const void *data, size_t n_bytes);

@@ -16,24 +16,12 @@
 struct dlb_pulse *dlb_pulse_opening;
 _Thread_local struct dlb_io_watch *dlb_io_watch;
 
-/* dlb_fail_errno, but for one thing: running out of descriptors is a shortage like running out of
- * memory. */
-static int fail_open(struct dlb_err *err, const char *path, const char *doing)
-{
-    bool short_of_fds = errno == EMFILE || errno == ENFILE;
-    (void)dlb_fail_errno(err, path, DLB_NO_OFFSET, doing);
-    if (short_of_fds)
-        err->status = DLB_E_NOMEM;
-    return (int)err->status;
-}
-
 static enum dlb_io_kind kind_of(const struct stat *st)
 {
     return S_ISREG(st->st_mode) ? DLB_IO_FILE : S_ISDIR(st->st_mode) ? DLB_IO_DIR : DLB_IO_OTHER;
 }
 
-/* A link that points nowhere is DLB_IO_OTHER; so is a file that vanished while the folder was being
- * read. */
+/* A link that points nowhere is DLB_IO_OTHER; so is a file that is removed during the listing. */
 static int entry_of(int dir_fd, const struct dirent *de, const char *path,
                     struct dlb_io_entry *entry, struct dlb_err *err)
 {
@@ -64,7 +52,7 @@ static int posix_list(const char *path, dlb_io_visit *visit, void *ctx, struct d
     DIR *dir = opendir(path);
 
     if (!dir)
-        return fail_open(err, path, "opening the folder");
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "opening the folder");
     while (rc == DLB_OK) {
         errno = 0;
         const struct dirent *de = readdir(dir);
@@ -91,15 +79,15 @@ static int posix_stat(const char *path, enum dlb_io_kind *kind, uint64_t *n_byte
     struct stat st;
 
     if (stat(path, &st) != 0)
-        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot find or look at it");
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot find it");
     dlb_pulse_sign(dlb_pulse_opening);
     *kind = kind_of(&st);
     *n_bytes = *kind == DLB_IO_FILE ? (uint64_t)st.st_size : 0;
     return DLB_OK;
 }
 
-/* Does not wait for a pipe's other end (O_NONBLOCK), which means nothing to files otherwise, but
- * where another holds a lease on them. */
+/* With O_NONBLOCK, so that opening a pipe does not wait for its other end. For a regular file the
+ * flag matters only where another process holds a lease on it: then it is opened without. */
 static int open_reading(int dir, const char *name, int flags)
 {
     int fd, unwaiting = O_NONBLOCK;
@@ -114,17 +102,17 @@ static int open_reading(int dir, const char *name, int flags)
     return fd;
 }
 
-/* A folder passes: reading it says what it is. */
+/* A folder passes: the read that follows fails with EISDIR. */
 static int check_regular(int fd, const char *path, struct dlb_err *err)
 {
     struct stat st;
 
     if (fstat(fd, &st) != 0)
-        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "looking at it");
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "asking what it is");
     if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_IO, path, DLB_NO_OFFSET,
-                    "is %s and no regular file: copy what it gives into one",
+    return dlb_fail(err, DLB_ERR_NOT_A_FILE, path, DLB_NO_OFFSET,
+                    "is %s, not a regular file: copy its contents into a file",
                     S_ISFIFO(st.st_mode)   ? "a pipe"
                     : S_ISSOCK(st.st_mode) ? "a socket"
                                            : "a device");
@@ -135,7 +123,7 @@ static int posix_open_at(int64_t dir, const char *name, int64_t *handle, struct 
     int fd = open_reading((int)dir, name, 0);
 
     if (fd < 0)
-        return fail_open(err, name, "opening");
+        return dlb_fail_errno(err, name, DLB_NO_OFFSET, "opening");
     *handle = fd;
     dlb_pulse_sign(dlb_pulse_opening);
     return DLB_OK;
@@ -146,7 +134,7 @@ static int posix_open(const char *path, int64_t *handle, struct dlb_err *err)
     int fd = open_reading(AT_FDCWD, path, 0);
 
     if (fd < 0)
-        return fail_open(err, path, "opening");
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "opening");
     int rc = check_regular(fd, path, err);
     if (rc != DLB_OK) {
         (void)close(fd);
@@ -164,16 +152,16 @@ enum { DIRECT_ALIGN_BYTES = 4096 }; /* a multiple of every sector there is */
 static int refuse_direct(struct dlb_err *err, const char *path)
 {
     int code = errno;
-    (void)dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET,
+    (void)dlb_fail(err, DLB_ERR_DIRECT_UNSUPPORTED, path, DLB_NO_OFFSET,
                    "the file system refuses reads past the page cache (O_DIRECT): %s",
                    strerrordesc_np(code));
     err->sys_errno = code;
     return DLB_E_CONFIG;
 }
 
-/* Some file systems take the flag and refuse the read: one block is tried. */
-/* What reads past the page cache must be multiples of: what the kernel says (Linux 6.1), for a
- * small sample that begins in the middle of a block takes another 4 KiB else. */
+/* What offset, length and memory of direct reads must be multiples of. The kernel says so from
+ * Linux 6.1 on, which is worth asking: with 4 KiB, a small sample that begins in the middle of a
+ * block costs another block. */
 static size_t direct_align(int fd)
 {
 #ifdef STATX_DIOALIGN
@@ -199,9 +187,10 @@ static int posix_open_direct(const char *path, int64_t *handle, size_t *align_by
     if (rc != DLB_OK)
         return rc;
     int flags = fcntl((int)opened, F_GETFL);
+    /* Some file systems take the flag and refuse the read, so one block is read. */
     void *block = aligned_alloc(DIRECT_ALIGN_BYTES, DIRECT_ALIGN_BYTES);
     if (!block)
-        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for a block of it");
+        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for a block of the file");
     else if (flags < 0 || fcntl((int)opened, F_SETFL, flags | O_DIRECT) != 0 ||
              pread((int)opened, block, DIRECT_ALIGN_BYTES, 0) < 0)
         rc = refuse_direct(err, path);
@@ -220,7 +209,8 @@ static int posix_open_at_direct(int64_t dir, const char *name, int64_t *handle, 
     int fd = open_reading((int)dir, name, O_DIRECT);
 
     if (fd < 0)
-        return errno == EINVAL ? refuse_direct(err, name) : fail_open(err, name, "opening");
+        return errno == EINVAL ? refuse_direct(err, name)
+                               : dlb_fail_errno(err, name, DLB_NO_OFFSET, "opening");
     *handle = fd;
     return DLB_OK;
 }
@@ -230,7 +220,7 @@ static int posix_open_dir(const char *path, int64_t *handle, struct dlb_err *err
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0)
-        return fail_open(err, path, "opening the folder");
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "opening the folder");
     *handle = fd;
     return DLB_OK;
 }
@@ -253,7 +243,7 @@ static int posix_pread(int64_t handle, void *dst, size_t n_bytes, uint64_t offse
             if (errno == EINTR)
                 continue;
             if (errno == EINVAL && done > 0)
-                break; /* a direct read met the end, and from there on nothing is aligned */
+                break; /* a direct read reached the end of the file, which is not aligned */
             return dlb_fail_errno(err, path, offset_bytes + done, "reading");
         }
         done += (size_t)n;
@@ -304,8 +294,7 @@ const struct dlb_io dlb_io_posix = {
     .close = posix_close,
 };
 
-/* Grows by doubling and reads to the end rather than trusting the size: a file in /proc has none.
- */
+/* Grows by doubling and reads to the end, because files in /proc say that their size is 0. */
 static int read_all(int fd, const char *path, size_t max_bytes, char **out, size_t *n_bytes,
                     struct dlb_err *err)
 {
@@ -335,8 +324,9 @@ static int read_all(int fd, const char *path, size_t max_bytes, char **out, size
             break;
         if (len > max_bytes) {
             free(text);
-            return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                            "larger than the %zu bytes that are read of such a file", max_bytes);
+            return dlb_fail(err, DLB_ERR_FILE_TOO_LARGE, path, DLB_NO_OFFSET,
+                            "is larger than %zu bytes, the most that such a file may have",
+                            max_bytes);
         }
     }
     text[len] = '\0';
@@ -357,7 +347,7 @@ int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_byte
     int fd = open_reading(AT_FDCWD, path, 0);
 
     if (fd < 0)
-        return fail_open(err, path, "opening");
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "opening");
     int rc = check_regular(fd, path, err);
     if (rc == DLB_OK)
         rc = read_all(fd, path, max_bytes, out, n_bytes, err);
@@ -391,8 +381,8 @@ static int sync_folder_of(const char *path, struct dlb_err *err)
     if (!folder)
         return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its folder's name");
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Some network filesystems cannot sync a folder and say EINVAL: nothing better is to be had
-     * there. */
+    /* Some network file systems cannot sync a folder and say EINVAL. There is no other way, so that
+     * is not an error. */
     if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
         rc = dlb_fail_errno(err, folder, DLB_NO_OFFSET, "syncing the folder");
     if (fd >= 0)
@@ -410,7 +400,7 @@ int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, st
         return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
     fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0) {
-        rc = fail_open(err, path, "creating a file beside it");
+        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "creating a temporary file beside it");
         free(temporary);
         return rc;
     }

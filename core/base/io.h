@@ -1,9 +1,9 @@
 /* Byte sources: where formats get their bytes.
  *
- * Floor 0. A struct dlb_io is a const table; POSIX is the one that exists now. Formats go through
- * it and never call open(2) themselves, so that object storage can come later without touching a
- * format. Handles are plain integers that survive fork(); a handle may be used by one thread at a
- * time, except io_pread, which any number may call. */
+ * Floor 0. A struct dlb_io is a const table; POSIX is the only one so far. Formats use it and
+ * never call open(2) themselves, so that object storage can be added without changing a format.
+ * Handles are plain integers that survive fork(); a handle may be used by one thread at a time,
+ * except pread, which any number of threads may call. */
 #ifndef DLB_CORE_BASE_IO_H
 #define DLB_CORE_BASE_IO_H
 
@@ -23,46 +23,47 @@ struct dlb_io_entry {
     uint64_t n_bytes; /* files only */
 };
 
-/* Stops the listing when it returns anything but DLB_OK, and that is returned. */
+/* Anything but DLB_OK stops the listing, which then returns it. */
 typedef int dlb_io_visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err);
 
-#define DLB_IO_NO_DIR (-100) /* a name is a path then: AT_FDCWD of Linux */
+#define DLB_IO_NO_DIR (-100) /* `name` is a path of its own then; the value of AT_FDCWD */
 
 struct dlb_io {
     const char *name;
     /* Every entry of a folder but "." and "..", in no order. */
     int (*list)(const char *path, dlb_io_visit *visit, void *ctx, struct dlb_err *err);
     int (*stat)(const char *path, enum dlb_io_kind *kind, uint64_t *n_bytes, struct dlb_err *err);
-    /* Waits for nobody: pipes, sockets and devices are refused. */
+    /* Refuses pipes, sockets and devices (NOT_A_FILE), without waiting for their other end. */
     int (*open)(const char *path, int64_t *handle, struct dlb_err *err);
-    /* As open, but `name` is looked up below an open folder handle: no path walk per file; and it
-     * is not looked at any more: a pipe in its place reads as an empty file. */
+    /* As open, but `name` is looked up below an open folder handle: no path walk per file. The
+     * kind of file is not checked: a pipe in its place reads as an empty file. */
     int (*open_at)(int64_t dir, const char *name, int64_t *handle, struct dlb_err *err);
     int (*open_dir)(const char *path, int64_t *handle, struct dlb_err *err);
     /* As open, but reads go past the page cache: offset, length and memory of each are multiples of
      * *align_bytes. DLB_E_CONFIG, with the reason, where the file system refuses. Optional. */
     int (*open_direct)(const char *path, int64_t *handle, size_t *align_bytes, struct dlb_err *err);
-    /* As open_at, but as open_direct opens, and nothing is tried: for files beside one that
-     * open_direct has tried. `dir` may be DLB_IO_NO_DIR. Optional, with open_direct. */
+    /* As open_at, with reads past the page cache, and without a trial read: for files beside one
+     * that open_direct has opened. `dir` may be DLB_IO_NO_DIR. Optional, with open_direct. */
     int (*open_at_direct)(int64_t dir, const char *name, int64_t *handle, struct dlb_err *err);
-    /* Reads until n_bytes or the end; *n_read says how many. `path` is for messages. */
+    /* Reads until n_bytes or the end of the file; *n_read is how many. `path` is for messages. */
     int (*pread)(int64_t handle, void *dst, size_t n_bytes, uint64_t offset_bytes, size_t *n_read,
                  const char *path, struct dlb_err *err);
-    /* It will be read from start to end: the kernel reads twice as far ahead then. Optional. */
+    /* Announces that the file will be read from start to end; the kernel then reads twice as far
+     * ahead. Optional. */
     void (*sequential)(int64_t handle);
     int (*size)(int64_t handle, uint64_t *n_bytes, const char *path, struct dlb_err *err);
-    int (*fd)(int64_t handle); /* a file descriptor for libraries that want one, or -1 */
+    int (*fd)(int64_t handle); /* a file descriptor for libraries that need one, or -1 */
     void (*close)(int64_t handle);
 };
 
 extern const struct dlb_io dlb_io_posix;
 
-/* Told of each read(2) of a file that dlb_io_posix makes in this thread and that brought bytes:
- * what it took, in the order they were made. Embedded in what keeps the account. */
+/* Called for each read(2) of dlb_io_posix in this thread that returned bytes, in order, with its
+ * duration. Embedded in the struct that keeps the account. */
 struct dlb_io_watch {
     void (*request)(struct dlb_io_watch *watch, uint64_t ns, size_t n_bytes);
 };
-/* Of the calling thread; NULL: nobody is told, and no clock is read. */
+/* Of the calling thread; NULL: reads are not timed. */
 extern _Thread_local struct dlb_io_watch *dlb_io_watch;
 
 /* "folder/name", malloced; NULL when memory is short. */
@@ -73,7 +74,7 @@ char *dlb_path_join(const char *folder, const char *name);
 int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
                   struct dlb_err *err);
 
-/* Writes a file so that it is there whole or not at all: a temporary beside it, fsync, rename. */
+/* Writes a file atomically: a temporary file beside it, fsync, rename. */
 int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, struct dlb_err *err);
 
 #endif

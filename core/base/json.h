@@ -1,7 +1,7 @@
 /* JSON documents: reading that never fails, building that never returns NULL.
  *
- * Floor 0. Any thread, each its own document. Built values are new references; when memory is short
- * the process ends (core/base/mem.h), so that nobody checks for it. */
+ * Floor 0. Any thread, each its own document. Built values are new references; when memory is
+ * short the process ends (core/base/mem.h), so callers need no check. */
 #ifndef DLB_CORE_BASE_JSON_H
 #define DLB_CORE_BASE_JSON_H
 
@@ -12,7 +12,8 @@
 /* An integer figure that was not measured; null in JSON. A real one is NaN. */
 #define DLB_NOT_MEASURED UINT64_MAX
 
-/* NaN, `otherwise`, false or "" when the key is absent or of another type. The text is borrowed. */
+/* Give NaN, `otherwise`, false or "" when the key is absent or its value is of another type. The
+ * text is borrowed. */
 double dlb_json_number(const json_t *object, const char *key);
 uint64_t dlb_json_u64(const json_t *object, const char *key, uint64_t otherwise);
 bool dlb_json_is_true(const json_t *object, const char *key);
@@ -25,14 +26,14 @@ json_t *dlb_json_u64_or_null(uint64_t value);
 /* 16 hex digits: a checksum. */
 json_t *dlb_json_hex(uint64_t value);
 
-/* A string whose bytes that are no UTF-8 (of a file name, say) became '?'. */
+/* A string; if it is not UTF-8 (a file name may not be), bytes above 127 become '?'. */
 json_t *dlb_json_safe_text(const char *text);
 
 /* Steals `value`. Returns true. */
 bool dlb_json_put(json_t *object, const char *key, json_t *value);
 void dlb_json_append(json_t *array, json_t *value);
 
-/* `value`, or the end of the process where it is NULL: around json_pack and its like. */
+/* `value`; the process ends if it is NULL. For json_pack and similar functions. */
 json_t *dlb_json_made(json_t *value);
 
 #endif

@@ -15,13 +15,13 @@
  * any time. */
 struct dlb_map_mark {
     _Atomic uintptr_t start, end; /* start 0: free */
-    _Atomic uint64_t fault_from;  /* of the first page that was replaced, or NO_FAULT */
+    _Atomic uint64_t fault_from;  /* address of the first page that was replaced, or NO_FAULT */
     struct dlb_map_mark *next;    /* set before the mark is in the list */
 };
 
 static _Atomic(struct dlb_map_mark *) marks;
 static pthread_mutex_t lock =
-    PTHREAD_MUTEX_INITIALIZER;  /* of open and close; the handler takes none */
+    PTHREAD_MUTEX_INITIALIZER;  /* taken by open and close; the handler takes no lock */
 static struct sigaction before; /* written before our handler can run */
 static size_t page_bytes;
 
@@ -38,7 +38,7 @@ static struct dlb_map_mark *mark_at(uintptr_t address)
     return NULL;
 }
 
-/* By the bare system call: a sanitizer's wrapper is not made for a signal handler. */
+/* The bare system call, because a sanitizer's wrapper is not safe in a signal handler. */
 static bool replace_page(uintptr_t page)
 {
     long got = syscall(SYS_mmap, page, page_bytes, PROT_READ,
@@ -53,10 +53,11 @@ static void hand_on(int number, siginfo_t *info, void *context)
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
         before.sa_handler(number);
     } else {
-        /* The access is repeated on return and kills the process, as it would have without us. */
+        /* On return the access is repeated and kills the process, as it would have without this
+         * handler. */
         struct sigaction plain = {.sa_handler = SIG_DFL};
         (void)sigaction(number, &plain, NULL);
-        if (info->si_code <= 0) /* sent by somebody: nothing repeats it */
+        if (info->si_code <= 0) /* sent by kill(2): no access is repeated on return */
             (void)raise(number);
     }
 }
@@ -70,7 +71,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
         hand_on(number, info, context);
         return;
     }
-    /* The mark comes first: who sees the zeros sees the mark. */
+    /* The mark is set first, so that a reader that sees the zeros also sees the mark. */
     uint64_t from = page - atomic_load_explicit(&mark->start, memory_order_relaxed);
     uint64_t seen = atomic_load_explicit(&mark->fault_from, memory_order_relaxed);
     while (from < seen && !atomic_compare_exchange_weak(&mark->fault_from, &seen, from))
@@ -79,7 +80,8 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
         hand_on(number, info, context);
 }
 
-/* At every map, for somebody may have put a handler of its own over ours since. Under the lock. */
+/* Called at every map, because a library may have installed a handler of its own since. Under
+ * the lock. */
 static int install(struct dlb_err *err)
 {
     struct sigaction action = {.sa_sigaction = on_sigbus,
@@ -135,11 +137,11 @@ int dlb_map_open(struct dlb_map *map, const struct dlb_io *io, int64_t handle, u
     *map = (struct dlb_map){.io = io, .path = path, .handle = handle, .n_bytes = n_bytes};
     if (fd < 0)
         return dlb_fail(
-            err, DLB_ERR_IO, path, DLB_NO_OFFSET,
-            "cannot be mapped: it is no file of this machine; use dataset.access = \"pread\"");
+            err, DLB_ERR_MAP_UNSUPPORTED, path, DLB_NO_OFFSET,
+            "cannot be mapped: it is not a file of this machine; use dataset.access = \"pread\"");
     int rc = io->size(handle, &file_bytes, path, err);
     if (rc == DLB_OK && file_bytes < n_bytes)
-        rc = dlb_fail(err, DLB_ERR_IO, path, file_bytes,
+        rc = dlb_fail(err, DLB_ERR_FILE_CUT, path, file_bytes,
                       "ends here, before the %llu bytes that are to be mapped",
                       (unsigned long long)n_bytes);
     if (rc != DLB_OK || n_bytes == 0)
@@ -182,8 +184,8 @@ int dlb_map_watch(struct dlb_map *map, const struct dlb_io *io, int64_t handle, 
     return rc;
 }
 
-/* What was copied before is not read again after the marks are looked at. The thread sanitizer
- * knows no fences. */
+/* Keeps the compiler and the CPU from moving reads of the map behind the check of the marks. The
+ * thread sanitizer does not know fences. */
 static void reads_before_marks(void)
 {
 #ifdef __SANITIZE_THREAD__
@@ -200,7 +202,7 @@ bool dlb_map_suspect(const struct dlb_map *map, uint64_t end_bytes)
            end_bytes > atomic_load_explicit(&map->mark->fault_from, memory_order_acquire);
 }
 
-/* By a way that tells zeros from nothing. */
+/* Copies by pread, which can tell zeros in the file from bytes that are missing. */
 static int copy_again(const struct dlb_map *map, void *dst, uint64_t offset_bytes, size_t n_bytes,
                       struct dlb_err *err)
 {
@@ -208,14 +210,14 @@ static int copy_again(const struct dlb_map *map, void *dst, uint64_t offset_byte
     int rc = map->io->pread(map->handle, dst, n_bytes, offset_bytes, &n_read, map->path, err);
 
     if (rc == DLB_OK && n_read < n_bytes)
-        rc = dlb_fail(err, DLB_ERR_IO, map->path, offset_bytes + n_read,
+        rc = dlb_fail(err, DLB_ERR_FILE_CUT, map->path, offset_bytes + n_read,
                       "the file was cut short while it was read: it had %llu bytes",
                       (unsigned long long)map->n_bytes);
     return rc;
 }
 
-/* A file that is cut within a page leaves zeros up to the page's end, and no fault. Bytes whose
- * last one is not zero were all there; else the size is asked for. */
+/* A file that is cut within a page reads as zeros up to the end of that page, without a fault.
+ * If the last byte is not zero, all bytes were there; otherwise the size is checked. */
 static bool is_cut(const struct dlb_map *map, uint64_t end_bytes)
 {
     struct dlb_err ignored;

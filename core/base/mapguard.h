@@ -1,13 +1,14 @@
-/* Read-only maps of files that survive their file being cut short, or a page that cannot be read.
+/* Read-only maps of files. A file that is cut short while it is mapped, or a page that cannot be
+ * read, becomes an error and does not kill the process.
  *
  * Floor 0. Touching a page that the file no longer has raises SIGBUS. The first map installs a
- * handler for the process: it puts a page of zeros where the fault was, marks the map, and lets the
- * access go on, so that no library is left by a longjmp. What was read then is checked, and the
- * marked part of the file is read by pread, which says what is wrong. A SIGBUS that belongs to no
- * map goes to the handler that was there before.
+ * handler for the process: it puts a page of zeros where the fault was, marks the map, and lets
+ * the access continue, so that no library is left by a longjmp. Readers check the mark
+ * afterwards, and read the marked part again by pread, which reports what is wrong. A SIGBUS
+ * outside of these maps goes to the handler that was there before.
  *
  * open and close: any thread. data, dlb_map_copy: any number of threads; also in children of
- * fork(), where each process has marks of its own. */
+ * fork(), which have their own marks. */
 #ifndef DLB_CORE_BASE_MAPGUARD_H
 #define DLB_CORE_BASE_MAPGUARD_H
 
@@ -35,19 +36,20 @@ int dlb_map_open(struct dlb_map *map, const struct dlb_io *io, int64_t handle, u
                  const char *path, struct dlb_err *err);
 void dlb_map_close(struct dlb_map *map);
 
-/* The same for a map that a library has made of the file's first bytes, and will take away: forget
- * it before that. map->n_bytes is how much of it is watched, which may go beyond the file's end. */
+/* The same for a map that a library made of the file's first bytes. Call dlb_map_forget before
+ * the library unmaps it. map->n_bytes is how much of it is watched, which may go beyond the
+ * file's end. */
 int dlb_map_watch(struct dlb_map *map, const struct dlb_io *io, int64_t handle, const void *data,
                   uint64_t n_bytes, const char *path, struct dlb_err *err);
 void dlb_map_forget(struct dlb_map *map);
 
-/* Copies [offset, offset + n_bytes), which lies in the map, to dst. DLB_E_IO, with the offset, when
- * the file no longer has these bytes or they cannot be read: no page of zeros is ever passed off as
- * the file's. */
+/* Copies [offset, offset + n_bytes), which lies in the map, to dst. DLB_E_IO, with the offset,
+ * when the file no longer has these bytes or they cannot be read: zeros that the handler put
+ * there are never returned as content. */
 int dlb_map_copy(const struct dlb_map *map, void *dst, uint64_t offset_bytes, size_t n_bytes,
                  struct dlb_err *err);
 
-/* Whether a fault has happened at or before this byte: what was read from there in place may be
+/* Whether a fault has happened at or before this byte, so that bytes read in place there may be
  * zeros. */
 bool dlb_map_suspect(const struct dlb_map *map, uint64_t end_bytes);
 

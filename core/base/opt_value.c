@@ -25,7 +25,7 @@ static void append(char *text, size_t n_text, const char *fmt, ...)
     va_end(args);
 }
 
-/* "64 KiB" where that is exact, so that a limit can be typed back. */
+/* "64 KiB" where that is exact, so that a user can type the limit. */
 static const char *limit_text(const struct dlb_opt *opt, int64_t limit, char *text, size_t n_text)
 {
     static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB"};
@@ -132,18 +132,18 @@ static int wrong_type(const struct dlb_opt *opt, const char *key, const json_t *
     char given[80];
 
     if (json_is_array(value))
-        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
                         "%s takes one value, not a list; to try several write sweep.%s = [...]",
                         key, key);
-    return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s wants %s, not %s", key,
-                    wanted_text(opt), given_text(value, given, sizeof given));
+    return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET, "%s wants %s, not %s",
+                    key, wanted_text(opt), given_text(value, given, sizeof given));
 }
 
 static int out_of_range(const struct dlb_opt *opt, const char *key, const char *given,
                         const char *origin, struct dlb_err *err)
 {
     char range[120];
-    return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_CONFIG_OUT_OF_RANGE, origin, DLB_NO_OFFSET,
                     "%s = %s is out of range: it may be %s", key, given,
                     dlb_opt_range_text(opt, range, sizeof range));
 }
@@ -157,7 +157,7 @@ static int check_int(const struct dlb_opt *opt, const char *key, int64_t value, 
         (void)snprintf(given, sizeof given, "%" PRId64, value);
         return out_of_range(opt, key, given, origin, err);
     }
-    *out = json_integer(value);
+    *out = dlb_json_made(json_integer(value));
     return DLB_OK;
 }
 
@@ -168,11 +168,11 @@ static int check_float(const struct dlb_opt *opt, const char *key, double value,
 
     (void)snprintf(given, sizeof given, "%.10g", value);
     if (!isfinite(value))
-        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG_OUT_OF_RANGE, origin, DLB_NO_OFFSET,
                         "%s = %s is not a finite number", key, given);
     if (value < (double)opt->min || value > (double)opt->max)
         return out_of_range(opt, key, given, origin, err);
-    *out = json_real(value);
+    *out = dlb_json_made(json_real(value));
     return DLB_OK;
 }
 
@@ -183,7 +183,7 @@ static int check_bytes_text(const struct dlb_opt *opt, const char *key, const ch
     int64_t value;
 
     if (dlb_bytes_parse(text, &value, &why) != DLB_OK)
-        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s: %s", key, why.what);
+        return dlb_fail(err, why.code, origin, DLB_NO_OFFSET, "%s: %s", key, why.what);
     return check_int(opt, key, value, origin, out, err);
 }
 
@@ -197,7 +197,7 @@ static int check_choice(const struct dlb_opt *opt, const char *key, const char *
     for (size_t i = 0; opt->choices[i]; i++) {
         size_t edits = dlb_edit_distance(text, opt->choices[i]);
         if (edits == 0) {
-            *out = json_string(text);
+            *out = dlb_json_made(json_string(text));
             return DLB_OK;
         }
         if (edits < nearest_edits) {
@@ -207,31 +207,33 @@ static int check_choice(const struct dlb_opt *opt, const char *key, const char *
     }
     (void)dlb_opt_range_text(opt, range, sizeof range);
     if (nearest)
-        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_CHOICE, origin, DLB_NO_OFFSET,
                         "%s = \"%.40s\": did you mean \"%s\"? It may be %s", key, text, nearest,
                         range);
-    return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s = \"%.40s\": it may be %s", key,
-                    text, range);
+    return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_CHOICE, origin, DLB_NO_OFFSET,
+                    "%s = \"%.40s\": it may be %s", key, text, range);
 }
 
 static int check_string(const char *key, const char *text, size_t len, const char *origin,
                         json_t **out, struct dlb_err *err)
 {
     if (len >= DLB_OPT_STRING_CAP)
-        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_CONFIG_BAD_TEXT, origin, DLB_NO_OFFSET,
                         "%s is %zu bytes long: at most %d fit", key, len, DLB_OPT_STRING_CAP - 1);
     if (strlen(text) != len)
-        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s holds a zero byte", key);
+        return dlb_fail(err, DLB_ERR_CONFIG_BAD_TEXT, origin, DLB_NO_OFFSET, "%s holds a zero byte",
+                        key);
     *out = json_stringn(text, len);
     if (!*out)
-        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s is not valid UTF-8", key);
+        return dlb_fail(err, DLB_ERR_CONFIG_BAD_TEXT, origin, DLB_NO_OFFSET,
+                        "%s is not valid UTF-8", key);
     return DLB_OK;
 }
 
 int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *value,
                       const char *origin, json_t **out, struct dlb_err *err)
 {
-    const char *text = json_string_value(value); /* NULL when it is no string */
+    const char *text = json_string_value(value); /* NULL unless it is a string */
     int status = -1;
 
     *out = NULL;
@@ -267,12 +269,10 @@ int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *
     }
     if (status == -1)
         return wrong_type(opt, key, value, origin, err);
-    if (status == DLB_OK && !*out)
-        return dlb_fail(err, DLB_ERR_NOMEM, origin, DLB_NO_OFFSET, "%s: out of memory", key);
     return status;
 }
 
-/* What is said in quotes needs no second pair. */
+/* The quote to print around what the user typed; none when it has quotes already. */
 static const char *quote(const char *text)
 {
     return *text == '"' ? "" : "\"";
@@ -289,8 +289,9 @@ static int number_from_text(const struct dlb_opt *opt, const char *key, const ch
     double real = is_int ? 0.0 : strtod(text, &end);
     bool too_big = errno == ERANGE && (is_int || isinf(real));
     if (end == text || *end != '\0')
-        return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "%s wants %s, not %s%.40s%s",
-                        key, wanted_text(opt), quote(text), text, quote(text));
+        return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
+                        "%s wants %s, not %s%.40s%s", key, wanted_text(opt), quote(text), text,
+                        quote(text));
     if (too_big)
         return out_of_range(opt, key, text, origin, err);
     if (is_int)
@@ -317,7 +318,7 @@ int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *te
         if (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0) /* True: Python's */
             *out = json_boolean(strcasecmp(text, "true") == 0);
         else
-            return dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
                             "%s wants true or false, not %s%.40s%s", key, quote(text), text,
                             quote(text));
         break;
@@ -335,8 +336,6 @@ int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *te
         status = check_string(key, bare, strlen(bare), origin, out, err);
         break;
     }
-    if (status == DLB_OK && !*out)
-        return dlb_fail(err, DLB_ERR_NOMEM, origin, DLB_NO_OFFSET, "%s: out of memory", key);
     return status;
 }
 

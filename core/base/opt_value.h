@@ -1,8 +1,8 @@
 /* One option's value: text or JSON in, canonical JSON out, and from there into a struct.
  *
- * Floor 0. Any thread. Canonical: BOOL true/false, INT and BYTES integers, FLOAT reals, CHOICE and
- * STRING strings, all checked against the table. Messages name `origin` ("imagenet.toml:12"), the
- * key, the value and what it may be. */
+ * Floor 0. Any thread. Canonical: BOOL true/false, INT and BYTES integers, FLOAT reals, CHOICE
+ * and STRING strings, all checked against the table. Messages name `origin`
+ * ("imagenet.toml:12"), the key, the value and the allowed values. */
 #ifndef DLB_CORE_BASE_OPT_VALUE_H
 #define DLB_CORE_BASE_OPT_VALUE_H
 
@@ -12,12 +12,12 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* *out: new reference. `key` is the dotted one, for messages. */
+/* Checks a JSON value. *out: new reference. `key` is the dotted one, for messages. */
 int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *value,
                       const char *origin, json_t **out, struct dlb_err *err);
 
-/* As typed on a command line: the option's type says what the text means; a string may be quoted or
- * not. */
+/* Checks a value as typed on a command line: the option's type says how the text is read; a
+ * string may be quoted or not. */
 int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *text,
                       const char *origin, json_t **out, struct dlb_err *err);
 
@@ -30,8 +30,8 @@ json_t *dlb_opt_load(const struct dlb_opt *opt, const void *base);
 /* Whether the field has the same value in both structs. */
 bool dlb_opt_equal(const struct dlb_opt *opt, const void *a, const void *b);
 
-/* What it may be: "0 to 1024 workers", "at least 4096 bytes", "files, webdataset or synthetic",
- * "true or false". */
+/* The allowed values in words: "0 to 1024 workers", "at least 4096 bytes", "files, webdataset or
+ * synthetic", "true or false". */
 const char *dlb_opt_range_text(const struct dlb_opt *opt, char *text, size_t n_text);
 
 #endif

@@ -1,4 +1,5 @@
-/* Signs of life, for a watcher in another process: in memory that both have mapped.
+/* Signs of life that a process gives to a watcher in another process, through memory that both
+ * map.
  *
  * Floor 0. Any thread or process. */
 #ifndef DLB_CORE_BASE_PULSE_H
@@ -10,15 +11,15 @@
 
 struct dlb_pulse {
     _Atomic uint64_t n_batches; /* delivered */
-    _Atomic uint64_t n_signs;   /* whatever else shows that there is progress */
-    uint64_t stall_ns;          /* so long without either is a hang; 0: nobody minds. The watcher
-                                   sets it before anybody else has the memory */
-    char library[16];           /* that samples are read through, from when they are; or empty */
+    _Atomic uint64_t n_signs;   /* incremented at every other sign of progress */
+    uint64_t stall_ns; /* so long without any sign is a hang; 0 disables the check. The watcher sets
+                          it before it shares the memory */
+    char library[16];  /* through which samples are read, once they are; or empty */
 };
 
-/* Whom the byte source tells of its calls while a data set is opened, which may take long and be in
- * order; NULL: nobody. Set by the control thread, with no other thread running: loading is not to
- * share a counter. */
+/* The pulse that the byte source signals on each call while a data set is opened, because
+ * opening may rightly take long; NULL: none. Set by the control thread while no other thread
+ * runs. It is not set while samples load, so that threads do not share a counter. */
 extern struct dlb_pulse *dlb_pulse_opening;
 
 static inline void dlb_pulse_sign(struct dlb_pulse *pulse)

@@ -1,7 +1,7 @@
 /* A single-producer single-consumer ring of 32-bit numbers, for slots.
  *
- * Floor 0. One thread (or process) pushes, one pops; both may be in different processes, for it
- * holds no pointers. It never blocks: pair it with a struct dlb_event. */
+ * Floor 0. One thread (or process) pushes, one pops; they may be in different processes, because
+ * the ring holds no pointers. It never blocks: use a struct dlb_event with it to wait. */
 #ifndef DLB_CORE_BASE_RING_H
 #define DLB_CORE_BASE_RING_H
 
@@ -19,8 +19,7 @@ struct dlb_ring {
     _Alignas(64) uint32_t entry[DLB_RING_CAP];
 };
 
-/* The owner of the slots never pushes more of them than there are: a full ring is a broken
- * invariant. */
+/* A ring has room for all slots of its owner, so a full ring is a broken invariant. */
 static inline void dlb_ring_push(struct dlb_ring *ring, uint32_t value)
 {
     uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_relaxed);
@@ -30,7 +29,7 @@ static inline void dlb_ring_push(struct dlb_ring *ring, uint32_t value)
     atomic_store_explicit(&ring->tail, tail + 1, memory_order_release);
 }
 
-/* The consumer's look at what it would pop. */
+/* For the consumer: looks at the next number without popping it. */
 static inline bool dlb_ring_peek(struct dlb_ring *ring, uint32_t *value)
 {
     uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);

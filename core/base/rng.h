@@ -24,7 +24,7 @@ struct dlb_rng {
     uint64_t state;
 };
 
-/* A stream of its own for each (a, b, c), for instance (seed, epoch, sample). */
+/* Each (a, b, c), for instance (seed, epoch, sample), gives a stream of its own. */
 static inline struct dlb_rng dlb_rng_seed(uint64_t a, uint64_t b, uint64_t c)
 {
     return (struct dlb_rng){

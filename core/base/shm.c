@@ -9,7 +9,7 @@
 
 enum { HUGE_PAGE_BYTES = 2 << 20 };
 
-/* "always [madvise] never": a policy under which MADV_HUGEPAGE has an effect. */
+/* "always [madvise] never": whether MADV_HUGEPAGE has an effect under this policy. */
 static bool thp_allows(const char *path)
 {
     char text[128] = "";

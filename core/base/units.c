@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Factor of "", "k", "MB", "GiB", ...; 0.0 when it is none of them. The i decides, whatever the
- * case of the letters. */
+/* Factor of "", "k", "MB", "GiB", ...; 0.0 for other texts. Case does not matter; an "i" makes
+ * it a power of 1024. */
 static double suffix_factor(const char *suffix)
 {
     static const char letters[] = "kmgtpe";
@@ -63,8 +63,8 @@ int dlb_bytes_parse(const char *text, int64_t *out_bytes, struct dlb_err *err)
         goto bad;
     value = round(value * factor);
     if (value >= 0x1p63)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "\"%.40s\" is too many bytes",
-                        text);
+        return dlb_fail(err, DLB_ERR_CONFIG_OUT_OF_RANGE, NULL, DLB_NO_OFFSET,
+                        "\"%.40s\" is too many bytes", text);
     /* Whole numbers stay exact above 2^53. */
     if (!strchr(number, '.') && strlen(number) < 19)
         *out_bytes = (int64_t)strtoll(number, NULL, 10) * (int64_t)factor;
@@ -72,11 +72,12 @@ int dlb_bytes_parse(const char *text, int64_t *out_bytes, struct dlb_err *err)
         *out_bytes = (int64_t)value;
     return DLB_OK;
 bad:
-    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                    "\"%.40s\" is no number of bytes: write 65536, \"64 KiB\" or \"1.5 GB\"", text);
+    return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, NULL, DLB_NO_OFFSET,
+                    "\"%.40s\" is not a number of bytes: write 65536, \"64 KiB\" or \"1.5 GB\"",
+                    text);
 }
 
-/* Three digits that count: "1.43", "14.3", "143". */
+/* Three significant digits: "1.43", "14.3", "143". */
 static void three_digits(double value, char *text, size_t n_text)
 {
     int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
@@ -190,7 +191,7 @@ size_t dlb_edit_distance(const char *a, const char *b)
     size_t rows[3][EDIT_CAP + 1];
     size_t *before = rows[0], *last = rows[1], *row = rows[2];
 
-    if (n_a > EDIT_CAP || n_b > EDIT_CAP) /* no key is that long: as far as can be */
+    if (n_a > EDIT_CAP || n_b > EDIT_CAP) /* no key is that long: the largest distance */
         return n_a > n_b ? n_a : n_b;
     for (size_t j = 0; j <= n_b; j++)
         last[j] = j;

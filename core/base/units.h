@@ -1,4 +1,4 @@
-/* Numbers for people, and back.
+/* Formats numbers for people, and parses them.
  *
  * Floor 0. Any thread. Writers return `text`, always terminated. */
 #ifndef DLB_CORE_BASE_UNITS_H
@@ -10,8 +10,7 @@
 #include <stdint.h>
 
 /* "64 MiB", "1.5GB", "4096", "10k": SI (kB MB GB TB, powers of 1000) and IEC (KiB MiB GiB TiB)
- * suffixes, any case of the letters but for the i. DLB_E_CONFIG on anything else, or beyond int64.
- */
+ * suffixes in any case, except for the i. DLB_E_CONFIG on anything else, or beyond int64. */
 int dlb_bytes_parse(const char *text, int64_t *out_bytes, struct dlb_err *err);
 
 const char *dlb_bytes_text(uint64_t n_bytes, char *text,

@@ -12,8 +12,9 @@
 
 #define MOUNTINFO "/proc/self/mountinfo"
 
-/* By name, or by what stands before the dot of "fuse.sshfs". Charged are the clients that call
- * task_io_account_read (nfs, smb, ceph), and whatever submits its own block requests. */
+/* By name, or by the part before the dot of "fuse.sshfs". Reads are charged to the process by
+ * the clients that call task_io_account_read (nfs, smb, ceph), and by file systems that submit
+ * their own block requests. */
 static const struct {
     const char *type;
     struct dlb_fs_traits traits;
@@ -57,7 +58,8 @@ struct dlb_fs_traits dlb_fs_traits_of(const char *type, bool on_device)
     return (struct dlb_fs_traits){.counted = on_device};
 }
 
-/* The device that a mount's options or source name, where st_dev is a number made up for it. */
+/* The device that a mount's options or source name. For file systems whose st_dev is not a
+ * device's number. */
 static bool device_of_mount(const struct dlb_mount_found *mount, struct dlb_backing *out)
 {
     struct stat st;
@@ -113,15 +115,15 @@ uint32_t dlb_backing_limits(const struct dlb_backing *backing,
         bool holds;
         const char *about, *sentence;
     } all[] = {
-        {fs->in_memory, backing->type, "the files are memory: there is nothing to be cold"},
+        {fs->in_memory, backing->type, "the files are in memory, so a run cannot be cold"},
         {fs->layered, backing->type,
-         "the files lie in a layer below, whose device cannot be seen from here"},
+         "the files lie in a layer below, whose device is not visible from here"},
         {fs->remote, backing->type,
-         "the server's own cache can be neither seen nor emptied from here"},
+         "the server's own cache can be neither inspected nor emptied from here"},
         {fs->by_process, backing->type,
-         "what the file system's own program keeps in memory cannot be seen from here"},
+         "what the file system's own program keeps in memory is not visible from here"},
         {fs->elsewhere, backing->type,
-         "keeps data in a cache of its own, which can be neither seen nor emptied from here"},
+         "keeps data in a cache of its own, which can be neither inspected nor emptied from here"},
         {fs->compresses, backing->type,
          "where it compresses, the device gives fewer bytes than are delivered"},
         {fs->many && !device[0], backing->type,
@@ -129,7 +131,8 @@ uint32_t dlb_backing_limits(const struct dlb_backing *backing,
         {mapped, device, "is made of other devices: bytes are counted at it, not at them"},
         {loop, device, "is a file of another file system, which may have it in the page cache"},
         {!fs->in_memory && device[0], device,
-         "the disk's, the array's or the hypervisor's own cache can be neither seen nor emptied "
+         "the disk's, the array's or the hypervisor's own cache can be neither inspected nor "
+         "emptied "
          "from here"},
     };
     uint32_t n = 0;

@@ -1,4 +1,4 @@
-/* What control groups, version 1 and 2, leave of the machine. */
+/* What control groups, versions 1 and 2, allow this process of the machine. */
 #include "core/host/mounts.h"
 #include "core/host/osacct_parse.h"
 #include "core/host/procfs.h"
@@ -9,11 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Our group in one hierarchy: the folder, and the mount point where walking up ends. */
+/* The process's group in one hierarchy: its folder, and the mount point where the walk to the
+ * parents ends. */
 struct group {
     const char *controller;
     bool v2;
-    char path[PATH_MAX];  /* as /proc/self/cgroup says it */
+    char path[PATH_MAX];  /* as in /proc/self/cgroup */
     char mount[PATH_MAX]; /* with the root in front; empty: not mounted */
     char dir[PATH_MAX];
     const char *root;
@@ -66,8 +67,8 @@ static bool find_mount(void *ctx, const struct dlb_mount *mount)
         group->mount[0] = '\0';
         return true;
     }
-    /* In a container the mount may show only a part of the hierarchy, and our path may lie outside
-     * of it or be written as the host sees it: then the mount point itself is our group. */
+    /* In a container the mount may show only a part of the hierarchy, and the process's path may
+     * lie outside of it or be the host's path. Then the mount point is taken for the group. */
     const char *below = group->path;
     if (strcmp(mount->root, "/") != 0)
         below = dlb_path_is_below(below, mount->root) ? below + strlen(mount->root) : "";
@@ -87,7 +88,7 @@ static bool group_u64(const struct group *group, const char *file, uint64_t *out
     return dlb_procfs_u64(path, out);
 }
 
-/* Calls `visit` for our group and each of its parents: a limit may be set on any of them. */
+/* Calls `visit` for the group and each of its parents, because each may have a limit. */
 static void walk_up(const char *root, const char *controller, bool v2,
                     void (*visit)(const struct group *group, void *ctx), void *ctx)
 {
@@ -126,7 +127,7 @@ static void smallest_quota(const struct group *group, void *ctx)
             !strchr(text, ' ') || !dlb_parse_u64(strchr(text, ' ') + 1, &period_us))
             return;
     } else if (!group_u64(group, "cpu.cfs_quota_us",
-                          &quota_us) || /* -1, which does not parse: none */
+                          &quota_us) || /* -1, which does not parse, means no quota */
                !group_u64(group, "cpu.cfs_period_us", &period_us)) {
         return;
     }
@@ -151,8 +152,8 @@ static void smallest_left(const struct group *group, void *ctx)
     uint64_t limit = UINT64_MAX, high, usage, active = 0, inactive = 0;
     char stat[PATH_MAX + 64];
 
-    /* Version 2 throttles from memory.high on and kills at memory.max; "max", which does not parse,
-     * is none. */
+    /* Version 2 throttles from memory.high on and kills at memory.max; "max", which does not
+     * parse, means no limit. */
     (void)group_u64(group, group->v2 ? "memory.max" : "memory.limit_in_bytes", &limit);
     if (group->v2 && group_u64(group, "memory.high", &high) && high < limit)
         limit = high;
@@ -182,7 +183,7 @@ static void fewest_tasks(const struct group *group, void *ctx)
 {
     uint64_t *left = ctx, max, now;
 
-    /* "max", which does not parse, is none; the root group has neither file. */
+    /* "max", which does not parse, means no limit; the root group has neither file. */
     if (!group_u64(group, "pids.max", &max) || !group_u64(group, "pids.current", &now))
         return;
     uint64_t here = max > now ? max - now : 0;

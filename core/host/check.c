@@ -33,16 +33,3 @@ void dlb_check_advise(struct dlb_check_result *out, const char *fmt, ...)
     (void)vsnprintf(out->advice, sizeof out->advice, fmt, args);
     va_end(args);
 }
-
-const char *dlb_check_state_name(enum dlb_check_state state)
-{
-    switch (state) {
-    case DLB_CHECK_OK:
-        return "ok";
-    case DLB_CHECK_NOTE:
-        return "note";
-    case DLB_CHECK_BAD:
-        break;
-    }
-    return "bad";
-}

@@ -8,8 +8,8 @@
 
 enum dlb_check_state {
     DLB_CHECK_OK,
-    DLB_CHECK_NOTE, /* worth knowing; figures hold */
-    DLB_CHECK_BAD,  /* figures will suffer, or runs will fail: the advice says what to do */
+    DLB_CHECK_NOTE, /* worth knowing; measurements are valid */
+    DLB_CHECK_BAD,  /* measurements will be worse, or runs will fail: the advice says what to do */
 };
 
 struct dlb_check_result {
@@ -24,8 +24,5 @@ struct dlb_check {
 };
 
 extern const struct dlb_check *const dlb_checks[]; /* ends with NULL; in the order of checks.def */
-
-/* "ok", "note", "bad". Static. */
-const char *dlb_check_state_name(enum dlb_check_state state);
 
 #endif

@@ -26,7 +26,7 @@ void dlb_check_kernel(struct dlb_check_result *out)
         dlb_check_found(out, DLB_CHECK_NOTE, "the kernel's version cannot be read");
         return;
     }
-    /* Debian 12 has 6.1, the oldest kernel of the systems that this program is made for. */
+    /* Debian 12 has 6.1, the oldest kernel that this program supports in full. */
     bool old = major < 6 || (major == 6 && minor < 1);
     dlb_check_found(out, old ? DLB_CHECK_NOTE : DLB_CHECK_OK, "%s %s", name.release, name.machine);
     if (old)
@@ -61,8 +61,8 @@ static void check_limit(struct dlb_check_result *out, int resource, uint64_t eno
 
 void dlb_check_open_files(struct dlb_check_result *out)
 {
-    /* 1024 is what most systems start a shell with: 64 workers with a dozen shards and files each,
-     * and some room. */
+    /* The default of most shells. It is enough for 64 workers with a dozen shards and files
+     * each. */
     check_limit(out, RLIMIT_NOFILE, 1024, 1.0, " files", DLB_CHECK_BAD, "ulimit -n 65536");
 }
 
@@ -86,8 +86,8 @@ void dlb_check_cachestat(struct dlb_check_result *out)
         dlb_check_found(out, DLB_CHECK_OK, "available");
     } else {
         dlb_check_found(out, DLB_CHECK_NOTE, "not available (%s)", strerror(errno));
-        dlb_check_advise(out, "Linux 6.5 has it; mincore(2) is used instead, which knows only "
-                              "about files that one may write");
+        dlb_check_advise(out, "Linux 6.5 has it; mincore(2) is used instead, which works only "
+                              "for files that the user may write");
     }
     (void)close(fd);
 }
@@ -163,11 +163,12 @@ void dlb_check_gpu(struct dlb_check_result *out)
                                   "then device.kind = \"auto\" takes the emulated accelerator");
         return;
     }
-    /* WSL has the library without the file. */
+    /* WSL has the library, but not the file in /proc. */
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
     if (library) {
         (void)dlclose(library);
-        dlb_check_found(out, DLB_CHECK_OK, "libcuda.so.1 is there, the driver's version is not");
+        dlb_check_found(out, DLB_CHECK_OK,
+                        "libcuda.so.1 is installed; the driver's version is not known");
         return;
     }
     if (cuda > 0)
@@ -177,6 +178,6 @@ void dlb_check_gpu(struct dlb_check_result *out)
                         needed, cuda);
     else
         dlb_check_found(out, DLB_CHECK_NOTE, "no driver: the emulated accelerator is used");
-    dlb_check_advise(out,
-                     "if this machine has an NVIDIA GPU, install its driver; else all is well");
+    dlb_check_advise(
+        out, "if this machine has an NVIDIA GPU, install its driver; otherwise nothing is missing");
 }

@@ -28,7 +28,7 @@ void dlb_check_cpus(struct dlb_check_result *out)
         dlb_check_advise(out, "%s",
                          whole ? "count num_workers against the quota; a process over it is "
                                  "stopped for the rest of each period"
-                               : "a quota of a part of a core stops the process within each "
+                               : "a quota of less than a whole core stops the process in each "
                                  "period: give whole cores");
     } else if ((long)usable < online) {
         dlb_check_found(out, DLB_CHECK_NOTE, "%" PRIu32 " of %ld CPUs, by affinity", usable,
@@ -47,7 +47,7 @@ void dlb_check_governor(struct dlb_check_result *out)
     if (!dlb_procfs_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor,
                          sizeof governor))
         dlb_check_found(out, DLB_CHECK_OK,
-                        "no frequency scaling to be seen (usual in virtual machines)");
+                        "no frequency scaling is visible (usual in virtual machines)");
     else if (strcmp(governor, "performance") == 0)
         dlb_check_found(out, DLB_CHECK_OK, "%s", governor);
     else {
@@ -75,7 +75,7 @@ void dlb_check_load(struct dlb_check_result *out)
 
 void dlb_check_clock_source(struct dlb_check_result *out)
 {
-    /* Those that are read without a system call, through the vDSO. */
+    /* Clocks that the vDSO reads without a system call. */
     static const char *const fast[] = {
         "tsc",      "kvm-clock",        "hyperv_clocksource_tsc_page", "arch_sys_counter",
         "timebase", "riscv_clocksource"};
@@ -92,7 +92,7 @@ void dlb_check_clock_source(struct dlb_check_result *out)
         dlb_check_found(out, DLB_CHECK_OK, "%s", source);
         return;
     }
-    dlb_check_found(out, DLB_CHECK_BAD, "%s: each look at the clock is a system call", source);
+    dlb_check_found(out, DLB_CHECK_BAD, "%s: reading the clock takes a system call", source);
     dlb_check_advise(out, "timing per sample costs more than it should: boot with clocksource=tsc "
                           "if the machine has a stable one");
 }
@@ -125,8 +125,8 @@ void dlb_check_memory(struct dlb_check_result *out)
         dlb_check_advise(out, "less than 1 GiB is left: batches of images may not fit, and data "
                               "does not stay in the page cache");
     else if (swapping)
-        dlb_check_advise(
-            out, "something was swapped out: memory was short, and what is read may wait for swap");
+        dlb_check_advise(out,
+                         "memory was swapped out: memory was short, and reads may wait for swap");
 }
 
 void dlb_check_huge_pages(struct dlb_check_result *out)
@@ -135,8 +135,7 @@ void dlb_check_huge_pages(struct dlb_check_result *out)
 
     if (!dlb_procfs_chosen("/sys/kernel/mm/transparent_hugepage/enabled", enabled,
                            sizeof enabled)) {
-        dlb_check_found(out, DLB_CHECK_NOTE,
-                        "this kernel has none: batch slots lie on small pages");
+        dlb_check_found(out, DLB_CHECK_NOTE, "this kernel has none: batch slots use small pages");
     } else if (strcmp(enabled, "never") == 0) {
         dlb_check_found(out, DLB_CHECK_NOTE, "never");
         dlb_check_advise(out, "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled gives "
@@ -152,7 +151,7 @@ void dlb_check_shm(struct dlb_check_result *out)
 
     if (statvfs("/dev/shm", &fs) != 0) {
         dlb_check_found(out, DLB_CHECK_NOTE, "/dev/shm is not there");
-        dlb_check_advise(out, "dlbench does without; PyTorch's worker processes need it");
+        dlb_check_advise(out, "dlbench does not need it; PyTorch's worker processes need it");
         return;
     }
     uint64_t total = (uint64_t)fs.f_blocks * fs.f_frsize,
@@ -163,8 +162,9 @@ void dlb_check_shm(struct dlb_check_result *out)
     dlb_check_found(out, small ? DLB_CHECK_NOTE : DLB_CHECK_OK, "%.1f GB, %.1f GB free",
                     (double)total * 1e-9, (double)left * 1e-9);
     if (small)
-        dlb_check_advise(out, "dlbench does without, but PyTorch's worker processes will not fit: "
-                              "docker run --shm-size=8g");
+        dlb_check_advise(out,
+                         "dlbench does not need it, but PyTorch's worker processes will not fit: "
+                         "docker run --shm-size=8g");
 }
 
 void dlb_check_topology(struct dlb_check_result *out)

@@ -1,4 +1,4 @@
-/* What the checks share.
+/* Functions that the checks share.
  *
  * Floor 1, private to core/host. Control thread. */
 #ifndef DLB_CORE_HOST_CHECK_REPORT_H

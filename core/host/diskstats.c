@@ -13,7 +13,7 @@ enum { SECTOR_BYTES = 512, MAX_BYTES = 4 << 20 }; /* a sector here is 512 bytes 
 static bool parse_line(const char *text, size_t n_text, unsigned *major, unsigned *minor,
                        char name[64], uint64_t *n_sectors)
 {
-    char line[256]; /* what matters comes first */
+    char line[256]; /* the end is not needed */
     (void)snprintf(line, sizeof line, "%.*s", (int)(n_text < 255 ? n_text : 255), text);
     return sscanf(line, "%9u %9u %63s %*[0-9] %*[0-9] %19" SCNu64, major, minor, name, n_sectors) ==
            4;

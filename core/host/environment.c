@@ -1,11 +1,14 @@
 #include "core/host/environment.h"
 
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/host/mounts.h"
 #include "core/host/osacct.h"
 #include "core/host/procfs.h"
 #include "core/host/topo.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,35 +21,18 @@
 #include <gnu/libc-version.h>
 #endif
 
-/* Names of hosts, mounts and devices need not be UTF-8, which JSON asks for: other bytes become
- * '?'. */
-static json_t *text_json(const char *text)
-{
-    json_t *json = json_string(text);
-    if (json)
-        return json;
-    char *plain = strdup(text);
-    if (!plain)
-        return NULL;
-    for (char *at = plain; *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    json = json_string(plain);
-    free(plain);
-    return json;
-}
-
+/* dlb_json_safe_text because names of hosts, mounts and devices may be any bytes. */
 static json_t *text_or_null(bool known, const char *text)
 {
-    return known ? text_json(text) : json_null();
+    return known ? dlb_json_safe_text(text) : json_null();
 }
 
 static json_t *u64_or_null(bool known, uint64_t value)
 {
-    return known && value <= INT64_MAX ? json_integer((json_int_t)value) : json_null();
+    return dlb_json_u64_or_null(known ? value : DLB_NOT_MEASURED);
 }
 
-/* Whether this CPU is the first of the list that it lies in, as "0,64" or "0-3,8-11". */
+/* Whether this CPU is the first of the list in this file of its folder, as "0,64" or "0-3,8-11". */
 static bool is_first(unsigned cpu, const char *list_name)
 {
     char path[128], list[256];
@@ -58,8 +44,8 @@ struct cpu_counts {
     unsigned sockets, cores, threads;
 };
 
-/* A core is counted at its first hardware thread, a socket at its first CPU: ids alone repeat
- * between sockets and dies. */
+/* Counts a core at its first hardware thread and a socket at its first CPU. Counting ids would
+ * be wrong: they repeat between sockets and dies. */
 static void count_cpu(unsigned cpu, struct cpu_counts *counts)
 {
     counts->threads++;
@@ -102,12 +88,13 @@ static json_t *cpu_json(void)
                      dlb_procfs_text("/sys/firmware/devicetree/base/model", model, sizeof model);
     bool has_governor = dlb_procfs_text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
                                         governor, sizeof governor);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "model", text_or_null(has_model, model),
-                     "sockets", u64_or_null(counts.sockets > 0, counts.sockets), "cores",
-                     u64_or_null(counts.cores > 0, counts.cores), "threads",
-                     u64_or_null(counts.threads > 0, counts.threads), "quota_cores",
-                     quota_cores > 0.0 ? json_real(quota_cores) : json_null(), "governor",
-                     text_or_null(has_governor, governor));
+    return dlb_json_made(
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "model", text_or_null(has_model, model),
+                  "sockets", u64_or_null(counts.sockets > 0, counts.sockets), "cores",
+                  u64_or_null(counts.cores > 0, counts.cores), "threads",
+                  u64_or_null(counts.threads > 0, counts.threads), "quota_cores",
+                  dlb_json_real_or_null(quota_cores > 0.0 ? quota_cores : (double)NAN), "governor",
+                  text_or_null(has_governor, governor)));
 }
 
 static json_t *memory_json(void)
@@ -120,21 +107,21 @@ static json_t *memory_json(void)
     bool has_thp =
         dlb_procfs_chosen("/sys/kernel/mm/transparent_hugepage/enabled", thp, sizeof thp);
 
-    return json_pack("{s:o, s:o, s:o, s:o}", "total_bytes",
-                     u64_or_null(has_total, total_kib * 1024), "available_bytes",
-                     u64_or_null(available_bytes != DLB_NOT_MEASURED, available_bytes), "shm_bytes",
-                     u64_or_null(has_shm, has_shm ? (uint64_t)shm.f_blocks * shm.f_frsize : 0),
-                     "transparent_hugepages", text_or_null(has_thp, thp));
+    return dlb_json_made(json_pack(
+        "{s:o, s:o, s:o, s:o}", "total_bytes", u64_or_null(has_total, total_kib * 1024),
+        "available_bytes", u64_or_null(available_bytes != DLB_NOT_MEASURED, available_bytes),
+        "shm_bytes", u64_or_null(has_shm, has_shm ? (uint64_t)shm.f_blocks * shm.f_frsize : 0),
+        "transparent_hugepages", text_or_null(has_thp, thp)));
 }
 
-/* The path itself if it is there, else its nearest parent that is, without links. Malloced; NULL
- * when there is none. */
+/* The path, or its nearest parent that exists, with links resolved. Malloced; NULL when there is
+ * none. */
 static char *nearest_existing(const char *path)
 {
-    char *part = path[0] == '\0' ? strdup(".") : strdup(path);
+    char *part = path[0] == '\0' ? dlb_mem_text(".") : dlb_mem_text(path);
     char *real = NULL;
 
-    while (part && !(real = realpath(part, NULL))) {
+    while (!(real = realpath(part, NULL))) {
         size_t len = strlen(part);
         while (len > 1 && part[len - 1] == '/')
             part[--len] = '\0';
@@ -163,12 +150,12 @@ static json_t *filesystem_json(const char *data_path)
         return json_null();
     bool has_mount = dlb_mount_of("/proc/self/mountinfo", real, &mount);
     bool has_fs = statvfs(real, &fs) == 0;
-    out = json_pack(
+    out = dlb_json_made(json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o}", "mount", text_or_null(has_mount, mount.point), "type",
         text_or_null(has_mount, mount.type), "options", text_or_null(has_mount, mount.options),
         "device", text_or_null(has_mount, mount.source), "total_bytes",
         u64_or_null(has_fs, has_fs ? (uint64_t)fs.f_blocks * fs.f_frsize : 0), "free_bytes",
-        u64_or_null(has_fs, has_fs ? (uint64_t)fs.f_bavail * fs.f_frsize : 0));
+        u64_or_null(has_fs, has_fs ? (uint64_t)fs.f_bavail * fs.f_frsize : 0)));
     free(real);
     return out;
 }
@@ -193,8 +180,9 @@ static json_t *versions_json(void)
     const char *compiler = "gcc " __VERSION__;
 #endif
     const char *hwloc = dlb_topo_library();
-    return json_pack("{s:s, s:s, s:s, s:o}", "libc", libc, "compiler", compiler, "jansson",
-                     JANSSON_VERSION, "hwloc", text_or_null(hwloc != NULL, hwloc));
+    return dlb_json_made(json_pack("{s:s, s:s, s:s, s:o}", "libc", libc, "compiler", compiler,
+                                   "jansson", JANSSON_VERSION, "hwloc",
+                                   text_or_null(hwloc != NULL, hwloc)));
 }
 
 static json_t *timestamp_json(void)
@@ -205,7 +193,7 @@ static json_t *timestamp_json(void)
 
     if (!gmtime_r(&now, &utc) || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
         return json_null();
-    return json_string(text);
+    return dlb_json_made(json_string(text));
 }
 
 json_t *dlb_environment(const char *data_path)
@@ -220,12 +208,11 @@ json_t *dlb_environment(const char *data_path)
 
     if (has_name)
         (void)snprintf(kernel, sizeof kernel, "%s %s %s", name.sysname, name.release, name.machine);
-    /* json_pack takes what it is given, and gives up whole when one of them is NULL. */
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o}", "host",
-                     text_or_null(has_name, name.nodename), "kernel",
-                     text_or_null(has_name, kernel), "cpu", cpu_json(), "memory", memory_json(),
-                     "clock_source", text_or_null(has_clock, clock_source), "filesystem",
-                     filesystem_json(data_path), "limits", "nofile", limit_json(RLIMIT_NOFILE),
-                     "memlock_bytes", limit_json(RLIMIT_MEMLOCK), "versions", versions_json(),
-                     "timestamp", timestamp_json());
+    return dlb_json_made(json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}, s:o, s:o}", "host",
+        text_or_null(has_name, name.nodename), "kernel", text_or_null(has_name, kernel), "cpu",
+        cpu_json(), "memory", memory_json(), "clock_source", text_or_null(has_clock, clock_source),
+        "filesystem", filesystem_json(data_path), "limits", "nofile", limit_json(RLIMIT_NOFILE),
+        "memlock_bytes", limit_json(RLIMIT_MEMLOCK), "versions", versions_json(), "timestamp",
+        timestamp_json()));
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Four times the last-level cache of most machines, divided by their cores. */
+/* Four times one core's share of the last-level cache on most machines. */
 #define BUFFER_BYTES ((size_t)32 << 20)
 #define RUN_NS (100 * DLB_NS_PER_MS)
 enum { MAX_THREADS = 256 };
@@ -27,12 +27,15 @@ static void *copy(void *arg)
     char *from = malloc(BUFFER_BYTES), *to = malloc(BUFFER_BYTES);
 
     if (from && to) {
-        memset(from, 1, BUFFER_BYTES); /* its page faults are not a copy's */
+        memset(from, 1, BUFFER_BYTES); /* page faults are taken before the timed copies */
         memset(to, 2, BUFFER_BYTES);
         uint64_t start_ns = dlb_now_ns();
         do {
             memcpy(to, from, BUFFER_BYTES);
-            __asm__ volatile("" : : "r"(to) : "memory"); /* wanted, though nobody reads it */
+            __asm__ volatile(""
+                             :
+                             : "r"(to)
+                             : "memory"); /* keeps the compiler from dropping the copy */
             c->n_bytes += BUFFER_BYTES;
         } while (!atomic_load_explicit(c->stop, memory_order_relaxed));
         c->bytes_per_s = (double)c->n_bytes * 1e9 / (double)(dlb_now_ns() - start_ns);

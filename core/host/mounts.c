@@ -29,7 +29,7 @@ static bool parse_line(char *line, struct dlb_mount *mount)
     enum { FIXED = 6 };
     char *field[FIXED], *tail[3] = {NULL};
     char *at = line, *word;
-    int n_fixed = 0, n_tail = -1; /* -1: the hyphen was not met yet */
+    int n_fixed = 0, n_tail = -1; /* -1: before the hyphen */
 
     line[strcspn(line, "\n")] = '\0';
     while ((word = strsep(&at, " ")) != NULL) {

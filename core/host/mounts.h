@@ -9,17 +9,17 @@
 
 /* One mount, octal escapes taken out; borrowed until the visit returns. */
 struct dlb_mount {
-    const char *device;        /* "259:1" */
-    const char *root;          /* what of the filesystem is mounted: "/" but for bind mounts */
-    const char *point;         /* where */
+    const char *device; /* "259:1" */
+    const char *root;  /* the part of the file system that is mounted: "/" except for bind mounts */
+    const char *point; /* where */
     const char *options;       /* of the mount */
     const char *type;          /* "ext4" */
     const char *source;        /* "/dev/nvme0n1p1", "nas:/export" */
     const char *super_options; /* of the filesystem */
 };
 
-/* Every well-formed line, in the kernel's order, until `visit` returns false; false when the file
- * cannot be read. */
+/* Calls `visit` for every well-formed line, in the kernel's order, until it returns false. False
+ * when the file cannot be read. */
 bool dlb_mounts_each(const char *mountinfo_path,
                      bool (*visit)(void *ctx, const struct dlb_mount *mount), void *ctx);
 
@@ -29,14 +29,14 @@ struct dlb_mount_found {
     char device[32];
 };
 
-/* The mount that an absolute path without links lies on: the longest mount point that is a parent
- * of it, and of equal ones the last, which hides the others. */
+/* Finds the mount that an absolute path without links lies on: the longest mount point that is a
+ * parent of it. Of equal ones it is the last, which hides the others. */
 bool dlb_mount_of(const char *mountinfo_path, const char *path, struct dlb_mount_found *out);
 
 /* Whether `path` is `parent` or lies below it: "/database" is not below "/data". */
 bool dlb_path_is_below(const char *path, const char *parent);
 
-/* Whether a comma-separated list has this item. */
+/* Whether a comma-separated list contains the item. */
 bool dlb_list_has(const char *list, const char *item);
 
 #endif

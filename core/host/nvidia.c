@@ -106,7 +106,8 @@ bool dlb_pci_numa_node(const char *bus_id, uint32_t *node)
     for (size_t i = 0; i <= len; i++)
         lower[i] = (char)tolower((unsigned char)bus_id[i]);
     (void)snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", lower);
-    if (!dlb_procfs_u64(path, &value) || value > UINT32_MAX) /* "-1": one node, or not told */
+    if (!dlb_procfs_u64(path, &value) ||
+        value > UINT32_MAX) /* "-1": there is one node, or the kernel does not know */
         return false;
     *node = (uint32_t)value;
     return true;

@@ -1,4 +1,4 @@
-/* What the kernel tells about NVIDIA's driver and about where a GPU sits, without CUDA.
+/* NVIDIA's driver and the NUMA node of a GPU, as the kernel reports them, without CUDA.
  *
  * Floor 1. Any thread. */
 #ifndef DLB_CORE_HOST_NVIDIA_H
@@ -16,16 +16,18 @@ struct dlb_nvidia_driver {
 /* Reads the text of /proc/driver/nvidia/version; false when no version is found in it. */
 bool dlb_nvidia_driver_parse(const char *text, struct dlb_nvidia_driver *out);
 
-/* The loaded kernel module's; false when there is none (WSL has a driver without the file). */
+/* Version of the loaded kernel module; false when there is none (WSL has a driver without the
+ * file). */
 bool dlb_nvidia_driver(struct dlb_nvidia_driver *out);
 
-/* Oldest driver branch that programs of a CUDA release (13 for 13.0) run on; 0 when unknown. */
+/* The oldest driver branch on which programs of a CUDA release (13 for 13.0) run; 0 when
+ * unknown. */
 uint32_t dlb_nvidia_driver_needed(uint32_t cuda_major);
 
-/* CUDA release that this build links; 0: built without. */
+/* CUDA release that this build links; 0: built without CUDA. */
 uint32_t dlb_nvidia_cuda_major(void);
 
-/* Why CUDA finds no driver that it can use, and what to do: for a message. `driver` is NULL where
+/* For a message: why CUDA finds no driver that it can use, and what to do. `driver`: NULL when
  * no kernel module is loaded. */
 void dlb_nvidia_driver_advice(const struct dlb_nvidia_driver *driver, uint32_t cuda_major,
                               char *text, size_t n_text);
@@ -33,7 +35,7 @@ void dlb_nvidia_driver_advice(const struct dlb_nvidia_driver *driver, uint32_t c
 /* NUMA node of a PCI device ("0000:3b:00.0", any case); false when the kernel does not say. */
 bool dlb_pci_numa_node(const char *bus_id, uint32_t *node);
 
-/* Distance between two NUMA nodes as the firmware tells it (10: the same); false when unknown. */
+/* Distance between two NUMA nodes as the firmware reports it (10: the same); false when unknown. */
 bool dlb_numa_distance(uint32_t from, uint32_t to, uint32_t *distance);
 
 /* The number at place `n` of a list "10 21 31"; false when there are fewer. */

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The driver's own window of utilization is 1/6 to 1 s; sampled at least as often, none is missed.
- * The first of them also hold what was before: calibration, whose steps are many. */
+/* The driver averages utilization over 1/6 to 1 s, so that sampling this often misses no window.
+ * The first windows also cover the time before: calibration, with its many steps. */
 #define SAMPLE_NS (100 * DLB_NS_PER_MS)
 #define WINDOW_NS (1 * DLB_NS_PER_S)
 
-/* What is used of NVML's documented interface: functions return 0 for success. */
-struct device; /* nvmlDevice_t points to it */
+/* The part of NVML's documented interface that is used; functions return 0 for success. */
+struct device; /* nvmlDevice_t is a pointer to it */
 enum { CLOCK_SM = 1, SENSOR_GPU = 0 };
 struct utilization {
     unsigned gpu, memory; /* percent */
@@ -36,7 +36,7 @@ struct calls {
     int (*temperature)(struct device *, int, unsigned *);
 };
 
-/* Sum, extremes and number of what could be read. */
+/* Sum, extremes and number of the samples that could be read. */
 struct series {
     double sum;
     unsigned min, max;
@@ -66,8 +66,7 @@ static void *symbol(void *library, const char *name, const char *other)
     return found || !other ? found : dlsym(library, other);
 }
 
-/* Names with _v2 are those that nvml.h maps the plain ones to. Only the first three must be there.
- */
+/* nvml.h maps plain names to those with _v2. Only the first three functions are required. */
 static bool load(struct calls *nvml, void *library)
 {
     const struct {
@@ -91,7 +90,8 @@ static bool load(struct calls *nvml, void *library)
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         void *found = symbol(library, wanted[i].name, wanted[i].other);
-        memcpy(wanted[i].into, &found, sizeof found); /* an object pointer becomes a function's */
+        memcpy(wanted[i].into, &found,
+               sizeof found); /* converts an object pointer to a function pointer */
     }
     return nvml->init && nvml->shutdown && nvml->by_bus_id;
 }
@@ -250,7 +250,7 @@ static json_t *as_json(struct dlb_nvml *n)
 {
     struct series max_mhz = {0};
     add_kind(n, n->nvml.max_clock, CLOCK_SM, &max_mhz);
-    /* json_pack takes what it is given, and gives up whole when one of them is NULL. */
+    /* json_pack steals its arguments, and returns NULL when one of them is NULL. */
     return json_pack(
         "{so, so, so, so, so, so, so, so, so, so, so, so, so, so}", "samples",
         json_integer((json_int_t)n->n_samples), "utilization_frac", mean(&n->busy, 0.01),

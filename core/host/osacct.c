@@ -70,8 +70,8 @@ void dlb_os_schedstat_at(const char *path, struct dlb_os_thread *out)
     const char *second = strchr(text, ' ');
     if (!second || !dlb_parse_u64(second + 1, &runqueue_ns))
         return;
-    /* A kernel without CONFIG_SCHED_INFO shows "0 0 0". A thread that has only just begun has not
-     * been charged for a nanosecond yet, but it is in its first slice. */
+    /* A kernel without CONFIG_SCHED_INFO shows "0 0 0". A thread that has just started may also
+     * show 0, but it has its first time slice. */
     const char *third = strchr(second + 1, ' ');
     if (run_ns == 0 && (!third || !dlb_parse_u64(third + 1, &n_slices) || n_slices == 0))
         return;
@@ -147,11 +147,6 @@ uint64_t dlb_os_anon_bytes(void)
     return dlb_procfs_field("/proc/self/status", "RssAnon:", &kib) ? kib * 1024 : DLB_NOT_MEASURED;
 }
 
-uint64_t dlb_os_pss_bytes(void)
-{
-    return dlb_os_pss_bytes_at("");
-}
-
 uint64_t dlb_os_peak_pss_bytes_at(const char *root)
 {
     char path[PATH_MAX];
@@ -196,7 +191,8 @@ struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat)
     struct dlb_os_machine out = {DLB_NOT_MEASURED, DLB_NOT_MEASURED, DLB_NOT_MEASURED};
     unsigned long long user, nice, system, idle, iowait = 0, irq = 0, softirq = 0, steal = 0;
 
-    /* proc(5). Guests are counted in user and nice already; a stolen tick was not ours to use. */
+    /* proc(5). User and nice already contain guests; stolen ticks were not available to this
+     * machine. */
     int n = proc_stat ? sscanf(proc_stat, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user,
                                &nice, &system, &idle, &iowait, &irq, &softirq, &steal)
                       : 0;
@@ -211,11 +207,11 @@ struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat)
 
 void dlb_os_machine(struct dlb_os_machine *out)
 {
-    char text[512]; /* the line for all CPUs is the first */
+    char text[512]; /* the first line is that for all CPUs */
     *out = dlb_os_machine_parse(dlb_procfs_text("/proc/stat", text, sizeof text) ? text : NULL);
 }
 
-/* Of all ticks between the two. */
+/* The share of some ticks in all ticks between two readings. */
 static double ticks_frac(uint64_t from, uint64_t to, const struct dlb_os_machine *before,
                          const struct dlb_os_machine *after)
 {
@@ -246,8 +242,9 @@ double dlb_os_stolen_ns(const struct dlb_os_machine *before, const struct dlb_os
 
 static uint32_t affinity_cpus(void)
 {
-    /* The process: its first thread, since workers may be bound to less. The kernel refuses a set
-     * that is smaller than its own: grow until it fits. */
+    /* The set of the first thread stands for the process, because workers may be bound to fewer
+     * CPUs. The kernel refuses a set that is smaller than its own, so the set grows until it
+     * fits. */
     for (int n_cpus = 1024; n_cpus <= 1 << 20; n_cpus *= 4) {
         cpu_set_t *set = CPU_ALLOC((size_t)n_cpus);
         size_t n_bytes = CPU_ALLOC_SIZE((size_t)n_cpus);

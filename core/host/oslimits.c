@@ -1,4 +1,4 @@
-/* What limits leave of tasks and descriptors. */
+/* How many tasks and descriptors the limits leave. */
 #include "core/host/osacct_parse.h"
 #include "core/host/procfs.h"
 
@@ -35,7 +35,7 @@ uint64_t dlb_os_tasks_left(const char **by)
     uint64_t left = dlb_cgroup_tasks_left("");
 
     *by = "the cgroup's pids.max";
-    /* The kernel does not hold root to it. */
+    /* The kernel does not apply the limit to root. */
     if (getuid() == 0 || getrlimit(RLIMIT_NPROC, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return left;
     uint64_t n = tasks_of(getuid());
@@ -59,6 +59,6 @@ uint64_t dlb_os_descriptors_left(void)
     while (readdir(open_ones))
         n++;
     (void)closedir(open_ones);
-    n -= n < 3 ? n : 3; /* ".", "..", and the folder's own */
+    n -= n < 3 ? n : 3; /* ".", "..", and the descriptor of the folder itself */
     return limit.rlim_cur > n ? limit.rlim_cur - n : 0;
 }

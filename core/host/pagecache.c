@@ -11,8 +11,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* include/uapi/linux/mman.h since Linux 6.5; the number is the same on every architecture but
- * alpha. glibc has no wrapper. */
+/* include/uapi/linux/mman.h since Linux 6.5. glibc has no wrapper; the number is the same on
+ * every architecture except alpha. */
 #define SYS_CACHESTAT 451
 
 #define OVERLAYFS_MAGIC 0x794c7630 /* include/uapi/linux/magic.h */
@@ -48,8 +48,8 @@ bool dlb_residency_cachestat(int fd, uint64_t n_bytes, uint64_t *resident_bytes)
     return true;
 }
 
-/* mincore(2) tells the truth only about files that the caller owns or may write; of others it says
- * that all is resident (mm/mincore.c, can_do_mincore). */
+/* mincore(2) is right only for files that the caller owns or may write; for others it reports
+ * every page as resident (mm/mincore.c, can_do_mincore). */
 static bool may_write(int fd, const struct stat *st)
 {
     return st->st_uid == geteuid() ||
@@ -60,7 +60,7 @@ bool dlb_residency_mincore(int fd, uint64_t n_bytes, uint64_t *resident_bytes)
 {
     enum {
         WINDOW_PAGES = 65536
-    }; /* mapped at a time, so that a large file needs neither much memory nor address space */
+    }; /* mapped at a time, so that a large file needs little memory and address space */
     struct stat st;
     uint64_t page = page_bytes(), n_resident = 0;
     unsigned char *vec;
@@ -89,8 +89,8 @@ out:
     return done;
 }
 
-/* Files of an overlay are cached under the layer that they lie in: cachestat looks at the overlay's
- * own pages, of which there are none, where mincore looks at those that a map gets. */
+/* Files of an overlay are cached under the layer that they lie in. cachestat looks at the
+ * overlay's own pages, of which there are none; mincore looks at the pages that a map gets. */
 static bool is_layered(int fd)
 {
     struct statfs fs;
@@ -118,7 +118,7 @@ static void add(int fd, const struct stat *st, struct dlb_residency *into)
         into->n_unknown++;
         return;
     }
-    /* The weaker way names the answer when files differ. */
+    /* When files were asked in different ways, the weaker one is reported. */
     if (how > into->how)
         into->how = how;
     into->n_files++;
@@ -134,7 +134,8 @@ int dlb_residency_fd(int fd, struct dlb_residency *into, struct dlb_err *err)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET,
                               "cannot ask for the file's page cache: fstat");
     if (!S_ISREG(st.st_mode))
-        return dlb_fail(err, DLB_ERR_IO, NULL, DLB_NO_OFFSET, "page cache: not a regular file");
+        return dlb_fail(err, DLB_ERR_NOT_A_FILE, NULL, DLB_NO_OFFSET,
+                        "page cache: not a regular file");
     add(fd, &st, into);
     return DLB_OK;
 }
@@ -152,7 +153,7 @@ void dlb_residency_file(const char *path, bool evict, struct dlb_residency *into
         (void)close(fd);
 }
 
-/* A sync costs a flush of the disk, and nearly no file needs one. */
+/* A sync flushes the disk, and hardly any file needs one. */
 static bool may_be_dirty(int fd)
 {
     struct cachestat_range range = {0, 0};

@@ -1,7 +1,7 @@
-/* The two ways of asking, apart: tests compare them.
+/* The two ways of asking for residency, so that tests can compare them.
  *
- * Floor 1, private to core/host and its tests. Any thread. False when the way is closed: an old
- * kernel, or a file that one may not write, for which the kernel does not tell. */
+ * Floor 1, private to core/host and its tests. Any thread. False when the kernel does not
+ * answer: it is too old, or the caller may not write the file. */
 #ifndef DLB_CORE_HOST_PAGECACHE_WAYS_H
 #define DLB_CORE_HOST_PAGECACHE_WAYS_H
 

@@ -69,8 +69,8 @@ static const char *skip_blanks(const char *at)
     return at;
 }
 
-/* Copies what follows `key` in the first line that starts with it and goes on with a blank or a
- * colon. */
+/* Copies what follows `key` in the first line that starts with it and continues with a blank or
+ * a colon. */
 static bool find_line(const char *path, const char *key, char *rest, size_t n_rest)
 {
     FILE *file = fopen(path, "re");

@@ -40,8 +40,8 @@ static void places_free(struct places *places)
     free(places->set);
 }
 
-/* Every object of this type, as far as we may run there, in the machine's order. False when memory
- * is short. */
+/* Collects the objects of this type on which this process may run, in the machine's order. False
+ * when memory is short. */
 static bool places_find(struct places *out, hwloc_topology_t hwloc, hwloc_obj_type_t type,
                         hwloc_const_bitmap_t allowed)
 {
@@ -73,8 +73,8 @@ static bool read_topology(struct dlb_topo *topo)
 
     if (!allowed)
         return false;
-    /* What taskset left us, asked of this thread: other threads may be bound elsewhere already.
-     * Without an answer, what the kernel lets the process have at all. */
+    /* The CPUs that taskset allows, as this thread has them; other threads may be bound already.
+     * If the kernel does not say, all CPUs that the process may have. */
     if (hwloc_get_cpubind(topo->hwloc, allowed, HWLOC_CPUBIND_THREAD) != 0 ||
         hwloc_bitmap_iszero(allowed))
         if (hwloc_bitmap_copy(allowed, hwloc_topology_get_allowed_cpuset(topo->hwloc)) != 0)
@@ -85,7 +85,7 @@ static bool read_topology(struct dlb_topo *topo)
     if (!places_find(&topo->cores, topo->hwloc, HWLOC_OBJ_CORE, allowed) ||
         !places_find(&topo->nodes, topo->hwloc, HWLOC_OBJ_NUMANODE, allowed))
         goto out;
-    /* Some virtual machines show no cores: then a hardware thread is one. */
+    /* Some virtual machines show no cores; then each hardware thread counts as one. */
     if (topo->cores.n == 0) {
         places_free(&topo->cores);
         if (!places_find(&topo->cores, topo->hwloc, HWLOC_OBJ_PU, allowed))
@@ -102,8 +102,9 @@ int dlb_topo_open(struct dlb_topo **out, struct dlb_err *err)
     struct dlb_topo *topo = calloc(1, sizeof *topo);
 
     *out = NULL;
-    /* The machine's hwloc plugins look for displays and accelerators: whole graphics stacks, their
-     * threads with them, in a process that is about to fork. CPUs and NUMA nodes need none. */
+    /* hwloc's plugins look for displays and accelerators. They would load graphics stacks and
+     * start their threads in a process that is about to fork. CPUs and NUMA nodes need no
+     * plugin. */
     (void)setenv("HWLOC_PLUGINS_PATH", "", 0);
     if (!topo)
         return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
@@ -115,9 +116,9 @@ int dlb_topo_open(struct dlb_topo **out, struct dlb_err *err)
     }
     if (hwloc_topology_load(topo->hwloc) != 0 || !read_topology(topo)) {
         dlb_topo_close(topo);
-        return dlb_fail(err, DLB_ERR_IO, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_TOPOLOGY, NULL, DLB_NO_OFFSET,
                         "hwloc cannot read the machine's topology: is /sys mounted? loader.bind = "
-                        "\"none\" goes without");
+                        "\"none\" does without");
     }
     *out = topo;
     return DLB_OK;
@@ -158,13 +159,13 @@ int dlb_topo_bind_self(const struct dlb_topo *topo, enum dlb_bind how, uint32_t 
         return dlb_fail_errno(
             err, NULL, DLB_NO_OFFSET,
             how == DLB_BIND_CORE
-                ? "cannot bind a thread to its core (loader.bind = \"none\" goes without)"
-                : "cannot bind a thread to its NUMA node (loader.bind = \"none\" goes "
+                ? "cannot bind a thread to its core (loader.bind = \"none\" does without)"
+                : "cannot bind a thread to its NUMA node (loader.bind = \"none\" does "
                   "without)");
     return DLB_OK;
 }
 
-/* Strictly: a page that cannot be moved is an error, and not a page elsewhere. */
+/* Strict: a page that cannot be moved is an error. */
 int dlb_topo_bind_memory(const struct dlb_topo *topo, uint32_t node, void *addr, size_t n_bytes,
                          bool *bound, struct dlb_err *err)
 {
@@ -174,8 +175,8 @@ int dlb_topo_bind_memory(const struct dlb_topo *topo, uint32_t node, void *addr,
     if (hwloc_get_nbobjs_by_type(topo->hwloc, HWLOC_OBJ_NUMANODE) < 2)
         return DLB_OK;
     if (!object)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                        "NUMA node %u is not among those that this process may use", node);
+        return dlb_fail(err, DLB_ERR_NUMA_NODE_UNKNOWN, NULL, DLB_NO_OFFSET,
+                        "NUMA node %u is not one that this process may use", node);
     if (hwloc_set_area_membind(topo->hwloc, addr, n_bytes, object->nodeset, HWLOC_MEMBIND_BIND,
                                HWLOC_MEMBIND_BYNODESET | HWLOC_MEMBIND_STRICT |
                                    HWLOC_MEMBIND_MIGRATE) != 0)

@@ -16,7 +16,7 @@ void dlb_au_step(struct dlb_au_epoch *epoch, uint64_t asked_ns, uint64_t start_n
     epoch->n_samples += n_samples;
 }
 
-/* T; NaN where there is none. */
+/* The epoch's T; NaN for fewer than two steps. */
 static double window_ns(const struct dlb_au_epoch *epoch)
 {
     return epoch->n_steps > 1 && epoch->last_end_ns > epoch->first_end_ns

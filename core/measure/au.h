@@ -1,29 +1,34 @@
 /* Accelerator utilisation (AU) by the definitions in use, side by side.
  *
- * Floor 1. Pure functions, any thread. Of one accelerator; over several, MLPerf takes the mean
- * (DLIO: an allreduce sum divided by the number of ranks), and so does dlb_au_mean; the smallest
- * stands beside it, because a mean hides who starves.
+ * Floor 1. Pure functions, any thread.
  *
- *   nominal    n c / window            c: the step time that was asked for
- *   measured   sum of n steps / window as the device took them
- *              Both over the measured window: n steps over n intervals, warm-up left out, borders
- *              of epochs within.
+ * Each AU is that of one accelerator. Over several, MLPerf takes the mean (DLIO: an allreduce sum
+ * divided by the number of ranks), and so does dlb_au_mean. The smallest is reported, too, because
+ * a mean hides an accelerator that starves.
  *
- *   mlperf_v1  (N - 1) c / T     T: from the end of the epoch's first step to the end of its last
+ * Over the measured window, n steps over n intervals, without warm-up, with borders of epochs:
+ *
+ *   nominal    n c / window                 c: the step time that was asked for
+ *   measured   sum of n steps / window      steps as the device took them
+ *
+ * Of each epoch of N steps, with warm-up; then the mean over epochs. T: from the end of the epoch's
+ * first step to the end of its last:
+ *
+ *   mlperf_v1  (N - 1) c / T
  *   mlperf_v2  sum of steps 2 to N / T
- *              Of each epoch of N steps as it ran, warm-up included; then the mean over epochs.
  *
  * MLPerf Storage is DLIO (github.com/argonne-lcf/dlio_benchmark); both formulas are those of
- * StatsCounter.compute_metrics_train in dlio_benchmark/utils/statscounter.py, which divides the sum
- * of compute[1:] by end - start - proc[0]. Its compute was the configured step time until May 2024
- * (v1.0), and since then (pull request 195; v2.0) is the time that was spent in compute(). There
- * that is a sleep and what it overslept; here it is the step as the device took it. All I/O before
- * the first step's end is left out of AU (mlcommons/storage, Rules.md).
+ * StatsCounter.compute_metrics_train in dlio_benchmark/utils/statscounter.py, which divides the
+ * sum of compute[1:] by end - start - proc[0]. Its compute was the configured step time until May
+ * 2024 (v1.0), and since then (pull request 195; v2.0) is the time that was spent in compute().
+ * In DLIO that is a sleep, with its oversleep; here it is the step as the device took it. All I/O
+ * before the first step's end is left out of AU (mlcommons/storage, Rules.md).
  *
- * The samples/s that these publish count their steps differently, and are given as they are:
- *   v1  N B / (T + all of the first step, the wait for its batch included)      all steps
- *   v2  (N - 2) B / T                              a window of N - 1 steps, N - 2 of them counted
- * Here B is the mean batch of the epoch; over accelerators these are added up, as DLIO does. */
+ * The samples/s that these publish count steps differently, and are computed as published. B: the
+ * mean batch of the epoch; over accelerators they are added up, as DLIO does:
+ *
+ *   v1  N B / (T + all of the first step, with the wait for its batch)      all steps
+ *   v2  (N - 2) B / T      a window of N - 1 steps, of which N - 2 are counted */
 #ifndef DLB_CORE_MEASURE_AU_H
 #define DLB_CORE_MEASURE_AU_H
 

@@ -1,5 +1,7 @@
 #include "core/measure/cache_label.h"
 
+#include "core/base/units.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,82 +22,89 @@ because(enum dlb_cache_label label, struct sentence why, const char *fmt, ...)
     return label;
 }
 
-static double percent(double part, double whole)
+struct bytes {
+    char text[32];
+};
+
+static struct bytes bytes(double n)
 {
-    return 100.0 * part / whole;
+    struct bytes out;
+    (void)dlb_bytes_text(n > 0 && n < 1e19 ? (uint64_t)n : 0, out.text, sizeof out.text);
+    return out;
 }
 
-/* Everything delivered was fetched. */
+/* Whether everything delivered was fetched from storage. */
 static bool covers(double fetched, double delivered)
 {
     return fetched >= (1 - DLB_CACHE_BYTES_TOLERANCE) * delivered;
 }
 
-/* Next to nothing of what was delivered was fetched. */
+/* Whether hardly anything was fetched from storage. */
 static bool is_spared(double fetched, double delivered)
 {
     return fetched <= DLB_CACHE_BYTES_TOLERANCE * delivered + DLB_CACHE_OWN_BYTES;
 }
 
-/* What was fetched for this process, by its own account where that counts, else by the device's,
- * which other programs may swell; NaN. */
+/* Bytes fetched from storage: by the process's own counter where that is valid, else by the
+ * device's, which includes other programs. NaN: neither is known. */
 static double fetched_bytes(const struct dlb_cache_evidence *e)
 {
     return e->counted && isfinite(e->process_bytes) ? e->process_bytes : e->device_bytes;
 }
 
-static enum dlb_cache_label contradiction(const struct dlb_cache_evidence *e, double share,
+static enum dlb_cache_label contradiction(const struct dlb_cache_evidence *e, double fetched,
                                           struct sentence why)
 {
     return because(DLB_CACHE_UNKNOWN, why,
-                   "the counters contradict each other: the process was charged %.1f%% of what "
-                   "was delivered, the device gave %.1f%%",
-                   share, percent(e->device_bytes, e->delivered_bytes));
+                   "the counters contradict each other: %s were delivered, the process was charged "
+                   "for %s, and the device read %s",
+                   bytes(e->delivered_bytes).text, bytes(fetched).text,
+                   bytes(e->device_bytes).text);
 }
 
 static enum dlb_cache_label judge_direct(const struct dlb_cache_evidence *e, double fetched,
                                          struct sentence why)
 {
-    double share = percent(fetched, e->delivered_bytes);
+    struct bytes read = bytes(fetched), delivered = bytes(e->delivered_bytes);
     if (!isfinite(fetched))
         return because(DLB_CACHE_UNKNOWN, why,
-                       "reads went past the page cache, but what came from the device cannot be "
-                       "seen");
+                       "reads bypassed the page cache, but no counter shows what came from the "
+                       "device");
     if (covers(fetched, e->delivered_bytes) && isfinite(e->device_bytes) &&
         !covers(e->device_bytes, e->delivered_bytes))
-        return contradiction(e, share, why);
+        return contradiction(e, fetched, why);
     if (covers(fetched, e->delivered_bytes))
         return because(DLB_CACHE_COLD, why,
-                       "reads went past the page cache, and storage gave %.0f%% of what was "
-                       "delivered",
-                       share);
+                       "reads bypassed the page cache: %s read from storage for %s delivered",
+                       read.text, delivered.text);
     return because(DLB_CACHE_MIXED, why,
-                   "reads were to go past the page cache, but storage gave only %.1f%% of what was "
-                   "delivered",
-                   share);
+                   "reads should have bypassed the page cache, but only %s were read from storage "
+                   "for %s delivered",
+                   read.text, delivered.text);
 }
 
 static enum dlb_cache_label judge_empty(const struct dlb_cache_evidence *e, double fetched,
                                         struct sentence why)
 {
     double resident = 100.0 * e->resident_before_frac;
-    double share = percent(fetched, e->delivered_bytes);
+    struct bytes read = bytes(fetched), delivered = bytes(e->delivered_bytes);
     if (!isfinite(fetched))
         return because(DLB_CACHE_UNKNOWN, why,
-                       "%.1f%% was in the page cache, but what came from the device cannot be seen",
+                       "%.1f%% was in the page cache before, but no counter shows what came from "
+                       "the device",
                        resident);
     if (!covers(fetched, e->delivered_bytes))
-        return because(DLB_CACHE_MIXED, why,
-                       "%.1f%% was in the page cache before, but storage gave only %.1f%% of what "
-                       "was delivered: the rest was delivered twice (an earlier epoch, windows "
-                       "that overlap), or is not stored (sparse, compressed)",
-                       resident, share);
+        return because(
+            DLB_CACHE_MIXED, why,
+            "%.1f%% was in the page cache before, but only %s were read from storage for "
+            "%s delivered: the rest was delivered twice (an earlier epoch, windows that "
+            "overlap), or is not stored (sparse, compressed)",
+            resident, read.text, delivered.text);
     if (isfinite(e->device_bytes) && !covers(e->device_bytes, e->delivered_bytes))
-        return contradiction(e, share, why);
+        return contradiction(e, fetched, why);
     return because(DLB_CACHE_COLD, why,
-                   "%.1f%% was in the page cache before, and storage gave %.0f%% of what was "
-                   "delivered",
-                   resident, share);
+                   "%.1f%% was in the page cache before; %s read from storage for %s delivered",
+                   resident, read.text, delivered.text);
 }
 
 static enum dlb_cache_label judge_filled(const struct dlb_cache_evidence *e, double fetched,
@@ -104,17 +113,14 @@ static enum dlb_cache_label judge_filled(const struct dlb_cache_evidence *e, dou
     double resident = 100.0 * e->resident_before_frac;
     if (!isfinite(fetched))
         return because(DLB_CACHE_UNKNOWN, why,
-                       "%.1f%% was in the page cache, but what came from storage all the same "
-                       "cannot be seen",
+                       "%.1f%% was in the page cache before, but no counter shows what came from "
+                       "storage",
                        resident);
-    if (e->resident_before_frac >= DLB_WARM_RESIDENT_MIN && is_spared(fetched, e->delivered_bytes))
-        return because(DLB_CACHE_WARM, why,
-                       "%.1f%% was in the page cache before, and storage gave %.1f%% of what was "
-                       "delivered",
-                       resident, percent(fetched, e->delivered_bytes));
-    return because(DLB_CACHE_MIXED, why,
-                   "%.1f%% was in the page cache before; storage gave %.1f%% of what was delivered",
-                   resident, percent(fetched, e->delivered_bytes));
+    bool warm =
+        e->resident_before_frac >= DLB_WARM_RESIDENT_MIN && is_spared(fetched, e->delivered_bytes);
+    return because(warm ? DLB_CACHE_WARM : DLB_CACHE_MIXED, why,
+                   "%.1f%% was in the page cache before; %s read from storage for %s delivered",
+                   resident, bytes(fetched).text, bytes(e->delivered_bytes).text);
 }
 
 enum dlb_cache_label dlb_cache_judge(const struct dlb_cache_evidence *e, char *text, size_t n_text)
@@ -130,13 +136,13 @@ enum dlb_cache_label dlb_cache_judge(const struct dlb_cache_evidence *e, char *t
     if (e->direct)
         return judge_direct(e, fetched, why);
     if (e->elsewhere)
-        return because(DLB_CACHE_UNKNOWN, why,
-                       "the file system keeps data in a cache of its own, which cannot be looked "
-                       "into");
+        return because(
+            DLB_CACHE_UNKNOWN, why,
+            "the file system keeps data in a cache of its own, which cannot be inspected");
     if (!isfinite(e->resident_before_frac))
         return because(DLB_CACHE_UNKNOWN, why,
-                       "what is in the page cache is told only to those who own the files or may "
-                       "write to them");
+                       "the kernel says what is in the page cache only to users who own the files "
+                       "or may write to them");
     return e->resident_before_frac <= DLB_COLD_RESIDENT_MAX ? judge_empty(e, fetched, why)
                                                             : judge_filled(e, fetched, why);
 }
@@ -156,10 +162,10 @@ enum dlb_cache_label dlb_cache_over(const enum dlb_cache_label *labels, uint32_t
 
 enum dlb_cache_label dlb_cache_metadata(bool dropped, bool held, bool looked_up, bool remote)
 {
-    /* The kernel keeps the names and inodes of what is open. */
+    /* Dropping caches keeps the names and inodes of open files. */
     if (dropped)
         return held ? DLB_CACHE_UNKNOWN : DLB_CACHE_COLD;
-    /* A client forgets attributes after a time of its own. */
+    /* A client of a remote file system forgets attributes after some time. */
     return looked_up && !remote ? DLB_CACHE_WARM : DLB_CACHE_UNKNOWN;
 }
 

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-/* What a bucket answers with: exact below 2^SUB_BITS, else its middle. */
+/* The value that stands for a bucket: exact below 2^SUB_BITS, else its middle. */
 static uint64_t bucket_value(uint32_t bucket)
 {
     if (bucket < (1u << DLB_HIST_SUB_BITS))
@@ -34,8 +34,8 @@ uint64_t dlb_hist_quantile_ns(const struct dlb_hist *hist, double q)
     if (hist->count == 0)
         return 0;
 
-    /* q * count may come out a rounding above the whole number that it stands for (0.07 * 100):
-     * without the slack the rank would be one too high. */
+    /* q * count may be rounded to slightly above a whole number (0.07 * 100). Without the slack
+     * the rank would be one too high. */
     double rank = ceil(q * (double)hist->count * (1.0 - 4.0 * DBL_EPSILON));
     if (!(rank > 1.0))
         return hist->min_ns;
@@ -47,7 +47,7 @@ uint64_t dlb_hist_quantile_ns(const struct dlb_hist *hist, double q)
         seen += hist->bucket[i];
         if (seen < want)
             continue;
-        /* The last bucket has no upper end once something longer than the range fell into it. */
+        /* The last bucket also holds values beyond the range, so it has no upper end. */
         if (i == DLB_HIST_BUCKETS - 1 && hist->max_ns >> DLB_HIST_MAX_LOG2)
             return hist->max_ns;
         uint64_t value = bucket_value(i);

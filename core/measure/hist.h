@@ -1,10 +1,10 @@
 /* Log-linear histogram of durations.
  *
- * Floor 1. One writer; merging and reading after it has stopped. Fixed size and no pointers: it
- * lies in shared memory.
+ * Floor 1. One writer; others merge and read after it has stopped. Fixed size and no pointers:
+ * it lies in shared memory.
  *
- * Values below 2^SUB_BITS ns are exact. Above, each power of two is cut into 2^SUB_BITS buckets and
- * a bucket answers with its middle: a bucket [m 2^s, (m + 1) 2^s) with m >= 2^SUB_BITS has its
+ * Values below 2^SUB_BITS ns are exact. Above, each power of two is cut into 2^SUB_BITS buckets
+ * and a bucket stands for its middle: a bucket [m 2^s, (m + 1) 2^s) with m >= 2^SUB_BITS has its
  * middle at most 2^(s-1) from any of its values, so that the relative error of a quantile is at
  * most 2^(s-1) / (2^SUB_BITS 2^s) = 1 / 2^(SUB_BITS + 1) = 1.6%. Sums, counts, min and max are
  * exact. A bucket holds 2^32 - 1 values; merging saturates there. */
@@ -15,7 +15,7 @@
 
 #define DLB_HIST_SUB_BITS 5
 #define DLB_HIST_MAX_LOG2                                                                          \
-    40 /* 2^40 ns = 18 minutes; longer ones count in the last bucket: it then answers max_ns */
+    40 /* 2^40 ns = 18 minutes; longer values count in the last bucket, which then gives max_ns */
 #define DLB_HIST_BUCKETS ((DLB_HIST_MAX_LOG2 - DLB_HIST_SUB_BITS + 1) << DLB_HIST_SUB_BITS)
 
 struct dlb_hist {
@@ -48,7 +48,7 @@ static inline void dlb_hist_add(struct dlb_hist *hist, uint64_t value_ns)
 
 void dlb_hist_merge(struct dlb_hist *into, const struct dlb_hist *from);
 
-/* The smallest value v such that at least q of all values are <= v, to the error above, held within
+/* The smallest value v such that at least q of all values are <= v, with the error above, within
  * [min, max]; 0 when empty. q in [0, 1]. */
 uint64_t dlb_hist_quantile_ns(const struct dlb_hist *hist, double q);
 

@@ -1,6 +1,6 @@
-/* What is timed, and under which names.
+/* Everything that is timed, with its name.
  *
- * Floor 1. Three tables that overlap in time and are never added up: workers, consumer, device.
+ * Floor 1. Three tables: workers, consumer, device. They overlap in time and are never added up.
  * Each meter has one writer. The structs hold no pointers and lie in shared memory where workers
  * may be processes. */
 #ifndef DLB_CORE_MEASURE_METERS_H
@@ -10,9 +10,10 @@
 
 #include <stdint.h>
 
-/* Stages of a worker. read to collate are the work; the two after pin are waiting. Each is timed
- * per sample, but for collate (per sample when it copies or hashes, and the closing of the batch),
- * the waits (per batch), and init (per start of a worker, apart from the work). */
+/* Stages of a worker. read to collate are work; the two after pin are waits. Stages are timed
+ * per sample, with three exceptions: collate (per sample when it copies or hashes, and once to
+ * finish the batch), the waits (per batch), and init (per start of a worker, not part of the
+ * work). */
 #define DLB_WORKER_STAGES(X)                                                                       \
     X(READ, "read")           /* format: bytes from storage or page cache, framing included */     \
     X(DECODE, "decode")       /* codec: bytes to pixels, decompression */                          \
@@ -21,22 +22,23 @@
                              checksums */                                                          \
     X(PIN, "pin")         /* pin_mode "thread": copy from slot to pinned buffer */                 \
     X(WAIT_CREDIT, "wait_credit") /* prefetch_factor batches are ready: the consumer is slower */  \
-    X(WAIT_SLOT, "wait_slot")     /* every slot is on its way to the device */                     \
+    X(WAIT_SLOT, "wait_slot")     /* all slots are in transfer to the device */                    \
     X(INIT, "init")               /* planted: loader.worker_init_ms and worker_init_mb */
 
-/* Stages of the consumer: the training loop's thread. Closed: their sum and `unaccounted` make its
- * wall clock. */
+/* Stages of the consumer: the training loop's thread. Their sum and `unaccounted` add up to its
+ * wall-clock time. */
 #define DLB_CONSUMER_STAGES(X)                                                                     \
-    X(EPOCH_START, "epoch_start") /* begin_epoch: permutation, workers; of many, waiting */        \
-    X(INPUT_WAIT, "input_wait")   /* next(): with 0 workers the loading itself */                  \
+    X(EPOCH_START, "epoch_start") /* begin_epoch: permutation, start of workers; with several      \
+                                     accelerators, waiting for the others */                       \
+    X(INPUT_WAIT, "input_wait")   /* next(); with 0 workers it includes the loading */             \
     X(COPY_CALL, "copy_call") /* handing the copy to the device; a pageable copy blocks here */    \
     X(BARRIER, "barrier")     /* waiting for other accelerators to start their steps */            \
     X(STEP_CALL, "step_call") /* handing the step to the device */                                 \
     X(DEVICE_WAIT, "device_wait") /* waiting for a step (or, with depth 0, everything) to end,     \
                                      until its deadline */                                         \
-    X(OVERSLEEP,                                                                                   \
-      "oversleep") /* woken later than the device was ready: the host's fault, never GPU-busy */   \
-    X(RELEASE, "release") /* polling for COPIED and giving slots back */                           \
+    X(OVERSLEEP, "oversleep") /* from the device's readiness to the wake-up: caused by the host,   \
+                                 never counted as busy */                                          \
+    X(RELEASE, "release")     /* polling for finished copies and returning slots */                \
     X(ACCOUNT,                                                                                     \
       "account") /* the harness's own bookkeeping: exactly-once bitmap, checksums, meters */
 
@@ -59,26 +61,28 @@ enum dlb_consumer_stage { DLB_CONSUMER_STAGES(X) DLB_CS_COUNT };
 enum dlb_device_stage { DLB_DEVICE_STAGES(X) DLB_DS_COUNT };
 #undef X
 
-/* Requests to the kernel: a table of its own. With io_uring from submitting to having seen the
- * completion, which a worker looks for whenever it needs a sample: what completes while it decodes
- * is seen late, by up to a sample's decoding; of a file of its own with opening it. Else what each
- * read(2) took. Of maps and of libraries that read by themselves there are none. */
+/* Requests to the kernel, a table of their own. With io_uring: from submission until the worker
+ * sees the completion. The worker looks whenever it needs a sample, so a completion during
+ * decoding is seen late, by at most the decoding of one sample. Where each sample is a file,
+ * opening is included. Otherwise: the duration of each read(2). There are none for maps, and for
+ * libraries that read by themselves. */
 struct dlb_io_meters {
     struct dlb_hist request;
     uint64_t n_bytes; /* that they brought */
     uint64_t
-        n_again; /* io_uring; of the requests: the rest of a short read, or after EINTR or EAGAIN */
+        n_again; /* io_uring: requests for the rest of a short read, or after EINTR or EAGAIN */
     uint32_t max_in_flight;
 };
 
 struct dlb_worker_meters {
     struct dlb_hist stage[DLB_WS_COUNT];
     struct dlb_io_meters io;
-    uint64_t n_samples; /* that io_bytes were read for: what nobody took any more is among them,
-                           what was skipped is not */
+    uint64_t n_samples; /* samples that io_bytes were read for; includes samples that were read and
+                           never consumed, not those skipped */
     uint64_t n_batches, n_skipped;
-    uint64_t n_cut_shards; /* left where they break; how many samples followed is not known */
-    uint64_t io_bytes;     /* what formats asked the byte source for */
+    uint64_t n_cut_shards; /* shards abandoned where they are damaged; how many samples followed is
+                              not known */
+    uint64_t io_bytes;     /* bytes that formats asked the byte source for */
     uint64_t cpu_ns;       /* CLOCK_THREAD_CPUTIME_ID over the worker's life */
 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Repetitions are few: the usual call needs no heap. */
+/* Repetitions are few, so the usual call needs no heap. */
 #define N_INLINE 64
 
 struct sample {
@@ -78,8 +78,8 @@ double dlb_median(const double *values, uint32_t n)
     return dlb_quantile(values, n, 0.5);
 }
 
-/* The median of one resample, without sorting it: how often each order statistic was drawn says
- * where the middle lies. */
+/* The median of one resample, without sorting: counting how often each order statistic was drawn
+ * gives the middle. */
 static double resampled_median(const double *sorted, uint32_t n, uint32_t *drawn,
                                struct dlb_rng *rng)
 {

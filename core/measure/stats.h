@@ -1,17 +1,17 @@
 /* Statistics over repetitions.
  *
- * Floor 1. Any thread. Inputs are borrowed and not changed. Deterministic: the bootstrap draws from
- * a given seed.
+ * Floor 1. Any thread. Inputs are borrowed and not changed. Deterministic: the bootstrap draws
+ * from a given seed.
  *
- * A value that is not finite (NaN: that repetition failed) is left out, and in pairs its pair with
- * it; `n` counts what is left. Blocks are repetitions of the same index, run close in time: pairing
- * takes the machine's drift out. */
+ * A value that is not finite (NaN: that repetition failed) is left out; in paired statistics its
+ * pair is, too. `n` counts the values used. Blocks are repetitions of the same index, run close
+ * in time, so that pairing removes the machine's drift. */
 #ifndef DLB_CORE_MEASURE_STATS_H
 #define DLB_CORE_MEASURE_STATS_H
 
 #include <stdint.h>
 
-#define DLB_BOOTSTRAP_MIN_N 6 /* below it an interval says min-max, and is called so */
+#define DLB_BOOTSTRAP_MIN_N 6 /* with fewer values the interval is min to max, and is named so */
 #define DLB_BOOTSTRAP_DRAWS 10000
 
 enum dlb_interval_kind { DLB_INTERVAL_NONE, DLB_INTERVAL_MIN_MAX, DLB_INTERVAL_BOOTSTRAP_95 };

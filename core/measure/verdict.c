@@ -54,7 +54,7 @@ static void look_at_workers(const struct dlb_evidence *e, struct dlb_finding *f)
         e->num_workers > 0 ? share_of(measured_ns(e->worker_runqueue_ns), work) : 0.0;
 }
 
-/* What a null source in the data's place says of the harness. */
+/* Whether the run with a null source shows that the harness itself is the limit. */
 static bool harness_is_near(const struct dlb_finding *f)
 {
     return f->harness_frac > DLB_HARNESS_MAX ||
@@ -75,7 +75,7 @@ static bool ceiling_is_clear(const struct dlb_estimate *ceiling)
     return ceiling->n == 0 || ceiling->low > DLB_CEILING_CLEAR;
 }
 
-/* What the loader is to blame for. */
+/* The share of idle time that the loader causes. */
 static double loader_frac(const struct dlb_finding *f)
 {
     return f->input_frac + f->late_frac;
@@ -103,7 +103,7 @@ static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_
     if (largest >= DLB_SHARE_WARN)
         return f->h2d_frac >= largest ? DLB_V_H2D_BOUND : DLB_V_RESIDUAL_HEAVY;
     if (f->input_refuted)
-        return DLB_V_INCOMPLETE; /* idle, and nobody knows why */
+        return DLB_V_INCOMPLETE; /* idle, and the cause is not known */
     return f->compute_frac >= DLB_COMPUTE_BOUND ? DLB_V_COMPUTE_BOUND : DLB_V_BALANCED;
 }
 
@@ -115,12 +115,13 @@ static enum dlb_cause input_cause(const struct dlb_evidence *e, const struct dlb
                                               [DLB_WS_COLLATE] = DLB_CAUSE_COLLATE};
     double order_frac = share_of(measured_ns(e->order_wait_ns), measured_ns(e->input_wait_ns));
 
-    /* First, for a worker that waits for a core looks like a slow one to the others. */
+    /* Checked first, because a worker that waits for a core looks like a slow worker to the
+     * others. */
     if (f->runqueue_frac > DLB_RUNQUEUE_CLEAR)
         return DLB_CAUSE_CPU;
     if (e->num_workers > 1 && order_frac > DLB_ORDER_CLEAR && f->blocked_frac > DLB_BLOCKED_CLEAR)
         return DLB_CAUSE_ORDER;
-    /* Pinning is one thread's work; the stages are summed over all workers. */
+    /* One thread pins, while the stages are summed over all workers. */
     if (pin_ns(e) > work_ns(e) / fmax((double)e->num_workers, 1.0))
         return DLB_CAUSE_PIN;
     return f->stage < 0 ? DLB_CAUSE_NONE : by_stage[f->stage];
@@ -171,7 +172,7 @@ static enum dlb_severity find_severity(const struct dlb_finding *f)
         return by_share(f->h2d_frac);
     case DLB_V_RESIDUAL_HEAVY:
         return by_share(f->residual_frac);
-    case DLB_V_HARNESS_BOUND: /* the figures do not hold, however small the share */
+    case DLB_V_HARNESS_BOUND: /* the measurement is not valid, however small the share */
         if (f->starved)
             return by_share(loader_frac(f));
         return fmax(fmax(f->account_frac, f->unaccounted_frac), f->harness_frac) >=
@@ -194,8 +195,8 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
         .input_frac = frac(evidence->input_frac),
         .late_frac = fmin(frac(evidence->late_copy_frac), frac(evidence->h2d_frac)),
         .residual_frac = frac(evidence->residual_frac),
-        /* Late wake-ups that hide behind queued steps idle nobody: no part is larger than the
-           whole. */
+        /* Late wake-ups behind queued steps leave no device idle, so each part is limited to the
+         * whole. */
         .epoch_frac = fmin(frac(evidence->epoch_frac), frac(evidence->residual_frac)),
         .oversleep_frac = fmin(frac(evidence->oversleep_frac), frac(evidence->residual_frac)),
         .unaccounted_frac = frac(evidence->unaccounted_frac),

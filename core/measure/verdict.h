@@ -1,19 +1,27 @@
-/* The verdict: what the device's time went into, and whose fault it is.
+/* The verdict: what the device's time went into, and what caused it to be idle.
  *
  * Floor 1. Pure functions, any thread.
  *
- * It is about the *device's* window, not the host's wall clock: work that hides behind compute
- * binds nobody. compute  = busy / window input    = compute idle while the consumer waited for a
- * batch / window h2d      = compute idle while a copy ran / window residual = the rest: scheduling,
- * oversleep, epoch start INCOMPLETE and HARNESS-BOUND come first: they say that the figures do not
- * bear a judgement. Then the largest of input, h2d and residual names the class if it reaches 10%.
- * Copies that are exposed because their batches came late weigh with input: the loader sets the
- * pace, and without any copy the device would wait for it that much longer.
- * INPUT-BOUND also needs a measured ceiling, where there is one, to lie clearly above what was
- * measured. A ceiling whose own device stood still refutes nothing: then HARNESS-BOUND, for the
- * machine was busy or the harness is the limit. Else input is not blamed and the next share is
- * looked at; INCOMPLETE when that is small, too, for the idle time is not explained. Without any:
- * COMPUTE-BOUND from 90% compute on, else BALANCED.
+ * It is about the *device's* window, not the host's wall clock: work that is hidden behind compute
+ * costs nothing. The shares of the window:
+ *
+ *   compute    busy
+ *   input      compute idle while the consumer waited for a batch
+ *   h2d        compute idle while a copy ran
+ *   residual   the rest: scheduling, oversleep, epoch start
+ *
+ * The rule, in this order:
+ *
+ *  1. INCOMPLETE and HARNESS-BOUND: the measurement does not allow a judgement.
+ *  2. The largest of input, h2d and residual names the class if it reaches 10%. Copies that are
+ *     exposed because their batches came late count as input: the loader sets the pace, and
+ *     without any copy the device would wait for it that much longer.
+ *  3. INPUT-BOUND also needs a measured ceiling, where there is one, to be clearly above the
+ *     measured rate. If it is not, input is not the cause and the next share is considered; if
+ *     that is small, too, the idle time is not explained: INCOMPLETE. A ceiling whose own device
+ *     was idle shows nothing: HARNESS-BOUND, because the machine was busy or the harness is the
+ *     limit.
+ *  4. With no share of 10%: COMPUTE-BOUND from 90% compute on, else BALANCED.
  *
  * Thresholds are TraceML's (a share >= 10% warns, >= 20% is critical; compute >= 90% is
  * COMPUTE-BOUND), applied to shares of the device's window instead of the step's wall clock. */
@@ -32,20 +40,19 @@
 #define DLB_SHARE_CRITICAL 0.20
 #define DLB_COMPUTE_BOUND 0.90
 #define DLB_CEILING_CLEAR 1.05    /* lower bound of ceiling / measured that INPUT-BOUND needs */
-#define DLB_CEILING_BUSY_MIN 0.90 /* of its own step; below, a ceiling is none */
+#define DLB_CEILING_BUSY_MIN 0.90 /* busy share of a ceiling; below, the ceiling is not valid */
 #define DLB_UNACCOUNTED_MAX 0.01  /* of the consumer's wall clock ... */
 #define DLB_UNACCOUNTED_STEP_NS 100000 /* ... for steps at least this long */
 #define DLB_ACCOUNT_MAX 0.02           /* bookkeeping's share of the window, for such steps */
 #define DLB_HARNESS_SHORT_MAX 0.05     /* bookkeeping and unaccounted together, for shorter steps */
-#define DLB_HARNESS_MAX 0.02           /* of the device's time, that a null source leaves idle */
-#define DLB_HEADROOM_MIN 5.0           /* a null source's rate over the measured one */
-#define DLB_RUNQUEUE_CLEAR                                                                         \
-    0.25 /* of the workers' working time without a core: the cause is cpu                          \
-          */
-#define DLB_ORDER_CLEAR                                                                            \
-    0.50 /* of the input wait while another batch was ready: the cause is order ... */
-#define DLB_BLOCKED_CLEAR                                                                          \
-    0.05 /* ... if the others were held up by it for this share of the workers' time */
+#define DLB_HARNESS_MAX 0.02           /* largest idle share of the device with a null source */
+#define DLB_HEADROOM_MIN 5.0 /* smallest ratio of a null source's rate to the measured rate */
+/* The cause is cpu above this share of the workers' working time without a core. */
+#define DLB_RUNQUEUE_CLEAR 0.25
+/* The cause is order when another batch was ready for more than this share of the input wait, and
+ * the other workers had to wait for more than this share of their time. */
+#define DLB_ORDER_CLEAR 0.50
+#define DLB_BLOCKED_CLEAR 0.05
 
 enum dlb_verdict_class {
     DLB_V_INCOMPLETE, /* no measured window: too few batches, failed or interrupted */
@@ -75,40 +82,39 @@ enum dlb_severity { DLB_SEVERITY_OK, DLB_SEVERITY_WARN, DLB_SEVERITY_CRITICAL };
 /* Everything that judging needs; the caller fills it from a cell's repetitions (medians). Fractions
  * are of the window. */
 struct dlb_evidence {
-    bool complete; /* there is a measured window, and more in it than workers make ahead */
+    bool complete; /* there is a measured window, with more batches than workers prefetch */
     bool gpu;      /* the device is a real one; else texts say "the emulated accelerator" */
     double compute_frac, input_frac, h2d_frac, residual_frac;
     double late_copy_frac;       /* part of h2d: copies of batches that came late; 0: not known */
-    double unaccounted_frac;     /* of the consumer's wall clock; the rule looks at this */
-    double unaccounted_max_frac; /* its maximum over repetitions, for the words; 0: not known */
-    double epoch_frac, oversleep_frac; /* parts of residual: idle across epoch starts
-                                          but for the input wait there, late
-                                          wake-ups; 0: not known */
+    double unaccounted_frac;     /* of the consumer's wall-clock time; the rule uses this */
+    double unaccounted_max_frac; /* its maximum over repetitions, for the text; 0: not known */
+    double epoch_frac, oversleep_frac; /* parts of residual: idle time across epoch starts without
+                                          the input wait there, late wake-ups; 0: not known */
     double step_ns;                    /* median step on the device */
     double account_frac;               /* consumer's `account` stage / window */
     double harness_frac;     /* idle of the same cell with a null source; 0 or NaN: not measured */
-    double harness_headroom; /* rate of that cell with steps of no length over the measured rate;
+    double harness_headroom; /* rate of that cell with steps of zero length over the measured rate;
                                 0 or NaN: not measured */
     struct dlb_estimate ceiling_ratio; /* ceiling / measured; n == 0: no ceiling was measured */
-    double ceiling_busy_frac; /* of the ceiling's own window: how near it came to the step alone; 0
-                                 or NaN: not measured */
-    uint32_t num_workers;     /* that had something to load */
-    uint32_t n_idle_workers;  /* beside them: there were fewer shards than workers */
-    uint32_t n_cpus;          /* that the process may run on (quota included, rounded up) */
-    uint32_t n_loaders;       /* whose workers these are, as many each; 0: 1 */
-    uint32_t more_workers;    /* of a loader: the most judged where all else is as here; 0: none */
-    uint32_t faster_workers;  /* of those the fastest, if clearly faster than here; else 0 */
-    bool most_swept;          /* a sweep of num_workers has none with more */
+    double ceiling_busy_frac; /* busy share of the ceiling's own window; 0 or NaN: not measured */
+    uint32_t num_workers;     /* workers that had something to load */
+    uint32_t n_idle_workers;  /* further workers that had no shard */
+    uint32_t n_cpus;          /* CPUs that the process may run on (quota included, rounded up) */
+    uint32_t n_loaders;       /* loaders that share num_workers evenly; 0 means 1 */
+    uint32_t more_workers; /* workers of a loader: the most that were judged with all else equal; 0:
+                              none */
+    uint32_t faster_workers; /* the fastest of those, if clearly faster than this cell; else 0 */
+    bool most_swept;         /* the sweep of num_workers has no larger number */
     double worker_stage_ns[DLB_WS_COUNT]; /* sums over workers and the measured run */
     double pin_stage_ns;            /* as in worker_stage_ns[DLB_WS_PIN], when a pin thread ran */
     double worker_runqueue_ns;      /* summed run-queue wait of the workers (schedstat); NaN: not
                                        measured */
     double order_wait_ns;           /* input wait while another worker's batch was ready */
     double input_wait_ns;           /* the consumer's whole input wait */
-    bool pin_memory, pageable_copy; /* what the copies were */
+    bool pin_memory, pageable_copy; /* how the copies were made */
     bool persistent_workers;
     uint32_t device_prefetch;
-    enum dlb_cache_label cache; /* where what the workers read came from */
+    enum dlb_cache_label cache; /* where the bytes that the workers read came from */
 };
 
 struct dlb_verdict {
@@ -118,19 +124,20 @@ struct dlb_verdict {
     char text[1024]; /* sentences for a newcomer: what, by how much, why, what to try next */
 };
 
-/* Evidence that is not finite counts as not measured; without finite shares the verdict is
- * INCOMPLETE.
+/* Judges. Evidence that is not finite counts as not measured; without finite shares the verdict
+ * is INCOMPLETE.
  *
  * Cause, of INPUT-BOUND: cpu, when the workers spent more than a quarter of their working time
- * without a core; order, when more than half of the input wait passed while another worker's batch
- * was ready and the others were held up by it (workers that never wait for a credit lose nothing by
- * order); pin, when the one pin thread was busier than each worker; else the largest of read,
- * decode, transform, collate. H2D-BOUND: copy. RESIDUAL-HEAVY: cpu for late wake-ups or too few
- * CPUs, else none. HARNESS-BOUND: harness. Others: none.
+ * without a core; order, when more than half of the input wait passed while another worker's
+ * batch was ready and the other workers had to wait for it (workers that never wait for a credit
+ * lose nothing by order); pin, when the one pin thread was busier than each worker; else the
+ * largest of read, decode, transform, collate. H2D-BOUND: copy. RESIDUAL-HEAVY: cpu for late
+ * wake-ups or too few CPUs, else none. HARNESS-BOUND: harness. Others: none.
  *
- * HARNESS-BOUND, where a null source stood in for the data, also when the harness alone takes more
- * than DLB_HARNESS_MAX of the device's time, or could not go DLB_HEADROOM_MIN times as fast as what
- * was measured: then nothing is blamed on storage or workers. */
+ * Where the cell was also run with a null source, HARNESS-BOUND also means one of two things:
+ * the harness alone takes more than DLB_HARNESS_MAX of the device's time, or it is not
+ * DLB_HEADROOM_MIN times as fast as what was measured. Then nothing is blamed on storage or
+ * workers. */
 void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out);
 
 /* A name for class and cause together, which scripts can compare: summary.json has it as "code".

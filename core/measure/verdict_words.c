@@ -63,7 +63,7 @@ static const char *plural(uint32_t n)
     return n == 1 ? "" : "s";
 }
 
-/* Whether copies of batches that came late took enough time for a word. */
+/* Whether copies of late batches took enough time to be mentioned. */
 static bool copies_late(const struct dlb_finding *f)
 {
     return f->late_frac >= 0.01;
@@ -72,10 +72,11 @@ static bool copies_late(const struct dlb_finding *f)
 static void say_gain(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
 {
     const struct dlb_estimate *c = &e->ceiling_ratio;
-    if (c->n > 0 && isfinite(c->median) && !copies_late(f)) { /* a ceiling has no copies */
+    if (c->n > 0 && isfinite(c->median) &&
+        !copies_late(f)) { /* the ceiling is measured without copies */
         say(w, "with data always ready this step would run %s faster", times(c->median).text);
         struct number low = times(c->low), high = times(c->high);
-        bool says_more = strcmp(low.text, high.text) != 0; /* than one figure, as printed */
+        bool says_more = strcmp(low.text, high.text) != 0; /* the two figures differ as printed */
         if (c->interval != DLB_INTERVAL_NONE && isfinite(c->high) && says_more)
             say(w, " (measured: %s to %s)", low.text, high.text);
         say(w, ". ");
@@ -87,14 +88,14 @@ static void say_gain(struct words *w, const struct dlb_evidence *e, const struct
     }
 }
 
-/* Where the bytes of the reads came from: storage is blamed for nothing that it did not do. */
+/* Where the bytes came from, so that storage is not blamed for reads from the page cache. */
 static const char *read_meaning(enum dlb_cache_label cache)
 {
     switch (cache) {
     case DLB_CACHE_COLD:
         return "fetching bytes from storage";
     case DLB_CACHE_WARM:
-        return "copying bytes out of the page cache, in which storage has no part";
+        return "copying bytes from the page cache; storage plays no part in that";
     case DLB_CACHE_MIXED:
         return "fetching bytes from files, some of which were in the page cache";
     case DLB_CACHE_UNKNOWN:
@@ -103,7 +104,7 @@ static const char *read_meaning(enum dlb_cache_label cache)
     return "fetching bytes from files";
 }
 
-/* What a stage does, for those who meet its name here first. */
+/* What a stage does, for readers who do not know its name. */
 static const char *stage_meaning(int stage, enum dlb_cache_label cache)
 {
     switch (stage) {
@@ -130,7 +131,7 @@ static void say_stage(struct words *w, const char *who, const struct dlb_evidenc
         stage_meaning(f->stage, e->cache));
 }
 
-/* What makes a stage cheaper, apart from more workers. */
+/* How to make a stage cheaper, apart from more workers. */
 static const char *cheaper(int stage, enum dlb_cache_label cache)
 {
     switch (stage) {
@@ -162,7 +163,7 @@ static struct setting setting(const struct dlb_evidence *e, uint32_t n)
     return out;
 }
 
-/* Whether more workers were measured, and of no use that shows. */
+/* Whether more workers were measured, and were not clearly faster. */
 static bool more_were_no_faster(const struct dlb_evidence *e)
 {
     return e->more_workers > 0 && e->faster_workers == 0;
@@ -173,7 +174,7 @@ static void say_workers_advice(struct words *w, const struct dlb_evidence *e,
 {
     const char *then = f->stage < 0 ? "larger batches" : cheaper(f->stage, e->cache);
     const char *extend = e->most_swept ? ": extend sweep.loader.num_workers" : "";
-    bool storage = f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM; /* waits need no CPU */
+    bool storage = f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM; /* waiting needs no CPU */
     bool room = storage || !f->cpus_taken;
 
     if (room && e->n_idle_workers > 0)
@@ -213,12 +214,12 @@ static void say_workers_advice(struct words *w, const struct dlb_evidence *e,
 static void say_cpu_shortage(struct words *w, const struct dlb_evidence *e,
                              const struct dlb_finding *f)
 {
-    say(w, "For %s of their working time the workers stood in line for a CPU core. ",
+    say(w, "The workers waited for a CPU core during %s of their working time. ",
         percent(f->runqueue_frac).text);
     say_stage(w, "They spent", e, f);
     if (e->num_workers < e->n_cpus)
         say(w,
-            "There are %u CPUs for %u worker%s, so something else uses them. Try: a quiet machine, "
+            "There are %u CPUs for %u worker%s, so other programs use them. Try: a quiet machine, "
             "or "
             "loader.bind = \"core\".",
             e->n_cpus, e->num_workers, plural(e->num_workers));
@@ -236,15 +237,16 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
     say_gain(w, e, f);
     if (copies_late(f))
         say(w,
-            "Copies took another %s: they started late, because their batches came late, and a "
-            "faster link alone gains nothing. ",
+            "Copies took another %s: they started late because their batches came late, so a "
+            "faster "
+            "link alone would gain nothing. ",
             percent(f->late_frac).text);
     switch (f->cause) {
     case DLB_CAUSE_ORDER:
         say(w,
-            "Batches were ready, but not the next one in order: one slow worker held up the "
-            "others, which waited %s of "
-            "their time. Try: a larger prefetch_factor, so that they can run further ahead; "
+            "Batches were ready, but not the next one in order: one slow worker delayed the "
+            "others, which waited %s of their time. Try: a larger prefetch_factor, so that they "
+            "can run further ahead; "
             "samples or shards of more "
             "even size; or delivery in any order (in_order=False).",
             percent(f->blocked_frac).text);
@@ -263,8 +265,8 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
         if (e->num_workers == 0)
             say(w,
                 "There are no workers (num_workers = 0): the training loop loads every batch "
-                "itself while %s stands "
-                "still. ",
+                "itself while %s is "
+                "idle. ",
                 device_name(e));
         static const char *const who[] = {"It spent", "The worker spent", "The workers spent"};
         say_stage(w, who[e->num_workers < 2 ? e->num_workers : 2], e, f);
@@ -276,7 +278,7 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
 static void say_h2d_bound(struct words *w, const struct dlb_evidence *e,
                           const struct dlb_finding *f)
 {
-    say(w, "%s stood still %s of the time while a batch was copied to it. ", device_name(e),
+    say(w, "%s was idle %s of the time while a batch was copied to it. ", device_name(e),
         percent(f->h2d_frac).text);
     if (e->pageable_copy || !e->pin_memory)
         say(w, "The copies start from ordinary (pageable) memory: they are slow and hold up the "
@@ -303,11 +305,11 @@ static void say_h2d_bound(struct words *w, const struct dlb_evidence *e,
 static void say_residual_heavy(struct words *w, const struct dlb_evidence *e,
                                const struct dlb_finding *f)
 {
-    say(w, "%s stood still %s of the time, and neither data nor copies were what it waited for. ",
-        device_name(e), percent(f->residual_frac).text);
+    say(w, "%s was idle %s of the time, waiting neither for data nor for copies. ", device_name(e),
+        percent(f->residual_frac).text);
     if (f->input_refuted)
         say(w,
-            "It waited for data %s of the time besides, but with data always ready the step is not "
+            "It also waited for data %s of the time, but with data always ready the step is not "
             "clearly faster. ",
             percent(f->input_frac).text);
     if (f->epoch_frac >= f->residual_frac / 2.0) {
@@ -321,7 +323,7 @@ static void say_residual_heavy(struct words *w, const struct dlb_evidence *e,
                 : "persistent_workers=True, which keeps the workers from one epoch to the next");
     } else if (f->cause == DLB_CAUSE_CPU) {
         if (f->oversleep_frac >= f->residual_frac / 2.0)
-            say(w, "Most of that is the training loop waking up late (%s): the host's fault. ",
+            say(w, "For most of that the training loop woke up late (%s), which the host causes. ",
                 percent(f->oversleep_frac).text);
         if (f->cpus_taken)
             say(w,
@@ -357,13 +359,13 @@ static void say_compute_bound(struct words *w, const struct dlb_evidence *e,
         "%s computed %s of the time. Loading is hidden behind it: faster loading gains nothing. ",
         device_name(e), percent(f->compute_frac).text);
     if (e->num_workers > 1 && loading_waits(f))
-        say(w, "The %u workers waited %s of their time for the training loop: fewer will do. ",
+        say(w, "The %u workers waited %s of their time for the training loop: fewer are enough. ",
             e->num_workers, percent(f->blocked_frac).text);
     say(w, "To go faster, make the step itself faster: lower precision, a compiled model, a faster "
            "GPU.");
 }
 
-/* Waiting for data that the ceiling does not bear out. */
+/* Waiting for data, where the ceiling shows that loading is not the cause. */
 static void say_refuted(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
 {
     const struct dlb_estimate *c = &e->ceiling_ratio;
@@ -381,13 +383,13 @@ static void say_incomplete(struct words *w, const struct dlb_evidence *e,
 {
     if (!f->input_refuted) {
         say(w, "too little was measured to judge: the run failed, was interrupted, had no batches "
-               "left after its warm-up, or no more than its workers make ahead. Try: more "
+               "left after its warm-up, or no more batches than its workers prefetch. Try: more "
                "run.epochs or run.max_batches, or a smaller run.warmup_batches.");
         return;
     }
     say_refuted(w, e, f);
     say(w,
-        ", so that loading is not blamed, and %s of idle time is not explained. Try: a quiet "
+        ", so loading is not the cause, and %s of idle time is not explained. Try: a quiet "
         "machine; more repeats or more batches, for narrower intervals.",
         percent(1.0 - f->compute_frac).text);
 }
@@ -401,7 +403,7 @@ static void say_balanced(struct words *w, const struct dlb_evidence *e, const st
     say(w,
         "%s computed %s of the time, and nothing else takes 10%%: waiting for data %s, copies %s, "
         "the rest %s. There is "
-        "little to gain. Try: %s%s%s, if the last percents matter.",
+        "little to gain. Try: %s%s%s, if the last few percent matter.",
         device_name(e), percent(f->compute_frac).text, percent(f->input_frac).text,
         percent(f->h2d_frac).text, percent(f->residual_frac).text, worker ? "one more worker" : "",
         worker && prefetch ? ", or " : "",
@@ -410,13 +412,13 @@ static void say_balanced(struct words *w, const struct dlb_evidence *e, const st
                  : "longer steps (larger batches)");
 }
 
-/* What a null source in the data's place showed; false: nothing against the harness. */
+/* What the run with a null source showed; false: nothing against the harness. */
 static bool say_null_source(struct words *w, const struct dlb_finding *f)
 {
     bool slow = f->headroom > 0.0 && f->headroom < DLB_HEADROOM_MIN;
 
     if (f->harness_frac > DLB_HARNESS_MAX)
-        say(w, "with a source that costs nothing the device still stood still %s of the time; ",
+        say(w, "with a source that costs nothing the device was still idle %s of the time; ",
             percent(f->harness_frac).text);
     if (slow)
         say(w,
@@ -437,9 +439,9 @@ static void say_harness_bound(struct words *w, const struct dlb_evidence *e,
     if (f->starved) {
         say_refuted(w, e, f);
         say(w,
-            ", and reached only %s of its own step: the machine was busy, or dlbench is the limit, "
-            "and nothing follows for the loader. Try: a quiet machine; longer steps (larger "
-            "batches).",
+            ", and computed only %s of the time itself: the machine was busy, or dlbench is the "
+            "limit, so this says nothing about the loader. Try: a quiet machine; longer steps "
+            "(larger batches).",
             percent(f->ceiling_busy_frac).text);
         return;
     }

@@ -1,4 +1,4 @@
-/* The verdict's sentences, apart from its rule.
+/* The verdict's sentences; the rule is in verdict.c.
  *
  * Floor 1, private to core/measure. Pure functions, any thread. */
 #ifndef DLB_CORE_MEASURE_VERDICT_WORDS_H
@@ -11,20 +11,20 @@ struct dlb_finding {
     enum dlb_verdict_class klass;
     enum dlb_cause cause;
     double compute_frac, input_frac, h2d_frac, residual_frac, epoch_frac, oversleep_frac;
-    double late_frac; /* copies of batches that came late, which h2d is without */
+    double late_frac; /* exposed copies of late batches; not part of h2d_frac */
     double unaccounted_frac, unaccounted_max_frac, account_frac;
     double harness_frac, headroom; /* 0: not measured */
     double runqueue_frac;          /* of the workers' working time */
     double blocked_frac;           /* of the workers' time: waiting for a credit or a slot */
-    bool cpus_taken;               /* by a worker each */
+    bool cpus_taken;               /* each CPU has a worker */
     int stage;         /* the largest of read, decode, transform, collate; -1: none was timed */
     double stage_frac; /* its share of the four */
     double ceiling_busy_frac; /* 0: not measured */
-    bool starved;             /* the ceiling stood still itself, so that it refutes nothing */
-    bool input_refuted; /* input had the largest share, but the ceiling does not bear it out */
+    bool starved; /* the device of the ceiling was idle, too, so that the ceiling shows nothing */
+    bool input_refuted; /* input had the largest share, but the ceiling is not clearly faster */
 };
 
-/* Writes what, by how much, why, and what to try next. */
+/* Writes sentences: what was found, by how much, why, and what to try next. */
 void dlb_verdict_words(const struct dlb_evidence *evidence, const struct dlb_finding *finding,
                        char *text, size_t n_text);
 

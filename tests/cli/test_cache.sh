@@ -100,7 +100,7 @@ cat data/*/* >/dev/null
 run "$dlbench" run "${loop[@]}" --set dataset.path=data --set loader.direct=true --set run.epochs=2 --run-name direct --json
 if ! grep -q 'refuses reads past the page cache' "$err" "$out"; then
     expect_exit 0
-    expect_json "${cache}['label'] == 'cold' and 'past the page cache' in ${cache}['why']"
+    expect_json "${cache}['label'] == 'cold' and 'bypassed' in ${cache}['why']"
 fi
 
 # --- warm, and both in one sweep. A kernel that reclaims ahead of need (DAMON) may drop pages again: one of a few runs.

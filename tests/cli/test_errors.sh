@@ -137,7 +137,7 @@ run "$dlbench" report nowhere
 refused 3 'nowhere.*No such file'
 echo '{"schema_version": 1}' >bad.json
 run "$dlbench" report bad.json
-refused 3 'bad.json.*command is not there'
+refused 3 'bad.json: .* command is missing'
 run "$dlbench" report
 refused 2 'PATH is missing'
 run "$dlbench" cell --spec nowhere.json --result x.json

@@ -73,17 +73,47 @@ static void errno_becomes_text(void **state)
     errno = ENOENT;
     assert_int_equal(dlb_fail_errno(&err, "x", DLB_NO_OFFSET, "cannot open"), DLB_E_IO);
     assert_int_equal(err.sys_errno, ENOENT);
+    assert_int_equal(err.code, DLB_ERR_NOT_FOUND);
     assert_string_equal(err.what, "cannot open: No such file or directory");
     errno = ENOMEM;
     assert_int_equal(dlb_fail_errno(&err, NULL, DLB_NO_OFFSET, "mmap"), DLB_E_NOMEM);
+    static const struct {
+        int number;
+        enum dlb_code code;
+    } codes[] = {{EACCES, DLB_ERR_PERMISSION},     {EPERM, DLB_ERR_PERMISSION},
+                 {ENOSPC, DLB_ERR_NO_SPACE},       {EDQUOT, DLB_ERR_NO_SPACE},
+                 {EMFILE, DLB_ERR_TOO_MANY_FILES}, {ENFILE, DLB_ERR_TOO_MANY_FILES},
+                 {ENOTDIR, DLB_ERR_NOT_A_FOLDER},  {EISDIR, DLB_ERR_IS_A_FOLDER},
+                 {ENOMEM, DLB_ERR_NOMEM},          {EIO, DLB_ERR_IO}};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+        errno = codes[i].number;
+        assert_int_equal(dlb_fail_errno(&err, "x", 7, "reading"), dlb_code_status(codes[i].code));
+        assert_int_equal(err.code, codes[i].code);
+        assert_int_equal(err.sys_errno, codes[i].number);
+        assert_int_equal(err.offset_bytes, 7);
+    }
 }
 
-static void statuses_have_names(void **state)
+/* Scripts compare names, so no two codes share one, and each is looked up again by it. */
+static void codes_have_names_and_texts(void **state)
 {
     (void)state;
-    assert_string_equal(dlb_status_name(DLB_OK), "DLB_OK");
-    assert_string_equal(dlb_status_name(DLB_E_CANCELLED), "DLB_E_CANCELLED");
-    assert_string_equal(dlb_status_name((enum dlb_status)999), "DLB_E_?");
+    for (int i = 0; i < DLB_N_CODES; i++) {
+        enum dlb_code code = (enum dlb_code)i;
+        const char *name = dlb_code_name(code), *text = dlb_code_text(code);
+        enum dlb_status status = dlb_code_status(code);
+        assert_int_equal(strncmp(name, "E_", 2), 0);
+        assert_int_equal(strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), strlen(name));
+        assert_int_equal(dlb_code_by_name(name),
+                         i); /* the first of that name: it is the only one */
+        assert_true(strlen(text) > 10 && text[strlen(text) - 1] != '.');
+        assert_true(status > DLB_END && status <= DLB_E_CANCELLED);
+    }
+    assert_string_equal(dlb_code_name(DLB_ERR_NOT_FOUND), "E_NOT_FOUND");
+    assert_int_equal(dlb_code_by_name("E_NO_SUCH_CODE"), DLB_N_CODES);
+    assert_int_equal(dlb_code_by_name(""), DLB_N_CODES);
+    assert_string_equal(dlb_code_name(DLB_N_CODES), "E_?");
+    assert_string_equal(dlb_code_text(DLB_N_CODES), "");
 }
 
 int main(void)
@@ -91,7 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fail_fills_everything),         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(texts_that_just_fit_are_whole), cmocka_unit_test(errno_becomes_text),
-        cmocka_unit_test(statuses_have_names),
+        cmocka_unit_test(codes_have_names_and_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

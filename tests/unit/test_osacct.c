@@ -367,13 +367,13 @@ static void memory_of_this_machine(void **state)
 {
     (void)state;
     enum { GROW_BYTES = 64 << 20 };
-    uint64_t before = dlb_os_pss_bytes();
+    uint64_t before = dlb_os_pss_bytes_at("");
     if (before == DLB_NOT_MEASURED)
         skip();
     char *block = malloc(GROW_BYTES);
     assert_non_null(block);
     memset(block, 1, GROW_BYTES);
-    uint64_t after = dlb_os_pss_bytes();
+    uint64_t after = dlb_os_pss_bytes_at("");
     assert_true(((volatile char *)block)[GROW_BYTES / 2] == 1);
     free(block);
     assert_true(after >= before + GROW_BYTES / 2);

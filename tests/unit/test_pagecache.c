@@ -133,8 +133,8 @@ static void evicted_is_not_resident(void **state)
     (void)close(fd);
 }
 
-/* Another user's file, open for reading: mincore would say "all resident" of it, so nothing may be
- * said by it. */
+/* Another user's file, open for reading: mincore would report every page as resident, so its
+ * answer must not be used. */
 static void not_ours_is_unknown(void **state)
 {
     (void)state;

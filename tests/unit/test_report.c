@@ -35,8 +35,8 @@ static void test_terminal_says_everything(void **state)
                                         "first batch",
                                         "verdict",
                                         "emulated H100",
-                                        "no GPU was measured",
-                                        "skipped: prefetch_factor has no meaning with 0 workers",
+                                        "no GPU",
+                                        "skipped: ",
                                         "(cell 1)",
                                         "Verdict: ",
                                         "Settings to paste:",
@@ -61,13 +61,13 @@ static void test_narrow_terminals_lose_columns_not_sense(void **state)
         assert_has(text, "samples/s");
         assert_has(text, "verdict");
         if (width <= 60)
-            assert_has(text, "columns do not");
+            assert_has(text, "summary.txt has");
         free(text);
     }
     json_decref(doc);
 }
 
-/* Several accelerators are told of by each definition; a single one is not. */
+/* Several accelerators are shown with each definition of utilisation; a single one is not. */
 static void test_accelerators_are_told_of(void **state)
 {
     (void)state;
@@ -87,9 +87,12 @@ static void test_accelerators_are_told_of(void **state)
     assert_in_range(longest_line(text), 1, 80);
     free(text);
     text = rendered(doc, "text", 0);
-    assert_has(text, "12 accelerators: utilisation 91.2% nominal, 90.0% measured, 93.4%");
-    assert_has(text, "85.5% nominal");
-    assert_has(text, "reads of samples: p50 150 us, p99 2.5 ms, p99.9 31.0 ms; 12,346/s");
+    assert_has(text, "12 accelerators: ");
+    static const char *const figures[] = {"91.2% nominal", "90.0% measured", "93.4% ",
+                                          "85.5% nominal"};
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+        assert_has(text, figures[i]);
+    assert_has(text, "p50 150 us, p99 2.5 ms, p99.9 31.0 ms; 12,346/s");
     free(text);
     json_object_set_new(best, "accelerators", json_pack("{si, sn}", "count", 1, "each"));
     text = rendered(doc, "text", 0);
@@ -121,8 +124,8 @@ static void test_axes_outlast_figures(void **state)
     json_decref(doc);
 }
 
-/* What DataLoader does not take is told beside what it takes; settings without a meaning are not.
- */
+/* Settings that DataLoader does not take are listed beside its arguments; settings without a
+ * meaning are not. */
 static void test_settings_are_whole(void **state)
 {
     (void)state;
@@ -191,7 +194,7 @@ static void test_legend_names_the_marks_there_are(void **state)
     json_decref(doc);
 }
 
-/* What was not measured is no zero. */
+/* A figure that was not measured is not shown as zero. */
 static void test_null_reads_dash(void **state)
 {
     (void)state;
@@ -225,7 +228,7 @@ static void test_other_axes_become_columns(void **state)
     char *text = rendered(doc, "terminal", 0);
     assert_has(text, "batch_size");
     free(text);
-    /* Two columns of one title would not be told apart: loader.prefetch_factor's is "prefetch". */
+    /* Two columns may not have the same title: loader.prefetch_factor's is "prefetch". */
     json_object_set_new(json_object_get(doc, "axes"), "device.prefetch", json_pack("[ii]", 0, 2));
     text = rendered(doc, "text", 0);
     assert_has(text, " device.prefetch ");

@@ -15,7 +15,7 @@ static void test_everything_is_there(void **state)
                                         "an epoch",
                                         "of direct",
                                         "of floor",
-                                        "What the kernel saw",
+                                        "kernel",
                                         "run queue",
                                         "blocked",
                                         "switches",
@@ -23,8 +23,8 @@ static void test_everything_is_there(void **state)
                                         "copies/longest",
                                         "syncs/longest",
                                         "per-item indexing",
-                                        "The gap on this machine",
-                                        "no GPU was measured"};
+                                        "gap",
+                                        "no GPU"};
     json_t *doc = ladder();
     for (int i = 0; i < 2; i++) {
         char *text = rendered(doc, i ? "text" : "terminal", 0);
@@ -46,7 +46,7 @@ static void test_narrow_terminals(void **state)
         assert_has(text, "of direct");
         assert_has(text, "blocked");
         if (width <= 80)
-            assert_has(text, "some columns do not fit");
+            assert_has(text, "summary.txt has");
         free(text);
     }
     json_decref(doc);

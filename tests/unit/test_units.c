@@ -62,10 +62,10 @@ static void bytes_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        err.what[0] = '\0';
         if (dlb_bytes_parse(bad[i], &n_bytes, &err) != DLB_E_CONFIG)
             fail_msg("\"%s\" was taken as %lld", bad[i], (long long)n_bytes);
-        assert_true(strlen(err.what) > 0);
+        assert_true(err.code == DLB_ERR_CONFIG_WRONG_TYPE ||
+                    err.code == DLB_ERR_CONFIG_OUT_OF_RANGE);
     }
 }
 

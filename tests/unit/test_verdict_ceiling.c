@@ -25,8 +25,7 @@ static const struct row {
      0.35,
      DLB_V_HARNESS_BOUND,
      DLB_SEVERITY_CRITICAL,
-     {"waited for data 53% of the time", "reached only 35% of its own step",
-      "the machine was busy, or dlbench is the limit"}},
+     {"data 53%", "only 35%", "quiet machine"}},
     {0.43,
      0.33,
      0.24,
@@ -36,7 +35,7 @@ static const struct row {
      0.89,
      DLB_V_HARNESS_BOUND,
      DLB_SEVERITY_CRITICAL,
-     {"waited for data 33%", "89% of its own step"}},
+     {"data 33%", "only 89%"}},
     {0.87,
      0.12,
      0.01,
@@ -47,7 +46,7 @@ static const struct row {
      DLB_V_HARNESS_BOUND,
      DLB_SEVERITY_WARN,
      {"12%", "60%"}},
-    /* One that did not starve, and is no faster: idle, and nobody knows why. */
+    /* A ceiling that did not starve and is not faster: idle, and the cause is not known. */
     {0.42,
      0.53,
      0.05,
@@ -57,7 +56,7 @@ static const struct row {
      0.9,
      DLB_V_INCOMPLETE,
      DLB_SEVERITY_WARN,
-     {"53%", "58% of idle time is not explained", "quiet machine"}},
+     {"53%", "58%", "quiet machine"}},
     {0.55,
      0.25,
      0.20,
@@ -67,7 +66,7 @@ static const struct row {
      0.99,
      DLB_V_RESIDUAL_HEAVY,
      DLB_SEVERITY_CRITICAL,
-     {"waited for data 25% of the time besides"}},
+     {"data 25%"}},
     {0.86,
      0.14,
      0,
@@ -77,8 +76,8 @@ static const struct row {
      1.0,
      DLB_V_INCOMPLETE,
      DLB_SEVERITY_WARN,
-     {"14% of idle time", "not clearly faster (1.02x; 0.97x to 1.05x)", "more repeats"}},
-    /* One that starved, and is clearly faster all the same. */
+     {"14%", "(1.02x; 0.97x to 1.05x)", "more repeats"}},
+    /* A ceiling that starved, and is clearly faster even so. */
     {0.2, 0.8, 0, 4, 3.9, 4.1, 0.8, DLB_V_INPUT_BOUND, DLB_SEVERITY_CRITICAL, {"80%"}},
 };
 
