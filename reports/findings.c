@@ -96,8 +96,7 @@ static void cache_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *
     if (!isfinite(dlb_json_number(cache, "delivered_bytes")) ||
         dlb_json_number(cache, "delivered_bytes") <= 0)
         return;
-    json_array_foreach(cells, i, cell)
-    {
+    json_array_foreach(cells, i, cell) {
         const json_t *other = json_object_get(cell, "cache");
         differ = differ || (json_is_object(other) && !json_equal(json_object_get(other, "label"),
                                                                  json_object_get(cache, "label")));
@@ -258,8 +257,7 @@ static uint32_t columns(const json_t *doc, int squeeze, struct dlb_table *table,
         (void)dlb_table_add(table, brief ? usual[n].brief : usual[n].title,
                             n == 0 ? ALWAYS : rank_of(axes, keys[n]), false);
     }
-    json_object_foreach((json_t *)axes, key, axis)
-    {
+    json_object_foreach((json_t *)axes, key, axis) {
         (void)axis;
         if (is_usual(key) || n == N_USUAL + MAX_AXIS_COLUMNS)
             continue;
@@ -312,16 +310,14 @@ static void reasons(const json_t *cells, const char *status, uint32_t n_columns,
 {
     const json_t *cell, *other;
     size_t i, k;
-    json_array_foreach(cells, i, cell)
-    {
+    json_array_foreach(cells, i, cell) {
         if (!has_status(cell, status))
             continue;
         const char *reason = dlb_json_text(cell, "reason");
         struct dlb_text line = {0};
         uint32_t n = 0;
         bool told = false;
-        json_array_foreach(cells, k, other)
-        {
+        json_array_foreach(cells, k, other) {
             if (!has_status(other, status) || strcmp(dlb_json_text(other, "reason"), reason) != 0)
                 continue;
             told = told || k < i;
@@ -359,8 +355,7 @@ static void fill(const json_t *doc, int squeeze, struct dlb_table *table)
     free(table->cell);
     table->n_rows = 0;
     table->cell = dlb_mem_array(json_array_size(cells) * table->n_columns, sizeof(*table->cell));
-    json_array_foreach(cells, i, cell)
-    {
+    json_array_foreach(cells, i, cell) {
         if (has_status(cell, "ok"))
             fill_row(doc, cell, keys, n_keys, squeeze,
                      &table->cell[(size_t)table->n_rows++ * table->n_columns]);
@@ -430,8 +425,7 @@ void dlb_findings_list(const json_t *doc, const char *key, const char *title, ui
     if (json_array_size(array) == 0)
         return;
     dlb_text_printf(out, "\n%s\n", title);
-    json_array_foreach(array, i, entry)
-    {
+    json_array_foreach(array, i, entry) {
         const char *words = json_string_value(entry);
         size_t start = out->len_bytes;
         dlb_text_fold(out, words && words[0] ? words : "?", 4, n_columns);

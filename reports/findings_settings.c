@@ -32,8 +32,7 @@ static void write_others(const json_t *doc, const json_t *config, uint32_t n_col
     const char *key;
     json_t *axis;
     struct dlb_text line = {0};
-    json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis)
-    {
+    json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis) {
         const json_t *value = json_object_get(config, key);
         char *text = is_argument(key) || !value || json_is_null(value)
                          ? NULL

@@ -140,8 +140,7 @@ static void render(const json_t *rungs, const struct column *columns, uint32_t n
     table->cell = dlb_mem_array(json_array_size(rungs) * n, sizeof(*table->cell));
     for (uint32_t k = 0; k < n; k++)
         (void)dlb_table_add(table, columns[k].title, columns[k].rank, k == 0);
-    json_array_foreach(rungs, i, rung)
-    {
+    json_array_foreach(rungs, i, rung) {
         if (!only_ok || is_ok(rung))
             row(rung, &table->cell[(size_t)table->n_rows++ * n]);
     }
@@ -157,15 +156,13 @@ static void reasons(const json_t *rungs, uint32_t n_columns, struct dlb_text *ou
 {
     const json_t *rung, *other;
     size_t i, k;
-    json_array_foreach(rungs, i, rung)
-    {
+    json_array_foreach(rungs, i, rung) {
         const char *reason = dlb_json_text(rung, "reason");
         struct dlb_text line = {0};
         bool told = is_ok(rung);
         dlb_text_printf(&line, "%.20s: ", dlb_json_text(rung, "status"));
         size_t start = line.len_bytes;
-        json_array_foreach(rungs, k, other)
-        {
+        json_array_foreach(rungs, k, other) {
             if (is_ok(other) || strcmp(dlb_json_text(other, "reason"), reason) != 0 ||
                 strcmp(dlb_json_text(other, "status"), dlb_json_text(rung, "status")) != 0)
                 continue;
@@ -188,8 +185,7 @@ static void decomposition(const json_t *gap, struct dlb_text *out)
     if (json_array_size(json_object_get(gap, "decomposition")) == 0)
         return;
     dlb_text_printf(out, "\ntorch-dataloader beyond torch-direct:\n");
-    json_array_foreach(json_object_get(gap, "decomposition"), i, part)
-    {
+    json_array_foreach(json_object_get(gap, "decomposition"), i, part) {
         cell_text name, seconds;
         double frac = dlb_json_number(part, "frac");
         put(name, dlb_json_text(part, "part"));

@@ -14,8 +14,7 @@ static void cells(const json_t *doc, struct dlb_text *out)
     const json_t *cell;
     size_t i;
     dlb_text_printf(out, "\nCells:\n");
-    json_array_foreach(json_object_get(doc, "cells"), i, cell)
-    {
+    json_array_foreach(json_object_get(doc, "cells"), i, cell) {
         const char *words =
             json_string_value(json_object_get(json_object_get(cell, "verdict"), "text"));
         dlb_text_printf(out, "  cell %zu:\n", i);
@@ -28,8 +27,7 @@ static void config(const json_t *doc, struct dlb_text *out)
     const char *key;
     json_t *value;
     dlb_text_printf(out, "\nConfiguration:\n");
-    json_object_foreach(json_object_get(doc, "config"), key, value)
-    {
+    json_object_foreach(json_object_get(doc, "config"), key, value) {
         char *text = dlb_mem_check(json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10)));
         dlb_text_printf(out, "  ");
         dlb_text_plain(out, key, 128);

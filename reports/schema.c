@@ -75,8 +75,7 @@ static int check_type(const struct check *c, const json_t *wanted, const json_t 
         return is_of_type(value, json_string_value(wanted))
                    ? DLB_OK
                    : offence(c, "is not ", type_words(json_string_value(wanted)));
-    json_array_foreach(wanted, i, type)
-    {
+    json_array_foreach(wanted, i, type) {
         if (is_of_type(value, json_string_value(type)))
             return DLB_OK;
         size_t len = strlen(words);
@@ -90,8 +89,7 @@ static int check_enum(const struct check *c, const json_t *list, const json_t *v
 {
     const json_t *entry;
     size_t i;
-    json_array_foreach(list, i, entry)
-    {
+    json_array_foreach(list, i, entry) {
         if (json_equal((json_t *)entry, (json_t *)value))
             return DLB_OK;
     }
@@ -116,8 +114,7 @@ static int check_keys_present(const struct check *c, const json_t *keys, const j
 {
     const json_t *key;
     size_t i;
-    json_array_foreach(keys, i, key)
-    {
+    json_array_foreach(keys, i, key) {
         if (!json_object_get(object, json_string_value(key)))
             return dlb_fail(c->err, DLB_ERR_SUMMARY_FIELD_MISSING, c->path, DLB_NO_OFFSET,
                             "cannot be read as a summary: %s%s%s is missing", c->at,
@@ -135,8 +132,7 @@ static int check_object(struct check *c, const json_t *schema, const json_t *obj
     const char *key;
     json_t *value;
     int rc = check_keys_present(c, json_object_get(schema, exact ? "required" : "needed"), object);
-    json_object_foreach((json_t *)object, key, value)
-    {
+    json_object_foreach((json_t *)object, key, value) {
         const json_t *own = json_object_get(properties, key);
         if (rc)
             return rc;
@@ -158,8 +154,7 @@ static int check_items(struct check *c, const json_t *schema, const json_t *arra
     const json_t *value;
     size_t i, len = strlen(c->at);
     int rc = DLB_OK;
-    json_array_foreach(array, i, value)
-    {
+    json_array_foreach(array, i, value) {
         (void)snprintf(c->at + len, sizeof(c->at) - len, "[%zu]", i);
         rc = check_value(c, schema, value);
         c->at[len] = '\0';
@@ -215,8 +210,7 @@ static int check_value(struct check *c, const json_t *schema, const json_t *valu
     const char *word;
     json_t *argument;
     int rc = DLB_OK;
-    json_object_foreach((json_t *)schema, word, argument)
-    {
+    json_object_foreach((json_t *)schema, word, argument) {
         if (strcmp(word, "type") == 0)
             rc = check_type(c, argument, value);
         else if (strcmp(word, "$ref") == 0)

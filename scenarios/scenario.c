@@ -77,7 +77,8 @@ static uint32_t n_failed_of(const json_t *docs)
     const json_t *doc;
     size_t i;
     uint32_t n = 0;
-    json_array_foreach(docs, i, doc) n += strcmp(dlb_json_text(doc, "status"), "failed") == 0;
+    json_array_foreach(docs, i, doc)
+        n += strcmp(dlb_json_text(doc, "status"), "failed") == 0;
     return n;
 }
 

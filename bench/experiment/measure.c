@@ -48,8 +48,8 @@ static int first_spec(struct measure *m, bool axes, struct dlb_err *err)
     json_t *axis;
     int rc = DLB_OK;
     if (base && first && axes)
-        json_object_foreach((json_t *)dlb_config_axes(m->args->cfg), key, axis)(void)
-            json_object_set(first, key, json_array_get(axis, 0));
+        json_object_foreach((json_t *)dlb_config_axes(m->args->cfg), key, axis)
+            (void)json_object_set(first, key, json_array_get(axis, 0));
     json_t *flat = NULL;
     if (!base || !first)
         rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
@@ -159,10 +159,10 @@ static void tell_left_out(const struct measure *m)
     if (m->plan.n_cells != 1)
         return;
     if (!grows)
-        json_object_foreach(m->plan.cells[0].config, key,
-                            value) if (json_is_null(value) &&
-                                       dlb_config_has(m->args->cfg, key))(void)
-            fprintf(stderr,
+        json_object_foreach(m->plan.cells[0].config, key, value)
+            if (json_is_null(value) && dlb_config_has(m->args->cfg, key))
+                (void)fprintf(
+                    stderr,
                     "dlbench: note: %s (%s) has no meaning with these settings and is left "
                     "out\n",
                     key, dlb_config_origin(m->args->cfg, key));

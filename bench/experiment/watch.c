@@ -15,8 +15,7 @@ const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char
     json_t *axis;
     size_t at = 0;
     text[0] = '\0';
-    json_object_foreach(plan->axes, key, axis)
-    {
+    json_object_foreach(plan->axes, key, axis) {
         const json_t *value = json_object_get(config, key);
         const char *dot = strrchr(key, '.');
         if (json_array_size(axis) < 2 || json_is_null(value) || at >= n_text)

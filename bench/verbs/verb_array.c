@@ -13,8 +13,7 @@ static json_t *own_keys(const json_t *spec)
     json_t *own = json_object(), *value;
     const char *key;
     bool ok = own != NULL;
-    json_object_foreach((json_t *)spec, key, value)
-    {
+    json_object_foreach((json_t *)spec, key, value) {
         for (const struct dlb_opt_group *const *group = dlb_gap_groups(); *group; group++) {
             size_t n = strlen((*group)->section);
             if (ok && strncmp(key, (*group)->section, n) == 0 && key[n] == '.')

@@ -161,7 +161,7 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
     const struct dlb_format *to = named_format("--format", args->format, err);
     const struct dlb_format *from = to ? source_format(args, err) : NULL;
     if (!from)
-        return (int)err->status;
+        return dlb_failed(err);
     if (from->synthetic)
         return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
                         "convert: format %s holds nothing that could be converted; `dlbench gen` "

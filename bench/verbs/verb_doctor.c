@@ -77,8 +77,7 @@ static void print_text(const json_t *modules, const json_t *checks)
     size_t i;
 
     (void)puts("Modules");
-    json_array_foreach(modules, i, row)
-    {
+    json_array_foreach(modules, i, row) {
         const char *kind = dlb_json_text(row, "kind"), *missing = dlb_json_text(row, "missing");
         char words[512];
         (void)snprintf(words, sizeof words, "%s%s", *missing ? "MISSING: " : "ok: ",
@@ -88,8 +87,7 @@ static void print_text(const json_t *modules, const json_t *checks)
         last_kind = kind;
     }
     (void)puts("\nThis machine");
-    json_array_foreach(checks, i, row)
-    {
+    json_array_foreach(checks, i, row) {
         print_row(dlb_json_text(row, "state"), 4, dlb_json_text(row, "name"), 16,
                   dlb_json_text(row, "found"));
         if (*dlb_json_text(row, "advice"))

@@ -98,8 +98,9 @@ static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape,
     char samples[40], bytes[40], duration[40], count[64] = "";
 
     if (n_written < (uint64_t)gen->opts->samples) {
-        (void)dlb_count_text((double)n_written, count, sizeof count);
-        (void)strcat(count, " of them ");
+        char number[40];
+        (void)snprintf(count, sizeof count, "%s of them ",
+                       dlb_count_text((double)n_written, number, sizeof number));
     }
     (void)dlb_count_text((double)shape->n_samples, samples, sizeof samples);
     (void)dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes);

@@ -135,8 +135,7 @@ int dlb_axis_append(json_t *axis, const char *key, json_t *canonical, const char
     size_t i;
     json_t *other;
 
-    json_array_foreach(axis, i, other)
-    {
+    json_array_foreach(axis, i, other) {
         if (!json_equal(canonical, other))
             continue;
         char *text = dlb_mem_check(json_dumps(canonical, JSON_ENCODE_ANY));
@@ -185,8 +184,7 @@ static int put_axis(struct dlb_config *cfg, struct dlb_said *said, const char *f
     if (!json_is_array(list))
         return dlb_axis_not_a_list(key, origin, err);
     axis = dlb_json_made(json_array());
-    json_array_foreach(list, i, value)
-    {
+    json_array_foreach(list, i, value) {
         status = dlb_opt_from_json(opt, key, value, origin, &canonical, err);
         if (status == DLB_OK)
             status = dlb_axis_append(axis, key, canonical, origin, err);

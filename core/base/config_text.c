@@ -73,8 +73,7 @@ int dlb_config_load_text(struct dlb_config *cfg, const char *text, size_t n_byte
     if (status != DLB_OK)
         return status;
     said = dlb_said_copy(&cfg->said);
-    json_array_foreach(entries, i, entry)
-    {
+    json_array_foreach(entries, i, entry) {
         (void)snprintf(origin, sizeof origin, "%s:%" JSON_INTEGER_FORMAT, name,
                        json_integer_value(json_object_get(entry, "line")));
         status = dlb_said_put_json(cfg, &said, json_string_value(json_object_get(entry, "key")),

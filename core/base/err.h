@@ -77,4 +77,19 @@ enum dlb_code dlb_code_by_name(const char *name);
 __attribute__((noreturn)) void dlb_bug(const char *file, int line,
                                        const char *why); /* C++ code includes this header, too */
 
+/* The status in *err after a call that failed. It is never DLB_OK. */
+static inline int dlb_failed(const struct dlb_err *err)
+{
+    if (err->status == DLB_OK)
+        DLB_BUG("a failure without an error");
+    return (int)err->status;
+}
+
+#ifdef __clang_analyzer__
+/* clang-tidy sees one source at a time. This tells it what callers rely on. */
+#define dlb_fail(err, ...) ((void)dlb_fail(err, __VA_ARGS__), dlb_failed(err))
+#define dlb_fail_errno(err, ...) ((void)dlb_fail_errno(err, __VA_ARGS__), dlb_failed(err))
+#define dlb_fail_memory(err, ...) ((void)dlb_fail_memory(err, __VA_ARGS__), dlb_failed(err))
+#endif
+
 #endif

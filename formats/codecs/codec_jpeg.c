@@ -265,11 +265,11 @@ static void store_u8(uint8_t *dst, const uint16_t *row, uint32_t n)
         for (uint32_t c = 0; c < 4; c++)
             pixel[c] = (uint8_t)((uint16_t)(row[4 * x + c] + 128) >> 8);
         if (x + 1 < n)
-            memcpy(dst + 3 * x, pixel, 4);
+            memcpy(dst + (size_t)3 * x, pixel, 4);
         else
             memcpy(last, pixel, 4);
     }
-    memcpy(dst + 3 * (n - 1), last, 3);
+    memcpy(dst + (size_t)3 * (n - 1), last, 3);
 }
 
 /* Rounded to bytes first, as ToTensor's input is. */

@@ -342,7 +342,7 @@ static int compare(struct state *state, struct dlb_err *err)
                         (unsigned long long)have->n, have->n == 1 ? "" : "s",
                         (unsigned long long)got->n);
     state->out->n_verified = have->n;
-    if (memcmp(have->sum, got->sum, have->n * sizeof *have->sum) == 0)
+    if (have->n == 0 || memcmp(have->sum, got->sum, have->n * sizeof *have->sum) == 0)
         return DLB_OK;
     qsort(have->sum, have->n, sizeof *have->sum, ascending);
     qsort(got->sum, got->n, sizeof *got->sum, ascending);

@@ -142,14 +142,13 @@ int dlb_made_check(const struct dlb_gen *gen, bool remove, struct dlb_made *out,
 {
     char *path = dlb_mem_check(dlb_path_join(gen->path, DLB_FILES_NAME)), *line = NULL;
     size_t cap = 0;
-    ssize_t n = 0;
     int rc = DLB_OK;
 
     *out = (struct dlb_made){.noted = false};
     FILE *notes = fopen(path, "re");
     if (notes && getline(&line, &cap, notes) > 0 && strcmp(line, NOTES_HEAD) == 0) {
         out->noted = true;
-        while (rc == DLB_OK && (n = getline(&line, &cap, notes)) > 0) {
+        while (rc == DLB_OK && getline(&line, &cap, notes) > 0) {
             line[strcspn(line, "\n")] = '\0';
             rc = check_one(gen, line, remove, out, err);
         }

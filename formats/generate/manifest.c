@@ -87,8 +87,7 @@ int dlb_manifest_same(const json_t *have, const json_t *want, const char *folder
     json_t *value;
 
     /* jansson's iteration takes a mutable object, and does not change it. */
-    json_object_foreach((json_t *)(uintptr_t)want, key, value)
-    {
+    json_object_foreach((json_t *)(uintptr_t)want, key, value) {
         const json_t *there = json_object_get(have, key);
         if (there && json_equal(there, value))
             continue;

@@ -83,7 +83,7 @@ static int add_chunk(struct tree *tree, const uint8_t *key, uint64_t at, struct 
     uint64_t child = dlb_little_get(key + tree->key_bytes, tree->file->n_offset);
 
     for (uint32_t i = 0; i < about->rank; i++) {
-        uint64_t first = dlb_little_get(key + 8 + 8 * i, 8);
+        uint64_t first = dlb_little_get(key + 8 + (size_t)8 * i, 8);
         if (first % about->chunk[i] != 0)
             return damaged(tree, at, "a chunk that does not begin on the grid of chunks", err);
         if (first >= about->dims[i])

@@ -89,8 +89,8 @@ static void take_chunk_dims(const uint8_t *at, uint32_t n_dims, struct dlb_hdf5_
     out->layout = DLB_HDF5_CHUNKED;
     out->rank = n_dims - 1;
     for (uint32_t i = 0; i < out->rank; i++)
-        out->chunk[i] = dlb_little_get(at + 4 * i, 4);
-    out->element_bytes = (uint32_t)dlb_little_get(at + 4 * out->rank, 4);
+        out->chunk[i] = dlb_little_get(at + (size_t)4 * i, 4);
+    out->element_bytes = (uint32_t)dlb_little_get(at + (size_t)4 * out->rank, 4);
 }
 
 enum { CLASS_COMPACT, CLASS_CONTIGUOUS, CLASS_CHUNKED };

@@ -363,7 +363,7 @@ static int about_set(int64_t file, const char *path, const struct dlb_hdf5_opts 
                      struct dlb_hdf5_facts *facts, struct dlb_err *err)
 {
     struct dlb_hdf5_about *about = &facts->about;
-    H5O_info_t info, root;
+    H5O_info_t info = {0}, root = {0};
     int64_t set = -1;
 
     int rc = dlb_hdf5_open_set(file, path, about->dataset, opts->allow_external, &set, err);

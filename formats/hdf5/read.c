@@ -244,7 +244,7 @@ static void scatter(const struct dlb_hdf5 *ds, const uint64_t at[DLB_HDF5_MAX_RA
 {
     const struct dlb_hdf5_about *about = &ds->facts.about;
     uint32_t last = ds->run_dim;
-    uint64_t n[DLB_HDF5_MAX_RANK], i[DLB_HDF5_MAX_RANK] = {0};
+    uint64_t n[DLB_HDF5_MAX_RANK] = {0}, i[DLB_HDF5_MAX_RANK] = {0};
     uint64_t src_step[DLB_HDF5_MAX_RANK], dst_step[DLB_HDF5_MAX_RANK];
 
     src_step[last] = dst_step[last] = ds->run_bytes;
@@ -277,7 +277,7 @@ static int read_spread(struct dlb_hdf5_reader *reader, uint64_t row, uint8_t *ds
 {
     const struct dlb_hdf5 *ds = reader->ds;
     uint64_t rows = ds->facts.about.chunk[0], first = row / rows * ds->n_across;
-    uint64_t skip_bytes = row % rows * ds->chunk_row_bytes, at[DLB_HDF5_MAX_RANK];
+    uint64_t skip_bytes = row % rows * ds->chunk_row_bytes, at[DLB_HDF5_MAX_RANK] = {0};
     int rc = DLB_OK;
 
     for (uint64_t i = 0; rc == DLB_OK && i < ds->n_across; i++) {
@@ -285,7 +285,9 @@ static int read_spread(struct dlb_hdf5_reader *reader, uint64_t row, uint8_t *ds
         first_of(ds, first + i, at);
         if (!readable_in_place(ds)) {
             src = kept_chunk(reader, first + i, &rc, err);
-            src = src ? src + skip_bytes : NULL;
+            if (!src)
+                return dlb_failed(err);
+            src += skip_bytes;
         } else if (ds->table[first + i].n_bytes > 0) {
             rc = fetch(reader, ds->table[first + i].at_bytes + skip_bytes, reader->part,
                        ds->chunk_row_bytes, err);

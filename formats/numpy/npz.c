@@ -169,7 +169,7 @@ int dlb_npz_find(struct dlb_npz_array *array, const struct dlb_zip_file *file, c
     *array = (struct dlb_npz_array){.name = NULL};
     int rc = dlb_zip_open(&zip, file, err);
     if (rc == DLB_OK && !(member = choose(&zip, wanted, shape, file->path, err)))
-        rc = (int)err->status;
+        rc = dlb_failed(err);
     if (rc == DLB_OK)
         rc = check_member(member, file->path, err);
     if (rc == DLB_OK)

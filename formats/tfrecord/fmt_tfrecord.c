@@ -285,7 +285,7 @@ static int tfrecord_next(void *rd, struct dlb_dest dest, struct dlb_sample *out,
     struct tfrecord_reader *reader = rd;
     const struct tfrecord *ds = reader->ds;
     bool whole = !ds->opts.feature[0];
-    uint64_t n_bytes;
+    uint64_t n_bytes = 0;
 
     if (reader->tfr.handle < 0)
         return DLB_END;

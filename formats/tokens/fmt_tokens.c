@@ -357,15 +357,15 @@ static int tokens_locate(void *rd, uint64_t index, struct dlb_located *out, stru
     return DLB_OK;
 }
 
-/* The pieces themselves when they lie one behind the other in memory, else NULL. */
-static const uint8_t *contiguous(const struct dlb_field *pieces, uint32_t n)
+/* Whether the pieces lie one behind the other in memory. */
+static bool contiguous(const struct dlb_field *pieces, uint32_t n)
 {
     const uint8_t *end = pieces[0].data;
 
     for (uint32_t i = 0; i < n; end += pieces[i++].len_bytes)
         if (pieces[i].data != end)
-            return NULL;
-    return pieces[0].data;
+            return false;
+    return true;
 }
 
 static int tokens_assemble(void *rd, uint64_t index, const struct dlb_field *pieces, uint32_t n,
@@ -374,9 +374,9 @@ static int tokens_assemble(void *rd, uint64_t index, const struct dlb_field *pie
     struct tokens_reader *reader = rd;
     const struct tokens *ds = reader->ds;
     const struct dlb_tokens_file *file = &ds->files.file[file_of(&ds->files, index)];
-    const uint8_t *whole = contiguous(pieces, n);
+    const uint8_t *whole = pieces[0].data;
 
-    if (!whole) {
+    if (!contiguous(pieces, n)) {
         uint8_t *dst = sample_place(reader, dest, file, err);
         if (!dst)
             return (int)err->status;

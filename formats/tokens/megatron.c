@@ -27,9 +27,9 @@ enum { N_CODES = sizeof codes / sizeof *codes };
 
 uint8_t dlb_megatron_code(enum dlb_element element)
 {
-    for (uint8_t i = 1; i < N_CODES; i++)
+    for (uint32_t i = 1; i < N_CODES; i++)
         if (codes[i] == element)
-            return i;
+            return (uint8_t)i;
     return 0;
 }
 
@@ -165,7 +165,7 @@ static void shuffle(uint32_t *numbers, uint64_t n, struct dlb_rng rng)
 /* 0 to n - 1; NULL when memory is short. */
 static uint32_t *count_up(uint64_t n)
 {
-    uint32_t *numbers = malloc((n + 1) * sizeof *numbers);
+    uint32_t *numbers = calloc(n + 1, sizeof *numbers);
     for (uint64_t i = 0; numbers && i < n; i++)
         numbers[i] = (uint32_t)i;
     return numbers;

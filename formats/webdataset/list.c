@@ -296,7 +296,7 @@ int dlb_wds_list_make(struct dlb_wds_list *list, const char *path, const struct 
     if (rc != DLB_OK)
         return rc;
     if (indexed) {
-        list->indexes = calloc(list->n_shards, sizeof *list->indexes);
+        list->indexes = calloc((size_t)list->n_shards + 1, sizeof *list->indexes);
         if (!list->indexes)
             return dlb_fail_memory(err, path, list->n_shards * sizeof *list->indexes);
         for (uint32_t i = 0; i < list->n_shards; i++)

@@ -39,7 +39,7 @@ int dlb_wds_place_room(struct dlb_wds_place *place, uint64_t n_bytes, const char
         buffer->data = grown;
         buffer->cap_bytes = cap;
     }
-    if (!place->moved && place->len_bytes)
+    if (!place->moved && place->dest.data && place->len_bytes)
         memcpy(buffer->data, place->dest.data, place->len_bytes);
     place->moved = true;
     return DLB_OK;

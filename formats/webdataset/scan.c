@@ -52,7 +52,7 @@ bool dlb_wds_group_starts(const struct dlb_wds_group *group, const struct dlb_ta
 int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *member,
                       const char *path, struct dlb_err *err)
 {
-    const char *field;
+    const char *field = "";
     size_t len = dlb_wds_key(member->name, &field), n = 0;
     uint64_t hash = FNV_BASIS;
 

@@ -188,10 +188,10 @@ struct answer {
 
 static int kind_of(const struct dlb_device *device)
 {
-    int kind = 1;
-    while (dlb_devices[kind - 1] != device)
-        kind++;
-    return kind;
+    for (int i = 0; dlb_devices[i]; i++)
+        if (dlb_devices[i] == device)
+            return i + 1;
+    DLB_BUG("a device that is not in the list");
 }
 
 const struct dlb_device *dlb_device_choose(const struct dlb_device_opts *opts, const char *memo,

@@ -224,6 +224,8 @@ static void add_up(struct consumer *c)
     struct dlb_consumed *out = c->common.out;
     struct dlb_share *total = &out->total;
 
+    if (c->n == 0)
+        DLB_BUG("a run without accelerators");
     out->n_accelerators = c->n;
     for (uint32_t i = 0; i < c->n; i++) {
         const struct dlb_share *one = &c->accelerators[i].window.share;
@@ -254,8 +256,8 @@ static int check(const struct dlb_consume *how, struct dlb_err *err)
     return DLB_OK;
 }
 
-static int open(struct consumer *c, const struct dlb_consume *how, struct dlb_consumed *out,
-                struct dlb_err *err)
+static int begin(struct consumer *c, const struct dlb_consume *how, struct dlb_consumed *out,
+                 struct dlb_err *err)
 {
     c->n = how->n_feeds;
     c->accelerators = calloc(c->n, sizeof *c->accelerators);
@@ -281,7 +283,7 @@ int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct 
     struct consumer *c = calloc(1, sizeof *c);
     if (!c)
         return dlb_fail_memory(err, NULL, sizeof *c);
-    rc = open(c, how, out, err);
+    rc = begin(c, how, out, err);
     bool opened = rc == DLB_OK;
     uint64_t cpu_start_ns = thread_cpu_ns();
     for (uint32_t e = 0; rc == DLB_OK && e < how->n_epochs && c->common.n_short > 0; e++)

@@ -44,6 +44,8 @@ static bool look(const struct dlb_dataset *dataset, uint64_t max, bool evict,
 static void find_backing(struct dlb_cell_cache *cache, const struct dlb_dataset *dataset)
 {
     char path[PATH_MAX] = "";
+    if (!dataset->format->reader->files)
+        return;
     (void)dataset->format->reader->files(dataset->state, 0, path, sizeof(path));
     dlb_backing_of(path, &cache->backing);
     if (cache->before.n_elsewhere > 0)
@@ -55,7 +57,7 @@ static void find_backing(struct dlb_cell_cache *cache, const struct dlb_dataset 
 static bool holds_any(const struct dlb_spec *spec, const struct dlb_dataset *dataset)
 {
     char path[PATH_MAX] = "", *root = realpath(spec->dataset.path, NULL);
-    if (!root) {
+    if (!root && dataset->format->reader->files) {
         (void)dataset->format->reader->files(dataset->state, 0, path, sizeof(path));
         char *slash = strrchr(path, '/');
         if (slash)
@@ -140,8 +142,8 @@ static json_t *limits_json(const struct dlb_cell_cache *cache)
                                    "long (holes, compression, inlining): what is not stored is "
                                    "not read",
                                    (unsigned long long)cache->before.n_sparse,
-                                   (unsigned long long)(cache->before.n_files +
-                                                        cache->before.n_unknown))) == 0;
+                                   (unsigned long long)cache->before.n_files +
+                                       cache->before.n_unknown)) == 0;
     if (ok)
         return out;
     json_decref(out);

@@ -256,8 +256,7 @@ static void shares_from(const json_t *object, struct dlb_loop_result *loop)
     size_t i;
     loop->n_accelerators = (uint32_t)dlb_json_u64(object, "count", 1);
     loop->share = dlb_mem_array(json_array_size(each), sizeof(*loop->share));
-    json_array_foreach(each, i, one)
-    {
+    json_array_foreach(each, i, one) {
         take(one, share_fields, &loop->share[loop->n_shares++]);
     }
 }
@@ -275,8 +274,7 @@ static void epochs_from(const json_t *array, struct dlb_loop_result *loop)
     const json_t *one;
     size_t i;
     loop->epoch = dlb_mem_array(json_array_size(array), sizeof(*loop->epoch));
-    json_array_foreach(array, i, one)
-    {
+    json_array_foreach(array, i, one) {
         take(one, epoch_fields, &loop->epoch[loop->n_epochs++]);
     }
 }
@@ -368,8 +366,7 @@ static void workers_from(const json_t *doc, struct dlb_workers_result *workers)
                 DLB_WS_COUNT);
     io_from(json_object_get(doc, "io"), &workers->io);
     workers->skipped = dlb_mem_array(json_array_size(skipped), sizeof(*workers->skipped));
-    json_array_foreach(skipped, i, one)
-    {
+    json_array_foreach(skipped, i, one) {
         if (json_is_string(one))
             workers->skipped[workers->n_skipped_named++] = dlb_mem_text(json_string_value(one));
     }
@@ -397,8 +394,7 @@ static void cache_from(const json_t *object, struct dlb_cache_result *cache)
             cache->asked = k;
     cache->label = dlb_cache_label_of(dlb_json_text(object, "label"));
     cache->metadata = dlb_cache_label_of(dlb_json_text(object, "metadata"));
-    json_array_foreach(json_object_get(object, "limits"), i, limit)
-    {
+    json_array_foreach(json_object_get(object, "limits"), i, limit) {
         const char *text = json_string_value(limit);
         if (text && cache->n_limits < DLB_CACHE_LIMITS)
             (void)snprintf(cache->limits[cache->n_limits++], DLB_CACHE_LIMIT_BYTES, "%s", text);

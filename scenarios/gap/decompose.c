@@ -45,8 +45,7 @@ double dlb_gap_over(const struct dlb_gap_judged *rung,
     uint32_t n = 0;
     if (!values)
         return (double)NAN;
-    json_array_foreach(rung->docs, i, doc)
-    {
+    json_array_foreach(rung->docs, i, doc) {
         double value = read(doc, name);
         if (strcmp(dlb_json_text(doc, "status"), "ok") == 0 && isfinite(value))
             values[n++] = value;

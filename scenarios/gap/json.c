@@ -49,10 +49,9 @@ static json_t *checksum_json(const struct dlb_gap_judged *rung)
 {
     const json_t *doc;
     size_t i;
-    json_array_foreach(rung->docs, i,
-                       doc) if (rung->status == DLB_GAP_OK &&
-                                dlb_json_text(doc, "checksum")[0]) return get_or_null(doc,
-                                                                                      "checksum");
+    json_array_foreach(rung->docs, i, doc)
+        if (rung->status == DLB_GAP_OK && dlb_json_text(doc, "checksum")[0])
+            return get_or_null(doc, "checksum");
     return json_null();
 }
 

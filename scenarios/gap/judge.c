@@ -21,15 +21,13 @@ static bool gather(struct dlb_gap_judged *rung, uint64_t seed)
     rung->values = calloc(json_array_size(rung->docs) + 1, sizeof(double));
     if (!rung->values)
         return false;
-    json_array_foreach(rung->docs, i, doc)
-    {
+    json_array_foreach(rung->docs, i, doc) {
         double seconds = dlb_json_number(doc, "seconds");
         if (has_status(doc, "ok") && isfinite(seconds))
             rung->values[rung->n_values++] = seconds;
     }
     rung->seconds = dlb_estimate_median(rung->values, rung->n_values, seed);
-    json_array_foreach(rung->docs, i, doc)
-    {
+    json_array_foreach(rung->docs, i, doc) {
         double seconds = dlb_json_number(doc, "seconds");
         if (has_status(doc, "ok") && seconds <= rung->seconds.median &&
             (!rung->shown || seconds > dlb_json_number(rung->shown, "seconds")))
@@ -43,8 +41,7 @@ static const json_t *first_lost(const json_t *docs)
 {
     const json_t *doc, *lost = NULL;
     size_t i;
-    json_array_foreach(docs, i, doc)
-    {
+    json_array_foreach(docs, i, doc) {
         if (has_status(doc, "failed"))
             return doc;
         if (!has_status(doc, "ok") && !lost)
@@ -87,8 +84,7 @@ static void judge_content(struct dlb_gap_judgement *j)
         size_t k;
         if (rung->status != DLB_GAP_OK)
             continue;
-        json_array_foreach(rung->docs, k, doc)
-        {
+        json_array_foreach(rung->docs, k, doc) {
             const char *own = dlb_json_text(doc, "checksum");
             if (!own[0] || rung->status != DLB_GAP_OK)
                 continue;

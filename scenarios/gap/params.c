@@ -132,8 +132,7 @@ int dlb_gap_params_flat(struct dlb_gap_params *params, const json_t *flat, const
     if (!cfg)
         return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
                         "out of memory for a configuration");
-    json_object_foreach((json_t *)flat, key, value)
-    {
+    json_object_foreach((json_t *)flat, key, value) {
         if (!rc && !json_is_null(value))
             rc = dlb_config_set_json(cfg, key, value, origin, err);
     }

@@ -227,14 +227,15 @@ static void say_bound(const struct dlb_gap_judge_input *in, struct dlb_gap_judge
             words = known[i].words;
         }
     }
-    if (words && isfinite(rung->to_direct) && isfinite(rung->to_floor))
+    if (!rung || !words)
+        return;
+    if (isfinite(rung->to_direct) && isfinite(rung->to_floor))
         add(j, "The dlbench rung is %.3gx of direct and %.3gx of the floor; %.0f%% of",
             rung->to_direct, rung->to_floor, most / dlb_json_number(rung->shown, "seconds") * 100);
-    else if (words)
+    else
         add(j, "Of the dlbench rung only this is known: %.0f%% of",
             most / dlb_json_number(rung->shown, "seconds") * 100);
-    if (words)
-        add(j, " its time its loop waits for %s%s.\n", words, working.text);
+    add(j, " its time its loop waits for %s%s.\n", words, working.text);
 }
 
 static double of_faults(const struct dlb_gap_judged *rung, const char *key)

@@ -14,8 +14,7 @@ static json_t *median_of(const json_t *numbers)
     size_t i;
     if (!values)
         return NULL;
-    json_array_foreach(numbers, i, one)
-    {
+    json_array_foreach(numbers, i, one) {
         if (json_is_number(one))
             values[n++] = json_number_value(one);
     }
@@ -31,12 +30,10 @@ static json_t *medians_of(const json_t *objects)
     const char *key;
     size_t i;
     bool ok = out != NULL;
-    json_object_foreach(json_array_get(objects, 0), key, value)
-    {
+    json_object_foreach(json_array_get(objects, 0), key, value) {
         json_t *column = json_array();
         ok = ok && column;
-        json_array_foreach(objects, i, one)
-        {
+        json_array_foreach(objects, i, one) {
             ok = ok && json_array_append(column, json_object_get(one, key)) == 0;
         }
         ok = ok &&
@@ -55,8 +52,7 @@ json_t *dlb_au_summary(const json_t *reps, const json_t *shown, uint32_t n_block
     const json_t *doc;
     bool ok = all != NULL;
     size_t i;
-    json_array_foreach(reps, i, doc)
-    {
+    json_array_foreach(reps, i, doc) {
         json_t *au = json_object_get(doc, "au");
         if (json_is_object(au) && strcmp(dlb_json_text(doc, "status"), "ok") == 0 &&
             dlb_json_u64(doc, "block", 0) < n_blocks)

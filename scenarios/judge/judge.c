@@ -59,8 +59,7 @@ static bool is_wrong(const struct dlb_plan_cell *planned, const json_t *doc, cha
     }
     bool cut = dlb_json_u64(doc, "n_cut_shards", 0) > 0; /* how many that cost is not known */
     uint64_t slack = slack_of(planned);
-    json_array_foreach(json_object_get(doc, "epochs"), i, epoch)
-    {
+    json_array_foreach(json_object_get(doc, "epochs"), i, epoch) {
         uint64_t samples = dlb_json_u64(epoch, "samples", 0);
         uint64_t unique = dlb_json_u64(epoch, "unique", samples);
         uint64_t expected = dlb_json_u64(epoch, "expected", 0);
@@ -91,8 +90,7 @@ static bool disagree(const json_t *reps, char *reason, size_t n_reason)
 {
     const json_t *first = NULL, *doc;
     size_t i;
-    json_array_foreach(reps, i, doc)
-    {
+    json_array_foreach(reps, i, doc) {
         const json_t *epoch = json_array_get(json_object_get(doc, "epochs"), 0);
         if (!is_status(doc, "ok") || !json_is_true(json_object_get(epoch, "whole")))
             continue;
@@ -122,8 +120,7 @@ static void judge_status(const struct dlb_plan_cell *planned, const json_t *reps
         return;
     }
     out->status = DLB_CELL_OK;
-    json_array_foreach(reps, i, doc)
-    {
+    json_array_foreach(reps, i, doc) {
         bool failed = is_status(doc, "failed");
         if (failed) {
             (void)snprintf(out->reason, sizeof(out->reason), "%s", dlb_json_text(doc, "reason"));
@@ -155,8 +152,7 @@ static void take_values(const json_t *reps, const char *status, struct dlb_judge
 {
     const json_t *doc;
     size_t i;
-    json_array_foreach(reps, i, doc)
-    {
+    json_array_foreach(reps, i, doc) {
         double window_ns = dlb_json_number(doc, "window_ns");
         if (!is_status(doc, status) || !(window_ns > 0))
             continue;
@@ -182,8 +178,7 @@ static bool judge_values(const json_t *reps, uint64_t seed, struct dlb_judged_ce
     const json_t *doc;
     size_t i;
     double nearest = INFINITY;
-    json_array_foreach(reps, i, doc)
-    {
+    json_array_foreach(reps, i, doc) {
         double window_ns = dlb_json_number(doc, "window_ns");
         double off = fabs(dlb_json_number(doc, "n_samples") * 1e9 / window_ns - out->rate.median);
         if (window_ns > 0 && off < nearest) {
@@ -263,8 +258,7 @@ static double median_ratio(const json_t *reps, const char *a, const char *b, boo
     size_t i;
     if (!values)
         return out;
-    json_array_foreach(reps, i, doc)
-    {
+    json_array_foreach(reps, i, doc) {
         double ratio = dlb_json_number(doc, a) / dlb_json_number(doc, b);
         if (isfinite(ratio))
             values[n++] = ratio;
@@ -289,8 +283,7 @@ static struct dlb_estimate ceiling_ratio(const struct dlb_judged_cell *cell, con
     uint32_t n = 0;
     const json_t *doc;
     size_t i;
-    json_array_foreach(ceilings, i, doc)
-    {
+    json_array_foreach(ceilings, i, doc) {
         double rate = dlb_json_number(doc, "n_steps") * 1e9 / dlb_json_number(doc, "window_ns");
         for (uint32_t k = 0; a && k < cell->n_values && n < cell->n_values; k++)
             if (isfinite(rate) && cell->block[k] == dlb_json_u64(doc, "block", UINT32_MAX)) {

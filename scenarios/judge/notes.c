@@ -33,8 +33,7 @@ static double drift_of(const json_t *reference)
     size_t i;
     if (!rates)
         return drift;
-    json_array_foreach(reference, i, doc)
-    {
+    json_array_foreach(reference, i, doc) {
         double rate = dlb_json_number(doc, "n_samples") / dlb_json_number(doc, "window_ns");
         if (isfinite(rate) && rate > 0)
             rates[n++] = rate;
@@ -144,8 +143,7 @@ static bool note_warm(const struct dlb_plan *plan, const struct dlb_results *res
     const json_t *doc;
     size_t i;
     bool ok = true;
-    json_array_foreach(results->warm, i, doc)
-    {
+    json_array_foreach(results->warm, i, doc) {
         const char *status = dlb_json_text(doc, "status");
         uint64_t index = dlb_json_u64(doc, "index", UINT64_MAX);
         const char *path =
@@ -167,8 +165,7 @@ static bool note_failures(const struct dlb_plan *plan, const struct dlb_results 
     size_t i;
     bool ok = true;
     for (uint32_t c = 0; ok && c < plan->n_ceilings; c++)
-        json_array_foreach(results->ceilings[c], i, doc)
-        {
+        json_array_foreach(results->ceilings[c], i, doc) {
             if (!is_failed(doc))
                 continue;
             ok = dlb_note(notes, "the ceiling could not be measured%s (block %llu): %s",
@@ -177,8 +174,7 @@ static bool note_failures(const struct dlb_plan *plan, const struct dlb_results 
                           dlb_json_text(doc, "reason"));
             break;
         }
-    json_array_foreach(results->reference, i, doc)
-    {
+    json_array_foreach(results->reference, i, doc) {
         if (is_failed(doc))
             ok = ok &&
                  dlb_note(notes, "the reference cell %lld failed at the start of block %llu: %s",
@@ -243,8 +239,7 @@ static bool note_data(const struct dlb_plan *plan, json_t *notes)
 {
     const char *key;
     json_t *axis;
-    json_object_foreach(plan->axes, key, axis)
-    {
+    json_object_foreach(plan->axes, key, axis) {
         bool of_data = strncmp(key, "dataset.", 8) == 0 && strcmp(key, "dataset.on_error") != 0;
         if (of_data && json_array_size(axis) > 1)
             return dlb_note(
@@ -290,8 +285,7 @@ static bool has_text(const json_t *list, const char *text)
 {
     const json_t *entry;
     size_t i;
-    json_array_foreach(list, i, entry)
-    {
+    json_array_foreach(list, i, entry) {
         const char *other = json_string_value(entry);
         if (other && strcmp(other, text) == 0)
             return true;
@@ -312,8 +306,7 @@ static bool note_cache(const json_t *reps, const struct dlb_judged_cell *cell, u
     if (ok && ran && strcmp(asked, "as-is") != 0 && strcmp(asked, label) != 0)
         ok = dlb_note(notes, "cell %u: run.cache = \"%s\" was asked for, but the cache was %s: %s",
                       number, asked, label, dlb_json_text(cache, "why"));
-    json_array_foreach(limits, i, limit)
-    {
+    json_array_foreach(limits, i, limit) {
         char text[300];
         (void)snprintf(text, sizeof(text), "cold as far as can be seen from here: %s",
                        json_string_value(limit));
@@ -375,8 +368,7 @@ static bool note_stuck(const json_t *reps, uint32_t number, json_t *notes)
 {
     const json_t *doc;
     size_t i;
-    json_array_foreach(reps, i, doc)
-    {
+    json_array_foreach(reps, i, doc) {
         const char *why = dlb_json_text(doc, "stuck_why");
         if (strcmp(dlb_json_text(doc, "status"), "ok") == 0 && why[0])
             return dlb_note(

@@ -103,8 +103,7 @@ static bool is_rival(const struct dlb_plan *plan, const json_t *config, const js
 {
     const char *key;
     json_t *values;
-    json_object_foreach(plan->axes, key, values)
-    {
+    json_object_foreach(plan->axes, key, values) {
         if (is_other_work(key, best) &&
             !json_equal(json_object_get(config, key), json_object_get(best, key)))
             return false;
@@ -121,8 +120,7 @@ static const char *other_work(const struct dlb_plan *plan, const json_t *best, c
     json_t *values;
     size_t at = 0;
     text[0] = '\0';
-    json_object_foreach(plan->axes, key, values)
-    {
+    json_object_foreach(plan->axes, key, values) {
         if (json_array_size(values) < 2 || !is_other_work(key, best))
             continue;
         int len = snprintf(text + at, n_text - at, "%s%s", at ? " or " : "", key);

@@ -42,8 +42,7 @@ static json_t *fraction(const json_t *reps, const char *part, const char *whole,
     size_t i;
     if (!values)
         return NULL;
-    json_array_foreach(reps, i, doc)
-    {
+    json_array_foreach(reps, i, doc) {
         double value = dlb_json_number(doc, part) / dlb_json_number(doc, whole);
         if (!isfinite(value))
             continue;
@@ -188,8 +187,7 @@ static json_t *ceilings_json(const struct dlb_summary *in)
         uint32_t n = 0;
         size_t k;
         if (values)
-            json_array_foreach(reps, k, doc)
-            {
+            json_array_foreach(reps, k, doc) {
                 double rate =
                     dlb_json_number(doc, "n_steps") * 1e9 / dlb_json_number(doc, "window_ns");
                 if (isfinite(rate))

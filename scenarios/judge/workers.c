@@ -10,8 +10,7 @@ static bool differ_in_workers_alone(const struct dlb_plan *plan, const json_t *a
 {
     const char *key;
     json_t *axis;
-    json_object_foreach(plan->axes, key, axis)
-    {
+    json_object_foreach(plan->axes, key, axis) {
         const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
         if (strcmp(key, "loader.num_workers") != 0 && !json_is_null(x) && !json_is_null(y) &&
             !json_equal(x, y))

@@ -162,12 +162,12 @@ static int plan_cell(const struct dlb_plan_input *in, const json_t *base, const 
     const char *key;
     json_t *axis;
     size_t stride = 1;
-    json_object_foreach((json_t *)axes, key, axis) stride *= json_array_size(axis);
+    json_object_foreach((json_t *)axes, key, axis)
+        stride *= json_array_size(axis);
     cell->config = json_copy((json_t *)base);
     if (!cell->config)
         return no_memory(err);
-    json_object_foreach((json_t *)axes, key, axis)
-    {
+    json_object_foreach((json_t *)axes, key, axis) {
         size_t n = json_array_size(axis);
         stride /= n;
         if (json_object_set(cell->config, key, json_array_get(axis, number / stride % n)))
@@ -204,8 +204,7 @@ int dlb_plan_cells(const struct dlb_plan_input *in, const json_t *axes, struct d
     const char *key;
     json_t *axis;
     size_t n = 1;
-    json_object_foreach((json_t *)axes, key, axis)
-    {
+    json_object_foreach((json_t *)axes, key, axis) {
         n *= json_array_size(axis);
         if (n == 0 || n > DLB_MAX_CELLS)
             return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
@@ -270,8 +269,7 @@ static int ceiling_of(const json_t *config, json_t **out, struct dlb_err *err)
         const char *key;
         json_t *value;
         void *next;
-        json_object_foreach_safe(*out, next, key, value)
-        {
+        json_object_foreach_safe(*out, next, key, value) {
             if (strncmp(key, "device.", 7) != 0 && strcmp(key, "run.seed") != 0 &&
                 !json_object_get(overrides, key))
                 (void)json_object_del(*out, key);

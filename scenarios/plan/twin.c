@@ -91,8 +91,7 @@ static double median_of(const json_t *docs, double (*figure)(const json_t *doc))
     const json_t *doc;
     uint32_t n = 0;
     size_t i;
-    json_array_foreach(docs, i, doc)
-    {
+    json_array_foreach(docs, i, doc) {
         double value = figure(doc);
         if (values && isfinite(value))
             values[n++] = value;

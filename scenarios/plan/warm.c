@@ -48,8 +48,7 @@ static bool same_data(const json_t *a, const json_t *b)
                                              "transform.", "accelerators.", "generate."};
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)a, key, value)
-    {
+    json_object_foreach((json_t *)a, key, value) {
         bool loading = false;
         for (size_t i = 0; i < sizeof(of_loading) / sizeof(of_loading[0]); i++)
             loading = loading || strncmp(key, of_loading[i], strlen(of_loading[i])) == 0;

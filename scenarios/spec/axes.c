@@ -38,8 +38,7 @@ void dlb_axes_from_json(struct dlb_axes *axes, const json_t *object)
     const char *key, *bare;
     json_t *values;
     *axes = (struct dlb_axes){0};
-    json_object_foreach((json_t *)object, key, values)
-    {
+    json_object_foreach((json_t *)object, key, values) {
         const struct dlb_opt_group *group = group_of(key, &bare);
         if (!group)
             DLB_BUG(key);

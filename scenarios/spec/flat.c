@@ -9,8 +9,7 @@ int dlb_flat_config(const json_t *flat, const char *origin, struct dlb_config **
                         "out of memory for a configuration");
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)flat, key, value)
-    {
+    json_object_foreach((json_t *)flat, key, value) {
         if (json_is_null(value))
             continue;
         int rc = dlb_config_set_json(cfg, key, value, origin, err);

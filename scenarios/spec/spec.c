@@ -208,8 +208,7 @@ int dlb_spec_from_json(struct dlb_spec *spec, const json_t *flat, const char *or
     const char *key;
     json_t *value;
     int rc = DLB_OK;
-    json_object_foreach((json_t *)flat, key, value)
-    {
+    json_object_foreach((json_t *)flat, key, value) {
         if (!rc && !json_is_null(value))
             rc = dlb_config_set_json(cfg, key, value, origin, err);
     }

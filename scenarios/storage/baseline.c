@@ -17,9 +17,10 @@ static const json_t *of_block(const json_t *docs, uint64_t block)
 {
     const json_t *doc;
     size_t i;
-    json_array_foreach(docs, i,
-                       doc) if (dlb_json_u64(doc, "block", UINT64_MAX) == block &&
-                                strcmp(dlb_json_text(doc, "status"), "ok") == 0) return doc;
+    json_array_foreach(docs, i, doc)
+        if (dlb_json_u64(doc, "block", UINT64_MAX) == block &&
+            strcmp(dlb_json_text(doc, "status"), "ok") == 0)
+            return doc;
     return NULL;
 }
 
@@ -51,8 +52,7 @@ json_t *dlb_storage_baseline_json(const struct dlb_plan *plan, const struct dlb_
     double *ours = calloc(2 * n_docs, sizeof(*ours)), *theirs = ours ? ours + n_docs : NULL;
     if (!ours)
         return NULL;
-    json_array_foreach(results->baseline, i, doc)
-    {
+    json_array_foreach(results->baseline, i, doc) {
         const json_t *own = of_block(results->cells[cell], dlb_json_u64(doc, "block", 0));
         double rate = dlb_json_number(doc, "bytes_per_s");
         if (!own || strcmp(dlb_json_text(doc, "status"), "ok") != 0 || !(rate > 0))

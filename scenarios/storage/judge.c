@@ -100,6 +100,8 @@ static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64
 {
     const struct dlb_judged_cell *cell = judged(o, at), *first = beside(o, 1, at),
                                  *two = beside(o, 2, at);
+    if (!cell)
+        DLB_BUG("a number of accelerators that was not measured");
     const json_t *doc = cell->shown, *config = o->plan->cells[at].config;
     double delivered = dlb_json_number(doc, "n_bytes") * 1e9 / dlb_json_number(doc, "window_ns");
     double read = dlb_judged_read_bytes_per_s(cell);

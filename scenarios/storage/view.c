@@ -129,9 +129,9 @@ int dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *
         struct dlb_search_point *point = &view->points[i];
         *point = (struct dlb_search_point){.n = dlb_storage_count_of(plan, i), .au = values};
         if (i < results->n_cells)
-            json_array_foreach(results->cells[i], k,
-                               doc) if (dlb_json_u64(doc, "block", 0) < plan->n_blocks)
-                take(view, doc, point, values);
+            json_array_foreach(results->cells[i], k, doc)
+                if (dlb_json_u64(doc, "block", 0) < plan->n_blocks)
+                    take(view, doc, point, values);
         values += point->n_values;
     }
     uint32_t limit = dlb_storage_data_limit(plan, NULL);

@@ -22,13 +22,13 @@ static void apply(json_t *entries)
 
     if (!cfg)
         abort();
-    json_array_foreach(entries, i, entry)(void)
-        dlb_config_set_json(cfg, json_string_value(json_object_get(entry, "key")),
-                            json_object_get(entry, "value"), "fuzz", &err);
+    json_array_foreach(entries, i, entry)
+        (void)dlb_config_set_json(cfg, json_string_value(json_object_get(entry, "key")),
+                                  json_object_get(entry, "value"), "fuzz", &err);
     resolved = dlb_config_resolved(cfg);
-    json_object_foreach(resolved, key,
-                        value) if (dlb_config_set_json(cfg, key, value, "again", &err) != DLB_OK)
-        DLB_BUG(err.what);
+    json_object_foreach(resolved, key, value)
+        if (dlb_config_set_json(cfg, key, value, "again", &err) != DLB_OK)
+            DLB_BUG(err.what);
     json_decref(resolved);
     dlb_config_free(cfg);
 }

@@ -76,12 +76,12 @@ int main(int argc, char **argv)
         struct dlb_err err = {0};
         if (run_argument(argv[i], &n_run, &err) != DLB_OK) {
             char text[512];
-            fprintf(stderr, "replay: %s\n", dlb_err_text(&err, text, sizeof text));
+            (void)fprintf(stderr, "replay: %s\n", dlb_err_text(&err, text, sizeof text));
             return 1;
         }
     }
     if (n_run == 0) {
-        fprintf(stderr, "replay: no input found\n");
+        (void)fprintf(stderr, "replay: no input found\n");
         return 1;
     }
     printf("replay: %llu inputs\n", (unsigned long long)n_run);

@@ -3,7 +3,8 @@
 # is checked first: an offence planted in a copy must be found.
 set -euo pipefail
 root=${DLB_SOURCE_DIR:?}
-command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+. "$root/tests/lint/lib.sh"
+need python3
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT

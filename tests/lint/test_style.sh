@@ -1,12 +1,8 @@
 #!/usr/bin/env bash
 # clang-format agrees with every C file. Releases of it disagree with each other: 14, Debian 12's, is the judge.
 set -euo pipefail
-cd "${DLB_SOURCE_DIR:?}"
-formatter=$(command -v clang-format-14 || command -v clang-format || true)
-if [[ -z $formatter || $("$formatter" --version) != *"version 14."* ]]; then
-    echo "skipped: no clang-format 14"
-    exit 77
-fi
+. "${DLB_SOURCE_DIR:?}/tests/lint/lib.sh"
+formatter=$(clang_14 clang-format) || cannot_run "no clang-format 14"
 
 mapfile -t files < <(find core bench formats loaders scenarios reports tests \( -name '*.[ch]' -o -name '*.cpp' \) -print | sort)
 ((${#files[@]} > 0))

@@ -59,7 +59,7 @@ static struct figures measure(uint32_t n, bool shared, bool barrier, int depth)
                                count, pool, together, steps, "run.warmup_batches=2", NULL});
     json_t *doc = dlb_cell_run(&spec, DLB_MODE_MEASURE, &nobody);
     if (!doc || strcmp(dlb_json_text(doc, "status"), "ok") != 0) {
-        fprintf(stderr, "%u accelerators: %s\n", n, dlb_json_text(doc, "reason"));
+        (void)fprintf(stderr, "%u accelerators: %s\n", n, dlb_json_text(doc, "reason"));
         exit(1);
     }
     const json_t *au = json_object_get(doc, "au");

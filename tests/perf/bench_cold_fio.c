@@ -35,8 +35,8 @@ static void evict(const struct side *side)
         dlb_residency_file(path, true, &left);
     }
     if (left.resident_bytes > left.total_bytes / 100)
-        fprintf(stderr, "%.1f%% stays in the page cache\n",
-                100.0 * (double)left.resident_bytes / (double)left.total_bytes);
+        (void)fprintf(stderr, "%.1f%% stays in the page cache\n",
+                      100.0 * (double)left.resident_bytes / (double)left.total_bytes);
 }
 
 static double by_pipeline(void *ctx)
@@ -98,7 +98,7 @@ static void compare(struct side *side, const char *name, uint32_t n_workers)
         &(struct perf_way){"dlbench", by_pipeline, side}, &(struct perf_way){"fio", by_fio, side});
     double off = (double)side->fio_bytes / (double)total - 1;
     if (off > 0.02 || off < -0.02)
-        fprintf(stderr, "fio read %.1f%% of what dlbench did\n", 100 * (off + 1));
+        (void)fprintf(stderr, "fio read %.1f%% of what dlbench did\n", 100 * (off + 1));
     perf_pipeline_close(&side->pipe, NULL);
 }
 

@@ -123,7 +123,7 @@ static double compare(struct dlb_spec *spec, struct bare *bare, const char *layo
                                 &(struct perf_way){"pread", base, team});
     perf_team_done(team, &n_samples, &n_bytes);
     if (n_samples != pipe.dataset.shape.n_samples || n_bytes != pipe.dataset.shape.total_bytes)
-        fprintf(stderr, "the baseline did not read what dlbench reads\n");
+        (void)fprintf(stderr, "the baseline did not read what dlbench reads\n");
     perf_team_close(team);
     perf_pipeline_close(&pipe, NULL);
     return ratio;

@@ -17,7 +17,7 @@ int main(void)
     char samples[64];
 
     if (dlb_format_by_name("hdf5")->missing) {
-        fprintf(stderr, "built without HDF5\n");
+        (void)fprintf(stderr, "built without HDF5\n");
         return 77;
     }
     (void)snprintf(samples, sizeof samples, "generate.samples=%d", CHUNKS);

@@ -104,7 +104,7 @@ static void compare(struct dlb_spec *spec, struct bare *bare, uint32_t n_threads
                        &(struct perf_way){"mdb_get + memcpy", base, team});
     perf_team_done(team, &n_samples, &n_bytes);
     if (n_samples != pipe.dataset.shape.n_samples || n_bytes != pipe.dataset.shape.total_bytes)
-        fprintf(stderr, "the baseline did not read what dlbench reads\n");
+        (void)fprintf(stderr, "the baseline did not read what dlbench reads\n");
     perf_team_close(team);
     perf_pipeline_close(&pipe, NULL);
 }

@@ -38,7 +38,7 @@ static void compare(struct dlb_spec *spec, const char *where, uint32_t n_threads
     perf_pipeline_close(&uring, stats);
     perf_pipeline_close(&sync, NULL);
     if (stats->io.n_sync > 0)
-        fprintf(stderr, "io_uring was not used: %s\n", stats->io.reason);
+        (void)fprintf(stderr, "io_uring was not used: %s\n", stats->io.reason);
     free(stats);
 }
 
@@ -65,7 +65,7 @@ int main(void)
         compare(&spec, "8 KiB files, O_DIRECT", counts[i], true, 0, 5);
     }
     if (!slow) {
-        fprintf(stderr, "no storage with a planted latency: %s\n", why);
+        (void)fprintf(stderr, "no storage with a planted latency: %s\n", why);
         return 0;
     }
     (void)snprintf(spec.dataset.path, sizeof spec.dataset.path, "%s", fs.path);

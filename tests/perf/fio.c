@@ -36,8 +36,7 @@ double perf_fio(const char *arguments, uint64_t *n_bytes)
     if (!doc || pclose(pipe) != 0)
         perf_die(command, NULL);
     *n_bytes = 0;
-    json_array_foreach(json_object_get(doc, "jobs"), i, job)
-    {
+    json_array_foreach(json_object_get(doc, "jobs"), i, job) {
         double job_s = number(job, "runtime") / 1e3;
         seconds = job_s > seconds ? job_s : seconds;
         *n_bytes += (uint64_t)number(job, "io_bytes");

@@ -27,7 +27,7 @@ static uint32_t n_scratch;
 _Noreturn void perf_die(const char *what, const struct dlb_err *err)
 {
     char text[512];
-    fprintf(stderr, "%s: %s\n", what, err ? dlb_err_text(err, text, sizeof text) : "failed");
+    (void)fprintf(stderr, "%s: %s\n", what, err ? dlb_err_text(err, text, sizeof text) : "failed");
     exit(1);
 }
 
@@ -74,7 +74,7 @@ void perf_folder(char *path, size_t n_path)
     (void)snprintf(scratch[n_scratch++], sizeof scratch[0], "%s", path);
     (void)atexit(remove_scratch);
     if (statfs(path, &fs) == 0 && fs.f_type == TMPFS_MAGIC)
-        fprintf(stderr, "%s is memory, not a disk: set DLB_PERF_DIR\n", path);
+        (void)fprintf(stderr, "%s is memory, not a disk: set DLB_PERF_DIR\n", path);
 }
 
 void perf_generate(struct dlb_spec *spec)
@@ -326,8 +326,8 @@ double perf_match(const struct dlb_spec *spec, const struct perf_match *match)
                                 &(struct perf_way){match->base_name, team_epochs, &side});
     perf_team_done(side.team, &n_samples, &n_bytes);
     if (n_samples != shape->n_samples || n_bytes != shape->total_bytes)
-        fprintf(stderr, "the baseline read %llu samples, dlbench %llu\n",
-                (unsigned long long)n_samples, (unsigned long long)shape->n_samples);
+        (void)fprintf(stderr, "the baseline read %llu samples, dlbench %llu\n",
+                      (unsigned long long)n_samples, (unsigned long long)shape->n_samples);
     perf_team_close(side.team);
     perf_pipeline_close(&layout, NULL);
     perf_pipeline_close(&pipe, NULL);

@@ -19,7 +19,7 @@ void perf_shards_find(glob_t *shards, const char *folder)
 
 static void die_archive(struct archive *archive, const char *path)
 {
-    fprintf(stderr, "%s: %s\n", path, archive_error_string(archive));
+    (void)fprintf(stderr, "%s: %s\n", path, archive_error_string(archive));
     perf_die("libarchive", NULL);
 }
 
@@ -101,8 +101,9 @@ void perf_shards_compare(const struct dlb_spec *spec, uint32_t n_threads,
                        &(struct perf_way){rival->base_name, base, team});
     perf_team_done(team, &n_samples, &n_bytes);
     if (n_samples != pipe.dataset.shape.n_samples || n_bytes != pipe.dataset.shape.total_bytes)
-        fprintf(stderr, "the baseline read %llu samples, dlbench %llu\n",
-                (unsigned long long)n_samples, (unsigned long long)pipe.dataset.shape.n_samples);
+        (void)fprintf(stderr, "the baseline read %llu samples, dlbench %llu\n",
+                      (unsigned long long)n_samples,
+                      (unsigned long long)pipe.dataset.shape.n_samples);
     perf_team_close(team);
     perf_pipeline_close(&pipe, NULL);
 }

@@ -19,8 +19,8 @@ static void known_values(void **state)
     assert_int_equal(dlb_crc32c(0, block, sizeof block), 0x8a9136aa);
     memset(block, 0xff, sizeof block);
     assert_int_equal(dlb_crc32c(0, block, sizeof block), 0x62a8ab43);
-    for (uint8_t i = 0; i < sizeof block; i++)
-        block[i] = i;
+    for (uint32_t i = 0; i < sizeof block; i++)
+        block[i] = (uint8_t)i;
     assert_int_equal(dlb_crc32c(0, block, sizeof block), 0x46dd794e);
     assert_int_equal(dlb_crc32c(0, block, 0), 0);
 }

@@ -59,7 +59,8 @@ static double part_seconds(const json_t *parts)
     double sum = 0;
     const char *name;
     json_t *part;
-    json_object_foreach((json_t *)parts, name, part) sum += dlb_json_number(part, "seconds");
+    json_object_foreach((json_t *)parts, name, part)
+        sum += dlb_json_number(part, "seconds");
     return sum;
 }
 

@@ -124,8 +124,7 @@ static void test_more_workers_that_are_not_judged(void **state)
         open_judged(&t, (const char *[]){"sweep.loader.num_workers=[2, 4]", NULL});
         add(&t, 0, (const double[]){300, 300}, 2, 1000);
         add(&t, 1, (const double[]){400, 400}, 2, 1000);
-        json_array_foreach(t.results.cells[1], k, doc)
-        {
+        json_array_foreach(t.results.cells[1], k, doc) {
             if (i == 0)
                 json_object_set_new(doc, "unaccounted_ns", json_integer(200000000));
             else

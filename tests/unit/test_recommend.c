@@ -294,7 +294,9 @@ static bool has_note(const struct judged *t, const char *words)
 {
     const json_t *note;
     size_t i;
-    json_array_foreach(t->j.notes, i, note) if (strstr(json_string_value(note), words)) return true;
+    json_array_foreach(t->j.notes, i, note)
+        if (strstr(json_string_value(note), words))
+            return true;
     return false;
 }
 

@@ -58,8 +58,7 @@ static void test_what_was_not_measured(void **state)
     (void)state;
     json_t *doc = ladder(), *rung;
     size_t i;
-    json_array_foreach(json_object_get(json_object_get(doc, "gap"), "rungs"), i, rung)
-    {
+    json_array_foreach(json_object_get(json_object_get(doc, "gap"), "rungs"), i, rung) {
         if (i < 13)
             continue;
         json_t *seconds = json_object_get(rung, "seconds");

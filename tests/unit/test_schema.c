@@ -104,8 +104,7 @@ static bool lists(const json_t *names, const char *name)
 {
     const json_t *entry;
     size_t i;
-    json_array_foreach(names, i, entry)
-    {
+    json_array_foreach(names, i, entry) {
         if (strcmp(json_string_value(entry), name) == 0)
             return true;
     }
@@ -128,8 +127,7 @@ static void test_summary_schema_is_strict(void **state)
         assert_true(lists(json_object_get(schema, "required"), promised[i]));
     const char *def;
     json_t *one;
-    json_object_foreach(json_object_get(schema, "$defs"), def, one)
-    {
+    json_object_foreach(json_object_get(schema, "$defs"), def, one) {
         assert_non_null(json_object_get(one, "additionalProperties"));
     }
     json_decref(empty);
@@ -143,16 +141,13 @@ static void check_lists(const json_t *schema)
     const char *key;
     json_t *value;
     size_t i;
-    json_array_foreach(json_object_get(schema, "needed"), i, entry)
-    {
+    json_array_foreach(json_object_get(schema, "needed"), i, entry) {
         assert_true(lists(json_object_get(schema, "required"), json_string_value(entry)));
     }
-    json_array_foreach(json_object_get(schema, "required"), i, entry)
-    {
+    json_array_foreach(json_object_get(schema, "required"), i, entry) {
         assert_non_null(json_object_get(properties, json_string_value(entry)));
     }
-    json_object_foreach((json_t *)schema, key, value)
-    {
+    json_object_foreach((json_t *)schema, key, value) {
         check_lists(value);
     }
 }

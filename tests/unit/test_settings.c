@@ -87,7 +87,8 @@ static void tells(const char *setting, bool iterable, const char *words, bool to
     judge(&t);
     const json_t *line;
     size_t i, n = 0;
-    json_array_foreach(t.j.not_modelled, i, line) n += strstr(json_string_value(line), words) != 0;
+    json_array_foreach(t.j.not_modelled, i, line)
+        n += strstr(json_string_value(line), words) != 0;
     if (n != told)
         fail_msg("%s: \"%s\" was told %zu times", setting, words, n);
     close_judged(&t);

@@ -21,8 +21,7 @@ static void test_bandwidth(void **state)
     uint64_t last = 0;
     size_t i;
     bool border[2] = {false, false};
-    json_array_foreach(curve, i, point)
-    {
+    json_array_foreach(curve, i, point) {
         uint64_t n = dlb_json_u64(point, "accelerators", 0);
         assert_true(n > last);
         last = n;

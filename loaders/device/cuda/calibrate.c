@@ -134,10 +134,11 @@ static int time_step(struct dlb_cuda *cu, struct dlb_step_point *point, double a
             return rc;
     }
     qsort(ns, n, sizeof *ns, by_value);
+    uint32_t n_cut = n / 4, n_kept = n - 2 * n_cut; /* from either end, and between */
     double sum_ns = 0;
-    for (uint32_t i = n / 4; i < n - n / 4; i++)
+    for (uint32_t i = n_cut; i < n_cut + n_kept; i++)
         sum_ns += ns[i];
-    point->ns = sum_ns / (n - n / 4 * 2);
+    point->ns = sum_ns / n_kept;
     return DLB_OK;
 }
 

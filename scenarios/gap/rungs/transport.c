@@ -53,8 +53,8 @@ static int open_slots(struct dlb_gap_transport *t, struct dlb_err *err)
 {
     const struct dlb_gap_params *params = t->run->params;
     t->slot_bytes = (dlb_gap_batch_bytes(params) + 4095) / 4096 * 4096;
-    int rc = dlb_gap_map(&t->slots, t->n_workers * DLB_GAP_PREFETCH * t->slot_bytes, DLB_GAP_SHARED,
-                         (enum dlb_gap_pages)params->pages, err);
+    int rc = dlb_gap_map(&t->slots, (uint64_t)t->n_workers * DLB_GAP_PREFETCH * t->slot_bytes,
+                         DLB_GAP_SHARED, (enum dlb_gap_pages)params->pages, err);
     return rc == DLB_OK ? dlb_gap_populate(&t->slots, t->run->cancel, err) : rc;
 }
 
@@ -163,7 +163,8 @@ int dlb_gap_transport_receive(struct dlb_gap_transport *t, struct dlb_gap_accoun
                                (enum dlb_gap_pages)params->pages, err);
         out->data = out->mapping.addr;
     } else if (rc == DLB_OK) {
-        uint64_t slot = worker * DLB_GAP_PREFETCH + batch / t->n_workers % DLB_GAP_PREFETCH;
+        uint64_t slot =
+            (uint64_t)worker * DLB_GAP_PREFETCH + batch / t->n_workers % DLB_GAP_PREFETCH;
         out->data = t->slots.addr + slot * t->slot_bytes;
     }
     if (fd >= 0)

@@ -58,7 +58,7 @@ static int take_memory(struct worker *w, uint64_t n_bytes, struct dlb_gap_memory
 
     *fd = -1;
     if (!t->fresh) {
-        uint64_t slot = w->id * DLB_GAP_PREFETCH + w->n_made % DLB_GAP_PREFETCH;
+        uint64_t slot = (uint64_t)w->id * DLB_GAP_PREFETCH + w->n_made % DLB_GAP_PREFETCH;
         *memory = (struct dlb_gap_memory){t->slots.addr + slot * t->slot_bytes, n_bytes};
         return DLB_OK;
     }

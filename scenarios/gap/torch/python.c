@@ -76,8 +76,9 @@ static bool was_tried(const json_t *tried, const char *path)
 {
     const json_t *one;
     size_t i;
-    json_array_foreach(tried, i,
-                       one) if (strcmp(dlb_json_text(one, "python"), path) == 0) return true;
+    json_array_foreach(tried, i, one)
+        if (strcmp(dlb_json_text(one, "python"), path) == 0)
+            return true;
     return false;
 }
 
