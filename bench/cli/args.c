@@ -1,5 +1,6 @@
 #include "bench/cli/args.h"
 
+#include "core/base/mem.h"
 #include "core/base/units.h"
 #include "scenarios/spec/spec.h"
 #include "scenarios/spec/workload.h"
@@ -25,48 +26,52 @@ enum {
     FLAG_DRY_RUN,
 };
 
-/* In this order, wherever they stand on the line: later ones win. */
+/* Arguments are applied in this order, whatever their order on the line: later phases win. */
 enum phase { PHASE_WORKLOAD, PHASE_FILES, PHASE_OPTIONS };
 
 const struct dlb_flag dlb_flags[] = {
     [FLAG_CONFIG] = {"config", "FILE", DLB_FLAG_CONFIG,
                      "read options from a TOML file; may be repeated, later files win", NULL},
     [FLAG_SET] = {"set", "KEY=VALUE", DLB_FLAG_CONFIG,
-                  "set one option, over what the file says; --KEY VALUE does the same, and "
-                  "sweep.KEY=[A, B] sweeps it",
+                  "set one option; wins over the files. --KEY VALUE does the same. "
+                  "sweep.KEY=[A, B] makes sweep try both values",
                   NULL},
     [FLAG_RESULTS] = {"results", "DIR", DLB_FLAG_RESULTS,
-                      "folder that holds the results (default: results)", NULL},
+                      "write results below this folder (default: results)", NULL},
     [FLAG_RUN_NAME] = {"run-name", "NAME", DLB_FLAG_RESULTS,
-                       "folder of this result below it (default: made from verb and time)", NULL},
-    [FLAG_FORMAT] = {"format", "FORMAT", DLB_FLAG_TARGET, "format to write", NULL},
+                       "name this result's folder (default: made from configuration, command and "
+                       "time)",
+                       NULL},
+    [FLAG_FORMAT] = {"format", "FORMAT", DLB_FLAG_TARGET, "write the target in this format", NULL},
     [FLAG_FROM] = {"from", "FORMAT", DLB_FLAG_TARGET,
-                   "format of the source, where it cannot be told by looking", NULL},
+                   "read the source in this format, if it is not recognised or recognised wrongly",
+                   NULL},
     [FLAG_OVERWRITE] = {"overwrite", NULL, DLB_FLAG_RESULTS | DLB_FLAG_TARGET,
-                        "replace what is there of the same name", NULL},
+                        "replace what has the same name, once the new one is complete", NULL},
     [FLAG_DROP_CACHES] = {"drop-caches", NULL, DLB_FLAG_RESULTS,
-                          "before each cold repetition, empty the page, directory and inode "
-                          "caches of the whole machine; needs root: run.drop_caches",
+                          "empty the page, directory and inode caches of the whole machine before "
+                          "each cold repetition; needs root. Same as run.drop_caches",
                           "run.drop_caches"},
     [FLAG_JSON] = {"json", NULL, DLB_FLAG_JSON,
-                   "print the JSON document on stdout, and nothing else", NULL},
+                   "print one JSON document on stdout instead of text: the result, or the error",
+                   NULL},
     [FLAG_WORKLOAD] = {"workload", "NAME", DLB_FLAG_WORKLOAD,
-                       "a workload that dlbench brings along, or a TOML file of one's own; below "
-                       "what --config says",
+                       "start from a built-in workload, or from a TOML file of your own; --config "
+                       "files win over it",
                        NULL},
     [FLAG_DATA] = {"path", "FOLDER", DLB_FLAG_WORKLOAD,
-                   "folder of the data set, on the storage "
-                   "in question: dataset.path",
+                   "folder of the data set, on the storage to be measured. Same as dataset.path",
                    "dataset.path"},
     [FLAG_ACCELERATOR] = {"accelerator", "NAME", DLB_FLAG_STORAGE,
-                          "which accelerator's step times are taken: workload.accelerator",
+                          "use this accelerator's step times. Same as workload.accelerator",
                           "workload.accelerator"},
     [FLAG_BASELINE] = {"baseline", "PROGRAM", DLB_FLAG_STORAGE,
-                       "what reads the same in turns, to compare with (fio): storage.baseline",
+                       "compare with this program reading the same files (fio). Same as "
+                       "storage.baseline",
                        "storage.baseline"},
     [FLAG_DRY_RUN] = {"dry-run", NULL, DLB_FLAG_STORAGE,
-                      "measure nothing: say how large the data set must be, and how long writing "
-                      "it takes",
+                      "measure no training: print how large the data set must be, and how long "
+                      "writing it takes",
                       NULL},
     {.name = NULL},
 };
@@ -107,8 +112,8 @@ const struct dlb_opt_group *const *dlb_verb_groups(const struct dlb_verb *verb)
 
 #define KEY_CAP 96 /* of a dotted key; longer ones are unknown */
 
-/* The dotted key that a flag of the verb's own section stands for: --batch-size is gap.batch_size.
- */
+/* For a flag of the verb's own section, the dotted key that it stands for: --batch-size is
+ * gap.batch_size. */
 static bool own_key(const struct dlb_verb *verb, const struct word *word, char key[KEY_CAP])
 {
     char spelled[KEY_CAP];
@@ -125,11 +130,11 @@ static bool own_key(const struct dlb_verb *verb, const struct word *word, char k
     return false;
 }
 
-static int usage(const struct dlb_verb *verb, struct dlb_err *err, const char *what,
-                 const char *which)
+static int usage(const struct dlb_verb *verb, enum dlb_code code, const char *what,
+                 const char *which, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                    "%s: %s \"%.40s\"; see `dlbench help %s`", verb->name, what, which, verb->name);
+    return dlb_fail(err, code, NULL, DLB_NO_OFFSET, "%s: %s \"%.40s\"; see `dlbench help %s`",
+                    verb->name, what, which, verb->name);
 }
 
 static int unknown_flag(const struct dlb_verb *verb, const char *arg, struct dlb_err *err)
@@ -147,10 +152,10 @@ static int unknown_flag(const struct dlb_verb *verb, const char *arg, struct dlb
         }
     }
     if (nearest)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_USAGE_UNKNOWN_FLAG, NULL, DLB_NO_OFFSET,
                         "%s: unknown flag \"%.40s\"; did you mean \"--%s\"?", verb->name, arg,
                         nearest);
-    return usage(verb, err, "unknown flag", arg);
+    return usage(verb, DLB_ERR_USAGE_UNKNOWN_FLAG, "unknown flag", arg, err);
 }
 
 static int take_positional(const struct dlb_verb *verb, const char *arg, struct dlb_args *out,
@@ -167,21 +172,22 @@ static int take_positional(const struct dlb_verb *verb, const char *arg, struct 
         return DLB_OK;
     }
     if ((verb->flags & DLB_FLAG_CONFIG) && len > 5 && strcmp(arg + len - 5, ".toml") == 0)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, NULL, DLB_NO_OFFSET,
                         "%s: unexpected \"%.60s\"; did you mean --config %.60s?", verb->name, arg,
                         arg);
-    return usage(verb, err, "unexpected", arg);
+    return usage(verb, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "unexpected", arg, err);
 }
 
 static int check_run_name(const char *name, struct dlb_err *err)
 {
     if (*name == '\0' || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return dlb_fail(err, DLB_ERR_CONFIG, "--run-name", DLB_NO_OFFSET,
-                        "\"%.60s\" cannot name a folder; --results says where it lies", name);
+        return dlb_fail(err, DLB_ERR_USAGE_RUN_NAME, "--run-name", DLB_NO_OFFSET,
+                        "\"%.60s\" is no plain name; --results sets the folder that holds it",
+                        name);
     return DLB_OK;
 }
 
-/* What is not about options: at once. */
+/* Flags that stand for no option key. */
 static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_args *out,
                      struct dlb_err *err)
 {
@@ -218,7 +224,7 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
     return DLB_OK;
 }
 
-/* A flag that stands for a key: its value is no text to be parsed further; without one, true. */
+/* A flag that stands for a key, without a value: true. Its value is taken as it is, not parsed. */
 static int take_alias(const struct dlb_flag *flag, const char *value, struct dlb_config *cfg,
                       struct dlb_err *err)
 {
@@ -227,25 +233,27 @@ static int take_alias(const struct dlb_flag *flag, const char *value, struct dlb
     int status;
 
     (void)snprintf(origin, sizeof origin, "--%s", flag->name);
-    status = said ? dlb_config_set_json(cfg, flag->key, said, origin, err)
-                  : dlb_fail(err, DLB_ERR_CONFIG, origin, DLB_NO_OFFSET, "is no UTF-8 text");
+    if (!said)
+        return dlb_fail(err, DLB_ERR_USAGE_NOT_UTF8, origin, DLB_NO_OFFSET, "is not valid UTF-8");
+    status = dlb_config_set_json(cfg, flag->key, said, origin, err);
     json_decref(said);
     return status;
 }
 
-/* --set KEY=VALUE, --KEY VALUE and the flags that stand for one: after all files. */
+/* --set KEY=VALUE, --KEY VALUE and the flags that stand for a key. */
 static int take_option(const struct dlb_flag *flag, const struct word *word, const char *value,
                        struct dlb_config *cfg, struct dlb_err *err)
 {
-    char *assignment = NULL;
+    size_t n_assignment = word->n_name + strlen(value ? value : "") + sizeof "=";
+    char *assignment;
     int status;
 
     if (flag && flag->key)
         return take_alias(flag, value, cfg, err);
     if (flag)
         return dlb_config_set(cfg, value, err);
-    if (asprintf(&assignment, "%.*s=%s", (int)word->n_name, word->name, value) < 0)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "arguments: out of memory");
+    assignment = dlb_mem_array(n_assignment, 1);
+    (void)snprintf(assignment, n_assignment, "%.*s=%s", (int)word->n_name, word->name, value);
     status = dlb_config_set(cfg, assignment, err);
     free(assignment);
     if (status == DLB_E_CONFIG)
@@ -261,7 +269,7 @@ static enum phase phase_of(const struct dlb_flag *flag)
     return flag == &dlb_flags[FLAG_WORKLOAD] ? PHASE_WORKLOAD : PHASE_FILES;
 }
 
-/* One pass over the arguments, of those that belong to the phase. */
+/* One pass over the arguments: applies those that belong to the phase, checks all. */
 static int pass(const struct dlb_verb *verb, int argc, char **argv, enum phase phase,
                 struct dlb_args *out, struct dlb_err *err)
 {
@@ -294,10 +302,11 @@ static int pass(const struct dlb_verb *verb, int argc, char **argv, enum phase p
             return unknown_flag(verb, argv[i], err);
         bool wants_value = is_key || flag->value;
         if (!wants_value && word.value)
-            return usage(verb, err, "no value belongs to", argv[i]);
+            return usage(verb, DLB_ERR_USAGE_FLAG_VALUE, "this flag takes no value:", argv[i], err);
         if (wants_value && !word.value) {
             if (i + 1 == argc)
-                return usage(verb, err, "a value is missing after", argv[i]);
+                return usage(verb, DLB_ERR_USAGE_FLAG_VALUE, "a value is missing after", argv[i],
+                             err);
             word.value = argv[++i];
         }
         if (phase_of(flag) != phase)
@@ -324,21 +333,31 @@ int dlb_args_parse(const struct dlb_verb *verb, int argc, char **argv, struct dl
     if (status == DLB_OK)
         status = pass(verb, argc, argv, PHASE_OPTIONS, out, err);
     if (status == DLB_OK && (verb->flags & DLB_FLAG_PATH) && !out->path)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
                         "%s: a PATH is missing; see `dlbench help %s`", verb->name, verb->name);
     if (status == DLB_OK && (verb->flags & DLB_FLAG_TARGET) && !out->target)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
                         "%s: a second PATH, to write to, is missing; see `dlbench help %s`",
                         verb->name, verb->name);
     return status;
 }
 
-bool dlb_args_want_help(int argc, char **argv)
+static bool stands_among(const char *word, int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+        if (strcmp(argv[i], word) == 0)
             return true;
     return false;
+}
+
+bool dlb_args_want_help(int argc, char **argv)
+{
+    return stands_among("--help", argc, argv) || stands_among("-h", argc, argv);
+}
+
+bool dlb_args_want_json(int argc, char **argv)
+{
+    return stands_among("--json", argc, argv);
 }
 
 const struct dlb_verb *dlb_verb_by_name(const char *name, struct dlb_err *err)
@@ -356,10 +375,10 @@ const struct dlb_verb *dlb_verb_by_name(const char *name, struct dlb_err *err)
         }
     }
     if (nearest)
-        (void)dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(err, DLB_ERR_USAGE_UNKNOWN_COMMAND, NULL, DLB_NO_OFFSET,
                        "unknown command \"%.40s\"; did you mean \"%s\"?", name, nearest);
     else
-        (void)dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                       "unknown command \"%.40s\"; `dlbench --help` lists them", name);
+        (void)dlb_fail(err, DLB_ERR_USAGE_UNKNOWN_COMMAND, NULL, DLB_NO_OFFSET,
+                       "unknown command \"%.40s\"; `dlbench help` lists them", name);
     return NULL;
 }

@@ -4,6 +4,7 @@
 #include "bench/cli/libraries.h"
 #include "bench/cli/print.h"
 #include "bench/cli/version.h"
+#include "core/base/json.h"
 #include "core/base/opt_value.h"
 
 #include <gnu/libc-version.h>
@@ -11,15 +12,15 @@
 #include <string.h>
 
 #define INDENT 24
+#define INDENT_CODE 28
 
 void dlb_help_overview(FILE *out)
 {
     uint32_t width = dlb_print_width(out);
 
     dlb_print_folded(out,
-                     "dlbench measures how fast training data can be loaded: which loader settings "
-                     "feed the accelerator, and "
-                     "what holds it back if they do not.\n",
+                     "Measure how fast training data can be loaded: which loader settings feed the "
+                     "accelerator, and what slows it down when they do not.\n",
                      0, 0, width);
     (void)fputs("Usage: dlbench COMMAND [FLAGS]\n\nCommands:\n", out);
     for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++)
@@ -31,11 +32,40 @@ void dlb_help_overview(FILE *out)
                 "  dlbench sweep --config configs/quickstart.toml\n\n",
                 out);
     dlb_print_folded(out,
-                     "`dlbench help COMMAND` lists a command's flags and options; `dlbench "
-                     "--version` says what this is.\n"
-                     "Exit codes: 0 fine, 1 the answer is no, 2 wrong usage or configuration, 3 it "
-                     "could not be done, 130 interrupted.",
+                     "`dlbench help COMMAND` lists the flags and options of a command, `dlbench "
+                     "help errors` every error code, `dlbench --version` the version and its "
+                     "libraries.\n"
+                     "Exit codes: 0 fine, 1 the answer is no, 2 wrong usage or configuration, 3 "
+                     "the work could not be done, 130 interrupted.",
                      0, 0, width);
+}
+
+const char *const dlb_help_on_errors =
+    "An error ends a command with one line on stderr, \"dlbench: PATH @ OFFSET: TEXT [CODE]\", of "
+    "which PATH and OFFSET are left out where there is none. With --json stdout holds {\"error\": "
+    "{\"code\", \"text\", \"path\", \"offset\"}} as well, unless a result was printed. Scripts can "
+    "rely on codes and exit codes; texts may change.";
+
+/* The exit codes that errors lead to, in their order. */
+static const struct {
+    int exit;
+    const char *title;
+} exits[] = {{DLB_EXIT_USAGE, "Exit code 2, wrong usage or configuration:"},
+             {DLB_EXIT_FAILED, "Exit code 3, the work could not be done:"},
+             {DLB_EXIT_INTERRUPTED, "Exit code 130, interrupted:"}};
+
+void dlb_help_errors(FILE *out)
+{
+    uint32_t width = dlb_print_width(out);
+
+    dlb_print_folded(out, dlb_help_on_errors, 0, 0, width);
+    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) {
+        (void)fprintf(out, "\n%s\n", exits[i].title);
+        for (enum dlb_code code = 0; code < DLB_N_CODES; code++)
+            if (dlb_exit_code(dlb_code_status(code)) == exits[i].exit)
+                dlb_print_folded(out, dlb_code_text(code), INDENT_CODE,
+                                 (uint32_t)fprintf(out, "  %s", dlb_code_name(code)), width);
+    }
 }
 
 const char *dlb_help_value_text(const struct dlb_opt *opt, char *text, size_t n_text)
@@ -61,8 +91,7 @@ static void help_flags(FILE *out, const struct dlb_verb *verb, uint32_t width)
                              flag->value ? flag->value : "");
         dlb_print_folded(out, flag->help, INDENT, (uint32_t)column, width);
     }
-    dlb_print_folded(out, "print this and leave", INDENT, (uint32_t)fprintf(out, "  --help"),
-                     width);
+    dlb_print_folded(out, "print this help", INDENT, (uint32_t)fprintf(out, "  --help"), width);
 }
 
 static void help_group(FILE *out, const struct dlb_opt_group *group, uint32_t width)
@@ -95,29 +124,26 @@ void dlb_help_verb(FILE *out, const struct dlb_verb *verb)
         return;
     (void)fputc('\n', out);
     dlb_print_folded(out,
-                     "Options, by the section of the file that holds them. On the command line: "
-                     "--set SECTION.KEY=VALUE or "
-                     "--SECTION.KEY VALUE. `dlbench sweep` tries every value of a list: "
-                     "--set 'sweep.SECTION.KEY=[A, B]'.",
+                     "Options, by section of the configuration file. On the command line: --set "
+                     "SECTION.KEY=VALUE or --SECTION.KEY VALUE. `dlbench sweep` tries every value "
+                     "of a list: --set 'sweep.SECTION.KEY=[A, B]'.",
                      0, 0, width);
     if (verb->section)
-        (void)fprintf(out, "Keys of [%s] are flags by themselves, with - for _.\n", verb->section);
+        (void)fprintf(out, "Keys of [%s] are also flags of their own, with - for _.\n",
+                      verb->section);
     for (const struct dlb_opt_group *const *group = dlb_verb_groups(verb); *group; group++)
         help_group(out, *group, width);
 }
 
-/* As they are loaded: a file's name says more than the version compiled against. */
+/* A shared library's file name holds its exact version; its header only has that of the build. */
 static void libraries(FILE *out)
 {
     static const char *const names[] = {"libarchive", "libjpeg", "libhwloc"};
-    json_t *found = json_object();
+    json_t *found = dlb_json_made(json_object());
     const json_t *list, *entry;
     size_t at;
 
-    if (!found || !dlb_libraries_add(found)) {
-        json_decref(found);
-        return;
-    }
+    (void)dlb_libraries_add(found);
     list = json_object_get(json_object_get(found, "versions"), "libraries");
     (void)fputs("with", out);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -1,4 +1,4 @@
-/* --help and --version: the tables, in words.
+/* --help and --version: text made from the tables of verbs, flags, options and errors.
  *
  * Floor 5. Control thread; prints. */
 #ifndef DLB_BENCH_CLI_HELP_H
@@ -14,7 +14,13 @@ void dlb_help_overview(FILE *out);
 void dlb_help_verb(FILE *out, const struct dlb_verb *verb);
 void dlb_version(FILE *out);
 
-/* What one option takes and does: "default 2; 0 to 1024 workers". Returns `text`. */
+/* What errors look like, and every code of errors.def by its exit code. */
+void dlb_help_errors(FILE *out);
+
+/* The paragraph that dlb_help_errors and the man page begin with. Static. */
+extern const char *const dlb_help_on_errors;
+
+/* An option's default and range: "default 2; 0 to 1024 workers". Returns `text`. */
 const char *dlb_help_value_text(const struct dlb_opt *opt, char *text, size_t n_text);
 
 #endif

@@ -5,7 +5,7 @@
 
 atomic_bool dlb_interrupted;
 
-/* The first signal asks; the second, from a user who does not want to wait, kills. */
+/* The first signal asks the program to end; the second kills it. */
 static void on_signal(int number)
 {
     if (!atomic_exchange(&dlb_interrupted, true))
@@ -17,12 +17,12 @@ static void on_signal(int number)
 void dlb_catch_interrupts(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_signal}, old; /* without SA_RESTART: sleeps end */
+    struct sigaction action = {.sa_handler = on_signal}, old; /* no SA_RESTART: a sleep must end */
 
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         (void)sigaction(numbers[i], NULL, &old);
-        /* nohup's wish is kept. An ignored SIGINT is only what a script's "&" left behind. */
+        /* nohup ignores SIGHUP: keep that. An ignored SIGINT is a side effect of a script's "&". */
         if (numbers[i] == SIGHUP && old.sa_handler == SIG_IGN)
             continue;
         (void)sigaction(numbers[i], &action, NULL);

@@ -1,4 +1,4 @@
-/* Which libraries this process really runs with.
+/* Which shared libraries this process runs with.
  *
  * Floor 5. Control thread. */
 #ifndef DLB_BENCH_CLI_LIBRARIES_H
@@ -7,9 +7,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Adds environment.versions.libraries: the file names, links followed, of every shared object that
- * is loaded
- * ("libjpeg.so.62.3.0"), and versions.jansson. False when memory is short. */
+/* Adds environment.versions.libraries, the file names of all loaded shared objects with links
+ * followed ("libjpeg.so.62.3.0"), and versions.jansson. Returns true. */
 bool dlb_libraries_add(json_t *environment);
 
 #endif

@@ -1,9 +1,22 @@
-/* dlbench: reads the command line, hands over to a verb, and makes sure that what it printed got
- * out. */
+/* dlbench: reads the command line, calls a verb, and checks that its output reached stdout.
+ *
+ * Where a command continues:
+ *   bench/verbs/verb_<name>.c          the verb: its help, and run(), which this file calls
+ *   bench/experiment/measure.c         run, sweep, storage: plan, execute, judge, report
+ *   scenarios/run/runner.c             executes the plan: each repetition is a process of its own,
+ *   bench/verbs/verb_cell.c            `dlbench cell`, which measures in scenarios/cell/cell.c
+ *   loaders/worker/worker.c            the loop that fills a batch: dlb_worker_fill
+ *   loaders/train/consumer.c           the training loop that consumes batches
+ *   scenarios/judge/judge.c            collects the times of one cell as evidence, from which
+ *   core/measure/verdict.c             dlb_judge decides the verdict
+ *   bench/verbs/verb_gap.c             gap: the ladder of scenarios/gap/
+ * Options are rows of tables, one table for each section: scenarios/spec/spec.c lists the tables.
+ */
 #include "bench/cli/args.h"
 #include "bench/cli/help.h"
 #include "bench/cli/print.h"
 #include "bench/cli/verb.h"
+#include "core/base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,19 +31,16 @@ static int run_verb(const struct dlb_verb *verb, int argc, char **argv)
         dlb_help_verb(stdout, verb);
         return DLB_EXIT_OK;
     }
-    args.cfg = dlb_config_new(dlb_verb_groups(verb));
-    if (!args.cfg) {
-        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
-        return dlb_print_err(&err);
-    }
+    args.cfg = dlb_mem_check(dlb_config_new(dlb_verb_groups(verb)));
     if (dlb_args_parse(verb, argc, argv, &args, &err) == DLB_OK)
-        code = verb->run(&args);
+        code = verb->run(&args); /* bench/verbs/verb_<name>.c */
     else
         code = dlb_print_err(&err);
     dlb_config_free(args.cfg);
     return code;
 }
 
+/* `dlbench help`, `dlbench help errors`, `dlbench help COMMAND`. */
 static int help(int argc, char **argv)
 {
     const struct dlb_verb *verb;
@@ -38,6 +48,10 @@ static int help(int argc, char **argv)
 
     if (argc == 0) {
         dlb_help_overview(stdout);
+        return DLB_EXIT_OK;
+    }
+    if (strcmp(argv[0], "errors") == 0) {
+        dlb_help_errors(stdout);
         return DLB_EXIT_OK;
     }
     verb = dlb_verb_by_name(argv[0], &err);
@@ -77,6 +91,8 @@ int main(int argc, char **argv)
 
     dlb_streams_prepare();
     code = dispatch(argc, argv);
+    if (code != DLB_EXIT_OK && dlb_args_want_json(argc - 1, argv + 1))
+        dlb_print_error_json();
     if (dlb_streams_finish(&err) != DLB_OK) {
         (void)dlb_print_err(&err);
         return DLB_EXIT_FAILED;

@@ -2,6 +2,8 @@
 
 #include "bench/cli/progress.h"
 #include "bench/cli/verb.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,15 +18,17 @@
 #define MIN_WIDTH 50
 
 static char out_buffer[256 * 1024];
-static int out_errno; /* of the first write to stdout that failed: stdio does not keep it */
+static int out_errno;  /* of the first write to stdout that failed: stdio does not keep it */
+static bool out_begun; /* stdout holds a document, or the start of one */
 
-int dlb_print_err(const struct dlb_err *err)
+static struct dlb_err first_err; /* the cause; later errors follow from it */
+static bool has_err;
+
+int dlb_exit_code(enum dlb_status status)
 {
-    char text[sizeof err->path + sizeof err->what + 40];
-
-    dlb_progress_clear();
-    (void)fprintf(stderr, "dlbench: %s\n", dlb_err_text(err, text, sizeof text));
-    switch (err->status) {
+    switch (status) {
+    case DLB_OK:
+        return DLB_EXIT_OK;
     case DLB_E_CONFIG:
     case DLB_E_MISSING:
         return DLB_EXIT_USAGE;
@@ -35,16 +39,29 @@ int dlb_print_err(const struct dlb_err *err)
     }
 }
 
+int dlb_print_err(const struct dlb_err *err)
+{
+    char text[sizeof err->path + sizeof err->what + 40];
+
+    if (!has_err)
+        first_err = *err;
+    has_err = true;
+    dlb_progress_clear();
+    (void)fprintf(stderr, "dlbench: %s [%s]\n", dlb_err_text(err, text, sizeof text),
+                  dlb_code_name(err->code));
+    return dlb_exit_code(err->status);
+}
+
 void dlb_streams_prepare(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-            /* For reading only: what is written to a closed stdout still fails, and is noticed. The
-             * lowest free descriptor is this one. */
+            /* open() takes the lowest free descriptor, which is this one. For reading only: a
+             * write to a closed stdout must still fail, so that it is reported. */
             (void)open("/dev/null", O_RDONLY);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error to report, not a death */
-    /* What printf writes then fails, if it does, where someone looks at errno. */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file over the size limit is an error to report */
+    /* A large buffer: printf's writes then happen in flush_out, which keeps errno. */
     if (!isatty(STDOUT_FILENO))
         (void)setvbuf(stdout, out_buffer, _IOFBF, sizeof out_buffer);
 }
@@ -59,6 +76,7 @@ static void flush_out(void)
 void dlb_print_out(const char *text, size_t n_bytes)
 {
     flush_out();
+    out_begun = true;
     errno = 0;
     if (fwrite(text, 1, n_bytes, stdout) < n_bytes && out_errno == 0)
         out_errno = errno;
@@ -78,20 +96,35 @@ int dlb_streams_finish(struct dlb_err *err)
         return DLB_OK;
     if (out_errno == EPIPE || reader_left())
         return DLB_OK;
-    errno = out_errno ? out_errno : EIO; /* EIO: nobody kept the reason */
+    errno = out_errno ? out_errno : EIO; /* EIO: the reason is lost */
     return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot write to standard output");
 }
 
-bool dlb_print_json(const json_t *document)
+void dlb_print_json(const json_t *document)
 {
-    char *text = json_dumps(document, JSON_INDENT(2));
+    char *text = dlb_mem_check(json_dumps(document, JSON_INDENT(2)));
 
-    if (!text)
-        return false;
     dlb_print_out(text, strlen(text));
     dlb_print_out("\n", 1);
     free(text);
-    return true;
+}
+
+void dlb_print_error_json(void)
+{
+    json_t *error, *document;
+
+    if (!has_err || out_begun)
+        return;
+    error = dlb_json_made(json_object());
+    (void)dlb_json_put(error, "code", json_string(dlb_code_name(first_err.code)));
+    (void)dlb_json_put(error, "text", dlb_json_safe_text(first_err.what));
+    (void)dlb_json_put(error, "path",
+                       first_err.path[0] ? dlb_json_safe_text(first_err.path) : json_null());
+    (void)dlb_json_put(error, "offset", dlb_json_u64_or_null(first_err.offset_bytes));
+    document = dlb_json_made(json_object());
+    (void)dlb_json_put(document, "error", error);
+    dlb_print_json(document);
+    json_decref(document);
 }
 
 uint32_t dlb_print_width(FILE *out)

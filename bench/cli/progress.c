@@ -16,7 +16,7 @@
 #define ETA_AFTER_NS DLB_NS_PER_S /* an earlier guess is noise */
 #define LINE_CAP 512
 
-static struct dlb_progress *current; /* whose live line stands on the terminal */
+static struct dlb_progress *current; /* the one that owns the terminal's live line */
 
 static bool stderr_is_terminal(void)
 {
@@ -24,7 +24,7 @@ static bool stderr_is_terminal(void)
     return isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb") != 0);
 }
 
-/* Asked at every drawing, so that a resized window needs no signal handler. */
+/* Read at every drawing, so that a resized window needs no signal handler. */
 static uint32_t terminal_columns(void)
 {
     struct winsize size;
@@ -41,7 +41,7 @@ static uint32_t line_columns(void)
     return n_columns > 1 ? n_columns - 1 : 1;
 }
 
-/* Cuts to n_columns characters, counting UTF-8 sequences as one; returns how many are left. */
+/* Cuts to n_columns characters, counting a UTF-8 sequence as one; returns how many are left. */
 static uint32_t cut(char *line, uint32_t n_columns)
 {
     uint32_t n = 0;
@@ -82,7 +82,7 @@ const char *dlb_progress_line(const struct dlb_progress *progress, double frac, 
     size_t n_eta = strlen(eta);
     int n = snprintf(line, n_line, "%s: %s", progress->title, text);
     size_t len = n < 0 ? 0 : (size_t)n < n_line ? (size_t)n : n_line - 1;
-    /* The ETA is what one looks for: the text makes room for it. */
+    /* The ETA matters most: cut the text to make room for it. */
     if (len + n_eta >= n_line && n_eta < n_line)
         len = n_line - 1 - n_eta;
     line[len] = '\0';
@@ -95,8 +95,8 @@ const char *dlb_progress_line(const struct dlb_progress *progress, double frac, 
     return line;
 }
 
-/* The cursor stands at the end of the live line. In a window that has become narrower that line
- * fills several rows. */
+/* The cursor is at the end of the live line. In a window that became narrower the line fills
+ * several rows. */
 static void erase(struct dlb_progress *progress)
 {
     uint32_t n_rows;

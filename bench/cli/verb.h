@@ -1,12 +1,15 @@
-/* Verbs: `dlbench <verb> ...`. One const table, one file, one line in verbs.def.
+/* Verbs: `dlbench <verb> ...`. A verb is one file, bench/verbs/verb_<name>.c, which ends with a
+ * const table of this type, and one line in verbs.def. main.c looks the verb up and calls its
+ * run().
  *
- * Floor 5. Only this folder prints, and picks exit codes. */
+ * Floor 5. Only bench/ prints and picks exit codes. */
 #ifndef DLB_BENCH_CLI_VERB_H
 #define DLB_BENCH_CLI_VERB_H
 
 #include "core/base/config.h"
 #include "core/base/err.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,7 +17,7 @@ enum dlb_exit {
     DLB_EXIT_OK = 0,
     DLB_EXIT_NO = 1,     /* the answer is no */
     DLB_EXIT_USAGE = 2,  /* wrong usage or configuration */
-    DLB_EXIT_FAILED = 3, /* it could not be done */
+    DLB_EXIT_FAILED = 3, /* the work could not be done */
     DLB_EXIT_INTERRUPTED = 130,
 };
 
@@ -29,7 +32,7 @@ enum {
         1 << 5, /* a second PATH, to write to: --format, --from, --overwrite, --drop-caches */
     DLB_FLAG_WORKLOAD = 1 << 6, /* --workload NAME, --path FOLDER */
     DLB_FLAG_STORAGE = 1 << 7,  /* --accelerator NAME, --baseline PROGRAM, --dry-run */
-    DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: what dlbench calls itself by */
+    DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
 
 struct dlb_args {
@@ -42,7 +45,7 @@ struct dlb_args {
     const char *format;      /* of the target, as it was said; or NULL */
     const char *from;        /* of the source, as it was said; or NULL */
     bool overwrite, json, dry_run;
-    int argc; /* what is left, for hidden verbs */
+    int argc; /* all arguments after the verb; only hidden verbs read them */
     char **argv;
 };
 
@@ -51,22 +54,26 @@ struct dlb_verb {
     const char *usage;   /* "dlbench sweep --config FILE [--set key=value ...]" */
     const char *details; /* paragraphs for --help and the man page */
     uint32_t flags;
-    const struct dlb_opt_group *const *groups; /* what files and --set may say, up to NULL; NULL:
-                                                  what a run takes (dlb_spec_groups) */
-    const char *section; /* of these groups, the one whose keys are flags by themselves:
-                            --batch-size for <section>.batch_size; or NULL */
-    int (*run)(const struct dlb_args
-                   *args); /* returns enum dlb_exit; prints its own errors through dlb_print_err */
+    /* Option groups that files and --set may fill, up to NULL. NULL: those of a run,
+     * dlb_spec_groups(). */
+    const struct dlb_opt_group *const *groups;
+    /* The group whose keys are flags by themselves: --batch-size for <section>.batch_size. Or NULL.
+     */
+    const char *section;
+    /* Returns enum dlb_exit. Prints its own errors through dlb_print_err. */
+    int (*run)(const struct dlb_args *args);
 };
 
 extern const struct dlb_verb *const dlb_verbs[]; /* ends with NULL; in the order of verbs.def */
 
-/* "dlbench: <text>" on stderr; returns the exit code that the status calls for (CONFIG, MISSING
- * module: 2; CANCELLED: 130; else 3). */
+/* The enum dlb_exit that a status calls for. CONFIG and MISSING: 2; CANCELLED: 130; others: 3. */
+int dlb_exit_code(enum dlb_status status);
+
+/* Prints "dlbench: <text> [E_NAME]" on stderr and returns dlb_exit_code of its status. With --json
+ * main.c also prints the first error as a document (dlb_print_error_json). */
 int dlb_print_err(const struct dlb_err *err);
 
-/* Set by SIGINT and SIGTERM once dlb_catch_interrupts was called; a second signal kills. */
-#include <stdatomic.h>
+/* Set by SIGINT, SIGTERM and SIGHUP after dlb_catch_interrupts; a second signal kills. */
 extern atomic_bool dlb_interrupted;
 void dlb_catch_interrupts(void);
 

@@ -1,13 +1,14 @@
 #include "bench/experiment/result.h"
 
 #include "bench/cli/print.h"
+#include "bench/experiment/remove.h"
 #include "core/base/io.h"
+#include "core/base/mem.h"
 #include "reports/report.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SCRATCH ".cells" /* a dash, and the number of the process whose it is */
+#define SCRATCH ".cells" /* followed by a dash and the process's number */
+#define MAX_FILES 8      /* of a result */
 #define NAMES_TRIED 1000
 #define PIPE_COLUMNS 160 /* wide enough for the usual columns of a table */
 
@@ -39,7 +41,7 @@ static void choose_name(const struct dlb_args *args, const char *verb, char *nam
                    verb, when);
 }
 
-/* One that is there already is fine, even where no other could be made (a read-only mount, say). */
+/* An existing folder is fine, even on a read-only mount, where mkdir fails otherwise. */
 static int make_folder(const char *path, struct dlb_err *err)
 {
     struct stat st;
@@ -58,8 +60,8 @@ static int make_folders(const char *path, struct dlb_err *err)
     char part[PATH_MAX];
     size_t len = strlen(path);
     if (len == 0 || len >= sizeof(part))
-        return dlb_fail(err, DLB_ERR_CONFIG, "--results", DLB_NO_OFFSET,
-                        len ? "path is too long" : "names no folder");
+        return dlb_fail(err, DLB_ERR_RESULT_PATH, "--results", DLB_NO_OFFSET,
+                        len ? "the path is too long" : "the path is empty: name a folder");
     memcpy(part, path, len + 1);
     for (char *at = part + 1; *at; at++) {
         if (*at != '/')
@@ -75,8 +77,8 @@ static int make_folders(const char *path, struct dlb_err *err)
     if (rc)
         return rc;
     if (stat(part, &st) || !S_ISDIR(st.st_mode))
-        return dlb_fail(err, DLB_ERR_IO, path, DLB_NO_OFFSET,
-                        "is no folder: --results wants one that can be written");
+        return dlb_fail(err, DLB_ERR_NOT_A_FOLDER, path, DLB_NO_OFFSET,
+                        "is not a directory; --results needs a writable one");
     return DLB_OK;
 }
 
@@ -84,7 +86,7 @@ static int join(char out[PATH_MAX], const char *folder, const char *name, struct
 {
     int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
     if (n < 0 || n >= PATH_MAX)
-        return dlb_fail(err, DLB_ERR_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
+        return dlb_fail(err, DLB_ERR_RESULT_PATH, folder, DLB_NO_OFFSET, "the path is too long");
     return DLB_OK;
 }
 
@@ -101,7 +103,7 @@ static bool is_own_name(const char *name)
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         size_t len = strlen(own[i]);
         const char *rest = name + len;
-        if (strncmp(name, own[i], len) == 0 && /* or what a kill left of writing it */
+        if (strncmp(name, own[i], len) == 0 && /* or its temporary, left by a kill */
             (*rest == '\0' || (*rest == '.' && strcmp(strrchr(rest, '.'), ".tmp") == 0)))
             return true;
     }
@@ -142,27 +144,20 @@ static int look_into(const char *path, struct contents *out, struct dlb_err *err
     return DLB_OK;
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
-{
-    (void)st, (void)flag, (void)ftw;
-    return remove(path);
-}
-
-/* Scratch folders of runs that were killed: whoever holds the lock is the only one alive. */
+/* Removes scratch folders that killed runs left. The caller holds the lock, so no other process
+ * uses them. */
 static void remove_scratch(const char *folder)
 {
     DIR *dir = opendir(folder);
-    char path[PATH_MAX];
     for (const struct dirent *entry; dir && (entry = readdir(dir));)
-        if (strncmp(entry->d_name, SCRATCH, strlen(SCRATCH)) == 0 &&
-            snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) < PATH_MAX)
-            (void)nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        if (strncmp(entry->d_name, SCRATCH, strlen(SCRATCH)) == 0)
+            dlb_remove_tree(dirfd(dir), entry->d_name);
     if (dir)
         (void)closedir(dir);
 }
 
-/* One program at a time writes into a result. Where the file system has no locks on folders, only
- * that guard is lost. */
+/* One process at a time writes into a result. On a file system that cannot lock folders the result
+ * is written without this guard. */
 static int lock_folder(struct dlb_result_folder *out, struct dlb_err *err)
 {
     struct contents there;
@@ -172,15 +167,15 @@ static int lock_folder(struct dlb_result_folder *out, struct dlb_err *err)
     if (flock(out->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return DLB_OK;
     if (look_into(out->path, &there, err) || there.pid <= 0)
-        return dlb_fail(err, DLB_ERR_CONFIG, out->path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_RESULT_LOCKED, out->path, DLB_NO_OFFSET,
                         "another dlbench writes there: wait for it, or give another --run-name");
-    return dlb_fail(err, DLB_ERR_CONFIG, out->path, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_RESULT_LOCKED, out->path, DLB_NO_OFFSET,
                     "another dlbench writes there (pid %ld): wait for it, or give another "
                     "--run-name",
                     there.pid);
 }
 
-/* Only a result is replaced, and only when that is asked for. */
+/* Only a result is ever replaced, and only with --overwrite. */
 static int check_contents(struct dlb_result_folder *out, bool overwrite, struct dlb_err *err)
 {
     struct contents there;
@@ -188,24 +183,24 @@ static int check_contents(struct dlb_result_folder *out, bool overwrite, struct 
     if (rc)
         return rc;
     if (there.summary && !overwrite)
-        return dlb_fail(err, DLB_ERR_CONFIG, out->path, DLB_NO_OFFSET,
-                        "there is a result of that name: give another --run-name, or --overwrite");
+        return dlb_fail(err, DLB_ERR_RESULT_EXISTS, out->path, DLB_NO_OFFSET,
+                        "holds a result already: give another --run-name, or --overwrite");
     if (there.foreign && !there.summary)
-        return dlb_fail(err, DLB_ERR_CONFIG, out->path, DLB_NO_OFFSET,
-                        "holds \"%s\" and no result: it is left alone; give another --run-name or "
-                        "--results",
+        return dlb_fail(err, DLB_ERR_RESULT_FOREIGN, out->path, DLB_NO_OFFSET,
+                        "holds \"%s\" and no result, so nothing is written there: give another "
+                        "--run-name or --results",
                         there.name);
     out->replaces = there.summary;
     if (there.leftover && !there.summary)
         (void)fprintf(stderr,
-                      "dlbench: note: %s has no summary, only what a run left that was killed: it "
-                      "is used anew\n",
+                      "dlbench: note: %s holds what a killed run left, and no summary: it is used "
+                      "again\n",
                       out->path);
     return DLB_OK;
 }
 
-/* A name that the user gave may be there already; of those that are chosen here, in this second or
- * by another program, the first that is not. */
+/* A folder that the user named may exist already. A name chosen here gets a number until it is new,
+ * because another run may have begun in the same second. */
 static int make_result_folder(const struct dlb_args *args, const char *verb,
                               struct dlb_result_folder *out, struct dlb_err *err)
 {
@@ -222,6 +217,18 @@ static int make_result_folder(const struct dlb_args *args, const char *verb,
             return DLB_OK;
         (void)snprintf(out->name + len, sizeof(out->name) - len, "-%d", number);
     }
+}
+
+/* Before the process ends for want of memory (core/base/mem.h). Forked children inherit the hook,
+ * but the folder is their parent's. */
+static void put_in_order(void *ctx)
+{
+    const struct dlb_result_folder *folder = ctx;
+    if (getpid() != folder->owner)
+        return;
+    dlb_remove_tree(AT_FDCWD, folder->scratch);
+    if (folder->made)
+        (void)rmdir(folder->path); /* fails if it holds anything */
 }
 
 int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
@@ -245,113 +252,130 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
         remove_scratch(out->path);
     if (!rc && mkdir(out->scratch, 0777))
         rc = dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot write to the result's folder");
+    if (!rc) {
+        out->owner = getpid();
+        dlb_mem_at_exhaustion(put_in_order, out);
+    }
     return rc;
 }
 
 void dlb_result_close(const struct dlb_result_folder *folder)
 {
+    dlb_mem_at_exhaustion(NULL, NULL);
     (void)rmdir(folder->scratch);
     if (folder->made)
-        (void)rmdir(folder->path); /* stays when there is something in it */
+        (void)rmdir(folder->path); /* fails if it holds anything */
     if (folder->lock_fd >= 0)
         (void)close(folder->lock_fd);
 }
 
-static int write_json(const struct dlb_result_folder *folder, const char *file, const json_t *doc,
-                      struct dlb_err *err)
+/* A result's files in memory. All are rendered before the first is written: if memory ends while
+ * rendering, the result on disk is still whole. */
+struct rendered {
+    const char *name[MAX_FILES];
+    struct dlb_text text[MAX_FILES];
+    uint32_t n;
+};
+
+static void add_json(struct rendered *files, const char *name, const json_t *doc)
 {
-    char path[PATH_MAX];
-    int rc = join(path, folder->path, file, err);
-    char *text = rc ? NULL : json_dumps(doc, JSON_INDENT(2));
-    if (!rc && !text)
-        rc = dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory");
-    if (!rc)
-        rc = dlb_write_file_atomic(path, text, strlen(text), err);
-    free(text);
-    return rc;
+    char *text = dlb_mem_check(json_dumps(doc, JSON_INDENT(2)));
+    files->name[files->n] = name;
+    files->text[files->n++] = (struct dlb_text){.data = text, .len_bytes = strlen(text)};
 }
 
-static int write_report(const struct dlb_result_folder *folder, const struct dlb_report *report,
-                        const json_t *doc, struct dlb_err *err)
+static void add_reports(struct rendered *files, const char *folder, const json_t *doc)
 {
-    struct dlb_report_opts opts = {.folder = folder->path};
-    struct dlb_text text = {0};
-    char path[PATH_MAX];
-    int rc = join(path, folder->path, report->file, err);
-    if (!rc) {
-        report->render(doc, &opts, &text);
-        rc = dlb_write_file_atomic(path, text.data, text.len_bytes, err);
-    }
-    dlb_text_free(&text);
-    return rc;
-}
-
-static int write_reports(const struct dlb_result_folder *folder, const json_t *doc,
-                         struct dlb_err *err)
-{
+    struct dlb_report_opts opts = {.folder = folder};
     for (size_t i = 0; dlb_reports[i]; i++) {
         if (!dlb_reports[i]->file)
             continue;
-        int rc = write_report(folder, dlb_reports[i], doc, err);
-        if (rc)
-            return rc;
+        if (files->n == MAX_FILES)
+            DLB_BUG("a result has more files than MAX_FILES");
+        dlb_reports[i]->render(doc, &opts, &files->text[files->n]);
+        files->name[files->n++] = dlb_reports[i]->file;
     }
-    return DLB_OK;
+}
+
+static int write_files(const struct rendered *files, const char *folder, struct dlb_err *err)
+{
+    char path[PATH_MAX];
+    int rc = DLB_OK;
+    for (uint32_t i = 0; !rc && i < files->n; i++) {
+        rc = join(path, folder, files->name[i], err);
+        if (!rc)
+            rc = dlb_write_file_atomic(path, files->text[i].data, files->text[i].len_bytes, err);
+    }
+    return rc;
+}
+
+/* Either document may be NULL. */
+static int write_result(const char *folder, const json_t *environment, const json_t *doc,
+                        struct dlb_err *err)
+{
+    struct rendered files = {.n = 0};
+    if (environment)
+        add_json(&files, "environment.json", environment);
+    if (doc)
+        add_reports(&files, folder, doc);
+    int rc = write_files(&files, folder, err);
+    for (uint32_t i = 0; i < files.n; i++)
+        dlb_text_free(&files.text[i]);
+    return rc;
 }
 
 int dlb_result_begin(const struct dlb_result_folder *folder, const json_t *environment,
                      struct dlb_err *err)
 {
-    return folder->replaces ? DLB_OK : write_json(folder, "environment.json", environment, err);
+    return folder->replaces ? DLB_OK : write_result(folder->path, environment, NULL, err);
 }
 
 void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
 {
-    struct dlb_err ignored; /* the last writing counts, and complains */
+    struct dlb_err ignored; /* dlb_result_finish meets the same error, and reports it */
     if (!folder->replaces)
-        (void)write_reports(folder, doc, &ignored);
+        (void)write_result(folder->path, NULL, doc, &ignored);
 }
 
-/* Writes all of it to another folder, beside the one that stays as it is. */
+/* Writes all files to a folder beside the earlier result. */
 static int write_aside(struct dlb_result_folder *folder, const json_t *environment,
                        const json_t *doc, struct dlb_err *err)
 {
-    struct dlb_result_folder aside = *folder;
-    int n = snprintf(aside.path, sizeof(aside.path), "%s.partial", folder->path);
-    if (n < 0 || (size_t)n >= sizeof(aside.path))
-        return dlb_fail(err, DLB_ERR_CONFIG, folder->path, DLB_NO_OFFSET, "the path is too long");
-    if (mkdir(aside.path, 0777) != 0 && errno != EEXIST)
-        return dlb_fail_errno(err, aside.path, DLB_NO_OFFSET, "making it");
-    memcpy(folder->written, aside.path, sizeof(folder->written));
-    int rc = write_json(&aside, "environment.json", environment, err);
-    return rc ? rc : write_reports(&aside, doc, err);
+    char aside[PATH_MAX];
+    int n = snprintf(aside, sizeof(aside), "%s.partial", folder->path);
+    if (n < 0 || (size_t)n >= sizeof(aside))
+        return dlb_fail(err, DLB_ERR_RESULT_PATH, folder->path, DLB_NO_OFFSET,
+                        "the path is too long");
+    if (mkdir(aside, 0777) != 0 && errno != EEXIST)
+        return dlb_fail_errno(err, aside, DLB_NO_OFFSET, "cannot make the folder");
+    memcpy(folder->written, aside, sizeof(folder->written));
+    return write_result(aside, environment, doc, err);
 }
 
 int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environment,
                       const json_t *doc, enum dlb_result_part part, struct dlb_err *err)
 {
     if (folder->replaces && part == DLB_RESULT_NOTHING)
-        return dlb_fail(err, DLB_ERR_CANCELLED, folder->path, DLB_NO_OFFSET,
-                        "the result that was there is kept: this run has none to replace it");
+        return dlb_fail(err, DLB_ERR_RESULT_KEPT, folder->path, DLB_NO_OFFSET,
+                        "the earlier result is kept: this run measured nothing to replace it with");
     if (folder->replaces && part == DLB_RESULT_PART)
         return write_aside(folder, environment, doc, err);
     memcpy(folder->written, folder->path, sizeof(folder->written));
-    int rc = folder->replaces ? write_json(folder, "environment.json", environment, err) : DLB_OK;
-    return rc ? rc : write_reports(folder, doc, err);
+    return write_result(folder->path, folder->replaces ? environment : NULL, doc, err);
 }
 
 void dlb_result_say_interrupted(const struct dlb_result_folder *folder)
 {
     if (!folder->written[0])
-        (void)fprintf(stderr, "dlbench: interrupted: nothing was measured until then\n");
+        (void)fprintf(stderr, "dlbench: interrupted before anything was measured\n");
     else if (folder->replaces)
-        (void)fprintf(stderr,
-                      "dlbench: interrupted: %s is kept as it was; what was measured until then is "
-                      "in %s\n",
-                      folder->path, folder->written);
+        (void)fprintf(
+            stderr,
+            "dlbench: interrupted: the earlier result in %s is kept; what was measured so "
+            "far is in %s\n",
+            folder->path, folder->written);
     else
-        (void)fprintf(stderr,
-                      "dlbench: interrupted: the result holds what was measured until then\n");
+        (void)fprintf(stderr, "dlbench: interrupted: the result holds what was measured so far\n");
 }
 
 static uint32_t stdout_columns(void)

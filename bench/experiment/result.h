@@ -1,6 +1,6 @@
 /* A result's folder: <results>/<run name>/.
  *
- * Floor 5. Control thread. */
+ * Floor 5. Control thread; one open folder at a time. */
 #ifndef DLB_BENCH_EXPERIMENT_RESULT_H
 #define DLB_BENCH_EXPERIMENT_RESULT_H
 
@@ -10,46 +10,53 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct dlb_result_folder {
     char path[PATH_MAX];    /* as the user wrote it: "results/first" */
-    char scratch[PATH_MAX]; /* inside it, of this process alone, while cells run */
+    char scratch[PATH_MAX]; /* inside it, for this process alone, while cells run */
     char name[256];
-    char written[PATH_MAX]; /* where dlb_result_finish put it; "": nowhere */
-    bool made;              /* this process made it: an empty one is taken away again */
-    bool replaces;          /* there is a result, which stays until this one is whole */
+    char written[PATH_MAX]; /* where dlb_result_finish wrote the result; "" until then */
+    bool made;              /* this process made the folder: it is removed if it stays empty */
+    bool replaces;          /* the folder holds a result, which is kept until this one is whole */
     int lock_fd;            /* locked while this process writes there */
+    pid_t owner;            /* the process that opened it */
 };
 
-/* Names it (`verb` and the time, and a number where that is taken, where the user gave no name),
- * makes it and its scratch folder, and takes away what killed runs left there. DLB_E_CONFIG when it
- * holds a result, without --overwrite, or anything else, with and without, or another dlbench
- * writes there; DLB_E_IO when it cannot be written. Close it in any case. */
+/* Chooses the name (from `verb` and the time, if the user gave none), makes the folder and its
+ * scratch folder, and removes scratch folders that killed runs left. DLB_E_CONFIG if the folder
+ * holds a result and --overwrite was not given (DLB_ERR_RESULT_EXISTS), holds anything else
+ * (_FOREIGN), or is in use by another dlbench (_LOCKED); DLB_E_IO if it cannot be written.
+ *
+ * Until dlb_result_close `*out` must stay in its place: if memory is exhausted meanwhile, the
+ * scratch folder is removed before the process ends (dlb_mem_at_exhaustion). Close it after an
+ * error, too. */
 int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
                     struct dlb_err *err);
 
-/* Removes the scratch folder; and the folder itself when it is empty and was made here. */
+/* Removes the scratch folder, and the folder itself if it is empty and was made here. */
 void dlb_result_close(const struct dlb_result_folder *folder);
 
-/* environment.json; of a result that replaces another it comes with the rest. */
+/* Writes environment.json, unless the folder holds an earlier result: then dlb_result_finish does.
+ */
 int dlb_result_begin(const struct dlb_result_folder *folder, const json_t *environment,
                      struct dlb_err *err);
 
-/* What there is so far, unless a result is there already. */
+/* Writes what was measured so far, unless the folder holds an earlier result. */
 void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc);
 
 enum dlb_result_part { DLB_RESULT_NOTHING, DLB_RESULT_PART, DLB_RESULT_WHOLE };
 
-/* Every report that keeps a file, each whole or not at all. A result that was there is only
- * replaced by one that was measured to its end: a part goes beside it, to <its name>.partial, and
- * of nothing measured nothing is kept, DLB_E_CANCELLED, which says so. */
+/* Writes every report that is kept as a file, each whole or not at all. An earlier result is only
+ * replaced by one that was measured to its end. A part is written beside it, to <name>.partial. If
+ * nothing was measured nothing is written, and DLB_ERR_RESULT_KEPT (DLB_E_CANCELLED) says so. */
 int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environment,
                       const json_t *doc, enum dlb_result_part part, struct dlb_err *err);
 
-/* On stderr: that it was interrupted, and where what there is can be found. */
+/* Prints on stderr that the run was interrupted, and where its result is. */
 void dlb_result_say_interrupted(const struct dlb_result_folder *folder);
 
-/* The terminal report on stdout, or the document with `json`. */
+/* Prints the terminal report on stdout, or the document if `json`. */
 int dlb_result_print(const json_t *doc, const char *folder, bool json, struct dlb_err *err);
 
 #endif

@@ -1,6 +1,9 @@
 #include "bench/experiment/watch.h"
 
 #include "core/base/clock.h"
+#include "core/base/err.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,9 +23,9 @@ const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char
         const char *dot = strrchr(key, '.');
         if (json_array_size(axis) < 2 || json_is_null(value) || at >= n_text)
             continue;
-        char *shown = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        int n = snprintf(text + at, n_text - at, "%s%s=%s", at ? " " : "", dot ? dot + 1 : key,
-                         shown ? shown : "?");
+        char *shown = dlb_mem_check(json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)));
+        int n =
+            snprintf(text + at, n_text - at, "%s%s=%s", at ? " " : "", dot ? dot + 1 : key, shown);
         free(shown);
         at += n > 0 ? (size_t)n : 0;
     }
@@ -59,7 +62,7 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
                    watch->plan->n_blocks, what, cell, batches);
 }
 
-/* Whatever its kind: a lost reference or ceiling takes something away from the result, too. */
+/* Every kind of task is reported: without its reference or ceiling a result says less. */
 static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task, const char *reason)
 {
     struct dlb_progress *progress = &watch->progress;
@@ -84,11 +87,20 @@ static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task, c
             dlb_progress_note(progress, "dlbench: %s failed in block %u: %s",
                               watch->plan->cells[task->index].name, block, reason);
         else if (watch->plan->n_cells >
-                 1) /* else it is the run that failed, which is said at its end */
+                 1) /* the only cell's failure is reported when the run ends */
             dlb_progress_note(progress, "dlbench: cell %u failed in block %u: %s", task->index,
                               block, reason);
         break;
     }
+}
+
+/* "reason [E_NAME]". Returns `text`. */
+static const char *coded_reason(const json_t *doc, char *text, size_t n_text)
+{
+    const char *reason = dlb_json_text(doc, "reason"), *code = dlb_json_text(doc, "code");
+    (void)snprintf(text, n_text, "%s%s%s%s", *reason ? reason : "no reason given",
+                   *code ? " [" : "", code, *code ? "]" : "");
+    return text;
 }
 
 void dlb_watch_event(void *ctx, const struct dlb_runner_event *event)
@@ -100,12 +112,13 @@ void dlb_watch_event(void *ctx, const struct dlb_runner_event *event)
             watch->save(watch->ctx);
         return;
     }
-    const char *status = json_string_value(json_object_get(event->doc, "status"));
-    const char *reason = json_string_value(json_object_get(event->doc, "reason"));
-    if (event->what == DLB_RUNNER_DONE && status && strcmp(status, "failed") == 0)
-        tell_failure(watch, event->task, reason ? reason : "no reason given");
-    /* The line's ETA is by pace: a share of the time that says the same as the runner's estimate.
-     */
+    if (event->what == DLB_RUNNER_DONE &&
+        strcmp(dlb_json_text(event->doc, "status"), "failed") == 0) {
+        char reason[sizeof(struct dlb_err) + 64];
+        tell_failure(watch, event->task, coded_reason(event->doc, reason, sizeof(reason)));
+    }
+    /* The line takes its ETA from the pace: give it the share of time that leads to the runner's
+     * own estimate. */
     double gone_s = (double)(dlb_now_ns() - watch->start_ns) / 1e9;
     double frac = isfinite(event->eta_s) ? gone_s / (gone_s + event->eta_s) : (double)NAN;
     describe(watch, event, text, sizeof(text));

@@ -1,4 +1,4 @@
-/* A plan's execution, told on stderr.
+/* Reports the execution of a plan on stderr: the runner's events become progress and notes.
  *
  * Floor 5. Control thread. */
 #ifndef DLB_BENCH_EXPERIMENT_WATCH_H
@@ -11,17 +11,16 @@
 struct dlb_watch {
     struct dlb_progress progress; /* begun */
     const struct dlb_plan *plan;
-    bool grows; /* how many tasks there will be is not known */
+    bool grows; /* the plan adds tasks while it runs, so their number is not known */
     uint64_t start_ns;
     void (*save)(void *ctx); /* after each block; may be NULL */
     void *ctx;
 };
 
-/* For struct dlb_runner: `ctx` is a struct dlb_watch. */
+/* The event callback of struct dlb_runner. `ctx` is a struct dlb_watch. */
 void dlb_watch_event(void *ctx, const struct dlb_runner_event *event);
 
-/* The settings of a cell that tell it from others: "num_workers 2, pin_memory yes". Returns `text`.
- */
+/* The swept settings of a cell: "num_workers=2 pin_memory=true". Returns `text`. */
 const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char *text,
                                 size_t n_text);
 

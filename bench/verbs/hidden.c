@@ -1,6 +1,7 @@
 #include "bench/verbs/hidden.h"
 
 #include "core/base/io.h"
+#include "core/base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,17 @@ int dlb_hidden_flags(const struct dlb_args *args, const char *verb,
         while (flag->name && strcmp(flag->name, args->argv[i]) != 0)
             flag++;
         if (!flag->name || i + 1 == args->argc)
-            return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "%s: \"%.60s\" is %s", verb,
-                            args->argv[i], flag->name ? "without a value" : "no flag of it");
+            return dlb_fail(err, flag->name ? DLB_ERR_USAGE_FLAG_VALUE : DLB_ERR_USAGE_UNKNOWN_FLAG,
+                            NULL, DLB_NO_OFFSET,
+                            flag->name ? "%s: a value is missing after \"%.60s\""
+                                       : "%s: unknown flag \"%.60s\"",
+                            verb, args->argv[i]);
         *flag->value = args->argv[i + 1];
     }
     for (const struct dlb_hidden_flag *flag = flags; flag->name; flag++)
         if (flag->needed && !*flag->value)
-            return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "%s: %s FILE is needed", verb,
-                            flag->name);
+            return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
+                            "%s: %s FILE is missing", verb, flag->name);
     return DLB_OK;
 }
 
@@ -40,7 +44,7 @@ int dlb_hidden_read(const char *path, json_t **out, struct dlb_err *err)
     json_t *doc = json_loadb(text, n_bytes, 0, &why);
     free(text);
     if (!json_is_object(doc)) {
-        rc = dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET, "is not a JSON object: %s",
+        rc = dlb_fail(err, DLB_ERR_SPEC_INVALID, path, DLB_NO_OFFSET, "is not a JSON object: %s",
                       doc ? "another type" : why.text);
         json_decref(doc);
         return rc;
@@ -51,9 +55,8 @@ int dlb_hidden_read(const char *path, json_t **out, struct dlb_err *err)
 
 int dlb_hidden_write(const char *path, const json_t *doc, struct dlb_err *err)
 {
-    char *text = doc ? json_dumps(doc, JSON_INDENT(1)) : NULL;
-    int rc = text ? dlb_write_file_atomic(path, text, strlen(text), err)
-                  : dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory for a result");
+    char *text = dlb_mem_check(json_dumps(dlb_mem_check((json_t *)doc), JSON_INDENT(1)));
+    int rc = dlb_write_file_atomic(path, text, strlen(text), err);
     free(text);
     return rc;
 }

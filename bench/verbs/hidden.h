@@ -1,4 +1,5 @@
-/* What hidden verbs share: words without a parser of their own, a JSON file in, another out.
+/* What hidden verbs share. dlbench starts its child processes by them: the parent writes a JSON
+ * file that says what to do, the child writes another one with what it measured.
  *
  * Floor 5. Control thread. */
 #ifndef DLB_BENCH_VERBS_HIDDEN_H
@@ -17,18 +18,19 @@ struct dlb_hidden_flag {
     bool needed;
 };
 
-/* Sets the values that were said. DLB_E_CONFIG that names the verb. */
+/* Sets *value of each flag that was given. DLB_E_CONFIG, naming the verb. */
 int dlb_hidden_flags(const struct dlb_args *args, const char *verb,
                      const struct dlb_hidden_flag *flags, struct dlb_err *err);
 
-/* The memory behind a descriptor's number that the watcher gave (--heartbeat-fd), until the process
- * ends; NULL where none was given, or it cannot be mapped. */
+/* Maps the shared memory through which the parent watches this process, for the rest of its life.
+ * `fd` is the value of --heartbeat-fd. NULL if it is NULL or cannot be mapped: no one watches then.
+ */
 struct dlb_pulse *dlb_hidden_heartbeat(const char *fd);
 
-/* One JSON object; *out: new reference. */
+/* Reads a JSON object of at most 1 MiB; *out: new reference. */
 int dlb_hidden_read(const char *path, json_t **out, struct dlb_err *err);
 
-/* Whole or not at all; doc may be NULL, when memory was short for it. */
+/* Writes the document, whole or not at all. The process ends if doc is NULL (no memory). */
 int dlb_hidden_write(const char *path, const json_t *doc, struct dlb_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "bench/verbs/inspect.h"
 
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "formats/codecs/jpeg.h"
 #include "formats/read_apart.h"
@@ -14,12 +15,12 @@
 #define SHARDS_LOOKED_AT 8
 #define SUMMARY_MAX_BYTES (64u << 20)
 
-/* An opened data set with what is needed to read and decode its samples. */
+/* An open data set, with what reading and decoding its samples needs. */
 struct looker {
     struct dlb_spec spec;
     struct dlb_dataset ds;
-    void *reader, *codec;  /* states; the reader's while samples are visited */
-    struct dlb_jpeg *jpeg; /* for dimensions; may be NULL */
+    void *reader, *codec;  /* states; the reader's exists only while samples are visited */
+    struct dlb_jpeg *jpeg; /* reads dimensions; NULL without libjpeg */
     bool ds_open, codec_open;
 };
 
@@ -40,8 +41,8 @@ static int set_text(struct dlb_config *cfg, const char *key, const char *text, s
     int status;
 
     if (!value)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                        "%s: not valid UTF-8, or no memory", key);
+        return dlb_fail(err, DLB_ERR_USAGE_NOT_UTF8, text, DLB_NO_OFFSET,
+                        "is not valid UTF-8, as %s must be", key);
     status = dlb_config_set_json(cfg, key, value, "inspect", err);
     json_decref(value);
     return status;
@@ -50,11 +51,9 @@ static int set_text(struct dlb_config *cfg, const char *key, const char *text, s
 static int looker_open(struct looker **out, const char *path, const struct dlb_format *format,
                        const struct dlb_codec *codec, struct dlb_config *cfg, struct dlb_err *err)
 {
-    struct looker *looker = calloc(1, sizeof *looker);
+    struct looker *looker = dlb_mem_new(sizeof *looker);
     int status;
 
-    if (!looker)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
     status = set_text(cfg, "dataset.format", format->name, err);
     if (status == DLB_OK)
         status = set_text(cfg, "dataset.codec", codec->name, err);
@@ -69,11 +68,7 @@ static int looker_open(struct looker **out, const char *path, const struct dlb_f
     if (status != DLB_OK)
         goto out;
     looker->ds_open = true;
-    looker->codec = dlb_mem_state(codec->state_bytes);
-    if (!looker->codec) {
-        status = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
-        goto out;
-    }
+    looker->codec = dlb_mem_check(dlb_mem_state(codec->state_bytes));
     if (!codec->identity) {
         looker->codec_open = true;
         status = codec->open(looker->codec, &looker->spec.transform, err);
@@ -87,8 +82,8 @@ out:
     return status;
 }
 
-/* What to do with each sample looked at: `sample` is NULL when it could not be read. Stops at
- * false. */
+/* Called for each sample looked at. `sample` is NULL if it could not be read, and *why says so.
+ * Returns false to stop. */
 typedef bool visit(void *ctx, struct looker *looker, const struct dlb_sample *sample,
                    const struct dlb_err *why);
 
@@ -146,15 +141,13 @@ static int visit_here(void *ctx, struct dlb_err *err)
     struct looker *looker = visits->looker;
     const struct dlb_reader *reader = looker->ds.format->reader;
 
-    looker->reader = dlb_mem_state(reader->state_bytes);
-    if (!looker->reader)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
+    looker->reader = dlb_mem_check(dlb_mem_state(reader->state_bytes));
     int status = reader->open(looker->reader, looker->ds.state, err);
     if (status == DLB_OK && looker->ds.shape.iterable)
         visit_shards(looker, visits->n, visits->each, visits->ctx);
     else if (status == DLB_OK)
         visit_map(looker, visits->n, visits->each, visits->ctx);
-    reader->close(looker->reader); /* after a failed open too */
+    reader->close(looker->reader); /* required after a failed open, too */
     free(looker->reader);
     looker->reader = NULL;
     return status;
@@ -166,6 +159,7 @@ static bool pass_visited(void *ctx, struct dlb_pipe *pipe)
     return dlb_pass(pipe, visits->ctx, visits->n_ctx);
 }
 
+/* In a child process, because damaged files can crash the library that reads them. */
 static int visit_samples(struct visits *visits, struct dlb_err *err)
 {
     struct dlb_apart how = {.path = visits->looker->spec.dataset.path,
@@ -203,8 +197,8 @@ static bool try_decode(void *ctx, struct looker *looker, const struct dlb_sample
     return true;
 }
 
-/* The first codec that turns most samples into something; raw, which takes anything, when none
- * does. */
+/* Opens the data set with the first codec that decodes most of the samples tried, or else with raw,
+ * which accepts any bytes. */
 static int choose_codec(const char *path, const struct dlb_format *format, struct dlb_config *cfg,
                         struct looker **out, struct dlb_err *err)
 {
@@ -219,22 +213,20 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
             continue;
         }
         if (looker_open(out, path, format, *codec, cfg, err) != DLB_OK)
-            continue; /* it has no samples of this kind; if it is worse, raw fails as well and says
-                         so */
+            continue; /* no samples of this kind; any other problem makes raw fail, too */
         struct visits visits = {*out, TRIES_PER_CODEC, try_decode, &tries, sizeof tries};
         int status = visit_samples(&visits, err);
         if (status == DLB_OK && tries.n_decoded * 2 > tries.n)
             return DLB_OK;
         looker_close(*out);
         if (status != DLB_OK)
-            return status; /* nor would it be read for another codec */
+            return status; /* reading fails for every codec */
     }
     if (!raw)
         return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "this build has no codec");
     return looker_open(out, path, format, raw, cfg, err);
 }
 
-/* A build without libjpeg has no decoder, and then there are no dimensions. */
 static void image_size(struct dlb_inspected *out, struct dlb_jpeg *jpeg,
                        const struct dlb_field *field)
 {
@@ -306,7 +298,7 @@ static bool is_result(const char *path)
     return result;
 }
 
-/* What no format needs to be asked about. */
+/* Paths that cannot be a data set of any format. */
 static int check_path(const char *path, struct dlb_err *err)
 {
     enum dlb_io_kind kind;
@@ -314,25 +306,25 @@ static int check_path(const char *path, struct dlb_err *err)
     int status = dlb_io_posix.stat(path, &kind, &n_bytes, err);
 
     if (status == DLB_OK && kind == DLB_IO_OTHER)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_INSPECT_SPECIAL_FILE, path, DLB_NO_OFFSET,
                         "is a pipe, a socket or a device: data sets are regular files and folders");
     if (status != DLB_OK || kind != DLB_IO_DIR)
         return status;
     status = dlb_io_posix.list(path, any_entry, NULL, err);
     if (status == DLB_OK)
-        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_INSPECT_EMPTY_FOLDER, path, DLB_NO_OFFSET,
                         "is an empty folder: name one that holds data, or write some into it with "
                         "`dlbench gen --set dataset.path=%.40s`",
                         path);
     if (status != DLB_END)
         return status;
     if (is_result(path))
-        return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_INSPECT_A_RESULT, path, DLB_NO_OFFSET,
                         "is a result, not a data set: `dlbench report` with this path shows it");
     return DLB_OK;
 }
 
-static int not_known(const char *path, struct dlb_err *err)
+static int unknown(const char *path, struct dlb_err *err)
 {
     char tried[96] = "";
 
@@ -342,8 +334,8 @@ static int not_known(const char *path, struct dlb_err *err)
             (void)snprintf(tried + len, sizeof tried - len, "%s%s%s", len ? ", " : "",
                            (*format)->name, (*format)->missing ? " (not in this build)" : "");
     }
-    return dlb_fail(err, DLB_ERR_FORMAT, path, DLB_NO_OFFSET,
-                    "is no data set that this program knows; tried: %s", tried);
+    return dlb_fail(err, DLB_ERR_INSPECT_UNKNOWN, path, DLB_NO_OFFSET,
+                    "no format recognises it; tried: %s", tried);
 }
 
 const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *err)
@@ -360,11 +352,11 @@ const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *er
             best_score = score;
         }
     }
-    /* What is no file may still be a list of them, to a format that takes lists. */
+    /* A path that does not exist may be a list of shards, which some formats accept. */
     if (status != DLB_OK)
         return err->sys_errno == ENOENT ? best : NULL;
     if (!best)
-        (void)not_known(path, err);
+        (void)unknown(path, err);
     return best;
 }
 
@@ -404,7 +396,7 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     looker_close(looker);
     if (status != DLB_OK)
         return status;
-    if (out->n_looked == 0 && out->first_bad.status == DLB_E_NOMEM) { /* nothing was found out */
+    if (out->n_looked == 0 && out->first_bad.status == DLB_E_NOMEM) { /* says nothing of the data */
         *err = out->first_bad;
         return (int)err->status;
     }
@@ -413,9 +405,9 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
 
 json_t *dlb_odd_json(const struct dlb_shape *shape)
 {
-    json_t *odd = json_array();
+    json_t *odd = dlb_json_made(json_array());
 
     for (uint32_t i = 0; i < dlb_shape_n_named(shape); i++)
-        (void)json_array_append_new(odd, json_string(shape->odd[i]));
+        dlb_json_append(odd, dlb_json_safe_text(shape->odd[i]));
     return odd;
 }

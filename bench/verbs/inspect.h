@@ -1,4 +1,4 @@
-/* What lies at a path, for `dlbench inspect`.
+/* Finds out which data set is at a path: for `dlbench inspect` and the source of `dlbench convert`.
  *
  * Floor 5. Control thread; does not print. */
 #ifndef DLB_BENCH_VERBS_INSPECT_H
@@ -18,10 +18,10 @@ struct dlb_inspected {
     const struct dlb_format *format;
     const struct dlb_codec *codec; /* the first one that decodes most of what was tried, else raw */
     struct dlb_shape shape;
-    uint32_t n_looked;                     /* samples that could be read */
-    uint32_t n_bad;                        /* looked at, but unreadable or not decodable */
+    uint32_t n_looked;                     /* samples that were read */
+    uint32_t n_bad;                        /* samples that could not be read or decoded */
     uint64_t n_bytes[DLB_INSPECT_SAMPLES]; /* [n_looked] of field 0, ascending */
-    uint32_t n_images;                     /* of which the width and height are known */
+    uint32_t n_images;                     /* samples whose width and height are known */
     uint32_t width[DLB_INSPECT_SAMPLES];   /* [n_images] ascending */
     uint32_t height[DLB_INSPECT_SAMPLES];  /* [n_images] ascending */
     uint32_t n_fields;                     /* of the first sample */
@@ -29,19 +29,19 @@ struct dlb_inspected {
     struct dlb_err first_bad; /* why, when n_bad > 0 */
 };
 
-/* DLB_E_IO when nothing is there, DLB_E_FORMAT when it is nothing that a format knows, else the
- * format's own error. `cfg` gives the formats' options and is changed. */
+/* DLB_E_IO if nothing is there, DLB_E_FORMAT if no format recognises it, else the format's own
+ * error. `cfg` holds the formats' options; it is changed. */
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err);
 
-/* The format that is surest to know what lies at `path`; NULL and *err, as dlb_inspect's. */
+/* The format whose probe is surest of what is at `path`; NULL and *err, as dlb_inspect's. */
 const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *err);
 
-/* The codec that dlb_inspect would find there; NULL and *err. `cfg` is changed. */
+/* The codec that dlb_inspect would find, or NULL and *err. `cfg` is changed. */
 const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_format *format,
                                           struct dlb_config *cfg, struct dlb_err *err);
 
-/* The sentences of shape->odd: a new array. */
+/* The sentences of shape->odd. New reference. */
 json_t *dlb_odd_json(const struct dlb_shape *shape);
 
 #endif

@@ -1,6 +1,8 @@
-/* One repetition of one cell, as the runner starts it. */
+/* `dlbench cell`: one repetition of one cell, in the process that scenarios/run/child.c starts.
+ * What it does is in scenarios/cell/cell.c. */
 #include "bench/cli/verb.h"
 #include "bench/verbs/hidden.h"
+#include "core/base/mem.h"
 #include "scenarios/cell/cell.h"
 #include "scenarios/spec/flat.h"
 #include "scenarios/storage/fio.h"
@@ -36,10 +38,9 @@ static int run(const struct dlb_args *args)
                                             {"--memo", &memo, false},
                                             {"--heartbeat-fd", &heartbeat_fd, false},
                                             {NULL, NULL, false}};
-    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
     struct dlb_err err;
-    int rc = spec ? dlb_hidden_flags(args, "cell", flags, &err)
-                  : dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "cell: out of memory");
+    int rc = dlb_hidden_flags(args, "cell", flags, &err);
     if (!rc)
         rc = read_spec(spec_path, spec, &err);
     if (!rc) {
@@ -51,7 +52,7 @@ static int run(const struct dlb_args *args)
         bool stuck = json_is_true(json_object_get(doc, "stuck"));
         rc = dlb_hidden_write(result, doc, &err);
         if (!rc && stuck)
-            _exit(DLB_EXIT_OK); /* a thread that does not come back would hold up exit() */
+            _exit(DLB_EXIT_OK); /* exit() would wait for the thread that hangs */
         json_decref(doc);
     }
     free(spec);
@@ -60,11 +61,11 @@ static int run(const struct dlb_args *args)
 
 const struct dlb_verb dlb_verb_cell = {
     .name = "cell",
-    .summary = "One repetition of one cell: what dlbench calls itself by",
+    .summary = "Measure one repetition of one cell: dlbench starts this itself",
     .usage =
         "dlbench cell --spec FILE --result FILE [--mode measure|warm|baseline] [--memo FOLDER] "
         "[--heartbeat-fd N]",
-    .details = "Reads a flat JSON configuration and writes what it measured, whatever came of it.",
+    .details = "Reads a flat JSON configuration, and writes what it measured or why it failed.",
     .flags = DLB_FLAG_HIDDEN,
     .run = run,
 };

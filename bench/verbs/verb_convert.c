@@ -4,6 +4,8 @@
 #include "bench/cli/progress.h"
 #include "bench/verbs/inspect.h"
 #include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/units.h"
 #include "formats/convert/convert.h"
 #include "scenarios/spec/spec.h"
@@ -13,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NAMED = 16 }; /* samples that were left out: in the document and as notes */
+enum { MAX_NAMED = 16 }; /* left-out samples that are named, in the document and as notes */
+enum { ERR_TEXT_CAP = sizeof(struct dlb_err) + 80 };
 
 struct watched {
     struct dlb_progress progress;
@@ -55,23 +58,32 @@ static void report(void *ctx, enum dlb_convert_phase phase, uint64_t n_done, uin
     dlb_progress_update(&watched->progress, n_total ? (double)n_done / (double)n_total : 1.0, text);
 }
 
+/* "path @ offset: text [E_NAME]". Returns `text`. */
+static const char *coded(const struct dlb_err *err, char text[ERR_TEXT_CAP])
+{
+    (void)dlb_err_text(err, text, ERR_TEXT_CAP);
+    size_t len = strlen(text);
+    (void)snprintf(text + len, ERR_TEXT_CAP - len, " [%s]", dlb_code_name(err->code));
+    return text;
+}
+
 static void skipped(void *ctx, const struct dlb_err *why, bool shard)
 {
     struct watched *watched = ctx;
-    char text[sizeof why->path + sizeof why->what + 40];
+    char text[ERR_TEXT_CAP];
 
     if (watched->n_named == MAX_NAMED)
         return;
     watched->named[watched->n_named++] = *why;
     dlb_progress_note(&watched->progress, "convert: %s: %s",
                       shard ? "the rest of a shard is left out" : "a sample is left out",
-                      dlb_err_text(why, text, sizeof text));
+                      coded(why, text));
 }
 
 static void removed(void *ctx, const char *path)
 {
     struct watched *watched = ctx;
-    dlb_progress_note(&watched->progress, "convert: removed %s, which a killed convert left", path);
+    dlb_progress_note(&watched->progress, "convert: removed %s, left by a killed convert", path);
 }
 
 static int set_text(struct dlb_config *cfg, const char *key, const char *text, struct dlb_err *err)
@@ -79,8 +91,8 @@ static int set_text(struct dlb_config *cfg, const char *key, const char *text, s
     json_t *value = json_string(text);
 
     if (!value)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                        "%s: not valid UTF-8, or no memory", key);
+        return dlb_fail(err, DLB_ERR_USAGE_NOT_UTF8, text, DLB_NO_OFFSET,
+                        "is not valid UTF-8, as %s must be", key);
     int status = dlb_config_set_json(cfg, key, value, "convert", err);
     json_decref(value);
     return status;
@@ -98,12 +110,12 @@ static const struct dlb_format *named_format(const char *flag, const char *name,
         size_t len = strlen(all);
         (void)snprintf(all + len, sizeof all - len, "%s%s", len ? ", " : "", dlb_formats[i]->name);
     }
-    (void)dlb_fail(err, DLB_ERR_CONFIG, flag, DLB_NO_OFFSET,
+    (void)dlb_fail(err, DLB_ERR_USAGE_UNKNOWN_FORMAT, flag, DLB_NO_OFFSET,
                    "unknown format \"%.20s\"; there are: %s", name, all);
     return NULL;
 }
 
-/* --from, what the configuration says, or what lies there. */
+/* From --from, or else dataset.format, or else by looking at the data. */
 static const struct dlb_format *source_format(const struct dlb_args *args, struct dlb_err *err)
 {
     struct dlb_dataset_opts said;
@@ -117,7 +129,8 @@ static const struct dlb_format *source_format(const struct dlb_args *args, struc
     return dlb_formats[said.format];
 }
 
-/* Which files are samples, the codec says that inspect finds, or the configuration names. */
+/* Sets dataset.codec, which decides which files of a folder count as samples: to the configured
+ * one, or the one that inspect finds. Other formats are read as raw bytes. */
 static int say_codec(const struct dlb_args *args, const struct dlb_format *from,
                      struct dlb_err *err)
 {
@@ -129,7 +142,7 @@ static int say_codec(const struct dlb_args *args, const struct dlb_format *from,
     return codec ? set_text(args->cfg, "dataset.codec", codec->name, err) : (int)err->status;
 }
 
-/* Fills both specs: they share all options but the format itself and what belongs to it. */
+/* Fills both specs from one configuration, in which only format and codec differ. */
 static int fill_specs(struct conversion *c, const struct dlb_args *args,
                       const struct dlb_format *from, const struct dlb_format *to,
                       struct dlb_err *err)
@@ -156,16 +169,16 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
     uint64_t start_ns = dlb_now_ns();
 
     if (!args->format)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
                         "convert: --format FORMAT is missing; see `dlbench help convert`");
     const struct dlb_format *to = named_format("--format", args->format, err);
     const struct dlb_format *from = to ? source_format(args, err) : NULL;
     if (!from)
         return dlb_failed(err);
     if (from->synthetic)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                        "convert: format %s holds nothing that could be converted; `dlbench gen` "
-                        "writes made-up data",
+        return dlb_fail(err, DLB_ERR_CONVERT_NOTHING_STORED, NULL, DLB_NO_OFFSET,
+                        "convert: format %s stores no data that could be converted; `dlbench gen` "
+                        "writes generated data",
                         from->name);
     int rc = fill_specs(c, args, from, to, err);
     if (rc == DLB_OK)
@@ -194,8 +207,8 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
 {
     char samples[40], bytes[40], duration[40], count[40];
 
-    (void)printf("%s: %s samples, %s, as %s: written, and found again with the same bytes and "
-                 "labels, in %s\n",
+    (void)printf("%s: %s samples, %s, as %s: written, then read back with equal bytes and labels, "
+                 "in %s\n",
                  args->target, dlb_count_text((double)c->done.n_samples, samples, sizeof samples),
                  dlb_bytes_text(c->done.n_bytes, bytes, sizeof bytes), args->format,
                  dlb_duration_text(c->seconds, duration, sizeof duration));
@@ -211,42 +224,34 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
 
 static json_t *document(const struct conversion *c, const struct dlb_args *args)
 {
-    json_t *named = json_array();
-    char text[sizeof c->watched.named->path + sizeof c->watched.named->what + 40];
+    json_t *named = dlb_json_made(json_array());
+    char text[ERR_TEXT_CAP];
 
     for (uint32_t i = 0; i < c->watched.n_named; i++)
-        (void)json_array_append_new(
-            named, json_string(dlb_err_text(&c->watched.named[i], text, sizeof text)));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o?, s:i, s:o, s:f}",
-                     "command", "convert", "source", args->path, "source_format",
-                     c->ds.format->name, "path", args->target, "format", args->format, "samples",
-                     (json_int_t)c->done.n_samples, "bytes", (json_int_t)c->done.n_bytes,
-                     "verified", (json_int_t)c->done.n_verified, "skipped_samples",
-                     (json_int_t)c->done.n_skipped, "cut_shards", (json_int_t)c->done.n_cut_shards,
-                     "skipped", named, "n_odd", (int)c->ds.shape.n_odd, "odd",
-                     dlb_odd_json(&c->ds.shape), "seconds", c->seconds);
+        dlb_json_append(named, dlb_json_safe_text(coded(&c->watched.named[i], text)));
+    return dlb_json_made(json_pack(
+        "{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:i, s:o, s:f}", "command",
+        "convert", "source", dlb_json_safe_text(args->path), "source_format", c->ds.format->name,
+        "path", dlb_json_safe_text(args->target), "format", args->format, "samples",
+        (json_int_t)c->done.n_samples, "bytes", (json_int_t)c->done.n_bytes, "verified",
+        (json_int_t)c->done.n_verified, "skipped_samples", (json_int_t)c->done.n_skipped,
+        "cut_shards", (json_int_t)c->done.n_cut_shards, "skipped", named, "n_odd",
+        (int)c->ds.shape.n_odd, "odd", dlb_odd_json(&c->ds.shape), "seconds", c->seconds));
 }
 
 static int run(const struct dlb_args *args)
 {
-    struct conversion *c = calloc(1, sizeof *c);
+    struct conversion *c = dlb_mem_new(sizeof *c);
     struct dlb_err err;
     int code = DLB_EXIT_OK;
 
-    if (!c) {
-        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "convert: out of memory");
-        return dlb_print_err(&err);
-    }
     if (convert(c, args, &err) != DLB_OK) {
         code = dlb_print_err(&err);
     } else if (!args->json) {
         print_text(c, args);
     } else {
         json_t *doc = document(c, args);
-        if (!doc || !dlb_print_json(doc)) {
-            (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "convert: out of memory");
-            code = dlb_print_err(&err);
-        }
+        dlb_print_json(doc);
         json_decref(doc);
     }
     if (c->open)
@@ -261,24 +266,24 @@ const struct dlb_verb dlb_verb_convert = {
     .usage = "dlbench convert SOURCE TARGET --format FORMAT [--from FORMAT] [--overwrite] "
              "[--config FILE] [--set KEY=VALUE ...] [--json]",
     .details =
-        "Writes every sample of SOURCE to TARGET, its bytes unchanged, then opens TARGET, reads it "
-        "all, and compares each sample's fields and label with what was read from SOURCE. Until "
-        "that is done TARGET.part-PID holds it; an error, a full disk or an interruption leaves "
-        "neither. What a killed convert left is removed by the next one to the same TARGET.\n\n"
-        "--overwrite replaces a TARGET that is empty, or a data set through and through: one in "
-        "which anything else lies is refused.\n\n"
-        "SOURCE's format is found as `dlbench inspect` finds it, unless --from or dataset.format "
-        "says it. Options of either format are given as everywhere. Of a folder of files those are "
-        "samples that inspect counts as such, and what is left out is named; with --set "
-        "dataset.codec=raw every file is one.\n\n"
+        "Write every sample of SOURCE to TARGET with its bytes unchanged. Then open TARGET, read "
+        "all of it, and compare each sample's fields and label with SOURCE. Use it to "
+        "measure the same data in several formats.\n\n"
         "  dlbench convert photos photos.shards --format webdataset\n"
         "  dlbench convert photos.shards photos2 --format files\n\n"
-        "Labels are kept as numbers. Files of a class lie in a folder that bears its number "
-        "(class_000007): names of class folders are not kept. Nor are those of samples: keys "
-        "(webdataset's __key__, LMDB's) and names of files become running numbers. A sample of "
-        "several fields becomes several files of one name.\n\n"
-        "dataset.on_error = \"skip\" leaves out samples that cannot be read (for shards, their "
-        "rest), and names them.\n\n"
+        "Until the comparison is done the data is in TARGET.part-PID. An error, a full disk or an "
+        "interruption leaves neither. What a killed convert left is removed by the next one to the "
+        "same TARGET. --overwrite replaces a TARGET that is empty or holds a data set and nothing "
+        "else; any other TARGET is refused.\n\n"
+        "SOURCE's format is recognised as by `dlbench inspect`, unless --from or dataset.format "
+        "names it. In a folder of files the files that inspect counts are samples, and other files "
+        "are named in the output. --set dataset.codec=raw makes every file a sample.\n\n"
+        "Labels are kept as numbers. Files of class 7 are in a folder class_000007: names of class "
+        "folders are not kept. Nor are names of samples: keys (webdataset's __key__, LMDB's) and "
+        "file names become running numbers. A sample of several fields becomes several files of "
+        "one name.\n\n"
+        "dataset.on_error = \"skip\" leaves out samples that cannot be read (of a shard, the rest "
+        "of it), and names them.\n\n"
         "With --json: command, source, source_format, path, format, samples, bytes, verified, "
         "skipped_samples, cut_shards, skipped (the first of them), n_odd, odd, seconds.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET,

@@ -16,7 +16,7 @@
 static const char *const state_names[] = {
     [DLB_CHECK_OK] = "ok", [DLB_CHECK_NOTE] = "note", [DLB_CHECK_BAD] = "bad"};
 
-/* One line per module of a table whose rows have name, summary and missing. */
+/* Adds every module of a table whose rows have name, summary and missing. */
 #define ADD_TABLE(modules, kind, type, table)                                                      \
     for (const type *const *row = (table); *row; row++)                                            \
     add_module((modules), (kind), (*row)->name, (*row)->summary, (*row)->missing)
@@ -24,14 +24,14 @@ static const char *const state_names[] = {
 static void add_module(json_t *modules, const char *kind, const char *name, const char *summary,
                        const char *missing)
 {
-    (void)json_array_append_new(modules, json_pack("{s:s, s:s, s:s, s:b, s:s?}", "kind", kind,
-                                                   "name", name, "summary", summary, "available",
-                                                   missing == NULL, "missing", missing));
+    dlb_json_append(modules, dlb_json_made(json_pack("{s:s, s:s, s:s, s:b, s:s?}", "kind", kind,
+                                                     "name", name, "summary", summary, "available",
+                                                     missing == NULL, "missing", missing)));
 }
 
 static json_t *list_modules(void)
 {
-    json_t *modules = json_array();
+    json_t *modules = dlb_json_made(json_array());
 
     ADD_TABLE(modules, "format", struct dlb_format, dlb_formats);
     ADD_TABLE(modules, "codec", struct dlb_codec, dlb_codecs);
@@ -46,22 +46,23 @@ static json_t *list_modules(void)
 
 static json_t *run_checks(uint32_t *n_bad)
 {
-    json_t *checks = json_array();
+    json_t *checks = dlb_json_made(json_array());
 
     *n_bad = 0;
     for (const struct dlb_check *const *check = dlb_checks; *check; check++) {
         struct dlb_check_result result = {.state = DLB_CHECK_OK};
         (*check)->run(&result);
         *n_bad += result.state == DLB_CHECK_BAD;
-        (void)json_array_append_new(checks, json_pack("{s:s, s:s, s:s, s:s, s:s}", "name",
-                                                      (*check)->name, "summary", (*check)->summary,
-                                                      "state", state_names[result.state], "found",
-                                                      result.found, "advice", result.advice));
+        dlb_json_append(checks, dlb_json_made(json_pack(
+                                    "{s:s, s:s, s:s, s:o, s:o}", "name", (*check)->name, "summary",
+                                    (*check)->summary, "state", state_names[result.state], "found",
+                                    dlb_json_safe_text(result.found), "advice",
+                                    dlb_json_safe_text(result.advice))));
     }
     return checks;
 }
 
-/* Two words in columns, then text that is folded beside them. */
+/* Two words in columns, then text folded beside them. */
 static void print_row(const char *first, int n_first, const char *second, int n_second,
                       const char *text)
 {
@@ -99,32 +100,28 @@ static int run(const struct dlb_args *args)
 {
     uint32_t n_bad;
     json_t *modules = list_modules(), *checks = run_checks(&n_bad);
-    json_t *doc = json_pack("{s:s, s:b, s:o, s:o}", "command", "doctor", "ok", n_bad == 0,
-                            "modules", modules, "checks", checks);
-    int code = n_bad > 0 ? DLB_EXIT_NO : DLB_EXIT_OK;
-    struct dlb_err err;
+    json_t *doc = dlb_json_made(json_pack("{s:s, s:b, s:o, s:o}", "command", "doctor", "ok",
+                                          n_bad == 0, "modules", modules, "checks", checks));
 
-    if (doc && !args->json) {
+    if (args->json)
+        dlb_print_json(doc);
+    else
         print_text(modules, checks);
-    } else if (!doc || !dlb_print_json(doc)) {
-        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "doctor: out of memory");
-        code = dlb_print_err(&err);
-    }
     json_decref(doc);
-    return code;
+    return n_bad > 0 ? DLB_EXIT_NO : DLB_EXIT_OK;
 }
 
 const struct dlb_verb dlb_verb_doctor = {
     .name = "doctor",
-    .summary = "List what this build has, and what of this machine disturbs measurements",
+    .summary = "List what this build has, and what on this machine disturbs measurements",
     .usage = "dlbench doctor [--json]",
     .details =
-        "Every format, codec, loader, device, scenario and report, each with the reason when it is "
-        "missing; then checks "
-        "of the machine, each ok, note or bad, with what to do about it. Nothing is changed.\n\n"
-        "Exit code 1 when a check is bad. With --json: command, ok, modules[kind, name, summary, "
-        "available, missing], "
-        "checks[name, summary, state, found, advice].",
+        "List every format, codec, loader, device, scenario and report, with the reason if this "
+        "build lacks it. Then check the machine: each check is ok, note or bad, with what to do "
+        "about it. Run it first on a new machine. It changes nothing.\n\n"
+        "  dlbench doctor\n\n"
+        "Exit code 1 if a check is bad. With --json: command, ok, modules[kind, name, summary, "
+        "available, missing], checks[name, summary, state, found, advice].",
     .flags = DLB_FLAG_JSON,
     .run = run,
 };

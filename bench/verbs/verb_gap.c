@@ -279,25 +279,24 @@ const struct dlb_verb dlb_verb_gap = {
              "[--config FILE] [--set KEY=VALUE ...] [--run-name NAME] [--results DIR] "
              "[--overwrite] [--json]",
     .details =
-        "The case is an array of float32 that lies in memory, 7,000,000 x 100 as published, read "
-        "in batches of 1,048,576: slicing it in order takes a fraction of a second, a DataLoader "
-        "that shuffles it takes a hundred times as long. This measures a ladder of rungs between "
-        "the two on the same array, each in processes of its own and in turns: from pinned copies "
-        "of slices (floor) over shuffled gathers to one sample at a time, forked workers, pin "
-        "threads and PyTorch itself:\n\n"
+        "Measure why shuffling an array in memory with a DataLoader takes about a hundred times "
+        "as long as slicing it in order. The case as published is 7,000,000 x 100 float32 in "
+        "batches of 1,048,576. A ladder of rungs leads from pinned copies of slices (floor) over "
+        "shuffled gathers to one sample at a time, forked workers, pin threads and PyTorch itself. "
+        "All rungs read the same array, each in processes of its own, in turns:\n\n"
 #define X(name, text, summary) "  " text ": " summary "\n"
 #include "scenarios/gap/rungs/rungs.def"
 #undef X
-        "\nA step is the difference to the rung above. What one thing costs is told by two rungs "
-        "that "
-        "differ in nothing else: fresh memory by transport and transport-pooled, the pin thread by "
-        "pin-thread and transport.\n\n"
-        "PyTorch's rungs are measured with a real interpreter: --python, python3 on the path, or "
-        "the system's, whichever can import torch. Without one they are shown as not measured.\n\n"
+        "\n"
+        "A step is the difference to the rung above. Two rungs that differ in one thing show what "
+        "that thing costs: transport and transport-pooled the cost of fresh memory, pin-thread and "
+        "transport that of the pin thread.\n\n"
+        "PyTorch's rungs need an interpreter that can import torch: the first of --python, python3 "
+        "on the path, and the system's. Without one they are shown as not measured.\n\n"
         "  dlbench gap --samples 2000000 --batch-size 300000\n\n"
-        "Where memory is short, samples and batches shrink together, and the result says so. "
-        "Ratios to direct are each to its own: PyTorch's to torch-direct. Ctrl-C ends it with the "
-        "rungs measured so far, marked partial.",
+        "If memory is short, samples and batches shrink together, and the result says so. Ratios "
+        "compare dlbench's rungs with direct, and PyTorch's with torch-direct. Ctrl-C ends the "
+        "ladder. The result then holds the rungs measured so far, marked partial.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON,
     .groups = groups,
     .section = "gap",

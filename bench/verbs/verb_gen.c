@@ -3,6 +3,8 @@
 #include "bench/cli/print.h"
 #include "bench/cli/progress.h"
 #include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/units.h"
 #include "formats/dataset.h"
 #include "formats/generate/generate.h"
@@ -18,14 +20,14 @@
 
 struct watched {
     struct dlb_progress progress;
-    uint64_t sample_bytes;                      /* mean, as it will be */
+    uint64_t sample_bytes;                      /* planned mean */
     uint64_t start_ns, first_done, first_bytes; /* what the pace is counted from */
     uint64_t n_done, n_bytes;                   /* at the last report */
-    const char *resumed; /* folder that an earlier call left unfinished, until that is said */
+    const char *resumed; /* a folder that an earlier call left unfinished; NULL once reported */
 };
 
-/* Samples that an earlier gen left are found much faster than new ones are made: as long as more of
- * them turn up than the bytes written account for, the pace is counted anew. */
+/* Finding samples of an earlier gen is much faster than writing new ones. While more samples are
+ * done than the bytes written account for, the pace is counted anew. */
 static void watch_pace(struct watched *watched, uint64_t n_done, uint64_t n_bytes, uint64_t now_ns)
 {
     uint64_t written =
@@ -45,7 +47,7 @@ static void report(void *ctx, uint64_t n_done, uint64_t n_total, uint64_t n_byte
     char done[40], total[40], rate[40], bytes[40], bytes_rate[40], text[256];
     uint64_t now_ns = dlb_now_ns();
 
-    if (watched->resumed) /* what lies there was found fit to be resumed, or this were not called */
+    if (watched->resumed) /* dlb_generate has accepted the folder before it reports */
         dlb_progress_note(&watched->progress, "gen: resuming what an earlier call began in %s",
                           watched->resumed);
     watched->resumed = NULL;
@@ -69,14 +71,14 @@ static void damaged(void *ctx, uint64_t n_files, const char *first)
     struct watched *watched = ctx;
     char count[40];
 
-    dlb_progress_note(&watched->progress,
-                      "gen: %s of the files that were written here %s missing or damaged, first of "
-                      "all %s: written anew",
-                      dlb_count_text((double)n_files, count, sizeof count),
-                      n_files == 1 ? "is" : "are", first);
+    dlb_progress_note(
+        &watched->progress,
+        "gen: %s of the files written earlier %s missing or damaged, the first is %s: "
+        "written again",
+        dlb_count_text((double)n_files, count, sizeof count), n_files == 1 ? "is" : "are", first);
 }
 
-/* Opens what lies there now: the figures are read back, not remembered, and so are some samples. */
+/* Opens the finished data set: its figures are read back from disk, and some samples compared. */
 static int look(const struct dlb_spec *spec, const struct dlb_gen *gen, struct dlb_shape *shape,
                 uint32_t *n_checked, struct dlb_err *err)
 {
@@ -106,7 +108,7 @@ static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape,
     (void)dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes);
     if (!gen->format->generator)
         (void)printf(
-            "%s: nothing to write: its samples are made when they are read (%s samples, %s)\n",
+            "%s: nothing to write: samples are generated when they are read (%s samples, %s)\n",
             gen->format->name, samples, bytes);
     else if (n_written == 0)
         (void)printf("%s: already complete: %s samples, %s\n", gen->path, samples, bytes);
@@ -114,26 +116,25 @@ static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape,
         (void)printf("%s: %s samples, %s, %swritten in %s\n", gen->path, samples, bytes, count,
                      dlb_duration_text(seconds, duration, sizeof duration));
     if (gen->format->generator && n_checked == 0)
-        (void)printf("%s: not compared: samples of %s are cut out of a stream, which is made from "
-                     "its start only\n",
+        (void)printf("%s: not compared: samples of %s are cut from a stream that can only be "
+                     "generated from its start\n",
                      gen->path, gen->format->name);
     if (n_checked > 0)
         (void)printf("%s: %u sample%s read back and compared: equal\n", gen->path, n_checked,
                      n_checked == 1 ? "" : "s");
 }
 
-static bool print_json(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,
+static void print_json(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,
                        uint32_t n_checked, double seconds)
 {
-    json_t *doc =
-        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:f}", "command", "gen", "path",
-                  gen->path, "format", gen->format->name, "codec", gen->codec->name, "samples",
-                  (json_int_t)shape->n_samples, "bytes", (json_int_t)shape->total_bytes, "written",
-                  (json_int_t)n_written, "verified", (json_int_t)n_checked, "seconds", seconds);
-    bool printed = doc && dlb_print_json(doc);
+    json_t *doc = dlb_json_made(json_pack(
+        "{s:s, s:o, s:s, s:s, s:I, s:I, s:I, s:I, s:f}", "command", "gen", "path",
+        dlb_json_safe_text(gen->path), "format", gen->format->name, "codec", gen->codec->name,
+        "samples", (json_int_t)shape->n_samples, "bytes", (json_int_t)shape->total_bytes, "written",
+        (json_int_t)n_written, "verified", (json_int_t)n_checked, "seconds", seconds));
 
+    dlb_print_json(doc);
     json_decref(doc);
-    return printed;
 }
 
 static bool was_interrupted(const char *path)
@@ -160,13 +161,13 @@ static int generate(const struct dlb_gen *gen, uint64_t *n_written, struct dlb_e
     dlb_progress_end(&watched.progress, NULL);
     if (status == DLB_E_CANCELLED)
         (void)dlb_fail(err, DLB_ERR_CANCELLED, gen->path, DLB_NO_OFFSET,
-                       "interrupted; nothing is lost: the same command resumes");
+                       "interrupted; no work is lost: the same command resumes it");
     return status;
 }
 
 static int run(const struct dlb_args *args)
 {
-    struct dlb_spec *spec = calloc(1, sizeof *spec);
+    struct dlb_spec *spec = dlb_mem_new(sizeof *spec);
     uint64_t start_ns = dlb_now_ns(), n_written = 0;
     uint32_t n_checked = 0;
     struct dlb_shape shape;
@@ -174,10 +175,6 @@ static int run(const struct dlb_args *args)
     struct dlb_gen gen;
     int code = DLB_EXIT_OK;
 
-    if (!spec) {
-        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
-        return dlb_print_err(&err);
-    }
     if (dlb_spec_from_config(spec, args->cfg, &err) != DLB_OK)
         goto failed;
     gen = (struct dlb_gen){.opts = &spec->generate,
@@ -191,12 +188,10 @@ static int run(const struct dlb_args *args)
         goto failed;
 
     double seconds = (double)(dlb_now_ns() - start_ns) * 1e-9;
-    if (!args->json) {
+    if (args->json)
+        print_json(&gen, &shape, n_written, n_checked, seconds);
+    else
         print_text(&gen, &shape, n_written, n_checked, seconds);
-    } else if (!print_json(&gen, &shape, n_written, n_checked, seconds)) {
-        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "gen: out of memory");
-        goto failed;
-    }
     goto out;
 failed:
     code = dlb_print_err(&err);
@@ -210,21 +205,20 @@ const struct dlb_verb dlb_verb_gen = {
     .summary = "Write the data set that a configuration describes",
     .usage =
         "dlbench gen --config FILE | --workload NAME --path FOLDER [--set KEY=VALUE ...] [--json]",
-    .details = "Writes generate.samples samples of about generate.sample_bytes each to "
-               "dataset.path, in parallel, in the "
-               "layout of dataset.format. The content comes from generate.seed and a sample's "
-               "number alone: the same "
-               "configuration gives the same bytes on any machine.\n\n"
-               "A data set counts as complete only when all of it is there: after an interruption "
-               "or a crash the same "
-               "command resumes, and a command that finds everything there leaves at once. Files "
-               "that are missing, or of another length than when they were written, are written "
-               "anew.\n\n"
-               "Files of 1 MiB and more are written past the page cache where the file system "
-               "takes that. At the end some samples are read back and compared with what was "
-               "made (tokens are not).\n\n"
-               "With --json: command, path, format, codec, samples, bytes, written (samples, by "
-               "this call), verified (samples that were compared), seconds.",
+    .details =
+        "Write generate.samples samples of about generate.sample_bytes each to dataset.path, in "
+        "parallel, in the layout of dataset.format. Use it to measure without real data, or at a "
+        "size that you choose. The content depends on generate.seed and a sample's number alone, "
+        "so the same configuration gives the same bytes on any machine.\n\n"
+        "  dlbench gen --config configs/quickstart.toml\n"
+        "  dlbench gen --workload resnet50 --path /mnt/new/resnet50\n\n"
+        "A data set counts as complete only when all of it is written. After an interruption or a "
+        "crash the same command resumes. If everything is there it ends at once. Files that are "
+        "missing or have another length than when they were written are written again.\n\n"
+        "Files of 1 MiB and more bypass the page cache if the file system allows it. At the end "
+        "some samples are read back and compared with what was generated (tokens are not).\n\n"
+        "With --json: command, path, format, codec, samples, bytes, written (samples, by this "
+        "call), verified (samples compared), seconds.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD,
     .run = run,
 };

@@ -2,6 +2,7 @@
 
 #include "bench/cli/print.h"
 #include "bench/verbs/inspect.h"
+#include "core/base/json.h"
 #include "core/base/units.h"
 
 #include <inttypes.h>
@@ -32,8 +33,9 @@ static void print_looked(const struct dlb_inspected *in)
             in->width[0], in->width[in->n_images - 1], in->width[in->n_images / 2], in->height[0],
             in->height[in->n_images - 1], in->height[in->n_images / 2]);
     if (in->n_bad > 0)
-        (void)printf("  bad        %u of the samples looked at; the first: %s\n", in->n_bad,
-                     dlb_err_text(&in->first_bad, text, sizeof text));
+        (void)printf("  bad        %u of the samples looked at; the first: %s [%s]\n", in->n_bad,
+                     dlb_err_text(&in->first_bad, text, sizeof text),
+                     dlb_code_name(in->first_bad.code));
 }
 
 static void print_fields(const struct dlb_inspected *in)
@@ -57,7 +59,7 @@ static void print_access(const struct dlb_format *format)
     (void)putchar('\n');
 }
 
-/* As a shell takes it for one word, whatever is in it. */
+/* Quoted for a shell, if it needs that. */
 static void print_word(const char *text)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -73,8 +75,8 @@ static void print_word(const char *text)
     (void)putchar('\'');
 }
 
-/* A sweep that means something: order, batches and pixels as training has them, and a step that is
- * some network's; as much of a large data set as tells. */
+/* A sweep with settings like those of training: shuffled, full batches of float pixels, and the
+ * step of a known network. Of a large data set a part is enough. */
 static void print_command(const char *path, const struct dlb_inspected *in)
 {
     uint64_t batch = BATCH_SAMPLES;
@@ -94,13 +96,13 @@ static void print_command(const char *path, const struct dlb_inspected *in)
                  batch);
     if (strcmp(in->codec->name, "jpeg") == 0)
         (void)printf(" --set device.step_ms=%.4g\n"
-                     "(device.step_ms: what training ResNet-50 on one H100 takes for such a batch, "
-                     "per MLPerf Storage; set your own network's)\n",
+                     "(device.step_ms: the time of one ResNet-50 step with this batch on an H100, "
+                     "from MLPerf Storage; replace it by your own network's)\n",
                      (double)batch * RESNET50_SAMPLE_MS);
     else
         (void)printf(" --set device.step_ms=100\n"
-                     "(device.step_ms: replace 100 by the milliseconds that your training takes "
-                     "for such a batch, or the verdict says nothing about it)\n");
+                     "(device.step_ms: replace 100 by the milliseconds of one step of your "
+                     "training with this batch; the verdict depends on it)\n");
 }
 
 static void print_text(const char *path, const struct dlb_inspected *in)
@@ -112,7 +114,7 @@ static void print_text(const char *path, const struct dlb_inspected *in)
                  in->format->summary, in->codec->name, in->codec->summary);
     (void)printf("  samples    %s, %s\n  bytes      %s, largest sample %s\n",
                  dlb_count_text((double)shape->n_samples, samples, sizeof samples),
-                 shape->iterable ? "read in the order of the shards" : "any by its number",
+                 shape->iterable ? "read in the order of the shards" : "read in any order",
                  dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes),
                  dlb_bytes_text(shape->max_sample_bytes, largest, sizeof largest));
     if (*shape->about)
@@ -124,7 +126,7 @@ static void print_text(const char *path, const struct dlb_inspected *in)
         (void)printf("  classes    %s\n",
                      dlb_count_text((double)shape->n_classes, count, sizeof count));
     if (shape->iterable)
-        (void)printf("  shards     %s: more workers than that stay idle\n",
+        (void)printf("  shards     %s: no more workers than this have work\n",
                      dlb_count_text((double)shape->n_shards, count, sizeof count));
     print_fields(in);
     print_looked(in);
@@ -136,20 +138,26 @@ static void print_text(const char *path, const struct dlb_inspected *in)
     print_command(path, in);
 }
 
-/* NULL values are null in the document: not known, or no such thing. */
+/* Figures that do not exist or are not known are null. */
 static json_t *looked_json(const struct dlb_inspected *in)
 {
+    const char *code = NULL;
     json_t *bad = NULL;
     char text[sizeof in->first_bad.path + sizeof in->first_bad.what + 40];
 
-    if (in->n_bad > 0)
-        bad = json_string(dlb_err_text(&in->first_bad, text, sizeof text));
+    if (in->n_bad > 0) {
+        bad = dlb_json_safe_text(dlb_err_text(&in->first_bad, text, sizeof text));
+        code = dlb_code_name(in->first_bad.code);
+    }
+    json_t *looked =
+        dlb_json_made(json_pack("{s:i, s:i, s:o?, s:s?}", "samples", (int)in->n_looked, "bad",
+                                (int)in->n_bad, "first_bad", bad, "first_bad_code", code));
     if (in->n_looked == 0)
-        return json_pack("{s:i, s:i, s:o?}", "samples", 0, "bad", (int)in->n_bad, "first_bad", bad);
-    return json_pack("{s:i, s:i, s:o?, s:I, s:I, s:I}", "samples", (int)in->n_looked, "bad",
-                     (int)in->n_bad, "first_bad", bad, "min_bytes", (json_int_t)in->n_bytes[0],
-                     "median_bytes", (json_int_t)middle(in), "max_bytes",
-                     (json_int_t)in->n_bytes[in->n_looked - 1]);
+        return looked;
+    (void)dlb_json_put(looked, "min_bytes", dlb_json_u64_or_null(in->n_bytes[0]));
+    (void)dlb_json_put(looked, "median_bytes", dlb_json_u64_or_null(middle(in)));
+    (void)dlb_json_put(looked, "max_bytes", dlb_json_u64_or_null(in->n_bytes[in->n_looked - 1]));
+    return looked;
 }
 
 static json_t *images_json(const struct dlb_inspected *in)
@@ -158,72 +166,66 @@ static json_t *images_json(const struct dlb_inspected *in)
 
     if (n == 0)
         return json_null();
-    return json_pack("{s:i, s:[iii], s:[iii]}", "samples", (int)n, "width", (int)in->width[0],
-                     (int)in->width[n / 2], (int)in->width[n - 1], "height", (int)in->height[0],
-                     (int)in->height[n / 2], (int)in->height[n - 1]);
+    return dlb_json_made(json_pack("{s:i, s:[iii], s:[iii]}", "samples", (int)n, "width",
+                                   (int)in->width[0], (int)in->width[n / 2], (int)in->width[n - 1],
+                                   "height", (int)in->height[0], (int)in->height[n / 2],
+                                   (int)in->height[n - 1]));
 }
 
 static json_t *document(const char *path, const struct dlb_inspected *in)
 {
     const struct dlb_shape *shape = &in->shape;
-    json_t *fields = json_array();
-    char id[17];
+    json_t *fields = dlb_json_made(json_array());
 
-    (void)snprintf(id, sizeof id, "%016" PRIx64, shape->id);
     for (uint32_t i = 0; i < in->n_fields; i++)
-        if (*in->fields[i]) /* the format does not name them all */
-            (void)json_array_append_new(fields, json_string(in->fields[i]));
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s?, s:s?, s:s, s:b, s:I, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:i, "
+        if (*in->fields[i]) /* some formats name only some of their fields */
+            dlb_json_append(fields, dlb_json_safe_text(in->fields[i]));
+    return dlb_json_made(json_pack(
+        "{s:s, s:o, s:s, s:s, s:o, s:s?, s:o, s:b, s:I, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:i, "
         "s:o}",
-        "command", "inspect", "path", path, "format", in->format->name, "codec", in->codec->name,
-        "about", *shape->about ? shape->about : NULL, "element",
-        shape->element == DLB_ELEMENT_NONE ? NULL : dlb_element_name(shape->element), "id", id,
-        "iterable", (int)shape->iterable, "samples", (json_int_t)shape->n_samples, "bytes",
-        (json_int_t)shape->total_bytes, "max_sample_bytes", (json_int_t)shape->max_sample_bytes,
-        "classes", (int)shape->n_classes, "shards", (int)shape->n_shards, "fields", fields,
-        "looked_at", looked_json(in), "images", images_json(in), "n_odd", (int)shape->n_odd, "odd",
-        dlb_odd_json(shape));
+        "command", "inspect", "path", dlb_json_safe_text(path), "format", in->format->name, "codec",
+        in->codec->name, "about", *shape->about ? dlb_json_safe_text(shape->about) : json_null(),
+        "element", shape->element == DLB_ELEMENT_NONE ? NULL : dlb_element_name(shape->element),
+        "id", dlb_json_hex(shape->id), "iterable", (int)shape->iterable, "samples",
+        (json_int_t)shape->n_samples, "bytes", (json_int_t)shape->total_bytes, "max_sample_bytes",
+        (json_int_t)shape->max_sample_bytes, "classes", (int)shape->n_classes, "shards",
+        (int)shape->n_shards, "fields", fields, "looked_at", looked_json(in), "images",
+        images_json(in), "n_odd", (int)shape->n_odd, "odd", dlb_odd_json(shape)));
 }
 
 static int run(const struct dlb_args *args)
 {
     struct dlb_inspected in;
     struct dlb_err err;
-    int code = DLB_EXIT_OK;
 
     if (dlb_inspect(args->path, args->cfg, &in, &err) != DLB_OK) {
         (void)dlb_print_err(&err);
-        return DLB_EXIT_FAILED; /* whatever is wrong, it is the data, not the command */
+        return DLB_EXIT_FAILED; /* the data is wrong, not the command, whatever the status */
     }
     if (!args->json) {
         print_text(args->path, &in);
-        return code;
+        return DLB_EXIT_OK;
     }
     json_t *doc = document(args->path, &in);
-    if (!doc || !dlb_print_json(doc)) {
-        (void)dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "inspect: out of memory");
-        code = dlb_print_err(&err);
-    }
+    dlb_print_json(doc);
     json_decref(doc);
-    return code;
+    return DLB_EXIT_OK;
 }
 
 const struct dlb_verb dlb_verb_inspect = {
     .name = "inspect",
-    .summary = "Say what the data set at a path is, and what is odd about it",
+    .summary = "Find out what data set is at a path, and what is odd about it",
     .usage = "dlbench inspect PATH [--json]",
-    .details = "Asks every format whether it knows what lies there, opens it with the one that is "
-               "surest, and looks at 64 "
-               "samples spread evenly over it: their sizes, whether they can be read and decoded, "
-               "and the dimensions of "
-               "images.\n\n"
-               "With --json: command, path, format, codec, about (what the format found, or null), "
-               "element (which numbers, or null), id, iterable, samples, bytes, "
-               "max_sample_bytes, classes, shards, "
-               "fields, looked_at (samples, bad, first_bad, min_bytes, median_bytes, max_bytes), "
-               "images (samples, width and "
-               "height as [least, median, most], or null), n_odd, odd.",
+    .details =
+        "Open PATH with the format that recognises it best, and look at 64 samples spread evenly "
+        "over it: their sizes, whether they can be read and decoded, and the dimensions of images. "
+        "Use it before a measurement: it prints the `dlbench sweep` command for this data set.\n\n"
+        "  dlbench inspect /data/imagenet/train\n\n"
+        "With --json: command, path, format, codec, about (what the format found, or null), "
+        "element (type of the numbers, or null), id, iterable, samples, bytes, max_sample_bytes, "
+        "classes, shards, fields, looked_at (samples, bad, first_bad and first_bad_code or null, "
+        "min_bytes, median_bytes, max_bytes), images (samples, width and height as [least, median, "
+        "most], or null), n_odd, odd.",
     .flags = DLB_FLAG_PATH | DLB_FLAG_JSON,
     .run = run,
 };

@@ -102,12 +102,23 @@ static void put_group(const struct dlb_opt_group *group)
     }
 }
 
-/* What only this verb takes. */
+/* The options that only this verb takes. */
 static void put_own_group(const struct dlb_verb *verb)
 {
     for (const struct dlb_opt_group *const *group = verb->groups; group && *group; group++)
         if (verb->section && strcmp((*group)->section, verb->section) == 0)
             put_group(*group);
+}
+
+static void put_errors(void)
+{
+    (void)puts(".SH ERRORS");
+    put_paragraphs(dlb_help_on_errors);
+    for (enum dlb_code code = 0; code < DLB_N_CODES; code++) {
+        (void)printf(".TP\n.B %s\n", dlb_code_name(code));
+        put_text(dlb_code_text(code));
+        (void)printf(" (exit code %d)\n", dlb_exit_code(dlb_code_status(code)));
+    }
 }
 
 static int run(const struct dlb_args *args)
@@ -121,17 +132,18 @@ static int run(const struct dlb_args *args)
             put_verb(*verb);
     put_flags();
     (void)puts(
-        ".SH OPTIONS\nIn the TOML file each section is a table. On the command line: "
-        "\\fB\\-\\-set\\fR \\fISECTION.KEY=VALUE\\fR or \\fB\\-\\-\\fISECTION.KEY VALUE\\fR. "
-        "A list under \\fBsweep.\\fISECTION.KEY\\fR makes \\fBdlbench sweep\\fR try each of its "
-        "values.");
+        ".SH OPTIONS\n"
+        "In the TOML file each section is a table. On the command line: \\fB\\-\\-set\\fR "
+        "\\fISECTION.KEY=VALUE\\fR or \\fB\\-\\-\\fISECTION.KEY VALUE\\fR. \\fBdlbench sweep\\fR "
+        "tries every value of a list under \\fBsweep.\\fISECTION.KEY\\fR.");
     for (const struct dlb_opt_group *const *group = dlb_spec_groups(); *group; group++)
         put_group(*group);
     for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++)
         put_own_group(*verb);
+    put_errors();
     (void)puts(".SH EXIT STATUS\n.TP\n.B 0\nFine.\n.TP\n.B 1\nThe answer is no.\n"
-               ".TP\n.B 2\nWrong usage or configuration.\n.TP\n.B 3\nIt could not be done.\n"
-               ".TP\n.B 130\nInterrupted.");
+               ".TP\n.B 2\nWrong usage or configuration.\n"
+               ".TP\n.B 3\nThe work could not be done.\n.TP\n.B 130\nInterrupted.");
     return DLB_EXIT_OK;
 }
 
@@ -139,7 +151,8 @@ const struct dlb_verb dlb_verb_man = {
     .name = "man",
     .summary = "Print the manual page, in troff",
     .usage = "dlbench man",
-    .details = "Read it with\n\n  dlbench man | man -l -",
+    .details = "Print commands, flags, options, errors and exit codes as one page. Read it with\n\n"
+               "  dlbench man | man -l -",
     .flags = 0,
     .run = run,
 };

@@ -23,11 +23,12 @@ const struct dlb_verb dlb_verb_report = {
     .name = "report",
     .summary = "Show a result again",
     .usage = "dlbench report PATH [--json]",
-    .details = "PATH is a result's folder, or its summary.json, from this machine or another. "
-               "Prints the same table and "
-               "words as the command that measured it; with --json the document. Into a pipe or a "
-               "file they are laid out for 160 columns, or for as many as COLUMNS in the "
-               "environment says (20 to 1000).",
+    .details =
+        "Print the same text as the command that measured the result; with --json the document. "
+        "PATH is a result's folder or its summary.json, from this machine or another.\n\n"
+        "  dlbench report results/first\n\n"
+        "In a pipe or a file tables are 160 columns wide, or as many as COLUMNS in the environment "
+        "says (20 to 1000).",
     .flags = DLB_FLAG_PATH | DLB_FLAG_JSON,
     .run = run,
 };

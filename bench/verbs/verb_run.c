@@ -1,3 +1,4 @@
+/* `dlbench run`: continues in bench/experiment/measure.c with scenarios/sweep/sc_run.c. */
 #include "bench/cli/verb.h"
 #include "bench/experiment/measure.h"
 
@@ -12,24 +13,22 @@ const struct dlb_verb dlb_verb_run = {
     .usage = "dlbench run --config FILE [--set KEY=VALUE ...] [--run-name NAME] [--results DIR] "
              "[--overwrite] [--json]",
     .details =
-        "Loads the data as the configuration says, copies every batch to the accelerator (a real "
-        "one, or the emulated "
-        "one), runs a training step of device.step_ms on it, and accounts for all of the time. The "
-        "verdict is about the "
-        "accelerator's time: INPUT-BOUND when it waits for batches, H2D-BOUND when it waits for "
-        "copies, COMPUTE-BOUND "
-        "when it is busy, RESIDUAL-HEAVY for what is left, HARNESS-BOUND when dlbench itself is in "
-        "the way.\n\n"
-        "Each of run.repeats repetitions is a process of its own. From six on the interval is a "
-        "95% bootstrap of the "
-        "median, below that it is the least and the largest value, and is called so.\n\n"
-        "run.cache = \"cold\" takes the data out of the page cache before each repetition, for "
-        "which "
-        "nobody needs to be root, \"warm\" reads all of them first; whatever was asked for, the "
-        "result's cache says what it came to, and by which figures.\n\n"
+        "Load the data as the configuration says, copy every batch to the accelerator (real or "
+        "emulated), run a training step of device.step_ms on it, and account for all of the "
+        "time.\n\n"
+        "  dlbench run --config my.toml --set loader.num_workers=8\n\n"
+        "The verdict is about the accelerator's time. INPUT-BOUND: it waits for batches. "
+        "H2D-BOUND: it waits for copies. COMPUTE-BOUND: it is busy. RESIDUAL-HEAVY: it is idle for "
+        "other reasons. HARNESS-BOUND: dlbench itself is the limit. INCOMPLETE: too much is not "
+        "measured to judge.\n\n"
+        "Each of run.repeats repetitions is a process of its own. With six and more the interval "
+        "is a 95% bootstrap interval of the median. With fewer it is the least and the largest "
+        "value, and is called so.\n\n"
+        "run.cache = \"cold\" drops the data from the page cache before each repetition, which "
+        "needs no root. run.cache = \"warm\" reads all of it first. The result says how much of "
+        "the data was in the cache, and by which figures.\n\n"
         "The result is RESULTS/NAME/summary.json, beside summary.txt and environment.json. With "
-        "--json the same document "
-        "is printed, and nothing else. Lists under [sweep] are left out.",
+        "--json the same document is printed. Lists under [sweep] are ignored.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON,
     .run = run,
 };

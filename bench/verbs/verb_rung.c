@@ -1,21 +1,22 @@
-/* One repetition of one rung of the in-memory ladder, as the ladder starts it. */
+/* `dlbench rung`: one repetition of one rung of gap's ladder, in a process of its own. What it does
+ * is in scenarios/gap/rungs/. */
 #include "bench/cli/verb.h"
 #include "bench/verbs/hidden.h"
+#include "core/base/mem.h"
 #include "scenarios/gap/rungs/rung.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The rung's name is in the specification, beside the parameters. */
+/* Takes the rung's name out of the specification, so that parameters are left. */
 static int take_name(json_t *spec, const char *path, char **name, struct dlb_err *err)
 {
     const char *said = json_string_value(json_object_get(spec, "rung"));
     if (!said)
-        return dlb_fail(err, DLB_ERR_CONFIG, path, DLB_NO_OFFSET, "has no \"rung\"");
-    *name = strdup(said);
-    if (!*name || json_object_del(spec, "rung"))
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory for a name");
+        return dlb_fail(err, DLB_ERR_SPEC_INVALID, path, DLB_NO_OFFSET, "has no \"rung\"");
+    *name = dlb_mem_text(said);
+    (void)json_object_del(spec, "rung");
     return DLB_OK;
 }
 
@@ -45,7 +46,7 @@ static int run(const struct dlb_args *args)
         bool stuck = json_is_true(json_object_get(doc, "stuck"));
         rc = dlb_hidden_write(result, doc, &err);
         if (!rc && stuck)
-            _exit(DLB_EXIT_OK); /* a driver that does not come back would hold up exit() */
+            _exit(DLB_EXIT_OK); /* exit() would wait for the driver that hangs */
         json_decref(doc);
     }
     json_decref(spec);
@@ -55,11 +56,11 @@ static int run(const struct dlb_args *args)
 
 const struct dlb_verb dlb_verb_rung = {
     .name = "rung",
-    .summary = "One rung of the in-memory ladder: what dlbench gap calls itself by",
+    .summary = "Measure one repetition of one rung: dlbench gap starts this itself",
     .usage = "dlbench rung --spec FILE --result FILE [--heartbeat-fd N]",
     .details =
         "Reads a flat JSON configuration with the rung's name in \"rung\", and writes what it "
-        "measured, whatever came of it.",
+        "measured or why it failed.",
     .flags = DLB_FLAG_HIDDEN,
     .run = run,
 };

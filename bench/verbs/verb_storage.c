@@ -1,6 +1,8 @@
 #include "bench/cli/print.h"
 #include "bench/cli/verb.h"
 #include "bench/experiment/measure.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/units.h"
 #include "core/host/osacct.h"
 #include "formats/codec.h"
@@ -15,17 +17,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the workload says is written, before any of it is. */
+/* The data set that the workload asks for, planned before anything is written. */
 struct sizing {
     struct dlb_gen gen;
     struct dlb_sizing size;
     uint64_t n_files;
-    bool compresses; /* the files will be smaller than size.n_bytes, nobody knows by how much */
-    double storage_bytes_per_s, made_bytes_per_s; /* what takes the data, and what makes them */
-    char speed_why[256];                          /* why writing could not be measured */
+    bool compresses;            /* files will be smaller than size.n_bytes, by an unknown factor */
+    double storage_bytes_per_s; /* at which the storage takes data; NaN if not measured */
+    double made_bytes_per_s;    /* at which the CPUs generate it */
+    char speed_why[512];        /* why the time of writing is not known; or "" */
 };
 
-/* As many threads as gen has use for. */
+/* Of as many threads as `dlbench gen` would use. */
 static double make_speed(const struct sizing *s)
 {
     double n_cpus = dlb_os_n_cpus(&(double){0}), n_units = (double)s->n_files;
@@ -38,17 +41,17 @@ static void measure_speed(const char *path, struct sizing *s)
     s->made_bytes_per_s = make_speed(s);
     s->storage_bytes_per_s = (double)NAN;
     if (!path[0])
-        (void)snprintf(s->speed_why, sizeof(s->speed_why), "--path says where");
+        (void)snprintf(s->speed_why, sizeof(s->speed_why), "give --path");
     else if (dlb_write_speed(path, &s->storage_bytes_per_s, &slow) != DLB_OK)
         (void)dlb_err_text(&slow, s->speed_why, sizeof(s->speed_why));
     else if (s->compresses)
         (void)snprintf(s->speed_why, sizeof(s->speed_why),
-                       "compressing takes its own time, and leaves less to write");
+                       "compression takes time of its own, and leaves less to write");
     else
         s->size.write_bytes_per_s = fmin(s->storage_bytes_per_s, s->made_bytes_per_s);
 }
 
-/* Of those that were asked for outright; else one. */
+/* storage.max_accelerators if it was set, else 1. */
 static uint64_t n_wanted(const struct dlb_args *args, const struct dlb_spec *spec)
 {
     return dlb_config_has(args->cfg, "storage.max_accelerators")
@@ -65,8 +68,8 @@ static int fill(const struct dlb_args *args, const struct dlb_spec *spec, struct
                               .format_opts = dlb_spec_format_opts(spec),
                               .path = spec->dataset.path};
     if (!s->gen.format->generator)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
-                        "format %s has nothing to write, so that there is no size to tell",
+        return dlb_fail(err, DLB_ERR_STORAGE_NOTHING_TO_WRITE, NULL, DLB_NO_OFFSET,
+                        "format %s stores no data, so there is no size to plan",
                         s->gen.format->name);
     s->n_files = s->gen.format->generator->units(&s->gen);
     s->compresses =
@@ -83,24 +86,23 @@ static int fill(const struct dlb_args *args, const struct dlb_spec *spec, struct
     return DLB_OK;
 }
 
-static bool print_json(const struct dlb_spec *spec, const struct sizing *s)
+static void print_json(const struct dlb_spec *spec, const struct sizing *s)
 {
     const struct dlb_sizing *z = &s->size;
-    json_t *doc = json_pack(
-        "{ss, sb, ss, ss, sI, sI, sI, sb, sI, sI, sI, so, sb, sb, sI, sI, so, so, so}", "command",
-        "storage", "dry_run", 1, "workload", spec->workload.name, "path", spec->dataset.path,
-        "files", (json_int_t)s->n_files, "samples", (json_int_t)z->n_samples, "bytes",
-        (json_int_t)z->n_bytes, "before_compression", s->compresses, "accelerators",
-        (json_int_t)z->n_accelerators, "steps_per_epoch", (json_int_t)z->steps_per_epoch,
-        "ram_bytes", (json_int_t)z->ram_bytes, "ram_multiple",
+    json_t *doc = dlb_json_made(json_pack(
+        "{ss, sb, so, so, sI, sI, sI, sb, sI, sI, sI, so, sb, sb, sI, sI, so, so, so}", "command",
+        "storage", "dry_run", 1, "workload", dlb_json_safe_text(spec->workload.name), "path",
+        dlb_json_safe_text(spec->dataset.path), "files", (json_int_t)s->n_files, "samples",
+        (json_int_t)z->n_samples, "bytes", (json_int_t)z->n_bytes, "before_compression",
+        s->compresses, "accelerators", (json_int_t)z->n_accelerators, "steps_per_epoch",
+        (json_int_t)z->steps_per_epoch, "ram_bytes", (json_int_t)z->ram_bytes, "ram_multiple",
         dlb_json_real_or_null(z->ram_multiple), "covers_ram", z->covers_ram, "covers_steps",
         z->covers_steps, "needed_samples", (json_int_t)z->needed_samples, "needed_bytes",
         (json_int_t)z->needed_bytes, "write_bytes_per_s",
         dlb_json_real_or_null(s->storage_bytes_per_s), "make_bytes_per_s",
-        dlb_json_real_or_null(s->made_bytes_per_s), "write_s", dlb_json_real_or_null(z->write_s));
-    bool printed = doc && dlb_print_json(doc);
+        dlb_json_real_or_null(s->made_bytes_per_s), "write_s", dlb_json_real_or_null(z->write_s)));
+    dlb_print_json(doc);
     json_decref(doc);
-    return printed;
 }
 
 static const char *plural(uint64_t n)
@@ -126,8 +128,8 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
                  dlb_bytes_text(z->n_bytes, c, sizeof c),
                  s->compresses ? " before compression" : "");
     if (isfinite(z->write_s))
-        (void)printf("  time to write      %s: the storage takes %s from one thread, the CPUs make "
-                     "%s\n",
+        (void)printf("  time to write      %s: the storage takes %s from one thread, the CPUs "
+                     "generate %s\n",
                      dlb_duration_text(z->write_s, a, sizeof a),
                      dlb_rate_text(s->storage_bytes_per_s, b, sizeof b),
                      isfinite(s->made_bytes_per_s) ? dlb_rate_text(s->made_bytes_per_s, c, sizeof c)
@@ -138,7 +140,7 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
     (void)printf("  5 x memory         %s: %.1f times the %s here%s\n", yes(z->covers_ram),
                  z->ram_multiple, dlb_bytes_text(z->ram_bytes, a, sizeof a),
                  s->compresses ? ", before compression" : "");
-    (void)printf("  500 steps an epoch %s: %s for each of %llu accelerator%s, fewer of more\n",
+    (void)printf("  500 steps an epoch %s: %s for each of %llu accelerator%s\n",
                  yes(z->covers_steps), dlb_count_text((double)z->steps_per_epoch, a, sizeof a),
                  (unsigned long long)z->n_accelerators, plural(z->n_accelerators));
     if (!z->covers_ram || !z->covers_steps)
@@ -149,21 +151,20 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
 
 static int dry_run(const struct dlb_args *args, struct dlb_err *err)
 {
-    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
     struct sizing s = {.n_files = 0};
-    int rc = spec ? dlb_spec_from_config(spec, args->cfg, err)
-                  : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "storage: out of memory");
+    int rc = dlb_spec_from_config(spec, args->cfg, err);
     if (!rc)
         rc = fill(args, spec, &s, err);
     if (!rc && !args->json)
         print_text(spec, &s);
-    else if (!rc && !print_json(spec, &s))
-        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "storage: out of memory");
+    else if (!rc)
+        print_json(spec, &s);
     free(spec);
     return rc;
 }
 
-/* What a storage gives is not in the page cache; where anybody said what is asked, that stands. */
+/* Data served from the page cache says nothing of the storage, so the default is cold here. */
 static int ask_for_cold(struct dlb_config *cfg, struct dlb_err *err)
 {
     struct dlb_dataset_opts dataset;
@@ -186,7 +187,7 @@ static int run(const struct dlb_args *args)
         rc = dlb_fio_check(&err);
     if (!rc)
         rc = dlb_workload_apply(args->cfg, &err);
-    /* What is asked is what the storage gives; a GPU here would be one, not many. */
+    /* The default is emulated accelerators: a real GPU would be one, where many are needed. */
     if (!rc && !dlb_config_has(args->cfg, "device.kind"))
         rc = dlb_config_set(args->cfg, "device.kind=emulated", &err);
     if (!rc)
@@ -196,26 +197,29 @@ static int run(const struct dlb_args *args)
 
 const struct dlb_verb dlb_verb_storage = {
     .name = "storage",
-    .summary = "Find how many accelerators a storage feeds, before it is bought",
+    .summary = "Find out how many accelerators a storage can feed, before you buy it",
     .usage = "dlbench storage --workload NAME --accelerator NAME --path FOLDER [--dry-run] "
              "[--baseline fio] [--config FILE] [--set KEY=VALUE ...] [--json]",
     .details =
-        "Emulated accelerators train on the data set in FOLDER, each with readers of its own (or "
-        "all with one pool: accelerators.shared_workers). Their number rises, 1, 2, 4 and so on, "
-        "until their utilisation falls below the workload's gate; bisection and repetitions then "
-        "find the largest number N that keeps it, with the range that the repetitions leave, and "
-        "what stands in the way at N + 1. Nothing is blamed on the storage while the CPUs or "
-        "dlbench itself are in the way. The page cache is emptied of the data before each "
-        "repetition, unless run.cache says otherwise; a number that was fed from it says so.\n\n"
-        "The data set is found in FOLDER, or written there by `dlbench gen --workload NAME --path "
-        "FOLDER`. It must be 5 times as large as the machine's memory and last for 500 steps an "
-        "epoch; --dry-run says what that means here, and measures how long writing it takes. With "
-        "storage.allow_small=true less will do, and the result says that it is not cold-proof.\n\n"
-        "Workloads are unet3d, resnet50, cosmoflow and retinanet (MLPerf-like: sizes, batches, "
-        "readers and step times of MLPerf Storage), llm-tokens, imagenet-files, imagenet-tar, "
-        "hdf5-cosmo, or a TOML file of one's own.\n\n"
-        "--baseline fio has fio read the same files with the same sizes, depth and kind of reads, "
-        "in turns with N + 1 accelerators, and shows which share of its rate these reach.",
+        "Emulated accelerators train on the data set in FOLDER. Each has readers of its own, or "
+        "all share one pool (accelerators.shared_workers). Their number doubles until their "
+        "utilisation falls below the workload's gate. Bisection and repetitions then find the "
+        "largest number N that stays above it, the range that the repetitions leave, and what "
+        "limits N + 1. The storage is not named as the limit while the CPUs or dlbench itself "
+        "are.\n\n"
+        "  dlbench gen --workload resnet50 --path /mnt/new/resnet50\n"
+        "  dlbench storage --workload resnet50 --accelerator h100 --path /mnt/new/resnet50\n\n"
+        "The data is dropped from the page cache before each repetition, unless run.cache says "
+        "otherwise. A result that was served from the page cache says so.\n\n"
+        "The data set must be 5 times as large as the machine's memory and last for 500 steps an "
+        "epoch, or caches would hide the storage. --dry-run prints what that means here, and how "
+        "long writing it takes. storage.allow_small=true accepts less, and the result says that it "
+        "is not cold-proof.\n\n"
+        "Workloads: unet3d, resnet50, cosmoflow and retinanet (like MLPerf Storage: its sizes, "
+        "batches, readers and step times), llm-tokens, imagenet-files, imagenet-tar, hdf5-cosmo, "
+        "or a TOML file of your own.\n\n"
+        "--baseline fio lets fio read the same files with the same sizes, depth and kind of reads, "
+        "in turns with N + 1 accelerators, and shows which share of its rate they reach.",
     .flags =
         DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD | DLB_FLAG_STORAGE,
     .run = run,

@@ -1,3 +1,8 @@
+/* `dlbench sweep`: continues in bench/experiment/measure.c with scenarios/sweep/sc_sweep.c.
+ *
+ * Every option can be swept: a new key is one row in the option table of its section (loader.* in
+ * loaders/loader.c; scenarios/spec/spec.c lists the tables). What is swept without lists is in
+ * dlb_plan_default_axes of scenarios/plan/plan.c. */
 #include "bench/cli/verb.h"
 #include "bench/experiment/measure.h"
 #include "scenarios/spec/spec.h"
@@ -5,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Axes that a later --set KEY=VALUE took away. How many. */
+/* Reports axes that a later --set KEY=VALUE replaced by one value; returns how many. */
 static uint32_t tell_pinned(const struct dlb_config *cfg)
 {
     const json_t *axes = dlb_config_axes(cfg);
@@ -18,10 +23,9 @@ static uint32_t tell_pinned(const struct dlb_config *cfg)
             const char *bare = key + strlen("sweep.");
             if (!dlb_config_has(cfg, key) || json_object_get(axes, bare))
                 continue;
-            (void)fprintf(stderr,
-                          "dlbench: note: %s is no longer swept: %s sets one value for it, after "
-                          "the list (%s)\n",
-                          bare, dlb_config_origin(cfg, bare), dlb_config_origin(cfg, key));
+            (void)fprintf(
+                stderr, "dlbench: note: %s is not swept: %s sets one value, after the list (%s)\n",
+                bare, dlb_config_origin(cfg, bare), dlb_config_origin(cfg, key));
             n++;
         }
     return n;
@@ -31,9 +35,9 @@ static int run(const struct dlb_args *args)
 {
     struct dlb_err err;
 
-    /* Who named axes did not ask for the usual grid. */
+    /* Without this the default grid would be swept, which the user replaced by lists. */
     if (tell_pinned(args->cfg) > 0 && json_object_size(dlb_config_axes(args->cfg)) == 0) {
-        (void)dlb_fail(&err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        (void)dlb_fail(&err, DLB_ERR_SWEEP_NOTHING_LEFT, NULL, DLB_NO_OFFSET,
                        "nothing is left to sweep: give one of these keys as a list, such as --set "
                        "'sweep.KEY=[A, B]', or measure the one cell with `dlbench run`");
         return dlb_print_err(&err);
@@ -47,25 +51,21 @@ const struct dlb_verb dlb_verb_sweep = {
     .usage = "dlbench sweep --config FILE [--set KEY=VALUE ...] [--run-name NAME] [--results DIR] "
              "[--overwrite] [--json]",
     .details =
-        "Measures every combination of the lists under [sweep]; any key can stand there. Without "
-        "lists it takes "
-        "loader.num_workers (0, 1, 2, 4 and so on up to the CPUs) x loader.pin_memory x "
-        "loader.prefetch_factor (2, 4) x "
-        "loader.persistent_workers. Combinations without meaning, as prefetch_factor with 0 "
-        "workers, are listed as "
+        "Measure every combination of the lists under [sweep]. Any key can have a list. Without "
+        "lists it sweeps loader.num_workers (0, 1, 2, 4 and so on up to the CPUs), "
+        "loader.pin_memory, loader.prefetch_factor (2, 4) and loader.persistent_workers. "
+        "Combinations that mean nothing, like prefetch_factor with 0 workers, are listed as "
         "skipped, with the reason.\n\n"
-        "The data are read once first. Then every block runs each cell once, each in a process of "
-        "its own, in an order "
-        "that comes from run.seed; a reference cell at the head of each block shows whether the "
-        "machine drifts. There are "
-        "run.repeats blocks.\n\n"
-        "Best is the cell with the highest median. Recommended is the smallest one (fewest "
-        "workers, then least memory) "
-        "whose loss to the best, paired by block, is below 2% at the upper bound of its interval; "
-        "where the repetitions "
-        "cannot tell, the answer is \"not separable\". The settings are printed as DataLoader(...) "
-        "arguments.\n\n"
-        "Ctrl-C ends it with what is measured so far, marked partial.",
+        "  dlbench sweep --config configs/quickstart.toml\n"
+        "  dlbench sweep --config my.toml --set 'sweep.loader.num_workers=[4, 8, 16]'\n\n"
+        "The data is read once first. Then each of run.repeats blocks runs every cell once, each "
+        "in a process of its own, in an order drawn from run.seed. A reference cell at the start "
+        "of each block shows whether the machine's speed drifts.\n\n"
+        "The best cell has the highest median. The recommended cell is the smallest one (fewest "
+        "workers, then least memory) that loses less than 2% to the best: the upper bound of the "
+        "loss, paired by block, decides. If the repetitions cannot tell, the answer is \"not "
+        "separable\". The settings are printed as DataLoader(...) arguments.\n\n"
+        "Ctrl-C ends the sweep. The result then holds what was measured so far, marked partial.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON,
     .run = run,
 };

@@ -167,7 +167,8 @@ static int start_one(struct cell *c, uint32_t i, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* Slots are mapped here, before any thread or driver exists. */
+/* Maps the slots, before any thread or driver exists, and starts the workers, which fill batches in
+ * loaders/worker/worker.c. */
 static int start_loader(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;

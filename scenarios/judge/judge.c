@@ -364,7 +364,7 @@ static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint
 
 static void judge_evidence(struct dlb_judged_cell *cell)
 {
-    dlb_judge(&cell->evidence, &cell->verdict);
+    dlb_judge(&cell->evidence, &cell->verdict); /* core/measure/verdict.c */
     if (cell->status != DLB_CELL_OK)
         (void)snprintf(cell->verdict.text, sizeof(cell->verdict.text), "%s: %s",
                        cell->status == DLB_CELL_SKIPPED ? "Skipped" : "Failed", cell->reason);

@@ -238,7 +238,7 @@ static void learn(struct runner *r, const json_t *doc)
 
 static int run_task(struct runner *r, struct dlb_err *err)
 {
-    static const char *const cell[] = {"dlbench", "cell", NULL};
+    static const char *const cell[] = {"dlbench", "cell", NULL}; /* bench/verbs/verb_cell.c */
     const enum dlb_cell_mode mode = r->task->kind == DLB_TASK_WARM       ? DLB_MODE_WARM
                                     : r->task->kind == DLB_TASK_BASELINE ? DLB_MODE_BASELINE
                                                                          : DLB_MODE_MEASURE;

@@ -3,11 +3,15 @@
 #
 # ctest sets DLB_BIN, DLB_SOURCE_DIR and DLB_SANITIZE. Gives: $tmp, a folder that is removed at the end; `run CMD...`, which
 # leaves $code, $out and $err (files); expect_* checks of the last run, which say what they wanted and show what they got.
+#
+# Messages are prose and may change: check codes, exit codes, paths, keys and figures. expect_error takes a regex of codes;
+# $any_config and its like are all codes of a status, for errors whose exact code does not matter to the test.
 set -u
 
 : "${DLB_BIN:?set DLB_BIN to the dlbench under test}"
 : "${DLB_SOURCE_DIR:=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}"
 : "${DLB_SANITIZE:=}"
+export DLB_SOURCE_DIR
 unset COLUMNS # it sets the width of tables
 dlbench=$DLB_BIN
 [ -x "$dlbench" ] || { echo "$dlbench is no program"; exit 1; }
@@ -19,7 +23,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
 cd "$tmp" || exit 3
 
-# Most tests need no more than this; a hang fails the test instead of ctest's patience.
+# Most tests need less. A hang fails its own check before ctest ends the whole test.
 limit_s=${DLB_TEST_LIMIT_S:-120}
 
 run() {
@@ -28,7 +32,7 @@ run() {
     code=$?
 }
 
-# As `run`, with a uid that owns nothing: file permissions do not bind root. Skips the test where that cannot be had.
+# As `run`, with a uid that owns nothing, because file permissions do not bind root. Skips the test if that is impossible.
 run_unprivileged() {
     if [ "$(id -u)" -ne 0 ]; then
         run "$@"
@@ -62,11 +66,49 @@ expect_out_empty() { [ ! -s "$out" ] || failed "stdout should be empty"; }
 expect_err_empty() { [ ! -s "$err" ] || failed "stderr should be empty"; }
 expect_file() { [ -e "$1" ] || failed "$1 should exist"; }
 expect_no_file() { [ ! -e "$1" ] || failed "$1 should not exist"; }
+
+# All codes of a status in core/base/errors.def, as a regex.
+codes_of() { sed -nE "s/^X\(([A-Z0-9_]+), DLB_E_$1,.*/E_\1/p" "$DLB_SOURCE_DIR/core/base/errors.def" | paste -sd '|'; }
+any_io=$(codes_of IO) any_format=$(codes_of FORMAT) any_config=$(codes_of CONFIG) any_nomem=$(codes_of NOMEM)
+any_device=$(codes_of DEVICE) any_cancelled=$(codes_of CANCELLED) any_missing=$(codes_of MISSING)
+
+# An error of the last run has a code that this regex matches whole.
+has_code() { grep -Eq "^dlbench: .* \[($1)\]\$" "$err"; }
+expect_code() { has_code "$1" || failed "stderr should have an error with code $1"; }
+
+# expect_error CODES EXIT CMD...: runs the command, which fails so, and prints nothing on stdout; with --json, the error.
+expect_error() {
+    local codes=$1 wanted=$2
+    shift 2
+    run "$@"
+    expect_failed "$codes" "$wanted"
+}
+expect_unprivileged_error() { # as run_unprivileged
+    local codes=$1 wanted=$2
+    shift 2
+    run_unprivileged "$@"
+    expect_failed "$codes" "$wanted"
+}
+expect_failed() { # of the last run
+    expect_exit "$2"
+    expect_code "$1"
+    case " $last " in
+    *" --json "*) expect_json "set(d) == {'error'} and re.fullmatch(r'$1', d['error']['code']) and d['error']['text']" ;;
+    *) expect_out_empty ;;
+    esac
+}
+
+# Whether this build has a module: has_module KIND NAME, as `dlbench doctor` lists them.
+has_module() {
+    [ -e "$tmp/.doctor" ] || "$dlbench" doctor --json >"$tmp/.doctor"
+    [ "$(json_get "$tmp/.doctor" "any((m['kind'], m['name'], m['available']) == ('$1', '$2', True) for m in d['modules'])")" = True ]
+}
+
 expect() { "$@" || failed "should hold: $*"; } # any command
 
 # stdout is one JSON document, of which this Python expression over `d` is true.
 expect_json() {
-    python3 -c 'import json,sys
+    python3 -c 'import json,re,sys
 d=json.load(open(sys.argv[1]))
 assert eval(sys.argv[2]), "not so: " + sys.argv[2]' "$out" "${1:-True}" 2>"$tmp/.py" ||
         failed "stdout as JSON: ${1:-valid}: $(tail -n 1 "$tmp/.py")"

@@ -1,5 +1,5 @@
-# Storage with planted limits (tests/support/slowfs.c), and searches on it; sourced after lib.sh. Whoever sources it sets
-# `workload`, arguments of all searches.
+# Storage with planted limits (tests/support/slowfs.c), and searches on it; sourced after lib.sh. The test that sources
+# it sets `workload`, arguments of all searches.
 : "${DLB_BUILD_DIR:?}"
 [ -n "$DLB_SANITIZE" ] && skip "planted times are looked for on the clock, which sanitizers bend"
 slowfs=$DLB_BUILD_DIR/tests/slowfs

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# dlbench run with accelerators.count: the document, what is shown of it, and what is refused.
+# dlbench run with accelerators.count: the document, the report, and refusals.
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
@@ -18,7 +18,7 @@ expect_json 'd["cells"][0]["config"]["accelerators.barrier"] is False and d["cel
 expect_json 'd["cells"][0]["reads"]["of"] == "samples" and d["cells"][0]["reads"]["per_s"] > 0 and d["cells"][0]["worker_stages"]["read"]["p999_ns"] is not None'
 run "$dlbench" report results/many
 expect_exit 0
-expect_out '5 accelerators: utilisation'
+expect_out '^ *5 accelerators'
 expect_out 'p99.9'
 
 # --- one pool for all: the whole set once, in any number of hands
@@ -53,15 +53,13 @@ valid_summary "$out"
 expect_json '[c["accelerators"]["count"] for c in d["cells"] if c["status"] == "ok"] == [1, 2]'
 
 # --- refused
-run "$dlbench" run "${quick[@]}" --set accelerators.count=2 --run-name unpinned
-expect_exit 2
-expect_err 'loader.pin_memory = true'
+expect_error "$any_config" 2 "$dlbench" run "${quick[@]}" --set accelerators.count=2 --run-name unpinned
+expect_err 'loader\.pin_memory'
 run "$dlbench" run "${many[@]}" --set accelerators.count=300 --set accelerators.shared_workers=true --set run.repeats=1 --run-name slots
 expect_exit 2
-expect_err 'slots per worker, 255 is the most: lower .*accelerators.count'
+expect_err ' 255 .*accelerators\.count'
 run "$dlbench" run "${many[@]}" --set accelerators.count=400 --set run.repeats=1 --run-name few
 expect_exit 2
-expect_err '400 accelerators have 328 samples to share'
-run "$dlbench" run "${many[@]}" --set accelerators.count=0
-expect_exit 2
+expect_err ' 400 .* 328 '
+expect_error "$any_config" 2 "$dlbench" run "${many[@]}" --set accelerators.count=0
 finish

@@ -44,8 +44,8 @@ if [ -e "$bundle/libexec/bare_copy" ]; then
     if ! compgen -G '/usr/share/doc/libcudart*/copyright' >/dev/null; then
         run env CUDA_PATH="$tmp/empty" "$make_bundle" --build "$DLB_BUILD_DIR" --out third --level 1
         expect_exit 0
-        expect_out '^licence MISSING: the CUDA runtime is linked in, and no EULA.txt'
-        expect_err 'Add it to licences/cuda before'
+        expect_out '^licence MISSING: .*EULA\.txt'
+        expect_err 'licences/cuda'
     fi
 fi
 
@@ -60,7 +60,7 @@ expect_exit 0
 expect_json 'd["cells"][0]["status"] == "ok" and d["environment"]["versions"]["libraries"]'
 expect_file empty/results/out/summary.json
 run "${bare[@]}" "$bundle/bin/dlbench" run "${quick[@]}" --set loader.bind=core --run-name bound --json
-grep -q 'built without' "$err" || expect_exit 0
+[ "$code" -eq 2 ] && grep -q hwloc "$err" || expect_exit 0 # a build without hwloc refuses
 outside=$(sed -n 's/.*calling init: //p' "$tmp"/loaded.* | grep -v "^$bundle/" | sed 's|.*/||' | sort -u |
     grep -vE '^(lib(c|m|dl|rt|pthread|resolv|util|anl|nss_[a-z]+)\.so\.[0-9]|ld-linux|lib(cuda|nvidia-[a-z]+)\.so)')
 [ -z "$outside" ] || failed "libraries from outside: $outside"
@@ -89,7 +89,7 @@ if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
     for format in files webdataset; do
         inside /opt/dlbench/bin/dlbench gen --set dataset.format=$format --set dataset.codec=jpeg --set dataset.path=/tmp/data-$format \
             --set generate.samples=40 --set generate.sample_bytes=8192
-        grep -q 'built without' "$err" && continue # a minimal build
+        has_code "$any_missing" && continue # a minimal build
         expect_exit 0
         inside /opt/dlbench/bin/dlbench sweep --set dataset.format=$format --set dataset.codec=jpeg "${small[@]}" \
             --set dataset.path=/tmp/data-$format --set 'sweep.loader.num_workers=[0, 2]' --set loader.kind=auto --run-name $format --json
@@ -105,7 +105,7 @@ fi
 # --- errors
 run "$make_bundle" --build nowhere --out out
 expect_exit 3
-expect_err 'nowhere/dlbench is not there'
+expect_err 'nowhere/dlbench'
 run "$make_bundle" --nonsense
 expect_exit 2
 expect_err 'usage: scripts/bundle'

@@ -5,7 +5,7 @@
 export CUDA_VISIBLE_DEVICES=-1
 
 run "$dlbench" doctor --json
-cuda=$(json_get "$out" "next(m['available'] for m in d['modules'] if m['name'] == 'cuda')")
+has_module device cuda && cuda=True || cuda=False
 expect_json 'all("driver" in c["found"] or "libcuda" in c["found"] for c in d["checks"] if c["name"] == "gpu")'
 
 # --- auto: the emulated accelerator, with the reason; no GPU's facts
@@ -13,9 +13,9 @@ run "$dlbench" run "${quick[@]}" --run-name auto --device.kind auto --json
 expect_exit 0
 expect_json 'd["device"]["kind"] == "emulated" and d["device"]["why"].startswith("auto: ") and d["device"]["gpu"] is None'
 if [ "$cuda" = True ]; then
-    expect_json 'any(word in d["device"]["why"] for word in ("no NVIDIA driver", "too old", "no GPU", "libcuda"))'
+    expect_json 're.search("driver|GPU|libcuda", d["device"]["why"])'
 else
-    expect_json '"without CUDA" in d["device"]["why"]'
+    expect_json '"CUDA" in d["device"]["why"]'
 fi
 valid_summary "$out"
 
@@ -23,20 +23,18 @@ valid_summary "$out"
 run "$dlbench" run "${quick[@]}" --run-name named --device.kind cuda --json
 if [ "$cuda" = True ]; then
     expect_exit 3
-    expect_err 'no NVIDIA driver is loaded here; CUDA 1[0-9] needs driver [0-9]+ or newer|too old|shows no GPU|libcuda'
+    expect_err '^dlbench: .*(driver|GPU|libcuda)'
     expect_json 'd["partial"] is True and d["cells"][0]["status"] == "failed" and d["device"]["kind"] == "cuda"'
     valid_summary "$out"
 else
     expect_exit 2
-    expect_err 'device.kind = "cuda": built without CUDA'
+    expect_err 'device\.kind.*"cuda"'
 fi
 
 # --- options of the step
-run "$dlbench" run "${quick[@]}" --run-name share --device.sm_share 1.5
-expect_exit 2
+expect_error "$any_config" 2 "$dlbench" run "${quick[@]}" --run-name share --device.sm_share 1.5
 expect_err 'sm_share'
-run "$dlbench" run "${quick[@]}" --run-name kind --device.step_kind sparse
-expect_exit 2
+expect_error "$any_config" 2 "$dlbench" run "${quick[@]}" --run-name kind --device.step_kind sparse
 expect_err 'fma'
 
 finish

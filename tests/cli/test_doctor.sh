@@ -33,7 +33,6 @@ absent=$(listed format formats/formats.def && listed codec formats/codecs.def &&
 last="absent from doctor: $absent"
 expect [ -z "$absent" ]
 
-run "$dlbench" doctor extra
-expect_exit 2
+expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" doctor extra
 
 finish

@@ -18,13 +18,13 @@ valid_summary "$out"
 expect_json "[r['rung'] for r in d['gap']['rungs']] == $c_rungs + $torch_rungs"
 expect_json 'd["command"] == "gap" and d["cells"] == [] and d["partial"] is False and d["best_cell"] is None'
 expect_json "all(r['status'] == 'ok' and r['seconds']['median'] > 0 for r in d['gap']['rungs'] if r['rung'] in $c_rungs)"
-expect_json "all(r['status'] == 'not-measured' and 'pip install torch' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
+expect_json "all(r['status'] == 'not-measured' and 'torch' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
 expect_json 'len({r["checksum"] for r in d["gap"]["rungs"] if r["checksum"]}) == 1'
-expect_json '"gap.text" in d["verdict"]["text"] and "too little" not in d["verdict"]["text"]'
-expect_json 'd["gap"]["decomposition"] == [] and "pip install torch" in d["gap"]["text"] and d["gap"]["python"]["path"] is None'
+expect_json '"gap.text" in d["verdict"]["text"]'
+expect_json 'd["gap"]["decomposition"] == [] and "torch" in d["gap"]["text"] and d["gap"]["python"]["path"] is None'
 expect_json 'd["config"]["gap.samples"] == 20000 and d["config"]["gap.workers"] > 0 and d["dataset"]["format"] == "memory"'
 expect_json 'all(abs(sum(p["seconds"] for p in r["parts"].values()) - r["seconds"]["values"][0]) < 1e-6 for r in d["gap"]["rungs"] if r["parts"])'
-expect_err 'note: the PyTorch rungs are not measured'
+expect_err '^dlbench: note: .*PyTorch'
 for file in summary.json summary.txt environment.json; do expect_file "results/absent/$file"; done
 expect [ "$(ls -A results/absent | wc -l)" -eq 3 ]
 
@@ -49,8 +49,8 @@ expect_exit 0
 valid_summary "$out"
 expect_json "all(r['status'] == 'ok' for r in d['gap']['rungs'] if r['rung'] in $c_rungs) and d['partial'] is True"
 expect_json "all(r['status'] == 'failed' and 'SIGABRT' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
-expect_err 'partial: 6 of 15 rungs failed, the first \(torch-direct\)'
-expect_err '[-]-python names another'
+expect_err '^dlbench: partial: 6 of 15 .*torch-direct'
+expect_err '--python'
 expect_no_err 'pip install'
 
 # --- one that crashes later, in every rung of its own
@@ -66,26 +66,22 @@ run env PYTHONPATH=crashing "$dlbench" gap "${tiny[@]}" --run-name later --json
 expect_exit 0
 valid_summary "$out"
 expect_json "all(r['status'] == 'ok' for r in d['gap']['rungs'] if r['rung'] in $c_rungs) and d['gap']['python']['torch'] == '0'"
-expect_json "d['gap']['python']['threads'] == 3 and any('with 3 threads' in n for n in d['notes'])"
+expect_json "d['gap']['python']['threads'] == 3 and any('3 threads' in n for n in d['notes'])"
 expect_json "all(r['status'] == 'failed' and 'SIGSEGV' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
 
 # --- wrong usage
 for wrong in "--samples 0" "--samples many" "--batch-size -1" "--python /no/such/python" "--set sweep.gap.samples=[1,2]" "--repeat 3" \
     "--set loader.num_workers=2"; do
     # shellcheck disable=SC2086
-    run "$dlbench" gap "${tiny[@]}" --run-name wrong $wrong
-    expect_exit 2
-    expect_out_empty
+    expect_error "$any_config|E_NOT_FOUND" 2 "$dlbench" gap "${tiny[@]}" --run-name wrong $wrong
     expect_no_file results/wrong
 done
-run "$dlbench" gap "${tiny[@]}" --run-name absent
-expect_exit 2
-expect_err '--overwrite'
+expect_error E_RESULT_EXISTS 2 "$dlbench" gap "${tiny[@]}" --run-name absent
 
 # --- more than any memory holds
-run env PYTHONPATH=absent "$dlbench" gap --samples 20000 --features 16777216 --set gap.batch_size=1 --set gap.workers=256 --run-name huge
-expect_exit 3
-expect_err 'gap.features'
+expect_error "$any_nomem" 3 env PYTHONPATH=absent "$dlbench" gap --samples 20000 --features 16777216 --set gap.batch_size=1 \
+    --set gap.workers=256 --run-name huge
+expect_err 'gap\.features'
 
 # --- Ctrl-C: the rungs measured so far
 last='gap, interrupted'
@@ -104,6 +100,5 @@ expect [ -z "$(find results/stopped -name ".cells*")" ]
 valid_summary results/stopped/summary.json
 expect [ "$(json_get results/stopped/summary.json 'd["partial"], d["interrupted"]')" = "(True, True)" ]
 expect [ "$(status_of results/stopped/summary.json direct)" = ok ]
-expect [ "$(json_get results/stopped/summary.json '"before anything" in d["verdict"]["text"]')" = False ]
 
 finish

@@ -7,20 +7,20 @@ raw=(--set dataset.codec=raw --set generate.sample_bytes=2000)
 tree_hash() { (cd "$1" && find . -type f ! -name '.dlbench-*' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum); }
 
 for format in files webdataset; do
-    run "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" --set generate.samples=500
-    if grep -q 'built without' "$err"; then
-        expect_exit 2
+    if ! has_module format $format; then
+        expect_error "$any_missing" 2 "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}"
         continue
     fi
+    run "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" --set generate.samples=500
     expect_exit 0
-    expect_out "^$format: 500 samples, 1\.0[0-9] MB, written in"
+    expect_out "^$format: 500 samples, 1\.0[0-9] MB"
     expect_err '^gen: starting$'
     before=$(tree_hash $format)
 
     # A second call finds it there, and says so; as a document it says the same.
     run "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" --set generate.samples=500
     expect_exit 0
-    expect_out "^$format: already complete: 500 samples"
+    expect_out "^$format: already complete"
     run "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" --set generate.samples=500 --json
     expect_exit 0
     expect_json 'd["command"] == "gen" and d["path"] == "'$format'" and d["samples"] == 500 and d["written"] == 0'
@@ -39,26 +39,27 @@ for format in files webdataset; do
     rm -rf again
 
     # Other parameters over it are refused, and it is untouched.
-    run "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" --set generate.samples=501
-    expect_exit 2
+    expect_error "$any_config" 2 "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" \
+        --set generate.samples=501
     expect_err "^dlbench: $format"
     expect [ "$(tree_hash $format)" = "$before" ]
 done
 
 # What is read back is told, and what cannot be.
 for filter in none deflate; do
+    has_module format hdf5 || continue
     run "$dlbench" gen --set dataset.format=hdf5 --set dataset.path=back.$filter "${raw[@]}" --set generate.samples=100 \
         --set hdf5.chunk_samples=1 --set hdf5.filter=$filter --json
-    grep -q 'built without' "$err" && continue
+    has_code "$any_missing" && continue # a filter that this build lacks
     expect_exit 0
     expect_json 'd["verified"] == 64'
 done
 run "$dlbench" gen --set dataset.format=tokens --set dataset.path=back.tokens "${raw[@]}" --set generate.samples=100
 expect_exit 0
-expect_out '^back\.tokens: not compared: samples of tokens are cut out of a stream'
+expect_out '^back\.tokens: not compared'
 
 run "$dlbench" gen --set dataset.path=back.one "${raw[@]}" --set generate.samples=1
-expect_out '^back\.one: 1 sample read back'
+expect_out '^back\.one: 1 sample '
 
 # What was complete and is not any more is found by the files' number and lengths, and written anew: only that.
 damage() { # format, how many samples are written anew (a pattern), what to do to it...
@@ -67,12 +68,12 @@ damage() { # format, how many samples are written anew (a pattern), what to do t
     "$@"
     run "$dlbench" gen --set dataset.format="$name" --set dataset.path="hurt.$name" "${hurt[@]}"
     expect_exit 0
-    expect_err 'missing or damaged, first of all .*: written anew'
-    expect_out ": 500 samples, .*, ${count}written in"
+    expect_err '^gen: [0-9]+ .*damaged'
+    expect_out ": 500 samples, .*, ${count}written"
     expect_no_out 'already complete'
     [ "$name" = hdf5 ] || expect [ "$(tree_hash "hurt.$name")" = "$hash" ] # that library notes the time
     run "$dlbench" gen --set dataset.format="$name" --set dataset.path="hurt.$name" "${hurt[@]}"
-    expect_out 'already complete: 500 samples'
+    expect_out 'already complete'
 }
 for format in files webdataset tfrecord tokens npz lmdb hdf5; do
     hurt=("${raw[@]}" --set generate.samples=500 --set generate.classes=10)
@@ -80,8 +81,8 @@ for format in files webdataset tfrecord tokens npz lmdb hdf5; do
     webdataset | tfrecord) hurt+=(--set "$format.shard_samples=100") ;;
     tokens) hurt+=(--set tokens.seq_len=64) ;;
     esac
+    has_module format $format || continue
     run "$dlbench" gen --set dataset.format=$format --set dataset.path=hurt.$format "${hurt[@]}"
-    grep -q 'built without' "$err" && continue
     expect_exit 0
     hash=$(tree_hash hurt.$format)
     case $format in
@@ -104,9 +105,9 @@ done
 # Without the notes of an older data set every unit is looked for, and a killed repair is no complete data set.
 run "$dlbench" gen --set dataset.path=old "${raw[@]}" --set generate.samples=50
 rm "old/.dlbench-files" "$(find old -name '00000013.bin')"
-run "$dlbench" gen --set dataset.path=old "${raw[@]}" --set generate.samples=50
+run "$dlbench" gen --set dataset.path=old "${raw[@]}" --set generate.samples=50 --json
 expect_exit 0
-expect_out '50 samples, .*, 1 of them written in'
+expect_json 'd["samples"] == 50 and d["written"] == 1'
 victim=$(find old -name '00000017.bin')
 truncate -s 3 "$victim"
 printf '{"params": %s}' "$(json_get old/.dlbench-manifest.json 'json.dumps(d["params"])')" >old/.dlbench-incomplete
@@ -133,10 +134,9 @@ for samples in 20000 80000 320000; do
 done
 if [ -n "$interrupted" ]; then
     expect_exit 130
-    expect_err 'interrupted; nothing is lost: the same command resumes'
-    run "$dlbench" inspect killed
-    expect_exit 3
-    expect_err 'not finished'
+    expect_code "$any_cancelled"
+    expect_error "$any_format" 3 "$dlbench" inspect killed
+    expect_err '^dlbench: killed'
     run "$dlbench" gen --set dataset.path=killed "${raw[@]}" --set generate.samples="$samples" --json
     expect_exit 0
     expect_err '^gen: resuming'
@@ -149,33 +149,29 @@ else
 fi
 rm -rf killed whole
 
-# It never writes into what is not its own.
+# It never writes into a folder that holds other files.
 mkdir mine && echo precious >mine/file
-run "$dlbench" gen --set dataset.path=mine "${raw[@]}" --set generate.samples=5
-expect_exit 2
+expect_error "$any_config" 2 "$dlbench" gen --set dataset.path=mine "${raw[@]}" --set generate.samples=5
 expect grep -q precious mine/file
 expect [ "$(find mine -type f | wc -l)" -eq 1 ]
-run "$dlbench" gen "${raw[@]}" --set generate.samples=5
-expect_exit 2
-expect_err 'dataset\.path is not set'
+expect_error "$any_config" 2 "$dlbench" gen "${raw[@]}" --set generate.samples=5
+expect_err 'dataset\.path'
 run "$dlbench" gen --set dataset.path="$out" "${raw[@]}" --set generate.samples=5 # a file
 expect [ "$code" -eq 2 -o "$code" -eq 3 ]
 
 # Nothing to write is no error.
-run "$dlbench" gen --set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=5
+run "$dlbench" gen --set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=5 --json
 expect_exit 0
-expect_out 'nothing to write'
+expect_json 'd["samples"] == 5 and d["written"] == d["verified"] == 0'
 
 mkdir locked && chmod 555 locked
-run_unprivileged "$dlbench" gen --set dataset.path="$tmp/locked/x" "${raw[@]}" --set generate.samples=5
-expect_exit 3
-expect_err 'Permission denied'
+expect_unprivileged_error E_PERMISSION 3 "$dlbench" gen --set dataset.path="$tmp/locked/x" "${raw[@]}" --set generate.samples=5
+expect_err "^dlbench: $tmp/locked"
 
 # A disk that is full, on a file system of its own.
 if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then
-    run "$dlbench" gen --set dataset.path=small/x "${raw[@]}" --set generate.samples=2000
-    expect_exit 3
-    expect_err 'disk is full|No space left'
+    expect_error "$any_io" 3 "$dlbench" gen --set dataset.path=small/x "${raw[@]}" --set generate.samples=2000
+    expect_err '^dlbench: small/x'
     umount small
 else
     echo "not shown: a full disk (no right to mount one)"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# What is no file, files that crash the library that reads them, and what cannot be had: an answer each time, with the path.
+# Paths that are not files, files that crash the library that reads them, and storage that does not answer: an error each time,
+# with the path.
 . "$(dirname "$0")/lib.sh"
 limit_s=20
 run_on=(--set loader.num_workers=1 --set loader.batch_size=2 --set device.step_ms=0 --set run.epochs=1)
 
-# Nobody writes to these pipes.
+# No process writes to these pipes.
 mkfifo a.h5 a.npz a.tar a.bin a.tfrecord a.mdb
 mkdir lm sh
 mkfifo lm/data.mdb sh/000.tar
@@ -13,25 +14,24 @@ for what in hdf5:a.h5 npz:a.npz webdataset:a.tar webdataset:sh tokens:a.bin tfre
     run "$dlbench" run --set dataset.format="$format" --set dataset.codec=raw --set dataset.path="$path" \
         "${run_on[@]}" --results out
     [ "$code" -eq 2 ] || [ "$code" -eq 3 ] || failed "$what: exit code 2 or 3 expected"
-    expect_err "$path|built without"
-    run "$dlbench" inspect "$path"
-    expect_exit 3
+    has_module format "$format" && expect_err "$path" || expect_code "$any_missing"
+    expect_error "$any_io|$any_format" 3 "$dlbench" inspect "$path"
     expect_err "$path"
     run "$dlbench" convert "$path" to.part --from "$format" --format files
     [ "$code" -eq 2 ] || [ "$code" -eq 3 ] || failed "$what: exit code 2 or 3 expected"
-    expect_err "$path|built without"
+    has_module format "$format" && expect_err "$path" || expect_code "$any_missing"
 done
 mkdir old && mkfifo old/summary.json
-run "$dlbench" report old
-expect [ "$code" -ne 124 ]
-expect_err 'summary.json.* is a pipe'
+expect_error "$any_io|$any_format" 3 "$dlbench" report old
+expect_err '^dlbench: old/summary\.json'
 run "$dlbench" inspect old
 expect [ "$code" -ne 124 ]
 
 # Damaged trees crash liblmdb: in a child.
-run "$dlbench" gen --set dataset.format=lmdb --set dataset.path=db --set dataset.codec=raw \
-    --set generate.samples=500 --set generate.sample_bytes=100
-if [ "$code" -eq 0 ]; then
+if has_module format lmdb; then
+    run "$dlbench" gen --set dataset.format=lmdb --set dataset.path=db --set dataset.codec=raw \
+        --set generate.samples=500 --set generate.sample_bytes=100
+    expect_exit 0
     python3 - <<'PY'
 data = bytearray(open("db/data.mdb", "rb").read())
 for page in range(2 * 4096, len(data), 4096):
@@ -45,7 +45,6 @@ PY
         run "$dlbench" $verb
         expect_exit 3
         expect_err 'db/data.mdb'
-        expect_err 'liblmdb (crashed|gave up)|damaged'
     done
     expect_no_file db2
 fi
@@ -55,18 +54,21 @@ fi
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:allocator_may_return_null=1" TSAN_OPTIONS="${TSAN_OPTIONS:-}:allocator_may_return_null=1"
 mkdir big && truncate -s 200G big/a.jpg
 for verb in "inspect big" "convert big bigger --format webdataset" "run --set dataset.path=big --results out ${run_on[*]}"; do
+    [ "${verb%% *}" = convert ] && ! has_module format webdataset && continue
+    [ "${verb%% *}" = run ] && ! has_module codec jpeg && continue
     # shellcheck disable=SC2086
     run "$dlbench" $verb
     expect_exit 3
-    expect_err 'big/a\.jpg: no memory for a sample of 214748364800 bytes|built without'
+    expect_err 'big/a\.jpg: .*214748364800'
+    [ "${verb%% *}" = run ] || expect_code "$any_nomem"
 done
 run "$dlbench" gen --set dataset.path=src --set dataset.codec=raw --set generate.samples=100 --set generate.sample_bytes=30000
 expect_exit 0
 for format in lmdb hdf5 webdataset; do
+    has_module format $format || continue
     run bash -c "ulimit -f 1000; exec '$dlbench' convert src to_$format --format $format"
-    if grep -q "built without" "$err"; then continue; fi
-    expect_exit 3
-    expect_err "to_$format.*: writing.*: File too large\$"
+    expect_failed "$any_io" 3
+    expect_err "^dlbench: .*to_$format"
     expect [ "$(wc -l <"$err")" -eq 2 ]
     expect_no_file "to_$format"
 done
@@ -75,16 +77,16 @@ for format in files webdataset tfrecord hdf5 lmdb npz tokens; do
     leaks=1 && [ "$format" = hdf5 ] && leaks=0
     run bash -c "ulimit -f 50; ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=$leaks exec '$dlbench' gen --set dataset.format=$format --set dataset.path=over_$format \
         --set dataset.codec=raw --set generate.samples=40 --set generate.sample_bytes=60000"
-    if grep -q "built without" "$err"; then continue; fi
-    expect_exit 3
-    expect_err "^dlbench: over_$format.*File too large"
+    if has_code "$any_missing"; then continue; fi
+    expect_failed "$any_io" 3
+    expect_err "^dlbench: over_$format"
 done
-run "$dlbench" convert src cut.h5 --format hdf5
-if [ "$code" -eq 0 ]; then
+if has_module format hdf5; then
+    run "$dlbench" convert src cut.h5 --format hdf5
+    expect_exit 0
     truncate -s 1000000 "$(find cut.h5 -type f)"
-    run "$dlbench" inspect cut.h5
-    expect_exit 3
-    expect_err 'cut\.h5.*: opening it: libhdf5: truncated file'
+    expect_error "$any_io|$any_format" 3 "$dlbench" inspect cut.h5
+    expect_err '^dlbench: cut\.h5'
 fi
 
 # Storage that does not answer: an interrupt ends the wait for it.
@@ -98,14 +100,14 @@ if [ -x "$slowfs" ]; then
         "$dlbench" run --set dataset.format=tfrecord --set dataset.codec=raw --set dataset.path="$file" --results out \
             "${run_on[@]}" >"$out" 2>"$err" &
         pid=$!
-        for _ in $(seq 100); do grep -q "opening $file" "$err" && break; sleep 0.2; done
+        for _ in $(seq 100); do grep -q "^run: .*$file" "$err" && break; sleep 0.2; done # it waits, and says for what
         kill -INT $pid
         SECONDS=0
         wait $pid
         code=$?
         expect_exit 130
-        expect_err "opening $file"
-        expect_err "$file: interrupted"
+        expect_err "^run: .*$file"
+        expect_err "^dlbench: $file: .*\\[($any_cancelled)\\]"
         expect [ "$SECONDS" -lt 30 ]
         eval "exec $slowfs_in>&-"
         wait "$slowfs_pid" 2>/dev/null

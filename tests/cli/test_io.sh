@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# loader.io and loader.direct from the command line: the same samples, a table of its own, refusals that are told.
+# loader.io and loader.direct from the command line: the same samples, their own table of times, and refusals.
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
@@ -29,8 +29,9 @@ for access in mmap:samples pread:requests; do
     expect_exit 0
     expect_json "${reads}['of'] == '${access#*:}' and ${reads}['count'] == 400"
 done
-run "$dlbench" gen "${files[@]}" --set dataset.format=webdataset --set dataset.path=shards
-if [ "$code" -eq 0 ]; then # of this build
+if has_module format webdataset; then
+    run "$dlbench" gen "${files[@]}" --set dataset.format=webdataset --set dataset.path=shards
+    expect_exit 0
     run "$dlbench" run "${files[@]}" --set dataset.format=webdataset --set dataset.path=shards --run-name shards --json
     expect_exit 0
     expect_json "${reads}['of'] == 'requests' and 0 < ${reads}['count'] < 100"
@@ -38,7 +39,7 @@ fi
 
 # --- a build without the library says so
 run "$dlbench" run "${files[@]}" "${uring[@]}" --run-name probe --json
-if grep -q 'built without liburing' "$err"; then
+if [ "$code" -eq 2 ] && grep -q liburing "$err"; then
     expect_exit 2
     finish
 fi
@@ -57,8 +58,8 @@ for kind in inline threads processes; do
         expect cmp -s sync same
         expect_json "${io}['asked'] == 'io_uring'"
         if [ -n "$refused" ]; then
-            expect_json "${io}['used'] == 'sync' and 'Operation not permitted' in ${io}['reason'] and ${io}['p50_ns'] is None"
-            expect_json 'any("loader.io" in n and "synchronous" in n for n in d["notes"])'
+            expect_json "${io}['used'] == 'sync' and ${io}['reason'] and ${io}['p50_ns'] is None"
+            expect_json 'any("loader.io" in n for n in d["notes"])'
         elif [ "$(json_get "$out" "${io}['used']")" = io_uring ]; then
             expect_json "${io}['requests'] == 400 and ${io}['bytes'] == 2000000 and 1 <= ${io}['max_in_flight'] <= 9"
             # No notes, but what is said of the machine.
@@ -70,22 +71,21 @@ done
 # --- past the page cache: the same samples, or the reason; never quietly through it
 for way in sync io_uring; do
     run "$dlbench" run "${files[@]}" --set loader.direct=true --set loader.io=$way --run-name direct --overwrite --json
-    if grep -q 'refuses reads past the page cache' "$err" "$out"; then
-        [ "$code" -ne 0 ] || failed "a refusal is no success"
+    if [ "$code" -ne 0 ] && grep -Eq 'O_DIRECT|page cache' "$err"; then # this file system refuses
+        echo "not shown: reads past the page cache, by loader.io = $way"
     else
         expect_exit 0
         json_get "$out" 'd["cells"][0]["epochs"][0]["seq_checksum"]' >same
         expect cmp -s sync same
     fi
 done
-run "$dlbench" run "${files[@]}" --set loader.direct=true --set dataset.access=pread --run-name direct --overwrite
-expect_exit 2
-expect_err 'loader.direct = true and dataset.access = "pread" contradict'
+expect_error "$any_config" 2 "$dlbench" run "${files[@]}" --set loader.direct=true --set dataset.access=pread --run-name both
+expect_err 'loader\.direct.*dataset\.access'
 
 # --- what has no places for its samples
 run "$dlbench" run "${quick[@]}" "${uring[@]}" --run-name synthetic
 expect_exit 2
-expect_err 'loader.io = "io_uring": format synthetic'
+expect_err 'loader\.io.*synthetic'
 run "$dlbench" sweep "${files[@]}" --set 'sweep.loader.io=["sync", "io_uring"]' \
     --set 'sweep.dataset.format=["files", "synthetic"]' --run-name swept --json
 expect_exit 0

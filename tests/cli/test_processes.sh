@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Worker processes from the command line: the same samples as threads, deaths that are told, nobody left behind.
+# Worker processes from the command line: the same samples as threads, deaths are reported, no process stays behind.
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
@@ -26,7 +26,7 @@ run_until "$judged(d)" "$dlbench" run "${quick[@]}" "${processes[@]}" --set gene
     --set loader.timeout_s=60 --run-name words --overwrite --json
 expect_exit 0
 expect_json "\"in_order=False\" in d[\"pytorch\"] and \"timeout=60\" in d[\"pytorch\"] if $judged(d) else d[\"pytorch\"] == \"\""
-expect_json 'any("fresh" in s for s in d["not_modelled"]) and not any("workers are threads" in s for s in d["not_modelled"])'
+expect_json 'any("fresh" in s for s in d["not_modelled"]) and not any("threads" in s for s in d["not_modelled"])'
 
 # --- an expensive constructor, paid at each start: 2 workers, 3 epochs
 run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.worker_init_ms=3 --set loader.worker_init_mb=2 \
@@ -38,8 +38,9 @@ run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.worker_init_ms=3
 expect_json 'd["cells"][0]["worker_stages"]["init"]["count"] == 2'
 
 # --- fresh memory is not pinned in place
-run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.transport=fresh --set loader.pin_memory=true --run-name fresh
-expect_err 'loader.pin_mode = "thread"'
+expect_error "$any_config" 2 "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.transport=fresh \
+    --set loader.pin_memory=true --run-name fresh
+expect_err 'loader\.pin_mode'
 run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.transport=fresh --set loader.pin_memory=true \
     --set loader.pin_mode=thread --set run.checksum=true --run-name fresh --overwrite --json
 expect_exit 0
@@ -62,7 +63,7 @@ set -- $victims
 kill -9 "$1"
 end_long
 expect_exit 3
-expect_err "worker [01] \(pid $1\) was killed by SIGKILL \(out of memory\?\)"
+expect_err "worker [01] .*pid $1\).*SIGKILL"
 for worker in $victims; do gone "$worker"; done
 
 # --- the program dies: its workers do not stay behind
@@ -81,13 +82,14 @@ expect_exit 130
 for worker in $victims; do gone "$worker"; done
 
 # --- a worker that has no shard is told
-run "$dlbench" gen --set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=shards \
-    --set generate.samples=40 --set generate.sample_bytes=500
-if [ "$code" -eq 0 ]; then # else built without libarchive
+if has_module format webdataset; then
+    run "$dlbench" gen --set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=shards \
+        --set generate.samples=40 --set generate.sample_bytes=500
+    expect_exit 0
     run "$dlbench" run --set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=shards "${processes[@]}" \
         --set loader.num_workers=9 --set loader.batch_size=4 --set device.step_ms=0.1 --set run.repeats=1 --run-name idle --json
     expect_exit 0
-    expect_json 'any("fewer shards than workers" in n for n in d["notes"])'
+    expect_json 'any("shards" in n for n in d["notes"])'
 fi
 
 finish

@@ -33,37 +33,29 @@ max_accelerators = 3
 TOML
 
 # --- names with a typo
-run "$dlbench" storage --workload resnet5O --accelerator h100 --path d
-expect_exit 2
-expect_err 'no workload "resnet5O"; did you mean "resnet50"'
-run "$dlbench" storage --workload resnet50 --accelerator h10 --path d
-expect_exit 2
-expect_err 'did you mean "h100"'
-run "$dlbench" storage --workload resnet50 --accelerator b200 --path d
-expect_exit 2
-expect_err 'no step time of b200; it knows a100 and h100'
-run "$dlbench" storage --workload resnet50 --path d
-expect_exit 2
-expect_err '--accelerator is missing: the workload knows a100 and h100'
-run "$dlbench" storage
-expect_exit 2
-expect_err '--workload is missing'
-run "$dlbench" storage --workload ./none.toml --accelerator h100 --path d
-expect_exit 2
-expect_err 'none.toml'
+expect_error "$any_config" 2 "$dlbench" storage --workload resnet5O --accelerator h100 --path d
+expect_err '"resnet5O".*"resnet50"'
+expect_error "$any_config" 2 "$dlbench" storage --workload resnet50 --accelerator h10 --path d
+expect_err '"h100"'
+expect_error "$any_config" 2 "$dlbench" storage --workload resnet50 --accelerator b200 --path d
+expect_err 'b200.*a100.*h100'
+expect_error "$any_config" 2 "$dlbench" storage --workload resnet50 --path d
+expect_err '--accelerator.*a100.*h100'
+expect_error "$any_config" 2 "$dlbench" storage
+expect_err '--workload'
+expect_error "$any_config|E_NOT_FOUND" 2 "$dlbench" storage --workload ./none.toml --accelerator h100 --path d
+expect_err '^dlbench: \./none\.toml'
 printf '[workload]\ngatte = 0.5\n' >typo.toml
-run "$dlbench" storage --workload typo.toml --accelerator h100 --path d
-expect_exit 2
-expect_err 'typo.toml:2: unknown key "workload.gatte"; did you mean "workload.gate"'
-run "$dlbench" storage --workload small.toml --accelerator h100 --path d
-expect_exit 3
-expect_err 'd: No such file or folder.*dlbench gen'
-run "$dlbench" storage --workload small.toml --accelerator h100 --path d --baseline foo
-expect_exit 2
-expect_err 'storage.baseline'
-run env PATH=/nowhere "$dlbench" storage --workload small.toml --accelerator h100 --path d --baseline fio
-expect_exit 2
-expect_err 'fio is not installed'
+expect_error "$any_config" 2 "$dlbench" storage --workload typo.toml --accelerator h100 --path d
+expect_err '^dlbench: typo\.toml:2: .*"workload\.gatte".*"workload\.gate"'
+expect_error "$any_io" 3 "$dlbench" storage --workload small.toml --accelerator h100 --path d
+expect_err '^dlbench: d: .*dlbench gen'
+expect_error "$any_config" 2 "$dlbench" storage --workload small.toml --accelerator h100 --path d --baseline foo
+expect_err 'storage\.baseline'
+expect_error "$any_config|$any_missing" 2 env PATH=/nowhere "$dlbench" storage --workload small.toml --accelerator h100 --path d --baseline fio
+expect_err 'fio'
+expect_error E_STORAGE_NOTHING_TO_WRITE 2 "$dlbench" storage --workload small.toml --accelerator h100 --path d --dry-run \
+    --set dataset.format=synthetic
 expect [ -z "$(ls -A results 2>/dev/null)" ]
 
 # --- sizes, before anything is written
@@ -75,30 +67,29 @@ expect_no_file d
 expect [ -z "$(find . -name '*dlbench-speed*')" ]
 run "$dlbench" storage --workload small.toml --dry-run --path d
 expect_exit 0
-expect_out 'small on d'
-expect_out 'for both +--set generate.samples='
-# for a number that was asked for; what compression will leave, and take, is not known
-run "$dlbench" storage --workload hdf5-cosmo --accelerator h100 --path d --dry-run --json --set storage.max_accelerators=8
-if [ "$code" -ne 2 ]; then # of this build
+expect_out '^small .* d$'
+expect_out '--set generate\.samples=[0-9]+'
+# for a number that was asked for; how compression changes size and time is not known
+if has_module format hdf5; then
+    run "$dlbench" storage --workload hdf5-cosmo --accelerator h100 --path d --dry-run --json --set storage.max_accelerators=8
     expect_exit 0
     expect_json 'd["accelerators"] == 8 and d["before_compression"] and d["write_s"] is None and d["needed_samples"] >= 500 * 8'
     run "$dlbench" storage --workload hdf5-cosmo --accelerator h100 --path d --dry-run
     expect_out 'before compression'
-    expect_out 'time to write +not measured: compressing'
+    expect_out '^  time to write .*compress'
 fi
 
 # --- too small a data set is refused, and nothing is left
 run "$dlbench" gen --workload small.toml --path d
 expect_exit 0
-run "$dlbench" storage --workload small.toml --accelerator h100 --path d
-expect_exit 2
-expect_err 'd: .* times the memory.*storage.allow_small=true'
+expect_error "$any_config" 2 "$dlbench" storage --workload small.toml --accelerator h100 --path d
+expect_err '^dlbench: d: .*storage\.allow_small'
 expect [ -z "$(ls -A results 2>/dev/null)" ]
 
 # --- what a second accelerator cannot be without is said before the first, and nothing is left
-run "$dlbench" storage --workload small.toml --accelerator h100 --path d --set storage.allow_small=true --set loader.pin_memory=false
-expect_exit 2
-expect_err 'loader.pin_memory = true'
+expect_error "$any_config" 2 "$dlbench" storage --workload small.toml --accelerator h100 --path d --set storage.allow_small=true \
+    --set loader.pin_memory=false
+expect_err 'loader\.pin_memory'
 expect [ -z "$(ls -A results 2>/dev/null)" ]
 
 # --- the document
@@ -114,23 +105,23 @@ expect_json '[p["accelerators"] for p in d["storage"]["curve"]] == [1, 2, 3] and
 expect_json 'all(p["au"] > 0.5 and p["samples_per_s"] > 0 and p["bytes_per_s"] > 0 and p["read_p50_ns"] <= p["read_p99_ns"] <= p["read_p999_ns"] for p in d["storage"]["curve"])'
 expect_json 'all(abs(p["au"] - d["cells"][p["cell"]]["au"]["nominal"]) < 1e-9 for p in d["storage"]["curve"])'
 expect_json 'd["storage"]["harness"]["accelerators"] == 3 and d["storage"]["harness"]["headroom"] > 0'
-expect_json 'd["best_cell"] == d["storage"]["curve"][2]["cell"] and d["recommendation"].startswith("At least 3 A100 accelerators of small")'
-# from the storage, where nobody asked for anything else
+expect_json 'd["best_cell"] == d["storage"]["curve"][2]["cell"] and re.match("At least 3 A100 .*small", d["recommendation"])'
+# cold is the default here
 expect_json 'd["config"]["run.cache"] == "cold" and all(d["cells"][p["cell"]]["cache"]["asked"] == "cold" for p in d["storage"]["curve"])'
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set run.cache=warm --set device.step_ms=5 --set storage.max_accelerators=1 --set run.repeats=1 --run-name warm --json
 expect_exit 0
-expect_json 'd["cells"][0]["cache"]["asked"] == "warm" and "fed from the page cache, not from the storage, at" in d["recommendation"]'
+expect_json 'd["cells"][0]["cache"]["asked"] == "warm" and "page cache" in d["recommendation"]'
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set dataset.format=synthetic --set device.step_ms=5 --set storage.max_accelerators=1 --set run.repeats=1 \
     --run-name nowhere --json
 expect_exit 0
-expect_json 'd["recommendation"].startswith(("At least 1 A100 accelerator of small is fed at", "0 A100 accelerators of small are fed at"))'
+expect_json 're.match(r"(At least 1|0) A100 ", d["recommendation"]) and "small" in d["recommendation"]'
 expect_json 'd["config"]["run.cache"] == "as-is" and "page cache" not in d["recommendation"]'
 # what storage has no use for is told
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set accelerators.count=5 --set 'sweep.loader.num_workers=[1, 2]' \
     --set storage.max_accelerators=1 --set run.repeats=1 --run-name told --json
 expect_exit 0
-expect_err 'note: accelerators.count .* is left out'
-expect_err 'note: storage sweeps nothing'
+expect_err '^dlbench: note: accelerators\.count '
+expect_err '^dlbench: note: storage .*sweep'
 expect_json 'd["storage"]["max_accelerators"] == 1'
 # samples for one full batch, and a step that nothing feeds: an answer, though a second one could not be tried
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set loader.batch_size=200 --set device.step_ms=0.01 --set run.repeats=1 \
@@ -146,7 +137,7 @@ expect_json 'd["config"]["device.step_ms"] == 25.0 and d["storage"]["max_acceler
 run "$dlbench" report results/first
 expect_exit 0
 expect_out '^ *>3 .*[0-9]'
-expect_out 'accelerators +AU %'
+expect_out 'accelerators +AU'
 expect_out 'not cold-proof'
 expect grep -q 'gate 50%' results/first/summary.txt
 if command -v script >/dev/null; then
@@ -188,9 +179,8 @@ expect [ "$(json_get results/gone/summary.json '(d["partial"], d["storage"]["set
 
 # --- a full disk: said, and resumed when there is room
 if [ "$(id -u)" -eq 0 ] && mkdir full && mount -t tmpfs -o size=1m tmpfs full 2>/dev/null; then
-    run "$dlbench" gen --workload small.toml --path full/d
-    expect_exit 3
-    expect_err 'the disk is full'
+    expect_error "$any_io" 3 "$dlbench" gen --workload small.toml --path full/d
+    expect_err '^dlbench: full/d'
     mount -o remount,size=8m full
     run "$dlbench" gen --workload small.toml --path full/d
     expect_exit 0

@@ -22,7 +22,7 @@ for half in 25 65; do # tenths of N: half-way between two numbers
     plant "bandwidth_$half" 0 $rate 0 "$(by_rate $rate)" --set loader.num_workers=1
 done
 
-# D requests of L at a time, whoever asks: rate = D * request / L.
+# D requests at a time, each taking L, for all readers together: rate = D * request / L.
 rate=$((6 * request * 1000 / 14))
 plant depth_6 14000 0 6 "$(by_rate $rate)" --set loader.num_workers=2
 rate=$((8 * request * 10000 / 132))

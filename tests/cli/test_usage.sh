@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the program says to wrong usage, wrong configuration, and about itself.
+# Help, version and manual page; wrong usage and wrong configuration.
 . "$(dirname "$0")/lib.sh"
 
 run "$dlbench" --version
@@ -21,10 +21,12 @@ for help in --help -h help; do
     expect_no_out '^  cell ' # what the program calls itself by
 done
 
-for verb in sweep run gen inspect convert report doctor man; do
+for verb in sweep run storage gap gen inspect convert report doctor man; do
     run "$dlbench" help $verb
     expect_exit 0
     expect_out "^Usage: dlbench $verb"
+    # Examples and the list of rungs stay as they are; the rest fits 80 columns.
+    expect [ "$(grep -Ev '^  (dlbench |[a-z-]+: )' "$out" | awk '{ if (length > n) n = length } END { print n }')" -le 80 ]
     cp "$out" help.txt
     run "$dlbench" $verb --help
     expect_exit 0
@@ -39,11 +41,17 @@ for key in format path codec on_error samples sample_bytes seed kind batch_size 
 done
 expect_out 'default'
 
-# The manual page is made from the same tables, and troff has nothing to complain about.
+# Every code of an error is listed, in the help and in the manual page, which troff has nothing to complain about.
+codes=$(sed -nE 's/^X\(([A-Z0-9_]+),.*/E_\1/p' "$DLB_SOURCE_DIR/core/base/errors.def")
+run "$dlbench" help errors
+expect_exit 0
+for wanted in $codes; do grep -Eq "^  $wanted( |\$)" "$out" || failed "help errors should list $wanted"; done
+expect [ "$(awk '{ if (length > n) n = length } END { print n }' "$out")" -le 80 ]
 run "$dlbench" man
 expect_exit 0
 expect_out '^\.TH DLBENCH 1'
 expect_out 'loader\.num_workers'
+for wanted in $codes; do grep -Eq "^\.B $wanted\$" "$out" || failed "the manual page should list $wanted"; done
 cp "$out" dlbench.1
 if command -v groff >/dev/null; then
     run groff -man -Tutf8 -ww dlbench.1
@@ -52,79 +60,60 @@ if command -v groff >/dev/null; then
     expect_out 'loader\.prefetch_factor'
 fi
 
-run "$dlbench" swepe
-expect_exit 2
-expect_err 'unknown command "swepe"; did you mean "sweep"\?'
-run "$dlbench" frobnicate
-expect_exit 2
-expect_err 'unknown command "frobnicate"'
-run "$dlbench" help frobnicate
-expect_exit 2
-
-run "$dlbench" gen --confg x
-expect_exit 2
-expect_err 'unknown flag "--confg"; did you mean "--config"\?'
-run "$dlbench" gen some.toml
-expect_exit 2
-expect_err 'did you mean --config some.toml\?'
-run "$dlbench" inspect
-expect_exit 2
-expect_err 'PATH is missing'
+expect_error E_USAGE_UNKNOWN_COMMAND 2 "$dlbench" swepe
+expect_err '"swepe".*"sweep"\?'
+expect_error E_USAGE_UNKNOWN_COMMAND 2 "$dlbench" frobnicate
+expect_err '"frobnicate"'
+expect_error E_USAGE_UNKNOWN_COMMAND 2 "$dlbench" help frobnicate
+expect_error E_USAGE_UNKNOWN_FLAG 2 "$dlbench" gen --confg x
+expect_err '"--confg".*"--config"\?'
+expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" gen some.toml
+expect_err '--config some\.toml\?'
+expect_error E_USAGE_MISSING_ARGUMENT 2 "$dlbench" inspect
+expect_err 'PATH'
 
 # Configuration: a missing file, an unknown key with file and line, a value out of range.
 for verb in gen run sweep; do
-    run "$dlbench" $verb --config missing.toml
-    expect_exit 2
-    expect_err '^dlbench: missing\.toml: .*No such file'
-    expect_out_empty
+    expect_error "$any_config|E_NOT_FOUND" 2 "$dlbench" $verb --config missing.toml
+    expect_err '^dlbench: missing\.toml: '
     printf '[dataset]\nformat = "files"\n\n[loader]\nnum_worker = 4\n' >unknown.toml
-    run "$dlbench" $verb --config unknown.toml
-    expect_exit 2
-    expect_err '^dlbench: unknown\.toml:5: unknown key "loader\.num_worker"; did you mean "loader\.num_workers"\?'
+    expect_error "$any_config" 2 "$dlbench" $verb --config unknown.toml
+    expect_err '^dlbench: unknown\.toml:5: .*"loader\.num_worker".*"loader\.num_workers"\?'
     printf 'loader.num_workers = -1\n' >range.toml
-    run "$dlbench" $verb --config range.toml
-    expect_exit 2
-    expect_err '^dlbench: range\.toml:1: loader\.num_workers = -1 is out of range: it may be 0 to [0-9]+'
-    run "$dlbench" $verb --set loader.num_workers=two
-    expect_exit 2
-    expect_err '--set: loader\.num_workers wants a whole number'
-    run "$dlbench" $verb --loader.num_workerz 2
-    expect_exit 2
-    expect_err '--loader\.num_workerz: unknown key .*did you mean "loader\.num_workers"'
-    run "$dlbench" $verb --set dataset.format=file
-    expect_exit 2
-    expect_err 'did you mean "files"\?'
+    expect_error "$any_config" 2 "$dlbench" $verb --config range.toml
+    expect_err '^dlbench: range\.toml:1: .*loader\.num_workers = -1 .*0 to [0-9]+'
+    expect_error "$any_config" 2 "$dlbench" $verb --set loader.num_workers=two
+    expect_err '^dlbench: --set: .*loader\.num_workers'
+    expect_error "$any_config" 2 "$dlbench" $verb --loader.num_workerz 2
+    expect_err '^dlbench: --loader\.num_workerz: .*"loader\.num_workers"'
+    expect_error "$any_config" 2 "$dlbench" $verb --set dataset.format=file
+    expect_err '"files"\?'
 done
 printf 'not toml at all\n' >bad.toml
-run "$dlbench" sweep --config bad.toml
-expect_exit 2
-expect_err '^dlbench: bad\.toml:1: not TOML'
+expect_error "$any_config" 2 "$dlbench" sweep --config bad.toml
+expect_err '^dlbench: bad\.toml:1: .*TOML'
 head -c 2000000 /dev/zero | tr '\0' '[' >bomb.toml
-run "$dlbench" sweep --config bomb.toml
-expect_exit 2
-expect_err 'larger than 1048576 bytes'
+expect_error "$any_config" 2 "$dlbench" sweep --config bomb.toml
+expect_err '^dlbench: bomb\.toml.*1048576'
 head -c 100000 bomb.toml >deep.toml
-run "$dlbench" sweep --config deep.toml
-expect_exit 2
-expect_err 'nested deeper'
+expect_error "$any_config" 2 "$dlbench" sweep --config deep.toml
+expect_err '^dlbench: deep\.toml'
 
 # A configuration that ships is one that loads.
 for config in "$DLB_SOURCE_DIR"/configs/*.toml; do
     if grep -q '^\[gap\]' "$config"; then
-        run "$dlbench" gap --config "$config" --python /no/such/python
-        expect_exit 2 # of the interpreter, not of anything in the file
-        expect_err 'no/such/python'
+        expect_error "$any_config" 2 "$dlbench" gap --config "$config" --python /no/such/python
+        expect_err 'no/such/python' # what is wrong is the interpreter, and nothing in the file
         continue
     fi
     if grep -q '^format = "synthetic"' "$config"; then
-        run "$dlbench" gen --config "$config" --set dataset.codec=raw
+        run "$dlbench" gen --config "$config" --set dataset.codec=raw --json
         expect_exit 0
-        expect_out 'nothing to write'
+        expect_json 'd["written"] == 0'
         continue
     fi
-    run "$dlbench" gen --config "$config" --set dataset.path= --set generate.samples=1
-    expect_exit 2 # of the missing path, not of anything in the file
-    expect_err 'dataset\.path|built without'
+    expect_error "$any_config|$any_missing" 2 "$dlbench" gen --config "$config" --set dataset.path= --set generate.samples=1
+    has_code "$any_missing" || expect_err 'dataset\.path' # the missing path, and nothing in the file
     expect_no_err '\.toml:'
 done
 
@@ -134,12 +123,10 @@ expect_exit 0
 expect_err_empty
 if [ -c /dev/full ]; then
     run bash -c "'$dlbench' help sweep >/dev/full"
-    expect_exit 3
-    expect_err 'cannot write to standard output: No space left'
+    expect_failed E_NO_SPACE 3
 fi
 run bash -c "'$dlbench' --version >&-"
-expect_exit 3
-expect_err 'cannot write to standard output'
+expect_failed E_IO 3
 run bash -c "'$dlbench' --version <&- 2>&-"
 expect_exit 0
 expect_out '^dlbench '

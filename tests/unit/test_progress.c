@@ -62,7 +62,7 @@ static void line_is_cut_to_the_width(void **state)
                         "work: 5 of 20");
     assert_string_equal(dlb_progress_line(&progress, NAN, "5 of 20", now_ns, 9, line, sizeof line),
                         "work: 5 o");
-    /* The text is cut, the ETA is not; below its own width all of it is. */
+    /* The text is cut and the ETA kept, down to the width of the ETA. */
     assert_string_equal(
         dlb_progress_line(&progress, 0.25, "5 of 20  cell 3", now_ns, 22, line, sizeof line),
         "work: 5 of 2  ETA 30 s");

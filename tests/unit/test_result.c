@@ -1,0 +1,131 @@
+/* bench/experiment/result when memory is exhausted: the scratch folder is removed, and an earlier
+ * result stays as it was. */
+#include "bench/experiment/result.h"
+#include "core/base/mem.h"
+#include "tests/support/folder.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1 /* a sanitizer's shadow memory needs more than any limit */
+#else
+#define SANITIZED 0
+#endif
+
+static const char earlier[] = "{\"schema_version\": 1, \"earlier\": true}";
+
+static void write_file(const char *dir, const char *name)
+{
+    char path[PATH_MAX + 64];
+    assert_true(snprintf(path, sizeof path, "%s/%s", dir, name) < (int)sizeof path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("{}", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Takes all memory that the limit leaves, down to the smallest block. */
+static void exhaust_memory(void)
+{
+    struct rlimit limit = {256 << 20, 256 << 20};
+    if (SANITIZED || setrlimit(RLIMIT_AS, &limit) != 0)
+        return;
+    for (size_t n_bytes = 1 << 20; n_bytes >= 16; n_bytes /= 2)
+        while (malloc(n_bytes))
+            ;
+}
+
+/* In a child: opens results/<name>, leaves a cell's files in its scratch folder as a run does, and
+ * runs out of memory. With `forked` it is a child of the run that does. */
+static void run_out_of_memory(const char *name, bool overwrite, bool forked)
+{
+    static struct dlb_result_folder result;
+    char results[PATH_MAX];
+    struct dlb_args args = {.results_dir = results, .run_name = name, .overwrite = overwrite};
+    struct dlb_err err;
+
+    (void)snprintf(results, sizeof results, "%s/results", folder);
+    if (dlb_result_open(&args, "run", &result, &err) != DLB_OK)
+        _exit(90);
+    write_file(result.scratch, "spec.json");
+    char nested[PATH_MAX + 16];
+    (void)snprintf(nested, sizeof nested, "%s/nested", result.scratch);
+    if (mkdir(nested, 0755) != 0)
+        _exit(91);
+    for (int i = 0; i < 200; i++) { /* more than one buffer of directory entries */
+        char file[32];
+        (void)snprintf(file, sizeof file, "a-rather-long-name-%d", i);
+        write_file(nested, file);
+    }
+    if (symlink("/etc", strcat(nested, "/link")) != 0)
+        _exit(92);
+    *strrchr(nested, '/') = '\0';
+    pid_t pid = forked ? fork() : 0;
+    if (pid > 0) {
+        (void)waitpid(pid, NULL, 0);
+        _exit(access(nested, F_OK) == 0 ? 0 : 93);
+    }
+    exhaust_memory();
+    if (!SANITIZED)
+        (void)dlb_mem_new(1 << 20);
+    (void)dlb_mem_check(NULL);
+    _exit(94);
+}
+
+static int code_of(const char *name, bool overwrite, bool forked)
+{
+    int status;
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)close(STDERR_FILENO);
+        run_out_of_memory(name, overwrite, forked);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_a_new_result_leaves_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(code_of("new", false, false), DLB_EXIT_FAILED);
+    assert_true(folder_has("results"));
+    assert_false(folder_has("results/new"));
+}
+
+static void test_an_earlier_result_stays(void **state)
+{
+    (void)state;
+    size_t n_bytes;
+    folder_sub("results");
+    folder_sub("results/first");
+    folder_write("results/first/summary.json", earlier, sizeof earlier - 1);
+    assert_int_equal(code_of("first", true, false), DLB_EXIT_FAILED);
+    uint8_t *kept = folder_read("results/first/summary.json", &n_bytes);
+    assert_int_equal(n_bytes, sizeof earlier - 1);
+    assert_memory_equal(kept, earlier, n_bytes);
+    free(kept);
+    assert_int_equal(unlink(folder_path("results/first/summary.json")), 0);
+    assert_int_equal(rmdir(folder_path("results/first")), 0); /* nothing else was in it */
+}
+
+/* The scratch folder belongs to the parent, which goes on. */
+static void test_a_forked_child_removes_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(code_of("forked", false, true), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_new_result_leaves_nothing, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(test_an_earlier_result_stays, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(test_a_forked_child_removes_nothing, folder_make,
+                                        folder_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
