@@ -151,6 +151,11 @@ int dlb_cuda_queue_augment(struct dlb_cuda *cu, uint32_t buf, size_t n_bytes, st
  * GPU's clocks. Uses buffer 0 and its step events. */
 int dlb_cuda_calibrate(struct dlb_cuda *cu, struct dlb_err *err);
 
+/* See dlb_device. */
+int dlb_cuda_open(void *dv, const struct dlb_device_open *how, struct dlb_err *err);
+bool dlb_cuda_end(void *dv);
+void dlb_cuda_close(void *dv);
+
 /* See dlb_device. A wait sleeps until shortly before the copy or the step should end, then polls
  * without a pause. */
 int dlb_cuda_poll(void *dv, uint32_t buf, enum dlb_point point, bool *reached, struct dlb_err *err);
