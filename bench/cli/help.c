@@ -148,9 +148,10 @@ static void libraries(FILE *out)
     (void)fputs("with", out);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *shown = NULL;
-        json_array_foreach(list, at, entry)
+        json_array_foreach(list, at, entry) {
             if (strncmp(json_string_value(entry), names[i], strlen(names[i])) == 0)
                 shown = json_string_value(entry);
+        }
         (void)fprintf(out, "%s %s%s", i ? "," : "", shown ? "" : "no ", shown ? shown : names[i]);
     }
     (void)fputc('\n', out);

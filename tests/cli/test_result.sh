@@ -63,7 +63,7 @@ pid=$held
 end_long
 rm -f results/twice/summary.* # of the blocks that were whole by then
 expect_file results/twice/environment.json
-expect_error "$any_io|$any_format" 3 "$dlbench" report results/twice
+expect_error E_SUMMARY_NOT_WRITTEN 3 "$dlbench" report results/twice
 expect_err '^dlbench: results/twice: '
 mkdir -p results/twice/.cells-1 && echo old >results/twice/.cells-1/result.json
 run "$dlbench" run "${one[@]}" --run-name twice
