@@ -5,15 +5,12 @@
 #include "formats/codec.h"
 #include "formats/files/list.h"
 #include "formats/files/write.h"
-#include "formats/generate/file.h"
 #include "formats/generate/manifest.h"
 #include "formats/generate/mark.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* Up to this many folders are kept open, so that opening a file resolves one name only. A process
  * has 1024 descriptors by default. */
@@ -371,76 +368,6 @@ static uint64_t files_files(const void *state, uint64_t number, char *path, size
     return ((const struct files *)state)->list.n_files;
 }
 
-/* Writing: class_0007/00001234.jpg; a unit is a file. */
-
-static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, struct dlb_err *err)
-{
-    if (asprintf(path, "%s/class_%04u/%08llu.%s", gen->path, dlb_gen_label(gen->opts, index),
-                 (unsigned long long)index, gen->codec->extension) >= 0)
-        return DLB_OK;
-    *path = NULL;
-    return dlb_fail_memory(err, gen->path, strlen(gen->path) + 64);
-}
-
-static uint64_t files_gen_units(const struct dlb_gen *gen)
-{
-    return (uint64_t)gen->opts->samples;
-}
-
-static int files_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
-{
-    int64_t n = gen->opts->classes < gen->opts->samples ? gen->opts->classes : gen->opts->samples;
-    int rc = DLB_OK;
-
-    for (int64_t i = 0; rc == DLB_OK && i < n; i++) {
-        char *path = NULL;
-        if (asprintf(&path, "%s/class_%04u", gen->path, (unsigned)i) < 0)
-            return dlb_fail_memory(err, gen->path, strlen(gen->path) + 32);
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "making the class folder");
-        free(path);
-    }
-    return rc;
-}
-
-/* A file under its final name is whole, because the rename is atomic. */
-static bool is_there(const struct dlb_gen *gen, const char *path)
-{
-    struct stat st;
-    if (gen->rewrite || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-        return false;
-    return gen->codec->identity ? st.st_size == gen->opts->sample_bytes : st.st_size > 0;
-}
-
-static int files_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
-                          struct dlb_err *err)
-{
-    char *path = NULL;
-    int rc = unit_path(gen, unit, &path, err);
-
-    if (rc == DLB_OK && !is_there(gen, path)) {
-        worker->sample.len_bytes = 0;
-        rc = gen->codec->make(gen->opts, unit, &worker->sample, err);
-        if (rc == DLB_OK)
-            rc = dlb_gen_write_file(path, worker->sample.data, worker->sample.len_bytes, err);
-        if (rc == DLB_OK) {
-            atomic_fetch_add(&worker->n_written, 1);
-            atomic_fetch_add(&worker->n_bytes, worker->sample.len_bytes);
-        }
-    }
-    if (rc == DLB_OK)
-        atomic_fetch_add(&worker->n_samples, 1);
-    free(path);
-    return rc;
-}
-
-/* Files are sorted by class, but their names are gen's numbers. */
-static uint64_t files_gen_number(const struct dlb_sample *sample)
-{
-    const char *slash = strrchr(sample->path, '/');
-    return strtoull(slash ? slash + 1 : sample->path, NULL, 10);
-}
-
 static const int accesses[] = {DLB_ACCESS_PREAD, DLB_ACCESS_DIRECT, DLB_ACCESS_AUTO};
 
 static const struct dlb_reader files_reader = {
@@ -458,10 +385,10 @@ static const struct dlb_reader files_reader = {
 };
 
 static const struct dlb_generator files_generator = {
-    .units = files_gen_units,
-    .prepare = files_gen_prepare,
-    .unit = files_gen_unit,
-    .number = files_gen_number,
+    .units = dlb_files_gen_units,
+    .prepare = dlb_files_gen_prepare,
+    .unit = dlb_files_gen_unit,
+    .number = dlb_files_gen_number,
 };
 
 static const struct dlb_writer files_writer = {

@@ -1,5 +1,8 @@
 #include "formats/files/write.h"
 
+#include "formats/codec.h"
+#include "formats/generate/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,6 +11,74 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, struct dlb_err *err)
+{
+    if (asprintf(path, "%s/class_%04u/%08llu.%s", gen->path, dlb_gen_label(gen->opts, index),
+                 (unsigned long long)index, gen->codec->extension) >= 0)
+        return DLB_OK;
+    *path = NULL;
+    return dlb_fail_memory(err, gen->path, strlen(gen->path) + 64);
+}
+
+uint64_t dlb_files_gen_units(const struct dlb_gen *gen)
+{
+    return (uint64_t)gen->opts->samples;
+}
+
+int dlb_files_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err)
+{
+    int64_t n = gen->opts->classes < gen->opts->samples ? gen->opts->classes : gen->opts->samples;
+    int rc = DLB_OK;
+
+    for (int64_t i = 0; rc == DLB_OK && i < n; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s/class_%04u", gen->path, (unsigned)i) < 0)
+            return dlb_fail_memory(err, gen->path, strlen(gen->path) + 32);
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            rc = dlb_gen_fail_write(err, path, DLB_NO_OFFSET, "making the class folder");
+        free(path);
+    }
+    return rc;
+}
+
+/* A file under its final name is whole, because the rename is atomic. */
+static bool is_there(const struct dlb_gen *gen, const char *path)
+{
+    struct stat st;
+    if (gen->rewrite || stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    return gen->codec->identity ? st.st_size == gen->opts->sample_bytes : st.st_size > 0;
+}
+
+int dlb_files_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
+                       struct dlb_err *err)
+{
+    char *path = NULL;
+    int rc = unit_path(gen, unit, &path, err);
+
+    if (rc == DLB_OK && !is_there(gen, path)) {
+        worker->sample.len_bytes = 0;
+        rc = gen->codec->make(gen->opts, unit, &worker->sample, err);
+        if (rc == DLB_OK)
+            rc = dlb_gen_write_file(path, worker->sample.data, worker->sample.len_bytes, err);
+        if (rc == DLB_OK) {
+            atomic_fetch_add(&worker->n_written, 1);
+            atomic_fetch_add(&worker->n_bytes, worker->sample.len_bytes);
+        }
+    }
+    if (rc == DLB_OK)
+        atomic_fetch_add(&worker->n_samples, 1);
+    free(path);
+    return rc;
+}
+
+/* Files are sorted by class, but their names are gen's numbers. */
+uint64_t dlb_files_gen_number(const struct dlb_sample *sample)
+{
+    const char *slash = strrchr(sample->path, '/');
+    return strtoull(slash ? slash + 1 : sample->path, NULL, 10);
+}
 
 /* File systems cope badly with more folders, and a larger label is hardly a class number. */
 enum { MAX_CLASSES = 1000000, MIN_DIGITS = 8, NAME_BYTES = 96 };

@@ -1,6 +1,8 @@
-/* Converting to files: class_000007/00001234.jpg.
+/* How gen and convert write files: class_0007/00001234.jpg.
  *
- * Floor 2. One thread. A folder is named after its class number, because samples carry no class
+ * Floor 2. Threads as in formats/generator.h and formats/writer.h. A unit of gen is a file.
+ *
+ * For convert a folder is named after its class number, because samples carry no class
  * names. Folders are made for classes without samples too, so that later classes keep their
  * numbers. A file is named after its sample's number and its field; fields of a sample share the
  * number. A field that only repeats the label is not written. */
@@ -24,5 +26,11 @@ int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err 
 int dlb_files_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err);
 int dlb_files_writer_finish(void *wr, struct dlb_err *err);
 void dlb_files_writer_close(void *wr);
+
+uint64_t dlb_files_gen_units(const struct dlb_gen *gen);
+int dlb_files_gen_prepare(const struct dlb_gen *gen, struct dlb_err *err);
+int dlb_files_gen_unit(const struct dlb_gen *gen, uint64_t unit, struct dlb_gen_worker *worker,
+                       struct dlb_err *err);
+uint64_t dlb_files_gen_number(const struct dlb_sample *sample);
 
 #endif

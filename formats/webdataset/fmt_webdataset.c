@@ -27,8 +27,6 @@
  * needs large reads. */
 enum { READ_BLOCK_BYTES = 256 << 10 };
 
-enum { NEAR_BYTES = 4096 };
-
 struct webdataset {
     const struct dlb_io *io;
     const struct dlb_codec *codec;
@@ -258,65 +256,6 @@ static uint32_t shard_of(const struct webdataset *ds, uint64_t index)
     return low;
 }
 
-static int read_piece(const struct webdataset *ds, int64_t handle, uint8_t *dst, size_t n_bytes,
-                      uint64_t at_bytes, struct dlb_sample *out, struct dlb_err *err)
-{
-    size_t n_read = 0;
-
-    int rc = ds->io->pread(handle, dst, n_bytes, at_bytes, &n_read, out->path, err);
-    out->io_bytes += n_read;
-    if (rc == DLB_OK && n_read < n_bytes)
-        return dlb_fail(err, DLB_ERR_TAR_CUT_SHORT, out->path, at_bytes + n_read,
-                        "the archive ends here: it was cut short since the data set was opened");
-    return rc;
-}
-
-/* Small fields that lie near are read together with the field before them, including the headers in
- * between: copying a page costs less than a system call. Returns the index after the last field
- * that is read with where[i], in at most `room` bytes; *end_bytes: where they end. */
-static uint32_t run_of(const struct dlb_wds_where *where, uint32_t n, uint32_t i, uint64_t room,
-                       uint64_t *end_bytes)
-{
-    uint32_t next = i + 1;
-
-    *end_bytes = where[i].at_bytes + where[i].n_bytes;
-    for (; next < n; next++) {
-        uint64_t further = where[next].at_bytes + where[next].n_bytes;
-        if (where[next].n_bytes > NEAR_BYTES || where[next].at_bytes - *end_bytes > NEAR_BYTES ||
-            further - where[i].at_bytes > room)
-            break;
-        *end_bytes = further;
-    }
-    return next;
-}
-
-/* Reads the fields and moves those that were read together next to each other. */
-static int read_fields(const struct webdataset *ds, int64_t handle,
-                       const struct dlb_wds_where *where, struct dlb_wds_place *place,
-                       struct dlb_sample *out, struct dlb_err *err)
-{
-    uint8_t *data = dlb_wds_place_data(place);
-    int rc = DLB_OK;
-
-    for (uint32_t i = 0, next; rc == DLB_OK && i < out->n_fields; i = next) {
-        uint8_t *dst = data + place->len_bytes;
-        uint64_t end;
-        next = run_of(where, out->n_fields, i, dlb_wds_place_cap(place) - place->len_bytes, &end);
-        rc = read_piece(ds, handle, dst, (size_t)(end - where[i].at_bytes), where[i].at_bytes, out,
-                        err);
-        for (uint32_t k = i; rc == DLB_OK && k < next; k++) {
-            out->field[k].data = data + place->len_bytes;
-            out->field[k].len_bytes = (size_t)where[k].n_bytes;
-            memcpy(out->field[k].name, where[k].name, sizeof out->field[k].name);
-            if (k > i)
-                memmove(data + place->len_bytes, dst + (where[k].at_bytes - where[i].at_bytes),
-                        out->field[k].len_bytes);
-            place->len_bytes += out->field[k].len_bytes;
-        }
-    }
-    return rc;
-}
-
 /* For a loader that reads many samples at once. With an identity codec it reads directly to the
  * batch, so no headers may be read between the fields. */
 static uint64_t located_room(const struct webdataset *ds)
@@ -363,7 +302,7 @@ static int webdataset_read(void *rd, uint64_t index, struct dlb_dest dest, struc
         rc = ds->io->open(out->path, &handle, err);
     if (rc != DLB_OK)
         return rc;
-    rc = read_fields(ds, handle, where, &place, out, err);
+    rc = dlb_wds_read_fields(ds->io, handle, where, &place, out, err);
     if (!kept)
         ds->io->close(handle);
     if (rc == DLB_OK)
@@ -382,7 +321,7 @@ static int webdataset_locate(void *rd, uint64_t index, struct dlb_located *out, 
     out->n = 0;
     for (uint32_t i = 0, next; i < sample.n_fields; i = next) {
         uint64_t end;
-        next = run_of(where, sample.n_fields, i, located_room(ds), &end);
+        next = dlb_wds_run(where, sample.n_fields, i, located_room(ds), &end);
         if (out->n < out->cap)
             out->extent[out->n] =
                 (struct dlb_extent){.fd = shard < ds->n_kept ? ds->io->fd(ds->handles[shard]) : -1,
@@ -407,7 +346,7 @@ static int webdataset_assemble(void *rd, uint64_t index, const struct dlb_field 
     (void)look_up(ds, index, where, out);
     for (uint32_t i = 0, next; i < out->n_fields; i = next, pieces++) {
         uint64_t end;
-        next = run_of(where, out->n_fields, i, located_room(ds), &end);
+        next = dlb_wds_run(where, out->n_fields, i, located_room(ds), &end);
         for (uint32_t k = i; k < next; k++) {
             out->field[k].data = pieces->data + (where[k].at_bytes - where[i].at_bytes);
             out->field[k].len_bytes = (size_t)where[k].n_bytes;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BYTES = 1 << 16 };
+enum { FIRST_BYTES = 1 << 16, NEAR_BYTES = 4096 };
 
 struct dlb_wds_place dlb_wds_place(struct dlb_dest dest, struct dlb_bytes *buffer)
 {
@@ -87,4 +87,59 @@ void dlb_wds_sample_finish(struct dlb_sample *sample, const struct dlb_codec *co
         sample->field[0] = sample->field[first];
         sample->field[first] = swapped;
     }
+}
+
+static int read_piece(const struct dlb_io *io, int64_t handle, uint8_t *dst, size_t n_bytes,
+                      uint64_t at_bytes, struct dlb_sample *out, struct dlb_err *err)
+{
+    size_t n_read = 0;
+
+    int rc = io->pread(handle, dst, n_bytes, at_bytes, &n_read, out->path, err);
+    out->io_bytes += n_read;
+    if (rc == DLB_OK && n_read < n_bytes)
+        return dlb_fail(err, DLB_ERR_TAR_CUT_SHORT, out->path, at_bytes + n_read,
+                        "the archive ends here: it was cut short since the data set was opened");
+    return rc;
+}
+
+uint32_t dlb_wds_run(const struct dlb_wds_where *where, uint32_t n, uint32_t i, uint64_t room,
+                     uint64_t *end_bytes)
+{
+    uint32_t next = i + 1;
+
+    *end_bytes = where[i].at_bytes + where[i].n_bytes;
+    for (; next < n; next++) {
+        uint64_t further = where[next].at_bytes + where[next].n_bytes;
+        if (where[next].n_bytes > NEAR_BYTES || where[next].at_bytes - *end_bytes > NEAR_BYTES ||
+            further - where[i].at_bytes > room)
+            break;
+        *end_bytes = further;
+    }
+    return next;
+}
+
+int dlb_wds_read_fields(const struct dlb_io *io, int64_t handle, const struct dlb_wds_where *where,
+                        struct dlb_wds_place *place, struct dlb_sample *out, struct dlb_err *err)
+{
+    uint8_t *data = dlb_wds_place_data(place);
+    int rc = DLB_OK;
+
+    for (uint32_t i = 0, next; rc == DLB_OK && i < out->n_fields; i = next) {
+        uint8_t *dst = data + place->len_bytes;
+        uint64_t end;
+        next =
+            dlb_wds_run(where, out->n_fields, i, dlb_wds_place_cap(place) - place->len_bytes, &end);
+        rc = read_piece(io, handle, dst, (size_t)(end - where[i].at_bytes), where[i].at_bytes, out,
+                        err);
+        for (uint32_t k = i; rc == DLB_OK && k < next; k++) {
+            out->field[k].data = data + place->len_bytes;
+            out->field[k].len_bytes = (size_t)where[k].n_bytes;
+            memcpy(out->field[k].name, where[k].name, sizeof out->field[k].name);
+            if (k > i)
+                memmove(data + place->len_bytes, dst + (where[k].at_bytes - where[i].at_bytes),
+                        out->field[k].len_bytes);
+            place->len_bytes += out->field[k].len_bytes;
+        }
+    }
+    return rc;
 }

@@ -1,6 +1,5 @@
-/* transform.where = "gpu" through whole pipelines: samples have the checksums that they have when
- * the workers make them, epoch by epoch, however they are loaded; and a device that makes others is
- * found out. */
+/* transform.where = "gpu" through whole pipelines: in every epoch and with every loader samples
+ * have the same checksums as with "cpu", and a device that computes others is detected. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +51,7 @@ static struct pipeline piped(const struct dlb_dataset *ds, const struct way *way
                              .device = {.prefetch = way->prefetch}};
 }
 
-/* The epochs' sums over samples, with `where`; mismatches are none. */
+/* The epochs' sums over samples with `where`, without mismatches. */
 static void run(struct variant *v, int where, const struct way *way, uint64_t sums[EPOCHS])
 {
     struct dlb_dataset ds;
@@ -112,7 +111,7 @@ static void tokens(void **state)
 
 static const struct dlb_device *real;
 
-/* What a kernel would make that rounds one product differently. */
+/* As a kernel that rounds one product differently. */
 static int spoil(void *dv, uint32_t buf, const uint8_t **out, size_t *n, struct dlb_err *err)
 {
     int rc = real->made(dv, buf, out, n, err);

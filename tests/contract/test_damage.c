@@ -1,6 +1,6 @@
-/* What is damaged is told, for every format that gen can write: cut, emptied, flipped bits, another
- * magic, cut while it is read, unreadable. Every sample is right, or there is an error with a path;
- * never a crash, a hang, or wrong bytes passed off as good ones. */
+/* Damage is reported, for every format that gen can write: files cut, emptied, with flipped bits or
+ * another magic number, cut while they are read, unreadable. Every sample is right, or there is an
+ * error with a path; never a crash, a hang, or wrong bytes without an error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ struct scene {
     unsigned n_told, n_fine; /* attempts with an error, and without */
 };
 
-static struct scene *scene; /* nftw hands nothing through */
+static struct scene *scene; /* nftw passes no context */
 
 static void wrong(const struct scene *s, const char *why, const struct dlb_err *err)
 {
@@ -83,7 +83,7 @@ static uint8_t *load(const struct victim *file)
     return data;
 }
 
-/* In place, so that a map of it sees what happens. */
+/* In place, so that maps of the file change too. */
 static void store(const struct victim *file, const uint8_t *data, size_t n_bytes)
 {
     FILE *f = fopen(file->path, "r+b");
@@ -93,7 +93,7 @@ static void store(const struct victim *file, const uint8_t *data, size_t n_bytes
     assert_int_equal(truncate(file->path, (off_t)n_bytes), 0);
 }
 
-/* An error must say where. What the machine lacks, or the configuration got wrong, has no place. */
+/* An error must name the file, unless the machine or the configuration is the cause. */
 static void told(struct scene *s, const struct dlb_err *err)
 {
     if (err->what[0] == '\0')
@@ -134,7 +134,7 @@ static void reading_close(struct reading *r)
     free(r->cd);
 }
 
-/* One sample, decoded: DLB_END behind the last; its sum otherwise. */
+/* One sample, decoded, and its sum; DLB_END after the last. */
 static int reading_next(struct reading *r, uint64_t i, bool start, uint64_t *sum,
                         struct dlb_err *err)
 {
@@ -158,9 +158,9 @@ static int reading_next(struct reading *r, uint64_t i, bool start, uint64_t *sum
 }
 
 struct outcome {
-    uint64_t n_good, n_odd, n_errors; /* samples as they should be, others, and errors */
+    uint64_t n_good, n_odd, n_errors; /* right samples, wrong ones, and errors */
     uint64_t n_samples;
-    uint32_t n_mentioned; /* by the format, when it opened: inspect says it */
+    uint32_t n_mentioned; /* oddities that inspect would report */
 };
 
 static void count(struct scene *s, struct outcome *out, int rc, uint64_t sum,
@@ -177,7 +177,7 @@ static void count(struct scene *s, struct outcome *out, int rc, uint64_t sum,
     *(good ? &out->n_good : &out->n_odd) += 1;
 }
 
-/* All of it, one by one; after an error the next sample, or shard. */
+/* Reads all samples; continues after an error with the next sample, or shard. */
 static void read_all(struct scene *s, struct reading *r, struct outcome *out)
 {
     const struct dlb_shape *shape = &r->ds.shape;
@@ -203,7 +203,7 @@ static void read_all(struct scene *s, struct reading *r, struct outcome *out)
     }
 }
 
-/* The same as a training program would meet it. */
+/* The same through a loader. */
 static void run_all(struct scene *s, const char *kind, uint32_t n_workers)
 {
     struct dlb_dataset ds;
@@ -213,7 +213,7 @@ static void run_all(struct scene *s, const char *kind, uint32_t n_workers)
         told(s, &err);
         return;
     }
-    if (ds.max_payload_bytes < 16 << 20) { /* a hostile size need not be mapped to be refused */
+    if (ds.max_payload_bytes < 16 << 20) { /* no slots for a hostile size */
         struct pipeline p = {
             .dataset = &ds,
             .loader = {.kind = pipeline_kind(kind), .num_workers = n_workers, .batch_size = 4}};
@@ -226,7 +226,7 @@ static void run_all(struct scene *s, const char *kind, uint32_t n_workers)
     dlb_dataset_close(&ds);
 }
 
-/* Returns what came of it, read one by one and by workers. */
+/* Reads it without and with a loader, and returns the outcome. */
 static struct outcome attempt(struct scene *s, const char *doing, bool processes)
 {
     struct outcome out = {0};
@@ -247,14 +247,14 @@ static struct outcome attempt(struct scene *s, const char *doing, bool processes
     return out;
 }
 
-/* Tokens and nothing else: any bytes are samples of it, and fewer bytes are fewer samples. */
+/* Bare tokens: any bytes are valid, and fewer bytes are fewer samples. */
 static bool is_bare(const struct variant *v, const struct victim *file)
 {
     return strcmp(v->format->name, "tokens") == 0 && strcmp(v->word, "llmc") != 0 &&
            strcmp(extension(file->path), ".bin") == 0;
 }
 
-/* Nobody could know: not from an error, not from the number of samples, not from `inspect`. */
+/* Undetectable: no error, the right number of samples, no oddity. */
 static bool is_silent(const struct outcome *out, uint64_t n_samples)
 {
     return out->n_odd > 0 && out->n_errors == 0 && out->n_samples == n_samples &&
@@ -286,8 +286,8 @@ static void cut_and_emptied(struct scene *s, const struct victim *file, const ui
     store(file, data, file->n_bytes);
 }
 
-/* Flips within samples are legal where the format has no checksum; all else must be said or be
- * harmless. */
+/* Where the format has no checksum, flips within samples cannot be detected. All other flips must
+ * give an error or be harmless. */
 static void flipped(struct scene *s, uint64_t seed)
 {
     struct dlb_rng rng = dlb_rng_seed(seed, s->n_files, UINT64_C(0x666c6970)); /* "flip" */
@@ -305,7 +305,7 @@ static void flipped(struct scene *s, uint64_t seed)
     free(copy);
 }
 
-/* Between open and reading, as when a file is written anew below a running job. */
+/* Between open and read, as when a file is rewritten during a run. */
 static void cut_while_open(struct scene *s, const struct victim *file, const uint8_t *data)
 {
     static const unsigned parts[] = {2, 8, 0};
@@ -326,8 +326,8 @@ static void cut_while_open(struct scene *s, const struct victim *file, const uin
     }
 }
 
-/* In a process of its own, with a uid that owns nothing. Leaves by _exit: 0 is an error with path
- * and reason. */
+/* In a child process with a uid that owns nothing. Exit status 0: there was an error with path and
+ * reason. */
 static int try_unreadable(struct scene *s)
 {
     struct dlb_err err = {0};
@@ -421,7 +421,7 @@ static void damage_all(struct scene *s, unsigned *turn)
         struct dlb_dataset ds;
         struct dlb_err err;
         s->access = *access;
-        /* What it falls back to was an access of its own; those that are refused say why. */
+        /* AUTO repeats another access; a refused access gives its reason. */
         bool last = *access == DLB_ACCESS_AUTO;
         if ((!last || !s->v->format->access) && variant_open(s->v, *access, &ds, &err) == DLB_OK) {
             dlb_dataset_close(&ds);
@@ -454,7 +454,7 @@ static void check_variant(struct variant *v, void *ctx)
         assert_int_equal(nftw(path, list_one, 16, FTW_PHYS), 0);
         assert_true(s->n_files > 0);
         damage_all(s, turn);
-        /* As data of one's own: nothing tells what had been there. */
+        /* As data without a manifest, which would tell the original size. */
         char manifest[300];
         (void)snprintf(manifest, sizeof manifest, "%s/%s", path, DLB_MANIFEST_NAME);
         if (remove(manifest) == 0 && !*v->option)
@@ -463,8 +463,7 @@ static void check_variant(struct variant *v, void *ctx)
     free(s);
 }
 
-/* Photographs, where that is possible: they are of different sizes, and what is cut does not
- * decode. */
+/* Photographs where possible: their sizes differ, and cut ones do not decode. */
 static const struct dlb_codec *codec_for(const struct dlb_format *format)
 {
     const struct dlb_codec *jpeg = dlb_codec_by_name("jpeg");
@@ -482,7 +481,7 @@ static void damaged(void **state)
     if (format->missing || !format->generator || !variant_fits(format, codec_for(format)))
         skip();
     if (!format->numbers && codec_for(format)->identity)
-        skip(); /* without libjpeg bytes mean nothing, and nothing can be wrong with them */
+        skip(); /* without libjpeg all bytes are valid */
     (void)alarm(PATIENCE_S);
     assert_int_equal(chmod(folder, 0755), 0);
     variants_of(format, codec_for(format), check_variant, &turn);

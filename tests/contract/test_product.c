@@ -1,5 +1,5 @@
-/* The product of what there is: format x access x codec x loader x order x pin mode x depth x reads
- * deliver the same samples with the same bytes. */
+/* All combinations of format x access x codec x loader x order x pin mode x depth x reads deliver
+ * the same samples with the same bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ enum { N_SAMPLES = 60, SAMPLE_BYTES = 6000, MAX_FORMATS = 64 };
 
 static const uint64_t seed = 11;
 
-/* Every way in which a batch can come about; what each leaves open takes turns. */
+/* Every way to make a batch; the options that a row leaves open take turns. */
 static const struct way {
     const char *kind;
     uint32_t n_workers;
@@ -58,8 +58,8 @@ static void check_whereabouts(const struct dlb_dataset *ds, uint64_t number, con
     assert_string_equal(where, path);
 }
 
-/* What a data set holds, read sample by sample without a loader: an order-free sum over hashes of
- * what codecs make of it. */
+/* Reads a data set sample by sample without a loader: an order-independent sum over hashes of the
+ * decoded samples. */
 static uint64_t reference_set(const struct variant *v, const struct dlb_dataset *ds)
 {
     void *rd = pipeline_state(ds->format->reader->state_bytes),
@@ -172,7 +172,7 @@ static void check_ways(const struct variant *v, const struct dlb_dataset *ds, in
     product->turn++;
 }
 
-/* By each access, and one in so many ways of loading, other ones each time. */
+/* Tries each access with some of the ways of loading, others each time. */
 static void check_accesses(struct variant *v, struct product *product, unsigned one_in)
 {
     uint64_t set = 0;
@@ -181,7 +181,7 @@ static void check_accesses(struct variant *v, struct product *product, unsigned 
         struct dlb_dataset ds;
         struct dlb_err err;
         int rc = variant_open(v, *access, &ds, &err);
-        bool refused = rc == DLB_E_CONFIG || rc == DLB_E_MISSING; /* it says why */
+        bool refused = rc == DLB_E_CONFIG || rc == DLB_E_MISSING; /* with a reason */
         if (rc != DLB_OK && !refused)
             failed(v, &err);
         if (rc == DLB_OK) {
@@ -191,7 +191,7 @@ static void check_accesses(struct variant *v, struct product *product, unsigned 
             if (!v->format->numbers)
                 assert_int_equal(ds.shape.n_samples, N_SAMPLES);
             set = set ? set : this_set;
-            assert_true(this_set == set); /* however the bytes are fetched */
+            assert_true(this_set == set); /* by any access */
             check_ways(v, &ds, *access, set, product, one_in);
             dlb_dataset_close(&ds);
         }
@@ -245,7 +245,7 @@ static void each_codec(void **state)
     }
     if (product.n_opened == 0 && variant_n_missing > 0)
         skip();
-    assert_true(product.n_codecs > 0); /* else nothing at all was shown of it */
+    assert_true(product.n_codecs > 0); /* else nothing was tested */
     print_message("%s: %d codecs, opened %d times\n", product.format->name, product.n_codecs,
                   product.n_opened);
 }

@@ -67,8 +67,8 @@ static void check(const char *name, int access)
     want.all = folder_read(want_name, &want.n);
     if (dataset_open_as(&ds, "webdataset", "raw", folder_path(name), access, &err) != DLB_OK)
         fail_msg("%s: %s", name, err.what);
-    bool packed = access == DLB_ACCESS_STREAM && strstr(name, ".tar."); /* they cannot be sought */
-    bool linked = !strstr(name, "writer"); /* those by tarfile have a link */
+    bool packed = access == DLB_ACCESS_STREAM && strstr(name, ".tar."); /* they cannot be indexed */
+    bool linked = !strstr(name, "writer"); /* shards of tarfile have a link */
     assert_int_equal(ds.shape.n_odd, packed + linked);
     void *reader = dataset_reader(&ds);
     if (ds.shape.iterable)

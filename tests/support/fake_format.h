@@ -20,9 +20,9 @@ struct fake {
     uint32_t n_shards; /* 0: map-style */
     uint32_t shard_samples[FAKE_MAX_SHARDS];
     uint64_t fail_at,
-        break_shard_at; /* a sample that is corrupt; a sample at which its shard breaks off */
-    uint64_t
-        keep_every; /* all but each of these are corrupt, which takes slow_ns to see; 0: none */
+        break_shard_at;  /* a corrupt sample; a sample at which its shard ends with an error */
+    uint64_t keep_every; /* only every n-th sample is good; each corrupt one takes slow_ns; 0: all
+                            good */
     uint64_t slow_at, slow_ns;
     atomic_bool *hang; /* readers wait while it is set; shared memory where workers are processes */
     uint64_t hang_at;  /* FAKE_NEVER: at every sample */

@@ -1,5 +1,5 @@
 /* Tar archives written by hand (ustar headers as in POSIX.1-1988), so that libarchive is not tested
- * with itself, and shards read back as text. Header-only; include after support/folder.h. */
+ * against itself, and shards read back as text. Header-only; include after support/folder.h. */
 #ifndef DLB_TESTS_TARBALL_H
 #define DLB_TESTS_TARBALL_H
 
@@ -80,7 +80,7 @@ static inline void open_shards(struct dlb_dataset *ds)
 }
 
 /* Reads a shard: "key-less" text of each sample's fields, "name=content;" back to back, samples
- * parted by "|". */
+ * separated by "|". */
 static inline int read_shard(const struct dlb_dataset *ds, uint32_t shard, char *text,
                              size_t n_text, uint64_t *n_io)
 {

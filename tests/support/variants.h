@@ -1,5 +1,5 @@
 /* Everything that gen can write in this build: each format with each codec that fits it and each
- * choice of its own options, one at a time. Formats that are added take part by themselves.
+ * choice of its own options, one at a time. New formats take part automatically.
  * Header-only; include after support/folder.h. */
 #ifndef DLB_TESTS_VARIANTS_H
 #define DLB_TESTS_VARIANTS_H
@@ -27,7 +27,7 @@ struct variant {
 
 static unsigned variant_n_missing; /* combinations for which the build lacks a library */
 
-/* Whether the option tables have `key`; then it is set. */
+/* Sets `key` if the option tables have it; returns whether they do. */
 static inline bool variant_set(struct dlb_config *cfg, const char *key, const char *value)
 {
     char assignment[256];
@@ -51,7 +51,8 @@ static inline void variant_set_own(struct dlb_config *cfg, const struct dlb_form
     (void)variant_set(cfg, full, value);
 }
 
-/* Fills v->spec: `samples` of `bytes` at `path`, in several shards or files where there are such.
+/* Fills v->spec: `samples` of `bytes` at `path`, in several shards or files where the format has
+ * them.
  */
 static inline void variant_fill(struct variant *v, const char *path, unsigned samples,
                                 unsigned bytes)
@@ -114,7 +115,7 @@ static inline int variant_open(const struct variant *v, int access, struct dlb_d
     return dlb_dataset_open(ds, &opts, &v->spec.transform, &v->spec.generate, variant_opts(v), err);
 }
 
-/* Whether the codec can be had with the format at all. */
+/* Whether the codec fits the format. */
 static inline bool variant_fits(const struct dlb_format *format, const struct dlb_codec *codec)
 {
     struct dlb_err ignored;

@@ -1,5 +1,4 @@
-/* transform.where: what workers deliver for a device and what is then made of it is, bit for bit,
- * what they make themselves. */
+/* transform.where: worker and device together give, bit for bit, what a worker alone gives. */
 #include "tests/support/jpeg.h"
 
 #include "formats/codecs/augment.h"
@@ -13,7 +12,7 @@ static uint8_t *room(size_t n_bytes)
     return made;
 }
 
-/* One image both ways; the place that travelled with it. */
+/* One image both ways, and the place that was stored with it. */
 static struct dlb_augment_place compare(struct dlb_transform_opts opts,
                                         const struct dlb_bytes *jpeg, uint64_t draw)
 {
@@ -69,7 +68,7 @@ static void images_are_the_same_on_either_side(void **state)
                 n_flipped += place.flip;
                 n_places += crops[c] == DLB_CROP_RANDOM && place.x != place.y;
             }
-        assert_in_range(n_flipped, 8, 40); /* of the 48 that may be */
+        assert_in_range(n_flipped, 8, 40); /* of 48 that may be flipped */
         if (i == 0)
             assert_true(n_places > 4);
         dlb_bytes_free(&jpeg);
@@ -163,7 +162,7 @@ static void tokens_are_the_same_on_either_side(void **state)
                      DLB_E_FORMAT);
 }
 
-static void what_leaves_a_device_nothing_is_refused(void **state)
+static void options_without_work_for_a_device_are_refused(void **state)
 {
     const struct dlb_format *files = dlb_format_by_name("files"),
                             *synthetic = dlb_format_by_name("synthetic");
@@ -201,7 +200,7 @@ int main(void)
         cmocka_unit_test(random_crops_lie_all_over),
         cmocka_unit_test(a_known_image),
         cmocka_unit_test(tokens_are_the_same_on_either_side),
-        cmocka_unit_test(what_leaves_a_device_nothing_is_refused),
+        cmocka_unit_test(options_without_work_for_a_device_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

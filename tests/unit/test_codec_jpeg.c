@@ -1,5 +1,5 @@
-/* formats/codec_jpeg: kinds of JPEG, colours, and files that are cut or damaged; the images that
- * gen makes. */
+/* formats/codecs/codec_jpeg: kinds of JPEG, colours, and files that are cut or damaged; the images
+ * that gen makes. */
 #include "tests/support/jpeg.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* formats/codec_zstd and formats/look: samples that are zstd frames, whole, damaged and hostile. */
+/* formats/codecs/codec_zstd and formats/look: samples that are zstd frames, whole, damaged and
+ * hostile. */
 #include "formats/codecs/zstd.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
@@ -94,7 +95,7 @@ static void test_without_sizes(void **state)
     size_t n = by_hand(frame, 17, 0, 100, 'a', 3);
     assert_int_equal(decode(cd, frame, n), DLB_OK);
     assert_int_equal(codec()->decoded_bytes(cd), 300);
-    /* Two frames, one after the other; the second makes the room grow. */
+    /* Two frames, one after the other; the second makes the buffer grow. */
     n += by_hand(frame + n, 17, 1, 100000, 'b', 2);
     assert_int_equal(decode(cd, frame, n), DLB_OK);
     assert_int_equal(codec()->transform(cd, out, sizeof out, &len, &err), DLB_OK);
@@ -103,13 +104,13 @@ static void test_without_sizes(void **state)
         assert_int_equal(out[i], i < 300 ? 'a' : 'b');
     for (size_t cut = 0; cut < n; cut++) {
         int rc = decode(cd, frame, cut);
-        /* All of the first frame and nothing of the second is a sample, too. */
+        /* The first frame alone is a whole sample too. */
         if (rc == DLB_OK)
             assert_int_equal(codec()->decoded_bytes(cd), 300);
         else
             assert_int_equal(rc, DLB_E_FORMAT);
     }
-    /* Nothing at all in it. */
+    /* An empty frame. */
     n = by_hand(frame, 17, 0, 0, 0, 1);
     assert_int_equal(decode(cd, frame, n), DLB_OK);
     assert_int_equal(codec()->decoded_bytes(cd), 0);
@@ -133,7 +134,7 @@ static void test_hostile(void **state)
         assert_string_equal(err.path, "some.zst");
         assert_int_equal(err.offset_bytes, 77);
     }
-    /* Two frames that say 666,192 bytes and hold none, whatever room there is from before. */
+    /* Two frames that claim 666,192 bytes and hold none, with a buffer of any size. */
     static const uint8_t empty[13] = {0x28, 0xb5, 0x2f, 0xfd, 0x90, 0x53, 0x50,
                                       0x2a, 0x0a, 0,    1,    0,    0};
     memcpy(frame, empty, sizeof empty);
@@ -154,7 +155,7 @@ static void test_hostile(void **state)
     assert_int_equal(decode(cd, "", 0), DLB_E_FORMAT);
     assert_int_equal(decode(cd, "\x1f\x8b\x08\x00 no frame", 13), DLB_E_FORMAT);
     assert_int_equal(decode(cd, "\x28\xb5", 2), DLB_E_FORMAT);
-    n = by_hand(frame, 17, 0, 10, 'a', 1); /* and it goes on as if nothing had been */
+    n = by_hand(frame, 17, 0, 10, 'a', 1); /* the state still decodes */
     assert_int_equal(decode(cd, frame, n), DLB_OK);
     state_free(cd);
     cd = state_new(9);
@@ -179,7 +180,7 @@ static void test_damage(void **state)
     for (size_t bit = 0; bit < frame.len_bytes * 8; bit += 3) {
         frame.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
         if (decode(cd, frame.data, frame.len_bytes) == DLB_OK)
-            assert_int_equal(codec()->decoded_bytes(cd), 3000); /* the checksum says so */
+            assert_int_equal(codec()->decoded_bytes(cd), 3000); /* with the right checksum */
         frame.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     dlb_bytes_free(&frame);
@@ -200,7 +201,7 @@ static void put_sample(const char *name, size_t n_bytes)
     free(data);
 }
 
-/* What slots are sized by: exact where all are alike, and enough where they are not. */
+/* The size of slots: exact when all samples are alike, and large enough when they are not. */
 static void test_look(void **state)
 {
     struct dlb_dataset ds;
@@ -213,7 +214,7 @@ static void test_look(void **state)
         (void)snprintf(name, sizeof name, "same/%02d.zst", i);
         put_sample(name, 5000);
         (void)snprintf(name, sizeof name, "other/%02d.zst", i);
-        put_sample(name, i == 63 ? 50000 : (size_t)(1000 + i)); /* 63 is not looked at */
+        put_sample(name, i == 63 ? 50000 : (size_t)(1000 + i)); /* sample 63 is not inspected */
     }
     assert_int_equal(dataset_open(&ds, "files", "zstd", folder_path("same"), &err), DLB_OK);
     assert_int_equal(ds.max_payload_bytes, 5000);

@@ -1,4 +1,4 @@
-/* formats/convert: what a writer gets wrong is found, and nothing of it is left. */
+/* formats/convert: errors of a writer are found, and everything written is removed. */
 #include "tests/support/folder.h"
 
 #include "tests/support/dataset.h"
@@ -45,10 +45,10 @@ static void a_label_is_told_from_content(void **state)
     struct dlb_sample alone = sample_with("cls", "7", 7);
     alone.field[0] = alone.field[1];
     alone.n_fields = 1;
-    assert_false(dlb_field_is_label(&alone, 0)); /* then it is all there is */
+    assert_false(dlb_field_is_label(&alone, 0)); /* a sample's only field is its value */
 }
 
-/* The files' writer, and what is done to sample 5. */
+/* The writer of format files, with an error at sample 5. */
 static enum { WELL, FLIP, DROP, RELABEL, TWICE, FULL, SHORT } mischief;
 
 static int bad_add(void *wr, const struct dlb_sample *sample, struct dlb_err *why)

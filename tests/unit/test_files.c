@@ -1,4 +1,4 @@
-/* formats/fmt_files: what counts as a sample, in which order, and what is said about the rest. */
+/* formats/files: which files are samples, their order, and the oddities that are reported. */
 #include "formats/generate/mark.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
@@ -184,7 +184,7 @@ static void test_place_too_small_or_none(void **state)
     dlb_dataset_close(&ds);
 }
 
-/* More classes than folders that are kept open: the other way of opening files. */
+/* More classes than folders that are kept open: files are opened by their whole path. */
 static void test_many_folders(void **state)
 {
     struct dlb_dataset ds;

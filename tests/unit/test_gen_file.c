@@ -1,5 +1,5 @@
-/* formats/gen_file and gen_verify: whatever the size and the file system, what was written is
- * there; and what is not, is found out. */
+/* formats/generate/file and verify: files of any size are written whole on any file system, and
+ * changed bytes are detected. */
 #include "formats/generate/file.h"
 #include "formats/generate/verify.h"
 #include "tests/support/dataset.h"
@@ -36,7 +36,7 @@ static void write_and_compare(const char *path, size_t n_bytes, bool patch)
         assert_int_equal(dlb_gen_file_patch(&file, 14, mark, sizeof mark, &err), DLB_OK);
         memcpy(data + 14, mark, sizeof mark);
     }
-    assert_int_equal(access(path, F_OK), -1); /* not there before it is whole */
+    assert_int_equal(access(path, F_OK), -1); /* it does not exist before it is whole */
     assert_int_equal(dlb_gen_file_finish(&file, DLB_OK, &err), DLB_OK);
     FILE *f = fopen(path, "rb");
     assert_non_null(f);
@@ -59,7 +59,7 @@ static void test_every_size(void **state)
     }
 }
 
-/* Where O_DIRECT is refused (by some kernels' tmpfs), the page cache takes it. */
+/* Where O_DIRECT is refused (tmpfs of some kernels), the page cache is used. */
 static void test_memory_file_system(void **state)
 {
     (void)state;
@@ -104,7 +104,7 @@ static void test_damage_is_found(void **state)
         char command[1200];
         generation_set(&g, cases[i].format, "raw", target, 20, 20000);
         int rc = generation_run(&g, 2);
-        if (rc == DLB_E_MISSING) /* of this build */
+        if (rc == DLB_E_MISSING) /* this build lacks it */
             continue;
         assert_int_equal(rc, DLB_OK);
         assert_int_equal(dataset_open(&ds, cases[i].format, "raw", target, &err), DLB_OK);
@@ -123,7 +123,7 @@ static void test_damage_is_found(void **state)
     }
 }
 
-/* Whoever is killed while it writes leaves nothing: the folder has nothing even then. */
+/* The file has no name, so a kill leaves nothing: the folder is empty even while writing. */
 static void test_nameless(void **state)
 {
     struct dlb_gen_file file;
@@ -137,7 +137,7 @@ static void test_nameless(void **state)
     assert_int_equal(dlb_gen_file_finish(&file, DLB_OK, &err), DLB_OK);
     assert_int_equal(dlb_gen_file_open_nameless(&file, folder, &err), DLB_E_IO);
     assert_string_equal(err.path, folder);
-    assert_int_equal(mkdir(folder, 0700), 0); /* for who removes it */
+    assert_int_equal(mkdir(folder, 0700), 0); /* folder_remove expects it */
 }
 
 int main(void)

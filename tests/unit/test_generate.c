@@ -1,4 +1,4 @@
-/* formats/generate: whole or not at all, resumable, the same bytes whatever the threads. */
+/* formats/generate: whole or not at all, resumable, the same bytes with any number of threads. */
 #include "core/base/hash.h"
 #include "formats/generate/generate.h"
 #include "formats/generate/manifest.h"
@@ -25,8 +25,8 @@ static int make_target(void **state)
     return 0;
 }
 
-/* A hash over names and contents of all files below the target, hidden ones apart; *n_hidden counts
- * those. */
+/* A hash over names and contents of all files below the target but hidden ones, which n_hidden
+ * counts. */
 static uint64_t tree_hash;
 static unsigned n_hidden, n_regular;
 
@@ -145,8 +145,8 @@ static void test_labels(void **state)
     assert_true(used[0] && used[1] && used[2]);
 }
 
-/* A child that is killed in the middle leaves nothing that opens; the same call finishes it, and
- * the result is the one of an undisturbed run. */
+/* After a kill the data set does not open. The same call finishes it, and the result equals that of
+ * an undisturbed run. */
 static void check_killed(const char *format)
 {
     struct generation g;
@@ -275,7 +275,7 @@ static void test_two_at_once(void **state)
     assert_int_equal(g.err.code, DLB_ERR_TARGET_BUSY);
     assert_int_equal(close(fd), 0);
     assert_int_equal(generation_run(&g, 1), DLB_OK);
-    assert_int_equal(g.n_written, 0); /* all of it was there */
+    assert_int_equal(g.n_written, 0); /* everything existed already */
 }
 
 struct counted {
@@ -312,7 +312,7 @@ static void test_progress_and_cancel(void **state)
     assert_int_equal(dataset_open(&ds, "files", "raw", target, &g.err), DLB_E_FORMAT);
     if (!is_built("webdataset", "raw"))
         return;
-    /* Within a shard, too: nothing of it stays. */
+    /* Also within a shard, which is then removed. */
     (void)snprintf(target, sizeof target, "%s/shards", folder);
     atomic_store(&cancel, false);
     counted = (struct counted){.cancel = &cancel};
@@ -392,7 +392,7 @@ static void test_disk_full(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* As somebody without rights: root may write anywhere. */
+/* As an unprivileged user: root may write anywhere. */
 static void test_unwritable(void **state)
 {
     struct generation g;

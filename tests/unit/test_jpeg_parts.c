@@ -1,4 +1,4 @@
-/* formats/jpeg: a part of an image decodes to what it is in the whole. */
+/* formats/codecs/jpeg: decoding a part gives the same pixels as decoding the whole image. */
 #include "tests/support/jpeg.h"
 
 #ifdef DLB_HAVE_JPEG
@@ -17,7 +17,7 @@ static struct dlb_jpeg_pixels whole(struct dlb_jpeg *decoder, const struct dlb_b
     return pixels;
 }
 
-/* A part decodes to what it is in the whole image. */
+/* A part has the same pixels as in the whole image. */
 static void test_parts(void **state)
 {
     struct dlb_jpeg *decoder = dlb_jpeg_new();

@@ -1,4 +1,4 @@
-/* The array in memory: its content, its size, and who sees it. */
+/* The array in memory: its content, its size, and sharing by forked workers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -25,8 +25,8 @@ static void test_null_source(void **state)
     assert_int_equal(sample.index, 42);
     assert_int_equal(sample.label, 2);
     assert_int_equal(sample.io_bytes, 0);
-    assert_memory_equal(place, untouched, sizeof place); /* it costs nothing */
-    /* Without a place that is large enough: zeros of its own. */
+    assert_memory_equal(place, untouched, sizeof place); /* nothing is written */
+    /* Without a large enough place: a block of zeros. */
     assert_int_equal(ds.format->reader->read(reader, 1, (struct dlb_dest){place, sizeof place - 1},
                                              &sample, &err),
                      DLB_OK);
@@ -43,7 +43,7 @@ static void test_refusals(void **state)
     struct dlb_err err = {0};
 
     (void)state;
-    if (is_built("synthetic", "jpeg")) { /* nothing to decode: the codec is left out */
+    if (is_built("synthetic", "jpeg")) { /* nothing to decode: the codec is ignored */
         assert_int_equal(dataset_open(&ds, "synthetic", "jpeg", "", &err), DLB_OK);
         assert_true(ds.codec->identity);
         dlb_dataset_close(&ds);

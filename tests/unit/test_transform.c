@@ -1,5 +1,4 @@
-/* formats/crop, formats/resample and what codec_jpeg does with them: geometry, exactness, flips,
- * floats. */
+/* formats/codecs/crop and resample, alone and in codec_jpeg: geometry, exactness, flips, floats. */
 #include "tests/support/jpeg.h"
 
 #include "formats/codecs/crop.h"
@@ -84,7 +83,7 @@ static double mean_difference(const uint8_t *a, const uint8_t *b, size_t n)
     return sum / (double)n;
 }
 
-/* Decoded at 1/2 and resized, an image is nearly the one that was decoded in full. */
+/* An image decoded at 1/2 and resized nearly equals one that was decoded in full. */
 static void test_scaled_decode(void **state)
 {
     struct dlb_transform_opts opts = {.crop = DLB_CROP_CENTER, .size = 96};

@@ -1,4 +1,4 @@
-/* formats/fmt_webdataset: grouping as webdataset does it, shards by others, shards by gen. */
+/* formats/webdataset: grouping as in webdataset, shards of other programs, shards of gen. */
 #include "formats/generate/manifest.h"
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
@@ -32,12 +32,12 @@ static void test_grouping(void **state)
     file("dir/a.CLS", "3");
     file("dir/a.seg.png", "S");
     file("dir/b.jpg", "B");
-    (void)put(NULL, "dir/b.txt", '2', "", 0); /* a link: passed over, and b goes on */
-    file("dir/README", "no");                 /* no field: passed over, and b goes on */
+    (void)put(NULL, "dir/b.txt", '2', "", 0); /* a link: skipped, and b continues */
+    file("dir/README", "no");                 /* no field: skipped, and b continues */
     file("dir/.hidden.jpg", "no");
     file("dir/b.cls", "4");
-    file("other/b.jpg", "C"); /* the key has the path in it */
-    file("v1.0/x.jpg", "D");  /* dots in folders are no fields */
+    file("other/b.jpg", "C"); /* the path is part of the key */
+    file("v1.0/x.jpg", "D");  /* dots in folders do not count */
     file("dir/a.jpg", "E");   /* not adjacent: a sample of its own */
     finish("s.tar");
     expect_shard("jpg=A;cls=3;seg.png=S;|jpg=B;cls=4;|jpg=C;|jpg=D;|jpg=E;|");
@@ -154,7 +154,7 @@ static void test_names_and_sizes_of_others(void **state)
     file("short", "C"); /* the field b.jpg again, but see below */
     uint8_t *header;
     finish("s.tar");
-    /* b.jpg came twice in a row: an error, which shows that both names were understood. */
+    /* b.jpg occurs twice in a row: the error shows that both names were parsed. */
     struct dlb_dataset ds;
     char text[256];
     open_shards(&ds);
@@ -178,7 +178,7 @@ static void test_names_and_sizes_of_others(void **state)
     expect_shard("jpg=base-256;|jpg=pax;|");
 }
 
-static void test_names_that_no_locale_says(void **state)
+static void test_names_outside_the_locale(void **state)
 {
     (void)state;
     start();
@@ -191,8 +191,8 @@ static void test_names_that_no_locale_says(void **state)
     expect_shard("jpg=A;cls=1;|jpg=B;|jpg=C;|");
 }
 
-/* What gen writes: counts come from the manifest while a shard is as it was; io_bytes add up to
- * what was read. */
+/* Shards of gen: counts come from the manifest while a shard is unchanged; io_bytes add up to the
+ * bytes read. */
 static void test_generated(void **state)
 {
     struct generation g;
@@ -227,7 +227,7 @@ static void test_generated(void **state)
     }
     dataset_reader_free(&ds, reader);
     dlb_dataset_close(&ds);
-    /* Without its manifest it is the same data set, and one of a stranger. */
+    /* Without its manifest it reads the same. */
     assert_int_equal(remove(folder_path("data/" DLB_MANIFEST_NAME)), 0);
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", target, &err), DLB_OK);
     assert_true(ds.shape.id == id);
@@ -244,7 +244,7 @@ int main(void)
         IN_FOLDER(test_places),
         IN_FOLDER(test_codec_gets_the_image),
         IN_FOLDER(test_names_and_sizes_of_others),
-        IN_FOLDER(test_names_that_no_locale_says),
+        IN_FOLDER(test_names_outside_the_locale),
         IN_FOLDER(test_generated),
     };
     if (dlb_format_by_name("webdataset")->missing)

@@ -1,4 +1,4 @@
-/* formats/fmt_webdataset: shards that are cut, damaged, or no tar at all. */
+/* formats/webdataset: shards that are cut, damaged, or not tar archives. */
 #include "tests/support/dataset.h"
 #include "tests/support/folder.h"
 #include "tests/support/tarball.h"
@@ -15,8 +15,8 @@ static void make_three(void)
     finish("s.tar");
 }
 
-/* Wherever a shard is cut: what is whole before the cut is read, then comes an error with path and
- * offset, or, between two members, a remark. */
+/* A shard cut anywhere: whole samples before the cut are read, then comes an error with path and
+ * offset, or, for a cut between two members, an oddity. */
 static void test_cut(void **state)
 {
     static const struct {
@@ -78,7 +78,7 @@ static void test_damaged_header(void **state)
     dlb_dataset_close(&ds);
 }
 
-/* The next shard reads as if nothing had been. */
+/* The next shard is not affected. */
 static void test_after_an_error(void **state)
 {
     struct dlb_dataset ds;
@@ -120,7 +120,7 @@ static void test_not_tar(void **state)
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("s.tar.xz"), &err),
                      DLB_E_FORMAT);
     assert_string_equal(err.path, folder_path("s.tar.xz"));
-    folder_write("t.tar", gzip, sizeof gzip); /* compressed in spite of its name */
+    folder_write("t.tar", gzip, sizeof gzip); /* compressed, though not by its name */
     assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder, &err), DLB_E_FORMAT);
     assert_string_equal(err.path, folder_path("t.tar"));
     start();

@@ -1,4 +1,4 @@
-/* formats/fmt_webdataset by its index: the same samples as streamed, wherever they are wanted. */
+/* formats/webdataset by its index: the same samples as streamed, in any order. */
 #include "core/base/hash.h"
 #include "core/base/rng.h"
 #include "tests/support/dataset.h"
@@ -42,7 +42,7 @@ static void make_mixed(void)
     file("dir/b.cls", "4"); /* small, then large, then small */
     file("dir/b.jpg", big);
     file("dir/b.json", "{1}");
-    file("dir/README", "no"); /* c's fields lie further apart than they are read together */
+    file("dir/README", "no"); /* c's fields lie too far apart to be read together */
     file("dir/c.jpg", "C");
     file("dir/other", big);
     file("dir/c.cls", "5");
@@ -102,7 +102,7 @@ static void test_same_as_streamed(void **state)
 
 static uint32_t n_by_name;
 
-/* Its pieces, read one by one to where a loader would, and put together. */
+/* Reads its pieces one by one, as a loader would, and assembles them. */
 static void read_located(const struct dlb_dataset *ds, void *reader, uint64_t index,
                          struct dlb_sample *out)
 {
@@ -135,7 +135,7 @@ static void read_located(const struct dlb_dataset *ds, void *reader, uint64_t in
     assert_true(located.plain ? n_bytes == len : n_bytes < len);
 }
 
-/* Located and read by somebody else: the same, from shards that are kept open and others. */
+/* Located samples, read by the caller: the same, from shards that are kept open and others. */
 static void test_located(void **state)
 {
     static char want[16384], got[16384];
@@ -282,7 +282,7 @@ static void test_many_shards(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-/* Samples that an index would silently leave out are refused; what is cut later is an error. */
+/* Samples that an index would silently leave out are refused; a later cut is an error. */
 static void test_damage(void **state)
 {
     struct dlb_dataset ds;

@@ -1,4 +1,4 @@
-/* formats/wds_braces, and dataset.path as a list of shards. */
+/* formats/webdataset/braces, and dataset.path as a list of shards. */
 #include "formats/generate/manifest.h"
 #include "formats/webdataset/braces.h"
 #include "tests/support/dataset.h"
@@ -22,7 +22,7 @@ static void expect(const char *pattern, const char *expected)
     assert_string_equal(joined, expected);
 }
 
-/* As `echo` of bash and Python's braceexpand have it. */
+/* As bash's `echo` and Python's braceexpand. */
 static void test_braces(void **state)
 {
     (void)state;
@@ -50,7 +50,7 @@ static void test_braces(void **state)
     expect("{,x}y", "y xy");
     expect("a::b{1..2}::c", "a b1 b2 c");
     expect("a::::b::", "a b");
-    expect("{a}", "{a}"); /* nothing to choose from: as it stands */
+    expect("{a}", "{a}"); /* one name is taken literally */
     expect("{}x", "{}x");
     expect("{a..}", "{a..}");
     expect("{a..1}", "{a..1}");
@@ -154,7 +154,7 @@ static void test_lists(void **state)
     assert_int_equal(probed("/nowhere/a.tar"), 0);
     shard("{1..2}.tar", "braces");
     (void)snprintf(path, sizeof path, "%s/{1..2}.tar", folder);
-    expect_shards(path, "braces "); /* a file of that very name goes first */
+    expect_shards(path, "braces "); /* a file of exactly that name takes precedence */
 }
 
 static void test_missing(void **state)
@@ -175,7 +175,7 @@ static void test_missing(void **state)
     assert_int_equal(err.code, DLB_ERR_NOT_FOUND);
 }
 
-/* Shards that gen wrote are known by its manifest when they are listed one by one, too. */
+/* The manifest is also used for shards of gen that are listed one by one. */
 static void test_manifest_of_listed(void **state)
 {
     struct generation g;
@@ -186,7 +186,7 @@ static void test_manifest_of_listed(void **state)
     (void)state;
     generation_set(&g, "webdataset", "raw", folder_path("set"), 30, 100);
     assert_int_equal(generation_run(&g, 1), DLB_OK);
-    /* What the manifest claims is what is found, so it was asked. */
+    /* The changed figure of the manifest shows up, so the manifest was read. */
     char *manifest = (char *)folder_read("set/" DLB_MANIFEST_NAME, &n);
     manifest[n] = '\0';
     char *samples = strstr(manifest, "\"max_sample_bytes\": 101");

@@ -1,5 +1,4 @@
-/* formats/fmt_webdataset on .tar.gz and .tar.zst: the same samples, damage, and what only wants to
- * fill the memory. */
+/* formats/webdataset on .tar.gz and .tar.zst: the same samples, damage, and decompression bombs. */
 #include "core/base/hash.h"
 #include "formats/codecs/zstd.h"
 #include "formats/generate/manifest.h"
@@ -24,7 +23,7 @@ static void write_set(int pack, const char *path)
         fail_msg("%s", g.err.what);
 }
 
-/* Order-free sum over (index, content); *rc is what reading ended with. */
+/* Order-independent sum over (index, content); *rc: the status at the end. */
 static uint64_t hash_shard(const struct dlb_dataset *ds, uint32_t shard, uint64_t *n, int *rc,
                            uint64_t *n_io)
 {
@@ -115,7 +114,7 @@ static void test_same_bytes_again(void **state)
     }
 }
 
-/* A shard of ours as one frame with a checksum: what the zstd program writes. */
+/* A shard as one frame with a checksum, as the zstd program writes it. */
 static void pack_ball(const char *name)
 {
     struct dlb_bytes out = {0};
@@ -141,7 +140,7 @@ static void make_noise(void)
     }
 }
 
-/* One shard, alone in the folder, and what it holds. */
+/* One shard alone in the folder, and its content. */
 static uint64_t prepare(int pack, const char **name, uint8_t **data, size_t *n)
 {
     struct dlb_dataset ds;
@@ -195,8 +194,8 @@ static void test_cut(void **state)
     }
 }
 
-/* A flipped bit of zstd is an error, or changes nothing. libarchive does not look at gzip's
- * checksum (nor does tarfile when it streams), so there most are only no crash. */
+/* A flipped bit in zstd is an error, or changes nothing. libarchive ignores gzip's checksum (as
+ * does tarfile when it streams), so gzip only must not crash. */
 static void test_flips(void **state)
 {
     (void)state;
@@ -296,7 +295,7 @@ static void test_bomb(void **state)
                      DLB_E_FORMAT);
     assert_int_equal(err.code, DLB_ERR_UNPACK_TOO_LARGE);
     assert_string_equal(err.path, folder_path("s.tar.zst"));
-    /* The same behind an archive's end. */
+    /* The same after an archive's end. */
     start();
     file("a.bin", "A");
     memcpy(zeros, ball.bytes, ball.len);

@@ -1,4 +1,4 @@
-/* formats/wds_convert: samples of others become shards that read back as they were. */
+/* formats/webdataset/convert: samples of other formats become shards that read back unchanged. */
 #include "formats/generate/manifest.h"
 #include "formats/webdataset/tar.h"
 #include "formats/webdataset/write.h"
@@ -56,7 +56,7 @@ static void check_set(const char *path, int access)
                              DLB_OK);
             assert_int_equal(got.index, k);
             assert_int_equal(got.label, want.label);
-            assert_int_equal(got.n_fields, want.n_fields + 1); /* the label is one */
+            assert_int_equal(got.n_fields, want.n_fields + 1); /* and the label */
             for (uint32_t f = 0; f < want.n_fields; f++) {
                 assert_int_equal(got.field[f].len_bytes, want.field[f].len_bytes);
                 assert_memory_equal(got.field[f].data, want.field[f].data, want.field[f].len_bytes);
@@ -103,7 +103,7 @@ static void test_round_trip(void **state)
     }
 }
 
-/* Names that would not be read back; and what is given up half-way leaves no memory behind. */
+/* Names that could not be read back. An abandoned writer leaks no memory. */
 static void test_refused(void **state)
 {
     const struct dlb_format *format = dlb_format_by_name("webdataset");
@@ -125,7 +125,7 @@ static void test_refused(void **state)
     assert_int_equal(format->writer->add(wr, &sample, &err), DLB_E_FORMAT);
     format->writer->close(wr);
     memset(wr, 0, format->writer->state_bytes);
-    assert_int_equal(format->writer->open(wr, &how, &err), DLB_E_IO); /* it is there already */
+    assert_int_equal(format->writer->open(wr, &how, &err), DLB_E_IO); /* it exists */
     assert_string_equal(err.path, folder_path("x"));
     format->writer->close(wr);
     free(wr);
