@@ -2,8 +2,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
-#include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/opt_value.h"
+#include "scenarios/spec/meaning.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,22 +14,32 @@
 const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char *text,
                                 size_t n_text)
 {
-    const json_t *config = plan->cells[cell].config;
-    const char *key;
-    json_t *axis;
+    const struct dlb_plan_cell *planned = &plan->cells[cell];
     size_t at = 0;
     text[0] = '\0';
-    json_object_foreach(plan->axes, key, axis) {
-        const json_t *value = json_object_get(config, key);
-        const char *dot = strrchr(key, '.');
-        if (json_array_size(axis) < 2 || json_is_null(value) || at >= n_text)
+    for (uint32_t i = 0; i < plan->axes.n; i++) {
+        const struct dlb_axis *axis = &plan->axes.axis[i];
+        if (json_array_size(axis->values) < 2 || at >= n_text ||
+            !dlb_meaning_has(axis->group, axis->opt, planned->spec, planned->iterable))
             continue;
+        json_t *value = dlb_opt_load(axis->opt, dlb_spec_section_of(planned->spec, axis->group));
         char *shown = dlb_mem_check(json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)));
-        int n =
-            snprintf(text + at, n_text - at, "%s%s=%s", at ? " " : "", dot ? dot + 1 : key, shown);
+        int n = snprintf(text + at, n_text - at, "%s%s=%s", at ? " " : "", axis->opt->key, shown);
         free(shown);
+        json_decref(value);
         at += n > 0 ? (size_t)n : 0;
     }
+    return text;
+}
+
+const char *dlb_watch_cell_name(const struct dlb_plan *plan, uint32_t cell, char *text,
+                                size_t n_text)
+{
+    const char *name = plan->cells[cell].other.name;
+    if (name)
+        (void)snprintf(text, n_text, "%s", name);
+    else
+        (void)snprintf(text, n_text, "cell %u", cell);
     return text;
 }
 
@@ -42,7 +53,8 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
                        : task->kind == DLB_TASK_REFERENCE ? "reference cell"
                        : task->kind == DLB_TASK_BASELINE  ? "baseline (another program)"
                                                           : "cell";
-    const char *name = task->kind == DLB_TASK_CELL ? watch->plan->cells[task->index].name : NULL;
+    const char *name =
+        task->kind == DLB_TASK_CELL ? watch->plan->cells[task->index].other.name : NULL;
     if (name)
         what = name;
     if (task->kind == DLB_TASK_CELL && !name) {
@@ -62,45 +74,25 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
                    watch->plan->n_blocks, what, cell, batches);
 }
 
-/* Every kind of task is reported: without its reference or ceiling a result says less. */
-static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task, const char *reason)
+/* Of any kind of task: without its reference or its ceiling a result says less, too. The failure of
+ * the only cell is reported when the run ends. */
+static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task,
+                         const struct dlb_cell_result *result)
 {
-    struct dlb_progress *progress = &watch->progress;
-    uint32_t block = task->block + 1;
-    switch (task->kind) {
-    case DLB_TASK_WARM:
-        dlb_progress_note(progress, "dlbench: the warm pass over the data failed: %s", reason);
-        break;
-    case DLB_TASK_REFERENCE:
-        dlb_progress_note(progress,
-                          "dlbench: reference cell %u failed at the start of block %u: %s",
-                          task->index, block, reason);
-        break;
-    case DLB_TASK_CEILING:
-        dlb_progress_note(progress, "dlbench: the ceiling failed in block %u: %s", block, reason);
-        break;
-    case DLB_TASK_BASELINE:
-        dlb_progress_note(progress, "dlbench: the baseline failed in block %u: %s", block, reason);
-        break;
-    case DLB_TASK_CELL:
-        if (watch->plan->cells[task->index].name)
-            dlb_progress_note(progress, "dlbench: %s failed in block %u: %s",
-                              watch->plan->cells[task->index].name, block, reason);
-        else if (watch->plan->n_cells >
-                 1) /* the only cell's failure is reported when the run ends */
-            dlb_progress_note(progress, "dlbench: cell %u failed in block %u: %s", task->index,
-                              block, reason);
-        break;
-    }
-}
-
-/* "reason [E_NAME]". Returns `text`. */
-static const char *coded_reason(const json_t *doc, char *text, size_t n_text)
-{
-    const char *reason = dlb_json_text(doc, "reason"), *code = dlb_json_text(doc, "code");
-    (void)snprintf(text, n_text, "%s%s%s%s", *reason ? reason : "no reason given",
-                   *code ? " [" : "", code, *code ? "]" : "");
-    return text;
+    const bool coded = result->code < DLB_N_CODES;
+    const char *what = task->kind == DLB_TASK_WARM       ? "the warm pass over the data"
+                       : task->kind == DLB_TASK_CEILING  ? "the ceiling"
+                       : task->kind == DLB_TASK_BASELINE ? "the baseline"
+                                                         : "";
+    char name[64] = "";
+    if (task->kind == DLB_TASK_CELL && watch->plan->n_cells == 1)
+        return;
+    if (!what[0])
+        (void)dlb_watch_cell_name(watch->plan, task->index, name, sizeof(name));
+    dlb_progress_note(&watch->progress, "dlbench: %s%s%s failed in block %u: %s%s%s%s",
+                      task->kind == DLB_TASK_REFERENCE ? "reference " : "", what, name,
+                      task->block + 1, result->reason, coded ? " [" : "",
+                      coded ? dlb_code_name(result->code) : "", coded ? "]" : "");
 }
 
 void dlb_watch_event(void *ctx, const struct dlb_runner_event *event)
@@ -112,11 +104,8 @@ void dlb_watch_event(void *ctx, const struct dlb_runner_event *event)
             watch->save(watch->ctx);
         return;
     }
-    if (event->what == DLB_RUNNER_DONE &&
-        strcmp(dlb_json_text(event->doc, "status"), "failed") == 0) {
-        char reason[sizeof(struct dlb_err) + 64];
-        tell_failure(watch, event->task, coded_reason(event->doc, reason, sizeof(reason)));
-    }
+    if (event->what == DLB_RUNNER_DONE && event->result->status == DLB_REP_FAILED)
+        tell_failure(watch, event->task, event->result);
     /* The line takes its ETA from the pace: give it the share of time that leads to the runner's
      * own estimate. */
     double gone_s = (double)(dlb_now_ns() - watch->start_ns) / 1e9;

@@ -24,4 +24,8 @@ void dlb_watch_event(void *ctx, const struct dlb_runner_event *event);
 const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char *text,
                                 size_t n_text);
 
+/* "cell 3", or the cell's own name. Returns `text`. */
+const char *dlb_watch_cell_name(const struct dlb_plan *plan, uint32_t cell, char *text,
+                                size_t n_text);
+
 #endif

@@ -2,7 +2,7 @@
 #include "bench/cli/verb.h"
 #include "bench/verbs/hidden.h"
 #include "core/base/json.h"
-#include "scenarios/gap/rungs/rung.h"
+#include "scenarios/gap/rungs/array.h"
 
 #include <string.h>
 #include <unistd.h>

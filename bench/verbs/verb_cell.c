@@ -4,7 +4,6 @@
 #include "bench/verbs/hidden.h"
 #include "core/base/mem.h"
 #include "scenarios/cell/cell.h"
-#include "scenarios/spec/flat.h"
 #include "scenarios/storage/fio.h"
 
 #include <stdlib.h>
@@ -16,7 +15,7 @@ static int read_spec(const char *path, struct dlb_spec *spec, struct dlb_err *er
     json_t *flat = NULL;
     int rc = dlb_hidden_read(path, &flat, err);
     if (!rc)
-        rc = dlb_flat_spec(flat, path, spec, err);
+        rc = dlb_spec_from_json(spec, flat, path, err);
     json_decref(flat);
     return rc;
 }
@@ -46,14 +45,18 @@ static int run(const struct dlb_args *args)
     if (!rc) {
         dlb_catch_interrupts();
         struct dlb_cell_watch watch = {dlb_hidden_heartbeat(heartbeat_fd), &dlb_interrupted, memo};
+        struct dlb_cell_result measured;
         enum dlb_cell_mode how = mode_of(mode);
-        json_t *doc =
-            how == DLB_MODE_BASELINE ? dlb_fio_run(spec, &watch) : dlb_cell_run(spec, how, &watch);
-        bool stuck = json_is_true(json_object_get(doc, "stuck"));
+        if (how == DLB_MODE_BASELINE)
+            dlb_fio_run(spec, &watch, &measured);
+        else
+            dlb_cell_run(spec, how, &watch, &measured);
+        json_t *doc = dlb_cell_result_to_json(&measured);
         rc = dlb_hidden_write(result, doc, &err);
-        if (!rc && stuck)
+        if (!rc && measured.stuck_why[0])
             _exit(DLB_EXIT_OK); /* exit() would wait for the thread that hangs */
         json_decref(doc);
+        dlb_cell_result_free(&measured);
     }
     free(spec);
     return rc ? dlb_print_err(&err) : DLB_EXIT_OK;

@@ -1,10 +1,10 @@
 /* `dlbench run`: continues in bench/experiment/measure.c with scenarios/sweep/sc_run.c. */
 #include "bench/cli/verb.h"
-#include "bench/experiment/measure.h"
+#include "bench/experiment/experiment.h"
 
 static int run(const struct dlb_args *args)
 {
-    return dlb_measure(args, dlb_scenario_by_name("run"));
+    return dlb_experiment_run(args, dlb_scenario_by_name("run"));
 }
 
 const struct dlb_verb dlb_verb_run = {

@@ -41,13 +41,15 @@ static int run(const struct dlb_args *args)
         rc = dlb_gap_params_flat(&params, spec, spec_path, &err);
     if (!rc) {
         dlb_catch_interrupts();
-        json_t *doc =
-            dlb_gap_rung_run(&params, name, &dlb_interrupted, dlb_hidden_heartbeat(heartbeat_fd));
-        bool stuck = json_is_true(json_object_get(doc, "stuck"));
+        struct dlb_rung_result measured;
+        dlb_gap_rung_run(&params, name, &dlb_interrupted, dlb_hidden_heartbeat(heartbeat_fd),
+                         &measured);
+        json_t *doc = dlb_rung_result_to_json(&measured);
         rc = dlb_hidden_write(result, doc, &err);
-        if (!rc && stuck)
-            _exit(DLB_EXIT_OK); /* exit() would wait for the driver that hangs */
+        if (!rc && measured.stuck)
+            _exit(DLB_EXIT_OK); /* exit() would wait for a driver that does not finish */
         json_decref(doc);
+        dlb_rung_result_free(&measured);
     }
     json_decref(spec);
     free(name);

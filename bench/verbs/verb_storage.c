@@ -1,13 +1,12 @@
 #include "bench/cli/print.h"
 #include "bench/cli/verb.h"
-#include "bench/experiment/measure.h"
+#include "bench/experiment/experiment.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
 #include "core/host/osacct.h"
 #include "formats/codec.h"
 #include "formats/generate/generate.h"
-#include "scenarios/spec/flat.h"
 #include "scenarios/spec/spec.h"
 #include "scenarios/storage/fio.h"
 #include "scenarios/storage/sizing.h"
@@ -192,7 +191,7 @@ static int run(const struct dlb_args *args)
         rc = dlb_config_set(args->cfg, "device.kind=emulated", &err);
     if (!rc)
         rc = ask_for_cold(args->cfg, &err);
-    return rc ? dlb_print_err(&err) : dlb_measure(args, dlb_scenario_by_name("storage"));
+    return rc ? dlb_print_err(&err) : dlb_experiment_run(args, dlb_scenario_by_name("storage"));
 }
 
 const struct dlb_verb dlb_verb_storage = {

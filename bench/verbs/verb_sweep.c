@@ -4,7 +4,7 @@
  * loaders/loader.c; scenarios/spec/spec.c lists the tables). What is swept without lists is in
  * dlb_plan_default_axes of scenarios/plan/plan.c. */
 #include "bench/cli/verb.h"
-#include "bench/experiment/measure.h"
+#include "bench/experiment/experiment.h"
 #include "scenarios/spec/spec.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static int run(const struct dlb_args *args)
                        "'sweep.KEY=[A, B]', or measure the one cell with `dlbench run`");
         return dlb_print_err(&err);
     }
-    return dlb_measure(args, dlb_scenario_by_name("sweep"));
+    return dlb_experiment_run(args, dlb_scenario_by_name("sweep"));
 }
 
 const struct dlb_verb dlb_verb_sweep = {

@@ -369,6 +369,14 @@ void dlb_opt_store(const struct dlb_opt *opt, const json_t *value, void *base)
     }
 }
 
+int dlb_opt_place(const char *const *choices, const char *name)
+{
+    for (int i = 0; choices[i]; i++)
+        if (strcmp(choices[i], name) == 0)
+            return i;
+    return -1;
+}
+
 json_t *dlb_opt_load(const struct dlb_opt *opt, const void *base)
 {
     const void *field = (const char *)base + opt->offset;

@@ -24,6 +24,10 @@ int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *te
 /* Writes a canonical value to its field in the group's struct at `base`. */
 void dlb_opt_store(const struct dlb_opt *opt, const json_t *value, void *base);
 
+/* The place of `name` among a CHOICE's names, as fields of that type hold it; -1 when it is none of
+ * them. */
+int dlb_opt_place(const char *const *choices, const char *name);
+
 /* The other way round: the field's canonical value. New reference, never NULL. */
 json_t *dlb_opt_load(const struct dlb_opt *opt, const void *base);
 

@@ -3,7 +3,6 @@
 #include "core/base/pulse.h"
 #include "core/host/held.h"
 #include "core/measure/cache_label.h"
-#include "scenarios/spec/flat.h"
 
 #include <limits.h>
 #include <math.h>
@@ -44,8 +43,6 @@ static bool look(const struct dlb_dataset *dataset, uint64_t max, bool evict,
 static void find_backing(struct dlb_cell_cache *cache, const struct dlb_dataset *dataset)
 {
     char path[PATH_MAX] = "";
-    if (!dataset->format->reader->files)
-        return;
     (void)dataset->format->reader->files(dataset->state, 0, path, sizeof(path));
     dlb_backing_of(path, &cache->backing);
     if (cache->before.n_elsewhere > 0)
@@ -57,7 +54,7 @@ static void find_backing(struct dlb_cell_cache *cache, const struct dlb_dataset 
 static bool holds_any(const struct dlb_spec *spec, const struct dlb_dataset *dataset)
 {
     char path[PATH_MAX] = "", *root = realpath(spec->dataset.path, NULL);
-    if (!root && dataset->format->reader->files) {
+    if (!root) {
         (void)dataset->format->reader->files(dataset->state, 0, path, sizeof(path));
         char *slash = strrchr(path, '/');
         if (slash)
@@ -105,11 +102,11 @@ void dlb_cell_cache_end(struct dlb_cell_cache *cache, const struct dlb_dataset *
     cache->ended = true;
 }
 
-static double difference(uint64_t after, uint64_t before)
+static uint64_t difference(uint64_t after, uint64_t before)
 {
     return after == DLB_NOT_MEASURED || before == DLB_NOT_MEASURED || after < before
-               ? (double)NAN
-               : (double)(after - before);
+               ? DLB_NOT_MEASURED
+               : after - before;
 }
 
 static double resident_frac(const struct dlb_residency *r)
@@ -119,70 +116,59 @@ static double resident_frac(const struct dlb_residency *r)
                : (double)r->resident_bytes / (double)r->total_bytes;
 }
 
-static json_t *bytes_or_null(double n_bytes)
-{
-    return isfinite(n_bytes) ? json_integer((json_int_t)n_bytes) : json_null();
-}
-
-static json_t *limits_json(const struct dlb_cell_cache *cache)
+/* What cannot be seen from here. */
+static void fill_limits(const struct dlb_cell_cache *cache, struct dlb_cache_result *out)
 {
     char text[DLB_BACKING_LIMITS][DLB_BACKING_LIMIT_BYTES];
     uint32_t n = cache->on_storage ? dlb_backing_limits(&cache->backing, text) : 0;
-    json_t *out = json_array();
-    bool ok = out != NULL;
+    const struct dlb_residency *seen = &cache->before;
 
-    for (uint32_t i = 0; ok && i < n; i++)
-        ok = json_array_append_new(out, dlb_json_safe_text(text[i])) == 0;
-    if (ok && cache->before.n_elsewhere > 0)
-        ok = json_array_append_new(out, json_string("the files lie on several devices: none of "
-                                                    "their counters is shown")) == 0;
-    if (ok && cache->before.n_sparse > 0)
-        ok = json_array_append_new(
-                 out, json_sprintf("%llu of the %llu files looked at take less room than they are "
-                                   "long (holes, compression, inlining): what is not stored is "
-                                   "not read",
-                                   (unsigned long long)cache->before.n_sparse,
-                                   (unsigned long long)cache->before.n_files +
-                                       cache->before.n_unknown)) == 0;
-    if (ok)
-        return out;
-    json_decref(out);
-    return NULL;
+    for (uint32_t i = 0; i < n; i++)
+        (void)snprintf(out->limits[out->n_limits++], DLB_CACHE_LIMIT_BYTES, "%.*s",
+                       DLB_BACKING_LIMIT_BYTES, text[i]);
+    if (seen->n_elsewhere > 0)
+        (void)snprintf(out->limits[out->n_limits++], DLB_CACHE_LIMIT_BYTES,
+                       "the files lie on several devices: none of their counters is shown");
+    if (seen->n_sparse > 0)
+        (void)snprintf(out->limits[out->n_limits++], DLB_CACHE_LIMIT_BYTES,
+                       "%llu of the %llu files looked at take less room than they are long (holes, "
+                       "compression, inlining): what is not stored is not read",
+                       (unsigned long long)seen->n_sparse,
+                       (unsigned long long)(seen->n_files + seen->n_unknown));
 }
 
-json_t *dlb_cell_cache_json(const struct dlb_cell_cache *cache)
+void dlb_cell_cache_result(const struct dlb_cell_cache *cache, struct dlb_cache_result *out)
 {
     const struct dlb_fs_traits *fs = &cache->backing.traits;
-    bool ended = cache->ended;
-    char why[300];
+
+    *out = (struct dlb_cache_result){.asked = cache->asked};
+    out->resident_before_frac = resident_frac(&cache->before);
+    out->resident_after_frac = resident_frac(&cache->after);
+    out->process_bytes = out->device_bytes = out->delivered_bytes = DLB_NOT_MEASURED;
+    if (cache->ended) {
+        out->process_bytes = difference(cache->process_after.read_device_bytes,
+                                        cache->process_before.read_device_bytes);
+        out->device_bytes = difference(cache->device_after_bytes, cache->device_before_bytes);
+        out->delivered_bytes = cache->delivered_bytes;
+    }
     struct dlb_cache_evidence e = {
         .in_memory = fs->in_memory,
         .elsewhere = fs->elsewhere,
         .direct = cache->direct,
         .counted = fs->counted,
-        .resident_before_frac = resident_frac(&cache->before),
-        .process_bytes = ended ? difference(cache->process_after.read_device_bytes,
-                                            cache->process_before.read_device_bytes)
-                               : (double)NAN,
-        .device_bytes =
-            ended ? difference(cache->device_after_bytes, cache->device_before_bytes) : (double)NAN,
-        .delivered_bytes = ended ? (double)cache->delivered_bytes : (double)NAN,
+        .resident_before_frac = out->resident_before_frac,
+        .process_bytes = dlb_measured(out->process_bytes),
+        .device_bytes = dlb_measured(out->device_bytes),
+        .delivered_bytes = dlb_measured(out->delivered_bytes),
     };
-    enum dlb_cache_label label = dlb_cache_judge(&e, why, sizeof(why));
-    enum dlb_cache_label metadata =
-        cache->on_storage
-            ? dlb_cache_metadata(cache->dropped, cache->held, true, fs->remote || fs->by_process)
-            : DLB_CACHE_UNKNOWN;
-
-    return json_pack(
-        "{ss, ss, ss, ss, so, so, so, so, so, so, so, so}", "asked",
-        dlb_run_cache_names[cache->asked], "label", dlb_cache_label_name(label), "metadata",
-        dlb_cache_label_name(metadata), "why", why, "resident_before_frac",
-        dlb_json_real_or_null(e.resident_before_frac), "resident_after_frac",
-        dlb_json_real_or_null(resident_frac(&cache->after)), "process_bytes",
-        bytes_or_null(e.process_bytes), "device_bytes", bytes_or_null(e.device_bytes),
-        "delivered_bytes", bytes_or_null(e.delivered_bytes), "filesystem",
-        cache->backing.type[0] ? dlb_json_safe_text(cache->backing.type) : json_null(), "device",
-        cache->backing.device[0] ? dlb_json_safe_text(cache->backing.device) : json_null(),
-        "limits", limits_json(cache));
+    out->label = dlb_cache_judge(&e, out->why, sizeof(out->why));
+    out->metadata = cache->on_storage ? dlb_cache_metadata(cache->dropped, cache->held, true,
+                                                           fs->remote || fs->by_process)
+                                      : DLB_CACHE_UNKNOWN;
+    (void)snprintf(out->filesystem, sizeof(out->filesystem), "%s", cache->backing.type);
+    (void)snprintf(out->device, sizeof(out->device), "%s", cache->backing.device);
+    (void)snprintf(
+        out->residency_by, sizeof(out->residency_by), "%s",
+        dlb_residency_name(cache->on_storage ? cache->before.how : DLB_RESIDENCY_UNKNOWN));
+    fill_limits(cache, out);
 }

@@ -10,9 +10,9 @@
 #include "core/host/pagecache.h"
 #include "formats/dataset.h"
 #include "loaders/loader.h"
+#include "scenarios/cell/cell_result.h"
 #include "scenarios/spec/spec.h"
 
-#include <jansson.h>
 #include <stdatomic.h>
 
 /* Zeroed: nothing was looked at. */
@@ -38,7 +38,7 @@ int dlb_cell_cache_begin(struct dlb_cell_cache *cache, const struct dlb_spec *sp
 void dlb_cell_cache_end(struct dlb_cell_cache *cache, const struct dlb_dataset *dataset,
                         const struct dlb_loader_stats *stats);
 
-/* The document's `cache`. New reference; NULL when memory is short. */
-json_t *dlb_cell_cache_json(const struct dlb_cell_cache *cache);
+/* What it shows, judged. */
+void dlb_cell_cache_result(const struct dlb_cell_cache *cache, struct dlb_cache_result *out);
 
 #endif

@@ -6,9 +6,8 @@
 #include "loaders/sampler.h"
 #include "loaders/train/consumer.h"
 #include "scenarios/cell/cache.h"
-#include "scenarios/cell/doc.h"
+#include "scenarios/cell/fill.h"
 #include "scenarios/cell/numa.h"
-#include "scenarios/spec/flat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,11 +43,6 @@ struct cell {
     struct dlb_cell_facts facts;
     char device_why[160], not_done[160]; /* not_done: why the warm pass was left out */
 };
-
-static int no_memory(struct dlb_err *err)
-{
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a cell's state");
-}
 
 /* The warm pass keeps its batches small, whatever the configuration asks, and gives up where memory
  * cannot hold the data. */
@@ -138,10 +132,8 @@ static int open_fleet(struct cell *c, struct dlb_err *err)
 {
     uint32_t n = (uint32_t)c->spec.accelerators.count;
     c->n_loaders = dlb_accelerators_loaders(&c->spec.accelerators);
-    c->jobs = calloc(c->n_loaders, sizeof(*c->jobs));
-    c->feeds = calloc(n, sizeof(*c->feeds));
-    if (!c->jobs || !c->feeds)
-        return no_memory(err);
+    c->jobs = dlb_mem_array(c->n_loaders, sizeof(*c->jobs));
+    c->feeds = dlb_mem_array(n, sizeof(*c->feeds));
     /* Worker processes signal it too: it is mapped before they exist. */
     int rc = n > 1 ? dlb_shm_create(&c->ready, sizeof(struct dlb_event), true, err) : DLB_OK;
     for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
@@ -154,7 +146,7 @@ static int start_one(struct cell *c, uint32_t i, struct dlb_err *err)
     struct dlb_memory one;
     c->feeds[i].loader_state = dlb_mem_state(c->loader->state_bytes);
     if (!c->feeds[i].loader_state)
-        return no_memory(err);
+        return dlb_fail_memory(err, NULL, c->loader->state_bytes);
     int rc = c->loader->start(c->feeds[i].loader_state, &c->jobs[i], err);
     if (rc)
         return rc;
@@ -204,7 +196,7 @@ static int describe(struct cell *c, void *device_state, const struct dlb_memory 
         (void)snprintf(c->facts.device_name, sizeof(c->facts.device_name), "%s", name);
     if (c->facts.gpu)
         c->facts.numa = dlb_numa_place(dlb_json_text(c->facts.gpu, "pci_bus_id"), memory);
-    return c->facts.gpu && c->facts.numa ? DLB_OK : no_memory(err);
+    return c->facts.gpu && c->facts.numa ? DLB_OK : dlb_fail_memory(err, NULL, 0);
 }
 
 /* With its own loader's slots pinned. */
@@ -215,7 +207,7 @@ static int open_one(struct cell *c, const struct dlb_device_open *how, uint32_t 
     struct dlb_feed *feed = &c->feeds[i];
     feed->device_state = dlb_mem_state(c->device->state_bytes);
     if (!feed->device_state)
-        return no_memory(err);
+        return dlb_fail_memory(err, NULL, c->device->state_bytes);
     c->n_devices++;
     c->loader->memory(feed->loader_state, &memory);
     int rc = c->device->open(feed->device_state, how, err);
@@ -294,9 +286,7 @@ static int consume(struct cell *c, struct dlb_err *err)
     const struct dlb_spec *spec = &c->spec;
     _Atomic uint64_t *beat =
         c->watch->pulse ? &c->watch->pulse->n_batches : &c->own_pulse.n_batches;
-    c->consumed = calloc(1, sizeof(*c->consumed));
-    if (!c->consumed)
-        return no_memory(err);
+    c->consumed = dlb_mem_new(sizeof(*c->consumed));
     struct dlb_consume how = {
         .loader = c->loader,
         .device = c->device,
@@ -344,16 +334,16 @@ static void note_stuck(struct cell *c, const struct dlb_err *err)
 static void finish(struct cell *c)
 {
     struct dlb_err err;
-    c->stats = calloc(1, sizeof(*c->stats));
+    c->stats = dlb_mem_new(sizeof(*c->stats));
     for (uint32_t i = 0; i < c->n_started && c->loader->dismiss; i++)
         c->loader->dismiss(c->feeds[i].loader_state);
     for (uint32_t i = 0; i < c->n_started; i++) {
         if (c->loader->stop(c->feeds[i].loader_state, &err) != DLB_OK)
             note_stuck(c, &err);
-        else if (c->stats)
+        else
             c->loader->stats(c->feeds[i].loader_state, c->stats);
     }
-    if (c->stats && c->n_started > 0 && !c->stuck) {
+    if (c->n_started > 0 && !c->stuck) {
         dlb_os_process_add(&c->facts.after, &c->stats->os);
         dlb_cell_cache_end(&c->cache, &c->dataset, c->stats);
         if (c->facts.peak_pss_bytes != DLB_NOT_MEASURED)
@@ -413,38 +403,25 @@ static int execute(struct cell *c, struct dlb_err *err)
     return rc;
 }
 
-static json_t *document(const struct cell *c, int rc, const struct dlb_err *err)
+static void conclude(const struct cell *c, int rc, const struct dlb_err *err,
+                     struct dlb_cell_result *out)
 {
-    const char *status = rc == DLB_E_CANCELLED ? "cancelled"
-                         : rc                  ? "failed"
-                         : c->not_done[0]      ? "skipped"
-                                               : "ok";
-    json_t *doc = json_object();
-    bool ok = doc && dlb_json_put(doc, "status", json_string(status));
-    if (ok && rc) {
-        char text[sizeof(struct dlb_err) + 64];
-        (void)dlb_err_text(err, text, sizeof(text));
-        ok = dlb_json_put(doc, "reason", dlb_json_safe_text(text)) &&
-             dlb_json_put(doc, "error", json_integer(rc));
-    } else if (ok && c->not_done[0]) {
-        ok = dlb_json_put(doc, "reason", json_string(c->not_done));
+    dlb_cell_result_init(out);
+    if (rc) {
+        dlb_cell_result_fail(out, err);
+    } else if (c->not_done[0]) {
+        out->status = DLB_REP_SKIPPED;
+        (void)snprintf(out->reason, sizeof(out->reason), "%s", c->not_done);
     }
-    if (ok && c->stuck)
-        ok = dlb_json_put(doc, "stuck", json_true()) &&
-             dlb_json_put(doc, "stuck_why", dlb_json_safe_text(c->stuck_why));
-    if (ok && dlb_cell_doc_fill(doc, &c->facts))
-        return doc;
-    json_decref(doc);
-    return NULL;
+    (void)snprintf(out->stuck_why, sizeof(out->stuck_why), "%s", c->stuck ? c->stuck_why : "");
+    dlb_cell_fill(out, &c->facts);
 }
 
-json_t *dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
-                     const struct dlb_cell_watch *watch)
+void dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
+                  const struct dlb_cell_watch *watch, struct dlb_cell_result *out)
 {
-    struct cell *c = calloc(1, sizeof(*c));
+    struct cell *c = dlb_mem_new(sizeof(*c));
     struct dlb_err err = {.offset_bytes = DLB_NO_OFFSET};
-    if (!c)
-        return NULL;
     c->spec = *spec;
     c->mode = mode;
     c->watch = watch;
@@ -453,9 +430,8 @@ json_t *dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
      * inherit it. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     int rc = execute(c, &err);
-    json_t *doc = document(c, rc, &err);
+    conclude(c, rc, &err, out);
     release(c);
-    return doc; /* NOLINT(clang-analyzer-unix.Malloc): a stuck cell's memory stays in use */
 }
 
 void dlb_cell_device_name(const struct dlb_device *device, const struct dlb_device_opts *opts,

@@ -7,9 +7,9 @@
 
 #include "core/base/err.h"
 #include "core/base/pulse.h"
+#include "scenarios/cell/cell_result.h"
 #include "scenarios/spec/spec.h"
 
-#include <jansson.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -27,22 +27,12 @@ struct dlb_cell_watch {
     const char *memo; /* folder for what cells find out about the device (memo.h); may be NULL */
 };
 
-/* New reference; NULL when memory is short. The document:
- *   status "ok" | "failed" | "cancelled" | "skipped"; reason (text) and error (enum dlb_status)
- * unless ok device{kind, name, why, gpu}; n_steps, n_samples, n_bytes, window_ns, busy_ns,
- * idle_input_ns, idle_copy_ns, idle_other_ns, late_copy_ns, epoch_idle_ns, epoch_other_ns,
- * n_batches, wall_ns, unaccounted_ns, n_checksum_mismatches, consumer_cpu_ns; au{},
- * accelerators{count, each[]}; epochs[]; worker_stages, consumer_stages, device_stages;
- * reads{}, io_bytes, worker_samples (that these were read for: io_bytes / worker_samples is what a
- * sample costs, however many are left over at the end), worker_cpu_ns, runqueue_ns, order_wait_ns,
- * n_skipped, n_cut_shards, skipped[]; memory{}; os{}; machine_busy_frac, machine_stolen_frac,
- * machine_stolen_ns;
- * resident_frac, residency_by, cache{}. A cancelled or failed one holds what was measured until
- * then. "stuck": true and stuck_why (text) when a worker or a GPU did not come back at the end: the
- * process should leave by _exit. What was measured before stands; of workers nothing is told then.
- */
-json_t *dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
-                     const struct dlb_cell_watch *watch);
+/* Fills *out, whatever happens; the caller frees it (dlb_cell_result_free). A cancelled or failed
+ * repetition holds what was measured until then. With out->stuck_why a worker or a GPU did not come
+ * back at the end: the process should leave by _exit. What was measured before stands, and of its
+ * workers nothing is known. */
+void dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
+                  const struct dlb_cell_watch *watch, struct dlb_cell_result *out);
 
 /* "emulated H100", or the device's own name. */
 void dlb_cell_device_name(const struct dlb_device *device, const struct dlb_device_opts *opts,

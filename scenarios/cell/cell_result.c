@@ -26,10 +26,11 @@ static void unmeasured(void *figures, size_t n_bytes)
 
 static void init_loop(struct dlb_loop_result *loop)
 {
-    unmeasured(loop, offsetof(struct dlb_loop_result, consumer));
+    unmeasured(&loop->total, sizeof(loop->total));
+    loop->total.au = loop->lowest = no_au;
+    loop->n_batches = loop->consumer_cpu_ns = loop->n_checksum_mismatches = DLB_NOT_MEASURED;
     fill_stages(loop->consumer, DLB_CS_COUNT);
     fill_stages(loop->device, DLB_DS_COUNT);
-    loop->au = loop->lowest = no_au;
     loop->n_accelerators = 1;
     unmeasured(&loop->os, sizeof(loop->os));
     loop->machine_busy_frac = loop->machine_stolen_frac = loop->machine_stolen_ns = (double)NAN;
@@ -93,13 +94,13 @@ double dlb_measured(uint64_t value)
 
 static double per_s(const struct dlb_loop_result *loop, uint64_t n)
 {
-    double window_ns = dlb_measured(loop->window_ns);
+    double window_ns = dlb_measured(loop->total.window_ns);
     return window_ns > 0 ? dlb_measured(n) * 1e9 / window_ns : (double)NAN;
 }
 
 double dlb_cell_result_samples_per_s(const struct dlb_cell_result *result)
 {
-    return per_s(&result->loop, result->loop.n_samples);
+    return per_s(&result->loop, result->loop.total.n_samples);
 }
 
 double dlb_cell_result_n_accelerators(const struct dlb_cell_result *result)
@@ -109,7 +110,8 @@ double dlb_cell_result_n_accelerators(const struct dlb_cell_result *result)
 
 double dlb_cell_result_steps_per_s(const struct dlb_cell_result *result)
 {
-    return per_s(&result->loop, result->loop.n_steps) / dlb_cell_result_n_accelerators(result);
+    return per_s(&result->loop, result->loop.total.n_steps) /
+           dlb_cell_result_n_accelerators(result);
 }
 
 void dlb_reps_add(struct dlb_reps *reps, struct dlb_cell_result *result)

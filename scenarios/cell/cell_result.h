@@ -15,6 +15,7 @@
 #include "core/measure/au.h"
 #include "core/measure/cache_label.h"
 #include "core/measure/meters.h"
+#include "loaders/train/consumer.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -32,19 +33,6 @@ enum dlb_rep_status {
 struct dlb_stage_result {
     uint64_t count, sum_ns;
     uint64_t p50_ns, p99_ns, p999_ns, max_ns; /* not measured without a count */
-};
-
-struct dlb_epoch_result {
-    uint64_t n_samples, n_unique, n_expected, n_padded, n_skipped, n_bytes;
-    uint64_t set_checksum, seq_checksum; /* free of order, and of the order (consumer.h) */
-    uint64_t first_batch_ns, gap_ns, wall_ns;
-    bool whole; /* it ran to its end */
-};
-
-/* One accelerator of several. */
-struct dlb_share_result {
-    uint64_t n_steps, n_samples, window_ns;
-    double au_nominal, au_measured;
 };
 
 enum dlb_io_way { DLB_IO_USED_SYNC, DLB_IO_USED_MIXED, DLB_IO_USED_URING };
@@ -80,7 +68,7 @@ struct dlb_cache_result {
     char why[300];
     double resident_before_frac, resident_after_frac;      /* of the data */
     uint64_t process_bytes, device_bytes, delivered_bytes; /* read by its process, by the device */
-    char filesystem[32], device[64];                       /* "": not known */
+    char filesystem[64], device[64];                       /* "": not known */
     char residency_by[24];                                 /* the system call that told */
     char limits[DLB_CACHE_LIMITS][DLB_CACHE_LIMIT_BYTES];  /* what cannot be seen from here */
     uint32_t n_limits;
@@ -100,21 +88,18 @@ struct dlb_baseline_result {
     double bytes_per_s, iops, p50_ns, p99_ns, p999_ns;
 };
 
-/* What the training loop came to (loaders/train/consumer.h). */
+/* What the training loop measured. */
 struct dlb_loop_result {
-    uint64_t n_steps, n_samples, n_bytes; /* measured */
-    uint64_t window_ns;                   /* 0: no complete window */
-    uint64_t busy_ns, idle_input_ns, idle_copy_ns, idle_other_ns, late_copy_ns;
-    uint64_t epoch_idle_ns, epoch_other_ns;
-    uint64_t n_batches; /* that the loop took, warm-up included */
-    uint64_t wall_ns, unaccounted_ns, consumer_cpu_ns;
+    struct dlb_share total; /* of all accelerators; window_ns 0: no complete window */
+    struct dlb_au lowest;   /* over the accelerators, of which total.au is the mean */
+    uint64_t n_batches;     /* that the loop took, warm-up included */
+    uint64_t consumer_cpu_ns;
     uint64_t n_checksum_mismatches;
     struct dlb_stage_result consumer[DLB_CS_COUNT], device[DLB_DS_COUNT];
-    struct dlb_au au, lowest; /* mean and smallest over accelerators */
     uint32_t n_accelerators;
-    struct dlb_share_result *share; /* [n_shares]; owned; n_shares is 0 where they are many */
+    struct dlb_share *share; /* [n_shares] of each; owned; none where they are many */
     uint32_t n_shares;
-    struct dlb_epoch_result *epoch; /* [n_epochs] that were kept; owned */
+    struct dlb_epoch *epoch; /* [n_epochs] that were kept; owned */
     uint32_t n_epochs;
     struct dlb_os_result os;
     double machine_busy_frac, machine_stolen_frac, machine_stolen_ns; /* of the whole machine */
@@ -140,8 +125,8 @@ struct dlb_cell_result {
     enum dlb_rep_status status;
     enum dlb_status error; /* of one that is neither ok nor skipped */
     enum dlb_code code;    /* likewise; DLB_N_CODES: none */
-    char reason[800];      /* "" for ok */
-    char stuck_why[800];   /* "": all came back. Else what did not; the process leaves by _exit */
+    char reason[900];      /* "" for ok */
+    char stuck_why[900];   /* "": all came back. Else what did not; the process leaves by _exit */
     bool has_loop, has_workers, has_memory, has_cache, has_device, has_baseline; /* reached */
     struct dlb_loop_result loop;
     struct dlb_workers_result workers;

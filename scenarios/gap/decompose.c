@@ -1,17 +1,14 @@
-/* Where torch-dataloader's time beyond torch-direct goes: its own stamps, less the page faults in
- * each part, and every cause held against what takes it away.
+/* torch-dataloader's own stamps, less the page faults in each part; and each cause is checked
+ * against the rung that removes it.
  *
- * A part is what torch-dataloader's training loop spent on it less what torch-direct did. Faults
- * are a part of their own: those that the kernel counted, times what one costs in that process.
- * Misses are what stacking in shuffled order takes longer than in order. What no stamp covers, and
- * what a removal did not remove, is unexplained. Faults, copies and start-up are counted and
- * stamped; no rung takes them away. */
-#include "scenarios/gap/gap.h"
-
-#include "scenarios/spec/flat.h"
+ * A part is the time that torch-dataloader's training loop spent on it, less the time that
+ * torch-direct's spent on it. Faults are a part of their own: the number that the kernel counted,
+ * times the price of one in that process. Misses are the time that stacking takes longer in
+ * shuffled order than in order. Unexplained is what no stamp covers, and what a removal did not
+ * remove. Faults, copies and start-up are counted and stamped; no rung removes them. */
+#include "scenarios/gap/decompose.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const dlb_gap_cause_names[DLB_GAP_N_CAUSES] = {"per-item indexing",
@@ -24,35 +21,17 @@ const char *const dlb_gap_cause_names[DLB_GAP_N_CAUSES] = {"per-item indexing",
                                                            "start-up",
                                                            "unexplained"};
 
-static double part_seconds(const json_t *doc, const char *name)
+static double part_seconds(const struct dlb_rung_result *result, const char *name)
 {
-    return dlb_json_number(json_object_get(json_object_get(doc, "parts"), name), "seconds");
+    return dlb_rung_part_s(&result->parts, name);
 }
 
-static double fault_seconds(const json_t *doc, const char *name)
+static double fault_seconds(const struct dlb_rung_result *result, const char *name)
 {
-    const json_t *part = json_object_get(json_object_get(doc, "parts"), name);
-    return dlb_json_number(part, "minor_faults") *
-           dlb_json_number(json_object_get(doc, "faults"), "ns") * 1e-9;
-}
-
-double dlb_gap_over(const struct dlb_gap_judged *rung,
-                    double (*read)(const json_t *doc, const char *name), const char *name)
-{
-    double *values = calloc(json_array_size(rung->docs) + 1, sizeof(double));
-    const json_t *doc;
-    size_t i;
-    uint32_t n = 0;
-    if (!values)
+    const struct dlb_rung_part *part = dlb_rung_part(&result->parts, name);
+    if (!part || part->minor_faults == DLB_NOT_MEASURED)
         return (double)NAN;
-    json_array_foreach(rung->docs, i, doc) {
-        double value = read(doc, name);
-        if (strcmp(dlb_json_text(doc, "status"), "ok") == 0 && isfinite(value))
-            values[n++] = value;
-    }
-    double median = dlb_median(values, n);
-    free(values);
-    return median;
+    return (double)part->minor_faults * result->faults.ns * 1e-9;
 }
 
 static double or_zero(double value)
@@ -60,7 +39,7 @@ static double or_zero(double value)
     return isfinite(value) ? value : 0;
 }
 
-/* A part without its page faults; 0 for one that the rung has not. */
+/* A part without its page faults; 0 when the rung does not have the part. */
 static double net(const struct dlb_gap_judged *rung, const char *name)
 {
     return or_zero(dlb_gap_over(rung, part_seconds, name)) -
@@ -89,15 +68,14 @@ static double start_up(const struct dlb_gap_judged *rung)
     return net(rung, "start") + net(rung, "permutation") + net(rung, "end");
 }
 
-/* Both in order and shuffled fault in the same pages, so the difference is the misses alone. Of
- * repetitions that did both. */
-static double misses(const json_t *doc, const char *name)
+/* In order and shuffled, stacking faults in the same pages, so the difference is only misses. Of
+ * repetitions that measured both. */
+static double misses(const struct dlb_rung_result *result, const char *name)
 {
-    const json_t *ordered = json_object_get(doc, "ordered");
-    if (strcmp(dlb_json_text(ordered, "part"), name) != 0)
+    if (strcmp(result->ordered_part, name) != 0 || result->n_samples == DLB_NOT_MEASURED)
         return (double)NAN;
-    return part_seconds(doc, name) -
-           dlb_json_number(ordered, "seconds_per_sample") * dlb_json_number(doc, "n_samples");
+    return part_seconds(result, name) -
+           result->ordered_seconds_per_sample * (double)result->n_samples;
 }
 
 static struct dlb_gap_share find_misses(const struct dlb_gap_judged *loader)
@@ -110,8 +88,8 @@ static struct dlb_gap_share find_misses(const struct dlb_gap_judged *loader)
                : (struct dlb_gap_share){.seconds = (double)NAN, .removes_seconds = (double)NAN};
 }
 
-/* Items one by one and stacking go together when whole lists are asked for. Of what their stamps
- * claim, no more is shown than that removes; without that rung, nothing. */
+/* torch-batch-sampler asks for whole lists, which removes per-item indexing and stacking together.
+ * Their stamped time is capped at what that rung saves; without that rung it is not shown. */
 static void find_items(struct dlb_gap_judgement *j, const struct dlb_gap_judged *loader)
 {
     const struct dlb_gap_judged *without = dlb_gap_measured(j, "torch-batch-sampler");
@@ -141,7 +119,7 @@ void dlb_gap_decompose(struct dlb_gap_judgement *j)
     j->part[DLB_GAP_CAUSE_MISSES] = find_misses(loader);
     find_items(j, loader);
     j->part[DLB_GAP_CAUSE_FAULTS].seconds = all_faults(loader) - all_faults(direct);
-    /* No worker, no pinned memory: neither has anything to spend here. */
+    /* torch-direct has neither workers nor pinned memory, so there is nothing to subtract. */
     j->part[DLB_GAP_CAUSE_TRANSPORT].seconds = net(loader, "transport");
     j->part[DLB_GAP_CAUSE_PINNING].seconds = net(loader, "pin");
     j->part[DLB_GAP_CAUSE_COPIES].seconds = net(loader, "copy") - net(direct, "copy");

@@ -1,112 +1,107 @@
-/* From what the repetitions of each rung told to the ladder. */
-#include "scenarios/gap/gap.h"
+#include "scenarios/gap/judge.h"
 
-#include "scenarios/spec/flat.h"
+#include "core/base/mem.h"
+#include "scenarios/gap/cures.h"
+#include "scenarios/gap/decompose.h"
+#include "scenarios/gap/words.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static bool has_status(const json_t *doc, const char *status)
+/* The repetitions of one rung. */
+static void read_results(struct dlb_gap_judged *rung, const struct dlb_results *results,
+                         uint32_t cell)
 {
-    return strcmp(dlb_json_text(doc, "status"), status) == 0;
+    const struct dlb_reps *reps = &results->cells[cell];
+    rung->n_results = reps->n;
+    rung->result = dlb_mem_array(rung->n_results, sizeof(*rung->result));
+    for (uint32_t i = 0; i < reps->n; i++) {
+        const struct dlb_cell_result *rep = &reps->rep[i];
+        json_t *doc = rep->document ? json_incref(rep->document) : dlb_cell_result_to_json(rep);
+        dlb_rung_result_from_json(doc, &rung->result[i]);
+        json_decref(doc);
+    }
 }
 
-/* Of the repetitions that measured: their seconds, by block, and the one in the middle. */
-static bool gather(struct dlb_gap_judged *rung, uint64_t seed)
+static bool has_seconds(const struct dlb_rung_result *result)
 {
-    const json_t *doc;
-    size_t i;
-    rung->values = calloc(json_array_size(rung->docs) + 1, sizeof(double));
-    if (!rung->values)
-        return false;
-    json_array_foreach(rung->docs, i, doc) {
-        double seconds = dlb_json_number(doc, "seconds");
-        if (has_status(doc, "ok") && isfinite(seconds))
-            rung->values[rung->n_values++] = seconds;
-    }
+    return result->status == DLB_RUNG_OK && isfinite(result->seconds);
+}
+
+/* The seconds of all repetitions that measured, their median, and the repetition in the middle. */
+static void estimate(struct dlb_gap_judged *rung, uint64_t seed)
+{
+    rung->values = dlb_mem_array(rung->n_results, sizeof(double));
+    for (uint32_t i = 0; i < rung->n_results; i++)
+        if (has_seconds(&rung->result[i]))
+            rung->values[rung->n_values++] = rung->result[i].seconds;
     rung->seconds = dlb_estimate_median(rung->values, rung->n_values, seed);
-    json_array_foreach(rung->docs, i, doc) {
-        double seconds = dlb_json_number(doc, "seconds");
-        if (has_status(doc, "ok") && seconds <= rung->seconds.median &&
-            (!rung->shown || seconds > dlb_json_number(rung->shown, "seconds")))
-            rung->shown = doc;
+    for (uint32_t i = 0; i < rung->n_results; i++) {
+        const struct dlb_rung_result *result = &rung->result[i];
+        if (has_seconds(result) && result->seconds <= rung->seconds.median &&
+            (!rung->shown || result->seconds > rung->shown->seconds))
+            rung->shown = result;
     }
-    return true;
 }
 
-/* The first repetition that did not end well, if there is one; else one that ended otherwise. */
-static const json_t *first_lost(const json_t *docs)
+/* The first repetition that failed; without one, the first that is not ok; else NULL. */
+static const struct dlb_rung_result *first_lost(const struct dlb_gap_judged *rung)
 {
-    const json_t *doc, *lost = NULL;
-    size_t i;
-    json_array_foreach(docs, i, doc) {
-        if (has_status(doc, "failed"))
-            return doc;
-        if (!has_status(doc, "ok") && !lost)
-            lost = doc;
+    const struct dlb_rung_result *lost = NULL;
+    for (uint32_t i = 0; i < rung->n_results; i++) {
+        if (rung->result[i].status == DLB_RUNG_FAILED)
+            return &rung->result[i];
+        if (rung->result[i].status != DLB_RUNG_OK && !lost)
+            lost = &rung->result[i];
     }
     return lost;
 }
 
-static void judge_status(struct dlb_gap_judged *rung, const struct dlb_plan_cell *planned,
-                         const struct dlb_gap_judge_input *in)
+static void judge_status(struct dlb_gap_judged *rung, bool skipped,
+                         const struct dlb_gap_python *python, bool interrupted)
 {
-    const json_t *lost = first_lost(rung->docs);
-    bool failed = lost && has_status(lost, "failed");
-    const char *why = dlb_json_text(lost, "reason");
+    const struct dlb_rung_result *lost = first_lost(rung);
+    const char *why = lost ? lost->reason : "";
     rung->status = DLB_GAP_NOT_MEASURED;
-    if (planned->skipped) {
-        rung->status = in->python->crashed ? DLB_GAP_FAILED : DLB_GAP_NOT_MEASURED;
-        rung->error = in->python->crashed ? DLB_E_WORKER : DLB_OK;
-        why = in->python->reason;
-    } else if (failed) { /* a rung that failed once shows nothing: its other times may be wrong too
-                          */
+    if (skipped) {
+        rung->status = python->crashed ? DLB_GAP_FAILED : DLB_GAP_NOT_MEASURED;
+        rung->code = DLB_ERR_PYTHON_CRASHED;
+        why = python->reason;
+    } else if (lost && lost->status == DLB_RUNG_FAILED) {
+        /* One failure loses the rung: its other times may be wrong, too. */
         rung->status = DLB_GAP_FAILED;
-        rung->error = (enum dlb_status)dlb_json_u64(lost, "error", DLB_E_WORKER);
+        rung->code = lost->code;
     } else if (rung->n_values > 0) {
         rung->status = DLB_GAP_OK;
         why = "";
-    } else if (!lost || has_status(lost, "cancelled")) {
-        why = in->results->interrupted ? "interrupted before it had a turn" : "had no turn yet";
+    } else if (!lost || lost->status == DLB_RUNG_CANCELLED) {
+        why = interrupted ? "interrupted before it was measured" : "not run yet";
     }
     (void)snprintf(rung->reason, sizeof(rung->reason), "%s", why);
 }
 
-/* All rungs deliver the same content: whoever does not has measured something else. */
+/* All rungs must deliver the same content; one that differs has measured something else. */
 static void judge_content(struct dlb_gap_judgement *j)
 {
-    const char *sum = NULL, *whose = NULL;
+    const char *expected = NULL, *of = NULL;
     for (uint32_t i = 0; i < j->n_rungs; i++) {
         struct dlb_gap_judged *rung = &j->rung[i];
-        const json_t *doc;
-        size_t k;
-        if (rung->status != DLB_GAP_OK)
-            continue;
-        json_array_foreach(rung->docs, k, doc) {
-            const char *own = dlb_json_text(doc, "checksum");
-            if (!own[0] || rung->status != DLB_GAP_OK)
+        for (uint32_t k = 0; k < rung->n_results && rung->status == DLB_GAP_OK; k++) {
+            const char *own = rung->result[k].checksum;
+            if (!own[0])
                 continue;
-            if (sum && strcmp(sum, own) != 0) {
+            if (expected && strcmp(expected, own) != 0) {
                 rung->status = DLB_GAP_FAILED;
-                rung->error = DLB_E_FORMAT;
+                rung->code = DLB_ERR_RUNG_CONTENT;
                 (void)snprintf(rung->reason, sizeof(rung->reason),
-                               "delivered other content than %s (checksum %.20s, not %.20s)", whose,
-                               own, sum);
+                               "delivered other content than %s (checksum %s instead of %s)", of,
+                               own, expected);
             }
-            whose = sum ? whose : rung->name;
-            sum = sum ? sum : own;
+            of = expected ? of : rung->name;
+            expected = expected ? expected : own;
         }
     }
-}
-
-const struct dlb_gap_judged *dlb_gap_measured(const struct dlb_gap_judgement *j, const char *name)
-{
-    for (uint32_t i = 0; i < j->n_rungs; i++)
-        if (strcmp(j->rung[i].name, name) == 0 && j->rung[i].status == DLB_GAP_OK)
-            return &j->rung[i];
-    return NULL;
 }
 
 static double ratio(const struct dlb_gap_judged *rung, const struct dlb_gap_judged *to)
@@ -116,7 +111,7 @@ static double ratio(const struct dlb_gap_judged *rung, const struct dlb_gap_judg
 
 static void compare(struct dlb_gap_judgement *j)
 {
-    const struct dlb_gap_judged *before[2] = {NULL, NULL}; /* of C's, of PyTorch's */
+    const struct dlb_gap_judged *before[2] = {NULL, NULL}; /* of the C rungs, of PyTorch's */
     for (uint32_t i = 0; i < j->n_rungs; i++) {
         struct dlb_gap_judged *rung = &j->rung[i];
         rung->to_direct = rung->to_floor = rung->step_seconds = (double)NAN;
@@ -132,32 +127,41 @@ static void compare(struct dlb_gap_judgement *j)
     }
 }
 
-int dlb_gap_judge(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *out,
-                  struct dlb_err *err)
+/* How long a training loop waited for a CPU because of other programs. Loops that share a process
+ * with threads of their own are left out: they may have waited for these. */
+static void find_busy(struct dlb_gap_judgement *j)
 {
-    memset(out, 0, sizeof(*out));
-    for (uint32_t i = 0; i < in->plan->n_cells && i < DLB_GAP_MAX_RUNGS; i++) {
-        struct dlb_gap_judged *rung = &out->rung[out->n_rungs++];
-        rung->name = in->plan->cells[i].name;
-        rung->torch = strncmp(rung->name, "torch-", strlen("torch-")) == 0;
-        rung->docs = in->results->cells[i];
-        if (!gather(rung, in->plan->seed)) {
-            dlb_gap_judgement_free(out);
-            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                            "out of memory for the ladder");
+    for (uint32_t i = 0; i < j->n_rungs; i++) {
+        const struct dlb_gap_judged *rung = &j->rung[i];
+        if (rung->status != DLB_GAP_OK || !rung->shown || rung->shown->os.n_threads != 1)
+            continue;
+        const struct dlb_rung_account *loop = &rung->shown->os.threads[0];
+        if (loop->runqueue_wait_ns == DLB_NOT_MEASURED || loop->wall_ns == DLB_NOT_MEASURED)
+            continue;
+        double frac = (double)loop->runqueue_wait_ns / (double)loop->wall_ns;
+        if (frac > j->busy_frac) {
+            j->busy_frac = frac;
+            j->busy_rung = rung;
         }
-        judge_status(rung, &in->plan->cells[i], in);
+    }
+}
+
+void dlb_gap_judge(const struct dlb_plan *plan, const struct dlb_results *results,
+                   const struct dlb_gap_setting *setting, struct dlb_gap_judgement *out)
+{
+    *out = (struct dlb_gap_judgement){.interrupted = results->interrupted, .seed = plan->seed};
+    for (uint32_t i = 0; i < plan->n_cells && i < DLB_GAP_MAX_RUNGS; i++) {
+        struct dlb_gap_judged *rung = &out->rung[out->n_rungs++];
+        rung->name = plan->cells[i].other.name;
+        rung->torch = strncmp(rung->name, "torch-", strlen("torch-")) == 0;
+        read_results(rung, results, i);
+        estimate(rung, plan->seed);
+        judge_status(rung, plan->cells[i].skipped, setting->python, results->interrupted);
     }
     judge_content(out);
     compare(out);
+    find_busy(out);
     dlb_gap_decompose(out);
-    dlb_gap_words(in, out);
-    return DLB_OK;
-}
-
-void dlb_gap_judgement_free(struct dlb_gap_judgement *judgement)
-{
-    for (uint32_t i = 0; i < judgement->n_rungs; i++)
-        free(judgement->rung[i].values);
-    memset(judgement, 0, sizeof(*judgement));
+    dlb_gap_find_cures(out);
+    dlb_gap_words(setting, out);
 }

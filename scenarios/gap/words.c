@@ -1,9 +1,8 @@
-/* The ladder in words: the gap, where it goes, what closes it. */
-#include "scenarios/gap/gap.h"
+#include "scenarios/gap/words.h"
 
 #include "core/base/units.h"
 #include "core/host/osacct.h"
-#include "scenarios/spec/flat.h"
+#include "scenarios/gap/fit.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -23,70 +22,70 @@ static void add(struct dlb_gap_judgement *j, const char *fmt, ...)
     va_end(args);
 }
 
-struct sentence {
+struct phrase {
     char text[160];
 };
 
-struct duration {
-    char text[32];
-};
-
-static struct duration duration(double seconds)
+static struct phrase duration(double seconds)
 {
-    struct duration d;
-    (void)dlb_duration_text(fabs(seconds), d.text, sizeof(d.text));
-    if (seconds < 0)
-        (void)snprintf(d.text, sizeof(d.text), "less than nothing");
-    return d;
+    struct phrase p = {""};
+    char text[32];
+    (void)snprintf(p.text, sizeof(p.text), "%s%s", seconds < 0 ? "-" : "",
+                   dlb_duration_text(fabs(seconds), text, sizeof(text)));
+    return p;
 }
 
-/* How large the case was, and why it was no larger. */
-static void say_case(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
+/* How large the case was, and why it was not larger. */
+static void say_case(const struct dlb_gap_setting *setting, struct dlb_gap_judgement *j)
 {
     char batch[40];
-    uint64_t n = dlb_gap_n_batches(in->params);
+    uint64_t n = dlb_gap_n_batches(setting->params);
 
-    add(j, "%" PRIu64 " batch%s of %s an epoch%s%s%s.\n", n, n == 1 ? "" : "es",
-        dlb_count_text((double)in->params->batch_size, batch, sizeof(batch)),
-        n < DLB_GAP_MIN_BATCHES ? " (published: 7; what comes once an epoch weighs more here)" : "",
-        in->said[0] ? ": " : "", in->said);
+    add(j, "An epoch has %" PRIu64 " batch%s of %s%s%s%s.\n", n, n == 1 ? "" : "es",
+        dlb_count_text((double)setting->params->batch_size, batch, sizeof(batch)),
+        n < DLB_GAP_MIN_BATCHES
+            ? " (the published run has 7: costs that come once an epoch weigh more here)"
+            : "",
+        setting->said[0] ? "; " : "", setting->said);
 }
 
-/* From the repetitions' intervals: the slowest of the one over the fastest of the other. */
-static struct sentence range_of(const struct dlb_gap_judged *rung,
-                                const struct dlb_gap_judged *base)
+/* From the repetitions: the slowest of one rung over the fastest of the other, and the reverse. */
+static struct phrase range_of(const struct dlb_gap_judged *rung, const struct dlb_gap_judged *base)
 {
-    struct sentence s = {""};
+    struct phrase p = {""};
     double low = rung->seconds.low / base->seconds.high,
            high = rung->seconds.high / base->seconds.low;
     if (isfinite(low) && isfinite(high) && high > low)
-        (void)snprintf(s.text, sizeof(s.text), " (%.3g to %.3g over the repetitions)", low, high);
-    return s;
+        (void)snprintf(p.text, sizeof(p.text), " (%.3g to %.3g over the repetitions)", low, high);
+    return p;
 }
 
-static void say_gap(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
+static void say_gap(const struct dlb_gap_setting *setting, struct dlb_gap_judgement *j)
 {
+    const struct dlb_gap_python *python = setting->python;
     const struct dlb_gap_judged *loader = dlb_gap_measured(j, "torch-dataloader");
     const struct dlb_gap_judged *direct = dlb_gap_measured(j, "torch-direct");
     char samples[40], bytes[24];
-    (void)dlb_count_text((double)in->params->samples, samples, sizeof(samples));
-    (void)dlb_bytes_text(dlb_gap_array_bytes(in->params), bytes, sizeof(bytes));
+    (void)dlb_count_text((double)setting->params->samples, samples, sizeof(samples));
+    (void)dlb_bytes_text(dlb_gap_array_bytes(setting->params), bytes, sizeof(bytes));
     if (loader && direct)
         add(j,
             "The gap on this machine: %.3gx%s. A DataLoader that shuffles, without workers, takes "
-            "%s for %s samples (%s), slicing them in order %s (torch %s of %.200s).\n",
+            "%s for %s samples (%s); slicing them in order takes %s (torch %s of %.200s).\n",
             loader->to_direct, range_of(loader, direct).text, duration(loader->seconds.median).text,
-            samples, bytes, duration(direct->seconds.median).text, in->python->torch,
-            in->python->path);
-    else if (!in->python->found)
-        add(j, "PyTorch was not measured, so there is no gap to show: %s.\n", in->python->reason);
+            samples, bytes, duration(direct->seconds.median).text, python->torch, python->path);
+    else if (!python->found)
+        add(j, "PyTorch was not measured, so there is no gap to show: %s.\n", python->reason);
     else
-        add(j, "Without both torch-dataloader and torch-direct there is no gap to show.\n");
-    say_case(in, j);
+        add(j, "The gap is the ratio of torch-dataloader to torch-direct, and one of the two was "
+               "not measured.\n");
+    say_case(setting, j);
 }
 
 static void say_parts(struct dlb_gap_judgement *j)
 {
+    const struct dlb_gap_share *items = &j->part[DLB_GAP_CAUSE_INDEXING];
+    const struct dlb_gap_share *missed = &j->part[DLB_GAP_CAUSE_MISSES];
     bool first = true;
     if (!j->decomposed)
         return;
@@ -99,242 +98,189 @@ static void say_parts(struct dlb_gap_judgement *j)
         first = false;
     }
     add(j, ".");
-    const struct dlb_gap_share *items = &j->part[DLB_GAP_CAUSE_INDEXING];
     if (isfinite(items->seconds))
         add(j,
-            " Asking for whole lists (%s) instead of items takes %s of it away, %s and %s "
-            "together; how much is whose is by stamps.",
+            " %s asks for whole lists instead of items, which saves %s of %s and %s together; time "
+            "stamps split it.",
             items->removed_by, duration(items->removes_seconds).text,
             dlb_gap_cause_names[DLB_GAP_CAUSE_INDEXING], items->removed_with);
-    if (isfinite(j->part[DLB_GAP_CAUSE_MISSES].removes_seconds))
-        add(j, " Stacking in order instead of shuffled takes %s away.",
-            duration(j->part[DLB_GAP_CAUSE_MISSES].removes_seconds).text);
     else
-        add(j, " The shuffle's misses are in stacking: there was no stacking in order to hold "
-               "against it.");
-    if (!isfinite(items->seconds))
-        add(j, " Items and stacking are unexplained: nothing that was measured takes them away.");
-    add(j, " Page faults are counted and priced, copies and start-up stamped: no rung takes these "
-           "away.\n");
+        add(j, " Per-item indexing and stacking are in unexplained: no rung that was measured "
+               "removes them.");
+    if (isfinite(missed->removes_seconds))
+        add(j, " Stacking in order instead of shuffled saves %s.",
+            duration(missed->removes_seconds).text);
+    else
+        add(j, " Stacking in order was not measured, so the shuffle's misses are in stacking.");
+    add(j, " Page faults are counted and priced, copies and start-up have time stamps; no rung "
+           "removes them.\n");
 }
 
-/* Every repetition of one faster than any of the other. Single ones tell nothing apart. */
-static bool is_faster(const struct dlb_gap_judged *one, const struct dlb_gap_judged *than)
+static void say_cure(const struct dlb_gap_cure *cure, const char *before,
+                     struct dlb_gap_judgement *j)
 {
-    return one->n_values > 1 && than->n_values > 1 && one->seconds.high < than->seconds.low;
-}
-
-enum { N_CURES = 5 };
-
-struct cure {
-    const struct dlb_gap_judged *rung;
-    const char *how;
-};
-
-/* Fastest first. Returns how many were measured. */
-static size_t find_cures(const struct dlb_gap_judgement *j, struct cure out[])
-{
-    static const struct {
-        const char *rung, *how;
-    } cures[N_CURES] = {
-        {"dlbench", "workers that gather into pinned memory which is reused, copied ahead"},
-        {"torch-gather", "X[idx] with a shuffled idx, no DataLoader"},
-        {"torch-batch-sampler", "a BatchSampler as sampler, batch_size=None"},
-        {"torch-dataloader-workers", "num_workers, and pin_memory where a GPU is"},
-        {"torch-out-of-order", "in_order=False beside them"},
-    };
-    size_t n = 0;
-    for (size_t i = 0; i < N_CURES; i++) {
-        const struct dlb_gap_judged *one = dlb_gap_measured(j, cures[i].rung);
-        size_t at = n;
-        if (!one)
-            continue;
-        for (; at > 0 && out[at - 1].rung->seconds.median > one->seconds.median; at--)
-            out[at] = out[at - 1];
-        out[at] = (struct cure){one, cures[i].how};
-        n++;
-    }
-    return n;
-}
-
-/* Those that help, or the others; false where there are none. */
-static bool say_cures_that(bool help, const char *heading, const struct cure *cures, size_t n,
-                           struct dlb_gap_judgement *j)
-{
-    const struct dlb_gap_judged *loader = dlb_gap_measured(j, "torch-dataloader"), *last = NULL;
-    for (size_t i = 0; i < n; i++) {
-        const struct dlb_gap_judged *one = cures[i].rung;
-        if (is_faster(one, loader) != help)
-            continue;
-        add(j, "%s %s (%s) %.3gx as fast",
-            !last                           ? heading
-            : help && !is_faster(last, one) ? "; not told apart from that:"
-                                            : ";",
-            one->name, cures[i].how, loader->seconds.median / one->seconds.median);
-        last = one;
-    }
-    return last;
+    add(j, "%s %s (%s) %.3gx as fast%s", before, cure->rung->name, cure->how, cure->gain,
+        cure->tied ? ", not told apart from the one before" : "");
 }
 
 static void say_cures(struct dlb_gap_judgement *j)
 {
-    struct cure cures[N_CURES] = {{NULL, NULL}};
-    size_t n = dlb_gap_measured(j, "torch-dataloader") ? find_cures(j, cures) : 0;
-    bool any = say_cures_that(true, "What closes it, in order of gain:", cures, n, j);
-    (void)say_cures_that(false,
-                         any ? ". What does not, or is not told apart by these repetitions:"
-                             : "What closes it is not told apart by these repetitions:",
-                         cures, n, j);
-    if (n > 0)
+    uint32_t i = 0;
+    for (; i < j->n_cures && j->cure[i].helps; i++)
+        say_cure(&j->cure[i], i == 0 ? "What closes it, in order of gain:" : ";", j);
+    if (i > 0)
+        add(j, ".\n");
+    for (uint32_t first = i; i < j->n_cures; i++)
+        say_cure(&j->cure[i],
+                 i == first ? "What does not close it, as far as these repetitions show:" : ";", j);
+    if (j->n_cures > 0 && !j->cure[j->n_cures - 1].helps)
         add(j, ".\n");
 }
 
-/* What its workers do meanwhile: random rows out of memory, at a rate; and drawing their order. */
-static struct sentence say_working(const struct dlb_gap_params *params,
-                                   const struct dlb_gap_judged *rung)
+/* What the workers do meanwhile: they read random rows from memory, and make their order. */
+static struct phrase say_working(const struct dlb_gap_params *params,
+                                 const struct dlb_rung_result *shown)
 {
-    struct sentence s = {""};
-    const json_t *parts = rung ? json_object_get(rung->shown, "worker_parts") : NULL;
-    double gather_s = dlb_json_number(json_object_get(parts, "gather"), "seconds");
-    double order_s = dlb_json_number(json_object_get(parts, "permutation"), "seconds");
+    struct phrase p = {""};
+    double gather_s = dlb_rung_part_s(&shown->worker_parts, "gather");
+    double order_s = dlb_rung_part_s(&shown->worker_parts, "permutation");
     char rate[24];
 
     if (gather_s > 0 && isfinite(order_s))
         (void)snprintf(
-            s.text, sizeof(s.text),
-            ", each of whom gathers rows at %s/s (%.0f ns a row) and spends %.0f%% on their order",
+            p.text, sizeof(p.text),
+            "; each worker gathers rows at %s/s (%.0f ns a row) and spends %.0f%% of its time on "
+            "their order",
             dlb_bytes_text((uint64_t)((double)dlb_gap_array_bytes(params) / gather_s), rate,
                            sizeof(rate)),
             gather_s * 1e9 / (double)params->samples, order_s / (gather_s + order_s) * 100);
-    return s;
+    return p;
 }
 
-/* Of which part of the loop's time its epoch mostly consists. */
-static void say_bound(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
+/* What the loop of the dlbench rung waits for most. */
+static void say_bound(const struct dlb_gap_setting *setting, struct dlb_gap_judgement *j)
 {
     static const struct {
         const char *part, *words;
     } known[] = {{"wait", "its workers"}, {"sync", "the device"}, {"copy", "copies to the device"}};
     const struct dlb_gap_judged *rung = dlb_gap_measured(j, "dlbench");
-    const json_t *parts = rung ? json_object_get(rung->shown, "parts") : NULL;
     double most = 0;
     const char *words = NULL;
-    struct sentence working = say_working(in->params, rung);
+    if (!rung || !rung->shown)
+        return;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        double seconds = dlb_json_number(json_object_get(parts, known[i].part), "seconds");
+        double seconds = dlb_rung_part_s(&rung->shown->parts, known[i].part);
         if (seconds > most) {
             most = seconds;
             words = known[i].words;
         }
     }
-    if (!rung || !words)
+    if (!words)
         return;
+    add(j, "The dlbench rung");
     if (isfinite(rung->to_direct) && isfinite(rung->to_floor))
-        add(j, "The dlbench rung is %.3gx of direct and %.3gx of the floor; %.0f%% of",
-            rung->to_direct, rung->to_floor, most / dlb_json_number(rung->shown, "seconds") * 100);
+        add(j, " takes %.3gx as long as direct and %.3gx as long as the floor. Its loop",
+            rung->to_direct, rung->to_floor);
     else
-        add(j, "Of the dlbench rung only this is known: %.0f%% of",
-            most / dlb_json_number(rung->shown, "seconds") * 100);
-    add(j, " its time its loop waits for %s%s.\n", words, working.text);
+        add(j, "'s loop");
+    add(j, " waits for %s for %.0f%% of its time%s.\n", words, most / rung->shown->seconds * 100,
+        say_working(setting->params, rung->shown).text);
 }
 
-static double of_faults(const struct dlb_gap_judged *rung, const char *key)
+static double process_cpu_s(const struct dlb_rung_result *result, const char *name)
 {
-    return dlb_json_number(json_object_get(rung ? rung->shown : NULL, "faults"), key);
+    uint64_t ns = result->os.process.cpu_ns;
+    (void)name;
+    return ns == DLB_NOT_MEASURED ? (double)NAN : (double)ns * 1e-9;
 }
 
-static double process_figure(const json_t *doc, const char *key)
+static double process_faults(const struct dlb_rung_result *result, const char *name)
 {
-    return dlb_json_number(json_object_get(json_object_get(doc, "os"), "process"), key);
+    uint64_t n = result->os.process.minor_faults;
+    (void)name;
+    return n == DLB_NOT_MEASURED ? (double)NAN : (double)n;
 }
 
-/* Median over the repetitions, of all threads and processes. */
-static double of_all(const struct dlb_gap_judged *rung, const char *key)
+/* What fresh memory costs: the two transport rungs differ in nothing else. */
+static void say_faults(struct dlb_gap_judgement *j)
 {
-    return rung ? dlb_gap_over(rung, process_figure, key) : (double)NAN;
+    const struct dlb_gap_judged *fresh = dlb_gap_measured(j, "transport");
+    const struct dlb_gap_judged *pooled = dlb_gap_measured(j, "transport-pooled");
+    char count[40];
+    if (!fresh || !pooled || !fresh->shown)
+        return;
+    const struct dlb_rung_faults *faults = &fresh->shown->faults;
+    double saved_s =
+        dlb_gap_over(fresh, process_cpu_s, NULL) - dlb_gap_over(pooled, process_cpu_s, NULL);
+    double priced_s =
+        (dlb_gap_over(fresh, process_faults, NULL) - dlb_gap_over(pooled, process_faults, NULL)) *
+        faults->ns * 1e-9;
+    double shorter_s = fresh->seconds.median - pooled->seconds.median;
+    if (!(saved_s > 0) || !isfinite(priced_s))
+        return;
+    add(j,
+        "Page faults: filling a fresh batch takes %s faults of %.0f ns of CPU time each. Reusing "
+        "memory (transport-pooled instead of transport) saves %s of CPU time in all processes; the "
+        "price of faults explains %.0f%% of that. The epoch is %s %s.\n",
+        dlb_count_text(round(faults->per_batch), count, sizeof(count)), faults->ns,
+        duration(saved_s).text, priced_s / saved_s * 100, duration(fabs(shorter_s)).text,
+        shorter_s < 0 ? "longer" : "shorter");
 }
 
 static void say_shape(struct dlb_gap_judgement *j)
 {
     const struct dlb_gap_judged *shape = dlb_gap_measured(j, "per-sample");
-    const struct dlb_gap_judged *fresh = dlb_gap_measured(j, "transport");
-    const struct dlb_gap_judged *pooled = dlb_gap_measured(j, "transport-pooled");
-    char faults[40];
-    double saved_s = (of_all(fresh, "cpu_ns") - of_all(pooled, "cpu_ns")) * 1e-9;
-    double explained_s = (of_all(fresh, "minor_faults") - of_all(pooled, "minor_faults")) *
-                         of_faults(fresh, "ns") * 1e-9;
     if (shape && isfinite(shape->to_direct))
         add(j,
-            "The same shape in C, a sample at a time without an interpreter, is %.3gx of "
-            "direct.\n",
+            "The same work in C, one sample at a time without an interpreter (per-sample), takes "
+            "%.3gx as long as direct.\n",
             shape->to_direct);
-    if (saved_s > 0 && isfinite(explained_s))
-        add(j,
-            "Page faults: a fresh batch costs %s, %.0f ns of CPU each. Reusing memory takes %s of "
-            "CPU time away (transport to transport-pooled, all processes), and %.0f%% of that is "
-            "faults at that price; of an epoch it takes %s away.\n",
-            dlb_count_text(round(of_faults(fresh, "per_batch")), faults, sizeof(faults)),
-            of_faults(fresh, "ns"), duration(saved_s).text, explained_s / saved_s * 100,
-            duration(fresh->seconds.median - pooled->seconds.median).text);
+    say_faults(j);
 }
 
 static void say_polls(struct dlb_gap_judgement *j)
 {
     for (uint32_t i = 0; i < j->n_rungs; i++) {
         const struct dlb_gap_judged *rung = &j->rung[i];
-        double n = dlb_json_number(json_object_get(rung->shown, "liveness_polls"), "count");
-        if (rung->status == DLB_GAP_OK && n > 0)
+        uint64_t n = rung->shown ? rung->shown->n_liveness_polls : 0;
+        if (rung->status == DLB_GAP_OK && n > 0 && n != DLB_NOT_MEASURED)
             add(j,
-                "%.0f wait%s of 5.0 s in %s: DataLoader's look whether its workers live, which "
-                "ends "
-                "a wait for a batch and begins it anew. It is no stall of its own.\n",
+                "%" PRIu64 " wait%s of 5.0 s in %s: DataLoader stops waiting for a batch to check "
+                "that its workers are alive, and then waits again. This is not a stall.\n",
                 n, n == 1 ? "" : "s", rung->name);
     }
 }
 
-#define BUSY_FRAC 0.05 /* of an epoch, without a CPU though there was work */
+#define BUSY_FRAC 0.05 /* of an epoch, in which the loop was ready and had no CPU */
 
-/* Other programs take CPUs away: what they took is in every part. A rung of more threads than one
- * may have waited for its own. */
 static void say_busy(struct dlb_gap_judgement *j)
 {
-    double most = 0;
-    const char *whose = "";
-    for (uint32_t i = 0; i < j->n_rungs; i++) {
-        const json_t *threads = json_object_get(json_object_get(j->rung[i].shown, "os"), "threads");
-        const json_t *loop = json_array_get(threads, 0);
-        double frac = dlb_json_number(loop, "runqueue_wait_ns") / dlb_json_number(loop, "wall_ns");
-        if (j->rung[i].status == DLB_GAP_OK && json_array_size(threads) == 1 && frac > most) {
-            most = frac;
-            whose = j->rung[i].name;
-        }
-    }
-    if (most >= BUSY_FRAC)
+    if (j->busy_rung && j->busy_frac >= BUSY_FRAC)
         add(j,
-            "The machine was busy: up to %.0f%% of an epoch (%s) the training loop, alone in its "
-            "process, waited for a CPU. Times and parts hold that, too.\n",
-            most * 100, whose);
+            "The machine was busy: in %s the training loop, the only thread of its process, waited "
+            "for a CPU for %.0f%% of an epoch. Times and parts include such waits.\n",
+            j->busy_rung->name, j->busy_frac * 100);
 }
 
-/* The kernel tells no thread of it. */
-static void say_stolen(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
+/* The kernel does not account stolen time to threads. */
+static void say_stolen(const struct dlb_gap_setting *setting, struct dlb_gap_judgement *j)
 {
-    if (in->stolen_frac >= DLB_OS_STOLEN_NOTED)
+    if (setting->stolen_frac >= DLB_OS_STOLEN_NOTED)
         add(j,
-            "The hypervisor gave %.0f%% of this machine's CPU time to others meanwhile (steal in "
-            "/proc/stat): times and parts hold that, too, and a thread that had to stand still is "
+            "The hypervisor gave %.0f%% of this machine's CPU time to other guests meanwhile "
+            "(steal in /proc/stat). Times and parts include that, and a thread that it stopped is "
             "shown as blocked.\n",
-            in->stolen_frac * 100);
+            setting->stolen_frac * 100);
 }
 
-void dlb_gap_words(const struct dlb_gap_judge_input *in, struct dlb_gap_judgement *j)
+void dlb_gap_words(const struct dlb_gap_setting *setting, struct dlb_gap_judgement *j)
 {
-    say_gap(in, j);
+    say_gap(setting, j);
     say_parts(j);
     say_cures(j);
-    say_bound(in, j);
+    say_bound(setting, j);
     say_shape(j);
     say_polls(j);
     say_busy(j);
-    say_stolen(in, j);
+    say_stolen(setting, j);
 }

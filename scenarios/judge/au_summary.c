@@ -1,67 +1,75 @@
 #include "scenarios/judge/au_summary.h"
 
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/measure/stats.h"
-#include "scenarios/spec/flat.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-static json_t *median_of(const json_t *numbers)
-{
-    double *values = calloc(json_array_size(numbers) + 1, sizeof(double));
-    const json_t *one;
-    uint32_t n = 0;
-    size_t i;
-    if (!values)
-        return NULL;
-    json_array_foreach(numbers, i, one) {
-        if (json_is_number(one))
-            values[n++] = json_number_value(one);
+/* One figure of a struct dlb_loop_result. */
+struct figure {
+    const char *key;
+    size_t offset;
+};
+#define MEAN(name)                                                                                 \
+    {                                                                                              \
+#name, offsetof(struct dlb_loop_result, total.au.name)                                     \
     }
-    json_t *out = dlb_json_real_or_null(dlb_median(values, n));
+#define LOWEST(name)                                                                               \
+    {                                                                                              \
+#name, offsetof(struct dlb_loop_result, lowest.name)                                       \
+    }
+
+static double median_of(const struct dlb_cell_result *const *reps, uint32_t n, size_t offset)
+{
+    double *values = dlb_mem_array(n, sizeof(*values));
+    uint32_t n_values = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        double value = *(const double *)(const void *)((const char *)&reps[i]->loop + offset);
+        if (isfinite(value))
+            values[n_values++] = value;
+    }
+    double out = dlb_median(values, n_values);
     free(values);
     return out;
 }
 
-/* Of objects that are alike; those inside them, too. */
-static json_t *medians_of(const json_t *objects)
+static json_t *medians(const struct dlb_cell_result *const *reps, uint32_t n,
+                       const struct figure *figures, size_t n_figures)
 {
-    json_t *out = json_object(), *value, *one;
-    const char *key;
-    size_t i;
-    bool ok = out != NULL;
-    json_object_foreach(json_array_get(objects, 0), key, value) {
-        json_t *column = json_array();
-        ok = ok && column;
-        json_array_foreach(objects, i, one) {
-            ok = ok && json_array_append(column, json_object_get(one, key)) == 0;
-        }
-        ok = ok &&
-             dlb_json_put(out, key, json_is_object(value) ? medians_of(column) : median_of(column));
-        json_decref(column);
-    }
-    if (ok)
-        return out;
-    json_decref(out);
-    return NULL;
+    json_t *out = dlb_json_made(json_object());
+    for (size_t i = 0; i < n_figures; i++)
+        (void)dlb_json_put(out, figures[i].key,
+                           dlb_json_real_or_null(median_of(reps, n, figures[i].offset)));
+    return out;
 }
 
-json_t *dlb_au_summary(const json_t *reps, const json_t *shown, uint32_t n_blocks)
+json_t *dlb_au_summary(const struct dlb_reps *reps, const struct dlb_cell_result *shown,
+                       uint32_t n_blocks)
 {
-    json_t *all = json_array(), *of_shown = json_object_get(shown, "au");
-    const json_t *doc;
-    bool ok = all != NULL;
-    size_t i;
-    json_array_foreach(reps, i, doc) {
-        json_t *au = json_object_get(doc, "au");
-        if (json_is_object(au) && strcmp(dlb_json_text(doc, "status"), "ok") == 0 &&
-            dlb_json_u64(doc, "block", 0) < n_blocks)
-            ok = ok && json_array_append(all, au) == 0;
+    static const struct figure mean[] = {MEAN(nominal),
+                                         MEAN(measured),
+                                         MEAN(mlperf_v1),
+                                         MEAN(mlperf_v2),
+                                         MEAN(mlperf_v1_samples_per_s),
+                                         MEAN(mlperf_v2_samples_per_s)};
+    static const struct figure lowest[] = {LOWEST(nominal), LOWEST(measured), LOWEST(mlperf_v1),
+                                           LOWEST(mlperf_v2)};
+    const struct dlb_cell_result **taken = dlb_mem_array((size_t)reps->n + 1, sizeof(*taken));
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < reps->n; i++)
+        if (reps->rep[i].has_loop && reps->rep[i].status == DLB_REP_OK &&
+            reps->rep[i].block < n_blocks)
+            taken[n++] = &reps->rep[i];
+    if (n == 0 && shown && shown->has_loop)
+        taken[n++] = shown;
+    json_t *out = json_null();
+    if (n > 0) {
+        out = medians(taken, n, mean, sizeof(mean) / sizeof(mean[0]));
+        (void)dlb_json_put(out, "lowest",
+                           medians(taken, n, lowest, sizeof(lowest) / sizeof(lowest[0])));
     }
-    json_t *out = !ok                        ? NULL
-                  : json_array_size(all) > 0 ? medians_of(all)
-                  : json_is_object(of_shown) ? json_incref(of_shown)
-                                             : json_null();
-    json_decref(all);
+    free((void *)taken);
     return out;
 }

@@ -4,12 +4,15 @@
 #ifndef DLB_SCENARIOS_JUDGE_AU_SUMMARY_H
 #define DLB_SCENARIOS_JUDGE_AU_SUMMARY_H
 
+#include "scenarios/cell/cell_result.h"
+
 #include <jansson.h>
 #include <stdint.h>
 
 /* The cell's `au`: each figure's median over the repetitions that ended well. Those in turns with
  * another program (block >= n_blocks) are not looked at. Where none ended well, that of `shown`;
- * null without one. New reference; NULL when memory is short. */
-json_t *dlb_au_summary(const json_t *reps, const json_t *shown, uint32_t n_blocks);
+ * null without one. New reference. */
+json_t *dlb_au_summary(const struct dlb_reps *reps, const struct dlb_cell_result *shown,
+                       uint32_t n_blocks);
 
 #endif

@@ -1,89 +1,109 @@
 #include "scenarios/judge/cache_summary.h"
 
-#include "scenarios/spec/flat.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "scenarios/spec/spec.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-#define MAX_REPS 1000 /* of run.repeats */
-
-/* Of repetition `i`; NULL when it read nothing. */
-static const json_t *cache_of(const json_t *reps, size_t i)
+/* NULL when the repetition read nothing. */
+static const struct dlb_cache_result *cache_of(const struct dlb_cell_result *rep)
 {
-    const json_t *cache = json_object_get(json_array_get(reps, i), "cache");
-    return dlb_json_number(cache, "delivered_bytes") > 0 ? cache : NULL;
+    return dlb_measured(rep->cache.delivered_bytes) > 0 ? &rep->cache : NULL;
 }
 
-static enum dlb_cache_label over(const json_t *reps, const char *key)
+static enum dlb_cache_label label_of(const struct dlb_cache_result *cache, bool metadata)
 {
-    enum dlb_cache_label labels[MAX_REPS];
+    return metadata ? cache->metadata : cache->label;
+}
+
+static enum dlb_cache_label over(const struct dlb_reps *reps, bool metadata)
+{
+    enum dlb_cache_label *labels = dlb_mem_array(reps->n, sizeof(*labels));
     uint32_t n = 0;
-    for (size_t i = 0; i < json_array_size(reps) && n < MAX_REPS; i++) {
-        const json_t *cache = cache_of(reps, i);
+    for (uint32_t i = 0; i < reps->n; i++) {
+        const struct dlb_cache_result *cache = cache_of(&reps->rep[i]);
         if (cache)
-            labels[n++] = dlb_cache_label_of(dlb_json_text(cache, key));
+            labels[n++] = label_of(cache, metadata);
     }
-    return dlb_cache_over(labels, n);
+    enum dlb_cache_label label = dlb_cache_over(labels, n);
+    free(labels);
+    return label;
 }
 
-enum dlb_cache_label dlb_cache_label_of_reps(const json_t *reps)
+enum dlb_cache_label dlb_cache_label_of_reps(const struct dlb_reps *reps)
 {
-    return over(reps, "label");
+    return over(reps, false);
 }
 
-/* The first repetition that is not what was asked; else `shown`. What was not asked for is shown.
- */
-static const json_t *worst(const json_t *reps, const json_t *shown)
+bool dlb_cache_is_as_asked(int asked, enum dlb_cache_label label)
 {
-    for (size_t i = 0; i < json_array_size(reps); i++) {
-        const json_t *cache = cache_of(reps, i);
-        const char *asked = dlb_json_text(cache, "asked");
-        if (cache && strcmp(asked, "as-is") != 0 &&
-            strcmp(asked, dlb_json_text(cache, "label")) != 0)
-            return cache;
+    return asked == DLB_RUN_AS_IS || (asked == DLB_RUN_WARM && label == DLB_CACHE_WARM) ||
+           (asked == DLB_RUN_COLD && label == DLB_CACHE_COLD);
+}
+
+const struct dlb_cell_result *dlb_cache_shown(const struct dlb_reps *reps,
+                                              const struct dlb_cell_result *shown)
+{
+    for (uint32_t i = 0; i < reps->n; i++) {
+        const struct dlb_cache_result *cache = cache_of(&reps->rep[i]);
+        if (cache && !dlb_cache_is_as_asked(cache->asked, cache->label))
+            return &reps->rep[i];
     }
-    return json_object_get(shown, "cache");
+    return shown && shown->has_cache ? shown : NULL;
 }
 
-static json_t *each(const json_t *reps)
+uint32_t dlb_cache_n_reps(const struct dlb_reps *reps)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < reps->n; i++)
+        n += cache_of(&reps->rep[i]) != NULL;
+    return n;
+}
+
+void dlb_cache_why(const struct dlb_reps *reps, const struct dlb_cell_result *from, char *text,
+                   size_t n_text)
+{
+    bool differ = dlb_cache_label_of_reps(reps) != from->cache.label;
+    (void)snprintf(text, n_text, "%s%s", differ ? "repetitions differ; one of them: " : "",
+                   from->cache.why);
+}
+
+/* The members of a repetition's `cache` that are told of each. */
+static json_t *each(const struct dlb_reps *reps)
 {
     static const char *const keys[] = {
         "label",         "resident_before_frac", "resident_after_frac",
         "process_bytes", "device_bytes",         "delivered_bytes"};
-    json_t *out = json_array();
-    bool ok = out != NULL;
-    for (size_t i = 0; ok && i < json_array_size(reps); i++) {
-        const json_t *cache = cache_of(reps, i);
-        json_t *one = json_object();
-        for (size_t k = 0; cache && k < sizeof(keys) / sizeof(keys[0]); k++)
-            ok = ok && dlb_json_put(one, keys[k], json_incref(json_object_get(cache, keys[k])));
-        if (cache)
-            ok = ok && json_array_append(out, one) == 0;
-        json_decref(one);
+    json_t *out = dlb_json_made(json_array());
+    for (uint32_t i = 0; i < reps->n; i++) {
+        if (!cache_of(&reps->rep[i]))
+            continue;
+        json_t *all = dlb_cell_result_to_json(&reps->rep[i]), *one = dlb_json_made(json_object());
+        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+            (void)dlb_json_put(
+                one, keys[k], json_incref(json_object_get(json_object_get(all, "cache"), keys[k])));
+        dlb_json_append(out, one);
+        json_decref(all);
     }
-    if (ok)
-        return out;
-    json_decref(out);
-    return NULL;
+    return out;
 }
 
-json_t *dlb_cache_summary(const json_t *reps, const json_t *shown)
+json_t *dlb_cache_summary(const struct dlb_reps *reps, const struct dlb_cell_result *shown)
 {
-    const json_t *from = worst(reps, shown);
-    if (!json_is_object(from))
+    const struct dlb_cell_result *from = dlb_cache_shown(reps, shown);
+    char why[sizeof(from->cache.why) + 40];
+    if (!from)
         return json_null();
-    enum dlb_cache_label label = dlb_cache_label_of_reps(reps);
-    json_t *out = json_copy((json_t *)from);
-    bool ok =
-        out && dlb_json_put(out, "repetitions", each(reps)) &&
-        dlb_json_put(out, "label", json_string(dlb_cache_label_name(label))) &&
-        dlb_json_put(out, "metadata", json_string(dlb_cache_label_name(over(reps, "metadata"))));
-    if (ok && label != dlb_cache_label_of(dlb_json_text(from, "label")))
-        ok = dlb_json_put(
-            out, "why",
-            json_sprintf("repetitions differ; one of them: %s", dlb_json_text(from, "why")));
-    if (ok)
-        return out;
-    json_decref(out);
-    return NULL;
+    json_t *all = dlb_cell_result_to_json(from);
+    json_t *out = json_incref(json_object_get(all, "cache"));
+    json_decref(all);
+    dlb_cache_why(reps, from, why, sizeof(why));
+    (void)dlb_json_put(out, "repetitions", each(reps));
+    (void)dlb_json_put(out, "label",
+                       json_string(dlb_cache_label_name(dlb_cache_label_of_reps(reps))));
+    (void)dlb_json_put(out, "metadata", json_string(dlb_cache_label_name(over(reps, true))));
+    (void)dlb_json_put(out, "why", dlb_json_safe_text(why));
+    return out;
 }

@@ -1,208 +1,190 @@
 #include "scenarios/judge/judge.h"
 
-#include "core/base/err.h"
+#include "core/base/mem.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/not_modelled.h"
 #include "scenarios/judge/notes.h"
 #include "scenarios/judge/workers.h"
-#include "scenarios/spec/flat.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_status(const json_t *doc, const char *status)
-{
-    return strcmp(dlb_json_text(doc, "status"), status) == 0;
-}
-
-static double sum_ns(const json_t *doc, const char *table, const char *stage)
-{
-    return dlb_json_number(json_object_get(json_object_get(doc, table), stage), "sum_ns");
-}
-
-/* Each with loader.num_workers. */
-static uint32_t n_loaders(const json_t *config)
-{
-    return json_is_true(json_object_get(config, "accelerators.shared_workers"))
-               ? 1
-               : (uint32_t)dlb_json_u64(config, "accelerators.count", 1);
-}
-
-/* Delivered and skipped samples are those expected, to the last one. Only where shards are read in
- * order and drop_last drops what does not fill a worker's last batch, a sample that is skipped
- * moves others into that batch or takes its place in it: each worker's sum is then off by less than
- * a batch. 0: by nothing. */
+/* Delivered and skipped samples are those expected, to the last one. With drop_last over shards a
+ * skipped sample moves others into the worker's last batch, which is dropped, or out of it: each
+ * worker's sum is then off by less than a batch. 0: by nothing. */
 static uint64_t slack_of(const struct dlb_plan_cell *planned)
 {
-    const json_t *config = planned->config;
-    bool skips = strcmp(dlb_json_text(config, "dataset.on_error"), "skip") == 0;
-    uint64_t workers = dlb_json_u64(config, "loader.num_workers", 0);
-    if (!planned->iterable || !skips || !json_is_true(json_object_get(config, "loader.drop_last")))
+    const struct dlb_spec *spec = planned->spec;
+    uint64_t workers = (uint64_t)spec->loader.num_workers;
+    if (!planned->iterable || spec->dataset.on_error != DLB_ON_ERROR_SKIP ||
+        !spec->loader.drop_last)
         return 0;
-    return (workers ? workers : 1) * n_loaders(config) *
-           dlb_json_u64(config, "loader.batch_size", 1);
+    return (workers ? workers : 1) * dlb_spec_loaders(spec) * (uint64_t)spec->loader.batch_size;
 }
 
-/* What a run must satisfy before its speed means anything. Returns true and says what is wrong. */
-static bool is_wrong(const struct dlb_plan_cell *planned, const json_t *doc, char *reason,
-                     size_t n_reason)
+static uint64_t zero_if_none(uint64_t count)
 {
-    const json_t *epoch;
-    size_t i;
-    if (dlb_json_u64(doc, "n_checksum_mismatches", 0) > 0) {
-        (void)snprintf(reason, n_reason,
-                       "%.0f batches reached the device with other bytes than the workers wrote",
-                       dlb_json_number(doc, "n_checksum_mismatches"));
-        return true;
-    }
-    bool cut = dlb_json_u64(doc, "n_cut_shards", 0) > 0; /* how many that cost is not known */
+    return count == DLB_NOT_MEASURED ? 0 : count;
+}
+
+/* Whether an epoch that ran to its end delivered what it should. */
+static bool is_complete(const struct dlb_epoch *epoch, uint64_t slack, bool cut)
+{
+    uint64_t found = epoch->n_samples + epoch->n_skipped, expected = epoch->n_expected;
+    return found == expected || (found < expected && (cut || expected - found < slack)) ||
+           (found > expected && found - expected < slack && epoch->n_skipped > 0);
+}
+
+/* What a run must satisfy before its speed means anything. Says what is wrong. */
+static enum dlb_code find_fault(const struct dlb_plan_cell *planned,
+                                const struct dlb_cell_result *rep, char *reason, size_t n_reason)
+{
+    uint64_t mismatches = zero_if_none(rep->loop.n_checksum_mismatches);
+    /* How many samples a shard lost that was cut short is not known. */
+    bool cut = zero_if_none(rep->workers.n_cut_shards) > 0;
     uint64_t slack = slack_of(planned);
-    json_array_foreach(json_object_get(doc, "epochs"), i, epoch) {
-        uint64_t samples = dlb_json_u64(epoch, "samples", 0);
-        uint64_t unique = dlb_json_u64(epoch, "unique", samples);
-        uint64_t expected = dlb_json_u64(epoch, "expected", 0);
-        /* What ranks are padded with is another rank's. */
-        if (samples - unique > dlb_json_u64(epoch, "padded", 0)) {
-            (void)snprintf(reason, n_reason, "epoch %zu delivered %llu of %llu samples twice", i,
-                           (unsigned long long)(samples - unique), (unsigned long long)samples);
-            return true;
+    if (mismatches > 0) {
+        (void)snprintf(reason, n_reason,
+                       "%llu batches reached the device with other bytes than the workers wrote",
+                       (unsigned long long)mismatches);
+        return DLB_ERR_CHECKSUM_MISMATCH;
+    }
+    for (uint32_t i = 0; i < rep->loop.n_epochs; i++) {
+        const struct dlb_epoch *e = &rep->loop.epoch[i];
+        /* Samples that pad a rank are another rank's. */
+        if (e->n_samples - e->n_unique > e->n_padded) {
+            (void)snprintf(reason, n_reason, "epoch %u delivered %llu of %llu samples twice", i,
+                           (unsigned long long)(e->n_samples - e->n_unique),
+                           (unsigned long long)e->n_samples);
+            return DLB_ERR_SAMPLES_TWICE;
         }
-        uint64_t skipped = dlb_json_u64(epoch, "skipped", 0), found = samples + skipped;
-        if (!json_is_true(json_object_get(epoch, "whole")) || found == expected ||
-            (found < expected && (cut || expected - found < slack)) ||
-            (found > expected && found - expected < slack && skipped > 0))
+        if (!e->whole || is_complete(e, slack, cut))
             continue;
         char and_skipped[60] = "";
-        if (skipped > 0)
+        if (e->n_skipped > 0)
             (void)snprintf(and_skipped, sizeof(and_skipped), " and skipped %llu",
-                           (unsigned long long)skipped);
-        (void)snprintf(reason, n_reason, "epoch %zu delivered %llu samples%s instead of %llu", i,
-                       (unsigned long long)samples, and_skipped, (unsigned long long)expected);
-        return true;
+                           (unsigned long long)e->n_skipped);
+        (void)snprintf(reason, n_reason, "epoch %u delivered %llu samples%s instead of %llu", i,
+                       (unsigned long long)e->n_samples, and_skipped,
+                       (unsigned long long)e->n_expected);
+        return DLB_ERR_SAMPLES_MISSING;
     }
-    return false;
+    return DLB_N_CODES;
 }
 
 /* Repetitions of one cell see the same samples: their sums must agree. */
-static bool disagree(const json_t *reps, char *reason, size_t n_reason)
+static bool disagree(const struct dlb_reps *reps, char *reason, size_t n_reason)
 {
-    const json_t *first = NULL, *doc;
-    size_t i;
-    json_array_foreach(reps, i, doc) {
-        const json_t *epoch = json_array_get(json_object_get(doc, "epochs"), 0);
-        if (!is_status(doc, "ok") || !json_is_true(json_object_get(epoch, "whole")))
+    const struct dlb_epoch *first = NULL;
+    for (uint32_t i = 0; i < reps->n; i++) {
+        const struct dlb_cell_result *rep = &reps->rep[i];
+        const struct dlb_epoch *epoch = rep->loop.n_epochs > 0 ? &rep->loop.epoch[0] : NULL;
+        if (rep->status != DLB_REP_OK || !epoch || !epoch->whole)
             continue;
         if (!first)
             first = epoch;
-        if (strcmp(dlb_json_text(first, "set_checksum"), dlb_json_text(epoch, "set_checksum")) == 0)
+        if (first->set_checksum == epoch->set_checksum)
             continue;
         (void)snprintf(reason, n_reason,
-                       "repetitions delivered different content: set_checksum %s and %s",
-                       dlb_json_text(first, "set_checksum"), dlb_json_text(epoch, "set_checksum"));
+                       "repetitions delivered different content: set_checksum %016" PRIx64
+                       " and %016" PRIx64,
+                       first->set_checksum, epoch->set_checksum);
         return true;
     }
     return false;
 }
 
-static void judge_status(const struct dlb_plan_cell *planned, const json_t *reps, bool interrupted,
-                         struct dlb_judged_cell *out)
+static void fail(struct dlb_judged_cell *out, enum dlb_code code)
 {
-    const json_t *doc;
-    size_t i;
-    if (planned->skipped || json_array_size(reps) == 0) {
+    out->status = DLB_CELL_FAILED;
+    out->code = code;
+    out->error = dlb_code_status(code);
+}
+
+static void judge_status(const struct dlb_plan_cell *planned, const struct dlb_reps *reps,
+                         bool interrupted, struct dlb_judged_cell *out)
+{
+    out->code = DLB_N_CODES;
+    if (planned->skipped || reps->n == 0) {
         out->status = DLB_CELL_SKIPPED;
         (void)snprintf(out->reason, sizeof(out->reason), "%s",
                        planned->skipped ? planned->reason
                        : interrupted    ? "interrupted before it ran"
-                                        : "it did not come to run");
+                                        : "not run: the experiment ended before its turn");
         return;
     }
     out->status = DLB_CELL_OK;
-    json_array_foreach(reps, i, doc) {
-        bool failed = is_status(doc, "failed");
-        if (failed) {
-            (void)snprintf(out->reason, sizeof(out->reason), "%s", dlb_json_text(doc, "reason"));
-            out->error = (enum dlb_status)dlb_json_u64(doc, "error", DLB_E_WORKER);
-        } else if (is_wrong(planned, doc, out->reason, sizeof(out->reason))) {
-            failed = true;
-            out->error = DLB_E_WORKER;
+    for (uint32_t i = 0; i < reps->n && out->status == DLB_CELL_OK; i++) {
+        const struct dlb_cell_result *rep = &reps->rep[i];
+        if (rep->status == DLB_REP_FAILED) {
+            (void)snprintf(out->reason, sizeof(out->reason), "%.*s", (int)sizeof(out->reason) - 1,
+                           rep->reason);
+            fail(out, rep->code < DLB_N_CODES ? rep->code : DLB_ERR_WORKER);
+            out->error = rep->error;
+            continue;
         }
-        if (failed) {
-            out->status = DLB_CELL_FAILED;
-            return;
-        }
+        enum dlb_code fault = find_fault(planned, rep, out->reason, sizeof(out->reason));
+        if (fault < DLB_N_CODES)
+            fail(out, fault);
     }
-    if (disagree(reps, out->reason, sizeof(out->reason))) {
-        out->status = DLB_CELL_FAILED;
-        out->error = DLB_E_WORKER;
-    }
-}
-
-/* How many trained at once: counts and stages are those of all of them, times those of one. */
-static double n_accelerators(const json_t *doc)
-{
-    double n = dlb_json_number(json_object_get(doc, "accelerators"), "count");
-    return n > 0 ? n : 1;
+    if (out->status == DLB_CELL_OK && disagree(reps, out->reason, sizeof(out->reason)))
+        fail(out, DLB_ERR_CONTENT_DIFFERS);
 }
 
 /* Takes the repetitions of one status that have a window. */
-static void take_values(const json_t *reps, const char *status, struct dlb_judged_cell *out)
+static void take_values(const struct dlb_reps *reps, enum dlb_rep_status status,
+                        struct dlb_judged_cell *out)
 {
-    const json_t *doc;
-    size_t i;
-    json_array_foreach(reps, i, doc) {
-        double window_ns = dlb_json_number(doc, "window_ns");
-        if (!is_status(doc, status) || !(window_ns > 0))
+    for (uint32_t i = 0; i < reps->n; i++) {
+        const struct dlb_cell_result *rep = &reps->rep[i];
+        double rate = dlb_cell_result_samples_per_s(rep);
+        if (rep->status != status || !isfinite(rate))
             continue;
-        out->samples_per_s[out->n_values] = dlb_json_number(doc, "n_samples") * 1e9 / window_ns;
-        out->steps_per_s[out->n_values] =
-            dlb_json_number(doc, "n_steps") / n_accelerators(doc) * 1e9 / window_ns;
-        out->block[out->n_values++] = (uint32_t)dlb_json_u64(doc, "block", 0);
+        out->samples_per_s[out->n_values] = rate;
+        out->steps_per_s[out->n_values] = dlb_cell_result_steps_per_s(rep);
+        out->block[out->n_values++] = rep->block;
     }
 }
 
-static bool judge_values(const json_t *reps, uint64_t seed, struct dlb_judged_cell *out)
+/* The repetition whose rate is nearest the median. */
+static const struct dlb_cell_result *choose_shown(const struct dlb_reps *reps, double median)
 {
-    size_t n = json_array_size(reps) + 1;
-    out->samples_per_s = calloc(n, sizeof(double));
-    out->steps_per_s = calloc(n, sizeof(double));
-    out->block = calloc(n, sizeof(uint32_t));
-    if (!out->samples_per_s || !out->steps_per_s || !out->block)
-        return false;
-    take_values(reps, "ok", out);
-    if (out->n_values == 0) /* better a part than nothing: the document says that it is partial */
-        take_values(reps, "cancelled", out);
-    out->rate = dlb_estimate_median(out->samples_per_s, out->n_values, seed);
-    const json_t *doc;
-    size_t i;
+    const struct dlb_cell_result *shown = reps->n > 0 ? &reps->rep[0] : NULL;
     double nearest = INFINITY;
-    json_array_foreach(reps, i, doc) {
-        double window_ns = dlb_json_number(doc, "window_ns");
-        double off = fabs(dlb_json_number(doc, "n_samples") * 1e9 / window_ns - out->rate.median);
-        if (window_ns > 0 && off < nearest) {
+    for (uint32_t i = 0; i < reps->n; i++) {
+        double off = fabs(dlb_cell_result_samples_per_s(&reps->rep[i]) - median);
+        if (off < nearest) {
             nearest = off;
-            out->shown = doc;
+            shown = &reps->rep[i];
         }
     }
-    if (!out->shown)
-        out->shown = json_array_get(reps, 0);
-    return true;
+    return shown;
 }
 
-/* Whether drop_last drops all there is; says so. */
-static bool nothing_but_rest(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
-                             const json_t *doc, char *reason, size_t n_reason)
+static void judge_values(const struct dlb_reps *reps, uint64_t seed, struct dlb_judged_cell *out)
 {
-    const json_t *config = planned->config,
-                 *epoch = json_array_get(json_object_get(doc, "epochs"), 0);
-    uint64_t n = plan->host.n_samples;
-    uint64_t n_ranks = dlb_json_u64(config, "run.world", 1) * n_loaders(config);
-    if (!json_is_true(json_object_get(config, "loader.drop_last")) ||
-        dlb_json_u64(epoch, "expected", 1) > 0)
+    out->samples_per_s = dlb_mem_array(reps->n, sizeof(double));
+    out->steps_per_s = dlb_mem_array(reps->n, sizeof(double));
+    out->block = dlb_mem_array(reps->n, sizeof(uint32_t));
+    take_values(reps, DLB_REP_OK, out);
+    if (out->n_values == 0) /* better a part than nothing: the document says that it is partial */
+        take_values(reps, DLB_REP_CANCELLED, out);
+    out->rate = dlb_estimate_median(out->samples_per_s, out->n_values, seed);
+    out->shown = choose_shown(reps, out->rate.median);
+}
+
+/* Whether drop_last drops all samples; says so. */
+static bool nothing_but_rest(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
+                             const struct dlb_cell_result *rep, char *reason, size_t n_reason)
+{
+    const struct dlb_spec *spec = planned->spec;
+    uint64_t n = plan->host.n_samples, n_ranks = dlb_spec_ranks(spec);
+    if (!spec->loader.drop_last || rep->loop.n_epochs == 0 || rep->loop.epoch[0].n_expected > 0)
         return false;
-    char each[80] = "", samples[40] = "what there is";
+    char each[80] = "", samples[40] = "the samples";
     if (n > 0)
         (void)snprintf(samples, sizeof(samples), "%llu samples", (unsigned long long)n);
     if (n_ranks > 1)
@@ -210,19 +192,18 @@ static bool nothing_but_rest(const struct dlb_plan *plan, const struct dlb_plan_
     else if (planned->iterable)
         (void)snprintf(each, sizeof(each), ", divided by the workers,");
     (void)snprintf(reason, n_reason,
-                   "%s%s make%s no full batch of %llu: lower loader.batch_size%s or set "
+                   "%s%s make no full batch of %lld: lower loader.batch_size%s or set "
                    "loader.drop_last=false",
-                   samples, each, n > 0 ? "" : "s",
-                   (unsigned long long)dlb_json_u64(config, "loader.batch_size", 0),
+                   samples, each, (long long)spec->loader.batch_size,
                    n_ranks > 1 ? " or run.world" : "");
     return true;
 }
 
 /* A cell without a single window has no result, however well its processes ended. */
 static void judge_emptiness(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
-                            const json_t *reps, bool interrupted, struct dlb_judged_cell *out)
+                            const struct dlb_reps *reps, bool interrupted,
+                            struct dlb_judged_cell *out)
 {
-    const json_t *doc = json_array_get(reps, 0);
     if (out->status != DLB_CELL_OK || out->n_values > 0)
         return;
     if (interrupted) {
@@ -231,37 +212,49 @@ static void judge_emptiness(const struct dlb_plan *plan, const struct dlb_plan_c
                        "interrupted before anything was measured");
         return;
     }
+    const struct dlb_cell_result *rep = &reps->rep[0];
     char skipped[200];
-    bool skips = dlb_skipped_text(doc, skipped, sizeof(skipped));
-    unsigned long long n_warmup =
-        (unsigned long long)dlb_json_u64(planned->config, "run.warmup_batches", 0);
-    out->status = DLB_CELL_FAILED;
-    out->error = skips ? DLB_E_FORMAT : DLB_E_CONFIG;
-    if (nothing_but_rest(plan, planned, doc, out->reason, sizeof(out->reason)))
+    bool skips = dlb_skipped_text(rep, skipped, sizeof(skipped));
+    fail(out, skips ? DLB_ERR_NOTHING_READABLE : DLB_ERR_TOO_FEW_BATCHES);
+    if (nothing_but_rest(plan, planned, rep, out->reason, sizeof(out->reason)))
         return;
     int at = snprintf(
         out->reason, sizeof(out->reason),
-        "no batch was measured: the epochs hold %llu batches, %llu are warm-up and 1 closes the "
-        "window; raise run.epochs or lower run.warmup_batches or loader.batch_size",
-        (unsigned long long)dlb_json_u64(doc, "n_batches", 0), n_warmup);
+        "no batch was measured: the epochs hold %llu batches, of which %lld are warm-up and 1 "
+        "closes the window; raise run.epochs, or lower run.warmup_batches or loader.batch_size",
+        (unsigned long long)zero_if_none(rep->loop.n_batches),
+        (long long)planned->spec->run.warmup_batches);
     if (skips && at > 0 && (size_t)at < sizeof(out->reason))
         (void)snprintf(out->reason + at, sizeof(out->reason) - (size_t)at, " (%s)", skipped);
 }
 
-/* Median over repetitions of a / b; NaN when there is none. */
-static double median_ratio(const json_t *reps, const char *a, const char *b, bool max)
+/* One figure of each repetition over another; NaN where one is missing. */
+struct ratio {
+    size_t part, whole; /* offsets in struct dlb_share */
+};
+#define RATIO(part, whole)                                                                         \
+    (struct ratio)                                                                                 \
+    {                                                                                              \
+        offsetof(struct dlb_share, part), offsetof(struct dlb_share, whole)                        \
+    }
+
+static double ratio_of(const struct dlb_cell_result *rep, struct ratio ratio)
 {
-    double *values = calloc(json_array_size(reps) + 1, sizeof(double));
+    const char *total = (const char *)&rep->loop.total;
+    return dlb_measured(*(const uint64_t *)(const void *)(total + ratio.part)) /
+           dlb_measured(*(const uint64_t *)(const void *)(total + ratio.whole));
+}
+
+/* Median over repetitions, or the largest; NaN when there is none. */
+static double over_reps(const struct dlb_reps *reps, struct ratio ratio, bool max)
+{
+    double *values = dlb_mem_array(reps->n, sizeof(double));
     double out = (double)NAN;
     uint32_t n = 0;
-    const json_t *doc;
-    size_t i;
-    if (!values)
-        return out;
-    json_array_foreach(reps, i, doc) {
-        double ratio = dlb_json_number(doc, a) / dlb_json_number(doc, b);
-        if (isfinite(ratio))
-            values[n++] = ratio;
+    for (uint32_t i = 0; i < reps->n; i++) {
+        double value = ratio_of(&reps->rep[i], ratio);
+        if (isfinite(value))
+            values[n++] = value;
     }
     if (n > 0 && max) {
         out = values[0];
@@ -274,19 +267,19 @@ static double median_ratio(const json_t *reps, const char *a, const char *b, boo
     return out;
 }
 
-static struct dlb_estimate ceiling_ratio(const struct dlb_judged_cell *cell, const json_t *ceilings,
-                                         uint64_t seed)
+static struct dlb_estimate ceiling_ratio(const struct dlb_judged_cell *cell,
+                                         const struct dlb_reps *ceilings, uint64_t seed)
 {
     struct dlb_estimate out = {NAN, NAN, NAN, DLB_INTERVAL_NONE, 0};
-    double *a = calloc(2 * ((size_t)cell->n_values + 1), sizeof(double));
-    double *b = a ? a + cell->n_values + 1 : NULL;
+    double *a = dlb_mem_array(cell->n_values, sizeof(double));
+    double *b = dlb_mem_array(cell->n_values, sizeof(double));
     uint32_t n = 0;
-    const json_t *doc;
-    size_t i;
-    json_array_foreach(ceilings, i, doc) {
-        double rate = dlb_json_number(doc, "n_steps") * 1e9 / dlb_json_number(doc, "window_ns");
-        for (uint32_t k = 0; a && k < cell->n_values && n < cell->n_values; k++)
-            if (isfinite(rate) && cell->block[k] == dlb_json_u64(doc, "block", UINT32_MAX)) {
+    for (uint32_t i = 0; i < ceilings->n; i++) {
+        const struct dlb_cell_result *rep = &ceilings->rep[i];
+        double rate =
+            dlb_measured(rep->loop.total.n_steps) * 1e9 / dlb_measured(rep->loop.total.window_ns);
+        for (uint32_t k = 0; k < cell->n_values && n < cell->n_values; k++)
+            if (isfinite(rate) && cell->block[k] == rep->block) {
                 a[n] = rate;
                 b[n++] = cell->steps_per_s[k];
             }
@@ -294,13 +287,16 @@ static struct dlb_estimate ceiling_ratio(const struct dlb_judged_cell *cell, con
     if (n > 0)
         out = dlb_estimate_paired_ratio(a, b, n, seed);
     free(a);
+    free(b);
     return out;
 }
 
 double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell)
 {
-    return dlb_json_number(cell->shown, "io_bytes") /
-           dlb_json_number(cell->shown, "worker_samples") * cell->rate.median;
+    const struct dlb_cell_result *shown = cell->shown;
+    return shown ? dlb_measured(shown->workers.io_bytes) / dlb_measured(shown->workers.n_samples) *
+                       cell->rate.median
+                 : (double)NAN;
 }
 
 static double zero_if_nan(double value)
@@ -310,125 +306,146 @@ static double zero_if_nan(double value)
 
 /* Batches that all workers may have made before the window began: a window that ends within them
  * shows how fast they are handed out. */
-static bool is_beyond_stock(const json_t *config, const json_t *shown, uint32_t n_workers)
+static bool is_beyond_stock(const struct dlb_spec *spec, const struct dlb_cell_result *shown,
+                            uint32_t n_workers)
 {
-    double ahead = n_workers * dlb_json_number(config, "loader.prefetch_factor");
-    double n = dlb_json_number(shown, "n_steps") +
-               dlb_json_number(config, "run.warmup_batches") * n_accelerators(shown);
-    return !(n <= ahead); /* without workers there is no such number */
+    double ahead = n_workers * (double)spec->loader.prefetch_factor;
+    double n = dlb_measured(shown->loop.total.n_steps) +
+               (double)spec->run.warmup_batches * dlb_cell_result_n_accelerators(shown);
+    return n_workers == 0 || !(n <= ahead);
 }
 
-static void gather(const struct dlb_plan_cell *planned, const json_t *reps, uint32_t n_cpus,
-                   struct dlb_judged_cell *out)
+static double sum_ns(const struct dlb_stage_result *stage)
 {
-    struct dlb_evidence *e = &out->evidence;
-    const json_t *config = planned->config, *shown = out->shown;
-    double window_ns = dlb_json_number(shown, "window_ns");
-    double windows_ns = window_ns * n_accelerators(shown);
-    uint32_t n_workers =
-        (uint32_t)dlb_json_u64(config, "loader.num_workers", 0) * n_loaders(config);
-    e->n_idle_workers = (uint32_t)dlb_json_u64(shown, "n_idle_workers", 0);
-    e->num_workers = n_workers > e->n_idle_workers ? n_workers - e->n_idle_workers : 0;
-    e->n_loaders = n_loaders(config);
-    e->complete = out->status == DLB_CELL_OK && out->n_values > 0 &&
-                  is_beyond_stock(config, shown, e->num_workers);
-    e->gpu = shown &&
-             strncmp(dlb_json_text(json_object_get(shown, "device"), "name"), "emulated", 8) != 0;
-    e->compute_frac = median_ratio(reps, "busy_ns", "window_ns", false);
-    e->input_frac = median_ratio(reps, "idle_input_ns", "window_ns", false);
-    e->h2d_frac = median_ratio(reps, "idle_copy_ns", "window_ns", false);
-    e->late_copy_frac = zero_if_nan(median_ratio(reps, "late_copy_ns", "window_ns", false));
-    e->residual_frac = median_ratio(reps, "idle_other_ns", "window_ns", false);
-    e->unaccounted_frac = median_ratio(reps, "unaccounted_ns", "wall_ns", false);
-    e->unaccounted_max_frac = median_ratio(reps, "unaccounted_ns", "wall_ns", true);
-    e->oversleep_frac = zero_if_nan(sum_ns(shown, "consumer_stages", "oversleep") / windows_ns);
-    e->epoch_frac = fmin(zero_if_nan(dlb_json_number(shown, "epoch_other_ns") / window_ns),
-                         zero_if_nan(e->residual_frac));
-    e->step_ns = dlb_json_number(
-        json_object_get(json_object_get(shown, "device_stages"), "compute"), "p50_ns");
-    e->account_frac = sum_ns(shown, "consumer_stages", "account") / windows_ns;
-    for (int i = 0; i < DLB_WS_COUNT; i++)
-        e->worker_stage_ns[i] =
-            zero_if_nan(sum_ns(shown, "worker_stages", dlb_worker_stage_names[i]));
-    e->pin_stage_ns = e->worker_stage_ns[DLB_WS_PIN];
-    e->worker_runqueue_ns = dlb_json_number(shown, "runqueue_ns");
-    e->order_wait_ns = zero_if_nan(dlb_json_number(shown, "order_wait_ns"));
-    e->input_wait_ns = zero_if_nan(sum_ns(shown, "consumer_stages", "input_wait"));
-    e->n_cpus = n_cpus;
-    e->pin_memory = json_is_true(json_object_get(config, "loader.pin_memory"));
-    e->pageable_copy = !e->pin_memory;
-    e->persistent_workers = json_is_true(json_object_get(config, "loader.persistent_workers"));
-    e->device_prefetch = (uint32_t)dlb_json_u64(config, "device.prefetch", 0);
+    return dlb_measured(stage->sum_ns);
+}
+
+/* What the settings say. */
+static void gather_spec(const struct dlb_spec *spec, uint32_t n_idle, struct dlb_evidence *e)
+{
+    uint32_t n_workers = (uint32_t)spec->loader.num_workers * dlb_spec_loaders(spec);
+    e->n_idle_workers = n_idle;
+    e->num_workers = n_workers > n_idle ? n_workers - n_idle : 0;
+    e->n_loaders = dlb_spec_loaders(spec);
+    e->pin_memory = spec->loader.pin_memory;
+    e->pageable_copy = !spec->loader.pin_memory;
+    e->persistent_workers = spec->loader.persistent_workers;
+    e->device_prefetch = (uint32_t)spec->device.prefetch;
+}
+
+/* What all repetitions say, in the median. */
+static void gather_shares(const struct dlb_reps *reps, struct dlb_evidence *e)
+{
+    e->compute_frac = over_reps(reps, RATIO(busy_ns, window_ns), false);
+    e->input_frac = over_reps(reps, RATIO(idle_input_ns, window_ns), false);
+    e->h2d_frac = over_reps(reps, RATIO(idle_copy_ns, window_ns), false);
+    e->late_copy_frac = zero_if_nan(over_reps(reps, RATIO(late_copy_ns, window_ns), false));
+    e->residual_frac = over_reps(reps, RATIO(idle_other_ns, window_ns), false);
+    e->unaccounted_frac = over_reps(reps, RATIO(unaccounted_ns, wall_ns), false);
+    e->unaccounted_max_frac = over_reps(reps, RATIO(unaccounted_ns, wall_ns), true);
     e->cache = dlb_cache_label_of_reps(reps);
+}
+
+/* What the repetition that is shown says. */
+static void gather_stages(const struct dlb_cell_result *shown, struct dlb_evidence *e)
+{
+    const struct dlb_loop_result *loop = &shown->loop;
+    const struct dlb_workers_result *workers = &shown->workers;
+    double window_ns = dlb_measured(loop->total.window_ns);
+    double windows_ns = window_ns * dlb_cell_result_n_accelerators(shown);
+    e->gpu = strncmp(shown->device.name, "emulated", 8) != 0;
+    e->oversleep_frac = zero_if_nan(sum_ns(&loop->consumer[DLB_CS_OVERSLEEP]) / windows_ns);
+    e->epoch_frac = fmin(zero_if_nan(dlb_measured(loop->total.epoch_other_ns) / window_ns),
+                         zero_if_nan(e->residual_frac));
+    e->step_ns = dlb_measured(loop->device[DLB_DS_COMPUTE].p50_ns);
+    e->account_frac = sum_ns(&loop->consumer[DLB_CS_ACCOUNT]) / windows_ns;
+    for (int i = 0; i < DLB_WS_COUNT; i++)
+        e->worker_stage_ns[i] = zero_if_nan(sum_ns(&workers->stage[i]));
+    e->pin_stage_ns = e->worker_stage_ns[DLB_WS_PIN];
+    e->worker_runqueue_ns = dlb_measured(workers->runqueue_ns);
+    e->order_wait_ns = zero_if_nan(dlb_measured(workers->order_wait_ns));
+    e->input_wait_ns = zero_if_nan(sum_ns(&loop->consumer[DLB_CS_INPUT_WAIT]));
+}
+
+static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *reps,
+                   uint32_t n_cpus, struct dlb_judged_cell *out)
+{
+    struct dlb_cell_result none;
+    struct dlb_evidence *e = &out->evidence;
+    const struct dlb_cell_result *shown = out->shown;
+    if (!shown) {
+        dlb_cell_result_init(&none);
+        shown = &none;
+    }
+    gather_spec(planned->spec, shown->workers.n_idle, e);
+    gather_shares(reps, e);
+    gather_stages(shown, e);
+    e->gpu = e->gpu && out->shown;
+    e->n_cpus = n_cpus;
+    e->complete = out->status == DLB_CELL_OK && out->n_values > 0 &&
+                  is_beyond_stock(planned->spec, shown, e->num_workers);
 }
 
 static void judge_evidence(struct dlb_judged_cell *cell)
 {
-    dlb_judge(&cell->evidence, &cell->verdict); /* core/measure/verdict.c */
+    dlb_judge(&cell->evidence, &cell->verdict);
     if (cell->status != DLB_CELL_OK)
         (void)snprintf(cell->verdict.text, sizeof(cell->verdict.text), "%s: %s",
                        cell->status == DLB_CELL_SKIPPED ? "Skipped" : "Failed", cell->reason);
 }
 
 /* All but what other cells say of it. */
-static bool judge_alone(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,
+static void judge_alone(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,
                         uint32_t n_cpus, struct dlb_judged_cell *out)
 {
     const struct dlb_plan_cell *planned = &plan->cells[i];
-    const json_t *reps = results->cells[i];
+    const struct dlb_reps *reps = &results->cells[i];
     judge_status(planned, reps, results->interrupted, out);
-    if (!judge_values(reps, plan->seed, out))
-        return false;
+    judge_values(reps, plan->seed, out);
     judge_emptiness(plan, planned, reps, results->interrupted, out);
     gather(planned, reps, n_cpus, out);
     if (out->status != DLB_CELL_SKIPPED && planned->ceiling < plan->n_ceilings) {
-        const json_t *ceilings = results->ceilings[planned->ceiling];
+        const struct dlb_reps *ceilings = &results->ceilings[planned->ceiling];
         out->evidence.ceiling_ratio = ceiling_ratio(out, ceilings, plan->seed);
-        out->evidence.ceiling_busy_frac = median_ratio(ceilings, "busy_ns", "window_ns", false);
+        out->evidence.ceiling_busy_frac = over_reps(ceilings, RATIO(busy_ns, window_ns), false);
     }
     out->ceiling_ratio =
         out->evidence.ceiling_ratio.n ? out->evidence.ceiling_ratio.median : (double)NAN;
     out->n_workers = out->evidence.num_workers + out->evidence.n_idle_workers;
-    out->slots_bytes =
-        zero_if_nan(dlb_json_number(json_object_get(out->shown, "memory"), "slots_bytes"));
+    out->slots_bytes = out->shown ? zero_if_nan(dlb_measured(out->shown->memory.slots_bytes)) : 0;
     dlb_judge(&out->evidence, &out->verdict);
-    return true;
 }
 
-bool dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
+void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    bool judged = j->recommended >= 0 || json_array_size(j->set) > 0;
+    bool judged = j->recommended >= 0 || j->n_set > 0;
     int64_t shown = j->recommended >= 0 ? j->recommended : j->best;
     j->pytorch[0] = '\0';
     (void)json_array_clear(j->not_modelled);
     if (judged)
-        dlb_pytorch_text(plan->cells[shown].config, plan->cells[shown].iterable, j->pytorch,
+        dlb_pytorch_text(plan->cells[shown].spec, plan->cells[shown].iterable, j->pytorch,
                          sizeof(j->pytorch));
-    return dlb_not_modelled_fill(plan, j);
+    dlb_not_modelled_fill(plan, j);
 }
 
-int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
-                    struct dlb_judgement *out, struct dlb_err *err)
+void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results,
+                     uint32_t n_cpus, struct dlb_judgement *out)
 {
     memset(out, 0, sizeof(*out));
     out->best = out->recommended = -1;
     out->drift_frac = (double)NAN;
-    out->cells = calloc(plan->n_cells ? plan->n_cells : 1, sizeof(*out->cells));
-    out->not_modelled = json_array();
-    out->notes = json_array();
-    bool ok = out->cells && out->not_modelled && out->notes;
-    for (uint32_t i = 0; ok && i < plan->n_cells; i++)
-        ok = judge_alone(plan, results, i, n_cpus, &out->cells[i]);
-    for (uint32_t i = 0; ok && i < plan->n_cells; i++) {
+    out->cells = dlb_mem_array(plan->n_cells, sizeof(*out->cells));
+    out->not_modelled = dlb_json_made(json_array());
+    out->notes = dlb_json_made(json_array());
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        judge_alone(plan, results, i, n_cpus, &out->cells[i]);
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
         dlb_judge_workers(plan, out->cells, i, &out->cells[i].evidence);
         judge_evidence(&out->cells[i]);
     }
-    ok = ok && dlb_recommend(plan, out);
-    ok = ok && dlb_judge_settings(plan, out) && dlb_notes_fill(plan, results, out);
-    if (ok)
-        return DLB_OK;
-    dlb_judgement_free(out, plan);
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the verdict");
+    dlb_recommend(plan, out);
+    dlb_judge_settings(plan, out);
+    dlb_notes_fill(plan, results, out);
 }
 
 void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *plan)
@@ -439,9 +456,10 @@ void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *
         free(judgement->cells[i].block);
     }
     free(judgement->cells);
-    json_decref(judgement->set);
+    free(judgement->set);
     json_decref(judgement->not_modelled);
     json_decref(judgement->notes);
     json_decref(judgement->storage);
+    json_decref(judgement->gap);
     memset(judgement, 0, sizeof(*judgement));
 }

@@ -12,11 +12,11 @@
 
 /* judge() of scenarios whose cells are consumer runs: every cell's estimate, evidence and verdict;
  * best and recommended; notes. */
-int dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
-                    struct dlb_judgement *out, struct dlb_err *err);
+void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results,
+                     uint32_t n_cpus, struct dlb_judgement *out);
 
-/* Fills pytorch and not_modelled, as best, recommended and set say. False when memory is short. */
-bool dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *judgement);
+/* Fills pytorch and not_modelled, as best, recommended and set say. */
+void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
 /* What loading its samples reads, at the pace of the window: workers load ahead and before it, so
  * that their bytes cannot be divided by its time. NaN without one. */
@@ -32,13 +32,10 @@ bool dlb_is_judged(const struct dlb_judged_cell *cell);
  * the one with fewest workers, then least slot memory, then the lowest number. When no smaller cell
  * than the best passes and some of those cannot be told from it, there is no recommendation and
  * `set` holds them and the best; cells of its size and larger ones play no part in that. Fills
- * best, recommended, separable, set and text. False when memory is short. */
-bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *judgement);
+ * best, recommended, separable, set and text. */
+void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
-/* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a flat configuration. */
-void dlb_pytorch_text(const json_t *config, bool iterable, char *text, size_t n_text);
-
-/* How many loaders divide the data set among them. */
-uint64_t dlb_pytorch_ranks(const json_t *config);
+/* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a cell's settings. */
+void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, char *text, size_t n_text);
 
 #endif

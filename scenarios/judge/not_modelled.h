@@ -7,8 +7,7 @@
 
 #include "scenarios/scenario.h"
 
-/* Fills not_modelled, for the recommended cell, or for the best where none is recommended. False
- * when memory is short. */
-bool dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *judgement);
+/* Fills not_modelled, for the recommended cell, or for the best where none is recommended. */
+void dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
 #endif

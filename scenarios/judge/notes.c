@@ -1,8 +1,10 @@
 #include "scenarios/judge/notes.h"
 
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/host/osacct.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/judge.h"
-#include "scenarios/spec/flat.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -13,28 +15,48 @@
 #define STEP_NOTED 0.02 /* what a GPU's calibrated step promises */
 #define BURST_NOTED 0.2 /* of a window */
 
-bool dlb_note(json_t *list, const char *fmt, ...)
+static const char *const names[] = {
+#define X(name, text) #name,
+#include "scenarios/judge/notes.def"
+#undef X
+};
+
+void dlb_note(json_t *list, enum dlb_note_code code, const char *fmt, ...)
 {
-    char text[700];
+    char text[1100];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    return json_array_append_new(list, dlb_json_safe_text(text)) == 0;
+    json_t *note = dlb_json_made(json_pack("{ss}", "code", names[code]));
+    (void)dlb_json_put(note, "text", dlb_json_safe_text(text));
+    dlb_json_append(list, note);
+}
+
+bool dlb_note_is_there(const json_t *list, enum dlb_note_code code, const char *text)
+{
+    const json_t *note;
+    size_t i;
+    json_array_foreach(list, i, note) {
+        if (strcmp(dlb_json_text(note, "code"), names[code]) == 0 &&
+            strcmp(dlb_json_text(note, "text"), text) == 0)
+            return true;
+    }
+    return false;
+}
+
+static uint64_t zero_if_none(uint64_t count)
+{
+    return count == DLB_NOT_MEASURED ? 0 : count;
 }
 
 /* Median of the later half of the reference's runs against the earlier half's. */
-static double drift_of(const json_t *reference)
+static double drift_of(const struct dlb_reps *reference)
 {
-    double *rates = calloc(json_array_size(reference) + 1, sizeof(double));
-    double drift = (double)NAN;
+    double *rates = dlb_mem_array(reference->n, sizeof(*rates)), drift = (double)NAN;
     uint32_t n = 0;
-    const json_t *doc;
-    size_t i;
-    if (!rates)
-        return drift;
-    json_array_foreach(reference, i, doc) {
-        double rate = dlb_json_number(doc, "n_samples") / dlb_json_number(doc, "window_ns");
+    for (uint32_t i = 0; i < reference->n; i++) {
+        double rate = dlb_cell_result_samples_per_s(&reference->rep[i]);
         if (isfinite(rate) && rate > 0)
             rates[n++] = rate;
     }
@@ -44,223 +66,201 @@ static double drift_of(const json_t *reference)
     return drift;
 }
 
-bool dlb_skipped_text(const json_t *doc, char *text, size_t n_text)
+bool dlb_skipped_text(const struct dlb_cell_result *rep, char *text, size_t n_text)
 {
-    uint64_t n = dlb_json_u64(doc, "n_skipped", 0), n_cut = dlb_json_u64(doc, "n_cut_shards", 0);
-    char samples[60] = "", shards[60] = "";
+    uint64_t n = zero_if_none(rep->workers.n_skipped),
+             n_cut = zero_if_none(rep->workers.n_cut_shards);
+    char samples[60] = "", shards[60] = "", epochs[40] = "";
     if (n > 0)
         (void)snprintf(samples, sizeof(samples), "%llu sample%s%s", (unsigned long long)n,
                        n == 1 ? "" : "s", n_cut > 0 ? " and " : "");
     if (n_cut > 0)
         (void)snprintf(shards, sizeof(shards), "%llu time%s the rest of a shard",
                        (unsigned long long)n_cut, n_cut == 1 ? "" : "s");
-    char epochs[40] = "";
-    if (json_array_size(json_object_get(doc, "epochs")) > 1)
-        (void)snprintf(epochs, sizeof(epochs), " in %zu epochs",
-                       json_array_size(json_object_get(doc, "epochs")));
+    if (rep->loop.n_epochs > 1)
+        (void)snprintf(epochs, sizeof(epochs), " in %u epochs", rep->loop.n_epochs);
     (void)snprintf(text, n_text, "skipped what could not be read or decoded: %s%s%s", samples,
                    shards, epochs);
     return n > 0 || n_cut > 0;
 }
 
-static bool note_skipped(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
+static void note_skipped(const struct dlb_cell_result *shown, uint32_t number, json_t *notes)
 {
     char text[200];
-    if (!dlb_skipped_text(cell->shown, text, sizeof(text)))
-        return true;
-    const json_t *names = json_object_get(cell->shown, "skipped");
-    const char *first = json_string_value(json_array_get(names, 0));
-    return dlb_note(notes, "cell %u: %s%s%s", number, text, first ? ", first: " : "",
-                    first ? first : "");
+    bool named = shown->workers.n_skipped_named > 0;
+    if (dlb_skipped_text(shown, text, sizeof(text)))
+        dlb_note(notes, DLB_NOTE_SAMPLES_SKIPPED, "cell %u: %s%s%s", number, text,
+                 named ? ", first: " : "", named ? shown->workers.skipped[0] : "");
 }
 
-static bool note_idle_workers(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
+static void note_idle_workers(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
 {
-    uint64_t n = dlb_json_u64(cell->shown, "n_idle_workers", 0);
-    if (n == 0)
-        return true;
-    return dlb_note(
-        notes,
-        "cell %u: there are fewer shards than workers, so %llu of %.0f workers had nothing to "
-        "do: write more shards, or use fewer workers",
-        number, (unsigned long long)n, cell->n_workers);
+    uint32_t n = cell->shown->workers.n_idle;
+    if (n > 0)
+        dlb_note(notes, DLB_NOTE_IDLE_WORKERS,
+                 "cell %u: there are fewer shards than workers, so %u of %.0f workers had nothing "
+                 "to do: write more shards, or use fewer workers",
+                 number, n, cell->n_workers);
 }
 
-static bool note_io(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
+static void note_io(const struct dlb_cell_result *shown, uint32_t number, json_t *notes)
 {
-    const json_t *io = json_object_get(cell->shown, "io");
-    const char *reason = json_string_value(json_object_get(io, "reason"));
-    if (!reason)
-        return true;
-    return dlb_note(notes, "cell %u: loader.io = \"%s\", but %s reads were synchronous: %s", number,
-                    dlb_json_text(io, "asked"),
-                    strcmp(dlb_json_text(io, "used"), "mixed") == 0 ? "some workers\'" : "all",
-                    reason);
+    const struct dlb_io_result *io = &shown->workers.io;
+    if (io->reason[0])
+        dlb_note(notes, DLB_NOTE_IO_NOT_AS_ASKED,
+                 "cell %u: loader.io = \"%s\", but %s reads were synchronous: %s", number,
+                 io->asked_uring ? "io_uring" : "sync",
+                 io->used == DLB_IO_USED_MIXED ? "some workers\'" : "all", io->reason);
 }
 
-/* More reads at once than there ever are. */
-static bool note_depth(const struct dlb_plan *plan, const struct dlb_judged_cell *cell,
+/* More reads at once than a batch ever has. */
+static void note_depth(const struct dlb_plan *plan, const struct dlb_judged_cell *cell,
                        uint32_t number, json_t *notes)
 {
-    const json_t *io = json_object_get(cell->shown, "io");
-    double batch_size = dlb_json_number(plan->cells[number].config, "loader.batch_size");
-    double n_reads = dlb_json_number(io, "requests") - dlb_json_number(io, "resubmitted");
-    double most = batch_size * ceil(n_reads / dlb_json_number(cell->shown, "worker_samples"));
-    double depth = dlb_json_number(io, "depth");
-    if (!plan->io_depth_said || !(depth > most))
-        return true;
-    return dlb_note(
-        notes,
-        "cell %u: loader.io_depth = %.0f is never reached: a worker reads ahead within one "
-        "batch, and one of loader.batch_size = %.0f takes at most %.0f reads",
-        number, depth, batch_size, most);
+    const struct dlb_workers_result *workers = &cell->shown->workers;
+    double batch_size = (double)plan->cells[number].spec->loader.batch_size;
+    double n_reads = dlb_measured(workers->io.n_requests) - dlb_measured(workers->io.n_resubmitted);
+    double most = batch_size * ceil(n_reads / dlb_measured(workers->n_samples));
+    double depth = dlb_measured(workers->io.depth);
+    if (plan->io_depth_said && depth > most)
+        dlb_note(
+            notes, DLB_NOTE_IO_DEPTH_UNUSED,
+            "cell %u: loader.io_depth = %.0f is never reached: a worker reads ahead within one "
+            "batch, and one of loader.batch_size = %.0f takes at most %.0f reads",
+            number, depth, batch_size, most);
 }
 
-static bool is_failed(const json_t *doc)
+/* Whether an earlier pass over the same data ended in the same way. */
+static bool is_told(const struct dlb_reps *warm, uint32_t number)
 {
-    return strcmp(dlb_json_text(doc, "status"), "failed") == 0;
-}
-
-/* Whether an earlier pass over the same data came to the same. */
-static bool is_told(const json_t *warm, size_t number)
-{
-    static const char *const keys[] = {"index", "status", "reason"};
-    const json_t *doc = json_array_get(warm, number);
-    for (size_t i = 0; i < number; i++) {
-        const json_t *other = json_array_get(warm, i);
-        bool same = true;
-        for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-            same =
-                same && json_equal(json_object_get(doc, keys[k]), json_object_get(other, keys[k]));
-        if (same)
+    const struct dlb_cell_result *pass = &warm->rep[number];
+    for (uint32_t i = 0; i < number; i++) {
+        const struct dlb_cell_result *other = &warm->rep[i];
+        if (other->index == pass->index && other->status == pass->status &&
+            strcmp(other->reason, pass->reason) == 0)
             return true;
     }
     return false;
 }
 
-static bool note_warm(const struct dlb_plan *plan, const struct dlb_results *results, json_t *notes)
+static void note_warm(const struct dlb_plan *plan, const struct dlb_reps *warm, json_t *notes)
 {
-    const json_t *doc;
-    size_t i;
-    bool ok = true;
-    json_array_foreach(results->warm, i, doc) {
-        const char *status = dlb_json_text(doc, "status");
-        uint64_t index = dlb_json_u64(doc, "index", UINT64_MAX);
-        const char *path =
-            index < plan->n_warms ? dlb_json_text(plan->warms[index], "dataset.path") : "";
-        if (strcmp(status, "ok") == 0 || is_told(results->warm, i))
-            continue;
-        ok = ok && dlb_note(notes, "warm pass %s%s%s%s: %s", plan->n_warms > 1 ? "over " : "",
-                            plan->n_warms > 1 ? path : "", plan->n_warms > 1 ? " " : "", status,
-                            dlb_json_text(doc, "reason"));
+    for (uint32_t i = 0; i < warm->n; i++) {
+        const struct dlb_cell_result *pass = &warm->rep[i];
+        bool several = plan->n_warms > 1 && pass->index < plan->n_warms;
+        if (pass->status != DLB_REP_OK && !is_told(warm, i))
+            dlb_note(notes, DLB_NOTE_WARM_PASS, "warm pass %s%s%s%s: %s", several ? "over " : "",
+                     several ? plan->warms[pass->index].dataset.path : "", several ? " " : "",
+                     dlb_rep_status_name(pass->status), pass->reason);
     }
-    return ok;
 }
 
 /* The first failure of each ceiling, in whichever repetition, and every one of the reference. */
-static bool note_failures(const struct dlb_plan *plan, const struct dlb_results *results,
+static void note_failures(const struct dlb_plan *plan, const struct dlb_results *results,
                           json_t *notes)
 {
-    const json_t *doc;
-    size_t i;
-    bool ok = true;
-    for (uint32_t c = 0; ok && c < plan->n_ceilings; c++)
-        json_array_foreach(results->ceilings[c], i, doc) {
-            if (!is_failed(doc))
-                continue;
-            ok = dlb_note(notes, "the ceiling could not be measured%s (block %llu): %s",
-                          i > 0 ? " in every repetition" : "",
-                          (unsigned long long)dlb_json_u64(doc, "block", 0) + 1,
-                          dlb_json_text(doc, "reason"));
-            break;
-        }
-    json_array_foreach(results->reference, i, doc) {
-        if (is_failed(doc))
-            ok = ok &&
-                 dlb_note(notes, "the reference cell %lld failed at the start of block %llu: %s",
-                          (long long)plan->reference,
-                          (unsigned long long)dlb_json_u64(doc, "block", 0) + 1,
-                          dlb_json_text(doc, "reason"));
+    for (uint32_t c = 0; c < plan->n_ceilings; c++) {
+        const struct dlb_reps *reps = &results->ceilings[c];
+        uint32_t i = 0;
+        while (i < reps->n && reps->rep[i].status != DLB_REP_FAILED)
+            i++;
+        if (i < reps->n)
+            dlb_note(notes, DLB_NOTE_CEILING_FAILED,
+                     "the ceiling could not be measured%s (block %u): %s",
+                     i > 0 ? " in every repetition" : "", reps->rep[i].block + 1,
+                     reps->rep[i].reason);
     }
-    return ok;
-}
-
-static uint64_t n_accelerators(const json_t *doc)
-{
-    return dlb_json_u64(json_object_get(doc, "accelerators"), "count", 1);
+    for (uint32_t i = 0; i < results->reference.n; i++) {
+        const struct dlb_cell_result *rep = &results->reference.rep[i];
+        if (rep->status == DLB_REP_FAILED)
+            dlb_note(notes, DLB_NOTE_REFERENCE_FAILED,
+                     "the reference cell %lld failed at the start of block %u: %s",
+                     (long long)plan->reference, rep->block + 1, rep->reason);
+    }
 }
 
 /* Several training loops would load at once; one thread that stands for them cannot. */
-static bool note_inline(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
+static void note_inline(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
 {
-    uint64_t n = n_accelerators(cell->shown);
-    if (n < 2 || cell->n_workers > 0)
-        return true;
-    return dlb_note(
-        notes,
-        "cell %u: loader.num_workers = 0, so one thread loaded for all %llu accelerators, "
-        "one after the other: give each a worker",
-        number, (unsigned long long)n);
+    uint32_t n = cell->shown->loop.n_accelerators;
+    if (n >= 2 && cell->n_workers == 0)
+        dlb_note(notes, DLB_NOTE_ONE_THREAD_LOADS,
+                 "cell %u: loader.num_workers = 0, so one thread loaded for all %u accelerators, "
+                 "one after the other: give each a worker",
+                 number, n);
+}
+
+/* Whether the epochs held fewer batches than were to be measured. */
+static bool is_short(const struct dlb_spec *spec, const struct dlb_judged_cell *cell)
+{
+    const struct dlb_cell_result *shown = cell->shown;
+    if (cell->status != DLB_CELL_OK || !shown || shown->status != DLB_REP_OK)
+        return false;
+    uint64_t n = shown->loop.total.n_steps;
+    return n != DLB_NOT_MEASURED &&
+           n < (uint64_t)spec->run.max_batches * shown->loop.n_accelerators;
+}
+
+/* " (and 3 more)"; "" for one. */
+static const char *and_more(uint32_t n, char *text, size_t n_text)
+{
+    text[0] = '\0';
+    if (n > 1)
+        (void)snprintf(text, n_text, " (and %u more)", n - 1);
+    return text;
 }
 
 /* Said once, for the first such cell: the others differ in how they load, not in what there is. */
-static bool note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
+static void note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     uint32_t first = 0, n = 0;
-    for (uint32_t i = plan->n_cells; i-- > 0;) {
-        const json_t *config = plan->cells[i].config;
-        const json_t *shown = j->cells[i].shown;
-        uint64_t wanted = dlb_json_u64(config, "run.max_batches", 0);
-        if (j->cells[i].status != DLB_CELL_OK ||
-            strcmp(dlb_json_text(shown, "status"), "ok") != 0 ||
-            dlb_json_u64(shown, "n_steps", wanted * n_accelerators(shown)) >=
-                wanted * n_accelerators(shown))
-            continue;
-        first = i;
-        n++;
-    }
+    char others[40];
+    for (uint32_t i = plan->n_cells; i-- > 0;)
+        if (is_short(plan->cells[i].spec, &j->cells[i])) {
+            first = i;
+            n++;
+        }
     if (n == 0)
-        return true;
-    char others[40] = "";
-    if (n > 1)
-        (void)snprintf(others, sizeof(others), " (and %u more)", n - 1);
-    return dlb_note(
-        j->notes,
-        "cell %u%s measured %llu batches of run.max_batches = %llu: the epochs hold no more; "
-        "raise run.epochs",
-        first, others,
-        (unsigned long long)(dlb_json_u64(j->cells[first].shown, "n_steps", 0) /
-                             n_accelerators(j->cells[first].shown)),
-        (unsigned long long)dlb_json_u64(plan->cells[first].config, "run.max_batches", 0));
+        return;
+    const struct dlb_loop_result *loop = &j->cells[first].shown->loop;
+    dlb_note(j->notes, DLB_NOTE_TOO_SHORT,
+             "cell %u%s measured %llu batches of run.max_batches = %lld: the epochs hold no more; "
+             "raise run.epochs",
+             first, and_more(n, others, sizeof(others)),
+             (unsigned long long)(loop->total.n_steps / loop->n_accelerators),
+             (long long)plan->cells[first].spec->run.max_batches);
 }
 
 /* The summary's `dataset` is one, whatever was swept. */
-static bool note_data(const struct dlb_plan *plan, json_t *notes)
+static void note_data(const struct dlb_plan *plan, json_t *notes)
 {
-    const char *key;
-    json_t *axis;
-    json_object_foreach(plan->axes, key, axis) {
-        bool of_data = strncmp(key, "dataset.", 8) == 0 && strcmp(key, "dataset.on_error") != 0;
-        if (of_data && json_array_size(axis) > 1)
-            return dlb_note(
-                notes,
-                "%s is swept: the data set described above is the first cell's, those of "
-                "the others are in their settings",
-                key);
+    const struct dlb_axis *on_error = dlb_axes_find(&plan->axes, &dlb_dataset_group, "on_error");
+    for (uint32_t i = 0; i < plan->axes.n; i++) {
+        const struct dlb_axis *axis = &plan->axes.axis[i];
+        if (axis->group != &dlb_dataset_group || axis == on_error ||
+            json_array_size(axis->values) < 2)
+            continue;
+        dlb_note(notes, DLB_NOTE_DATA_SWEPT,
+                 "%s is swept: the data set described above is the first cell's, those of the "
+                 "others are in their settings",
+                 axis->key);
+        return;
     }
-    return true;
 }
 
 /* Said once, for the worst cell. Workers that begin together end together: a window of N batches
  * that W workers bring W at a time can begin after one such burst and end within another. */
-static bool note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
+static void note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     double worst = 0;
     uint32_t at = 0, n = 0;
+    char others[40];
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
-        double off = cell->n_workers / dlb_json_number(cell->shown, "n_steps");
-        if (cell->status != DLB_CELL_OK || cell->n_workers < 2 || !(off > BURST_NOTED))
+        if (cell->status != DLB_CELL_OK || cell->n_workers < 2 || !cell->shown)
+            continue;
+        double off = cell->n_workers / dlb_measured(cell->shown->loop.total.n_steps);
+        if (!(off > BURST_NOTED))
             continue;
         n++;
         if (off > worst) {
@@ -268,66 +268,47 @@ static bool note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
             at = i;
         }
     }
-    if (n == 0)
-        return true;
-    char others[40] = "";
-    if (n > 1)
-        (void)snprintf(others, sizeof(others), " (and %u more)", n - 1);
-    return dlb_note(
-        j->notes,
-        "cell %u%s measured %.0f batches of %.0f workers, which can finish together: its "
-        "rate may be off by %.0f%%; measure more (run.max_batches, run.epochs)",
-        at, others, dlb_json_number(j->cells[at].shown, "n_steps"), j->cells[at].n_workers,
-        fmin(worst, 1) * 100);
-}
-
-static bool has_text(const json_t *list, const char *text)
-{
-    const json_t *entry;
-    size_t i;
-    json_array_foreach(list, i, entry) {
-        const char *other = json_string_value(entry);
-        if (other && strcmp(other, text) == 0)
-            return true;
-    }
-    return false;
+    if (n > 0)
+        dlb_note(j->notes, DLB_NOTE_BURSTS,
+                 "cell %u%s measured %llu batches of %.0f workers, which can finish together: its "
+                 "rate may be off by %.0f%%; measure more (run.max_batches, run.epochs)",
+                 at, and_more(n, others, sizeof(others)),
+                 (unsigned long long)j->cells[at].shown->loop.total.n_steps, j->cells[at].n_workers,
+                 fmin(worst, 1) * 100);
 }
 
 /* A cache that is not what was asked for, and what a cold one's proof leaves open. */
-static bool note_cache(const json_t *reps, const struct dlb_judged_cell *cell, uint32_t number,
-                       json_t *notes)
+static void note_cache(const struct dlb_reps *reps, const struct dlb_judged_cell *cell,
+                       uint32_t number, json_t *notes)
 {
-    json_t *cache = dlb_cache_summary(reps, cell->shown);
-    const char *asked = dlb_json_text(cache, "asked"), *label = dlb_json_text(cache, "label");
-    const json_t *limits = json_object_get(cache, "limits"), *limit;
-    bool ok = cache != NULL, ran = json_array_size(json_object_get(cache, "repetitions")) > 0;
-    size_t i;
-
-    if (ok && ran && strcmp(asked, "as-is") != 0 && strcmp(asked, label) != 0)
-        ok = dlb_note(notes, "cell %u: run.cache = \"%s\" was asked for, but the cache was %s: %s",
-                      number, asked, label, dlb_json_text(cache, "why"));
-    json_array_foreach(limits, i, limit) {
-        char text[300];
+    const struct dlb_cell_result *from = dlb_cache_shown(reps, cell->shown);
+    enum dlb_cache_label label = dlb_cache_label_of_reps(reps);
+    char why[400], text[400];
+    if (!from || dlb_cache_n_reps(reps) == 0)
+        return;
+    const struct dlb_cache_result *cache = &from->cache;
+    dlb_cache_why(reps, from, why, sizeof(why));
+    if (!dlb_cache_is_as_asked(cache->asked, label))
+        dlb_note(notes, DLB_NOTE_CACHE_NOT_AS_ASKED,
+                 "cell %u: run.cache = \"%s\" was asked for, but the cache was %s: %s", number,
+                 dlb_run_cache_names[cache->asked], dlb_cache_label_name(label), why);
+    for (uint32_t i = 0; cache->asked == DLB_RUN_COLD && i < cache->n_limits; i++) {
         (void)snprintf(text, sizeof(text), "cold as far as can be seen from here: %s",
-                       json_string_value(limit));
-        if (ok && ran && strcmp(asked, "cold") == 0 && !has_text(notes, text))
-            ok = dlb_note(notes, "%s", text);
+                       cache->limits[i]);
+        if (!dlb_note_is_there(notes, DLB_NOTE_COLD_LIMITS, text))
+            dlb_note(notes, DLB_NOTE_COLD_LIMITS, "%s", text);
     }
-    json_decref(cache);
-    return ok;
 }
 
 /* A step that is not what was asked for, or never was one: everything is held against it. */
-static bool note_step(const struct dlb_judged_cell *cell, json_t *notes)
+static void note_step(const struct dlb_device_result *device, json_t *notes)
 {
-    const json_t *device = json_object_get(cell->shown, "device");
-    const json_t *step = json_object_get(json_object_get(device, "gpu"), "step");
-    double asked_ns = dlb_json_number(step, "asked_ns"), read_ns = dlb_json_number(step, "read_ns");
-    double measured_ns = dlb_json_number(step, "measured_ns"), off = measured_ns / asked_ns - 1;
+    double asked_ns = device->step_asked_ns, read_ns = device->step_read_ns;
+    double measured_ns = device->step_measured_ns, off = measured_ns / asked_ns - 1;
     char text[300];
 
     if (!isfinite(off) || fabs(off) <= STEP_NOTED)
-        return true;
+        return;
     if (read_ns >= asked_ns)
         (void)snprintf(text, sizeof(text),
                        "a step of %.3g ms was asked for, but reading the batch alone takes the GPU "
@@ -339,84 +320,89 @@ static bool note_step(const struct dlb_judged_cell *cell, json_t *notes)
                        "a step of %.3g ms was asked for, but calibrated to %.3g ms (%+.1f%%): "
                        "other programs on the GPU, or clocks that moved (device.gpu.nvml)",
                        asked_ns / 1e6, measured_ns / 1e6, off * 100);
-    return has_text(notes, text) || dlb_note(notes, "%s", text);
+    if (!dlb_note_is_there(notes, DLB_NOTE_STEP_OFF, text))
+        dlb_note(notes, DLB_NOTE_STEP_OFF, "%s", text);
 }
 
 /* Said once, for the cell that it touched most: it is the machine's, not a setting's. */
-static bool note_stolen(const struct dlb_plan *plan, struct dlb_judgement *j)
+static void note_stolen(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     double most = 0;
     uint32_t worst = 0;
     for (uint32_t i = 0; i < plan->n_cells; i++) {
-        double stolen = dlb_json_number(j->cells[i].shown, "machine_stolen_frac");
-        if (stolen > most) {
-            most = stolen;
+        const struct dlb_cell_result *shown = j->cells[i].shown;
+        if (shown && shown->loop.machine_stolen_frac > most) {
+            most = shown->loop.machine_stolen_frac;
             worst = i;
         }
     }
-    return most < DLB_OS_STOLEN_NOTED ||
-           dlb_note(
-               j->notes,
-               "the hypervisor gave %.0f%% of this machine's CPU time to others while cell %u was "
-               "measured (steal in /proc/stat): threads that were due came late, and the figures "
-               "have that in them",
-               most * 100, worst);
+    if (most >= DLB_OS_STOLEN_NOTED)
+        dlb_note(
+            j->notes, DLB_NOTE_STEAL,
+            "the hypervisor gave %.0f%% of this machine's CPU time to others while cell %u was "
+            "measured (steal in /proc/stat): threads that were due ran late, and the figures "
+            "include that",
+            most * 100, worst);
 }
 
-/* Of whichever repetition: what was measured before stands. */
-static bool note_stuck(const json_t *reps, uint32_t number, json_t *notes)
+/* Of any repetition: what was measured before stands. */
+static void note_stuck(const struct dlb_reps *reps, uint32_t number, json_t *notes)
 {
-    const json_t *doc;
-    size_t i;
-    json_array_foreach(reps, i, doc) {
-        const char *why = dlb_json_text(doc, "stuck_why");
-        if (strcmp(dlb_json_text(doc, "status"), "ok") == 0 && why[0])
-            return dlb_note(
-                notes, "cell %u: all of repetition %llu was measured, but at its end %s%s", number,
-                (unsigned long long)dlb_json_u64(doc, "block", 0) + 1, why,
-                json_object_get(doc, "worker_stages") ? "" : ": what its workers did is not known");
+    for (uint32_t i = 0; i < reps->n; i++) {
+        const struct dlb_cell_result *rep = &reps->rep[i];
+        if (rep->status != DLB_REP_OK || !rep->stuck_why[0])
+            continue;
+        dlb_note(notes, DLB_NOTE_WORKER_STUCK,
+                 "cell %u: all of repetition %u was measured, but at its end %s%s", number,
+                 rep->block + 1, rep->stuck_why,
+                 rep->has_workers ? "" : ": what its workers did is not known");
+        return;
     }
-    return true;
 }
 
 /* The default is long enough for most loaders: verdicts against it look good. */
-static bool note_assumed_step(const struct dlb_plan *plan, json_t *notes)
+static void note_assumed_step(const struct dlb_plan *plan, json_t *notes)
 {
-    return !plan->step_assumed ||
-           dlb_note(
-               notes,
-               "nobody set device.step_ms: all is held against a step of %g ms, the default, which "
-               "is no network's; set it to what your training takes for loader.batch_size samples",
-               dlb_json_number(plan->cells[0].config, "device.step_ms"));
+    if (plan->step_assumed)
+        dlb_note(
+            notes, DLB_NOTE_STEP_ASSUMED,
+            "device.step_ms was not set: verdicts are against the default step of %g ms, which "
+            "is no network's; set it to what your training takes for loader.batch_size samples",
+            plan->cells[0].spec->device.step_ms);
 }
 
-static bool note_cells(const struct dlb_plan *plan, const struct dlb_results *results,
-                       struct dlb_judgement *j)
+static void note_cell(const struct dlb_plan *plan, const struct dlb_reps *reps, uint32_t number,
+                      const struct dlb_judged_cell *cell, json_t *notes)
 {
-    bool ok = note_short(plan, j) && note_data(plan, j->notes) && note_bursts(plan, j) &&
-              note_stolen(plan, j) && note_assumed_step(plan, j->notes);
-    for (uint32_t i = 0; ok && i < plan->n_cells; i++)
-        ok = note_skipped(&j->cells[i], i, j->notes) &&
-             note_idle_workers(&j->cells[i], i, j->notes) &&
-             note_inline(&j->cells[i], i, j->notes) && note_io(&j->cells[i], i, j->notes) &&
-             note_depth(plan, &j->cells[i], i, j->notes) &&
-             note_cache(results->cells[i], &j->cells[i], i, j->notes) &&
-             note_step(&j->cells[i], j->notes) && note_stuck(results->cells[i], i, j->notes);
-    return ok;
+    if (!cell->shown)
+        return;
+    note_skipped(cell->shown, number, notes);
+    note_idle_workers(cell, number, notes);
+    note_inline(cell, number, notes);
+    note_io(cell->shown, number, notes);
+    note_depth(plan, cell, number, notes);
+    note_cache(reps, cell, number, notes);
+    note_step(&cell->shown->device, notes);
+    note_stuck(reps, number, notes);
 }
 
-bool dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *results,
+void dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *results,
                     struct dlb_judgement *j)
 {
-    j->drift_frac = drift_of(results->reference);
-    bool ok = true;
+    j->drift_frac = drift_of(&results->reference);
     if (isfinite(j->drift_frac) && fabs(j->drift_frac) > DLB_DRIFT_NOTED)
-        ok = dlb_note(
-            j->notes,
-            "the machine drifted: the reference cell %lld was %.0f%% %s in the later blocks "
-            "than in the earlier ones",
-            (long long)plan->reference, fabs(j->drift_frac) * 100,
-            j->drift_frac > 0 ? "faster" : "slower");
-    return ok && note_warm(plan, results, j->notes) && note_failures(plan, results, j->notes) &&
-           note_cells(plan, results, j);
+        dlb_note(j->notes, DLB_NOTE_MACHINE_DRIFTED,
+                 "the machine drifted: the reference cell %lld was %.0f%% %s in the later blocks "
+                 "than in the earlier ones",
+                 (long long)plan->reference, fabs(j->drift_frac) * 100,
+                 j->drift_frac > 0 ? "faster" : "slower");
+    note_warm(plan, &results->warm, j->notes);
+    note_failures(plan, results, j->notes);
+    note_short(plan, j);
+    note_data(plan, j->notes);
+    note_bursts(plan, j);
+    note_stolen(plan, j);
+    note_assumed_step(plan, j->notes);
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        note_cell(plan, &results->cells[i], i, &j->cells[i], j->notes);
 }

@@ -1,4 +1,4 @@
-/* What a reader should know beside the numbers: sentences.
+/* What a reader should know beside the numbers: sentences, each with a stable code (notes.def).
  *
  * Floor 4. Control thread; pure. */
 #ifndef DLB_SCENARIOS_JUDGE_NOTES_H
@@ -6,14 +6,25 @@
 
 #include "scenarios/scenario.h"
 
-/* Appends a sentence; false when memory is short. */
-bool dlb_note(json_t *list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+enum dlb_note_code {
+#define X(name, text) DLB_NOTE_##name,
+#include "scenarios/judge/notes.def"
+#undef X
+    DLB_N_NOTES
+};
 
-/* What a cell's child left out under on_error = "skip", in words; false when nothing. */
-bool dlb_skipped_text(const json_t *doc, char *text, size_t n_text);
+/* Appends {"code": "NAME", "text": ...}. */
+void dlb_note(json_t *list, enum dlb_note_code code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* Fills notes and drift_frac of a judgement whose cells are judged. False when memory is short. */
-bool dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *results,
+/* Whether the list has a note of that code and text. */
+bool dlb_note_is_there(const json_t *list, enum dlb_note_code code, const char *text);
+
+/* What a repetition left out under on_error = "skip", in words; false when nothing. */
+bool dlb_skipped_text(const struct dlb_cell_result *rep, char *text, size_t n_text);
+
+/* Fills notes and drift_frac of a judgement whose cells are judged.*/
+void dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *results,
                     struct dlb_judgement *judgement);
 
 #endif

@@ -1,8 +1,9 @@
 #include "scenarios/judge/judge.h"
 
+#include "core/base/mem.h"
 #include "core/base/units.h"
-#include "scenarios/plan/plan.h"
-#include "scenarios/spec/flat.h"
+#include "scenarios/spec/axes.h"
+#include "scenarios/spec/meaning.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,16 +40,12 @@ static const struct dlb_judged_cell *best_of(const struct dlb_plan *plan,
     return best;
 }
 
-/* How much `cell` loses to `best` in the blocks that both have. n == 0 when memory is short, too.
- */
+/* How much `cell` loses to `best` in the blocks that both have. */
 static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
                                    const struct dlb_judged_cell *best, uint64_t seed)
 {
     struct dlb_estimate none = {NAN, NAN, NAN, DLB_INTERVAL_NONE, 0};
-    double *a = calloc(2 * (size_t)cell->n_values + 1, sizeof(*a));
-    if (!a)
-        return none;
-    double *b = a + cell->n_values;
+    double *a = dlb_mem_array(2 * (size_t)cell->n_values, sizeof(*a)), *b = a + cell->n_values;
     uint32_t n = 0;
     for (uint32_t i = 0; i < cell->n_values; i++)
         for (uint32_t j = 0; j < best->n_values; j++)
@@ -61,51 +58,13 @@ static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
     return loss;
 }
 
-/* What makes cells other work, and not the same work done otherwise. A step of one length trains
- * more samples of a larger batch; without a step, batches are only loaded. */
-static bool is_other_work(const char *key, const json_t *config)
-{
-    static const char *const keys[] = {"dataset.codec",
-                                       "transform.crop",
-                                       "transform.size",
-                                       "transform.flip",
-                                       "transform.pixels",
-                                       "hdf5.dataset",
-                                       "hdf5.label",
-                                       "lmdb.prefix",
-                                       "npz.array",
-                                       "tfrecord.feature",
-                                       "tfrecord.label",
-                                       "loader.sample_sleep_us",
-                                       "loader.sample_spin_us",
-                                       "loader.worker_init_ms",
-                                       "loader.worker_init_mb",
-                                       "accelerators.count",
-                                       "accelerators.barrier",
-                                       "run.seed",
-                                       "run.cache",
-                                       "run.rank",
-                                       "run.world",
-                                       "run.checksum"};
-    static const char *const groups[] = {"generate.", "memory.", "tokens.", "device."};
-    bool other = false;
-    if (strcmp(key, "loader.batch_size") == 0)
-        return dlb_json_number(config, "device.step_ms") > 0;
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        other = other || strcmp(key, keys[i]) == 0;
-    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-        other = other || strncmp(key, groups[i], strlen(groups[i])) == 0;
-    return other && strcmp(key, "device.prefetch") != 0;
-}
-
 /* Cells that do other work than the best are no rivals of it. */
-static bool is_rival(const struct dlb_plan *plan, const json_t *config, const json_t *best)
+static bool is_rival(const struct dlb_plan *plan, const struct dlb_spec *spec,
+                     const struct dlb_spec *best)
 {
-    const char *key;
-    json_t *values;
-    json_object_foreach(plan->axes, key, values) {
-        if (is_other_work(key, best) &&
-            !json_equal(json_object_get(config, key), json_object_get(best, key)))
+    for (uint32_t i = 0; i < plan->axes.n; i++) {
+        const struct dlb_axis *axis = &plan->axes.axis[i];
+        if (dlb_axis_is_other_work(axis, best) && !dlb_axis_equal(axis, spec, best))
             return false;
     }
     return true;
@@ -113,17 +72,16 @@ static bool is_rival(const struct dlb_plan *plan, const json_t *config, const js
 
 /* "device.step_ms or loader.batch_size": the axes that make cells other work than the best; empty
  * without one. */
-static const char *other_work(const struct dlb_plan *plan, const json_t *best, char *text,
+static const char *other_work(const struct dlb_plan *plan, const struct dlb_spec *best, char *text,
                               size_t n_text)
 {
-    const char *key;
-    json_t *values;
     size_t at = 0;
     text[0] = '\0';
-    json_object_foreach(plan->axes, key, values) {
-        if (json_array_size(values) < 2 || !is_other_work(key, best))
+    for (uint32_t i = 0; i < plan->axes.n; i++) {
+        const struct dlb_axis *axis = &plan->axes.axis[i];
+        if (json_array_size(axis->values) < 2 || !dlb_axis_is_other_work(axis, best))
             continue;
-        int len = snprintf(text + at, n_text - at, "%s%s", at ? " or " : "", key);
+        int len = snprintf(text + at, n_text - at, "%s%s", at ? " or " : "", axis->key);
         if (len < 0 || at + (size_t)len >= n_text) {
             text[at] = '\0'; /* as many as there is room for */
             break;
@@ -159,9 +117,8 @@ static const char *list_cells(const struct dlb_judgement *j, uint32_t n, char *t
     size_t at = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < n; i++) {
-        long long cell = (long long)json_integer_value(json_array_get(j->set, i));
         char one[40];
-        int len = snprintf(one, sizeof(one), "%s%lld", i ? ", " : "", cell);
+        int len = snprintf(one, sizeof(one), "%s%u", i ? ", " : "", j->set[i]);
         if (len < 0 || at + (size_t)len + 20 > n_text) {
             (void)snprintf(text + at, n_text - at, " and %u more", n - i);
             break;
@@ -232,7 +189,7 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
 static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement *j,
                          const struct smaller *below, char *text, size_t n_text)
 {
-    const json_t *config = plan->cells[j->best].config;
+    const struct dlb_spec *best = plan->cells[j->best].spec;
     char keys[120];
     uint32_t n_unjudged = 0;
     size_t at = 0;
@@ -248,7 +205,7 @@ static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement
                        " %u cell%s left out as INCOMPLETE or HARNESS-BOUND.", n_unjudged,
                        n_unjudged == 1 ? " is" : "s are");
     at = strlen(text);
-    if (other_work(plan, config, keys, sizeof(keys))[0])
+    if (other_work(plan, best, keys, sizeof(keys))[0])
         (void)snprintf(
             text + at, n_text - at,
             " Cells of another %s do other work%s: their rates are not compared, and "
@@ -297,106 +254,101 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
     say_left_out(plan, j, below, rest + strlen(rest), n_rest - strlen(rest));
 }
 
-bool dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
+static void add_to_set(struct dlb_judgement *j, uint32_t cell)
+{
+    j->set = dlb_mem_grow(j->set, j->n_set + 1, sizeof(*j->set));
+    j->set[j->n_set++] = cell;
+}
+
+/* What one cell adds to the recommendation. */
+static void weigh(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t i,
+                  struct smaller *below)
+{
+    const struct dlb_judged_cell *cell = &j->cells[i], *best = &j->cells[j->best];
+    if (!is_measured(cell)) {
+        below->n_unmeasured += !plan->cells[i].skipped && cell->n_workers < best->n_workers;
+        return;
+    }
+    if (!dlb_is_judged(cell)) {
+        below->n_unjudged += smaller(cell, best);
+        return;
+    }
+    below->n += smaller(cell, best);
+    enum standing standing = cell == best ? AS_GOOD : compare(cell, best, plan->seed);
+    below->n_as_good += standing == AS_GOOD && smaller(cell, best);
+    if (standing == AS_GOOD && (j->recommended < 0 || smaller(cell, &j->cells[j->recommended])))
+        j->recommended = i;
+    if (standing == OPEN && smaller(cell, best)) {
+        below->n_open++;
+        add_to_set(j, i);
+    }
+}
+
+void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     const struct dlb_judged_cell *best = best_of(plan, j);
     struct smaller below = {0};
-    bool ok = true;
     j->recommended = -1;
     j->separable = best && dlb_is_judged(best);
-    json_decref(j->set);
-    j->set = json_array();
-    if (!j->set)
-        return false;
-    for (uint32_t i = 0; j->separable && i < plan->n_cells; i++) {
-        const struct dlb_judged_cell *cell = &j->cells[i];
-        if (!is_rival(plan, plan->cells[i].config, plan->cells[j->best].config))
-            continue;
-        if (!is_measured(cell)) {
-            below.n_unmeasured += !plan->cells[i].skipped && cell->n_workers < best->n_workers;
-            continue;
-        }
-        if (!dlb_is_judged(cell)) {
-            below.n_unjudged += smaller(cell, best);
-            continue;
-        }
-        below.n += smaller(cell, best);
-        enum standing standing = cell == best ? AS_GOOD : compare(cell, best, plan->seed);
-        below.n_as_good += standing == AS_GOOD && smaller(cell, best);
-        if (standing == AS_GOOD && (j->recommended < 0 || smaller(cell, &j->cells[j->recommended])))
-            j->recommended = i;
-        if (standing == OPEN && smaller(cell, best)) {
-            below.n_open++;
-            ok = ok && json_array_append_new(j->set, json_integer(i)) == 0;
-        }
-    }
+    j->n_set = 0;
+    for (uint32_t i = 0; j->separable && i < plan->n_cells; i++)
+        if (is_rival(plan, plan->cells[i].spec, plan->cells[j->best].spec))
+            weigh(plan, j, i, &below);
     if (below.n_as_good == 0 && below.n_open > 0) {
         j->recommended = -1;
         j->separable = false;
-        ok = ok && json_array_append_new(j->set, json_integer(j->best)) == 0;
+        add_to_set(j, (uint32_t)j->best);
     } else {
-        (void)json_array_clear(j->set);
+        j->n_set = 0;
     }
     describe(plan, j, &below);
-    return ok;
 }
 
-static const char *python_bool(const json_t *config, const char *key)
+static const char *python_bool(bool value)
 {
-    return json_is_true(json_object_get(config, key)) ? "True" : "False";
+    return value ? "True" : "False";
 }
 
 /* A training has many epochs. Only processes' starts take time that shows, and only where there are
  * enough epochs: then what was measured is told. */
-static bool keeps_workers(const json_t *config)
+static bool keeps_workers(const struct dlb_spec *spec)
 {
-    if (strcmp(dlb_json_text(config, "loader.kind"), "processes") == 0 &&
-        dlb_json_u64(config, "run.epochs", 1) >= DLB_PERSISTENT_MIN_EPOCHS)
-        return json_is_true(json_object_get(config, "loader.persistent_workers"));
+    if (dlb_spec_forks(spec) && spec->run.epochs >= DLB_EPOCHS_WITH_BORDERS)
+        return spec->loader.persistent_workers;
     return true;
 }
 
-uint64_t dlb_pytorch_ranks(const json_t *config)
-{
-    bool shared = json_is_true(json_object_get(config, "accelerators.shared_workers"));
-    return dlb_json_u64(config, "run.world", 1) *
-           (shared ? 1 : dlb_json_u64(config, "accelerators.count", 1));
-}
-
 /* DataLoader refuses both for iterable data: the data set shuffles and divides itself. */
-static void write_order(const json_t *config, char *text, size_t n_text)
+static void write_order(const struct dlb_spec *spec, char *text, size_t n_text)
 {
-    bool drop = json_is_true(json_object_get(config, "loader.drop_last"));
-    const char *shuffle = python_bool(config, "loader.shuffle");
-    if (dlb_pytorch_ranks(config) > 1)
+    const char *shuffle = python_bool(spec->loader.shuffle);
+    if (dlb_spec_ranks(spec) > 1)
         (void)snprintf(text, n_text, ", sampler=DistributedSampler(dataset, shuffle=%s%s)", shuffle,
-                       drop ? ", drop_last=True" : "");
+                       spec->loader.drop_last ? ", drop_last=True" : "");
     else
         (void)snprintf(text, n_text, ", shuffle=%s", shuffle);
 }
 
-void dlb_pytorch_text(const json_t *config, bool iterable, char *text, size_t n_text)
+void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, char *text, size_t n_text)
 {
-    long long workers = json_integer_value(json_object_get(config, "loader.num_workers"));
-    double timeout_s = json_number_value(json_object_get(config, "loader.timeout_s"));
+    const struct dlb_loader_opts *loader = &spec->loader;
     char ahead[64] = "", keep[40] = "", shuffle[72] = "", order[20] = "", timeout[32] = "";
-    if (workers > 0) {
-        (void)snprintf(
-            ahead, sizeof(ahead), ", prefetch_factor=%lld",
-            (long long)json_integer_value(json_object_get(config, "loader.prefetch_factor")));
+    if (loader->num_workers > 0) {
+        (void)snprintf(ahead, sizeof(ahead), ", prefetch_factor=%lld",
+                       (long long)loader->prefetch_factor);
         (void)snprintf(keep, sizeof(keep), ", persistent_workers=%s",
-                       keeps_workers(config) ? "True" : "False");
-        if (strcmp(dlb_json_text(config, "loader.order"), "any") == 0)
+                       python_bool(keeps_workers(spec)));
+        if (loader->order == DLB_ORDER_ANY)
             (void)snprintf(order, sizeof(order), ", in_order=False");
-        if (timeout_s > 0)
-            (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", timeout_s);
+        if (loader->timeout_s > 0)
+            (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", loader->timeout_s);
     }
     if (!iterable)
-        write_order(config, shuffle, sizeof(shuffle));
+        write_order(spec, shuffle, sizeof(shuffle));
     (void)snprintf(text, n_text,
                    "DataLoader(dataset, batch_size=%lld, num_workers=%lld, pin_memory=%s%s%s%s, "
                    "drop_last=%s%s%s)",
-                   (long long)json_integer_value(json_object_get(config, "loader.batch_size")),
-                   workers, python_bool(config, "loader.pin_memory"), ahead, keep, shuffle,
-                   python_bool(config, "loader.drop_last"), timeout, order);
+                   (long long)loader->batch_size, (long long)loader->num_workers,
+                   python_bool(loader->pin_memory), ahead, keep, shuffle,
+                   python_bool(loader->drop_last), timeout, order);
 }

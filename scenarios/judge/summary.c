@@ -1,208 +1,214 @@
 #include "scenarios/judge/summary.h"
 
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "scenarios/cell/cell.h"
 #include "scenarios/judge/au_summary.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/judge.h"
-#include "scenarios/spec/flat.h"
+#include "scenarios/judge/notes.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static json_t *reals(const double *values, uint32_t n)
 {
-    json_t *out = json_array();
-    for (uint32_t i = 0; out && i < n; i++)
-        if (json_array_append_new(out, dlb_json_real_or_null(values[i]))) {
-            json_decref(out);
-            return NULL;
-        }
+    json_t *out = dlb_json_made(json_array());
+    for (uint32_t i = 0; i < n; i++)
+        dlb_json_append(out, dlb_json_real_or_null(values[i]));
     return out;
 }
 
 static json_t *estimate(const struct dlb_estimate *e, const double *values, uint32_t n)
 {
-    return json_pack("{so, so, so, ss, so}", "median", dlb_json_real_or_null(n ? e->median : NAN),
-                     "low", dlb_json_real_or_null(n ? e->low : NAN), "high",
-                     dlb_json_real_or_null(n ? e->high : NAN), "interval",
-                     dlb_interval_name(n ? e->interval : DLB_INTERVAL_NONE), "values",
-                     reals(values, n));
+    return dlb_json_made(json_pack(
+        "{so, so, so, ss, so}", "median", dlb_json_real_or_null(n ? e->median : (double)NAN), "low",
+        dlb_json_real_or_null(n ? e->low : (double)NAN), "high",
+        dlb_json_real_or_null(n ? e->high : (double)NAN), "interval",
+        dlb_interval_name(n ? e->interval : DLB_INTERVAL_NONE), "values", reals(values, n)));
 }
 
 /* Median and maximum over repetitions of a share of the window (or of the wall clock). */
-static json_t *fraction(const json_t *reps, const char *part, const char *whole, bool complement)
+static json_t *fraction(const struct dlb_reps *reps, double (*share)(const struct dlb_share *total))
 {
-    double *values = calloc(json_array_size(reps) + 1, sizeof(double));
-    double max = -INFINITY;
+    double *values = dlb_mem_array(reps->n, sizeof(*values)), max = -INFINITY;
     uint32_t n = 0;
-    const json_t *doc;
-    size_t i;
-    if (!values)
-        return NULL;
-    json_array_foreach(reps, i, doc) {
-        double value = dlb_json_number(doc, part) / dlb_json_number(doc, whole);
+    for (uint32_t i = 0; i < reps->n; i++) {
+        double value = share(&reps->rep[i].loop.total);
         if (!isfinite(value))
             continue;
-        values[n] = fmin(fmax(complement ? 1 - value : value, 0), 1);
+        values[n] = fmin(fmax(value, 0), 1);
         max = fmax(max, values[n++]);
     }
-    json_t *out = json_pack("{so, so}", "median", dlb_json_real_or_null(dlb_median(values, n)),
-                            "max", dlb_json_real_or_null(max));
+    json_t *out =
+        dlb_json_made(json_pack("{so, so}", "median", dlb_json_real_or_null(dlb_median(values, n)),
+                                "max", dlb_json_real_or_null(max)));
     free(values);
     return out;
+}
+
+static double idle(const struct dlb_share *total)
+{
+    return 1 - dlb_measured(total->busy_ns) / dlb_measured(total->window_ns);
+}
+
+static double input_wait(const struct dlb_share *total)
+{
+    return dlb_measured(total->idle_input_ns) / dlb_measured(total->window_ns);
+}
+
+static double unaccounted(const struct dlb_share *total)
+{
+    return dlb_measured(total->unaccounted_ns) / dlb_measured(total->wall_ns);
 }
 
 static json_t *verdict(const struct dlb_judged_cell *cell)
 {
     const struct dlb_verdict *v = &cell->verdict;
-    return json_pack(
+    return dlb_json_made(json_pack(
         "{ss, ss, ss, ss, so, so, so}", "code", dlb_verdict_code(v->klass, v->cause), "class",
         dlb_verdict_class_name(v->klass), "cause", dlb_cause_name(v->cause), "severity",
         dlb_severity_name(v->severity), "text", dlb_json_safe_text(v->text), "input_wait_frac",
         dlb_json_real_or_null(cell->evidence.complete ? cell->evidence.input_frac : (double)NAN),
-        "ceiling_ratio", dlb_json_real_or_null(cell->ceiling_ratio));
-}
-
-static json_t *get_or(const json_t *doc, const char *key, json_t *otherwise)
-{
-    json_t *value = json_object_get(doc, key);
-    if (!value)
-        return otherwise;
-    json_decref(otherwise);
-    return json_incref(value);
-}
-
-static double stage_sum(const json_t *doc, const char *table, const char *stage)
-{
-    return dlb_json_number(json_object_get(json_object_get(doc, table), stage), "sum_ns");
+        "ceiling_ratio", dlb_json_real_or_null(cell->ceiling_ratio)));
 }
 
 /* The reads of a run, with how many a second those of the window's samples are. */
-static json_t *reads(const json_t *doc, double samples_per_s)
+static json_t *reads(const struct dlb_cell_result *shown, json_t *of_rep, double samples_per_s)
 {
-    const json_t *shown = json_object_get(doc, "reads");
-    json_t *out = shown ? json_copy((json_t *)shown) : json_null();
-    bool requests = strcmp(dlb_json_text(shown, "of"), "requests") == 0;
-    double per_sample =
-        requests ? dlb_json_number(shown, "count") / dlb_json_number(doc, "worker_samples") : 1;
-    if (!shown || !out ||
-        dlb_json_put(out, "per_s", dlb_json_real_or_null(per_sample * samples_per_s)))
-        return out;
-    json_decref(out);
-    return NULL;
+    const struct dlb_workers_result *workers = &shown->workers;
+    double per_sample = workers->reads_are_requests
+                            ? dlb_measured(workers->reads.count) / dlb_measured(workers->n_samples)
+                            : 1;
+    if (!of_rep)
+        return json_null();
+    json_t *out = dlb_json_made(json_copy(of_rep));
+    (void)dlb_json_put(out, "per_s", dlb_json_real_or_null(per_sample * samples_per_s));
+    return out;
 }
 
-static bool put_rates(json_t *out, const struct dlb_judged_cell *cell)
+static void put_rates(json_t *out, const struct dlb_judged_cell *cell,
+                      const struct dlb_cell_result *shown, json_t *rep)
 {
-    const json_t *shown = cell->shown;
-    double window_ns = dlb_json_number(shown, "window_ns");
-    double n_bytes = dlb_json_number(shown, "n_bytes");
-    return dlb_json_put(out, "samples_per_s",
-                        estimate(&cell->rate, cell->samples_per_s, cell->n_values)) &&
-           dlb_json_put(out, "read_bytes_per_s",
-                        dlb_json_real_or_null(dlb_judged_read_bytes_per_s(cell))) &&
-           dlb_json_put(out, "reads", reads(shown, cell->rate.median)) &&
-           dlb_json_put(out, "delivered_bytes_per_s",
-                        dlb_json_real_or_null(n_bytes * 1e9 / window_ns)) &&
-           dlb_json_put(
-               out, "h2d_bytes_per_s",
-               dlb_json_real_or_null(n_bytes * 1e9 / stage_sum(shown, "device_stages", "copy")));
+    const struct dlb_share *total = &shown->loop.total;
+    double bytes = dlb_measured(total->n_bytes) * 1e9;
+    double copy_ns = dlb_measured(shown->loop.device[DLB_DS_COPY].sum_ns);
+    (void)dlb_json_put(out, "samples_per_s",
+                       estimate(&cell->rate, cell->samples_per_s, cell->n_values));
+    (void)dlb_json_put(out, "read_bytes_per_s",
+                       dlb_json_real_or_null(dlb_judged_read_bytes_per_s(cell)));
+    (void)dlb_json_put(out, "reads",
+                       reads(shown, json_object_get(rep, "reads"), cell->rate.median));
+    (void)dlb_json_put(out, "delivered_bytes_per_s",
+                       dlb_json_real_or_null(bytes / dlb_measured(total->window_ns)));
+    (void)dlb_json_put(out, "h2d_bytes_per_s", dlb_json_real_or_null(bytes / copy_ns));
 }
 
-static bool put_measured(json_t *out, const struct dlb_judged_cell *cell, const json_t *reps,
-                         uint32_t n_blocks)
+/* The parts of the repetition that is shown, as they are; where it has none, an empty one. */
+static void put_shown(json_t *out, const json_t *rep)
 {
-    const json_t *shown = cell->shown;
-    json_t *memory = json_pack("{sn, sn, sn, sn}", "peak_pss_bytes", "slots_bytes", "pinned_bytes",
-                               "huge_pages");
-    return put_rates(out, cell) &&
-           dlb_json_put(out, "accelerators", get_or(shown, "accelerators", json_null())) &&
-           dlb_json_put(out, "au", dlb_au_summary(reps, shown, n_blocks)) &&
-           dlb_json_put(out, "consumer_cpu_ns", get_or(shown, "consumer_cpu_ns", json_null())) &&
-           dlb_json_put(out, "gpu_idle_frac", fraction(reps, "busy_ns", "window_ns", true)) &&
-           dlb_json_put(out, "input_wait_frac",
-                        fraction(reps, "idle_input_ns", "window_ns", false)) &&
-           dlb_json_put(out, "unaccounted_frac",
-                        fraction(reps, "unaccounted_ns", "wall_ns", false)) &&
-           dlb_json_put(out, "epochs", get_or(shown, "epochs", json_array())) &&
-           dlb_json_put(out, "worker_stages", get_or(shown, "worker_stages", json_object())) &&
-           dlb_json_put(out, "io", get_or(shown, "io", json_null())) &&
-           dlb_json_put(out, "consumer_stages", get_or(shown, "consumer_stages", json_object())) &&
-           dlb_json_put(out, "device_stages", get_or(shown, "device_stages", json_object())) &&
-           dlb_json_put(out, "memory", get_or(shown, "memory", memory)) &&
-           dlb_json_put(out, "os", get_or(shown, "os", json_null())) &&
-           dlb_json_put(out, "machine_busy_frac",
-                        get_or(shown, "machine_busy_frac", json_null())) &&
-           dlb_json_put(out, "machine_stolen_frac",
-                        get_or(shown, "machine_stolen_frac", json_null())) &&
-           dlb_json_put(out, "io_bytes", get_or(shown, "io_bytes", json_null())) &&
-           dlb_json_put(out, "worker_samples", get_or(shown, "worker_samples", json_null())) &&
-           dlb_json_put(out, "resident_frac", get_or(shown, "resident_frac", json_null())) &&
-           dlb_json_put(out, "residency_by", get_or(shown, "residency_by", json_null())) &&
-           dlb_json_put(out, "cache", dlb_cache_summary(reps, shown)) &&
-           dlb_json_put(out, "skipped_samples", get_or(shown, "n_skipped", json_null())) &&
-           dlb_json_put(out, "cut_shards", get_or(shown, "n_cut_shards", json_null())) &&
-           dlb_json_put(out, "skipped", get_or(shown, "skipped", json_array()));
+    static const char *const nullable[] = {
+        "accelerators",      "consumer_cpu_ns",     "io",       "os",
+        "machine_busy_frac", "machine_stolen_frac", "io_bytes", "worker_samples",
+        "resident_frac",     "residency_by"};
+    static const char *const objects[] = {"worker_stages", "consumer_stages", "device_stages"};
+    static const char *const arrays[] = {"epochs", "skipped"};
+    json_t *memory = json_object_get(rep, "memory"), *value;
+    for (size_t i = 0; i < sizeof(nullable) / sizeof(nullable[0]); i++) {
+        value = json_object_get(rep, nullable[i]);
+        (void)dlb_json_put(out, nullable[i], value ? json_incref(value) : json_null());
+    }
+    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+        value = json_object_get(rep, objects[i]);
+        (void)dlb_json_put(out, objects[i], value ? json_incref(value) : json_object());
+    }
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+        value = json_object_get(rep, arrays[i]);
+        (void)dlb_json_put(out, arrays[i], value ? json_incref(value) : json_array());
+    }
+    (void)dlb_json_put(out, "memory",
+                       memory
+                           ? json_incref(memory)
+                           : dlb_json_made(json_pack("{sn, sn, sn, sn}", "peak_pss_bytes",
+                                                     "slots_bytes", "pinned_bytes", "huge_pages")));
+}
+
+static void put_measured(json_t *out, const struct dlb_judged_cell *cell,
+                         const struct dlb_reps *reps, uint32_t n_blocks)
+{
+    struct dlb_cell_result none;
+    dlb_cell_result_init(&none);
+    const struct dlb_cell_result *shown = cell->shown ? cell->shown : &none;
+    json_t *rep = cell->shown ? dlb_cell_result_to_json(shown) : NULL;
+    put_rates(out, cell, shown, rep);
+    put_shown(out, rep);
+    json_decref(rep);
+    (void)dlb_json_put(out, "au", dlb_au_summary(reps, cell->shown, n_blocks));
+    (void)dlb_json_put(out, "gpu_idle_frac", fraction(reps, idle));
+    (void)dlb_json_put(out, "input_wait_frac", fraction(reps, input_wait));
+    (void)dlb_json_put(out, "unaccounted_frac", fraction(reps, unaccounted));
+    (void)dlb_json_put(out, "cache", dlb_cache_summary(reps, cell->shown));
+    (void)dlb_json_put(out, "skipped_samples", dlb_json_u64_or_null(shown->workers.n_skipped));
+    (void)dlb_json_put(out, "cut_shards", dlb_json_u64_or_null(shown->workers.n_cut_shards));
+}
+
+static json_t *code_or_null(enum dlb_code code)
+{
+    return code < DLB_N_CODES ? dlb_json_made(json_string(dlb_code_name(code))) : json_null();
 }
 
 static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
 {
     static const char *const status[] = {"ok", "skipped", "failed"};
     const struct dlb_judged_cell *cell = &in->judgement->cells[i];
-    json_t *out = json_object();
-    bool ok = out && dlb_json_put(out, "index", json_integer(i)) &&
-              dlb_json_put(out, "config", json_incref(in->plan->cells[i].config)) &&
-              dlb_json_put(out, "status", json_string(status[cell->status])) &&
-              dlb_json_put(out, "reason",
-                           cell->reason[0] ? dlb_json_safe_text(cell->reason) : json_null()) &&
-              dlb_json_put(out, "repeats", json_integer(cell->n_values)) &&
-              put_measured(out, cell, in->results->cells[i], in->plan->n_blocks) &&
-              dlb_json_put(out, "verdict", verdict(cell));
-    if (ok)
-        return out;
-    json_decref(out);
-    return NULL;
+    const struct dlb_plan_cell *planned = &in->plan->cells[i];
+    json_t *out = dlb_json_made(json_object());
+    (void)dlb_json_put(out, "index", json_integer(i));
+    (void)dlb_json_put(out, "config", dlb_spec_to_json(planned->spec, planned->iterable));
+    (void)dlb_json_put(out, "status", json_string(status[cell->status]));
+    (void)dlb_json_put(out, "code", code_or_null(cell->code));
+    (void)dlb_json_put(out, "reason",
+                       cell->reason[0] ? dlb_json_safe_text(cell->reason) : json_null());
+    (void)dlb_json_put(out, "repeats", json_integer(cell->n_values));
+    put_measured(out, cell, &in->results->cells[i], in->plan->n_blocks);
+    (void)dlb_json_put(out, "verdict", verdict(cell));
+    return out;
 }
 
 static json_t *cells_json(const struct dlb_summary *in)
 {
-    json_t *out = json_array();
-    for (uint32_t i = 0; out && i < in->plan->n_cells; i++)
-        if (json_array_append_new(out, cell_json(in, i))) {
-            json_decref(out);
-            return NULL;
-        }
+    json_t *out = dlb_json_made(json_array());
+    for (uint32_t i = 0; i < in->plan->n_cells; i++)
+        if (in->plan->cells[i].spec) /* another program's results are the scenario's own part */
+            dlb_json_append(out, cell_json(in, i));
+    return out;
+}
+
+static json_t *ceiling_json(const struct dlb_summary *in, uint32_t i)
+{
+    const struct dlb_reps *reps = &in->results->ceilings[i];
+    double *values = dlb_mem_array(reps->n, sizeof(*values));
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < reps->n; k++) {
+        const struct dlb_share *total = &reps->rep[k].loop.total;
+        double rate = dlb_measured(total->n_steps) * 1e9 / dlb_measured(total->window_ns);
+        if (isfinite(rate))
+            values[n++] = rate;
+    }
+    struct dlb_estimate e = dlb_estimate_median(values, n, in->plan->seed);
+    json_t *out = dlb_json_made(json_pack("{so, so}", "config",
+                                          dlb_spec_to_json(&in->plan->ceilings[i], false),
+                                          "steps_per_s", estimate(&e, values, n)));
+    free(values);
     return out;
 }
 
 static json_t *ceilings_json(const struct dlb_summary *in)
 {
-    json_t *out = json_array();
-    for (uint32_t i = 0; out && i < in->plan->n_ceilings; i++) {
-        const json_t *doc, *reps = in->results->ceilings[i];
-        double *values = calloc(json_array_size(reps) + 1, sizeof(double));
-        uint32_t n = 0;
-        size_t k;
-        if (values)
-            json_array_foreach(reps, k, doc) {
-                double rate =
-                    dlb_json_number(doc, "n_steps") * 1e9 / dlb_json_number(doc, "window_ns");
-                if (isfinite(rate))
-                    values[n++] = rate;
-            }
-        struct dlb_estimate e = dlb_estimate_median(values, n, in->plan->seed);
-        json_t *one = values ? json_pack("{sO, so}", "config", in->plan->ceilings[i], "steps_per_s",
-                                         estimate(&e, values, n))
-                             : NULL;
-        free(values);
-        if (json_array_append_new(out, one)) {
-            json_decref(out);
-            return NULL;
-        }
-    }
+    json_t *out = dlb_json_made(json_array());
+    for (uint32_t i = 0; i < in->plan->n_ceilings; i++)
+        dlb_json_append(out, ceiling_json(in, i));
     return out;
 }
 
@@ -211,18 +217,23 @@ static json_t *device_json(const struct dlb_summary *in)
 {
     const struct dlb_judgement *j = in->judgement;
     for (uint32_t i = 0; i < in->plan->n_cells; i++) {
-        uint32_t at = j->best >= 0 ? (uint32_t)j->best : i;
-        json_t *device = json_object_get(j->cells[at].shown, "device");
-        if (device)
-            return json_incref(device);
+        const struct dlb_cell_result *shown = j->cells[j->best >= 0 ? j->best : i].shown;
+        if (shown && shown->has_device) {
+            json_t *rep = dlb_cell_result_to_json(shown);
+            json_t *device = json_incref(json_object_get(rep, "device"));
+            json_decref(rep);
+            return device;
+        }
     }
     struct dlb_err ignored;
     char why[160] = "", name[96];
     const struct dlb_device *device = dlb_device_choose(&in->spec->device, NULL, why, &ignored);
     if (!device)
-        return json_pack("{sn, sn, ss, sn}", "kind", "name", "why", ignored.what, "gpu");
+        return dlb_json_made(
+            json_pack("{sn, sn, ss, sn}", "kind", "name", "why", ignored.what, "gpu"));
     dlb_cell_device_name(device, &in->spec->device, name, sizeof(name));
-    return json_pack("{ss, ss, ss, sn}", "kind", device->name, "name", name, "why", why, "gpu");
+    return dlb_json_made(
+        json_pack("{ss, ss, ss, sn}", "kind", device->name, "name", name, "why", why, "gpu"));
 }
 
 static json_t *verdict_json(const struct dlb_summary *in)
@@ -234,43 +245,46 @@ static json_t *verdict_json(const struct dlb_summary *in)
     const struct dlb_judged_cell *cells = in->judgement->cells;
     if (in->results->interrupted)
         (void)snprintf(none.verdict.text, sizeof(none.verdict.text),
-                       "it was interrupted before anything was measured.");
+                       "interrupted before anything was measured.");
     for (uint32_t i = 0; i < in->plan->n_cells; i++)
         if (cells[i].status != DLB_CELL_SKIPPED) {
             none.verdict = cells[i].verdict;
             break;
         }
+    if (in->judgement->verdict_text)
+        (void)snprintf(none.verdict.text, sizeof(none.verdict.text), "%s",
+                       in->judgement->verdict_text);
     return verdict(&none);
 }
 
 static json_t *index_or_null(int64_t index)
 {
-    return index < 0 ? json_null() : json_integer(index);
+    return index < 0 ? json_null() : dlb_json_made(json_integer(index));
 }
 
-static bool put_head(json_t *doc, const struct dlb_summary *in)
+static void put_head(json_t *doc, const struct dlb_summary *in)
 {
-    char hash[17], id[17];
+    char hash[17];
     dlb_config_hash(in->cfg, hash);
-    (void)snprintf(id, sizeof(id), "%016" PRIx64, in->shape->id);
-    return dlb_json_put(doc, "schema_version", json_integer(DLB_SCHEMA_VERSION)) &&
-           dlb_json_put(doc, "command", json_string(in->command)) &&
-           dlb_json_put(doc, "run_name", dlb_json_safe_text(in->run_name)) &&
-           dlb_json_put(doc, "partial", json_boolean(in->partial)) &&
-           dlb_json_put(doc, "interrupted", json_boolean(in->results->interrupted)) &&
-           dlb_json_put(doc, "dlbench",
-                        json_pack("{ss, ss}", "version", in->version, "commit", in->commit)) &&
-           dlb_json_put(doc, "environment", json_incref((json_t *)in->environment)) &&
-           dlb_json_put(doc, "dataset",
-                        json_pack("{ss, ss, sI, sI}", "id", id, "format",
-                                  dlb_formats[in->spec->dataset.format]->name, "samples",
-                                  (json_int_t)in->shape->n_samples, "bytes",
-                                  (json_int_t)in->shape->total_bytes)) &&
-           dlb_json_put(doc, "config", dlb_config_resolved(in->cfg)) &&
-           dlb_json_put(doc, "config_hash", json_string(hash)) &&
-           dlb_json_put(doc, "rank", json_integer(in->spec->run.rank)) &&
-           dlb_json_put(doc, "world", json_integer(in->spec->run.world)) &&
-           dlb_json_put(doc, "device", device_json(in));
+    json_t *data = dlb_json_made(json_pack("{so, ss, sI, sI}", "id", dlb_json_hex(in->shape->id),
+                                           "format", dlb_spec_format(in->spec)->name, "samples",
+                                           (json_int_t)in->shape->n_samples, "bytes",
+                                           (json_int_t)in->shape->total_bytes));
+    (void)dlb_json_put(doc, "schema_version", json_integer(DLB_SCHEMA_VERSION));
+    (void)dlb_json_put(doc, "command", dlb_json_made(json_string(in->command)));
+    (void)dlb_json_put(doc, "run_name", dlb_json_safe_text(in->run_name));
+    (void)dlb_json_put(doc, "partial", json_boolean(in->partial));
+    (void)dlb_json_put(doc, "interrupted", json_boolean(in->results->interrupted));
+    (void)dlb_json_put(
+        doc, "dlbench",
+        dlb_json_made(json_pack("{ss, ss}", "version", in->version, "commit", in->commit)));
+    (void)dlb_json_put(doc, "environment", json_incref((json_t *)in->environment));
+    (void)dlb_json_put(doc, "dataset", data);
+    (void)dlb_json_put(doc, "config", dlb_json_made(dlb_config_resolved(in->cfg)));
+    (void)dlb_json_put(doc, "config_hash", dlb_json_made(json_string(hash)));
+    (void)dlb_json_put(doc, "rank", json_integer(in->spec->run.rank));
+    (void)dlb_json_put(doc, "world", json_integer(in->spec->run.world));
+    (void)dlb_json_put(doc, "device", device_json(in));
 }
 
 /* What the judge noted, and what opening the data brought to light: which way the bytes took, what
@@ -279,46 +293,50 @@ static json_t *notes_json(const struct dlb_summary *in)
 {
     const struct dlb_shape *shape = in->shape;
     uint32_t n = sizeof(shape->odd) / sizeof(*shape->odd);
-    json_t *notes = json_copy(in->judgement->notes);
+    json_t *notes = dlb_json_made(json_copy(in->judgement->notes));
 
-    for (uint32_t i = 0; notes && i < n && i < shape->n_odd; i++) {
-        char text[sizeof(*shape->odd) + 16];
-        (void)snprintf(text, sizeof(text), "the data: %s", shape->odd[i]);
-        if (json_array_append_new(notes, dlb_json_safe_text(text))) {
-            json_decref(notes);
-            notes = NULL;
-        }
-    }
+    for (uint32_t i = 0; i < n && i < shape->n_odd; i++)
+        dlb_note(notes, DLB_NOTE_DATA_ODD, "the data: %s", shape->odd[i]);
     return notes;
 }
 
-static bool put_findings(json_t *doc, const struct dlb_summary *in)
+static json_t *set_json(const struct dlb_judgement *j)
 {
-    const struct dlb_judgement *j = in->judgement;
-    return dlb_json_put(doc, "verdict", verdict_json(in)) &&
-           dlb_json_put(doc, "best_cell", index_or_null(j->best)) &&
-           dlb_json_put(doc, "recommended_cell", index_or_null(j->recommended)) &&
-           dlb_json_put(doc, "separable", json_boolean(j->separable)) &&
-           dlb_json_put(doc, "not_separable", json_incref(j->set)) &&
-           dlb_json_put(doc, "recommendation", json_string(j->text)) &&
-           dlb_json_put(doc, "pytorch", json_string(j->pytorch)) &&
-           dlb_json_put(doc, "not_modelled", json_incref(j->not_modelled)) &&
-           dlb_json_put(doc, "notes", notes_json(in)) &&
-           dlb_json_put(doc, "axes", json_incref(in->plan->axes)) &&
-           dlb_json_put(doc, "reference",
-                        json_pack("{so, so}", "cell", index_or_null(in->plan->reference),
-                                  "drift_frac", dlb_json_real_or_null(j->drift_frac))) &&
-           dlb_json_put(doc, "ceilings", ceilings_json(in)) &&
-           dlb_json_put(doc, "cells", cells_json(in)) &&
-           (!j->storage || dlb_json_put(doc, "storage", json_incref(j->storage)));
+    json_t *out = dlb_json_made(json_array());
+    for (uint32_t i = 0; i < j->n_set; i++)
+        dlb_json_append(out, json_integer(j->set[i]));
+    return out;
 }
 
-json_t *dlb_summary_build(const struct dlb_summary *in, struct dlb_err *err)
+static void put_findings(json_t *doc, const struct dlb_summary *in)
 {
-    json_t *doc = json_object();
-    if (doc && put_head(doc, in) && put_findings(doc, in))
-        return doc;
-    json_decref(doc);
-    (void)dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the summary");
-    return NULL;
+    const struct dlb_judgement *j = in->judgement;
+    (void)dlb_json_put(doc, "verdict", verdict_json(in));
+    (void)dlb_json_put(doc, "best_cell", index_or_null(j->best));
+    (void)dlb_json_put(doc, "recommended_cell", index_or_null(j->recommended));
+    (void)dlb_json_put(doc, "separable", json_boolean(j->separable));
+    (void)dlb_json_put(doc, "not_separable", set_json(j));
+    (void)dlb_json_put(doc, "recommendation", dlb_json_safe_text(j->text));
+    (void)dlb_json_put(doc, "pytorch", dlb_json_safe_text(j->pytorch));
+    (void)dlb_json_put(doc, "not_modelled", json_incref(j->not_modelled));
+    (void)dlb_json_put(doc, "notes", notes_json(in));
+    (void)dlb_json_put(doc, "axes", dlb_axes_to_json(&in->plan->axes));
+    (void)dlb_json_put(
+        doc, "reference",
+        dlb_json_made(json_pack("{so, so}", "cell", index_or_null(in->plan->reference),
+                                "drift_frac", dlb_json_real_or_null(j->drift_frac))));
+    (void)dlb_json_put(doc, "ceilings", ceilings_json(in));
+    (void)dlb_json_put(doc, "cells", cells_json(in));
+    if (j->storage)
+        (void)dlb_json_put(doc, "storage", json_incref(j->storage));
+    if (j->gap)
+        (void)dlb_json_put(doc, "gap", json_incref(j->gap));
+}
+
+json_t *dlb_summary_build(const struct dlb_summary *in)
+{
+    json_t *doc = dlb_json_made(json_object());
+    put_head(doc, in);
+    put_findings(doc, in);
+    return doc;
 }

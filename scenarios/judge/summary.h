@@ -28,7 +28,7 @@ struct dlb_summary {
     bool partial; /* something failed, or the user interrupted it, or it still runs */
 };
 
-/* New reference; NULL with *err. */
-json_t *dlb_summary_build(const struct dlb_summary *in, struct dlb_err *err);
+/* New reference. */
+json_t *dlb_summary_build(const struct dlb_summary *in);
 
 #endif

@@ -1,19 +1,18 @@
 #include "scenarios/judge/workers.h"
 
 #include "scenarios/judge/judge.h"
-#include "scenarios/spec/flat.h"
+#include "scenarios/spec/meaning.h"
 
-#include <string.h>
-
-/* What has no meaning in one of them makes no difference. */
-static bool differ_in_workers_alone(const struct dlb_plan *plan, const json_t *a, const json_t *b)
+/* An option that has no meaning in one of them makes no difference. */
+static bool differ_in_workers_alone(const struct dlb_plan *plan, const struct dlb_plan_cell *a,
+                                    const struct dlb_plan_cell *b)
 {
-    const char *key;
-    json_t *axis;
-    json_object_foreach(plan->axes, key, axis) {
-        const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
-        if (strcmp(key, "loader.num_workers") != 0 && !json_is_null(x) && !json_is_null(y) &&
-            !json_equal(x, y))
+    const struct dlb_axis *workers = dlb_axes_find(&plan->axes, &dlb_loader_group, "num_workers");
+    for (uint32_t i = 0; i < plan->axes.n; i++) {
+        const struct dlb_axis *axis = &plan->axes.axis[i];
+        if (axis != workers && dlb_meaning_has(axis->group, axis->opt, a->spec, a->iterable) &&
+            dlb_meaning_has(axis->group, axis->opt, b->spec, b->iterable) &&
+            !dlb_axis_equal(axis, a->spec, b->spec))
             return false;
     }
     return true;
@@ -27,19 +26,19 @@ static bool are_comparable(const struct dlb_judged_cell *a, const struct dlb_jud
 
 static uint32_t workers_of(const struct dlb_plan_cell *planned)
 {
-    return (uint32_t)dlb_json_u64(planned->config, "loader.num_workers", 0);
+    return (uint32_t)planned->spec->loader.num_workers;
 }
 
 void dlb_judge_workers(const struct dlb_plan *plan, const struct dlb_judged_cell *cells,
                        uint32_t at, struct dlb_evidence *e)
 {
     double fastest = 0;
-    e->most_swept = json_object_get(plan->axes, "loader.num_workers") != NULL;
+    e->most_swept = dlb_axes_find(&plan->axes, &dlb_loader_group, "num_workers") != NULL;
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         const struct dlb_judged_cell *other = &cells[i];
         uint32_t n_workers = workers_of(&plan->cells[i]);
         if (n_workers <= workers_of(&plan->cells[at]) ||
-            !differ_in_workers_alone(plan, plan->cells[i].config, plan->cells[at].config))
+            !differ_in_workers_alone(plan, &plan->cells[i], &plan->cells[at]))
             continue;
         e->most_swept = false;
         if (!dlb_is_judged(other) || !are_comparable(other, &cells[at]))

@@ -8,9 +8,9 @@
 #ifndef DLB_SCENARIOS_PLAN_TWIN_H
 #define DLB_SCENARIOS_PLAN_TWIN_H
 
-#include "core/base/err.h"
+#include "scenarios/cell/cell_result.h"
+#include "scenarios/spec/spec.h"
 
-#include <jansson.h>
 #include <stdint.h>
 
 enum dlb_twin {
@@ -18,18 +18,17 @@ enum dlb_twin {
     DLB_TWIN_FREE,  /* with steps and copies that take no time: how fast the harness could go */
 };
 
-/* `config`: of the cell, flat; sample_bytes: payload bytes of a mean sample (n_bytes / n_samples of
- * what the cell measured). *out: a flat configuration to run as any other cell, new reference. */
-int dlb_twin_config(const json_t *config, uint64_t sample_bytes, enum dlb_twin what, json_t **out,
-                    struct dlb_err *err);
+/* sample_bytes: payload bytes of a mean sample (n_bytes / n_samples of what the cell measured). */
+void dlb_twin_spec(const struct dlb_spec *cell, uint64_t sample_bytes, enum dlb_twin what,
+                   struct dlb_spec *out);
 
-/* Of the documents of DLB_TWIN_STEPS, in the median: the share of the window in which the device
+/* Of the repetitions of DLB_TWIN_STEPS, in the median: the share of the window in which the device
  * stood still though data cost nothing, copies left out. Evidence's harness_frac. NaN without a
  * window. */
-double dlb_twin_share(const json_t *docs);
+double dlb_twin_share(const struct dlb_reps *reps);
 
-/* Of the documents of DLB_TWIN_FREE, in the median: their samples/s over those of the cell.
+/* Of the repetitions of DLB_TWIN_FREE, in the median: their samples/s over those of the cell.
  * Evidence's harness_headroom. NaN without a window. */
-double dlb_twin_headroom(const json_t *docs, double samples_per_s);
+double dlb_twin_headroom(const struct dlb_reps *reps, double samples_per_s);
 
 #endif

@@ -2,8 +2,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/io.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/pulse.h"
-#include "scenarios/spec/flat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,9 +54,7 @@ static int prepare(const struct dlb_child *how, struct child *c, struct dlb_err 
         rc = fill_path(c->log, how->scratch, "log.txt", err);
     if (rc)
         return rc;
-    char *text = json_dumps(how->config, JSON_INDENT(1));
-    if (!text)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a cell's spec");
+    char *text = dlb_mem_check(json_dumps(how->config, JSON_INDENT(1)));
     rc = dlb_write_file_atomic(c->spec, text, strlen(text), err);
     free(text);
     if (rc)
@@ -202,11 +201,11 @@ static void tell_library(const struct dlb_child *how, const struct child *c, cha
     name[sizeof(name) - 1] = '\0';
     if (name[0])
         (void)snprintf(text, n_text, " (its samples are read through %s: %s)", name,
-                       dlb_json_text(how->config, "dataset.path"));
+                       how->data_path ? how->data_path : "no path");
 }
 
-static json_t *obituary(const struct dlb_child *how, const struct child *c, int status,
-                        bool stalled, const char *otherwise)
+static void obituary(const struct dlb_child *how, const struct child *c, int status, bool stalled,
+                     const char *otherwise, struct dlb_cell_result *result)
 {
     char why[200], tail[LOG_TAIL_BYTES + 1], library[PATH_MAX + 48] = "";
     char text[sizeof(why) + sizeof(library) + sizeof(tail) + 48];
@@ -230,23 +229,33 @@ static json_t *obituary(const struct dlb_child *how, const struct child *c, int 
     (void)snprintf(text, sizeof(text), "the process %s%s%s%s", why, library,
                    tail[0] ? "; it printed: " : "", tail);
     bool cancelled = how->cancel && atomic_load(how->cancel);
-    return json_pack("{ss, ss, si}", "status", cancelled ? "cancelled" : "failed", "reason", text,
-                     "error", cancelled ? DLB_E_CANCELLED : DLB_E_WORKER);
+    enum dlb_code code = cancelled             ? DLB_ERR_CANCELLED
+                         : stalled             ? DLB_ERR_CELL_HANGS
+                         : WIFSIGNALED(status) ? DLB_ERR_CELL_KILLED
+                                               : DLB_ERR_CELL_NO_RESULT;
+    struct dlb_err err;
+    (void)dlb_fail(&err, code, NULL, DLB_NO_OFFSET, "%s", text);
+    dlb_cell_result_init(result);
+    dlb_cell_result_fail(result, &err);
+    /* All of it: an error holds less than the last words take behind a long path. */
+    (void)snprintf(result->reason, sizeof(result->reason), "%.*s", (int)sizeof(result->reason) - 1,
+                   text);
 }
 
-static json_t *read_result(const struct child *c)
+static bool read_result(const struct child *c, bool keeps, struct dlb_cell_result *result)
 {
     struct dlb_err ignored;
     char *text = NULL;
     size_t n_bytes = 0;
     if (dlb_read_file(c->result, RESULT_MAX_BYTES, &text, &n_bytes, &ignored))
-        return NULL;
+        return false;
     json_t *doc = json_loadb(text, n_bytes, 0, NULL);
     free(text);
-    if (json_is_object(doc) && dlb_json_text(doc, "status")[0])
-        return doc;
+    bool ok = doc && dlb_cell_result_from_json(result, doc, &ignored) == DLB_OK;
+    if (ok && keeps)
+        result->document = json_incref(doc);
     json_decref(doc);
-    return NULL;
+    return ok;
 }
 
 static void clean(struct child *c)
@@ -264,13 +273,11 @@ static void clean(struct child *c)
     (void)unlink(c->log);
 }
 
-int dlb_child_run(const struct dlb_child *how, json_t **doc, struct dlb_err *err)
+int dlb_child_run(const struct dlb_child *how, bool keeps, struct dlb_cell_result *result,
+                  struct dlb_err *err)
 {
-    struct child *c = calloc(1, sizeof(*c));
+    struct child *c = dlb_mem_new(sizeof(*c));
     bool stalled = false;
-    *doc = NULL;
-    if (!c)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a process");
     c->pidfd = c->beat_fd = c->log_fd = -1;
     int rc = prepare(how, c, err);
     if (!rc)
@@ -278,12 +285,8 @@ int dlb_child_run(const struct dlb_child *how, json_t **doc, struct dlb_err *err
     if (!rc) {
         int status = watch(how, c, &stalled);
         bool clean_end = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-        if (clean_end)
-            *doc = read_result(c);
-        if (!*doc)
-            *doc = obituary(how, c, status, stalled, clean_end ? "left without a result" : NULL);
-        if (!*doc)
-            rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a result");
+        if (!clean_end || !read_result(c, keeps, result))
+            obituary(how, c, status, stalled, clean_end ? "left without a result" : NULL, result);
     }
     clean(c);
     free(c);

@@ -5,6 +5,7 @@
 #define DLB_SCENARIOS_RUN_CHILD_H
 
 #include "core/base/err.h"
+#include "scenarios/cell/cell_result.h"
 
 #include <jansson.h>
 #include <stdatomic.h>
@@ -18,6 +19,7 @@ struct dlb_child {
     const char *const *lead; /* its own name first, as in {"dlbench", "cell", NULL} */
     const char *const *tail; /* as in {"--mode", "measure", NULL}; may be NULL */
     const json_t *config;    /* written to the spec file */
+    const char *data_path;   /* of its data set, for messages; NULL: it has none */
     const char *scratch;     /* folder for spec, result and what the child prints */
     uint64_t stall_ns; /* that long without a batch or another sign of life, and a little: killed */
     const atomic_bool *
@@ -26,8 +28,10 @@ struct dlb_child {
     void *ctx;
 };
 
-/* *doc: the child's document, an object with a status, or one with status "failed" that says how it
- * died; new reference. An error is the parent's own (no process, no space for the spec). */
-int dlb_child_run(const struct dlb_child *how, json_t **doc, struct dlb_err *err);
+/* What the child wrote, or a result with status "failed" that says how it died. With `keeps`, all
+ * of its document is in result->document. The caller frees the result after success. An error is
+ * the parent's own (no process, no space for the spec). */
+int dlb_child_run(const struct dlb_child *how, bool keeps, struct dlb_cell_result *result,
+                  struct dlb_err *err);
 
 #endif

@@ -1,11 +1,12 @@
 #include "scenarios/run/runner.h"
 
 #include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/host/osacct.h"
 #include "loaders/device/memo.h"
 #include "scenarios/cell/cell.h"
-#include "scenarios/judge/judge.h"
+#include "scenarios/plan/plan.h"
 #include "scenarios/run/child.h"
-#include "scenarios/spec/flat.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct runner {
     bool ended;                   /* the current task */
     uint32_t n_done, n_left;      /* n_left: after the current task */
     uint64_t task_start_ns;
+    struct dlb_os_machine machine_before; /* the first task */
 };
 
 static bool is_cell(const struct dlb_task *task)
@@ -45,20 +47,30 @@ static bool is_dropped(const struct runner *r, const struct dlb_task *task)
     return task->kind != DLB_TASK_BASELINE && *failed_of(r, task);
 }
 
-static const json_t *config_of(const struct dlb_plan *plan, const struct dlb_task *task)
+/* Of a cell that another program measures there is none: NULL. */
+static const struct dlb_spec *spec_of(const struct dlb_plan *plan, const struct dlb_task *task)
 {
     switch (task->kind) {
     case DLB_TASK_WARM:
-        return plan->warms[task->index];
+        return &plan->warms[task->index];
     case DLB_TASK_CEILING:
-        return plan->ceilings[task->index];
+        return &plan->ceilings[task->index];
     case DLB_TASK_CELL:
     case DLB_TASK_REFERENCE:
     case DLB_TASK_BASELINE:
         break;
     }
-    const struct dlb_plan_cell *cell = &plan->cells[task->index];
-    return cell->first && task->block == 0 ? cell->first : cell->config;
+    return plan->cells[task->index].spec;
+}
+
+/* What the task's process is given. New reference. */
+static json_t *config_of(const struct dlb_plan *plan, const struct dlb_task *task)
+{
+    const struct dlb_spec *spec = spec_of(plan, task);
+    const struct dlb_plan_other *other = spec ? NULL : &plan->cells[task->index].other;
+    if (other)
+        return json_incref(other->first && task->block == 0 ? other->first : other->config);
+    return dlb_spec_to_json(spec, is_cell(task) && plan->cells[task->index].iterable);
 }
 
 static double *took(struct runner *r, const struct dlb_task *task)
@@ -86,26 +98,9 @@ static double mean_known(const double *values, uint32_t n)
 static double planned_batches(const struct dlb_plan *plan, const struct dlb_task *task,
                               uint64_t n_samples)
 {
-    if (task->kind == DLB_TASK_WARM)
-        return (double)NAN;
-    const json_t *config = config_of(plan, task);
-    bool synthetic = strcmp(dlb_json_text(config, "dataset.format"), "synthetic") == 0;
-    double samples = synthetic   ? dlb_json_number(config, "generate.samples")
-                     : n_samples ? (double)n_samples
-                                 : (double)NAN;
-    double n_ranks = (double)dlb_pytorch_ranks(config),
-           world = dlb_json_number(config, "run.world");
-    double of_rank = samples / n_ranks / dlb_json_number(config, "loader.batch_size");
-    bool drops = json_is_true(json_object_get(config, "loader.drop_last"));
-    double per_epoch = (drops ? floor(of_rank) : ceil(of_rank)) * n_ranks / world;
-    double all = per_epoch * dlb_json_number(config, "run.epochs");
-    double measured = dlb_json_number(config, "run.max_batches");
-    double n = (double)dlb_json_u64(config, "accelerators.count", 1);
-    /* The step after the last measured one closes the window. */
-    double wanted = measured > 0
-                        ? n * (measured + dlb_json_number(config, "run.warmup_batches") + 1)
-                        : (double)INFINITY;
-    return fmin(all, wanted); /* of the one that is known */
+    const struct dlb_spec *spec = spec_of(plan, task);
+    uint64_t n = spec && task->kind != DLB_TASK_WARM ? dlb_plan_batches(spec, n_samples) : 0;
+    return n > 0 ? (double)n : (double)NAN;
 }
 
 double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples)
@@ -113,12 +108,11 @@ double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples)
     double sum = 0;
     for (uint32_t i = 0; i < plan->n_tasks; i++) {
         const struct dlb_task *task = &plan->tasks[i];
-        if (task->kind == DLB_TASK_WARM || task->kind == DLB_TASK_BASELINE)
+        const struct dlb_spec *spec = spec_of(plan, task);
+        if (!spec || task->kind == DLB_TASK_WARM || task->kind == DLB_TASK_BASELINE)
             continue;
-        const json_t *config = config_of(plan, task);
-        double n = (double)dlb_json_u64(config, "accelerators.count", 1);
-        double s = planned_batches(plan, task, n_samples) / n *
-                   dlb_json_number(config, "device.step_ms") * 1e-3;
+        double s = planned_batches(plan, task, n_samples) / (double)spec->accelerators.count *
+                   spec->device.step_ms * 1e-3;
         sum += isfinite(s) ? s : 0;
     }
     return sum;
@@ -162,7 +156,8 @@ static double eta_s(struct runner *r, uint64_t n_batches)
     return sum;
 }
 
-static void tell(struct runner *r, enum dlb_runner_what what, uint64_t n_batches, const json_t *doc)
+static void tell(struct runner *r, enum dlb_runner_what what, uint64_t n_batches,
+                 const struct dlb_cell_result *result)
 {
     if (!r->how->event)
         return;
@@ -173,7 +168,7 @@ static void tell(struct runner *r, enum dlb_runner_what what, uint64_t n_batches
         .n_tasks = r->n_done + r->n_left,
         .n_batches = n_batches,
         .eta_s = eta_s(r, n_batches),
-        .doc = doc,
+        .result = result,
     };
     r->how->event(r->how->ctx, &event);
 }
@@ -183,55 +178,44 @@ static void tick(void *ctx, uint64_t n_batches)
     tell(ctx, DLB_RUNNER_TICK, n_batches, NULL);
 }
 
-static uint64_t stall_ns(const struct runner *r, const json_t *config)
+static uint64_t stall_ns(const struct runner *r, const struct dlb_spec *spec)
 {
     if (r->how->stall_ns)
         return r->how->stall_ns;
-    double batch = dlb_json_number(config, "loader.batch_size") *
-                   (dlb_json_number(config, "loader.sample_sleep_us") +
-                    dlb_json_number(config, "loader.sample_spin_us")) *
-                   1e3;
-    double step = dlb_json_number(config, "device.step_ms") * 1e6;
-    double longest = fmax(isfinite(batch) ? batch : 0, isfinite(step) ? step : 0) * STALL_STEPS;
-    double init = dlb_json_number(config, "loader.worker_init_ms") * 1e6;
-    double timeout = dlb_json_number(config, "loader.timeout_s") * 1e9;
+    if (!spec)
+        return STALL_NS;
+    const struct dlb_loader_opts *loader = &spec->loader;
+    double batch_ns =
+        (double)loader->batch_size * (loader->sample_sleep_us + loader->sample_spin_us) * 1e3;
+    double longest = fmax(batch_ns, spec->device.step_ms * 1e6) * STALL_STEPS;
     /* The user's own limit comes first. */
-    return (uint64_t)(fmax(longest, (double)STALL_NS) + (isfinite(init) ? init : 0) +
-                      (isfinite(timeout) ? timeout : 0));
+    return (uint64_t)(fmax(longest, (double)STALL_NS) + loader->worker_init_ms * 1e6 +
+                      loader->timeout_s * 1e9);
 }
 
-static int keep(const struct runner *r, json_t *doc, struct dlb_err *err)
+static struct dlb_reps *reps_of(const struct runner *r, const struct dlb_task *task)
 {
-    int rc = json_object_set_new(doc, "block", json_integer(r->task->block));
-    rc |= json_object_set_new(doc, "index", json_integer(r->task->index));
-    switch (r->task->kind) {
+    switch (task->kind) {
     case DLB_TASK_WARM:
-        rc |= json_array_append(r->results->warm, doc);
-        break;
+        return &r->results->warm;
     case DLB_TASK_REFERENCE:
-        rc |= json_array_append(r->results->reference, doc);
-        break;
+        return &r->results->reference;
     case DLB_TASK_CELL:
-        rc |= json_array_append(r->results->cells[r->task->index], doc);
-        break;
+        return &r->results->cells[task->index];
     case DLB_TASK_CEILING:
-        rc |= json_array_append(r->results->ceilings[r->task->index], doc);
-        break;
+        return &r->results->ceilings[task->index];
     case DLB_TASK_BASELINE:
-        rc |= json_array_append(r->results->baseline, doc);
         break;
     }
-    return rc ? dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for results")
-              : DLB_OK;
+    return &r->results->baseline;
 }
 
-static void learn(struct runner *r, const json_t *doc)
+static void learn(struct runner *r, const struct dlb_cell_result *result)
 {
     *took(r, r->task) = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
     r->ended = true;
     /* A reference that fails says no more than that: its cell has runs of its own. */
-    const char *status = dlb_json_text(doc, "status");
-    bool failed = strcmp(status, "failed") == 0 || strcmp(status, "not-measured") == 0;
+    bool failed = result->status == DLB_REP_FAILED || result->status == DLB_REP_NOT_MEASURED;
     if (failed && (r->task->kind == DLB_TASK_CELL || r->task->kind == DLB_TASK_CEILING))
         *failed_of(r, r->task) = true;
 }
@@ -244,37 +228,44 @@ static int run_task(struct runner *r, struct dlb_err *err)
                                                                          : DLB_MODE_MEASURE;
     const char *const tail[] = {"--mode", dlb_cell_mode_names[mode], "--memo", r->how->scratch,
                                 NULL};
-    const struct dlb_plan_program *other =
-        is_cell(r->task) ? r->plan->cells[r->task->index].program : NULL;
-    const json_t *config = config_of(r->plan, r->task);
+    const struct dlb_plan_program *program =
+        is_cell(r->task) ? r->plan->cells[r->task->index].other.program : NULL;
+    const struct dlb_spec *spec = spec_of(r->plan, r->task);
+    json_t *config = config_of(r->plan, r->task);
     struct dlb_child child = {
-        .exe = other && other->exe ? other->exe
-               : r->how->exe       ? r->how->exe
-                                   : "/proc/self/exe",
-        .lead = other ? other->lead : cell,
-        .tail = other ? NULL : tail,
+        .exe = program && program->exe ? program->exe
+               : r->how->exe           ? r->how->exe
+                                       : "/proc/self/exe",
+        .lead = program ? program->lead : cell,
+        .tail = program ? NULL : tail,
         .config = config,
+        .data_path = spec ? spec->dataset.path : NULL,
         .scratch = r->how->scratch,
-        .stall_ns = stall_ns(r, config),
+        .stall_ns = stall_ns(r, spec),
         .cancel = r->how->cancel,
         .tick = tick,
         .ctx = r,
     };
-    json_t *doc = NULL;
+    struct dlb_cell_result result;
     r->task_start_ns = dlb_now_ns();
     r->ended = false;
     tell(r, DLB_RUNNER_START, 0, NULL);
-    int rc = dlb_child_run(&child, &doc, err);
-    if (!rc)
-        rc = keep(r, doc, err);
-    if (!rc) {
-        learn(r, doc);
-        r->n_done++;
-        r->n_left--;
-        tell(r, DLB_RUNNER_DONE, 0, doc);
-    }
-    json_decref(doc);
-    return rc;
+    int rc = dlb_child_run(&child, program != NULL, &result, err);
+    json_decref(config);
+    if (rc)
+        return rc;
+    result.block = r->task->block;
+    result.index = r->task->index;
+    learn(r, &result);
+    struct dlb_os_machine now;
+    dlb_os_machine(&now);
+    r->results->stolen_frac = dlb_os_stolen_frac(&r->machine_before, &now);
+    struct dlb_reps *reps = reps_of(r, r->task);
+    dlb_reps_add(reps, &result);
+    r->n_done++;
+    r->n_left--;
+    tell(r, DLB_RUNNER_DONE, 0, &reps->rep[reps->n - 1]);
+    return DLB_OK;
 }
 
 static uint32_t count_left(const struct runner *r, const struct dlb_task *from)
@@ -308,40 +299,31 @@ static int run_tasks(struct runner *r, uint32_t first, struct dlb_err *err)
     return DLB_OK;
 }
 
-static bool grow_values(double **values, uint32_t from, uint32_t to)
+static void grow_values(double **values, uint32_t from, uint32_t to)
 {
-    double *grown = realloc(*values, ((size_t)to + 1) * sizeof(*grown));
-    if (!grown)
-        return false;
-    *values = grown;
+    *values = dlb_mem_grow(*values, (size_t)to + 1, sizeof(**values));
     for (uint32_t i = from; i <= to; i++)
-        grown[i] = (double)NAN;
-    return true;
+        (*values)[i] = (double)NAN;
 }
 
-static bool grow_flags(bool **flags, uint32_t from, uint32_t to)
+static void grow_flags(bool **flags, uint32_t from, uint32_t to)
 {
-    bool *grown = realloc(*flags, ((size_t)to + 1) * sizeof(*grown));
-    if (!grown)
-        return false;
-    *flags = grown;
+    *flags = dlb_mem_grow(*flags, (size_t)to + 1, sizeof(**flags));
     for (uint32_t i = from; i <= to; i++)
-        grown[i] = false;
-    return true;
+        (*flags)[i] = false;
 }
 
 /* Room for what is known of each cell and ceiling of the plan. */
-static int fit(struct runner *r, struct dlb_err *err)
+static void fit(struct runner *r)
 {
     const struct dlb_plan *plan = r->plan;
-    bool ok = grow_flags(&r->cell_failed, r->n_cells, plan->n_cells) &&
-              grow_values(&r->cell_s, r->n_cells, plan->n_cells) &&
-              grow_flags(&r->ceiling_failed, r->n_ceilings, plan->n_ceilings) &&
-              grow_values(&r->ceiling_s, r->n_ceilings, plan->n_ceilings);
+    grow_flags(&r->cell_failed, r->n_cells, plan->n_cells);
+    grow_values(&r->cell_s, r->n_cells, plan->n_cells);
+    grow_flags(&r->ceiling_failed, r->n_ceilings, plan->n_ceilings);
+    grow_values(&r->ceiling_s, r->n_ceilings, plan->n_ceilings);
     r->n_cells = plan->n_cells;
     r->n_ceilings = plan->n_ceilings;
-    return ok ? dlb_results_grow(r->results, plan, err)
-              : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
+    dlb_results_grow(r->results, plan);
 }
 
 /* The plan's tasks, then what the scenario adds to them in view of the results. */
@@ -349,11 +331,9 @@ static int run_plan(struct runner *r, struct dlb_err *err)
 {
     const struct dlb_scenario *scenario = r->how->scenario;
     uint32_t n_run = 0;
-    int rc = DLB_OK;
     for (;;) {
-        rc = fit(r, err);
-        if (!rc)
-            rc = run_tasks(r, n_run, err);
+        fit(r);
+        int rc = run_tasks(r, n_run, err);
         n_run = r->plan->n_tasks;
         if (rc || r->results->interrupted || !scenario || !scenario->next)
             return rc;
@@ -370,9 +350,9 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        struct dlb_results *results, struct dlb_err *err)
 {
     struct runner r = {.how = runner, .plan = plan, .results = results, .baseline_s = (double)NAN};
-    int rc = grow_values(&r.warm_s, 0, plan->n_warms)
-                 ? run_plan(&r, err)
-                 : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for a run");
+    dlb_os_machine(&r.machine_before);
+    grow_values(&r.warm_s, 0, plan->n_warms);
+    int rc = run_plan(&r, err);
     dlb_memo_clear(runner->scratch);
     free(r.cell_failed);
     free(r.ceiling_failed);

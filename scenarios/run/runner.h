@@ -8,14 +8,13 @@
 #include "core/base/err.h"
 #include "scenarios/scenario.h"
 
-#include <jansson.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 enum dlb_runner_what {
     DLB_RUNNER_START, /* a task begins */
     DLB_RUNNER_TICK,  /* it goes on; several times a second */
-    DLB_RUNNER_DONE,  /* it ended: doc */
+    DLB_RUNNER_DONE,  /* it ended: result */
     DLB_RUNNER_BLOCK, /* every task of a block ended: what there is may be saved */
 };
 
@@ -26,7 +25,7 @@ struct dlb_runner_event {
     uint64_t n_batches;       /* of this task, so far */
     double eta_s;             /* of the whole plan; NaN while nothing is known, and for plans that
                                  grow */
-    const json_t *doc;        /* DONE only; borrowed */
+    const struct dlb_cell_result *result; /* DONE only; borrowed until the next event */
 };
 
 struct dlb_runner {

@@ -238,3 +238,9 @@ void dlb_spec_defaults(struct dlb_spec *spec)
     if (dlb_spec_from_json(spec, NULL, "default", &err))
         DLB_BUG(err.what); /* the tables' own defaults */
 }
+
+bool dlb_spec_forks(const struct dlb_spec *spec)
+{
+    int kind = spec->loader.kind; /* 0: auto, which forks nothing */
+    return kind > 0 && strcmp(dlb_loaders[kind - 1]->name, "processes") == 0;
+}

@@ -99,6 +99,9 @@ static inline uint32_t dlb_spec_loaders(const struct dlb_spec *spec)
     return dlb_accelerators_loaders(&spec->accelerators);
 }
 
+/* Whether its workers are processes (loader.kind). */
+bool dlb_spec_forks(const struct dlb_spec *spec);
+
 /* Ranks that divide the data set among them, over all processes. */
 static inline uint64_t dlb_spec_ranks(const struct dlb_spec *spec)
 {

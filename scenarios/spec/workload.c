@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const accelerators[] = {"none", "a100", "h100", "h200", "b200", "mi355", NULL};
+const char *const dlb_workload_accelerators[] = {"none", "a100",  "h100", "h200",
+                                                 "b200", "mi355", NULL};
 static const char *const baselines[] = {"none", "fio", NULL};
 
 static const struct dlb_opt workload_opts[] = {
@@ -36,7 +37,7 @@ static const struct dlb_opt workload_opts[] = {
      .type = DLB_OPT_CHOICE,
      .offset = offsetof(struct dlb_workload_opts, accelerator),
      .def = "none",
-     .choices = accelerators,
+     .choices = dlb_workload_accelerators,
      .help = "Whose step times are taken, from workload.step_ms"},
     DLB_OPT_END};
 const struct dlb_opt_group dlb_workload_group = {"workload", "A training, as storage sees it",
@@ -167,7 +168,7 @@ int dlb_workload_apply(struct dlb_config *cfg, struct dlb_err *err)
     if (rc)
         return rc;
     bool said = dlb_config_has(cfg, "device.step_ms");
-    const char *name = accelerators[workload.accelerator];
+    const char *name = dlb_workload_accelerators[workload.accelerator];
     known_accelerators(&steps, known, sizeof known);
     if (!said && !known[0])
         return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,

@@ -22,6 +22,10 @@ struct dlb_workload_opts {
 };
 extern const struct dlb_opt_group dlb_workload_group;
 
+/* "none", then the accelerators that workloads know: what workload.accelerator may say. Ends with
+ * NULL. */
+extern const char *const dlb_workload_accelerators[];
+
 /* `workload.step_ms`: a step's duration by accelerator; 0: the workload does not say. */
 struct dlb_workload_steps {
     double a100, h100, h200, b200, mi355;

@@ -1,26 +1,23 @@
 #include "scenarios/storage/baseline.h"
 
-#include "scenarios/spec/flat.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Bytes read per second at the pace of the window: workers load before it, too. */
-static double pipeline_rate(const json_t *doc)
+static double pipeline_rate(const struct dlb_cell_result *rep)
 {
-    return dlb_json_number(doc, "io_bytes") / dlb_json_number(doc, "worker_samples") *
-           dlb_json_number(doc, "n_samples") * 1e9 / dlb_json_number(doc, "window_ns");
+    return dlb_measured(rep->workers.io_bytes) / dlb_measured(rep->workers.n_samples) *
+           dlb_cell_result_samples_per_s(rep);
 }
 
-static const json_t *of_block(const json_t *docs, uint64_t block)
+static const struct dlb_cell_result *of_block(const struct dlb_reps *reps, uint32_t block)
 {
-    const json_t *doc;
-    size_t i;
-    json_array_foreach(docs, i, doc)
-        if (dlb_json_u64(doc, "block", UINT64_MAX) == block &&
-            strcmp(dlb_json_text(doc, "status"), "ok") == 0)
-            return doc;
+    for (uint32_t i = 0; i < reps->n; i++)
+        if (reps->rep[i].block == block && reps->rep[i].status == DLB_REP_OK)
+            return &reps->rep[i];
     return NULL;
 }
 
@@ -34,45 +31,55 @@ static int64_t baseline_cell(const struct dlb_plan *plan)
 
 static json_t *estimate(const struct dlb_estimate *e)
 {
-    return json_pack("{so, so, so, ss}", "median", dlb_json_real_or_null(e->n ? e->median : NAN),
-                     "low", dlb_json_real_or_null(e->n ? e->low : NAN), "high",
-                     dlb_json_real_or_null(e->n ? e->high : NAN), "interval",
-                     dlb_interval_name(e->n ? e->interval : DLB_INTERVAL_NONE));
+    return dlb_json_made(json_pack("{so, so, so, ss}", "median",
+                                   dlb_json_real_or_null(e->n ? e->median : (double)NAN), "low",
+                                   dlb_json_real_or_null(e->n ? e->low : (double)NAN), "high",
+                                   dlb_json_real_or_null(e->n ? e->high : (double)NAN), "interval",
+                                   dlb_interval_name(e->n ? e->interval : DLB_INTERVAL_NONE)));
+}
+
+/* What the other program read, of the last repetition that stands beside one of the pipeline. */
+static void put_reads(json_t *out, const struct dlb_cell_result *shown)
+{
+    static const struct dlb_baseline_result none = {NULL, NAN, NAN, NAN, NAN, NAN};
+    const struct dlb_baseline_result *reads = shown ? &shown->baseline : &none;
+    (void)dlb_json_put(out, "command",
+                       reads->command ? dlb_json_safe_text(reads->command) : json_null());
+    (void)dlb_json_put(out, "iops", dlb_json_real_or_null(reads->iops));
+    (void)dlb_json_put(out, "read_p50_ns", dlb_json_real_or_null(reads->p50_ns));
+    (void)dlb_json_put(out, "read_p99_ns", dlb_json_real_or_null(reads->p99_ns));
 }
 
 json_t *dlb_storage_baseline_json(const struct dlb_plan *plan, const struct dlb_results *results)
 {
+    const struct dlb_reps *reps = &results->baseline;
+    const struct dlb_cell_result *shown = NULL;
     int64_t cell = baseline_cell(plan);
-    size_t n_docs = json_array_size(results->baseline), i;
     uint32_t n = 0;
-    const json_t *doc, *shown = NULL;
 
-    if (cell < 0 || n_docs == 0)
+    if (cell < 0 || reps->n == 0)
         return json_null();
-    double *ours = calloc(2 * n_docs, sizeof(*ours)), *theirs = ours ? ours + n_docs : NULL;
-    if (!ours)
-        return NULL;
-    json_array_foreach(results->baseline, i, doc) {
-        const json_t *own = of_block(results->cells[cell], dlb_json_u64(doc, "block", 0));
-        double rate = dlb_json_number(doc, "bytes_per_s");
-        if (!own || strcmp(dlb_json_text(doc, "status"), "ok") != 0 || !(rate > 0))
+    double *ours = dlb_mem_array(reps->n, sizeof(*ours));
+    double *theirs = dlb_mem_array(reps->n, sizeof(*theirs));
+    for (uint32_t i = 0; i < reps->n; i++) {
+        const struct dlb_cell_result *rep = &reps->rep[i];
+        const struct dlb_cell_result *own = of_block(&results->cells[cell], rep->block);
+        if (!own || rep->status != DLB_REP_OK || !(rep->baseline.bytes_per_s > 0))
             continue;
-        shown = doc;
-        theirs[n] = rate;
+        shown = rep;
+        theirs[n] = rep->baseline.bytes_per_s;
         ours[n++] = pipeline_rate(own);
     }
     struct dlb_estimate share = dlb_estimate_paired_ratio(ours, theirs, n, plan->seed);
-    const char *reason = dlb_json_text(json_array_get(results->baseline, 0), "reason");
-    json_t *out = json_pack(
-        "{ss, so, sI, so, so, so, so, so, so, so}", "program", "fio", "command",
-        shown ? json_incref(json_object_get(shown, "command")) : json_null(), "accelerators",
-        (json_int_t)dlb_json_u64(plan->cells[cell].config, "accelerators.count", 1), "bytes_per_s",
-        dlb_json_real_or_null(dlb_median(theirs, n)), "iops",
-        dlb_json_real_or_null(dlb_json_number(shown, "iops")), "read_p50_ns",
-        dlb_json_real_or_null(dlb_json_number(shown, "p50_ns")), "read_p99_ns",
-        dlb_json_real_or_null(dlb_json_number(shown, "p99_ns")), "pipeline_bytes_per_s",
-        dlb_json_real_or_null(dlb_median(ours, n)), "share", estimate(&share), "reason",
-        n == 0 && reason[0] ? dlb_json_safe_text(reason) : json_null());
+    const char *reason = reps->rep[0].reason;
+    json_t *out = dlb_json_made(
+        json_pack("{ss, sI, so, so, so, so}", "program", "fio", "accelerators",
+                  (json_int_t)plan->cells[cell].spec->accelerators.count, "bytes_per_s",
+                  dlb_json_real_or_null(dlb_median(theirs, n)), "pipeline_bytes_per_s",
+                  dlb_json_real_or_null(dlb_median(ours, n)), "share", estimate(&share), "reason",
+                  n == 0 && reason[0] ? dlb_json_safe_text(reason) : json_null()));
+    put_reads(out, shown);
     free(ours);
+    free(theirs);
     return out;
 }

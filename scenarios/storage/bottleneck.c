@@ -18,6 +18,21 @@ const char *dlb_bottleneck_name(enum dlb_bottleneck bottleneck)
     return names[bottleneck];
 }
 
+const char *dlb_bottleneck_code(enum dlb_bottleneck bottleneck)
+{
+    static const char *const codes[] = {
+        [DLB_BOTTLENECK_NONE] = "NO_BOTTLENECK",
+        [DLB_BOTTLENECK_UNKNOWN] = "UNKNOWN_BOTTLENECK",
+        [DLB_BOTTLENECK_HARNESS] = "HARNESS_BOUND",
+        [DLB_BOTTLENECK_CPU] = "CPU_BOUND",
+        [DLB_BOTTLENECK_MEMORY] = "MEMORY_BANDWIDTH",
+        [DLB_BOTTLENECK_COPY] = "H2D_COPY",
+        [DLB_BOTTLENECK_LATENCY] = "STORAGE_LATENCY",
+        [DLB_BOTTLENECK_BANDWIDTH] = "STORAGE_BANDWIDTH",
+    };
+    return codes[bottleneck];
+}
+
 static double zero_if_nan(double value)
 {
     return isfinite(value) ? value : 0;

@@ -77,4 +77,8 @@ enum dlb_bottleneck dlb_bottleneck_find(const struct dlb_bottleneck_evidence *ev
  * "harness", "none", "unknown". Static. */
 const char *dlb_bottleneck_name(enum dlb_bottleneck bottleneck);
 
+/* "STORAGE_LATENCY", "STORAGE_BANDWIDTH", "CPU_BOUND", "MEMORY_BANDWIDTH", "H2D_COPY",
+ * "HARNESS_BOUND", "NO_BOTTLENECK", "UNKNOWN_BOTTLENECK": stable. Static. */
+const char *dlb_bottleneck_code(enum dlb_bottleneck bottleneck);
+
 #endif

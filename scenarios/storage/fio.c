@@ -1,6 +1,7 @@
 #include "scenarios/storage/fio.h"
 
-#include "scenarios/spec/flat.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
 
 #include <limits.h>
 #include <math.h>
@@ -120,46 +121,52 @@ int dlb_fio_files(const struct dlb_spec *spec, const struct dlb_dataset *dataset
     return rc;
 }
 
-__attribute__((format(printf, 3, 4))) static bool add(struct dlb_fio_args *args, size_t *n,
-                                                      const char *fmt, ...)
-{
-    va_list list;
-    if (*n == DLB_FIO_MAX_ARGS)
-        DLB_BUG("more arguments for fio than there is room for");
-    va_start(list, fmt);
-    bool ok = vasprintf(&args->argv[*n], fmt, list) >= 0;
-    va_end(list);
-    if (!ok)
-        args->argv[*n] = NULL;
-    *n += ok;
-    return ok;
-}
-
-bool dlb_fio_args_fill(const struct dlb_fio_job *job, struct dlb_fio_args *args)
+__attribute__((format(printf, 2, 3))) static void add(struct dlb_fio_args *args, const char *fmt,
+                                                      ...)
 {
     size_t n = 0;
+    va_list list;
+    while (args->argv[n])
+        n++;
+    if (n == DLB_FIO_MAX_ARGS)
+        DLB_BUG("more arguments for fio than there is room for");
+    va_start(list, fmt);
+    if (vasprintf(&args->argv[n], fmt, list) < 0)
+        args->argv[n] = NULL;
+    va_end(list);
+    (void)dlb_mem_check(args->argv[n]);
+}
+
+void dlb_fio_args_fill(const struct dlb_fio_job *job, struct dlb_fio_args *args)
+{
     *args = (struct dlb_fio_args){.argv = {NULL}};
-    return add(args, &n, "fio") && add(args, &n, "--name=dlbench") && add(args, &n, "--readonly") &&
-           (job->files ? add(args, &n, "--filename=%s", job->files)
-                       : add(args, &n, "--opendir=%s", job->folder)) &&
-           add(args, &n, "--openfiles=%u", job->n_open > 0 ? job->n_open : 1) &&
-           add(args, &n, "--invalidate=%d", !job->keeps_cache) &&
-           add(args, &n, "--rw=%s", job->random ? "randread" : "read") &&
-           add(args, &n, "--bs=%llu", (unsigned long long)job->block_bytes) &&
-           add(args, &n, "--blocksize_unaligned=%d", !job->direct) &&
-           add(args, &n, "--direct=%d", job->direct) &&
-           add(args, &n, "--ioengine=%s", job->depth > 1 ? "io_uring" : "psync") &&
-           add(args, &n, "--iodepth=%u", job->depth) &&
-           add(args, &n, "--numjobs=%u", job->n_jobs) && add(args, &n, "--thread") &&
-           add(args, &n, "--group_reporting") && add(args, &n, "--norandommap") &&
-           add(args, &n, "--file_service_type=random:%llu",
-               (unsigned long long)job->blocks_per_file) &&
-           add(args, &n, "--randseed=%llu", (unsigned long long)job->seed + 1) &&
-           add(args, &n, "--runtime=%u", job->seconds) &&
-           (job->direct
-                ? add(args, &n, "--time_based")
-                : add(args, &n, "--io_size=%llu", (unsigned long long)job->bytes_per_job)) &&
-           add(args, &n, "--output-format=json");
+    add(args, "fio");
+    add(args, "--name=dlbench");
+    add(args, "--readonly");
+    if (job->files)
+        add(args, "--filename=%s", job->files);
+    else
+        add(args, "--opendir=%s", job->folder);
+    add(args, "--openfiles=%u", job->n_open > 0 ? job->n_open : 1);
+    add(args, "--invalidate=%d", !job->keeps_cache);
+    add(args, "--rw=%s", job->random ? "randread" : "read");
+    add(args, "--bs=%llu", (unsigned long long)job->block_bytes);
+    add(args, "--blocksize_unaligned=%d", !job->direct);
+    add(args, "--direct=%d", job->direct);
+    add(args, "--ioengine=%s", job->depth > 1 ? "io_uring" : "psync");
+    add(args, "--iodepth=%u", job->depth);
+    add(args, "--numjobs=%u", job->n_jobs);
+    add(args, "--thread");
+    add(args, "--group_reporting");
+    add(args, "--norandommap");
+    add(args, "--file_service_type=random:%llu", (unsigned long long)job->blocks_per_file);
+    add(args, "--randseed=%llu", (unsigned long long)job->seed + 1);
+    add(args, "--runtime=%u", job->seconds);
+    if (job->direct)
+        add(args, "--time_based");
+    else
+        add(args, "--io_size=%llu", (unsigned long long)job->bytes_per_job);
+    add(args, "--output-format=json");
 }
 
 void dlb_fio_args_free(struct dlb_fio_args *args)
@@ -169,14 +176,15 @@ void dlb_fio_args_free(struct dlb_fio_args *args)
     *args = (struct dlb_fio_args){.argv = {NULL}};
 }
 
-/* A finite number that is not negative, or null: anything may stand there. */
-static json_t *figure(const json_t *object, const char *key)
+/* A finite number that is not negative, or NaN: anything may stand there. */
+static double figure(const json_t *object, const char *key)
 {
     double value = dlb_json_number(object, key);
-    return dlb_json_real_or_null(value >= 0 ? value : (double)NAN);
+    return isfinite(value) && value >= 0 ? value : (double)NAN;
 }
 
-int dlb_fio_parse(const char *text, size_t n_bytes, json_t *doc, struct dlb_err *err)
+int dlb_fio_parse(const char *text, size_t n_bytes, struct dlb_baseline_result *out,
+                  struct dlb_err *err)
 {
     /* Warnings may stand before the document. */
     const char *start = memchr(text, '{', n_bytes);
@@ -188,19 +196,20 @@ int dlb_fio_parse(const char *text, size_t n_bytes, json_t *doc, struct dlb_err 
     const json_t *latency = json_object_get(json_object_get(read, "clat_ns"), "percentile");
     int rc = DLB_OK;
 
-    if (dlb_json_u64(job, "error", 0) != 0)
-        rc = dlb_fail(err, DLB_ERR_IO, "fio", DLB_NO_OFFSET, "it failed: %.100s",
+    if (dlb_json_u64(job, "error", 0) != 0) {
+        rc = dlb_fail(err, DLB_ERR_FIO_FAILED, "fio", DLB_NO_OFFSET, "it failed: %.100s",
                       strerror((int)(dlb_json_u64(job, "error", 0) & 0xfff)));
-    else if (!(dlb_json_number(read, "bw_bytes") > 0))
-        rc = dlb_fail(err, DLB_ERR_FORMAT, "fio", DLB_NO_OFFSET,
+    } else if (!(dlb_json_number(read, "bw_bytes") > 0)) {
+        rc = dlb_fail(err, DLB_ERR_FIO_OUTPUT, "fio", DLB_NO_OFFSET,
                       "its output has no rate of reads: %.*s", n_bytes < 100 ? (int)n_bytes : 100,
                       n_bytes ? text : "");
-    else if (!dlb_json_put(doc, "bytes_per_s", figure(read, "bw_bytes")) ||
-             !dlb_json_put(doc, "iops", figure(read, "iops")) ||
-             !dlb_json_put(doc, "p50_ns", figure(latency, "50.000000")) ||
-             !dlb_json_put(doc, "p99_ns", figure(latency, "99.000000")) ||
-             !dlb_json_put(doc, "p999_ns", figure(latency, "99.900000")))
-        rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+    } else {
+        out->bytes_per_s = figure(read, "bw_bytes");
+        out->iops = figure(read, "iops");
+        out->p50_ns = figure(latency, "50.000000");
+        out->p99_ns = figure(latency, "99.000000");
+        out->p999_ns = figure(latency, "99.900000");
+    }
     json_decref(all);
     return rc;
 }

@@ -44,19 +44,20 @@ int dlb_fio_files(const struct dlb_spec *spec, const struct dlb_dataset *dataset
 struct dlb_fio_args {
     char *argv[DLB_FIO_MAX_ARGS + 1]; /* "fio" first, NULL last; owned */
 };
-/* False when memory is short. dlb_fio_args_free in any case. */
-bool dlb_fio_args_fill(const struct dlb_fio_job *job, struct dlb_fio_args *args);
+/* dlb_fio_args_free in any case. */
+void dlb_fio_args_fill(const struct dlb_fio_job *job, struct dlb_fio_args *args);
 void dlb_fio_args_free(struct dlb_fio_args *args);
 
 /* What fio printed with --output-format=json, to bytes_per_s, iops, p50_ns, p99_ns and p999_ns in
- * `doc`. DLB_E_FORMAT for what makes no sense, DLB_E_IO for fio's own errors. */
-int dlb_fio_parse(const char *text, size_t n_bytes, json_t *doc, struct dlb_err *err);
+ * `out`. DLB_E_FORMAT for what makes no sense, DLB_E_IO for fio's own errors. */
+int dlb_fio_parse(const char *text, size_t n_bytes, struct dlb_baseline_result *out,
+                  struct dlb_err *err);
 
 /* DLB_E_MISSING, with what to do, where no fio is found in PATH. */
 int dlb_fio_check(struct dlb_err *err);
 
-/* A document as dlb_cell_run's: status, reason and error; command, and what dlb_fio_parse adds. New
- * reference; NULL when memory is short. */
-json_t *dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *watch);
+/* Fills *out as dlb_cell_run does: status, reason and code, and the baseline. */
+void dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *watch,
+                 struct dlb_cell_result *out);
 
 #endif

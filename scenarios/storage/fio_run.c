@@ -1,7 +1,7 @@
 #include "scenarios/storage/fio.h"
 
 #include "core/base/clock.h"
-#include "scenarios/spec/flat.h"
+#include "core/base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,8 +110,8 @@ static int collect(int fd, const struct dlb_cell_watch *watch, struct dlb_bytes 
     }
 }
 
-static int run_fio(char *const argv[], const struct dlb_cell_watch *watch, json_t *doc,
-                   struct dlb_err *err)
+static int run_fio(char *const argv[], const struct dlb_cell_watch *watch,
+                   struct dlb_baseline_result *result, struct dlb_err *err)
 {
     struct dlb_bytes out = {0};
     pid_t pid = -1;
@@ -126,7 +126,7 @@ static int run_fio(char *const argv[], const struct dlb_cell_watch *watch, json_
         int ended = reap(pid, rc != DLB_OK, &end);
         /* What it says itself is more than its exit code, where it says something. */
         if (!rc)
-            rc = dlb_fio_parse((const char *)out.data, out.len_bytes, doc, err);
+            rc = dlb_fio_parse((const char *)out.data, out.len_bytes, result, err);
         if (ended && rc != DLB_E_IO && rc != DLB_E_CANCELLED) {
             *err = end;
             rc = ended;
@@ -137,21 +137,16 @@ static int run_fio(char *const argv[], const struct dlb_cell_watch *watch, json_
     return rc;
 }
 
-static json_t *command_text(char *const argv[])
+/* The words with a space between. Owned. */
+static char *command_text(char *const argv[])
 {
-    struct dlb_bytes text = {0};
-    struct dlb_err ignored;
-    int rc = DLB_OK;
-    for (size_t i = 0; argv[i] && !rc; i++) {
-        rc = i > 0 ? dlb_bytes_append(&text, " ", 1, &ignored) : DLB_OK;
-        if (!rc)
-            rc = dlb_bytes_append(&text, argv[i], strlen(argv[i]), &ignored);
-    }
-    if (!rc)
-        rc = dlb_bytes_append(&text, "", 1, &ignored);
-    json_t *out = rc ? NULL : dlb_json_safe_text((const char *)text.data);
-    dlb_bytes_free(&text);
-    return out;
+    size_t n = 1, at = 0;
+    for (size_t i = 0; argv[i]; i++)
+        n += strlen(argv[i]) + 1;
+    char *text = dlb_mem_array(n, 1);
+    for (size_t i = 0; argv[i]; i++)
+        at += (size_t)snprintf(text + at, n - at, "%s%s", i > 0 ? " " : "", argv[i]);
+    return text;
 }
 
 /* Of this process's descriptors half, over all jobs, which are its threads. */
@@ -163,14 +158,16 @@ static uint32_t files_at_a_time(uint32_t n_jobs)
     return each < 1 ? 1 : each > MOST_OPEN ? MOST_OPEN : (uint32_t)each;
 }
 
-json_t *dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *watch)
+void dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *watch,
+                 struct dlb_cell_result *out)
 {
     struct dlb_err err = {.offset_bytes = DLB_NO_OFFSET};
     struct dlb_fio_args args = {.argv = {NULL}};
     struct dlb_dataset dataset;
     struct dlb_fio_job job;
     char *files = NULL;
-    json_t *doc = json_object();
+    dlb_cell_result_init(out);
+    out->has_baseline = true;
     int rc = dlb_dataset_open(&dataset, &spec->dataset, &spec->transform, &spec->generate,
                               dlb_spec_format_opts(spec), &err);
     if (!rc) {
@@ -182,24 +179,12 @@ json_t *dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *wa
         job.folder = spec->dataset.path;
         job.files = files;
         job.n_open = files_at_a_time(job.n_jobs);
-        bool ok = doc && dlb_fio_args_fill(&job, &args) &&
-                  dlb_json_put(doc, "command", command_text(args.argv));
-        rc = ok ? run_fio(args.argv, watch, doc, &err)
-                : dlb_fail(&err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+        dlb_fio_args_fill(&job, &args);
+        out->baseline.command = command_text(args.argv);
+        rc = run_fio(args.argv, watch, &out->baseline, &err);
     }
+    if (rc)
+        dlb_cell_result_fail(out, &err);
     dlb_fio_args_free(&args);
     free(files);
-    char text[sizeof(struct dlb_err) + 64];
-    bool ok = doc && dlb_json_put(doc, "status",
-                                  json_string(rc == DLB_E_CANCELLED ? "cancelled"
-                                              : rc                  ? "failed"
-                                                                    : "ok"));
-    if (ok && rc)
-        ok = dlb_json_put(doc, "reason",
-                          dlb_json_safe_text(dlb_err_text(&err, text, sizeof(text)))) &&
-             dlb_json_put(doc, "error", json_integer(rc));
-    if (ok)
-        return doc;
-    json_decref(doc);
-    return NULL;
 }

@@ -1,20 +1,19 @@
 #include "scenarios/storage/judge.h"
 
+#include "core/base/json.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/plan/twin.h"
-#include "scenarios/spec/flat.h"
+#include "scenarios/judge/notes.h"
 #include "scenarios/storage/baseline.h"
 #include "scenarios/storage/bottleneck.h"
 #include "scenarios/storage/sizing.h"
 #include "scenarios/storage/view.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* What the search came to; best and beyond are cells, or -1. */
+/* The outcome of the search; best and beyond are cells, or -1. */
 struct outcome {
     const struct dlb_plan *plan;
     const struct dlb_results *results;
@@ -26,6 +25,8 @@ struct outcome {
     int64_t best, beyond;
     enum dlb_bottleneck bottleneck;
     char why[256];
+    bool cold_proof;          /* the data set is large against the memory */
+    uint64_t steps_per_epoch; /* of the least fed of n accelerators */
 };
 
 static const struct dlb_judged_cell *judged(const struct outcome *o, int64_t cell)
@@ -33,18 +34,14 @@ static const struct dlb_judged_cell *judged(const struct outcome *o, int64_t cel
     return cell >= 0 ? &o->judgement->cells[cell] : NULL;
 }
 
-static const json_t *reads_of(const json_t *doc)
-{
-    return json_object_get(doc, "reads");
-}
-
 /* Requests to the kernel; NaN where none were seen. */
 static double iops(const struct dlb_judged_cell *cell)
 {
-    if (strcmp(dlb_json_text(reads_of(cell->shown), "of"), "requests") != 0)
+    const struct dlb_workers_result *workers = &cell->shown->workers;
+    if (!workers->reads_are_requests)
         return (double)NAN;
-    return dlb_json_number(reads_of(cell->shown), "count") /
-           dlb_json_number(cell->shown, "worker_samples") * cell->rate.median;
+    return dlb_measured(workers->reads.count) / dlb_measured(workers->n_samples) *
+           cell->rate.median;
 }
 
 static double worker_ns(const struct dlb_judged_cell *cell, enum dlb_worker_stage stage)
@@ -54,14 +51,13 @@ static double worker_ns(const struct dlb_judged_cell *cell, enum dlb_worker_stag
 
 static bool is_warm(const struct dlb_judged_cell *cell)
 {
-    const json_t *cache = json_object_get(cell->shown, "cache");
-    return strcmp(dlb_json_text(cache, "label"), "warm") == 0;
+    return cell->shown && cell->shown->cache.label == DLB_CACHE_WARM;
 }
 
 /* Bytes that the workers got in each second that one of them read. */
 static double reader_bytes_per_s(const struct dlb_judged_cell *cell)
 {
-    return dlb_json_number(cell->shown, "io_bytes") * 1e9 / worker_ns(cell, DLB_WS_READ);
+    return dlb_measured(cell->shown->workers.io_bytes) * 1e9 / worker_ns(cell, DLB_WS_READ);
 }
 
 /* The cell of n accelerators where it can stand beside `at`; NULL. */
@@ -92,18 +88,18 @@ static double most_beyond(const struct outcome *o, int64_t at)
 static double stolen_ns(const struct dlb_judged_cell *cell)
 {
     double n_threads = cell->evidence.num_workers + 1.0;
-    return dlb_json_number(cell->shown, "machine_stolen_ns") *
-           fmin(n_threads / cell->evidence.n_cpus, 1);
+    return cell->shown->loop.machine_stolen_ns * fmin(n_threads / cell->evidence.n_cpus, 1);
 }
 
 static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64_t at)
 {
     const struct dlb_judged_cell *cell = judged(o, at), *first = beside(o, 1, at),
                                  *two = beside(o, 2, at);
-    if (!cell)
-        DLB_BUG("a number of accelerators that was not measured");
-    const json_t *doc = cell->shown, *config = o->plan->cells[at].config;
-    double delivered = dlb_json_number(doc, "n_bytes") * 1e9 / dlb_json_number(doc, "window_ns");
+    if (!cell->shown)
+        return (struct dlb_bottleneck_evidence){.measured = false};
+    const struct dlb_loop_result *loop = &cell->shown->loop;
+    double delivered =
+        dlb_measured(loop->total.n_bytes) * 1e9 / dlb_measured(loop->total.window_ns);
     double read = dlb_judged_read_bytes_per_s(cell);
     return (struct dlb_bottleneck_evidence){
         .measured = cell->n_values > 0,
@@ -115,18 +111,18 @@ static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64
         .read_ns = worker_ns(cell, DLB_WS_READ),
         .decode_ns = worker_ns(cell, DLB_WS_DECODE) + worker_ns(cell, DLB_WS_TRANSFORM),
         .collate_ns = worker_ns(cell, DLB_WS_COLLATE),
-        .cpu_ns = dlb_json_number(doc, "worker_cpu_ns"),
-        .runqueue_ns = dlb_json_number(doc, "runqueue_ns"),
-        .machine_busy_frac = dlb_json_number(doc, "machine_busy_frac"),
+        .cpu_ns = dlb_measured(cell->shown->workers.cpu_ns),
+        .runqueue_ns = dlb_measured(cell->shown->workers.runqueue_ns),
+        .machine_busy_frac = loop->machine_busy_frac,
         .stolen_ns = stolen_ns(cell),
         /* Out of the page cache, and into the batch. */
         .moved_bytes_per_s = read + delivered,
         .memcpy_bytes_per_s = o->plan->host.memcpy_bytes_per_s,
         .ceiling_known = isfinite(cell->evidence.harness_frac) &&
                          isfinite(cell->evidence.harness_headroom) && o->plan->cells[at].twin > 0,
-        .shared = json_is_true(json_object_get(o->plan->base, "accelerators.shared_workers")),
+        .shared = o->plan->base->accelerators.shared_workers,
         .ahead = o->plan->host.n_shards > 0 &&
-                 strcmp(dlb_json_text(config, "dataset.access"), "direct") != 0,
+                 o->plan->cells[at].spec->dataset.access != DLB_ACCESS_DIRECT,
         .reader_bytes_per_s = reader_bytes_per_s(cell),
         .first_reader_bytes_per_s = first ? reader_bytes_per_s(first) : (double)NAN,
         .bytes_per_s = read,
@@ -144,9 +140,9 @@ static void judge_harness(const struct dlb_plan *plan, const struct dlb_results 
         uint32_t twin = plan->cells[i].twin;
         if (twin == 0 || twin >= results->n_ceilings || cell->status != DLB_CELL_OK)
             continue;
-        cell->evidence.harness_frac = dlb_twin_share(results->ceilings[twin - 1]);
+        cell->evidence.harness_frac = dlb_twin_share(&results->ceilings[twin - 1]);
         cell->evidence.harness_headroom =
-            dlb_twin_headroom(results->ceilings[twin], cell->rate.median);
+            dlb_twin_headroom(&results->ceilings[twin], cell->rate.median);
         dlb_judge(&cell->evidence, &cell->verdict);
     }
 }
@@ -157,10 +153,10 @@ static json_t *harness_json(const struct outcome *o)
     if (at < 0 || o->plan->cells[at].twin == 0)
         return json_null();
     const struct dlb_evidence *e = &o->judgement->cells[at].evidence;
-    return json_pack("{sI, so, so}", "accelerators",
-                     (json_int_t)dlb_storage_count_of(o->plan, (uint32_t)at), "step_frac",
-                     dlb_json_real_or_null(e->harness_frac), "headroom",
-                     dlb_json_real_or_null(e->harness_headroom));
+    return dlb_json_made(json_pack("{sI, so, so}", "accelerators",
+                                   (json_int_t)dlb_storage_count_of(o->plan, (uint32_t)at),
+                                   "step_frac", dlb_json_real_or_null(e->harness_frac), "headroom",
+                                   dlb_json_real_or_null(e->harness_headroom)));
 }
 
 /* Why nothing is known beyond N. */
@@ -178,11 +174,9 @@ static void say_cap(struct outcome *o)
         (void)snprintf(o->why, sizeof(o->why), "storage.max_accelerators ends the search");
 }
 
-static int conclude(struct outcome *o, struct dlb_err *err)
+static void conclude(struct outcome *o)
 {
-    int rc = dlb_storage_view_open(&o->view, o->plan, o->results, err);
-    if (rc)
-        return rc;
+    dlb_storage_view_open(&o->view, o->plan, o->results);
     dlb_search_next(&o->view.search, &o->step);
     o->settled = o->step.done && !o->view.stopped;
     o->n = o->step.best;
@@ -201,28 +195,26 @@ static int conclude(struct outcome *o, struct dlb_err *err)
         o->bottleneck = dlb_bottleneck_find(&e, o->why, sizeof(o->why));
     } else {
         o->bottleneck = DLB_BOTTLENECK_UNKNOWN;
-        (void)snprintf(o->why, sizeof(o->why), "the search did not come to its end");
+        (void)snprintf(o->why, sizeof(o->why), "the search was cut short");
     }
-    return DLB_OK;
 }
 
 /* One number of accelerators. NaN where nothing was measured. */
-static bool put_rates(const struct dlb_judged_cell *cell, json_t *out)
+static void put_rates(const struct dlb_judged_cell *cell, json_t *out)
 {
+    static const struct dlb_stage_result none = {DLB_NOT_MEASURED, DLB_NOT_MEASURED,
+                                                 DLB_NOT_MEASURED, DLB_NOT_MEASURED,
+                                                 DLB_NOT_MEASURED, DLB_NOT_MEASURED};
     bool any = cell && cell->n_values > 0;
-    const json_t *reads = any ? reads_of(cell->shown) : NULL;
+    const struct dlb_stage_result *reads = any ? &cell->shown->workers.reads : &none;
     const double nan = (double)NAN;
-    return dlb_json_put(out, "samples_per_s",
-                        dlb_json_real_or_null(any ? cell->rate.median : nan)) &&
-           dlb_json_put(out, "bytes_per_s",
-                        dlb_json_real_or_null(any ? dlb_judged_read_bytes_per_s(cell) : nan)) &&
-           dlb_json_put(out, "iops", dlb_json_real_or_null(any ? iops(cell) : nan)) &&
-           dlb_json_put(out, "read_p50_ns",
-                        dlb_json_real_or_null(dlb_json_number(reads, "p50_ns"))) &&
-           dlb_json_put(out, "read_p99_ns",
-                        dlb_json_real_or_null(dlb_json_number(reads, "p99_ns"))) &&
-           dlb_json_put(out, "read_p999_ns",
-                        dlb_json_real_or_null(dlb_json_number(reads, "p999_ns")));
+    (void)dlb_json_put(out, "samples_per_s", dlb_json_real_or_null(any ? cell->rate.median : nan));
+    (void)dlb_json_put(out, "bytes_per_s",
+                       dlb_json_real_or_null(any ? dlb_judged_read_bytes_per_s(cell) : nan));
+    (void)dlb_json_put(out, "iops", dlb_json_real_or_null(any ? iops(cell) : nan));
+    (void)dlb_json_put(out, "read_p50_ns", dlb_json_real_or_null(dlb_measured(reads->p50_ns)));
+    (void)dlb_json_put(out, "read_p99_ns", dlb_json_real_or_null(dlb_measured(reads->p99_ns)));
+    (void)dlb_json_put(out, "read_p999_ns", dlb_json_real_or_null(dlb_measured(reads->p999_ns)));
 }
 
 static json_t *point_json(const struct outcome *o, uint32_t cell)
@@ -233,20 +225,18 @@ static json_t *point_json(const struct outcome *o, uint32_t cell)
         low = fmin(low, point->au[i]);
         high = fmax(high, point->au[i]);
     }
-    json_t *out = json_pack("{sI, sI, so, so, so, sI}", "accelerators", (json_int_t)point->n,
-                            "cell", (json_int_t)cell, "au", dlb_json_real_or_null(au), "au_low",
-                            dlb_json_real_or_null(low), "au_high", dlb_json_real_or_null(high),
-                            "repeats", (json_int_t)point->n_values);
-    if (out && put_rates(judged(o, cell), out))
-        return out;
-    json_decref(out);
-    return NULL;
+    json_t *out = dlb_json_made(json_pack(
+        "{sI, sI, so, so, so, sI}", "accelerators", (json_int_t)point->n, "cell", (json_int_t)cell,
+        "au", dlb_json_real_or_null(au), "au_low", dlb_json_real_or_null(low), "au_high",
+        dlb_json_real_or_null(high), "repeats", (json_int_t)point->n_values));
+    put_rates(judged(o, cell), out);
+    return out;
 }
 
 /* By number, as a curve is read. */
 static json_t *curve_json(const struct outcome *o)
 {
-    json_t *out = json_array();
+    json_t *out = dlb_json_made(json_array());
     uint32_t last = 0;
     for (;;) {
         int64_t next = -1;
@@ -254,13 +244,10 @@ static json_t *curve_json(const struct outcome *o)
             if (o->view.points[i].n > last && o->view.points[i].n_values > 0 &&
                 (next < 0 || o->view.points[i].n < o->view.points[next].n))
                 next = i;
-        if (!out || next < 0)
+        if (next < 0)
             return out;
         last = o->view.points[next].n;
-        if (json_array_append_new(out, point_json(o, (uint32_t)next))) {
-            json_decref(out);
-            return NULL;
-        }
+        dlb_json_append(out, point_json(o, (uint32_t)next));
     }
 }
 
@@ -270,9 +257,9 @@ static double headroom(const struct outcome *o)
 {
     if (!o->settled || o->step.capped)
         return (double)NAN;
-    const json_t *config = o->plan->cells[0].config;
-    double each = dlb_json_number(config, "loader.batch_size") * 1e3 /
-                  dlb_json_number(config, "device.step_ms") * o->view.search.gate;
+    const struct dlb_spec *spec = o->plan->cells[0].spec;
+    double each =
+        (double)spec->loader.batch_size * 1e3 / spec->device.step_ms * o->view.search.gate;
     double most = 0;
     for (uint32_t i = 0; i < o->plan->n_cells; i++)
         if (o->judgement->cells[i].n_values > 0)
@@ -280,51 +267,43 @@ static double headroom(const struct outcome *o)
     return o->n > 0 ? most / (each * o->n) - 1 : (double)NAN;
 }
 
-static json_t *data_json(const struct outcome *o)
+static json_t *data_json(const struct outcome *o, bool *cold_proof, uint64_t *n_steps)
 {
     const struct dlb_plan_host *host = &o->plan->host;
     struct dlb_sizing size = {.n_samples = host->n_samples,
                               .n_bytes = host->stored_bytes,
-                              .batch_size =
-                                  dlb_json_u64(o->plan->cells[0].config, "loader.batch_size", 1),
+                              .batch_size = (uint64_t)o->plan->cells[0].spec->loader.batch_size,
                               .n_accelerators = o->n > 0 ? o->n : 1,
                               .ram_bytes = host->ram_bytes,
                               .write_bytes_per_s = (double)NAN};
     dlb_sizing_fill(&size);
-    return json_pack("{sI, sI, sI, so, sI, sb}", "bytes", (json_int_t)host->n_bytes, "stored_bytes",
-                     (json_int_t)host->stored_bytes, "ram_bytes", (json_int_t)host->ram_bytes,
-                     "ram_multiple", dlb_json_real_or_null(size.ram_multiple), "steps_per_epoch",
-                     (json_int_t)dlb_storage_steps_per_epoch(o->plan, o->n > 0 ? o->n : 1),
-                     "cold_proof", size.covers_ram);
+    *cold_proof = size.covers_ram;
+    *n_steps = (uint64_t)dlb_storage_steps_per_epoch(o->plan, o->n > 0 ? o->n : 1);
+    return dlb_json_made(json_pack("{sI, sI, sI, so, sI, sb}", "bytes", (json_int_t)host->n_bytes,
+                                   "stored_bytes", (json_int_t)host->stored_bytes, "ram_bytes",
+                                   (json_int_t)host->ram_bytes, "ram_multiple",
+                                   dlb_json_real_or_null(size.ram_multiple), "steps_per_epoch",
+                                   (json_int_t)*n_steps, "cold_proof", *cold_proof));
 }
 
-static json_t *storage_json(const struct outcome *o)
+static json_t *storage_json(struct outcome *o)
 {
-    const json_t *config = o->plan->cells[0].config;
+    const struct dlb_workload_opts *workload = &o->plan->cells[0].spec->workload;
     const struct dlb_search_step *s = &o->step;
-    json_t *out = json_pack("{ss, ss, sI, sI, sI, sb, sb, sf, ss, ss, so}", "workload",
-                            dlb_json_text(config, "workload.name"), "accelerator",
-                            dlb_json_text(config, "workload.accelerator"), "max_accelerators",
-                            (json_int_t)o->n, "low", (json_int_t)(s->done ? s->low : 0), "high",
-                            (json_int_t)(s->done ? s->high : 0), "settled", o->settled, "capped",
-                            o->settled && s->capped, "gate", o->view.search.gate, "bottleneck",
-                            dlb_bottleneck_name(o->bottleneck), "bottleneck_text", o->why,
-                            "headroom_frac", dlb_json_real_or_null(headroom(o)));
-    if (out && !s->done &&
-        (json_object_set_new(out, "low", json_null()) ||
-         json_object_set_new(out, "high", json_null()))) {
-        json_decref(out);
-        return NULL;
-    }
-    bool ok = out && put_rates(judged(o, o->best), out) &&
-              dlb_json_put(out, "harness", harness_json(o)) &&
-              dlb_json_put(out, "data", data_json(o)) &&
-              dlb_json_put(out, "baseline", dlb_storage_baseline_json(o->plan, o->results)) &&
-              dlb_json_put(out, "curve", curve_json(o));
-    if (ok)
-        return out;
-    json_decref(out);
-    return NULL;
+    json_t *out = dlb_json_made(json_pack(
+        "{ss, ss, sI, so, so, sb, sb, sf, ss, ss, ss, so}", "workload", workload->name,
+        "accelerator", dlb_workload_accelerators[workload->accelerator], "max_accelerators",
+        (json_int_t)o->n, "low", s->done ? json_integer((json_int_t)s->low) : json_null(), "high",
+        s->done ? json_integer((json_int_t)s->high) : json_null(), "settled", o->settled, "capped",
+        o->settled && s->capped, "gate", o->view.search.gate, "code",
+        dlb_bottleneck_code(o->bottleneck), "bottleneck", dlb_bottleneck_name(o->bottleneck),
+        "bottleneck_text", o->why, "headroom_frac", dlb_json_real_or_null(headroom(o))));
+    put_rates(judged(o, o->best), out);
+    (void)dlb_json_put(out, "harness", harness_json(o));
+    (void)dlb_json_put(out, "data", data_json(o, &o->cold_proof, &o->steps_per_epoch));
+    (void)dlb_json_put(out, "baseline", dlb_storage_baseline_json(o->plan, o->results));
+    (void)dlb_json_put(out, "curve", curve_json(o));
+    return out;
 }
 
 static const char *plural(uint64_t n)
@@ -338,26 +317,25 @@ static const char *are(uint32_t n)
 }
 
 /* "H100 accelerators of resnet50", where the workload names one and itself; n of them. */
-static void name_accelerator(const json_t *config, uint32_t n_of, char *text, size_t n_text)
+static void name_accelerator(const struct dlb_workload_opts *workload, uint32_t n_of, char *text,
+                             size_t n_text)
 {
-    const char *name = dlb_json_text(config, "workload.accelerator");
-    bool named = name[0] && strcmp(name, "none") != 0;
-    const char *workload = dlb_json_text(config, "workload.name");
+    const char *name = dlb_workload_accelerators[workload->accelerator];
+    bool named = workload->accelerator > 0;
     size_t n = 0;
     if (named)
         for (; name[n] && n + 1 < n_text; n++)
             text[n] = name[n] >= 'a' && name[n] <= 'z' ? (char)(name[n] - 'a' + 'A') : name[n];
     text[n] = '\0';
     (void)snprintf(text + n, n_text - n, "%saccelerator%s%s%.60s", named ? " " : "", plural(n_of),
-                   workload[0] ? " of " : "", workload);
+                   workload->name[0] ? " of " : "", workload->name);
 }
 
 /* Where the bytes came from, unless that was the storage, as asked; a part of a sentence. */
 static const char *fed_from(const struct outcome *o)
 {
     const struct dlb_judged_cell *cell = judged(o, o->best >= 0 ? o->best : o->beyond);
-    const json_t *cache = json_object_get(cell ? cell->shown : NULL, "cache");
-    if (!(dlb_json_number(cache, "delivered_bytes") > 0))
+    if (!cell || !cell->shown || !(dlb_measured(cell->shown->cache.delivered_bytes) > 0))
         return "";
     switch (cell->evidence.cache) {
     case DLB_CACHE_WARM:
@@ -378,7 +356,7 @@ static void put_words(const struct outcome *o, struct dlb_judgement *j)
     double gate = o->view.search.gate * 100;
     const char *from = fed_from(o);
     char what[120], range[80] = "";
-    name_accelerator(o->plan->cells[0].config, o->n, what, sizeof(what));
+    name_accelerator(&o->plan->cells[0].spec->workload, o->n, what, sizeof(what));
     if (s->done && !s->capped)
         (void)snprintf(range, sizeof(range), " (%u to %u by %u repetition%s)", s->low, s->high,
                        o->view.search.repeats, plural(o->view.search.repeats));
@@ -401,67 +379,52 @@ static void put_words(const struct outcome *o, struct dlb_judgement *j)
 }
 
 /* The cell of N is the best, and the one recommended where it is judged. */
-static bool put_best(const struct outcome *o, struct dlb_judgement *j)
+static void put_best(const struct outcome *o, struct dlb_judgement *j)
 {
     bool judged = o->best >= 0 && dlb_is_judged(&j->cells[o->best]);
     j->best = o->best;
     j->recommended = judged ? o->best : -1;
     j->separable = o->settled;
-    (void)json_array_clear(j->set);
-    return dlb_judge_settings(o->plan, j);
+    j->n_set = 0;
+    j->no_answer = !o->settled;
+    dlb_judge_settings(o->plan, j);
 }
 
-__attribute__((format(printf, 2, 3))) static bool note(struct dlb_judgement *j, const char *fmt,
-                                                       ...)
+static void put_notes(const struct outcome *o, struct dlb_judgement *j)
 {
-    va_list args;
-    va_start(args, fmt);
-    json_t *text = json_vsprintf(fmt, args);
-    va_end(args);
-    return text && json_array_append_new(j->notes, text) == 0;
-}
-
-static bool put_notes(const struct outcome *o, struct dlb_judgement *j)
-{
-    const json_t *data = json_object_get(j->storage, "data");
-    const json_t *config = o->plan->cells[0].config;
-    uint64_t n_steps = dlb_json_u64(data, "steps_per_epoch", 0);
     uint32_t missed, above = dlb_search_kept_above(&o->view.search, &missed);
-    bool synthetic = strcmp(dlb_json_text(config, "dataset.format"), "synthetic") == 0, ok = true;
+    bool synthetic = strcmp(dlb_spec_format(o->plan->cells[0].spec)->name, "synthetic") == 0;
 
     char whom[48] = "one accelerator";
     if (o->n > 1)
         (void)snprintf(whom, sizeof(whom), "each of %u accelerators", o->n);
-    if (!synthetic && !json_is_true(json_object_get(data, "cold_proof")))
-        ok = note(j,
-                  "not cold-proof: the data set is less than %d times the memory, so that caches "
-                  "can hold what is read again",
-                  DLB_SIZING_RAM_MULTIPLE);
-    if (ok && !synthetic && n_steps < DLB_SIZING_STEPS)
-        ok = note(j, "the data set lasts %s for %llu step%s an epoch; MLPerf Storage asks for %d",
-                  whom, (unsigned long long)n_steps, plural(n_steps), DLB_SIZING_STEPS);
-    if (ok && above > 0)
-        ok = note(j,
-                  "the curve is not monotone: %u accelerators kept the gate where %u missed it; "
-                  "the number given is the largest below the first that misses it",
-                  above, missed);
-    return ok;
+    if (!synthetic && !o->cold_proof)
+        dlb_note(
+            j->notes, DLB_NOTE_NOT_COLD_PROOF,
+            "not cold-proof: the data set is less than %d times the memory, so that caches can "
+            "hold what is read again",
+            DLB_SIZING_RAM_MULTIPLE);
+    if (!synthetic && o->steps_per_epoch < DLB_SIZING_STEPS)
+        dlb_note(j->notes, DLB_NOTE_EPOCH_SHORT,
+                 "the data set lasts %s for %llu step%s an epoch; MLPerf Storage asks for %d", whom,
+                 (unsigned long long)o->steps_per_epoch, plural(o->steps_per_epoch),
+                 DLB_SIZING_STEPS);
+    if (above > 0)
+        dlb_note(j->notes, DLB_NOTE_NOT_MONOTONE,
+                 "the curve is not monotone: %u accelerators kept the gate where %u missed it; the "
+                 "number given is the largest below the first that misses it",
+                 above, missed);
 }
 
-int dlb_storage_judge(const struct dlb_plan *plan, const struct dlb_results *results,
-                      struct dlb_judgement *j, struct dlb_err *err)
+void dlb_storage_judge(const struct dlb_plan *plan, const struct dlb_results *results,
+                       struct dlb_judgement *j)
 {
     struct outcome o = {.plan = plan, .results = results, .judgement = j};
     judge_harness(plan, results, j);
-    int rc = conclude(&o, err);
-    if (!rc) {
-        j->storage = storage_json(&o);
-        put_words(&o, j);
-        if (!j->storage || !put_best(&o, j) || !put_notes(&o, j))
-            rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the verdict");
-    }
+    conclude(&o);
+    j->storage = storage_json(&o);
+    put_words(&o, j);
+    put_best(&o, j);
+    put_notes(&o, j);
     dlb_storage_view_close(&o.view);
-    if (rc)
-        dlb_judgement_free(j, plan);
-    return rc;
 }

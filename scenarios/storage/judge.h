@@ -9,7 +9,7 @@
 
 /* The cells are judged already (dlb_judge_cells). Fills storage; best becomes the cell
  * of N, recommended too where that is judged; text says what N is and why it is not more. */
-int dlb_storage_judge(const struct dlb_plan *plan, const struct dlb_results *results,
-                      struct dlb_judgement *judgement, struct dlb_err *err);
+void dlb_storage_judge(const struct dlb_plan *plan, const struct dlb_results *results,
+                       struct dlb_judgement *judgement);
 
 #endif

@@ -1,9 +1,12 @@
 /* How many accelerators a storage feeds: `dlbench storage`. The plan grows: each repetition tells
  * which number of accelerators to look at next. */
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/plan/twin.h"
-#include "scenarios/spec/flat.h"
+#include "scenarios/spec/axes.h"
+#include "scenarios/spec/meaning.h"
 #include "scenarios/spec/spec.h"
 #include "scenarios/storage/judge.h"
 #include "scenarios/storage/sizing.h"
@@ -15,11 +18,11 @@
 
 /* A supply below demand is hidden until the batches that workers made ahead are used up: W workers
  * begin with one each, and at the gate a step uses up 1 - gate of one. */
-static json_int_t settling_batches(const struct dlb_spec *spec)
+static int64_t settling_batches(const struct dlb_spec *spec)
 {
     double lacking = 1 - spec->workload.gate;
     double workers = (double)spec->loader.num_workers;
-    return (json_int_t)fmin(ceil(workers / fmax(lacking, 0.01)), 1000);
+    return (int64_t)fmin(ceil(workers / fmax(lacking, 0.01)), 1000);
 }
 
 static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *host,
@@ -51,143 +54,88 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
 }
 
 /* With small data that was asked for, epochs follow each other until all batches are there. */
-static bool set_epochs(const struct dlb_plan *plan, json_t *config, uint32_t n)
+static void set_epochs(const struct dlb_plan *plan, struct dlb_spec *spec, uint32_t n)
 {
-    /* Nobody is without a batch: the limit of the data saw to that. */
+    /* Each accelerator has a batch: the limit of the data saw to that. */
     double per_epoch = fmax(dlb_storage_steps_per_epoch(plan, n), 1);
-    double wanted = dlb_json_number(config, "run.max_batches") +
-                    dlb_json_number(config, "run.warmup_batches") + 1;
-    if (!json_is_true(json_object_get(config, "storage.allow_small")) ||
-        !(dlb_json_number(config, "run.max_batches") > 0) || plan->host.n_samples == 0)
-        return true;
-    double epochs = fmax(ceil(wanted / per_epoch), dlb_json_number(config, "run.epochs"));
-    return dlb_json_put(config, "run.epochs", json_integer((json_int_t)epochs));
+    double wanted = (double)(spec->run.max_batches + spec->run.warmup_batches + 1);
+    if (!spec->storage.allow_small || spec->run.max_batches == 0 || plan->host.n_samples == 0)
+        return;
+    spec->run.epochs = (int64_t)fmax(ceil(wanted / per_epoch), (double)spec->run.epochs);
 }
 
-static int no_memory(struct dlb_err *err)
+static void add_repetition(struct dlb_plan *plan, uint32_t cell, uint32_t block)
 {
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the plan");
+    dlb_plan_add_task(plan,
+                      (struct dlb_task){.kind = DLB_TASK_CELL, .index = cell, .block = block});
 }
 
-static int add_task(struct dlb_plan *plan, enum dlb_task_kind kind, uint32_t index, uint32_t block,
-                    struct dlb_err *err)
+/* The base configuration with that many accelerators; all else is as in the first cell. */
+static void add_cell(struct dlb_plan *plan, uint32_t n)
 {
-    struct dlb_task *tasks =
-        realloc(plan->tasks, ((size_t)plan->n_tasks + 1) * sizeof(*plan->tasks));
-    if (!tasks)
-        return no_memory(err);
-    plan->tasks = tasks;
-    tasks[plan->n_tasks++] = (struct dlb_task){.kind = kind, .index = index, .block = block};
-    return DLB_OK;
+    plan->cells = dlb_mem_grow(plan->cells, (size_t)plan->n_cells + 1, sizeof(*plan->cells));
+    struct dlb_plan_cell *cell = &plan->cells[plan->n_cells++];
+    *cell = plan->cells[0];
+    cell->spec = dlb_mem_new(sizeof(*cell->spec));
+    *cell->spec = *plan->base;
+    cell->spec->accelerators.count = n;
+    cell->spec->run.warmup_batches = plan->cells[0].spec->run.warmup_batches;
+    set_epochs(plan, cell->spec, n);
+    dlb_meaning_settle(cell->spec, cell->iterable);
+    dlb_json_append(plan->axes.axis[0].values, json_integer(n));
 }
 
-/* After a warm pass of its own, where that is wanted (run.cache = "warm"). */
-static int add_repetition(struct dlb_plan *plan, uint32_t cell, uint32_t block, struct dlb_err *err)
-{
-    if (plan->cells[cell].warm_each) {
-        int rc = add_task(plan, DLB_TASK_WARM, (uint32_t)plan->cells[cell].warm, block, err);
-        if (rc)
-            return rc;
-        plan->tasks[plan->n_tasks - 1].for_next = true;
-    }
-    return add_task(plan, DLB_TASK_CELL, cell, block, err);
-}
-
-/* What has no meaning for one accelerator was left out of the first cell. */
-static bool put_back(const struct dlb_plan *plan, json_t *config)
-{
-    static const char *const keys[] = {"accelerators.barrier", "accelerators.shared_workers"};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        if (!dlb_json_put(config, keys[i], json_incref(json_object_get(plan->base, keys[i]))))
-            return false;
-    return true;
-}
-
-/* The first cell with another number of accelerators, in a new place. */
-static int add_cell(struct dlb_plan *plan, uint32_t n, struct dlb_err *err)
-{
-    struct dlb_plan_cell *cells =
-        realloc(plan->cells, ((size_t)plan->n_cells + 1) * sizeof(*plan->cells));
-    if (!cells)
-        return no_memory(err);
-    plan->cells = cells;
-    struct dlb_plan_cell *cell = &cells[plan->n_cells];
-    *cell = cells[0];
-    cell->config = json_copy(cells[0].config);
-    if (!cell->config)
-        return no_memory(err);
-    plan->n_cells++;
-    bool ok = dlb_json_put(cell->config, "accelerators.count", json_integer(n)) &&
-              put_back(plan, cell->config) && set_epochs(plan, cell->config, n) &&
-              json_array_append_new(json_object_get(plan->axes, "accelerators.count"),
-                                    json_integer(n)) == 0;
-    return ok ? DLB_OK : no_memory(err);
-}
-
-static int measure(struct dlb_plan *plan, const struct dlb_storage_view *view, uint32_t n,
-                   struct dlb_err *err)
+static void measure(struct dlb_plan *plan, const struct dlb_storage_view *view, uint32_t n)
 {
     int64_t cell = dlb_storage_cell_of(plan, n);
     uint32_t block = cell >= 0 ? view->points[cell].n_values : 0;
     if (cell < 0) {
-        int rc = add_cell(plan, n, err);
-        if (rc)
-            return rc;
+        add_cell(plan, n);
         cell = plan->n_cells - 1;
     }
-    return add_repetition(plan, (uint32_t)cell, block, err);
+    add_repetition(plan, (uint32_t)cell, block);
 }
 
 /* The cell's null-source twins, as often as a cell is repeated: what dlbench takes, and how fast it
  * could go. */
-static int add_twins(struct dlb_plan *plan, const struct dlb_results *results, uint32_t cell,
-                     struct dlb_err *err)
+static void add_twins(struct dlb_plan *plan, const struct dlb_results *results, uint32_t cell)
 {
-    const json_t *doc = json_array_get(results->cells[cell], 0);
-    double sample = ceil(dlb_json_number(doc, "n_bytes") / dlb_json_number(doc, "n_samples"));
-    json_t **grown =
-        realloc((void *)plan->ceilings, ((size_t)plan->n_ceilings + 2) * sizeof(*grown));
-    if (!grown)
-        return no_memory(err);
-    plan->ceilings = grown;
+    const struct dlb_reps *reps = &results->cells[cell];
+    const struct dlb_share *total = reps->n > 0 ? &reps->rep[0].loop.total : NULL;
+    double sample =
+        total ? ceil(dlb_measured(total->n_bytes) / dlb_measured(total->n_samples)) : (double)NAN;
     if (!(sample >= 1))
-        return DLB_OK; /* nothing was measured that they could stand beside */
+        return; /* nothing was measured that they could stand beside */
+    plan->ceilings =
+        dlb_mem_grow(plan->ceilings, (size_t)plan->n_ceilings + 2, sizeof(*plan->ceilings));
     plan->cells[cell].twin = plan->n_ceilings + 1;
-    for (int what = DLB_TWIN_STEPS; what <= DLB_TWIN_FREE; what++) {
-        int rc = dlb_twin_config(plan->cells[cell].config, (uint64_t)sample, (enum dlb_twin)what,
-                                 &grown[plan->n_ceilings], err);
-        if (rc)
-            return rc;
-        plan->n_ceilings++;
-    }
-    for (uint32_t i = 0; i < 2 * plan->n_blocks; i++) {
-        int rc = add_task(plan, DLB_TASK_CEILING, plan->n_ceilings - 2 + i % 2, i / 2, err);
-        if (rc)
-            return rc;
-    }
-    return DLB_OK;
+    for (int what = DLB_TWIN_STEPS; what <= DLB_TWIN_FREE; what++)
+        dlb_twin_spec(plan->cells[cell].spec, (uint64_t)sample, (enum dlb_twin)what,
+                      &plan->ceilings[plan->n_ceilings++]);
+    for (uint32_t i = 0; i < 2 * plan->n_blocks; i++)
+        dlb_plan_add_task(plan, (struct dlb_task){.kind = DLB_TASK_CEILING,
+                                                  .index = plan->n_ceilings - 2 + i % 2,
+                                                  .block = i / 2});
 }
 
 /* The other program and the pipeline in turns, where the pipeline gives all it can: beyond the
  * border. Their blocks go on from those of the search, which looks at no more than it asked for. */
-static int add_baseline(struct dlb_plan *plan, int64_t cell, struct dlb_err *err)
+static void add_baseline(struct dlb_plan *plan, int64_t cell)
 {
-    int rc = DLB_OK;
-    for (uint32_t i = 0; cell >= 0 && i < plan->n_blocks && !rc; i++) {
-        rc = add_task(plan, DLB_TASK_BASELINE, (uint32_t)cell, plan->n_blocks + i, err);
-        if (!rc)
-            rc = add_repetition(plan, (uint32_t)cell, plan->n_blocks + i, err);
+    for (uint32_t i = 0; cell >= 0 && i < plan->n_blocks; i++) {
+        dlb_plan_add_task(plan, (struct dlb_task){.kind = DLB_TASK_BASELINE,
+                                                  .index = (uint32_t)cell,
+                                                  .block = plan->n_blocks + i});
+        add_repetition(plan, (uint32_t)cell, plan->n_blocks + i);
     }
-    return rc;
 }
 
 static bool wants_baseline(const struct dlb_plan *plan)
 {
-    const char *baseline = dlb_json_text(plan->cells[0].config, "storage.baseline");
     for (uint32_t i = 0; i < plan->n_tasks; i++)
         if (plan->tasks[i].kind == DLB_TASK_BASELINE)
             return false;
-    return strcmp(baseline, "fio") == 0;
+    return plan->cells[0].spec->storage.baseline == DLB_BASELINE_FIO;
 }
 
 static int next_storage(struct dlb_plan *plan, const struct dlb_results *results,
@@ -196,26 +144,26 @@ static int next_storage(struct dlb_plan *plan, const struct dlb_results *results
     struct dlb_storage_view view;
     struct dlb_search_step step;
     uint32_t n_tasks = plan->n_tasks;
-    int rc = dlb_storage_view_open(&view, plan, results, err);
-    if (rc)
-        return rc;
+    (void)err;
+    dlb_storage_view_open(&view, plan, results);
     dlb_search_next(&view.search, &step);
     /* The cell that the verdict is about: beyond the border, where there is one. */
     int64_t decisive =
         step.done ? dlb_storage_cell_of(plan, step.capped ? step.best : step.best + 1) : -1;
     bool two = view.search.max_n >= 2 && dlb_storage_cell_of(plan, 2) < 0;
     if (view.stopped)
-        rc = DLB_OK; /* what is there is judged */
-    else if (!step.done)
-        rc = measure(plan, &view, step.n, err);
+        goto out; /* what is there is judged */
+    if (!step.done)
+        measure(plan, &view, step.n);
     else if (step.best == 0 && two) /* whether two get more than one tells latency from bandwidth */
-        rc = measure(plan, &view, 2, err);
+        measure(plan, &view, 2);
     else if (plan->n_ceilings == 0 && decisive >= 0)
-        rc = add_twins(plan, results, (uint32_t)decisive, err);
-    if (!rc && plan->n_tasks == n_tasks && !view.stopped && wants_baseline(plan))
-        rc = add_baseline(plan, decisive, err);
+        add_twins(plan, results, (uint32_t)decisive);
+    if (plan->n_tasks == n_tasks && wants_baseline(plan))
+        add_baseline(plan, decisive);
+out:
     dlb_storage_view_close(&view);
-    return rc;
+    return DLB_OK;
 }
 
 /* What would end the search after a first number was measured is said before it. */
@@ -247,36 +195,35 @@ static int check_counts(const struct dlb_plan *plan, const struct dlb_spec *spec
 static int plan_first(const struct dlb_plan_input *in, const struct dlb_spec *spec,
                       struct dlb_plan *out, struct dlb_err *err)
 {
-    json_t *axes = json_pack("{s[i]}", "accelerators.count", 1);
-    int rc = axes ? dlb_plan_cells(in, axes, out, err) : no_memory(err);
-    json_decref(axes);
+    struct dlb_axes axes = {0};
+    dlb_axes_add(&axes, &dlb_accelerators_group, "count", dlb_json_made(json_pack("[i]", 1)));
+    int rc = dlb_plan_cells(in, &axes, out, err);
     if (rc)
         return rc;
-    json_t *config = out->cells[0].config;
-    bool said = dlb_config_has(in->cfg, "run.warmup_batches");
+    struct dlb_plan_cell *first = &out->cells[0];
     out->host = in->host;
-    out->base = dlb_config_resolved(in->cfg);
-    if (!out->base)
-        return no_memory(err);
+    out->base = dlb_mem_new(sizeof(*out->base));
+    *out->base = *spec;
     out->n_blocks = (uint32_t)spec->run.repeats;
     out->seed = (uint64_t)spec->run.seed;
     out->reference = -1;
-    out->cells[0].ceiling = UINT32_MAX; /* the gate says what a ceiling would */
-    if (!said && !dlb_json_put(config, "run.warmup_batches", json_integer(settling_batches(spec))))
-        return no_memory(err);
-    if (!set_epochs(out, config, 1))
-        return no_memory(err);
+    first->ceiling = UINT32_MAX; /* the gate says what a ceiling would */
+    if (!dlb_config_has(in->cfg, "run.warmup_batches"))
+        first->spec->run.warmup_batches = settling_batches(spec);
+    set_epochs(out, first->spec, 1);
     rc = check_counts(out, spec, in->cfg, err);
-    if (!rc)
-        rc = dlb_plan_warm(in, false, out, err);
-    return rc ? rc : add_repetition(out, 0, 0, err);
+    if (rc)
+        return rc;
+    dlb_plan_warm(in, false, out);
+    add_repetition(out, 0, 0);
+    return DLB_OK;
 }
 
 static int plan_storage(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)
 {
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
     memset(out, 0, sizeof(*out));
-    struct dlb_spec *spec = malloc(sizeof(*spec));
-    int rc = spec ? dlb_spec_from_config(spec, in->cfg, err) : no_memory(err);
+    int rc = dlb_spec_from_config(spec, in->cfg, err);
     if (!rc)
         rc = check_size(spec, &in->host, err);
     if (!rc)
@@ -287,18 +234,18 @@ static int plan_storage(const struct dlb_plan_input *in, struct dlb_plan *out, s
     return rc;
 }
 
-static int judge_storage(const struct dlb_plan *plan, const struct dlb_results *results,
-                         uint32_t n_cpus, struct dlb_judgement *out, struct dlb_err *err)
+static void judge_storage(const struct dlb_plan *plan, const struct dlb_results *results,
+                          uint32_t n_cpus, struct dlb_judgement *out)
 {
-    int rc = dlb_judge_cells(plan, results, n_cpus, out, err);
-    if (!rc)
-        rc = dlb_storage_judge(plan, results, out, err);
-    return rc;
+    dlb_judge_cells(plan, results, n_cpus, out);
+    dlb_storage_judge(plan, results, out);
 }
 
 const struct dlb_scenario dlb_sc_storage = {
     .name = "storage",
     .summary = "how many accelerators a storage feeds, and what stands in the way of one more",
+    .weighs_host = true,
+    .finds = "accelerators.count",
     .plan = plan_storage,
     .next = next_storage,
     .judge = judge_storage,

@@ -1,14 +1,14 @@
 #include "scenarios/storage/view.h"
 
-#include "scenarios/spec/flat.h"
+#include "core/base/mem.h"
+#include "loaders/sampler.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 uint32_t dlb_storage_count_of(const struct dlb_plan *plan, uint32_t cell)
 {
-    return (uint32_t)dlb_json_u64(plan->cells[cell].config, "accelerators.count", 1);
+    return (uint32_t)plan->cells[cell].spec->accelerators.count;
 }
 
 int64_t dlb_storage_cell_of(const struct dlb_plan *plan, uint32_t n)
@@ -19,24 +19,29 @@ int64_t dlb_storage_cell_of(const struct dlb_plan *plan, uint32_t n)
     return -1;
 }
 
-/* Shards go round: accelerator, then worker. A worker makes batches of its own shards alone. */
+/* Batches of a worker that reads so many shards, each of the smallest size. */
+static double batches_of(const struct dlb_plan *plan, double n_shards)
+{
+    const struct dlb_loader_opts *loader = &plan->cells[0].spec->loader;
+    double batches = n_shards * (double)plan->host.min_shard_samples / (double)loader->batch_size;
+    return loader->drop_last ? floor(batches) : ceil(batches);
+}
+
+/* Shards are dealt out in turns to accelerators, and among an accelerator's workers. A worker makes
+ * batches of its own shards alone. The last accelerator has the fewest. */
 static double steps_of_shards(const struct dlb_plan *plan, uint32_t n)
 {
-    const json_t *config = plan->cells[0].config;
-    double workers = fmax(dlb_json_number(config, "loader.num_workers"), 1);
-    double batch = dlb_json_number(config, "loader.batch_size");
-    bool drop_last = json_is_true(json_object_get(config, "loader.drop_last"));
-    double shards = floor((double)plan->host.n_shards / n); /* of the last accelerator */
+    int64_t num_workers = plan->cells[0].spec->loader.num_workers;
+    double workers = num_workers > 0 ? (double)num_workers : 1;
+    double shards = (double)dlb_sampler_rank_shards(plan->host.n_shards, n - 1, n);
     double least = floor(shards / workers), n_with_more = shards - least * workers;
-    double each = least * (double)plan->host.min_shard_samples / batch;
-    double more = (least + 1) * (double)plan->host.min_shard_samples / batch;
-    double steps = drop_last ? floor(each) : ceil(each);
-    return (workers - n_with_more) * steps + n_with_more * (drop_last ? floor(more) : ceil(more));
+    return (workers - n_with_more) * batches_of(plan, least) +
+           n_with_more * batches_of(plan, least + 1);
 }
 
 static bool shares_workers(const struct dlb_plan *plan)
 {
-    return json_is_true(json_object_get(plan->base, "accelerators.shared_workers"));
+    return plan->base->accelerators.shared_workers;
 }
 
 /* Else all draw from the whole set, by samples or from one pool. */
@@ -48,30 +53,27 @@ static bool deals_shards(const struct dlb_plan *plan)
 /* How many can have a batch of each epoch, however often the samples are read. */
 static double n_with_a_batch(const struct dlb_plan *plan)
 {
-    const json_t *config = plan->cells[0].config;
-    double samples = (double)plan->host.n_samples;
-    double batches = samples / dlb_json_number(config, "loader.batch_size");
-    if (json_is_true(json_object_get(config, "loader.drop_last")))
+    const struct dlb_loader_opts *loader = &plan->cells[0].spec->loader;
+    double samples = (double)plan->host.n_samples, batches = samples / (double)loader->batch_size;
+    if (loader->drop_last)
         return floor(batches);
     return shares_workers(plan) ? ceil(batches) : samples;
 }
 
 double dlb_storage_steps_per_epoch(const struct dlb_plan *plan, uint32_t n)
 {
-    double batch = dlb_json_number(plan->cells[0].config, "loader.batch_size");
+    double batch = (double)plan->cells[0].spec->loader.batch_size;
     double steps = floor((double)plan->host.n_samples / batch / n);
     return deals_shards(plan) ? fmin(steps, steps_of_shards(plan, n)) : steps;
 }
 
 uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of)
 {
-    const json_t *config = plan->cells[0].config;
+    const struct dlb_spec *spec = plan->cells[0].spec;
     /* The step behind the last measured one closes the window. */
-    double steps = dlb_json_number(config, "run.max_batches") +
-                   dlb_json_number(config, "run.warmup_batches") + 1;
-    bool again = json_is_true(json_object_get(config, "storage.allow_small")) ||
-                 !(dlb_json_number(config, "run.max_batches") > 0);
-    double batch = dlb_json_number(config, "loader.batch_size");
+    double steps = (double)(spec->run.max_batches + spec->run.warmup_batches + 1);
+    bool again = spec->storage.allow_small || spec->run.max_batches == 0;
+    double batch = (double)spec->loader.batch_size;
     double samples =
         again ? n_with_a_batch(plan) : floor((double)plan->host.n_samples / (steps * batch));
     uint32_t limit =
@@ -91,59 +93,49 @@ uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of)
 }
 
 /* What one repetition says of its point. */
-static void take(struct dlb_storage_view *view, const json_t *doc, struct dlb_search_point *point,
-                 double *values)
+static void take(struct dlb_storage_view *view, const struct dlb_cell_result *rep,
+                 struct dlb_search_point *point, double *values)
 {
-    const char *status = dlb_json_text(doc, "status");
-    double au = dlb_json_number(json_object_get(doc, "au"), "nominal");
-    if (strcmp(status, "failed") == 0) {
-        if (dlb_json_u64(doc, "error", DLB_E_WORKER) == DLB_E_NOMEM)
-            point->impossible = true;
-        else
-            view->stopped = true;
-    } else if (strcmp(status, "ok") == 0) {
-        if (isfinite(au))
-            values[point->n_values++] = au;
-        else
-            view->stopped = true; /* too few batches for a window */
-    }
+    double au = rep->loop.total.au.nominal;
+    if (rep->status == DLB_REP_FAILED && rep->error == DLB_E_NOMEM)
+        point->impossible = true;
+    else if (rep->status == DLB_REP_FAILED)
+        view->stopped = true;
+    else if (rep->status == DLB_REP_OK && isfinite(au))
+        values[point->n_values++] = au;
+    else if (rep->status == DLB_REP_OK)
+        view->stopped = true; /* too few batches for a window */
 }
 
-int dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *plan,
-                          const struct dlb_results *results, struct dlb_err *err)
+void dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *plan,
+                           const struct dlb_results *results)
 {
-    const json_t *config = plan->cells[0].config, *doc;
-    size_t n_docs = 0, k;
+    const struct dlb_spec *spec = plan->cells[0].spec;
+    size_t n_reps = 0;
 
     *view = (struct dlb_storage_view){0};
     for (uint32_t i = 0; i < results->n_cells; i++)
-        n_docs += json_array_size(results->cells[i]);
-    view->points = calloc((size_t)plan->n_cells + 1, sizeof(*view->points));
-    view->values = calloc(n_docs + 1, sizeof(*view->values));
-    if (!view->points || !view->values) {
-        dlb_storage_view_close(view);
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory for the search");
-    }
+        n_reps += results->cells[i].n;
+    view->points = dlb_mem_array(plan->n_cells, sizeof(*view->points));
+    view->values = dlb_mem_array(n_reps, sizeof(*view->values));
     double *values = view->values;
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         struct dlb_search_point *point = &view->points[i];
         *point = (struct dlb_search_point){.n = dlb_storage_count_of(plan, i), .au = values};
-        if (i < results->n_cells)
-            json_array_foreach(results->cells[i], k, doc)
-                if (dlb_json_u64(doc, "block", 0) < plan->n_blocks)
-                    take(view, doc, point, values);
+        for (uint32_t k = 0; i < results->n_cells && k < results->cells[i].n; k++)
+            if (results->cells[i].rep[k].block < plan->n_blocks)
+                take(view, &results->cells[i].rep[k], point, values);
         values += point->n_values;
     }
     uint32_t limit = dlb_storage_data_limit(plan, NULL);
-    uint64_t asked = dlb_json_u64(config, "storage.max_accelerators", 1);
+    uint64_t asked = (uint64_t)spec->storage.max_accelerators;
     view->search = (struct dlb_search){
-        .gate = dlb_json_number(config, "workload.gate"),
+        .gate = spec->workload.gate,
         .max_n = asked < limit ? (uint32_t)asked : limit,
         .repeats = plan->n_blocks,
         .points = view->points,
         .n_points = plan->n_cells,
     };
-    return DLB_OK;
 }
 
 void dlb_storage_view_close(struct dlb_storage_view *view)

@@ -5,7 +5,6 @@
 #ifndef DLB_SCENARIOS_STORAGE_VIEW_H
 #define DLB_SCENARIOS_STORAGE_VIEW_H
 
-#include "core/base/err.h"
 #include "scenarios/scenario.h"
 #include "scenarios/storage/search.h"
 
@@ -17,8 +16,8 @@ struct dlb_storage_view {
     bool stopped;
 };
 
-int dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *plan,
-                          const struct dlb_results *results, struct dlb_err *err);
+void dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *plan,
+                           const struct dlb_results *results);
 void dlb_storage_view_close(struct dlb_storage_view *view);
 
 /* The cell of that many accelerators, or -1. */

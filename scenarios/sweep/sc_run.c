@@ -1,4 +1,5 @@
 /* One cell: `dlbench run`. */
+#include "core/base/mem.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/spec/spec.h"
@@ -51,28 +52,24 @@ static int check_drop_caches(const struct dlb_config *cfg, const struct dlb_spec
 
 static int plan_run(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)
 {
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
+    struct dlb_axes none = {0};
     memset(out, 0, sizeof(*out));
-    struct dlb_spec *spec = malloc(sizeof(*spec));
-    json_t *axes = json_object();
-    int rc = spec && axes ? dlb_spec_from_config(spec, in->cfg, err)
-                          : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+    int rc = dlb_spec_from_config(spec, in->cfg, err);
     if (!rc)
         rc = check_zero_workers(in->cfg, spec, err);
     if (!rc)
         rc = check_drop_caches(in->cfg, spec, err);
     if (!rc)
-        rc = dlb_plan_cells(in, axes, out, err);
-    if (!rc)
-        rc = dlb_plan_ceilings(out, err);
-    if (!rc)
-        rc = dlb_plan_warm(in, false, out, err);
+        rc = dlb_plan_cells(in, &none, out, err);
     if (!rc) {
+        dlb_plan_ceilings(out);
+        dlb_plan_warm(in, false, out);
         out->n_blocks = (uint32_t)spec->run.repeats;
         out->seed = (uint64_t)spec->run.seed;
         out->reference = -1;
-        rc = dlb_plan_tasks(out, err);
+        dlb_plan_tasks(out);
     }
-    json_decref(axes);
     free(spec);
     if (rc)
         dlb_plan_free(out);
@@ -82,6 +79,7 @@ static int plan_run(const struct dlb_plan_input *in, struct dlb_plan *out, struc
 const struct dlb_scenario dlb_sc_run = {
     .name = "run",
     .summary = "one configuration: how fast it is, what the device waits for, and why",
+    .all_or_nothing = true,
     .plan = plan_run,
     .judge = dlb_judge_cells,
 };

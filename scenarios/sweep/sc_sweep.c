@@ -1,4 +1,5 @@
 /* A grid of cells over one data set: `dlbench sweep`. */
+#include "core/base/mem.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/spec/spec.h"
@@ -39,30 +40,29 @@ static int check_axes(const struct dlb_config *cfg, struct dlb_err *err)
 
 static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)
 {
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
+    struct dlb_axes axes = {0};
     memset(out, 0, sizeof(*out));
-    struct dlb_spec *spec = malloc(sizeof(*spec));
-    json_t *axes = json_object_size(dlb_config_axes(in->cfg)) > 0
-                       ? json_incref((json_t *)dlb_config_axes(in->cfg))
-                       : dlb_plan_default_axes(in->n_cpus);
-    int rc = spec && axes ? dlb_spec_from_config(spec, in->cfg, err)
-                          : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+    if (json_object_size(dlb_config_axes(in->cfg)) > 0)
+        dlb_axes_from_json(&axes, dlb_config_axes(in->cfg));
+    else
+        dlb_plan_default_axes(in->n_cpus, &axes);
+    int rc = dlb_spec_from_config(spec, in->cfg, err);
     if (!rc)
         rc = check_axes(in->cfg, err);
     if (!rc)
-        rc = dlb_plan_cells(in, axes, out, err);
+        rc = dlb_plan_cells(in, &axes, out, err);
     if (!rc)
         rc = check_any(out, err);
-    if (!rc)
-        rc = dlb_plan_ceilings(out, err);
-    if (!rc)
-        rc = dlb_plan_warm(in, true, out, err);
     if (!rc) {
+        dlb_plan_ceilings(out);
+        dlb_plan_warm(in, true, out);
         out->n_blocks = (uint32_t)spec->run.repeats;
         out->seed = (uint64_t)spec->run.seed;
         out->reference = choose_reference(out);
-        rc = dlb_plan_tasks(out, err);
+        dlb_plan_tasks(out);
     }
-    json_decref(axes);
+    dlb_axes_free(&axes);
     free(spec);
     if (rc)
         dlb_plan_free(out);
@@ -73,6 +73,7 @@ const struct dlb_scenario dlb_sc_sweep = {
     .name = "sweep",
     .summary =
         "every combination of the swept settings: which is best, and the smallest that is as good",
+    .sweeps = true,
     .plan = plan_sweep,
     .judge = dlb_judge_cells,
 };

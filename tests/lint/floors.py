@@ -33,7 +33,7 @@ MAY_INCLUDE = {
 # other header is its own. What many rooms meet at lies at the floor's root and needs no row.
 DOORS = {
     "bench/cli": {"args.h", "help.h", "libraries.h", "print.h", "progress.h", "verb.h"},
-    "bench/experiment": {"measure.h", "result.h", "watch.h"},
+    "bench/experiment": {"experiment.h", "result.h", "watch.h"},
     "formats/codecs": {"augment.h", "inflate.h", "jpeg.h"},
     "formats/convert": {"convert.h"},
     "formats/generate": {"file.h", "generate.h", "made.h", "manifest.h", "mark.h", "verify.h"},
@@ -42,14 +42,14 @@ DOORS = {
     "loaders/pool": {"forkserver.h", "limits.h"},
     "loaders/train": {"consumer.h"},
     "loaders/worker": {"report.h", "worker.h"},
-    "scenarios/cell": {"cell.h"},
-    "scenarios/gap": {"gap.h"},
-    "scenarios/gap/rungs": {"rung.h"},
-    "scenarios/gap/torch": {"python.h"},
-    "scenarios/judge": {"judge.h", "summary.h"},
+    "scenarios/cell": {"cell.h", "cell_result.h"},
+    "scenarios/gap": {"fit.h", "judge.h", "plan.h", "summary.h"},
+    "scenarios/gap/rungs": {"array.h", "params.h", "rung.h", "rung_result.h"},
+    "scenarios/gap/torch": {"python.h", "torch_rung.h"},
+    "scenarios/judge": {"judge.h", "notes.h", "summary.h"},
     "scenarios/plan": {"plan.h", "twin.h"},
     "scenarios/run": {"child.h", "runner.h"},
-    "scenarios/spec": {"axes.h", "embedded.h", "flat.h", "meaning.h", "spec.h", "workload.h"},
+    "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "spec.h", "workload.h"},
     "scenarios/storage": {"fio.h", "sizing.h", "write_speed.h"},
 }
 

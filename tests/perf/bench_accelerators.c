@@ -5,7 +5,6 @@
  * nothing else; the consumer's CPU time for each batch, and as a share of one core; and that of the
  * workers. Two CPUs: what has more is held to two ($DLB_PERF_ALL_CPUS=1: not). */
 #include "scenarios/cell/cell.h"
-#include "scenarios/spec/flat.h"
 #include "tests/perf/perf.h"
 
 #include "core/measure/stats.h"
@@ -39,7 +38,7 @@ static struct figures measure(uint32_t n, bool shared, bool barrier, int depth)
 {
     struct dlb_spec spec;
     char count[64], samples[64], pool[64], together[64], workers[64], prefetch[64];
-    const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
+    const struct dlb_cell_watch unwatched = {NULL, NULL, NULL};
 
     (void)snprintf(count, sizeof count, "accelerators.count=%u", n);
     (void)snprintf(samples, sizeof samples, "generate.samples=%u", n * (N_STEPS + 8) * BATCH);
@@ -57,20 +56,20 @@ static struct figures measure(uint32_t n, bool shared, bool barrier, int depth)
                                "generate.sample_bytes=1024", batch, workers, "loader.shuffle=false",
                                "loader.pin_memory=true", "device.kind=emulated", prefetch, step_ms,
                                count, pool, together, steps, "run.warmup_batches=2", NULL});
-    json_t *doc = dlb_cell_run(&spec, DLB_MODE_MEASURE, &nobody);
-    if (!doc || strcmp(dlb_json_text(doc, "status"), "ok") != 0) {
-        (void)fprintf(stderr, "%u accelerators: %s\n", n, dlb_json_text(doc, "reason"));
+    struct dlb_cell_result ran;
+    dlb_cell_run(&spec, DLB_MODE_MEASURE, &unwatched, &ran);
+    if (ran.status != DLB_REP_OK) {
+        fprintf(stderr, "%u accelerators: %s\n", n, ran.reason);
         exit(1);
     }
-    const json_t *au = json_object_get(doc, "au");
-    double n_batches = dlb_json_number(doc, "n_batches");
-    double cpu_ns = dlb_json_number(doc, "consumer_cpu_ns");
-    struct figures out = {.au = dlb_json_number(au, "nominal"),
-                          .lowest = dlb_json_number(json_object_get(au, "lowest"), "nominal"),
+    double n_batches = dlb_measured(ran.loop.n_batches);
+    double cpu_ns = dlb_measured(ran.loop.consumer_cpu_ns);
+    struct figures out = {.au = ran.loop.total.au.nominal,
+                          .lowest = ran.loop.lowest.nominal,
                           .consumer_ns = cpu_ns / n_batches,
-                          .worker_ns = dlb_json_number(doc, "worker_cpu_ns") / n_batches,
+                          .worker_ns = dlb_measured(ran.workers.cpu_ns) / n_batches,
                           .core_frac = cpu_ns / (n_batches / n * STEP_MS * 1e6)};
-    json_decref(doc);
+    dlb_cell_result_free(&ran);
     return out;
 }
 

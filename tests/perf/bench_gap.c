@@ -1,14 +1,15 @@
-/* The in-memory ladder: the rung of a loader as it could be against a bare gather of the same rows
- * by as many threads, with the same prefetch and page size, and against direct slicing.
+/* The in-memory ladder: the dlbench rung against a bare gather of the same rows by as many threads,
+ * with the same prefetch and page size, and against direct slicing.
  *
- * Two arrays are in memory at a time. A bare gather has its permutation for nothing, its slots are
- * there, and nobody takes its batches. */
+ * Two arrays are in memory at a time. A bare gather makes its permutation outside of the measured
+ * time, reuses its slots, and nothing consumes its batches. */
 #include "core/base/clock.h"
 #include "scenarios/gap/rungs/array.h"
 #include "scenarios/gap/rungs/gather.h"
 #include "scenarios/gap/rungs/permutation.h"
 #include "tests/perf/perf.h"
 #include "tests/perf/rung.h"
+#include "tests/support/permutation.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ struct share {
     pthread_t thread;
 };
 
-/* What a loop with the same prefetch looks like to whoever does not care how it stores. */
+/* A loop with the same prefetch that stores as memcpy does. */
 static void gather_memcpy(void *dest, const void *array, const uint32_t *index, uint64_t n_rows,
                           uint64_t row_bytes)
 {
@@ -50,7 +51,7 @@ static void gather_memcpy(void *dest, const void *array, const uint32_t *index, 
     }
 }
 
-/* Its part of every batch. */
+/* Gathers one thread's part of every batch. */
 static void *gather_share(void *arg)
 {
     const struct share *share = arg;
@@ -73,7 +74,7 @@ static double bare_epoch(void *ctx)
     struct share share[DLB_GAP_WORKERS_MAX];
     uint64_t n = (uint64_t)bare->params->workers;
 
-    dlb_gap_permutation_make(&bare->permutation, bare->epoch++);
+    permutation_make(&bare->permutation, bare->epoch++);
     uint64_t start_ns = dlb_now_ns();
     for (uint64_t i = 0; i < n; i++) {
         share[i] = (struct share){.bare = bare, .number = i};
@@ -102,8 +103,9 @@ static void against(const struct dlb_gap_params *params, const char *base_name, 
                                    .rounds = ROUNDS};
     (void)perf_compare(&what, &(struct perf_way){"dlbench", rung_epoch, &ours},
                        &(struct perf_way){base_name, base, base_ctx});
-    printf("    minor faults in the last epoch: %.0f\n", rung_figure(ours.last, "minor_faults"));
-    json_decref(ours.last);
+    printf("    minor faults in the last epoch: %llu\n",
+           (unsigned long long)ours.last.os.process.minor_faults);
+    dlb_rung_result_free(&ours.last);
 }
 
 static void against_bare(const struct dlb_gap_params *params)
@@ -138,7 +140,7 @@ int main(void)
             against_bare(&params);
             struct rung direct = {.params = &params, .name = "direct"};
             against(&params, "direct", 1 / 1.5, rung_epoch, &direct);
-            json_decref(direct.last);
+            dlb_rung_result_free(&direct.last);
         }
     }
     return 0;

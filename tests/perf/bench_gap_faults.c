@@ -1,7 +1,6 @@
-/* Whether the price of a page fault, measured apart, explains what fresh memory costs a batch: the
- * rung that maps each batch anew against the one that reuses its slots. */
+/* Whether the price of a page fault, measured by itself, explains the cost of fresh memory for a
+ * batch: the rung that maps each batch anew against the one that reuses its slots. */
 #include "core/measure/stats.h"
-#include "scenarios/spec/flat.h"
 #include "tests/perf/perf.h"
 #include "tests/perf/rung.h"
 
@@ -9,9 +8,9 @@
 
 enum { FAULT_ROUNDS = 11 };
 
-/* In CPU time, which does not depend on how many workers have a core to themselves. The price is
- * that of the rung with the faults. Medians are taken before the difference, which is small beside
- * what it is a difference of. */
+/* In CPU time, which does not depend on how many workers have a core of their own. The price is the
+ * one that the rung with the faults measured. Medians are taken before the difference, because the
+ * difference is small beside the two figures. */
 static void explain_faults(const struct dlb_gap_params *params)
 {
     struct rung fresh = {.params = params, .name = "transport"};
@@ -22,13 +21,13 @@ static void explain_faults(const struct dlb_gap_params *params)
     for (int i = 0; i < FAULT_ROUNDS; i++) {
         (void)rung_epoch(i % 2 ? &fresh : &pooled);
         (void)rung_epoch(i % 2 ? &pooled : &fresh);
-        const json_t *faults = json_object_get(fresh.last, "faults");
-        fresh_s[i] = rung_figure(fresh.last, "cpu_ns") * 1e-9;
-        pooled_s[i] = rung_figure(pooled.last, "cpu_ns") * 1e-9;
-        price_ns[i] = dlb_json_number(faults, "ns");
-        per_batch = dlb_json_number(faults, "per_batch");
-        more_faults =
-            rung_figure(fresh.last, "minor_faults") - rung_figure(pooled.last, "minor_faults");
+        const struct dlb_rung_account *of_fresh = &fresh.last.os.process;
+        const struct dlb_rung_account *of_pooled = &pooled.last.os.process;
+        fresh_s[i] = (double)of_fresh->cpu_ns * 1e-9;
+        pooled_s[i] = (double)of_pooled->cpu_ns * 1e-9;
+        price_ns[i] = fresh.last.faults.ns;
+        per_batch = fresh.last.faults.per_batch;
+        more_faults = (double)of_fresh->minor_faults - (double)of_pooled->minor_faults;
     }
     double more_s = dlb_median(fresh_s, FAULT_ROUNDS) - dlb_median(pooled_s, FAULT_ROUNDS);
     double ns = dlb_median(price_ns, FAULT_ROUNDS);
@@ -37,8 +36,8 @@ static void explain_faults(const struct dlb_gap_params *params)
            "%.0f faults more at %.0f ns explain %.2f of it   should be 0.85 to 1.15: %s\n",
            (long long)params->workers, per_batch, more_s, more_faults, ns, explained,
            explained >= 0.85 && explained <= 1.15 ? "yes" : "NO");
-    json_decref(fresh.last);
-    json_decref(pooled.last);
+    dlb_rung_result_free(&fresh.last);
+    dlb_rung_result_free(&pooled.last);
 }
 
 int main(void)

@@ -1,10 +1,8 @@
 #include "tests/perf/rung.h"
 
-#include "scenarios/spec/flat.h"
 #include "tests/perf/perf.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct dlb_gap_params rung_params(const char *pages, uint32_t workers, json_int_t batch_size)
 {
@@ -27,14 +25,9 @@ struct dlb_gap_params rung_params(const char *pages, uint32_t workers, json_int_
 double rung_epoch(void *ctx)
 {
     struct rung *rung = ctx;
-    json_decref(rung->last);
-    rung->last = dlb_gap_rung_run(rung->params, rung->name, NULL, NULL);
-    if (strcmp(dlb_json_text(rung->last, "status"), "ok") != 0)
-        perf_die(dlb_json_text(rung->last, "reason"), NULL);
-    return dlb_json_number(rung->last, "seconds");
-}
-
-double rung_figure(const json_t *run, const char *name)
-{
-    return dlb_json_number(json_object_get(json_object_get(run, "os"), "process"), name);
+    dlb_rung_result_free(&rung->last);
+    dlb_gap_rung_run(rung->params, rung->name, NULL, NULL, &rung->last);
+    if (rung->last.status != DLB_RUNG_OK)
+        perf_die(rung->last.reason, NULL);
+    return rung->last.seconds;
 }

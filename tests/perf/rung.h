@@ -9,7 +9,7 @@
 struct rung {
     const struct dlb_gap_params *params;
     const char *name;
-    json_t *last; /* what the last run of it said; the caller's */
+    struct dlb_rung_result last; /* of the last run; the caller frees it */
 };
 
 /* $DLB_PERF_SAMPLES (default 2097152) rows of 100 float32, to the emulated device. `pages` as
@@ -18,8 +18,5 @@ struct dlb_gap_params rung_params(const char *pages, uint32_t workers, json_int_
 
 /* Seconds of the measured epoch of a run. `rung` is a struct rung. */
 double rung_epoch(void *rung);
-
-/* Of all threads and processes of a run: "cpu_ns", "minor_faults". */
-double rung_figure(const json_t *run, const char *name);
 
 #endif

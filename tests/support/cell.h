@@ -3,7 +3,6 @@
 #define DLB_TESTS_CELL_H
 
 #include "scenarios/cell/cell.h"
-#include "scenarios/spec/flat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,12 +12,12 @@
 
 #include <cmocka.h>
 
-/* `settings` ends with NULL; `watch` may be NULL. Its document, whatever came of it; new reference.
- */
-static inline json_t *cell_ran(const char *const *settings, enum dlb_cell_mode mode,
-                               const struct dlb_cell_watch *watch)
+/* `settings` ends with NULL; `watch` may be NULL. *out is what it measured, whatever came of it;
+ * the caller frees it. */
+static inline void cell_ran(const char *const *settings, enum dlb_cell_mode mode,
+                            const struct dlb_cell_watch *watch, struct dlb_cell_result *out)
 {
-    const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
+    const struct dlb_cell_watch unwatched = {NULL, NULL, NULL};
     struct dlb_err err;
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
     struct dlb_spec *spec = calloc(1, sizeof(*spec));
@@ -27,10 +26,14 @@ static inline json_t *cell_ran(const char *const *settings, enum dlb_cell_mode m
             fail_msg("%s: %s", *settings, err.what);
     assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
     dlb_config_free(cfg);
-    json_t *doc = dlb_cell_run(spec, mode, watch ? watch : &nobody);
+    dlb_cell_run(spec, mode, watch ? watch : &unwatched, out);
     free(spec);
-    assert_non_null(doc);
-    return doc;
+}
+
+static inline void assert_ok(const struct dlb_cell_result *result)
+{
+    if (result->status != DLB_REP_OK)
+        fail_msg("%s: %s", dlb_rep_status_name(result->status), result->reason);
 }
 
 #endif

@@ -3,8 +3,9 @@
 #ifndef DLB_TESTS_MADE_UP_STORAGE_H
 #define DLB_TESTS_MADE_UP_STORAGE_H
 
+#include "core/base/json.h"
+#include "core/base/mem.h"
 #include "scenarios/scenario.h"
-#include "scenarios/spec/flat.h"
 #include "scenarios/spec/spec.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -21,8 +23,8 @@
 struct storage {
     double bytes_per_s;
     uint32_t fails_from; /* accelerators; 0: never */
-    enum dlb_status failure;
-    const char *cache; /* label */
+    enum dlb_code failure;
+    enum dlb_cache_label cache;
     double fio_bytes_per_s;
     bool twins_fail;          /* no ceiling of the harness */
     double twins_bytes_per_s; /* that ceiling; 0: none near */
@@ -33,52 +35,81 @@ struct storage {
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
 
-static inline json_t *cache_of(const char *label, double n_bytes)
-{
-    return json_pack("{ss, ss, ss, sn, sn, sn, sn, sf}", "asked", "as-is", "label", label, "why",
-                     "made up", "resident_before_frac", "resident_after_frac", "process_bytes",
-                     "device_bytes", "delivered_bytes", n_bytes);
-}
-
-static inline json_t *measured(const struct storage *s, double n, double step_s)
+/* n accelerators, each of which took 100 steps. */
+static inline struct dlb_cell_result measured(const struct storage *s, uint32_t n, double step_s)
 {
     double au = fmin(1, s->bytes_per_s / (n * STEP_BYTES / STEP_S));
-    double steps = 100 * n, window_ns = 100 * step_s * 1e9 / au;
-    double read_ns = au < 1 ? 1e9 * n : 1e8;
-    return json_pack(
-        "{ss, s{sf}, sf, sf, sf, sf, sf, sf, sf, sf, sf, sf, sf, sf, s{s{sf}}, s{sf, sf, sf, sf}, "
-        "so, s{si}, sf, sf, s[]}",
-        "status", "ok", "au", "nominal", au, "window_ns", window_ns, "n_steps", steps, "n_samples",
-        steps * 10, "n_bytes", steps * STEP_BYTES, "busy_ns", au * window_ns, "idle_input_ns",
-        (1 - au) * window_ns, "idle_copy_ns", 0.0, "idle_other_ns", 0.0, "io_bytes",
-        steps * STEP_BYTES, "worker_samples", steps * 10, "worker_cpu_ns", 1e7, "runqueue_ns", 0.0,
-        "worker_stages", "read", "sum_ns", 100 * read_ns, "reads", "count", steps * 10, "p50_ns",
-        1e6, "p99_ns", 1e7, "p999_ns", 2e7, "cache", cache_of(s->cache, steps * STEP_BYTES),
-        "accelerators", "count", (int)n, "machine_busy_frac", 0.1, "machine_stolen_ns",
-        s->stolen * 100 * read_ns, "epochs");
+    double window_ns = 100 * step_s * 1e9 / au, read_ns = au < 1 ? 1e9 * n : 1e8;
+    uint64_t n_steps = 100 * (uint64_t)n, n_bytes = n_steps * (uint64_t)STEP_BYTES;
+    struct dlb_cell_result out;
+    struct dlb_share *total = &out.loop.total;
+    struct dlb_workers_result *workers = &out.workers;
+    dlb_cell_result_init(&out);
+    out.has_loop = out.has_workers = out.has_cache = true;
+    total->au.nominal = au;
+    total->window_ns = (uint64_t)window_ns;
+    total->n_steps = n_steps;
+    total->n_samples = n_steps * 10;
+    total->n_bytes = n_bytes;
+    total->busy_ns = (uint64_t)(au * window_ns);
+    total->idle_input_ns = (uint64_t)((1 - au) * window_ns);
+    total->idle_copy_ns = total->idle_other_ns = 0;
+    out.loop.n_accelerators = n;
+    out.loop.machine_busy_frac = 0.1;
+    out.loop.machine_stolen_ns = s->stolen * 100 * read_ns;
+    workers->io_bytes = n_bytes;
+    workers->n_samples = workers->reads.count = n_steps * 10;
+    workers->cpu_ns = 10000000;
+    workers->runqueue_ns = 0;
+    workers->stage[DLB_WS_READ].sum_ns = (uint64_t)(100 * read_ns);
+    workers->reads.p50_ns = 1000000;
+    workers->reads.p99_ns = 10000000;
+    workers->reads.p999_ns = 20000000;
+    out.cache.label = s->cache;
+    (void)snprintf(out.cache.why, sizeof(out.cache.why), "made up");
+    out.cache.delivered_bytes = n_bytes;
+    return out;
 }
 
-static inline json_t *document(const struct storage *s, const struct dlb_plan *plan,
-                               const struct dlb_task *task)
+static inline struct dlb_cell_result failed(enum dlb_code code)
 {
-    const json_t *config = task->kind == DLB_TASK_CEILING ? plan->ceilings[task->index]
-                                                          : plan->cells[task->index].config;
-    double n = dlb_json_number(config, "accelerators.count");
-    struct storage fast = {.bytes_per_s = s->twins_bytes_per_s > 0 ? s->twins_bytes_per_s : 1e12,
-                           .cache = "unknown"};
+    struct dlb_cell_result out;
+    struct dlb_err err;
+    dlb_cell_result_init(&out);
+    (void)dlb_fail(&err, code, NULL, DLB_NO_OFFSET, "made up");
+    dlb_cell_result_fail(&out, &err);
+    return out;
+}
+
+static inline struct dlb_cell_result read_by_fio(const struct storage *s)
+{
+    struct dlb_cell_result out;
+    dlb_cell_result_init(&out);
+    out.has_baseline = true;
+    out.baseline = (struct dlb_baseline_result){.command = dlb_mem_text("fio"),
+                                                .bytes_per_s = s->fio_bytes_per_s,
+                                                .iops = 1,
+                                                .p50_ns = 1,
+                                                .p99_ns = 2,
+                                                .p999_ns = (double)NAN};
+    return out;
+}
+
+static inline struct dlb_cell_result result_of(const struct storage *s, const struct dlb_plan *plan,
+                                               const struct dlb_task *task)
+{
+    const struct dlb_spec *spec = task->kind == DLB_TASK_CEILING ? &plan->ceilings[task->index]
+                                                                 : plan->cells[task->index].spec;
+    uint32_t n = (uint32_t)spec->accelerators.count;
+    struct storage fast = {.bytes_per_s = s->twins_bytes_per_s > 0 ? s->twins_bytes_per_s : 1e12};
     if (task->kind == DLB_TASK_BASELINE)
-        return json_pack("{ss, ss, sf, sf, sf, sf}", "status", "ok", "command", "fio",
-                         "bytes_per_s", s->fio_bytes_per_s, "iops", 1.0, "p50_ns", 1.0, "p99_ns",
-                         2.0);
+        return read_by_fio(s);
     if (task->kind == DLB_TASK_CEILING && s->twins_fail)
-        return json_pack("{ss, ss, si}", "status", "failed", "reason", "made up", "error",
-                         (int)DLB_E_WORKER);
+        return failed(DLB_ERR_WORKER);
     if (task->kind == DLB_TASK_CEILING)
-        return measured(&fast, n,
-                        dlb_json_number(config, "device.step_ms") > 0 ? STEP_S : STEP_S / 50);
+        return measured(&fast, n, spec->device.step_ms > 0 ? STEP_S : STEP_S / 50);
     if (s->fails_from && n >= s->fails_from)
-        return json_pack("{ss, ss, si}", "status", "failed", "reason", "made up", "error",
-                         (int)s->failure);
+        return failed(s->failure);
     struct storage slow = *s;
     if (s->turns_slow > 0 && task->block >= plan->n_blocks)
         slow.bytes_per_s /= s->turns_slow;
@@ -127,26 +158,34 @@ static inline void execute(struct outcome *o, const struct storage *s, const cha
     struct dlb_err err;
     uint32_t n_run = 0;
     assert_int_equal(plan(o, more, &large, &err), DLB_OK);
-    assert_int_equal(dlb_results_init(&o->results, &o->plan, &err), DLB_OK);
+    dlb_results_init(&o->results, &o->plan);
     while (n_run < o->plan.n_tasks) {
         assert_true(n_run < 200);
         for (; n_run < o->plan.n_tasks; n_run++) {
             const struct dlb_task *task = &o->plan.tasks[n_run];
-            json_t *doc = document(s, &o->plan, task);
-            assert_non_null(doc);
-            (void)json_object_set_new(doc, "block", json_integer(task->block));
-            (void)json_array_append_new(task->kind == DLB_TASK_BASELINE ? o->results.baseline
-                                        : task->kind == DLB_TASK_CEILING
-                                            ? o->results.ceilings[task->index]
-                                            : o->results.cells[task->index],
-                                        doc);
+            struct dlb_cell_result one = result_of(s, &o->plan, task);
+            one.block = task->block;
+            dlb_reps_add(task->kind == DLB_TASK_BASELINE  ? &o->results.baseline
+                         : task->kind == DLB_TASK_CEILING ? &o->results.ceilings[task->index]
+                                                          : &o->results.cells[task->index],
+                         &one);
         }
         assert_int_equal(scenario->next(&o->plan, &o->results, &err), DLB_OK);
-        assert_int_equal(dlb_results_grow(&o->results, &o->plan, &err), DLB_OK);
+        dlb_results_grow(&o->results, &o->plan);
     }
-    assert_int_equal(scenario->judge(&o->plan, &o->results, 8, &o->judgement, &err), DLB_OK);
+    scenario->judge(&o->plan, &o->results, 8, &o->judgement);
     o->storage = o->judgement.storage;
     assert_non_null(o->storage);
+}
+
+/* The bottleneck is of that name (dlb_bottleneck_code), and its sentence has these figures; they
+ * may be NULL. */
+static inline void assert_bottleneck(const struct outcome *o, const char *code, const char *figures)
+{
+    const char *text = dlb_json_text(o->storage, "bottleneck_text");
+    if (strcmp(dlb_json_text(o->storage, "code"), code) != 0 || (figures && !strstr(text, figures)))
+        fail_msg("%s instead of %s, \"%s\": %s", dlb_json_text(o->storage, "code"), code,
+                 figures ? figures : "", text);
 }
 
 static inline void release(struct outcome *o)

@@ -1,9 +1,10 @@
-/* One repetition, in this process: its document, whatever comes of it. */
+/* One repetition, in this process: its result, whatever comes of it. */
 #include "loaders/uring.h"
 #include "tests/support/cell.h"
 #include "tests/support/folder.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,49 +26,47 @@ static void test_measures(void **state)
         "generate.sample_bytes=1000", "loader.batch_size=10", "loader.num_workers=2",
         "loader.pin_memory=true",     "device.step_ms=0.5",   "run.checksum=true",
         "run.warmup_batches=3",       "run.epochs=2",         NULL};
-    json_t *doc = cell_ran(settings, DLB_MODE_MEASURE, &watch);
-    assert_string_equal(dlb_json_text(doc, "status"), "ok");
+    struct dlb_cell_result ran;
+    cell_ran(settings, DLB_MODE_MEASURE, &watch, &ran);
+    assert_ok(&ran);
     assert_int_equal(atomic_load(&pulse.n_batches), 40);
-    const json_t *epochs = json_object_get(doc, "epochs");
-    assert_int_equal(json_array_size(epochs), 2);
+    assert_true(ran.has_loop && ran.has_workers && ran.has_memory && ran.has_device);
+    assert_int_equal(ran.loop.n_epochs, 2);
     for (size_t i = 0; i < 2; i++) {
-        const json_t *epoch = json_array_get(epochs, i);
-        assert_int_equal(dlb_json_u64(epoch, "samples", 0), 200);
-        assert_int_equal(dlb_json_u64(epoch, "unique", 0), 200);
-        assert_int_equal(dlb_json_u64(epoch, "expected", 0), 200);
-        assert_int_equal(strlen(dlb_json_text(epoch, "set_checksum")), 16);
+        const struct dlb_epoch *epoch = &ran.loop.epoch[i];
+        assert_int_equal(epoch->n_samples, 200);
+        assert_int_equal(epoch->n_unique, 200);
+        assert_int_equal(epoch->n_expected, 200);
+        assert_true(epoch->set_checksum != 0);
     }
-    uint64_t window_ns = dlb_json_u64(doc, "window_ns", 0), sum_ns = 0;
-    static const char *const parts[] = {"busy_ns", "idle_input_ns", "idle_copy_ns",
-                                        "idle_other_ns"};
-    for (size_t i = 0; i < 4; i++)
-        sum_ns += dlb_json_u64(doc, parts[i], 0);
-    assert_int_equal(sum_ns, window_ns);
-    uint64_t n_steps = dlb_json_u64(doc, "n_steps", 0);
-    assert_true(window_ns >= n_steps * 500000);
-    assert_int_equal(dlb_json_u64(doc, "n_bytes", 0), n_steps * 10000);
-    assert_int_equal(dlb_json_u64(doc, "n_batches", 0), 40);
-    assert_int_equal(dlb_json_u64(doc, "n_checksum_mismatches", 9), 0);
-    const json_t *memory = json_object_get(doc, "memory");
-    assert_true(dlb_json_u64(memory, "pinned_bytes", 0) > 0);
-    assert_true(dlb_json_u64(memory, "slots_bytes", 0) >= 2 * 4 * 10000);
-    assert_true(dlb_json_u64(memory, "peak_pss_bytes", 0) > 100000);
-    const json_t *device = json_object_get(doc, "device");
-    assert_string_equal(dlb_json_text(device, "name"), "emulated H100");
-    assert_true(json_is_null(json_object_get(doc, "resident_frac"))); /* nothing on a disk */
-    json_decref(doc);
+    const struct dlb_share *total = &ran.loop.total;
+    assert_int_equal(total->busy_ns + total->idle_input_ns + total->idle_copy_ns +
+                         total->idle_other_ns,
+                     total->window_ns);
+    assert_true(total->window_ns >= total->n_steps * 500000);
+    assert_int_equal(total->n_bytes, total->n_steps * 10000);
+    assert_int_equal(ran.loop.n_batches, 40);
+    assert_int_equal(ran.loop.n_checksum_mismatches, 0);
+    assert_true(ran.memory.pinned_bytes > 0);
+    assert_true(ran.memory.slots_bytes >= 2 * 4 * 10000);
+    assert_true(ran.memory.peak_pss_bytes > 100000);
+    assert_string_equal(ran.device.name, "emulated H100");
+    assert_true(isnan(ran.cache.resident_before_frac)); /* nothing on a disk */
+    dlb_cell_result_free(&ran);
 }
 
-static void test_failure_is_a_document(void **state)
+static void test_failure_is_a_result(void **state)
 {
     (void)state;
     const char *const settings[] = {"dataset.codec=raw", "dataset.path=/nowhere/at/all", NULL};
-    json_t *doc = cell_ran(settings, DLB_MODE_MEASURE, NULL);
-    assert_string_equal(dlb_json_text(doc, "status"), "failed");
-    assert_non_null(strstr(dlb_json_text(doc, "reason"), "/nowhere/at/all"));
-    assert_int_equal(dlb_json_u64(doc, "error", 0), DLB_E_IO);
-    assert_null(json_object_get(doc, "window_ns"));
-    json_decref(doc);
+    struct dlb_cell_result ran;
+    cell_ran(settings, DLB_MODE_MEASURE, NULL, &ran);
+    assert_int_equal(ran.status, DLB_REP_FAILED);
+    assert_non_null(strstr(ran.reason, "/nowhere/at/all"));
+    assert_int_equal(ran.error, DLB_E_IO);
+    assert_int_equal(ran.code, DLB_ERR_NOT_FOUND);
+    assert_false(ran.has_loop || ran.has_workers);
+    dlb_cell_result_free(&ran);
 }
 
 static void test_cancelled_keeps_what_there_is(void **state)
@@ -77,11 +76,12 @@ static void test_cancelled_keeps_what_there_is(void **state)
     struct dlb_cell_watch watch = {NULL, &cancel, NULL};
     const char *const settings[] = {"dataset.format=synthetic", "dataset.codec=raw",
                                     "generate.samples=1000000", "device.step_ms=10", NULL};
-    json_t *doc = cell_ran(settings, DLB_MODE_MEASURE, &watch);
-    assert_string_equal(dlb_json_text(doc, "status"), "cancelled");
-    assert_non_null(json_object_get(doc, "epochs"));
-    assert_non_null(json_object_get(doc, "worker_stages"));
-    json_decref(doc);
+    struct dlb_cell_result ran;
+    cell_ran(settings, DLB_MODE_MEASURE, &watch, &ran);
+    assert_int_equal(ran.status, DLB_REP_CANCELLED);
+    assert_int_equal(ran.code, DLB_ERR_CANCELLED);
+    assert_true(ran.has_loop && ran.has_workers);
+    dlb_cell_result_free(&ran);
 }
 
 /* Batches that the end cuts off have been read for some samples: what one sample costs stays what
@@ -109,15 +109,13 @@ static void test_bytes_per_sample_at_the_end(void **state)
                                         "run.warmup_batches=0",
                                         "run.max_batches=2",
                                         NULL};
-        json_t *doc = cell_ran(settings, DLB_MODE_MEASURE, NULL);
-        const json_t *reads = json_object_get(doc, "reads");
-        uint64_t n = dlb_json_u64(doc, "worker_samples", 0);
-        if (strcmp(dlb_json_text(doc, "status"), "ok") != 0)
-            fail_msg("%s", dlb_json_text(doc, "reason"));
-        assert_true(n >= 150);
-        assert_int_equal(dlb_json_u64(doc, "io_bytes", 0), n * 512);
-        assert_int_equal(dlb_json_u64(reads, "count", 0), n);
-        json_decref(doc);
+        struct dlb_cell_result ran;
+        cell_ran(settings, DLB_MODE_MEASURE, NULL, &ran);
+        assert_ok(&ran);
+        assert_true(ran.workers.n_samples >= 150);
+        assert_int_equal(ran.workers.io_bytes, ran.workers.n_samples * 512);
+        assert_int_equal(ran.workers.reads.count, ran.workers.n_samples);
+        dlb_cell_result_free(&ran);
     }
 }
 
@@ -138,25 +136,24 @@ static void test_warm_reads_all(void **state)
     const char *const settings[] = {"dataset.codec=raw",        setting,
                                     "loader.batch_size=100000", "loader.num_workers=2",
                                     "device.step_ms=0",         NULL};
-    json_t *doc = cell_ran(settings, DLB_MODE_WARM, NULL);
-    if (strcmp(dlb_json_text(doc, "status"), "ok") != 0)
-        fail_msg("%s", dlb_json_text(doc, "reason"));
-    assert_int_equal(dlb_json_u64(doc, "worker_samples", 0), 9);
-    assert_int_equal(dlb_json_u64(doc, "io_bytes", 0), 9 * 1000 + 36);
+    struct dlb_cell_result ran;
+    cell_ran(settings, DLB_MODE_WARM, NULL, &ran);
+    assert_ok(&ran);
+    assert_int_equal(ran.workers.n_samples, 9);
+    assert_int_equal(ran.workers.io_bytes, 9 * 1000 + 36);
     /* A file each: a request each, though a worker waits for it. */
-    const json_t *reads = json_object_get(doc, "reads"), *io = json_object_get(doc, "io");
-    assert_string_equal(dlb_json_text(reads, "of"), "requests");
-    assert_int_equal(dlb_json_u64(reads, "count", 0), 9);
-    assert_true(json_is_null(json_object_get(io, "requests")));
-    assert_true(json_is_null(json_object_get(io, "p50_ns")));
-    json_decref(doc);
+    assert_true(ran.workers.reads_are_requests);
+    assert_int_equal(ran.workers.reads.count, 9);
+    assert_true(ran.workers.io.n_requests == DLB_NOT_MEASURED);
+    assert_true(ran.workers.io.p50_ns == DLB_NOT_MEASURED);
+    dlb_cell_result_free(&ran);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_measures),
-        cmocka_unit_test(test_failure_is_a_document),
+        cmocka_unit_test(test_failure_is_a_result),
         cmocka_unit_test(test_cancelled_keeps_what_there_is),
         cmocka_unit_test_setup_teardown(test_bytes_per_sample_at_the_end, folder_make,
                                         folder_remove),

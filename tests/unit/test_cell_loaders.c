@@ -1,5 +1,5 @@
-/* What a repetition asks of its loaders: one order for all, that all are told to stop before one is
- * waited for; and who does not come back takes nothing from what was measured. */
+/* What a repetition asks of its loaders: one order for all, and all are told to stop before one is
+ * waited for. A loader that does not come back takes nothing from what was measured. */
 #include "tests/support/cell.h"
 
 #include <setjmp.h>
@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#define HANGS "worker 0 does not end"
 
 extern const struct dlb_loader dlb_ld_threads;
 
@@ -49,11 +51,11 @@ static int noted_stop(void *ld, struct dlb_err *err)
     note('s');
     int rc = dlb_ld_threads.stop(ld, err);
     if (seen.hangs && strcmp(seen.order, "dddsss") == 0)
-        return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "worker 0 does not end");
+        return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, HANGS);
     return rc;
 }
 
-/* In the stead of the choice (--wrap, in CMakeLists.txt). */
+/* Replaces the choice (--wrap, in CMakeLists.txt). */
 const struct dlb_loader *__wrap_dlb_loader_choose(const struct dlb_loader_opts *opts,
                                                   struct dlb_err *err);
 const struct dlb_loader *__wrap_dlb_loader_choose(const struct dlb_loader_opts *opts,
@@ -64,7 +66,7 @@ const struct dlb_loader *__wrap_dlb_loader_choose(const struct dlb_loader_opts *
     return &seen.loader;
 }
 
-static json_t *ran(bool hangs)
+static void run(bool hangs, struct dlb_cell_result *out)
 {
     const char *const settings[] = {
         "dataset.format=synthetic",   "dataset.codec=raw",    "generate.samples=600",
@@ -77,16 +79,17 @@ static json_t *ran(bool hangs)
     seen.loader.start = noted_start;
     seen.loader.dismiss = noted_dismiss;
     seen.loader.stop = noted_stop;
-    return cell_ran(settings, DLB_MODE_MEASURE, NULL);
+    cell_ran(settings, DLB_MODE_MEASURE, NULL, out);
 }
 
 static void all_have_one_order_and_are_told_before_one_is_waited_for(void **state)
 {
     (void)state;
-    json_t *doc = ran(false);
-    assert_string_equal(dlb_json_text(doc, "status"), "ok");
+    struct dlb_cell_result ran;
+    run(false, &ran);
+    assert_ok(&ran);
     assert_string_equal(seen.order, "dddsss");
-    json_decref(doc);
+    dlb_cell_result_free(&ran);
 }
 
 /* What is left behind is only given back by _exit: in a process of its own. */
@@ -96,13 +99,12 @@ static void a_worker_that_hangs_takes_nothing(void **state)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        json_t *doc = ran(true);
-        bool measured = strcmp(dlb_json_text(doc, "status"), "ok") == 0 &&
-                        dlb_json_u64(doc, "n_samples", 0) > 0 && !json_object_get(doc, "reason");
-        bool stuck = json_is_true(json_object_get(doc, "stuck")) &&
-                     strstr(dlb_json_text(doc, "stuck_why"), "worker 0 does not end");
-        bool of_workers = json_object_get(doc, "worker_stages") || json_object_get(doc, "io_bytes");
-        _exit(measured && stuck && !of_workers ? 0 : 1);
+        struct dlb_cell_result ran;
+        run(true, &ran);
+        bool measured = ran.status == DLB_REP_OK && ran.loop.total.window_ns > 0 &&
+                        ran.loop.total.n_samples > 0 && !ran.reason[0];
+        bool stuck = strcmp(ran.stuck_why, HANGS) == 0;
+        _exit(measured && stuck && !ran.has_workers ? 0 : 1);
     }
     int status = 0;
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -9,10 +9,30 @@ static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 4]",
                                       "loader.drop_last=true",
                                       NULL};
 
-static json_t *epochs(int samples, int expected, const char *sum, bool whole)
+/* Gives a repetition one epoch. */
+static struct dlb_epoch *epoch(struct dlb_cell_result *rep, uint64_t n_samples, uint64_t n_expected,
+                               uint64_t sum, bool whole)
 {
-    return json_pack("[{si, si, ss, sb}]", "samples", samples, "expected", expected, "set_checksum",
-                     sum, "whole", whole);
+    free(rep->loop.epoch);
+    rep->loop.epoch = dlb_mem_new(sizeof(*rep->loop.epoch));
+    rep->loop.n_epochs = 1;
+    *rep->loop.epoch = (struct dlb_epoch){.n_samples = n_samples,
+                                          .n_unique = n_samples,
+                                          .n_expected = n_expected,
+                                          .set_checksum = sum,
+                                          .whole = whole};
+    return rep->loop.epoch;
+}
+
+static void assert_failed(const struct judged *t, uint32_t cell, enum dlb_code code,
+                          const char *figures)
+{
+    const struct dlb_judged_cell *is = &t->j.cells[cell];
+    assert_int_equal(is->status, DLB_CELL_FAILED);
+    assert_int_equal(is->error, dlb_code_status(code));
+    if (is->code != code || !strstr(is->reason, figures))
+        fail_msg("%s: %s", is->code < DLB_N_CODES ? dlb_code_name(is->code) : "no code",
+                 is->reason);
 }
 
 static void test_wrong_delivery_fails_the_cell(void **state)
@@ -22,19 +42,14 @@ static void test_wrong_delivery_fails_the_cell(void **state)
     open_judged(&t, workers);
     for (uint32_t i = 0; i < 3; i++)
         add(&t, i, (const double[]){100, 100}, 2, 1000);
-    json_t *doc = json_array_get(t.results.cells[0], 1);
-    json_object_set_new(doc, "epochs", epochs(99, 100, "a", true));
-    for (size_t k = 0; k < 2; k++) {
-        doc = json_array_get(t.results.cells[1], k);
-        json_object_set_new(doc, "epochs", epochs(100, 100, k ? "b" : "a", true));
-        doc = json_array_get(t.results.cells[2], k);
-        json_object_set_new(doc, "epochs", epochs(50, 100, k ? "b" : "a", false));
+    (void)epoch(rep_of(&t, 0, 1), 99, 100, 0xa, true);
+    for (uint32_t k = 0; k < 2; k++) {
+        (void)epoch(rep_of(&t, 1, k), 100, 100, k ? 0xb : 0xa, true);
+        (void)epoch(rep_of(&t, 2, k), 50, 100, k ? 0xb : 0xa, false);
     }
     judge(&t);
-    assert_int_equal(t.j.cells[0].status, DLB_CELL_FAILED);
-    assert_non_null(strstr(t.j.cells[0].reason, "99 samples instead of 100"));
-    assert_int_equal(t.j.cells[1].status, DLB_CELL_FAILED);
-    assert_non_null(strstr(t.j.cells[1].reason, "different content"));
+    assert_failed(&t, 0, DLB_ERR_SAMPLES_MISSING, "99 samples");
+    assert_failed(&t, 1, DLB_ERR_CONTENT_DIFFERS, "000000000000000a and 000000000000000b");
     assert_int_equal(t.j.cells[2].status, DLB_CELL_OK); /* cut short: says nothing */
     close_judged(&t);
 }
@@ -44,7 +59,7 @@ static void test_skipping_excuses_what_was_skipped(void **state)
 {
     (void)state;
     static const struct {
-        int samples, skipped, n_cut;
+        uint64_t samples, skipped, n_cut;
         bool iterable, drop_last, ok;
     } rows[] = {
         {97, 3, 0, false, false, true},  {96, 3, 0, false, false, false},
@@ -62,32 +77,28 @@ static void test_skipping_excuses_what_was_skipped(void **state)
         open_judged(&t, settings);
         t.plan.cells[0].iterable = rows[i].iterable;
         add(&t, 0, (const double[]){100}, 1, 1000);
-        json_t *doc = json_array_get(t.results.cells[0], 0);
-        json_t *list = epochs(rows[i].samples, 100, "a", true);
-        json_object_set_new(json_array_get(list, 0), "skipped", json_integer(rows[i].skipped));
-        json_object_set_new(doc, "epochs", list);
-        json_object_set_new(doc, "n_skipped", json_integer(rows[i].skipped));
-        json_object_set_new(doc, "n_cut_shards", json_integer(rows[i].n_cut));
+        struct dlb_cell_result *rep = rep_of(&t, 0, 0);
+        epoch(rep, rows[i].samples, 100, 0xa, true)->n_skipped = rows[i].skipped;
+        rep->workers.n_skipped = rows[i].skipped;
+        rep->workers.n_cut_shards = rows[i].n_cut;
         judge(&t);
         if ((t.j.cells[0].status == DLB_CELL_OK) != rows[i].ok)
             fail_msg("row %zu: %s", i, t.j.cells[0].reason);
         if (!rows[i].ok)
-            assert_non_null(strstr(t.j.cells[0].reason, " and skipped "));
+            assert_failed(&t, 0, DLB_ERR_SAMPLES_MISSING, "skipped");
         close_judged(&t);
     }
 }
 
-/* Raising run.epochs would help nobody here. */
+/* Raising run.epochs would not help here. */
 static void test_no_full_batch_is_said(void **state)
 {
     (void)state;
     static const struct {
-        const char *world, *words;
+        const char *world, *ranks;
     } rows[] = {
-        {"run.world=1", "320 samples make no full batch of 1000: lower loader.batch_size or set "
-                        "loader.drop_last=false"},
-        {"run.world=400", "320 samples, divided by 400 ranks, make no full batch of 1000: lower "
-                          "loader.batch_size or run.world or set loader.drop_last=false"},
+        {"run.world=1", NULL},
+        {"run.world=400", "400 ranks"},
     };
     for (size_t i = 0; i < 2; i++) {
         struct judged t;
@@ -96,13 +107,15 @@ static void test_no_full_batch_is_said(void **state)
                                           rows[i].world, "sweep.loader.num_workers=[0, 1]", NULL});
         t.plan.host.n_samples = 320;
         add(&t, 0, (const double[]){0}, 1, 1000);
-        json_t *doc = json_array_get(t.results.cells[0], 0);
-        json_object_set_new(doc, "window_ns", json_integer(0));
-        json_object_set_new(doc, "epochs", epochs(0, 0, "a", true));
+        rep_of(&t, 0, 0)->loop.total.window_ns = 0;
+        (void)epoch(rep_of(&t, 0, 0), 0, 0, 0xa, true);
         judge(&t);
-        assert_int_equal(t.j.cells[0].status, DLB_CELL_FAILED);
-        assert_int_equal(t.j.cells[0].error, DLB_E_CONFIG);
-        assert_string_equal(t.j.cells[0].reason, rows[i].words);
+        assert_failed(&t, 0, DLB_ERR_TOO_FEW_BATCHES, "320 samples");
+        assert_failed(&t, 0, DLB_ERR_TOO_FEW_BATCHES, "batch of 1000");
+        assert_failed(&t, 0, DLB_ERR_TOO_FEW_BATCHES, "loader.drop_last=false");
+        assert_int_equal(strstr(t.j.cells[0].reason, "run.world") != NULL, rows[i].ranks != NULL);
+        if (rows[i].ranks)
+            assert_failed(&t, 0, DLB_ERR_TOO_FEW_BATCHES, rows[i].ranks);
         close_judged(&t);
     }
 }
@@ -111,18 +124,16 @@ static void test_no_full_batch_is_said(void **state)
 static void test_samples_that_come_twice_fail_the_cell(void **state)
 {
     (void)state;
-    for (int n_skipped = 0; n_skipped < 2; n_skipped++) {
+    for (uint64_t n_skipped = 0; n_skipped < 2; n_skipped++) {
         struct judged t;
         open_judged(&t, workers);
         add(&t, 0, (const double[]){100}, 1, 1000);
-        json_t *doc = json_array_get(t.results.cells[0], 0), *list = epochs(100, 100, "a", true);
-        json_object_set_new(json_array_get(list, 0), "unique", json_integer(98));
-        json_object_set_new(doc, "epochs", list);
-        json_object_set_new(doc, "n_skipped", json_integer(n_skipped));
-        json_object_set_new(doc, "n_cut_shards", json_integer(0));
+        struct dlb_cell_result *rep = rep_of(&t, 0, 0);
+        epoch(rep, 100, 100, 0xa, true)->n_unique = 98;
+        rep->workers.n_skipped = n_skipped;
+        rep->workers.n_cut_shards = 0;
         judge(&t);
-        assert_int_equal(t.j.cells[0].status, DLB_CELL_FAILED);
-        assert_non_null(strstr(t.j.cells[0].reason, "2 of 100 samples twice"));
+        assert_failed(&t, 0, DLB_ERR_SAMPLES_TWICE, "2 of 100");
         close_judged(&t);
     }
 }

@@ -1,21 +1,21 @@
-/* Where a thread's time went: off a core it either waits for one or for somebody. */
+/* Where a thread's time goes: when it is not on a core, it waits for one or it is blocked. */
 #include "core/base/clock.h"
 #include "core/base/futex.h"
 #include "scenarios/gap/rungs/ledger.h"
-#include "scenarios/spec/flat.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
 
 #define BUSY_NS (150 * DLB_NS_PER_MS)
-#define N_TRIES 40             /* where the host takes of the core */
+#define N_TRIES 40             /* while the host takes time of the core */
 #define ASLEEP_NS DLB_NS_PER_S /* long beside a wait for a CPU */
 
 static struct dlb_gap_memory memory;
@@ -72,7 +72,7 @@ static void *hog(void *arg)
 struct beside {
     struct dlb_gap_account *account;
     pthread_t hog;
-    uint64_t wall_ns, lost_ns; /* lost: neither of them had the core */
+    uint64_t wall_ns, lost_ns; /* lost: neither thread had the core */
 };
 
 static uint64_t cpu_ns_of(pthread_t thread)
@@ -109,28 +109,27 @@ static void run_beside_a_hog(struct beside *b)
     assert_int_equal(pthread_join(b->hog, NULL), 0);
 }
 
-/* The document's first thread. */
-static json_t *figures(void)
+/* The account of the first thread. */
+static struct dlb_rung_account figures(void)
 {
-    json_t *os = dlb_gap_os_json(ledger);
-    assert_non_null(os);
-    json_t *thread = json_incref(json_array_get(json_object_get(os, "threads"), 0));
-    json_decref(os);
+    struct dlb_rung_os os;
+    dlb_gap_fill_os(ledger, &os);
+    assert_true(os.n_threads > 0);
+    struct dlb_rung_account thread = os.threads[0];
+    free(os.threads);
     return thread;
 }
 
-static bool without_schedstat(json_t *thread)
+static bool without_schedstat(const struct dlb_rung_account *thread)
 {
-    bool without = json_is_null(json_object_get(thread, "runqueue_wait_ns"));
-    if (without) {
-        assert_true(json_is_null(json_object_get(thread, "blocked_ns")));
-        json_decref(thread);
-    }
+    bool without = thread->runqueue_wait_ns == DLB_NOT_MEASURED;
+    if (without)
+        assert_true(thread->blocked_ns == DLB_NOT_MEASURED);
     return without;
 }
 
-/* They share one core: about as long as it runs it waits for it. What a host takes of the core the
- * kernel tells of no thread: then once more. */
+/* Two threads share one core: each waits for it about as long as it runs. The kernel accounts time
+ * that a host takes to no thread: then the test tries again. */
 static void a_hog_raises_the_run_queue_share_alone(void **state)
 {
     struct beside b = {.account = &ledger->account[0]};
@@ -142,17 +141,15 @@ static void a_hog_raises_the_run_queue_share_alone(void **state)
         print_message("the host took more than 2%% of the core at each of %d tries\n", N_TRIES);
         skip();
     }
-    json_t *thread = figures();
-    if (without_schedstat(thread))
+    struct dlb_rung_account thread = figures();
+    if (without_schedstat(&thread))
         skip();
-    double wall = dlb_json_number(thread, "wall_ns"), cpu = dlb_json_number(thread, "cpu_ns");
-    double queue = dlb_json_number(thread, "runqueue_wait_ns");
-    double blocked = dlb_json_number(thread, "blocked_ns");
+    double wall = (double)thread.wall_ns, cpu = (double)thread.cpu_ns;
+    double queue = (double)thread.runqueue_wait_ns, blocked = (double)thread.blocked_ns;
     assert_true(cpu >= (double)BUSY_NS);
     assert_true(queue > cpu / 4);
     assert_true(blocked < queue / 4);
     assert_true(cpu + queue + blocked < 1.02 * wall && cpu + queue + blocked > 0.98 * wall);
-    json_decref(thread);
 }
 
 static _Atomic uint32_t nobody;
@@ -175,18 +172,17 @@ static void a_futex_wait_raises_the_blocked_share_alone(void **state)
 
     assert_int_equal(pthread_create(&id, NULL, sleeper, &ledger->account[0]), 0);
     assert_int_equal(pthread_join(id, NULL), 0);
-    json_t *thread = figures();
-    if (without_schedstat(thread))
+    struct dlb_rung_account thread = figures();
+    if (without_schedstat(&thread))
         skip();
-    double blocked = dlb_json_number(thread, "blocked_ns");
+    double blocked = (double)thread.blocked_ns;
     assert_true(blocked > 0.75 * (double)ASLEEP_NS);
-    assert_true(dlb_json_number(thread, "runqueue_wait_ns") < blocked / 4);
-    assert_true(dlb_json_number(thread, "cpu_ns") < blocked / 4);
-    assert_true(dlb_json_number(thread, "voluntary_switches") >= 1);
-    json_decref(thread);
+    assert_true((double)thread.runqueue_wait_ns < blocked / 4);
+    assert_true((double)thread.cpu_ns < blocked / 4);
+    assert_in_range(thread.voluntary_switches, 1, UINT32_MAX);
 }
 
-/* Parts are their own stamps; what lies between them is told as unexplained. */
+/* Each part has time stamps of its own; time between parts is unexplained. */
 static void parts_and_the_rest(void **state)
 {
     struct dlb_gap_account *account = &ledger->account[0];
@@ -199,20 +195,18 @@ static void parts_and_the_rest(void **state)
     }
     uint64_t waited_ns = account->part_ns[DLB_GAP_PART_wait];
     assert_true(waited_ns >= 10 * DLB_NS_PER_MS);
-    json_t *parts = dlb_gap_parts_json(account, 1, waited_ns + DLB_NS_PER_S);
-    assert_non_null(parts);
-    assert_int_equal(json_object_size(parts), 2);
-    double named = json_number_value(json_object_get(json_object_get(parts, "wait"), "seconds"));
-    double rest =
-        json_number_value(json_object_get(json_object_get(parts, "unexplained"), "seconds"));
+    struct dlb_rung_parts parts = {.n = 0};
+    dlb_gap_add_parts(account, 1, &parts);
+    dlb_gap_add_unexplained(waited_ns + DLB_NS_PER_S, &parts);
+    assert_int_equal(parts.n, 2);
+    double named = dlb_rung_part_s(&parts, "wait"), rest = dlb_rung_part_s(&parts, "unexplained");
     assert_true(named > 0.00999 && rest > 0.999999 && rest < 1.000001);
-    json_decref(parts);
     dlb_gap_ledger_reset(ledger);
     assert_int_equal(account->part_ns[DLB_GAP_PART_wait], 0);
     assert_string_equal(account->name, "loop");
 }
 
-/* Who has not closed his account is not told of. */
+/* A thread that has not closed its account is left out. */
 static void open_accounts_are_left_out(void **state)
 {
     (void)state;
@@ -220,9 +214,10 @@ static void open_accounts_are_left_out(void **state)
     dlb_gap_account_open(&ledger->account[0]);
     dlb_gap_account_close(&ledger->account[0]);
     dlb_gap_account_open(&ledger->account[1]);
-    json_t *os = dlb_gap_os_json(ledger);
-    assert_int_equal(json_array_size(json_object_get(os, "threads")), 1);
-    json_decref(os);
+    struct dlb_rung_os os;
+    dlb_gap_fill_os(ledger, &os);
+    assert_int_equal(os.n_threads, 1);
+    free(os.threads);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* Pages, faults and rows: what a batch's memory costs is counted right, gathers gather. */
+/* Pages, faults and rows: the cost of a batch's memory is counted correctly, and rows are gathered.
+ */
 #include "core/base/rng.h"
 #include "core/host/osacct.h"
 #include "scenarios/gap/rungs/array.h"
@@ -36,7 +37,7 @@ static void a_fresh_small_page_is_one_fault(void **state)
     const uint64_t pages = N_BYTES / page_bytes();
     (void)state;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    skip(); /* its shadow memory faults, too */
+    skip(); /* the sanitizer's shadow memory faults, too */
 #endif
 
     for (int sharing = DLB_GAP_PRIVATE; sharing <= DLB_GAP_SHARED; sharing++) {
@@ -45,7 +46,7 @@ static void a_fresh_small_page_is_one_fault(void **state)
             DLB_OK);
         uint64_t faults = faults_of_writing(&memory);
         assert_in_range(faults, pages - pages / 50, pages + pages / 50);
-        assert_true(faults_of_writing(&memory) <= pages / 50); /* they are there */
+        assert_true(faults_of_writing(&memory) <= pages / 50); /* they are mapped now */
         assert_false(dlb_gap_huge_frac(&memory) > 0);
         dlb_gap_unmap(&memory);
     }
@@ -57,7 +58,7 @@ static void a_pool_has_its_faults_beforehand(void **state)
     struct dlb_err err;
     (void)state;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    skip(); /* its shadow memory faults, too */
+    skip(); /* the sanitizer's shadow memory faults, too */
 #endif
 
     assert_int_equal(dlb_gap_map(&memory, N_BYTES, DLB_GAP_PRIVATE, DLB_GAP_PAGES_SMALL, &err),
@@ -67,7 +68,7 @@ static void a_pool_has_its_faults_beforehand(void **state)
     dlb_gap_unmap(&memory);
 }
 
-/* Where the kernel gives huge pages at all, smaps and the number of faults say the same. */
+/* If the kernel gives huge pages, smaps and the number of faults agree. */
 static void huge_pages_are_told(void **state)
 {
     struct dlb_gap_memory memory;
@@ -75,7 +76,7 @@ static void huge_pages_are_told(void **state)
     const uint64_t pages = N_BYTES / page_bytes();
     (void)state;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    skip(); /* its shadow memory faults, too */
+    skip(); /* the sanitizer's shadow memory faults, too */
 #endif
 
     assert_int_equal(dlb_gap_map(&memory, N_BYTES, DLB_GAP_PRIVATE, DLB_GAP_PAGES_HUGE, &err),
@@ -121,7 +122,7 @@ static void a_fault_has_a_price(void **state)
     struct dlb_err err;
     (void)state;
 #ifdef __SANITIZE_THREAD__
-    skip(); /* its shadow memory faults, too */
+    skip(); /* the sanitizer's shadow memory faults, too */
 #endif
 
     for (int sharing = DLB_GAP_PRIVATE; sharing <= DLB_GAP_SHARED; sharing++) {
@@ -135,12 +136,13 @@ static void a_fault_has_a_price(void **state)
 
 static void gathers_do_what_a_loop_does(void **state)
 {
-    static const uint32_t row_bytes[] = {1,  4,  12,  16,  60,   63,   64,   65,
-                                         80, 96, 400, 404, 4095, 4096, 4097, 8200};
+    static const uint32_t row_bytes[] = {1,  4,   12,  16,   60,   63,   64,   65,  80,
+                                         96, 400, 404, 4095, 4096, 4097, 8200, 8208};
     static void (*const ways[])(void *dest, const void *array, const uint32_t *index,
-                                uint64_t n_rows, uint64_t row_bytes) = {
-        dlb_gap_gather, dlb_gap_gather_ahead, dlb_gap_gather_by_rows};
-    static const size_t shifts[] = {0, 1, 16, 48, 63}; /* places that are not aligned, too */
+                                uint64_t n_rows,
+                                uint64_t row_bytes) = {dlb_gap_gather, dlb_gap_gather_ahead};
+    static const size_t shifts[] = {0, 1, 16, 48,
+                                    63}; /* of the destination from an aligned place */
     enum { N_ROWS = 500, N_PICKED = 333, AROUND = 64 };
     (void)state;
 
@@ -158,7 +160,8 @@ static void gathers_do_what_a_loop_does(void **state)
         for (size_t way = 0; way < sizeof ways / sizeof *ways; way++)
             for (size_t s = 0; s < sizeof shifts / sizeof *shifts; s++)
                 for (uint64_t n_first = 0; n_first <= N_PICKED; n_first = n_first * 5 + 1) {
-                    /* Two that meet within a line, as two threads do: the second one first. */
+                    /* Two pieces that meet inside a line, as of two threads: the second one first.
+                     */
                     uint8_t *to = got + AROUND + shifts[s];
                     memset(got, 0xee, n_all);
                     memset(want, 0xee, n_all);

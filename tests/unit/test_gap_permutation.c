@@ -1,5 +1,6 @@
-/* The parallel permutation is one, uniform, and the same whoever makes which part of it. */
-#include "scenarios/gap/rungs/permutation.h"
+/* The parallel permutation is complete, uniform, and independent of which thread makes which part.
+ */
+#include "tests/support/permutation.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,7 @@ static void every_number_once(void **state)
         uint8_t *seen = calloc(sizes[s], 1);
         assert_non_null(seen);
         for (uint64_t epoch = 0; epoch < 2; epoch++) {
-            dlb_gap_permutation_make(&p, epoch);
+            permutation_make(&p, epoch);
             for (uint32_t i = 0; i < sizes[s]; i++) {
                 if (p.order[i] >= sizes[s] || seen[p.order[i]] != epoch)
                     fail_msg("%u at %u of %u", p.order[i], i, sizes[s]);
@@ -40,7 +41,7 @@ static void every_number_once(void **state)
     }
 }
 
-/* Backwards, as if other threads had come first. */
+/* Backwards, as if the threads had come in another order. */
 static void make_backwards(struct dlb_gap_permutation *p, uint64_t epoch)
 {
     dlb_gap_permutation_begin(p, epoch);
@@ -61,14 +62,14 @@ static void does_not_depend_on_who_makes_it(void **state)
 
     open_one(&a, N, 3);
     open_one(&b, N, 3);
-    dlb_gap_permutation_make(&a, 5);
+    permutation_make(&a, 5);
     make_backwards(&b, 5);
     assert_memory_equal(a.order, b.order, N * sizeof *a.order);
-    dlb_gap_permutation_make(&b, 6); /* another epoch, another order */
+    permutation_make(&b, 6); /* another epoch, another order */
     assert_memory_not_equal(a.order, b.order, N * sizeof *a.order);
     dlb_gap_permutation_close(&b);
     open_one(&b, N, 4);
-    dlb_gap_permutation_make(&b, 5); /* another seed, too */
+    permutation_make(&b, 5); /* another seed, too */
     assert_memory_not_equal(a.order, b.order, N * sizeof *a.order);
     dlb_gap_permutation_close(&a);
     dlb_gap_permutation_close(&b);
@@ -82,8 +83,8 @@ static double chi_square(const uint32_t *count, uint32_t n, double expected)
     return sum;
 }
 
-/* All 24 orders of four numbers come equally often. 23 degrees of freedom: above 56 once in 10,000.
- */
+/* All 24 orders of four numbers are equally likely. With 23 degrees of freedom, chi-square exceeds
+ * 56 once in 10,000. */
 static void all_orders_of_four(void **state)
 {
     enum { TRIALS = 24000 };
@@ -93,7 +94,7 @@ static void all_orders_of_four(void **state)
 
     open_one(&p, 4, 11);
     for (uint64_t epoch = 0; epoch < TRIALS; epoch++) {
-        dlb_gap_permutation_make(&p, epoch);
+        permutation_make(&p, epoch);
         count[p.order[0] << 6 | p.order[1] << 4 | p.order[2] << 2 | p.order[3]]++;
     }
     for (int i = 0; i < 256; i++)
@@ -106,8 +107,8 @@ static void all_orders_of_four(void **state)
     dlb_gap_permutation_close(&p);
 }
 
-/* Where a number goes does not depend on where it was, over several buckets: 20 by 20 ranges. The
- * sum of 400 cells with fixed margins has 361 degrees of freedom: above 470 once in 10,000. */
+/* Over several buckets, a number's new place does not depend on its old one: 20 by 20 ranges. 400
+ * cells with fixed margins have 361 degrees of freedom: chi-square exceeds 470 once in 10,000. */
 static void ranges_mix_evenly(void **state)
 {
     enum { N = 2000000, RANGES = 20 };
@@ -117,15 +118,15 @@ static void ranges_mix_evenly(void **state)
 
     open_one(&p, N, 13);
     assert_true(p.n_buckets > 64);
-    dlb_gap_permutation_make(&p, 0);
+    permutation_make(&p, 0);
     for (uint32_t i = 0; i < N; i++)
         count[p.order[i] / (N / RANGES) * RANGES + i / (N / RANGES)]++;
     assert_true(chi_square(count, RANGES * RANGES, (double)N / (RANGES * RANGES)) < 470);
     dlb_gap_permutation_close(&p);
 }
 
-/* Of a uniform permutation, one number stays in its place on the average, and pairs of neighbours
- * fall in order half the time. */
+/* In a uniform permutation one number on average stays in its place, and half of the neighbouring
+ * pairs are in order. */
 static void neighbours_and_fixed_points(void **state)
 {
     enum { N = 100000, EPOCHS = 50 };
@@ -135,7 +136,7 @@ static void neighbours_and_fixed_points(void **state)
 
     open_one(&p, N, 17);
     for (uint64_t epoch = 0; epoch < EPOCHS; epoch++) {
-        dlb_gap_permutation_make(&p, epoch);
+        permutation_make(&p, epoch);
         for (uint32_t i = 0; i < N; i++) {
             fixed += p.order[i] == i;
             rising += i > 0 && p.order[i - 1] < p.order[i];

@@ -1,9 +1,8 @@
-/* Every rung in this process at a small size: same rows, faults where they belong, an account that
- * is closed, an interrupt that is heard. */
+/* Every rung in this process at a small size: the same rows, faults where they belong, complete
+ * accounts, and interrupts. */
 #include "core/base/clock.h"
 #include "scenarios/gap/rungs/array.h"
 #include "scenarios/gap/rungs/rung.h"
-#include "scenarios/spec/flat.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -39,28 +38,21 @@ static struct dlb_gap_params params_of(const char *more)
     return params;
 }
 
-static json_t *run_ok(const struct dlb_gap_params *params, const char *name)
+static struct dlb_rung_result run_ok(const struct dlb_gap_params *params, const char *name)
 {
-    json_t *doc = dlb_gap_rung_run(params, name, NULL, NULL);
-    assert_non_null(doc);
-    if (strcmp(dlb_json_text(doc, "status"), "ok") != 0)
-        fail_msg("%s: %s", name, dlb_json_text(doc, "reason"));
-    assert_string_equal(dlb_json_text(doc, "rung"), name);
-    return doc;
+    struct dlb_rung_result result;
+    dlb_gap_rung_run(params, name, NULL, NULL, &result);
+    if (result.status != DLB_RUNG_OK)
+        fail_msg("%s: %s", name, result.reason);
+    assert_string_equal(result.rung, name);
+    return result;
 }
 
-static double at(const json_t *doc, const char *one, const char *two)
-{
-    return dlb_json_number(json_object_get(doc, one), two);
-}
-
-static double part_seconds(const json_t *parts)
+static double part_seconds(const struct dlb_rung_parts *parts)
 {
     double sum = 0;
-    const char *name;
-    json_t *part;
-    json_object_foreach((json_t *)parts, name, part)
-        sum += dlb_json_number(part, "seconds");
+    for (uint32_t i = 0; i < parts->n; i++)
+        sum += parts->part[i].seconds;
     return sum;
 }
 
@@ -85,24 +77,21 @@ static void all_deliver_the_same_rows(void **state)
         struct dlb_gap_params params = params_of(targets[t]);
         expected_checksum(&params, want);
         for (const char *const *name = dlb_gap_rung_names; *name; name++) {
-            json_t *doc = run_ok(&params, *name);
-            if (strcmp(dlb_json_text(doc, "checksum"), want) != 0)
+            struct dlb_rung_result r = run_ok(&params, *name);
+            if (strcmp(r.checksum, want) != 0)
                 fail_msg("%s delivered other rows", *name);
-            double seconds = dlb_json_number(doc, "seconds");
-            double named = part_seconds(json_object_get(doc, "parts"));
-            assert_true(seconds > 0 && fabs(named - seconds) < 1e-6);
-            assert_int_equal(at(doc, "copy_calls", "count"), 5);
-            assert_true(
-                json_is_null(json_object_get(json_object_get(doc, "copy_calls"), "p99_ns")));
-            assert_true(at(doc, "copy_calls", "max_ns") > 0);
-            assert_int_equal(dlb_json_number(doc, "n_batches"), 5);
-            assert_int_equal(dlb_json_number(doc, "batch_bytes"), 2048 * 400);
-            json_decref(doc);
+            assert_true(r.seconds > 0 && fabs(part_seconds(&r.parts) - r.seconds) < 1e-6);
+            assert_int_equal(r.copy_calls.count, 5);
+            assert_true(r.copy_calls.p99_ns == DLB_NOT_MEASURED);
+            assert_in_range(r.copy_calls.max_ns, 1, 600 * DLB_NS_PER_S);
+            assert_int_equal(r.n_batches, 5);
+            assert_int_equal(r.batch_bytes, 2048 * 400);
+            dlb_rung_result_free(&r);
         }
     }
 }
 
-/* A fresh batch is as many faults as it has pages, whoever fills it; reused memory has none. */
+/* A fresh batch takes a fault for each page, in a thread or a process; reused memory takes none. */
 static void faults_are_where_the_memory_is_new(void **state)
 {
     static const struct {
@@ -120,13 +109,13 @@ static void faults_are_where_the_memory_is_new(void **state)
 #endif
 
     for (size_t i = 0; i < sizeof rungs / sizeof *rungs; i++) {
-        json_t *doc = run_ok(&params, rungs[i].name);
-        double per_batch = at(doc, "faults", "per_batch");
-        /* A part of a page at the end of each batch, and a stack's here and there. */
+        struct dlb_rung_result r = run_ok(&params, rungs[i].name);
+        double per_batch = r.faults.per_batch;
+        /* A batch ends within a page, and a stack may take a fault, too. */
         if (rungs[i].fresh ? fabs(per_batch - pages) > 0.02 * pages : per_batch > 0.02 * pages)
             fail_msg("%s: %f faults a batch of %f pages", rungs[i].name, per_batch, pages);
-        assert_true(at(doc, "faults", "ns") > 0);
-        json_decref(doc);
+        assert_true(r.faults.ns > 0);
+        dlb_rung_result_free(&r);
     }
 }
 
@@ -136,16 +125,14 @@ static void the_median_epoch_is_told(void **state)
     uint32_t below = 0;
     (void)state;
 
-    json_t *doc = run_ok(&params, "dlbench");
-    const json_t *epochs = json_object_get(doc, "epochs");
-    double seconds = dlb_json_number(doc, "seconds");
-    assert_int_equal(json_array_size(epochs), 4);
+    struct dlb_rung_result r = run_ok(&params, "dlbench");
+    assert_int_equal(r.n_epochs, 4);
     for (size_t i = 0; i < 4; i++)
-        below += json_number_value(json_array_get(epochs, i)) < seconds;
+        below += r.epochs[i] < r.seconds;
     assert_int_equal(below, 1);
-    assert_true(json_is_null(json_object_get(doc, "checksum"))); /* no epoch to take it in */
-    assert_int_equal(at(doc, "copy_calls", "count"), 20);
-    json_decref(doc);
+    assert_string_equal(r.checksum, ""); /* only a warm-up epoch is checksummed */
+    assert_int_equal(r.copy_calls.count, 20);
+    dlb_rung_result_free(&r);
 }
 
 static void threads_are_told_apart(void **state)
@@ -154,19 +141,18 @@ static void threads_are_told_apart(void **state)
     static const char *const names[] = {"loop", "worker 0", "worker 1", "pin thread"};
     (void)state;
 
-    json_t *doc = run_ok(&params, "pin-thread");
-    const json_t *threads = json_object_get(json_object_get(doc, "os"), "threads");
-    double faults = 0;
-    assert_int_equal(json_array_size(threads), 4);
+    struct dlb_rung_result r = run_ok(&params, "pin-thread");
+    uint64_t faults = 0;
+    assert_int_equal(r.os.n_threads, 4);
     for (size_t i = 0; i < 4; i++) {
-        const json_t *thread = json_array_get(threads, i);
-        assert_string_equal(dlb_json_text(thread, "name"), names[i]);
-        assert_int_equal(json_is_true(json_object_get(thread, "own_process")), i == 1 || i == 2);
-        faults += dlb_json_number(thread, "minor_faults");
+        const struct dlb_rung_account *thread = &r.os.threads[i];
+        assert_string_equal(thread->name, names[i]);
+        assert_int_equal(thread->own_process, i == 1 || i == 2);
+        faults += thread->minor_faults;
     }
-    assert_true(faults == at(json_object_get(doc, "os"), "process", "minor_faults"));
-    assert_true(part_seconds(json_object_get(doc, "worker_parts")) > 0);
-    json_decref(doc);
+    assert_int_equal(faults, r.os.process.minor_faults);
+    assert_true(part_seconds(&r.worker_parts) > 0);
+    dlb_rung_result_free(&r);
 }
 
 static void one_row_and_odd_sizes(void **state)
@@ -186,9 +172,9 @@ static void one_row_and_odd_sizes(void **state)
         params.device.step_ms = 0;
         expected_checksum(&params, want);
         for (const char *const *name = dlb_gap_rung_names; *name; name++) {
-            json_t *doc = run_ok(&params, *name);
-            assert_string_equal(dlb_json_text(doc, "checksum"), want);
-            json_decref(doc);
+            struct dlb_rung_result r = run_ok(&params, *name);
+            assert_string_equal(r.checksum, want);
+            dlb_rung_result_free(&r);
         }
     }
 }
@@ -196,21 +182,23 @@ static void one_row_and_odd_sizes(void **state)
 static void errors_are_told(void **state)
 {
     struct dlb_gap_params params = params_of("");
+    struct dlb_rung_result r;
     (void)state;
 
-    json_t *doc = dlb_gap_rung_run(&params, "ladder", NULL, NULL);
-    assert_string_equal(dlb_json_text(doc, "status"), "failed");
-    assert_non_null(strstr(dlb_json_text(doc, "reason"), "ladder"));
-    json_decref(doc);
-    assert_int_equal(dlb_gap_rung_bytes(&params, "ladder"), 0);
+    dlb_gap_rung_run(&params, "step-ladder", NULL, NULL, &r);
+    assert_int_equal(r.status, DLB_RUNG_FAILED);
+    assert_int_equal(r.code, DLB_ERR_RUNG_UNKNOWN);
+    assert_non_null(strstr(r.reason, "step-ladder"));
+    dlb_rung_result_free(&r);
+    assert_int_equal(dlb_gap_rung_bytes(&params, "step-ladder"), 0);
 
     params = params_of(", \"gap.samples\": 4000000000, \"gap.features\": 100000");
     for (const char *const *name = dlb_gap_rung_names; *name; name++) {
         assert_true(dlb_gap_rung_bytes(&params, *name) > dlb_gap_array_bytes(&params));
-        doc = dlb_gap_rung_run(&params, *name, NULL, NULL);
-        assert_string_equal(dlb_json_text(doc, "status"), "failed");
-        assert_non_null(strstr(dlb_json_text(doc, "reason"), "gap.samples"));
-        json_decref(doc);
+        dlb_gap_rung_run(&params, *name, NULL, NULL, &r);
+        assert_int_equal(r.status, DLB_RUNG_FAILED);
+        assert_int_equal(r.code, DLB_ERR_GAP_TOO_LARGE);
+        dlb_rung_result_free(&r);
     }
 }
 
@@ -228,9 +216,9 @@ static void *interrupt_soon(void *arg)
     return NULL;
 }
 
-/* While the device takes long steps: whoever waits for it, or for a slot behind it, leaves. And
- * while it is quick, so that nobody ever waits for long. */
-static void an_interrupt_is_heard(void **state)
+/* With long steps: threads that wait for the device, or for a slot behind it, stop waiting. And
+ * with short steps, where no wait is long. */
+static void an_interrupt_ends_a_rung(void **state)
 {
     struct dlb_gap_params params = params_of(", \"gap.epochs\": 1000");
     pthread_t id;
@@ -242,16 +230,18 @@ static void an_interrupt_is_heard(void **state)
             struct dlb_pulse pulse = {.n_batches = 0};
             atomic_store(&interrupted, false);
             assert_int_equal(pthread_create(&id, NULL, interrupt_soon, &pulse), 0);
-            json_t *doc = dlb_gap_rung_run(&params, *name, &interrupted, &pulse);
+            struct dlb_rung_result r;
+            dlb_gap_rung_run(&params, *name, &interrupted, &pulse, &r);
             assert_int_equal(pthread_join(id, NULL), 0);
-            assert_string_equal(dlb_json_text(doc, "status"), "cancelled");
+            assert_int_equal(r.status, DLB_RUNG_CANCELLED);
+            assert_int_equal(r.code, DLB_ERR_CANCELLED);
             assert_true(pulse.n_batches > 0);
-            json_decref(doc);
+            dlb_rung_result_free(&r);
         }
     }
 }
 
-/* Of /proc/PID/stat: "pid (name) state parent ..." */
+/* From /proc/PID/stat: "pid (name) state parent ..." */
 static pid_t parent_of(pid_t pid, char name[32])
 {
     char path[64];
@@ -289,7 +279,7 @@ static void *kill_soon(void *arg)
     return NULL;
 }
 
-/* Whoever waits for it learns of its death; a pin thread, too. */
+/* The thread that waits for it notices its death; a pin thread, too. */
 static void a_worker_that_is_killed_is_named(void **state)
 {
     static const char *const names[] = {"transport", "transport-pooled", "pin-thread"};
@@ -299,11 +289,61 @@ static void a_worker_that_is_killed_is_named(void **state)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(pthread_create(&id, NULL, kill_soon, NULL), 0);
-        json_t *doc = dlb_gap_rung_run(&params, names[i], NULL, NULL);
+        struct dlb_rung_result r;
+        dlb_gap_rung_run(&params, names[i], NULL, NULL, &r);
         assert_int_equal(pthread_join(id, NULL), 0);
-        assert_string_equal(dlb_json_text(doc, "status"), "failed");
-        assert_non_null(strstr(dlb_json_text(doc, "reason"), "was killed by SIGKILL"));
+        assert_int_equal(r.status, DLB_RUNG_FAILED);
+        assert_int_equal(r.code, DLB_ERR_RUNG_WORKER_DIED);
+        assert_non_null(strstr(r.reason, "worker 0"));
+        assert_non_null(strstr(r.reason, "SIGKILL"));
+        dlb_rung_result_free(&r);
+    }
+}
+
+/* What one process writes, another reads as the same figures. */
+static void a_result_survives_json(void **state)
+{
+    struct dlb_gap_params params = params_of("");
+    (void)state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct dlb_rung_result r = run_ok(&params, i ? "pin-thread" : "direct"), back;
+        json_t *doc = dlb_rung_result_to_json(&r);
+        dlb_rung_result_from_json(doc, &back);
+        json_t *again = dlb_rung_result_to_json(&back);
+        assert_true(json_equal(doc, again));
+        assert_int_equal(back.os.process.cpu_ns, r.os.process.cpu_ns);
+        assert_string_equal(back.device.kind, "emulated");
+        assert_true(back.n_liveness_polls == DLB_NOT_MEASURED && isnan(back.start_up.import_s));
         json_decref(doc);
+        json_decref(again);
+        dlb_rung_result_free(&r);
+        dlb_rung_result_free(&back);
+    }
+}
+
+/* A document of another program may hold anything. */
+static void any_json_is_a_result(void **state)
+{
+    static const char *const texts[] = {
+        "{}",
+        "{\"status\": \"ok\"}",
+        "{\"status\": 5, \"seconds\": \"x\", \"os\": [], \"parts\": 1}",
+        "{\"status\": \"ok\", \"seconds\": null, \"os\": {\"threads\": [1, null]}, \"epochs\": {},"
+        " \"parts\": {\"a\": 1}, \"checksum\": 7, \"faults\": {\"ns\": 1}}",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct dlb_rung_result r;
+        json_t *doc = json_loads(texts[i], 0, NULL);
+        assert_non_null(doc);
+        dlb_rung_result_from_json(doc, &r);
+        assert_int_equal(r.status, i % 2 ? DLB_RUNG_OK : DLB_RUNG_NOT_MEASURED);
+        assert_true(isnan(r.seconds) && r.n_samples == DLB_NOT_MEASURED && !r.checksum[0]);
+        json_decref(doc);
+        doc = dlb_rung_result_to_json(&r);
+        json_decref(doc);
+        dlb_rung_result_free(&r);
     }
 }
 
@@ -337,8 +377,10 @@ int main(void)
         cmocka_unit_test(threads_are_told_apart),
         cmocka_unit_test(one_row_and_odd_sizes),
         cmocka_unit_test(errors_are_told),
-        cmocka_unit_test(an_interrupt_is_heard),
+        cmocka_unit_test(an_interrupt_ends_a_rung),
         cmocka_unit_test(a_worker_that_is_killed_is_named),
+        cmocka_unit_test(a_result_survives_json),
+        cmocka_unit_test(any_json_is_a_result),
         cmocka_unit_test(the_array_can_be_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,21 +1,15 @@
 /* judge(): what it says of more workers, given the shards there are and what else was measured. */
 #include "tests/support/judged.h"
 
-static const char *said(const struct judged *t, uint32_t cell)
+/* What the verdict on a cell rests on: the most workers that were measured beside it, how many of
+ * them were clearly faster (0: none), and whether a sweep has none with more. */
+static void assert_workers(const struct judged *t, uint32_t cell, uint32_t more, uint32_t faster,
+                           bool most_swept)
 {
-    return t->j.cells[cell].verdict.text;
-}
-
-static void assert_says(const struct judged *t, uint32_t cell, const char *what)
-{
-    if (!strstr(said(t, cell), what))
-        fail_msg("cell %u: no \"%s\" in: %s", cell, what, said(t, cell));
-}
-
-static void assert_silent(const struct judged *t, uint32_t cell, const char *what)
-{
-    if (strstr(said(t, cell), what))
-        fail_msg("cell %u: \"%s\" in: %s", cell, what, said(t, cell));
+    const struct dlb_evidence *e = &t->j.cells[cell].evidence;
+    if (e->more_workers != more || e->faster_workers != faster || e->most_swept != most_swept)
+        fail_msg("cell %u: more %u, faster %u, most %d", cell, e->more_workers, e->faster_workers,
+                 e->most_swept);
 }
 
 /* One shard: more workers would have as little to do as these. */
@@ -25,14 +19,13 @@ static void test_workers_without_a_shard(void **state)
     struct judged t;
     open_judged(&t, (const char *[]){"sweep.loader.num_workers=[4]", "run.warmup_batches=0", NULL});
     add(&t, 0, (const double[]){50, 50}, 2, 1000); /* 5 steps: the one worker makes 2 ahead */
-    json_t *doc;
-    size_t i;
-    json_array_foreach(t.results.cells[0], i, doc)
-        json_object_set_new(doc, "n_idle_workers", json_integer(3));
+    for (uint32_t i = 0; i < 2; i++)
+        rep_of(&t, 0, i)->workers.n_idle = 3;
     judge(&t);
-    assert_says(&t, 0, "INPUT-BOUND");
-    assert_says(&t, 0, "Only 1 of 4 workers had a shard to read. Try: more shards, at least one");
-    assert_silent(&t, 0, "more workers");
+    assert_verdict(&t, 0, "INPUT_BOUND");
+    assert_int_equal(t.j.cells[0].evidence.num_workers, 1);
+    assert_int_equal(t.j.cells[0].evidence.n_idle_workers, 3);
+    assert_non_null(strstr(t.j.cells[0].verdict.text, "1 of 4"));
     assert_true(t.j.cells[0].n_workers == 4.0); /* its size is what was asked for */
     close_judged(&t);
 }
@@ -48,12 +41,13 @@ static void test_more_workers_that_were_measured(void **state)
     for (uint32_t i = 0; i < 6; i++)
         add(&t, i, (const double[]){rates[i], rates[i]}, 2, 1000);
     judge(&t);
-    assert_says(&t, 0, "Try: 2 workers, which were measured and were faster");
-    assert_says(&t, 1, "Try: 4 workers, which were measured and were faster");
-    assert_says(&t, 2, "More workers (up to 4) were measured and were not clearly faster. Try: la");
-    assert_silent(&t, 2, "Try: more workers");
-    assert_says(&t, 3, "Try: 4 workers, which were measured and were faster");
-    assert_says(&t, 5, "you have 8 CPUs and use 4 workers: extend sweep.loader.num_workers");
+    assert_workers(&t, 0, 4, 2, false);
+    assert_workers(&t, 1, 4, 4, false);
+    assert_workers(&t, 2, 4, 0, false);
+    assert_workers(&t, 3, 4, 4, false);
+    assert_workers(&t, 4, 0, 0, true);
+    assert_workers(&t, 5, 0, 0, true);
+    assert_non_null(strstr(t.j.cells[5].verdict.text, "sweep.loader.num_workers"));
     close_judged(&t);
 }
 
@@ -68,7 +62,7 @@ static void test_no_workers_that_were_as_fast(void **state)
         if (!t.plan.cells[i].skipped)
             add(&t, i, (const double[]){i ? 100 : 200, i ? 100 : 200}, 2, 1000);
     judge(&t);
-    assert_says(&t, 0, "More workers (up to 2) were measured and were not clearly faster");
+    assert_workers(&t, 0, 2, 0, false);
     close_judged(&t);
 }
 
@@ -82,8 +76,10 @@ static void test_workers_of_several_accelerators(void **state)
     add(&t, 0, (const double[]){300, 300}, 2, 1000);
     add(&t, 1, (const double[]){400, 400}, 2, 1000);
     judge(&t);
-    assert_says(&t, 0, "Try: num_workers = 2 for each accelerator, which was measured and was fas");
-    assert_silent(&t, 0, "4 workers");
+    assert_workers(&t, 0, 2, 2, false);
+    assert_int_equal(t.j.cells[0].evidence.n_loaders, 2);
+    assert_non_null(strstr(t.j.cells[0].verdict.text, "num_workers = 2"));
+    assert_null(strstr(t.j.cells[0].verdict.text, "4 workers"));
     close_judged(&t);
 }
 
@@ -92,13 +88,12 @@ static void test_more_workers_told_apart(void **state)
 {
     static const struct {
         double fewer[2], more[2];
-        uint32_t n;
-        const char *says;
+        uint32_t n, most, faster;
     } cases[] = {
-        {{400, 410}, {411, 420}, 2, "Try: 4 workers, which were measured and were faster"},
-        {{400, 410}, {409, 420}, 2, "More workers (up to 4) were measured and were not clearly f"},
-        {{400, 410}, {300, 310}, 2, "More workers (up to 4) were measured and were not clearly f"},
-        {{400}, {800}, 1, "Try: more workers (you have 8 CPUs and use 2 workers); then"},
+        {{400, 410}, {411, 420}, 2, 4, 4},
+        {{400, 410}, {409, 420}, 2, 4, 0},
+        {{400, 410}, {300, 310}, 2, 4, 0},
+        {{400}, {800}, 1, 0, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -107,7 +102,7 @@ static void test_more_workers_told_apart(void **state)
         add(&t, 0, cases[i].fewer, cases[i].n, 1000);
         add(&t, 1, cases[i].more, cases[i].n, 1000);
         judge(&t);
-        assert_says(&t, 0, cases[i].says);
+        assert_workers(&t, 0, cases[i].most, cases[i].faster, false);
         close_judged(&t);
     }
 }
@@ -115,24 +110,23 @@ static void test_more_workers_told_apart(void **state)
 /* Rates that the recommendation leaves out advise nothing either. */
 static void test_more_workers_that_are_not_judged(void **state)
 {
-    static const char *const classes[] = {"HARNESS-BOUND", "INCOMPLETE"};
+    static const char *const codes[] = {"HARNESS_BOUND", "INCOMPLETE"};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct judged t;
-        json_t *doc;
-        size_t k;
         open_judged(&t, (const char *[]){"sweep.loader.num_workers=[2, 4]", NULL});
         add(&t, 0, (const double[]){300, 300}, 2, 1000);
         add(&t, 1, (const double[]){400, 400}, 2, 1000);
-        json_array_foreach(t.results.cells[1], k, doc) {
+        for (uint32_t k = 0; k < 2; k++) {
+            struct dlb_share *total = &rep_of(&t, 1, k)->loop.total;
             if (i == 0)
-                json_object_set_new(doc, "unaccounted_ns", json_integer(200000000));
+                total->unaccounted_ns = 200000000;
             else
-                json_object_del(doc, "busy_ns");
+                total->busy_ns = DLB_NOT_MEASURED;
         }
         judge(&t);
-        assert_says(&t, 1, classes[i]);
-        assert_says(&t, 0, "Try: more workers (you have 8 CPUs and use 2 workers); then");
+        assert_verdict(&t, 1, codes[i]);
+        assert_workers(&t, 0, 0, 0, false);
         close_judged(&t);
     }
 }
@@ -145,9 +139,9 @@ static void test_more_workers_that_failed(void **state)
     open_judged(&t, (const char *[]){"sweep.loader.num_workers=[2, 4]", NULL});
     add(&t, 0, (const double[]){400, 400}, 2, 1000);
     add(&t, 1, (const double[]){300, 300}, 2, 1000);
-    json_object_set_new(json_array_get(t.results.cells[1], 0), "status", json_string("failed"));
+    rep_of(&t, 1, 0)->status = DLB_REP_FAILED;
     judge(&t);
-    assert_says(&t, 0, "Try: more workers (you have 8 CPUs and use 2 workers); then");
+    assert_workers(&t, 0, 0, 0, false);
     close_judged(&t);
 }
 

@@ -1,6 +1,5 @@
 #include "loaders/uring.h"
 #include "scenarios/scenario.h"
-#include "scenarios/spec/flat.h"
 #include "scenarios/spec/spec.h"
 
 #include <setjmp.h>
@@ -50,9 +49,23 @@ static uint32_t count_run(const struct dlb_plan *plan)
     return n;
 }
 
-static json_int_t int_of(const struct dlb_plan *plan, uint32_t cell, const char *key)
+/* What a cell's echo says of an option; new reference. */
+static json_t *echo_of(const struct dlb_plan *plan, uint32_t cell, const char *key)
 {
-    return json_integer_value(json_object_get(plan->cells[cell].config, key));
+    const struct dlb_plan_cell *one = &plan->cells[cell];
+    json_t *all = dlb_spec_to_json(one->spec, one->iterable);
+    json_t *value = json_incref(json_object_get(all, key));
+    json_decref(all);
+    assert_non_null(value);
+    return value;
+}
+
+static bool echoes_null(const struct dlb_plan *plan, uint32_t cell, const char *key)
+{
+    json_t *value = echo_of(plan, cell, key);
+    bool is_null = json_is_null(value);
+    json_decref(value);
+    return is_null;
 }
 
 static void test_default_grid(void **state)
@@ -64,15 +77,13 @@ static void test_default_grid(void **state)
     assert_int_equal(count_run(&plan), 2 + 3 * 8);
     for (uint32_t i = 0; i < plan.n_cells; i++) {
         const struct dlb_plan_cell *cell = &plan.cells[i];
-        bool zero = int_of(&plan, i, "loader.num_workers") == 0;
+        bool zero = cell->spec->loader.num_workers == 0;
         assert_true(zero || !cell->skipped);
         if (cell->skipped) {
-            assert_non_null(strstr(cell->reason, "with 0 workers"));
+            assert_non_null(strstr(cell->reason, "loader.num_workers = 0"));
         } else {
-            assert_int_equal(zero,
-                             json_is_null(json_object_get(cell->config, "loader.prefetch_factor")));
-            assert_int_equal(
-                zero, json_is_null(json_object_get(cell->config, "loader.persistent_workers")));
+            assert_int_equal(zero, echoes_null(&plan, i, "loader.prefetch_factor"));
+            assert_int_equal(zero, echoes_null(&plan, i, "loader.persistent_workers"));
         }
     }
     dlb_plan_free(&plan);
@@ -87,8 +98,8 @@ static void test_persistent_needs_three_epochs(void **state)
     assert_int_equal(plan.n_cells, 2);
     assert_false(plan.cells[0].skipped); /* the first of what cannot be told apart */
     assert_true(plan.cells[1].skipped);
-    assert_non_null(strstr(plan.cells[1].reason, "3 epochs"));
-    assert_true(json_is_true(json_object_get(plan.cells[0].config, "loader.persistent_workers")));
+    assert_non_null(strstr(plan.cells[1].reason, "3 run.epochs"));
+    assert_true(plan.cells[0].spec->loader.persistent_workers);
     dlb_plan_free(&plan);
 }
 
@@ -101,10 +112,10 @@ static void test_any_key_can_be_swept(void **state)
     struct dlb_plan plan = planned("sweep", settings);
     assert_int_equal(plan.n_cells, 12);
     assert_int_equal(count_run(&plan), 12);
-    assert_int_equal(int_of(&plan, 0, "loader.batch_size"), 8);
-    assert_int_equal(int_of(&plan, 11, "loader.batch_size"), 32);
-    assert_string_equal(dlb_json_text(plan.cells[0].config, "dataset.codec"), "raw");
-    assert_string_equal(dlb_json_text(plan.cells[1].config, "dataset.codec"), "jpeg");
+    assert_int_equal(plan.cells[0].spec->loader.batch_size, 8);
+    assert_int_equal(plan.cells[11].spec->loader.batch_size, 32);
+    assert_string_equal(dlb_codecs[plan.cells[0].spec->dataset.codec]->name, "raw");
+    assert_string_equal(dlb_codecs[plan.cells[1].spec->dataset.codec]->name, "jpeg");
     assert_int_equal(plan.n_ceilings, 2); /* one per step time, whatever is loaded */
     assert_int_not_equal(plan.cells[0].ceiling, plan.cells[2].ceiling);
     assert_int_equal(plan.cells[0].ceiling, plan.cells[4].ceiling);
@@ -147,7 +158,7 @@ static void test_too_many_cells(void **state)
     const char *const settings[] = {list[0], list[1], NULL};
     struct dlb_config *cfg = config_of(settings);
     assert_int_equal(plan_of("sweep", cfg, &plan, &err), DLB_E_CONFIG);
-    assert_non_null(strstr(err.what, "too many"));
+    assert_int_equal(err.code, DLB_ERR_SWEEP_SIZE);
     dlb_config_free(cfg);
 }
 
@@ -212,14 +223,18 @@ static void test_ceiling_is_the_step_alone(void **state)
                                     "loader.num_workers=2", NULL};
     struct dlb_plan plan = planned("run", settings);
     assert_int_equal(plan.n_ceilings, 1);
-    const json_t *ceiling = plan.ceilings[0];
-    assert_string_equal(dlb_json_text(ceiling, "dataset.format"), "synthetic");
-    assert_true(dlb_json_number(ceiling, "device.step_ms") == 1000);
-    assert_true(dlb_json_number(ceiling, "loader.sample_sleep_us") == 0);
-    assert_int_equal(json_integer_value(json_object_get(ceiling, "run.max_batches")), 3);
+    const struct dlb_spec *ceiling = &plan.ceilings[0];
+    assert_string_equal(dlb_spec_format(ceiling)->name, "synthetic");
+    assert_true(ceiling->device.step_ms == 1000);
+    assert_true(ceiling->loader.sample_sleep_us == 0);
+    assert_int_equal(ceiling->run.max_batches, 3);
+    /* Its process is given the same. */
     struct dlb_spec *spec = calloc(1, sizeof(*spec));
     struct dlb_err err;
-    assert_int_equal(dlb_flat_spec(ceiling, "test", spec, &err), DLB_OK);
+    json_t *flat = dlb_spec_to_json(ceiling, false);
+    assert_int_equal(dlb_spec_from_json(spec, flat, "test", &err), DLB_OK);
+    assert_true(dlb_spec_equal(spec, ceiling));
+    json_decref(flat);
     free(spec);
     dlb_plan_free(&plan);
 }
@@ -232,9 +247,9 @@ static void test_warm_pass(void **state)
     const char *const null[] = {"dataset.format=synthetic", "dataset.codec=raw", NULL};
     struct dlb_plan plan = planned("sweep", files);
     assert_int_equal(plan.n_warms, 1);
-    assert_string_equal(dlb_json_text(plan.warms[0], "dataset.codec"), "raw");
-    assert_int_equal(json_integer_value(json_object_get(plan.warms[0], "run.max_batches")), 0);
-    assert_int_equal(json_integer_value(json_object_get(plan.warms[0], "run.epochs")), 1);
+    assert_string_equal(dlb_codecs[plan.warms[0].dataset.codec]->name, "raw");
+    assert_int_equal(plan.warms[0].run.max_batches, 0);
+    assert_int_equal(plan.warms[0].run.epochs, 1);
     dlb_plan_free(&plan);
     plan = planned("sweep", null);
     assert_int_equal(plan.n_warms, 0);
@@ -252,8 +267,8 @@ static void test_direct_is_not_warmed(void **state)
     const char *const all[] = {"dataset.codec=raw", "dataset.access=direct", NULL};
     struct dlb_plan plan = planned("sweep", some);
     assert_int_equal(plan.n_warms, 1);
-    assert_true(json_is_false(json_object_get(plan.warms[0], "loader.direct")));
-    assert_string_equal(dlb_json_text(plan.warms[0], "loader.io"), "sync");
+    assert_false(plan.warms[0].loader.direct);
+    assert_int_equal(plan.warms[0].loader.io, DLB_READ_SYNC);
     dlb_plan_free(&plan);
     plan = planned("sweep", all);
     assert_int_equal(plan.n_warms, 0);
@@ -273,7 +288,7 @@ static void test_warm_cells_are_warmed_each_time(void **state)
     uint32_t n_warm = 0;
     struct dlb_plan plan = planned("sweep", both);
     assert_int_equal(plan.n_warms, 1);
-    assert_string_equal(dlb_json_text(plan.warms[0], "run.cache"), "as-is");
+    assert_int_equal(plan.warms[0].run.cache, DLB_RUN_AS_IS);
     for (uint32_t i = 0; i < plan.n_tasks; i++) {
         const struct dlb_task *task = &plan.tasks[i];
         bool is_warm_cell =
@@ -311,9 +326,9 @@ static void test_caches_are_dropped_before_cold_runs(void **state)
     const char *const both[] = {"dataset.codec=raw", "run.drop_caches=true",
                                 "sweep.run.cache=[\"warm\", \"cold\"]", NULL};
     struct dlb_plan plan = planned("sweep", both);
-    assert_true(json_is_null(json_object_get(plan.cells[0].config, "run.drop_caches")));
-    assert_true(json_is_true(json_object_get(plan.cells[1].config, "run.drop_caches")));
-    assert_true(json_is_false(json_object_get(plan.warms[0], "run.drop_caches")));
+    assert_true(echoes_null(&plan, 0, "run.drop_caches"));
+    assert_true(plan.cells[1].spec->run.drop_caches);
+    assert_false(plan.cells[0].spec->run.drop_caches || plan.warms[0].run.drop_caches);
     dlb_plan_free(&plan);
 }
 
@@ -329,9 +344,9 @@ static void test_streams_are_not_read_many_at_once(void **state)
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(plan.cells[i].skipped, i == 3);
     assert_non_null(strstr(plan.cells[3].reason, "loader.io"));
-    assert_true(json_is_null(json_object_get(plan.cells[0].config, "loader.io_depth")));
-    assert_int_equal(json_integer_value(json_object_get(plan.cells[1].config, "loader.io_depth")),
-                     32);
+    assert_true(echoes_null(&plan, 0, "loader.io_depth"));
+    assert_false(echoes_null(&plan, 1, "loader.io_depth"));
+    assert_int_equal(plan.cells[1].spec->loader.io_depth, 32);
     dlb_plan_free(&plan);
 }
 
@@ -347,8 +362,8 @@ static void test_every_data_set_is_warmed(void **state)
                                  NULL};
     struct dlb_plan plan = planned("sweep", paths);
     assert_int_equal(plan.n_warms, 2);
-    assert_string_equal(dlb_json_text(plan.warms[0], "dataset.path"), "a");
-    assert_string_equal(dlb_json_text(plan.warms[1], "dataset.path"), "b");
+    assert_string_equal(plan.warms[0].dataset.path, "a");
+    assert_string_equal(plan.warms[1].dataset.path, "b");
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(plan.tasks[i].kind, DLB_TASK_WARM);
         assert_int_equal(plan.tasks[i].index, i);
@@ -384,7 +399,7 @@ static void test_what_is_no_cells_cannot_be_swept(void **state)
     assert_non_null(strstr(err.what, "sweep.run.repeats"));
     dlb_config_free(cfg);
     plan = planned("sweep", seeds); /* each cell has its own */
-    assert_int_equal(int_of(&plan, 1, "run.seed"), 2);
+    assert_int_equal(plan.cells[1].spec->run.seed, 2);
     dlb_plan_free(&plan);
 }
 
@@ -397,7 +412,7 @@ static void test_run_is_one_cell(void **state)
     assert_int_equal(plan.n_cells, 1);
     assert_int_equal(plan.n_tasks, 4); /* cell and ceiling, twice */
     assert_int_equal(plan.reference, -1);
-    assert_true(json_is_null(json_object_get(plan.cells[0].config, "loader.prefetch_factor")));
+    assert_true(echoes_null(&plan, 0, "loader.prefetch_factor"));
     dlb_plan_free(&plan);
 }
 
@@ -440,7 +455,7 @@ static void test_zero_workers_contradictions(void **state)
     dlb_plan_free(&plan);
     assert_int_equal(
         plan_file("[loader]\nnum_workers = 2\nprefetch_factor = 4\n", zero, &plan, &err), DLB_OK);
-    assert_true(json_is_null(json_object_get(plan.cells[0].config, "loader.prefetch_factor")));
+    assert_true(echoes_null(&plan, 0, "loader.prefetch_factor"));
     dlb_plan_free(&plan);
 }
 

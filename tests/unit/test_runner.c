@@ -1,7 +1,6 @@
 /* The runner against programs that misbehave: scripts stand in for the cell. */
 #include "core/base/pulse.h"
 #include "scenarios/run/runner.h"
-#include "scenarios/spec/flat.h"
 #include "scenarios/spec/spec.h"
 
 #include <math.h>
@@ -52,7 +51,7 @@ static void open_bench(struct bench *b, const char *script, const char *const *s
         assert_int_equal(dlb_config_set(cfg, *settings, &err), DLB_OK);
     struct dlb_plan_input in = {.cfg = cfg, .n_cpus = 2, .iterable = false};
     assert_int_equal(dlb_scenario_by_name("sweep")->plan(&in, &b->plan, &err), DLB_OK);
-    assert_int_equal(dlb_results_init(&b->results, &b->plan, &err), DLB_OK);
+    dlb_results_init(&b->results, &b->plan);
     dlb_config_free(cfg);
 }
 
@@ -92,9 +91,22 @@ static void execute(struct bench *b, uint64_t stall_ns)
         fail_msg("%s %s", err.path, err.what);
 }
 
-static const json_t *doc_of(const struct bench *b, uint32_t cell, size_t rep)
+static const struct dlb_cell_result *rep_of(const struct bench *b, uint32_t cell, uint32_t rep)
 {
-    return json_array_get(b->results.cells[cell], rep);
+    assert_true(rep < b->results.cells[cell].n);
+    return &b->results.cells[cell].rep[rep];
+}
+
+/* The cell's first repetition failed so, and says this. */
+static void assert_failed(const struct bench *b, uint32_t cell, enum dlb_code code,
+                          const char *word)
+{
+    const struct dlb_cell_result *rep = rep_of(b, cell, 0);
+    assert_int_equal(rep->status, DLB_REP_FAILED);
+    assert_int_equal(rep->error, dlb_code_status(code));
+    if (rep->code != code || !strstr(rep->reason, word))
+        fail_msg("%s: %s", rep->code < DLB_N_CODES ? dlb_code_name(rep->code) : "no code",
+                 rep->reason);
 }
 
 static const char *const two_cells[] = {"dataset.format=files", "dataset.codec=raw",
@@ -108,13 +120,14 @@ static void test_every_task_runs(void **state)
     open_bench(&b, good, two_cells);
     execute(&b, 0);
     for (uint32_t i = 0; i < 2; i++)
-        for (size_t k = 0; k < 2; k++) {
-            assert_string_equal(dlb_json_text(doc_of(&b, i, k), "status"), "ok");
-            assert_int_equal(dlb_json_u64(doc_of(&b, i, k), "block", 9), k);
+        for (uint32_t k = 0; k < 2; k++) {
+            assert_int_equal(rep_of(&b, i, k)->status, DLB_REP_OK);
+            assert_int_equal(rep_of(&b, i, k)->block, k);
+            assert_int_equal(rep_of(&b, i, k)->loop.total.window_ns, 5);
         }
-    assert_int_equal(json_array_size(b.results.ceilings[0]), 2);
-    assert_int_equal(json_array_size(b.results.reference), 3);
-    assert_int_equal(json_array_size(b.results.warm), 1);
+    assert_int_equal(b.results.ceilings[0].n, 2);
+    assert_int_equal(b.results.reference.n, 3);
+    assert_int_equal(b.results.warm.n, 1);
     assert_int_equal(b.n_start, 1 + 2 * 4 + 1);
     assert_int_equal(b.n_done, b.n_start);
     assert_true(b.n_block >= 1);
@@ -128,14 +141,14 @@ static void test_spec_holds_the_cell(void **state)
     struct bench b;
     open_bench(&b,
                "w=$(sed -n 's/.*\"loader.num_workers\": \\([0-9]*\\).*/\\1/p' \"$spec\")\n"
-               "echo \"{\\\"status\\\": \\\"ok\\\", \\\"w\\\": $w, \\\"mode\\\": \\\"$mode\\\"}\" "
-               ">\"$result\"",
+               "echo \"{\\\"status\\\": \\\"ok\\\", \\\"window_ns\\\": $w, \\\"device\\\": "
+               "{\\\"name\\\": \\\"$mode\\\"}}\" >\"$result\"",
                two_cells);
     execute(&b, 0);
-    assert_int_equal(dlb_json_u64(doc_of(&b, 0, 0), "w", 9), 1);
-    assert_int_equal(dlb_json_u64(doc_of(&b, 1, 0), "w", 9), 2);
-    assert_string_equal(dlb_json_text(doc_of(&b, 1, 0), "mode"), "measure");
-    assert_string_equal(dlb_json_text(json_array_get(b.results.warm, 0), "mode"), "warm");
+    assert_int_equal(rep_of(&b, 0, 0)->loop.total.window_ns, 1);
+    assert_int_equal(rep_of(&b, 1, 0)->loop.total.window_ns, 2);
+    assert_string_equal(rep_of(&b, 1, 0)->device.name, "measure");
+    assert_string_equal(b.results.warm.rep[0].device.name, "warm");
     close_bench(&b);
 }
 
@@ -151,12 +164,10 @@ static void test_a_death_costs_one_cell(void **state)
                    good);
     open_bench(&b, script, two_cells);
     execute(&b, 0);
-    assert_int_equal(json_array_size(b.results.cells[0]), 2);
-    assert_int_equal(json_array_size(b.results.cells[1]), 1);
-    const char *reason = dlb_json_text(doc_of(&b, 1, 0), "reason");
-    assert_string_equal(dlb_json_text(doc_of(&b, 1, 0), "status"), "failed");
-    assert_non_null(strstr(reason, "killed by SIGKILL (out of memory?)"));
-    assert_non_null(strstr(reason, "last words"));
+    assert_int_equal(b.results.cells[0].n, 2);
+    assert_int_equal(b.results.cells[1].n, 1);
+    assert_failed(&b, 1, DLB_ERR_CELL_KILLED, "SIGKILL");
+    assert_failed(&b, 1, DLB_ERR_CELL_KILLED, "last words");
     close_bench(&b);
 }
 
@@ -174,8 +185,8 @@ static void test_a_death_inside_a_library(void **state)
                "kill -SEGV $$",
                settings);
     execute(&b, 0);
-    assert_non_null(strstr(dlb_json_text(doc_of(&b, 0, 0), "reason"),
-                           "killed by SIGSEGV (its samples are read through libhdf5: /data/a.h5)"));
+    assert_failed(&b, 0, DLB_ERR_CELL_KILLED, "SIGSEGV");
+    assert_failed(&b, 0, DLB_ERR_CELL_KILLED, "libhdf5: /data/a.h5");
     close_bench(&b);
 }
 
@@ -185,16 +196,20 @@ static void test_exit_code_and_missing_result(void **state)
     struct bench b;
     open_bench(&b, "exit 7", two_cells);
     execute(&b, 0);
-    assert_non_null(strstr(dlb_json_text(doc_of(&b, 0, 0), "reason"), "exit code 7"));
+    assert_failed(&b, 0, DLB_ERR_CELL_NO_RESULT, "code 7");
     close_bench(&b);
     open_bench(&b, "echo '{\"status\": ' >\"$result\"", two_cells);
     execute(&b, 0);
-    assert_non_null(strstr(dlb_json_text(doc_of(&b, 0, 0), "reason"), "without a result"));
+    assert_failed(&b, 0, DLB_ERR_CELL_NO_RESULT, "");
+    close_bench(&b);
+    open_bench(&b, "echo '{\"status\": \"well\"}' >\"$result\"", two_cells);
+    execute(&b, 0);
+    assert_failed(&b, 0, DLB_ERR_CELL_NO_RESULT, "");
     close_bench(&b);
     /* A sanitizer that complains at the very end: the result is there, and does not count. */
     open_bench(&b, "echo '{\"status\": \"ok\"}' >\"$result\"\nexit 23", two_cells);
     execute(&b, 0);
-    assert_string_equal(dlb_json_text(doc_of(&b, 0, 0), "status"), "failed");
+    assert_failed(&b, 0, DLB_ERR_CELL_NO_RESULT, "code 23");
     close_bench(&b);
 }
 
@@ -206,7 +221,7 @@ static void test_a_hang_ends(void **state)
                                     "sweep.loader.num_workers=[1]", "run.repeats=1", NULL};
     open_bench(&b, "trap '' INT TERM\nsleep 60 & sleep 60", settings);
     execute(&b, 300000000);
-    assert_non_null(strstr(dlb_json_text(doc_of(&b, 0, 0), "reason"), "hung"));
+    assert_failed(&b, 0, DLB_ERR_CELL_HANGS, "");
     close_bench(&b);
 }
 
@@ -225,7 +240,7 @@ static void test_slow_is_no_hang(void **state)
         good);
     open_bench(&b, script, settings);
     execute(&b, 1000000000);
-    assert_string_equal(dlb_json_text(doc_of(&b, 0, 0), "status"), "ok");
+    assert_int_equal(rep_of(&b, 0, 0)->status, DLB_REP_OK);
     close_bench(&b);
 }
 
@@ -244,7 +259,7 @@ static void test_opening_is_no_hang(void **state)
                    good);
     open_bench(&b, script, settings);
     execute(&b, 1000000000);
-    assert_string_equal(dlb_json_text(doc_of(&b, 0, 0), "status"), "ok");
+    assert_int_equal(rep_of(&b, 0, 0)->status, DLB_REP_OK);
     close_bench(&b);
 }
 
@@ -320,7 +335,7 @@ static void test_interrupt_reaches_the_cell(void **state)
     execute(&b, 0);
     assert_true(b.results.interrupted);
     assert_int_equal(b.n_start, 1);
-    assert_string_equal(dlb_json_text(json_array_get(b.results.warm, 0), "status"), "cancelled");
+    assert_int_equal(b.results.warm.rep[0].status, DLB_REP_CANCELLED);
     close_bench(&b);
 }
 

@@ -1,4 +1,4 @@
-#include "scenarios/spec/flat.h"
+#include "core/base/json.h"
 #include "scenarios/spec/spec.h"
 
 #include <setjmp.h>
@@ -77,7 +77,6 @@ static void test_rank_needs_a_larger_world(void **state)
     dlb_config_free(cfg);
 }
 
-/* What a cell is told survives its way through a file: flat JSON to spec and back. */
 static void test_many_accelerators_need_pinned_memory(void **state)
 {
     (void)state;
@@ -86,7 +85,7 @@ static void test_many_accelerators_need_pinned_memory(void **state)
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
     assert_int_equal(dlb_config_set(cfg, "accelerators.count=2", &err), DLB_OK);
     assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_E_CONFIG);
-    assert_non_null(strstr(err.what, "loader.pin_memory = true"));
+    assert_non_null(strstr(err.what, "loader.pin_memory"));
     assert_int_equal(dlb_config_set(cfg, "loader.pin_memory=true", &err), DLB_OK);
     assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
     assert_int_equal(dlb_accelerators_loaders(&spec->accelerators), 2);
@@ -97,21 +96,33 @@ static void test_many_accelerators_need_pinned_memory(void **state)
     free(spec);
 }
 
-static void test_flat_round_trip(void **state)
+/* What a cell's process is given is what was planned: spec to JSON and back, a format's own section
+ * and reals included. */
+static void test_json_round_trip(void **state)
 {
     (void)state;
     struct dlb_err err;
-    const char *const settings[] = {"loader.batch_size=8", "loader.pin_memory=true",
-                                    "dataset.path=/data/x", NULL};
-    struct dlb_config *cfg = config_of(settings), *again = NULL;
-    json_t *flat = dlb_config_resolved(cfg);
-    assert_int_equal(dlb_flat_config(flat, "test", &again, &err), DLB_OK);
-    json_t *back = dlb_config_resolved(again);
+    const char *const settings[] = {
+        "loader.batch_size=8",  "loader.pin_memory=true",   "loader.num_workers=2",
+        "dataset.path=/data/x", "dataset.format=tokens",    "tokens.seq_len=77",
+        "device.step_ms=0.1",   "run.cache=cold",           "accelerators.count=3",
+        "workload.name=mine",   "storage.allow_small=true", NULL};
+    struct dlb_config *cfg = config_of(settings);
+    struct dlb_spec *spec = calloc(1, sizeof(*spec)), *again = calloc(1, sizeof(*spec));
+    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
+    json_t *flat = dlb_spec_to_json(spec, false);
+    assert_int_equal(json_integer_value(json_object_get(flat, "tokens.seq_len")), 77);
+    assert_int_equal(dlb_spec_from_json(again, flat, "test", &err), DLB_OK);
+    assert_true(dlb_spec_equal(spec, again));
+    json_t *back = dlb_spec_to_json(again, false);
     assert_true(json_equal(flat, back));
+    again->loader.batch_size++;
+    assert_false(dlb_spec_equal(spec, again));
     json_decref(flat);
     json_decref(back);
+    free(spec);
+    free(again);
     dlb_config_free(cfg);
-    dlb_config_free(again);
 }
 
 static void test_null_means_default(void **state)
@@ -121,27 +132,26 @@ static void test_null_means_default(void **state)
     json_t *flat =
         json_pack("{sn, sI}", "loader.prefetch_factor", "loader.num_workers", (json_int_t)0);
     struct dlb_spec *spec = calloc(1, sizeof(*spec));
-    assert_int_equal(dlb_flat_spec(flat, "test", spec, &err), DLB_OK);
+    assert_int_equal(dlb_spec_from_json(spec, flat, "test", &err), DLB_OK);
     assert_int_equal(spec->loader.prefetch_factor, 2);
     json_decref(flat);
     free(spec);
 }
 
-static void test_override_checks_and_keeps(void **state)
+static void test_json_is_checked(void **state)
 {
     (void)state;
+    static const char *const bad[] = {"{\"loader.num_workers\": -5}",
+                                      "{\"loader.num_workers\": \"many\"}",
+                                      "{\"loader.no_such_key\": 1}", "{\"run.rank\": 1}"};
     struct dlb_err err;
-    json_t *out = NULL, *flat = json_pack("{sI}", "loader.batch_size", (json_int_t)8);
-    json_t *good = json_pack("{sI}", "loader.num_workers", (json_int_t)5);
-    json_t *bad = json_pack("{sI}", "loader.num_workers", (json_int_t)-5);
-    assert_int_equal(dlb_flat_override(flat, good, "test", &out, &err), DLB_OK);
-    assert_int_equal(json_integer_value(json_object_get(out, "loader.num_workers")), 5);
-    assert_int_equal(json_integer_value(json_object_get(out, "loader.batch_size")), 8);
-    json_decref(out);
-    assert_int_equal(dlb_flat_override(flat, bad, "test", &out, &err), DLB_E_CONFIG);
-    json_decref(flat);
-    json_decref(good);
-    json_decref(bad);
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        json_t *flat = json_loads(bad[i], 0, NULL);
+        assert_int_equal(dlb_spec_from_json(spec, flat, "test", &err), DLB_E_CONFIG);
+        json_decref(flat);
+    }
+    free(spec);
 }
 
 static void test_json_reading_never_invents(void **state)
@@ -168,9 +178,9 @@ int main(void)
         cmocka_unit_test(test_fills_every_section),
         cmocka_unit_test(test_rank_needs_a_larger_world),
         cmocka_unit_test(test_many_accelerators_need_pinned_memory),
-        cmocka_unit_test(test_flat_round_trip),
+        cmocka_unit_test(test_json_round_trip),
         cmocka_unit_test(test_null_means_default),
-        cmocka_unit_test(test_override_checks_and_keeps),
+        cmocka_unit_test(test_json_is_checked),
         cmocka_unit_test(test_json_reading_never_invents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,17 +6,16 @@ static void test_no_bandwidth_below_what_more_were_given(void **state)
 {
     (void)state;
     struct storage s = {
-        .bytes_per_s = 3.3 * STEP_BYTES / STEP_S, .cache = "cold", .one_slow = 1.25};
+        .bytes_per_s = 3.3 * STEP_BYTES / STEP_S, .cache = DLB_CACHE_COLD, .one_slow = 1.25};
     struct outcome o;
     execute(&o, &s, NULL);
     assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 2);
-    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "unknown");
-    assert_non_null(strstr(dlb_json_text(o.storage, "bottleneck_text"), "1.25 times"));
+    assert_bottleneck(&o, "UNKNOWN_BOTTLENECK", "1.25 times");
     release(&o);
     s.one_slow = 0;
     execute(&o, &s, NULL);
     assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 3);
-    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "storage-bandwidth");
+    assert_bottleneck(&o, "STORAGE_BANDWIDTH", NULL);
     release(&o);
 }
 
@@ -24,20 +23,20 @@ static void test_no_bandwidth_below_what_more_were_given(void **state)
 static void test_stolen_time_is_not_the_storage(void **state)
 {
     (void)state;
-    struct storage s = {.bytes_per_s = 3.5 * STEP_BYTES / STEP_S, .cache = "cold", .stolen = 0.6};
+    struct storage s = {
+        .bytes_per_s = 3.5 * STEP_BYTES / STEP_S, .cache = DLB_CACHE_COLD, .stolen = 0.6};
     struct outcome o;
     execute(&o, &s, NULL);
     assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 3);
-    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "cpu");
-    assert_non_null(strstr(dlb_json_text(o.storage, "bottleneck_text"), "a hypervisor took"));
+    assert_bottleneck(&o, "CPU_BOUND", "hypervisor");
     release(&o);
     /* 4 workers and the loop can have been on 5 of 8 CPUs. */
     execute(&o, &s, (const char *[]){"loader.num_workers=1", NULL});
-    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "storage-bandwidth");
+    assert_bottleneck(&o, "STORAGE_BANDWIDTH", NULL);
     release(&o);
     s.stolen = 0.4;
     execute(&o, &s, NULL);
-    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "storage-bandwidth");
+    assert_bottleneck(&o, "STORAGE_BANDWIDTH", NULL);
     release(&o);
 }
 
@@ -45,16 +44,17 @@ static void test_stolen_time_is_not_the_storage(void **state)
 static void test_one_cell_tells_nothing(void **state)
 {
     (void)state;
-    struct storage s = {.bytes_per_s = 0.5 * STEP_BYTES / STEP_S, .cache = "cold"};
+    struct storage s = {.bytes_per_s = 0.5 * STEP_BYTES / STEP_S, .cache = DLB_CACHE_COLD};
     struct outcome o;
     execute(&o, &s, (const char *[]){"storage.max_accelerators=1", NULL});
     assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 0);
     assert_int_equal(json_array_size(json_object_get(o.storage, "curve")), 1);
-    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "unknown");
+    assert_bottleneck(&o, "UNKNOWN_BOTTLENECK", NULL);
     release(&o);
     s.bytes_per_s *= 10;
     execute(&o, &s, (const char *[]){"storage.max_accelerators=1", NULL});
-    assert_non_null(strstr(o.judgement.text, "At least 1 accelerator of made-up is fed at"));
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 1);
+    assert_non_null(strstr(o.judgement.text, "At least 1 accelerator of made-up"));
     release(&o);
 }
 
@@ -62,30 +62,29 @@ static void test_no_blame_without_the_harness_s_ceiling(void **state)
 {
     (void)state;
     struct storage s = {
-        .bytes_per_s = 3.5 * STEP_BYTES / STEP_S, .cache = "cold", .twins_fail = true};
+        .bytes_per_s = 3.5 * STEP_BYTES / STEP_S, .cache = DLB_CACHE_COLD, .twins_fail = true};
     struct outcome o;
     execute(&o, &s, NULL);
-    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "unknown");
-    assert_non_null(strstr(dlb_json_text(o.storage, "bottleneck_text"), "ceiling"));
+    assert_bottleneck(&o, "UNKNOWN_BOTTLENECK", "ceiling");
     release(&o);
 }
 
 static void test_a_warm_cache_is_not_the_storage(void **state)
 {
     (void)state;
-    struct storage s = {.bytes_per_s = 3.5 * STEP_BYTES / STEP_S, .cache = "warm"};
+    struct storage s = {.bytes_per_s = 3.5 * STEP_BYTES / STEP_S, .cache = DLB_CACHE_WARM};
     struct outcome o;
     execute(&o, &s, NULL);
-    assert_string_equal(dlb_json_text(o.storage, "bottleneck"), "cpu");
-    assert_non_null(strstr(dlb_json_text(o.storage, "bottleneck_text"), "page cache"));
+    assert_bottleneck(&o, "CPU_BOUND", "page cache");
     release(&o);
     /* The answer itself says so, however it ended. */
     const struct {
-        const char *label, *says;
-    } fed[] = {{"warm", "are fed from the page cache, not from the storage, at 90%"},
-               {"mixed", "are fed in part from the page cache, not from the storage, at 90%"},
-               {"unknown", "are fed from the storage or the page cache (which is not known) at"},
-               {"cold", "are fed at 90%"}};
+        enum dlb_cache_label label;
+        const char *says;
+    } fed[] = {{DLB_CACHE_WARM, "fed from the page cache"},
+               {DLB_CACHE_MIXED, "in part"},
+               {DLB_CACHE_UNKNOWN, "not known"},
+               {DLB_CACHE_COLD, "are fed at 90%"}};
     for (size_t i = 0; i < sizeof(fed) / sizeof(fed[0]); i++)
         for (int capped = 0; capped < 2; capped++) {
             s.cache = fed[i].label;

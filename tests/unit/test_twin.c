@@ -2,7 +2,6 @@
 #include "core/measure/verdict.h"
 #include "scenarios/cell/cell.h"
 #include "scenarios/plan/twin.h"
-#include "scenarios/spec/flat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,17 +14,17 @@
 
 #include <math.h>
 
-static json_t *config_of(const char *const *settings)
+static struct dlb_spec *spec_of(const char *const *settings)
 {
     struct dlb_err err;
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
     for (; *settings; settings++)
         if (dlb_config_set(cfg, *settings, &err))
             fail_msg("%s: %s", *settings, err.what);
-    json_t *flat = dlb_config_resolved(cfg);
+    assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);
     dlb_config_free(cfg);
-    assert_non_null(flat);
-    return flat;
+    return spec;
 }
 
 static const char *const settings[] = {"dataset.format=files",
@@ -51,24 +50,28 @@ static const char *const settings[] = {"dataset.format=files",
                                        "device.step_stdev_ms=1",
                                        NULL};
 
-static struct dlb_spec *twin_of(const json_t *config, uint64_t sample_bytes, enum dlb_twin what)
+/* It goes through a file to its process: its own spec, and what that process reads, are one. */
+static struct dlb_spec *twin_of(const struct dlb_spec *cell, uint64_t sample_bytes,
+                                enum dlb_twin what)
 {
     struct dlb_err err;
-    json_t *twin = NULL;
-    struct dlb_spec *spec = calloc(1, sizeof(*spec));
-    if (dlb_twin_config(config, sample_bytes, what, &twin, &err) ||
-        dlb_flat_spec(twin, "twin", spec, &err))
+    struct dlb_spec *twin = calloc(1, sizeof(*twin)), *spec = calloc(1, sizeof(*spec));
+    dlb_twin_spec(cell, sample_bytes, what, twin);
+    json_t *flat = dlb_spec_to_json(twin, false);
+    if (dlb_spec_from_json(spec, flat, "twin", &err))
         fail_msg("%s", err.what);
-    json_decref(twin);
+    assert_true(dlb_spec_equal(twin, spec));
+    json_decref(flat);
+    free(twin);
     return spec;
 }
 
 static void keeps_all_but_the_data(void **state)
 {
     (void)state;
-    json_t *config = config_of(settings);
+    struct dlb_spec *cell = spec_of(settings);
     for (int what = DLB_TWIN_STEPS; what <= DLB_TWIN_FREE; what++) {
-        struct dlb_spec *spec = twin_of(config, 1234, (enum dlb_twin)what);
+        struct dlb_spec *spec = twin_of(cell, 1234, (enum dlb_twin)what);
         assert_string_equal(dlb_formats[spec->dataset.format]->name, "synthetic");
         assert_string_equal(spec->dataset.path, "");
         assert_int_equal(spec->generate.sample_bytes, 1234);
@@ -92,7 +95,7 @@ static void keeps_all_but_the_data(void **state)
         assert_true(spec->run.max_batches >= 20);
         free(spec);
     }
-    json_decref(config);
+    free(cell);
 }
 
 /* Steps that take forever, and batches of a million, stay within bounds. */
@@ -101,36 +104,43 @@ static void its_length_is_bounded(void **state)
     (void)state;
     const char *const large[] = {"loader.batch_size=1048576", "device.step_ms=600000",
                                  "loader.pin_memory=true", "accelerators.count=64", NULL};
-    json_t *config = config_of(large);
-    struct dlb_spec *spec = twin_of(config, 400, DLB_TWIN_STEPS);
+    struct dlb_spec *cell = spec_of(large), *spec = twin_of(cell, 400, DLB_TWIN_STEPS);
     assert_int_equal(spec->run.max_batches, 20);
     free(spec);
+    free(cell);
     const char *const none[] = {"loader.batch_size=1", "device.step_ms=0", NULL};
-    json_decref(config);
-    config = config_of(none);
-    spec = twin_of(config, 1, DLB_TWIN_STEPS);
+    cell = spec_of(none);
+    spec = twin_of(cell, 1, DLB_TWIN_STEPS);
     assert_int_equal(spec->run.max_batches, 20000);
     free(spec);
-    json_decref(config);
+    free(cell);
 }
 
-static void figures_are_read_off_documents(void **state)
+static void figures_are_read_off_results(void **state)
 {
     (void)state;
-    json_t *docs = json_array();
-    for (int i = 1; i <= 3; i++) /* the last one was disturbed */
-        json_array_append_new(docs,
-                              json_pack("{si, si, si, si, si}", "window_ns", i < 3 ? 1000 : 9000,
-                                        "idle_input_ns", i < 3 ? 18 + 2 * i : 8000, "idle_other_ns",
-                                        10, "idle_copy_ns", 500, "n_samples", 6));
-    json_array_append_new(docs, json_pack("{ss}", "status", "failed"));
-    assert_true(fabs(dlb_twin_share(docs) - 0.032) < 1e-12);
-    assert_true(fabs(dlb_twin_headroom(docs, 2e6) - 3) < 1e-12);
-    assert_true(isnan(dlb_twin_headroom(docs, 0)));
-    json_array_clear(docs);
-    assert_true(isnan(dlb_twin_share(docs)));
-    assert_true(isnan(dlb_twin_headroom(docs, 2e6)));
-    json_decref(docs);
+    struct dlb_reps reps = {0};
+    struct dlb_cell_result one;
+    for (unsigned i = 1; i <= 4; i++) { /* the third one was disturbed, the last one failed */
+        struct dlb_share *total = &one.loop.total;
+        dlb_cell_result_init(&one);
+        one.has_loop = i < 4;
+        if (one.has_loop) {
+            total->window_ns = i < 3 ? 1000 : 9000;
+            total->idle_input_ns = i < 3 ? 18 + 2 * i : 8000;
+            total->idle_other_ns = 10;
+            total->idle_copy_ns = 500;
+            total->n_samples = 6;
+        }
+        one.status = one.has_loop ? DLB_REP_OK : DLB_REP_FAILED;
+        dlb_reps_add(&reps, &one);
+    }
+    assert_true(fabs(dlb_twin_share(&reps) - 0.032) < 1e-12);
+    assert_true(fabs(dlb_twin_headroom(&reps, 2e6) - 3) < 1e-12);
+    assert_true(isnan(dlb_twin_headroom(&reps, 0)));
+    dlb_reps_free(&reps);
+    assert_true(isnan(dlb_twin_share(&reps)));
+    assert_true(isnan(dlb_twin_headroom(&reps, 2e6)));
 }
 
 /* It runs as any other cell, and its figures are what the verdict takes. */
@@ -144,30 +154,33 @@ static void runs_as_a_cell(void **state)
                                  "device.step_ms=2",
                                  "accelerators.count=3",
                                  NULL};
-    const struct dlb_cell_watch nobody = {NULL, NULL, NULL};
-    json_t *config = config_of(small);
+    const struct dlb_cell_watch unwatched = {NULL, NULL, NULL};
+    struct dlb_spec *cell = spec_of(small);
     struct dlb_evidence evidence = {.complete = true, .input_frac = 0.9, .compute_frac = 0.1};
     struct dlb_verdict verdict;
     for (int what = DLB_TWIN_STEPS; what <= DLB_TWIN_FREE; what++) {
-        struct dlb_spec *spec = twin_of(config, 100, (enum dlb_twin)what);
+        struct dlb_spec *spec = twin_of(cell, 100, (enum dlb_twin)what);
         if (what == DLB_TWIN_STEPS) /* long enough here, and quicker */
             spec->run.max_batches = 20;
-        json_t *docs = json_pack("[o]", dlb_cell_run(spec, DLB_MODE_MEASURE, &nobody));
-        assert_string_equal(dlb_json_text(json_array_get(docs, 0), "status"), "ok");
-        assert_true(isfinite(dlb_twin_share(docs)));
+        struct dlb_cell_result ran;
+        struct dlb_reps reps = {0};
+        dlb_cell_run(spec, DLB_MODE_MEASURE, &unwatched, &ran);
+        assert_int_equal(ran.status, DLB_REP_OK);
+        dlb_reps_add(&reps, &ran);
+        assert_true(isfinite(dlb_twin_share(&reps)));
         if (what == DLB_TWIN_FREE) {
-            double rate = dlb_twin_headroom(docs, 1); /* samples/s */
-            evidence.harness_headroom = dlb_twin_headroom(docs, rate / 4);
+            double rate = dlb_twin_headroom(&reps, 1); /* samples/s */
+            evidence.harness_headroom = dlb_twin_headroom(&reps, rate / 4);
             dlb_judge(&evidence, &verdict);
             assert_int_equal(verdict.klass, DLB_V_HARNESS_BOUND);
-            evidence.harness_headroom = dlb_twin_headroom(docs, rate / 6);
+            evidence.harness_headroom = dlb_twin_headroom(&reps, rate / 6);
             dlb_judge(&evidence, &verdict);
             assert_int_equal(verdict.klass, DLB_V_INPUT_BOUND);
         }
-        json_decref(docs);
+        dlb_reps_free(&reps);
         free(spec);
     }
-    json_decref(config);
+    free(cell);
 }
 
 int main(void)
@@ -175,7 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_all_but_the_data),
         cmocka_unit_test(its_length_is_bounded),
-        cmocka_unit_test(figures_are_read_off_documents),
+        cmocka_unit_test(figures_are_read_off_results),
         cmocka_unit_test(runs_as_a_cell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "scenarios/gap/rungs/array.h"
 
+#include "core/base/mem.h"
 #include "formats/memory/array_fill.h"
 
 #include <errno.h>
@@ -69,11 +70,9 @@ int dlb_gap_array_write(const struct dlb_gap_params *params, int fd, const atomi
 {
     uint64_t row_bytes = dlb_gap_row_bytes(params), n = (uint64_t)params->samples;
     uint64_t a_turn = row_bytes < WRITE_BYTES ? WRITE_BYTES / row_bytes : 1;
-    float *rows = malloc(a_turn * row_bytes);
+    float *rows = dlb_mem_array(a_turn, row_bytes);
     int rc = DLB_OK;
 
-    if (!rows)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memory to write the array from");
     for (uint64_t row = 0; rc == DLB_OK && row < n; row += a_turn) {
         uint64_t some = n - row < a_turn ? n - row : a_turn;
         dlb_array_fill_rows(rows, row, some, (uint64_t)params->features, (uint64_t)params->seed);

@@ -29,7 +29,8 @@ int dlb_gap_send(int channel, const struct dlb_gap_message *message, int with_fd
     }
     while (sendmsg(channel, &head, MSG_NOSIGNAL) < 0)
         if (errno != EINTR)
-            return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "telling a worker, or being told");
+            return dlb_fail_errno(err, NULL, DLB_NO_OFFSET,
+                                  "sending to or from a worker of a rung");
     return DLB_OK;
 }
 
@@ -52,9 +53,10 @@ int dlb_gap_receive(int channel, struct dlb_gap_message *message, int *fd, struc
     *fd = -1;
     while ((n = recvmsg(channel, &head, MSG_CMSG_CLOEXEC)) < 0)
         if (errno != EINTR)
-            return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "receiving from a worker");
+            return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "receiving from a worker of a rung");
     if (n != (ssize_t)sizeof *message)
-        return dlb_fail(err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "a worker's channel is closed");
+        return dlb_fail(err, DLB_ERR_RUNG_WORKER_DIED, NULL, DLB_NO_OFFSET,
+                        "a worker of the rung closed its channel");
     const struct cmsghdr *c = CMSG_FIRSTHDR(&head);
     if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
         memcpy(fd, CMSG_DATA(c), sizeof *fd);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES_A_LOOK = 65536, MALLOC_BYTES = 16 };
+enum { SAMPLES_A_CHECK = 65536, MALLOC_BYTES = 16 };
 
 uint64_t dlb_gap_collate_bytes(uint64_t batch_size, uint64_t row_bytes)
 {
@@ -18,7 +18,7 @@ int dlb_gap_collate_open(struct dlb_gap_collate *collate, const void *array, uin
                                         .array = array,
                                         .sample = malloc(batch_size * sizeof(uint8_t *))};
     if (!collate->sample)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "the list of a batch's samples");
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "allocating the list of a batch's samples");
     memset(collate->sample, 0, batch_size * sizeof(uint8_t *));
     return DLB_OK;
 }
@@ -33,7 +33,7 @@ void dlb_gap_collate_close(struct dlb_gap_collate *collate)
 
 static int cancelled(const struct dlb_gap_collate *collate, uint64_t i, struct dlb_err *err)
 {
-    if (i % SAMPLES_A_LOOK != 0 || !collate->cancel || !atomic_load(collate->cancel))
+    if (i % SAMPLES_A_CHECK != 0 || !collate->cancel || !atomic_load(collate->cancel))
         return DLB_OK;
     return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
 }
@@ -48,7 +48,7 @@ int dlb_gap_collate_fetch(struct dlb_gap_collate *collate, struct dlb_gap_accoun
     for (uint64_t i = 0; rc == DLB_OK && i < n_rows; i++) {
         uint8_t *sample = malloc(row_bytes);
         if (!sample) {
-            rc = dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memory for a sample");
+            rc = dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "allocating a sample");
             break;
         }
         memcpy(sample, collate->array + index[i] * row_bytes, row_bytes);

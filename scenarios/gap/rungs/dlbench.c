@@ -1,11 +1,12 @@
-/* The rung of a loader as it could be: threads that shuffle and gather straight into pinned slots
- * that are used again and again, and copies that run ahead of the steps.
+/* The rung of a loader as it could be: threads shuffle and gather straight into pinned slots that
+ * are reused, and copies run ahead of the steps.
  *
- * Work is dealt out in buckets of the permutation (scenarios/gap/rungs/permutation.h): whoever
- * takes one shuffles it while it is in his cache and gathers its rows to their places. So all
- * threads fill one batch together, the first one is ready soonest, and the order needs no pass of
- * its own. A batch is ready when all its rows are there, whoever brought them. */
+ * Work is divided into buckets of the permutation (scenarios/gap/rungs/permutation.h). A thread
+ * that takes a bucket shuffles it while it is in the core's cache and gathers its rows to their
+ * places. So all threads fill one batch together, the first batch is ready early, and the order
+ * needs no pass of its own. A batch is ready when all its rows have arrived. */
 #include "core/base/futex.h"
+#include "core/base/mem.h"
 #include "scenarios/gap/rungs/gather.h"
 #include "scenarios/gap/rungs/permutation.h"
 #include "scenarios/gap/rungs/run.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_NS (50 * DLB_NS_PER_MS) /* of a wait, between two looks at the interrupt */
+#define CHECK_NS (50 * DLB_NS_PER_MS) /* how often a wait checks for an interrupt */
 
 struct gatherer {
     struct filler *filler;
@@ -33,15 +34,16 @@ struct filler {
     bool has_barrier;
     struct dlb_event go, ready, freed;
     atomic_bool stop;
-    _Atomic uint32_t epoch_number; /* epochs that were begun */
+    _Atomic uint32_t epoch_number; /* epochs that have begun */
     _Atomic uint32_t next_count, next_deal, next_bucket, n_busy;
     _Atomic uint64_t n_freed; /* batches of this epoch whose slots may be filled again */
-    _Atomic uint64_t *n_rows; /* [n_batches] that are there */
+    _Atomic uint64_t *n_rows; /* [n_batches] rows that have arrived */
 };
 
 static uint32_t slots_of(const struct dlb_gap_params *params)
 {
-    uint64_t wanted = dlb_gap_target_bufs(params, 2) + 1; /* being copied, and one being filled */
+    uint64_t wanted =
+        dlb_gap_target_bufs(params, 2) + 1; /* those being copied, and one being filled */
     uint64_t n = dlb_gap_n_batches(params);
     return (uint32_t)(n < wanted ? n : wanted);
 }
@@ -62,7 +64,7 @@ static bool leaving(const struct filler *f)
     return atomic_load(&f->stop) || dlb_gap_cancelled(f->run);
 }
 
-/* --- a thread's share --- */
+/* --- a gathering thread --- */
 
 static void deal_out(struct filler *f, struct dlb_gap_account *account, _Atomic uint32_t *next,
                      void (*step)(struct dlb_gap_permutation *p, uint32_t block))
@@ -77,7 +79,7 @@ static void deal_out(struct filler *f, struct dlb_gap_account *account, _Atomic 
     dlb_gap_end(account, DLB_GAP_PART_permutation);
 }
 
-/* True for one of them. */
+/* Waits for all threads; true for one of them. */
 static bool meet(struct filler *f, struct dlb_gap_account *account)
 {
     dlb_gap_begin(account);
@@ -100,8 +102,8 @@ static void make_buckets(struct filler *f, struct dlb_gap_account *account)
     (void)meet(f, account);
 }
 
-/* Until the slot of this batch is free, and those before it with it; false: there is no point. All
- * rows before these are with threads that wait for nothing later, so nobody waits in a circle. */
+/* Waits until the slots of this batch and all before it are free; false: the thread should leave.
+ * Threads that hold earlier rows never wait for later ones, so there is no deadlock. */
 static bool wait_for_slot(struct filler *f, struct dlb_gap_account *account, uint64_t batch)
 {
     if (batch < atomic_load(&f->n_freed) + f->n_slots)
@@ -111,13 +113,14 @@ static bool wait_for_slot(struct filler *f, struct dlb_gap_account *account, uin
         uint32_t seen = dlb_event_seq(&f->freed);
         if (leaving(f) || batch < atomic_load(&f->n_freed) + f->n_slots)
             break;
-        dlb_event_wait(&f->freed, seen, dlb_now_ns() + LOOK_NS);
+        dlb_event_wait(&f->freed, seen, dlb_now_ns() + CHECK_NS);
     }
     dlb_gap_end(account, DLB_GAP_PART_wait);
     return !leaving(f);
 }
 
-/* Positions from `at` on, as far as they belong to one batch; how many. 0: there is no point. */
+/* Gathers positions from `at` on that belong to one batch; returns how many. 0: the thread should
+ * leave. */
 static uint64_t gather_some(struct filler *f, struct dlb_gap_account *account, uint64_t at,
                             uint64_t end)
 {
@@ -187,10 +190,10 @@ static int filler_prepare(struct dlb_gap_run *run, struct dlb_err *err)
     f->slot_bytes = whole_pages(dlb_gap_batch_bytes(params));
     f->n_slots = slots_of(params);
     f->n_threads = (uint32_t)params->workers;
+    f->gatherer = dlb_mem_array(f->n_threads, sizeof *f->gatherer);
     f->n_rows = calloc(dlb_gap_n_batches(params), sizeof *f->n_rows);
-    f->gatherer = calloc(f->n_threads, sizeof *f->gatherer);
-    if (!f->n_rows || !f->gatherer)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memory for threads");
+    if (!f->n_rows)
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "allocating a counter for each batch");
     int rc = dlb_gap_permutation_open(&f->permutation, (uint32_t)params->samples,
                                       (uint64_t)params->seed, err);
     if (rc == DLB_OK)
@@ -213,13 +216,13 @@ static int filler_start(struct dlb_gap_run *run, struct dlb_err *err)
         *g = (struct gatherer){.filler = f, .account = &run->ledger->account[1 + i]};
         int code = pthread_create(&g->thread, NULL, gatherer_main, g);
         if (code != 0)
-            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "starting thread %u of %u: %s",
-                            i, f->n_threads, strerror(code));
+            return dlb_fail(err, DLB_ERR_RUNG_THREAD, NULL, DLB_NO_OFFSET,
+                            "starting thread %u of %u: %s", i, f->n_threads, strerror(code));
         f->n_running++;
     }
-    return f->has_barrier
-               ? DLB_OK
-               : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "a barrier cannot be had");
+    return f->has_barrier ? DLB_OK
+                          : dlb_fail(err, DLB_ERR_RUNG_THREAD, NULL, DLB_NO_OFFSET,
+                                     "making a barrier for threads");
 }
 
 static void begin_epoch(struct dlb_gap_run *run)
@@ -240,9 +243,8 @@ static void begin_epoch(struct dlb_gap_run *run)
     dlb_gap_end(run->loop, DLB_GAP_PART_start);
 }
 
-/* Until a batch is whole; at the epoch's end (batch n) until all threads have closed their
- * accounts.
- */
+/* Waits until the batch is complete; for batch n, the epoch's end, until all threads have closed
+ * their accounts. */
 static int wait_for_batch(struct dlb_gap_run *run, uint64_t batch, struct dlb_err *err)
 {
     struct filler *f = run->state;
@@ -255,7 +257,7 @@ static int wait_for_batch(struct dlb_gap_run *run, uint64_t batch, struct dlb_er
         uint32_t seen = dlb_event_seq(&f->ready);
         if (end ? atomic_load(&f->n_busy) == 0 : atomic_load(&f->n_rows[batch]) == n_rows)
             break;
-        dlb_event_wait(&f->ready, seen, dlb_now_ns() + LOOK_NS);
+        dlb_event_wait(&f->ready, seen, dlb_now_ns() + CHECK_NS);
         rc = dlb_gap_check(run, err);
     }
     dlb_gap_end(run->loop, end ? DLB_GAP_PART_end : DLB_GAP_PART_wait);

@@ -1,7 +1,7 @@
 #include "scenarios/gap/rungs/ledger.h"
 
 #include "core/base/clock.h"
-#include "scenarios/spec/flat.h"
+#include "core/base/mem.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -76,20 +76,10 @@ uint64_t dlb_gap_faults(const struct dlb_gap_account *account)
     return difference(account->after.minor_faults, account->before.minor_faults);
 }
 
-static bool put_part(json_t *parts, const char *name, uint64_t ns, uint64_t faults)
+void dlb_gap_add_parts(const struct dlb_gap_account *accounts, uint32_t n,
+                       struct dlb_rung_parts *out)
 {
-    return dlb_json_put(
-        parts, name,
-        json_pack("{sf, sI}", "seconds", (double)ns * 1e-9, "minor_faults", (json_int_t)faults));
-}
-
-json_t *dlb_gap_parts_json(const struct dlb_gap_account *accounts, uint32_t n, uint64_t wall_ns)
-{
-    json_t *parts = json_object();
-    uint64_t explained_ns = 0;
-    bool ok = parts != NULL;
-
-    for (int part = 0; ok && part < DLB_GAP_N_PARTS; part++) {
+    for (int part = 0; part < DLB_GAP_N_PARTS; part++) {
         uint64_t ns = 0, faults = 0;
         bool any = false;
         for (uint32_t i = 0; i < n; i++) {
@@ -97,44 +87,40 @@ json_t *dlb_gap_parts_json(const struct dlb_gap_account *accounts, uint32_t n, u
             faults += accounts[i].part_faults[part];
             any |= accounts[i].has_part[part];
         }
-        explained_ns += ns;
         if (any)
-            ok = put_part(parts, part_names[part], ns, faults);
+            dlb_rung_add_part(out, part_names[part], (double)ns * 1e-9, faults);
     }
-    if (ok && wall_ns > 0)
-        ok = dlb_json_put(
-            parts, "unexplained",
-            json_pack("{sf}", "seconds", ((double)wall_ns - (double)explained_ns) * 1e-9));
-    if (ok)
-        return parts;
-    json_decref(parts);
-    return NULL;
 }
 
-/* Of one thread, or of several together. */
-struct figures {
-    uint64_t wall_ns, cpu_ns, runqueue_ns, blocked_ns;
-    uint64_t voluntary, involuntary, minor_faults, major_faults;
-};
-
-static struct figures figures_of(const struct dlb_gap_account *a)
+void dlb_gap_add_unexplained(uint64_t wall_ns, struct dlb_rung_parts *out)
 {
-    struct figures f = {
-        .wall_ns = difference(a->after.now_ns, a->before.now_ns),
-        .cpu_ns = difference(a->after.cpu_ns, a->before.cpu_ns),
-        .runqueue_ns = difference(a->after.runqueue_ns, a->before.runqueue_ns),
+    double left_s = (double)wall_ns * 1e-9;
+    for (uint32_t i = 0; i < out->n; i++)
+        left_s -= out->part[i].seconds;
+    dlb_rung_add_part(out, "unexplained", left_s, DLB_NOT_MEASURED);
+}
+
+static struct dlb_rung_account account_of(const struct dlb_gap_account *a)
+{
+    const struct dlb_os_self *from = &a->before, *to = &a->after;
+    struct dlb_rung_account out = {
+        .own_process = a->own_process,
+        .wall_ns = difference(to->now_ns, from->now_ns),
+        .cpu_ns = difference(to->cpu_ns, from->cpu_ns),
+        .runqueue_wait_ns = difference(to->runqueue_ns, from->runqueue_ns),
         .blocked_ns = DLB_NOT_MEASURED,
-        .voluntary = difference(a->after.voluntary_switches, a->before.voluntary_switches),
-        .involuntary = difference(a->after.involuntary_switches, a->before.involuntary_switches),
-        .minor_faults = difference(a->after.minor_faults, a->before.minor_faults),
-        .major_faults = difference(a->after.major_faults, a->before.major_faults),
+        .voluntary_switches = difference(to->voluntary_switches, from->voluntary_switches),
+        .involuntary_switches = difference(to->involuntary_switches, from->involuntary_switches),
+        .minor_faults = difference(to->minor_faults, from->minor_faults),
+        .major_faults = difference(to->major_faults, from->major_faults),
     };
-    if (f.cpu_ns != DLB_NOT_MEASURED && f.runqueue_ns != DLB_NOT_MEASURED) {
-        /* The two clocks that are taken off differ from the wall's by some microseconds. */
-        uint64_t on_or_ready_ns = f.cpu_ns + f.runqueue_ns;
-        f.blocked_ns = f.wall_ns > on_or_ready_ns ? f.wall_ns - on_or_ready_ns : 0;
+    (void)snprintf(out.name, sizeof out.name, "%s", a->name);
+    if (out.cpu_ns != DLB_NOT_MEASURED && out.runqueue_wait_ns != DLB_NOT_MEASURED) {
+        /* The kernel's two clocks differ from the wall clock by some microseconds. */
+        uint64_t on_or_ready_ns = out.cpu_ns + out.runqueue_wait_ns;
+        out.blocked_ns = out.wall_ns > on_or_ready_ns ? out.wall_ns - on_or_ready_ns : 0;
     }
-    return f;
+    return out;
 }
 
 static void add(uint64_t *into, uint64_t from)
@@ -142,46 +128,29 @@ static void add(uint64_t *into, uint64_t from)
     *into = *into == DLB_NOT_MEASURED || from == DLB_NOT_MEASURED ? DLB_NOT_MEASURED : *into + from;
 }
 
-static json_t *figures_json(const struct figures *f)
+static void add_account(struct dlb_rung_account *sum, const struct dlb_rung_account *a)
 {
-    return json_pack(
-        "{so, so, so, so, so, so, so, so}", "wall_ns", dlb_json_u64_or_null(f->wall_ns), "cpu_ns",
-        dlb_json_u64_or_null(f->cpu_ns), "runqueue_wait_ns", dlb_json_u64_or_null(f->runqueue_ns),
-        "blocked_ns", dlb_json_u64_or_null(f->blocked_ns), "voluntary_switches",
-        dlb_json_u64_or_null(f->voluntary), "involuntary_switches",
-        dlb_json_u64_or_null(f->involuntary), "minor_faults", dlb_json_u64_or_null(f->minor_faults),
-        "major_faults", dlb_json_u64_or_null(f->major_faults));
+    add(&sum->wall_ns, a->wall_ns);
+    add(&sum->cpu_ns, a->cpu_ns);
+    add(&sum->runqueue_wait_ns, a->runqueue_wait_ns);
+    add(&sum->blocked_ns, a->blocked_ns);
+    add(&sum->voluntary_switches, a->voluntary_switches);
+    add(&sum->involuntary_switches, a->involuntary_switches);
+    add(&sum->minor_faults, a->minor_faults);
+    add(&sum->major_faults, a->major_faults);
 }
 
-json_t *dlb_gap_os_json(const struct dlb_gap_ledger *ledger)
+void dlb_gap_fill_os(const struct dlb_gap_ledger *ledger, struct dlb_rung_os *out)
 {
-    json_t *threads = json_array();
-    struct figures sum = {0};
-    bool ok = threads != NULL;
-
-    for (uint32_t i = 0; ok && i < ledger->n_accounts; i++) {
-        const struct dlb_gap_account *a = &ledger->account[i];
-        if (!a->closed)
+    *out = (struct dlb_rung_os){
+        .threads = dlb_mem_array(ledger->n_accounts, sizeof *out->threads),
+        .page_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
+    };
+    for (uint32_t i = 0; i < ledger->n_accounts; i++) {
+        if (!ledger->account[i].closed)
             continue;
-        struct figures f = figures_of(a);
-        const struct {
-            uint64_t *into, from;
-        } pairs[] = {{&sum.wall_ns, f.wall_ns},           {&sum.cpu_ns, f.cpu_ns},
-                     {&sum.runqueue_ns, f.runqueue_ns},   {&sum.blocked_ns, f.blocked_ns},
-                     {&sum.voluntary, f.voluntary},       {&sum.involuntary, f.involuntary},
-                     {&sum.minor_faults, f.minor_faults}, {&sum.major_faults, f.major_faults}};
-        for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++)
-            add(pairs[k].into, pairs[k].from);
-        json_t *thread = figures_json(&f);
-        ok = dlb_json_put(thread, "name", json_string(a->name)) &&
-             dlb_json_put(thread, "own_process", json_boolean(a->own_process)) &&
-             json_array_append(threads, thread) == 0;
-        json_decref(thread);
+        struct dlb_rung_account *thread = &out->threads[out->n_threads++];
+        *thread = account_of(&ledger->account[i]);
+        add_account(&out->process, thread);
     }
-    json_t *os =
-        ok ? json_pack("{so, so, sI}", "process", figures_json(&sum), "threads",
-                       json_incref(threads), "page_bytes", (json_int_t)sysconf(_SC_PAGESIZE))
-           : NULL;
-    json_decref(threads);
-    return os;
 }

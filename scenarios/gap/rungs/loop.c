@@ -1,10 +1,10 @@
-/* The rungs that one thread does alone: floor, direct, gather, per-sample. */
+/* The rungs of a single thread: floor, direct, gather, per-sample. */
 #include "scenarios/gap/rungs/collate.h"
 #include "scenarios/gap/rungs/gather.h"
 #include "scenarios/gap/rungs/order.h"
 #include "scenarios/gap/rungs/run.h"
 
-enum { ROWS_A_LOOK = 65536 }; /* between two looks at the interrupt: some 20 ms of a gather */
+enum { ROWS_A_CHECK = 65536 }; /* between two checks for an interrupt: some 20 ms of a gather */
 
 /* --- floor and direct: slices in order --- */
 
@@ -41,7 +41,7 @@ const struct dlb_gap_rung dlb_gap_rung_direct = {.streams = 1, .bytes = no_bytes
 struct shuffled {
     struct dlb_gap_order order;
     struct dlb_gap_collate collate;
-    struct dlb_gap_memory batch; /* the one under way */
+    struct dlb_gap_memory batch; /* the current one */
 };
 
 static uint64_t gather_bytes(const struct dlb_gap_params *params)
@@ -101,8 +101,8 @@ static int gather_rows(struct dlb_gap_run *run, const uint32_t *index, uint64_t 
     if (rc != DLB_OK)
         return rc;
     dlb_gap_begin(run->loop);
-    for (uint64_t i = 0; rc == DLB_OK && i < n_rows; i += ROWS_A_LOOK) {
-        uint64_t some = n_rows - i < ROWS_A_LOOK ? n_rows - i : ROWS_A_LOOK;
+    for (uint64_t i = 0; rc == DLB_OK && i < n_rows; i += ROWS_A_CHECK) {
+        uint64_t some = n_rows - i < ROWS_A_CHECK ? n_rows - i : ROWS_A_CHECK;
         dlb_gap_gather(self->batch.addr + i * row_bytes, run->array.addr, index + i, some,
                        row_bytes);
         rc = dlb_gap_check(run, err);

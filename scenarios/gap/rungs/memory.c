@@ -20,7 +20,7 @@ enum {
     COST_TURNS = 5
 };
 
-/* A kernel that does not know the advice gives the pages that it has: dlb_gap_huge_frac tells. */
+/* A kernel may ignore the advice: dlb_gap_huge_frac tells which pages it gave. */
 static void advise(const struct dlb_gap_memory *memory, enum dlb_gap_pages pages)
 {
     if (pages != DLB_GAP_PAGES_KERNEL)
@@ -43,8 +43,8 @@ int dlb_gap_map(struct dlb_gap_memory *memory, size_t n_bytes, enum dlb_gap_shar
     *memory = (struct dlb_gap_memory){.addr = NULL};
     uint8_t *addr = mmap(NULL, wanted + spare, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (addr == MAP_FAILED)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "mapping memory");
-    if (spare) { /* huge pages begin where their size divides the address */
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "mapping memory for a rung");
+    if (spare) { /* a huge page is aligned to its size */
         size_t before = -(uintptr_t)addr % HUGE_PAGE_BYTES;
         if (before)
             (void)munmap(addr, before);
@@ -91,16 +91,18 @@ void dlb_gap_unmap(struct dlb_gap_memory *memory)
     *memory = (struct dlb_gap_memory){.addr = NULL};
 }
 
-/* A memfd is what PyTorch's shm_open with an unlink at once gives, less the limit that /dev/shm is
- * mounted with. */
+/* PyTorch calls shm_open and unlinks at once. A memfd is the same without the size limit of
+ * /dev/shm. */
 int dlb_gap_share_new(size_t n_bytes, int *fd, struct dlb_err *err)
 {
     *fd = memfd_create("dlbench-batch", MFD_CLOEXEC);
     if (*fd < 0)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memfd_create for a batch");
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET,
+                              "creating shared memory for a batch (memfd_create)");
     if (ftruncate(*fd, (off_t)whole_pages(n_bytes)) == 0)
         return DLB_OK;
-    int rc = dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "sizing the memfd of a batch");
+    int rc =
+        dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "setting the size of a batch's shared memory");
     (void)close(*fd);
     *fd = -1;
     return rc;
@@ -114,7 +116,7 @@ int dlb_gap_share_map(struct dlb_gap_memory *memory, int fd, size_t n_bytes,
 
     *memory = (struct dlb_gap_memory){.addr = NULL};
     if (addr == MAP_FAILED)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "mapping a batch");
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "mapping a batch's shared memory");
     *memory = (struct dlb_gap_memory){.addr = addr, .n_bytes = wanted};
     advise(memory, pages);
     return DLB_OK;
@@ -153,7 +155,7 @@ double dlb_gap_huge_frac(const struct dlb_gap_memory *memory)
     return rss_kib > 0 ? (double)huge_kib / (double)rss_kib : (double)NAN;
 }
 
-/* Reads a byte of each page: what a second mapping of the same memory has to fault in. */
+/* Reads a byte of each page, so that a second mapping of the same memory faults it in. */
 static void read_pages(const struct dlb_gap_memory *memory)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,13 +1,13 @@
-/* The shuffled order as one thread makes it, in memory that forked workers see: the loader's own
- * sampler.
+/* The shuffled order made by one thread: the loader's own sampler, in memory that forked workers
+ * see.
  *
- * Floor 4. The loop's thread makes it; batches from any process. */
+ * Floor 4. The loop's thread shuffles; any process reads batches. */
 #ifndef DLB_SCENARIOS_GAP_RUNGS_ORDER_H
 #define DLB_SCENARIOS_GAP_RUNGS_ORDER_H
 
 #include "loaders/sampler.h"
 #include "scenarios/gap/rungs/ledger.h"
-#include "scenarios/gap/rungs/rung.h"
+#include "scenarios/gap/rungs/params.h"
 
 #include <stdint.h>
 
@@ -45,7 +45,7 @@ static inline void dlb_gap_order_shuffle(struct dlb_gap_order *order,
     dlb_gap_end(account, DLB_GAP_PART_permutation);
 }
 
-/* Samples are counted by 32 bits (gap.samples). */
+/* Sample numbers have 32 bits: gap.samples is limited to that. */
 static inline const uint32_t *dlb_gap_order_batch(const struct dlb_gap_order *order, uint64_t batch)
 {
     return (const uint32_t *)order->sampler.order + batch * order->sampler.opts.batch_size;

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* Of a bucket: 64 KiB of order, within any second-level cache. At most 2^10 buckets are written to
- * at once: as many pages as a second-level TLB holds. At least 2^6, for buckets are also what
- * threads share out among them. */
+/* A bucket holds 64 KiB of the order, which fits in any second-level cache. At most 2^10 buckets
+ * are written to at the same time: a second-level TLB holds that many pages. At least 2^6 buckets,
+ * because threads also divide their work by buckets. */
 enum { BUCKET_ENTRIES = 16384, MIN_BUCKET_BITS = 6, MAX_BUCKET_BITS = 10, N_BLOCKS = 64 };
-enum { PURPOSE_DEAL = 0xdea1, PURPOSE_SHUFFLE = 0x5f1e }; /* streams that must differ */
+enum { PURPOSE_DEAL = 0xdea1, PURPOSE_SHUFFLE = 0x5f1e }; /* random streams that must differ */
 
 int dlb_gap_permutation_open(struct dlb_gap_permutation *p, uint32_t n, uint64_t seed,
                              struct dlb_err *err)
@@ -46,7 +46,7 @@ void dlb_gap_permutation_begin(struct dlb_gap_permutation *p, uint64_t epoch)
     memset(p->cursor, 0, (size_t)p->n_blocks * p->n_buckets * sizeof *p->cursor);
 }
 
-/* Numbers of one block, and the stream that their buckets are drawn from: bucket_bits at a time
+/* The numbers of one block, and the random stream that draws their buckets: bucket_bits at a time
  * from each 64 random bits, the same in both passes. */
 struct dealing {
     uint32_t at, end;
@@ -109,8 +109,8 @@ void dlb_gap_permutation_deal(struct dlb_gap_permutation *p, uint32_t block)
         p->order[cursor[draw_bucket(&d, p->bucket_bits)]++] = d.at;
 }
 
-/* In [0, n) from 32 random bits, exactly uniform (Lemire, ACM TOMACS 2019): the product's low half
- * says when they are no good, and then others are drawn. */
+/* A number in [0, n) from 32 random bits, exactly uniform (Lemire, ACM TOMACS 2019): the low half
+ * of the product tells when the bits must be rejected, and then others are drawn. */
 static inline uint32_t below(uint32_t bits, uint32_t n, struct dlb_rng *rng)
 {
     uint64_t product = (uint64_t)bits * n;
@@ -142,16 +142,4 @@ void dlb_gap_permutation_shuffle(struct dlb_gap_permutation *p, uint32_t bucket)
     }
     if (n == 2)
         swap(&order[1], &order[dlb_rng_u64(&rng) >> 63]);
-}
-
-void dlb_gap_permutation_make(struct dlb_gap_permutation *p, uint64_t epoch)
-{
-    dlb_gap_permutation_begin(p, epoch);
-    for (uint32_t block = 0; block < p->n_blocks; block++)
-        dlb_gap_permutation_count(p, block);
-    dlb_gap_permutation_sum(p);
-    for (uint32_t block = 0; block < p->n_blocks; block++)
-        dlb_gap_permutation_deal(p, block);
-    for (uint32_t bucket = 0; bucket < p->n_buckets; bucket++)
-        dlb_gap_permutation_shuffle(p, bucket);
 }

@@ -1,14 +1,13 @@
-/* A uniformly random permutation made by several threads, the same for any number of them.
+/* A uniformly random permutation made by several threads; the same for any number of threads.
  *
- * Floor 4. Fisher-Yates jumps about in all of the order, which no cache near a core holds. Here
- * each number first goes to one of many buckets, drawn uniformly; then each bucket, which fits in
- * a cache, is shuffled by Fisher-Yates. Bucket after bucket that is a uniform permutation (Rao
- * 1961, Sandelius 1962). Numbers are dealt out in blocks with a random stream each, and a bucket
- * has one of its own, so that it does not matter who does what.
+ * Floor 4. Fisher-Yates accesses the whole order at random, which does not fit in a core's caches.
+ * Here each number first goes to one of many buckets, drawn uniformly. Then each bucket, which fits
+ * in a cache, is shuffled by Fisher-Yates. The buckets one after another are a uniform permutation
+ * (Rao 1961, Sandelius 1962). Each block of numbers and each bucket has a random stream of its own,
+ * so the result does not depend on which thread does what.
  *
- * Three steps, each ended by all threads before the next begins: count every block; sum (one
- * thread); deal every block. From then on a bucket is shuffled whenever its positions are wanted.
- */
+ * There are three steps, and all threads finish one before the next begins: count every block; sum
+ * (one thread); deal every block. After that any thread shuffles any bucket, once. */
 #ifndef DLB_SCENARIOS_GAP_RUNGS_PERMUTATION_H
 #define DLB_SCENARIOS_GAP_RUNGS_PERMUTATION_H
 
@@ -21,7 +20,7 @@ struct dlb_gap_permutation {
     uint32_t n, n_blocks, n_buckets, bucket_bits;
     uint64_t seed, epoch;
     uint32_t *order;  /* [n], in `memory` */
-    uint32_t *cursor; /* [n_blocks][n_buckets]: how many, then where the next one goes */
+    uint32_t *cursor; /* [n_blocks][n_buckets]: counts, then where the next number goes */
     uint32_t *begin;  /* [n_buckets + 1]: positions */
     struct dlb_gap_memory memory;
 };
@@ -36,8 +35,5 @@ void dlb_gap_permutation_sum(struct dlb_gap_permutation *p);
 void dlb_gap_permutation_deal(struct dlb_gap_permutation *p, uint32_t block);
 /* Once for each bucket: positions begin[bucket] to begin[bucket + 1] - 1 are final. */
 void dlb_gap_permutation_shuffle(struct dlb_gap_permutation *p, uint32_t bucket);
-
-/* All of it by the calling thread. */
-void dlb_gap_permutation_make(struct dlb_gap_permutation *p, uint64_t epoch);
 
 #endif

@@ -1,14 +1,14 @@
-/* The rungs with a pin thread: it receives batches from the workers and copies each to pinned
- * memory, from which the loop copies without blocking. As in PyTorch, whose allocator keeps pinned
- * blocks, there are few of them and they are used again. */
+/* The rungs with a pin thread. It receives batches from the workers and copies each to pinned
+ * memory, from which the loop copies without blocking. PyTorch's allocator keeps pinned blocks;
+ * here, too, there are only a few slots and they are reused. */
 #include "core/base/futex.h"
 #include "scenarios/gap/rungs/transport.h"
 
 #include <pthread.h>
 #include <string.h>
 
-enum { N_PINNED = 3 }; /* one being filled, one waiting, one being copied */
-#define LOOK_NS (50 * DLB_NS_PER_MS)
+enum { N_PINNED = 3 };                /* one being filled, one waiting, one being copied */
+#define CHECK_NS (50 * DLB_NS_PER_MS) /* how often a wait checks for an interrupt */
 
 struct pinner {
     struct dlb_gap_transport transport;
@@ -20,9 +20,9 @@ struct pinner {
     bool running;
     struct dlb_event go, pinned, freed;
     atomic_bool stop;
-    _Atomic uint32_t epoch_number;      /* epochs that were begun */
+    _Atomic uint32_t epoch_number;      /* epochs that have begun */
     _Atomic uint64_t n_pinned, n_freed; /* batches of this epoch */
-    _Atomic uint32_t done, failed;      /* this epoch's account is closed; err is filled */
+    _Atomic uint32_t done, failed; /* done: this epoch's account is closed; failed: err is filled */
     struct dlb_err err;
 };
 
@@ -137,13 +137,13 @@ static int start(struct dlb_gap_run *run, struct dlb_err *err)
         return rc;
     int code = pthread_create(&p->thread, NULL, pinner_main, p);
     if (code != 0)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "starting the pin thread: %s",
-                        strerror(code));
+        return dlb_fail(err, DLB_ERR_RUNG_THREAD, NULL, DLB_NO_OFFSET,
+                        "starting the pin thread: %s", strerror(code));
     p->running = true;
     return DLB_OK;
 }
 
-/* Until batch `batch` is pinned; at the epoch's end (batch n) until the pin thread is done. */
+/* Waits until the batch is pinned; for batch n, the epoch's end, until the pin thread is done. */
 static int wait_for(struct pinner *p, uint64_t batch, struct dlb_err *err)
 {
     bool end = batch == dlb_gap_n_batches(p->run->params);
@@ -159,7 +159,7 @@ static int wait_for(struct pinner *p, uint64_t batch, struct dlb_err *err)
         }
         if (end ? atomic_load(&p->done) != 0 : atomic_load(&p->n_pinned) > batch)
             break;
-        dlb_event_wait(&p->pinned, seen, dlb_now_ns() + LOOK_NS);
+        dlb_event_wait(&p->pinned, seen, dlb_now_ns() + CHECK_NS);
         rc = dlb_gap_check(p->run, err);
     }
     dlb_gap_end(p->run->loop, end ? DLB_GAP_PART_end : DLB_GAP_PART_wait);

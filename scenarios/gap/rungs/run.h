@@ -1,14 +1,14 @@
-/* What the rungs of the in-memory ladder share while one of them runs.
+/* What the rungs share while one of them runs.
  *
- * Floor 4, private to gap_*.c. The loop's thread, but for what a rung's own threads and processes
- * read of it. */
+ * Floor 4. The loop's thread; a rung's own threads and processes only read it. */
 #ifndef DLB_SCENARIOS_GAP_RUNGS_RUN_H
 #define DLB_SCENARIOS_GAP_RUNGS_RUN_H
 
 #include "core/base/err.h"
+#include "core/base/pulse.h"
 #include "scenarios/gap/rungs/ledger.h"
 #include "scenarios/gap/rungs/memory.h"
-#include "scenarios/gap/rungs/rung.h"
+#include "scenarios/gap/rungs/params.h"
 #include "scenarios/gap/rungs/target.h"
 
 #include <stdatomic.h>
@@ -24,55 +24,43 @@ struct dlb_gap_run {
     struct dlb_gap_account *loop; /* the ledger's first */
     struct dlb_gap_target_state target;
     uint64_t epoch;    /* warm-up included */
-    bool checksumming; /* this epoch */
+    bool checksumming; /* in this epoch */
     uint64_t checksum; /* of what was handed to the target */
     void *state;       /* the rung's own; zeroed */
 };
 
-/* One rung: a const table, in the file that its kind has. Whatever fails, stop is called in the
- * end, when the device is closed, also for what never was prepared. */
+/* One rung: a const table in the file of its kind. `stop` is always called at the end, after the
+ * device was closed: also after an error, and also when prepare was never called. */
 struct dlb_gap_rung {
     size_t state_bytes;
     uint32_t streams; /* of the target */
-    bool workers;     /* params->workers of them */
+    bool workers;     /* it uses params->workers of them */
     bool pin_thread;
-    /* Faults that the time of a batch's memory comes from. */
-    enum dlb_gap_sharing fault_kind;
-    uint64_t (*bytes)(const struct dlb_gap_params *params); /* beside array and target */
+    enum dlb_gap_sharing fault_kind;                        /* of a batch's memory */
+    uint64_t (*bytes)(const struct dlb_gap_params *params); /* without array and target */
     /* Before the device exists: mappings, the fork server. May be NULL. */
     int (*prepare)(struct dlb_gap_run *run, struct dlb_err *err);
-    /* When it does: pinned memory, threads. May be NULL. */
+    /* After the device was opened: pinned memory, threads. May be NULL. */
     int (*start)(struct dlb_gap_run *run, struct dlb_err *err);
     int (*epoch)(struct dlb_gap_run *run, struct dlb_err *err); /* without the final drain */
     void (*stop)(struct dlb_gap_run *run);                      /* may be NULL */
 };
-
-#define X(name, text, summary) extern const struct dlb_gap_rung dlb_gap_rung_##name;
-#include "scenarios/gap/rungs/rungs.def"
-#undef X
 
 static inline bool dlb_gap_cancelled(const struct dlb_gap_run *run)
 {
     return run->cancel && atomic_load(run->cancel);
 }
 
-/* DLB_E_CANCELLED once somebody asked for it. */
+/* DLB_E_CANCELLED after an interrupt. */
 int dlb_gap_check(const struct dlb_gap_run *run, struct dlb_err *err);
 
-static inline uint64_t dlb_gap_batch_rows(const struct dlb_gap_params *params, uint64_t batch)
-{
-    uint64_t size = (uint64_t)params->batch_size;
-    uint64_t left = (uint64_t)params->samples - batch * size;
-    return left < size ? left : size;
-}
-
-/* The end that all rungs have: the interrupt heard, checksum where it is this epoch's turn, copy,
- * step. */
+/* What every rung does with a batch: checks for an interrupt, adds to the checksum in the
+ * checksummed epoch, copies, starts the step. */
 int dlb_gap_deliver(struct dlb_gap_run *run, const void *batch, uint64_t n_rows,
                     struct dlb_err *err);
 
-/* Looks, once and in a first epoch that is not measured, what pages a full batch lies on. `epoch`:
- * of the caller, for a worker process knows no other. */
+/* Notes once, in a first epoch that is not measured, which pages a full batch lies on. `epoch` is
+ * the caller's: a worker process has no other. */
 void dlb_gap_look_at_batch(const struct dlb_gap_run *run, uint64_t epoch,
                            const struct dlb_gap_memory *batch);
 

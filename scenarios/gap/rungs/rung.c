@@ -1,18 +1,22 @@
 #include "scenarios/gap/rungs/rung.h"
 
 #include "core/base/clock.h"
+#include "core/base/mem.h"
 #include "core/base/units.h"
-#include "scenarios/cell/cell.h"
+#include "core/host/osacct.h"
 #include "scenarios/gap/rungs/array.h"
+#include "scenarios/gap/rungs/measured.h"
 #include "scenarios/gap/rungs/run.h"
-#include "scenarios/gap/rungs/rung_doc.h"
-#include "scenarios/spec/flat.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+
+#define X(name, text, summary) extern const struct dlb_gap_rung dlb_gap_rung_##name;
+#include "scenarios/gap/rungs/rungs.def"
+#undef X
 
 static const struct entry {
     const char *name;
@@ -37,7 +41,7 @@ static const struct entry *find(const char *name)
     return NULL;
 }
 
-/* Of the program itself, threads' stacks, and what the price of a fault is measured with. */
+/* The program itself, threads' stacks, and the memory that measures the price of a fault. */
 #define OWN_BYTES (UINT64_C(160) << 20)
 
 static uint64_t target_bytes(const struct dlb_gap_params *params)
@@ -53,34 +57,6 @@ uint64_t dlb_gap_rung_bytes(const struct dlb_gap_params *params, const char *nam
                  : 0;
 }
 
-int dlb_gap_check(const struct dlb_gap_run *run, struct dlb_err *err)
-{
-    if (!dlb_gap_cancelled(run))
-        return DLB_OK;
-    return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
-}
-
-int dlb_gap_deliver(struct dlb_gap_run *run, const void *batch, uint64_t n_rows,
-                    struct dlb_err *err)
-{
-    int rc = dlb_gap_check(run, err);
-
-    if (rc != DLB_OK)
-        return rc;
-    if (run->pulse)
-        atomic_fetch_add_explicit(&run->pulse->n_batches, 1, memory_order_relaxed);
-    if (run->checksumming)
-        run->checksum += dlb_gap_checksum(batch, n_rows, (uint64_t)run->params->features);
-    return dlb_gap_target_put(&run->target, batch, n_rows * dlb_gap_row_bytes(run->params), err);
-}
-
-void dlb_gap_look_at_batch(const struct dlb_gap_run *run, uint64_t epoch,
-                           const struct dlb_gap_memory *batch)
-{
-    if (epoch == 0 && run->params->warmup_epochs > 0 && isnan(run->ledger->batch_huge_frac))
-        run->ledger->batch_huge_frac = dlb_gap_huge_frac(batch);
-}
-
 static int check_memory(const struct dlb_gap_params *params, const char *name, struct dlb_err *err)
 {
     char need[32], have[32], array[32];
@@ -88,9 +64,9 @@ static int check_memory(const struct dlb_gap_params *params, const char *name, s
 
     if (available == DLB_NOT_MEASURED || bytes <= available)
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                    "rung %s needs %s (the array %s), %s is available: lower gap.samples and "
-                    "gap.batch_size",
+    return dlb_fail(err, DLB_ERR_GAP_TOO_LARGE, NULL, DLB_NO_OFFSET,
+                    "rung %s needs %s of memory (%s of it for the array), and %s is available: "
+                    "lower gap.samples or gap.batch_size",
                     name, dlb_bytes_text(bytes, need, sizeof need),
                     dlb_bytes_text(dlb_gap_array_bytes(params), array, sizeof array),
                     dlb_bytes_text(available, have, sizeof have));
@@ -114,7 +90,7 @@ static double seconds_since(uint64_t start_ns)
 
 /* Array, mappings and processes first; then the device; then threads. */
 static int set_up(struct dlb_gap_run *run, const struct dlb_gap_rung *rung, const char *name,
-                  struct dlb_gap_facts *facts, struct dlb_err *err)
+                  struct dlb_rung_start_up *start_up, struct dlb_err *err)
 {
     const struct dlb_gap_params *params = run->params;
     uint32_t n_others = rung->pin_thread + (rung->workers ? (uint32_t)params->workers : 0);
@@ -128,19 +104,19 @@ static int set_up(struct dlb_gap_run *run, const struct dlb_gap_rung *rung, cons
     run->loop = run->target.loop = &run->ledger->account[0];
     name_accounts(run, rung);
     rc = dlb_gap_array_open(&run->array, params, run->cancel, err);
-    facts->array_s = seconds_since(start_ns);
+    start_up->array_s = seconds_since(start_ns);
     start_ns = dlb_now_ns();
     if (rc == DLB_OK && rung->prepare)
         rc = rung->prepare(run, err);
-    facts->prepare_s = seconds_since(start_ns);
+    start_up->prepare_s = seconds_since(start_ns);
     start_ns = dlb_now_ns();
     if (rc == DLB_OK)
         rc = dlb_gap_target_open(&run->target, params, rung->streams, err);
-    facts->device_s = seconds_since(start_ns);
+    start_up->device_s = seconds_since(start_ns);
     start_ns = dlb_now_ns();
     if (rc == DLB_OK && rung->start)
         rc = rung->start(run, err);
-    facts->start_s = seconds_since(start_ns);
+    start_up->start_s = seconds_since(start_ns);
     return rc;
 }
 
@@ -160,17 +136,17 @@ static int one_epoch(struct dlb_gap_run *run, const struct dlb_gap_rung *rung, u
 }
 
 static int all_epochs(struct dlb_gap_run *run, const struct dlb_gap_rung *rung,
-                      struct dlb_gap_facts *facts, struct dlb_err *err)
+                      struct dlb_gap_measured *m, struct dlb_err *err)
 {
     const struct dlb_gap_params *params = run->params;
     uint64_t ignored_ns;
     uint64_t batch_bytes = dlb_gap_batch_bytes(params);
-    int rc = dlb_gap_fault_cost(&facts->own_fault, DLB_GAP_PRIVATE, DLB_GAP_PAGES_SMALL,
-                                batch_bytes, err);
+    int rc =
+        dlb_gap_fault_cost(&m->own_fault, DLB_GAP_PRIVATE, DLB_GAP_PAGES_SMALL, batch_bytes, err);
     if (rc == DLB_OK)
         rc = dlb_gap_check(run, err);
     if (rc == DLB_OK)
-        rc = dlb_gap_fault_cost(&facts->batch_fault, rung->fault_kind,
+        rc = dlb_gap_fault_cost(&m->batch_fault, rung->fault_kind,
                                 (enum dlb_gap_pages)params->pages, batch_bytes, err);
     for (int64_t e = 0; rc == DLB_OK && e < params->warmup_epochs; e++) {
         run->checksumming = e == 0;
@@ -179,66 +155,73 @@ static int all_epochs(struct dlb_gap_run *run, const struct dlb_gap_rung *rung,
     run->checksumming = false;
     run->target.copy_calls = run->target.sync_calls = (struct dlb_hist){0};
     for (int64_t e = 0; rc == DLB_OK && e < params->epochs; e++) {
-        rc = one_epoch(run, rung, &facts->wall_ns[e], err);
+        rc = one_epoch(run, rung, &m->wall_ns[e], err);
         if (rc == DLB_OK)
-            memcpy(facts->ledgers + (size_t)e * facts->ledger_bytes, run->ledger,
-                   facts->ledger_bytes);
+            memcpy(m->ledgers + (size_t)e * m->ledger_bytes, run->ledger, m->ledger_bytes);
     }
     if (rc == DLB_OK)
-        facts->array_huge_frac = dlb_gap_huge_frac(&run->array);
+        m->array_huge_frac = dlb_gap_huge_frac(&run->array);
     return rc;
 }
 
-static int measure(struct dlb_gap_run *run, const struct entry *entry, struct dlb_gap_facts *facts,
+static int measure(struct dlb_gap_run *run, const struct entry *entry, struct dlb_gap_measured *m,
                    struct dlb_err *err)
 {
     const struct dlb_gap_rung *rung = entry->rung;
-    run->state = calloc(1, rung->state_bytes + 1);
-    if (!run->state)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memory for a rung's state");
-    int rc = set_up(run, rung, entry->name, facts, err);
+    run->state = dlb_mem_new(rung->state_bytes);
+    int rc = set_up(run, rung, entry->name, &m->start_up, err);
     if (rc == DLB_OK) {
-        facts->ledger_bytes = dlb_gap_ledger_bytes(run->ledger);
-        facts->ledgers = calloc((size_t)run->params->epochs, facts->ledger_bytes);
-        facts->wall_ns = calloc((size_t)run->params->epochs, sizeof *facts->wall_ns);
-        if (!facts->ledgers || !facts->wall_ns)
-            rc = dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memory for a rung's figures");
+        m->ledger_bytes = dlb_gap_ledger_bytes(run->ledger);
+        m->wall_ns = dlb_mem_array((size_t)run->params->epochs, sizeof *m->wall_ns);
+        m->ledgers = calloc((size_t)run->params->epochs, m->ledger_bytes);
+        if (!m->ledgers)
+            rc = dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "allocating the accounts of all epochs");
     }
-    return rc == DLB_OK ? all_epochs(run, rung, facts, err) : rc;
+    return rc == DLB_OK ? all_epochs(run, rung, m, err) : rc;
 }
 
-json_t *dlb_gap_rung_run(const struct dlb_gap_params *params, const char *name,
-                         const atomic_bool *cancel, struct dlb_pulse *pulse)
+static void clean_up(struct dlb_gap_run *run, const struct dlb_gap_rung *rung,
+                     struct dlb_gap_measured *m)
+{
+    if (run->state && rung->stop)
+        rung->stop(run);
+    dlb_gap_unmap(&run->array);
+    dlb_gap_unmap(&run->ledger_memory);
+    free(run->state);
+    free(m->ledgers);
+    free(m->wall_ns);
+}
+
+void dlb_gap_rung_run(const struct dlb_gap_params *params, const char *name,
+                      const atomic_bool *cancel, struct dlb_pulse *pulse,
+                      struct dlb_rung_result *result)
 {
     const struct entry *entry = find(name);
     struct dlb_err err = {.offset_bytes = DLB_NO_OFFSET};
-    struct dlb_gap_facts facts = {.array_huge_frac = (double)NAN};
     struct dlb_gap_run run = {
         .params = params, .cancel = cancel, .pulse = pulse, .target = {.cancel = cancel}};
 
-    if (!entry)
-        return dlb_gap_failed_json(
-            name, dlb_fail(&err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "\"%.60s\" is no rung", name),
-            &err);
-    facts.rung = entry->rung;
-    facts.name = entry->name;
-    facts.run = &run;
-    /* As in a cell: sleeps are not rounded up. */
-    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-    int rc = measure(&run, entry, &facts, &err);
-    json_t *doc = rc == DLB_OK ? dlb_gap_rung_json(&facts) : dlb_gap_failed_json(name, rc, &err);
-    if (!dlb_gap_target_close(&run.target)) { /* before the memory that it reads */
-        /* The rung's memory stays in use until the process ends.
-         * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-        (void)json_object_set_new(doc, "stuck", json_true());
-        return doc;
+    if (!entry) {
+        (void)dlb_fail(&err, DLB_ERR_RUNG_UNKNOWN, NULL, DLB_NO_OFFSET,
+                       "the ladder has no rung \"%.60s\"", name);
+        dlb_rung_result_fail(result, name, &err);
+        return;
     }
-    if (run.state && entry->rung->stop)
-        entry->rung->stop(&run);
-    dlb_gap_unmap(&run.array);
-    dlb_gap_unmap(&run.ledger_memory);
-    free(run.state);
-    free(facts.ledgers);
-    free(facts.wall_ns);
-    return doc;
+    struct dlb_gap_measured m = {.name = entry->name,
+                                 .rung = entry->rung,
+                                 .run = &run,
+                                 .array_huge_frac = (double)NAN,
+                                 .start_up = {.import_s = (double)NAN}};
+    /* As in a cell: without timer slack, sleeps are not rounded up. */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    if (measure(&run, entry, &m, &err) == DLB_OK)
+        dlb_gap_measured_result(&m, result);
+    else
+        dlb_rung_result_fail(result, name, &err);
+    /* The device is closed before the memory that it reads is unmapped. If it does not finish, that
+     * memory stays. */
+    if (dlb_gap_target_close(&run.target))
+        clean_up(&run, entry->rung, &m);
+    else
+        result->stuck = true;
 }

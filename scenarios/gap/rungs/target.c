@@ -1,15 +1,15 @@
 #include "scenarios/gap/rungs/target.h"
 
 #include "core/base/clock.h"
+#include "core/base/mem.h"
 #include "scenarios/cell/cell.h"
-#include "scenarios/spec/flat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATE_ALIGN = 64, FEW_CALLS = 100 };
-#define SLICE_NS (50 * DLB_NS_PER_MS) /* of a wait, between two looks at the interrupt */
+enum { FEW_CALLS = 100 };
+#define SLICE_NS (50 * DLB_NS_PER_MS) /* a wait is cut into slices to notice an interrupt */
 
 static int open_device(struct dlb_gap_target_state *t, const struct dlb_gap_params *params,
                        uint32_t streams, struct dlb_err *err)
@@ -17,11 +17,9 @@ static int open_device(struct dlb_gap_target_state *t, const struct dlb_gap_para
     const struct dlb_device *device = dlb_device_choose(&params->device, NULL, t->why, err);
     if (!device)
         return (int)err->status;
-    size_t rounded = (device->state_bytes + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
-    t->state = aligned_alloc(STATE_ALIGN, rounded ? rounded : STATE_ALIGN);
+    t->state = dlb_mem_state(device->state_bytes);
     if (!t->state)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memory for a device's state");
-    memset(t->state, 0, rounded);
+        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "allocating the device's state");
     t->device = device;
     struct dlb_device_open how = {.opts = &params->device,
                                   .n_bufs = t->n_bufs,
@@ -74,7 +72,7 @@ int dlb_gap_target_pin(struct dlb_gap_target_state *t, const struct dlb_gap_memo
     return t->device ? t->device->pin(t->state, memory->addr, memory->n_bytes, err) : DLB_OK;
 }
 
-/* One sync call, however many slices it is waited in. */
+/* Counts as one sync call, whatever the number of slices. */
 static int wait_for(struct dlb_gap_target_state *t, uint64_t put, enum dlb_point point,
                     struct dlb_err *err)
 {
@@ -117,7 +115,7 @@ int dlb_gap_target_put(struct dlb_gap_target_state *t, const void *batch, size_t
         __asm__ volatile(""
                          :
                          : "r"(t->buffer.addr)
-                         : "memory"); /* wanted, though nobody reads it */
+                         : "memory"); /* keeps a copy that is never read */
     }
     dlb_hist_add(&t->copy_calls, dlb_now_ns() - start_ns);
     dlb_gap_end(t->loop, DLB_GAP_PART_copy);
@@ -143,21 +141,22 @@ int dlb_gap_target_drain(struct dlb_gap_target_state *t, struct dlb_err *err)
     return rc;
 }
 
-json_t *dlb_gap_target_json(const struct dlb_gap_target_state *t)
+void dlb_gap_target_describe(const struct dlb_gap_target_state *t, struct dlb_rung_device *out)
 {
-    return json_pack("{ss, so, so, sb}", "kind", t->device ? t->device->name : "buffer", "name",
-                     dlb_json_safe_text(t->name), "why", dlb_json_safe_text(t->why), "emulated",
-                     t->device && t->device->emulated);
+    (void)snprintf(out->kind, sizeof out->kind, "%s", t->device ? t->device->name : "buffer");
+    (void)snprintf(out->name, sizeof out->name, "%s", t->name);
+    (void)snprintf(out->why, sizeof out->why, "%s", t->why);
+    out->emulated = t->device && t->device->emulated;
 }
 
-json_t *dlb_gap_calls_json(const struct dlb_hist *calls)
+void dlb_gap_target_calls(const struct dlb_hist *calls, struct dlb_rung_calls *out)
 {
     bool any = calls->count > 0, many = calls->count >= FEW_CALLS;
-    uint64_t p50_ns = many ? dlb_hist_quantile_ns(calls, 0.5) : UINT64_MAX;
-    uint64_t p99_ns = many ? dlb_hist_quantile_ns(calls, 0.99) : UINT64_MAX;
-
-    return json_pack("{sI, sI, so, so, so}", "count", (json_int_t)calls->count, "sum_ns",
-                     (json_int_t)calls->sum_ns, "p50_ns", dlb_json_u64_or_null(p50_ns), "p99_ns",
-                     dlb_json_u64_or_null(p99_ns), "max_ns",
-                     dlb_json_u64_or_null(any ? calls->max_ns : UINT64_MAX));
+    *out = (struct dlb_rung_calls){
+        .count = calls->count,
+        .sum_ns = calls->sum_ns,
+        .p50_ns = many ? dlb_hist_quantile_ns(calls, 0.5) : DLB_NOT_MEASURED,
+        .p99_ns = many ? dlb_hist_quantile_ns(calls, 0.99) : DLB_NOT_MEASURED,
+        .max_ns = any ? calls->max_ns : DLB_NOT_MEASURED,
+    };
 }

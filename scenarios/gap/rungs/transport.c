@@ -1,6 +1,7 @@
 #include "scenarios/gap/rungs/transport.h"
 
 #include "core/base/clock.h"
+#include "core/base/mem.h"
 #include "loaders/pool/limits.h"
 #include "scenarios/gap/rungs/channel.h"
 #include "scenarios/gap/rungs/collate.h"
@@ -10,8 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 50 };              /* of a wait, between two looks at interrupt and workers */
-#define HARD_NS (10 * DLB_NS_PER_S) /* to outlive SIGKILL so long is to sit in the kernel */
+enum { CHECK_MS = 50 }; /* how often a wait checks for an interrupt and dead workers */
+#define HARD_NS                                                                                    \
+    (10 * DLB_NS_PER_S) /* a process that outlives SIGKILL that long is stuck in a system call */
 
 uint64_t dlb_gap_transport_bytes(const struct dlb_gap_params *params)
 {
@@ -31,21 +33,20 @@ static void died(void *ctx, uint32_t id, pid_t pid, const char *what)
 {
     struct dlb_gap_transport *t = ctx;
     struct dlb_err err;
-    (void)dlb_fail(&err, DLB_ERR_WORKER, NULL, DLB_NO_OFFSET, "worker %u (pid %d) %s", id, (int)pid,
-                   what);
+    (void)dlb_fail(&err, DLB_ERR_RUNG_WORKER_DIED, NULL, DLB_NO_OFFSET, "worker %u (pid %d) %s", id,
+                   (int)pid, what);
     dlb_gap_transport_fail(t->failure, &err);
 }
 
 static int open_channels(struct dlb_gap_transport *t, struct dlb_err *err)
 {
-    t->channel = calloc(t->n_workers, sizeof *t->channel);
-    if (!t->channel)
-        return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "memory for channels");
+    t->channel = dlb_mem_array(t->n_workers, sizeof *t->channel);
     for (uint32_t i = 0; i < t->n_workers; i++)
         t->channel[i][0] = t->channel[i][1] = -1;
     for (uint32_t i = 0; i < t->n_workers; i++)
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, t->channel[i]) != 0)
-            return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "a channel to a worker");
+            return dlb_fail_errno(err, NULL, DLB_NO_OFFSET,
+                                  "opening a channel to a worker of a rung");
     return DLB_OK;
 }
 
@@ -93,7 +94,7 @@ void dlb_gap_transport_close(struct dlb_gap_transport *t)
     struct dlb_err ignored;
     uint64_t now_ns = dlb_now_ns();
 
-    if (t->started) /* workers have no last words: they are killed at once */
+    if (t->started) /* workers have nothing to report: they are killed at once */
         dlb_forkserver_dismiss(&t->server, now_ns, now_ns + HARD_NS);
     (void)dlb_forkserver_stop(&t->server, &ignored);
     for (uint32_t i = 0; t->channel && i < t->n_workers; i++)
@@ -136,7 +137,7 @@ static int wait_for(struct dlb_gap_transport *t, struct dlb_gap_account *account
 {
     int rc = DLB_OK;
     dlb_gap_begin(account);
-    while (rc == DLB_OK && !dlb_gap_readable(t->channel[worker][0], LOOK_MS))
+    while (rc == DLB_OK && !dlb_gap_readable(t->channel[worker][0], CHECK_MS))
         rc = is_well(t, err);
     dlb_gap_end(account, part);
     return rc;
@@ -157,7 +158,7 @@ int dlb_gap_transport_receive(struct dlb_gap_transport *t, struct dlb_gap_accoun
     rc = dlb_gap_receive(t->channel[worker][0], &message, &fd, err);
     if (rc == DLB_OK &&
         (message.word != DLB_GAP_BATCH || message.value != batch || (fd >= 0) != t->fresh))
-        DLB_BUG("a worker sent another batch than its turn is");
+        DLB_BUG("a worker sent a batch out of turn");
     if (rc == DLB_OK && t->fresh) {
         rc = dlb_gap_share_map(&out->mapping, fd, out->n_rows * dlb_gap_row_bytes(params),
                                (enum dlb_gap_pages)params->pages, err);
@@ -185,7 +186,7 @@ int dlb_gap_transport_release(struct dlb_gap_transport *t, struct dlb_gap_accoun
         dlb_gap_unmap(&received->mapping);
         dlb_gap_end(account, DLB_GAP_PART_free);
     }
-    /* Only what will be used: what is left over would count in the next epoch. */
+    /* Only credits that will be used: one left over would count in the next epoch. */
     if (batch + (uint64_t)t->n_workers * DLB_GAP_PREFETCH >= dlb_gap_n_batches(t->run->params))
         return DLB_OK;
     dlb_gap_begin(account);

@@ -1,10 +1,10 @@
-/* Batches from forked workers, one sample at a time and stacked there: by new shared memory for
- * each batch, or by slots that are used again.
+/* Batches from forked workers, which fetch samples one by one and stack them: in new shared memory
+ * for each batch, or in slots that are reused.
  *
- * Floor 4. Batch b comes from worker b mod W and is received in that order; each worker may have
- * PREFETCH batches under way. Workers are forked before the first epoch and stay
- * (persistent_workers), so that the two ways differ in memory and in nothing else. Fresh memory
- * goes as PyTorch's: a descriptor through a socket, mapped by the receiver, unmapped by both. */
+ * Floor 4. Worker b mod W makes batch b, and batches are received in order; each worker may have
+ * PREFETCH batches in progress. Workers are forked before the first epoch and stay
+ * (persistent_workers), so the two variants differ only in memory. Fresh memory travels as in
+ * PyTorch: its descriptor goes through a socket, the receiver maps it, and both unmap it. */
 #ifndef DLB_SCENARIOS_GAP_RUNGS_TRANSPORT_H
 #define DLB_SCENARIOS_GAP_RUNGS_TRANSPORT_H
 
@@ -18,7 +18,7 @@
 
 #define DLB_GAP_PREFETCH 2 /* PyTorch's prefetch_factor */
 
-struct dlb_gap_failure; /* in shared memory: the first one of a worker's */
+struct dlb_gap_failure; /* in shared memory: the first failure of any worker */
 
 struct dlb_gap_transport {
     const struct dlb_gap_run *run;
@@ -35,12 +35,12 @@ struct dlb_gap_transport {
     bool started;
 };
 
-/* Before the device exists. Close also what was not opened whole. */
+/* Before the device exists. Close it also after a failed open. */
 int dlb_gap_transport_open(struct dlb_gap_transport *t, const struct dlb_gap_run *run, bool fresh,
                            struct dlb_err *err);
 void dlb_gap_transport_close(struct dlb_gap_transport *t);
 
-/* The order, and workers told to begin. By the loop. */
+/* Called by the loop: makes the order and tells workers to begin. */
 int dlb_gap_transport_begin(struct dlb_gap_transport *t, struct dlb_gap_run *run,
                             struct dlb_err *err);
 
@@ -50,15 +50,15 @@ struct dlb_gap_received {
     struct dlb_gap_memory mapping; /* fresh: to be unmapped */
 };
 
-/* One thread receives all of an epoch's batches, in order, and gives each back; its account has the
- * parts wait, transport, free. Looks at the interrupt. */
+/* One thread receives all batches of an epoch in order and releases each. Its account gets the
+ * parts wait, transport and free. Both check for an interrupt. */
 int dlb_gap_transport_receive(struct dlb_gap_transport *t, struct dlb_gap_account *account,
                               uint64_t batch, struct dlb_gap_received *out, struct dlb_err *err);
 int dlb_gap_transport_release(struct dlb_gap_transport *t, struct dlb_gap_account *account,
                               uint64_t batch, struct dlb_gap_received *received,
                               struct dlb_err *err);
 
-/* Until all workers have closed their accounts: part end. By the same thread. */
+/* Waits until all workers have closed their accounts (part end). Called by the same thread. */
 int dlb_gap_transport_end(struct dlb_gap_transport *t, struct dlb_gap_account *account,
                           struct dlb_err *err);
 

@@ -16,8 +16,8 @@ struct worker {
 
 void dlb_gap_transport_fail(struct dlb_gap_failure *failure, const struct dlb_err *err)
 {
-    uint32_t nobody = 0;
-    if (!atomic_compare_exchange_strong(&failure->claimed, &nobody, 1))
+    uint32_t unclaimed = 0;
+    if (!atomic_compare_exchange_strong(&failure->claimed, &unclaimed, 1))
         return;
     failure->err = *err;
     atomic_store(&failure->told, 1);
@@ -29,7 +29,7 @@ static int wait_for_word(struct worker *w, enum dlb_gap_word word, uint64_t *val
     struct dlb_gap_message message;
     int fd, rc = dlb_gap_receive(w->channel, &message, &fd, err);
     if (rc == DLB_OK && message.word != word)
-        DLB_BUG("a worker was told something else than it waits for");
+        DLB_BUG("a worker received a message that it does not expect");
     if (rc == DLB_OK)
         *value = message.value;
     return rc;
@@ -50,7 +50,8 @@ static int wait_for_credit(struct worker *w, struct dlb_err *err)
     return rc;
 }
 
-/* Memory for the next batch: new, with a descriptor to send, or one of this worker's slots. */
+/* Memory for the next batch: new memory with a descriptor to send, or one of this worker's slots.
+ */
 static int take_memory(struct worker *w, uint64_t n_bytes, struct dlb_gap_memory *memory, int *fd,
                        struct dlb_err *err)
 {

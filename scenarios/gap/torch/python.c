@@ -2,9 +2,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/io.h"
+#include "core/base/json.h"
+#include "scenarios/gap/rungs/rung_result.h"
 #include "scenarios/run/child.h"
 #include "scenarios/spec/embedded.h"
-#include "scenarios/spec/flat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,14 @@
 
 #define PROBE_NS (120 * DLB_NS_PER_S) /* importing torch from a cold disk takes a minute */
 #define SYSTEM "/usr/bin/python3"
-#define HOW_TO "pip install torch, or apt install python3-torch, enables it"
+#define HOW_TO "To enable it: pip install torch, or apt install python3-torch"
 
 static int join(char out[PATH_MAX], const char *folder, const char *name, struct dlb_err *err)
 {
     int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
     if (n < 0 || n >= PATH_MAX)
-        return dlb_fail(err, DLB_ERR_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
+        return dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, folder, DLB_NO_OFFSET,
+                        "a path of more than %d bytes", PATH_MAX - 1);
     return DLB_OK;
 }
 
@@ -54,7 +56,7 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* As execvp would look for it. */
+/* Looks for a program as execvp does. */
 static bool look_up(const char *name, char out[PATH_MAX])
 {
     const char *at = getenv("PATH");
@@ -74,28 +76,52 @@ static bool look_up(const char *name, char out[PATH_MAX])
 
 static bool was_tried(const json_t *tried, const char *path)
 {
-    const json_t *one;
-    size_t i;
-    json_array_foreach(tried, i, one)
-        if (strcmp(dlb_json_text(one, "python"), path) == 0)
+    for (size_t i = 0; i < json_array_size(tried); i++)
+        if (strcmp(dlb_json_text(json_array_get(tried, i), "python"), path) == 0)
             return true;
     return false;
 }
 
 static void set_words(struct dlb_gap_python *python)
 {
-    python->words[0] = python->path; /* what an interpreter finds its libraries by */
-    python->words[1] = "-B";         /* leaves no compiled files beside the script */
+    python->words[0] = python->path; /* an interpreter finds its libraries by this */
+    python->words[1] = "-B";         /* no compiled files beside the scripts */
     python->words[2] = python->script;
     python->program = (struct dlb_plan_program){python->path, python->words};
+}
+
+/* What an interpreter said of torch. */
+static void note_answer(struct dlb_gap_python *python, const struct dlb_cell_result *result)
+{
+    struct dlb_rung_result answer;
+    json_t *doc =
+        result->document ? json_incref(result->document) : dlb_cell_result_to_json(result);
+    dlb_rung_result_from_json(doc, &answer);
+    size_t len = strlen(python->reason);
+    python->found = answer.status == DLB_RUNG_OK;
+    python->crashed = python->crashed || answer.status == DLB_RUNG_FAILED;
+    if (python->found) {
+        (void)snprintf(python->torch, sizeof(python->torch), "%s", dlb_json_text(doc, "torch"));
+        python->n_threads = (uint32_t)dlb_json_u64(doc, "threads", 0);
+    } else {
+        (void)snprintf(python->reason + len, sizeof(python->reason) - len, "%s%.60s: %.200s",
+                       len ? "; " : "", python->path, answer.reason);
+    }
+    dlb_json_append(python->tried,
+                    dlb_json_made(json_pack(
+                        "{so, so, so, so}", "python", dlb_json_safe_text(python->path), "status",
+                        dlb_json_safe_text(dlb_json_text(doc, "status")), "reason",
+                        answer.reason[0] ? dlb_json_safe_text(answer.reason) : json_null(), "torch",
+                        python->found ? dlb_json_safe_text(python->torch) : json_null())));
+    dlb_rung_result_free(&answer);
+    json_decref(doc);
 }
 
 static int ask(struct dlb_gap_python *python, const char *folder, const atomic_bool *cancel,
                struct dlb_err *err)
 {
-    json_t *spec = json_pack("{ss}", "rung", "probe"), *doc = NULL;
-    if (!spec)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+    json_t *spec = dlb_json_made(json_pack("{ss}", "rung", "probe"));
+    struct dlb_cell_result result;
     set_words(python);
     struct dlb_child child = {.exe = python->path,
                               .lead = python->words,
@@ -103,44 +129,28 @@ static int ask(struct dlb_gap_python *python, const char *folder, const atomic_b
                               .scratch = folder,
                               .stall_ns = PROBE_NS,
                               .cancel = cancel};
-    int rc = dlb_child_run(&child, &doc, err);
+    int rc = dlb_child_run(&child, true, &result, err);
     json_decref(spec);
     if (rc)
         return rc;
-    const char *status = dlb_json_text(doc, "status"), *reason = dlb_json_text(doc, "reason");
-    python->found = strcmp(status, "ok") == 0;
-    python->crashed = python->crashed || strcmp(status, "failed") == 0;
-    if (python->found) {
-        (void)snprintf(python->torch, sizeof(python->torch), "%s", dlb_json_text(doc, "torch"));
-        python->n_threads = (uint32_t)dlb_json_u64(doc, "threads", 0);
-    }
-    size_t len = strlen(python->reason);
-    if (!python->found)
-        (void)snprintf(python->reason + len, sizeof(python->reason) - len, "%s%.60s: %.200s",
-                       len ? "; " : "", python->path, reason);
-    rc = json_array_append_new(
-        python->tried, json_pack("{so, so, so, so}", "python", dlb_json_safe_text(python->path),
-                                 "status", dlb_json_safe_text(status), "reason",
-                                 reason[0] ? dlb_json_safe_text(reason) : json_null(), "torch",
-                                 python->found ? dlb_json_safe_text(python->torch) : json_null()));
-    json_decref(doc);
-    return rc ? dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory") : DLB_OK;
+    note_answer(python, &result);
+    dlb_cell_result_free(&result);
+    return DLB_OK;
 }
 
 int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
                         const atomic_bool *cancel, struct dlb_err *err)
 {
     const char *const names[] = {given, "python3", SYSTEM};
-    *out = (struct dlb_gap_python){.tried = json_array()};
-    int rc = out->tried ? write_scripts(out, folder, err)
-                        : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "out of memory");
+    *out = (struct dlb_gap_python){.tried = dlb_json_made(json_array())};
+    int rc = write_scripts(out, folder, err);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !rc && !out->found; i++) {
         if (!names[i][0] || (cancel && atomic_load(cancel)))
             continue;
         if (!look_up(names[i], out->path)) {
             if (i == 0)
-                rc = dlb_fail(err, DLB_ERR_CONFIG, given, DLB_NO_OFFSET,
-                              "--python: is no program that can be run");
+                rc = dlb_fail(err, DLB_ERR_PYTHON_NOT_FOUND, given, DLB_NO_OFFSET,
+                              "--python: there is no such program, or it may not be run");
             continue;
         }
         if (!was_tried(out->tried, out->path))
@@ -157,7 +167,7 @@ int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const cha
         (void)snprintf(out->reason, sizeof(out->reason), "interrupted");
     else
         (void)snprintf(out->reason + len, sizeof(out->reason) - len, "%s. %s",
-                       len ? "" : "there is no python3 here",
-                       out->crashed ? "--python names another" : HOW_TO);
+                       len ? "" : "this machine has no python3",
+                       out->crashed ? "--python names another interpreter" : HOW_TO);
     return DLB_OK;
 }

@@ -1,4 +1,4 @@
-/* A Python that can import torch, and the script that it runs.
+/* Finds a Python interpreter that can import torch, and gives it the scripts that it runs.
  *
  * Floor 4. Control thread. */
 #ifndef DLB_SCENARIOS_GAP_TORCH_PYTHON_H
@@ -13,24 +13,24 @@
 #include <stdbool.h>
 
 struct dlb_gap_python {
-    bool found, crashed; /* crashed: none has it, and one of them died of it */
+    bool found, crashed; /* crashed: none has torch, and one died when importing it */
     char path[PATH_MAX]; /* of the interpreter */
     char torch[64];      /* its version */
-    uint32_t n_threads;  /* that it computes with; 0: it does not tell */
-    char reason[1024];   /* why there is none */
-    json_t *tried;       /* [{python, status, reason, torch}], in their order; owned */
+    uint32_t n_threads;  /* that torch computes with; 0: not known */
+    char reason[1024];   /* why none was found */
+    json_t *tried;       /* [{python, status, reason, torch}], in the order tried; owned */
     char script[PATH_MAX];
     const char *words[4];
     struct dlb_plan_program program; /* what runs a PyTorch rung */
 };
 
-/* Writes the script to `folder` and asks, each in a process of its own and for a limited time, the
- * interpreter that was given ("" for none), python3 on the path and the system's. None that has
- * torch is no error; DLB_E_CONFIG where the given one is no program. */
+/* Writes the scripts to `folder` and tries interpreters, each in a process of its own and with a
+ * time limit: the given one ("" for none), python3 on the path, /usr/bin/python3. Finding none with
+ * torch is not an error; DLB_E_CONFIG when the given one is not a program. */
 int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
                         const atomic_bool *cancel, struct dlb_err *err);
 
-/* Takes the script away. */
+/* Removes the scripts. */
 void dlb_gap_python_close(struct dlb_gap_python *python);
 
 #endif

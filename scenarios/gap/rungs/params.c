@@ -1,12 +1,12 @@
-/* What a rung of the in-memory ladder is asked for. */
-#include "scenarios/gap/rungs/rung.h"
+#include "scenarios/gap/rungs/params.h"
 
+#include "core/base/mem.h"
 #include "core/host/osacct.h"
 
 #include <math.h>
 #include <stddef.h>
 
-static const char *const page_names[] = {"small", "huge", "kernel", NULL};
+const char *const dlb_gap_page_names[] = {"small", "huge", "kernel", NULL};
 static const char *const target_names[] = {"device", "buffer", NULL};
 
 #define FIELD(field) .offset = offsetof(struct dlb_gap_params, field)
@@ -34,7 +34,7 @@ static const struct dlb_opt gap_opts[] = {
      .max = UINT32_MAX,
      .def = "1048576",
      .unit = "samples",
-     .help = "Rows in a batch; where only gap.samples is said, the published share of them"},
+     .help = "Rows in a batch; by default the published share of gap.samples"},
     {.key = "epochs",
      .type = DLB_OPT_INT,
      FIELD(epochs),
@@ -50,7 +50,7 @@ static const struct dlb_opt gap_opts[] = {
      .max = 1000,
      .def = "1",
      .unit = "epochs",
-     .help = "Passes before them; what the first one delivers is checksummed"},
+     .help = "Passes before the measured ones; the first one is checksummed"},
     {.key = "workers",
      .type = DLB_OPT_INT,
      FIELD(workers),
@@ -58,26 +58,26 @@ static const struct dlb_opt gap_opts[] = {
      .max = DLB_GAP_WORKERS_MAX,
      .def = "0",
      .unit = "workers",
-     .help = "Of the rungs that have some; 0: one for each CPU, at most 4"},
+     .help = "Workers of the rungs that use workers; 0: one for each CPU, at most 4"},
     {.key = "seed",
      .type = DLB_OPT_INT,
      FIELD(seed),
      .min = 0,
      .max = INT64_MAX,
      .def = "0",
-     .help = "Of the array's content and of the shuffled order"},
+     .help = "Seed of the array's content and of the shuffled order"},
     {.key = "pages",
      .type = DLB_OPT_CHOICE,
      FIELD(pages),
      .def = "small",
-     .choices = page_names,
-     .help = "Pages of array and batches: 4 KiB, huge, or what the kernel gives without asking"},
+     .choices = dlb_gap_page_names,
+     .help = "Pages of array and batches: 4 KiB, huge, or the kernel's default"},
     {.key = "target",
      .type = DLB_OPT_CHOICE,
      FIELD(target),
      .def = "device",
      .choices = target_names,
-     .help = "Where batches go: the device, or one buffer in this host's memory and no step"},
+     .help = "Where batches go: to the device, or to a buffer in host memory without a step"},
     DLB_OPT_END};
 
 const struct dlb_opt_group dlb_gap_group = {
@@ -111,7 +111,7 @@ int dlb_gap_params_fill(struct dlb_gap_params *params, const struct dlb_config *
         return rc;
     if (params->workers == 0)
         params->workers = default_workers();
-    /* As large a part of the array as published, unless it is said. */
+    /* By default the published share of the array. */
     if (!dlb_config_has(cfg, "gap.batch_size"))
         params->batch_size = (int64_t)ceil((double)params->samples * PUBLISHED_BATCH_FRAC);
     if (params->batch_size > params->samples)
@@ -124,14 +124,11 @@ int dlb_gap_params_fill(struct dlb_gap_params *params, const struct dlb_config *
 int dlb_gap_params_flat(struct dlb_gap_params *params, const json_t *flat, const char *origin,
                         struct dlb_err *err)
 {
-    struct dlb_config *cfg = dlb_config_new(dlb_gap_groups());
+    struct dlb_config *cfg = dlb_mem_check(dlb_config_new(dlb_gap_groups()));
     const char *key;
     json_t *value;
     int rc = DLB_OK;
 
-    if (!cfg)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
-                        "out of memory for a configuration");
     json_object_foreach((json_t *)flat, key, value) {
         if (!rc && !json_is_null(value))
             rc = dlb_config_set_json(cfg, key, value, origin, err);

@@ -1,15 +1,15 @@
-"""One PyTorch rung of `dlbench gap`, in an interpreter of its own; or what that interpreter has.
+"""Runs one PyTorch rung of `dlbench gap` in an interpreter of its own, or says what that interpreter has.
 
-    gap_torch.py --spec FILE --result FILE [--heartbeat-fd N]
+    rung.py --spec FILE --result FILE [--heartbeat-fd N]
 
 The specification is the flat configuration that C rungs get ("gap.samples", ...) and, beside it:
-    rung     "torch-dataloader" and so on; "probe": only tells what there is
-    array    a command that writes the array to its stdout, so that all rungs read the same bytes
+    rung     "torch-dataloader" and so on; "probe": only says which torch there is
+    array    a command that writes the array to its stdout: all rungs read the same bytes
     device   {"kind": "buffer" | "emulated" | "cuda", "pageable_bytes_per_s", "copy_s", "step_s"}
-    check    the warm-up is a whole epoch, and its content is summed
+    check    the warm-up is a whole epoch, and its content is checksummed
 
-The result is what scenarios/gap/rungs/rung.h says a rung tells. The measured epoch runs what a user would write, untouched: stamps
-are taken a few times for each batch, never for an item. Nothing here waits by spinning.
+The result is the JSON form of struct dlb_rung_result (scenarios/gap/rungs/rung_result.h). The measured epoch runs what a user would
+write, without changes: time stamps are taken a few times for each batch, never for an item. Nothing here waits by spinning.
 """
 
 import argparse
@@ -22,11 +22,11 @@ import sys
 import time
 import traceback
 
-from gap_torch_account import (COUNTED, Board, Fetches, Parts, calls, count_polls, fault_cost, missing, stamp, thread_row,
-                               threads_now, worker_parts)
-from gap_torch_ends import TARGETS, Checksum, NotMeasured, read_array
+from account import (COUNTED, Board, Fetches, Parts, calls, count_polls, fault_cost, missing, stamp, thread_row, threads_now,
+                     worker_parts)
+from ends import TARGETS, Checksum, NotMeasured, read_array
 
-POLL_S = 5.0  # torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL: how often DataLoader looks whether its workers live
+POLL_S = 5.0  # torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL: how often DataLoader checks that its workers are alive
 
 
 class Direct:
@@ -53,7 +53,7 @@ class Gather(Direct):
 
 
 class Loader(Direct):
-    """DataLoader(TensorDataset(X), shuffle=True), as the article has it."""
+    """DataLoader(TensorDataset(X), shuffle=True), as in the article."""
 
     slow, named, n_workers = True, "rest", 0
 
@@ -78,7 +78,7 @@ class LoaderWorkers(Loader):
         self.n_workers = spec["gap.workers"]
 
     def options(self):
-        # Forked, as the published run's were: where that is no longer the default, its accounts would not be seen either.
+        # Forked, as in the published run. Workers of another start method would not share the board of accounts.
         return {"shuffle": True, "num_workers": self.n_workers, "pin_memory": True, "multiprocessing_context": "fork"}
 
 
@@ -88,7 +88,7 @@ class OutOfOrder(LoaderWorkers):
 
 
 class ListIndexing(Loader):
-    """A sampler of whole batches: the data set is asked once for a list of indices, not once for each."""
+    """A sampler of whole batches: the data set is asked for a list of indices, not for each index."""
 
     slow = False
 
@@ -110,7 +110,7 @@ RUNGS = {
 
 
 def bare(batch):
-    """The tensor of what TensorDataset and collate make a list of one of."""
+    """The tensor: TensorDataset and collate return a list with one tensor."""
     return batch[0] if isinstance(batch, (list, tuple)) else batch
 
 
@@ -119,7 +119,7 @@ class Session:
         self.torch, self.spec, self.beat = torch, spec, beat
         kind = RUNGS[spec["rung"]]
         if kind is OutOfOrder and not has_in_order(torch):
-            raise NotMeasured("torch %s has no in_order, which came with 2.6: pip install --upgrade torch" % torch.__version__)
+            raise NotMeasured("torch %s has no in_order; it needs 2.6 or newer: pip install --upgrade torch" % torch.__version__)
         torch.manual_seed(spec["gap.seed"])
         start_ns = time.monotonic_ns()
         self.x = read_array(torch, spec)
@@ -139,7 +139,7 @@ class Session:
             total = Checksum(self.torch, self.spec["gap.features"])
             self.epoch(see=total.add)
             return total.text()
-        if n == 1 and self.rung.slow:  # a batch shows a DataLoader all that an epoch could
+        if n == 1 and self.rung.slow:  # one batch warms a DataLoader up as well as an epoch does
             for batch in self.rung.open(rows=self.rung.batch):
                 self.target.ready(bare(batch))
                 self.target.copy(bare(batch))
@@ -167,7 +167,7 @@ class Session:
             batch = bare(batch)
             n += 1
             if n == self.n_batches:
-                last = threads_now()  # some of them are gone when the iterator ends
+                last = threads_now()  # some threads have ended when the iterator ends
                 at = parts.add("account", at)
             since = at
             self.target.ready(batch)
@@ -199,7 +199,7 @@ class Session:
         }
 
     def split(self, parts, next_ns):
-        """What DataLoader does inside of next() in this process: drawing indices, items, collate."""
+        """Splits the time that DataLoader spends inside next() in this process: drawing indices, items, collate."""
         seen, drawn = self.fetches.seen, []
         for since, (start, collate, collated, end) in zip(next_ns, seen):
             drawn.append((start[0] - since[0], start[1] - since[1]))
@@ -231,7 +231,7 @@ class Session:
         return {"process": sums, "threads": rows, "page_bytes": mmap.PAGESIZE}
 
     def ordered(self):
-        """The same work in order, a few batches of it: what is left of the shuffle's time is cache and TLB misses."""
+        """A few batches of the same work in order: a shuffle takes longer than this because of cache and TLB misses."""
         batch, wanted = self.rung.batch, min(3, self.n_batches)
         rows = min(batch * wanted, len(self.x))
         if type(self.rung) is not Loader or not self.fetches.works or rows <= batch:
@@ -297,7 +297,7 @@ def answer(spec, beat):
         return {"status": "not-measured", "reason": "it cannot import torch (%s)" % why}
     found = {"python": sys.executable, "python_version": sys.version.split()[0], "torch": str(torch.__version__)}
     if spec["rung"] == "probe":
-        torch.ones(2).sum()  # a library that is torn crashes here and not later
+        torch.ones(2).sum()  # a broken library crashes here and not later
         return dict(found, status="ok", cuda=bool(torch.cuda.is_available()), in_order=has_in_order(torch), threads=torch.get_num_threads())
     import_s = (time.monotonic_ns() - start_ns) / 1e9
     session = Session(torch, spec, beat)
@@ -332,14 +332,14 @@ def main():
         doc = {"status": "not-measured", "reason": str(why)}
     except KeyboardInterrupt:
         doc = {"status": "cancelled", "reason": "interrupted"}
-    except Exception as why:  # whatever torch raises is this rung's, and no other's
+    except Exception as why:  # an exception of torch costs only this rung
         traceback.print_exc()
         doc = {"status": "failed", "reason": "%s: %s" % (type(why).__name__, " ".join(str(why).split())[:400])}
     with open(args.result + ".part", "w", encoding="utf-8") as file:
         json.dump(doc, file)
     os.rename(args.result + ".part", args.result)
     sys.stdout.flush()
-    os._exit(0)  # threads and workers of a broken torch do not hold up the end
+    os._exit(0)  # threads and workers of a broken torch cannot delay the exit
 
 
 if __name__ == "__main__":

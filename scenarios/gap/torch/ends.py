@@ -1,5 +1,5 @@
-"""Where the batches of a PyTorch rung come from and go to: the array that all rungs read, the device that they end at, and
-the proof that it all arrived. Beside scenarios/gap/torch/gap_torch.py.
+"""Where the batches of a PyTorch rung come from and go to: the array that all rungs read, the device that they are copied to, and
+the checksum that proves that all rows arrived. Part of scenarios/gap/torch/rung.py.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ MASK = (1 << 64) - 1
 
 
 class NotMeasured(Exception):
-    """The rung cannot be had here; the text says what would enable it."""
+    """The rung cannot be measured here; the text says what would enable it."""
 
 
 class Buffer:
@@ -22,7 +22,7 @@ class Buffer:
         self.memory = torch.zeros((spec["gap.batch_size"], spec["gap.features"]), dtype=torch.float32)
 
     def ready(self, batch):
-        """Until a copy of this batch can begin: what it would otherwise wait for inside of its call."""
+        """Waits until a copy of this batch can begin, so that the copy call itself does not wait."""
 
     def copy(self, batch):
         self.memory[: len(batch)].copy_(batch)
@@ -43,14 +43,14 @@ def sleep_until(when_ns):
 
 
 class Emulated:
-    """What loaders/device/dev_emulated.c makes of a pageable copy and a step on one stream: every byte goes through staging
-    memory, the link has a rate, the step a length."""
+    """The model of loaders/device/dev_emulated.c of a pageable copy and a step on one stream: every byte goes through staging
+    memory, the link has a rate, and the step has a length."""
 
     STAGING = 4 << 20
 
     def __init__(self, torch, spec, how):
         self.staging = ctypes.create_string_buffer(self.STAGING)
-        ctypes.memset(self.staging, 1, self.STAGING)  # its page faults are not a copy's
+        ctypes.memset(self.staging, 1, self.STAGING)  # so that no copy pays for its page faults
         self.bytes_per_s, self.copy_ns = how["pageable_bytes_per_s"], how["copy_s"] * 1e9
         self.step_ns, self.free_ns = how["step_s"] * 1e9, 0
 
@@ -75,7 +75,7 @@ class Emulated:
 
 
 class Cuda:
-    """The GPU's own copy, and a kernel that keeps one multiprocessor for as long as a step takes."""
+    """The GPU's own copy, and a kernel that occupies one multiprocessor for the length of a step."""
 
     CYCLES = 10000000
 
@@ -115,7 +115,7 @@ TARGETS = {"buffer": Buffer, "emulated": Emulated, "cuda": Cuda}
 
 
 def advise(tensor, pages):
-    """Pages as the C rungs have them; "kernel" is what torch gets by itself."""
+    """Asks for the pages that the C rungs have; "kernel" is what torch gets without asking."""
     advice = {"small": 15, "huge": 14}.get(pages)  # MADV_NOHUGEPAGE, MADV_HUGEPAGE
     page = 2 << 20
     start = -(-tensor.data_ptr() // page) * page
@@ -125,11 +125,11 @@ def advise(tensor, pages):
 
 
 def widen(pipe):
-    """A pipe of 1 MiB, not 64 KiB: 16 times fewer calls."""
+    """A pipe of 1 MiB instead of 64 KiB needs 16 times fewer calls."""
     try:
-        fcntl.fcntl(pipe, 1031, 1 << 20)  # F_SETPIPE_SZ, which has a name from Python 3.10 on
+        fcntl.fcntl(pipe, 1031, 1 << 20)  # F_SETPIPE_SZ, which fcntl names since Python 3.10
     except OSError:
-        pass  # the user's share of pipe memory is spent: slower, and no failure
+        pass  # the user's limit of pipe memory is reached: slower, but not an error
 
 
 def read_array(torch, spec):
@@ -155,7 +155,7 @@ def signed(x):
 
 
 def mix(x):
-    """splitmix64's finaliser, of a number."""
+    """splitmix64's finaliser of a number."""
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
     return x ^ (x >> 31)

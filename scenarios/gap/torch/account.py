@@ -1,6 +1,6 @@
-"""Where the time of a PyTorch rung goes: stamps, page faults, what the kernel accounts to threads and workers.
+"""Where the time of a PyTorch rung goes: time stamps, page faults, and what the kernel accounts to threads and workers.
 
-Stamps are taken a few times for each batch, never for an item. Beside scenarios/gap/torch/gap_torch.py.
+Stamps are taken a few times for each batch, never for an item. Part of scenarios/gap/torch/rung.py.
 """
 
 import mmap
@@ -9,7 +9,7 @@ import resource
 import struct
 import time
 
-FEW_CALLS = 100  # below it there is no p99, only a maximum
+FEW_CALLS = 100  # with fewer calls there is no p99, only a maximum
 
 
 def stamp():
@@ -17,7 +17,7 @@ def stamp():
 
 
 class Parts:
-    """Where the training loop's time went: nanoseconds and page faults by name."""
+    """The training loop's time: nanoseconds and page faults by name."""
 
     def __init__(self):
         self.ns, self.faults = {}, {}
@@ -32,7 +32,7 @@ class Parts:
         return now
 
     def move(self, name, ns, faults, whence):
-        """A part of another part gets a name of its own."""
+        """Moves time from one part to another."""
         self.put(name, ns, faults)
         self.put(whence, -ns, -faults)
 
@@ -43,7 +43,7 @@ class Parts:
 
 
 def thread_account(folder):
-    """run, run-queue wait (schedstat, ns), switches, faults of one thread."""
+    """Time on a CPU and waiting for one (schedstat, ns), switches and faults of one thread."""
     with open(folder + "/schedstat", encoding="ascii") as file:
         run_ns, wait_ns = (int(word) for word in file.read().split()[:2])
     with open(folder + "/status", encoding="ascii", errors="replace") as file:
@@ -64,7 +64,7 @@ COUNTED = ("voluntary_switches", "involuntary_switches", "cpu_ns", "runqueue_wai
 
 
 def threads_now():
-    """Of each thread by its number: name, account, when. Nothing of a kernel without schedstat."""
+    """Of each thread by its number: name, account, and when it was read. Empty on a kernel without schedstat."""
     out = {}
     for tid in os.listdir("/proc/self/task"):
         try:
@@ -72,12 +72,12 @@ def threads_now():
                 name = "loop" if int(tid) == os.getpid() else file.read().strip()
             out[int(tid)] = (name, thread_account("/proc/self/task/" + tid), time.monotonic_ns())
         except (OSError, KeyError, ValueError, IndexError):
-            continue  # a thread that has ended meanwhile, or a kernel without schedstat
+            continue  # the thread has ended meanwhile, or the kernel has no schedstat
     return out
 
 
 def missing(name):
-    """Of a worker that has told nothing."""
+    """A row for a worker without an account."""
     return dict(dict.fromkeys(COUNTED + ("wall_ns", "blocked_ns")), name=name, own_process=True)
 
 
@@ -90,7 +90,7 @@ def thread_row(name, own_process, counted, wall_ns):
 
 
 class Board:
-    """Numbers of each worker in memory that forked processes share."""
+    """The numbers of each worker, in memory that forked processes share."""
 
     PARTS = ("index", "stack", "free")
     FIELDS = tuple(name + kind for name in PARTS for kind in ("_ns", "_faults")) + ("start_ns", "end_ns") + COUNTED
@@ -103,7 +103,7 @@ class Board:
         self.memory[:] = bytes(len(self.memory))
 
     def read(self, worker):
-        """None: it has told nothing, or its kernel does not."""
+        """None: the worker has written nothing, or the kernel has no schedstat."""
         row = self.row(worker)
         return row if row["cpu_ns"] > 0 else None
 
@@ -128,7 +128,7 @@ class Board:
 
 
 class Fetches:
-    """Stamps around DataLoader's fetch of a batch: items, then collate, then letting go of the items."""
+    """Stamps around DataLoader's fetch of a batch: items, then collate, then freeing the items."""
 
     def __init__(self, torch, board):
         self.torch, self.board, self.seen = torch, board, []
@@ -137,7 +137,7 @@ class Fetches:
             fetcher = torch.utils.data._utils.fetch._MapDatasetFetcher
             plain = fetcher.fetch
         except AttributeError:
-            return  # another version: its time stays in one piece
+            return  # another version of torch: the fetch is not split
         fetches = self
 
         def fetch(self, index):
@@ -170,7 +170,7 @@ class Fetches:
 
 
 def count_polls(batches, polls):
-    """Waits of 5.0 s that end because DataLoader looks after its workers, not because a batch has come."""
+    """Counts waits of 5.0 s that end because DataLoader checks on its workers, and not because a batch is there."""
     plain = getattr(batches, "_try_get_data", None)
     if plain is None:
         return
@@ -206,8 +206,8 @@ def worker_parts(rows):
 
 
 def fault_cost(torch, shared):
-    """What a fresh page costs, of the size that the kernel gives without being asked, in nanoseconds of CPU, and that size: to
-    write 64 MiB of them and give them back, less writing the same again."""
+    """The price of a fresh page of the kernel's default size, in nanoseconds of CPU, and that size: writing 64 MiB of fresh pages
+    and unmapping them, less writing the same pages again."""
     n_bytes, costs, n_threads = 64 << 20, [], torch.get_num_threads()
     torch.set_num_threads(1)
     for _ in range(5):

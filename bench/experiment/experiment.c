@@ -1,0 +1,298 @@
+#include "bench/experiment/experiment.h"
+
+#include "bench/cli/version.h"
+#include "bench/experiment/result.h"
+#include "bench/experiment/subject.h"
+#include "bench/experiment/watch.h"
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/units.h"
+#include "core/host/osacct.h"
+#include "scenarios/judge/summary.h"
+#include "scenarios/run/runner.h"
+#include "scenarios/spec/meaning.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONG_S 1800 /* what takes longer is announced */
+
+/* The steps, in their order: prepare, plan, execute (with a save after each block), report. */
+struct experiment {
+    const struct dlb_args *args;
+    const struct dlb_scenario *scenario;
+    struct dlb_subject subject;
+    uint32_t n_cpus;
+    struct dlb_plan plan;
+    struct dlb_results results;
+    struct dlb_result_folder folder;
+    json_t *environment;
+    struct dlb_watch watch;
+};
+
+static void say_waiting(void *ctx)
+{
+    struct experiment *x = ctx;
+    char text[DLB_OPT_STRING_CAP + 32];
+    (void)snprintf(text, sizeof(text), "opening %s (Ctrl-C ends it)", x->subject.spec.dataset.path);
+    dlb_progress_update(&x->watch.progress, (double)NAN, text);
+}
+
+static int prepare(struct experiment *x, struct dlb_err *err)
+{
+    int rc = dlb_result_open(x->args, x->scenario->name, &x->folder, err);
+    if (rc)
+        return rc;
+    dlb_progress_begin(&x->watch.progress, x->scenario->name);
+    dlb_progress_update(&x->watch.progress, 0.0, "looking at what is to be measured");
+    dlb_catch_interrupts();
+    struct dlb_prepare_input in = {
+        .cfg = x->args->cfg, .scratch = x->folder.scratch, .cancel = &dlb_interrupted};
+    rc = x->scenario->prepare
+             ? x->scenario->prepare(&in, &x->subject, err)
+             : dlb_subject_look(x->args->cfg, x->scenario, &x->subject, say_waiting, x, err);
+    if (!rc)
+        x->environment = dlb_subject_environment(&x->subject);
+    return rc;
+}
+
+static int make_plan(struct experiment *x, struct dlb_err *err)
+{
+    x->n_cpus = dlb_os_n_cpus(&(double){0});
+    struct dlb_plan_input in = {.cfg = x->args->cfg,
+                                .n_cpus = x->n_cpus,
+                                .iterable = x->subject.shape.iterable,
+                                .own = x->subject.own};
+    dlb_subject_host(&x->subject, x->scenario, x->n_cpus, &in.host);
+    int rc = x->scenario->plan(&in, &x->plan, err);
+    if (!rc)
+        dlb_results_init(&x->results, &x->plan);
+    return rc;
+}
+
+/* Options that were set and have no meaning in the only cell there is. */
+static void tell_meaningless(const struct experiment *x)
+{
+    const struct dlb_plan_cell *cell = &x->plan.cells[0];
+    if (x->plan.n_cells != 1 || !cell->spec || x->scenario->next) /* other cells may use them */
+        return;
+    for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++)
+        for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
+            char key[96];
+            (void)snprintf(key, sizeof(key), "%s.%s", (*g)->section, opt->key);
+            if (dlb_config_has(x->args->cfg, key) &&
+                !dlb_meaning_has(*g, opt, cell->spec, cell->iterable))
+                (void)fprintf(stderr,
+                              "dlbench: note: %s (%s) has no meaning with these settings and is "
+                              "left out\n",
+                              key, dlb_config_origin(x->args->cfg, key));
+        }
+}
+
+static void tell_left_out(const struct experiment *x)
+{
+    const char *finds = x->scenario->finds;
+    tell_meaningless(x);
+    if (finds && dlb_config_has(x->args->cfg, finds))
+        (void)fprintf(stderr,
+                      "dlbench: note: %s (%s) is what %s looks for, and is left out; "
+                      "storage.max_accelerators ends the search\n",
+                      finds, dlb_config_origin(x->args->cfg, finds), x->scenario->name);
+    if (json_object_size(dlb_config_axes(x->args->cfg)) > 0 && !x->scenario->sweeps)
+        (void)fprintf(stderr, "dlbench: note: %s sweeps nothing; the sweep.* lists are left out\n",
+                      x->scenario->name);
+}
+
+static uint32_t count(const struct experiment *x, const struct dlb_judgement *j,
+                      enum dlb_cell_status status)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->plan.n_cells; i++)
+        n += j->cells[i].status == status;
+    return n;
+}
+
+/* Judges what there is. New reference; the caller frees the judgement. */
+static json_t *build(const struct experiment *x, bool unfinished, struct dlb_judgement *judgement)
+{
+    x->scenario->judge(&x->plan, &x->results, x->n_cpus, judgement);
+    bool failed = dlb_results_n_failed(&x->results) > 0 || count(x, judgement, DLB_CELL_FAILED) > 0;
+    struct dlb_summary in = {
+        .command = x->scenario->name,
+        .run_name = x->folder.name,
+        .version = DLB_VERSION,
+        .commit = DLB_COMMIT,
+        .environment = x->environment,
+        .shape = &x->subject.shape,
+        .spec = &x->subject.spec,
+        .cfg = x->args->cfg,
+        .plan = &x->plan,
+        .results = &x->results,
+        .judgement = judgement,
+        .partial = unfinished || x->results.interrupted || failed,
+    };
+    return dlb_summary_build(&in);
+}
+
+/* After each block, so that what was measured survives whatever happens to this process. */
+static void save(void *ctx)
+{
+    struct experiment *x = ctx;
+    struct dlb_judgement judgement;
+    if (x->folder.replaces)
+        return;
+    json_t *doc = build(x, true, &judgement);
+    dlb_result_save(&x->folder, doc);
+    json_decref(doc);
+    dlb_judgement_free(&judgement, &x->plan);
+}
+
+/* Before hours go by: what would make the measurement shorter. */
+static void tell_long(struct experiment *x)
+{
+    double least_s =
+        x->scenario->next ? 0 : dlb_runner_least_s(&x->plan, x->subject.shape.n_samples);
+    char least[40], tasks[40];
+    bool whole = x->subject.spec.run.max_batches == 0;
+    if (least_s < LONG_S)
+        return;
+    dlb_progress_note(&x->watch.progress,
+                      "dlbench: note: this takes %s at least (%s runs, steps alone); to make it "
+                      "less, %s run.repeats%s",
+                      dlb_duration_text(least_s, least, sizeof least),
+                      dlb_count_text((double)x->plan.n_tasks, tasks, sizeof tasks),
+                      whole ? "set run.max_batches (0 is whole epochs) or lower"
+                            : "lower run.max_batches or",
+                      x->plan.axes.n > 0 ? ", or sweep fewer settings" : "");
+}
+
+static int execute(struct experiment *x, struct dlb_err *err)
+{
+    x->watch.plan = &x->plan;
+    x->watch.start_ns = dlb_now_ns();
+    x->watch.grows = x->scenario->next != NULL;
+    x->watch.save = save;
+    x->watch.ctx = x;
+    struct dlb_runner runner = {
+        .scratch = x->folder.scratch,
+        .n_samples = x->subject.shape.n_samples,
+        .cancel = &dlb_interrupted,
+        .event = dlb_watch_event,
+        .ctx = &x->watch,
+        .scenario = x->scenario,
+    };
+    int rc = dlb_result_begin(&x->folder, x->environment, err);
+    if (rc)
+        return rc;
+    tell_long(x);
+    return dlb_runner_execute(&runner, &x->plan, &x->results, err);
+}
+
+/* " [E_...]" behind a message, where the cell has a code. */
+static const char *code_text(const struct dlb_judged_cell *cell, char *text, size_t n_text)
+{
+    text[0] = '\0';
+    if (cell->code < DLB_N_CODES)
+        (void)snprintf(text, n_text, " [%s]", dlb_code_name(cell->code));
+    return text;
+}
+
+/* Says which cells failed; the exit code where none is ok, else DLB_EXIT_OK. */
+static int conclude_cells(const struct experiment *x, const struct dlb_judgement *j)
+{
+    uint32_t n_failed = count(x, j, DLB_CELL_FAILED), first = 0;
+    char code[64], name[64];
+    if (n_failed == 0)
+        return DLB_EXIT_OK;
+    while (j->cells[first].status != DLB_CELL_FAILED)
+        first++;
+    const struct dlb_judged_cell *cell = &j->cells[first];
+    (void)code_text(cell, code, sizeof(code));
+    if (count(x, j, DLB_CELL_OK) == 0) {
+        (void)fprintf(stderr, "dlbench: %s: %s%s\n",
+                      n_failed > 1 ? "every cell failed, the first with" : "the run failed",
+                      cell->reason, code);
+        if (x->results.interrupted)
+            return DLB_EXIT_INTERRUPTED;
+        return cell->error == DLB_E_CONFIG || cell->error == DLB_E_MISSING ? DLB_EXIT_USAGE
+                                                                           : DLB_EXIT_FAILED;
+    }
+    (void)fprintf(stderr, "dlbench: partial: %u of %u cells failed, the first (%s): %s%s\n",
+                  n_failed, x->plan.n_cells,
+                  dlb_watch_cell_name(&x->plan, first, name, sizeof(name)), cell->reason, code);
+    return DLB_EXIT_OK;
+}
+
+/* Says what did not go well, and picks the exit code. */
+static int conclude(const struct experiment *x, const struct dlb_judgement *j)
+{
+    uint32_t n_lost = dlb_results_n_failed(&x->results);
+    int code = conclude_cells(x, j);
+    if (code)
+        return code;
+    if (x->results.interrupted) {
+        dlb_result_say_interrupted(&x->folder);
+        return DLB_EXIT_INTERRUPTED;
+    }
+    if (n_lost > 0 && count(x, j, DLB_CELL_FAILED) == 0)
+        (void)fprintf(stderr,
+                      "dlbench: partial: %u process%s beside the cells' own failed; the notes of "
+                      "the result say which\n",
+                      n_lost, n_lost == 1 ? "" : "es");
+    if (j->no_answer || count(x, j, DLB_CELL_OK) == 0)
+        return DLB_EXIT_FAILED;
+    return n_lost > 0 && x->scenario->all_or_nothing ? DLB_EXIT_FAILED : DLB_EXIT_OK;
+}
+
+static int report(struct experiment *x, int ran, struct dlb_err *err)
+{
+    struct dlb_judgement judgement;
+    struct dlb_err late;
+    if (ran)
+        (void)dlb_print_err(err);
+    json_t *doc = build(x, ran != DLB_OK, &judgement);
+    enum dlb_result_part part = count(x, &judgement, DLB_CELL_OK) == 0 ? DLB_RESULT_NOTHING
+                                : ran || x->results.interrupted        ? DLB_RESULT_PART
+                                                                       : DLB_RESULT_WHOLE;
+    int written = dlb_result_finish(&x->folder, x->environment, doc, part, &late);
+    bool told = ran && written && err->sys_errno != 0 && err->sys_errno == late.sys_errno;
+    int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;
+    if (written == DLB_E_CANCELLED) /* the result that was there is kept; conclude() says why */
+        code = DLB_EXIT_OK;
+    if (dlb_result_print(doc, written ? NULL : x->folder.written, x->args->json, &late))
+        code = dlb_print_err(&late);
+    (void)fflush(stdout);
+    int concluded = conclude(x, &judgement);
+    json_decref(doc);
+    dlb_judgement_free(&judgement, &x->plan);
+    return ran ? DLB_EXIT_FAILED : code ? code : concluded;
+}
+
+int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *scenario)
+{
+    struct experiment *x = dlb_mem_new(sizeof(*x));
+    struct dlb_err err;
+    int code;
+    x->args = args;
+    x->scenario = scenario;
+    if (prepare(x, &err) || make_plan(x, &err)) {
+        code = dlb_print_err(&err);
+    } else {
+        tell_left_out(x);
+        int ran = execute(x, &err);
+        dlb_progress_end(&x->watch.progress, NULL);
+        code = report(x, ran, &err);
+    }
+    if (scenario->release)
+        scenario->release(x->subject.own);
+    if (x->folder.path[0])
+        dlb_result_close(&x->folder);
+    dlb_results_free(&x->results);
+    dlb_plan_free(&x->plan);
+    json_decref(x->environment);
+    free(x);
+    return code;
+}

@@ -1,0 +1,154 @@
+#include "bench/experiment/subject.h"
+
+#include "bench/cli/libraries.h"
+#include "bench/cli/verb.h"
+#include "core/base/apart.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/host/environment.h"
+#include "core/host/membw.h"
+#include "core/host/osacct.h"
+#include "scenarios/storage/fio.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct look {
+    const struct dlb_scenario *scenario;
+    struct dlb_subject *out;
+    void (*waiting)(void *ctx);
+    void *ctx;
+};
+
+/* The base configuration with the first value of every axis: an axis may be the data set itself. */
+static int first_spec(const struct dlb_config *cfg, bool sweeps, struct dlb_spec *spec,
+                      struct dlb_err *err)
+{
+    const json_t *axes = dlb_config_axes(cfg);
+    const char *key;
+    json_t *axis;
+    if (!sweeps || json_object_size(axes) == 0)
+        return dlb_spec_from_config(spec, cfg, err);
+    json_t *flat = dlb_json_made(dlb_config_resolved(cfg));
+    json_object_foreach((json_t *)axes, key, axis) {
+        (void)dlb_json_put(flat, key, json_incref(json_array_get(axis, 0)));
+    }
+    int rc = dlb_spec_from_json(spec, flat, "sweep", err);
+    json_decref(flat);
+    return rc;
+}
+
+/* What the data set's files take on the storage: compressed, with holes, with what frames them. */
+static uint64_t stored_bytes(const struct dlb_dataset *dataset)
+{
+    const struct dlb_reader *reader = dataset->format->reader;
+    char path[PATH_MAX];
+    struct stat st;
+    uint64_t sum = 0,
+             n = reader->files ? reader->files(dataset->state, UINT64_MAX, path, sizeof(path)) : 0;
+    for (uint64_t i = 0; i < n; i++) {
+        (void)reader->files(dataset->state, i, path, sizeof(path));
+        if (stat(path, &st) != 0)
+            continue;
+        /* Blocks are of 512 bytes, whatever the file system's are (stat(2)). */
+        uint64_t long_bytes = (uint64_t)st.st_size, held_bytes = (uint64_t)st.st_blocks * 512;
+        sum += held_bytes < long_bytes ? held_bytes : long_bytes;
+    }
+    return sum;
+}
+
+static uint64_t min_shard_samples(const struct dlb_dataset *dataset)
+{
+    uint64_t least = UINT64_MAX;
+    if (!dataset->shape.iterable)
+        return 0;
+    for (uint32_t i = 0; i < dataset->shape.n_shards; i++) {
+        uint64_t n = dataset->format->reader->shard_samples(dataset->state, i);
+        least = n < least ? n : least;
+    }
+    return least;
+}
+
+/* In the child. */
+static int open_data(void *ctx, struct dlb_err *err)
+{
+    const struct look *look = ctx;
+    const struct dlb_spec *spec = &look->out->spec;
+    struct dlb_dataset dataset;
+    int rc = dlb_dataset_open(&dataset, &spec->dataset, &spec->transform, &spec->generate,
+                              dlb_spec_format_opts(spec), err);
+    if (rc)
+        return rc;
+    look->out->shape = dataset.shape;
+    look->out->min_shard_samples = min_shard_samples(&dataset);
+    look->out->stored_bytes = look->scenario->weighs_host ? stored_bytes(&dataset) : 0;
+    if (spec->storage.baseline == DLB_BASELINE_FIO) { /* found out now whether it can read them */
+        char *files = NULL;
+        rc = dlb_fio_files(spec, &dataset, &files, err);
+        free(files);
+    }
+    dlb_dataset_close(&dataset);
+    return rc;
+}
+
+static bool pass(void *ctx, struct dlb_pipe *pipe)
+{
+    struct dlb_subject *out = ((struct look *)ctx)->out;
+    return dlb_pass(pipe, &out->shape, sizeof(out->shape)) &&
+           dlb_pass(pipe, &out->min_shard_samples, sizeof(out->min_shard_samples)) &&
+           dlb_pass(pipe, &out->stored_bytes, sizeof(out->stored_bytes));
+}
+
+static void say_waiting(void *ctx)
+{
+    const struct look *look = ctx;
+    if (look->waiting)
+        look->waiting(look->ctx);
+}
+
+int dlb_subject_look(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
+                     struct dlb_subject *out, void (*waiting)(void *ctx), void *ctx,
+                     struct dlb_err *err)
+{
+    struct look look = {scenario, out, waiting, ctx};
+    char who[48];
+    int rc = first_spec(cfg, scenario->sweeps, &out->spec, err);
+    if (rc)
+        return rc;
+    (void)snprintf(who, sizeof(who), "format %s", dlb_spec_format(&out->spec)->name);
+    struct dlb_apart how = {.path = out->spec.dataset.path,
+                            .who = who,
+                            .work = open_data,
+                            .pass = pass,
+                            .ctx = &look,
+                            .cancel = &dlb_interrupted,
+                            .waiting = say_waiting};
+    return dlb_apart(&how, err);
+}
+
+void dlb_subject_host(const struct dlb_subject *subject, const struct dlb_scenario *scenario,
+                      uint32_t n_cpus, struct dlb_plan_host *out)
+{
+    *out = (struct dlb_plan_host){
+        .n_samples = subject->shape.n_samples,
+        .n_bytes = subject->shape.total_bytes,
+        .stored_bytes = subject->stored_bytes,
+        .min_shard_samples = subject->min_shard_samples,
+        .n_shards = subject->shape.iterable ? subject->shape.n_shards : 0,
+        .ram_bytes = dlb_os_ram_bytes(),
+        .memcpy_bytes_per_s = scenario->weighs_host ? dlb_memory_bytes_per_s(n_cpus) : (double)NAN,
+    };
+}
+
+json_t *dlb_subject_environment(const struct dlb_subject *subject)
+{
+    const struct dlb_spec *spec = &subject->spec;
+    bool on_disk = !dlb_spec_format(spec)->synthetic && spec->dataset.path[0];
+    json_t *environment = dlb_json_made(dlb_environment(on_disk ? spec->dataset.path : NULL));
+    if (!dlb_libraries_add(environment))
+        (void)dlb_json_made(NULL);
+    return environment;
+}

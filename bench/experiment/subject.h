@@ -1,0 +1,25 @@
+/* What an experiment measures, found out before it is planned: the data set's shape, the host.
+ *
+ * Floor 5. Control thread. */
+#ifndef DLB_BENCH_EXPERIMENT_SUBJECT_H
+#define DLB_BENCH_EXPERIMENT_SUBJECT_H
+
+#include "core/base/config.h"
+#include "core/base/err.h"
+#include "scenarios/scenario.h"
+
+/* Opens the data set that the configuration names, in a child process: storage that does not answer
+ * must not keep this one from answering. With scenario->sweeps it is that of the first cell.
+ * `waiting` is called while that takes long. */
+int dlb_subject_look(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
+                     struct dlb_subject *out, void (*waiting)(void *ctx), void *ctx,
+                     struct dlb_err *err);
+
+/* What plan() is told of data and machine; what takes a moment only with scenario->weighs_host. */
+void dlb_subject_host(const struct dlb_subject *subject, const struct dlb_scenario *scenario,
+                      uint32_t n_cpus, struct dlb_plan_host *out);
+
+/* The machine, as environment.json and summary.json describe it. New reference. */
+json_t *dlb_subject_environment(const struct dlb_subject *subject);
+
+#endif

@@ -1,0 +1,178 @@
+#include "scenarios/cell/fill.h"
+
+#include "core/base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of the bytes: the rest were framing, or came at the end of an epoch. */
+#define REQUESTS_SEEN 0.9
+
+static struct dlb_stage_result stage(const struct dlb_hist *hist)
+{
+    bool any = hist->count > 0;
+    return (struct dlb_stage_result){
+        .count = hist->count,
+        .sum_ns = hist->sum_ns,
+        .p50_ns = any ? dlb_hist_quantile_ns(hist, 0.5) : DLB_NOT_MEASURED,
+        .p99_ns = any ? dlb_hist_quantile_ns(hist, 0.99) : DLB_NOT_MEASURED,
+        .p999_ns = any ? dlb_hist_quantile_ns(hist, 0.999) : DLB_NOT_MEASURED,
+        .max_ns = any ? hist->max_ns : DLB_NOT_MEASURED,
+    };
+}
+
+static void stages(struct dlb_stage_result *out, const struct dlb_hist *hists, int n)
+{
+    for (int i = 0; i < n; i++)
+        out[i] = stage(&hists[i]);
+}
+
+static uint64_t difference(uint64_t after, uint64_t before)
+{
+    if (after == DLB_NOT_MEASURED || before == DLB_NOT_MEASURED || after < before)
+        return DLB_NOT_MEASURED;
+    return after - before;
+}
+
+static struct dlb_os_result os(const struct dlb_os_process *b, const struct dlb_os_process *a)
+{
+    return (struct dlb_os_result){
+        .utime_ns = difference(a->utime_ns, b->utime_ns),
+        .stime_ns = difference(a->stime_ns, b->stime_ns),
+        .minor_faults = difference(a->minor_faults, b->minor_faults),
+        .major_faults = difference(a->major_faults, b->major_faults),
+        .voluntary_switches = difference(a->voluntary_switches, b->voluntary_switches),
+        .involuntary_switches = difference(a->involuntary_switches, b->involuntary_switches),
+        .read_chars = difference(a->read_chars, b->read_chars),
+        .read_device_bytes = difference(a->read_device_bytes, b->read_device_bytes),
+    };
+}
+
+static void *copy_of(const void *from, uint32_t n, size_t n_bytes)
+{
+    void *out = dlb_mem_array(n, n_bytes);
+    if (n > 0)
+        memcpy(out, from, n * n_bytes);
+    return out;
+}
+
+static void fill_loop(struct dlb_loop_result *out, const struct dlb_cell_facts *facts)
+{
+    const struct dlb_consumed *c = facts->consumed;
+    out->total = c->total;
+    out->lowest = c->lowest;
+    out->n_batches = facts->n_batches;
+    out->consumer_cpu_ns = c->cpu_ns;
+    out->n_checksum_mismatches = c->n_checksum_mismatches;
+    stages(out->consumer, c->consumer, DLB_CS_COUNT);
+    stages(out->device, c->device, DLB_DS_COUNT);
+    out->n_accelerators = c->n_accelerators;
+    out->n_shares = c->n_accelerators <= DLB_SHARES_KEPT ? c->n_accelerators : 0;
+    out->share = copy_of(c->share, out->n_shares, sizeof(*out->share));
+    out->n_epochs = c->n_epochs < DLB_MAX_EPOCHS_KEPT ? c->n_epochs : DLB_MAX_EPOCHS_KEPT;
+    out->epoch = copy_of(c->epoch, out->n_epochs, sizeof(*out->epoch));
+    out->os = os(&facts->before, &facts->after);
+    out->machine_busy_frac = dlb_os_busy_frac(&facts->machine_before, &facts->machine_after);
+    out->machine_stolen_frac = dlb_os_stolen_frac(&facts->machine_before, &facts->machine_after);
+    out->machine_stolen_ns = dlb_os_stolen_ns(&facts->machine_before, &facts->machine_after);
+}
+
+/* How workers read; with io_uring, each read's own time too. */
+static void fill_io(struct dlb_io_result *out, const struct dlb_loader_opts *opts,
+                    const struct dlb_loader_stats *s)
+{
+    const struct dlb_io_used *used = &s->io;
+    const struct dlb_stage_result request = stage(&s->workers.io.request);
+    out->asked_uring = opts->io == DLB_READ_URING;
+    out->used = used->n_uring == 0 ? DLB_IO_USED_SYNC
+                : used->n_sync > 0 ? DLB_IO_USED_MIXED
+                                   : DLB_IO_USED_URING;
+    if (used->n_sync > 0)
+        (void)snprintf(out->reason, sizeof(out->reason), "%s", used->reason);
+    if (out->used == DLB_IO_USED_SYNC)
+        return;
+    out->depth = (uint64_t)opts->io_depth;
+    out->max_in_flight = s->workers.io.max_in_flight;
+    out->n_requests = request.count;
+    out->n_resubmitted = s->workers.io.n_again;
+    out->n_bytes = s->workers.io.n_bytes;
+    out->sum_ns = request.sum_ns;
+    out->p50_ns = request.p50_ns;
+    out->p99_ns = request.p99_ns;
+    out->p999_ns = request.p999_ns;
+    out->max_ns = request.max_ns;
+    out->registered_buffers = used->n_registered > 0;
+}
+
+/* What one read took: of requests to the kernel where these brought the bytes, else (maps,
+ * libraries that read by themselves) of whole samples, which may be fetched in several pieces. */
+static void fill_reads(struct dlb_workers_result *out, const struct dlb_loader_stats *s)
+{
+    out->reads_are_requests =
+        s->workers.io.request.count > 0 &&
+        (double)s->workers.io.n_bytes >= REQUESTS_SEEN * (double)s->workers.io_bytes;
+    out->reads =
+        stage(out->reads_are_requests ? &s->workers.io.request : &s->workers.stage[DLB_WS_READ]);
+}
+
+static void fill_workers(struct dlb_workers_result *out, const struct dlb_cell_facts *facts)
+{
+    const struct dlb_loader_stats *s = facts->stats;
+    uint32_t n =
+        s->n_skipped_named < DLB_MAX_SKIPPED_NAMED ? s->n_skipped_named : DLB_MAX_SKIPPED_NAMED;
+    stages(out->stage, s->workers.stage, DLB_WS_COUNT);
+    fill_reads(out, s);
+    fill_io(&out->io, facts->loader_opts, s);
+    out->io_bytes = s->workers.io_bytes;
+    out->n_samples = s->workers.n_samples;
+    out->cpu_ns = s->workers.cpu_ns;
+    out->runqueue_ns = s->runqueue_ns;
+    out->order_wait_ns = s->order_wait_ns;
+    out->n_skipped = s->workers.n_skipped;
+    out->n_cut_shards = s->workers.n_cut_shards;
+    out->n_idle = facts->n_idle_workers;
+    out->skipped = dlb_mem_array(n, sizeof(*out->skipped));
+    for (; out->n_skipped_named < n; out->n_skipped_named++) {
+        char text[sizeof(struct dlb_err) + 64];
+        out->skipped[out->n_skipped_named] =
+            dlb_mem_text(dlb_err_text(&s->skipped[out->n_skipped_named], text, sizeof(text)));
+    }
+}
+
+static void fill_device(struct dlb_device_result *out, const struct dlb_cell_facts *facts)
+{
+    (void)snprintf(out->kind, sizeof(out->kind), "%s", facts->device_kind);
+    (void)snprintf(out->name, sizeof(out->name), "%s", facts->device_name);
+    (void)snprintf(out->why, sizeof(out->why), "%s", facts->device_why);
+    if (!facts->gpu)
+        return;
+    const json_t *step = json_object_get(facts->gpu, "step");
+    out->step_asked_ns = dlb_json_number(step, "asked_ns");
+    out->step_read_ns = dlb_json_number(step, "read_ns");
+    out->step_measured_ns = dlb_json_number(step, "measured_ns");
+    out->gpu = dlb_json_made(json_copy(facts->gpu));
+    (void)dlb_json_put(out->gpu, "numa", facts->numa ? json_incref(facts->numa) : json_null());
+    (void)dlb_json_put(out->gpu, "nvml", facts->nvml ? json_incref(facts->nvml) : json_null());
+}
+
+void dlb_cell_fill(struct dlb_cell_result *result, const struct dlb_cell_facts *facts)
+{
+    static const struct dlb_cell_cache no_cache;
+    result->has_cache = true;
+    dlb_cell_cache_result(facts->cache ? facts->cache : &no_cache, &result->cache);
+    result->has_device = facts->device_kind != NULL;
+    if (result->has_device)
+        fill_device(&result->device, facts);
+    result->has_memory = facts->memory != NULL;
+    if (result->has_memory)
+        result->memory = (struct dlb_memory_result){.peak_pss_bytes = facts->peak_pss_bytes,
+                                                    .slots_bytes = facts->memory->slots_bytes,
+                                                    .pinned_bytes = facts->pinned_bytes,
+                                                    .huge_pages = facts->memory->huge};
+    result->has_loop = facts->consumed != NULL;
+    if (result->has_loop)
+        fill_loop(&result->loop, facts);
+    result->has_workers = facts->stats != NULL;
+    if (result->has_workers)
+        fill_workers(&result->workers, facts);
+}
