@@ -426,9 +426,9 @@ void dlb_findings_list(const json_t *doc, const char *key, const char *title, ui
         return;
     dlb_text_printf(out, "\n%s\n", title);
     json_array_foreach(array, i, entry) {
-        const char *words = json_string_value(entry);
+        const char *words = dlb_json_text(entry, "text");
         size_t start = out->len_bytes;
-        dlb_text_fold(out, words && words[0] ? words : "?", 4, n_columns);
+        dlb_text_fold(out, words[0] ? words : "?", 4, n_columns);
         if (out->len_bytes > start + 2 && out->data[start + 2] == ' ')
             out->data[start + 2] = '-';
     }

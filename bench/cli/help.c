@@ -143,7 +143,7 @@ static void libraries(FILE *out)
     const json_t *list, *entry;
     size_t at;
 
-    (void)dlb_libraries_add(found);
+    dlb_libraries_add(found);
     list = json_object_get(json_object_get(found, "versions"), "libraries");
     (void)fputs("with", out);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -17,15 +17,15 @@ static int visit(struct dl_phdr_info *info, size_t size, void *list)
     return 0;
 }
 
-bool dlb_libraries_add(json_t *environment)
+void dlb_libraries_add(json_t *environment)
 {
     json_t *versions = json_object_get(environment, "versions");
     json_t *list = dlb_json_made(json_array());
     (void)dl_iterate_phdr(visit, list);
     if (!json_is_object(versions)) {
-        versions = json_object();
-        (void)dlb_json_put(environment, "versions", versions);
+        versions = dlb_json_made(json_object());
+        dlb_json_put(environment, "versions", versions);
     }
-    return dlb_json_put(versions, "jansson", json_string(jansson_version_str())) &&
-           dlb_json_put(versions, "libraries", list);
+    dlb_json_put(versions, "jansson", dlb_json_made(json_string(jansson_version_str())));
+    dlb_json_put(versions, "libraries", list);
 }

@@ -5,10 +5,9 @@
 #define DLB_BENCH_CLI_LIBRARIES_H
 
 #include <jansson.h>
-#include <stdbool.h>
 
 /* Adds environment.versions.libraries, the file names of all loaded shared objects with links
- * followed ("libjpeg.so.62.3.0"), and versions.jansson. Returns true. */
-bool dlb_libraries_add(json_t *environment);
+ * followed ("libjpeg.so.62.3.0"), and versions.jansson. */
+void dlb_libraries_add(json_t *environment);
 
 #endif

@@ -116,13 +116,13 @@ void dlb_print_error_json(void)
     if (!has_err || out_begun)
         return;
     error = dlb_json_made(json_object());
-    (void)dlb_json_put(error, "code", json_string(dlb_code_name(first_err.code)));
-    (void)dlb_json_put(error, "text", dlb_json_safe_text(first_err.what));
-    (void)dlb_json_put(error, "path",
-                       first_err.path[0] ? dlb_json_safe_text(first_err.path) : json_null());
-    (void)dlb_json_put(error, "offset", dlb_json_u64_or_null(first_err.offset_bytes));
+    dlb_json_put(error, "code", json_string(dlb_code_name(first_err.code)));
+    dlb_json_put(error, "text", dlb_json_safe_text(first_err.what));
+    dlb_json_put(error, "path",
+                 first_err.path[0] ? dlb_json_safe_text(first_err.path) : json_null());
+    dlb_json_put(error, "offset", dlb_json_u64_or_null(first_err.offset_bytes));
     document = dlb_json_made(json_object());
-    (void)dlb_json_put(document, "error", error);
+    dlb_json_put(document, "error", error);
     dlb_print_json(document);
     json_decref(document);
 }

@@ -34,7 +34,7 @@ static int first_spec(const struct dlb_config *cfg, bool sweeps, struct dlb_spec
         return dlb_spec_from_config(spec, cfg, err);
     json_t *flat = dlb_json_made(dlb_config_resolved(cfg));
     json_object_foreach((json_t *)axes, key, axis) {
-        (void)dlb_json_put(flat, key, json_incref(json_array_get(axis, 0)));
+        dlb_json_put(flat, key, json_incref(json_array_get(axis, 0)));
     }
     int rc = dlb_spec_from_json(spec, flat, "sweep", err);
     json_decref(flat);
@@ -148,7 +148,6 @@ json_t *dlb_subject_environment(const struct dlb_subject *subject)
     const struct dlb_spec *spec = &subject->spec;
     bool on_disk = !dlb_spec_format(spec)->synthetic && spec->dataset.path[0];
     json_t *environment = dlb_json_made(dlb_environment(on_disk ? spec->dataset.path : NULL));
-    if (!dlb_libraries_add(environment))
-        (void)dlb_json_made(NULL);
+    dlb_libraries_add(environment);
     return environment;
 }

@@ -18,7 +18,7 @@ static json_t *own_keys(const json_t *spec)
         for (const struct dlb_opt_group *const *group = dlb_gap_groups(); *group; group++) {
             size_t n = strlen((*group)->section);
             if (strncmp(key, (*group)->section, n) == 0 && key[n] == '.')
-                (void)dlb_json_put(own, key, json_incref(value));
+                dlb_json_put(own, key, json_incref(value));
         }
     }
     return own;

@@ -154,9 +154,9 @@ static json_t *looked_json(const struct dlb_inspected *in)
                                 (int)in->n_bad, "first_bad", bad, "first_bad_code", code));
     if (in->n_looked == 0)
         return looked;
-    (void)dlb_json_put(looked, "min_bytes", dlb_json_u64_or_null(in->n_bytes[0]));
-    (void)dlb_json_put(looked, "median_bytes", dlb_json_u64_or_null(middle(in)));
-    (void)dlb_json_put(looked, "max_bytes", dlb_json_u64_or_null(in->n_bytes[in->n_looked - 1]));
+    dlb_json_put(looked, "min_bytes", dlb_json_u64_or_null(in->n_bytes[0]));
+    dlb_json_put(looked, "median_bytes", dlb_json_u64_or_null(middle(in)));
+    dlb_json_put(looked, "max_bytes", dlb_json_u64_or_null(in->n_bytes[in->n_looked - 1]));
     return looked;
 }
 

@@ -110,8 +110,8 @@ int dlb_config_unknown(const struct dlb_config *cfg, const char *key, const char
 void dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *value,
                   const char *full_key, const char *origin)
 {
-    (void)dlb_json_put(in, key, value);
-    (void)dlb_json_put(said->origins, full_key, dlb_json_safe_text(origin));
+    dlb_json_put(in, key, value);
+    dlb_json_put(said->origins, full_key, dlb_json_safe_text(origin));
 }
 
 static int put_value(struct dlb_config *cfg, struct dlb_said *said, const char *key,
@@ -258,7 +258,7 @@ json_t *dlb_config_resolved(const struct dlb_config *cfg)
     for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
         for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
             (void)snprintf(key, sizeof key, "%s.%s", (*g)->section, opt->key);
-            (void)dlb_json_put(all, key, resolve(cfg, key, opt));
+            dlb_json_put(all, key, resolve(cfg, key, opt));
         }
     return all;
 }

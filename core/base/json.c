@@ -70,11 +70,10 @@ json_t *dlb_json_safe_text(const char *text)
     return string;
 }
 
-bool dlb_json_put(json_t *object, const char *key, json_t *value)
+void dlb_json_put(json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new(object, key, value))
         (void)dlb_json_made(NULL);
-    return true;
 }
 
 void dlb_json_append(json_t *array, json_t *value)

@@ -29,8 +29,8 @@ json_t *dlb_json_hex(uint64_t value);
 /* A string; if it is not UTF-8 (a file name may not be), bytes above 127 become '?'. */
 json_t *dlb_json_safe_text(const char *text);
 
-/* Steals `value`. Returns true. */
-bool dlb_json_put(json_t *object, const char *key, json_t *value);
+/* Steals `value`. */
+void dlb_json_put(json_t *object, const char *key, json_t *value);
 void dlb_json_append(json_t *array, json_t *value);
 
 /* `value`; the process ends if it is NULL. For json_pack and similar functions. */

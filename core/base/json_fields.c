@@ -26,12 +26,14 @@ static json_t *load(const struct dlb_json_field *field, const void *base)
 static void store(const struct dlb_json_field *field, const json_t *object, void *base)
 {
     void *at = (char *)base + field->offset;
+    uint64_t count = 0;
     switch (field->type) {
     case DLB_JSON_TYPE_COUNT:
         *(uint64_t *)at = dlb_json_u64(object, field->key, DLB_NOT_MEASURED);
         break;
     case DLB_JSON_TYPE_SMALL:
-        *(uint32_t *)at = (uint32_t)dlb_json_u64(object, field->key, 0);
+        count = dlb_json_u64(object, field->key, 0);
+        *(uint32_t *)at = count <= UINT32_MAX ? (uint32_t)count : 0;
         break;
     case DLB_JSON_TYPE_REAL:
         *(double *)at = dlb_json_number(object, field->key);
@@ -51,7 +53,7 @@ static void store(const struct dlb_json_field *field, const json_t *object, void
 void dlb_json_fields_put(json_t *object, const struct dlb_json_field *fields, const void *base)
 {
     for (const struct dlb_json_field *field = fields; field->key; field++)
-        (void)dlb_json_put(object, field->key, load(field, base));
+        dlb_json_put(object, field->key, load(field, base));
 }
 
 void dlb_json_fields_take(const json_t *object, const struct dlb_json_field *fields, void *base)

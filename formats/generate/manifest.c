@@ -19,7 +19,7 @@ static void add_group(json_t *params, const struct dlb_opt_group *group, const v
     for (const struct dlb_opt *opt = group->opts; opt->key; opt++) {
         char key[96];
         (void)snprintf(key, sizeof key, "%s.%s", group->section, opt->key);
-        (void)dlb_json_put(params, key, dlb_opt_load(opt, values));
+        dlb_json_put(params, key, dlb_opt_load(opt, values));
     }
 }
 

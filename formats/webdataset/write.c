@@ -161,7 +161,7 @@ void dlb_wds_note_shard(json_t *shards, const struct dlb_wds_shard *shard)
         json_pack("{s:I, s:I, s:I, s:I}", "file_bytes", (json_int_t)shard->file_bytes, "samples",
                   (json_int_t)shard->n_samples, "bytes", (json_int_t)shard->n_bytes,
                   "max_sample_bytes", (json_int_t)shard->max_sample_bytes));
-    (void)dlb_json_put(shards, strrchr(shard->path, '/') + 1, entry);
+    dlb_json_put(shards, strrchr(shard->path, '/') + 1, entry);
 }
 
 /* Counts the shards as they are on disk: some may be from an earlier gen that was interrupted. */
@@ -182,7 +182,7 @@ int dlb_wds_gen_describe(const struct dlb_gen *gen, json_t *manifest, struct dlb
         }
         dlb_wds_note_shard(all, &shards[i]);
     }
-    (void)dlb_json_put(manifest, "shards", all);
+    dlb_json_put(manifest, "shards", all);
     for (uint32_t i = 0; i < n; i++)
         free(shards[i].path);
     free(shards);

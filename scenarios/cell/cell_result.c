@@ -46,6 +46,7 @@ static void init_workers(struct dlb_workers_result *workers)
     io->sum_ns = io->p50_ns = io->p99_ns = io->p999_ns = io->max_ns = DLB_NOT_MEASURED;
     workers->io_bytes = workers->n_samples = DLB_NOT_MEASURED;
     workers->cpu_ns = workers->runqueue_ns = workers->order_wait_ns = DLB_NOT_MEASURED;
+    workers->n_skipped = workers->n_cut_shards = DLB_NOT_MEASURED;
 }
 
 void dlb_cell_result_init(struct dlb_cell_result *r)

@@ -134,7 +134,7 @@ static json_t *stages_to(const struct dlb_stage_result *stages, const char *cons
 {
     json_t *out = dlb_json_made(json_object());
     for (int i = 0; i < n; i++)
-        (void)dlb_json_put(out, names[i], dlb_json_fields_object(stage_fields, &stages[i]));
+        dlb_json_put(out, names[i], dlb_json_fields_object(stage_fields, &stages[i]));
     return out;
 }
 
@@ -143,6 +143,12 @@ static void stages_from(const json_t *object, struct dlb_stage_result *stages,
 {
     for (int i = 0; i < n; i++)
         dlb_json_fields_take(json_object_get(object, names[i]), stage_fields, &stages[i]);
+}
+
+static uint32_t small(const json_t *object, const char *key, uint32_t otherwise)
+{
+    uint64_t count = dlb_json_u64(object, key, otherwise);
+    return count <= UINT32_MAX ? (uint32_t)count : otherwise;
 }
 
 static json_t *shares_to(const struct dlb_loop_result *loop)
@@ -161,7 +167,7 @@ static void shares_from(const json_t *object, struct dlb_loop_result *loop)
 {
     const json_t *each = json_object_get(object, "each"), *one;
     size_t i;
-    loop->n_accelerators = (uint32_t)dlb_json_u64(object, "count", 1);
+    loop->n_accelerators = small(object, "count", 1);
     loop->share = dlb_mem_array(json_array_size(each), sizeof(*loop->share));
     json_array_foreach(each, i, one) {
         dlb_json_fields_take(one, share_fields, &loop->share[loop->n_shares++]);
@@ -190,7 +196,7 @@ static json_t *au_to(const struct dlb_loop_result *loop)
 {
     json_t *out = dlb_json_fields_object(au_fields, &loop->total.au);
     dlb_json_fields_put(out, au_rate_fields, &loop->total.au);
-    (void)dlb_json_put(out, "lowest", dlb_json_fields_object(au_fields, &loop->lowest));
+    dlb_json_put(out, "lowest", dlb_json_fields_object(au_fields, &loop->lowest));
     return out;
 }
 
@@ -198,14 +204,14 @@ static void loop_to(json_t *out, const struct dlb_loop_result *loop)
 {
     dlb_json_fields_put(out, total_fields, &loop->total);
     dlb_json_fields_put(out, loop_fields, loop);
-    (void)dlb_json_put(out, "consumer_stages",
-                       stages_to(loop->consumer, dlb_consumer_stage_names, DLB_CS_COUNT));
-    (void)dlb_json_put(out, "device_stages",
-                       stages_to(loop->device, dlb_device_stage_names, DLB_DS_COUNT));
-    (void)dlb_json_put(out, "au", au_to(loop));
-    (void)dlb_json_put(out, "accelerators", shares_to(loop));
-    (void)dlb_json_put(out, "epochs", epochs_to(loop));
-    (void)dlb_json_put(out, "os", dlb_json_fields_object(os_fields, &loop->os));
+    dlb_json_put(out, "consumer_stages",
+                 stages_to(loop->consumer, dlb_consumer_stage_names, DLB_CS_COUNT));
+    dlb_json_put(out, "device_stages",
+                 stages_to(loop->device, dlb_device_stage_names, DLB_DS_COUNT));
+    dlb_json_put(out, "au", au_to(loop));
+    dlb_json_put(out, "accelerators", shares_to(loop));
+    dlb_json_put(out, "epochs", epochs_to(loop));
+    dlb_json_put(out, "os", dlb_json_fields_object(os_fields, &loop->os));
 }
 
 static void loop_from(const json_t *doc, struct dlb_loop_result *loop)
@@ -232,10 +238,10 @@ static json_t *io_to(const struct dlb_io_result *io)
 {
     json_t *out = dlb_json_fields_object(io_fields, io);
     bool own = io->used != DLB_IO_USED_SYNC;
-    (void)dlb_json_put(out, "asked", json_string(io->asked_uring ? "io_uring" : "sync"));
-    (void)dlb_json_put(out, "used", json_string(io_ways[io->used]));
-    (void)dlb_json_put(out, "registered_buffers",
-                       own ? json_boolean(io->registered_buffers) : json_null());
+    dlb_json_put(out, "asked", json_string(io->asked_uring ? "io_uring" : "sync"));
+    dlb_json_put(out, "used", json_string(io_ways[io->used]));
+    dlb_json_put(out, "registered_buffers",
+                 own ? json_boolean(io->registered_buffers) : json_null());
     return out;
 }
 
@@ -253,16 +259,15 @@ static void workers_to(json_t *out, const struct dlb_workers_result *workers)
 {
     json_t *reads = dlb_json_fields_object(stage_fields, &workers->reads);
     json_t *skipped = dlb_json_made(json_array());
-    (void)dlb_json_put(reads, "of",
-                       json_string(workers->reads_are_requests ? "requests" : "samples"));
+    dlb_json_put(reads, "of", json_string(workers->reads_are_requests ? "requests" : "samples"));
     for (uint32_t i = 0; i < workers->n_skipped_named; i++)
         dlb_json_append(skipped, dlb_json_safe_text(workers->skipped[i]));
     dlb_json_fields_put(out, workers_fields, workers);
-    (void)dlb_json_put(out, "reads", reads);
-    (void)dlb_json_put(out, "worker_stages",
-                       stages_to(workers->stage, dlb_worker_stage_names, DLB_WS_COUNT));
-    (void)dlb_json_put(out, "io", io_to(&workers->io));
-    (void)dlb_json_put(out, "skipped", skipped);
+    dlb_json_put(out, "reads", reads);
+    dlb_json_put(out, "worker_stages",
+                 stages_to(workers->stage, dlb_worker_stage_names, DLB_WS_COUNT));
+    dlb_json_put(out, "io", io_to(&workers->io));
+    dlb_json_put(out, "skipped", skipped);
 }
 
 static void workers_from(const json_t *doc, struct dlb_workers_result *workers)
@@ -289,10 +294,10 @@ static json_t *cache_to(const struct dlb_cache_result *cache)
            *limits = dlb_json_made(json_array());
     for (uint32_t i = 0; i < cache->n_limits; i++)
         dlb_json_append(limits, dlb_json_safe_text(cache->limits[i]));
-    (void)dlb_json_put(out, "asked", json_string(dlb_run_cache_names[cache->asked]));
-    (void)dlb_json_put(out, "label", json_string(dlb_cache_label_name(cache->label)));
-    (void)dlb_json_put(out, "metadata", json_string(dlb_cache_label_name(cache->metadata)));
-    (void)dlb_json_put(out, "limits", limits);
+    dlb_json_put(out, "asked", json_string(dlb_run_cache_names[cache->asked]));
+    dlb_json_put(out, "label", json_string(dlb_cache_label_name(cache->label)));
+    dlb_json_put(out, "metadata", json_string(dlb_cache_label_name(cache->metadata)));
+    dlb_json_put(out, "limits", limits);
     return out;
 }
 
@@ -316,7 +321,7 @@ static void cache_from(const json_t *object, struct dlb_cache_result *cache)
 static json_t *device_to(const struct dlb_device_result *device)
 {
     json_t *out = dlb_json_fields_object(device_fields, device);
-    (void)dlb_json_put(out, "gpu", device->gpu ? json_incref(device->gpu) : json_null());
+    dlb_json_put(out, "gpu", device->gpu ? json_incref(device->gpu) : json_null());
     return out;
 }
 
@@ -333,56 +338,60 @@ static json_t *text_or_null(const char *text)
     return text && text[0] ? dlb_json_safe_text(text) : json_null();
 }
 
-/* What the cache of a cell that never looked at its files is told as. */
+#define RESIDENCY_UNKNOWN "unknown" /* no system call told which data are resident */
+
+/* The cache, and two figures of it that stand beside it. */
 static void cache_part_to(json_t *out, const struct dlb_cell_result *r)
 {
     const struct dlb_cache_result *cache = &r->cache;
-    (void)dlb_json_put(out, "cache", cache_to(cache));
-    (void)dlb_json_put(out, "resident_frac", dlb_json_real_or_null(cache->resident_before_frac));
-    (void)dlb_json_put(out, "residency_by",
-                       json_string(cache->residency_by[0] ? cache->residency_by : "unknown"));
+    dlb_json_put(out, "cache", cache_to(cache));
+    dlb_json_put(out, "resident_frac", dlb_json_real_or_null(cache->resident_before_frac));
+    dlb_json_put(out, "residency_by",
+                 json_string(cache->residency_by[0] ? cache->residency_by : RESIDENCY_UNKNOWN));
 }
 
 json_t *dlb_cell_result_to_json(const struct dlb_cell_result *r)
 {
     json_t *out = dlb_json_made(json_object());
-    (void)dlb_json_put(out, "status", json_string(dlb_rep_status_name(r->status)));
-    (void)dlb_json_put(out, "block", json_integer(r->block));
-    (void)dlb_json_put(out, "index", json_integer(r->index));
+    dlb_json_put(out, "status", json_string(dlb_rep_status_name(r->status)));
+    dlb_json_put(out, "block", json_integer(r->block));
+    dlb_json_put(out, "index", json_integer(r->index));
     if (r->status != DLB_REP_OK)
-        (void)dlb_json_put(out, "reason", text_or_null(r->reason));
+        dlb_json_put(out, "reason", text_or_null(r->reason));
     if (r->error)
-        (void)dlb_json_put(out, "error", json_integer((json_int_t)r->error));
+        dlb_json_put(out, "error", json_integer((json_int_t)r->error));
     if (r->code < DLB_N_CODES)
-        (void)dlb_json_put(out, "code", json_string(dlb_code_name(r->code)));
+        dlb_json_put(out, "code", json_string(dlb_code_name(r->code)));
     if (r->stuck_why[0])
-        (void)dlb_json_put(out, "stuck_why", dlb_json_safe_text(r->stuck_why));
+        dlb_json_put(out, "stuck_why", dlb_json_safe_text(r->stuck_why));
     if (r->has_cache)
         cache_part_to(out, r);
     if (r->has_device)
-        (void)dlb_json_put(out, "device", device_to(&r->device));
+        dlb_json_put(out, "device", device_to(&r->device));
     if (r->has_memory)
-        (void)dlb_json_put(out, "memory", dlb_json_fields_object(memory_fields, &r->memory));
+        dlb_json_put(out, "memory", dlb_json_fields_object(memory_fields, &r->memory));
     if (r->has_loop)
         loop_to(out, &r->loop);
     if (r->has_workers)
         workers_to(out, &r->workers);
     if (r->has_baseline) {
         dlb_json_fields_put(out, baseline_fields, &r->baseline);
-        (void)dlb_json_put(out, "command", text_or_null(r->baseline.command));
+        dlb_json_put(out, "command", text_or_null(r->baseline.command));
     }
     return out;
 }
 
 static void head_from(const json_t *doc, struct dlb_cell_result *r)
 {
-    r->block = (uint32_t)dlb_json_u64(doc, "block", 0);
-    r->index = (uint32_t)dlb_json_u64(doc, "index", 0);
+    r->block = small(doc, "block", 0);
+    r->index = small(doc, "index", 0);
     (void)snprintf(r->reason, sizeof(r->reason), "%s", dlb_json_text(doc, "reason"));
     (void)snprintf(r->stuck_why, sizeof(r->stuck_why), "%s", dlb_json_text(doc, "stuck_why"));
     r->code = dlb_code_by_name(dlb_json_text(doc, "code"));
-    if (r->status == DLB_REP_FAILED || r->status == DLB_REP_CANCELLED)
-        r->error = (enum dlb_status)dlb_json_u64(doc, "error", DLB_E_WORKER);
+    if (r->status == DLB_REP_FAILED || r->status == DLB_REP_CANCELLED) {
+        uint64_t error = dlb_json_u64(doc, "error", DLB_E_WORKER);
+        r->error = error <= DLB_E_CANCELLED ? (enum dlb_status)error : DLB_E_WORKER;
+    }
 }
 
 static void baseline_from(const json_t *doc, struct dlb_baseline_result *baseline)
@@ -412,8 +421,9 @@ int dlb_cell_result_from_json(struct dlb_cell_result *r, const json_t *doc, stru
     r->has_baseline = json_object_get(doc, "command") != NULL;
     if (r->has_cache) {
         cache_from(json_object_get(doc, "cache"), &r->cache);
-        (void)snprintf(r->cache.residency_by, sizeof(r->cache.residency_by), "%s",
-                       dlb_json_text(doc, "residency_by"));
+        const char *by = dlb_json_text(doc, "residency_by");
+        if (strcmp(by, RESIDENCY_UNKNOWN) != 0)
+            (void)snprintf(r->cache.residency_by, sizeof(r->cache.residency_by), "%s", by);
     }
     if (r->has_device)
         device_from(json_object_get(doc, "device"), &r->device);

@@ -40,8 +40,8 @@ static json_t *medians(const struct dlb_cell_result *const *reps, uint32_t n,
 {
     json_t *out = dlb_json_made(json_object());
     for (size_t i = 0; i < n_figures; i++)
-        (void)dlb_json_put(out, figures[i].key,
-                           dlb_json_real_or_null(median_of(reps, n, figures[i].offset)));
+        dlb_json_put(out, figures[i].key,
+                     dlb_json_real_or_null(median_of(reps, n, figures[i].offset)));
     return out;
 }
 
@@ -67,8 +67,7 @@ json_t *dlb_au_summary(const struct dlb_reps *reps, const struct dlb_cell_result
     json_t *out = json_null();
     if (n > 0) {
         out = medians(taken, n, mean, sizeof(mean) / sizeof(mean[0]));
-        (void)dlb_json_put(out, "lowest",
-                           medians(taken, n, lowest, sizeof(lowest) / sizeof(lowest[0])));
+        dlb_json_put(out, "lowest", medians(taken, n, lowest, sizeof(lowest) / sizeof(lowest[0])));
     }
     free((void *)taken);
     return out;

@@ -82,8 +82,8 @@ static json_t *each(const struct dlb_reps *reps)
             continue;
         json_t *all = dlb_cell_result_to_json(&reps->rep[i]), *one = dlb_json_made(json_object());
         for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-            (void)dlb_json_put(
-                one, keys[k], json_incref(json_object_get(json_object_get(all, "cache"), keys[k])));
+            dlb_json_put(one, keys[k],
+                         json_incref(json_object_get(json_object_get(all, "cache"), keys[k])));
         dlb_json_append(out, one);
         json_decref(all);
     }
@@ -100,10 +100,9 @@ json_t *dlb_cache_summary(const struct dlb_reps *reps, const struct dlb_cell_res
     json_t *out = json_incref(json_object_get(all, "cache"));
     json_decref(all);
     dlb_cache_why(reps, from, why, sizeof(why));
-    (void)dlb_json_put(out, "repetitions", each(reps));
-    (void)dlb_json_put(out, "label",
-                       json_string(dlb_cache_label_name(dlb_cache_label_of_reps(reps))));
-    (void)dlb_json_put(out, "metadata", json_string(dlb_cache_label_name(over(reps, true))));
-    (void)dlb_json_put(out, "why", dlb_json_safe_text(why));
+    dlb_json_put(out, "repetitions", each(reps));
+    dlb_json_put(out, "label", json_string(dlb_cache_label_name(dlb_cache_label_of_reps(reps))));
+    dlb_json_put(out, "metadata", json_string(dlb_cache_label_name(over(reps, true))));
+    dlb_json_put(out, "why", dlb_json_safe_text(why));
     return out;
 }

@@ -29,7 +29,7 @@ void dlb_note(json_t *list, enum dlb_note_code code, const char *fmt, ...)
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
     json_t *note = dlb_json_made(json_pack("{ss}", "code", names[code]));
-    (void)dlb_json_put(note, "text", dlb_json_safe_text(text));
+    dlb_json_put(note, "text", dlb_json_safe_text(text));
     dlb_json_append(list, note);
 }
 

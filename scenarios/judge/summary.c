@@ -84,7 +84,7 @@ static json_t *reads(const struct dlb_cell_result *shown, json_t *of_rep, double
     if (!of_rep)
         return json_null();
     json_t *out = dlb_json_made(json_copy(of_rep));
-    (void)dlb_json_put(out, "per_s", dlb_json_real_or_null(per_sample * samples_per_s));
+    dlb_json_put(out, "per_s", dlb_json_real_or_null(per_sample * samples_per_s));
     return out;
 }
 
@@ -94,15 +94,12 @@ static void put_rates(json_t *out, const struct dlb_judged_cell *cell,
     const struct dlb_share *total = &shown->loop.total;
     double bytes = dlb_measured(total->n_bytes) * 1e9;
     double copy_ns = dlb_measured(shown->loop.device[DLB_DS_COPY].sum_ns);
-    (void)dlb_json_put(out, "samples_per_s",
-                       estimate(&cell->rate, cell->samples_per_s, cell->n_values));
-    (void)dlb_json_put(out, "read_bytes_per_s",
-                       dlb_json_real_or_null(dlb_judged_read_bytes_per_s(cell)));
-    (void)dlb_json_put(out, "reads",
-                       reads(shown, json_object_get(rep, "reads"), cell->rate.median));
-    (void)dlb_json_put(out, "delivered_bytes_per_s",
-                       dlb_json_real_or_null(bytes / dlb_measured(total->window_ns)));
-    (void)dlb_json_put(out, "h2d_bytes_per_s", dlb_json_real_or_null(bytes / copy_ns));
+    dlb_json_put(out, "samples_per_s", estimate(&cell->rate, cell->samples_per_s, cell->n_values));
+    dlb_json_put(out, "read_bytes_per_s", dlb_json_real_or_null(dlb_judged_read_bytes_per_s(cell)));
+    dlb_json_put(out, "reads", reads(shown, json_object_get(rep, "reads"), cell->rate.median));
+    dlb_json_put(out, "delivered_bytes_per_s",
+                 dlb_json_real_or_null(bytes / dlb_measured(total->window_ns)));
+    dlb_json_put(out, "h2d_bytes_per_s", dlb_json_real_or_null(bytes / copy_ns));
 }
 
 /* The parts of the repetition that is shown, as they are; where it has none, an empty one. */
@@ -117,21 +114,20 @@ static void put_shown(json_t *out, const json_t *rep)
     json_t *memory = json_object_get(rep, "memory"), *value;
     for (size_t i = 0; i < sizeof(nullable) / sizeof(nullable[0]); i++) {
         value = json_object_get(rep, nullable[i]);
-        (void)dlb_json_put(out, nullable[i], value ? json_incref(value) : json_null());
+        dlb_json_put(out, nullable[i], value ? json_incref(value) : json_null());
     }
     for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
         value = json_object_get(rep, objects[i]);
-        (void)dlb_json_put(out, objects[i], value ? json_incref(value) : json_object());
+        dlb_json_put(out, objects[i], value ? json_incref(value) : json_object());
     }
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
         value = json_object_get(rep, arrays[i]);
-        (void)dlb_json_put(out, arrays[i], value ? json_incref(value) : json_array());
+        dlb_json_put(out, arrays[i], value ? json_incref(value) : json_array());
     }
-    (void)dlb_json_put(out, "memory",
-                       memory
-                           ? json_incref(memory)
-                           : dlb_json_made(json_pack("{sn, sn, sn, sn}", "peak_pss_bytes",
-                                                     "slots_bytes", "pinned_bytes", "huge_pages")));
+    dlb_json_put(out, "memory",
+                 memory ? json_incref(memory)
+                        : dlb_json_made(json_pack("{sn, sn, sn, sn}", "peak_pss_bytes",
+                                                  "slots_bytes", "pinned_bytes", "huge_pages")));
 }
 
 static void put_measured(json_t *out, const struct dlb_judged_cell *cell,
@@ -144,13 +140,13 @@ static void put_measured(json_t *out, const struct dlb_judged_cell *cell,
     put_rates(out, cell, shown, rep);
     put_shown(out, rep);
     json_decref(rep);
-    (void)dlb_json_put(out, "au", dlb_au_summary(reps, cell->shown, n_blocks));
-    (void)dlb_json_put(out, "gpu_idle_frac", fraction(reps, idle));
-    (void)dlb_json_put(out, "input_wait_frac", fraction(reps, input_wait));
-    (void)dlb_json_put(out, "unaccounted_frac", fraction(reps, unaccounted));
-    (void)dlb_json_put(out, "cache", dlb_cache_summary(reps, cell->shown));
-    (void)dlb_json_put(out, "skipped_samples", dlb_json_u64_or_null(shown->workers.n_skipped));
-    (void)dlb_json_put(out, "cut_shards", dlb_json_u64_or_null(shown->workers.n_cut_shards));
+    dlb_json_put(out, "au", dlb_au_summary(reps, cell->shown, n_blocks));
+    dlb_json_put(out, "gpu_idle_frac", fraction(reps, idle));
+    dlb_json_put(out, "input_wait_frac", fraction(reps, input_wait));
+    dlb_json_put(out, "unaccounted_frac", fraction(reps, unaccounted));
+    dlb_json_put(out, "cache", dlb_cache_summary(reps, cell->shown));
+    dlb_json_put(out, "skipped_samples", dlb_json_u64_or_null(shown->workers.n_skipped));
+    dlb_json_put(out, "cut_shards", dlb_json_u64_or_null(shown->workers.n_cut_shards));
 }
 
 static json_t *code_or_null(enum dlb_code code)
@@ -158,21 +154,40 @@ static json_t *code_or_null(enum dlb_code code)
     return code < DLB_N_CODES ? dlb_json_made(json_string(dlb_code_name(code))) : json_null();
 }
 
+/* A cell that was skipped is known by the values that were swept, though they have no meaning in
+ * it. The last axis is the fastest, as in dlb_plan_cells. */
+static void put_swept(json_t *config, const struct dlb_axes *axes, uint32_t number)
+{
+    for (uint32_t i = axes->n; i-- > 0;) {
+        const struct dlb_axis *axis = &axes->axis[i];
+        uint32_t n = (uint32_t)json_array_size(axis->values);
+        dlb_json_put(config, axis->key, json_incref(json_array_get(axis->values, number % n)));
+        number /= n;
+    }
+}
+
+static json_t *cell_config(const struct dlb_plan *plan, uint32_t i)
+{
+    const struct dlb_plan_cell *planned = &plan->cells[i];
+    json_t *config = dlb_spec_to_json(planned->spec, planned->iterable);
+    if (planned->skipped)
+        put_swept(config, &plan->axes, i);
+    return config;
+}
+
 static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
 {
     static const char *const status[] = {"ok", "skipped", "failed"};
     const struct dlb_judged_cell *cell = &in->judgement->cells[i];
-    const struct dlb_plan_cell *planned = &in->plan->cells[i];
     json_t *out = dlb_json_made(json_object());
-    (void)dlb_json_put(out, "index", json_integer(i));
-    (void)dlb_json_put(out, "config", dlb_spec_to_json(planned->spec, planned->iterable));
-    (void)dlb_json_put(out, "status", json_string(status[cell->status]));
-    (void)dlb_json_put(out, "code", code_or_null(cell->code));
-    (void)dlb_json_put(out, "reason",
-                       cell->reason[0] ? dlb_json_safe_text(cell->reason) : json_null());
-    (void)dlb_json_put(out, "repeats", json_integer(cell->n_values));
+    dlb_json_put(out, "index", json_integer(i));
+    dlb_json_put(out, "config", cell_config(in->plan, i));
+    dlb_json_put(out, "status", json_string(status[cell->status]));
+    dlb_json_put(out, "code", code_or_null(cell->code));
+    dlb_json_put(out, "reason", cell->reason[0] ? dlb_json_safe_text(cell->reason) : json_null());
+    dlb_json_put(out, "repeats", json_integer(cell->n_values));
     put_measured(out, cell, &in->results->cells[i], in->plan->n_blocks);
-    (void)dlb_json_put(out, "verdict", verdict(cell));
+    dlb_json_put(out, "verdict", verdict(cell));
     return out;
 }
 
@@ -270,21 +285,21 @@ static void put_head(json_t *doc, const struct dlb_summary *in)
                                            "format", dlb_spec_format(in->spec)->name, "samples",
                                            (json_int_t)in->shape->n_samples, "bytes",
                                            (json_int_t)in->shape->total_bytes));
-    (void)dlb_json_put(doc, "schema_version", json_integer(DLB_SCHEMA_VERSION));
-    (void)dlb_json_put(doc, "command", dlb_json_made(json_string(in->command)));
-    (void)dlb_json_put(doc, "run_name", dlb_json_safe_text(in->run_name));
-    (void)dlb_json_put(doc, "partial", json_boolean(in->partial));
-    (void)dlb_json_put(doc, "interrupted", json_boolean(in->results->interrupted));
-    (void)dlb_json_put(
+    dlb_json_put(doc, "schema_version", json_integer(DLB_SCHEMA_VERSION));
+    dlb_json_put(doc, "command", dlb_json_made(json_string(in->command)));
+    dlb_json_put(doc, "run_name", dlb_json_safe_text(in->run_name));
+    dlb_json_put(doc, "partial", json_boolean(in->partial));
+    dlb_json_put(doc, "interrupted", json_boolean(in->results->interrupted));
+    dlb_json_put(
         doc, "dlbench",
         dlb_json_made(json_pack("{ss, ss}", "version", in->version, "commit", in->commit)));
-    (void)dlb_json_put(doc, "environment", json_incref((json_t *)in->environment));
-    (void)dlb_json_put(doc, "dataset", data);
-    (void)dlb_json_put(doc, "config", dlb_json_made(dlb_config_resolved(in->cfg)));
-    (void)dlb_json_put(doc, "config_hash", dlb_json_made(json_string(hash)));
-    (void)dlb_json_put(doc, "rank", json_integer(in->spec->run.rank));
-    (void)dlb_json_put(doc, "world", json_integer(in->spec->run.world));
-    (void)dlb_json_put(doc, "device", device_json(in));
+    dlb_json_put(doc, "environment", json_incref((json_t *)in->environment));
+    dlb_json_put(doc, "dataset", data);
+    dlb_json_put(doc, "config", dlb_json_made(dlb_config_resolved(in->cfg)));
+    dlb_json_put(doc, "config_hash", dlb_json_made(json_string(hash)));
+    dlb_json_put(doc, "rank", json_integer(in->spec->run.rank));
+    dlb_json_put(doc, "world", json_integer(in->spec->run.world));
+    dlb_json_put(doc, "device", device_json(in));
 }
 
 /* What the judge noted, and what opening the data brought to light: which way the bytes took, what
@@ -311,26 +326,25 @@ static json_t *set_json(const struct dlb_judgement *j)
 static void put_findings(json_t *doc, const struct dlb_summary *in)
 {
     const struct dlb_judgement *j = in->judgement;
-    (void)dlb_json_put(doc, "verdict", verdict_json(in));
-    (void)dlb_json_put(doc, "best_cell", index_or_null(j->best));
-    (void)dlb_json_put(doc, "recommended_cell", index_or_null(j->recommended));
-    (void)dlb_json_put(doc, "separable", json_boolean(j->separable));
-    (void)dlb_json_put(doc, "not_separable", set_json(j));
-    (void)dlb_json_put(doc, "recommendation", dlb_json_safe_text(j->text));
-    (void)dlb_json_put(doc, "pytorch", dlb_json_safe_text(j->pytorch));
-    (void)dlb_json_put(doc, "not_modelled", json_incref(j->not_modelled));
-    (void)dlb_json_put(doc, "notes", notes_json(in));
-    (void)dlb_json_put(doc, "axes", dlb_axes_to_json(&in->plan->axes));
-    (void)dlb_json_put(
-        doc, "reference",
-        dlb_json_made(json_pack("{so, so}", "cell", index_or_null(in->plan->reference),
-                                "drift_frac", dlb_json_real_or_null(j->drift_frac))));
-    (void)dlb_json_put(doc, "ceilings", ceilings_json(in));
-    (void)dlb_json_put(doc, "cells", cells_json(in));
+    dlb_json_put(doc, "verdict", verdict_json(in));
+    dlb_json_put(doc, "best_cell", index_or_null(j->best));
+    dlb_json_put(doc, "recommended_cell", index_or_null(j->recommended));
+    dlb_json_put(doc, "separable", json_boolean(j->separable));
+    dlb_json_put(doc, "not_separable", set_json(j));
+    dlb_json_put(doc, "recommendation", dlb_json_safe_text(j->text));
+    dlb_json_put(doc, "pytorch", dlb_json_safe_text(j->pytorch));
+    dlb_json_put(doc, "not_modelled", json_incref(j->not_modelled));
+    dlb_json_put(doc, "notes", notes_json(in));
+    dlb_json_put(doc, "axes", dlb_axes_to_json(&in->plan->axes));
+    dlb_json_put(doc, "reference",
+                 dlb_json_made(json_pack("{so, so}", "cell", index_or_null(in->plan->reference),
+                                         "drift_frac", dlb_json_real_or_null(j->drift_frac))));
+    dlb_json_put(doc, "ceilings", ceilings_json(in));
+    dlb_json_put(doc, "cells", cells_json(in));
     if (j->storage)
-        (void)dlb_json_put(doc, "storage", json_incref(j->storage));
+        dlb_json_put(doc, "storage", json_incref(j->storage));
     if (j->gap)
-        (void)dlb_json_put(doc, "gap", json_incref(j->gap));
+        dlb_json_put(doc, "gap", json_incref(j->gap));
 }
 
 json_t *dlb_summary_build(const struct dlb_summary *in)

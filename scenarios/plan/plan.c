@@ -59,8 +59,8 @@ static int make_spec(const struct dlb_plan_input *in, const struct dlb_axes *axe
         return dlb_spec_from_config(spec, in->cfg, err);
     json_t *flat = dlb_json_made(dlb_config_resolved(in->cfg));
     for (uint32_t i = 0; i < axes->n; i++)
-        (void)dlb_json_put(flat, axes->axis[i].key,
-                           json_incref(json_array_get(axes->axis[i].values, place[i])));
+        dlb_json_put(flat, axes->axis[i].key,
+                     json_incref(json_array_get(axes->axis[i].values, place[i])));
     int rc = dlb_spec_from_json(spec, flat, "sweep", err);
     json_decref(flat);
     return rc;

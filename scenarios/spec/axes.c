@@ -50,7 +50,7 @@ json_t *dlb_axes_to_json(const struct dlb_axes *axes)
 {
     json_t *out = dlb_json_made(json_object());
     for (uint32_t i = 0; i < axes->n; i++)
-        (void)dlb_json_put(out, axes->axis[i].key, json_incref(axes->axis[i].values));
+        dlb_json_put(out, axes->axis[i].key, json_incref(axes->axis[i].values));
     return out;
 }
 

@@ -226,8 +226,8 @@ json_t *dlb_spec_to_json(const struct dlb_spec *spec, bool iterable)
         for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
             bool has = dlb_meaning_has(*g, opt, spec, iterable);
             (void)snprintf(key, sizeof(key), "%s.%s", (*g)->section, opt->key);
-            (void)dlb_json_put(
-                out, key, has ? dlb_opt_load(opt, dlb_spec_section_of(spec, *g)) : json_null());
+            dlb_json_put(out, key,
+                         has ? dlb_opt_load(opt, dlb_spec_section_of(spec, *g)) : json_null());
         }
     return out;
 }

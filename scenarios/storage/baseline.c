@@ -43,11 +43,10 @@ static void put_reads(json_t *out, const struct dlb_cell_result *shown)
 {
     static const struct dlb_baseline_result none = {NULL, NAN, NAN, NAN, NAN, NAN};
     const struct dlb_baseline_result *reads = shown ? &shown->baseline : &none;
-    (void)dlb_json_put(out, "command",
-                       reads->command ? dlb_json_safe_text(reads->command) : json_null());
-    (void)dlb_json_put(out, "iops", dlb_json_real_or_null(reads->iops));
-    (void)dlb_json_put(out, "read_p50_ns", dlb_json_real_or_null(reads->p50_ns));
-    (void)dlb_json_put(out, "read_p99_ns", dlb_json_real_or_null(reads->p99_ns));
+    dlb_json_put(out, "command", reads->command ? dlb_json_safe_text(reads->command) : json_null());
+    dlb_json_put(out, "iops", dlb_json_real_or_null(reads->iops));
+    dlb_json_put(out, "read_p50_ns", dlb_json_real_or_null(reads->p50_ns));
+    dlb_json_put(out, "read_p99_ns", dlb_json_real_or_null(reads->p99_ns));
 }
 
 json_t *dlb_storage_baseline_json(const struct dlb_plan *plan, const struct dlb_results *results)

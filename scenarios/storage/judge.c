@@ -208,13 +208,13 @@ static void put_rates(const struct dlb_judged_cell *cell, json_t *out)
     bool any = cell && cell->n_values > 0;
     const struct dlb_stage_result *reads = any ? &cell->shown->workers.reads : &none;
     const double nan = (double)NAN;
-    (void)dlb_json_put(out, "samples_per_s", dlb_json_real_or_null(any ? cell->rate.median : nan));
-    (void)dlb_json_put(out, "bytes_per_s",
-                       dlb_json_real_or_null(any ? dlb_judged_read_bytes_per_s(cell) : nan));
-    (void)dlb_json_put(out, "iops", dlb_json_real_or_null(any ? iops(cell) : nan));
-    (void)dlb_json_put(out, "read_p50_ns", dlb_json_real_or_null(dlb_measured(reads->p50_ns)));
-    (void)dlb_json_put(out, "read_p99_ns", dlb_json_real_or_null(dlb_measured(reads->p99_ns)));
-    (void)dlb_json_put(out, "read_p999_ns", dlb_json_real_or_null(dlb_measured(reads->p999_ns)));
+    dlb_json_put(out, "samples_per_s", dlb_json_real_or_null(any ? cell->rate.median : nan));
+    dlb_json_put(out, "bytes_per_s",
+                 dlb_json_real_or_null(any ? dlb_judged_read_bytes_per_s(cell) : nan));
+    dlb_json_put(out, "iops", dlb_json_real_or_null(any ? iops(cell) : nan));
+    dlb_json_put(out, "read_p50_ns", dlb_json_real_or_null(dlb_measured(reads->p50_ns)));
+    dlb_json_put(out, "read_p99_ns", dlb_json_real_or_null(dlb_measured(reads->p99_ns)));
+    dlb_json_put(out, "read_p999_ns", dlb_json_real_or_null(dlb_measured(reads->p999_ns)));
 }
 
 static json_t *point_json(const struct outcome *o, uint32_t cell)
@@ -299,10 +299,10 @@ static json_t *storage_json(struct outcome *o)
         dlb_bottleneck_code(o->bottleneck), "bottleneck", dlb_bottleneck_name(o->bottleneck),
         "bottleneck_text", o->why, "headroom_frac", dlb_json_real_or_null(headroom(o))));
     put_rates(judged(o, o->best), out);
-    (void)dlb_json_put(out, "harness", harness_json(o));
-    (void)dlb_json_put(out, "data", data_json(o, &o->cold_proof, &o->steps_per_epoch));
-    (void)dlb_json_put(out, "baseline", dlb_storage_baseline_json(o->plan, o->results));
-    (void)dlb_json_put(out, "curve", curve_json(o));
+    dlb_json_put(out, "harness", harness_json(o));
+    dlb_json_put(out, "data", data_json(o, &o->cold_proof, &o->steps_per_epoch));
+    dlb_json_put(out, "baseline", dlb_storage_baseline_json(o->plan, o->results));
+    dlb_json_put(out, "curve", curve_json(o));
     return out;
 }
 

@@ -66,7 +66,7 @@ run env PYTHONPATH=crashing "$dlbench" gap "${tiny[@]}" --run-name later --json
 expect_exit 0
 valid_summary "$out"
 expect_json "all(r['status'] == 'ok' for r in d['gap']['rungs'] if r['rung'] in $c_rungs) and d['gap']['python']['torch'] == '0'"
-expect_json "d['gap']['python']['threads'] == 3 and any('3 threads' in n for n in d['notes'])"
+expect_json "d['gap']['python']['threads'] == 3 and any(n['code'] == 'GAP_TORCH_THREADS' and '3 threads' in n['text'] for n in d['notes'])"
 expect_json "all(r['status'] == 'failed' and 'SIGSEGV' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
 
 # --- wrong usage

@@ -130,7 +130,7 @@ end_long
 expect_exit 3
 expect_err 'ceiling.*SIGKILL'
 valid_summary results/ceiling/summary.json
-expect [ "$(json_get results/ceiling/summary.json '(d["cells"][0]["status"], d["partial"], any("ceiling" in n and "SIGKILL" in n for n in d["notes"]))')" = "('ok', True, True)" ]
+expect [ "$(json_get results/ceiling/summary.json '(d["cells"][0]["status"], d["partial"], any(n["code"] == "CEILING_FAILED" and "SIGKILL" in n["text"] for n in d["notes"]))')" = "('ok', True, True)" ]
 
 # --- what will take long is told before it begins, with what makes it less
 slow=(--set device.step_ms=600000 --set run.repeats=1 --run-name slow --overwrite)
@@ -149,7 +149,7 @@ valid_summary "$out"
 expect_json 'd["partial"] and d["cells"][0]["status"] == "failed" and d["cells"][0]["repeats"] == 0 and d["best_cell"] is None'
 run "$dlbench" run "${quick[@]}" --set run.max_batches=500 --run-name fewer --json
 expect_exit 0
-expect_json 'any("run.max_batches = 500" in n for n in d["notes"])'
+expect_json 'any(n["code"] == "TOO_SHORT" and "run.max_batches = 500" in n["text"] for n in d["notes"])'
 
 # --- Ctrl-C: what was measured so far
 start_long results/stopped --run-name stopped

@@ -51,18 +51,6 @@ static bool reads_each_byte_once(const struct variant *v)
            strcmp(v->word, "npy") == 0 || strcmp(v->word, "megatron") == 0;
 }
 
-/* Whether the format, or the file system, does not offer this access. */
-static bool is_refused(const struct variant *v, int access)
-{
-    struct dlb_dataset ds;
-    struct dlb_err err;
-
-    if (variant_open(v, access, &ds, &err) != DLB_OK)
-        return err.status == DLB_E_CONFIG;
-    dlb_dataset_close(&ds);
-    return false;
-}
-
 static void run_cold(const struct variant *v, int access, bool proven)
 {
     struct dlb_spec *spec = calloc(1, sizeof *spec);
@@ -79,9 +67,10 @@ static void run_cold(const struct variant *v, int access, bool proven)
     spec->run.cache = DLB_RUN_COLD;
     dlb_cell_run(spec, DLB_MODE_MEASURE, &unwatched, &ran);
     bool ok = ran.status == DLB_REP_OK;
-    /* By a file system that knows no O_DIRECT, or shards in which nothing can be sought. */
-    bool refused = (access == DLB_ACCESS_DIRECT || access == DLB_ACCESS_INDEXED) &&
-                   ran.status == DLB_REP_FAILED && ran.error == DLB_E_CONFIG;
+    /* By a file system without O_DIRECT, or for compressed shards, which cannot be sought in. */
+    bool refused = (access == DLB_ACCESS_DIRECT && (ran.code == DLB_ERR_DIRECT_UNSUPPORTED ||
+                                                    ran.code == DLB_ERR_DIRECT_READ_REFUSED)) ||
+                   (access == DLB_ACCESS_INDEXED && ran.code == DLB_ERR_DATASET_ACCESS_UNFIT);
 
     if (!ok && !refused)
         fail_msg("%s %s=%s %s: %s: %s", v->format->name, v->option, v->word,

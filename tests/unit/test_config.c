@@ -80,7 +80,6 @@ static struct dlb_config *load(const char *text)
 {
     struct dlb_config *cfg = dlb_config_new(groups);
     struct dlb_err err;
-
     assert_non_null(cfg);
     write_file(text, strlen(text));
     if (dlb_config_load(cfg, file, &err) != DLB_OK)

@@ -82,7 +82,7 @@ static void ask_for_too_much(int which)
     else if (which == 4)
         json_decref(dlb_json_made(NULL));
     else
-        (void)dlb_json_put(NULL, name, NULL);
+        dlb_json_put(NULL, name, NULL);
 }
 
 static void write_mark(void *ctx)

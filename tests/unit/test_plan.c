@@ -1,45 +1,11 @@
+/* From a configuration to cells, ceilings and an order of execution. */
 #include "loaders/uring.h"
-#include "scenarios/scenario.h"
-#include "scenarios/spec/spec.h"
+#include "tests/support/planned.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-static struct dlb_config *config_of(const char *const *settings)
-{
-    struct dlb_err err;
-    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
-    assert_non_null(cfg);
-    for (; *settings; settings++)
-        if (dlb_config_set(cfg, *settings, &err))
-            fail_msg("%s: %s", *settings, err.what);
-    return cfg;
-}
-
-static int plan_of(const char *scenario, struct dlb_config *cfg, struct dlb_plan *plan,
-                   struct dlb_err *err)
-{
-    struct dlb_plan_input in = {.cfg = cfg, .n_cpus = 4, .iterable = false};
-    return dlb_scenario_by_name(scenario)->plan(&in, plan, err);
-}
-
-static struct dlb_plan planned(const char *scenario, const char *const *settings)
-{
-    struct dlb_plan plan;
-    struct dlb_err err;
-    struct dlb_config *cfg = config_of(settings);
-    if (plan_of(scenario, cfg, &plan, &err))
-        fail_msg("%s", err.what);
-    dlb_config_free(cfg);
-    return plan;
-}
 
 static uint32_t count_run(const struct dlb_plan *plan)
 {
@@ -47,25 +13,6 @@ static uint32_t count_run(const struct dlb_plan *plan)
     for (uint32_t i = 0; i < plan->n_cells; i++)
         n += !plan->cells[i].skipped;
     return n;
-}
-
-/* What a cell's echo says of an option; new reference. */
-static json_t *echo_of(const struct dlb_plan *plan, uint32_t cell, const char *key)
-{
-    const struct dlb_plan_cell *one = &plan->cells[cell];
-    json_t *all = dlb_spec_to_json(one->spec, one->iterable);
-    json_t *value = json_incref(json_object_get(all, key));
-    json_decref(all);
-    assert_non_null(value);
-    return value;
-}
-
-static bool echoes_null(const struct dlb_plan *plan, uint32_t cell, const char *key)
-{
-    json_t *value = echo_of(plan, cell, key);
-    bool is_null = json_is_null(value);
-    json_decref(value);
-    return is_null;
 }
 
 static void test_default_grid(void **state)
@@ -239,99 +186,6 @@ static void test_ceiling_is_the_step_alone(void **state)
     dlb_plan_free(&plan);
 }
 
-static void test_warm_pass(void **state)
-{
-    (void)state;
-    const char *const files[] = {"dataset.format=files", "dataset.codec=jpeg", "run.epochs=5",
-                                 "run.max_batches=3", NULL};
-    const char *const null[] = {"dataset.format=synthetic", "dataset.codec=raw", NULL};
-    struct dlb_plan plan = planned("sweep", files);
-    assert_int_equal(plan.n_warms, 1);
-    assert_string_equal(dlb_codecs[plan.warms[0].dataset.codec]->name, "raw");
-    assert_int_equal(plan.warms[0].run.max_batches, 0);
-    assert_int_equal(plan.warms[0].run.epochs, 1);
-    dlb_plan_free(&plan);
-    plan = planned("sweep", null);
-    assert_int_equal(plan.n_warms, 0);
-    dlb_plan_free(&plan);
-    plan = planned("run", files);
-    assert_int_equal(plan.n_warms, 0);
-    dlb_plan_free(&plan);
-}
-
-/* What reads past the page cache finds nothing there. */
-static void test_direct_is_not_warmed(void **state)
-{
-    (void)state;
-    const char *const some[] = {"dataset.codec=raw", "sweep.loader.direct=[true, false]", NULL};
-    const char *const all[] = {"dataset.codec=raw", "dataset.access=direct", NULL};
-    struct dlb_plan plan = planned("sweep", some);
-    assert_int_equal(plan.n_warms, 1);
-    assert_false(plan.warms[0].loader.direct);
-    assert_int_equal(plan.warms[0].loader.io, DLB_READ_SYNC);
-    dlb_plan_free(&plan);
-    plan = planned("sweep", all);
-    assert_int_equal(plan.n_warms, 0);
-    dlb_plan_free(&plan);
-}
-
-/* Where warm and cold cells take turns, each warm one needs a pass of its own. */
-static void test_warm_cells_are_warmed_each_time(void **state)
-{
-    (void)state;
-    const char *const both[] = {"dataset.codec=raw", "run.repeats=3",
-                                "sweep.run.cache=[\"warm\", \"cold\"]", NULL};
-    const char *const one[] = {"dataset.codec=raw", "run.cache=warm", "run.repeats=2", NULL};
-    const char *const cold[] = {"dataset.codec=raw", "run.cache=cold", NULL};
-    const char *const direct[] = {"dataset.codec=raw", "run.cache=warm", "loader.direct=true",
-                                  NULL};
-    uint32_t n_warm = 0;
-    struct dlb_plan plan = planned("sweep", both);
-    assert_int_equal(plan.n_warms, 1);
-    assert_int_equal(plan.warms[0].run.cache, DLB_RUN_AS_IS);
-    for (uint32_t i = 0; i < plan.n_tasks; i++) {
-        const struct dlb_task *task = &plan.tasks[i];
-        bool is_warm_cell =
-            (task->kind == DLB_TASK_CELL || task->kind == DLB_TASK_REFERENCE) && task->index == 0;
-        if (task->kind == DLB_TASK_WARM) {
-            assert_true(task->for_next);
-            n_warm++;
-        }
-        if (is_warm_cell) {
-            assert_int_equal(plan.tasks[i - 1].kind, DLB_TASK_WARM);
-            assert_int_equal(plan.tasks[i - 1].block, task->block);
-        }
-    }
-    assert_int_equal(n_warm,
-                     3 + 4); /* cell and reference in each block, the reference at the end */
-    dlb_plan_free(&plan);
-
-    plan = planned("run", one);
-    assert_int_equal(plan.n_warms, 1);
-    for (uint32_t i = 0; i < plan.n_tasks; i++)
-        if (plan.tasks[i].kind == DLB_TASK_CELL)
-            assert_int_equal(plan.tasks[i - 1].kind, DLB_TASK_WARM);
-    dlb_plan_free(&plan);
-    plan = planned("sweep", cold);
-    assert_int_equal(plan.n_warms, 0);
-    dlb_plan_free(&plan);
-    plan = planned("run", direct);
-    assert_int_equal(plan.n_warms, 0);
-    dlb_plan_free(&plan);
-}
-
-static void test_caches_are_dropped_before_cold_runs(void **state)
-{
-    (void)state;
-    const char *const both[] = {"dataset.codec=raw", "run.drop_caches=true",
-                                "sweep.run.cache=[\"warm\", \"cold\"]", NULL};
-    struct dlb_plan plan = planned("sweep", both);
-    assert_true(echoes_null(&plan, 0, "run.drop_caches"));
-    assert_true(plan.cells[1].spec->run.drop_caches);
-    assert_false(plan.cells[0].spec->run.drop_caches || plan.warms[0].run.drop_caches);
-    dlb_plan_free(&plan);
-}
-
 static void test_streams_are_not_read_many_at_once(void **state)
 {
     (void)state;
@@ -350,40 +204,58 @@ static void test_streams_are_not_read_many_at_once(void **state)
     dlb_plan_free(&plan);
 }
 
-/* Each data set on a disk is read once, whatever else is swept; each cell knows its own kind. */
-static void test_every_data_set_is_warmed(void **state)
+/* An option of a format's own section has a meaning with that format alone: with others, the cell
+ * at the axis's first value stands for all. */
+static void test_options_of_another_format_are_skipped(void **state)
 {
     (void)state;
-    const char *const paths[] = {"dataset.path=base",
-                                 "dataset.codec=raw",
-                                 "loader.shuffle=true",
-                                 "sweep.dataset.path=[\"a\", \"b\"]",
-                                 "sweep.loader.batch_size=[8, 16]",
-                                 NULL};
-    struct dlb_plan plan = planned("sweep", paths);
-    assert_int_equal(plan.n_warms, 2);
-    assert_string_equal(plan.warms[0].dataset.path, "a");
-    assert_string_equal(plan.warms[1].dataset.path, "b");
-    for (uint32_t i = 0; i < 2; i++) {
-        assert_int_equal(plan.tasks[i].kind, DLB_TASK_WARM);
-        assert_int_equal(plan.tasks[i].index, i);
+    const char *const formats[] = {"dataset.codec=raw",
+                                   "sweep.dataset.format=[\"memory\", \"synthetic\"]",
+                                   "sweep.memory.columns=[100, 200]", NULL};
+    const char *const none[] = {"dataset.codec=raw", "dataset.format=files",
+                                "sweep.memory.columns=[100, 200, 300]", NULL};
+    struct dlb_plan plan = planned("sweep", formats);
+    assert_int_equal(plan.n_cells, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        json_t *columns = echo_of(&plan, i, "memory.columns");
+        assert_int_equal(plan.cells[i].skipped, i == 3);
+        if (i < 2)
+            assert_int_equal(json_integer_value(columns), i == 0 ? 100 : 200);
+        else
+            assert_true(json_is_null(columns));
+        json_decref(columns);
     }
-    assert_int_equal(plan.tasks[2].kind, DLB_TASK_REFERENCE);
+    assert_non_null(strstr(plan.cells[3].reason, "dataset.format"));
+    assert_non_null(strstr(plan.cells[3].reason, "columns"));
+    /* What has no meaning makes no difference: these ask for the same. */
+    assert_true(dlb_spec_equal(plan.cells[2].spec, plan.cells[3].spec));
+    assert_false(dlb_spec_equal(plan.cells[0].spec, plan.cells[1].spec));
     dlb_plan_free(&plan);
 
-    if (dlb_format_by_name("webdataset")->missing)
-        return; /* its cells are skipped then, for that reason */
-    const char *const formats[] = {
-        "dataset.codec=raw", "loader.shuffle=true",
-        "sweep.dataset.format=[\"files\", \"webdataset\", \"synthetic\"]",
-        "sweep.loader.shuffle_buffer=[100, 1000]", NULL};
-    plan = planned("sweep", formats);
-    assert_int_equal(plan.n_warms, 2);
-    static const bool skipped[] = {false, true, false, false, false, true};
-    for (uint32_t i = 0; i < 6; i++) {
-        assert_int_equal(plan.cells[i].skipped, skipped[i]);
-        assert_int_equal(plan.cells[i].iterable, i / 2 == 1);
+    plan = planned("sweep", none);
+    assert_int_equal(count_run(&plan), 1);
+    assert_false(plan.cells[0].skipped);
+    assert_true(echoes_null(&plan, 0, "memory.columns"));
+    dlb_plan_free(&plan);
+}
+
+/* A value that reaches the process of a cell is the swept one. */
+static void test_a_format_s_own_value_reaches_its_cell(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"dataset.codec=raw", "dataset.format=memory",
+                                    "sweep.memory.columns=[100, 200]", NULL};
+    struct dlb_plan plan = planned("sweep", settings);
+    struct dlb_spec *spec = calloc(1, sizeof(*spec));
+    struct dlb_err err;
+    for (uint32_t i = 0; i < 2; i++) {
+        json_t *flat = dlb_spec_to_json(plan.cells[i].spec, false);
+        assert_int_equal(dlb_spec_from_json(spec, flat, "test", &err), DLB_OK);
+        assert_true(dlb_spec_equal(spec, plan.cells[i].spec));
+        assert_false(dlb_spec_equal(spec, plan.cells[1 - i].spec));
+        json_decref(flat);
     }
+    free(spec);
     dlb_plan_free(&plan);
 }
 
@@ -471,12 +343,9 @@ int main(void)
         cmocka_unit_test(test_blocks_hold_everything_once_in_their_own_order),
         cmocka_unit_test(test_order_comes_from_the_seed),
         cmocka_unit_test(test_ceiling_is_the_step_alone),
-        cmocka_unit_test(test_warm_pass),
-        cmocka_unit_test(test_direct_is_not_warmed),
-        cmocka_unit_test(test_warm_cells_are_warmed_each_time),
-        cmocka_unit_test(test_caches_are_dropped_before_cold_runs),
         cmocka_unit_test(test_streams_are_not_read_many_at_once),
-        cmocka_unit_test(test_every_data_set_is_warmed),
+        cmocka_unit_test(test_options_of_another_format_are_skipped),
+        cmocka_unit_test(test_a_format_s_own_value_reaches_its_cell),
         cmocka_unit_test(test_what_is_no_cells_cannot_be_swept),
         cmocka_unit_test(test_run_is_one_cell),
         cmocka_unit_test(test_zero_workers_contradictions),

@@ -140,6 +140,35 @@ static void test_what_is_other_work(void **state)
     compares("sweep.run.checksum=[true, false]", "device.step_ms=10", "run.checksum");
 }
 
+/* What a format's section says is of the data, unless the option's row says otherwise. */
+static void test_options_of_formats_are_other_work(void **state)
+{
+    (void)state;
+    if (!dlb_format_by_name("webdataset")->missing) {
+        compares("sweep.webdataset.shard_samples=[10, 20]", "dataset.format=webdataset", NULL);
+        compares("sweep.webdataset.compression=[\"gz\", \"none\"]", "dataset.format=webdataset",
+                 NULL);
+    }
+    if (!dlb_format_by_name("lmdb")->missing) {
+        compares("sweep.lmdb.readahead=[true, false]", "dataset.format=lmdb", NULL);
+        compares("sweep.lmdb.prefix=[\"a\", \"b\"]", "dataset.format=lmdb", "lmdb.prefix");
+    }
+    compares("sweep.memory.rows=[1000, 2000]", "dataset.format=memory", "memory.rows");
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
+    dlb_spec_defaults(spec);
+    for (size_t i = 0; dlb_formats[i]; i++) {
+        const struct dlb_opt_group *group = dlb_formats[i]->opts;
+        struct dlb_axes axes = {0};
+        for (const struct dlb_opt *opt = group ? group->opts : NULL; opt && opt->key; opt++)
+            dlb_axes_add(&axes, group, opt->key, json_array());
+        for (uint32_t k = 0; k < axes.n; k++)
+            assert_int_equal(dlb_axis_is_other_work(&axes.axis[k], spec),
+                             group->opts[k].work != DLB_WORK_SAME);
+        dlb_axes_free(&axes);
+    }
+    free(spec);
+}
+
 static void test_all_axes_of_other_work_are_named(void **state)
 {
     (void)state;
@@ -160,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_nothing_judged_nothing_recommended),
         cmocka_unit_test(test_other_work_is_not_compared),
         cmocka_unit_test(test_what_is_other_work),
+        cmocka_unit_test(test_options_of_formats_are_other_work),
         cmocka_unit_test(test_all_axes_of_other_work_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

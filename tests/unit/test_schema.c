@@ -5,12 +5,14 @@
 #include "core/measure/verdict.h"
 #include "reports/load.h"
 #include "reports/schema.h"
+#include "scenarios/storage/bottleneck.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -181,6 +183,75 @@ static void test_verdict_codes_are_listed(void **state)
     json_decref(schema);
 }
 
+static void test_bottleneck_codes_are_listed(void **state)
+{
+    (void)state;
+    json_t *schema = dlb_summary_schema(),
+           *storage = json_object_get(json_object_get(schema, "$defs"), "storage");
+    const json_t *codes =
+        json_object_get(json_object_get(json_object_get(storage, "properties"), "code"), "enum");
+    for (int i = DLB_BOTTLENECK_NONE; i <= DLB_BOTTLENECK_BANDWIDTH; i++)
+        assert_true(lists(codes, dlb_bottleneck_code((enum dlb_bottleneck)i)));
+    assert_int_equal(json_array_size(codes), DLB_BOTTLENECK_BANDWIDTH + 1);
+    json_decref(schema);
+}
+
+/* The part of a schema of that name, with a type of its own. */
+static const json_t *part_of(const json_t *schema, const char *name)
+{
+    const json_t *part = json_object_get(json_object_get(schema, "$defs"), name);
+    assert_non_null(part);
+    return part;
+}
+
+/* Each code that this program can write fits the schema's pattern. */
+static void test_codes_fit_their_patterns(void **state)
+{
+    (void)state;
+    static const char *const notes[] = {
+#define X(name, text) #name,
+#include "scenarios/judge/notes.def"
+#undef X
+    };
+    struct dlb_err err;
+    json_t *schema = dlb_summary_schema();
+    const json_t *of_note = json_object_get(part_of(schema, "note"), "properties");
+    const json_t *of_cell = json_object_get(part_of(schema, "cell"), "properties");
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+        json_t *code = json_string(notes[i]);
+        assert_int_equal(
+            dlb_schema_check(json_object_get(of_note, "code"), code, DLB_SCHEMA_EXACT, "x", &err),
+            DLB_OK);
+        json_decref(code);
+    }
+    for (int i = 0; i < DLB_N_CODES; i++) {
+        json_t *code = json_string(dlb_code_name((enum dlb_code)i));
+        assert_int_equal(
+            dlb_schema_check(json_object_get(of_cell, "code"), code, DLB_SCHEMA_EXACT, "x", &err),
+            DLB_OK);
+        json_decref(code);
+    }
+    json_decref(schema);
+}
+
+/* A note is a code and a sentence. */
+static void test_notes_have_codes(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    json_t *schema = dlb_summary_schema();
+    char *note = json_dumps(part_of(schema, "note"), 0);
+    assert_true(holds(note, "{\"code\": \"NO_GPU\", \"text\": \"x\"}"));
+    assert_false(holds(note, "{\"code\": \"no gpu\", \"text\": \"x\"}"));
+    assert_false(holds(note, "{\"code\": \"NO_GPU\"}"));
+    assert_false(holds(note, "{\"text\": \"x\"}"));
+    assert_true(is_readable(note, "{\"text\": \"x\"}"));
+    assert_int_equal(offence(note, "{}", DLB_SCHEMA_READABLE, &err), DLB_ERR_SUMMARY_FIELD_MISSING);
+    assert_int_equal(offence(note, "\"x\"", DLB_SCHEMA_READABLE, &err), DLB_ERR_SUMMARY_FIELD_BAD);
+    free(note);
+    json_decref(schema);
+}
+
 static int check_files(int argc, char **argv)
 {
     json_t *schema = dlb_summary_schema();
@@ -208,6 +279,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_summary_schema_is_strict),
         cmocka_unit_test(test_needed_is_written),
         cmocka_unit_test(test_verdict_codes_are_listed),
+        cmocka_unit_test(test_bottleneck_codes_are_listed),
+        cmocka_unit_test(test_codes_fit_their_patterns),
+        cmocka_unit_test(test_notes_have_codes),
     };
     if (argc > 1)
         return check_files(argc, argv);
