@@ -9,6 +9,7 @@
 
 #define X(name) extern const struct dlb_format dlb_fmt_##name;
 #include "formats/formats.def"
+#include "formats/extra_formats.def"
 #undef X
 #define X(name) extern const struct dlb_codec dlb_codec_##name;
 #include "formats/codecs.def"
@@ -17,6 +18,7 @@
 #define X(name) &dlb_fmt_##name,
 const struct dlb_format *const dlb_formats[] = {
 #include "formats/formats.def"
+#include "formats/extra_formats.def"
     NULL};
 #undef X
 #define X(name) &dlb_codec_##name,
@@ -28,6 +30,7 @@ const struct dlb_codec *const dlb_codecs[] = {
 #define X(name) #name,
 const char *const dlb_format_names[] = {
 #include "formats/formats.def"
+#include "formats/extra_formats.def"
     NULL};
 const char *const dlb_codec_names[] = {
 #include "formats/codecs.def"

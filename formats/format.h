@@ -1,7 +1,7 @@
 /* On-disk formats. A format is a folder with one const table (struct dlb_format) and one line in
- * formats.def. The table says what the format is and points to up to three tables of functions:
- * how samples are read (reader.h), how `gen` makes them (generator.h), how `convert` writes them
- * (writer.h).
+ * formats.def. A build may name further folders of formats, by DLB_EXTRA_FORMATS. The table says
+ * what the format is and points to up to three tables of functions: how samples are read
+ * (reader.h), how `gen` makes them (generator.h), how `convert` writes them (writer.h).
  *
  * Floor 2. The tables are constants: any thread. Formats never read the clock and never print. They
  * read files through core/base/io.h alone. */
@@ -42,7 +42,7 @@ struct dlb_format {
 };
 
 extern const struct dlb_format
-    *const dlb_formats[];                    /* ends with NULL; in the order of formats.def */
+    *const dlb_formats[]; /* ends with NULL; in the order of formats.def, then of extra formats */
 extern const char *const dlb_format_names[]; /* the same, as choices for the option table */
 
 const struct dlb_format *dlb_format_by_name(const char *name); /* or NULL */

@@ -20,16 +20,19 @@ expect_json 'all(m["available"] == (m["missing"] is None) for m in d["modules"])
 
 # The lists in the sources are what it shows: nothing is silently absent.
 cp "$out" doctor.json
-listed() {
-    sed -n 's/^X(\([a-z0-9_]*\)).*/\1/p' "$DLB_SOURCE_DIR/$2" | while read -r name; do
+listed() { # kind, list
+    sed -n 's/^X(\([a-z0-9_]*\)).*/\1/p' "$2" | while read -r name; do
         [ "$(json_get doctor.json "any(m['kind'] == '$1' and m['name'] == '$name' for m in d['modules'])")" = True ] ||
             echo "$1 $name"
         grep -q " $name " text || echo "$1 $name (text)"
     done
 }
-absent=$(listed format formats/formats.def && listed codec formats/codecs.def && listed loader loaders/loaders.def &&
-    listed device loaders/device/devices.def && listed scenario scenarios/scenarios.def &&
-    listed report reports/reports.def)
+in_source() { listed "$1" "$DLB_SOURCE_DIR/$2"; }
+absent=$(in_source format formats/formats.def && in_source codec formats/codecs.def && in_source loader loaders/loaders.def &&
+    in_source device loaders/device/devices.def && in_source scenario scenarios/scenarios.def &&
+    in_source report reports/reports.def)
+extra=${DLB_BUILD_DIR-}/generated/formats/extra_formats.def # formats from outside of formats/, in builds that name some
+[ -e "$extra" ] && absent=$absent$(listed format "$extra")
 last="absent from doctor: $absent"
 expect [ -z "$absent" ]
 

@@ -92,7 +92,7 @@ MAX_LINES = 500
 TOPS = ("core", "formats", "loaders", "scenarios", "reports", "bench")
 SOURCES = ("*.c", "*.h", "*.cpp", "*.cu")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-GENERATED = {"bench/cli/version.h"}
+GENERATED = {"bench/cli/version.h", "formats/extra_formats.def"}
 
 # .def list -> prefix of the files that its lines name.
 MODULES = {
@@ -106,8 +106,20 @@ MODULES = {
 }
 
 
+# Folders outside of the floors that hold formats (DLB_EXTRA_FORMATS of some presets): what lies there is judged as formats are.
+EXTRA_FORMATS = ("tests/skeleton",)
+
+
+def judged_as(name):
+    """Where a file counts as lying: for extra formats, in a room of formats."""
+    for folder in EXTRA_FORMATS:
+        if name.startswith(folder + "/"):
+            return f"formats/{folder.rpartition('/')[2]}/{name[len(folder) + 1:]}"
+    return name
+
+
 def room_of(name):
-    return name.rpartition("/")[0]
+    return judged_as(name).rpartition("/")[0]
 
 
 def floor_of(name):
@@ -122,9 +134,9 @@ def judge_quoted(root, name, target):
     here, there = floor_of(name), floor_of(target)
     if target.startswith(".") or (not (root / target).is_file() and target not in GENERATED and not target.endswith(".def")):
         return f'"{target}" is not a path from the root of the sources'
-    if target.endswith(".def") and not (root / target).is_file():
+    if target.endswith(".def") and target not in GENERATED and not (root / target).is_file():
         return f'"{target}" is not there'
-    if name.startswith("tests/"):
+    if judged_as(name).startswith("tests/"):
         return None
     if here not in MAY_INCLUDE:
         return f"{here} is no floor of the house: give it a row in tests/lint/floors.py"
@@ -138,6 +150,7 @@ def judge_quoted(root, name, target):
 
 
 def judge_angled(name, target):
+    name = judged_as(name)
     if target in WRAPPED_IN:
         if any(fnmatch(name, pattern) for pattern in WRAPPED_IN[target] + UNWRAPPED):
             return None
@@ -167,8 +180,9 @@ def check_file(root, path):
 
 
 def check_modules(root):
-    for listing, prefix in MODULES.items():
-        folder = room_of(listing)
+    extra = {f"{folder}/formats.def": "fmt_" for folder in EXTRA_FORMATS}
+    for listing, prefix in (MODULES | extra).items():
+        folder = listing.rpartition("/")[0]
         listed = re.findall(r"^X\(([a-z0-9_]+)", (root / listing).read_text(encoding="utf-8"), re.MULTILINE)
         present = {path.stem[len(prefix):] for path in (root / folder).rglob(f"{prefix}*.c")}
         for name in listed:

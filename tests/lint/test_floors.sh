@@ -29,5 +29,16 @@ must_find formats/files/fmt_files.c '#include <bzlib.h>' '<bzlib.h> is unknown'
 must_find formats/files/write.h '#include "formats/tokens/megatron.h"' 'is private to formats/tokens'
 must_find formats/generate/made.h '#include "formats/convert/convert.h"' 'comes back to itself'
 must_find formats/formats.def 'X(nothing)' 'X(nothing) has no fmt_nothing.c below formats'
+# A format outside of formats/ is held to the same.
+must_find tests/skeleton/formats.def 'X(nothing)' 'X(nothing) has no fmt_nothing.c below tests/skeleton'
+planted=tests/skeleton/fmt_planted.c
+: >"$copy/$planted"
+must_find $planted '' 'has no line X(planted) in tests/skeleton/formats.def'
+must_find $planted '#include "loaders/loader.h"' 'formats may not include "loaders/loader.h"'
+must_find $planted '#include "tests/support/folder.h"' 'formats may not include "tests/support/folder.h"'
+must_find $planted '#include "formats/tokens/megatron.h"' 'is private to formats/tokens'
+must_find $planted '#include <archive.h>' '<archive.h> belongs to'
+must_find $planted '#include <cmocka.h>' '<cmocka.h> belongs to'
+rm "$copy/$planted"
 
 python3 "$root/tests/lint/floors.py" "$root"

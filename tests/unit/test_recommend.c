@@ -367,6 +367,64 @@ static void test_words_of_the_recommendation(void **state)
     close_judged(&t);
 }
 
+/* Two values of an option, as a sweep lists them; false: it has none that are known to be valid. */
+static bool two_values(const struct dlb_opt *opt, char *text, size_t n_text)
+{
+    switch (opt->type) {
+    case DLB_OPT_BOOL:
+        (void)snprintf(text, n_text, "[false, true]");
+        return true;
+    case DLB_OPT_INT:
+    case DLB_OPT_BYTES:
+        (void)snprintf(text, n_text, "[%lld, %lld]", (long long)opt->min + 1,
+                       (long long)opt->min + 2);
+        return true;
+    case DLB_OPT_CHOICE:
+        (void)snprintf(text, n_text, "[\"%s\", \"%s\"]", opt->choices[0], opt->choices[1]);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The second value is faster by a hair and takes more memory. The first is recommended if it does
+ * the same work, else it is no rival. */
+static void sweep_own_option(const char *format, const struct dlb_opt_group *group,
+                             const struct dlb_opt *opt)
+{
+    char dataset[64], axis[160], values[64], key[64];
+    const char *const settings[] = {dataset, axis, "run.epochs=3", NULL};
+    bool same = opt->work == DLB_WORK_SAME;
+    struct judged t;
+
+    if (!two_values(opt, values, sizeof values))
+        return;
+    (void)snprintf(dataset, sizeof dataset, "dataset.format=%s", format);
+    (void)snprintf(key, sizeof key, "%s.%s", group->section, opt->key);
+    (void)snprintf(axis, sizeof axis, "sweep.%s=%s", key, values);
+    open_judged(&t, settings);
+    assert_int_equal(t.plan.n_cells, 2);
+    add(&t, 0, (const double[]){1000, 1000, 1000}, 3, 1000);
+    add(&t, 1, (const double[]){1001, 1001, 1001}, 3, 2000);
+    judge(&t);
+    assert_int_equal(t.j.best, 1);
+    if (t.j.recommended != (same ? 0 : 1) || !strstr(t.j.text, key) != same)
+        fail_msg("%s: recommended %lld: %s", key, (long long)t.j.recommended, t.j.text);
+    close_judged(&t);
+}
+
+/* What a format's own option says of the work that cells do holds for the recommendation. Formats
+ * that are added take part by themselves. */
+static void test_own_options_of_formats(void **state)
+{
+    (void)state;
+    for (size_t i = 0; dlb_formats[i]; i++) {
+        const struct dlb_opt_group *group = dlb_formats[i]->opts;
+        for (const struct dlb_opt *opt = group ? group->opts : NULL; opt && opt->key; opt++)
+            sweep_own_option(dlb_formats[i]->name, group, opt);
+    }
+}
+
 static void test_ceiling_is_paired(void **state)
 {
     (void)state;
@@ -419,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_harness_is_judged_by_the_median),
         cmocka_unit_test(test_epoch_borders_leave_the_input_wait_out),
         cmocka_unit_test(test_words_of_the_recommendation),
+        cmocka_unit_test(test_own_options_of_formats),
         cmocka_unit_test(test_ceiling_is_paired),
         cmocka_unit_test(test_drift_is_noted),
     };
