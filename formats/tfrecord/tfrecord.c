@@ -84,7 +84,7 @@ static int in_block(struct dlb_tfr *tfr, uint64_t at, size_t n_bytes, const uint
 int dlb_tfr_look(struct dlb_tfr *tfr, uint64_t *n_bytes, struct dlb_err *err)
 {
     uint64_t left = tfr->file_bytes - tfr->at;
-    const uint8_t *head;
+    const uint8_t *head = NULL;
 
     if (left == 0)
         return DLB_END;
