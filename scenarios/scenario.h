@@ -190,6 +190,8 @@ struct dlb_scenario {
     bool weighs_host;    /* wants all of struct dlb_plan_host, which takes a moment to measure */
     bool all_or_nothing; /* a lost process fails the experiment, which is small enough to repeat */
     const char *finds;   /* the option that it varies by itself: what is said for it is left out */
+    /* Refuses a configuration before anything is written; NULL: the driver makes the first spec. */
+    int (*check)(const struct dlb_config *cfg, struct dlb_err *err);
     /* Fills *out. NULL: the driver looks at the data set that the configuration names. */
     int (*prepare)(const struct dlb_prepare_input *in, struct dlb_subject *out,
                    struct dlb_err *err);

@@ -43,7 +43,10 @@ static void say_waiting(void *ctx)
 
 static int prepare(struct experiment *x, struct dlb_err *err)
 {
-    int rc = dlb_result_open(x->args, x->scenario->name, &x->folder, err);
+    int rc = x->scenario->check ? x->scenario->check(x->args->cfg, err)
+                                : dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
+    if (!rc)
+        rc = dlb_result_open(x->args, x->scenario->name, &x->folder, err);
     if (rc)
         return rc;
     dlb_progress_begin(&x->watch.progress, x->scenario->name);
@@ -51,9 +54,8 @@ static int prepare(struct experiment *x, struct dlb_err *err)
     dlb_catch_interrupts();
     struct dlb_prepare_input in = {
         .cfg = x->args->cfg, .scratch = x->folder.scratch, .cancel = &dlb_interrupted};
-    rc = x->scenario->prepare
-             ? x->scenario->prepare(&in, &x->subject, err)
-             : dlb_subject_look(x->args->cfg, x->scenario, &x->subject, say_waiting, x, err);
+    rc = x->scenario->prepare ? x->scenario->prepare(&in, &x->subject, err)
+                              : dlb_subject_look(x->scenario, &x->subject, say_waiting, x, err);
     if (!rc)
         x->environment = dlb_subject_environment(&x->subject);
     return rc;
@@ -80,7 +82,8 @@ static void tell_meaningless(const struct experiment *x)
     if (x->plan.n_cells != 1 || !cell->spec || x->scenario->next) /* other cells may use them */
         return;
     for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++)
-        for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
+        for (const struct dlb_opt *opt = (*g)->opts;
+             opt->key && dlb_spec_section_of(cell->spec, *g); opt++) {
             char key[96];
             (void)snprintf(key, sizeof(key), "%s.%s", (*g)->section, opt->key);
             if (dlb_config_has(x->args->cfg, key) &&

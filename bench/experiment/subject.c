@@ -24,19 +24,19 @@ struct look {
 };
 
 /* The base configuration with the first value of every axis: an axis may be the data set itself. */
-static int first_spec(const struct dlb_config *cfg, bool sweeps, struct dlb_spec *spec,
-                      struct dlb_err *err)
+int dlb_subject_spec(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
+                     struct dlb_subject *out, struct dlb_err *err)
 {
     const json_t *axes = dlb_config_axes(cfg);
     const char *key;
     json_t *axis;
-    if (!sweeps || json_object_size(axes) == 0)
-        return dlb_spec_from_config(spec, cfg, err);
+    if (!scenario->sweeps || json_object_size(axes) == 0)
+        return dlb_spec_from_config(&out->spec, cfg, err);
     json_t *flat = dlb_json_made(dlb_config_resolved(cfg));
     json_object_foreach((json_t *)axes, key, axis) {
         dlb_json_put(flat, key, json_incref(json_array_get(axis, 0)));
     }
-    int rc = dlb_spec_from_json(spec, flat, "sweep", err);
+    int rc = dlb_spec_from_json(&out->spec, flat, "sweep", err);
     json_decref(flat);
     return rc;
 }
@@ -109,15 +109,11 @@ static void say_waiting(void *ctx)
         look->waiting(look->ctx);
 }
 
-int dlb_subject_look(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
-                     struct dlb_subject *out, void (*waiting)(void *ctx), void *ctx,
-                     struct dlb_err *err)
+int dlb_subject_look(const struct dlb_scenario *scenario, struct dlb_subject *out,
+                     void (*waiting)(void *ctx), void *ctx, struct dlb_err *err)
 {
     struct look look = {scenario, out, waiting, ctx};
     char who[48];
-    int rc = first_spec(cfg, scenario->sweeps, &out->spec, err);
-    if (rc)
-        return rc;
     (void)snprintf(who, sizeof(who), "format %s", dlb_spec_format(&out->spec)->name);
     struct dlb_apart how = {.path = out->spec.dataset.path,
                             .who = who,

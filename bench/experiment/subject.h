@@ -8,12 +8,15 @@
 #include "core/base/err.h"
 #include "scenarios/scenario.h"
 
-/* Opens the data set that the configuration names, in a child process: storage that does not answer
+/* The spec of the first cell, which says what data set and device there are. */
+int dlb_subject_spec(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
+                     struct dlb_subject *out, struct dlb_err *err);
+
+/* Opens the data set that out->spec names, in a child process: storage that does not answer
  * must not keep this one from answering. With scenario->sweeps it is that of the first cell.
  * `waiting` is called while that takes long. */
-int dlb_subject_look(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
-                     struct dlb_subject *out, void (*waiting)(void *ctx), void *ctx,
-                     struct dlb_err *err);
+int dlb_subject_look(const struct dlb_scenario *scenario, struct dlb_subject *out,
+                     void (*waiting)(void *ctx), void *ctx, struct dlb_err *err);
 
 /* What plan() is told of data and machine; what takes a moment only with scenario->weighs_host. */
 void dlb_subject_host(const struct dlb_subject *subject, const struct dlb_scenario *scenario,

@@ -4,6 +4,7 @@
 #include "bench/verbs/hidden.h"
 #include "core/base/mem.h"
 #include "scenarios/cell/cell.h"
+#include "scenarios/run/child.h"
 #include "scenarios/storage/fio.h"
 
 #include <stdlib.h>
@@ -28,6 +29,13 @@ static enum dlb_cell_mode mode_of(const char *name)
     return DLB_MODE_MEASURE;
 }
 
+/* The runner tells short memory from other ends by this exit code. */
+static void leave(void *ctx)
+{
+    (void)ctx;
+    _exit(DLB_CHILD_EXIT_NOMEM);
+}
+
 static int run(const struct dlb_args *args)
 {
     const char *spec_path = NULL, *result = NULL, *mode = NULL, *heartbeat_fd = NULL, *memo = NULL;
@@ -43,6 +51,7 @@ static int run(const struct dlb_args *args)
     if (!rc)
         rc = read_spec(spec_path, spec, &err);
     if (!rc) {
+        dlb_mem_at_exhaustion(leave, NULL);
         dlb_catch_interrupts();
         struct dlb_cell_watch watch = {dlb_hidden_heartbeat(heartbeat_fd), &dlb_interrupted, memo};
         struct dlb_cell_result measured;

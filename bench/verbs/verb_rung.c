@@ -4,6 +4,7 @@
 #include "bench/verbs/hidden.h"
 #include "core/base/mem.h"
 #include "scenarios/gap/rungs/rung.h"
+#include "scenarios/run/child.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,13 @@ static int take_name(json_t *spec, const char *path, char **name, struct dlb_err
     *name = dlb_mem_text(said);
     (void)json_object_del(spec, "rung");
     return DLB_OK;
+}
+
+/* The runner tells short memory from other ends by this exit code. */
+static void leave(void *ctx)
+{
+    (void)ctx;
+    _exit(DLB_CHILD_EXIT_NOMEM);
 }
 
 static int run(const struct dlb_args *args)
@@ -40,6 +48,7 @@ static int run(const struct dlb_args *args)
     if (!rc)
         rc = dlb_gap_params_flat(&params, spec, spec_path, &err);
     if (!rc) {
+        dlb_mem_at_exhaustion(leave, NULL);
         dlb_catch_interrupts();
         struct dlb_rung_result measured;
         dlb_gap_rung_run(&params, name, &dlb_interrupted, dlb_hidden_heartbeat(heartbeat_fd),

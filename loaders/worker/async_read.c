@@ -1,8 +1,8 @@
 #include "loaders/worker/async_read.h"
 
 #include "core/base/clock.h"
-#include "loaders/worker/readahead.h"
 #include "loaders/uring.h"
+#include "loaders/worker/readahead.h"
 
 #include <stdio.h>
 #include <stdlib.h>

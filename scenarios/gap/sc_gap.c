@@ -76,6 +76,14 @@ static void release(void *own)
     free(g);
 }
 
+static int check(const struct dlb_config *cfg, struct dlb_err *err)
+{
+    struct gap *g = dlb_mem_new(sizeof(*g));
+    int rc = read_options(g, cfg, err);
+    free(g);
+    return rc;
+}
+
 static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, struct dlb_err *err)
 {
     struct gap *g = dlb_mem_new(sizeof(*g));
@@ -163,6 +171,7 @@ static void judge(const struct dlb_plan *plan, const struct dlb_results *results
 const struct dlb_scenario dlb_sc_gap = {
     .name = "gap",
     .summary = "where the time of an in-memory DataLoader goes, and what closes the gap",
+    .check = check,
     .prepare = prepare,
     .plan = plan,
     .judge = judge,

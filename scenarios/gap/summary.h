@@ -4,8 +4,8 @@
 #ifndef DLB_SCENARIOS_GAP_SUMMARY_H
 #define DLB_SCENARIOS_GAP_SUMMARY_H
 
-#include "scenarios/gap/judgement.h"
 #include "loaders/device/device.h"
+#include "scenarios/gap/judgement.h"
 #include "scenarios/scenario.h"
 
 #include <jansson.h>

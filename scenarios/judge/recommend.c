@@ -58,13 +58,22 @@ static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
     return loss;
 }
 
+/* Whether the cells differ on the axis; they do where it has a meaning in one of them alone. */
+static bool differ(const struct dlb_axis *axis, const struct dlb_plan_cell *a,
+                   const struct dlb_plan_cell *b)
+{
+    bool in_a = dlb_meaning_has(axis->group, axis->opt, a->spec, a->iterable);
+    bool in_b = dlb_meaning_has(axis->group, axis->opt, b->spec, b->iterable);
+    return in_a != in_b || (in_a && !dlb_axis_equal(axis, a->spec, b->spec));
+}
+
 /* Cells that do other work than the best are no rivals of it. */
-static bool is_rival(const struct dlb_plan *plan, const struct dlb_spec *spec,
-                     const struct dlb_spec *best)
+static bool is_rival(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
+                     const struct dlb_plan_cell *best)
 {
     for (uint32_t i = 0; i < plan->axes.n; i++) {
         const struct dlb_axis *axis = &plan->axes.axis[i];
-        if (dlb_axis_is_other_work(axis, best) && !dlb_axis_equal(axis, spec, best))
+        if (dlb_axis_is_other_work(axis, best->spec) && differ(axis, cell, best))
             return false;
     }
     return true;
@@ -292,7 +301,7 @@ void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
     j->separable = best && dlb_is_judged(best);
     j->n_set = 0;
     for (uint32_t i = 0; j->separable && i < plan->n_cells; i++)
-        if (is_rival(plan, plan->cells[i].spec, plan->cells[j->best].spec))
+        if (is_rival(plan, &plan->cells[i], &plan->cells[j->best]))
             weigh(plan, j, i, &below);
     if (below.n_as_good == 0 && below.n_open > 0) {
         j->recommended = -1;

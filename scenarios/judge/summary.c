@@ -244,8 +244,8 @@ static json_t *device_json(const struct dlb_summary *in)
     char why[160] = "", name[96];
     const struct dlb_device *device = dlb_device_choose(&in->spec->device, NULL, why, &ignored);
     if (!device)
-        return dlb_json_made(
-            json_pack("{sn, sn, ss, sn}", "kind", "name", "why", ignored.what, "gpu"));
+        return dlb_json_made(json_pack("{sn, sn, so, sn}", "kind", "name", "why",
+                                       dlb_json_safe_text(ignored.what), "gpu"));
     dlb_cell_device_name(device, &in->spec->device, name, sizeof(name));
     return dlb_json_made(
         json_pack("{ss, ss, ss, sn}", "kind", device->name, "name", name, "why", why, "gpu"));

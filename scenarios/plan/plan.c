@@ -182,7 +182,7 @@ void dlb_plan_ceilings(struct dlb_plan *plan)
     }
 }
 
-uint64_t dlb_plan_batches(const struct dlb_spec *spec, uint64_t n_samples)
+double dlb_plan_batches(const struct dlb_spec *spec, uint64_t n_samples)
 {
     struct dlb_sampler sampler;
     struct dlb_err ignored;
@@ -191,17 +191,15 @@ uint64_t dlb_plan_batches(const struct dlb_spec *spec, uint64_t n_samples)
     struct dlb_sampler_opts opts = {.world = (uint32_t)dlb_spec_ranks(spec),
                                     .batch_size = (uint32_t)spec->loader.batch_size,
                                     .drop_last = spec->loader.drop_last};
-    uint64_t all = 0;
+    double all = (double)NAN, wanted = (double)NAN;
     if (shape.n_samples > 0 && !dlb_sampler_open(&sampler, &shape, &opts, false, &ignored)) {
-        all = sampler.n_batches * dlb_spec_loaders(spec) * (uint64_t)spec->run.epochs;
+        all = (double)sampler.n_batches * dlb_spec_loaders(spec) * (double)spec->run.epochs;
         dlb_sampler_close(&sampler);
     }
-    /* The step after the last measured one closes the window. */
-    uint64_t wanted = (uint64_t)spec->accelerators.count *
-                      (uint64_t)(spec->run.max_batches + spec->run.warmup_batches + 1);
-    if (spec->run.max_batches == 0)
-        return all;
-    return all > 0 && all < wanted ? all : wanted;
+    if (spec->run.max_batches > 0) /* the step after the last measured one closes the window */
+        wanted = (double)spec->accelerators.count *
+                 (double)(spec->run.max_batches + spec->run.warmup_batches + 1);
+    return fmin(all, wanted); /* of the one that is known */
 }
 
 static void shuffle(struct dlb_task *tasks, uint32_t n, struct dlb_rng rng)

@@ -32,9 +32,9 @@ void dlb_plan_add_task(struct dlb_plan *plan, struct dlb_task task);
 /* num_workers {0, 1, 2, 4 .. n_cpus} x pin_memory x prefetch_factor {2, 4} x persistent_workers. */
 void dlb_plan_default_axes(uint32_t n_cpus, struct dlb_axes *axes);
 
-/* Batches that a cell's process takes, all accelerators together, as the sampler divides n_samples;
- * 0: not known, as for iterable data with drop_last. Of the synthetic format n_samples is not read.
- */
-uint64_t dlb_plan_batches(const struct dlb_spec *spec, uint64_t n_samples);
+/* Batches that a cell's process takes, all accelerators together, as the sampler divides n_samples
+ * (0: not known); of iterable data about so many. NaN where it cannot be told. Of the synthetic
+ * format n_samples is not read. */
+double dlb_plan_batches(const struct dlb_spec *spec, uint64_t n_samples);
 
 #endif

@@ -229,8 +229,10 @@ static void obituary(const struct dlb_child *how, const struct child *c, int sta
     (void)snprintf(text, sizeof(text), "the process %s%s%s%s", why, library,
                    tail[0] ? "; it printed: " : "", tail);
     bool cancelled = how->cancel && atomic_load(how->cancel);
+    bool no_memory = WIFEXITED(status) && WEXITSTATUS(status) == DLB_CHILD_EXIT_NOMEM;
     enum dlb_code code = cancelled             ? DLB_ERR_CANCELLED
                          : stalled             ? DLB_ERR_CELL_HANGS
+                         : no_memory           ? DLB_ERR_NOMEM
                          : WIFSIGNALED(status) ? DLB_ERR_CELL_KILLED
                                                : DLB_ERR_CELL_NO_RESULT;
     struct dlb_err err;

@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* What a child leaves with that is short of memory, without a result: errno's number. */
+#define DLB_CHILD_EXIT_NOMEM 12
 #define DLB_CHILD_MAX_WORDS 4 /* of lead and of tail */
 
 /* Called with the words LEAD --spec F --result F TAIL --heartbeat-fd N. */

@@ -99,8 +99,7 @@ static double planned_batches(const struct dlb_plan *plan, const struct dlb_task
                               uint64_t n_samples)
 {
     const struct dlb_spec *spec = spec_of(plan, task);
-    uint64_t n = spec && task->kind != DLB_TASK_WARM ? dlb_plan_batches(spec, n_samples) : 0;
-    return n > 0 ? (double)n : (double)NAN;
+    return spec && task->kind != DLB_TASK_WARM ? dlb_plan_batches(spec, n_samples) : (double)NAN;
 }
 
 double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples)

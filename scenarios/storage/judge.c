@@ -2,8 +2,8 @@
 
 #include "core/base/json.h"
 #include "scenarios/judge/judge.h"
-#include "scenarios/plan/twin.h"
 #include "scenarios/judge/notes.h"
+#include "scenarios/plan/twin.h"
 #include "scenarios/storage/baseline.h"
 #include "scenarios/storage/bottleneck.h"
 #include "scenarios/storage/sizing.h"
@@ -290,14 +290,16 @@ static json_t *storage_json(struct outcome *o)
 {
     const struct dlb_workload_opts *workload = &o->plan->cells[0].spec->workload;
     const struct dlb_search_step *s = &o->step;
-    json_t *out = dlb_json_made(json_pack(
-        "{ss, ss, sI, so, so, sb, sb, sf, ss, ss, ss, so}", "workload", workload->name,
-        "accelerator", dlb_workload_accelerators[workload->accelerator], "max_accelerators",
-        (json_int_t)o->n, "low", s->done ? json_integer((json_int_t)s->low) : json_null(), "high",
-        s->done ? json_integer((json_int_t)s->high) : json_null(), "settled", o->settled, "capped",
-        o->settled && s->capped, "gate", o->view.search.gate, "code",
-        dlb_bottleneck_code(o->bottleneck), "bottleneck", dlb_bottleneck_name(o->bottleneck),
-        "bottleneck_text", o->why, "headroom_frac", dlb_json_real_or_null(headroom(o))));
+    json_t *out = dlb_json_made(
+        json_pack("{so, ss, sI, so, so, sb, sb, sf, ss, ss, so, so}", "workload",
+                  dlb_json_safe_text(workload->name), "accelerator",
+                  dlb_workload_accelerators[workload->accelerator], "max_accelerators",
+                  (json_int_t)o->n, "low", s->done ? json_integer((json_int_t)s->low) : json_null(),
+                  "high", s->done ? json_integer((json_int_t)s->high) : json_null(), "settled",
+                  o->settled, "capped", o->settled && s->capped, "gate", o->view.search.gate,
+                  "code", dlb_bottleneck_code(o->bottleneck), "bottleneck",
+                  dlb_bottleneck_name(o->bottleneck), "bottleneck_text", dlb_json_safe_text(o->why),
+                  "headroom_frac", dlb_json_real_or_null(headroom(o))));
     put_rates(judged(o, o->best), out);
     dlb_json_put(out, "harness", harness_json(o));
     dlb_json_put(out, "data", data_json(o, &o->cold_proof, &o->steps_per_epoch));

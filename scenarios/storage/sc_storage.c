@@ -201,6 +201,8 @@ static int plan_first(const struct dlb_plan_input *in, const struct dlb_spec *sp
     if (rc)
         return rc;
     struct dlb_plan_cell *first = &out->cells[0];
+    if (first->skipped)
+        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "%s", first->reason);
     out->host = in->host;
     out->base = dlb_mem_new(sizeof(*out->base));
     *out->base = *spec;
