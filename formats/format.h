@@ -47,8 +47,7 @@ extern const char *const dlb_format_names[]; /* the same, as choices for the opt
 
 const struct dlb_format *dlb_format_by_name(const char *name); /* or NULL */
 
-/* Puts a path in front of an error that a lower layer could only half name; returns the error's
- * status. */
+/* Puts a path in front of an error that lacks the path; returns the error's status. */
 int dlb_fail_at_path(struct dlb_err *err, const char *path);
 
 #endif

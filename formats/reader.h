@@ -1,4 +1,5 @@
-/* How samples are read: what a format offers to loaders, and what the two exchange.
+/* How samples are read: the functions that a format gives to loaders, and the structs that both
+ * use.
  *
  * Floor 2. There are two states. The data set's is immutable once open, and shared by all workers.
  * A reader's is private to one worker, in its own thread or process.
@@ -23,6 +24,7 @@ struct dlb_codec;
 struct dlb_generate_opts;
 
 #define DLB_MAX_FIELDS 8
+#define DLB_ODD_BYTES 640 /* the text of a struct dlb_err, and what stands before it */
 
 struct dlb_field {
     const uint8_t *data;
@@ -34,10 +36,10 @@ struct dlb_sample {
     struct dlb_field field[DLB_MAX_FIELDS]; /* field 0 is what the codec decodes; borrowed until the
                                                reader's next call */
     uint32_t n_fields;
-    uint32_t label;    /* class number; 0 where the format has none */
-    uint32_t element;  /* enum dlb_element: the numbers that field 0 holds, or DLB_ELEMENT_NONE */
-    uint64_t index;    /* in [0, shape.n_samples): the sample's number in the data set, whatever the
-                          order */
+    uint32_t label;   /* class number; 0 where the format has none */
+    uint32_t element; /* enum dlb_element: the numbers that field 0 holds, or DLB_ELEMENT_NONE */
+    uint64_t index; /* in [0, shape.n_samples): the sample's number in the data set, independent of
+                       the shuffled order */
     uint64_t io_bytes; /* requested from the byte source for this sample; sequential formats add the
                           shard's framing to its samples */
     const char *path;  /* for messages: the file or shard; borrowed as the fields are */
@@ -82,8 +84,9 @@ struct dlb_shape {
     uint32_t n_shards, n_classes; /* n_shards: iterable only */
     uint32_t element;             /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
     bool iterable;                /* shard_open and next; else read */
-    uint32_t n_odd;               /* oddities found in the data set, which inspect reports */
-    char odd[4][288];             /* the first of them, as sentences that hold a dlb_err's `what` */
+    uint32_t n_odd;               /* unusual facts about the data set, which inspect reports */
+    char odd[4][DLB_ODD_BYTES];   /* the first of them, as sentences, each long enough for a
+                                     dlb_err.what */
     char library[16]; /* the library that reads the samples: a damaged file may crash it, and the
                          process that reads; empty: none */
     char about[96];   /* which variant of the format was found, for inspect; empty: no variants */
@@ -102,7 +105,8 @@ enum dlb_access {
 };
 extern const char *const dlb_access_names[]; /* ends with NULL */
 
-/* Whether locate and assemble work with this access. AUTO stands for a format with only one. */
+/* Whether locate and assemble work with this access. AUTO: the format has a single way of
+ * access. */
 bool dlb_access_locates(int access);
 
 struct dlb_open {
@@ -111,8 +115,8 @@ struct dlb_open {
     const void *opts; /* the format's own options, opts->n_bytes of them, or NULL */
     const struct dlb_generate_opts *gen; /* the `generate` section: all that a synthetic format
                                             needs to know */
-    const struct dlb_codec
-        *codec; /* whose samples are looked for (extensions, field 0); NULL: any bytes */
+    const struct dlb_codec *codec; /* selects the files and fields that are samples (extensions,
+                                      field 0); NULL: any bytes */
     int access; /* enum dlb_access: one that the format names; AUTO where it names none */
 };
 
@@ -149,13 +153,13 @@ struct dlb_reader {
     uint64_t (*shard_samples)(const void *ds, uint32_t shard);
 
     /* Writes the path in which sample `number` lies (iterable data: shard `number`), cut when
-     * longer. For messages about a reader that does not answer, so it may be called beside readers.
-     * Optional. */
+     * longer. For messages about a reader that hangs, so it may be called concurrently with
+     * readers. Optional. */
     void (*whereabouts)(const void *ds, uint64_t number, char *path, size_t n_path);
 
-    /* The files that samples are read from: returns how many, and writes the path of file `number`
-     * if there is one (cut when longer). A file that is read only while the data set opens does not
-     * count. NULL: there are none. */
+    /* The files that samples are read from. Returns the number of files. If `number` is below
+     * it, writes that path (cut when longer). Files that are read only while the data set opens
+     * do not count. NULL: no files. */
     uint64_t (*files)(const void *ds, uint64_t number, char *path, size_t n_path);
 };
 

@@ -69,8 +69,7 @@ struct dlb_job {
         device_prefetch; /* slots that a device may hold, beside the one that is being copied */
     uint32_t n_others;   /* devices that share this loader, beside the first */
     bool checksum;       /* hash each sample's payload */
-    const atomic_bool
-        *cancel; /* looked at before every sample that next() itself loads; may be NULL */
+    const atomic_bool *cancel; /* read before every sample that next() itself loads; may be NULL */
     /* Signalled with every batch that becomes ready and with every failure. A consumer of several
      * loaders calls their next() with a timeout of 0 and sleeps on this event. It lies in memory
      * that worker processes share. NULL: the consumer waits inside next(). */

@@ -159,6 +159,7 @@ uint64_t dlb_sampler_repeats(const struct dlb_sampler *sampler, uint32_t first_r
     uint64_t last = opts->rank + (sampler->n_positions - 1) * opts->world;
     if (last < sampler->n_items)
         return 0;
-    uint64_t rank = last % sampler->n_items % opts->world; /* whose it is without padding */
+    uint64_t rank =
+        last % sampler->n_items % opts->world; /* the rank that has it without padding */
     return rank >= first_rank && rank < (uint64_t)first_rank + n_ranks;
 }

@@ -2,14 +2,16 @@
  *
  * Where a command continues:
  *   bench/verbs/verb_<name>.c          the verb: its help, and run(), which this file calls
- *   bench/experiment/measure.c         run, sweep, storage: plan, execute, judge, report
+ *   bench/experiment/experiment.c      run, sweep, storage, gap: plan, execute, judge, report
  *   scenarios/run/runner.c             executes the plan: each repetition is a process of its own,
  *   bench/verbs/verb_cell.c            `dlbench cell`, which measures in scenarios/cell/cell.c
- *   loaders/worker/worker.c            the loop that fills a batch: dlb_worker_fill
+ *   loaders/pool/work.c                a worker's loop; with 0 workers loaders/pool/ld_inline.c
+ *   loaders/worker/worker.c            dlb_worker_fill, which both call; its loops are fill_map
+ *                                      and fill_stream
  *   loaders/train/consumer.c           the training loop that consumes batches
  *   scenarios/judge/judge.c            collects the times of one cell as evidence, from which
  *   core/measure/verdict.c             dlb_judge decides the verdict
- *   bench/verbs/verb_gap.c             gap: the ladder of scenarios/gap/
+ *   scenarios/gap/sc_gap.c             gap: the ladder of in-memory programs
  * Options are rows of tables, one table for each section: scenarios/spec/spec.c lists the tables.
  */
 #include "bench/cli/args.h"

@@ -42,8 +42,8 @@ struct dlb_args {
     const char *run_name;    /* or NULL: the verb chooses */
     const char *path;        /* positional, or NULL */
     const char *target;      /* the second one, or NULL */
-    const char *format;      /* of the target, as it was said; or NULL */
-    const char *from;        /* of the source, as it was said; or NULL */
+    const char *format;      /* of the target, as the user wrote it; or NULL */
+    const char *from;        /* of the source, as the user wrote it; or NULL */
     bool overwrite, json, dry_run;
     int argc; /* all arguments after the verb; only hidden verbs read them */
     char **argv;

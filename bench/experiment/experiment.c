@@ -97,13 +97,13 @@ static void tell_meaningless(const struct experiment *x)
 
 static void tell_left_out(const struct experiment *x)
 {
-    const char *finds = x->scenario->finds;
+    const char *varies = x->scenario->varies;
     tell_meaningless(x);
-    if (finds && dlb_config_has(x->args->cfg, finds))
+    if (varies && dlb_config_has(x->args->cfg, varies))
         (void)fprintf(stderr,
                       "dlbench: note: %s (%s) is what %s looks for, and is left out; "
                       "storage.max_accelerators ends the search\n",
-                      finds, dlb_config_origin(x->args->cfg, finds), x->scenario->name);
+                      varies, dlb_config_origin(x->args->cfg, varies), x->scenario->name);
     if (json_object_size(dlb_config_axes(x->args->cfg)) > 0 && !x->scenario->sweeps)
         (void)fprintf(stderr, "dlbench: note: %s sweeps nothing; the sweep.* lists are left out\n",
                       x->scenario->name);
@@ -153,7 +153,7 @@ static void save(void *ctx)
     dlb_judgement_free(&judgement, &x->plan);
 }
 
-/* Before hours go by: what would make the measurement shorter. */
+/* Before a long measurement: how to make it shorter. */
 static void tell_long(struct experiment *x)
 {
     double least_s =
@@ -229,7 +229,7 @@ static int conclude_cells(const struct experiment *x, const struct dlb_judgement
     return DLB_EXIT_OK;
 }
 
-/* Says what did not go well, and picks the exit code. */
+/* Reports what went wrong, and picks the exit code. */
 static int conclude(const struct experiment *x, const struct dlb_judgement *j)
 {
     uint32_t n_lost = dlb_results_n_failed(&x->results);

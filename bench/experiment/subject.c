@@ -41,7 +41,8 @@ int dlb_subject_spec(const struct dlb_config *cfg, const struct dlb_scenario *sc
     return rc;
 }
 
-/* What the data set's files take on the storage: compressed, with holes, with what frames them. */
+/* Bytes of the data set's files on the storage: compressed, without holes, with the framing of
+ * the format. */
 static uint64_t stored_bytes(const struct dlb_dataset *dataset)
 {
     const struct dlb_reader *reader = dataset->format->reader;

@@ -18,7 +18,8 @@ int dlb_subject_spec(const struct dlb_config *cfg, const struct dlb_scenario *sc
 int dlb_subject_look(const struct dlb_scenario *scenario, struct dlb_subject *out,
                      void (*waiting)(void *ctx), void *ctx, struct dlb_err *err);
 
-/* What plan() is told of data and machine; what takes a moment only with scenario->weighs_host. */
+/* The input of plan() about data and machine. Slow measurements are made only with
+ * scenario->weighs_host. */
 void dlb_subject_host(const struct dlb_subject *subject, const struct dlb_scenario *scenario,
                       uint32_t n_cpus, struct dlb_plan_host *out);
 

@@ -74,8 +74,8 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
                    watch->plan->n_blocks, what, cell, batches);
 }
 
-/* Of any kind of task: without its reference or its ceiling a result says less, too. The failure of
- * the only cell is reported when the run ends. */
+/* For any kind of task: a failed reference or ceiling also weakens a result. The failure of the
+ * only cell is reported when the run ends. */
 static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task,
                          const struct dlb_cell_result *result)
 {

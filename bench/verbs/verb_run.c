@@ -1,4 +1,4 @@
-/* `dlbench run`: continues in bench/experiment/measure.c with scenarios/sweep/sc_run.c. */
+/* `dlbench run`: continues in bench/experiment/experiment.c with scenarios/sweep/sc_run.c. */
 #include "bench/cli/verb.h"
 #include "bench/experiment/experiment.h"
 

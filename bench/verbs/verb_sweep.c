@@ -1,8 +1,9 @@
-/* `dlbench sweep`: continues in bench/experiment/measure.c with scenarios/sweep/sc_sweep.c.
+/* `dlbench sweep`: continues in bench/experiment/experiment.c with scenarios/sweep/sc_sweep.c.
  *
  * Every option can be swept: a new key is one row in the option table of its section (loader.* in
- * loaders/loader.c; scenarios/spec/spec.c lists the tables). What is swept without lists is in
- * dlb_plan_default_axes of scenarios/plan/plan.c. */
+ * loaders/loader.c; scenarios/spec/spec.c lists the tables). An option that plants time or changes
+ * reading must also be reset in scenarios/plan/twin.c. dlb_plan_default_axes of
+ * scenarios/plan/plan.c has the axes of a sweep that names none. */
 #include "bench/cli/verb.h"
 #include "bench/experiment/experiment.h"
 #include "scenarios/spec/spec.h"

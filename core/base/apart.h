@@ -22,7 +22,7 @@ struct dlb_pipe {
 
 struct dlb_apart {
     const char *path;  /* for messages */
-    const char *who;   /* "libhdf5": who crashes */
+    const char *who;   /* "libhdf5": what may crash */
     const char *doing; /* NULL: "opening it" */
     /* Runs in the child. Fatal signals have their default action there, except SIGBUS, which
      * guarded maps catch. */

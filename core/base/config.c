@@ -221,7 +221,7 @@ const char *dlb_config_origin(const struct dlb_config *cfg, const char *key)
     return origin ? origin : "default";
 }
 
-/* What was said for the key, or its default; new reference. */
+/* The value that was set for the key, or its default; new reference. */
 static json_t *resolve(const struct dlb_config *cfg, const char *key, const struct dlb_opt *opt)
 {
     json_t *value = json_object_get(cfg->said.values, key);

@@ -31,9 +31,9 @@ int dlb_config_load(struct dlb_config *cfg, const char *path, struct dlb_err *er
 int dlb_config_load_text(struct dlb_config *cfg, const char *text, size_t n_bytes, const char *name,
                          struct dlb_err *err);
 
-/* "loader.num_workers=4", "sweep.loader.num_workers=[0, 2, 4]", as typed after --set. A plain value
- * pins its key: an axis that was set for the key before is dropped. "sweep.KEY" keeps its origin,
- * so that callers can tell that it was set. */
+/* "loader.num_workers=4", "sweep.loader.num_workers=[0, 2, 4]", as typed after --set. A plain
+ * value replaces any earlier list for that key. "sweep.KEY" keeps its origin, so that callers
+ * can tell that it was set. */
 int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_err *err);
 
 /* Sets one key from a JSON value (a cell's override, or a spec file), checked like any other;

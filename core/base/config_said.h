@@ -13,7 +13,7 @@
 #define DLB_SWEEP "sweep."
 #define DLB_KEY_CAP 128 /* bytes of a dotted key, its end included */
 
-/* What files and --set said. JSON objects keep the order in which keys first came. */
+/* The settings of files and --set. JSON objects keep the order in which keys first came. */
 struct dlb_said {
     json_t *values;  /* key -> canonical value */
     json_t *axes;    /* key -> array of canonical values */

@@ -15,7 +15,7 @@
 enum dlb_status {
     DLB_OK = 0,
     DLB_END,         /* no more samples, batches or epochs: not an error */
-    DLB_E_IO,        /* a system call failed, or a file is shorter than it said */
+    DLB_E_IO,        /* a system call failed, or a file is shorter than expected */
     DLB_E_FORMAT,    /* bytes that are not what their format says */
     DLB_E_CONFIG,    /* wrong usage or configuration: exit code 2 */
     DLB_E_NOMEM,     /* memory, descriptors or shared memory are short */

@@ -2,8 +2,8 @@
  *
  * Floor 0. A struct dlb_io is a const table; POSIX is the only one so far. Formats use it and
  * never call open(2) themselves, so that object storage can be added without changing a format.
- * Handles are plain integers that survive fork(); a handle may be used by one thread at a time,
- * except pread, which any number of threads may call. */
+ * Handles are plain integers that survive fork(). On one handle pread may run on any number of
+ * threads; other calls one at a time. */
 #ifndef DLB_CORE_BASE_IO_H
 #define DLB_CORE_BASE_IO_H
 

@@ -22,17 +22,17 @@ enum dlb_opt_type {
 
 #define DLB_OPT_STRING_CAP 1024
 
-/* What two cells that differ in an option may be compared for. The first is the default, so that an
- * option that nobody thought about is never taken for a mere way of doing the same. */
+/* Whether cells that differ in an option may be compared. The default is OTHER: an unclassified
+ * option is never compared. */
 enum dlb_opt_work {
-    DLB_WORK_OTHER,    /* it changes what is done: equal on both sides of a comparison */
-    DLB_WORK_SAME,     /* it changes how the same is done, which is what a sweep compares */
-    DLB_WORK_PER_STEP, /* other work where a training step takes time, which then trains on other
-                          amounts of data; without a step, the same */
+    DLB_WORK_OTHER,    /* changes what is done; compared cells must agree on it */
+    DLB_WORK_SAME,     /* changes only how it is done, which is what a sweep compares */
+    DLB_WORK_PER_STEP, /* OTHER if device.step_ms > 0 (the step then trains on a different number of
+                          samples), else SAME */
 };
 
-/* Under which other settings an option has a meaning. The conditions, and how they are said to
- * users, are in scenarios/spec/meaning.c. */
+/* Under which other settings an option has a meaning. scenarios/spec/meaning.c has the
+ * conditions and their wording for users. */
 enum dlb_opt_needs {
     DLB_NEEDS_NOTHING,
     DLB_NEEDS_WORKERS,           /* loader.num_workers > 0 */
@@ -43,9 +43,9 @@ enum dlb_opt_needs {
     DLB_NEEDS_MANY_ACCELERATORS, /* accelerators.count > 1 */
     DLB_NEEDS_SHUFFLED_SHARDS,   /* iterable data with loader.shuffle */
     DLB_NEEDS_VARIED_STEPS,      /* a device.step_dist other than "constant" */
-    DLB_NEEDS_EPOCH_BORDERS,     /* so many run.epochs that one border is measured */
-    DLB_NEEDS_OWN_FORMAT,        /* dataset.format names the format whose section this is; no row
-                                    says it, every row of such a section means it */
+    DLB_NEEDS_EPOCH_BORDERS,     /* enough run.epochs to measure a border between epochs */
+    DLB_NEEDS_OWN_FORMAT, /* dataset.format is the format of this section; never written in a row;
+                             implied for every row of a format's section */
     DLB_N_NEEDS
 };
 
@@ -59,8 +59,9 @@ struct dlb_opt {
     const char *help;           /* one sentence, no full stop */
     const char *const *choices; /* NULL-terminated; CHOICE only */
     enum dlb_opt_work work;
-    enum dlb_opt_needs needs;      /* without it: no meaning; a cell's echo has null */
-    enum dlb_opt_needs shows_with; /* without it: a meaning, but no difference worth a cell */
+    enum dlb_opt_needs needs; /* if unmet, the option has no meaning; a cell's echo has null */
+    enum dlb_opt_needs
+        shows_with; /* if unmet, values make no difference, so the sweep skips them */
 };
 
 /* One section of the configuration ("loader") and the struct that it fills. */

@@ -79,8 +79,9 @@ enum dlb_cause {
 
 enum dlb_severity { DLB_SEVERITY_OK, DLB_SEVERITY_WARN, DLB_SEVERITY_CRITICAL };
 
-/* Everything that judging needs; the caller fills it from a cell's repetitions (medians). Fractions
- * are of the window. */
+/* Everything that judging needs; the caller fills it from a cell's repetitions. Shares are
+ * medians over the repetitions; stage sums are those of the repetition nearest the median.
+ * Fractions are of the window. */
 struct dlb_evidence {
     bool complete; /* there is a measured window, with more batches than workers prefetch */
     bool gpu;      /* the device is a real one; else texts say "the emulated accelerator" */
@@ -96,7 +97,8 @@ struct dlb_evidence {
     double harness_headroom; /* rate of that cell with steps of zero length over the measured rate;
                                 0 or NaN: not measured */
     struct dlb_estimate ceiling_ratio; /* ceiling / measured; n == 0: no ceiling was measured */
-    double ceiling_busy_frac; /* busy share of the ceiling's own window; 0 or NaN: not measured */
+    double ceiling_busy_frac; /* share of its window in which the ceiling's device computed; 0 or
+                                 NaN: not measured */
     uint32_t num_workers;     /* workers that had something to load */
     uint32_t n_idle_workers;  /* further workers that had no shard */
     uint32_t n_cpus;          /* CPUs that the process may run on (quota included, rounded up) */

@@ -2,7 +2,7 @@
  * unpacks in `decode` and places in `transform`.
  *
  * How large a sample may become is not written where a data set is listed, so a few samples are
- * looked at when it opens (formats/look.h); transform.max_decoded_bytes says it outright. */
+ * unpacked when it opens (formats/look.h); transform.max_decoded_bytes sets it explicitly. */
 #include "formats/codec.h"
 
 #ifdef DLB_HAVE_ZSTD

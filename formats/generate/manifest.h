@@ -1,7 +1,7 @@
 /* The manifest: what gen wrote into a folder, as JSON beside the data.
  *
  * Floor 2. Control thread. A manifest is an object: "dlbench_manifest" (its version), "params"
- * (flat: what was asked for), "samples", and what the format adds (webdataset: "shards"). */
+ * (flat: the requested options), "samples", and what the format adds (webdataset: "shards"). */
 #ifndef DLB_FORMATS_GENERATE_MANIFEST_H
 #define DLB_FORMATS_GENERATE_MANIFEST_H
 

@@ -18,8 +18,8 @@ enum {
     DLB_HDF5_MAX_SAMPLED = 8,
 };
 
-/* libhdf5 is asked for the places of at most so many chunks. It walks its index for each one, so
- * that the time grows with the square of their number (138 us each at this number, by 1.10.8). */
+/* The most chunks whose places libhdf5 is asked for. It walks its index for each one, so that
+ * the time grows with the square of their number (138 us each at this number, by 1.10.8). */
 #define DLB_HDF5_MAX_LISTED 20000
 
 /* The `hdf5` section. */
@@ -76,7 +76,7 @@ struct dlb_hdf5_listed {
 
 struct dlb_hdf5_about {
     char dataset[DLB_OPT_STRING_CAP]; /* the chosen one's path in the file */
-    uint32_t n_candidates;            /* it was chosen from so many */
+    uint32_t n_candidates;            /* the number of datasets from which it was chosen */
     int layout;                       /* enum dlb_hdf5_layout */
     uint32_t rank;
     uint64_t dims[DLB_HDF5_MAX_RANK], chunk[DLB_HDF5_MAX_RANK];

@@ -23,7 +23,7 @@ struct tree {
     uint32_t key_bytes;
     uint8_t *node;
     size_t cap_bytes;
-    uint64_t n_nodes_left; /* the file has room for so many more: ends a cycle */
+    uint64_t n_nodes_left; /* how many more the file can hold: ends a cycle */
 };
 
 struct addresses {

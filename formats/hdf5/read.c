@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A reader keeps at most so many bytes of unfiltered chunks, but always one chunk. */
+/* The most bytes of unfiltered chunks that a reader keeps; it always keeps one chunk. */
 #define MAX_KEPT_BYTES (UINT64_C(256) << 20)
 
 int dlb_hdf5_reader_open(struct dlb_hdf5_reader *reader, const struct dlb_hdf5 *ds,

@@ -37,7 +37,7 @@ static const struct dlb_opt_group group = {"lmdb", "LMDB databases", opts,
 #include "core/base/apart.h"
 #include "core/base/hash.h"
 #include "core/base/pulse.h"
-#include "formats/room.h"
+#include "formats/headroom.h"
 
 #include <endian.h>
 #include <inttypes.h>
@@ -71,8 +71,8 @@ static int grow(void **array, uint64_t *cap, uint64_t each_bytes, const char *pa
                 struct dlb_err *err)
 {
     uint64_t wanted = *cap ? *cap * 2 : 4096;
-    int rc = dlb_room_check(wanted * each_bytes, path, "the list of its keys",
-                            "read it in parts, with lmdb.prefix", err);
+    int rc = dlb_headroom_check(wanted * each_bytes, path, "the list of its keys",
+                                "read it in parts, with lmdb.prefix", err);
     void *grown = rc == DLB_OK ? realloc(*array, wanted * each_bytes) : NULL;
     if (rc == DLB_OK && !grown)
         rc = dlb_fail_memory(err, path, wanted * each_bytes);

@@ -8,7 +8,7 @@
 #include "core/base/hash.h"
 #include "core/base/units.h"
 #include "formats/memory/array_fill.h"
-#include "formats/room.h"
+#include "formats/headroom.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -59,7 +59,7 @@ static int take_memory(struct memory *ds, struct dlb_err *err)
                         "memory.rows = %llu times memory.columns = %llu floats exceed the address "
                         "space: lower them",
                         (unsigned long long)ds->n_rows, (unsigned long long)ds->n_columns);
-    int rc = dlb_room_check(n_bytes, "memory", "the array", "lower memory.rows", err);
+    int rc = dlb_headroom_check(n_bytes, "memory", "the array", "lower memory.rows", err);
     if (rc != DLB_OK)
         return rc;
     ds->mapped_bytes = (n_bytes + huge - 1) & ~(uint64_t)(huge - 1);

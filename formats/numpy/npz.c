@@ -1,7 +1,7 @@
 #include "formats/numpy/npz.h"
 
 #include "formats/codecs/inflate.h"
-#include "formats/room.h"
+#include "formats/headroom.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -234,8 +234,8 @@ int dlb_npz_inflate(const struct dlb_npz_array *array, const struct dlb_zip_file
 
     *out = NULL;
     int rc =
-        dlb_room_check(array->stored_bytes + array->n_bytes, file->path, "to inflate its array",
-                       "use fewer workers, or save it with numpy.savez", err);
+        dlb_headroom_check(array->stored_bytes + array->n_bytes, file->path, "to inflate its array",
+                           "use fewer workers, or save it with numpy.savez", err);
     if (rc != DLB_OK)
         return rc;
     stored = malloc((size_t)array->stored_bytes + 1);

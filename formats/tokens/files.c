@@ -215,7 +215,8 @@ static int open_raw(struct dlb_tokens_file *file, enum dlb_element element, stru
     return DLB_OK;
 }
 
-/* Fills in *file as its layout says. *element: what was asked for, then what the file holds. */
+/* Fills in *file as its layout says. *element: the requested type, then the one that the file
+ * holds. */
 static int open_layout(struct dlb_tokens_file *file, int layout, const struct dlb_io *io,
                        const uint8_t *head, size_t n_head, enum dlb_element *element,
                        struct dlb_err *err)
@@ -240,7 +241,7 @@ static int open_layout(struct dlb_tokens_file *file, int layout, const struct dl
     }
 }
 
-/* The file's element must be the one that was asked for and that earlier files have. */
+/* The file's element must be the requested one, and that of earlier files. */
 static int check_element(const struct dlb_tokens_files *files, const struct dlb_tokens_file *file,
                          int layout, enum dlb_element element, enum dlb_element asked,
                          struct dlb_err *err)

@@ -26,8 +26,8 @@ static void give_task(struct dlb_pool_common *common, struct dlb_pool_rotation *
     }
 }
 
-/* Deals prefetch_factor rounds. A worker that gets a batch is told of the end when it has delivered
- * one; a worker that gets none is told now. */
+/* Deals prefetch_factor rounds. A worker that gets a batch is sent DLB_POOL_END when it has
+ * delivered one; a worker that gets none is sent it now. */
 static void deal(struct dlb_pool_common *common, struct dlb_pool_rotation *rotation)
 {
     uint64_t n_first = (uint64_t)common->n_workers * (uint64_t)common->job->opts->prefetch_factor;

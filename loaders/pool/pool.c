@@ -138,8 +138,8 @@ void dlb_pool_memory(const struct dlb_pool_common *common, struct dlb_memory *ou
                                .shared = common->across_processes};
 }
 
-/* A killed process may have cleared the mark that somebody sleeps and not have woken the sleeper.
- * So this wakes in any case. */
+/* A killed process may have cleared the flag of a sleeping thread without waking it. So this
+ * wakes in any case. */
 static void wake(struct dlb_event *event)
 {
     dlb_event_signal(event);

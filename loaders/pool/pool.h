@@ -57,7 +57,8 @@ struct dlb_lane {
     struct dlb_ring tasks; /* consumer -> worker: batch numbers, DLB_POOL_END; map-style with order
                               "any" only */
     struct dlb_event to_worker;  /* signalled with a credit, with an epoch, and at the end */
-    struct dlb_event slot_freed; /* apart, so that a worker without credit sleeps through it */
+    struct dlb_event slot_freed; /* separate from to_worker, so that a worker waiting for a credit
+                                    is not woken */
     struct dlb_event to_consumer;
     _Atomic uint32_t credits;
     _Atomic int32_t pid; /* the worker's process, for messages; 0: a thread */
@@ -109,8 +110,7 @@ struct dlb_pool_rotation {
 
 /* The consumer's own: head-of-line blocking. */
 struct dlb_pool_order_wait {
-    uint64_t from_ns; /* up to here the wait for the current batch is counted; 0: it is not waited
-                         for yet */
+    uint64_t from_ns; /* wait already counted up to this time; 0: the wait has not begun */
     uint64_t total_ns;
 };
 
@@ -143,7 +143,7 @@ void dlb_pool_close(struct dlb_pool *pool);
 /* The memory that batches are delivered in. */
 void dlb_pool_memory(const struct dlb_pool_common *common, struct dlb_memory *out);
 
-/* Tells workers and pin thread to leave, and returns at once. The first call counts. */
+/* Tells workers and pin thread to leave, and returns at once. Later calls have no effect. */
 void dlb_pool_dismiss(struct dlb_pool *pool);
 
 /* Dismisses, and joins the pin thread within patience_ns of the dismissal. The caller joins or
@@ -166,8 +166,8 @@ void dlb_pool_release(struct dlb_pool_common *common, const struct dlb_batch *ba
 
 /* The workers' side. */
 
-/* The worker's loop, called in its own thread or process. It runs one epoch, or, if persistent, all
- * epochs from `epoch` on until it is told to stop. An error is left in the shared memory and wakes
+/* The worker's loop, called in its own thread or process. It runs one epoch, or, if persistent,
+ * all epochs from `epoch` on until it must stop. An error is left in the shared memory and wakes
  * the consumer at once. */
 void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, bool persistent);
 

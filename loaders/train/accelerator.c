@@ -196,7 +196,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
 
     int rc = release_copied(a, &held, &a->wake_ns, err);
     uint64_t limit_ns = held > 0 ? while_copying_ns(how->device, a->wake_ns) : patience_ns;
-    if (!a->step.late) /* first find out whether it was there when it was asked for */
+    if (!a->step.late) /* first find out whether the batch was ready when it was requested */
         limit_ns = 0;
     if (rc == DLB_OK)
         rc = how->loader->next(a->feed->loader_state,

@@ -1,4 +1,4 @@
-/* One accelerator's training loop, as a state machine that is told how long it may block.
+/* One accelerator's training loop, as a state machine whose caller says how long it may block.
  *
  * Floor 3, private to the consumer, whose one thread drives one or several of them. There is no
  * other training loop. A single accelerator may block where it likes. Several may not block at all:
@@ -35,7 +35,7 @@ struct dlb_common {
     const struct dlb_consume *how;
     struct dlb_consumed *out;
     struct dlb_tally tally;
-    bool shared; /* one loader for all: a slot that one holds is missing to the others */
+    bool shared;             /* one loader for all: slots are shared, so one can starve others */
     struct dlb_epoch *epoch; /* the current one */
     uint64_t epoch_start_ns;
     struct dlb_barrier barrier;
@@ -47,7 +47,7 @@ struct dlb_accelerator {
     struct dlb_common *common;
     const struct dlb_feed *feed;
     enum dlb_at at;
-    uint64_t since_ns; /* start of what it does now; stages are counted from here */
+    uint64_t since_ns; /* start of the current stage */
     uint64_t wake_ns;  /* when it can go on; UINT64_MAX: when its loader or the barrier lets it */
     uint64_t dry_ns;   /* in SETTLE: when its device runs out of steps */
     struct dlb_step step;   /* the one that is being prepared */

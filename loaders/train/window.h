@@ -5,11 +5,14 @@
  * The window runs from the start of the first measured step to the start of the step after the last
  * measured one. Between the end of one step and the start of the next the device is idle, because
  * the next step lacks something:
- *   idle_input    the consumer was inside next(): for that step's batch, for batches before it
- * whose samples were all skipped, or to learn that an epoch had ended exposed_copy  that batch was
- * being copied idle_other    neither: the host was late (scheduling, oversleep, start of an epoch)
- * Idle time at a barrier has the reason of the accelerator that came last: as long as that one
- * waited for its batch it is idle_input, the rest is idle_other. */
+ *
+ *   idle_input    the consumer was inside next(): for that step's batch, for earlier batches
+ *                 whose samples were all skipped, or to learn that an epoch had ended
+ *   exposed_copy  that step's batch was being copied
+ *   idle_other    neither: the host was late (scheduling, oversleep, start of an epoch)
+ *
+ * Idle time at a barrier has the reason of the accelerator that came last. While that one waited
+ * for its batch it is idle_input, the rest is idle_other. */
 #ifndef DLB_LOADERS_TRAIN_WINDOW_H
 #define DLB_LOADERS_TRAIN_WINDOW_H
 
@@ -23,7 +26,7 @@
 struct dlb_step {
     struct dlb_dev_times times;
     uint64_t wait_start_ns, wait_end_ns; /* next() called, batch in hand */
-    bool late;                           /* the batch was not there when it was asked for */
+    bool late;                           /* the batch was not ready when it was requested */
     uint64_t over_start_ns,
         over_end_ns; /* the next() that ended the epoch before: called, returned */
     uint64_t n_samples, n_bytes;

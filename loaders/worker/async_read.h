@@ -26,9 +26,9 @@ void dlb_async_close(struct dlb_async *async);
  * payload; its data is NULL if the codec decodes from elsewhere. */
 void dlb_async_begin(struct dlb_async *async, uint64_t first, uint32_t n, struct dlb_dest slot);
 
-/* Waits for the next sample and returns it as the format's read does; borrowed until the next call.
- * One sample's error does not affect the others. DLB_E_CANCELLED, with nothing in *err, when the
- * worker is told to stop. */
+/* Waits for the next sample and returns it as the format's read does; borrowed until the next
+ * call. One sample's error does not affect the others. DLB_E_CANCELLED, with nothing in *err,
+ * when the worker must stop. */
 int dlb_async_take(struct dlb_async *async, struct dlb_dest dest, struct dlb_sample *out,
                    struct dlb_err *err);
 

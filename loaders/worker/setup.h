@@ -15,10 +15,10 @@
 struct dlb_worker_setup {
     const struct dlb_job *job;
     const struct dlb_sampler *sampler;
-    struct dlb_worker_report *report; /* zeroed before the worker's first life */
-    const _Atomic bool *stop; /* true: leave. Looked at before every sample; NULL: never asked to */
-    struct dlb_pulse *pulse;  /* signed for each sample; NULL: the consumer signs for its workers */
-    uint32_t id, n_workers;   /* id < n_workers: its place among the workers of its loader */
+    struct dlb_worker_report *report; /* zeroed before the worker starts the first time */
+    const _Atomic bool *stop;         /* true: leave. Read before every sample; NULL: never set */
+    struct dlb_pulse *pulse; /* updated for each sample; NULL: the consumer updates the pulse */
+    uint32_t id, n_workers;  /* id < n_workers: its place among the workers of its loader */
 };
 
 static inline bool dlb_worker_told_to_stop(const struct dlb_worker_setup *setup)

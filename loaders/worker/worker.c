@@ -13,7 +13,7 @@
 
 enum { PURPOSE_SHUFFLE = 3 };
 
-/* The slot that is being filled, and how far it is. */
+/* The slot that is being filled, and how full it is. */
 struct filling {
     const struct dlb_slots *slots;
     uint32_t slot;
@@ -148,7 +148,7 @@ void dlb_worker_begin_epoch(struct dlb_worker *worker, uint64_t epoch)
 
 /* With on_error = "skip" an error of the data is kept in the report and DLB_OK returned: the caller
  * counts it. Other errors are returned. */
-static int name_or_fail(struct dlb_worker *worker, const struct dlb_err *err)
+static int record_or_fail(struct dlb_worker *worker, const struct dlb_err *err)
 {
     struct dlb_worker_report *report = worker->setup.report;
     bool of_the_data = err->status == DLB_E_IO || err->status == DLB_E_FORMAT;
@@ -162,7 +162,7 @@ static int name_or_fail(struct dlb_worker *worker, const struct dlb_err *err)
 
 static int skip_or_fail(struct dlb_worker *worker, struct filling *fill, const struct dlb_err *err)
 {
-    int rc = name_or_fail(worker, err);
+    int rc = record_or_fail(worker, err);
     if (rc == DLB_OK) {
         worker->setup.report->meters.n_skipped++;
         fill->n_skipped++;
@@ -170,7 +170,7 @@ static int skip_or_fail(struct dlb_worker *worker, struct filling *fill, const s
     return rc;
 }
 
-static void name_sample(const struct dlb_sample *sample, struct dlb_err *err)
+static void add_path_to_error(const struct dlb_sample *sample, struct dlb_err *err)
 {
     if (err->path[0] != '\0' || !sample->path)
         return;
@@ -280,7 +280,7 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
     if (rc != DLB_OK) {
         fill->done_ns = now_ns;
         worker->setup.report->meters.n_samples--; /* its bytes still count as read */
-        name_sample(sample, err);
+        add_path_to_error(sample, err);
         return skip_or_fail(worker, fill, err);
     }
     uint32_t at = fill->n_samples++;
@@ -374,7 +374,7 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct d
             worker->in_shard = false;
         }
         if (rc != DLB_END) {
-            rc = name_or_fail(worker, err);
+            rc = record_or_fail(worker, err);
             if (rc != DLB_OK)
                 return rc;
             worker->setup.report->meters.n_cut_shards++;

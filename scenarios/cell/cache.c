@@ -18,12 +18,19 @@ static bool is_cancelled(const atomic_bool *cancel, uint64_t number)
     return cancel && number % CANCEL_EVERY == 0 && atomic_load(cancel);
 }
 
+/* The number of files, and the path of file `number` if there is one; 0 without files. */
+static uint64_t file_of(const struct dlb_dataset *dataset, uint64_t number, char path[PATH_MAX])
+{
+    const struct dlb_reader *reader = dataset->format->reader;
+    return reader->files ? reader->files(dataset->state, number, path, PATH_MAX) : 0;
+}
+
 /* At most `max` of the data set's files, evenly spread. False when it was cancelled. */
 static bool look(const struct dlb_dataset *dataset, uint64_t max, bool evict,
                  const atomic_bool *cancel, struct dlb_residency *out)
 {
     char path[PATH_MAX];
-    uint64_t n = dataset->format->reader->files(dataset->state, UINT64_MAX, path, sizeof(path));
+    uint64_t n = file_of(dataset, UINT64_MAX, path);
     uint64_t n_asked = n < max ? n : max;
 
     *out = (struct dlb_residency){0};
@@ -32,7 +39,7 @@ static bool look(const struct dlb_dataset *dataset, uint64_t max, bool evict,
             return false;
         /* 128 bits: a product of two counts */
         uint64_t number = (uint64_t)((unsigned __int128)i * n / n_asked);
-        (void)dataset->format->reader->files(dataset->state, number, path, sizeof(path));
+        (void)file_of(dataset, number, path);
         dlb_residency_file(path, evict, out);
         dlb_pulse_sign(dlb_pulse_opening);
     }
@@ -43,7 +50,7 @@ static bool look(const struct dlb_dataset *dataset, uint64_t max, bool evict,
 static void find_backing(struct dlb_cell_cache *cache, const struct dlb_dataset *dataset)
 {
     char path[PATH_MAX] = "";
-    (void)dataset->format->reader->files(dataset->state, 0, path, sizeof(path));
+    (void)file_of(dataset, 0, path);
     dlb_backing_of(path, &cache->backing);
     if (cache->before.n_elsewhere > 0)
         cache->backing.device[0] = '\0';
@@ -55,7 +62,7 @@ static bool holds_any(const struct dlb_spec *spec, const struct dlb_dataset *dat
 {
     char path[PATH_MAX] = "", *root = realpath(spec->dataset.path, NULL);
     if (!root) {
-        (void)dataset->format->reader->files(dataset->state, 0, path, sizeof(path));
+        (void)file_of(dataset, 0, path);
         char *slash = strrchr(path, '/');
         if (slash)
             slash[slash == path] = '\0';
@@ -80,7 +87,7 @@ int dlb_cell_cache_begin(struct dlb_cell_cache *cache, const struct dlb_spec *sp
     if (!look(dataset, cold ? UINT64_MAX : LOOKED_AT_FILES, cold, cancel, &cache->before))
         return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
     find_backing(cache, dataset);
-    /* Last: looking at files brings their names back. */
+    /* Last, because examining files caches their names again. */
     int rc = cold && spec->run.drop_caches ? dlb_pagecache_drop_all(err) : DLB_OK;
     cache->dropped = cold && spec->run.drop_caches && rc == DLB_OK;
     cache->held = cache->dropped && holds_any(spec, dataset);
@@ -122,6 +129,7 @@ static void fill_limits(const struct dlb_cell_cache *cache, struct dlb_cache_res
     char text[DLB_BACKING_LIMITS][DLB_BACKING_LIMIT_BYTES];
     uint32_t n = cache->on_storage ? dlb_backing_limits(&cache->backing, text) : 0;
     const struct dlb_residency *seen = &cache->before;
+    unsigned long long n_files = seen->n_files + seen->n_unknown;
 
     for (uint32_t i = 0; i < n; i++)
         (void)snprintf(out->limits[out->n_limits++], DLB_CACHE_LIMIT_BYTES, "%.*s",
@@ -133,8 +141,7 @@ static void fill_limits(const struct dlb_cell_cache *cache, struct dlb_cache_res
         (void)snprintf(out->limits[out->n_limits++], DLB_CACHE_LIMIT_BYTES,
                        "%llu of the %llu files looked at take less room than they are long (holes, "
                        "compression, inlining): what is not stored is not read",
-                       (unsigned long long)seen->n_sparse,
-                       (unsigned long long)(seen->n_files + seen->n_unknown));
+                       (unsigned long long)seen->n_sparse, n_files);
 }
 
 void dlb_cell_cache_result(const struct dlb_cell_cache *cache, struct dlb_cache_result *out)

@@ -1,4 +1,4 @@
-/* The page cache around one repetition: brought to what was asked, and measured.
+/* The page cache around one repetition: sets the requested state, and measures it.
  *
  * Floor 4. Control thread of the cell's process. Warming is not done here: that is a pass of its
  * own over the data (DLB_MODE_WARM), which comes before. */
@@ -15,7 +15,7 @@
 
 #include <stdatomic.h>
 
-/* Zeroed: nothing was looked at. */
+/* Zeroed: nothing was measured. */
 struct dlb_cell_cache {
     int asked; /* enum dlb_run_cache */
     bool on_storage, direct, dropped, ended;
@@ -27,9 +27,9 @@ struct dlb_cell_cache {
     uint64_t delivered_bytes;
 };
 
-/* After the data set was opened, before its loader starts: evicts for a cold run, looks at what is
- * resident, and takes the counters' first readings. Fails when the machine's caches were to be
- * dropped and cannot be, or when it is cancelled. */
+/* After the data set was opened, before its loader starts: evicts for a cold run, looks at what
+ * is resident, and takes the counters' first readings. Fails if run.drop_caches is set and
+ * refused, or if it is cancelled. */
 int dlb_cell_cache_begin(struct dlb_cell_cache *cache, const struct dlb_spec *spec,
                          const struct dlb_dataset *dataset, const atomic_bool *cancel,
                          struct dlb_err *err);
@@ -38,7 +38,7 @@ int dlb_cell_cache_begin(struct dlb_cell_cache *cache, const struct dlb_spec *sp
 void dlb_cell_cache_end(struct dlb_cell_cache *cache, const struct dlb_dataset *dataset,
                         const struct dlb_loader_stats *stats);
 
-/* What it shows, judged. */
+/* The label that follows from the measurements. */
 void dlb_cell_cache_result(const struct dlb_cell_cache *cache, struct dlb_cache_result *out);
 
 #endif

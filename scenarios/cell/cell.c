@@ -22,7 +22,7 @@ struct cell {
     struct dlb_spec spec;
     enum dlb_cell_mode mode;
     const struct dlb_cell_watch *watch;
-    struct dlb_pulse own_pulse; /* where nobody watches */
+    struct dlb_pulse own_pulse; /* used if the caller watches none */
     struct dlb_topo *topo;
     struct dlb_dataset dataset;
     const struct dlb_loader *loader;
@@ -44,7 +44,7 @@ struct cell {
     char device_why[160], not_done[160]; /* not_done: why the warm pass was left out */
 };
 
-/* The warm pass keeps its batches small, whatever the configuration asks, and gives up where memory
+/* The warm pass uses small batches, independent of the configuration, and gives up if memory
  * cannot hold the data. */
 static void fit_warm(struct cell *c)
 {
@@ -84,14 +84,14 @@ static int open_data(struct cell *c, struct dlb_err *err)
     return rc;
 }
 
-/* Workers that no shard is left for. */
+/* Workers without a shard. */
 static uint32_t idle_workers(const struct cell *c)
 {
     uint32_t n_workers = (uint32_t)c->spec.loader.num_workers * c->n_loaders;
     return c->dataset.shape.iterable ? n_workers - (uint32_t)dlb_job_share(&c->jobs[0]).n_busy : 0;
 }
 
-/* Ranks with nothing to read would end at once, and tell nothing of the storage. */
+/* Ranks with nothing to read would end at once and measure nothing of the storage. */
 static int check_shares(const struct cell *c, struct dlb_err *err)
 {
     const struct dlb_shape *shape = &c->dataset.shape;
@@ -183,8 +183,8 @@ static int start_loader(struct cell *c, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* A real device, of which there is one, has a name of its own, and a place: batch memory that it
- * will copy from goes there before it is pinned, because pinned pages stay where they are. */
+/* A GPU, of which there is one, has its own name and a NUMA node. Batch memory is moved to that
+ * node before it is pinned, because pinned pages cannot move. */
 static int describe(struct cell *c, void *device_state, const struct dlb_memory *memory,
                     struct dlb_err *err)
 {
@@ -329,8 +329,8 @@ static void note_stuck(struct cell *c, const struct dlb_err *err)
     c->stuck = true;
 }
 
-/* Whatever was opened, in the reverse order. Who does not come back takes nothing from what was
- * measured before, nor from the reason why it was not. */
+/* Closes what was opened, in reverse order. A worker or GPU that does not stop changes neither
+ * the measurements nor the reason of a failure. */
 static void finish(struct cell *c)
 {
     struct dlb_err err;

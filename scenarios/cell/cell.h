@@ -1,4 +1,5 @@
-/* One repetition of one cell, in this process: open, start, consume, stop, and say what happened.
+/* One repetition of one cell, in this process: open, start, consume, stop, and report what was
+ * measured.
  *
  * Floor 4. Control thread, which becomes the consumer. The runner calls it in a fresh process
  * (`dlbench cell`); tests call it directly. */
@@ -15,22 +16,22 @@
 
 enum dlb_cell_mode {
     DLB_MODE_MEASURE,
-    DLB_MODE_WARM, /* batches as small as they may be; "skipped" when the data do not fit in memory
-                    */
-    DLB_MODE_BASELINE, /* another program reads the same files (fio.h) */
+    DLB_MODE_WARM,     /* reads all data in the smallest batches; "skipped" if they exceed memory */
+    DLB_MODE_BASELINE, /* another program reads the same files (scenarios/storage/fio.h) */
 };
 extern const char *const dlb_cell_mode_names[]; /* ends with NULL */
 
 struct dlb_cell_watch {
     struct dlb_pulse *pulse;   /* batches so far, and other signs of life; may be NULL */
     const atomic_bool *cancel; /* may be NULL */
-    const char *memo; /* folder for what cells find out about the device (memo.h); may be NULL */
+    const char *memo; /* folder for what cells find out about the device (loaders/device/memo.h);
+                         may be NULL */
 };
 
-/* Fills *out, whatever happens; the caller frees it (dlb_cell_result_free). A cancelled or failed
- * repetition holds what was measured until then. With out->stuck_why a worker or a GPU did not come
- * back at the end: the process should leave by _exit. What was measured before stands, and of its
- * workers nothing is known. */
+/* Fills *out, whatever happens; the caller frees it (dlb_cell_result_free). A cancelled or
+ * failed repetition holds what was measured until then. If out->stuck_why is set, a worker or a
+ * GPU did not stop at the end: the process should leave by _exit. The measurements stand, but
+ * figures of the workers are absent. */
 void dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
                   const struct dlb_cell_watch *watch, struct dlb_cell_result *out);
 

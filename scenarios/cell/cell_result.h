@@ -2,7 +2,7 @@
  *
  * Floor 4. Plain data with an owner; any thread. The cell's process fills one in and writes it as
  * JSON, the runner reads it back, scenarios judge it, and summary.json shows parts of it.
- * dlb_cell_result_to_json and _from_json are the only code that knows its keys.
+ * dlb_cell_result_to_json and _from_json convert it; summary.c copies some of its parts as JSON.
  *
  * A figure that was not measured is DLB_NOT_MEASURED, NaN or "", and null in JSON. Times are
  * nanoseconds. Counts and stages are those of all accelerators of the cell together, times those of
@@ -24,15 +24,15 @@
 enum dlb_rep_status {
     DLB_REP_OK,
     DLB_REP_FAILED,
-    DLB_REP_CANCELLED,    /* by the user; what was measured until then is there */
+    DLB_REP_CANCELLED,    /* by the user; holds what was measured until then */
     DLB_REP_SKIPPED,      /* a warm pass over data that do not fit into memory */
-    DLB_REP_NOT_MEASURED, /* another program that found nothing to measure with */
+    DLB_REP_NOT_MEASURED, /* another program could not measure (no PyTorch, for example) */
 };
 
 /* One stage, or the reads, of a run. */
 struct dlb_stage_result {
     uint64_t count, sum_ns;
-    uint64_t p50_ns, p99_ns, p999_ns, max_ns; /* not measured without a count */
+    uint64_t p50_ns, p99_ns, p999_ns, max_ns; /* DLB_NOT_MEASURED if count is 0 */
 };
 
 enum dlb_io_way { DLB_IO_USED_SYNC, DLB_IO_USED_MIXED, DLB_IO_USED_URING };
@@ -41,7 +41,7 @@ enum dlb_io_way { DLB_IO_USED_SYNC, DLB_IO_USED_MIXED, DLB_IO_USED_URING };
 struct dlb_io_result {
     bool asked_uring;
     enum dlb_io_way used; /* mixed: some workers read synchronously */
-    char reason[300];     /* why not all reads are what was asked for; "": they are */
+    char reason[300];     /* why some reads did not use the requested method; "": all did */
     uint64_t depth, max_in_flight, n_requests, n_resubmitted, n_bytes;
     uint64_t sum_ns, p50_ns, p99_ns, p999_ns, max_ns; /* of a request, as in struct dlb_io_meters */
     bool registered_buffers;
@@ -58,46 +58,49 @@ struct dlb_os_result {
         involuntary_switches, read_chars, read_device_bytes;
 };
 
-#define DLB_CACHE_LIMITS 8        /* sentences at most ... */
-#define DLB_CACHE_LIMIT_BYTES 300 /* ... of so many bytes */
+#define DLB_CACHE_LIMITS 8        /* the most sentences ... */
+#define DLB_CACHE_LIMIT_BYTES 300 /* ... and the bytes of each */
 
-/* The page cache: what was asked for, and what the bytes show (core/measure/cache_label.h). */
+/* The page cache: the requested state, and the state that the bytes read show
+ * (core/measure/cache_label.h). */
 struct dlb_cache_result {
     int asked; /* enum dlb_run_cache */
     enum dlb_cache_label label, metadata;
     char why[300];
-    double resident_before_frac, resident_after_frac;      /* of the data */
-    uint64_t process_bytes, device_bytes, delivered_bytes; /* read by its process, by the device */
-    char filesystem[64], device[64];                       /* "": not known */
-    char residency_by[24];                                 /* the system call that told */
-    char limits[DLB_CACHE_LIMITS][DLB_CACHE_LIMIT_BYTES];  /* what cannot be seen from here */
+    double resident_before_frac, resident_after_frac; /* of the data */
+    /* Read by the process; read from the device; delivered to the loop. */
+    uint64_t process_bytes, device_bytes, delivered_bytes;
+    char filesystem[64], device[64];                      /* "": not known */
+    char residency_by[24];                                /* the system call that was used */
+    char limits[DLB_CACHE_LIMITS][DLB_CACHE_LIMIT_BYTES]; /* what cannot be seen from here */
     uint32_t n_limits;
 };
 
 /* The device as it was opened. */
 struct dlb_device_result {
     char kind[16], name[96], why[160];
-    json_t *gpu; /* of a real one: its facts, with `numa` and `nvml`, in the device's own words
-                    (dlb_device.describe); owned; NULL: emulated */
-    double step_asked_ns, step_read_ns, step_measured_ns; /* gpu.step's; NaN without one */
+    json_t *gpu; /* of a GPU: what dlb_device.describe wrote, with `numa` and `nvml`; owned; NULL:
+                    emulated */
+    double step_asked_ns, step_read_ns, step_measured_ns; /* from device.gpu.step; NaN without */
 };
 
 /* Another program's reads of the same files (fio). */
 struct dlb_baseline_result {
-    char *command; /* as it could be typed; owned; NULL: it was not started */
+    char *command; /* as a shell command; owned; NULL: it was not started */
     double bytes_per_s, iops, p50_ns, p99_ns, p999_ns;
 };
 
 /* What the training loop measured. */
 struct dlb_loop_result {
     struct dlb_share total; /* of all accelerators; window_ns 0: no complete window */
-    struct dlb_au lowest;   /* over the accelerators, of which total.au is the mean */
+    struct dlb_au lowest;   /* lowest over accelerators; total.au is the mean */
     uint64_t n_batches;     /* that the loop took, warm-up included */
     uint64_t consumer_cpu_ns;
     uint64_t n_checksum_mismatches;
     struct dlb_stage_result consumer[DLB_CS_COUNT], device[DLB_DS_COUNT];
     uint32_t n_accelerators;
-    struct dlb_share *share; /* [n_shares] of each; owned; none where they are many */
+    struct dlb_share *share; /* [n_shares] one for each accelerator; owned; absent with more than
+                                DLB_SHARES_KEPT accelerators */
     uint32_t n_shares;
     struct dlb_epoch *epoch; /* [n_epochs] that were kept; owned */
     uint32_t n_epochs;
@@ -105,14 +108,14 @@ struct dlb_loop_result {
     double machine_busy_frac, machine_stolen_frac, machine_stolen_ns; /* of the whole machine */
 };
 
-/* What its workers did; not there where one did not come back. */
+/* What the workers did; absent if a worker did not end. */
 struct dlb_workers_result {
     struct dlb_stage_result stage[DLB_WS_COUNT];
     struct dlb_stage_result reads;
     bool reads_are_requests; /* to the kernel; else whole samples */
     struct dlb_io_result io;
-    uint64_t io_bytes;  /* asked of the byte source ... */
-    uint64_t n_samples; /* ... for so many samples, those included that were never consumed */
+    uint64_t io_bytes;  /* requested from the byte source ... */
+    uint64_t n_samples; /* ... for this number of samples, which includes unconsumed ones */
     uint64_t cpu_ns, runqueue_ns, order_wait_ns;
     uint64_t n_skipped, n_cut_shards;
     uint32_t n_idle; /* workers without a shard */
@@ -123,18 +126,20 @@ struct dlb_workers_result {
 struct dlb_cell_result {
     uint32_t block, index; /* which repetition of which cell, ceiling or warm pass; the runner's */
     enum dlb_rep_status status;
-    enum dlb_status error; /* of one that is neither ok nor skipped */
+    enum dlb_status error; /* if neither ok nor skipped */
     enum dlb_code code;    /* likewise; DLB_N_CODES: none */
     char reason[900];      /* "" for ok */
-    char stuck_why[900];   /* "": all came back. Else what did not; the process leaves by _exit */
-    bool has_loop, has_workers, has_memory, has_cache, has_device, has_baseline; /* reached */
+    char stuck_why[900];   /* empty if all workers and the GPU stopped; else which did not, and the
+                              process leaves by _exit */
+    /* Whether the repetition got far enough to fill each part. */
+    bool has_loop, has_workers, has_memory, has_cache, has_device, has_baseline;
     struct dlb_loop_result loop;
     struct dlb_workers_result workers;
     struct dlb_memory_result memory;
     struct dlb_cache_result cache;
     struct dlb_device_result device;
     struct dlb_baseline_result baseline;
-    json_t *document; /* of a cell that another program measures, all that it wrote; owned; NULL */
+    json_t *document; /* the output of another program that measured the cell; owned; or NULL */
 };
 
 /* Nothing measured: status ok, figures absent. */
@@ -143,8 +148,8 @@ void dlb_cell_result_free(struct dlb_cell_result *result); /* what it owns, not 
 
 json_t *dlb_cell_result_to_json(const struct dlb_cell_result *result);
 
-/* Fields of another type or beyond their range are taken as not measured. DLB_E_FORMAT where it is
- * no object or has no status. */
+/* Fields of another type or beyond their range count as not measured. DLB_E_FORMAT if the
+ * document is not an object or has no status. */
 int dlb_cell_result_from_json(struct dlb_cell_result *result, const json_t *doc,
                               struct dlb_err *err);
 
@@ -157,7 +162,7 @@ void dlb_cell_result_fail(struct dlb_cell_result *result, const struct dlb_err *
 double dlb_cell_result_samples_per_s(const struct dlb_cell_result *result);
 double dlb_cell_result_steps_per_s(const struct dlb_cell_result *result); /* of one accelerator */
 
-/* All accelerators of the cell; 1 where nothing was measured. */
+/* The number of accelerators of the cell; 1 if nothing was measured. */
 double dlb_cell_result_n_accelerators(const struct dlb_cell_result *result);
 
 /* value, or NaN for DLB_NOT_MEASURED. */

@@ -1,4 +1,4 @@
-/* From what a cell's process has in hand at its end to the cell's result.
+/* Fills a cell's result from the structs that its process has at the end.
  *
  * Floor 4, private to scenarios/cell. Control thread. */
 #ifndef DLB_SCENARIOS_CELL_FILL_H
@@ -15,7 +15,7 @@ struct dlb_cell_facts {
     const struct dlb_loader_stats *stats;      /* NULL: workers were not started, or did not end */
     const struct dlb_loader_opts *loader_opts; /* with stats */
     const struct dlb_memory *memory;           /* NULL: no loader was started */
-    const struct dlb_cell_cache *cache;        /* NULL: the files were not looked at */
+    const struct dlb_cell_cache *cache;        /* NULL: the files were not examined */
     uint64_t n_batches;                        /* that the loop took, warm-up included */
     struct dlb_os_process before, after;       /* around the consumer's loop */
     struct dlb_os_machine machine_before, machine_after;

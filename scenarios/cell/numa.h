@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 
-/* Moves the memory of a loader to the node of the GPU at this PCI address, where there are several;
- * what could not be done costs speed and no run. How it went, as summary.schema.json's gpu.numa;
- * new reference, NULL when memory is short. */
+/* Moves the memory of a loader to the node of the GPU at this PCI address, where there are
+ * several; a failure costs speed and does not end the run. Returns gpu.numa of
+ * summary.schema.json; new reference, NULL when memory is short. */
 json_t *dlb_numa_place(const char *pci_bus_id, const struct dlb_memory *memory);
 
 #endif

@@ -23,8 +23,7 @@ static uint64_t needed(const struct dlb_gap_params *params, bool torch)
     return most;
 }
 
-/* The same case with so many samples: a batch is the same share of them, and there are enough
- * batches. */
+/* The same case with n samples: the batch shrinks likewise, so that there are enough batches. */
 static struct dlb_gap_params scaled(const struct dlb_gap_params *asked, int64_t samples)
 {
     struct dlb_gap_params p = *asked;

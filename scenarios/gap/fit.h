@@ -12,9 +12,10 @@
 
 #define DLB_GAP_MIN_BATCHES 7 /* the published run's number; a case that shrinks keeps it */
 
-/* Shrinks samples and batch size together until every rung fits into available_bytes, with at least
- * DLB_GAP_MIN_BATCHES batches. PyTorch's rungs count only with `torch`. `said`: what was done, in
- * words; "" when the case fits as it is. DLB_E_NOMEM when not even that many rows fit. */
+/* Shrinks samples and batch size together until every rung fits into available_bytes, with at
+ * least DLB_GAP_MIN_BATCHES batches. PyTorch's rungs count only with `torch`. `said`: how the
+ * size was reduced, in words; "" if the case fits. DLB_E_NOMEM if DLB_GAP_MIN_BATCHES batches do
+ * not fit. */
 int dlb_gap_shrink(struct dlb_gap_params *params, uint64_t available_bytes, bool torch,
                    char said[256], struct dlb_err *err);
 

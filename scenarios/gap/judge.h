@@ -7,7 +7,7 @@
 #include "scenarios/gap/judgement.h"
 #include "scenarios/scenario.h"
 
-/* Judges what there is so far. The judgement borrows from the plan; free it. */
+/* Judges the results so far. The judgement borrows from the plan; free it. */
 void dlb_gap_judge(const struct dlb_plan *plan, const struct dlb_results *results,
                    const struct dlb_gap_setting *setting, struct dlb_gap_judgement *out);
 

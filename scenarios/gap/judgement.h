@@ -1,4 +1,4 @@
-/* What the repetitions of all rungs show together.
+/* The judgement of the ladder, from the repetitions of all rungs.
  *
  * Floor 4. Pure. judge.h makes a judgement: it reads the repetitions of each rung and compares
  * rungs; then decompose.h, cures.h and words.h fill what follows from that. */
@@ -43,7 +43,7 @@ struct dlb_gap_judged {
     double to_floor;
     double step_seconds; /* more than step_from, the rung of the same kind before; NaN: the first */
     const char *step_from;
-    const struct dlb_rung_result *shown; /* the middle repetition, of two the faster; NULL */
+    const struct dlb_rung_result *shown; /* the median repetition, of two the faster; or NULL */
 };
 
 /* Where torch-dataloader's time beyond torch-direct goes. */
@@ -63,18 +63,18 @@ extern const char *const dlb_gap_cause_names[DLB_GAP_N_CAUSES];
 
 struct dlb_gap_share {
     double seconds;           /* NaN: the measurements do not show it; then it is in unexplained */
-    const char *removed_by;   /* what removes the cause; NULL: stamps alone show it */
+    const char *removed_by;   /* what removes the cause; NULL: only stamps show it */
     const char *removed_with; /* the part that is removed together with it; NULL: none */
     double removes_seconds;   /* what that removed, both parts together; NaN */
 };
 
-/* A rung that may close the gap, held against torch-dataloader. */
+/* A rung that may close the gap, compared with torch-dataloader. */
 struct dlb_gap_cure {
     const struct dlb_gap_judged *rung;
     const char *how;
     double gain; /* torch-dataloader's seconds over its seconds */
     bool helps;  /* each of its repetitions is faster than any of torch-dataloader's */
-    bool tied;   /* its repetitions overlap with the cure before it, which helps, too */
+    bool tied;   /* helps, but its repetitions overlap with those of the cure before it */
 };
 
 struct dlb_gap_judgement {
@@ -88,7 +88,8 @@ struct dlb_gap_judgement {
     struct dlb_gap_cure
         cure[DLB_GAP_MAX_CURES]; /* those that help first, each kind fastest first */
     uint32_t n_cures;
-    double busy_frac; /* of an epoch, the most that a loop alone in its process waited for a CPU */
+    double busy_frac; /* the largest share of an epoch that a loop alone in its process waited for a
+                         CPU */
     const struct dlb_gap_judged *busy_rung; /* of that epoch; NULL */
     char text[4096];                        /* lines */
 };
@@ -98,7 +99,7 @@ void dlb_gap_judgement_free(struct dlb_gap_judgement *judgement);
 /* The rung of that name when it was measured, else NULL. */
 const struct dlb_gap_judged *dlb_gap_measured(const struct dlb_gap_judgement *j, const char *name);
 
-/* The median of what `figure` finds in each repetition that measured; NaN where none has it. */
+/* The median of `figure` over the repetitions that measured it; NaN if none did. */
 double dlb_gap_over(const struct dlb_gap_judged *rung,
                     double (*figure)(const struct dlb_rung_result *result, const char *name),
                     const char *name);

@@ -34,7 +34,7 @@ static int read_options(struct gap *g, const struct dlb_config *cfg, struct dlb_
     return rc ? rc : dlb_gap_params_fill(&g->params, cfg, err);
 }
 
-/* The result's configuration says what is measured, not what was asked for. */
+/* The result's configuration has the measured size, not the requested one. */
 static int settle(struct gap *g, struct dlb_config *cfg, struct dlb_err *err)
 {
     struct dlb_gap_params *p = &g->params;

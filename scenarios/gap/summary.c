@@ -96,7 +96,7 @@ json_t *dlb_gap_json(const struct dlb_gap_setting *setting, const struct dlb_gap
     return out;
 }
 
-/* What a reader should know beside the ladder. */
+/* Notes on the ladder. */
 void dlb_gap_notes(const struct dlb_gap_setting *setting, const struct dlb_device *device,
                    struct dlb_judgement *out)
 {

@@ -13,7 +13,7 @@
 /* `gap` of summary.json. New reference. */
 json_t *dlb_gap_json(const struct dlb_gap_setting *setting, const struct dlb_gap_judgement *j);
 
-/* Adds to notes and not_modelled what a reader should know beside the ladder. */
+/* Adds the notes on the ladder to notes and not_modelled. */
 void dlb_gap_notes(const struct dlb_gap_setting *setting, const struct dlb_device *device,
                    struct dlb_judgement *out);
 

@@ -35,7 +35,7 @@ static struct phrase duration(double seconds)
     return p;
 }
 
-/* How large the case was, and why it was not larger. */
+/* The size of the case, and why it is not larger. */
 static void say_case(const struct dlb_gap_setting *setting, struct dlb_gap_judgement *j)
 {
     char batch[40];

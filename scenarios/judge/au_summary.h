@@ -9,9 +9,9 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* The cell's `au`: each figure's median over the repetitions that ended well. Those in turns with
- * another program (block >= n_blocks) are not looked at. Where none ended well, that of `shown`;
- * null without one. New reference. */
+/* The cell's `au`: each figure's median over the repetitions that ended well. Repetitions in
+ * turns with another program (block >= n_blocks) are ignored. If none ended well, the figures of
+ * `shown`; null without it. New reference. */
 json_t *dlb_au_summary(const struct dlb_reps *reps, const struct dlb_cell_result *shown,
                        uint32_t n_blocks);
 

@@ -70,7 +70,7 @@ void dlb_cache_why(const struct dlb_reps *reps, const struct dlb_cell_result *fr
                    from->cache.why);
 }
 
-/* The members of a repetition's `cache` that are told of each. */
+/* The members of `cache` that each repetition shows. */
 static json_t *each(const struct dlb_reps *reps)
 {
     static const char *const keys[] = {

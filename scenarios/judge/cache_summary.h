@@ -1,4 +1,4 @@
-/* What a cell's repetitions say of the page cache, together.
+/* The page cache of a cell, over its repetitions.
  *
  * Floor 4. Control thread; pure. */
 #ifndef DLB_SCENARIOS_JUDGE_CACHE_SUMMARY_H
@@ -12,14 +12,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The label that counts: of the repetitions that read something. */
+/* The label of the repetitions that read something. */
 enum dlb_cache_label dlb_cache_label_of_reps(const struct dlb_reps *reps);
 
-/* Whether the label is what run.cache asked for; "as-is" asks for nothing. */
+/* Whether the label is the one that run.cache requests; always true for "as-is". */
 bool dlb_cache_is_as_asked(int asked, enum dlb_cache_label label);
 
-/* The repetition that stands for the cell: the first that is not what was asked, else `shown`; NULL
- * where nothing ran. */
+/* The repetition that stands for the cell: the first whose label is not the requested one, else
+ * `shown`; NULL where nothing ran. */
 const struct dlb_cell_result *dlb_cache_shown(const struct dlb_reps *reps,
                                               const struct dlb_cell_result *shown);
 

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Delivered and skipped samples are those expected, to the last one. With drop_last over shards a
- * skipped sample moves others into the worker's last batch, which is dropped, or out of it: each
- * worker's sum is then off by less than a batch. 0: by nothing. */
+/* By how many samples a cell's count may differ from what is expected: usually 0. With drop_last
+ * over shards a skipped sample moves others into the worker's last batch, which is dropped, or
+ * out of it. Each worker's sum is then off by less than a batch. */
 static uint64_t slack_of(const struct dlb_plan_cell *planned)
 {
     const struct dlb_spec *spec = planned->spec;
@@ -38,12 +38,12 @@ static bool is_complete(const struct dlb_epoch *epoch, uint64_t slack, bool cut)
            (found > expected && found - expected < slack && epoch->n_skipped > 0);
 }
 
-/* What a run must satisfy before its speed means anything. Says what is wrong. */
+/* Checks what a run must satisfy before its speed means anything. Writes the fault to `reason`. */
 static enum dlb_code find_fault(const struct dlb_plan_cell *planned,
                                 const struct dlb_cell_result *rep, char *reason, size_t n_reason)
 {
     uint64_t mismatches = zero_if_none(rep->loop.n_checksum_mismatches);
-    /* How many samples a shard lost that was cut short is not known. */
+    /* It is not known how many samples a cut shard lost. */
     bool cut = zero_if_none(rep->workers.n_cut_shards) > 0;
     uint64_t slack = slack_of(planned);
     if (mismatches > 0) {
@@ -170,13 +170,13 @@ static void judge_values(const struct dlb_reps *reps, uint64_t seed, struct dlb_
     out->steps_per_s = dlb_mem_array(reps->n, sizeof(double));
     out->block = dlb_mem_array(reps->n, sizeof(uint32_t));
     take_values(reps, DLB_REP_OK, out);
-    if (out->n_values == 0) /* better a part than nothing: the document says that it is partial */
+    if (out->n_values == 0) /* interrupted: show a part; the document says that it is partial */
         take_values(reps, DLB_REP_CANCELLED, out);
     out->rate = dlb_estimate_median(out->samples_per_s, out->n_values, seed);
     out->shown = choose_shown(reps, out->rate.median);
 }
 
-/* Whether drop_last drops all samples; says so. */
+/* Whether drop_last drops all samples; if so, writes that to `reason`. */
 static bool nothing_but_rest(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
                              const struct dlb_cell_result *rep, char *reason, size_t n_reason)
 {
@@ -320,7 +320,7 @@ static double sum_ns(const struct dlb_stage_result *stage)
     return dlb_measured(stage->sum_ns);
 }
 
-/* What the settings say. */
+/* Evidence from the settings. */
 static void gather_spec(const struct dlb_spec *spec, uint32_t n_idle, struct dlb_evidence *e)
 {
     uint32_t n_workers = (uint32_t)spec->loader.num_workers * dlb_spec_loaders(spec);
@@ -333,7 +333,7 @@ static void gather_spec(const struct dlb_spec *spec, uint32_t n_idle, struct dlb
     e->device_prefetch = (uint32_t)spec->device.prefetch;
 }
 
-/* What all repetitions say, in the median. */
+/* Evidence from all repetitions: medians. */
 static void gather_shares(const struct dlb_reps *reps, struct dlb_evidence *e)
 {
     e->compute_frac = over_reps(reps, RATIO(busy_ns, window_ns), false);
@@ -346,7 +346,7 @@ static void gather_shares(const struct dlb_reps *reps, struct dlb_evidence *e)
     e->cache = dlb_cache_label_of_reps(reps);
 }
 
-/* What the repetition that is shown says. */
+/* Evidence from the repetition that is shown. */
 static void gather_stages(const struct dlb_cell_result *shown, struct dlb_evidence *e)
 {
     const struct dlb_loop_result *loop = &shown->loop;
@@ -394,7 +394,8 @@ static void judge_evidence(struct dlb_judged_cell *cell)
                        cell->status == DLB_CELL_SKIPPED ? "Skipped" : "Failed", cell->reason);
 }
 
-/* All but what other cells say of it. */
+/* Judges a cell by its own figures. dlb_judge_workers compares cells and needs the first verdict
+ * of each, so judge_evidence judges again afterwards. */
 static void judge_alone(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,
                         uint32_t n_cpus, struct dlb_judged_cell *out)
 {

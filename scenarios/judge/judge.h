@@ -15,24 +15,24 @@
 void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results,
                      uint32_t n_cpus, struct dlb_judgement *out);
 
-/* Fills pytorch and not_modelled, as best, recommended and set say. */
+/* Fills pytorch and not_modelled from best, recommended and set. */
 void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
-/* What loading its samples reads, at the pace of the window: workers load ahead and before it, so
- * that their bytes cannot be divided by its time. NaN without one. */
+/* Bytes per sample times samples per second. Workers also read before the window and ahead of
+ * it, so their bytes cannot be divided by the window's time. NaN without a window. */
 double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell);
 
-/* Whether it was measured and its verdict lets the rate say something of the loader: ok, and
- * neither INCOMPLETE nor HARNESS-BOUND. */
+/* Whether the rate says something about the loader: status ok, and neither INCOMPLETE nor
+ * HARNESS-BOUND. */
 bool dlb_is_judged(const struct dlb_judged_cell *cell);
 
 /* Best: the highest median samples/s of the cells that are ok and neither INCOMPLETE nor
- * HARNESS-BOUND; where all are, of those, and nothing is recommended. Recommended: of those that do
- * the same work and whose loss to the best, paired by block, has an upper bound below DLB_LOSS_MAX,
- * the one with fewest workers, then least slot memory, then the lowest number. When no smaller cell
- * than the best passes and some of those cannot be told from it, there is no recommendation and
- * `set` holds them and the best; cells of its size and larger ones play no part in that. Fills
- * best, recommended, separable, set and text. */
+ * HARNESS-BOUND. If there is none, the best of the others, and nothing is recommended.
+ * Recommended: the smallest cell (fewest workers, then least slot memory, then lowest number)
+ * that does the same work and loses less than DLB_LOSS_MAX to the best. The loss is paired by
+ * block, and its upper bound counts. If no smaller cell passes, but the repetitions cannot tell
+ * some smaller cells from the best, there is no recommendation: `set` holds these and the best.
+ * Fills best, recommended, separable, set and text. */
 void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
 /* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a cell's settings. */

@@ -1,5 +1,4 @@
-/* What the training that is to run with the settings has, and the measurement has not, or the other
- * way round: sentences.
+/* Differences between the measurement and the training that will use the settings, as sentences.
  *
  * Floor 4. Control thread; pure. */
 #ifndef DLB_SCENARIOS_JUDGE_NOT_MODELLED_H

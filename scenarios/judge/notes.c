@@ -113,7 +113,7 @@ static void note_io(const struct dlb_cell_result *shown, uint32_t number, json_t
                  io->used == DLB_IO_USED_MIXED ? "some workers\'" : "all", io->reason);
 }
 
-/* More reads at once than a batch ever has. */
+/* loader.io_depth is larger than any batch. */
 static void note_depth(const struct dlb_plan *plan, const struct dlb_judged_cell *cell,
                        uint32_t number, json_t *notes)
 {
@@ -155,7 +155,7 @@ static void note_warm(const struct dlb_plan *plan, const struct dlb_reps *warm, 
     }
 }
 
-/* The first failure of each ceiling, in whichever repetition, and every one of the reference. */
+/* The first failure of each ceiling, in any repetition, and every failure of the reference. */
 static void note_failures(const struct dlb_plan *plan, const struct dlb_results *results,
                           json_t *notes)
 {
@@ -179,7 +179,7 @@ static void note_failures(const struct dlb_plan *plan, const struct dlb_results 
     }
 }
 
-/* Several training loops would load at once; one thread that stands for them cannot. */
+/* Several training processes would load at the same time; one thread cannot. */
 static void note_inline(const struct dlb_judged_cell *cell, uint32_t number, json_t *notes)
 {
     uint32_t n = cell->shown->loop.n_accelerators;
@@ -210,7 +210,7 @@ static const char *and_more(uint32_t n, char *text, size_t n_text)
     return text;
 }
 
-/* Said once, for the first such cell: the others differ in how they load, not in what there is. */
+/* Only for the first such cell: the others load the same data. */
 static void note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     uint32_t first = 0, n = 0;
@@ -231,7 +231,7 @@ static void note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
              (long long)plan->cells[first].spec->run.max_batches);
 }
 
-/* The summary's `dataset` is one, whatever was swept. */
+/* The summary has one `dataset`, even if data sets were swept. */
 static void note_data(const struct dlb_plan *plan, json_t *notes)
 {
     const struct dlb_axis *on_error = dlb_axes_find(&plan->axes, &dlb_dataset_group, "on_error");
@@ -248,8 +248,8 @@ static void note_data(const struct dlb_plan *plan, json_t *notes)
     }
 }
 
-/* Said once, for the worst cell. Workers that begin together end together: a window of N batches
- * that W workers bring W at a time can begin after one such burst and end within another. */
+/* Only for the worst cell. Workers that begin together end together: a window of N batches that
+ * W workers bring W at a time can begin after one such burst and end within another. */
 static void note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     double worst = 0;
@@ -277,7 +277,7 @@ static void note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
                  fmin(worst, 1) * 100);
 }
 
-/* A cache that is not what was asked for, and what a cold one's proof leaves open. */
+/* A cache that is not in the requested state, and the limits of the proof that it was cold. */
 static void note_cache(const struct dlb_reps *reps, const struct dlb_judged_cell *cell,
                        uint32_t number, json_t *notes)
 {
@@ -300,7 +300,7 @@ static void note_cache(const struct dlb_reps *reps, const struct dlb_judged_cell
     }
 }
 
-/* A step that is not what was asked for, or never was one: everything is held against it. */
+/* A step of another length than requested, or the default one: all results depend on it. */
 static void note_step(const struct dlb_device_result *device, json_t *notes)
 {
     double asked_ns = device->step_asked_ns, read_ns = device->step_read_ns;
@@ -324,7 +324,7 @@ static void note_step(const struct dlb_device_result *device, json_t *notes)
         dlb_note(notes, DLB_NOTE_STEP_OFF, "%s", text);
 }
 
-/* Said once, for the cell that it touched most: it is the machine's, not a setting's. */
+/* Only for the cell that lost most: the cause is the machine, not a setting. */
 static void note_stolen(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     double most = 0;

@@ -1,4 +1,4 @@
-/* What a reader should know beside the numbers: sentences, each with a stable code (notes.def).
+/* Notes on a result beside its numbers: sentences, each with a stable code (notes.def).
  *
  * Floor 4. Control thread; pure. */
 #ifndef DLB_SCENARIOS_JUDGE_NOTES_H

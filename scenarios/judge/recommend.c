@@ -67,7 +67,7 @@ static bool differ(const struct dlb_axis *axis, const struct dlb_plan_cell *a,
     return in_a != in_b || (in_a && !dlb_axis_equal(axis, a->spec, b->spec));
 }
 
-/* Cells that do other work than the best are no rivals of it. */
+/* Cells that do other work than the best are not compared with it. */
 static bool is_rival(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
                      const struct dlb_plan_cell *best)
 {
@@ -138,8 +138,8 @@ static const char *list_cells(const struct dlb_judgement *j, uint32_t n, char *t
     return text;
 }
 
-/* Of cells smaller than the best: how many there are, how many cannot be told from it, and how many
- * there would have been. */
+/* Of cells smaller than the best: how many there are, how many cannot be distinguished from it,
+ * and how many there would have been. */
 struct smaller {
     uint32_t n, n_as_good, n_open, n_unmeasured, n_unjudged;
 };
@@ -318,8 +318,8 @@ static const char *python_bool(bool value)
     return value ? "True" : "False";
 }
 
-/* A training has many epochs. Only processes' starts take time that shows, and only where there are
- * enough epochs: then what was measured is told. */
+/* A training has many epochs. Only processes' starts take time that shows, and only where there
+ * are enough epochs: then the message has the measured numbers. */
 static bool keeps_workers(const struct dlb_spec *spec)
 {
     if (dlb_spec_forks(spec) && spec->run.epochs >= DLB_EPOCHS_WITH_BORDERS)

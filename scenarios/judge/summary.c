@@ -154,8 +154,8 @@ static json_t *code_or_null(enum dlb_code code)
     return code < DLB_N_CODES ? dlb_json_made(json_string(dlb_code_name(code))) : json_null();
 }
 
-/* A cell that was skipped is known by the values that were swept, though they have no meaning in
- * it. The last axis is the fastest, as in dlb_plan_cells. */
+/* A skipped cell is identified by its swept values, although they have no meaning in it. The
+ * last axis is the fastest, as in dlb_plan_cells. */
 static void put_swept(json_t *config, const struct dlb_axes *axes, uint32_t number)
 {
     for (uint32_t i = axes->n; i-- > 0;) {
@@ -302,8 +302,7 @@ static void put_head(json_t *doc, const struct dlb_summary *in)
     dlb_json_put(doc, "device", device_json(in));
 }
 
-/* What the judge noted, and what opening the data brought to light: which way the bytes took, what
- * was left out. */
+/* Notes of the judge, and what opening the data set found: the way of access, what was left out. */
 static json_t *notes_json(const struct dlb_summary *in)
 {
     const struct dlb_shape *shape = in->shape;

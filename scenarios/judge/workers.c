@@ -18,7 +18,7 @@ static bool differ_in_workers_alone(const struct dlb_plan *plan, const struct dl
     return true;
 }
 
-/* Single repetitions tell nothing apart. */
+/* Single repetitions cannot be compared. */
 static bool are_comparable(const struct dlb_judged_cell *a, const struct dlb_judged_cell *b)
 {
     return a->rate.n >= DLB_SEPARABLE_MIN_N && b->rate.n >= DLB_SEPARABLE_MIN_N;

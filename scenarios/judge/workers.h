@@ -1,4 +1,4 @@
-/* What other cells say of a cell's number of workers.
+/* Compares a cell with cells that differ only in the number of workers.
  *
  * Floor 4. Pure. */
 #ifndef DLB_SCENARIOS_JUDGE_WORKERS_H
@@ -6,9 +6,9 @@
 
 #include "scenarios/scenario.h"
 
-/* Fills more_workers, faster_workers and most_swept of the evidence of cells[at], from what was
- * measured with more workers than it has, and judged. Faster is what lies above its whole interval.
- */
+/* Fills more_workers, faster_workers and most_swept of the evidence of cells[at], from judged
+ * cells that have more workers. A cell is faster if its whole interval lies above that of
+ * cells[at]. */
 void dlb_judge_workers(const struct dlb_plan *plan, const struct dlb_judged_cell *cells,
                        uint32_t at, struct dlb_evidence *evidence);
 

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A ceiling of equal steps is steady after so long, or after CEILING_MIN_STEPS; steps that differ
- * need a mean. */
+/* How long a ceiling is measured: longer if its steps differ, because they need a mean. */
 #define CEILING_NS 5e8
 #define CEILING_SPREAD_NS 2e9
 #define CEILING_MIN_STEPS 3
@@ -22,9 +21,10 @@
 #define CEILING_AHEAD 2
 #define STREAM_ORDER UINT64_C(0x0de2) /* keeps this use of the seed apart from others */
 
-/* Skips the cell where an axis shows no difference in it and it is not at that axis's first value:
- * the cell that is stands for both. */
-static void skip_twins(const struct dlb_axes *axes, const size_t *place, struct dlb_plan_cell *cell)
+/* Skips a cell if an axis makes no difference in it, unless the cell has the first value of that
+ * axis. */
+static void skip_duplicates(const struct dlb_axes *axes, const size_t *place,
+                            struct dlb_plan_cell *cell)
 {
     for (uint32_t i = 0; i < axes->n && !cell->skipped; i++) {
         const struct dlb_axis *axis = &axes->axis[i];
@@ -36,7 +36,7 @@ static void skip_twins(const struct dlb_axes *axes, const size_t *place, struct 
     }
 }
 
-/* Most formats can be read in one way only; of one that knows both, the access says. */
+/* Most formats can be read in one way only. If a format offers both, dataset.access decides. */
 static bool is_iterable(const struct dlb_plan_input *in, const struct dlb_spec *spec)
 {
     const struct dlb_format *format = dlb_formats[spec->dataset.format];
@@ -66,7 +66,7 @@ static int make_spec(const struct dlb_plan_input *in, const struct dlb_axes *axe
     return rc;
 }
 
-/* What the loaders say to the combination. */
+/* Whether loaders and codec accept the combination. */
 static int check(struct dlb_spec *spec, bool iterable, struct dlb_err *err)
 {
     const struct dlb_format *format = dlb_spec_format(spec);
@@ -96,7 +96,7 @@ static int plan_cell(const struct dlb_plan_input *in, const struct dlb_axes *axe
         (void)snprintf(cell->reason, sizeof(cell->reason), "%s", err->what);
         rc = DLB_OK;
     } else if (!rc) {
-        skip_twins(axes, place, cell);
+        skip_duplicates(axes, place, cell);
         dlb_meaning_settle(cell->spec, cell->iterable);
     }
     free(place);
@@ -141,9 +141,9 @@ static int64_t ceiling_steps(const struct dlb_device_opts *device)
     return (int64_t)fmin(fmax(steps, CEILING_MIN_STEPS), CEILING_MAX_STEPS);
 }
 
-/* The same step with nothing to load and next to nothing to copy: one byte a batch, which is always
- * there. What the device does for transform.where = "gpu" is left out, too: it is input work. All
- * that a ceiling does not depend on is at its default, so that equal ceilings are equal specs. */
+/* The same step with nothing to load and one byte to copy per batch. The device's work for
+ * transform.where = "gpu" is left out, because it is input work. Options that do not matter have
+ * their defaults, so that equal ceilings are equal specs. */
 static void make_ceiling(const struct dlb_spec *cell, struct dlb_spec *out)
 {
     int64_t steps = ceiling_steps(&cell->device);

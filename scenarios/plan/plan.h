@@ -21,20 +21,20 @@ void dlb_plan_ceilings(struct dlb_plan *plan);
  * it is get one pass, too, so that all of them find the same. */
 void dlb_plan_warm(const struct dlb_plan_input *in, bool as_is, struct dlb_plan *plan);
 
-/* Tasks: the warm passes for all, then per block every cell and ceiling once, in an order of its
- * own that comes from the seed; a warm pass of its own before each repetition that wants one. With
+/* Tasks: the warm passes for all, then per block every cell and ceiling once, in an order
+ * shuffled with the seed. A cell with warm_each gets a warm pass before each repetition. With
  * plan->reference >= 0, that cell comes first in each block, and once more at the end. */
 void dlb_plan_tasks(struct dlb_plan *plan);
 
-/* Appends a repetition of a cell, after the warm pass that it wants; or any other task. */
+/* Appends a task. Before a repetition of a cell with warm_each it adds the warm pass. */
 void dlb_plan_add_task(struct dlb_plan *plan, struct dlb_task task);
 
 /* num_workers {0, 1, 2, 4 .. n_cpus} x pin_memory x prefetch_factor {2, 4} x persistent_workers. */
 void dlb_plan_default_axes(uint32_t n_cpus, struct dlb_axes *axes);
 
 /* Batches that a cell's process takes, all accelerators together, as the sampler divides n_samples
- * (0: not known); of iterable data about so many. NaN where it cannot be told. Of the synthetic
- * format n_samples is not read. */
+ * (0: not known); of iterable data about so many. NaN where it cannot be told. The synthetic format
+ * ignores n_samples. */
 double dlb_plan_batches(const struct dlb_spec *spec, uint64_t n_samples);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define TWIN_NS 1e9 /* of measured steps ... */
 #define TWIN_MIN_STEPS 20
-/* ... of all accelerators together, and so many where steps are free. */
+/* ... of all accelerators together; the number of steps if they are free. */
 #define TWIN_MAX_STEPS 20000
 #define TWIN_MAX_SAMPLES 2e7
 #define TWIN_WARMUP 2
@@ -27,7 +27,7 @@ static int64_t twin_steps(const struct dlb_spec *cell, enum dlb_twin what)
     return (int64_t)fmax(TWIN_MIN_STEPS, fmin(floor(steps), TWIN_MAX_STEPS));
 }
 
-/* No time is planted, nothing is read, nothing is waited for. */
+/* Plants no time, reads nothing, waits for nothing. */
 static void null_source(struct dlb_spec *out)
 {
     out->dataset.format = dlb_opt_place(dlb_format_names, "synthetic");

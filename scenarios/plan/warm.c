@@ -13,8 +13,8 @@ static int emulated_kind(void)
     return place + 1;
 }
 
-/* A pass over the cell's data: read as bytes with every CPU, and not trained on. The sections that
- * say how data are loaded and used are at their defaults but for what a pass needs. */
+/* A pass over the cell's data: reads bytes with every CPU and trains no step. Sections on
+ * loading and training have their defaults except for what a pass needs. */
 static void make_warm(const struct dlb_plan_input *in, const struct dlb_spec *cell,
                       struct dlb_spec *out)
 {
@@ -45,7 +45,7 @@ static void make_warm(const struct dlb_plan_input *in, const struct dlb_spec *ce
     out->run.seed = cell->run.seed;
 }
 
-/* What reads past the page cache finds nothing there. */
+/* Reads past the page cache gain nothing from a warm pass. */
 static bool reads_past_cache(const struct dlb_spec *spec)
 {
     return spec->loader.direct || spec->dataset.access == DLB_ACCESS_DIRECT;

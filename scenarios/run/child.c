@@ -22,10 +22,11 @@
 #include <unistd.h>
 
 #define TICK_MS 200
-/* At the limit the child itself says who is stuck, if it can: then it is not killed before that. */
+/* At the limit the child itself names the stuck worker, if it can. So it is killed a little
+ * later. */
 #define SPARE_NS (30 * DLB_NS_PER_S)
-/* Between the interrupt and the kill: more than loaders give their workers, and fork servers take
- * on top of that, for the child is to tell what it has measured. */
+/* Time between interrupt and kill: longer than loaders and fork servers take to end their
+ * workers, so that the child can report its measurements. */
 #define GRACE_NS (15 * DLB_NS_PER_S)
 #define RESULT_MAX_BYTES (64u << 20)
 #define LOG_TAIL_BYTES 240
@@ -99,7 +100,7 @@ static _Noreturn void become(const struct dlb_child *how, const struct child *c,
     _exit(127);
 }
 
-/* execv takes words that it does not change, and says so nowhere. */
+/* execv does not change its words, but its prototype lacks const. */
 static size_t add_words(char **argv, size_t n, const char *const *words)
 {
     for (size_t i = 0; words && words[i]; i++)
@@ -124,7 +125,7 @@ static int start(const struct dlb_child *how, struct child *c, struct dlb_err *e
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot start a process");
     if (c->pid == 0)
         become(how, c, parent, argv);
-    (void)setpgid(c->pid, c->pid); /* whoever comes first */
+    (void)setpgid(c->pid, c->pid); /* parent and child both call it: either may run first */
     c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0U);
     return DLB_OK;
 }
@@ -137,8 +138,8 @@ static bool ended(const struct child *c, int *status)
     siginfo_t info = {0};
     if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid != c->pid)
         return false;
-    /* Not reaped yet, so the group's number is still its own: whatever it started must not outlive
-     * it. */
+    /* The child is not reaped yet, so its group number is not reused. Processes that it started
+     * must not outlive it. */
     (void)kill(-c->pid, SIGKILL);
     return waitpid(c->pid, status, 0) == c->pid;
 }
@@ -149,7 +150,8 @@ static void kill_group(const struct child *c, int signo)
         (void)kill(c->pid, signo);
 }
 
-/* Waits for the end, whatever it takes. *stalled: it was killed for want of progress. */
+/* Waits until the child has ended, and kills it if needed. *stalled: it was killed because it
+ * made no progress. */
 static int watch(const struct dlb_child *how, const struct child *c, bool *stalled)
 {
     uint64_t beats = 0, beat_ns = dlb_now_ns(), asked_ns = 0;

@@ -1,4 +1,4 @@
-/* One process for one repetition: started, watched, and never waited for without end.
+/* One process for one repetition: starts it, watches it, and kills it if it hangs.
  *
  * Floor 4. Control thread. */
 #ifndef DLB_SCENARIOS_RUN_CHILD_H
@@ -17,22 +17,22 @@
 
 /* Called with the words LEAD --spec F --result F TAIL --heartbeat-fd N. */
 struct dlb_child {
-    const char *exe;         /* path of the program; it is not looked for */
+    const char *exe;         /* path of the program; PATH is not searched */
     const char *const *lead; /* its own name first, as in {"dlbench", "cell", NULL} */
     const char *const *tail; /* as in {"--mode", "measure", NULL}; may be NULL */
     const json_t *config;    /* written to the spec file */
     const char *data_path;   /* of its data set, for messages; NULL: it has none */
     const char *scratch;     /* folder for spec, result and what the child prints */
-    uint64_t stall_ns; /* that long without a batch or another sign of life, and a little: killed */
-    const atomic_bool *
-        cancel; /* set: the child is interrupted, and killed when that does not help; may be NULL */
+    uint64_t stall_ns; /* killed after this time (and a little) without a batch or another sign of
+                          life */
+    const atomic_bool *cancel; /* if set, the child is interrupted, and later killed; may be NULL */
     void (*tick)(void *ctx, uint64_t n_batches); /* several times a second; may be NULL */
     void *ctx;
 };
 
-/* What the child wrote, or a result with status "failed" that says how it died. With `keeps`, all
- * of its document is in result->document. The caller frees the result after success. An error is
- * the parent's own (no process, no space for the spec). */
+/* Fills the result that the child wrote, or one with status "failed" and how it died. With
+ * `keeps`, result->document has the whole document. The caller frees the result after success.
+ * An error is the parent's own (no process, no space for the spec). */
 int dlb_child_run(const struct dlb_child *how, bool keeps, struct dlb_cell_result *result,
                   struct dlb_err *err);
 

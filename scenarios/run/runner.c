@@ -94,7 +94,7 @@ static double mean_known(const double *values, uint32_t n)
     return known ? sum / known : (double)NAN;
 }
 
-/* How many batches a task takes; NaN where that cannot be told beforehand. */
+/* How many batches a task takes; NaN if that cannot be predicted. */
 static double planned_batches(const struct dlb_plan *plan, const struct dlb_task *task,
                               uint64_t n_samples)
 {
@@ -125,8 +125,8 @@ static double paced_s(const struct runner *r, double gone_s, uint64_t n_batches)
     return isfinite(planned) ? fmax(gone_s, gone_s * planned / (double)n_batches) : (double)NAN;
 }
 
-/* What is left, each task as long as its last run, or as the mean of its kind. NaN as long as there
- * is a task that nothing is known about. */
+/* Remaining time: each task takes as long as its last run, or as the mean of its kind. NaN if
+ * some task has neither. */
 static double eta_s(struct runner *r, uint64_t n_batches)
 {
     if (r->how->scenario && r->how->scenario->next)
@@ -213,7 +213,7 @@ static void learn(struct runner *r, const struct dlb_cell_result *result)
 {
     *took(r, r->task) = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
     r->ended = true;
-    /* A reference that fails says no more than that: its cell has runs of its own. */
+    /* A failed reference does not fail its cell, which has its own runs. */
     bool failed = result->status == DLB_REP_FAILED || result->status == DLB_REP_NOT_MEASURED;
     if (failed && (r->task->kind == DLB_TASK_CELL || r->task->kind == DLB_TASK_CEILING))
         *failed_of(r, r->task) = true;
@@ -275,7 +275,7 @@ static uint32_t count_left(const struct runner *r, const struct dlb_task *from)
     return n;
 }
 
-/* From task `first` on. Stops early, and says so, when the user does. */
+/* Runs tasks from `first` on. Stops early if the user interrupts. */
 static int run_tasks(struct runner *r, uint32_t first, struct dlb_err *err)
 {
     const struct dlb_plan *plan = r->plan;
@@ -312,7 +312,7 @@ static void grow_flags(bool **flags, uint32_t from, uint32_t to)
         (*flags)[i] = false;
 }
 
-/* Room for what is known of each cell and ceiling of the plan. */
+/* Makes room for the times of each cell and ceiling of the plan. */
 static void fit(struct runner *r)
 {
     const struct dlb_plan *plan = r->plan;

@@ -1,6 +1,6 @@
 /* The runner: executes a plan, one process per task.
  *
- * Floor 4. Control thread. It prints nothing: what happens is told to a callback. A task that fails
+ * Floor 4. Control thread. It prints nothing: it reports events to a callback. A task that fails
  * costs its cell, never the sweep; a cell that failed once is not run again. */
 #ifndef DLB_SCENARIOS_RUN_RUNNER_H
 #define DLB_SCENARIOS_RUN_RUNNER_H
@@ -15,7 +15,7 @@ enum dlb_runner_what {
     DLB_RUNNER_START, /* a task begins */
     DLB_RUNNER_TICK,  /* it goes on; several times a second */
     DLB_RUNNER_DONE,  /* it ended: result */
-    DLB_RUNNER_BLOCK, /* every task of a block ended: what there is may be saved */
+    DLB_RUNNER_BLOCK, /* every task of a block ended: results so far may be saved */
 };
 
 struct dlb_runner_event {
@@ -29,15 +29,15 @@ struct dlb_runner_event {
 };
 
 struct dlb_runner {
-    const char *exe;     /* NULL: this program */
-    const char *scratch; /* folder that exists; left empty */
-    uint64_t n_samples;  /* of the data set, for the first ETA; 0: not known */
-    uint64_t stall_ns;   /* 0: five minutes, or ten steps or batches where those are longer; and
-                            what workers may take to start, and loader.timeout_s */
-    const atomic_bool *cancel;                                      /* may be NULL */
+    const char *exe;           /* NULL: this program */
+    const char *scratch;       /* folder that exists; left empty */
+    uint64_t n_samples;        /* of the data set, for the first ETA; 0: not known */
+    uint64_t stall_ns;         /* 0: five minutes, or ten steps or batches if those are longer, plus
+                                  loader.worker_init_ms and loader.timeout_s */
+    const atomic_bool *cancel; /* may be NULL */
     void (*event)(void *ctx, const struct dlb_runner_event *event); /* may be NULL */
     void *ctx;
-    const struct dlb_scenario *scenario; /* whose next() is asked for more; NULL: nobody's */
+    const struct dlb_scenario *scenario; /* whose next() adds tasks; NULL: the plan does not grow */
 };
 
 /* Fills results (dlb_results_init). An interrupt is no error: results->interrupted. An error is the
@@ -45,8 +45,8 @@ struct dlb_runner {
 int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        struct dlb_results *results, struct dlb_err *err);
 
-/* Seconds that the plan takes where the accelerator never waits: its steps. Passes over the data,
- * starts, and what cannot be told beforehand come on top. */
+/* Seconds that the plan takes if the accelerator never waits: the sum of its steps. Warm passes,
+ * starts of processes, and what cannot be predicted are not included. */
 double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples);
 
 #endif

@@ -26,8 +26,8 @@ static const struct dlb_opt accelerators_opts[] = {
      .type = DLB_OPT_BOOL,
      FIELD(shared_workers),
      .def = "false",
-     .help = "One pool of loader.num_workers for all accelerators, whose batches go to whoever is "
-             "next; else each accelerator has as many of its own"},
+     .help = "One pool of loader.num_workers for all accelerators, whose batches go to the next "
+             "accelerator that asks; else each accelerator has as many of its own"},
     DLB_OPT_END};
 
 const struct dlb_opt_group dlb_accelerators_group = {

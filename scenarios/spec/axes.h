@@ -29,13 +29,13 @@ void dlb_axes_free(struct dlb_axes *axes);
 void dlb_axes_add(struct dlb_axes *axes, const struct dlb_opt_group *group, const char *key,
                   json_t *values); /* steals values */
 
-/* The axis of that option, by its field: dlb_axes_find(axes, &dlb_loader_group, "num_workers");
- * NULL when it is not swept. */
+/* The axis of an option, by group and key: dlb_axes_find(axes, &dlb_loader_group,
+ * "num_workers"); NULL when it is not swept. */
 const struct dlb_axis *dlb_axes_find(const struct dlb_axes *axes, const struct dlb_opt_group *group,
                                      const char *key);
 
-/* Whether two specs have the same value on the axis. Two that have no such section have; one that
- * has it and one that has not differ. */
+/* Whether two specs have the same value on the axis. True if neither has the section; false if
+ * only one has. */
 bool dlb_axis_equal(const struct dlb_axis *axis, const struct dlb_spec *a,
                     const struct dlb_spec *b);
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The chosen format's own group; NULL where it has none. */
+/* Whether the spec has this section: a format has only its own. */
 static bool is_own_section(const struct dlb_opt_group *group, const struct dlb_spec *spec)
 {
     return dlb_spec_section_of(spec, group) != NULL;
@@ -43,7 +43,7 @@ bool dlb_meaning_met(enum dlb_opt_needs needs, const struct dlb_spec *spec, bool
     return true;
 }
 
-/* Why not, where dlb_meaning_met says so: the end of a sentence that begins with the option. */
+/* Why a condition is not met: the end of a sentence that begins with the option. */
 static const char *const unmet[DLB_N_NEEDS] = {
     [DLB_NEEDS_WORKERS] = "with loader.num_workers = 0: the training loop loads by itself",
     [DLB_NEEDS_STORED_BYTES] = "with formats synthetic and memory: they store nothing to read",
@@ -102,6 +102,5 @@ void dlb_meaning_settle(struct dlb_spec *spec, bool iterable)
             json_decref(value);
         }
     }
-    spec->dataset.located = spec->loader.io == DLB_READ_URING;
-    spec->dataset.direct = spec->loader.direct;
+    dlb_spec_derive(spec);
 }

@@ -7,7 +7,7 @@
 
 #include "scenarios/spec/spec.h"
 
-/* A border between epochs is measured from so many on: the first one is the warm-up's. */
+/* Epochs needed to measure a border: the first border belongs to the warm-up. */
 #define DLB_EPOCHS_WITH_BORDERS 3
 
 bool dlb_meaning_met(enum dlb_opt_needs needs, const struct dlb_spec *spec, bool iterable);
@@ -21,8 +21,8 @@ bool dlb_meaning_has(const struct dlb_opt_group *group, const struct dlb_opt *op
 bool dlb_meaning_shows(const struct dlb_opt_group *group, const struct dlb_opt *opt,
                        const struct dlb_spec *spec, bool iterable);
 
-/* Why it could not, a sentence without full stop: "prefetch_factor has no meaning with
- * loader.num_workers = 0: ...". For an option that dlb_meaning_shows denies. */
+/* Why they could not, as a sentence without full stop: "prefetch_factor has no meaning with
+ * loader.num_workers = 0: ...". For an option for which dlb_meaning_shows is false. */
 void dlb_meaning_why_not(const struct dlb_opt_group *group, const struct dlb_opt *opt,
                          const struct dlb_spec *spec, bool iterable, char *text, size_t n_text);
 

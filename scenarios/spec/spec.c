@@ -81,8 +81,8 @@ static const struct dlb_opt run_opts[] = {
      FIELD(cache),
      .def = "as-is",
      .choices = dlb_run_cache_names,
-     .help = "Page cache before each repetition: what is there (a sweep reads all data once at its "
-             "start), all data, or none of it; what it came to is measured and told"},
+     .help = "Page cache before each repetition: as it is (a sweep reads all data once at its "
+             "start), all data, or none of it; the result says what was found"},
     {.key = "drop_caches",
      .work = DLB_WORK_SAME,
      .needs = DLB_NEEDS_COLD_RUN,
@@ -186,6 +186,12 @@ static int check(const struct dlb_spec *spec, const struct dlb_config *cfg, stru
     return DLB_OK;
 }
 
+void dlb_spec_derive(struct dlb_spec *spec)
+{
+    spec->dataset.located = spec->loader.io == DLB_READ_URING;
+    spec->dataset.direct = spec->loader.direct;
+}
+
 int dlb_spec_from_config(struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err)
 {
     int rc = DLB_OK;
@@ -196,8 +202,7 @@ int dlb_spec_from_config(struct dlb_spec *spec, const struct dlb_config *cfg, st
         rc = dlb_config_fill(cfg, dlb_spec_format(spec)->opts, spec->format_opts, err);
     if (rc)
         return rc;
-    spec->dataset.located = spec->loader.io == DLB_READ_URING;
-    spec->dataset.direct = spec->loader.direct;
+    dlb_spec_derive(spec);
     return check(spec, cfg, err);
 }
 

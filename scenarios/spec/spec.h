@@ -56,28 +56,31 @@ struct dlb_spec {
                                                                           section */
 };
 
-/* Every option group there is: those above, then each format's own. Ends with NULL. What
- * dlb_config_new takes. */
+/* All option groups: those above, then each format's own. Ends with NULL. What dlb_config_new
+ * takes. */
 const struct dlb_opt_group *const *dlb_spec_groups(void);
 
-/* Fills the spec and checks what no single key can show (prefetch_factor with 0 workers is judged
- * by plan(), not here). */
+/* Fills the spec and checks combinations of keys (plan() judges prefetch_factor with 0 workers). */
 int dlb_spec_from_config(struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err);
 
-/* The same from an object of dotted keys, as dlb_spec_to_json makes it; null and what is absent are
- * defaults. `origin` names the source in errors. */
+/* Like dlb_spec_from_config, from an object of dotted keys as dlb_spec_to_json makes it. Null
+ * and absent keys mean defaults. `origin` names the source in errors. */
 int dlb_spec_from_json(struct dlb_spec *spec, const json_t *flat, const char *origin,
                        struct dlb_err *err);
 
-/* One object of dotted keys: every option of every section in the order of the tables, null where
- * it has no meaning in this spec (meaning.h). It is what a cell's process is given, and what a
- * result says of a cell. `iterable`: the kind of its data set. New reference. */
+/* One object of dotted keys: every option of every section in the order of the tables, null
+ * where it has no meaning in this spec (meaning.h). A cell's process is given this object, and a
+ * result shows it for each cell. `iterable`: the kind of its data set. New reference. */
 json_t *dlb_spec_to_json(const struct dlb_spec *spec, bool iterable);
 
 /* The part of the spec that a group's options are offsets in; NULL for the section of a format
  * other than its own. Borrowed. */
 void *dlb_spec_section(struct dlb_spec *spec, const struct dlb_opt_group *group);
 const void *dlb_spec_section_of(const struct dlb_spec *spec, const struct dlb_opt_group *group);
+
+/* Sets the fields of `dataset` that follow from `loader` (located, direct). For code that changed
+ * the loader's options. */
+void dlb_spec_derive(struct dlb_spec *spec);
 
 /* All options at their defaults. */
 void dlb_spec_defaults(struct dlb_spec *spec);
@@ -93,7 +96,7 @@ static inline const struct dlb_format *dlb_spec_format(const struct dlb_spec *sp
     return dlb_formats[spec->dataset.format];
 }
 
-/* Loaders in one process, each with loader.num_workers. */
+/* The number of loaders in one process, each with loader.num_workers. */
 static inline uint32_t dlb_spec_loaders(const struct dlb_spec *spec)
 {
     return dlb_accelerators_loaders(&spec->accelerators);

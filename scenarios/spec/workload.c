@@ -124,7 +124,7 @@ int dlb_workload_load(struct dlb_config *cfg, const char *name, struct dlb_err *
                     "no workload \"%.20s\"; there are %.100s, or give a .toml file", name, all);
 }
 
-/* Those whose step time the workload says; empty: none. */
+/* The accelerators that have a step time in the workload; empty: none. */
 static void known_accelerators(const struct dlb_workload_steps *steps, char *text, size_t n_text)
 {
     uint32_t n = 0, told = 0;

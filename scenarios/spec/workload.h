@@ -22,11 +22,11 @@ struct dlb_workload_opts {
 };
 extern const struct dlb_opt_group dlb_workload_group;
 
-/* "none", then the accelerators that workloads know: what workload.accelerator may say. Ends with
- * NULL. */
+/* The choices of workload.accelerator: "none", then the accelerators that workloads know. Ends
+ * with NULL. */
 extern const char *const dlb_workload_accelerators[];
 
-/* `workload.step_ms`: a step's duration by accelerator; 0: the workload does not say. */
+/* `workload.step_ms`: a step's duration by accelerator; 0: not in the workload. */
 struct dlb_workload_steps {
     double a100, h100, h200, b200, mi355;
 };
@@ -47,7 +47,7 @@ extern const struct dlb_opt_group dlb_storage_group;
 int dlb_workload_load(struct dlb_config *cfg, const char *name, struct dlb_err *err);
 
 /* Turns workload.accelerator into device.step_ms, and device.profile where there is one of that
- * name, unless these were said. DLB_E_CONFIG where neither names a step's duration, with the
+ * name, unless these were set. DLB_E_CONFIG where neither names a step's duration, with the
  * accelerators that the workload knows. */
 int dlb_workload_apply(struct dlb_config *cfg, struct dlb_err *err);
 

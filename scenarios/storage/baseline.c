@@ -38,7 +38,7 @@ static json_t *estimate(const struct dlb_estimate *e)
                                    dlb_interval_name(e->n ? e->interval : DLB_INTERVAL_NONE)));
 }
 
-/* What the other program read, of the last repetition that stands beside one of the pipeline. */
+/* The last repetition of the other program that is paired with one of the pipeline. */
 static void put_reads(json_t *out, const struct dlb_cell_result *shown)
 {
     static const struct dlb_baseline_result none = {NULL, NAN, NAN, NAN, NAN, NAN};

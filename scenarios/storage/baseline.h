@@ -1,4 +1,4 @@
-/* The pipeline beside another program that reads the same.
+/* Compares the pipeline with another program that reads the same files.
  *
  * Floor 4. Pure. */
 #ifndef DLB_SCENARIOS_STORAGE_BASELINE_H
@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 
-/* summary.json's storage.baseline: what the program reached, the pipeline in the same blocks, and
- * the share that this is of that, paired by block. Null where none was asked for. New reference;
- * NULL when memory is short. */
+/* summary.json's storage.baseline: the rate of the program, the rate of the pipeline in the same
+ * blocks, and the ratio of the two, paired by block. Null if no baseline was requested. New
+ * reference; NULL when memory is short. */
 json_t *dlb_storage_baseline_json(const struct dlb_plan *plan, const struct dlb_results *results);
 
 #endif

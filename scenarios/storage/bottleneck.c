@@ -43,15 +43,15 @@ static double work_ns(const struct dlb_bottleneck_evidence *e)
     return zero_if_nan(e->read_ns) + zero_if_nan(e->decode_ns) + zero_if_nan(e->collate_ns);
 }
 
-/* Of the workers' working time, what was computing or waiting for a core. What was neither, they
- * slept in a read, or a hypervisor had their core: no kernel tells a thread's share of that. */
+/* Share of the workers' working time that they computed or waited for a core. In the rest they
+ * slept in a read, or a hypervisor had their core; no kernel reports that per thread. */
 static double cpu_share(const struct dlb_bottleneck_evidence *e)
 {
     double work = work_ns(e);
     return work > 0 ? fmin((zero_if_nan(e->cpu_ns) + zero_if_nan(e->runqueue_ns)) / work, 1) : 0;
 }
 
-/* Whether what a hypervisor took may well be what looks like waiting for bytes. */
+/* Whether time that a hypervisor took can explain what looks like waiting for bytes. */
 static bool stolen(const struct dlb_bottleneck_evidence *e, double share, char *text, size_t n_text)
 {
     double slept_ns = work_ns(e) * (1 - share);
@@ -66,7 +66,7 @@ static bool stolen(const struct dlb_bottleneck_evidence *e, double share, char *
     return true;
 }
 
-/* Which of those that use the CPUs. */
+/* Names what uses the CPUs. */
 static enum dlb_bottleneck computing(const struct dlb_bottleneck_evidence *e, double share,
                                      char *text, size_t n_text)
 {
@@ -100,7 +100,7 @@ static enum dlb_bottleneck computing(const struct dlb_bottleneck_evidence *e, do
     return DLB_BOTTLENECK_CPU;
 }
 
-/* Not even one is fed: whether two get more together. */
+/* Not even one accelerator keeps the gate: whether two get more together. */
 static enum dlb_bottleneck by_scaling(double more, char *text, size_t n_text)
 {
     if (!(more >= DLB_SCALING_LEAST && more <= DLB_SCALING_MOST)) {
@@ -145,7 +145,7 @@ static enum dlb_bottleneck by_queueing(const struct dlb_bottleneck_evidence *e, 
     return queued ? DLB_BOTTLENECK_BANDWIDTH : DLB_BOTTLENECK_LATENCY;
 }
 
-/* Where a larger number got clearly more, its bandwidth is not what was in the way. */
+/* If a larger number got clearly more, bandwidth is not the limit. */
 static enum dlb_bottleneck unless_more_was_had(const struct dlb_bottleneck_evidence *e,
                                                enum dlb_bottleneck found, char *text, size_t n_text)
 {
@@ -168,7 +168,7 @@ static enum dlb_bottleneck waiting(const struct dlb_bottleneck_evidence *e, char
     if (!e->ceiling_known) {
         (void)snprintf(text, n_text,
                        "the workers waited for bytes, but the harness's own ceiling was not "
-                       "measured: nothing is said of the storage");
+                       "measured: the storage cannot be judged");
         return DLB_BOTTLENECK_UNKNOWN;
     }
     if (isfinite(more) && !e->shared)
@@ -193,8 +193,7 @@ enum dlb_bottleneck dlb_bottleneck_find(const struct dlb_bottleneck_evidence *e,
         return DLB_BOTTLENECK_UNKNOWN;
     }
     if (e->harness_bound) {
-        (void)snprintf(text, n_text,
-                       "dlbench itself is in the way: nothing is said of the storage");
+        (void)snprintf(text, n_text, "dlbench itself is the limit: the storage cannot be judged");
         return DLB_BOTTLENECK_HARNESS;
     }
     if (copy > input && copy > other) {

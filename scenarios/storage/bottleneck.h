@@ -1,11 +1,9 @@
-/* What stands in the way of one accelerator more.
+/* What limits the storage measurement at N + 1 accelerators.
  *
- * Floor 4. Pure. The evidence is of the number that misses the gate. Nothing is blamed on the
- * storage while dlbench itself is in the way, or how far it is was not measured, while the reads
- * came from the page cache, while the workers were mostly computing or waiting for a core, or while
- * a hypervisor took of the CPUs what may be all that they waited; only what remains is waiting for
- * bytes.
- */
+ * Floor 4. Pure. The evidence is of the number that misses the gate. Storage is blamed only after
+ * all of these are excluded: dlbench itself (which must have been measured), reads from the page
+ * cache, workers that mostly computed or waited for a core, and CPU time that a hypervisor took.
+ * Only the remaining time is waiting for bytes. */
 #ifndef DLB_SCENARIOS_STORAGE_BOTTLENECK_H
 #define DLB_SCENARIOS_STORAGE_BOTTLENECK_H
 
@@ -15,9 +13,9 @@
 
 enum dlb_bottleneck {
     DLB_BOTTLENECK_NONE,    /* the gate was never missed */
-    DLB_BOTTLENECK_UNKNOWN, /* not measured, or what was measured does not tell */
+    DLB_BOTTLENECK_UNKNOWN, /* not measured, or the measurements do not decide */
     DLB_BOTTLENECK_HARNESS,
-    DLB_BOTTLENECK_CPU, /* decoding, mostly: `text` says which stage, or who else had them */
+    DLB_BOTTLENECK_CPU, /* mostly decoding: `text` names the stage, or what else used the CPUs */
     DLB_BOTTLENECK_MEMORY,
     DLB_BOTTLENECK_COPY, /* from host to device */
     DLB_BOTTLENECK_LATENCY,
@@ -25,15 +23,16 @@ enum dlb_bottleneck {
 };
 
 #define DLB_CPU_CLEAR 0.5 /* of the workers' working time: computing, or waiting for a core */
-/* Of all CPUs: what the storage would have given is not to be known. */
+/* Busy share of all CPUs from which storage cannot be judged. */
 #define DLB_MACHINE_BUSY 0.95
-/* CPU time that a hypervisor took / what the workers seem to have slept: the same. */
+/* The same for CPU time that a hypervisor took, divided by the time that workers seem to have
+ * slept. */
 #define DLB_STOLEN_CLEAR 0.5
 #define DLB_MEMORY_CLEAR 0.7 /* bytes moved / what memcpy moves with every CPU */
-/* Bytes that a worker got per second of its reading with one accelerator, over those beyond the
- * border: from here on reads wait for each other ... */
+/* Ratio of a worker's bytes per second of reading, with one accelerator and beyond the border:
+ * from here on reads wait for each other ... */
 #define DLB_QUEUE_CLEAR 1.5
-#define DLB_QUEUE_NONE 1.25 /* ... and up to here each takes its time */
+#define DLB_QUEUE_NONE 1.25 /* ... and up to here each read takes its own time */
 /* What two accelerators can get at most is twice what one gets; beyond is noise, as is less than
  * half of it. */
 #define DLB_SCALING_MOST 2.5
@@ -51,15 +50,15 @@ struct dlb_bottleneck_evidence {
     double input_frac, copy_frac, other_frac; /* of the window: what the accelerators waited for */
     double read_ns, decode_ns, collate_ns;    /* sums over workers; decode: with transform */
     double cpu_ns, runqueue_ns;               /* of the workers */
-    double machine_busy_frac;                 /* all CPUs, whoever used them */
+    double machine_busy_frac;                 /* all CPUs, used by any program */
     double stolen_ns; /* by a hypervisor, of as many CPUs as the workers and the training loop can
                          have been on */
     double moved_bytes_per_s; /* by the CPUs, through memory */
     double memcpy_bytes_per_s;
     bool ceiling_known; /* null-source twins ran: the harness's own share is known */
     bool shared;        /* one pool of workers for all accelerators */
-    /* What a worker with nothing to do left unread may have come meanwhile: shards are read from
-     * start to end, through the page cache. */
+    /* Shards are read through the page cache from start to end, so that readahead continues
+     * while a worker is idle. */
     bool ahead;
     /* Per second of a worker's reading, here and with one accelerator. Not the time of a request:
      * where blocks are served from memory or the kernel reads ahead, most take none. */
@@ -69,7 +68,7 @@ struct dlb_bottleneck_evidence {
     double most_bytes_per_s; /* that any larger number was given */
 };
 
-/* `text`: one sentence with the figures that it rests on. */
+/* `text`: one sentence with the figures that decided. */
 enum dlb_bottleneck dlb_bottleneck_find(const struct dlb_bottleneck_evidence *evidence, char *text,
                                         size_t n_text);
 

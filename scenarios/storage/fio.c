@@ -28,9 +28,8 @@ static uint32_t seconds_of(const struct dlb_spec *spec)
     return (uint32_t)fmin(fmax(s, MIN_SECONDS), MAX_SECONDS);
 }
 
-/* A block is what the pipeline asks for at a time. fio never reads a file that is smaller than a
- * block: where sizes spread, it is half of the mean, and what is left at a file's end is left out.
- */
+/* A block is what the pipeline requests at a time. fio ignores files smaller than a block, so if
+ * sizes vary, it is half of the mean. The rest at a file's end is left out. */
 static uint64_t block_of(const struct dlb_shape *shape, bool files, bool direct)
 {
     uint64_t mean = shape->n_samples ? shape->total_bytes / shape->n_samples : 1;
@@ -176,7 +175,7 @@ void dlb_fio_args_free(struct dlb_fio_args *args)
     *args = (struct dlb_fio_args){.argv = {NULL}};
 }
 
-/* A finite number that is not negative, or NaN: anything may stand there. */
+/* A finite number that is not negative, else NaN: the document is not trusted. */
 static double figure(const json_t *object, const char *key)
 {
     double value = dlb_json_number(object, key);

@@ -1,4 +1,4 @@
-/* fio as a baseline: the same folder read in the same way, by somebody else's program.
+/* fio as a baseline: it reads the same folder in the same way as the pipeline.
  *
  * Floor 4. dlb_fio_run starts a process and waits for it; the rest is pure. */
 #ifndef DLB_SCENARIOS_STORAGE_FIO_H
@@ -17,14 +17,14 @@
 struct dlb_fio_job {
     const char *folder; /* all files below it; or NULL, then ... */
     const char *files;  /* ... these, as fio wants them: ":" between, "\\:" for one in a name */
-    bool keeps_cache;   /* what the page cache holds may answer, as it may the pipeline */
+    bool keeps_cache;   /* reads may be served from the page cache, as those of the pipeline */
     uint32_t n_open;    /* files at a time, of each job */
     bool direct;
     bool random; /* within a file; else from its start to its end */
     uint64_t block_bytes;
     uint64_t blocks_per_file; /* before the next one is chosen, at random */
-    uint64_t bytes_per_job; /* all of them together read as much as there is, so that the page cache
-                               does not answer; without a meaning past it */
+    uint64_t bytes_per_job;   /* all jobs together read as much as there is, so that the page cache
+                                 serves none; ignored with direct */
     uint32_t n_jobs, depth;
     uint32_t seconds;
     uint64_t seed;
@@ -48,8 +48,8 @@ struct dlb_fio_args {
 void dlb_fio_args_fill(const struct dlb_fio_job *job, struct dlb_fio_args *args);
 void dlb_fio_args_free(struct dlb_fio_args *args);
 
-/* What fio printed with --output-format=json, to bytes_per_s, iops, p50_ns, p99_ns and p999_ns in
- * `out`. DLB_E_FORMAT for what makes no sense, DLB_E_IO for fio's own errors. */
+/* Parses fio's --output-format=json to bytes_per_s, iops, p50_ns, p99_ns and p999_ns in `out`.
+ * DLB_E_FORMAT if the text is not fio's, DLB_E_IO for fio's own errors. */
 int dlb_fio_parse(const char *text, size_t n_bytes, struct dlb_baseline_result *out,
                   struct dlb_err *err);
 

@@ -37,7 +37,7 @@ int dlb_fio_check(struct dlb_err *err)
                     "leave --baseline out to measure without it");
 }
 
-/* It ends with this process, however that does. */
+/* It ends when this process ends, even by a crash. */
 static int spawn_fio(char *const argv[], int out_fd, pid_t *pid, struct dlb_err *err)
 {
     pid_t parent = getpid();
@@ -54,7 +54,7 @@ static int spawn_fio(char *const argv[], int out_fd, pid_t *pid, struct dlb_err 
     return DLB_OK;
 }
 
-/* A process that hangs in the kernel dies when it comes back: it is not waited for. */
+/* A process that hangs in the kernel dies later, and is not waited for. */
 static int reap(pid_t pid, bool interrupted, struct dlb_err *err)
 {
     uint64_t start_ns = dlb_now_ns();
@@ -124,7 +124,7 @@ static int run_fio(char *const argv[], const struct dlb_cell_watch *watch,
         rc = collect(pipe_fd[0], watch, &out, err);
         struct dlb_err end;
         int ended = reap(pid, rc != DLB_OK, &end);
-        /* What it says itself is more than its exit code, where it says something. */
+        /* fio's own message is more useful than its exit code, if there is one. */
         if (!rc)
             rc = dlb_fio_parse((const char *)out.data, out.len_bytes, result, err);
         if (ended && rc != DLB_E_IO && rc != DLB_E_CANCELLED) {
@@ -149,7 +149,7 @@ static char *command_text(char *const argv[])
     return text;
 }
 
-/* Of this process's descriptors half, over all jobs, which are its threads. */
+/* Half of this process's descriptors, divided by all jobs, because they are threads of fio. */
 static uint32_t files_at_a_time(uint32_t n_jobs)
 {
     struct rlimit limit = {.rlim_cur = 1024};

@@ -20,7 +20,7 @@ struct outcome {
     const struct dlb_judgement *judgement;
     struct dlb_storage_view view;
     struct dlb_search_step step;
-    bool settled; /* the search came to its end */
+    bool settled; /* the search settled */
     uint32_t n;   /* the largest so far that keeps the gate; 0: none */
     int64_t best, beyond;
     enum dlb_bottleneck bottleneck;
@@ -54,13 +54,13 @@ static bool is_warm(const struct dlb_judged_cell *cell)
     return cell->shown && cell->shown->cache.label == DLB_CACHE_WARM;
 }
 
-/* Bytes that the workers got in each second that one of them read. */
+/* Bytes per second that a worker spent reading. */
 static double reader_bytes_per_s(const struct dlb_judged_cell *cell)
 {
     return dlb_measured(cell->shown->workers.io_bytes) * 1e9 / worker_ns(cell, DLB_WS_READ);
 }
 
-/* The cell of n accelerators where it can stand beside `at`; NULL. */
+/* The cell of n accelerators if it can be compared with `at`; else NULL. */
 static const struct dlb_judged_cell *beside(const struct outcome *o, uint32_t n, int64_t at)
 {
     int64_t index = dlb_storage_cell_of(o->plan, n);
@@ -70,7 +70,7 @@ static const struct dlb_judged_cell *beside(const struct outcome *o, uint32_t n,
                : NULL;
 }
 
-/* What any larger number than the cell's was given; NaN without one. */
+/* The highest byte rate of any larger number of accelerators; NaN without one. */
 static double most_beyond(const struct outcome *o, int64_t at)
 {
     double most = (double)NAN;
@@ -83,8 +83,7 @@ static double most_beyond(const struct outcome *o, int64_t at)
     return most;
 }
 
-/* What a hypervisor took of all CPUs, and of these as many as workers and training loop can have
- * been on at a time. */
+/* Time that a hypervisor took from as many CPUs as workers and training loop can use at a time. */
 static double stolen_ns(const struct dlb_judged_cell *cell)
 {
     double n_threads = cell->evidence.num_workers + 1.0;
@@ -131,7 +130,7 @@ static struct dlb_bottleneck_evidence evidence_of(const struct outcome *o, int64
     };
 }
 
-/* The cell beside its null-source twins: judged again where there are some. */
+/* Judges the cell again with its null-source twins, if it has some. */
 static void judge_harness(const struct dlb_plan *plan, const struct dlb_results *results,
                           struct dlb_judgement *j)
 {
@@ -233,7 +232,7 @@ static json_t *point_json(const struct outcome *o, uint32_t cell)
     return out;
 }
 
-/* By number, as a curve is read. */
+/* Sorted by number of accelerators. */
 static json_t *curve_json(const struct outcome *o)
 {
     json_t *out = dlb_json_made(json_array());
@@ -251,8 +250,8 @@ static json_t *curve_json(const struct outcome *o)
     }
 }
 
-/* How far the most that was had at any number lies above what N take at the gate. Where the search
- * was ended from outside, that is the accelerators' own pace. */
+/* The share by which the highest rate at any number exceeds what N accelerators need at the
+ * gate. NaN if the search was cut short: that rate is the accelerators' own pace. */
 static double headroom(const struct outcome *o)
 {
     if (!o->settled || o->step.capped)
@@ -318,7 +317,7 @@ static const char *are(uint32_t n)
     return n == 1 ? "is" : "are";
 }
 
-/* "H100 accelerators of resnet50", where the workload names one and itself; n of them. */
+/* "H100 accelerators of resnet50", if the workload names both; for n of them. */
 static void name_accelerator(const struct dlb_workload_opts *workload, uint32_t n_of, char *text,
                              size_t n_text)
 {
@@ -333,7 +332,7 @@ static void name_accelerator(const struct dlb_workload_opts *workload, uint32_t 
                    workload->name[0] ? " of " : "", workload->name);
 }
 
-/* Where the bytes came from, unless that was the storage, as asked; a part of a sentence. */
+/* Where the bytes came from if not from the storage, as a part of a sentence. */
 static const char *fed_from(const struct outcome *o)
 {
     const struct dlb_judged_cell *cell = judged(o, o->best >= 0 ? o->best : o->beyond);
@@ -380,7 +379,7 @@ static void put_words(const struct outcome *o, struct dlb_judgement *j)
                        o->why);
 }
 
-/* The cell of N is the best, and the one recommended where it is judged. */
+/* The cell of N becomes the best, and the recommended one if it is judged. */
 static void put_best(const struct outcome *o, struct dlb_judgement *j)
 {
     bool judged = o->best >= 0 && dlb_is_judged(&j->cells[o->best]);
@@ -397,9 +396,9 @@ static void put_notes(const struct outcome *o, struct dlb_judgement *j)
     uint32_t missed, above = dlb_search_kept_above(&o->view.search, &missed);
     bool synthetic = strcmp(dlb_spec_format(o->plan->cells[0].spec)->name, "synthetic") == 0;
 
-    char whom[48] = "one accelerator";
+    char who[48] = "one accelerator";
     if (o->n > 1)
-        (void)snprintf(whom, sizeof(whom), "each of %u accelerators", o->n);
+        (void)snprintf(who, sizeof(who), "each of %u accelerators", o->n);
     if (!synthetic && !o->cold_proof)
         dlb_note(
             j->notes, DLB_NOTE_NOT_COLD_PROOF,
@@ -408,7 +407,7 @@ static void put_notes(const struct outcome *o, struct dlb_judgement *j)
             DLB_SIZING_RAM_MULTIPLE);
     if (!synthetic && o->steps_per_epoch < DLB_SIZING_STEPS)
         dlb_note(j->notes, DLB_NOTE_EPOCH_SHORT,
-                 "the data set lasts %s for %llu step%s an epoch; MLPerf Storage asks for %d", whom,
+                 "the data set lasts %s for %llu step%s an epoch; MLPerf Storage asks for %d", who,
                  (unsigned long long)o->steps_per_epoch, plural(o->steps_per_epoch),
                  DLB_SIZING_STEPS);
     if (above > 0)

@@ -7,8 +7,8 @@
 #include "core/base/err.h"
 #include "scenarios/scenario.h"
 
-/* The cells are judged already (dlb_judge_cells). Fills storage; best becomes the cell
- * of N, recommended too where that is judged; text says what N is and why it is not more. */
+/* The cells are judged already (dlb_judge_cells). Fills storage; best becomes the cell of N, and
+ * recommended, too, if that cell is judged. text says what N is and what limits it. */
 void dlb_storage_judge(const struct dlb_plan *plan, const struct dlb_results *results,
                        struct dlb_judgement *judgement);
 

@@ -1,5 +1,5 @@
-/* How many accelerators a storage feeds: `dlbench storage`. The plan grows: each repetition tells
- * which number of accelerators to look at next. */
+/* How many accelerators a storage feeds: `dlbench storage`. The plan grows: each repetition
+ * decides which number of accelerators is measured next. */
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "scenarios/judge/judge.h"
@@ -53,10 +53,10 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
     return DLB_OK;
 }
 
-/* With small data that was asked for, epochs follow each other until all batches are there. */
+/* With storage.allow_small, epochs follow each other until all batches are measured. */
 static void set_epochs(const struct dlb_plan *plan, struct dlb_spec *spec, uint32_t n)
 {
-    /* Each accelerator has a batch: the limit of the data saw to that. */
+    /* Each accelerator has a batch: dlb_storage_data_limit ensures it. */
     double per_epoch = fmax(dlb_storage_steps_per_epoch(plan, n), 1);
     double wanted = (double)(spec->run.max_batches + spec->run.warmup_batches + 1);
     if (!spec->storage.allow_small || spec->run.max_batches == 0 || plan->host.n_samples == 0)
@@ -96,8 +96,7 @@ static void measure(struct dlb_plan *plan, const struct dlb_storage_view *view, 
     add_repetition(plan, (uint32_t)cell, block);
 }
 
-/* The cell's null-source twins, as often as a cell is repeated: what dlbench takes, and how fast it
- * could go. */
+/* Adds the cell's null-source twins, repeated as often as a cell. */
 static void add_twins(struct dlb_plan *plan, const struct dlb_results *results, uint32_t cell)
 {
     const struct dlb_reps *reps = &results->cells[cell];
@@ -118,8 +117,8 @@ static void add_twins(struct dlb_plan *plan, const struct dlb_results *results, 
                                                   .block = i / 2});
 }
 
-/* The other program and the pipeline in turns, where the pipeline gives all it can: beyond the
- * border. Their blocks go on from those of the search, which looks at no more than it asked for. */
+/* Adds the other program and the pipeline in turns, beyond the border, where the pipeline gives
+ * all it can. Their block numbers follow those of the search, which ignores them. */
 static void add_baseline(struct dlb_plan *plan, int64_t cell)
 {
     for (uint32_t i = 0; cell >= 0 && i < plan->n_blocks; i++) {
@@ -166,7 +165,7 @@ out:
     return DLB_OK;
 }
 
-/* What would end the search after a first number was measured is said before it. */
+/* Reports before the search what would end it after the first number. */
 static int check_counts(const struct dlb_plan *plan, const struct dlb_spec *spec,
                         const struct dlb_config *cfg, struct dlb_err *err)
 {
@@ -247,7 +246,7 @@ const struct dlb_scenario dlb_sc_storage = {
     .name = "storage",
     .summary = "how many accelerators a storage feeds, and what stands in the way of one more",
     .weighs_host = true,
-    .finds = "accelerators.count",
+    .varies = "accelerators.count",
     .plan = plan_storage,
     .next = next_storage,
     .judge = judge_storage,

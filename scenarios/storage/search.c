@@ -28,7 +28,7 @@ static bool keeps(const struct dlb_search *s, const struct dlb_search_point *p)
     return !p->impossible && dlb_search_median(s, p) >= s->gate;
 }
 
-/* Measured as often as it will be. */
+/* Whether a number has all its repetitions. */
 static bool is_settled(const struct dlb_search *s, const struct dlb_search_point *p)
 {
     return p && (p->impossible || n_counted(s, p) == s->repeats);
@@ -86,7 +86,7 @@ static bool settle_border(const struct dlb_search *s, uint32_t keeping, uint32_t
     return measure(step, take_a ? keeping : missing);
 }
 
-/* Downwards from `best` to a number of which every repetition kept the gate. */
+/* Searches down from `best` for a number whose repetitions all keep the gate. */
 static bool find_low(const struct dlb_search *s, uint32_t best, uint32_t *low,
                      struct dlb_search_step *step)
 {
@@ -103,7 +103,7 @@ static bool find_low(const struct dlb_search *s, uint32_t best, uint32_t *low,
     }
 }
 
-/* Upwards from the number that misses it to one of which no repetition kept it. */
+/* Searches up from the number that misses the gate for one that no repetition keeps. */
 static bool find_high(const struct dlb_search *s, uint32_t missing, uint32_t *high,
                       struct dlb_search_step *step)
 {
@@ -121,7 +121,7 @@ static bool find_high(const struct dlb_search *s, uint32_t missing, uint32_t *hi
     }
 }
 
-/* Largest of which at least one repetition kept it. */
+/* The largest number with at least one repetition at the gate. */
 static uint32_t highest_ever(const struct dlb_search *s)
 {
     uint32_t highest = 0;

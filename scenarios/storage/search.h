@@ -1,4 +1,4 @@
-/* How many accelerators: which number to look at next, and when that is enough.
+/* How many accelerators: which number to measure next, and when the search ends.
  *
  * Floor 4. Pure: given what was measured so far, the same answer. The number looked for is N, the
  * largest below the first that misses the gate. A ramp (1, 2, 4, ...) finds a number that misses
@@ -6,11 +6,11 @@
  * count: a single slow moment moves nothing. A number's verdict is its median's.
  *
  * Bounds come from the repetitions: `low` is the largest number up to N of which every repetition
- * kept the gate, `high` the largest of all of which at least one did. They are looked for with
- * growing strides, so that on noisy storage both may lie too far out, never too near.
+ * kept the gate, `high` the largest of all of which at least one did. They are searched with
+ * growing strides. On noisy storage the range may be too wide, never too narrow.
  *
- * It ends: a number is measured `repeats` times at most, and only the first `repeats` values of it
- * are looked at. */
+ * It ends: a number is measured `repeats` times at most, and only its first `repeats` values
+ * count. */
 #ifndef DLB_SCENARIOS_STORAGE_SEARCH_H
 #define DLB_SCENARIOS_STORAGE_SEARCH_H
 
@@ -21,8 +21,8 @@ struct dlb_search_point {
     uint32_t n; /* accelerators */
     uint32_t n_values;
     const double *au; /* [n_values] one per repetition, in their order */
-    bool impossible;  /* it cannot be had here (memory, descriptors): as a number that misses the
-                         gate, but never repeated */
+    bool impossible; /* this machine lacks memory or descriptors for it: counts as missing the gate,
+                        is never repeated */
 };
 
 struct dlb_search {
@@ -36,9 +36,9 @@ struct dlb_search_step {
     bool done;
     uint32_t n; /* not done: what to measure once more */
     /* Done: */
-    uint32_t best, low, high; /* 0: not even one */
-    bool capped; /* best + 1 was never measured: it is beyond max_n or impossible. There may be
-                    more */
+    uint32_t best, low, high; /* 0: not even one accelerator keeps the gate */
+    bool capped; /* best + 1 was not measured, because it is beyond max_n or impossible: N may be
+                    larger */
 };
 
 /* The largest number that keeps the gate though a smaller one, *missed, does not: the curve is not

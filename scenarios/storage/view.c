@@ -19,7 +19,7 @@ int64_t dlb_storage_cell_of(const struct dlb_plan *plan, uint32_t n)
     return -1;
 }
 
-/* Batches of a worker that reads so many shards, each of the smallest size. */
+/* Batches of a worker that reads n shards, each of the smallest size. */
 static double batches_of(const struct dlb_plan *plan, double n_shards)
 {
     const struct dlb_loader_opts *loader = &plan->cells[0].spec->loader;
@@ -44,7 +44,7 @@ static bool shares_workers(const struct dlb_plan *plan)
     return plan->base->accelerators.shared_workers;
 }
 
-/* Else all draw from the whole set, by samples or from one pool. */
+/* Whether each accelerator has shards of its own. If not, all draw from the whole set. */
 static bool deals_shards(const struct dlb_plan *plan)
 {
     return plan->host.n_shards > 0 && !shares_workers(plan);
@@ -92,7 +92,7 @@ uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of)
     return by_shards;
 }
 
-/* What one repetition says of its point. */
+/* Adds one repetition to its point. */
 static void take(struct dlb_storage_view *view, const struct dlb_cell_result *rep,
                  struct dlb_search_point *point, double *values)
 {

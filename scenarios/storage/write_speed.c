@@ -17,7 +17,7 @@
 #define SPEED_MAX_BYTES (UINT64_C(1) << 30)
 #define MAKE_NS (300 * DLB_NS_PER_MS)
 
-/* The nearest that exists; `path` is cut. */
+/* Cuts `path` to the nearest folder that exists. */
 static bool nearest_folder(char *path)
 {
     while (access(path, F_OK) != 0) {
@@ -36,8 +36,8 @@ static bool nearest_folder(char *path)
     return true;
 }
 
-/* Noise, so that what compresses gains nothing. Synced: what the page cache took at the end is
- * not written yet. */
+/* Writes noise, so that compression gains nothing, and syncs, because the page cache holds the
+ * last part. */
 static int write_for_a_while(struct dlb_gen_file *file, double *bytes_per_s, struct dlb_err *err)
 {
     uint64_t *noise = malloc(PIECE_BYTES), n_bytes = 0, start_ns = 0;

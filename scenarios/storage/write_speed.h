@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-/* Writes into `folder`, or the nearest folder above it that exists, for about a second and at most
- * 1 GiB, with one thread; what was written is gone when it returns. */
+/* Writes into `folder`, or the nearest folder above it that exists, for about a second and at
+ * most 1 GiB, with one thread; the file is removed before it returns. */
 int dlb_write_speed(const char *folder, double *bytes_per_s, struct dlb_err *err);
 
 /* Bytes of samples that one thread makes in a second, by making some for a moment. NaN where the

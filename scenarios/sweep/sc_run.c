@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether two keys were said in the same file: then one author meant both. */
+/* Whether two keys were set in the same file: then one author meant both. */
 static bool said_together(const struct dlb_config *cfg, const char *a, const char *b)
 {
     if (!dlb_config_has(cfg, a) || !dlb_config_has(cfg, b))
@@ -19,8 +19,8 @@ static bool said_together(const struct dlb_config *cfg, const char *a, const cha
 }
 
 /* torch.utils.data.DataLoader raises on these, so a file that says both is refused. Where --set
- * changed one of the two (a loop over num_workers, say), the other has no meaning and is left out,
- * which the caller tells. */
+ * changed one of the two (a loop over num_workers, say), the other has no meaning and is left
+ * out, which the caller reports. */
 static int check_zero_workers(const struct dlb_config *cfg, const struct dlb_spec *spec,
                               struct dlb_err *err)
 {
@@ -38,7 +38,7 @@ static int check_zero_workers(const struct dlb_config *cfg, const struct dlb_spe
     return DLB_OK;
 }
 
-/* Quietly left out, it would be taken for done. */
+/* If it were silently ignored, users would think that it was applied. */
 static int check_drop_caches(const struct dlb_config *cfg, const struct dlb_spec *spec,
                              struct dlb_err *err)
 {

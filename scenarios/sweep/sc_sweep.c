@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first cell that runs: with fewest workers it is the one that the host's speed shows in most.
- */
+/* The first cell that runs: with the fewest workers it depends most on the host's speed. */
 static int64_t choose_reference(const struct dlb_plan *plan)
 {
     int64_t first = -1;
@@ -28,7 +27,7 @@ static int check_any(const struct dlb_plan *plan, struct dlb_err *err)
                     plan->n_cells ? plan->cells[0].reason : "it has none");
 }
 
-/* What is of the plan as a whole: a cell has no value of its own for it. */
+/* Options of the whole plan: cells have no values of their own. */
 static int check_axes(const struct dlb_config *cfg, struct dlb_err *err)
 {
     if (!json_object_get(dlb_config_axes(cfg), "run.repeats"))

@@ -1,5 +1,5 @@
 /* Many accelerators in one process: together they train on every sample once, one is what one
- * always was, a barrier holds all of them, and nobody waits in a circle. */
+ * always was, a barrier holds all of them, and no wait is circular. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void each_sample_is_delivered_once(void **state)
     }
 }
 
-/* The set is the same whoever trains on it. */
+/* The set is the same for any accelerators. */
 static void the_set_is_that_of_one(void **state)
 {
     (void)state;

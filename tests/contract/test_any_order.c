@@ -1,5 +1,5 @@
-/* loader.order = "any": what is ready first is delivered first, whoever loaded it. What is ready is
- * counted, so that no time matters. */
+/* loader.order = "any": what is ready first is delivered first, from any worker. What is ready
+ * is counted, so that no time matters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,7 +120,8 @@ static int next_late(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool 
     return rc;
 }
 
-/* When several are ready, in any order the first that was is delivered, whoever loaded it. */
+/* When several are ready, with order "any" the one that was ready first is delivered, from any
+ * worker. */
 static void any_order_is_first_arrival(void **state)
 {
     (void)state;

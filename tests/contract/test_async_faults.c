@@ -1,5 +1,5 @@
-/* What goes wrong with asynchronous reads is told of the sample that it happened to, refusals are
- * told, and nothing stays in flight. */
+/* Errors of asynchronous reads name their sample, refusals are reported, and no read stays in
+ * flight. */
 #include "core/base/clock.h"
 #include "tests/support/async.h"
 #include "tests/support/error.h"

@@ -1,4 +1,4 @@
-/* Worker processes: whoever dies or hangs is named at once, and nothing stays behind. */
+/* Worker processes: a worker that dies or hangs is named at once, and no process stays behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -290,7 +290,7 @@ static void dismissed_workers_need_no_waiting(void **state)
     }
 }
 
-/* Each batch takes longer than anybody waits, but no sample does; and whoever watches is told. */
+/* Each batch takes longer than the time limit, but no sample does; the watcher sees progress. */
 static void slow_is_not_stuck(void **state)
 {
     (void)state;
@@ -337,7 +337,7 @@ static void each_start_pays_for_itself(void **state)
     }
 }
 
-/* Each batch's memory is new: its pages are faulted in by whoever fills it. */
+/* Each batch's memory is new: its pages are faulted in by the worker that fills it. */
 static void fresh_memory_faults(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Runs that end early: nobody is waited for longer than it takes him to look up. */
+/* Runs that end early: no worker is waited for longer than it takes to see the order to stop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ static void an_interrupt_ends_a_hang(void **state)
     pipeline_free(&p);
 }
 
-/* A run that has what it needs does not wait for batches that nobody will take. */
+/* A run that has what it needs does not wait for batches that will not be used. */
 static void stop_does_not_wait_for_a_batch(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void an_interrupt_ends_a_slow_inline_batch(void **state)
     pipeline_free(&p);
 }
 
-/* So does it end a step that takes longer than anybody waits. */
+/* It also ends a step that takes longer than the time limit. */
 static void an_interrupt_ends_a_long_step(void **state)
 {
     (void)state;

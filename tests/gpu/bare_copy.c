@@ -1,10 +1,10 @@
 /* What tests/gpu/acceptance compares with and plants: a bare cudaMemcpyAsync loop, and device
- * memory that somebody else holds.
+ * memory that another program holds.
  *
  *   bare_copy info                              the GPU, as JSON; leaves with 77 where none answers
  *   bare_copy rate BYTES COPIES [pageable]      back-to-back copies from a ring of host buffers
  *   bare_copy hold LEAVE_BYTES                  holds device memory but that, until stdin ends
- */
+ * */
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-"""The house's rules that a compiler does not check: which floor may include which, which headers are private to their room,
-that includes between rooms form no cycle, where third-party headers may appear, that every module has its line and every line
-its module, and how long a file may grow.
+"""Rules that a compiler does not check. A floor is a layer, a room is a subfolder of a floor, and its doors are its public headers.
+Checks which floor may include which, that only doors are included from outside a room, that includes between rooms form no cycle,
+where third-party headers may appear, that module lists and files agree, and how long a file may grow.
 
 usage: floors.py SOURCE_DIR      prints one line per offence; exits 1 when there are any
 """
@@ -53,7 +53,7 @@ DOORS = {
     "scenarios/storage": {"fio.h", "sizing.h", "write_speed.h"},
 }
 
-# Third-party header -> the only files of the house that may see it.
+# Third-party header -> the only files that may include it.
 WRAPPED_IN = {
     "jansson.h": ["*"],  # floor 0: JSON is what documents are
     "toml.hpp": ["core/base/config_toml.cpp"],
@@ -70,12 +70,10 @@ WRAPPED_IN = {
     "lzf.h": ["formats/hdf5/filters.c"],
     "hdf5.h": ["formats/hdf5/library*.c"],
     "lmdb.h": ["formats/lmdb/lmdb*.c"],
-    "cuda_runtime_api.h": ["loaders/device/cuda/*.c"],
-    "cuda_runtime.h": ["loaders/device/cuda/step.cu"],
     "liburing.h": ["loaders/uring.c"],
     "cmocka.h": ["tests/*"],
 }
-# Tests and benchmarks may talk to a library directly: they compare the house with it.
+# Tests and benchmarks may use a library directly: they compare dlbench with it.
 UNWRAPPED = ["tests/*"]
 
 LIBC = """
@@ -139,7 +137,7 @@ def judge_quoted(root, name, target):
     if judged_as(name).startswith("tests/"):
         return None
     if here not in MAY_INCLUDE:
-        return f"{here} is no floor of the house: give it a row in tests/lint/floors.py"
+        return f"{here} is not a floor: give it a row in tests/lint/floors.py"
     if there != here and there not in MAY_INCLUDE[here]:
         return f'{here} may not include "{target}"'
     room = room_of(target)
@@ -195,7 +193,7 @@ def check_modules(root):
 
 
 def includes_between(root, name):
-    """The units of the house that a file includes; a unit is a header and the source of its name."""
+    """The units of dlbench that a file includes; a unit is a header and the source of the same name."""
     for line in (root / name).read_text(encoding="utf-8").splitlines():
         found = INCLUDE.match(line)
         if found and found.group(1) == '"' and (root / found.group(2)).is_file() and found.group(2).endswith(".h"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Includes go down the house only, third-party headers stay in the file that wraps them, modules and lists agree. The checker
+# Includes go down the floors only, third-party headers stay in the file that wraps them, modules and lists agree. The checker
 # is checked first: an offence planted in a copy must be found.
 set -euo pipefail
 root=${DLB_SOURCE_DIR:?}

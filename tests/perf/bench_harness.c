@@ -4,11 +4,12 @@
  * Two batch sizes give two equations: cpu(B) = per_batch + B * per_sample. CPU time is the threads'
  * own (CLOCK_THREAD_CPUTIME_ID), kernel included.
  *
- * Without workers and with steps of no length nobody sleeps, and what is left is the harness. With
- * a worker and steps of 0.5 ms, each batch puts the worker to sleep and wakes it, which costs the
- * kernel more than the harness does anything; so a bare pair of threads that sleeps and wakes as
- * often, for nothing, is measured in turns and taken off. The consumer watches the clock through
- * such steps, in both: that time is the emulated device's, and not counted. */
+ * Without workers and with steps of no length no thread sleeps, and the remaining time is the
+ * harness. With a worker and steps of 0.5 ms, each batch puts the worker to sleep and wakes it,
+ * which costs the kernel more than the harness does anything; so a bare pair of threads that
+ * sleeps and wakes as often, for nothing, is measured in turns and taken off. The consumer
+ * watches the clock through such steps, in both: that time is the emulated device's, and not
+ * counted. */
 #include "core/base/clock.h"
 #include "core/base/futex.h"
 #include "core/base/ring.h"

@@ -67,7 +67,7 @@ static void reply(const struct server *s, const struct fuse_in_header *in, int e
         .len = (uint32_t)(sizeof head + n_bytes), .error = -error, .unique = in->unique};
     struct iovec parts[] = {{&head, sizeof head}, {(void *)data, n_bytes}};
     if (writev(s->fd, parts, 2) < 0 && errno != ENOENT && errno != ENODEV)
-        _exit(1); /* ENOENT: whoever asked was interrupted */
+        _exit(1); /* ENOENT: the caller was interrupted */
 }
 
 static void init(const struct server *s, const struct fuse_in_header *in)

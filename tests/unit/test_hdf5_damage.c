@@ -156,7 +156,7 @@ static void other_files(void **state)
     refused("a.h5", &asked, DLB_ERR_HDF5_LABEL_UNFIT);
 }
 
-/* As somebody who may not read it: root may read everything. */
+/* As a user who may not read it: root may read everything. */
 static void not_ours(void **state)
 {
     int status = -1;

@@ -64,7 +64,7 @@ static void write_file(const char *path, const bool grows[2])
     free(samples);
 }
 
-/* In place: whoever has the file open sees it. */
+/* In place: programs that have the file open see it. */
 static void damage(const char *name, const char *signature)
 {
     size_t n_bytes;

@@ -118,7 +118,7 @@ static void count_read(struct dlb_io_watch *watch, uint64_t ns, size_t n_bytes)
     account->n_bytes += n_bytes;
 }
 
-/* The watch is told of each read that brings bytes, and of no other; only while it is set. */
+/* The watch is called for each read that returns bytes, and for no other; only while it is set. */
 static void test_watched(void **state)
 {
     struct account account = {.watch = {count_read}};

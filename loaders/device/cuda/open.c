@@ -246,7 +246,7 @@ static void close_buffer(const struct dlb_cuda_buffer *b)
     free_device(b->made);
 }
 
-/* Also called after a failed open. Errors here have nobody to go to and nothing depends on them:
+/* Also called after a failed open. Errors here cannot be reported and nothing depends on them:
  * the process is about to end, and the driver frees the rest. A step that still runs uses the
  * buffers, so its end comes first. If it does not end, nothing is freed: every call below would
  * wait for it, and it may still write to the memory. */

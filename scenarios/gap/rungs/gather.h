@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* A row is prefetched this many rows before its turn. That takes one core longer than a memory
- * access (some 100 ns), and so many rows fit in the second-level cache. */
+/* A row is prefetched this many rows before its turn. One core needs longer for them than a
+ * memory access takes (some 100 ns), and they fit in the second-level cache. */
 #define DLB_GAP_AHEAD 16
 /* Its page is touched this many rows before, because its translation may be in no TLB. */
 #define DLB_GAP_AHEAD_PAGE 64

@@ -296,7 +296,7 @@ static enum dlb_rung_status status_from(const json_t *doc)
     return DLB_RUNG_NOT_MEASURED;
 }
 
-/* A process that died says no code, but a status: the first code of a status is its general one. */
+/* A process that died has a status and no code: the first code of a status is its general one. */
 static enum dlb_code code_from(const json_t *doc)
 {
     enum dlb_code code = dlb_code_by_name(dlb_json_text(doc, "code"));

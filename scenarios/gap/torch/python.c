@@ -90,7 +90,7 @@ static void set_words(struct dlb_gap_python *python)
     python->program = (struct dlb_plan_program){python->path, python->words};
 }
 
-/* What an interpreter said of torch. */
+/* The answer of an interpreter that was asked for torch. */
 static void note_answer(struct dlb_gap_python *python, const struct dlb_cell_result *result)
 {
     struct dlb_rung_result answer;

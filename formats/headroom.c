@@ -1,4 +1,4 @@
-#include "formats/room.h"
+#include "formats/headroom.h"
 
 #include "core/base/io.h"
 #include "core/base/units.h"
@@ -52,7 +52,7 @@ static uint64_t left(const char *limit_path, const char *used_path, const char *
     return limit > used ? limit - used : 0;
 }
 
-uint64_t dlb_room_bytes(void)
+uint64_t dlb_headroom_bytes(void)
 {
     uint64_t available, least = UINT64_MAX;
     uint64_t limits[] = {
@@ -71,16 +71,16 @@ uint64_t dlb_room_bytes(void)
     return least;
 }
 
-int dlb_room_check(uint64_t n_bytes, const char *path, const char *what, const char *advice,
-                   struct dlb_err *err)
+int dlb_headroom_check(uint64_t n_bytes, const char *path, const char *what, const char *advice,
+                       struct dlb_err *err)
 {
-    uint64_t room = n_bytes > ALWAYS_BYTES ? dlb_room_bytes() : UINT64_MAX;
+    uint64_t headroom = n_bytes > ALWAYS_BYTES ? dlb_headroom_bytes() : UINT64_MAX;
     char needs[40], has[40];
 
-    if (n_bytes <= room)
+    if (n_bytes <= headroom)
         return DLB_OK;
     return dlb_fail(err, DLB_ERR_DATASET_EXCEEDS_MEMORY, path, DLB_NO_OFFSET,
                     "%s needs %s, %s are available: %s", what,
                     dlb_bytes_text(n_bytes, needs, sizeof needs),
-                    dlb_bytes_text(room, has, sizeof has), advice);
+                    dlb_bytes_text(headroom, has, sizeof has), advice);
 }
