@@ -31,7 +31,7 @@ struct cell {
     uint32_t n_started;        /* of them; the one after may have failed half-way */
     struct dlb_shm ready;      /* holds what they signal */
     struct dlb_shuffled order; /* of all ranks here, with loader.shuffle */
-    bool stuck;                /* a worker or a GPU did not come back: what it uses must stay */
+    bool stuck; /* a worker or a GPU did not stop: the memory that it uses must stay */
     char stuck_why[sizeof(struct dlb_err) + 64];
     const struct dlb_device *device;
     struct dlb_feed *feeds;   /* [accelerators.count] */
@@ -353,7 +353,8 @@ static void finish(struct cell *c)
     }
     for (uint32_t i = 0; i < c->n_devices; i++)
         if (c->device->end && !c->device->end(c->feeds[i].device_state)) {
-            (void)dlb_fail(&err, DLB_ERR_DEVICE, NULL, DLB_NO_OFFSET, "the GPU does not come back");
+            (void)dlb_fail(&err, DLB_ERR_GPU_HANGS, NULL, DLB_NO_OFFSET,
+                           "the GPU did not finish its work");
             note_stuck(c, &err);
         }
 }

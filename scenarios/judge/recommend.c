@@ -168,16 +168,16 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
         return;
     }
     if (j->recommended == j->best && below->n == 0) {
-        (void)snprintf(text, n_text, "Recommended: the same; there is no smaller cell%s.",
-                       below->n_unjudged > 0     ? " that was judged"
-                       : below->n_unmeasured > 0 ? " that was measured"
+        (void)snprintf(text, n_text, "Recommended: this cell; none%s is smaller.",
+                       below->n_unjudged > 0     ? " of the judged cells"
+                       : below->n_unmeasured > 0 ? " of the measured cells"
                                                  : "");
         return;
     }
     if (j->recommended == j->best) {
         (void)snprintf(text, n_text,
-                       "Recommended: the same; no smaller cell comes within %.0f%% of it for "
-                       "certain.",
+                       "Recommended: this cell; no smaller cell is certain to come within "
+                       "%.0f%% of it.",
                        DLB_LOSS_MAX * 100);
         return;
     }

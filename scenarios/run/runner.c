@@ -47,7 +47,7 @@ static bool is_dropped(const struct runner *r, const struct dlb_task *task)
     return task->kind != DLB_TASK_BASELINE && *failed_of(r, task);
 }
 
-/* Of a cell that another program measures there is none: NULL. */
+/* NULL for a cell that another program measures. */
 static const struct dlb_spec *spec_of(const struct dlb_plan *plan, const struct dlb_task *task)
 {
     switch (task->kind) {
@@ -63,7 +63,7 @@ static const struct dlb_spec *spec_of(const struct dlb_plan *plan, const struct 
     return plan->cells[task->index].spec;
 }
 
-/* What the task's process is given. New reference. */
+/* The configuration for the task's process. New reference. */
 static json_t *config_of(const struct dlb_plan *plan, const struct dlb_task *task)
 {
     const struct dlb_spec *spec = spec_of(plan, task);
@@ -187,7 +187,7 @@ static uint64_t stall_ns(const struct runner *r, const struct dlb_spec *spec)
     double batch_ns =
         (double)loader->batch_size * (loader->sample_sleep_us + loader->sample_spin_us) * 1e3;
     double longest = fmax(batch_ns, spec->device.step_ms * 1e6) * STALL_STEPS;
-    /* The user's own limit comes first. */
+    /* Workers that exceed loader.timeout_s must fail by that limit, not by this one. */
     return (uint64_t)(fmax(longest, (double)STALL_NS) + loader->worker_init_ms * 1e6 +
                       loader->timeout_s * 1e9);
 }

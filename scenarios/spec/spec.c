@@ -173,12 +173,12 @@ bool dlb_spec_equal(const struct dlb_spec *a, const struct dlb_spec *b)
 static int check(const struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err)
 {
     if (spec->run.rank >= spec->run.world)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_RANK_OUTSIDE_WORLD, NULL, DLB_NO_OFFSET,
                         "%s: run.rank = %lld needs run.world > %lld, which is %lld",
                         dlb_config_origin(cfg, "run.rank"), (long long)spec->run.rank,
                         (long long)spec->run.rank, (long long)spec->run.world);
     if (spec->accelerators.count > 1 && !spec->loader.pin_memory)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_ACCELERATORS_NEED_PINNING, NULL, DLB_NO_OFFSET,
                         "%s: accelerators.count = %lld needs loader.pin_memory = true: a pageable "
                         "copy blocks the one thread that drives them all",
                         dlb_config_origin(cfg, "accelerators.count"),

@@ -118,9 +118,9 @@ int dlb_workload_load(struct dlb_config *cfg, const char *name, struct dlb_err *
         join(all, sizeof all, text->name, !text[1].name);
     }
     if (nearest)
-        return dlb_fail(err, DLB_ERR_CONFIG, "--workload", DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_WORKLOAD_UNKNOWN, "--workload", DLB_NO_OFFSET,
                         "there is no workload \"%.40s\"; did you mean \"%s\"?", name, nearest);
-    return dlb_fail(err, DLB_ERR_CONFIG, "--workload", DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_WORKLOAD_UNKNOWN, "--workload", DLB_NO_OFFSET,
                     "no workload \"%.20s\"; there are %.100s, or give a .toml file", name, all);
 }
 
@@ -171,23 +171,24 @@ int dlb_workload_apply(struct dlb_config *cfg, struct dlb_err *err)
     const char *name = dlb_workload_accelerators[workload.accelerator];
     known_accelerators(&steps, known, sizeof known);
     if (!said && !known[0])
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_WORKLOAD_STEP_UNKNOWN, NULL, DLB_NO_OFFSET,
                         "%s: a workload says how long the step of an accelerator takes "
                         "([workload.step_ms]); or set device.step_ms",
                         workload.name[0] ? "the workload has no step times"
                                          : "--workload is missing");
     if (workload.accelerator == 0)
         return said ? DLB_OK
-                    : dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+                    : dlb_fail(err, DLB_ERR_WORKLOAD_NO_ACCELERATOR, NULL, DLB_NO_OFFSET,
                                "--accelerator is missing: the workload knows %s; or set "
                                "device.step_ms",
                                known);
     const struct dlb_opt *opt = &step_opts[workload.accelerator - 1];
     double ms = *(const double *)(const void *)((const char *)&steps + opt->offset);
     if (!said && !(ms > 0))
-        return dlb_fail(
-            err, DLB_ERR_CONFIG, dlb_config_origin(cfg, "workload.accelerator"), DLB_NO_OFFSET,
-            "the workload has no step time of %s; it knows %s; or set device.step_ms", name, known);
+        return dlb_fail(err, DLB_ERR_WORKLOAD_STEP_UNKNOWN,
+                        dlb_config_origin(cfg, "workload.accelerator"), DLB_NO_OFFSET,
+                        "the workload has no step time of %s; it knows %s; or set device.step_ms",
+                        name, known);
     (void)snprintf(key, sizeof key, "workload.step_ms.%s", name);
     if (!said)
         rc = set(cfg, "device.step_ms", json_real(ms), dlb_config_origin(cfg, key), err);

@@ -100,13 +100,13 @@ int dlb_fio_files(const struct dlb_spec *spec, const struct dlb_dataset *dataset
             ? dataset->format->reader->files(dataset->state, UINT64_MAX, path, sizeof(path))
             : 0;
     if (n == 0)
-        return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_FIO_NO_FILES, spec->dataset.path, DLB_NO_OFFSET,
                         "--baseline fio: there are no files that fio could read; leave it out");
     for (uint64_t i = 0; i < n && rc == DLB_OK; i++) {
         (void)dataset->format->reader->files(dataset->state, i, path, sizeof(path));
         rc = append_escaped(&out, path, err);
         if (rc == DLB_OK && out.len_bytes > DLB_FIO_MAX_FILES_BYTES)
-            rc = dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+            rc = dlb_fail(err, DLB_ERR_FIO_TOO_MANY_FILES, spec->dataset.path, DLB_NO_OFFSET,
                           "--baseline fio: the names of %llu files are too long for it: give the "
                           "folder that they lie in, or leave it out",
                           (unsigned long long)n);

@@ -38,13 +38,13 @@ static int check_size(const struct dlb_spec *spec, const struct dlb_plan_host *h
     if (spec->storage.allow_small || dlb_formats[spec->dataset.format]->synthetic)
         return DLB_OK;
     if (!size.covers_ram)
-        return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_STORAGE_DATA_TOO_SMALL, spec->dataset.path, DLB_NO_OFFSET,
                         "%.1f GB on the storage are %.1f times the memory, of 5 that cold reads "
                         "need: gen %.0f GB (--dry-run), or set storage.allow_small=true",
                         (double)size.n_bytes / 1e9, size.ram_multiple,
                         (double)size.needed_bytes / 1e9);
     if (!size.covers_steps)
-        return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_STORAGE_TOO_FEW_STEPS, spec->dataset.path, DLB_NO_OFFSET,
                         "%llu step%s an epoch, of the %d that are needed: gen %llu samples "
                         "(--dry-run), or set storage.allow_small=true",
                         (unsigned long long)size.steps_per_epoch,
@@ -172,19 +172,19 @@ static int check_counts(const struct dlb_plan *plan, const struct dlb_spec *spec
     const char *of;
     uint32_t limit = dlb_storage_data_limit(plan, &of);
     if (limit == 0 && spec->storage.allow_small)
-        return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_STORAGE_TOO_FEW_SAMPLES, spec->dataset.path, DLB_NO_OFFSET,
                         "not enough %s for a full batch of %lld: lower loader.batch_size%s, gen "
                         "more, or set loader.drop_last=false",
                         of, (long long)spec->loader.batch_size,
                         plan->host.n_shards > 0 ? " or loader.num_workers" : "");
     if (limit == 0)
-        return dlb_fail(err, DLB_ERR_CONFIG, spec->dataset.path, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_STORAGE_TOO_FEW_SAMPLES, spec->dataset.path, DLB_NO_OFFSET,
                         "not enough %s for the steps of one accelerator: lower run.max_batches, "
                         "gen more, or set storage.allow_small=true",
                         of);
     if (limit > 1 && spec->storage.max_accelerators > 1 && !spec->loader.pin_memory)
-        return dlb_fail(err, DLB_ERR_CONFIG, dlb_config_origin(cfg, "loader.pin_memory"),
-                        DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_ACCELERATORS_NEED_PINNING,
+                        dlb_config_origin(cfg, "loader.pin_memory"), DLB_NO_OFFSET,
                         "two accelerators and more need loader.pin_memory = true: a pageable copy "
                         "blocks the one thread that drives them all; or set "
                         "storage.max_accelerators=1");

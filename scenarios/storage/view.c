@@ -97,14 +97,12 @@ static void take(struct dlb_storage_view *view, const struct dlb_cell_result *re
                  struct dlb_search_point *point, double *values)
 {
     double au = rep->loop.total.au.nominal;
-    if (rep->status == DLB_REP_FAILED && rep->error == DLB_E_NOMEM)
-        point->impossible = true;
-    else if (rep->status == DLB_REP_FAILED)
-        view->stopped = true;
-    else if (rep->status == DLB_REP_OK && isfinite(au))
+    if (rep->status == DLB_REP_OK && isfinite(au))
         values[point->n_values++] = au;
-    else if (rep->status == DLB_REP_OK)
-        view->stopped = true; /* too few batches for a window */
+    else if (rep->status == DLB_REP_FAILED && rep->error == DLB_E_NOMEM)
+        point->impossible = true;
+    else if (rep->status == DLB_REP_FAILED || rep->status == DLB_REP_OK)
+        view->stopped = true; /* OK without AU: too few batches for a window */
 }
 
 void dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan *plan,

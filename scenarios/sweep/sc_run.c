@@ -30,7 +30,7 @@ static int check_zero_workers(const struct dlb_config *cfg, const struct dlb_spe
     for (size_t i = 0; i < 2; i++) {
         bool asks = i == 0 || spec->loader.persistent_workers;
         if (asks && said_together(cfg, keys[i], "loader.num_workers"))
-            return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+            return dlb_fail(err, DLB_ERR_WORKERS_CONTRADICTION, NULL, DLB_NO_OFFSET,
                             "%s: %s has no meaning with loader.num_workers = 0 (DataLoader raises "
                             "an error): leave it out, or set num_workers",
                             dlb_config_origin(cfg, keys[i]), keys[i]);
@@ -44,7 +44,8 @@ static int check_drop_caches(const struct dlb_config *cfg, const struct dlb_spec
 {
     if (!spec->run.drop_caches || spec->run.cache == DLB_RUN_COLD)
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_CONFIG, dlb_config_origin(cfg, "run.drop_caches"), DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_DROP_CACHES_NOT_COLD, dlb_config_origin(cfg, "run.drop_caches"),
+                    DLB_NO_OFFSET,
                     "run.drop_caches (--drop-caches) is done before cold runs only: set run.cache "
                     "= \"cold\", which is \"%s\"",
                     dlb_run_cache_names[spec->run.cache]);

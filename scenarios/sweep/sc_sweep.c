@@ -23,7 +23,8 @@ static int check_any(const struct dlb_plan *plan, struct dlb_err *err)
     for (uint32_t i = 0; i < plan->n_cells; i++)
         if (!plan->cells[i].skipped)
             return DLB_OK;
-    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "no cell of the sweep can run: %s",
+    return dlb_fail(err, DLB_ERR_SWEEP_ALL_SKIPPED, NULL, DLB_NO_OFFSET,
+                    "no cell of the sweep can run: %s",
                     plan->n_cells ? plan->cells[0].reason : "it has none");
 }
 
@@ -32,7 +33,8 @@ static int check_axes(const struct dlb_config *cfg, struct dlb_err *err)
 {
     if (!json_object_get(dlb_config_axes(cfg), "run.repeats"))
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_CONFIG, dlb_config_origin(cfg, "sweep.run.repeats"), DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_SWEEP_OF_REPEATS, dlb_config_origin(cfg, "sweep.run.repeats"),
+                    DLB_NO_OFFSET,
                     "sweep.run.repeats: every cell is repeated equally often, so this cannot be "
                     "swept: set run.repeats instead");
 }

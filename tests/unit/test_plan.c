@@ -88,6 +88,7 @@ static void test_nothing_to_run_is_an_error(void **state)
     const char *const settings[] = {"loader.kind=threads", "sweep.loader.num_workers=[0]", NULL};
     struct dlb_config *cfg = config_of(settings);
     assert_int_equal(plan_of("sweep", cfg, &plan, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_SWEEP_ALL_SKIPPED);
     dlb_config_free(cfg);
 }
 
@@ -268,6 +269,7 @@ static void test_what_is_no_cells_cannot_be_swept(void **state)
     const char *const seeds[] = {"sweep.run.seed=[1, 2]", NULL};
     struct dlb_config *cfg = config_of(settings);
     assert_int_equal(plan_of("sweep", cfg, &plan, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_SWEEP_OF_REPEATS);
     assert_non_null(strstr(err.what, "sweep.run.repeats"));
     dlb_config_free(cfg);
     plan = planned("sweep", seeds); /* each cell has its own */
@@ -317,10 +319,12 @@ static void test_zero_workers_contradictions(void **state)
     assert_int_equal(
         plan_file("[loader]\nnum_workers = 0\nprefetch_factor = 4\n", none, &plan, &err),
         DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_WORKERS_CONTRADICTION);
     assert_non_null(strstr(err.what, "num_workers"));
     assert_int_equal(
         plan_file("[loader]\nnum_workers = 0\npersistent_workers = true\n", none, &plan, &err),
         DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_WORKERS_CONTRADICTION);
     assert_int_equal(
         plan_file("[loader]\nnum_workers = 0\npersistent_workers = false\n", none, &plan, &err),
         DLB_OK);

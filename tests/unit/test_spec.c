@@ -72,6 +72,7 @@ static void test_rank_needs_a_larger_world(void **state)
     struct dlb_config *cfg = config_of(settings);
     struct dlb_spec *spec = calloc(1, sizeof(*spec));
     assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_RANK_OUTSIDE_WORLD);
     assert_non_null(strstr(err.what, "run.world"));
     free(spec);
     dlb_config_free(cfg);
@@ -85,6 +86,7 @@ static void test_many_accelerators_need_pinned_memory(void **state)
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
     assert_int_equal(dlb_config_set(cfg, "accelerators.count=2", &err), DLB_OK);
     assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_ACCELERATORS_NEED_PINNING);
     assert_non_null(strstr(err.what, "loader.pin_memory"));
     assert_int_equal(dlb_config_set(cfg, "loader.pin_memory=true", &err), DLB_OK);
     assert_int_equal(dlb_spec_from_config(spec, cfg, &err), DLB_OK);

@@ -217,11 +217,13 @@ static void test_one_pool_for_all(void **state)
     release(&o);
 }
 
-static void refused(const struct dlb_plan_host *host, const char *const *more, const char *figures)
+static void refused(const struct dlb_plan_host *host, const char *const *more, enum dlb_code code,
+                    const char *figures)
 {
     struct outcome o;
     struct dlb_err err;
     assert_int_equal(plan(&o, more, host, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, code);
     assert_non_null(strstr(err.what, figures));
     assert_non_null(strstr(err.what, "storage.allow_small=true"));
     dlb_config_free(o.cfg);
@@ -234,12 +236,13 @@ static void test_small_data(void **state)
     struct outcome o;
     struct dlb_err err;
     host.stored_bytes = 4 * host.ram_bytes; /* of ten times as much: they compress */
-    refused(&host, NULL, "4.0 times");
+    refused(&host, NULL, DLB_ERR_STORAGE_DATA_TOO_SMALL, "4.0 times");
     host = large;
     host.n_samples = 4999;
-    refused(&host, NULL, "499 steps");
+    refused(&host, NULL, DLB_ERR_STORAGE_TOO_FEW_STEPS, "499 steps");
     host.n_samples = 5010;
-    refused(&host, (const char *[]){"run.max_batches=600", NULL}, "samples");
+    refused(&host, (const char *[]){"run.max_batches=600", NULL}, DLB_ERR_STORAGE_TOO_FEW_SAMPLES,
+            "samples");
     /* Where it is allowed, epochs follow each other: 501 batches, of 641 that are needed. */
     assert_int_equal(plan(&o,
                           (const char *[]){"run.max_batches=600", "storage.allow_small=true", NULL},
@@ -269,6 +272,7 @@ static void test_nothing_is_tried_that_cannot_be(void **state)
     release(&o);
     host.n_samples = 9;
     assert_int_equal(plan(&o, small, &host, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_STORAGE_TOO_FEW_SAMPLES);
     assert_non_null(strstr(err.what, "batch of 10"));
     dlb_config_free(o.cfg);
     /* Without drop_last each has the one batch that it can have, as often as it takes. */
@@ -281,6 +285,7 @@ static void test_nothing_is_tried_that_cannot_be(void **state)
     /* A second accelerator needs pinned memory; a single one does not. */
     const char *pageable[] = {"loader.pin_memory=false", NULL, NULL};
     assert_int_equal(plan(&o, pageable, &large, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_ACCELERATORS_NEED_PINNING);
     assert_non_null(strstr(err.what, "loader.pin_memory"));
     dlb_config_free(o.cfg);
     pageable[1] = "storage.max_accelerators=1";

@@ -256,8 +256,8 @@ static void test_workloads(void **state)
     for (size_t i = 0; i < sizeof(promised) / sizeof(promised[0]); i++) {
         struct dlb_config *cfg = config(promised[i]);
         struct dlb_err err;
-        int rc = dlb_workload_apply(cfg, &err);
-        assert_int_equal(rc, DLB_E_CONFIG); /* no accelerator */
+        assert_int_equal(dlb_workload_apply(cfg, &err), DLB_E_CONFIG);
+        assert_int_equal(err.code, DLB_ERR_WORKLOAD_NO_ACCELERATOR);
         assert_non_null(strstr(err.what, "--accelerator"));
         assert_null(strstr(err.what, "none"));
         bool b200 = strcmp(promised[i], "retinanet") == 0;
@@ -282,24 +282,32 @@ static void test_workload_errors(void **state)
     struct dlb_config *cfg = config("resnet50");
     struct dlb_err err;
     assert_int_equal(dlb_workload_load(cfg, "resnet5O", &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_WORKLOAD_UNKNOWN);
     assert_non_null(strstr(err.what, "\"resnet50\""));
     assert_int_equal(dlb_workload_load(cfg, "something else", &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_WORKLOAD_UNKNOWN);
     assert_non_null(strstr(err.what, "unet3d"));
     assert_int_equal(dlb_workload_load(cfg, "./no/such.toml", &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_CONFIG_UNREADABLE);
     assert_int_equal(dlb_config_set(cfg, "workload.accelerator=h10", &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_CONFIG_UNKNOWN_CHOICE);
     assert_non_null(strstr(err.what, "h100"));
     assert_int_equal(dlb_config_set(cfg, "workload.accelerator=mi355", &err), DLB_OK);
     assert_int_equal(dlb_workload_apply(cfg, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_WORKLOAD_STEP_UNKNOWN);
     assert_non_null(strstr(err.what, "a100"));
     assert_non_null(strstr(err.what, "h100"));
     struct dlb_config *none = dlb_config_new(dlb_spec_groups());
     assert_int_equal(dlb_workload_apply(none, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_WORKLOAD_STEP_UNKNOWN);
     assert_non_null(strstr(err.what, "--workload"));
     assert_int_equal(dlb_config_set(none, "workload.accelerator=h100", &err), DLB_OK);
     assert_int_equal(dlb_workload_apply(none, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_WORKLOAD_STEP_UNKNOWN);
     assert_non_null(strstr(err.what, "--workload"));
     assert_int_equal(dlb_config_set(none, "workload.name=mine", &err), DLB_OK);
     assert_int_equal(dlb_workload_apply(none, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_WORKLOAD_STEP_UNKNOWN);
     assert_null(strstr(err.what, "--workload"));
     dlb_config_free(none);
     /* What was said outright stands. */
@@ -424,8 +432,10 @@ static void test_fio_is_given_names_where_there_is_no_folder(void **state)
     free(files);
     reader.files = many_files;
     assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_FIO_TOO_MANY_FILES);
     reader.files = NULL;
     assert_int_equal(dlb_fio_files(spec, &dataset, &files, &err), DLB_E_CONFIG);
+    assert_int_equal(err.code, DLB_ERR_FIO_NO_FILES);
     free(spec);
 }
 
