@@ -35,8 +35,8 @@ void dlb_help_overview(FILE *out)
                      "`dlbench help COMMAND` lists the flags and options of a command, `dlbench "
                      "help errors` every error code, `dlbench --version` the version and its "
                      "libraries.\n"
-                     "Exit codes: 0 fine, 1 the answer is no, 2 wrong usage or configuration, 3 "
-                     "the work could not be done, 130 interrupted.",
+                     "Exit codes: 0 fine, 1 doctor found a problem, 2 wrong usage or "
+                     "configuration, 3 the work could not be done, 130 interrupted.",
                      0, 0, width);
 }
 

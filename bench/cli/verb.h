@@ -15,7 +15,7 @@
 
 enum dlb_exit {
     DLB_EXIT_OK = 0,
-    DLB_EXIT_NO = 1,     /* the answer is no */
+    DLB_EXIT_NO = 1,     /* a check of doctor found a problem */
     DLB_EXIT_USAGE = 2,  /* wrong usage or configuration */
     DLB_EXIT_FAILED = 3, /* the work could not be done */
     DLB_EXIT_INTERRUPTED = 130,

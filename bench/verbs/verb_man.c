@@ -141,7 +141,7 @@ static int run(const struct dlb_args *args)
     for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++)
         put_own_group(*verb);
     put_errors();
-    (void)puts(".SH EXIT STATUS\n.TP\n.B 0\nFine.\n.TP\n.B 1\nThe answer is no.\n"
+    (void)puts(".SH EXIT STATUS\n.TP\n.B 0\nFine.\n.TP\n.B 1\nA check of doctor found a problem.\n"
                ".TP\n.B 2\nWrong usage or configuration.\n"
                ".TP\n.B 3\nThe work could not be done.\n.TP\n.B 130\nInterrupted.");
     return DLB_EXIT_OK;
