@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #define DLB_SUMMARY_MAX_BYTES ((size_t)256 << 20)
-#define DLB_SUMMARY_VERSION 1 /* the schema_version that this build reads */
+#define DLB_SUMMARY_VERSION 2 /* the schema_version that this build reads */
 
 /* summary.schema.json, which is in the program; new reference. */
 json_t *dlb_summary_schema(void);

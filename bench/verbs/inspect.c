@@ -1,5 +1,6 @@
 #include "bench/verbs/inspect.h"
 
+#include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "formats/codecs/jpeg.h"
@@ -253,6 +254,12 @@ static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *s
     if (!sample || out->n_looked == DLB_INSPECT_SAMPLES)
         return true;
     if (out->n_looked == 0) {
+        out->first = (struct dlb_inspected_sample){
+            .offset_bytes = sample->offset_bytes,
+            .n_bytes = sample->field[0].len_bytes,
+            .xxh64 = dlb_hash64(sample->field[0].data, sample->field[0].len_bytes, 0)};
+        (void)snprintf(out->first.path, sizeof out->first.path, "%s",
+                       sample->path ? sample->path : "");
         out->n_fields = sample->n_fields;
         for (uint32_t i = 0; i < sample->n_fields; i++)
             memcpy(out->fields[i], sample->field[i].name, sizeof out->fields[i]);

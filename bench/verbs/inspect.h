@@ -26,7 +26,13 @@ struct dlb_inspected {
     uint32_t height[DLB_INSPECT_SAMPLES];  /* [n_images] ascending */
     uint32_t n_fields;                     /* of the first sample */
     char fields[DLB_MAX_FIELDS][16];
-    struct dlb_err first_bad; /* why, when n_bad > 0 */
+    struct dlb_inspected_sample {
+        char path[512];        /* "" where the format does not say */
+        uint64_t offset_bytes; /* of the sample in path, or DLB_NO_OFFSET */
+        uint64_t n_bytes;      /* of field 0, as it is stored */
+        uint64_t xxh64;        /* of these bytes */
+    } first;                   /* n_looked > 0 */
+    struct dlb_err first_bad;  /* why, when n_bad > 0 */
 };
 
 /* DLB_E_IO if nothing is there, DLB_E_FORMAT if no format recognises it, else the format's own

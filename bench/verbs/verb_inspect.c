@@ -138,6 +138,16 @@ static void print_text(const char *path, const struct dlb_inspected *in)
     print_command(path, in);
 }
 
+/* The first sample, as it is stored: what `xxhsum -H1` of these bytes prints is xxh64. */
+static json_t *first_json(const struct dlb_inspected_sample *first)
+{
+    return dlb_json_made(json_pack("{s:o, s:o, s:o, s:o}", "path",
+                                   *first->path ? dlb_json_safe_text(first->path) : json_null(),
+                                   "offset_bytes", dlb_json_u64_or_null(first->offset_bytes),
+                                   "bytes", dlb_json_u64_or_null(first->n_bytes), "xxh64",
+                                   dlb_json_hex(first->xxh64)));
+}
+
 /* Figures that do not exist or are not known are null. */
 static json_t *looked_json(const struct dlb_inspected *in)
 {
@@ -154,6 +164,7 @@ static json_t *looked_json(const struct dlb_inspected *in)
                                 (int)in->n_bad, "first_bad", bad, "first_bad_code", code));
     if (in->n_looked == 0)
         return looked;
+    dlb_json_put(looked, "first", first_json(&in->first));
     dlb_json_put(looked, "min_bytes", dlb_json_u64_or_null(in->n_bytes[0]));
     dlb_json_put(looked, "median_bytes", dlb_json_u64_or_null(middle(in)));
     dlb_json_put(looked, "max_bytes", dlb_json_u64_or_null(in->n_bytes[in->n_looked - 1]));

@@ -1,7 +1,7 @@
-/* Fast 64-bit checksum of bytes, for proof of delivery and for identifiers. Not cryptographic.
+/* 64-bit checksum of bytes, for proof of delivery and for identifiers: XXH64, as libxxhash computes
+ * it (xxhsum -H1). Not cryptographic.
  *
- * Floor 0. Any thread. Four lanes of multiply and rotate (XXH64's round) over 32-byte blocks;
- * endian-fixed, so that a hash written on one machine compares on another. */
+ * Floor 0. Any thread. The same on machines of any byte order. */
 #ifndef DLB_CORE_BASE_HASH_H
 #define DLB_CORE_BASE_HASH_H
 
@@ -10,13 +10,12 @@
 
 uint64_t dlb_hash64(const void *data, size_t n_bytes, uint64_t seed);
 
-/* The same hash, of bytes that arrive in pieces. */
+/* The same hash, of bytes that arrive in pieces. The state belongs to its holder; it holds no
+ * pointers and needs no end. */
 struct dlb_hash {
-    uint64_t lane[4];
-    uint64_t n_bytes;
-    uint8_t rest[32]; /* [n_bytes % 32] bytes that do not fill a block yet */
+    _Alignas(64) unsigned char state[128];
 };
-struct dlb_hash dlb_hash_begin(uint64_t seed);
+void dlb_hash_begin(struct dlb_hash *hash, uint64_t seed);
 void dlb_hash_add(struct dlb_hash *hash, const void *data, size_t n_bytes);
 uint64_t dlb_hash_end(const struct dlb_hash *hash);
 

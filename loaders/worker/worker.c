@@ -427,8 +427,8 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
     struct filling fill = {.slots = slots,
                            .slot = slot,
                            .payload = dlb_slot_payload(slots, slot),
-                           .delivered = dlb_hash_begin(0),
                            .done_ns = dlb_now_ns()};
+    dlb_hash_begin(&fill.delivered, 0);
     /* Reads by io_uring are counted in async_read.c. */
     dlb_io_watch = worker->async ? NULL : &worker->watch;
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);

@@ -13,7 +13,7 @@
 
 #include <jansson.h>
 
-#define DLB_SCHEMA_VERSION 1
+#define DLB_SCHEMA_VERSION 2
 
 /* All borrowed. */
 struct dlb_summary {

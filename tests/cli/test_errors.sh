@@ -146,7 +146,7 @@ fi
 # --- a result that cannot be shown
 expect_error E_NOT_FOUND 3 "$dlbench" report nowhere
 expect_err '^dlbench: nowhere'
-echo '{"schema_version": 1}' >bad.json
+echo '{"schema_version": 2}' >bad.json
 expect_error E_SUMMARY_FIELD_MISSING 3 "$dlbench" report bad.json
 expect_err '^dlbench: bad\.json.*command'
 expect_error E_USAGE_MISSING_ARGUMENT 2 "$dlbench" report

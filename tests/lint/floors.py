@@ -70,6 +70,7 @@ WRAPPED_IN = {
     "lzf.h": ["formats/hdf5/filters.c"],
     "hdf5.h": ["formats/hdf5/library*.c"],
     "lmdb.h": ["formats/lmdb/lmdb*.c"],
+    "xxhash.h": ["core/base/hash.c"],
     "liburing.h": ["loaders/uring.c"],
     "cmocka.h": ["tests/*"],
 }

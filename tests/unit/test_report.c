@@ -303,8 +303,8 @@ static void test_check_names_the_offence(void **state)
     json_object_set_new(json_object_get(doc, "config"), "loader.x", json_array());
     refuses(doc, DLB_ERR_SUMMARY_FIELD_BAD, " config.loader.x ");
     doc = sweep();
-    json_object_set_new(doc, "schema_version", json_integer(2));
-    refuses(doc, DLB_ERR_SUMMARY_VERSION, "schema_version 2");
+    json_object_set_new(doc, "schema_version", json_integer(1));
+    refuses(doc, DLB_ERR_SUMMARY_VERSION, "schema_version 1");
     refuses(json_array(), DLB_ERR_SUMMARY_FIELD_BAD, "object");
 }
 
