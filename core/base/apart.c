@@ -1,5 +1,7 @@
 #include "core/base/apart.h"
 
+#include "core/base/io.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,15 +21,8 @@ enum {
 
 static bool say(int fd, const char *data, size_t n_bytes)
 {
-    for (size_t done = 0; done < n_bytes;) {
-        ssize_t n = write(fd, data + done, n_bytes - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
+    struct dlb_err ignored;
+    return dlb_write_all(fd, NULL, data, n_bytes, &ignored) == DLB_OK;
 }
 
 /* Whether there is something to read, or the end. */

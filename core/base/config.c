@@ -210,6 +210,20 @@ int dlb_config_set_json(struct dlb_config *cfg, const char *key, const json_t *v
     return dlb_said_put_json(cfg, &cfg->said, key, value, origin, err);
 }
 
+int dlb_config_set_flat(struct dlb_config *cfg, const json_t *flat, const char *origin,
+                        struct dlb_err *err)
+{
+    const char *key;
+    json_t *value;
+    int rc = DLB_OK;
+
+    json_object_foreach((json_t *)flat, key, value) {
+        if (!rc && !json_is_null(value))
+            rc = dlb_config_set_json(cfg, key, value, origin, err);
+    }
+    return rc;
+}
+
 bool dlb_config_has(const struct dlb_config *cfg, const char *key)
 {
     return json_object_get(cfg->said.origins, key) != NULL;

@@ -41,6 +41,10 @@ int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_er
 int dlb_config_set_json(struct dlb_config *cfg, const char *key, const json_t *value,
                         const char *origin, struct dlb_err *err);
 
+/* Sets each key of a flat object {"section.key": value} as dlb_config_set_json does; null: none. */
+int dlb_config_set_flat(struct dlb_config *cfg, const json_t *flat, const char *origin,
+                        struct dlb_err *err);
+
 /* Whether a file or --set set the key; false when it has its default. */
 bool dlb_config_has(const struct dlb_config *cfg, const char *key);
 

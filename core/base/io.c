@@ -355,8 +355,7 @@ int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_byte
     return rc;
 }
 
-static int write_all(int fd, const char *path, const void *data, size_t n_bytes,
-                     struct dlb_err *err)
+int dlb_write_all(int fd, const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
 {
     size_t done = 0;
 
@@ -404,7 +403,7 @@ int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, st
         free(temporary);
         return rc;
     }
-    rc = write_all(fd, path, data, n_bytes, err);
+    rc = dlb_write_all(fd, path, data, n_bytes, err);
     if (rc == DLB_OK && fsync(fd) != 0)
         rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "syncing it to disk");
     if (close(fd) != 0 && rc == DLB_OK)

@@ -74,6 +74,10 @@ char *dlb_path_join(const char *folder, const char *name);
 int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
                   struct dlb_err *err);
 
+/* Writes all n_bytes at the descriptor's position. `path` is for the error, which names the offset
+ * in data; may be NULL. */
+int dlb_write_all(int fd, const char *path, const void *data, size_t n_bytes, struct dlb_err *err);
+
 /* Writes a file atomically: a temporary file beside it, fsync, rename. */
 int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, struct dlb_err *err);
 

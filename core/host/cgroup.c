@@ -88,9 +88,10 @@ static bool group_u64(const struct group *group, const char *file, uint64_t *out
     return dlb_procfs_u64(path, out);
 }
 
-/* Calls `visit` for the group and each of its parents, because each may have a limit. */
-static void walk_up(const char *root, const char *controller, bool v2,
-                    void (*visit)(const struct group *group, void *ctx), void *ctx)
+typedef void visit_group(const struct group *group, void *ctx);
+
+static void walk_hierarchy(const char *root, const char *controller, bool v2, visit_group *visit,
+                           void *ctx)
 {
     struct group *group = calloc(1, sizeof *group);
     char mountinfo[PATH_MAX];
@@ -112,6 +113,14 @@ static void walk_up(const char *root, const char *controller, bool v2,
         }
     }
     free(group);
+}
+
+/* Calls `visit` for the group and each of its parents, because each may have a limit, in the
+ * hierarchy of version 2 and in the controller's own of version 1: a host may mount both. */
+static void walk_up(const char *root, const char *controller, visit_group *visit, void *ctx)
+{
+    walk_hierarchy(root, controller, true, visit, ctx);
+    walk_hierarchy(root, controller, false, visit, ctx);
 }
 
 static void smallest_quota(const struct group *group, void *ctx)
@@ -141,8 +150,7 @@ static void smallest_quota(const struct group *group, void *ctx)
 double dlb_cgroup_quota_cores(const char *root)
 {
     double cores = 0.0;
-    walk_up(root, "cpu", true, smallest_quota, &cores);
-    walk_up(root, "cpu", false, smallest_quota, &cores);
+    walk_up(root, "cpu", smallest_quota, &cores);
     return cores;
 }
 
@@ -174,8 +182,7 @@ static void smallest_left(const struct group *group, void *ctx)
 uint64_t dlb_cgroup_mem_left_bytes(const char *root)
 {
     uint64_t left_bytes = UINT64_MAX;
-    walk_up(root, "memory", true, smallest_left, &left_bytes);
-    walk_up(root, "memory", false, smallest_left, &left_bytes);
+    walk_up(root, "memory", smallest_left, &left_bytes);
     return left_bytes;
 }
 
@@ -194,7 +201,6 @@ static void fewest_tasks(const struct group *group, void *ctx)
 uint64_t dlb_cgroup_tasks_left(const char *root)
 {
     uint64_t left = UINT64_MAX;
-    walk_up(root, "pids", true, fewest_tasks, &left);
-    walk_up(root, "pids", false, fewest_tasks, &left);
+    walk_up(root, "pids", fewest_tasks, &left);
     return left;
 }

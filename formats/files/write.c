@@ -141,17 +141,11 @@ static void extension(const struct dlb_sample *sample, uint32_t f, char ext[40])
 
 static int write_file(const char *path, const struct dlb_field *field, struct dlb_err *err)
 {
-    int rc = DLB_OK, fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int rc, fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 
     if (fd < 0)
         return dlb_fail_errno(err, path, DLB_NO_OFFSET, "creating it");
-    for (size_t done = 0; rc == DLB_OK && done < field->len_bytes;) {
-        ssize_t n = write(fd, field->data + done, field->len_bytes - done);
-        if (n >= 0)
-            done += (size_t)n;
-        else if (errno != EINTR)
-            rc = dlb_fail_errno(err, path, done, "writing");
-    }
+    rc = dlb_write_all(fd, path, field->data, field->len_bytes, err);
     if (close(fd) != 0 && rc == DLB_OK)
         rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "writing");
     return rc;

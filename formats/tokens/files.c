@@ -77,7 +77,8 @@ static bool exists(const struct dlb_io *io, const char *path)
     return io->stat(path, &kind, &n_bytes, &ignored) == DLB_OK && kind == DLB_IO_FILE;
 }
 
-/* A path that is no folder: a file of tokens, its index, or Megatron's prefix. */
+/* Adds the one file of tokens that `path` names: by itself, by its index (.idx), or by the prefix
+ * that Megatron shares between its .bin and .idx. */
 static int add_named(struct dlb_tokens_files *files, const char *path, const struct dlb_io *io,
                      struct dlb_err *err)
 {

@@ -210,13 +210,7 @@ int dlb_spec_from_json(struct dlb_spec *spec, const json_t *flat, const char *or
                        struct dlb_err *err)
 {
     struct dlb_config *cfg = dlb_mem_check(dlb_config_new(dlb_spec_groups()));
-    const char *key;
-    json_t *value;
-    int rc = DLB_OK;
-    json_object_foreach((json_t *)flat, key, value) {
-        if (!rc && !json_is_null(value))
-            rc = dlb_config_set_json(cfg, key, value, origin, err);
-    }
+    int rc = dlb_config_set_flat(cfg, flat, origin, err);
     if (!rc)
         rc = dlb_spec_from_config(spec, cfg, err);
     dlb_config_free(cfg);

@@ -29,7 +29,8 @@ static void same_as_sync(uint64_t n_samples)
         assert_int_equal(p.stats->workers.io.n_bytes, p.stats->workers.io_bytes);
         assert_in_range(p.stats->workers.io.max_in_flight, 1, (uint64_t)depths[k % 3]);
         assert_int_equal(p.stats->workers.stage[DLB_WS_READ].count, 2 * n_samples);
-        /* Of a read that nobody handed over one can wait for as long as one likes. */
+        /* The wait for a request that is not yet submitted has no bound: READ takes at most 5 ms
+         * per request more than the requests themselves. */
         assert_true(p.stats->workers.stage[DLB_WS_READ].sum_ns <
                     p.stats->workers.io.request.sum_ns +
                         p.stats->workers.io.request.count * UINT64_C(5000000));

@@ -332,8 +332,8 @@ static void max_batches_cuts_a_run(void **state)
     pipeline_free(&p);
 }
 
-/* A shuffle buffer that is full when the run ends, and a batch that is half made, have been read:
- * whoever divides bytes by samples has both. */
+/* When the run ends, the shuffle buffer is full and a batch is half made. Their bytes and their
+ * samples both count as read, so bytes per sample is right. */
 static void what_is_left_over_was_read(void **state)
 {
     (void)state;
@@ -356,7 +356,7 @@ static void what_is_left_over_was_read(void **state)
     }
 }
 
-/* What befalls a sample after it was placed and hashed: here, while the next one is read. */
+/* A sample is overwritten after it was placed and hashed, while the next one is read. */
 static void damage_in_the_slot_is_seen(void **state)
 {
     (void)state;

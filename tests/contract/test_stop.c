@@ -114,8 +114,8 @@ static int next_until_told(void *rd, struct dlb_dest dest, struct dlb_sample *ou
     return fake_next(rd, dest, out, err);
 }
 
-/* Nor for a shuffle buffer, which wants 100 samples before the first is drawn. And whoever watches
- * sees that each of them is another. */
+/* The shuffle buffer holds 100 samples before it delivers the first; a stop does not wait until it
+ * is full. The worker reports each read with a time of its own, so that progress can be seen. */
 static void stop_does_not_wait_for_a_shuffle_buffer(void **state)
 {
     (void)state;

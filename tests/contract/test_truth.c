@@ -372,8 +372,8 @@ static int count_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool
     return counted->next(ld, timeout_ns, out, got, err);
 }
 
-/* A batch takes 20 ms to load and its copy 10: whoever looks every 50 us whether its slot can go
- * back asks 200 times for each. */
+/* A batch takes 20 ms to load and its copy 10 ms. A loop that asked every 50 us whether the slot
+ * is free again would call next() 200 times for each batch. */
 static void copies_are_slept_through(void **state)
 {
     (void)state;

@@ -29,7 +29,8 @@ int main(int argc, char **argv)
                         .bytes_per_s = value[4],
                         .depth = (uint32_t)value[5],
                         .source = argc > 7 ? argv[7] : NULL};
-    /* Whoever ends the script ends its input, too; to die here would leave the mount behind. */
+    /* The script that starts this program closes its stdin to end it. A signal must not end it
+     * first: the mount would stay behind. */
     (void)signal(SIGINT, SIG_IGN);
     (void)signal(SIGTERM, SIG_IGN);
     (void)signal(SIGHUP, SIG_IGN);

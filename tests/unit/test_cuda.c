@@ -182,8 +182,9 @@ static void a_wait_ends_in_time(void **state)
     rig_close(&rig); /* while the step runs */
 }
 
-/* Whoever sleeps wakes 60 us late on the fake's clock: a device that has the next copy by then runs
- * dry. A long copy is slept through nevertheless. */
+/* On the fake's clock a sleep ends 60 us late, and by then the device has finished the copy and
+ * runs dry. So the end of a short copy is polled; during a long one the driver sleeps all the same.
+ */
 static void the_end_of_a_copy_is_looked_for(void **state)
 {
     static const double copies_ns[] = {30e3, 80e3, 5e6};

@@ -104,7 +104,7 @@ static void a_call_that_fails(void **state)
               "/dev/nvidia");
 }
 
-/* Whoever takes the last of the memory: the context, or any of the buffers. */
+/* The GPU runs out of memory at the context, or at any of the buffers. */
 static void a_gpu_whose_memory_is_taken(void **state)
 {
     unsigned n_buffers = 0;

@@ -110,13 +110,13 @@ static void test_shards_end_it(void **state)
     assert_bottleneck(&o, "NO_BOTTLENECK", "shards");
     assert_non_null(strstr(o.judgement.text, "At least 8"));
     release(&o);
-    /* One pool reads them all for whoever is next. */
+    /* With shared workers one pool reads all shards, so their number is no limit. */
     execute(&o, &s,
             (const char *[]){"storage.max_accelerators=16", "run.max_batches=2000",
                              "accelerators.shared_workers=true", NULL});
     assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 16);
     release(&o);
-    /* Read again, if allowed, but by nobody who has none. */
+    /* storage.allow_small: shards may be read again, but each accelerator still needs one. */
     execute(&o, &s,
             (const char *[]){"storage.max_accelerators=64", "run.max_batches=9199",
                              "storage.allow_small=true", NULL});

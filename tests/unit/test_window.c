@@ -235,7 +235,7 @@ static void utilisation_is_of_each_epoch(void **state)
     free(out);
 }
 
-/* Steps after the one that closes the window belong to nobody. */
+/* Steps after the one that closes the window are not counted. */
 static void the_window_ends_after_its_batches(void **state)
 {
     (void)state;
