@@ -50,7 +50,7 @@ static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *ou
     if (!json_is_object(gpu))
         return;
     (void)snprintf(line, sizeof(line), "gpu:    driver %.30s, CUDA %.10s",
-                   dlb_json_text(gpu, "driver"), dlb_json_text(gpu, "runtime_cuda"));
+                   dlb_text_shown(gpu, "driver"), dlb_text_shown(gpu, "runtime_cuda"));
     if (isfinite(gen) && isfinite(width))
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
                        ", PCIe gen %.0f x%.0f under load", gen, width);
@@ -108,9 +108,9 @@ static void cache_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *
         line, sizeof(line),
         "cache:  %.20s%s (asked: %.20s): %.400s; read from the device %s, by this process "
         "%s, delivered %s; metadata %.20s",
-        dlb_json_text(cache, "label"), differ ? " for the best cell, others differ" : "",
-        dlb_json_text(cache, "asked"), dlb_json_text(cache, "why"), device, process, delivered,
-        dlb_json_text(cache, "metadata"));
+        dlb_text_shown(cache, "label"), differ ? " for the best cell, others differ" : "",
+        dlb_text_shown(cache, "asked"), dlb_text_shown(cache, "why"), device, process, delivered,
+        dlb_text_shown(cache, "metadata"));
     dlb_text_fold(out, line, 0, n_columns);
 }
 
@@ -119,20 +119,20 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     const json_t *device = json_object_get(doc, "device"), *data = json_object_get(doc, "dataset");
     char line[1024], samples[40], bytes[40];
     double n_bytes = dlb_json_number(data, "bytes");
-    (void)snprintf(line, sizeof(line), "dlbench %.40s: %.200s%s", dlb_json_text(doc, "command"),
-                   dlb_json_text(doc, "run_name"),
+    (void)snprintf(line, sizeof(line), "dlbench %.40s: %.200s%s", dlb_text_shown(doc, "command"),
+                   dlb_text_shown(doc, "run_name"),
                    json_is_true(json_object_get(doc, "interrupted")) ? " (PARTIAL: interrupted)"
                    : json_is_true(json_object_get(doc, "partial"))   ? " (PARTIAL)"
                                                                      : "");
     dlb_text_fold(out, line, 0, n_columns);
     (void)snprintf(
-        line, sizeof(line), "data:   %.40s, %s samples, %s", dlb_json_text(data, "format"),
+        line, sizeof(line), "data:   %.40s, %s samples, %s", dlb_text_shown(data, "format"),
         dlb_count_text(dlb_json_number(data, "samples"), samples, sizeof(samples)),
         n_bytes >= 0 && n_bytes < 1e19 ? dlb_bytes_text((uint64_t)n_bytes, bytes, sizeof(bytes))
                                        : "-");
     dlb_text_fold(out, line, 0, n_columns);
-    (void)snprintf(line, sizeof(line), "device: %.100s (%.200s)%s", dlb_json_text(device, "name"),
-                   dlb_json_text(device, "why"),
+    (void)snprintf(line, sizeof(line), "device: %.100s (%.200s)%s", dlb_text_shown(device, "name"),
+                   dlb_text_shown(device, "why"),
                    is_emulated(doc) ? "; no GPU was measured: \"GPU\" below means the emulated "
                                       "accelerator"
                                     : "");
@@ -204,11 +204,11 @@ static void first_batch_text(const json_t *cell, char *out, size_t n)
 static void verdict_text(const json_t *cell, bool brief, char *out, size_t n)
 {
     const json_t *verdict = json_object_get(cell, "verdict");
-    const char *cause = dlb_json_text(verdict, "cause");
+    const char *cause = dlb_text_shown(verdict, "cause");
     if (brief || strcmp(cause, "none") == 0 || strcmp(cause, "-") == 0)
-        (void)snprintf(out, n, "%.20s", dlb_json_text(verdict, "class"));
+        (void)snprintf(out, n, "%.20s", dlb_text_shown(verdict, "class"));
     else
-        (void)snprintf(out, n, "%.20s (%.14s)", dlb_json_text(verdict, "class"), cause);
+        (void)snprintf(out, n, "%.20s (%.14s)", dlb_text_shown(verdict, "class"), cause);
 }
 
 static const struct {
@@ -443,7 +443,7 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
         (void)snprintf(which, sizeof(which), ", of the best cell, %lld",
                        (long long)json_integer_value(best));
     (void)snprintf(title, sizeof(title), "Verdict: %.40s (%.40s)%s",
-                   dlb_json_text(verdict, "class"), dlb_json_text(verdict, "severity"), which);
+                   dlb_text_shown(verdict, "class"), dlb_text_shown(verdict, "severity"), which);
     dlb_text_printf(out, "\n");
     dlb_text_fold(out, title, 0, n_columns);
     dlb_text_fold(out, dlb_json_text(verdict, "text"), 2, n_columns);

@@ -118,14 +118,14 @@ static void baseline(const json_t *storage, uint32_t n_columns, struct dlb_text 
         return;
     if (!isfinite(median)) {
         (void)snprintf(line, sizeof line, "%.20s: not measured (%.300s)",
-                       dlb_json_text(b, "program"), dlb_json_text(b, "reason"));
+                       dlb_text_shown(b, "program"), dlb_text_shown(b, "reason"));
     } else {
         rate_text(dlb_json_number(b, "bytes_per_s"), theirs, sizeof theirs);
         rate_text(dlb_json_number(b, "pipeline_bytes_per_s"), ours, sizeof ours);
         (void)snprintf(
             line, sizeof line,
             "%.20s: %s; the pipeline, alternating with it: %s, %.2f of that (%.2f to %.2f)%s",
-            dlb_json_text(b, "program"), theirs, ours, median, dlb_json_number(share, "low"),
+            dlb_text_shown(b, "program"), theirs, ours, median, dlb_json_number(share, "low"),
             dlb_json_number(share, "high"),
             json_is_true(json_object_get(storage, "capped")) ? "; its accelerators needed no more"
                                                              : "");

@@ -81,11 +81,11 @@ static bool is_ok(const json_t *rung)
 static void ladder_row(const json_t *rung, cell_text *row)
 {
     const json_t *seconds = json_object_get(rung, "seconds");
-    put(row[0], dlb_json_text(rung, "rung"));
+    put(row[0], dlb_text_shown(rung, "rung"));
     if (is_ok(rung))
         put_seconds(row[1], dlb_json_number(seconds, "median"), false);
     else
-        put(row[1], dlb_json_text(rung, "status"));
+        put(row[1], dlb_text_shown(rung, "status"));
     put_range(row[2], seconds);
     put_ratio(row[3], dlb_json_number(rung, "ratio_to_direct"));
     put_ratio(row[4], dlb_json_number(rung, "ratio_to_floor"));
@@ -105,7 +105,7 @@ static void kernel_row(const json_t *rung, cell_text *row)
     const json_t *os = json_object_get(rung, "os"), *process = json_object_get(os, "process");
     const json_t *loop = json_array_get(json_object_get(os, "threads"), 0);
     cell_text a, b;
-    put(row[0], dlb_json_text(rung, "rung"));
+    put(row[0], dlb_text_shown(rung, "rung"));
     put_seconds(row[1], dlb_json_number(process, "cpu_ns") * 1e-9, false);
     put_seconds(row[2], dlb_json_number(loop, "runqueue_wait_ns") * 1e-9, false);
     put_seconds(row[3], dlb_json_number(loop, "blocked_ns") * 1e-9, false);
@@ -157,18 +157,18 @@ static void reasons(const json_t *rungs, uint32_t n_columns, struct dlb_text *ou
     const json_t *rung, *other;
     size_t i, k;
     json_array_foreach(rungs, i, rung) {
-        const char *reason = dlb_json_text(rung, "reason");
+        const char *reason = dlb_text_shown(rung, "reason");
         struct dlb_text line = {0};
         bool told = is_ok(rung);
-        dlb_text_printf(&line, "%.20s: ", dlb_json_text(rung, "status"));
+        dlb_text_printf(&line, "%.20s: ", dlb_text_shown(rung, "status"));
         size_t start = line.len_bytes;
         json_array_foreach(rungs, k, other) {
-            if (is_ok(other) || strcmp(dlb_json_text(other, "reason"), reason) != 0 ||
+            if (is_ok(other) || strcmp(dlb_text_shown(other, "reason"), reason) != 0 ||
                 strcmp(dlb_json_text(other, "status"), dlb_json_text(rung, "status")) != 0)
                 continue;
             told = told || k < i;
             dlb_text_printf(&line, "%s%.30s", line.len_bytes > start ? ", " : "",
-                            dlb_json_text(other, "rung"));
+                            dlb_text_shown(other, "rung"));
         }
         dlb_text_printf(&line, ": ");
         dlb_text_plain(&line, reason, 1000);
@@ -188,7 +188,7 @@ static void decomposition(const json_t *gap, struct dlb_text *out)
     json_array_foreach(json_object_get(gap, "decomposition"), i, part) {
         cell_text name, seconds;
         double frac = dlb_json_number(part, "frac");
-        put(name, dlb_json_text(part, "part"));
+        put(name, dlb_text_shown(part, "part"));
         put_seconds(seconds, dlb_json_number(part, "seconds"), false);
         dlb_text_printf(out, "  ");
         dlb_text_plain(out, name, sizeof(name));

@@ -1,5 +1,6 @@
 #include "reports/text.h"
 
+#include "core/base/json.h"
 #include "core/base/mem.h"
 
 #include <stdarg.h>
@@ -33,6 +34,12 @@ void dlb_text_printf(struct dlb_text *text, const char *fmt, ...)
     va_end(args);
     if (n > 0)
         dlb_text_append(text, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+}
+
+const char *dlb_text_shown(const json_t *object, const char *key)
+{
+    const char *text = dlb_json_text(object, key);
+    return text[0] ? text : "-";
 }
 
 static char plain(char c)

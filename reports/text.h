@@ -5,6 +5,7 @@
 #ifndef DLB_REPORTS_TEXT_H
 #define DLB_REPORTS_TEXT_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,9 @@ void dlb_text_printf(struct dlb_text *text, const char *fmt, ...)
 /* Appends words folded at spaces to `width` columns (0: not folded), every line after `indent`
  * spaces, and ends the line. Control characters, which a hostile document may hold, become '?'. */
 void dlb_text_fold(struct dlb_text *text, const char *words, uint32_t indent, uint32_t width);
+
+/* A string of a document as it is shown: "-" when it is absent, null or empty. Borrowed. */
+const char *dlb_text_shown(const json_t *object, const char *key);
 
 /* Appends at most `max` characters of a document's string, with control characters replaced as
  * above. */

@@ -60,6 +60,7 @@ struct dlb_plan_cell {
     bool iterable;               /* the kind of its data set */
     bool skipped;                /* listed, never run */
     char reason[512];            /* why it is skipped */
+    enum dlb_code code;          /* of the check that refused it; of others: no meaning */
     uint32_t ceiling;            /* index of its ceiling; UINT32_MAX: none */
     uint32_t twin;  /* 1 + the first of its two null-source twins among the ceilings; 0: none */
     int64_t warm;   /* its data set's warm pass, or -1 */
@@ -193,6 +194,7 @@ struct dlb_scenario {
     bool all_or_nothing; /* a lost process fails the experiment, which is small enough to repeat */
     const char *varies;  /* the option that it varies by itself; the user's value for it is ignored,
                              with a note */
+    const char *until;   /* the option that ends that search; NULL without `varies` */
     /* Refuses a configuration before anything is written; NULL: the driver makes the first spec. */
     int (*check)(const struct dlb_config *cfg, struct dlb_err *err);
     /* Fills *out. NULL: the driver looks at the data set that the configuration names. */

@@ -101,9 +101,10 @@ static void tell_left_out(const struct experiment *x)
     tell_meaningless(x);
     if (varies && dlb_config_has(x->args->cfg, varies))
         (void)fprintf(stderr,
-                      "dlbench: note: %s (%s) is what %s looks for, and is left out; "
-                      "storage.max_accelerators ends the search\n",
-                      varies, dlb_config_origin(x->args->cfg, varies), x->scenario->name);
+                      "dlbench: note: %s (%s) is what %s looks for, and is left out; %s ends the "
+                      "search\n",
+                      varies, dlb_config_origin(x->args->cfg, varies), x->scenario->name,
+                      x->scenario->until);
     if (json_object_size(dlb_config_axes(x->args->cfg)) > 0 && !x->scenario->sweeps)
         (void)fprintf(stderr, "dlbench: note: %s sweeps nothing; the sweep.* lists are left out\n",
                       x->scenario->name);
@@ -265,8 +266,7 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;
     if (written == DLB_E_CANCELLED) /* the result that was there is kept; conclude() says why */
         code = DLB_EXIT_OK;
-    if (dlb_result_print(doc, written ? NULL : x->folder.written, x->args->json, &late))
-        code = dlb_print_err(&late);
+    dlb_result_print(doc, written ? NULL : x->folder.written, x->args->json);
     (void)fflush(stdout);
     int concluded = conclude(x, &judgement);
     json_decref(doc);
@@ -289,12 +289,12 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
         dlb_progress_end(&x->watch.progress, NULL);
         code = report(x, ran, &err);
     }
-    if (scenario->release)
-        scenario->release(x->subject.own);
-    if (x->folder.path[0])
-        dlb_result_close(&x->folder);
     dlb_results_free(&x->results);
     dlb_plan_free(&x->plan);
+    if (scenario->release)
+        scenario->release(x->subject.own); /* it may have files in the scratch folder */
+    if (x->folder.path[0])
+        dlb_result_close(&x->folder);
     json_decref(x->environment);
     free(x);
     return code;

@@ -1,9 +1,9 @@
 #include "bench/experiment/result.h"
 
 #include "bench/cli/print.h"
-#include "bench/experiment/remove.h"
 #include "core/base/io.h"
 #include "core/base/mem.h"
+#include "core/base/remove.h"
 #include "reports/report.h"
 
 #include <dirent.h>
@@ -390,14 +390,12 @@ static uint32_t stdout_columns(void)
     return 80;
 }
 
-int dlb_result_print(const json_t *doc, const char *folder, bool json, struct dlb_err *err)
+void dlb_result_print(const json_t *doc, const char *folder, bool json)
 {
     const struct dlb_report *report = dlb_report_by_name(json ? "json" : "terminal");
     struct dlb_report_opts opts = {.n_columns = stdout_columns(), .folder = folder};
     struct dlb_text text = {0};
-    (void)err;
     report->render(doc, &opts, &text);
     dlb_print_out(text.data, text.len_bytes);
     dlb_text_free(&text);
-    return DLB_OK;
 }

@@ -57,6 +57,6 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
 void dlb_result_say_interrupted(const struct dlb_result_folder *folder);
 
 /* Prints the terminal report on stdout, or the document if `json`. */
-int dlb_result_print(const json_t *doc, const char *folder, bool json, struct dlb_err *err);
+void dlb_result_print(const json_t *doc, const char *folder, bool json);
 
 #endif

@@ -124,9 +124,11 @@ static const struct dlb_format *source_format(const struct dlb_args *args, struc
         return named_format("--from", args->from, err);
     if (!dlb_config_has(args->cfg, "dataset.format"))
         return dlb_inspect_format(args->path, err);
-    if (dlb_config_fill(args->cfg, &dlb_dataset_group, &said, err) != DLB_OK)
-        return NULL;
-    return dlb_formats[said.format];
+    dlb_config_fill(args->cfg, &dlb_dataset_group, &said);
+    const struct dlb_format *format = dlb_formats[said.format];
+    if (!format)
+        DLB_BUG("the option table knows a format that is not listed");
+    return format;
 }
 
 /* Sets dataset.codec, which decides which files of a folder count as samples: to the configured

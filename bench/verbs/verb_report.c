@@ -13,7 +13,7 @@ static int run(const struct dlb_args *args)
     int rc = dlb_summary_load(args->path, &doc, &err);
     if (!rc) {
         bool folder = stat(args->path, &st) == 0 && S_ISDIR(st.st_mode);
-        rc = dlb_result_print(doc, folder ? args->path : NULL, args->json, &err);
+        dlb_result_print(doc, folder ? args->path : NULL, args->json);
     }
     json_decref(doc);
     return rc ? dlb_print_err(&err) : DLB_EXIT_OK;

@@ -167,9 +167,9 @@ static int dry_run(const struct dlb_args *args, struct dlb_err *err)
 static int ask_for_cold(struct dlb_config *cfg, struct dlb_err *err)
 {
     struct dlb_dataset_opts dataset;
-    int rc = dlb_config_fill(cfg, &dlb_dataset_group, &dataset, err);
-    if (rc || dlb_config_has(cfg, "run.cache") || dlb_formats[dataset.format]->synthetic)
-        return rc;
+    dlb_config_fill(cfg, &dlb_dataset_group, &dataset);
+    if (dlb_config_has(cfg, "run.cache") || dlb_formats[dataset.format]->synthetic)
+        return DLB_OK;
     return dlb_config_set(cfg, "run.cache=cold", err);
 }
 
@@ -181,8 +181,8 @@ static int run(const struct dlb_args *args)
     if (args->dry_run)
         return dry_run(args, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
     struct dlb_storage_opts opts;
-    rc = dlb_config_fill(args->cfg, &dlb_storage_group, &opts, &err);
-    if (!rc && opts.baseline == DLB_BASELINE_FIO)
+    dlb_config_fill(args->cfg, &dlb_storage_group, &opts);
+    if (opts.baseline == DLB_BASELINE_FIO)
         rc = dlb_fio_check(&err);
     if (!rc)
         rc = dlb_workload_apply(args->cfg, &err);

@@ -1,6 +1,7 @@
 #include "core/base/apart.h"
 
 #include "core/base/io.h"
+#include "core/base/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,6 +86,7 @@ static _Noreturn void child(const struct dlb_apart *how, int fd, pid_t parent)
     (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL);
     if (getppid() != parent)
         _exit(1);
+    dlb_mem_at_exhaustion(NULL, NULL);
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         (void)signal(fatal[i], SIG_DFL);
@@ -138,6 +140,9 @@ static int conclude(const struct dlb_pipe *pipe, pid_t pid, bool heard, struct d
                         "%s was silent for %u s while %s: the file is damaged, or its "
                         "storage hangs",
                         how->who, how->patience_s, doing);
+    if (gone && WIFEXITED(status) && WEXITSTATUS(status) == DLB_MEM_EXIT)
+        return dlb_fail(err, DLB_ERR_NOMEM, how->path, DLB_NO_OFFSET,
+                        "%s ran out of memory while %s", how->who, doing);
     if (!gone || !WIFSIGNALED(status))
         return dlb_fail(err, DLB_ERR_CHILD_GAVE_UP, how->path, DLB_NO_OFFSET,
                         "%s gave up on %s: the file is damaged", how->who, doing);

@@ -248,12 +248,10 @@ static json_t *resolve(const struct dlb_config *cfg, const char *key, const stru
     return value;
 }
 
-int dlb_config_fill(const struct dlb_config *cfg, const struct dlb_opt_group *group, void *out,
-                    struct dlb_err *err)
+void dlb_config_fill(const struct dlb_config *cfg, const struct dlb_opt_group *group, void *out)
 {
     char key[DLB_KEY_CAP];
 
-    (void)err;
     memset(out, 0, group->n_bytes);
     for (const struct dlb_opt *opt = group->opts; opt->key; opt++) {
         (void)snprintf(key, sizeof key, "%s.%s", group->section, opt->key);
@@ -261,7 +259,6 @@ int dlb_config_fill(const struct dlb_config *cfg, const struct dlb_opt_group *gr
         dlb_opt_store(opt, value, out);
         json_decref(value);
     }
-    return DLB_OK;
 }
 
 json_t *dlb_config_resolved(const struct dlb_config *cfg)

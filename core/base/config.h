@@ -51,9 +51,8 @@ bool dlb_config_has(const struct dlb_config *cfg, const char *key);
 /* "imagenet.toml:12" or "--set"; "default" when it was not set. Borrowed. */
 const char *dlb_config_origin(const struct dlb_config *cfg, const char *key);
 
-/* Fills the group's struct (group->n_bytes at `out`) with what was set, and defaults. DLB_OK. */
-int dlb_config_fill(const struct dlb_config *cfg, const struct dlb_opt_group *group, void *out,
-                    struct dlb_err *err);
+/* Fills the group's struct (group->n_bytes at `out`) with what was set, and defaults. */
+void dlb_config_fill(const struct dlb_config *cfg, const struct dlb_opt_group *group, void *out);
 
 /* Every key of every group, resolved, as one flat JSON object in table order; sweep axes are left
  * out. New reference, never NULL. Choices appear as their names. */

@@ -3,17 +3,37 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the byte is not the first of its character in UTF-8. */
+static bool continues(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* The end of a path says more than its beginning. */
 static void copy_path(char *dst, size_t n_dst, const char *path)
 {
     size_t len = path ? strlen(path) : 0;
-    if (len < n_dst)
+    if (len < n_dst) {
         (void)snprintf(dst, n_dst, "%s", path ? path : "");
-    else
-        (void)snprintf(dst, n_dst, "...%s", path + len - (n_dst - 4));
+        return;
+    }
+    const char *end = path + len - (n_dst - 4);
+    while (continues(*end))
+        end++;
+    (void)snprintf(dst, n_dst, "...%s", end);
+}
+
+static void end_in_dots(char *text, size_t n_text)
+{
+    size_t at = n_text - 4;
+    while (at > 0 && continues(text[at]))
+        at--;
+    memcpy(text + at, "...", 4);
 }
 
 /* The functions themselves, not what clang-tidy reads in their place (err.h). */
@@ -33,7 +53,7 @@ int dlb_fail(struct dlb_err *err, enum dlb_code code, const char *path, uint64_t
     int len = vsnprintf(err->what, sizeof err->what, fmt, args);
     va_end(args);
     if (len >= (int)sizeof err->what)
-        memcpy(err->what + sizeof err->what - 4, "...", 4);
+        end_in_dots(err->what, sizeof err->what);
     return (int)err->status;
 }
 
@@ -75,8 +95,10 @@ int dlb_fail_errno(struct dlb_err *err, const char *path, uint64_t offset_bytes,
 
 int dlb_fail_memory(struct dlb_err *err, const char *path, uint64_t n_bytes)
 {
-    return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory for %" PRIu64 " bytes",
-                    n_bytes);
+    (void)dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory for %" PRIu64 " bytes",
+                   n_bytes);
+    err->sys_errno = ENOMEM;
+    return (int)err->status;
 }
 
 const char *dlb_err_text(const struct dlb_err *err, char *text, size_t n_text)

@@ -70,6 +70,11 @@ json_t *dlb_json_safe_text(const char *text)
     return string;
 }
 
+json_t *dlb_json_text_or_null(const char *text)
+{
+    return text && text[0] ? dlb_json_safe_text(text) : json_null();
+}
+
 void dlb_json_put(json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new(object, key, value))

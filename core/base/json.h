@@ -12,6 +12,20 @@
 /* An integer figure that was not measured; null in JSON. A real one is NaN. */
 #define DLB_NOT_MEASURED UINT64_MAX
 
+/* The count, or 0 when it was not measured. */
+static inline uint64_t dlb_count_or_zero(uint64_t count)
+{
+    return count == DLB_NOT_MEASURED ? 0 : count;
+}
+
+/* What a counter rose by; not measured when either reading was not, or when it fell. */
+static inline uint64_t dlb_count_rise(uint64_t after, uint64_t before)
+{
+    return after == DLB_NOT_MEASURED || before == DLB_NOT_MEASURED || after < before
+               ? DLB_NOT_MEASURED
+               : after - before;
+}
+
 /* Give NaN, `otherwise`, false or "" when the key is absent or its value is of another type. The
  * text is borrowed. */
 double dlb_json_number(const json_t *object, const char *key);
@@ -28,6 +42,9 @@ json_t *dlb_json_hex(uint64_t value);
 
 /* A string; if it is not UTF-8 (a file name may not be), bytes above 127 become '?'. */
 json_t *dlb_json_safe_text(const char *text);
+
+/* The same, or null for NULL and "". */
+json_t *dlb_json_text_or_null(const char *text);
 
 /* Steals `value`. */
 void dlb_json_put(json_t *object, const char *key, json_t *value);

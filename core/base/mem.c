@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #define CACHE_LINE_BYTES 64
-#define EXIT_FAILED 3 /* enum dlb_exit of bench/cli/verb.h */
 
 static struct {
     void (*put_in_order)(void *ctx);
@@ -26,7 +25,7 @@ static void __attribute__((noreturn)) end(void)
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     if (last.put_in_order)
         last.put_in_order(last.ctx);
-    _exit(EXIT_FAILED);
+    _exit(DLB_MEM_EXIT);
 }
 
 void *dlb_mem_check(void *pointer)

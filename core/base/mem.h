@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+enum { DLB_MEM_EXIT = 3 }; /* DLB_EXIT_FAILED of bench/cli/verb.h */
+
 /* Zeroed; free() gives it back. Never NULL, also for 0 bytes. */
 __attribute__((malloc, returns_nonnull)) void *dlb_mem_new(size_t n_bytes);
 
@@ -29,7 +31,8 @@ void *dlb_mem_state(size_t n_bytes);
 __attribute__((returns_nonnull)) void *dlb_mem_check(void *pointer);
 
 /* Registers a function that is called before the process ends because memory is short. There is
- * at most one; NULL removes it. It must not allocate through this header. */
+ * at most one; NULL removes it. It must not allocate through this header. A child of fork() has its
+ * parent's, and removes it where it must not put the parent's folder in order. */
 void dlb_mem_at_exhaustion(void (*put_in_order)(void *ctx), void *ctx);
 
 #endif

@@ -1,5 +1,6 @@
 #include "core/measure/stats.h"
 
+#include "core/base/json.h"
 #include "core/base/rng.h"
 
 #include <math.h>
@@ -195,4 +196,14 @@ const char *dlb_interval_name(enum dlb_interval_kind kind)
         return "bootstrap-95";
     }
     return "none";
+}
+
+json_t *dlb_estimate_to_json(const struct dlb_estimate *e)
+{
+    const double nan = (double)NAN;
+    return dlb_json_made(json_pack("{so, so, so, ss}", "median",
+                                   dlb_json_real_or_null(e->n ? e->median : nan), "low",
+                                   dlb_json_real_or_null(e->n ? e->low : nan), "high",
+                                   dlb_json_real_or_null(e->n ? e->high : nan), "interval",
+                                   dlb_interval_name(e->n ? e->interval : DLB_INTERVAL_NONE)));
 }

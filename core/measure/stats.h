@@ -9,6 +9,7 @@
 #ifndef DLB_CORE_MEASURE_STATS_H
 #define DLB_CORE_MEASURE_STATS_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 #define DLB_BOOTSTRAP_MIN_N 6 /* with fewer values the interval is min to max, and is named so */
@@ -43,5 +44,8 @@ struct dlb_estimate dlb_estimate_paired_ratio(const double *a, const double *b, 
 
 /* "none", "min-max", "bootstrap-95". Static. */
 const char *dlb_interval_name(enum dlb_interval_kind kind);
+
+/* {"median", "low", "high", "interval"}; nulls and "none" for n == 0. New reference. */
+json_t *dlb_estimate_to_json(const struct dlb_estimate *estimate);
 
 #endif

@@ -1,6 +1,7 @@
 #include "formats/convert/target.h"
 
 #include "core/base/mem.h"
+#include "core/base/remove.h"
 #include "formats/format.h"
 #include "formats/generate/made.h"
 
@@ -37,14 +38,14 @@ static int remove_part(const char *part)
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
             strcmp(entry->d_name, MARK_NAME) == 0)
             continue;
-        char *path = dlb_mem_check(dlb_path_join(part, entry->d_name));
-        rc = nftw(path, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS);
+        char *path = dlb_path_join(part, entry->d_name);
+        rc = path ? nftw(path, remove_one, MAX_OPEN, FTW_DEPTH | FTW_PHYS) : -1;
         free(path);
     }
     if (dir)
         (void)closedir(dir);
-    char *mark = dlb_mem_check(dlb_path_join(part, MARK_NAME));
-    if (rc == 0 && unlink(mark) != 0)
+    char *mark = dlb_path_join(part, MARK_NAME);
+    if (rc == 0 && (!mark || unlink(mark) != 0))
         rc = -1;
     free(mark);
     return rc == 0 ? rmdir(part) : -1;
@@ -228,6 +229,12 @@ static int take_leftovers(const struct dlb_convert_target *target,
     return rc;
 }
 
+/* Before the process ends for want of memory (core/base/mem.h). */
+static void put_in_order(void *ctx)
+{
+    dlb_remove_tree(AT_FDCWD, ((const struct dlb_convert_target *)ctx)->part);
+}
+
 static int make_part(struct dlb_convert_target *target, struct dlb_err *err)
 {
     char *mark = dlb_mem_check(dlb_path_join(target->part, MARK_NAME));
@@ -246,6 +253,8 @@ static int make_part(struct dlb_convert_target *target, struct dlb_err *err)
     if (flock(target->mark_fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         rc = dlb_fail(err, DLB_ERR_TARGET_BUSY, target->part, DLB_NO_OFFSET,
                       "another convert to the same target has just started: wait for it");
+    else
+        dlb_mem_at_exhaustion(put_in_order, target);
 out:
     free(mark);
     return rc;
@@ -355,6 +364,7 @@ int dlb_convert_target_commit(struct dlb_convert_target *target, struct dlb_err 
 void dlb_convert_target_close(struct dlb_convert_target *target)
 {
     if (target->mark_fd >= 0) {
+        dlb_mem_at_exhaustion(NULL, NULL);
         (void)remove_part(target->part);
         (void)close(target->mark_fd);
     }

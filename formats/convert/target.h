@@ -2,7 +2,8 @@
  *
  * Floor 2. Control thread. The temporary folder is TARGET.part-PID. It holds the data under the
  * target's own name, and a mark that the converting process keeps locked. A later conversion to the
- * same target removes such folders when their process is dead. */
+ * same target removes such folders when their process is dead. When memory is short the process
+ * ends, and removes it first. */
 #ifndef DLB_FORMATS_CONVERT_TARGET_H
 #define DLB_FORMATS_CONVERT_TARGET_H
 

@@ -47,9 +47,6 @@ size_t dlb_hdf5_lzf_unpack(const uint8_t *src, size_t n_src, uint8_t *dst, size_
 }
 #endif
 
-/* zlib's inflate with its window takes about so much (zlib's zconf.h). */
-enum { INFLATE_BYTES = 40 << 10 };
-
 /* Names from the HDF Group's registry of filters, for the message that libhdf5 undoes one. */
 static const struct {
     uint32_t id;
@@ -187,7 +184,8 @@ static int undo(struct dlb_hdf5_unfilter *state, const struct dlb_hdf5_filter *f
     switch (filter->id) {
     case DLB_HDF5_DEFLATE:
         if (!state->inflate && !(state->inflate = dlb_inflate_new(DLB_DEFLATED_ZLIB)))
-            return dlb_fail_memory(err, NULL, INFLATE_BYTES);
+            return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                            "out of memory to inflate a chunk");
         rc = dlb_inflate(state->inflate, src, *n, dst, cap, &n_out, err);
         err->offset_bytes =
             DLB_NO_OFFSET; /* it counts within the chunk: the caller sets the file's */

@@ -6,6 +6,7 @@
 #include "core/base/mapguard.h"
 #include "formats/lmdb/lmdb_fail.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <lmdb.h>
 #include <pthread.h>
@@ -16,6 +17,26 @@
 #include <unistd.h>
 
 const char *const dlb_lmdb_missing = NULL;
+
+int dlb_lmdb_fail(struct dlb_err *err, const char *path, int code, const char *doing)
+{
+    bool damaged = code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_INVALID ||
+                   code == MDB_VERSION_MISMATCH || code == MDB_INCOMPATIBLE;
+
+    if (code > 0) {
+        errno = code;
+        (void)dlb_fail_errno(err, path, DLB_NO_OFFSET, doing);
+    } else if (damaged) {
+        (void)dlb_fail(err, DLB_ERR_LMDB_DAMAGED, path, DLB_NO_OFFSET,
+                       "%s: %s (damaged, cut short, or written to at the same time)", doing,
+                       mdb_strerror(code));
+    } else {
+        (void)dlb_fail(err, DLB_ERR_LMDB_FAILED, path, DLB_NO_OFFSET, "%s: %s", doing,
+                       mdb_strerror(code));
+    }
+    err->lib_code = code;
+    return (int)err->status;
+}
 
 struct dlb_lmdb {
     struct dlb_lmdb *next; /* in the list `all` */

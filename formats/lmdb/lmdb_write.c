@@ -12,26 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int dlb_lmdb_fail(struct dlb_err *err, const char *path, int code, const char *doing)
-{
-    bool damaged = code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_INVALID ||
-                   code == MDB_VERSION_MISMATCH || code == MDB_INCOMPATIBLE;
-
-    if (code > 0) {
-        errno = code;
-        (void)dlb_fail_errno(err, path, DLB_NO_OFFSET, doing);
-    } else if (damaged) {
-        (void)dlb_fail(err, DLB_ERR_LMDB_DAMAGED, path, DLB_NO_OFFSET,
-                       "%s: %s (damaged, cut short, or written to at the same time)", doing,
-                       mdb_strerror(code));
-    } else {
-        (void)dlb_fail(err, DLB_ERR_LMDB_FAILED, path, DLB_NO_OFFSET, "%s: %s", doing,
-                       mdb_strerror(code));
-    }
-    err->lib_code = code;
-    return (int)err->status;
-}
-
 struct dlb_lmdb_writer {
     char *path;
     MDB_env *env;

@@ -11,9 +11,6 @@ enum { HEAD_BYTES = DLB_NPY_MAX_HEADER_BYTES + 64 };
 /* Deflate's largest ratio (zlib's technical notes: 1032 to 1). */
 enum { MAX_EXPANSION = 1032 };
 
-/* zlib's inflate with its window takes about so much (zlib's zconf.h). */
-enum { INFLATE_BYTES = 40 << 10 };
-
 static const struct dlb_opt opts[] = {
     {.key = "array",
      .type = DLB_OPT_STRING,
@@ -87,7 +84,8 @@ static int read_head(const struct dlb_npz_array *array, const struct dlb_zip_fil
         return rc;
     struct dlb_inflate *inflate = dlb_inflate_new(DLB_DEFLATED_RAW);
     if (!inflate)
-        return dlb_fail_memory(err, file->path, INFLATE_BYTES);
+        return dlb_fail(err, DLB_ERR_NOMEM, file->path, DLB_NO_OFFSET,
+                        "out of memory to inflate it");
     /* It fails, because the stream is cut off: the bytes before that are the head. */
     (void)dlb_inflate(inflate, stored, *n_head, head, HEAD_BYTES, n_head, &ignored);
     dlb_inflate_free(inflate);
@@ -205,7 +203,7 @@ static int inflate_into(const struct dlb_npz_array *array, const uint8_t *stored
     size_t n_out = 0;
 
     if (!inflate)
-        return dlb_fail_memory(err, path, INFLATE_BYTES);
+        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "out of memory to inflate it");
     int rc = dlb_inflate(inflate, stored, (size_t)array->stored_bytes, out, (size_t)array->n_bytes,
                          &n_out, err);
     dlb_inflate_free(inflate);

@@ -51,7 +51,8 @@ int dlb_wds_index_add(struct dlb_wds_index *index, const struct dlb_tar_member *
     void *grown;
 
     if (place_name(index, field_name, &place) != DLB_OK)
-        return dlb_fail_memory(err, path, 2 * (uint64_t)index->cap_names * sizeof *index->names);
+        return dlb_fail_memory(err, path,
+                               2 * ((uint64_t)index->cap_names + 1) * sizeof *index->names);
     if (place > UINT16_MAX || member->n_bytes >> 48 || member->data_at % TAR_BLOCK_BYTES ||
         member->data_at / TAR_BLOCK_BYTES > UINT32_MAX)
         return dlb_fail(err, DLB_ERR_SHARD_NOT_INDEXABLE, path, member->header_at,
@@ -62,7 +63,7 @@ int dlb_wds_index_add(struct dlb_wds_index *index, const struct dlb_tar_member *
                      FIRST_CAP);
         if (!grown)
             return dlb_fail_memory(err, path,
-                                   2 * (uint64_t)index->cap_samples * sizeof *index->first);
+                                   2 * ((uint64_t)index->cap_samples + 1) * sizeof *index->first);
         index->first = grown;
         index->first[index->n_samples++] = index->n_entries;
     }
@@ -70,7 +71,7 @@ int dlb_wds_index_add(struct dlb_wds_index *index, const struct dlb_tar_member *
                  FIRST_CAP);
     if (!grown)
         return dlb_fail_memory(err, path,
-                               2 * (uint64_t)index->cap_entries * sizeof *index->entries);
+                               2 * ((uint64_t)index->cap_entries + 1) * sizeof *index->entries);
     index->entries = grown;
     index->entries[index->n_entries++] =
         (struct dlb_wds_entry){.at_block = (uint32_t)(member->data_at / TAR_BLOCK_BYTES),

@@ -53,7 +53,8 @@ static int add(struct dlb_wds_list *list, char *path, uint64_t n_bytes, struct d
     }
     if (!path || list->n_shards == list->cap_shards) {
         free(path);
-        return dlb_fail_memory(err, NULL, 2 * (uint64_t)list->cap_shards * sizeof *list->shards);
+        return dlb_fail_memory(err, NULL,
+                               2 * ((uint64_t)list->cap_shards + 1) * sizeof *list->shards);
     }
     int pack = dlb_wds_pack_of_name(path);
     list->shards[list->n_shards++] =
@@ -128,7 +129,7 @@ static void apply_manifest(struct dlb_wds_list *list, uint32_t from, uint32_t to
 
 static void describe_odd(const struct dlb_wds_list *list, struct dlb_shape *shape)
 {
-    char text[480];
+    char text[sizeof(struct dlb_err)];
     uint32_t n_uncut = 0, n_packed = 0;
     uint64_t n_special = 0;
     const struct dlb_wds_shard *first = NULL;

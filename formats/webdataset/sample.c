@@ -17,7 +17,7 @@ uint8_t *dlb_wds_place_data(const struct dlb_wds_place *place)
     return place->moved ? place->buffer->data : place->dest.data;
 }
 
-size_t dlb_wds_place_cap(const struct dlb_wds_place *place)
+static size_t place_cap(const struct dlb_wds_place *place)
 {
     return place->moved ? place->buffer->cap_bytes : place->dest.cap_bytes;
 }
@@ -27,7 +27,7 @@ int dlb_wds_place_room(struct dlb_wds_place *place, uint64_t n_bytes, const char
 {
     struct dlb_bytes *buffer = place->buffer;
 
-    if (n_bytes <= dlb_wds_place_cap(place) - place->len_bytes && dlb_wds_place_data(place))
+    if (n_bytes <= place_cap(place) - place->len_bytes && dlb_wds_place_data(place))
         return DLB_OK;
     size_t cap = buffer->cap_bytes ? buffer->cap_bytes : FIRST_BYTES;
     while (cap - place->len_bytes < n_bytes && cap < SIZE_MAX / 2)
@@ -127,8 +127,7 @@ int dlb_wds_read_fields(const struct dlb_io *io, int64_t handle, const struct dl
     for (uint32_t i = 0, next; rc == DLB_OK && i < out->n_fields; i = next) {
         uint8_t *dst = data + place->len_bytes;
         uint64_t end;
-        next =
-            dlb_wds_run(where, out->n_fields, i, dlb_wds_place_cap(place) - place->len_bytes, &end);
+        next = dlb_wds_run(where, out->n_fields, i, place_cap(place) - place->len_bytes, &end);
         rc = read_piece(io, handle, dst, (size_t)(end - where[i].at_bytes), where[i].at_bytes, out,
                         err);
         for (uint32_t k = i; rc == DLB_OK && k < next; k++) {

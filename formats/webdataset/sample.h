@@ -21,7 +21,6 @@ struct dlb_wds_place {
 
 struct dlb_wds_place dlb_wds_place(struct dlb_dest dest, struct dlb_bytes *buffer);
 uint8_t *dlb_wds_place_data(const struct dlb_wds_place *place);
-size_t dlb_wds_place_cap(const struct dlb_wds_place *place);
 
 /* Makes room for n_bytes behind the fields so far. */
 int dlb_wds_place_room(struct dlb_wds_place *place, uint64_t n_bytes, const char *path,

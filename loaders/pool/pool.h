@@ -77,8 +77,8 @@ struct dlb_pool_shared {
     _Atomic uint32_t err_taken; /* 1 + the worker whose error is written to err */
 };
 
-/* What all sides use. Set by dlb_pool_open and constant from then on; in worker processes a copy,
- * made by the fork. */
+/* What all sides use. Set by dlb_pool_open and constant from then on, but for the sampler's epoch,
+ * which is written before epoch_begun; in worker processes a copy, made by the fork. */
 struct dlb_pool_common {
     const struct dlb_job *job; /* borrowed */
     struct dlb_sampler sampler;

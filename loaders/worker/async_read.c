@@ -199,8 +199,9 @@ static void reap(struct dlb_async *a)
 /* No sample is to blame, so that none can be skipped. */
 static int fail_ring(struct dlb_err *err, int code)
 {
+    const char *why = strerrordesc_np(-code); /* NULL: a number that only the kernel knows */
     int rc = dlb_fail(err, DLB_ERR_URING_FAILED, NULL, DLB_NO_OFFSET,
-                      "handing reads to io_uring: %s", strerrordesc_np(-code));
+                      "handing reads to io_uring: error %d (%s)", -code, why ? why : "?");
     err->sys_errno = -code;
     return rc;
 }

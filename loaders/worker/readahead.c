@@ -254,12 +254,9 @@ static void fail_read(struct dlb_ra_sample *sample, const struct dlb_ra_piece *p
 
     path_of(&piece->extent, path, sizeof path);
     if (code == EINVAL && piece->extent.align_bytes) {
-        (void)dlb_fail(&err, DLB_ERR_DIRECT_READ_REFUSED, path, DLB_NO_OFFSET,
+        (void)dlb_fail(&err, DLB_ERR_DIRECT_UNSUPPORTED, path, DLB_NO_OFFSET,
                        "the file system refuses reads past the page cache (O_DIRECT): %s",
                        strerrordesc_np(code));
-    } else if (opening && (code == EMFILE || code == ENFILE)) {
-        (void)dlb_fail(&err, DLB_ERR_LIMIT_DESCRIPTORS, path, DLB_NO_OFFSET,
-                       "opening: %s; raise ulimit -n", strerrordesc_np(code));
     } else {
         errno = code;
         (void)dlb_fail_errno(&err, path,
@@ -277,7 +274,7 @@ static void fail_short(struct dlb_ra_sample *sample, const struct dlb_ra_piece *
     char path[sizeof err.path];
 
     path_of(&piece->extent, path, sizeof path);
-    (void)dlb_fail(&err, DLB_ERR_READ_ENDS_EARLY, path, piece->from_bytes + have_bytes,
+    (void)dlb_fail(&err, DLB_ERR_FILE_CHANGED, path, piece->from_bytes + have_bytes,
                    "ends early: %llu bytes more were there when the data set was opened",
                    (unsigned long long)(wanted_bytes - have_bytes));
     fail(sample, &err);

@@ -193,7 +193,7 @@ static int place_bytes(const struct dlb_sample *sample, uint8_t *dst, size_t cap
         len += sample->field[i].len_bytes;
     if (len > cap_bytes)
         return dlb_fail(
-            err, DLB_ERR_READ_EXCEEDS_SLOT, sample->path, sample->offset_bytes,
+            err, DLB_ERR_SAMPLE_TOO_LARGE, sample->path, sample->offset_bytes,
             "sample of %zu bytes is larger than the data set's largest, %zu: did it change?", len,
             cap_bytes);
     *len_bytes = len;
@@ -428,7 +428,8 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
                            .slot = slot,
                            .payload = dlb_slot_payload(slots, slot),
                            .done_ns = dlb_now_ns()};
-    dlb_hash_begin(&fill.delivered, 0);
+    if (worker->setup.job->checksum)
+        dlb_hash_begin(&fill.delivered, 0);
     /* Reads by io_uring are counted in async_read.c. */
     dlb_io_watch = worker->async ? NULL : &worker->watch;
     int rc = worker->shards ? fill_stream(worker, &fill, err) : fill_map(worker, batch, &fill, err);

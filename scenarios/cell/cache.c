@@ -109,13 +109,6 @@ void dlb_cell_cache_end(struct dlb_cell_cache *cache, const struct dlb_dataset *
     cache->ended = true;
 }
 
-static uint64_t difference(uint64_t after, uint64_t before)
-{
-    return after == DLB_NOT_MEASURED || before == DLB_NOT_MEASURED || after < before
-               ? DLB_NOT_MEASURED
-               : after - before;
-}
-
 static double resident_frac(const struct dlb_residency *r)
 {
     return r->n_unknown > 0 || r->total_bytes == 0
@@ -124,6 +117,8 @@ static double resident_frac(const struct dlb_residency *r)
 }
 
 /* What cannot be seen from here. */
+_Static_assert(DLB_BACKING_LIMITS + 2 <= DLB_CACHE_LIMITS, "fill_limits adds two of its own");
+
 static void fill_limits(const struct dlb_cell_cache *cache, struct dlb_cache_result *out)
 {
     char text[DLB_BACKING_LIMITS][DLB_BACKING_LIMIT_BYTES];
@@ -153,9 +148,9 @@ void dlb_cell_cache_result(const struct dlb_cell_cache *cache, struct dlb_cache_
     out->resident_after_frac = resident_frac(&cache->after);
     out->process_bytes = out->device_bytes = out->delivered_bytes = DLB_NOT_MEASURED;
     if (cache->ended) {
-        out->process_bytes = difference(cache->process_after.read_device_bytes,
-                                        cache->process_before.read_device_bytes);
-        out->device_bytes = difference(cache->device_after_bytes, cache->device_before_bytes);
+        out->process_bytes = dlb_count_rise(cache->process_after.read_device_bytes,
+                                            cache->process_before.read_device_bytes);
+        out->device_bytes = dlb_count_rise(cache->device_after_bytes, cache->device_before_bytes);
         out->delivered_bytes = cache->delivered_bytes;
     }
     struct dlb_cache_evidence e = {

@@ -98,7 +98,7 @@ static int check_shares(const struct cell *c, struct dlb_err *err)
     uint64_t n_items = shape->iterable ? shape->n_shards : shape->n_samples;
     if (c->n_loaders == 1 || n_items >= c->jobs[0].world)
         return DLB_OK;
-    return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+    return dlb_fail(err, DLB_ERR_ACCELERATORS_SHARE_TOO_LITTLE, NULL, DLB_NO_OFFSET,
                     "%u accelerators have %llu %s to share: lower accelerators.count, set "
                     "accelerators.shared_workers = true, or write more of them",
                     c->n_loaders, (unsigned long long)n_items,
@@ -196,7 +196,9 @@ static int describe(struct cell *c, void *device_state, const struct dlb_memory 
         (void)snprintf(c->facts.device_name, sizeof(c->facts.device_name), "%s", name);
     if (c->facts.gpu)
         c->facts.numa = dlb_numa_place(dlb_json_text(c->facts.gpu, "pci_bus_id"), memory);
-    return c->facts.gpu && c->facts.numa ? DLB_OK : dlb_fail_memory(err, NULL, 0);
+    return c->facts.gpu && c->facts.numa ? DLB_OK
+                                         : dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
+                                                    "out of memory to describe the device");
 }
 
 /* With its own loader's slots pinned. */
@@ -226,14 +228,14 @@ static int open_devices(struct cell *c, struct dlb_err *err)
     if (!c->device)
         return (int)err->status;
     if (spec->accelerators.count > 1 && !c->device->due)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_ACCELERATORS_EMULATED_ONLY, NULL, DLB_NO_OFFSET,
                         "accelerators.count = %lld: one process drives one %s device, only "
                         "emulated ones are many: set device.kind = \"emulated\"",
                         (long long)spec->accelerators.count, c->device->name);
     size_t buf_bytes;
     if (__builtin_mul_overflow((uint64_t)spec->loader.batch_size, c->dataset.max_payload_bytes,
                                &buf_bytes))
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_BATCH_TOO_LARGE, NULL, DLB_NO_OFFSET,
                         "loader.batch_size times the largest sample is beyond 64 bits");
     struct dlb_device_open how = {
         .opts = &spec->device,

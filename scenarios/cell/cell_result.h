@@ -148,6 +148,9 @@ void dlb_cell_result_free(struct dlb_cell_result *result); /* what it owns, not 
 
 json_t *dlb_cell_result_to_json(const struct dlb_cell_result *result);
 
+/* Its member `cache` alone. */
+json_t *dlb_cache_result_to_json(const struct dlb_cache_result *cache);
+
 /* Fields of another type or beyond their range count as not measured. DLB_E_FORMAT if the
  * document is not an object or has no status. */
 int dlb_cell_result_from_json(struct dlb_cell_result *result, const json_t *doc,

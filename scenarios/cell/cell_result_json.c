@@ -288,7 +288,7 @@ static void workers_from(const json_t *doc, struct dlb_workers_result *workers)
     }
 }
 
-static json_t *cache_to(const struct dlb_cache_result *cache)
+json_t *dlb_cache_result_to_json(const struct dlb_cache_result *cache)
 {
     json_t *out = dlb_json_fields_object(cache_fields, cache),
            *limits = dlb_json_made(json_array());
@@ -333,18 +333,13 @@ static void device_from(const json_t *object, struct dlb_device_result *device)
     device->gpu = json_is_object(gpu) ? json_incref(gpu) : NULL;
 }
 
-static json_t *text_or_null(const char *text)
-{
-    return text && text[0] ? dlb_json_safe_text(text) : json_null();
-}
-
 #define RESIDENCY_UNKNOWN "unknown" /* no system call told which data are resident */
 
 /* The cache, and two figures of it that stand beside it. */
 static void cache_part_to(json_t *out, const struct dlb_cell_result *r)
 {
     const struct dlb_cache_result *cache = &r->cache;
-    dlb_json_put(out, "cache", cache_to(cache));
+    dlb_json_put(out, "cache", dlb_cache_result_to_json(cache));
     dlb_json_put(out, "resident_frac", dlb_json_real_or_null(cache->resident_before_frac));
     dlb_json_put(out, "residency_by",
                  json_string(cache->residency_by[0] ? cache->residency_by : RESIDENCY_UNKNOWN));
@@ -357,7 +352,7 @@ json_t *dlb_cell_result_to_json(const struct dlb_cell_result *r)
     dlb_json_put(out, "block", json_integer(r->block));
     dlb_json_put(out, "index", json_integer(r->index));
     if (r->status != DLB_REP_OK)
-        dlb_json_put(out, "reason", text_or_null(r->reason));
+        dlb_json_put(out, "reason", dlb_json_text_or_null(r->reason));
     if (r->error)
         dlb_json_put(out, "error", json_integer((json_int_t)r->error));
     if (r->code < DLB_N_CODES)
@@ -376,7 +371,7 @@ json_t *dlb_cell_result_to_json(const struct dlb_cell_result *r)
         workers_to(out, &r->workers);
     if (r->has_baseline) {
         dlb_json_fields_put(out, baseline_fields, &r->baseline);
-        dlb_json_put(out, "command", text_or_null(r->baseline.command));
+        dlb_json_put(out, "command", dlb_json_text_or_null(r->baseline.command));
     }
     return out;
 }

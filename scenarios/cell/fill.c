@@ -27,24 +27,17 @@ static void stages(struct dlb_stage_result *out, const struct dlb_hist *hists, i
         out[i] = stage(&hists[i]);
 }
 
-static uint64_t difference(uint64_t after, uint64_t before)
-{
-    if (after == DLB_NOT_MEASURED || before == DLB_NOT_MEASURED || after < before)
-        return DLB_NOT_MEASURED;
-    return after - before;
-}
-
 static struct dlb_os_result os(const struct dlb_os_process *b, const struct dlb_os_process *a)
 {
     return (struct dlb_os_result){
-        .utime_ns = difference(a->utime_ns, b->utime_ns),
-        .stime_ns = difference(a->stime_ns, b->stime_ns),
-        .minor_faults = difference(a->minor_faults, b->minor_faults),
-        .major_faults = difference(a->major_faults, b->major_faults),
-        .voluntary_switches = difference(a->voluntary_switches, b->voluntary_switches),
-        .involuntary_switches = difference(a->involuntary_switches, b->involuntary_switches),
-        .read_chars = difference(a->read_chars, b->read_chars),
-        .read_device_bytes = difference(a->read_device_bytes, b->read_device_bytes),
+        .utime_ns = dlb_count_rise(a->utime_ns, b->utime_ns),
+        .stime_ns = dlb_count_rise(a->stime_ns, b->stime_ns),
+        .minor_faults = dlb_count_rise(a->minor_faults, b->minor_faults),
+        .major_faults = dlb_count_rise(a->major_faults, b->major_faults),
+        .voluntary_switches = dlb_count_rise(a->voluntary_switches, b->voluntary_switches),
+        .involuntary_switches = dlb_count_rise(a->involuntary_switches, b->involuntary_switches),
+        .read_chars = dlb_count_rise(a->read_chars, b->read_chars),
+        .read_device_bytes = dlb_count_rise(a->read_device_bytes, b->read_device_bytes),
     };
 }
 

@@ -149,7 +149,7 @@ static void find_busy(struct dlb_gap_judgement *j)
 void dlb_gap_judge(const struct dlb_plan *plan, const struct dlb_results *results,
                    const struct dlb_gap_setting *setting, struct dlb_gap_judgement *out)
 {
-    *out = (struct dlb_gap_judgement){.interrupted = results->interrupted, .seed = plan->seed};
+    *out = (struct dlb_gap_judgement){.n_rungs = 0};
     for (uint32_t i = 0; i < plan->n_cells && i < DLB_GAP_MAX_RUNGS; i++) {
         struct dlb_gap_judged *rung = &out->rung[out->n_rungs++];
         rung->name = plan->cells[i].other.name;

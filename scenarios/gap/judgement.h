@@ -80,8 +80,6 @@ struct dlb_gap_cure {
 struct dlb_gap_judgement {
     struct dlb_gap_judged rung[DLB_GAP_MAX_RUNGS];
     uint32_t n_rungs;
-    bool interrupted;
-    uint64_t seed;
     bool decomposed;
     double total_seconds; /* torch-dataloader less torch-direct */
     struct dlb_gap_share part[DLB_GAP_N_CAUSES];

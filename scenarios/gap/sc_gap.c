@@ -30,8 +30,9 @@ static int read_options(struct gap *g, const struct dlb_config *cfg, struct dlb_
     if (json_object_size(dlb_config_axes(cfg)) > 0)
         return dlb_fail(err, DLB_ERR_GAP_SWEPT, NULL, DLB_NO_OFFSET,
                         "gap sweeps nothing: give each key one value");
-    int rc = dlb_config_fill(cfg, &dlb_gap_ladder_group, &g->opts, err);
-    return rc ? rc : dlb_gap_params_fill(&g->params, cfg, err);
+    dlb_config_fill(cfg, &dlb_gap_ladder_group, &g->opts);
+    dlb_gap_params_fill(&g->params, cfg);
+    return DLB_OK;
 }
 
 /* The result's configuration has the measured size, not the requested one. */
@@ -101,9 +102,13 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
         rc = settle(g, in->cfg, err);
     if (!rc && readlink("/proc/self/exe", g->exe, sizeof(g->exe) - 1) < 0)
         rc = dlb_fail_errno(err, "/proc/self/exe", DLB_NO_OFFSET, "cannot read the program's path");
-    if (!rc)
-        describe(&g->params, out);
-    return rc;
+    if (rc)
+        return rc;
+    if (!g->python.found && !g->python.crashed)
+        (void)fprintf(stderr, "dlbench: note: the PyTorch rungs are not measured: %s\n",
+                      g->python.reason);
+    describe(&g->params, out);
+    return DLB_OK;
 }
 
 static int plan(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)

@@ -7,22 +7,16 @@
 #include <math.h>
 #include <stdio.h>
 
-static json_t *text_or_null(const char *text)
-{
-    return text && text[0] ? dlb_json_safe_text(text) : json_null();
-}
-
 static json_t *seconds_json(const struct dlb_gap_judged *rung)
 {
-    const struct dlb_estimate *e = &rung->seconds;
+    static const struct dlb_estimate none = {.n = 0};
     bool ok = rung->status == DLB_GAP_OK;
     json_t *values = dlb_json_made(json_array());
     for (uint32_t i = 0; ok && i < rung->n_values; i++)
         dlb_json_append(values, dlb_json_real_or_null(rung->values[i]));
-    return dlb_json_made(json_pack(
-        "{so, so, so, ss, so}", "median", dlb_json_real_or_null(ok ? e->median : NAN), "low",
-        dlb_json_real_or_null(ok ? e->low : NAN), "high", dlb_json_real_or_null(ok ? e->high : NAN),
-        "interval", dlb_interval_name(ok ? e->interval : DLB_INTERVAL_NONE), "values", values));
+    json_t *out = dlb_estimate_to_json(ok ? &rung->seconds : &none);
+    dlb_json_put(out, "values", values);
+    return out;
 }
 
 /* Only some repetitions checksum their content: the first that did. */
@@ -30,7 +24,7 @@ static json_t *checksum_json(const struct dlb_gap_judged *rung)
 {
     for (uint32_t i = 0; i < rung->n_results && rung->status == DLB_GAP_OK; i++)
         if (rung->result[i].checksum[0])
-            return text_or_null(rung->result[i].checksum);
+            return dlb_json_text_or_null(rung->result[i].checksum);
     return json_null();
 }
 
@@ -43,12 +37,12 @@ static json_t *rung_json(const struct dlb_gap_judged *rung)
     dlb_rung_result_init(&none);
     dlb_json_put(out, "rung", dlb_json_safe_text(rung->name));
     dlb_json_put(out, "status", dlb_json_safe_text(status[rung->status]));
-    dlb_json_put(out, "reason", text_or_null(rung->reason));
+    dlb_json_put(out, "reason", dlb_json_text_or_null(rung->reason));
     dlb_json_put(out, "seconds", seconds_json(rung));
     dlb_json_put(out, "ratio_to_direct", dlb_json_real_or_null(rung->to_direct));
     dlb_json_put(out, "ratio_to_floor", dlb_json_real_or_null(rung->to_floor));
     dlb_json_put(out, "step_seconds", dlb_json_real_or_null(rung->step_seconds));
-    dlb_json_put(out, "step_from", text_or_null(rung->step_from));
+    dlb_json_put(out, "step_from", dlb_json_text_or_null(rung->step_from));
     dlb_json_put(out, "parts", shown ? dlb_rung_parts_json(&shown->parts) : json_null());
     dlb_json_put(out, "worker_parts",
                  shown ? dlb_rung_parts_json(&shown->worker_parts) : json_null());
@@ -64,18 +58,19 @@ static json_t *part_json(const struct dlb_gap_judgement *j, int i)
     return dlb_json_made(json_pack("{ss, so, so, so, so, so}", "part", dlb_gap_cause_names[i],
                                    "seconds", dlb_json_real_or_null(part->seconds), "frac",
                                    dlb_json_real_or_null(part->seconds / j->total_seconds),
-                                   "removed_by", text_or_null(part->removed_by), "removed_with",
-                                   text_or_null(part->removed_with), "removes_seconds",
+                                   "removed_by", dlb_json_text_or_null(part->removed_by),
+                                   "removed_with", dlb_json_text_or_null(part->removed_with),
+                                   "removes_seconds",
                                    dlb_json_real_or_null(part->removes_seconds)));
 }
 
 static json_t *python_json(const struct dlb_gap_python *python)
 {
-    return dlb_json_made(
-        json_pack("{so, so, so, so}", "path", text_or_null(python->found ? python->path : NULL),
-                  "torch", text_or_null(python->found ? python->torch : NULL), "threads",
-                  python->n_threads > 0 ? json_integer(python->n_threads) : json_null(), "tried",
-                  python->tried ? json_incref(python->tried) : json_array()));
+    return dlb_json_made(json_pack(
+        "{so, so, so, so}", "path", dlb_json_text_or_null(python->found ? python->path : NULL),
+        "torch", dlb_json_text_or_null(python->found ? python->torch : NULL), "threads",
+        python->n_threads > 0 ? json_integer(python->n_threads) : json_null(), "tried",
+        python->tried ? json_incref(python->tried) : json_array()));
 }
 
 json_t *dlb_gap_json(const struct dlb_gap_setting *setting, const struct dlb_gap_judgement *j)
@@ -90,7 +85,7 @@ json_t *dlb_gap_json(const struct dlb_gap_setting *setting, const struct dlb_gap
     dlb_json_put(out, "decomposition", parts);
     dlb_json_put(out, "total_seconds", dlb_json_real_or_null(j->total_seconds));
     dlb_json_put(out, "python", python_json(setting->python));
-    dlb_json_put(out, "shrunk", text_or_null(setting->said));
+    dlb_json_put(out, "shrunk", dlb_json_text_or_null(setting->said));
     dlb_json_put(out, "machine_stolen_frac", dlb_json_real_or_null(setting->stolen_frac));
     dlb_json_put(out, "text", dlb_json_safe_text(j->text));
     return out;

@@ -80,10 +80,10 @@ static json_t *each(const struct dlb_reps *reps)
     for (uint32_t i = 0; i < reps->n; i++) {
         if (!cache_of(&reps->rep[i]))
             continue;
-        json_t *all = dlb_cell_result_to_json(&reps->rep[i]), *one = dlb_json_made(json_object());
+        json_t *all = dlb_cache_result_to_json(&reps->rep[i].cache),
+               *one = dlb_json_made(json_object());
         for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-            dlb_json_put(one, keys[k],
-                         json_incref(json_object_get(json_object_get(all, "cache"), keys[k])));
+            dlb_json_put(one, keys[k], json_incref(json_object_get(all, keys[k])));
         dlb_json_append(out, one);
         json_decref(all);
     }
@@ -96,9 +96,7 @@ json_t *dlb_cache_summary(const struct dlb_reps *reps, const struct dlb_cell_res
     char why[sizeof(from->cache.why) + 40];
     if (!from)
         return json_null();
-    json_t *all = dlb_cell_result_to_json(from);
-    json_t *out = json_incref(json_object_get(all, "cache"));
-    json_decref(all);
+    json_t *out = dlb_cache_result_to_json(&from->cache);
     dlb_cache_why(reps, from, why, sizeof(why));
     dlb_json_put(out, "repetitions", each(reps));
     dlb_json_put(out, "label", json_string(dlb_cache_label_name(dlb_cache_label_of_reps(reps))));

@@ -25,11 +25,6 @@ static uint64_t slack_of(const struct dlb_plan_cell *planned)
     return (workers ? workers : 1) * dlb_spec_loaders(spec) * (uint64_t)spec->loader.batch_size;
 }
 
-static uint64_t zero_if_none(uint64_t count)
-{
-    return count == DLB_NOT_MEASURED ? 0 : count;
-}
-
 /* Whether an epoch that ran to its end delivered what it should. */
 static bool is_complete(const struct dlb_epoch *epoch, uint64_t slack, bool cut)
 {
@@ -42,9 +37,9 @@ static bool is_complete(const struct dlb_epoch *epoch, uint64_t slack, bool cut)
 static enum dlb_code find_fault(const struct dlb_plan_cell *planned,
                                 const struct dlb_cell_result *rep, char *reason, size_t n_reason)
 {
-    uint64_t mismatches = zero_if_none(rep->loop.n_checksum_mismatches);
+    uint64_t mismatches = dlb_count_or_zero(rep->loop.n_checksum_mismatches);
     /* It is not known how many samples a cut shard lost. */
-    bool cut = zero_if_none(rep->workers.n_cut_shards) > 0;
+    bool cut = dlb_count_or_zero(rep->workers.n_cut_shards) > 0;
     uint64_t slack = slack_of(planned);
     if (mismatches > 0) {
         (void)snprintf(reason, n_reason,
@@ -222,7 +217,7 @@ static void judge_emptiness(const struct dlb_plan *plan, const struct dlb_plan_c
         out->reason, sizeof(out->reason),
         "no batch was measured: the epochs hold %llu batches, of which %lld are warm-up and 1 "
         "closes the window; raise run.epochs, or lower run.warmup_batches or loader.batch_size",
-        (unsigned long long)zero_if_none(rep->loop.n_batches),
+        (unsigned long long)dlb_count_or_zero(rep->loop.n_batches),
         (long long)planned->spec->run.warmup_batches);
     if (skips && at > 0 && (size_t)at < sizeof(out->reason))
         (void)snprintf(out->reason + at, sizeof(out->reason) - (size_t)at, " (%s)", skipped);

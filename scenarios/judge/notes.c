@@ -45,11 +45,6 @@ bool dlb_note_is_there(const json_t *list, enum dlb_note_code code, const char *
     return false;
 }
 
-static uint64_t zero_if_none(uint64_t count)
-{
-    return count == DLB_NOT_MEASURED ? 0 : count;
-}
-
 /* Median of the later half of the reference's runs against the earlier half's. */
 static double drift_of(const struct dlb_reps *reference)
 {
@@ -68,8 +63,8 @@ static double drift_of(const struct dlb_reps *reference)
 
 bool dlb_skipped_text(const struct dlb_cell_result *rep, char *text, size_t n_text)
 {
-    uint64_t n = zero_if_none(rep->workers.n_skipped),
-             n_cut = zero_if_none(rep->workers.n_cut_shards);
+    uint64_t n = dlb_count_or_zero(rep->workers.n_skipped),
+             n_cut = dlb_count_or_zero(rep->workers.n_cut_shards);
     char samples[60] = "", shards[60] = "", epochs[40] = "";
     if (n > 0)
         (void)snprintf(samples, sizeof(samples), "%llu sample%s%s", (unsigned long long)n,

@@ -58,6 +58,12 @@ static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
     return loss;
 }
 
+/* Whether the axis makes cells other work than this one. One value makes no two cells. */
+static bool makes_other_work(const struct dlb_axis *axis, const struct dlb_spec *than)
+{
+    return json_array_size(axis->values) > 1 && dlb_axis_is_other_work(axis, than);
+}
+
 /* Whether the cells differ on the axis; they do where it has a meaning in one of them alone. */
 static bool differ(const struct dlb_axis *axis, const struct dlb_plan_cell *a,
                    const struct dlb_plan_cell *b)
@@ -73,7 +79,7 @@ static bool is_rival(const struct dlb_plan *plan, const struct dlb_plan_cell *ce
 {
     for (uint32_t i = 0; i < plan->axes.n; i++) {
         const struct dlb_axis *axis = &plan->axes.axis[i];
-        if (dlb_axis_is_other_work(axis, best->spec) && differ(axis, cell, best))
+        if (makes_other_work(axis, best->spec) && differ(axis, cell, best))
             return false;
     }
     return true;
@@ -88,7 +94,7 @@ static const char *other_work(const struct dlb_plan *plan, const struct dlb_spec
     text[0] = '\0';
     for (uint32_t i = 0; i < plan->axes.n; i++) {
         const struct dlb_axis *axis = &plan->axes.axis[i];
-        if (json_array_size(axis->values) < 2 || !dlb_axis_is_other_work(axis, best))
+        if (!makes_other_work(axis, best))
             continue;
         int len = snprintf(text + at, n_text - at, "%s%s", at ? " or " : "", axis->key);
         if (len < 0 || at + (size_t)len >= n_text) {

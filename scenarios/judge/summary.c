@@ -22,11 +22,10 @@ static json_t *reals(const double *values, uint32_t n)
 
 static json_t *estimate(const struct dlb_estimate *e, const double *values, uint32_t n)
 {
-    return dlb_json_made(json_pack(
-        "{so, so, so, ss, so}", "median", dlb_json_real_or_null(n ? e->median : (double)NAN), "low",
-        dlb_json_real_or_null(n ? e->low : (double)NAN), "high",
-        dlb_json_real_or_null(n ? e->high : (double)NAN), "interval",
-        dlb_interval_name(n ? e->interval : DLB_INTERVAL_NONE), "values", reals(values, n)));
+    static const struct dlb_estimate none = {.n = 0};
+    json_t *out = dlb_estimate_to_json(n ? e : &none);
+    dlb_json_put(out, "values", reals(values, n));
+    return out;
 }
 
 /* Median and maximum over repetitions of a share of the window (or of the wall clock). */

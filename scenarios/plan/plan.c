@@ -93,6 +93,7 @@ static int plan_cell(const struct dlb_plan_input *in, const struct dlb_axes *axe
     }
     if (rc == DLB_E_CONFIG && axes->n > 0) {
         cell->skipped = true;
+        cell->code = err->code;
         (void)snprintf(cell->reason, sizeof(cell->reason), "%s", err->what);
         rc = DLB_OK;
     } else if (!rc) {
@@ -149,7 +150,6 @@ static void make_ceiling(const struct dlb_spec *cell, struct dlb_spec *out)
     int64_t steps = ceiling_steps(&cell->device);
     dlb_spec_defaults(out);
     out->dataset.format = dlb_opt_place(dlb_format_names, "synthetic");
-    out->dataset.codec = dlb_opt_place(dlb_codec_names, "raw");
     out->generate.samples = steps + 4;
     out->generate.sample_bytes = 1;
     out->loader.batch_size = 1;

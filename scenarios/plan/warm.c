@@ -51,21 +51,12 @@ static bool reads_past_cache(const struct dlb_spec *spec)
     return spec->loader.direct || spec->dataset.access == DLB_ACCESS_DIRECT;
 }
 
-static bool same_section(const struct dlb_opt_group *group, const struct dlb_spec *a,
-                         const struct dlb_spec *b)
-{
-    const void *x = dlb_spec_section_of(a, group), *y = dlb_spec_section_of(b, group);
-    for (const struct dlb_opt *opt = group->opts; opt->key; opt++)
-        if (!dlb_opt_equal(opt, x, y))
-            return false;
-    return true;
-}
-
 /* Whether two warm passes read the same bytes: how they are loaded makes no difference. */
 static bool same_data(const struct dlb_spec *a, const struct dlb_spec *b)
 {
     const struct dlb_opt_group *own = dlb_spec_format(a)->opts;
-    return same_section(&dlb_dataset_group, a, b) && (!own || same_section(own, a, b));
+    return dlb_spec_section_equal(&dlb_dataset_group, a, b) &&
+           (!own || dlb_spec_section_equal(own, a, b));
 }
 
 /* Whether a cell's data are read beforehand: before each of its repetitions, or once. */

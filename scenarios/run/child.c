@@ -30,6 +30,7 @@
 #define GRACE_NS (15 * DLB_NS_PER_S)
 #define RESULT_MAX_BYTES (64u << 20)
 #define LOG_TAIL_BYTES 240
+#define PATH_SHOWN 300 /* bytes of a path; its end is in the configuration */
 
 struct child {
     char spec[PATH_MAX], result[PATH_MAX], log[PATH_MAX];
@@ -42,7 +43,8 @@ static int fill_path(char out[PATH_MAX], const char *folder, const char *name, s
 {
     int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
     if (n < 0 || n >= PATH_MAX)
-        return dlb_fail(err, DLB_ERR_CONFIG, folder, DLB_NO_OFFSET, "path is too long");
+        return dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, folder, DLB_NO_OFFSET,
+                        "path is too long");
     return DLB_OK;
 }
 
@@ -202,14 +204,14 @@ static void tell_library(const struct dlb_child *how, const struct child *c, cha
     memcpy(name, c->pulse->library, sizeof(name));
     name[sizeof(name) - 1] = '\0';
     if (name[0])
-        (void)snprintf(text, n_text, " (its samples are read through %s: %s)", name,
+        (void)snprintf(text, n_text, " (its samples are read through %s: %.*s)", name, PATH_SHOWN,
                        how->data_path ? how->data_path : "no path");
 }
 
 static void obituary(const struct dlb_child *how, const struct child *c, int status, bool stalled,
                      const char *otherwise, struct dlb_cell_result *result)
 {
-    char why[200], tail[LOG_TAIL_BYTES + 1], library[PATH_MAX + 48] = "";
+    char why[200], tail[LOG_TAIL_BYTES + 1], library[PATH_SHOWN + 80] = "";
     char text[sizeof(why) + sizeof(library) + sizeof(tail) + 48];
     if (stalled) {
         (void)snprintf(why, sizeof(why),
@@ -241,7 +243,7 @@ static void obituary(const struct dlb_child *how, const struct child *c, int sta
     (void)dlb_fail(&err, code, NULL, DLB_NO_OFFSET, "%s", text);
     dlb_cell_result_init(result);
     dlb_cell_result_fail(result, &err);
-    /* All of it: an error holds less than the last words take behind a long path. */
+    /* An error holds less than the last words take behind a long path. */
     (void)snprintf(result->reason, sizeof(result->reason), "%.*s", (int)sizeof(result->reason) - 1,
                    text);
 }

@@ -12,7 +12,7 @@ static bool is_own_section(const struct dlb_opt_group *group, const struct dlb_s
     return dlb_spec_section_of(spec, group) != NULL;
 }
 
-bool dlb_meaning_met(enum dlb_opt_needs needs, const struct dlb_spec *spec, bool iterable)
+static bool is_met(enum dlb_opt_needs needs, const struct dlb_spec *spec, bool iterable)
 {
     bool stored = !dlb_spec_format(spec)->synthetic;
 
@@ -56,18 +56,18 @@ static const char *const unmet[DLB_N_NEEDS] = {
     [DLB_NEEDS_EPOCH_BORDERS] = "with fewer than 3 run.epochs",
     [DLB_NEEDS_OWN_FORMAT] = "with another dataset.format",
 };
+_Static_assert(DLB_EPOCHS_WITH_BORDERS == 3, "the sentence above has the number");
 
 bool dlb_meaning_has(const struct dlb_opt_group *group, const struct dlb_opt *opt,
                      const struct dlb_spec *spec, bool iterable)
 {
-    return is_own_section(group, spec) && dlb_meaning_met(opt->needs, spec, iterable);
+    return is_own_section(group, spec) && is_met(opt->needs, spec, iterable);
 }
 
 bool dlb_meaning_shows(const struct dlb_opt_group *group, const struct dlb_opt *opt,
                        const struct dlb_spec *spec, bool iterable)
 {
-    return dlb_meaning_has(group, opt, spec, iterable) &&
-           dlb_meaning_met(opt->shows_with, spec, iterable);
+    return dlb_meaning_has(group, opt, spec, iterable) && is_met(opt->shows_with, spec, iterable);
 }
 
 void dlb_meaning_why_not(const struct dlb_opt_group *group, const struct dlb_opt *opt,
@@ -90,12 +90,12 @@ void dlb_meaning_settle(struct dlb_spec *spec, bool iterable)
     const struct dlb_spec asked = *spec;
     struct dlb_spec plain;
 
-    dlb_spec_defaults(&plain);
+    dlb_spec_defaults_of_format(&plain, spec->dataset.format);
     for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++) {
         void *section = dlb_spec_section(spec, *g);
         const void *defaults = dlb_spec_section_of(&plain, *g);
         for (const struct dlb_opt *opt = (*g)->opts; section && opt->key; opt++) {
-            if (dlb_meaning_has(*g, opt, &asked, iterable) || !defaults)
+            if (dlb_meaning_has(*g, opt, &asked, iterable))
                 continue;
             json_t *value = dlb_opt_load(opt, defaults);
             dlb_opt_store(opt, value, section);

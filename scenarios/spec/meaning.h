@@ -10,8 +10,6 @@
 /* Epochs needed to measure a border: the first border belongs to the warm-up. */
 #define DLB_EPOCHS_WITH_BORDERS 3
 
-bool dlb_meaning_met(enum dlb_opt_needs needs, const struct dlb_spec *spec, bool iterable);
-
 /* Whether the option has a meaning: its row's `needs`, and for a format's section, that format. */
 bool dlb_meaning_has(const struct dlb_opt_group *group, const struct dlb_opt *opt,
                      const struct dlb_spec *spec, bool iterable);

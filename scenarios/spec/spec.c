@@ -157,16 +157,23 @@ const void *dlb_spec_section_of(const struct dlb_spec *spec, const struct dlb_op
     return dlb_spec_section((struct dlb_spec *)(uintptr_t)spec, group);
 }
 
+bool dlb_spec_section_equal(const struct dlb_opt_group *group, const struct dlb_spec *a,
+                            const struct dlb_spec *b)
+{
+    const void *x = dlb_spec_section_of(a, group), *y = dlb_spec_section_of(b, group);
+    if (!x != !y)
+        return false;
+    for (const struct dlb_opt *opt = group->opts; x && opt->key; opt++)
+        if (!dlb_opt_equal(opt, x, y))
+            return false;
+    return true;
+}
+
 bool dlb_spec_equal(const struct dlb_spec *a, const struct dlb_spec *b)
 {
-    for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++) {
-        const void *x = dlb_spec_section_of(a, *g), *y = dlb_spec_section_of(b, *g);
-        if (!x != !y)
+    for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++)
+        if (!dlb_spec_section_equal(*g, a, b))
             return false;
-        for (const struct dlb_opt *opt = (*g)->opts; x && opt->key; opt++)
-            if (!dlb_opt_equal(opt, x, y))
-                return false;
-    }
     return true;
 }
 
@@ -194,14 +201,11 @@ void dlb_spec_derive(struct dlb_spec *spec)
 
 int dlb_spec_from_config(struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err)
 {
-    int rc = DLB_OK;
     memset(spec, 0, sizeof(*spec));
-    for (size_t i = 0; i < N_PARTS && !rc; i++)
-        rc = dlb_config_fill(cfg, parts[i].group, (char *)spec + parts[i].offset, err);
-    if (!rc && dlb_spec_format(spec)->opts)
-        rc = dlb_config_fill(cfg, dlb_spec_format(spec)->opts, spec->format_opts, err);
-    if (rc)
-        return rc;
+    for (size_t i = 0; i < N_PARTS; i++)
+        dlb_config_fill(cfg, parts[i].group, (char *)spec + parts[i].offset);
+    if (dlb_spec_format(spec)->opts)
+        dlb_config_fill(cfg, dlb_spec_format(spec)->opts, spec->format_opts);
     dlb_spec_derive(spec);
     return check(spec, cfg, err);
 }
@@ -236,6 +240,15 @@ void dlb_spec_defaults(struct dlb_spec *spec)
     struct dlb_err err;
     if (dlb_spec_from_json(spec, NULL, "default", &err))
         DLB_BUG(err.what); /* the tables' own defaults */
+}
+
+void dlb_spec_defaults_of_format(struct dlb_spec *spec, int format)
+{
+    struct dlb_err err;
+    json_t *flat = dlb_json_made(json_pack("{ss}", "dataset.format", dlb_formats[format]->name));
+    if (dlb_spec_from_json(spec, flat, "default", &err))
+        DLB_BUG(err.what);
+    json_decref(flat);
 }
 
 bool dlb_spec_forks(const struct dlb_spec *spec)

@@ -84,9 +84,14 @@ void dlb_spec_derive(struct dlb_spec *spec);
 
 /* All options at their defaults. */
 void dlb_spec_defaults(struct dlb_spec *spec);
+/* The same, of a spec with this format (its place in dlb_formats) and its options. */
+void dlb_spec_defaults_of_format(struct dlb_spec *spec, int format);
 
 /* Whether both ask for the same: option by option. */
 bool dlb_spec_equal(const struct dlb_spec *a, const struct dlb_spec *b);
+/* The same of one section; two specs without it are equal. */
+bool dlb_spec_section_equal(const struct dlb_opt_group *group, const struct dlb_spec *a,
+                            const struct dlb_spec *b);
 
 /* The format's own options within the spec, or NULL when it has none. */
 const void *dlb_spec_format_opts(const struct dlb_spec *spec);

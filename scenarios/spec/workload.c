@@ -161,12 +161,10 @@ int dlb_workload_apply(struct dlb_config *cfg, struct dlb_err *err)
     struct dlb_workload_opts workload;
     struct dlb_workload_steps steps;
     char known[120], key[48];
+    int rc = DLB_OK;
 
-    int rc = dlb_config_fill(cfg, &dlb_workload_group, &workload, err);
-    if (!rc)
-        rc = dlb_config_fill(cfg, &dlb_workload_steps_group, &steps, err);
-    if (rc)
-        return rc;
+    dlb_config_fill(cfg, &dlb_workload_group, &workload);
+    dlb_config_fill(cfg, &dlb_workload_steps_group, &steps);
     bool said = dlb_config_has(cfg, "device.step_ms");
     const char *name = dlb_workload_accelerators[workload.accelerator];
     known_accelerators(&steps, known, sizeof known);

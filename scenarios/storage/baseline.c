@@ -29,21 +29,13 @@ static int64_t baseline_cell(const struct dlb_plan *plan)
     return -1;
 }
 
-static json_t *estimate(const struct dlb_estimate *e)
-{
-    return dlb_json_made(json_pack("{so, so, so, ss}", "median",
-                                   dlb_json_real_or_null(e->n ? e->median : (double)NAN), "low",
-                                   dlb_json_real_or_null(e->n ? e->low : (double)NAN), "high",
-                                   dlb_json_real_or_null(e->n ? e->high : (double)NAN), "interval",
-                                   dlb_interval_name(e->n ? e->interval : DLB_INTERVAL_NONE)));
-}
-
 /* The last repetition of the other program that is paired with one of the pipeline. */
 static void put_reads(json_t *out, const struct dlb_cell_result *shown)
 {
-    static const struct dlb_baseline_result none = {NULL, NAN, NAN, NAN, NAN, NAN};
-    const struct dlb_baseline_result *reads = shown ? &shown->baseline : &none;
-    dlb_json_put(out, "command", reads->command ? dlb_json_safe_text(reads->command) : json_null());
+    struct dlb_cell_result none;
+    dlb_cell_result_init(&none);
+    const struct dlb_baseline_result *reads = shown ? &shown->baseline : &none.baseline;
+    dlb_json_put(out, "command", dlb_json_text_or_null(reads->command));
     dlb_json_put(out, "iops", dlb_json_real_or_null(reads->iops));
     dlb_json_put(out, "read_p50_ns", dlb_json_real_or_null(reads->p50_ns));
     dlb_json_put(out, "read_p99_ns", dlb_json_real_or_null(reads->p99_ns));
@@ -75,8 +67,8 @@ json_t *dlb_storage_baseline_json(const struct dlb_plan *plan, const struct dlb_
         json_pack("{ss, sI, so, so, so, so}", "program", "fio", "accelerators",
                   (json_int_t)plan->cells[cell].spec->accelerators.count, "bytes_per_s",
                   dlb_json_real_or_null(dlb_median(theirs, n)), "pipeline_bytes_per_s",
-                  dlb_json_real_or_null(dlb_median(ours, n)), "share", estimate(&share), "reason",
-                  n == 0 && reason[0] ? dlb_json_safe_text(reason) : json_null()));
+                  dlb_json_real_or_null(dlb_median(ours, n)), "share", dlb_estimate_to_json(&share),
+                  "reason", n == 0 && reason[0] ? dlb_json_safe_text(reason) : json_null()));
     put_reads(out, shown);
     free(ours);
     free(theirs);

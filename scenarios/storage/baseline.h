@@ -10,7 +10,7 @@
 
 /* summary.json's storage.baseline: the rate of the program, the rate of the pipeline in the same
  * blocks, and the ratio of the two, paired by block. Null if no baseline was requested. New
- * reference; NULL when memory is short. */
+ * reference. */
 json_t *dlb_storage_baseline_json(const struct dlb_plan *plan, const struct dlb_results *results);
 
 #endif

@@ -201,11 +201,10 @@ static void conclude(struct outcome *o)
 /* One number of accelerators. NaN where nothing was measured. */
 static void put_rates(const struct dlb_judged_cell *cell, json_t *out)
 {
-    static const struct dlb_stage_result none = {DLB_NOT_MEASURED, DLB_NOT_MEASURED,
-                                                 DLB_NOT_MEASURED, DLB_NOT_MEASURED,
-                                                 DLB_NOT_MEASURED, DLB_NOT_MEASURED};
+    struct dlb_cell_result none;
+    dlb_cell_result_init(&none);
     bool any = cell && cell->n_values > 0;
-    const struct dlb_stage_result *reads = any ? &cell->shown->workers.reads : &none;
+    const struct dlb_stage_result *reads = any ? &cell->shown->workers.reads : &none.workers.reads;
     const double nan = (double)NAN;
     dlb_json_put(out, "samples_per_s", dlb_json_real_or_null(any ? cell->rate.median : nan));
     dlb_json_put(out, "bytes_per_s",

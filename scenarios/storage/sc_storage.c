@@ -201,7 +201,7 @@ static int plan_first(const struct dlb_plan_input *in, const struct dlb_spec *sp
         return rc;
     struct dlb_plan_cell *first = &out->cells[0];
     if (first->skipped)
-        return dlb_fail(err, DLB_ERR_CONFIG, NULL, DLB_NO_OFFSET, "%s", first->reason);
+        return dlb_fail(err, first->code, NULL, DLB_NO_OFFSET, "%s", first->reason);
     out->host = in->host;
     out->base = dlb_mem_new(sizeof(*out->base));
     *out->base = *spec;
@@ -247,6 +247,7 @@ const struct dlb_scenario dlb_sc_storage = {
     .summary = "how many accelerators a storage feeds, and what stands in the way of one more",
     .weighs_host = true,
     .varies = "accelerators.count",
+    .until = "storage.max_accelerators",
     .plan = plan_storage,
     .next = next_storage,
     .judge = judge_storage,

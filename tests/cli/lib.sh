@@ -4,8 +4,7 @@
 # ctest sets DLB_BIN, DLB_SOURCE_DIR and DLB_SANITIZE. Gives: $tmp, a folder that is removed at the end; `run CMD...`, which
 # leaves $code, $out and $err (files); expect_* checks of the last run, which say what they wanted and show what they got.
 #
-# Messages are prose and may change: check codes, exit codes, paths, keys and figures. expect_error takes a regex of codes;
-# $any_config and its like are all codes of a status, for errors whose exact code does not matter to the test.
+# Messages are prose and may change: check codes, exit codes, paths, keys and figures. expect_error takes a regex of codes.
 set -u
 
 : "${DLB_BIN:?set DLB_BIN to the dlbench under test}"
@@ -66,11 +65,6 @@ expect_out_empty() { [ ! -s "$out" ] || failed "stdout should be empty"; }
 expect_err_empty() { [ ! -s "$err" ] || failed "stderr should be empty"; }
 expect_file() { [ -e "$1" ] || failed "$1 should exist"; }
 expect_no_file() { [ ! -e "$1" ] || failed "$1 should not exist"; }
-
-# All codes of a status in core/base/errors.def, as a regex.
-codes_of() { sed -nE "s/^X\(([A-Z0-9_]+), DLB_E_$1,.*/E_\1/p" "$DLB_SOURCE_DIR/core/base/errors.def" | paste -sd '|'; }
-any_io=$(codes_of IO) any_format=$(codes_of FORMAT) any_config=$(codes_of CONFIG) any_nomem=$(codes_of NOMEM)
-any_device=$(codes_of DEVICE) any_cancelled=$(codes_of CANCELLED) any_missing=$(codes_of MISSING)
 
 # An error of the last run has a code that this regex matches whole.
 has_code() { grep -Eq "^dlbench: .* \[($1)\]\$" "$err"; }

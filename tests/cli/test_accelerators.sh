@@ -53,13 +53,15 @@ valid_summary "$out"
 expect_json '[c["accelerators"]["count"] for c in d["cells"] if c["status"] == "ok"] == [1, 2]'
 
 # --- refused
-expect_error "$any_config" 2 "$dlbench" run "${quick[@]}" --set accelerators.count=2 --run-name unpinned
+expect_error E_ACCELERATORS_NEED_PINNING 2 "$dlbench" run "${quick[@]}" --set accelerators.count=2 --run-name unpinned
 expect_err 'loader\.pin_memory'
 run "$dlbench" run "${many[@]}" --set accelerators.count=300 --set accelerators.shared_workers=true --set run.repeats=1 --run-name slots
 expect_exit 2
+expect_code E_LOADER_SLOTS_TOO_MANY
 expect_err ' 255 .*accelerators\.count'
 run "$dlbench" run "${many[@]}" --set accelerators.count=400 --set run.repeats=1 --run-name few
 expect_exit 2
+expect_code E_ACCELERATORS_SHARE_TOO_LITTLE
 expect_err ' 400 .* 328 '
-expect_error "$any_config" 2 "$dlbench" run "${many[@]}" --set accelerators.count=0
+expect_error E_CONFIG_OUT_OF_RANGE 2 "$dlbench" run "${many[@]}" --set accelerators.count=0
 finish

@@ -27,7 +27,7 @@ pair() { # name, format, further options
         return
     fi
     run "$dlbench" convert src "$name" --format "$format" "$@" --json
-    if has_code "$any_missing"; then # a compression that this build lacks
+    if has_code E_MISSING; then # a compression that this build lacks
         expect_exit 2
         echo "not shown: $name ($(tail -n 1 "$err"))"
         return
@@ -49,7 +49,7 @@ pair() { # name, format, further options
     expect cmp -s src.txt back.txt
     rm -rf back
     # The same again over it: refused, then replaced.
-    expect_error "$any_config" 2 "$dlbench" convert src "$name" --format "$format" "$@"
+    expect_error E_TARGET_EXISTS 2 "$dlbench" convert src "$name" --format "$format" "$@"
     expect_err '--overwrite'
     run "$dlbench" convert src "$name" --format "$format" "$@" --overwrite
     expect_exit 0
@@ -144,10 +144,15 @@ PY
                 expect_exit 0
                 expect_json 'd["samples"] == d["verified"] > 1'
             else
-                expect_failed "$any_config" 2
                 case $name in
-                    views | bare) expect_json "re.search(r'$name\\.tar\$', d['error']['path']) and d['error']['offset'] == 0" ;;
-                    *) expect_json "re.search(r'$name\\.tar\$', d['error']['path']) and d['error']['offset'] > 0 and 'cls' in d['error']['text']" ;;
+                    views | bare)
+                        expect_failed E_SAMPLE_FIELDS_UNFIT 2
+                        expect_json "re.search(r'$name\\.tar\$', d['error']['path']) and d['error']['offset'] == 0"
+                        ;;
+                    *)
+                        expect_failed E_SAMPLE_LABEL_UNFIT 2
+                        expect_json "re.search(r'$name\\.tar\$', d['error']['path']) and d['error']['offset'] > 0 and 'cls' in d['error']['text']"
+                        ;;
                 esac
                 no_leftover
             fi
@@ -170,7 +175,7 @@ expect_err '--format'
 refused E_USAGE_UNEXPECTED_ARGUMENT 2 src dst third --format files
 refused E_USAGE_UNKNOWN_FORMAT 2 src dst --format zip
 expect_err '"zip".*files'
-refused "$any_config" 2 src dst --format tokens
+refused E_CONVERT_FORMAT_UNFIT 2 src dst --format tokens
 expect_err 'tokens.*files'
 refused E_CONVERT_NOTHING_STORED 2 src dst --format files --from synthetic
 refused E_NOT_FOUND 3 nowhere dst --format files
@@ -178,16 +183,17 @@ expect_err '^dlbench: nowhere: '
 refused E_NOT_FOUND 3 src nowhere/dst --format files
 expect_err '^dlbench: nowhere: '
 ln -s src link
-for target in src/dst src/. link; do # the source, or in it
-    refused "$any_config" 2 src $target --format files --overwrite
+for target in src/dst link; do # the source, or in it
+    refused E_TARGET_OVERLAPS 2 src $target --format files --overwrite
 done
-refused "$any_config" 2 src src/dst --format files
-refused "$any_config" 2 src/ src --format files --overwrite
-refused "$any_config" 2 link src/dst --format files
+refused E_TARGET_NAME_UNFIT 2 src src/. --format files --overwrite
+refused E_TARGET_OVERLAPS 2 src src/dst --format files
+refused E_TARGET_OVERLAPS 2 src/ src --format files --overwrite
+refused E_TARGET_OVERLAPS 2 link src/dst --format files
 mkdir -p outer && cp -r src outer/src
-refused "$any_config" 2 outer/src outer --format files --overwrite
+refused E_TARGET_OVERLAPS 2 outer/src outer --format files --overwrite
 mkdir -p there
-refused "$any_config" 2 src there --format files
+refused E_TARGET_EXISTS 2 src there --format files
 expect_err '^dlbench: there: '
 run "$dlbench" convert src there --format files --overwrite # an empty folder holds nothing to lose
 expect_exit 0
@@ -197,7 +203,7 @@ rm -rf there
 foreign() { # folder, what is foreign in it
     local before
     before=$(find "$1" | LC_ALL=C sort)
-    refused "$any_config" 2 src "$1" --format files --overwrite
+    refused E_TARGET_FOREIGN 2 src "$1" --format files --overwrite
     expect_err "^dlbench: $1: .*\"$2\""
     expect [ "$(find "$1" | LC_ALL=C sort)" = "$before" ]
 }
@@ -218,7 +224,7 @@ mkdir docs && printf 'PK\003\004and so on' >docs/letter.docx
 foreign docs 'letter.docx'
 rm -rf home beside docs
 run bash -c "cd src/class_0001 && '$dlbench' convert ../../jpegs ../../src --format files --overwrite"
-[ -d jpegs ] && expect_failed "$any_config" 2 # it holds the working folder
+[ -d jpegs ] && expect_failed E_TARGET_OVERLAPS 2 # it holds the working folder
 content src | cmp -s - src.txt || failed "the source changed"
 mkdir locked && chmod 555 locked
 expect_unprivileged_error E_PERMISSION 3 "$dlbench" convert "$tmp/src" "$tmp/locked/dst" --format files
@@ -258,7 +264,7 @@ interrupted=
 for samples in 5000 20000 80000; do interrupt INT $samples && interrupted=yes && break; done
 if [ -n "$interrupted" ]; then
     expect_exit 130
-    expect_code "$any_cancelled"
+    expect_code E_CANCELLED
     no_leftover
     expect_no_file dst
 else
@@ -291,7 +297,7 @@ if command -v flock >/dev/null; then
     (exec 8>dst.part-1/.dlbench-convert && flock 8 && exec sleep 60) >/dev/null 2>&1 &
     holder=$!
     for _ in $(seq 100); do flock -n dst.part-1/.dlbench-convert true || break; sleep 0.05; done
-    expect_error "$any_config" 2 "$dlbench" convert src dst --format files
+    expect_error E_TARGET_BUSY 2 "$dlbench" convert src dst --format files
     expect_err 'dst\.part-1: '
     expect_file dst.part-1
     kill $holder 2>/dev/null
@@ -306,14 +312,14 @@ head -c 100000 /dev/zero >large.bin && mkdir -p large/a && mv large.bin large/a/
 (ulimit -f 1 && exec "$dlbench" convert large dst --format files >/dev/null 2>stderr </dev/null)
 code=$?
 cp stderr "$err" && : >"$out"
-expect_failed "$any_io" 3
+expect_failed E_IO 3
 expect_err '^dlbench: dst'
 no_leftover
 expect_no_file dst
 if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=500k tmpfs small 2>/dev/null; then
     for format in files webdataset hdf5 lmdb; do
         has_module format $format || continue
-        expect_error "$any_io" 3 "$dlbench" convert src small/dst --format $format
+        expect_error E_NO_SPACE 3 "$dlbench" convert src small/dst --format $format
         expect_err '^dlbench: small/dst: .* [0-9]+ '
         expect [ "$(wc -l <"$err")" -eq 2 ] # told once
         expect [ -z "$(ls -A small)" ]

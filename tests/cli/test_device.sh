@@ -32,9 +32,9 @@ else
 fi
 
 # --- options of the step
-expect_error "$any_config" 2 "$dlbench" run "${quick[@]}" --run-name share --device.sm_share 1.5
+expect_error E_CONFIG_OUT_OF_RANGE 2 "$dlbench" run "${quick[@]}" --run-name share --device.sm_share 1.5
 expect_err 'sm_share'
-expect_error "$any_config" 2 "$dlbench" run "${quick[@]}" --run-name kind --device.step_kind sparse
+expect_error E_CONFIG_UNKNOWN_CHOICE 2 "$dlbench" run "${quick[@]}" --run-name kind --device.step_kind sparse
 expect_err 'fma'
 
 finish

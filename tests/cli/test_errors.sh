@@ -10,27 +10,27 @@ printf '[loader]\nbatch_size = 4\nnum_wokers = 2\n' >typo.toml
 printf '[loader]\nbatch_size = 0\n' >range.toml
 printf '[loader\n' >syntax.toml
 for verb in run sweep; do
-    expect_error "$any_config|E_NOT_FOUND" 2 "$dlbench" $verb --config nowhere.toml
+    expect_error E_CONFIG_UNREADABLE 2 "$dlbench" $verb --config nowhere.toml
     expect_err '^dlbench: nowhere\.toml: '
-    expect_error "$any_config" 2 "$dlbench" $verb --config typo.toml
+    expect_error E_CONFIG_UNKNOWN_KEY 2 "$dlbench" $verb --config typo.toml
     expect_err '^dlbench: typo\.toml:3: .*num_wokers.*"loader\.num_workers"'
-    expect_error "$any_config" 2 "$dlbench" $verb --config range.toml
+    expect_error E_CONFIG_OUT_OF_RANGE 2 "$dlbench" $verb --config range.toml
     expect_err '^dlbench: range\.toml:2: .*batch_size'
-    expect_error "$any_config" 2 "$dlbench" $verb --config syntax.toml
+    expect_error E_CONFIG_NOT_TOML 2 "$dlbench" $verb --config syntax.toml
     expect_err '^dlbench: syntax\.toml:1'
-    expect_error "$any_config" 2 "$dlbench" $verb "${quick[@]}" --set loader.num_workers=many
+    expect_error E_CONFIG_WRONG_TYPE 2 "$dlbench" $verb "${quick[@]}" --set loader.num_workers=many
     expect_err 'num_workers.*many'
-    expect_error "$any_config" 2 "$dlbench" $verb "${quick[@]}" --set run.rank=3
+    expect_error E_RANK_OUTSIDE_WORLD 2 "$dlbench" $verb "${quick[@]}" --set run.rank=3
     expect_err 'run\.world'
-    expect_error "$any_config" 2 "$dlbench" $verb --set dataset.codec=raw
+    expect_error E_DATASET_PATH_NOT_SET 2 "$dlbench" $verb --set dataset.codec=raw
     expect_err 'dataset\.path'
     expect_error E_USAGE_RUN_NAME 2 "$dlbench" $verb "${quick[@]}" --run-name ../up
 done
-expect_error "$any_config" 2 "$dlbench" sweep "${quick[@]}" --set sweep.loader.num_workers=[]
+expect_error E_CONFIG_BAD_AXIS 2 "$dlbench" sweep "${quick[@]}" --set sweep.loader.num_workers=[]
 expect_err 'sweep\.loader\.num_workers'
-expect_error "$any_config" 2 "$dlbench" sweep "${quick[@]}" --set sweep.loader.num_wokers=[1]
+expect_error E_CONFIG_UNKNOWN_KEY 2 "$dlbench" sweep "${quick[@]}" --set sweep.loader.num_wokers=[1]
 expect_err '"sweep\.loader\.num_workers"'
-expect_error "$any_config" 2 "$dlbench" run "${quick[@]}" --set loader.kind=threads --set loader.num_workers=0
+expect_error E_LOADER_WORKERS_CONTRADICT 2 "$dlbench" run "${quick[@]}" --set loader.kind=threads --set loader.num_workers=0
 expect_err 'threads'
 expect_no_file results/../up
 no_results
@@ -38,7 +38,7 @@ no_results
 # --- with --json the error is a document, too
 expect_error E_USAGE_UNKNOWN_FLAG 2 "$dlbench" run --jsn --json
 expect_json 'd["error"]["path"] is None and d["error"]["offset"] is None and "--jsn" in d["error"]["text"]'
-expect_error "$any_config" 2 "$dlbench" run --config typo.toml --json
+expect_error E_CONFIG_UNKNOWN_KEY 2 "$dlbench" run --config typo.toml --json
 expect_json 'd["error"]["path"] == "typo.toml:3"'
 for verb in inspect report; do
     expect_error E_NOT_FOUND 3 "$dlbench" $verb nowhere --json
@@ -47,16 +47,16 @@ done
 
 # --- data that is not there, or no data: 3
 files=(--set dataset.codec=raw --set loader.batch_size=4 --set device.step_ms=0.1 --set run.repeats=1)
-expect_error "$any_io" 3 "$dlbench" run "${files[@]}" --set dataset.path=nowhere
+expect_error E_NOT_FOUND 3 "$dlbench" run "${files[@]}" --set dataset.path=nowhere
 expect_err '^dlbench: nowhere: '
-expect_error "$any_io" 3 "$dlbench" run "${files[@]}" --set dataset.path=nowhere/at/all
+expect_error E_NOT_FOUND 3 "$dlbench" run "${files[@]}" --set dataset.path=nowhere/at/all
 expect_err '^dlbench: nowhere/at/all: .*dlbench gen'
 mkdir empty
 for verb in run sweep; do
-    expect_error "$any_format" 3 "$dlbench" $verb "${files[@]}" --set dataset.path=empty
+    expect_error E_DATASET_EMPTY 3 "$dlbench" $verb "${files[@]}" --set dataset.path=empty
     expect_err '^dlbench: empty: '
 done
-expect_error "$any_io|$any_format" 3 "$dlbench" run "${files[@]}" --set dataset.path=/etc/passwd
+expect_error E_DATASET_NOT_A_FOLDER 3 "$dlbench" run "${files[@]}" --set dataset.path=/etc/passwd
 expect_err '^dlbench: /etc/passwd: '
 no_results
 
@@ -113,7 +113,7 @@ fi
 mkdir locked && chmod 555 locked
 expect_unprivileged_error E_PERMISSION 3 "$dlbench" run "${quick[@]}" --results locked/results
 expect_err '^dlbench: locked/results: '
-expect_unprivileged_error "$any_io" 3 "$dlbench" run "${quick[@]}" --results /proc/nothing
+expect_unprivileged_error E_NOT_FOUND 3 "$dlbench" run "${quick[@]}" --results /proc/nothing
 expect_err '^dlbench: /proc/nothing: '
 touch file
 expect_error E_NOT_A_FOLDER 3 "$dlbench" run "${quick[@]}" --results file
@@ -128,7 +128,7 @@ last='run with a limit on file sizes'
 (ulimit -f 1 && exec timeout 60 "$dlbench" run "${quick[@]}" --set device.step_ms=600000 --run-name limit >/dev/null 2>stderr </dev/null)
 code=$?
 cp stderr "$err" && : >"$out"
-expect_failed "$any_io" 3
+expect_failed E_IO 3
 expect_err '^dlbench: results/limit/'
 expect_no_err 'run\.repeats' # the note on how long it takes: nothing is begun
 expect [ -z "$(find results -name ".cells*")" ]

@@ -16,6 +16,7 @@ run env PYTHONPATH=absent "$dlbench" gap "${tiny[@]}" --run-name absent --json
 expect_exit 0
 valid_summary "$out"
 expect_json "[r['rung'] for r in d['gap']['rungs']] == $c_rungs + $torch_rungs"
+expect_err '^dlbench: note: .*PyTorch'
 expect_json 'd["command"] == "gap" and d["cells"] == [] and d["partial"] is False and d["best_cell"] is None'
 expect_json "all(r['status'] == 'ok' and r['seconds']['median'] > 0 for r in d['gap']['rungs'] if r['rung'] in $c_rungs)"
 expect_json "all(r['status'] == 'not-measured' and 'torch' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
@@ -70,16 +71,23 @@ expect_json "d['gap']['python']['threads'] == 3 and any(n['code'] == 'GAP_TORCH_
 expect_json "all(r['status'] == 'failed' and 'SIGSEGV' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
 
 # --- wrong usage
-for wrong in "--samples 0" "--samples many" "--batch-size -1" "--python /no/such/python" "--set sweep.gap.samples=[1,2]" "--repeat 3" \
-    "--set loader.num_workers=2"; do
+while read -r wanted wrong; do
     # shellcheck disable=SC2086
-    expect_error "$any_config|E_NOT_FOUND" 2 "$dlbench" gap "${tiny[@]}" --run-name wrong $wrong
+    expect_error "$wanted" 2 "$dlbench" gap "${tiny[@]}" --run-name wrong $wrong
     expect_no_file results/wrong
-done
+done <<'WRONG'
+E_CONFIG_OUT_OF_RANGE --samples 0
+E_CONFIG_WRONG_TYPE --samples many
+E_CONFIG_OUT_OF_RANGE --batch-size -1
+E_PYTHON_NOT_FOUND --python /no/such/python
+E_GAP_SWEPT --set sweep.gap.samples=[1,2]
+E_USAGE_UNKNOWN_FLAG --repeat 3
+E_CONFIG_UNKNOWN_KEY --set loader.num_workers=2
+WRONG
 expect_error E_RESULT_EXISTS 2 "$dlbench" gap "${tiny[@]}" --run-name absent
 
 # --- more than any memory holds
-expect_error "$any_nomem" 3 env PYTHONPATH=absent "$dlbench" gap --samples 20000 --features 16777216 --set gap.batch_size=1 \
+expect_error E_GAP_TOO_LARGE 3 env PYTHONPATH=absent "$dlbench" gap --samples 20000 --features 16777216 --set gap.batch_size=1 \
     --set gap.workers=256 --run-name huge
 expect_err 'gap\.features'
 

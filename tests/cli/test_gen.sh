@@ -8,7 +8,7 @@ tree_hash() { (cd "$1" && find . -type f ! -name '.dlbench-*' -print0 | LC_ALL=C
 
 for format in files webdataset; do
     if ! has_module format $format; then
-        expect_error "$any_missing" 2 "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}"
+        expect_error E_MISSING 2 "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}"
         continue
     fi
     run "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" --set generate.samples=500
@@ -39,7 +39,7 @@ for format in files webdataset; do
     rm -rf again
 
     # Other parameters over it are refused, and it is untouched.
-    expect_error "$any_config" 2 "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" \
+    expect_error E_TARGET_OTHER_DATA 2 "$dlbench" gen --set dataset.format=$format --set dataset.path=$format "${raw[@]}" \
         --set generate.samples=501
     expect_err "^dlbench: $format"
     expect [ "$(tree_hash $format)" = "$before" ]
@@ -50,7 +50,7 @@ for filter in none deflate; do
     has_module format hdf5 || continue
     run "$dlbench" gen --set dataset.format=hdf5 --set dataset.path=back.$filter "${raw[@]}" --set generate.samples=100 \
         --set hdf5.chunk_samples=1 --set hdf5.filter=$filter --json
-    has_code "$any_missing" && continue # a filter that this build lacks
+    has_code E_MISSING && continue # a filter that this build lacks
     expect_exit 0
     expect_json 'd["verified"] == 64'
 done
@@ -134,8 +134,8 @@ for samples in 20000 80000 320000; do
 done
 if [ -n "$interrupted" ]; then
     expect_exit 130
-    expect_code "$any_cancelled"
-    expect_error "$any_format" 3 "$dlbench" inspect killed
+    expect_code E_CANCELLED
+    expect_error E_DATASET_INCOMPLETE 3 "$dlbench" inspect killed
     expect_err '^dlbench: killed'
     run "$dlbench" gen --set dataset.path=killed "${raw[@]}" --set generate.samples="$samples" --json
     expect_exit 0
@@ -151,10 +151,10 @@ rm -rf killed whole
 
 # It never writes into a folder that holds other files.
 mkdir mine && echo precious >mine/file
-expect_error "$any_config" 2 "$dlbench" gen --set dataset.path=mine "${raw[@]}" --set generate.samples=5
+expect_error E_TARGET_FOREIGN 2 "$dlbench" gen --set dataset.path=mine "${raw[@]}" --set generate.samples=5
 expect grep -q precious mine/file
 expect [ "$(find mine -type f | wc -l)" -eq 1 ]
-expect_error "$any_config" 2 "$dlbench" gen "${raw[@]}" --set generate.samples=5
+expect_error E_DATASET_PATH_NOT_SET 2 "$dlbench" gen "${raw[@]}" --set generate.samples=5
 expect_err 'dataset\.path'
 run "$dlbench" gen --set dataset.path="$out" "${raw[@]}" --set generate.samples=5 # a file
 expect [ "$code" -eq 2 -o "$code" -eq 3 ]
@@ -170,7 +170,7 @@ expect_err "^dlbench: $tmp/locked"
 
 # A disk that is full, on a file system of its own.
 if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then
-    expect_error "$any_io" 3 "$dlbench" gen --set dataset.path=small/x "${raw[@]}" --set generate.samples=2000
+    expect_error E_NO_SPACE 3 "$dlbench" gen --set dataset.path=small/x "${raw[@]}" --set generate.samples=2000
     expect_err '^dlbench: small/x'
     umount small
 else

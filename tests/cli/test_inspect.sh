@@ -57,13 +57,8 @@ if has_module format webdataset; then
     shard=$(find w -name '*.tar' | head -n 1)
     truncate -s 400000 "$shard"
     run "$dlbench" inspect w --json
-    if [ "$code" -eq 0 ]; then
-        expect_json 'd["n_odd"] >= 1 or d["looked_at"]["bad"] >= 1'
-    else
-        expect_exit 3
-        expect_code "$any_io|$any_format"
-        expect_err '\.tar'
-    fi
+    expect_exit 0
+    expect_json 'd["samples"] < 300 and any(re.search(r"\.tar @ [0-9]+: ", x) for x in d["odd"])'
 fi
 
 # Tokens: which layout, and which numbers.
@@ -72,10 +67,10 @@ run "$dlbench" gen --set dataset.format=tokens --set dataset.path=t --set datase
 expect_exit 0
 run "$dlbench" inspect t
 expect_exit 0
-expect_out '^  found .*llmc'
+expect_out '^  found .*llmc, 1 file, .* 1025 tokens$'
 expect_out '^  numbers +u16$'
 run "$dlbench" inspect t --json
-expect_json 'd["element"] == "u16" and "llmc" in d["about"]'
+expect_json 'd["element"] == "u16" and re.search(r"llmc, 1 file, .* 1025 tokens$", d["about"])'
 run "$dlbench" inspect d --json
 expect_json 'd["element"] is None and d["about"] is None'
 
@@ -101,7 +96,7 @@ if has_module codec jpeg; then
     # The command that it prints measures against a step that is some network's.
     run "$dlbench" inspect j
     expect_out 'loader\.shuffle=true --set loader\.drop_last=true --set transform\.pixels=f32 '
-    expect_out '^To measure it: dlbench sweep .* --set loader\.batch_size=8 --set device\.step_ms=4\.48$'
+    expect_out ' dlbench sweep .* --set loader\.batch_size=8 --set device\.step_ms=4\.48$'
     command=$(sed -n 's/^To measure it: dlbench //p' "$out")
     run sh -c "'$dlbench' $command --set sweep.loader.num_workers=[0,1] --set run.repeats=1 --json"
     expect_exit 0
@@ -147,7 +142,7 @@ PY
             run "$dlbench" inspect bare.tar --json
             expect_exit 0
             expect_json 'd["looked_at"]["bad"] == 1 and re.search(r"bare\.tar @ \d+: .*\"cls\"", d["looked_at"]["first_bad"])'
-            expect_json "re.fullmatch(r'$any_format|$any_config', d['looked_at']['first_bad_code'])"
+            expect_json 'd["looked_at"]["first_bad_code"] == "E_SAMPLE_NO_IMAGE"'
         fi
     fi
     # All but a few still decode: it stays jpeg, and the bad ones are counted.

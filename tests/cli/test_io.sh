@@ -79,7 +79,7 @@ for way in sync io_uring; do
         expect cmp -s sync same
     fi
 done
-expect_error "$any_config" 2 "$dlbench" run "${files[@]}" --set loader.direct=true --set dataset.access=pread --run-name both
+expect_error E_DATASET_ACCESS_UNFIT 2 "$dlbench" run "${files[@]}" --set loader.direct=true --set dataset.access=pread --run-name both
 expect_err 'loader\.direct.*dataset\.access'
 
 # --- what has no places for its samples

@@ -38,7 +38,7 @@ run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.worker_init_ms=3
 expect_json 'd["cells"][0]["worker_stages"]["init"]["count"] == 2'
 
 # --- fresh memory is not pinned in place
-expect_error "$any_config" 2 "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.transport=fresh \
+expect_error E_LOADER_FRESH_PINNED 2 "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.transport=fresh \
     --set loader.pin_memory=true --run-name fresh
 expect_err 'loader\.pin_mode'
 run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.transport=fresh --set loader.pin_memory=true \

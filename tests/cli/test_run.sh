@@ -69,7 +69,7 @@ expect_json 'd["cells"][0]["config"]["loader.prefetch_factor"] is None and d["ce
 expect_err 'note: loader.prefetch_factor'
 valid_summary "$out"
 printf '[loader]\nnum_workers = 0\nprefetch_factor = 4\n' >c.toml
-expect_error "$any_config" 2 "$dlbench" run --config c.toml "${quick[@]}" --run-name contradiction
+expect_error E_WORKERS_CONTRADICTION 2 "$dlbench" run --config c.toml "${quick[@]}" --run-name contradiction
 expect_err '^dlbench: c\.toml:3'
 expect_no_file results/contradiction
 
@@ -135,15 +135,17 @@ expect [ "$(json_get results/ceiling/summary.json '(d["cells"][0]["status"], d["
 # --- what will take long is told before it begins, with what makes it less
 slow=(--set device.step_ms=600000 --set run.repeats=1 --run-name slow --overwrite)
 run timeout -s INT 2 "$dlbench" run "${quick[@]}" "${slow[@]}"
-expect_err '^dlbench: note: .*[0-9].*run\.max_batches.*run\.repeats'
+expect_err '^dlbench: note: .*[0-9].*run\.max_batches \(0 .*run\.repeats'
 run timeout -s INT 2 "$dlbench" run "${quick[@]}" "${slow[@]}" --set run.max_batches=9
 expect_err '^dlbench: note: .*run\.max_batches.*run\.repeats'
+expect_no_err 'run\.max_batches \(0 '
 run timeout -s INT 2 "$dlbench" sweep "${quick[@]}" "${slow[@]}"
-expect_err '^dlbench: note: .*run\.repeats.*sweep'
+expect_err '^dlbench: note: .*run\.max_batches \(0 .*run\.repeats.*sweep'
 
 # --- too few batches for a window: no result, and why
 run "$dlbench" run "${quick[@]}" --set generate.samples=48 --run-name short --json
 expect_exit 2
+expect_code E_TOO_FEW_BATCHES
 expect_err ' 3 batches.* 2 .* 1 .*run\.epochs'
 valid_summary "$out"
 expect_json 'd["partial"] and d["cells"][0]["status"] == "failed" and d["cells"][0]["repeats"] == 0 and d["best_cell"] is None'

@@ -51,7 +51,7 @@ fi
 # --- the terminal
 run "$dlbench" report results/first
 expect_exit 0
-expect_out '^ *cell +workers +pin +prefetch +persistent +samples/s .*verdict$'
+expect_out '^ *cell +workers +pin +prefetch +persistent +samples/s +read MB/s +GPU idle % +input wait % +first batch +verdict$'
 expect_out '^skipped: prefetch_factor .*\(cell 1\)'
 [ "$(json_get results/first/summary.json "$all_judged")" = False ] || expect_out 'INPUT-BOUND'
 
@@ -77,7 +77,7 @@ files=(--set dataset.codec=raw --set loader.batch_size=10 --set device.step_ms=0
 run "$dlbench" sweep "${files[@]}" --set 'sweep.dataset.path=["data", "nowhere"]' --run-name lost --json
 expect_exit 0
 expect_err '^dlbench: partial: 1 of 2 .*nowhere'
-expect_code "$any_io" # told when it happened
+expect_code E_NOT_FOUND # told when it happened
 valid_summary "$out"
 expect_json 'd["partial"] and [c["status"] for c in d["cells"]] == ["ok", "failed"] and "nowhere" in d["cells"][1]["reason"] and d["best_cell"] == 0'
 expect_json 'd["cells"][0]["io_bytes"] == 200 * 2000'
@@ -95,7 +95,7 @@ expect_json 'not d["partial"] and all(c["status"] == "ok" and c["resident_frac"]
 expect_json 'd["cells"][1]["io_bytes"] == 300000 and any(n["code"] == "DATA_SWEPT" and "dataset.path" in n["text"] for n in d["notes"])'
 
 # --- keys that belong to the sweep as a whole cannot be swept
-expect_error "$any_config" 2 "$dlbench" sweep "${quick[@]}" --set sweep.run.repeats=[1,2] --run-name repeats
+expect_error E_SWEEP_OF_REPEATS 2 "$dlbench" sweep "${quick[@]}" --set sweep.run.repeats=[1,2] --run-name repeats
 expect_err 'sweep\.run\.repeats'
 expect_no_file results/repeats
 

@@ -74,35 +74,35 @@ expect_err 'PATH'
 
 # Configuration: a missing file, an unknown key with file and line, a value out of range.
 for verb in gen run sweep; do
-    expect_error "$any_config|E_NOT_FOUND" 2 "$dlbench" $verb --config missing.toml
+    expect_error E_CONFIG_UNREADABLE 2 "$dlbench" $verb --config missing.toml
     expect_err '^dlbench: missing\.toml: '
     printf '[dataset]\nformat = "files"\n\n[loader]\nnum_worker = 4\n' >unknown.toml
-    expect_error "$any_config" 2 "$dlbench" $verb --config unknown.toml
+    expect_error E_CONFIG_UNKNOWN_KEY 2 "$dlbench" $verb --config unknown.toml
     expect_err '^dlbench: unknown\.toml:5: .*"loader\.num_worker".*"loader\.num_workers"\?'
     printf 'loader.num_workers = -1\n' >range.toml
-    expect_error "$any_config" 2 "$dlbench" $verb --config range.toml
+    expect_error E_CONFIG_OUT_OF_RANGE 2 "$dlbench" $verb --config range.toml
     expect_err '^dlbench: range\.toml:1: .*loader\.num_workers = -1 .*0 to [0-9]+'
-    expect_error "$any_config" 2 "$dlbench" $verb --set loader.num_workers=two
+    expect_error E_CONFIG_WRONG_TYPE 2 "$dlbench" $verb --set loader.num_workers=two
     expect_err '^dlbench: --set: .*loader\.num_workers'
-    expect_error "$any_config" 2 "$dlbench" $verb --loader.num_workerz 2
+    expect_error E_CONFIG_UNKNOWN_KEY 2 "$dlbench" $verb --loader.num_workerz 2
     expect_err '^dlbench: --loader\.num_workerz: .*"loader\.num_workers"'
-    expect_error "$any_config" 2 "$dlbench" $verb --set dataset.format=file
+    expect_error E_CONFIG_UNKNOWN_CHOICE 2 "$dlbench" $verb --set dataset.format=file
     expect_err '"files"\?'
 done
 printf 'not toml at all\n' >bad.toml
-expect_error "$any_config" 2 "$dlbench" sweep --config bad.toml
+expect_error E_CONFIG_NOT_TOML 2 "$dlbench" sweep --config bad.toml
 expect_err '^dlbench: bad\.toml:1: .*TOML'
 head -c 2000000 /dev/zero | tr '\0' '[' >bomb.toml
-expect_error "$any_config" 2 "$dlbench" sweep --config bomb.toml
+expect_error E_CONFIG_TOO_LARGE 2 "$dlbench" sweep --config bomb.toml
 expect_err '^dlbench: bomb\.toml.*1048576'
 head -c 100000 bomb.toml >deep.toml
-expect_error "$any_config" 2 "$dlbench" sweep --config deep.toml
+expect_error E_CONFIG_TOO_LARGE 2 "$dlbench" sweep --config deep.toml
 expect_err '^dlbench: deep\.toml'
 
 # A configuration that ships is one that loads.
 for config in "$DLB_SOURCE_DIR"/configs/*.toml; do
     if grep -q '^\[gap\]' "$config"; then
-        expect_error "$any_config" 2 "$dlbench" gap --config "$config" --python /no/such/python
+        expect_error E_PYTHON_NOT_FOUND 2 "$dlbench" gap --config "$config" --python /no/such/python
         expect_err 'no/such/python' # what is wrong is the interpreter, and nothing in the file
         continue
     fi
@@ -112,8 +112,8 @@ for config in "$DLB_SOURCE_DIR"/configs/*.toml; do
         expect_json 'd["written"] == 0'
         continue
     fi
-    expect_error "$any_config|$any_missing" 2 "$dlbench" gen --config "$config" --set dataset.path= --set generate.samples=1
-    has_code "$any_missing" || expect_err 'dataset\.path' # the missing path, and nothing in the file
+    expect_error "E_DATASET_PATH_NOT_SET|E_MISSING" 2 "$dlbench" gen --config "$config" --set dataset.path= --set generate.samples=1
+    has_code E_MISSING || expect_err 'dataset\.path' # the missing path, and nothing in the file
     expect_no_err '\.toml:'
 done
 

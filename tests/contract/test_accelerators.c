@@ -334,7 +334,7 @@ static void one_failure_ends_all(void **state)
         pinned(&p, kinds[i / 2]);
         pipeline_run(&p);
         assert_int_equal(p.rc, DLB_E_FORMAT);
-        assert_non_null(strstr(p.err.what, "sample 333 is corrupt"));
+        assert_non_null(strstr(p.err.what, "333"));
         pipeline_free(&p);
     }
 }

@@ -68,8 +68,7 @@ static void run_cold(const struct variant *v, int access, bool proven)
     dlb_cell_run(spec, DLB_MODE_MEASURE, &unwatched, &ran);
     bool ok = ran.status == DLB_REP_OK;
     /* By a file system without O_DIRECT, or for compressed shards, which cannot be sought in. */
-    bool refused = (access == DLB_ACCESS_DIRECT && (ran.code == DLB_ERR_DIRECT_UNSUPPORTED ||
-                                                    ran.code == DLB_ERR_DIRECT_READ_REFUSED)) ||
+    bool refused = (access == DLB_ACCESS_DIRECT && ran.code == DLB_ERR_DIRECT_UNSUPPORTED) ||
                    (access == DLB_ACCESS_INDEXED && ran.code == DLB_ERR_DATASET_ACCESS_UNFIT);
 
     if (!ok && !refused)

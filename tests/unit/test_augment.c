@@ -174,7 +174,7 @@ static void options_without_work_for_a_device_are_refused(void **state)
     assert_int_equal(dlb_codec_check_where(dlb_codec_by_name("raw"), files, &opts, &err),
                      DLB_E_CONFIG);
     assert_int_equal(err.code, DLB_ERR_TRANSFORM_WHERE_UNFIT);
-    assert_non_null(strstr(err.what, "codec raw"));
+    assert_non_null(strstr(err.what, " raw"));
     if (!jpeg_codec()->missing) {
         assert_int_equal(dlb_codec_check_where(jpeg_codec(), files, &opts, &err), DLB_OK);
         assert_int_equal(dlb_codec_check_where(jpeg_codec(), synthetic, &opts, &err), DLB_E_CONFIG);

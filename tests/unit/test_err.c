@@ -49,6 +49,24 @@ static void long_texts_are_cut(void **state)
     assert_string_equal(err.what + sizeof err.what - 1 - 4, "w...");
 }
 
+/* At either parity of the cut, so that it falls inside a character of two bytes once. */
+static void characters_are_not_cut(void **state)
+{
+    char text[1002] = "";
+    struct dlb_err err;
+
+    (void)state;
+    for (size_t i = 0; i < 500; i++)
+        memcpy(text + 2 * i, "\u00e9", 3);
+    for (int odd = 0; odd < 2; odd++) {
+        (void)dlb_fail(&err, DLB_ERR_IO, text, DLB_NO_OFFSET, "%s%s", odd ? "w" : "", text);
+        assert_memory_equal(err.path, "...\u00e9", 5);
+        assert_string_equal(err.what + strlen(err.what) - 5, "\u00e9...");
+        text[1000] = 'p';
+        text[1001] = '\0';
+    }
+}
+
 /* One byte less than the room there is: nothing is cut. */
 static void texts_that_just_fit_are_whole(void **state)
 {
@@ -119,9 +137,9 @@ static void codes_have_names_and_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fail_fills_everything),         cmocka_unit_test(long_texts_are_cut),
-        cmocka_unit_test(texts_that_just_fit_are_whole), cmocka_unit_test(errno_becomes_text),
-        cmocka_unit_test(codes_have_names_and_texts),
+        cmocka_unit_test(fail_fills_everything),  cmocka_unit_test(long_texts_are_cut),
+        cmocka_unit_test(characters_are_not_cut), cmocka_unit_test(texts_that_just_fit_are_whole),
+        cmocka_unit_test(errno_becomes_text),     cmocka_unit_test(codes_have_names_and_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

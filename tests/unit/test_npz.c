@@ -296,7 +296,7 @@ static void truncated(void **state)
     assert_int_equal(set.err.code, DLB_ERR_FILE_CHANGED);
     assert_true(set.err.offset_bytes >= 200 && set.err.offset_bytes < 300);
     opened_close(&set);
-    opened_refused("npz", folder_path("none"), NULL, DLB_E_IO, "none", "");
+    opened_refused_as("npz", folder_path("none"), NULL, DLB_ERR_NOT_FOUND, "none", "");
 }
 
 static void generated(void **state)

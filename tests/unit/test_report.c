@@ -24,25 +24,15 @@ static void test_terminal_says_everything(void **state)
     (void)state;
     json_t *doc = sweep();
     char *text = rendered(doc, "terminal", 160);
-    static const char *const words[] = {"workers",
-                                        "pin",
-                                        "prefetch",
-                                        "persistent",
-                                        "samples/s",
-                                        "MB/s",
-                                        "GPU idle %",
-                                        "input wait %",
-                                        "first batch",
-                                        "verdict",
-                                        "emulated H100",
-                                        "no GPU",
-                                        "skipped: ",
-                                        "(cell 1)",
-                                        "Verdict: ",
-                                        "Settings to paste:",
-                                        "DataLoader(dataset, batch_size=64",
-                                        "Not modelled:",
-                                        "Result: results/x/summary.json"};
+    static const char *const words[] = {"workers",       "pin",
+                                        "prefetch",      "persistent",
+                                        "samples/s",     "MB/s",
+                                        "GPU idle %",    "input wait %",
+                                        "first batch",   "verdict",
+                                        "emulated H100", "no GPU",
+                                        "skipped: ",     "(cell 1)",
+                                        "Verdict: ",     "DataLoader(dataset, batch_size=64",
+                                        "Not modelled:", "Result: results/x/summary.json"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         assert_has(text, words[i]);
     free(text);
@@ -133,7 +123,8 @@ static void test_settings_are_whole(void **state)
     json_t *config = json_object_get(json_array_get(json_object_get(doc, "cells"), 4), "config");
     json_object_set_new(doc, "recommended_cell", json_integer(4));
     char *text = rendered(doc, "terminal", 80);
-    assert_has(text, "\nSettings to paste:\n");
+    assert_has(text, "DataLoader(");
+    assert_null(strstr(text, "best cell's"));
     assert_null(strstr(text, "and with"));
     free(text);
     json_object_set_new(doc, "axes",
@@ -164,8 +155,8 @@ static void test_nothing_to_paste(void **state)
         json_object_set_new(doc, "recommended_cell", json_null());
         json_object_set_new(json_object_get(doc, "verdict"), "class", json_string(cases[i].klass));
         char *text = rendered(doc, "text", 0);
-        assert_int_equal(strstr(text, "Settings to paste (the best cell's):") != NULL,
-                         cases[i].pasted);
+        assert_int_equal(strstr(text, "DataLoader(") != NULL, cases[i].pasted);
+        assert_int_equal(strstr(text, "best cell's") != NULL, cases[i].pasted);
         free(text);
         json_decref(doc);
     }
@@ -242,12 +233,12 @@ static void test_failures_and_interrupts_show(void **state)
     json_t *doc = sweep(), *cells = json_object_get(doc, "cells");
     for (size_t i = 2; i < 4; i++) {
         json_object_set_new(json_array_get(cells, i), "status", json_string("failed"));
-        json_object_set_new(json_array_get(cells, i), "reason", json_string("disk on fire"));
+        json_object_set_new(json_array_get(cells, i), "reason", json_string("fire"));
     }
     json_object_set_new(doc, "interrupted", json_true());
     char *text = rendered(doc, "terminal", 100);
     assert_has(text, "PARTIAL: interrupted");
-    assert_has(text, "failed: disk on fire (cells 2, 3)");
+    assert_has(text, "failed: fire (cells 2, 3)");
     free(text);
     json_decref(doc);
 }

@@ -46,6 +46,7 @@ static void test_what_is_not_judged_does_not_win(void **state)
     judge(&t);
     assert_int_equal(t.j.cells[1].verdict.klass, DLB_V_INCOMPLETE);
     assert_int_equal(t.j.recommended, 2);
+    assert_non_null(strstr(t.j.text, "judged cells"));
     close_judged(&t);
 }
 

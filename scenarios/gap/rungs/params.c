@@ -101,14 +101,10 @@ static int64_t default_workers(void)
     return n_cpus < DLB_GAP_WORKERS_DEFAULT ? n_cpus : DLB_GAP_WORKERS_DEFAULT;
 }
 
-int dlb_gap_params_fill(struct dlb_gap_params *params, const struct dlb_config *cfg,
-                        struct dlb_err *err)
+void dlb_gap_params_fill(struct dlb_gap_params *params, const struct dlb_config *cfg)
 {
-    int rc = dlb_config_fill(cfg, &dlb_gap_group, params, err);
-    if (!rc)
-        rc = dlb_config_fill(cfg, &dlb_device_group, &params->device, err);
-    if (rc)
-        return rc;
+    dlb_config_fill(cfg, &dlb_gap_group, params);
+    dlb_config_fill(cfg, &dlb_device_group, &params->device);
     if (params->workers == 0)
         params->workers = default_workers();
     /* By default the published share of the array. */
@@ -118,7 +114,6 @@ int dlb_gap_params_fill(struct dlb_gap_params *params, const struct dlb_config *
         params->batch_size = params->samples;
     if (!dlb_config_has(cfg, "device.step_ms"))
         params->device.step_ms = DLB_GAP_STEP_MS_PER_SAMPLE * (double)params->batch_size;
-    return DLB_OK;
 }
 
 int dlb_gap_params_flat(struct dlb_gap_params *params, const json_t *flat, const char *origin,
@@ -127,7 +122,7 @@ int dlb_gap_params_flat(struct dlb_gap_params *params, const json_t *flat, const
     struct dlb_config *cfg = dlb_mem_check(dlb_config_new(dlb_gap_groups()));
     int rc = dlb_config_set_flat(cfg, flat, origin, err);
     if (!rc)
-        rc = dlb_gap_params_fill(params, cfg, err);
+        dlb_gap_params_fill(params, cfg);
     dlb_config_free(cfg);
     return rc;
 }

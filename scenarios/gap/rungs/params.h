@@ -45,8 +45,7 @@ extern const struct dlb_opt_group dlb_gap_group; /* fills a struct dlb_gap_param
 const struct dlb_opt_group *const *dlb_gap_groups(void);
 
 /* From a configuration that has at least those groups; workers is resolved. */
-int dlb_gap_params_fill(struct dlb_gap_params *params, const struct dlb_config *cfg,
-                        struct dlb_err *err);
+void dlb_gap_params_fill(struct dlb_gap_params *params, const struct dlb_config *cfg);
 
 /* From a flat object, {"gap.samples": 7000000, "device.kind": "emulated", ...}: how parameters
  * travel to `dlbench rung`. `origin` names it in errors. */

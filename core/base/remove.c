@@ -1,4 +1,4 @@
-#include "bench/experiment/remove.h"
+#include "core/base/remove.h"
 
 #include <dirent.h>
 #include <errno.h>
