@@ -81,7 +81,7 @@ static int open_rotation(struct dlb_pool_rotation *rotation, uint32_t n_workers,
     rotation->active = calloc(n_workers, sizeof *rotation->active);
     rotation->told_end = calloc(n_workers, sizeof *rotation->told_end);
     if (!rotation->active || !rotation->told_end)
-        return dlb_fail_memory(err, NULL, 2 * n_workers * sizeof *rotation->active);
+        return dlb_fail_memory(err, NULL, 2 * (uint64_t)n_workers * sizeof *rotation->active);
     return DLB_OK;
 }
 

@@ -59,7 +59,7 @@ static struct figures measure(uint32_t n, bool shared, bool barrier, int depth)
     struct dlb_cell_result ran;
     dlb_cell_run(&spec, DLB_MODE_MEASURE, &unwatched, &ran);
     if (ran.status != DLB_REP_OK) {
-        fprintf(stderr, "%u accelerators: %s\n", n, ran.reason);
+        (void)fprintf(stderr, "%u accelerators: %s\n", n, ran.reason);
         exit(1);
     }
     double n_batches = dlb_measured(ran.loop.n_batches);

@@ -329,8 +329,8 @@ static void any_json_is_a_result(void **state)
         "{}",
         "{\"status\": \"ok\"}",
         "{\"status\": 5, \"seconds\": \"x\", \"os\": [], \"parts\": 1}",
-        "{\"status\": \"ok\", \"seconds\": null, \"os\": {\"threads\": [1, null]}, \"epochs\": {},"
-        " \"parts\": {\"a\": 1}, \"checksum\": 7, \"faults\": {\"ns\": 1}}",
+        "{\"status\": \"ok\", \"seconds\": null, \"os\": {\"threads\": [1, null]}, \"epochs\": {}}",
+        "{\"parts\": {\"a\": 1}, \"checksum\": 7, \"faults\": {\"ns\": 1}}",
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
