@@ -152,6 +152,7 @@ int dlb_look_decoded(struct dlb_dataset *ds, const char *path, struct dlb_err *e
                             .work = look_here,
                             .pass = pass,
                             .ctx = ds,
+                            .sandboxed = true,
                             .patience_s = DLB_LOOK_PATIENCE_S};
     return dlb_read_apart(&ds->shape, how, err);
 }

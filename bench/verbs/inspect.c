@@ -167,6 +167,7 @@ static int visit_samples(struct visits *visits, struct dlb_err *err)
                             .work = visit_here,
                             .pass = pass_visited,
                             .ctx = visits,
+                            .sandboxed = true,
                             .patience_s = DLB_LOOK_PATIENCE_S};
     return dlb_read_apart(&visits->looker->ds.shape, how, err);
 }

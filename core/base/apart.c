@@ -2,6 +2,7 @@
 
 #include "core/base/io.h"
 #include "core/base/mem.h"
+#include "core/base/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -90,6 +91,8 @@ static _Noreturn void child(const struct dlb_apart *how, int fd, pid_t parent)
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         (void)signal(fatal[i], SIG_DFL);
+    if (how->sandboxed)
+        dlb_sandbox_reader();
     int rc = how->work(how->ctx, &err);
     err.status = (enum dlb_status)rc;
     bool said = dlb_pass(&pipe, &err, sizeof err);

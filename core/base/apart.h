@@ -32,6 +32,7 @@ struct dlb_apart {
     bool (*pass)(void *ctx, struct dlb_pipe *pipe);
     void *ctx;
     uint32_t patience_s;        /* longest silence before the child is killed; 0: no limit */
+    bool sandboxed;             /* the work only reads: see core/base/sandbox.h */
     const atomic_bool *cancel;  /* the child is killed when a signal handler sets it; may be NULL */
     void (*waiting)(void *ctx); /* called after every second of silence; may be NULL */
 };

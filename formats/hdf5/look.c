@@ -71,6 +71,7 @@ int dlb_hdf5_look(const char *path, const struct dlb_hdf5_opts *opts, bool chunk
                             .work = work,
                             .pass = pass,
                             .ctx = &look,
+                            .sandboxed = true,
                             .patience_s = PATIENCE_S};
 
     *facts = (struct dlb_hdf5_facts){.label = NULL};

@@ -71,6 +71,7 @@ WRAPPED_IN = {
     "hdf5.h": ["formats/hdf5/library*.c"],
     "lmdb.h": ["formats/lmdb/lmdb*.c"],
     "xxhash.h": ["core/base/hash.c"],
+    "seccomp.h": ["core/base/sandbox.c"],
     "liburing.h": ["loaders/uring.c"],
     "cmocka.h": ["tests/*"],
 }
