@@ -390,30 +390,63 @@ static int sync_folder_of(const char *path, struct dlb_err *err)
     return rc;
 }
 
-int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
+static int write_temporary(const char *temporary, const struct dlb_file_out *file,
+                           struct dlb_err *err)
 {
-    char *temporary = NULL;
-    int rc, fd = -1;
-
-    if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its name");
-    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "creating a temporary file beside it");
-        free(temporary);
-        return rc;
-    }
-    rc = dlb_write_all(fd, path, data, n_bytes, err);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return dlb_fail_errno(err, file->path, DLB_NO_OFFSET,
+                              "creating a temporary file beside it");
+    int rc = dlb_write_all(fd, file->path, file->data, file->n_bytes, err);
     if (rc == DLB_OK && fsync(fd) != 0)
-        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "syncing it to disk");
+        rc = dlb_fail_errno(err, file->path, DLB_NO_OFFSET, "syncing it to disk");
     if (close(fd) != 0 && rc == DLB_OK)
-        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "closing it");
-    if (rc == DLB_OK && rename(temporary, path) != 0)
-        rc = dlb_fail_errno(err, path, DLB_NO_OFFSET, "renaming the finished file");
+        rc = dlb_fail_errno(err, file->path, DLB_NO_OFFSET, "closing it");
+    return rc;
+}
+
+static int rename_all(char *const *temporary, const struct dlb_file_out *files, size_t n_files,
+                      struct dlb_err *err)
+{
+    for (size_t i = 0; i < n_files; i++)
+        if (rename(temporary[i], files[i].path) != 0)
+            return dlb_fail_errno(err, files[i].path, DLB_NO_OFFSET, "renaming the finished file");
+    for (size_t i = 0; i < n_files; i++) {
+        int rc = sync_folder_of(files[i].path, err);
+        if (rc)
+            return rc;
+    }
+    return DLB_OK;
+}
+
+int dlb_write_files_atomic(const struct dlb_file_out *files, size_t n_files, struct dlb_err *err)
+{
+    char **temporary = calloc(n_files ? n_files : 1, sizeof *temporary);
+    int rc = DLB_OK;
+
+    if (!temporary)
+        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the files' names");
+    for (size_t i = 0; i < n_files && rc == DLB_OK; i++) {
+        if (asprintf(&temporary[i], "%s.%ld.tmp", files[i].path, (long)getpid()) < 0) {
+            temporary[i] = NULL;
+            rc = dlb_fail(err, DLB_ERR_NOMEM, files[i].path, DLB_NO_OFFSET,
+                          "no memory for its name");
+        } else {
+            rc = write_temporary(temporary[i], &files[i], err);
+        }
+    }
     if (rc == DLB_OK)
-        rc = sync_folder_of(path, err);
-    else
-        (void)unlink(temporary);
+        rc = rename_all(temporary, files, n_files, err);
+    for (size_t i = 0; i < n_files && temporary[i]; i++) {
+        if (rc)
+            (void)unlink(temporary[i]); /* what was renamed is not there */
+        free(temporary[i]);
+    }
     free(temporary);
     return rc;
+}
+
+int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
+{
+    return dlb_write_files_atomic(&(struct dlb_file_out){path, data, n_bytes}, 1, err);
 }

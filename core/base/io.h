@@ -78,7 +78,17 @@ int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_byte
  * in data; may be NULL. */
 int dlb_write_all(int fd, const char *path, const void *data, size_t n_bytes, struct dlb_err *err);
 
-/* Writes a file atomically: a temporary file beside it, fsync, rename. */
+struct dlb_file_out {
+    const char *path;
+    const void *data;
+    size_t n_bytes;
+};
+
+/* Writes files atomically: temporary files beside them, PATH.<process>.tmp, fsync; then each is
+ * renamed. If a write fails, all files are what they were before. */
+int dlb_write_files_atomic(const struct dlb_file_out *files, size_t n_files, struct dlb_err *err);
+
+/* The same for one file. */
 int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, struct dlb_err *err);
 
 #endif

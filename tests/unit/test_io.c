@@ -3,6 +3,7 @@
 #include "tests/support/folder.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/resource.h>
 
 struct seen {
@@ -247,6 +248,37 @@ static void test_write_atomic(void **state)
     assert_int_equal(seen.n_folders, 1);
 }
 
+/* All new, or all old: here the second of three cannot be written. */
+static void test_files_are_written_together(void **state)
+{
+    struct dlb_err err;
+    struct seen seen = {0};
+    char *text, first[PATH_MAX], lost[PATH_MAX], last[PATH_MAX];
+    size_t n;
+
+    (void)state;
+    (void)snprintf(first, sizeof first, "%s", folder_path("first"));
+    (void)snprintf(lost, sizeof lost, "%s", folder_path("none/lost"));
+    (void)snprintf(last, sizeof last, "%s", folder_path("last"));
+    struct dlb_file_out files[] = {{first, "new", 3}, {lost, "new", 3}, {last, "new", 3}};
+    folder_write("first", "old", 3);
+    assert_int_equal(dlb_write_files_atomic(files, 3, &err), DLB_E_IO);
+    assert_string_equal(err.path, lost);
+    assert_int_equal(dlb_read_file(first, 100, &text, &n, &err), DLB_OK);
+    assert_string_equal(text, "old");
+    free(text);
+    assert_int_equal(dlb_io_posix.list(folder, count, &seen, &err), DLB_OK);
+    assert_int_equal(seen.n_files, 1);
+    files[1].path = folder_path("lost");
+    assert_int_equal(dlb_write_files_atomic(files, 3, &err), DLB_OK);
+    seen = (struct seen){0};
+    assert_int_equal(dlb_io_posix.list(folder, count, &seen, &err), DLB_OK);
+    assert_int_equal(seen.n_files, 3);
+    assert_int_equal(dlb_read_file(first, 100, &text, &n, &err), DLB_OK);
+    assert_string_equal(text, "new");
+    free(text);
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
@@ -260,6 +292,7 @@ int main(void)
         IN_FOLDER(test_refuses_what_is_no_file),
         IN_FOLDER(test_write_atomic),
         IN_FOLDER(test_descriptors_are_a_shortage),
+        IN_FOLDER(test_files_are_written_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
