@@ -5,9 +5,13 @@
 #include "scenarios/spec/spec.h"
 #include "scenarios/spec/workload.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The longest name of a file, less room for ".partial-1000". */
+#define RUN_NAME_MAX_BYTES (NAME_MAX - 16)
 
 enum {
     FLAG_CONFIG,
@@ -184,6 +188,10 @@ static int check_run_name(const char *name, struct dlb_err *err)
         return dlb_fail(err, DLB_ERR_USAGE_RUN_NAME, "--run-name", DLB_NO_OFFSET,
                         "\"%.60s\" is no plain name; --results sets the folder that holds it",
                         name);
+    if (strlen(name) > RUN_NAME_MAX_BYTES)
+        return dlb_fail(err, DLB_ERR_USAGE_RUN_NAME, "--run-name", DLB_NO_OFFSET,
+                        "\"%.60s...\" has %zu bytes; a name has %d at most", name, strlen(name),
+                        RUN_NAME_MAX_BYTES);
     return DLB_OK;
 }
 

@@ -1,12 +1,12 @@
 #include "bench/experiment/result.h"
 
 #include "bench/cli/print.h"
+#include "bench/experiment/contents.h"
 #include "core/base/io.h"
 #include "core/base/mem.h"
 #include "core/base/remove.h"
 #include "reports/report.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,8 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SCRATCH ".cells" /* followed by a dash and the process's number */
-#define MAX_FILES 8      /* of a result */
+#define MAX_FILES 8 /* of a result */
 #define NAMES_TRIED 1000
 #define PIPE_COLUMNS 160 /* wide enough for the usual columns of a table */
 
@@ -90,83 +89,17 @@ static int join(char out[PATH_MAX], const char *folder, const char *name, struct
     return DLB_OK;
 }
 
-/* What a result's folder holds. */
-struct contents {
-    bool summary, leftover, foreign;
-    char name[256]; /* of something foreign */
-    long pid;       /* of the scratch folder found last */
-};
-
-static bool is_own_name(const char *name)
-{
-    static const char *const own[] = {"environment.json", "summary.json", "summary.txt"};
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        size_t len = strlen(own[i]);
-        const char *rest = name + len;
-        if (strncmp(name, own[i], len) == 0 && /* or its temporary, left by a kill */
-            (*rest == '\0' || (*rest == '.' && strcmp(strrchr(rest, '.'), ".tmp") == 0)))
-            return true;
-    }
-    return false;
-}
-
-static int look_into(const char *path, struct contents *out, struct dlb_err *err)
-{
-    *out = (struct contents){.summary = false};
-    DIR *dir = opendir(path);
-    if (!dir)
-        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot look into the result's folder");
-    for (const struct dirent *entry; (entry = readdir(dir));) {
-        const char *name = entry->d_name;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            continue;
-        if (strncmp(name, SCRATCH, strlen(SCRATCH)) == 0) {
-            out->leftover = true;
-            out->pid = labs(strtol(name + strlen(SCRATCH), NULL, 10));
-        } else if (is_own_name(name)) {
-            out->leftover = true;
-        } else {
-            out->foreign = true;
-            (void)snprintf(out->name, sizeof(out->name), "%s", name);
-        }
-    }
-    (void)closedir(dir);
-    char file[PATH_MAX];
-    if (snprintf(file, sizeof(file), "%s/summary.json", path) < PATH_MAX) {
-        json_t *summary = json_load_file(file, 0, NULL);
-        out->summary = json_object_get(summary, "schema_version") != NULL;
-        json_decref(summary);
-        if (!out->summary && access(file, F_OK) == 0) {
-            out->foreign = true;
-            (void)snprintf(out->name, sizeof(out->name), "summary.json");
-        }
-    }
-    return DLB_OK;
-}
-
-/* Removes scratch folders that killed runs left. The caller holds the lock, so no other process
- * uses them. */
-static void remove_scratch(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    for (const struct dirent *entry; dir && (entry = readdir(dir));)
-        if (strncmp(entry->d_name, SCRATCH, strlen(SCRATCH)) == 0)
-            dlb_remove_tree(dirfd(dir), entry->d_name);
-    if (dir)
-        (void)closedir(dir);
-}
-
 /* One process at a time writes into a result. On a file system that cannot lock folders the result
  * is written without this guard. */
 static int lock_folder(struct dlb_result_folder *out, struct dlb_err *err)
 {
-    struct contents there;
+    struct dlb_contents there;
     out->lock_fd = open(out->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (out->lock_fd < 0)
         return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot open the result's folder");
     if (flock(out->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         return DLB_OK;
-    if (look_into(out->path, &there, err) || there.pid <= 0)
+    if (dlb_contents_of(out->path, &there, err) || there.pid <= 0)
         return dlb_fail(err, DLB_ERR_RESULT_LOCKED, out->path, DLB_NO_OFFSET,
                         "another dlbench writes there: wait for it, or give another --run-name");
     return dlb_fail(err, DLB_ERR_RESULT_LOCKED, out->path, DLB_NO_OFFSET,
@@ -178,18 +111,18 @@ static int lock_folder(struct dlb_result_folder *out, struct dlb_err *err)
 /* Only a result is ever replaced, and only with --overwrite. */
 static int check_contents(struct dlb_result_folder *out, bool overwrite, struct dlb_err *err)
 {
-    struct contents there;
-    int rc = look_into(out->path, &there, err);
+    struct dlb_contents there;
+    int rc = dlb_contents_of(out->path, &there, err);
     if (rc)
         return rc;
-    if (there.summary && !overwrite)
+    if (there.summary && !there.unfit && !overwrite)
         return dlb_fail(err, DLB_ERR_RESULT_EXISTS, out->path, DLB_NO_OFFSET,
                         "holds a result already: give another --run-name, or --overwrite");
-    if (there.foreign && !there.summary)
+    if (there.unfit || (there.foreign && !there.summary))
         return dlb_fail(err, DLB_ERR_RESULT_FOREIGN, out->path, DLB_NO_OFFSET,
-                        "holds \"%s\" and no result, so nothing is written there: give another "
-                        "--run-name or --results",
-                        there.name);
+                        "holds \"%s\", which dlbench did not write, %s: give another --run-name or "
+                        "--results",
+                        there.other, there.unfit ? "where a result would be" : "and no result");
     out->replaces = there.summary;
     if (there.leftover && !there.summary)
         (void)fprintf(stderr,
@@ -237,8 +170,10 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
     memset(out, 0, sizeof(*out));
     out->lock_fd = -1;
     char scratch[32];
-    (void)snprintf(scratch, sizeof(scratch), SCRATCH "-%ld", (long)getpid());
+    dlb_scratch_name(scratch, sizeof(scratch));
     int rc = make_folders(args->results_dir, err);
+    if (!rc)
+        dlb_remove_all_scratch(args->results_dir);
     if (!rc)
         rc = make_result_folder(args, verb, out, err);
     if (!rc)
@@ -249,7 +184,7 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
     if (!rc)
         rc = check_contents(out, args->overwrite, err);
     if (!rc)
-        remove_scratch(out->path);
+        dlb_remove_scratch(out->path);
     if (!rc && mkdir(out->scratch, 0777))
         rc = dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot write to the result's folder");
     if (!rc) {
@@ -299,14 +234,15 @@ static void add_reports(struct rendered *files, const char *folder, const json_t
 
 static int write_files(const struct rendered *files, const char *folder, struct dlb_err *err)
 {
-    char path[PATH_MAX];
-    int rc = DLB_OK;
-    for (uint32_t i = 0; !rc && i < files->n; i++) {
-        rc = join(path, folder, files->name[i], err);
-        if (!rc)
-            rc = dlb_write_file_atomic(path, files->text[i].data, files->text[i].len_bytes, err);
+    char paths[MAX_FILES][PATH_MAX];
+    struct dlb_file_out out[MAX_FILES];
+    for (uint32_t i = 0; i < files->n; i++) {
+        int rc = join(paths[i], folder, files->name[i], err);
+        if (rc)
+            return rc;
+        out[i] = (struct dlb_file_out){paths[i], files->text[i].data, files->text[i].len_bytes};
     }
-    return rc;
+    return dlb_write_files_atomic(out, files->n, err);
 }
 
 /* Either document may be NULL. */
@@ -337,19 +273,43 @@ void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
         (void)write_result(folder->path, NULL, doc, &ignored);
 }
 
-/* Writes all files to a folder beside the earlier result. */
+/* Opens and locks the folder; -1: it holds what is not ours, or another process writes there. */
+static int claim(const char *folder, bool made)
+{
+    struct dlb_contents there;
+    struct dlb_err ignored;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+        (made ||
+         (dlb_contents_of(folder, &there, &ignored) == DLB_OK && !there.foreign && !there.unfit)))
+        return fd;
+    if (fd >= 0)
+        (void)close(fd);
+    return -1;
+}
+
+/* Writes all files to a folder beside the earlier result: to NAME.partial, or to the first of
+ * NAME.partial-2 ... that holds nothing but what an earlier run left. */
 static int write_aside(struct dlb_result_folder *folder, const json_t *environment,
                        const json_t *doc, struct dlb_err *err)
 {
-    char aside[PATH_MAX];
-    int n = snprintf(aside, sizeof(aside), "%s.partial", folder->path);
-    if (n < 0 || (size_t)n >= sizeof(aside))
-        return dlb_fail(err, DLB_ERR_RESULT_PATH, folder->path, DLB_NO_OFFSET,
-                        "the path is too long");
-    if (mkdir(aside, 0777) != 0 && errno != EEXIST)
-        return dlb_fail_errno(err, aside, DLB_NO_OFFSET, "cannot make the folder");
+    char aside[PATH_MAX], number[16] = "";
+    int fd = -1;
+    for (int i = 2; fd < 0; i++) {
+        int n = snprintf(aside, sizeof(aside), "%s.partial%s", folder->path, number);
+        if (n < 0 || (size_t)n >= sizeof(aside))
+            return dlb_fail(err, DLB_ERR_RESULT_PATH, folder->path, DLB_NO_OFFSET,
+                            "the path is too long");
+        bool made = mkdir(aside, 0777) == 0;
+        if (!made && (errno != EEXIST || i > NAMES_TRIED))
+            return dlb_fail_errno(err, aside, DLB_NO_OFFSET, "cannot make the folder");
+        fd = claim(aside, made);
+        (void)snprintf(number, sizeof(number), "-%d", i);
+    }
     memcpy(folder->written, aside, sizeof(folder->written));
-    return write_result(aside, environment, doc, err);
+    int rc = write_result(aside, environment, doc, err);
+    (void)close(fd);
+    return rc;
 }
 
 int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environment,
