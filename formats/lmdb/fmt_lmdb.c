@@ -106,7 +106,8 @@ struct listing {
     const char *prefix;
     bool all;      /* no prefix: keys about the database are ignored */
     bool labelled; /* there is a value with labels */
-    uint64_t n_about, n_empty;
+    uint64_t n_about, n_empty, n_databases;
+    char database[64]; /* the first one's name */
 };
 
 /* Whether it is a key such as "__len__" or "__keys__", which says something about the samples. */
@@ -115,12 +116,20 @@ static bool is_about(const uint8_t *key, size_t n)
     return n > 4 && key[0] == '_' && key[1] == '_' && key[n - 1] == '_' && key[n - 2] == '_';
 }
 
-static int visit(void *ctx, const uint8_t *key, size_t n_key, size_t n_value, struct dlb_err *err)
+static int visit(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *err)
 {
     struct listing *listing = ctx;
     struct dlb_shape *shape = listing->shape;
+    const uint8_t *key = entry->key;
+    size_t n_key = entry->n_key, n_value = entry->n_value;
 
     dlb_pulse_sign(dlb_pulse_opening);
+    if (entry->database) {
+        if (listing->n_databases++ == 0)
+            (void)snprintf(listing->database, sizeof listing->database, "%.*s",
+                           n_key < 60 ? (int)n_key : 60, (const char *)key);
+        return DLB_OK;
+    }
     if (listing->all && is_about(key, n_key)) {
         bool labels =
             n_key == strlen(DLB_LMDB_LABELS_KEY) && memcmp(key, DLB_LMDB_LABELS_KEY, n_key) == 0;
@@ -205,6 +214,8 @@ static bool pass_keys(void *ctx, struct dlb_pipe *pipe)
     return dlb_pass(pipe, listing->shape, sizeof *listing->shape) &&
            dlb_pass(pipe, &listing->n_about, sizeof listing->n_about) &&
            dlb_pass(pipe, &listing->n_empty, sizeof listing->n_empty) &&
+           dlb_pass(pipe, &listing->n_databases, sizeof listing->n_databases) &&
+           dlb_pass(pipe, listing->database, sizeof listing->database) &&
            dlb_pass(pipe, &keys->n, sizeof keys->n) &&
            dlb_pass(pipe, &keys->n_bytes, sizeof keys->n_bytes) &&
            dlb_pass(pipe, &labels, sizeof labels) &&
@@ -220,7 +231,8 @@ static int look_apart(struct listing *listing, struct dlb_err *err)
                             .who = "liblmdb",
                             .work = list_keys,
                             .pass = pass_keys,
-                            .ctx = listing};
+                            .ctx = listing,
+                            .sandboxed = true};
     return dlb_apart(&how, err);
 }
 
@@ -246,6 +258,11 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
     if (rc != DLB_OK)
         return rc;
     shape->n_samples = ds->keys.n;
+    if (ds->keys.n == 0 && listing.n_databases)
+        return dlb_fail(err, DLB_ERR_LMDB_NAMED, ds->path, DLB_NO_OFFSET,
+                        "holds %" PRIu64 " named database%s (\"%s\") and nothing beside: only the "
+                        "unnamed one is read",
+                        listing.n_databases, listing.n_databases == 1 ? "" : "s", listing.database);
     if (ds->keys.n == 0 && prefix[0] && head.n_entries > 0)
         return dlb_fail(err, DLB_ERR_LMDB_NO_SUCH_PREFIX, ds->path, DLB_NO_OFFSET,
                         "lmdb.prefix = \"%.200s\": none of the %" PRIu64 " keys begins with it",
@@ -259,6 +276,12 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
                           ? "%" PRIu64 " key named __...__ is about the database and ignored"
                           : "%" PRIu64 " keys named __...__ are about the database and ignored",
                       listing.n_about);
+    if (listing.n_databases)
+        dlb_shape_odd(shape,
+                      listing.n_databases == 1
+                          ? "%" PRIu64 " named database (\"%s\") is not read"
+                          : "%" PRIu64 " named databases (\"%s\" and others) are not read",
+                      listing.n_databases, listing.database);
     if (listing.n_empty)
         dlb_shape_odd(shape,
                       listing.n_empty == 1 ? "%" PRIu64 " value is empty"

@@ -182,6 +182,8 @@ static int create(struct dlb_lmdb **out, const char *path, const struct dlb_io *
         if (code == 0)
             code = mdb_env_set_assert(env->env, give_up);
         if (code == 0)
+            code = mdb_env_set_maxdbs(env->env, 1); /* for is_database */
+        if (code == 0)
             code = mdb_env_open(env->env, path, flags | (readahead ? 0 : MDB_NORDAHEAD), 0);
         rc = code == 0 ? DLB_OK : dlb_lmdb_fail(err, path, code, "opening the database");
     }
@@ -289,7 +291,7 @@ static int place(const struct dlb_lmdb *env, const MDB_val *value, struct dlb_lm
 {
     uint64_t at = (uint64_t)((uintptr_t)value->mv_data - (uintptr_t)env->map.data);
 
-    if (at >= env->map.n_bytes || value->mv_size > env->map.n_bytes - at)
+    if (at > env->map.n_bytes || value->mv_size > env->map.n_bytes - at)
         return dlb_fail(err, DLB_ERR_LMDB_DAMAGED, env->path, env->file_bytes,
                         "damaged or cut short: a value of %zu bytes does not lie in the file",
                         value->mv_size);
@@ -322,6 +324,25 @@ int dlb_lmdb_copy(struct dlb_lmdb_txn *txn, const struct dlb_lmdb_value *value, 
     return dlb_map_copy(&txn->env->map, dst, value->offset_bytes, value->n_bytes, err);
 }
 
+/* Whether the key is the name of a database inside this one. liblmdb tells by a flag of the entry
+ * that only opening it shows; its value is a record of RECORD_BYTES (MDB_db of mdb.c). */
+static bool is_database(MDB_cursor *cursor, const MDB_val *key, const MDB_val *value)
+{
+    enum { RECORD_BYTES = 48 };
+    char name[DLB_LMDB_MAX_KEY_BYTES + 1];
+    MDB_txn *txn = mdb_cursor_txn(cursor);
+    MDB_dbi dbi;
+
+    if (value->mv_size != RECORD_BYTES || memchr(key->mv_data, '\0', key->mv_size))
+        return false;
+    memcpy(name, key->mv_data, key->mv_size);
+    name[key->mv_size] = '\0';
+    if (mdb_dbi_open(txn, name, 0, &dbi) != 0)
+        return false;
+    mdb_dbi_close(mdb_txn_env(txn), dbi);
+    return true;
+}
+
 static int walk(struct dlb_lmdb *env, MDB_cursor *cursor, const void *prefix, size_t n_prefix,
                 dlb_lmdb_visit *visit, void *ctx, struct dlb_err *err)
 {
@@ -341,7 +362,10 @@ static int walk(struct dlb_lmdb *env, MDB_cursor *cursor, const void *prefix, si
         if (rc == DLB_OK)
             rc = place(env, &value, &where, err);
         if (rc == DLB_OK)
-            rc = visit(ctx, key.mv_data, key.mv_size, value.mv_size, err);
+            rc = visit(ctx,
+                       &(struct dlb_lmdb_entry){key.mv_data, key.mv_size, value.mv_size,
+                                                is_database(cursor, &key, &value)},
+                       err);
         if (rc != DLB_OK)
             return rc;
     }

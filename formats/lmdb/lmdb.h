@@ -61,8 +61,12 @@ int dlb_lmdb_copy(struct dlb_lmdb_txn *txn, const struct dlb_lmdb_value *value, 
 
 /* Visits all entries whose keys begin with the prefix, in the order of the keys. Stops when `visit`
  * returns anything but DLB_OK, and returns that. */
-typedef int dlb_lmdb_visit(void *ctx, const uint8_t *key, size_t n_key, size_t n_value,
-                           struct dlb_err *err);
+struct dlb_lmdb_entry {
+    const uint8_t *key; /* valid during the visit */
+    size_t n_key, n_value;
+    bool database; /* the key is the name of a database inside this one, and the value its record */
+};
+typedef int dlb_lmdb_visit(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *err);
 int dlb_lmdb_walk(struct dlb_lmdb_txn *txn, const void *prefix, size_t n_prefix,
                   dlb_lmdb_visit *visit, void *ctx, struct dlb_err *err);
 
