@@ -1,5 +1,7 @@
 #include "formats/webdataset/tar.h"
 
+#include "core/base/little.h"
+
 const char *const dlb_tar_pack_names[] = {"none", "gz", "zst", NULL};
 
 #ifdef DLB_HAVE_LIBARCHIVE
@@ -196,6 +198,45 @@ static enum dlb_tar_pack pack_of(const uint8_t *data, size_t n_bytes)
                                                                        : DLB_TAR_PLAIN;
 }
 
+/* RFC 8878: a frame that carries no data. The length of the one that begins here; 0: none does. */
+static uint64_t skippable_frame_bytes(const uint8_t *data, size_t n_bytes)
+{
+    static const uint8_t magic[] = {0x2a, 0x4d, 0x18}; /* behind 0x50 to 0x5f */
+    enum { HEAD_BYTES = 8 };
+
+    return n_bytes >= HEAD_BYTES && data[0] >> 4 == 5 && memcmp(data + 1, magic, sizeof magic) == 0
+               ? HEAD_BYTES + dlb_little_get(data + 4, 4)
+               : 0;
+}
+
+/* pzstd begins its files with such a frame, which libarchive 3.6 does not take for zstd's. Leaves
+ * the block as it is when no frame with data follows. */
+static int pass_skippable(struct dlb_tar *tar, size_t *n_read, struct dlb_err *err)
+{
+    enum { MOST = 16 };
+    uint64_t at_bytes = 0;
+    size_t n = *n_read;
+    int rc = DLB_OK;
+
+    for (int i = 0; i < MOST && rc == DLB_OK && at_bytes < tar->file_bytes; i++) {
+        uint64_t frame_bytes = skippable_frame_bytes(tar->block, n);
+        if (frame_bytes == 0)
+            break;
+        at_bytes += frame_bytes;
+        if (at_bytes < tar->file_bytes)
+            rc = fetch(tar, at_bytes, &n);
+    }
+    if (rc == DLB_OK && at_bytes > 0 && pack_of(tar->block, n) == DLB_TAR_ZST) {
+        tar->stored_at_bytes = at_bytes;
+        *n_read = n;
+    } else if (rc == DLB_OK && at_bytes > 0) {
+        rc = fetch(tar, 0, n_read);
+    }
+    if (rc != DLB_OK)
+        *err = tar->io_err;
+    return rc;
+}
+
 static int open_unpacker(struct dlb_tar *tar, struct dlb_err *err)
 {
     struct archive_entry *entry;
@@ -253,6 +294,9 @@ static int look_at_file(struct dlb_tar *tar, size_t block_bytes, struct dlb_err 
         *err = tar->io_err;
         return (int)err->status;
     }
+    rc = pass_skippable(tar, &n_read, err);
+    if (rc != DLB_OK)
+        return rc;
     tar->max_bytes = tar->file_bytes;
     tar->first_bytes = n_read;
     tar->pack = pack_of(tar->block, n_read);

@@ -1,5 +1,6 @@
 /* formats/webdataset on .tar.gz and .tar.zst: the same samples, damage, and decompression bombs. */
 #include "core/base/hash.h"
+#include "core/base/little.h"
 #include "formats/codecs/zstd.h"
 #include "formats/generate/manifest.h"
 #include "formats/webdataset/tar.h"
@@ -225,6 +226,68 @@ static void test_flips(void **state)
     }
 }
 
+/* A frame of zstd that carries no data (RFC 8878), with n_bytes of its own. */
+static void add_skippable(struct dlb_bytes *out, uint32_t kind, uint32_t n_bytes)
+{
+    uint8_t head[8] = {(uint8_t)(0x50 + kind), 0x2a, 0x4d, 0x18};
+    uint8_t *filler = calloc(1, n_bytes + 1);
+
+    assert_non_null(filler);
+    dlb_little_put(head + 4, n_bytes, 4);
+    assert_int_equal(dlb_bytes_append(out, head, sizeof head, &err), DLB_OK);
+    assert_int_equal(dlb_bytes_append(out, filler, n_bytes, &err), DLB_OK);
+    free(filler);
+}
+
+/* As pzstd writes them, before the first frame and between frames. */
+static void test_skippable_frames(void **state)
+{
+    static const struct {
+        uint32_t n_before, each_bytes;
+        bool between;
+    } cases[] = {{1, 4, false}, {1, 4, true}, {3, 0, true}, {2, 3000000, false}, {16, 1, false}};
+    struct dlb_dataset ds;
+    struct dlb_bytes out = {0};
+    uint64_t n_samples, n_io;
+    int rc;
+
+    (void)state;
+    start();
+    file("a.jpg", "A");
+    file("b.jpg", "BB");
+    memset(ball.bytes + ball.len, 0, 1024);
+    ball.len += 1024;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        out.len_bytes = 0;
+        for (uint32_t k = 0; k < cases[i].n_before; k++)
+            add_skippable(&out, k % 16, cases[i].each_bytes);
+        size_t half = cases[i].between ? 512 : ball.len;
+        assert_int_equal(dlb_zstd_append(&out, ball.bytes, half, &err), DLB_OK);
+        if (half < ball.len) {
+            add_skippable(&out, 7, 20);
+            assert_int_equal(dlb_zstd_append(&out, ball.bytes + half, ball.len - half, &err),
+                             DLB_OK);
+        }
+        folder_write("a.tar.zst", out.data, out.len_bytes);
+        assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("a.tar.zst"), &err),
+                         DLB_OK);
+        (void)hash_shard(&ds, 0, &n_samples, &rc, &n_io);
+        assert_int_equal(rc, DLB_END);
+        assert_int_equal(n_samples, 2);
+        dlb_dataset_close(&ds);
+    }
+    /* Nothing but such frames, and one that claims to be longer than the file. */
+    for (uint32_t cut = 0; cut < 2; cut++) {
+        out.len_bytes = 0;
+        add_skippable(&out, 0, 100);
+        folder_write("a.tar.zst", out.data, out.len_bytes - 50 * cut);
+        assert_int_equal(dataset_open(&ds, "webdataset", "raw", folder_path("a.tar.zst"), &err),
+                         DLB_E_FORMAT);
+        assert_int_equal(err.code, DLB_ERR_FILE_NOT_OF_FORMAT);
+    }
+    dlb_bytes_free(&out);
+}
+
 static void test_no_archives(void **state)
 {
     struct dlb_dataset ds;
@@ -364,8 +427,8 @@ int main(void)
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(test_same_samples), IN_FOLDER(test_same_bytes_again), IN_FOLDER(test_cut),
-        IN_FOLDER(test_flips),        IN_FOLDER(test_no_archives),      IN_FOLDER(test_bomb),
-        IN_FOLDER(test_window),       IN_FOLDER(test_no_index),
+        IN_FOLDER(test_flips),        IN_FOLDER(test_skippable_frames), IN_FOLDER(test_no_archives),
+        IN_FOLDER(test_bomb),         IN_FOLDER(test_window),           IN_FOLDER(test_no_index),
     };
     if (!is_built("webdataset", "zstd"))
         return 77;
