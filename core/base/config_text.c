@@ -1,5 +1,6 @@
 #include "core/base/config.h"
 
+#include "core/base/apart.h"
 #include "core/base/config_said.h"
 #include "core/base/config_toml.h"
 #include "core/base/json.h"
@@ -14,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { PARSE_S = 10 }; /* how long the parser may be silent */
+
 /* A file that is missing is wrong usage, not a failed run. */
 static int unreadable(const char *path, struct dlb_err *err)
 {
@@ -24,15 +27,16 @@ static int unreadable(const char *path, struct dlb_err *err)
     return (int)err->status;
 }
 
-/* Reads the whole file; of one that is too large, enough for the parser to refuse it. Opening a
- * pipe does not wait for its other end. */
+/* Reads the whole file; of one that is too large, enough for the parser to refuse it. A pipe is
+ * waited for, as by any program that reads one; one that ends without a byte is refused, because
+ * the program that should have written it has failed. */
 static int read_text(const char *path, char **out, size_t *n_bytes, struct dlb_err *err)
 {
     char *text = NULL;
     struct stat st;
     ssize_t n = 0;
     int status = DLB_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
     *n_bytes = 0;
     if (fd < 0 || fstat(fd, &st) != 0) {
@@ -46,10 +50,14 @@ static int read_text(const char *path, char **out, size_t *n_bytes, struct dlb_e
     }
     text = dlb_mem_new(DLB_TOML_MAX_BYTES + 1);
     while (*n_bytes <= DLB_TOML_MAX_BYTES &&
-           (n = read(fd, text + *n_bytes, DLB_TOML_MAX_BYTES + 1 - *n_bytes)) > 0)
-        *n_bytes += (size_t)n;
+           ((n = read(fd, text + *n_bytes, DLB_TOML_MAX_BYTES + 1 - *n_bytes)) > 0 ||
+            (n < 0 && errno == EINTR)))
+        *n_bytes += n > 0 ? (size_t)n : 0;
     if (n < 0)
         status = dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot read the configuration");
+    else if (*n_bytes == 0 && S_ISFIFO(st.st_mode))
+        status = dlb_fail(err, DLB_ERR_CONFIG_UNREADABLE, path, DLB_NO_OFFSET,
+                          "is a pipe that ended before anything was written to it");
 out:
     if (fd >= 0)
         (void)close(fd);
@@ -61,6 +69,60 @@ out:
     return status;
 }
 
+/* toml11 is trusted with text that somebody else may have written: what makes it crash, or never
+ * end, is no configuration. */
+struct parse {
+    const char *text, *name;
+    size_t n_bytes;
+    char *entries; /* as JSON */
+    uint64_t n_entries_bytes;
+};
+
+static int parse(void *ctx, struct dlb_err *err)
+{
+    struct parse *p = ctx;
+    json_t *entries = NULL;
+    int status = dlb_toml_parse(p->text, p->n_bytes, p->name, &entries, err);
+    if (status != DLB_OK)
+        return status;
+    p->entries = dlb_mem_check(json_dumps(entries, JSON_COMPACT));
+    p->n_entries_bytes = strlen(p->entries);
+    json_decref(entries);
+    return DLB_OK;
+}
+
+static bool pass(void *ctx, struct dlb_pipe *pipe)
+{
+    struct parse *p = ctx;
+    return dlb_pass(pipe, &p->n_entries_bytes, sizeof p->n_entries_bytes) &&
+           dlb_pass_array(pipe, (void **)&p->entries, p->n_entries_bytes, 1);
+}
+
+static int parse_apart(const char *text, size_t n_bytes, const char *name, json_t **entries,
+                       struct dlb_err *err)
+{
+    struct parse p = {.text = text, .name = name, .n_bytes = n_bytes};
+    struct dlb_apart how = {.path = name,
+                            .who = "the TOML parser",
+                            .doing = "reading it",
+                            .work = parse,
+                            .pass = pass,
+                            .ctx = &p,
+                            .sandboxed = true,
+                            .patience_s = PARSE_S};
+    int status = dlb_apart(&how, err);
+
+    if (status != DLB_OK &&
+        (err->code == DLB_ERR_CHILD_CRASHED || err->code == DLB_ERR_CHILD_HANGS ||
+         err->code == DLB_ERR_CHILD_GAVE_UP))
+        status = dlb_fail(err, DLB_ERR_CONFIG_NOT_TOML, name, DLB_NO_OFFSET,
+                          "not TOML: the parser fails at it");
+    if (status == DLB_OK)
+        *entries = dlb_mem_check(json_loadb(p.entries, p.n_entries_bytes, JSON_ALLOW_NUL, NULL));
+    free(p.entries);
+    return status;
+}
+
 int dlb_config_load_text(struct dlb_config *cfg, const char *text, size_t n_bytes, const char *name,
                          struct dlb_err *err)
 {
@@ -68,7 +130,7 @@ int dlb_config_load_text(struct dlb_config *cfg, const char *text, size_t n_byte
     json_t *entries = NULL, *entry;
     char origin[1100];
     size_t i;
-    int status = dlb_toml_parse(text, n_bytes, name, &entries, err);
+    int status = parse_apart(text, n_bytes, name, &entries, err);
 
     if (status != DLB_OK)
         return status;

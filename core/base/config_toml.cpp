@@ -53,6 +53,7 @@ class prescan
     std::size_t n_bytes, at = 0;
     std::uint_least32_t line = 1;
     unsigned depth = 0, n_dots = 0, n_items = 0;
+    bool starts_line = true; /* only blanks so far */
 
     char peek(std::size_t ahead) const
     {
@@ -107,6 +108,46 @@ class prescan
         }
         at = 0;
         line = 1;
+    }
+
+    std::size_t end_of_line() const
+    {
+        return static_cast<std::size_t>(std::find(text + at, text + n_bytes, '\n') - text);
+    }
+
+    /* What stands before the "=" of this line, as it is written. */
+    std::string key_here() const
+    {
+        const std::string before(text, at);
+        const auto start = before.rfind('\n') + 1; /* 0 where there is none */
+        std::string key = before.substr(start, before.find('=', start) - start);
+        key.erase(std::min(key.find_last_not_of(" \t") + 1, std::size_t{60}));
+        return key.empty() ? "a list" : key;
+    }
+
+    /* toml11 3.7 takes the last element of a list that a header or a dotted key enters, and crashes
+     * where there is none. No option takes a list of tables, or an empty list. */
+    void check_lists()
+    {
+        std::size_t next = at + 1;
+        bool comment = false;
+        for (; next < n_bytes; next++) {
+            const char c = text[next];
+            comment = c == '#' || (comment && c != '\n');
+            if (!comment && c != ' ' && c != '\t' && c != '\r' && c != '\n')
+                break;
+        }
+        const bool header = starts_line && depth == 0;
+        if (!header && next < n_bytes && text[next] == ']')
+            throw refused(DLB_ERR_CONFIG_BAD_AXIS,
+                          key_here() + ": the list is empty; a list holds at least one value",
+                          line);
+        if (header && next < n_bytes && next == at + 1 && text[next] == '[')
+            throw refused(DLB_ERR_CONFIG_UNSUPPORTED_TOML,
+                          std::string(text + at, std::min(n_bytes - at, std::size_t{60}))
+                                  .substr(0, end_of_line() - at) +
+                              ": lists of tables are not supported",
+                          line);
     }
 
     void skip_comment()
@@ -168,9 +209,13 @@ class prescan
                 skip_string(c);
             if (at >= n_bytes)
                 break;
+            if (text[at] == '[')
+                check_lists();
             count(text[at]);
             if (text[at] == '\n')
                 line++;
+            starts_line =
+                text[at] == '\n' || (starts_line && (text[at] == ' ' || text[at] == '\t'));
         }
     }
 };
