@@ -152,6 +152,11 @@ static void kill_group(const struct child *c, int signo)
         (void)kill(c->pid, signo);
 }
 
+static bool is_cancelled(const struct dlb_child *how)
+{
+    return how->cancel && atomic_load(how->cancel);
+}
+
 /* Waits until the child has ended, and kills it if needed. *stalled: it was killed because it
  * made no progress. */
 static int watch(const struct dlb_child *how, const struct child *c, bool *stalled)
@@ -168,7 +173,7 @@ static int watch(const struct dlb_child *how, const struct child *c, bool *stall
         }
         if (how->tick)
             how->tick(how->ctx, n);
-        if (how->cancel && atomic_load(how->cancel) && asked_ns == 0) {
+        if (is_cancelled(how) && asked_ns == 0) {
             kill_group(c, SIGINT);
             asked_ns = now_ns;
         }
@@ -208,12 +213,32 @@ static void tell_library(const struct dlb_child *how, const struct child *c, cha
                        how->data_path ? how->data_path : "no path");
 }
 
-static void obituary(const struct dlb_child *how, const struct child *c, int status, bool stalled,
-                     const char *otherwise, struct dlb_cell_result *result)
+/* How a child ended that has no result to be believed. */
+struct end {
+    int status;
+    bool stalled;   /* it was killed because it made no progress */
+    bool cut_short; /* it ended early, and nobody here had asked it to */
+};
+
+static enum dlb_code code_of(const struct dlb_child *how, const struct end *end)
 {
+    if (is_cancelled(how))
+        return DLB_ERR_CANCELLED;
+    if (end->stalled)
+        return DLB_ERR_CELL_HANGS;
+    if (WIFEXITED(end->status) && WEXITSTATUS(end->status) == DLB_CHILD_EXIT_NOMEM)
+        return DLB_ERR_NOMEM;
+    return WIFSIGNALED(end->status) || end->cut_short ? DLB_ERR_CELL_KILLED
+                                                      : DLB_ERR_CELL_NO_RESULT;
+}
+
+static void obituary(const struct dlb_child *how, const struct child *c, const struct end *end,
+                     struct dlb_cell_result *result)
+{
+    int status = end->status;
     char why[200], tail[LOG_TAIL_BYTES + 1], library[PATH_SHOWN + 80] = "";
     char text[sizeof(why) + sizeof(library) + sizeof(tail) + 48];
-    if (stalled) {
+    if (end->stalled) {
         (void)snprintf(why, sizeof(why),
                        "hung: no batch for %" PRIu64 " s, so it was killed (storage that does not "
                        "answer?)",
@@ -224,23 +249,20 @@ static void obituary(const struct dlb_child *how, const struct child *c, int sta
         (void)snprintf(why, sizeof(why), "was killed by SIG%s%s", name ? name : "?",
                        signo == SIGKILL ? " (out of memory?)" : "");
         tell_library(how, c, library, sizeof(library));
-    } else if (otherwise) {
-        (void)snprintf(why, sizeof(why), "%s", otherwise);
+    } else if (end->cut_short) {
+        (void)snprintf(why, sizeof(why),
+                       "was told to end by a signal that dlbench did not send (SIGTERM from a job "
+                       "scheduler or a user?)");
+    } else if (WEXITSTATUS(status) == 0) {
+        (void)snprintf(why, sizeof(why), "left without a result");
     } else {
         (void)snprintf(why, sizeof(why), "left with exit code %d", WEXITSTATUS(status));
     }
     log_tail(c, tail);
     (void)snprintf(text, sizeof(text), "the process %s%s%s%s", why, library,
                    tail[0] ? "; it printed: " : "", tail);
-    bool cancelled = how->cancel && atomic_load(how->cancel);
-    bool no_memory = WIFEXITED(status) && WEXITSTATUS(status) == DLB_CHILD_EXIT_NOMEM;
-    enum dlb_code code = cancelled             ? DLB_ERR_CANCELLED
-                         : stalled             ? DLB_ERR_CELL_HANGS
-                         : no_memory           ? DLB_ERR_NOMEM
-                         : WIFSIGNALED(status) ? DLB_ERR_CELL_KILLED
-                                               : DLB_ERR_CELL_NO_RESULT;
     struct dlb_err err;
-    (void)dlb_fail(&err, code, NULL, DLB_NO_OFFSET, "%s", text);
+    (void)dlb_fail(&err, code_of(how, end), NULL, DLB_NO_OFFSET, "%s", text);
     dlb_cell_result_init(result);
     dlb_cell_result_fail(result, &err);
     /* An error holds less than the last words take behind a long path. */
@@ -283,16 +305,20 @@ int dlb_child_run(const struct dlb_child *how, bool keeps, struct dlb_cell_resul
                   struct dlb_err *err)
 {
     struct child *c = dlb_mem_new(sizeof(*c));
-    bool stalled = false;
+    struct end end = {.status = 0};
     c->pidfd = c->beat_fd = c->log_fd = -1;
     int rc = prepare(how, c, err);
     if (!rc)
         rc = start(how, c, err);
     if (!rc) {
-        int status = watch(how, c, &stalled);
-        bool clean_end = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-        if (!clean_end || !read_result(c, keeps, result))
-            obituary(how, c, status, stalled, clean_end ? "left without a result" : NULL, result);
+        end.status = watch(how, c, &end.stalled);
+        bool clean_end = WIFEXITED(end.status) && WEXITSTATUS(end.status) == 0;
+        bool told = clean_end && read_result(c, keeps, result);
+        end.cut_short = told && result->status == DLB_REP_CANCELLED && !is_cancelled(how);
+        if (end.cut_short)
+            dlb_cell_result_free(result);
+        if (!told || end.cut_short)
+            obituary(how, c, &end, result);
     }
     clean(c);
     free(c);
