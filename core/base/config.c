@@ -111,7 +111,8 @@ void dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *va
                   const char *full_key, const char *origin)
 {
     dlb_json_put(in, key, value);
-    dlb_json_put(said->origins, full_key, dlb_json_safe_text(origin));
+    /* kept in memory only, where a name is what its bytes are */
+    dlb_json_put(said->origins, full_key, dlb_json_made(json_string_nocheck(origin)));
 }
 
 static int put_value(struct dlb_config *cfg, struct dlb_said *said, const char *key,

@@ -5,7 +5,8 @@
  *
  * The lowest layer that knows path and offset fills it in; callers hand it on unchanged and never
  * print it. Functions return an enum dlb_status as int (0 is success) and take `struct dlb_err *`
- * last, never NULL. */
+ * last, never NULL. Path and text hold names as they are; who prints them escapes them
+ * (core/base/say.h). */
 #ifndef DLB_CORE_BASE_ERR_H
 #define DLB_CORE_BASE_ERR_H
 

@@ -1,11 +1,13 @@
 #include "core/base/json.h"
 
+#include "core/base/escape.h"
 #include "core/base/mem.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 double dlb_json_number(const json_t *object, const char *key)
 {
@@ -58,21 +60,50 @@ json_t *dlb_json_hex(uint64_t value)
 
 json_t *dlb_json_safe_text(const char *text)
 {
-    json_t *string = json_string(text);
-    if (string)
-        return string;
-    char *plain = dlb_mem_text(text);
-    for (char *at = plain; *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    string = dlb_json_made(json_string(plain));
-    free(plain);
+    char *escaped = dlb_escaped(text, DLB_ESCAPE_BACKSLASH);
+    json_t *string = dlb_json_made(json_string(escaped));
+    free(escaped);
     return string;
+}
+
+void dlb_json_take_text(const json_t *object, const char *key, char *out, size_t n_out)
+{
+    char *text = dlb_unescape(dlb_mem_text(dlb_json_text(object, key)));
+    (void)snprintf(out, n_out, "%s", text);
+    free(text);
 }
 
 json_t *dlb_json_text_or_null(const char *text)
 {
     return text && text[0] ? dlb_json_safe_text(text) : json_null();
+}
+
+/* The bytes of U+007F to U+009F at the text, and the code point's last byte; 0: another one. */
+static size_t late_control(const char *text, unsigned *low)
+{
+    size_t n = (unsigned char)text[0] == 0xc2 ? 2 : 1;
+    *low = (unsigned char)text[n - 1];
+    return *low == 0x7f || (n == 2 && *low < 0xa0) ? n : 0;
+}
+
+char *dlb_json_dumped(const json_t *value, size_t flags)
+{
+    char *text = dlb_mem_check(json_dumps(value, flags));
+    size_t n_out = strlen(text) + 1, n;
+    unsigned low;
+
+    for (const char *at = text; *at; at++)
+        n_out += late_control(at, &low) ? strlen("\\u009F") : 0;
+    char *out = dlb_mem_array(n_out, 1), *to = out;
+    for (const char *at = text; *at; at += n ? n : 1) {
+        n = late_control(at, &low);
+        if (n)
+            to += snprintf(to, n_out - (size_t)(to - out), "\\u%04X", low);
+        else
+            *to++ = *at;
+    }
+    free(text);
+    return out;
 }
 
 void dlb_json_put(json_t *object, const char *key, json_t *value)

@@ -40,11 +40,17 @@ json_t *dlb_json_u64_or_null(uint64_t value);
 /* 16 hex digits: a checksum. */
 json_t *dlb_json_hex(uint64_t value);
 
-/* A string; if it is not UTF-8 (a file name may not be), bytes above 127 become '?'. */
+/* A string for any text, such as the name of a file. A string of JSON is UTF-8, so a byte that is
+ * not becomes \xHH, and a backslash before an x becomes \x5c: replacing every \xHH by its byte
+ * gives the name back (DLB_ESCAPE_BACKSLASH of core/base/escape.h). Values of a configuration are
+ * UTF-8 always and are stored as they are. */
 json_t *dlb_json_safe_text(const char *text);
 
 /* The same, or null for NULL and "". */
 json_t *dlb_json_text_or_null(const char *text);
+
+/* The reverse: copies the member's text as it was before, cut to n_out. */
+void dlb_json_take_text(const json_t *object, const char *key, char *out, size_t n_out);
 
 /* Steals `value`. */
 void dlb_json_put(json_t *object, const char *key, json_t *value);
@@ -52,5 +58,9 @@ void dlb_json_append(json_t *array, json_t *value);
 
 /* `value`; the process ends if it is NULL. For json_pack and similar functions. */
 json_t *dlb_json_made(json_t *value);
+
+/* As json_dumps, never NULL, for a document that people may see on a terminal: json_dumps leaves
+ * U+007F to U+009F as they are, here they become \u007F to \u009F. Owned by the caller. */
+char *dlb_json_dumped(const json_t *value, size_t flags);
 
 #endif

@@ -1,6 +1,5 @@
 #include "core/base/json_fields.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 static json_t *load(const struct dlb_json_field *field, const void *base)
@@ -45,7 +44,7 @@ static void store(const struct dlb_json_field *field, const json_t *object, void
         *(uint64_t *)at = strtoull(dlb_json_text(object, field->key), NULL, 16);
         break;
     case DLB_JSON_TYPE_TEXT:
-        (void)snprintf(at, field->cap, "%s", dlb_json_text(object, field->key));
+        dlb_json_take_text(object, field->key, at, field->cap);
         break;
     }
 }

@@ -402,7 +402,8 @@ json_t *dlb_opt_load(const struct dlb_opt *opt, const void *base)
     case DLB_OPT_STRING:
         break;
     }
-    return dlb_json_safe_text(field);
+    json_t *said = json_string(field); /* as it was set: a child's configuration reads it again */
+    return said ? said : dlb_json_safe_text(field);
 }
 
 bool dlb_opt_equal(const struct dlb_opt *opt, const void *a, const void *b)

@@ -1,4 +1,5 @@
 /* A cell's result as JSON and back. A table gives each object's keys, once for both ways. */
+#include "core/base/escape.h"
 #include "core/base/json_fields.h"
 #include "core/base/mem.h"
 #include "scenarios/cell/cell_result.h"
@@ -284,7 +285,8 @@ static void workers_from(const json_t *doc, struct dlb_workers_result *workers)
     workers->skipped = dlb_mem_array(json_array_size(skipped), sizeof(*workers->skipped));
     json_array_foreach(skipped, i, one) {
         if (json_is_string(one))
-            workers->skipped[workers->n_skipped_named++] = dlb_mem_text(json_string_value(one));
+            workers->skipped[workers->n_skipped_named++] =
+                dlb_unescape(dlb_mem_text(json_string_value(one)));
     }
 }
 
@@ -313,8 +315,10 @@ static void cache_from(const json_t *object, struct dlb_cache_result *cache)
     cache->metadata = dlb_cache_label_of(dlb_json_text(object, "metadata"));
     json_array_foreach(json_object_get(object, "limits"), i, limit) {
         const char *text = json_string_value(limit);
-        if (text && cache->n_limits < DLB_CACHE_LIMITS)
-            (void)snprintf(cache->limits[cache->n_limits++], DLB_CACHE_LIMIT_BYTES, "%s", text);
+        if (!text || cache->n_limits == DLB_CACHE_LIMITS)
+            continue;
+        (void)snprintf(cache->limits[cache->n_limits], DLB_CACHE_LIMIT_BYTES, "%s", text);
+        (void)dlb_unescape(cache->limits[cache->n_limits++]);
     }
 }
 
@@ -380,8 +384,8 @@ static void head_from(const json_t *doc, struct dlb_cell_result *r)
 {
     r->block = small(doc, "block", 0);
     r->index = small(doc, "index", 0);
-    (void)snprintf(r->reason, sizeof(r->reason), "%s", dlb_json_text(doc, "reason"));
-    (void)snprintf(r->stuck_why, sizeof(r->stuck_why), "%s", dlb_json_text(doc, "stuck_why"));
+    dlb_json_take_text(doc, "reason", r->reason, sizeof(r->reason));
+    dlb_json_take_text(doc, "stuck_why", r->stuck_why, sizeof(r->stuck_why));
     r->code = dlb_code_by_name(dlb_json_text(doc, "code"));
     if (r->status == DLB_REP_FAILED || r->status == DLB_REP_CANCELLED) {
         uint64_t error = dlb_json_u64(doc, "error", DLB_E_WORKER);
@@ -393,7 +397,7 @@ static void baseline_from(const json_t *doc, struct dlb_baseline_result *baselin
 {
     const char *command = dlb_json_text(doc, "command");
     dlb_json_fields_take(doc, baseline_fields, baseline);
-    baseline->command = command[0] ? dlb_mem_text(command) : NULL;
+    baseline->command = command[0] ? dlb_unescape(dlb_mem_text(command)) : NULL;
 }
 
 int dlb_cell_result_from_json(struct dlb_cell_result *r, const json_t *doc, struct dlb_err *err)

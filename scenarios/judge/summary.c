@@ -246,8 +246,9 @@ static json_t *device_json(const struct dlb_summary *in)
         return dlb_json_made(json_pack("{sn, sn, so, sn}", "kind", "name", "why",
                                        dlb_json_safe_text(ignored.what), "gpu"));
     dlb_cell_device_name(device, &in->spec->device, name, sizeof(name));
-    return dlb_json_made(
-        json_pack("{ss, ss, ss, sn}", "kind", device->name, "name", name, "why", why, "gpu"));
+    return dlb_json_made(json_pack("{ss, so, so, sn}", "kind", device->name, "name",
+                                   dlb_json_safe_text(name), "why", dlb_json_safe_text(why),
+                                   "gpu"));
 }
 
 static json_t *verdict_json(const struct dlb_summary *in)

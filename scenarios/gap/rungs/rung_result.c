@@ -319,7 +319,7 @@ static void parts_from(const json_t *doc, struct dlb_rung_parts *out)
 
 static void account_from(const json_t *doc, struct dlb_rung_account *out)
 {
-    take_text(out->name, sizeof out->name, dlb_json_text(doc, "name"));
+    dlb_json_take_text(doc, "name", out->name, sizeof out->name);
     out->own_process = dlb_json_is_true(doc, "own_process");
     for (size_t i = 0; i < N_FIGURES; i++)
         *figure_of(out, i) = dlb_json_u64(doc, figures[i].key, DLB_NOT_MEASURED);
@@ -356,17 +356,17 @@ static void calls_from(const json_t *doc, struct dlb_rung_calls *out)
 
 static void huge_from(const json_t *doc, struct dlb_rung_huge_pages *out)
 {
-    take_text(out->asked, sizeof out->asked, dlb_json_text(doc, "asked"));
-    take_text(out->batches_asked, sizeof out->batches_asked, dlb_json_text(doc, "batches_asked"));
+    dlb_json_take_text(doc, "asked", out->asked, sizeof out->asked);
+    dlb_json_take_text(doc, "batches_asked", out->batches_asked, sizeof out->batches_asked);
     out->array_frac = dlb_json_number(doc, "array_frac");
     out->batch_frac = dlb_json_number(doc, "batch_frac");
 }
 
 static void device_from(const json_t *doc, struct dlb_rung_device *out)
 {
-    take_text(out->kind, sizeof out->kind, dlb_json_text(doc, "kind"));
-    take_text(out->name, sizeof out->name, dlb_json_text(doc, "name"));
-    take_text(out->why, sizeof out->why, dlb_json_text(doc, "why"));
+    dlb_json_take_text(doc, "kind", out->kind, sizeof out->kind);
+    dlb_json_take_text(doc, "name", out->name, sizeof out->name);
+    dlb_json_take_text(doc, "why", out->why, sizeof out->why);
     out->emulated = dlb_json_is_true(doc, "emulated");
 }
 
@@ -385,7 +385,7 @@ static void figures_from(const json_t *doc, struct dlb_rung_result *out)
     out->n_batches = dlb_json_u64(doc, "n_batches", DLB_NOT_MEASURED);
     out->batch_bytes = dlb_json_u64(doc, "batch_bytes", DLB_NOT_MEASURED);
     out->n_workers = dlb_json_u64(doc, "n_workers", DLB_NOT_MEASURED);
-    take_text(out->checksum, sizeof out->checksum, dlb_json_text(doc, "checksum"));
+    dlb_json_take_text(doc, "checksum", out->checksum, sizeof out->checksum);
     for (size_t i = 0; i < N_STAMPS; i++)
         *stamp_of(&out->start_up, i) = dlb_json_number(start_up, stamps[i].key);
     device_from(json_object_get(doc, "device"), &out->device);
@@ -398,7 +398,7 @@ static void figures_from(const json_t *doc, struct dlb_rung_result *out)
     huge_from(json_object_get(doc, "huge_pages"), &out->huge_pages);
     out->n_liveness_polls = dlb_json_u64(polls, "count", DLB_NOT_MEASURED);
     out->liveness_polls_s = dlb_json_number(polls, "seconds");
-    take_text(out->ordered_part, sizeof out->ordered_part, dlb_json_text(ordered, "part"));
+    dlb_json_take_text(ordered, "part", out->ordered_part, sizeof out->ordered_part);
     out->ordered_seconds_per_sample = dlb_json_number(ordered, "seconds_per_sample");
 }
 
@@ -407,8 +407,8 @@ void dlb_rung_result_from_json(const json_t *doc, struct dlb_rung_result *result
     dlb_rung_result_init(result);
     result->status = status_from(doc);
     result->stuck = dlb_json_is_true(doc, "stuck");
-    take_text(result->rung, sizeof result->rung, dlb_json_text(doc, "rung"));
-    take_text(result->reason, sizeof result->reason, dlb_json_text(doc, "reason"));
+    dlb_json_take_text(doc, "rung", result->rung, sizeof result->rung);
+    dlb_json_take_text(doc, "reason", result->reason, sizeof result->reason);
     if (result->status == DLB_RUNG_OK)
         figures_from(doc, result);
     else

@@ -60,7 +60,8 @@ json_t *dlb_gap_torch_spec_json(const struct dlb_gap_torch_spec *spec)
     dlb_json_put(out, "rung", dlb_json_safe_text(spec->name));
     dlb_json_put(out, "gap.samples", json_integer(spec->params->samples));
     dlb_json_put(out, "gap.workers", json_integer(spec->params->workers));
-    dlb_json_put(out, "array", dlb_json_made(json_pack("[ss]", spec->exe, "array")));
+    dlb_json_put(out, "array",
+                 dlb_json_made(json_pack("[os]", dlb_json_safe_text(spec->exe), "array")));
     dlb_json_put(out, "device", device_json(spec->params, spec->device));
     dlb_json_put(out, "check", json_boolean(spec->check));
     return out;

@@ -1,0 +1,39 @@
+#include "core/base/say.h"
+
+#include "core/base/escape.h"
+
+#include <limits.h>
+
+#define LINE_CAP (3 * PATH_MAX) /* two paths and their escapes */
+
+static void say(FILE *out, const char *lead, const char *fmt, va_list args)
+{
+    char line[LINE_CAP], shown[LINE_CAP];
+
+    (void)vsnprintf(line, sizeof line, fmt, args);
+    (void)dlb_escape(line, sizeof line, DLB_ESCAPE_NAME, shown, sizeof shown);
+    (void)fprintf(out, "%s%s\n", lead, shown);
+}
+
+void dlb_vsay(FILE *out, const char *fmt, va_list args)
+{
+    say(out, "", fmt, args);
+}
+
+void dlb_say(FILE *out, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say(out, "", fmt, args);
+    va_end(args);
+}
+
+void dlb_say_note(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say(stderr, "dlbench: note: ", fmt, args);
+    va_end(args);
+}
