@@ -1,6 +1,8 @@
 /* The settings to paste: DataLoader's arguments, and other settings that were swept. */
 #include "reports/findings.h"
 
+#include "core/base/json.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +38,7 @@ static void write_others(const json_t *doc, const json_t *config, uint32_t n_col
         const json_t *value = json_object_get(config, key);
         char *text = is_argument(key) || !value || json_is_null(value)
                          ? NULL
-                         : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+                         : dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
         if (text)
             dlb_text_printf(&line, "%s%s = %s", line.len_bytes ? ", " : "and with: ", key, text);
         free(text);

@@ -192,7 +192,8 @@ static void decomposition(const json_t *gap, struct dlb_text *out)
         put_seconds(seconds, dlb_json_number(part, "seconds"), false);
         dlb_text_printf(out, "  ");
         dlb_text_plain(out, name, sizeof(name));
-        dlb_text_printf(out, "%*s  %12s", (int)(32 - strlen(name)), "", seconds);
+        dlb_text_printf(out, "%*s  %12s", 32 - (int)dlb_text_width(name, sizeof(name)), "",
+                        seconds);
         if (isfinite(frac) && fabs(frac) < 1e6)
             dlb_text_printf(out, "  %6.1f%%\n", frac * 100);
         else
@@ -215,7 +216,7 @@ void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, str
     render(rungs, kernel, sizeof(kernel) / sizeof(kernel[0]), true, kernel_row, n_columns, out);
     decomposition(gap, out);
     dlb_text_printf(out, "\n");
-    dlb_text_fold(out, dlb_json_text(gap, "text"), 0, n_words);
+    dlb_text_fold_lines(out, dlb_json_text(gap, "text"), 0, n_words);
     dlb_findings_list(doc, "not_modelled", "Not modelled:", n_words, out);
     dlb_findings_list(doc, "notes", "Notes:", n_words, out);
 }

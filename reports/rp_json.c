@@ -1,5 +1,5 @@
 /* summary.json: the document itself. */
-#include "core/base/mem.h"
+#include "core/base/json.h"
 #include "reports/report.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
 {
     (void)opts;
-    char *text = dlb_mem_check(json_dumps(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(10)));
+    char *text = dlb_json_dumped(doc, JSON_INDENT(2) | JSON_REAL_PRECISION(10));
     dlb_text_append(out, text, strlen(text));
     dlb_text_append(out, "\n", 1);
     free(text);

@@ -1,7 +1,11 @@
 /* What the terminal shows at the end: a table, the verdict in words, settings to paste. */
+#include "core/base/escape.h"
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/report.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define READABLE_COLUMNS 100 /* longer lines of text are hard to read */
 
@@ -20,9 +24,11 @@ static void render(const json_t *doc, const struct dlb_report_opts *opts, struct
         dlb_findings_words(doc, n_words, out);
     }
     if (opts->folder) {
+        char *folder = dlb_escaped(opts->folder, DLB_ESCAPE_NAME);
         dlb_text_printf(out, "\nResult: ");
-        dlb_text_plain(out, opts->folder, 4096);
+        dlb_text_append(out, folder, strlen(folder));
         dlb_text_printf(out, "/summary.json\n");
+        free(folder);
     }
 }
 

@@ -1,6 +1,6 @@
 /* summary.txt: what the terminal shows, at full width, with the configuration and each cell's
  * verdict. */
-#include "core/base/mem.h"
+#include "core/base/json.h"
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/report.h"
@@ -28,7 +28,7 @@ static void config(const json_t *doc, struct dlb_text *out)
     json_t *value;
     dlb_text_printf(out, "\nConfiguration:\n");
     json_object_foreach(json_object_get(doc, "config"), key, value) {
-        char *text = dlb_mem_check(json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10)));
+        char *text = dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10));
         dlb_text_printf(out, "  ");
         dlb_text_plain(out, key, 128);
         dlb_text_printf(out, " = ");

@@ -51,9 +51,9 @@ static uint32_t choose(const struct dlb_table *table, const uint32_t *width, uin
 static void measure(const struct dlb_table *table, uint32_t *widths)
 {
     for (uint32_t i = 0; i < table->n_columns; i++) {
-        widths[i] = (uint32_t)strlen(table->column[i].title);
+        widths[i] = (uint32_t)dlb_text_width(table->column[i].title, DLB_TABLE_CELL_CAP);
         for (uint32_t row = 0; row < table->n_rows; row++) {
-            uint32_t n = (uint32_t)strlen(cell_at(table, row, i));
+            uint32_t n = (uint32_t)dlb_text_width(cell_at(table, row, i), DLB_TABLE_CELL_CAP);
             widths[i] = n > widths[i] ? n : widths[i];
         }
     }
@@ -71,7 +71,7 @@ bool dlb_table_fits(const struct dlb_table *table, uint32_t width, uint32_t rank
 
 static void put(struct dlb_text *out, const char *words, uint32_t width, bool left, bool last)
 {
-    int pad = (int)(width - (uint32_t)strlen(words));
+    int pad = (int)(width - (uint32_t)dlb_text_width(words, DLB_TABLE_CELL_CAP));
     if (!left)
         dlb_text_printf(out, "%*s", pad, "");
     dlb_text_plain(out, words, DLB_TABLE_CELL_CAP);

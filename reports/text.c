@@ -1,5 +1,6 @@
 #include "reports/text.h"
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 
@@ -14,12 +15,18 @@ void dlb_text_free(struct dlb_text *text)
     memset(text, 0, sizeof(*text));
 }
 
+/* Room for n_bytes and the zero behind them. */
+static void reserve(struct dlb_text *text, size_t n_bytes)
+{
+    if (text->cap_bytes - text->len_bytes >= n_bytes + 1)
+        return;
+    text->cap_bytes = text->cap_bytes * 2 + n_bytes + 1024;
+    text->data = dlb_mem_grow(text->data, text->cap_bytes, 1);
+}
+
 void dlb_text_append(struct dlb_text *text, const char *data, size_t n_bytes)
 {
-    if (text->cap_bytes - text->len_bytes < n_bytes + 1) {
-        text->cap_bytes = text->cap_bytes * 2 + n_bytes + 1024;
-        text->data = dlb_mem_grow(text->data, text->cap_bytes, 1);
-    }
+    reserve(text, n_bytes);
     memcpy(text->data + text->len_bytes, data, n_bytes);
     text->len_bytes += n_bytes;
     text->data[text->len_bytes] = '\0';
@@ -42,41 +49,54 @@ const char *dlb_text_shown(const json_t *object, const char *key)
     return text[0] ? text : "-";
 }
 
-static char plain(char c)
+size_t dlb_text_width(const char *words, size_t max)
 {
-    unsigned char u = (unsigned char)c;
-    return u < 0x20 || u == 0x7f ? '?' : c;
+    return dlb_escape(words, max, DLB_ESCAPE_CONTROLS, NULL, 0);
 }
 
 void dlb_text_plain(struct dlb_text *text, const char *words, size_t max)
 {
-    for (size_t i = 0; words[i] && i < max; i++) {
-        char c = plain(words[i]);
-        dlb_text_append(text, &c, 1);
-    }
+    size_t n = dlb_text_width(words, max);
+    reserve(text, n);
+    (void)dlb_escape(words, max, DLB_ESCAPE_CONTROLS, text->data + text->len_bytes, n + 1);
+    text->len_bytes += n;
 }
 
-void dlb_text_fold(struct dlb_text *text, const char *words, uint32_t indent, uint32_t width)
+static void fold(struct dlb_text *text, const char *words, size_t n_bytes, uint32_t indent,
+                 uint32_t width)
 {
+    const char *end = words + n_bytes;
     size_t column = 0;
-    for (const char *at = words; *at;) {
-        size_t n = strcspn(at, " \n");
+    for (const char *at = words; at < end; at++) { /* over the space behind the word */
+        const char *space = memchr(at, ' ', (size_t)(end - at));
+        size_t n_word = (size_t)((space ? space : end) - at), n = dlb_text_width(at, n_word);
         if (column > 0 && width > 0 && column + 1 + n > width) {
             dlb_text_append(text, "\n", 1);
             column = 0;
         }
         if (n > 0) {
             dlb_text_printf(text, "%*s", column == 0 ? (int)indent : 1, "");
-            dlb_text_plain(text, at, n);
+            dlb_text_plain(text, at, n_word);
             column = (column == 0 ? indent : column + 1) + n;
         }
-        at += n;
-        if (*at == '\n') {
-            dlb_text_append(text, "\n", 1);
-            column = 0;
-        }
-        at += *at != '\0';
+        at += n_word;
     }
     if (column > 0)
         dlb_text_append(text, "\n", 1);
+}
+
+void dlb_text_fold(struct dlb_text *text, const char *words, uint32_t indent, uint32_t width)
+{
+    fold(text, words, strlen(words), indent, width);
+}
+
+void dlb_text_fold_lines(struct dlb_text *text, const char *words, uint32_t indent, uint32_t width)
+{
+    for (const char *at = words; *at; at += *at == '\n') {
+        size_t n_line = strcspn(at, "\n");
+        if (n_line == 0)
+            dlb_text_append(text, "\n", 1);
+        fold(text, at, n_line, indent, width);
+        at += n_line;
+    }
 }

@@ -20,14 +20,20 @@ void dlb_text_printf(struct dlb_text *text, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Appends words folded at spaces to `width` columns (0: not folded), every line after `indent`
- * spaces, and ends the line. Control characters, which a hostile document may hold, become '?'. */
+ * spaces, and ends the line. Control characters, which a document's names may hold, are escaped
+ * (DLB_ESCAPE_CONTROLS of core/base/escape.h), newlines as well. */
 void dlb_text_fold(struct dlb_text *text, const char *words, uint32_t indent, uint32_t width);
+
+/* The same, but "\n" ends a line: for words of dlbench itself. */
+void dlb_text_fold_lines(struct dlb_text *text, const char *words, uint32_t indent, uint32_t width);
 
 /* A string of a document as it is shown: "-" when it is absent, null or empty. Borrowed. */
 const char *dlb_text_shown(const json_t *object, const char *key);
 
-/* Appends at most `max` characters of a document's string, with control characters replaced as
- * above. */
+/* Appends at most `max` bytes of a document's string, with control characters escaped as above. */
 void dlb_text_plain(struct dlb_text *text, const char *words, size_t max);
+
+/* How many bytes dlb_text_plain appends. */
+size_t dlb_text_width(const char *words, size_t max);
 
 #endif

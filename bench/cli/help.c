@@ -44,7 +44,9 @@ const char *const dlb_help_on_errors =
     "An error ends a command with one line on stderr, \"dlbench: PATH @ OFFSET: TEXT [CODE]\", of "
     "which PATH and OFFSET are left out where there is none. With --json stdout holds {\"error\": "
     "{\"code\", \"text\", \"path\", \"offset\"}} as well, unless a result was printed. Scripts can "
-    "rely on codes and exit codes; texts may change.";
+    "rely on codes and exit codes; texts may change.\n"
+    "Names are escaped: control characters, and bytes that are no UTF-8, are printed as \\xHH, "
+    "and a backslash before an x as \\x5c. JSON strings have \\xHH for the latter two.";
 
 /* The exit codes that errors lead to, in their order. */
 static const struct {

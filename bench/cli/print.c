@@ -3,7 +3,7 @@
 #include "bench/cli/progress.h"
 #include "bench/cli/verb.h"
 #include "core/base/json.h"
-#include "core/base/mem.h"
+#include "core/base/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,8 +47,8 @@ int dlb_print_err(const struct dlb_err *err)
         first_err = *err;
     has_err = true;
     dlb_progress_clear();
-    (void)fprintf(stderr, "dlbench: %s [%s]\n", dlb_err_text(err, text, sizeof text),
-                  dlb_code_name(err->code));
+    dlb_say(stderr, "dlbench: %s [%s]", dlb_err_text(err, text, sizeof text),
+            dlb_code_name(err->code));
     return dlb_exit_code(err->status);
 }
 
@@ -102,7 +102,7 @@ int dlb_streams_finish(struct dlb_err *err)
 
 void dlb_print_json(const json_t *document)
 {
-    char *text = dlb_mem_check(json_dumps(document, JSON_INDENT(2)));
+    char *text = dlb_json_dumped(document, JSON_INDENT(2));
 
     dlb_print_out(text, strlen(text));
     dlb_print_out("\n", 1);

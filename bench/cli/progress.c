@@ -1,6 +1,8 @@
 #include "bench/cli/progress.h"
 
 #include "core/base/clock.h"
+#include "core/base/escape.h"
+#include "core/base/say.h"
 #include "core/base/units.h"
 
 #include <math.h>
@@ -80,8 +82,10 @@ const char *dlb_progress_line(const struct dlb_progress *progress, double frac, 
         (void)snprintf(eta, sizeof eta, "  ETA %s",
                        dlb_duration_text(round(eta_s), duration, sizeof duration));
     size_t n_eta = strlen(eta);
-    int n = snprintf(line, n_line, "%s: %s", progress->title, text);
+    int n = snprintf(line, n_line, "%s: ", progress->title);
     size_t len = n < 0 ? 0 : (size_t)n < n_line ? (size_t)n : n_line - 1;
+    (void)dlb_escape(text, SIZE_MAX, DLB_ESCAPE_NAME, line + len, n_line - len);
+    len = strlen(line);
     /* The ETA matters most: cut the text to make room for it. */
     if (len + n_eta >= n_line && n_eta < n_line)
         len = n_line - 1 - n_eta;
@@ -166,9 +170,8 @@ void dlb_progress_note(struct dlb_progress *progress, const char *fmt, ...)
 
     erase(progress);
     va_start(args, fmt);
-    (void)vfprintf(stderr, fmt, args);
+    dlb_vsay(stderr, fmt, args);
     va_end(args);
-    (void)fputc('\n', stderr);
     progress->drawn_ns = 0; /* the live line comes back with the next update */
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/say.h"
 #include "core/base/units.h"
 #include "core/host/osacct.h"
 #include "scenarios/judge/summary.h"
@@ -88,10 +89,8 @@ static void tell_meaningless(const struct experiment *x)
             (void)snprintf(key, sizeof(key), "%s.%s", (*g)->section, opt->key);
             if (dlb_config_has(x->args->cfg, key) &&
                 !dlb_meaning_has(*g, opt, cell->spec, cell->iterable))
-                (void)fprintf(stderr,
-                              "dlbench: note: %s (%s) has no meaning with these settings and is "
-                              "left out\n",
-                              key, dlb_config_origin(x->args->cfg, key));
+                dlb_say_note("%s (%s) has no meaning with these settings and is left out", key,
+                             dlb_config_origin(x->args->cfg, key));
         }
 }
 
@@ -100,14 +99,11 @@ static void tell_left_out(const struct experiment *x)
     const char *varies = x->scenario->varies;
     tell_meaningless(x);
     if (varies && dlb_config_has(x->args->cfg, varies))
-        (void)fprintf(stderr,
-                      "dlbench: note: %s (%s) is what %s looks for, and is left out; %s ends the "
-                      "search\n",
-                      varies, dlb_config_origin(x->args->cfg, varies), x->scenario->name,
-                      x->scenario->until);
+        dlb_say_note("%s (%s) is what %s looks for, and is left out; %s ends the search", varies,
+                     dlb_config_origin(x->args->cfg, varies), x->scenario->name,
+                     x->scenario->until);
     if (json_object_size(dlb_config_axes(x->args->cfg)) > 0 && !x->scenario->sweeps)
-        (void)fprintf(stderr, "dlbench: note: %s sweeps nothing; the sweep.* lists are left out\n",
-                      x->scenario->name);
+        dlb_say_note("%s sweeps nothing; the sweep.* lists are left out", x->scenario->name);
 }
 
 static uint32_t count(const struct experiment *x, const struct dlb_judgement *j,
@@ -216,17 +212,17 @@ static int conclude_cells(const struct experiment *x, const struct dlb_judgement
     const struct dlb_judged_cell *cell = &j->cells[first];
     (void)code_text(cell, code, sizeof(code));
     if (count(x, j, DLB_CELL_OK) == 0) {
-        (void)fprintf(stderr, "dlbench: %s: %s%s\n",
-                      n_failed > 1 ? "every cell failed, the first with" : "the run failed",
-                      cell->reason, code);
+        dlb_say(stderr, "dlbench: %s: %s%s",
+                n_failed > 1 ? "every cell failed, the first with" : "the run failed", cell->reason,
+                code);
         if (x->results.interrupted)
             return DLB_EXIT_INTERRUPTED;
         return cell->error == DLB_E_CONFIG || cell->error == DLB_E_MISSING ? DLB_EXIT_USAGE
                                                                            : DLB_EXIT_FAILED;
     }
-    (void)fprintf(stderr, "dlbench: partial: %u of %u cells failed, the first (%s): %s%s\n",
-                  n_failed, x->plan.n_cells,
-                  dlb_watch_cell_name(&x->plan, first, name, sizeof(name)), cell->reason, code);
+    dlb_say(stderr, "dlbench: partial: %u of %u cells failed, the first (%s): %s%s", n_failed,
+            x->plan.n_cells, dlb_watch_cell_name(&x->plan, first, name, sizeof(name)), cell->reason,
+            code);
     return DLB_EXIT_OK;
 }
 
@@ -242,10 +238,10 @@ static int conclude(const struct experiment *x, const struct dlb_judgement *j)
         return DLB_EXIT_INTERRUPTED;
     }
     if (n_lost > 0 && count(x, j, DLB_CELL_FAILED) == 0)
-        (void)fprintf(stderr,
-                      "dlbench: partial: %u process%s beside the cells' own failed; the notes of "
-                      "the result say which\n",
-                      n_lost, n_lost == 1 ? "" : "es");
+        dlb_say(stderr,
+                "dlbench: partial: %u process%s beside the cells' own failed; the notes of the "
+                "result say which",
+                n_lost, n_lost == 1 ? "" : "es");
     if (j->no_answer || count(x, j, DLB_CELL_OK) == 0)
         return DLB_EXIT_FAILED;
     return n_lost > 0 && x->scenario->all_or_nothing ? DLB_EXIT_FAILED : DLB_EXIT_OK;

@@ -3,8 +3,10 @@
 #include "bench/cli/print.h"
 #include "bench/experiment/contents.h"
 #include "core/base/io.h"
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/remove.h"
+#include "core/base/say.h"
 #include "reports/report.h"
 
 #include <errno.h>
@@ -125,10 +127,8 @@ static int check_contents(struct dlb_result_folder *out, bool overwrite, struct 
                         there.other, there.unfit ? "where a result would be" : "and no result");
     out->replaces = there.summary;
     if (there.leftover && !there.summary)
-        (void)fprintf(stderr,
-                      "dlbench: note: %s holds what a killed run left, and no summary: it is used "
-                      "again\n",
-                      out->path);
+        dlb_say_note("%s holds what a killed run left, and no summary: it is used again",
+                     out->path);
     return DLB_OK;
 }
 
@@ -214,7 +214,7 @@ struct rendered {
 
 static void add_json(struct rendered *files, const char *name, const json_t *doc)
 {
-    char *text = dlb_mem_check(json_dumps(doc, JSON_INDENT(2)));
+    char *text = dlb_json_dumped(doc, JSON_INDENT(2));
     files->name[files->n] = name;
     files->text[files->n++] = (struct dlb_text){.data = text, .len_bytes = strlen(text)};
 }
@@ -327,15 +327,14 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
 void dlb_result_say_interrupted(const struct dlb_result_folder *folder)
 {
     if (!folder->written[0])
-        (void)fprintf(stderr, "dlbench: interrupted before anything was measured\n");
+        dlb_say(stderr, "dlbench: interrupted before anything was measured");
     else if (folder->replaces)
-        (void)fprintf(
-            stderr,
-            "dlbench: interrupted: the earlier result in %s is kept; what was measured so "
-            "far is in %s\n",
-            folder->path, folder->written);
+        dlb_say(stderr,
+                "dlbench: interrupted: the earlier result in %s is kept; what was measured so far "
+                "is in %s",
+                folder->path, folder->written);
     else
-        (void)fprintf(stderr, "dlbench: interrupted: the result holds what was measured so far\n");
+        dlb_say(stderr, "dlbench: interrupted: the result holds what was measured so far");
 }
 
 static uint32_t stdout_columns(void)

@@ -2,7 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/err.h"
-#include "core/base/mem.h"
+#include "core/base/json.h"
 #include "core/base/opt_value.h"
 #include "scenarios/spec/meaning.h"
 
@@ -23,7 +23,7 @@ const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char
             !dlb_meaning_has(axis->group, axis->opt, planned->spec, planned->iterable))
             continue;
         json_t *value = dlb_opt_load(axis->opt, dlb_spec_section_of(planned->spec, axis->group));
-        char *shown = dlb_mem_check(json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)));
+        char *shown = dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
         int n = snprintf(text + at, n_text - at, "%s%s=%s", at ? " " : "", axis->opt->key, shown);
         free(shown);
         json_decref(value);

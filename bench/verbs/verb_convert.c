@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/say.h"
 #include "core/base/units.h"
 #include "formats/convert/convert.h"
 #include "scenarios/spec/spec.h"
@@ -209,19 +210,19 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
 {
     char samples[40], bytes[40], duration[40], count[40];
 
-    (void)printf("%s: %s samples, %s, as %s: written, then read back with equal bytes and labels, "
-                 "in %s\n",
-                 args->target, dlb_count_text((double)c->done.n_samples, samples, sizeof samples),
-                 dlb_bytes_text(c->done.n_bytes, bytes, sizeof bytes), args->format,
-                 dlb_duration_text(c->seconds, duration, sizeof duration));
+    dlb_say(stdout,
+            "%s: %s samples, %s, as %s: written, then read back with equal bytes and labels, in %s",
+            args->target, dlb_count_text((double)c->done.n_samples, samples, sizeof samples),
+            dlb_bytes_text(c->done.n_bytes, bytes, sizeof bytes), args->format,
+            dlb_duration_text(c->seconds, duration, sizeof duration));
     if (c->done.n_skipped)
-        (void)printf("  left out: %s of the source's samples, which cannot be read\n",
-                     dlb_count_text((double)c->done.n_skipped, count, sizeof count));
+        dlb_say(stdout, "  left out: %s of the source's samples, which cannot be read",
+                dlb_count_text((double)c->done.n_skipped, count, sizeof count));
     if (c->done.n_cut_shards)
-        (void)printf("  left out: the rest of %s of the source's shards, which cannot be read\n",
-                     dlb_count_text((double)c->done.n_cut_shards, count, sizeof count));
+        dlb_say(stdout, "  left out: the rest of %s of the source's shards, which cannot be read",
+                dlb_count_text((double)c->done.n_cut_shards, count, sizeof count));
     for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
-        (void)printf("  odd: %s\n", c->ds.shape.odd[i]);
+        dlb_say(stdout, "  odd: %s", c->ds.shape.odd[i]);
 }
 
 static json_t *document(const struct conversion *c, const struct dlb_args *args)

@@ -1,6 +1,7 @@
 #include "bench/cli/verb.h"
 
 #include "bench/cli/print.h"
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/host/check.h"
 #include "formats/codec.h"
@@ -11,6 +12,7 @@
 #include "scenarios/scenario.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const state_names[] = {
@@ -62,13 +64,21 @@ static json_t *run_checks(uint32_t *n_bad)
     return checks;
 }
 
+/* What a check found may name files and devices. */
+static void print_found(const char *text, uint32_t indent, uint32_t column)
+{
+    char *shown = dlb_escaped(text, DLB_ESCAPE_CONTROLS);
+    dlb_print_folded(stdout, shown, indent, column, dlb_print_width(stdout));
+    free(shown);
+}
+
 /* Two words in columns, then text folded beside them. */
 static void print_row(const char *first, int n_first, const char *second, int n_second,
                       const char *text)
 {
     int column = printf("  %-*s %-*s", n_first, first, n_second, second);
     uint32_t at = column > 0 ? (uint32_t)column : 0;
-    dlb_print_folded(stdout, text, at + 1, at, dlb_print_width(stdout));
+    print_found(text, at + 1, at);
 }
 
 static void print_text(const json_t *modules, const json_t *checks)
@@ -92,7 +102,7 @@ static void print_text(const json_t *modules, const json_t *checks)
         print_row(dlb_json_text(row, "state"), 4, dlb_json_text(row, "name"), 16,
                   dlb_json_text(row, "found"));
         if (*dlb_json_text(row, "advice"))
-            dlb_print_folded(stdout, dlb_json_text(row, "advice"), 24, 0, dlb_print_width(stdout));
+            print_found(dlb_json_text(row, "advice"), 24, 0);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/say.h"
 #include "core/base/units.h"
 #include "formats/dataset.h"
 #include "formats/generate/generate.h"
@@ -107,21 +108,22 @@ static void print_text(const struct dlb_gen *gen, const struct dlb_shape *shape,
     (void)dlb_count_text((double)shape->n_samples, samples, sizeof samples);
     (void)dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes);
     if (!gen->format->generator)
-        (void)printf(
-            "%s: nothing to write: samples are generated when they are read (%s samples, %s)\n",
-            gen->format->name, samples, bytes);
+        dlb_say(stdout,
+                "%s: nothing to write: samples are generated when they are read (%s samples, %s)",
+                gen->format->name, samples, bytes);
     else if (n_written == 0)
-        (void)printf("%s: already complete: %s samples, %s\n", gen->path, samples, bytes);
+        dlb_say(stdout, "%s: already complete: %s samples, %s", gen->path, samples, bytes);
     else
-        (void)printf("%s: %s samples, %s, %swritten in %s\n", gen->path, samples, bytes, count,
-                     dlb_duration_text(seconds, duration, sizeof duration));
+        dlb_say(stdout, "%s: %s samples, %s, %swritten in %s", gen->path, samples, bytes, count,
+                dlb_duration_text(seconds, duration, sizeof duration));
     if (gen->format->generator && n_checked == 0)
-        (void)printf("%s: not compared: samples of %s are cut from a stream that can only be "
-                     "generated from its start\n",
-                     gen->path, gen->format->name);
+        dlb_say(stdout,
+                "%s: not compared: samples of %s are cut from a stream that can only be "
+                "generated from its start",
+                gen->path, gen->format->name);
     if (n_checked > 0)
-        (void)printf("%s: %u sample%s read back and compared: equal\n", gen->path, n_checked,
-                     n_checked == 1 ? "" : "s");
+        dlb_say(stdout, "%s: %u sample%s read back and compared: equal", gen->path, n_checked,
+                n_checked == 1 ? "" : "s");
 }
 
 static void print_json(const struct dlb_gen *gen, const struct dlb_shape *shape, uint64_t n_written,

@@ -2,11 +2,14 @@
 
 #include "bench/cli/print.h"
 #include "bench/verbs/inspect.h"
+#include "core/base/escape.h"
 #include "core/base/json.h"
+#include "core/base/say.h"
 #include "core/base/units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BATCH_SAMPLES = 256, MIN_BATCHES = 8 /* in an epoch */, MAX_BATCHES = 100 };
@@ -23,29 +26,30 @@ static void print_looked(const struct dlb_inspected *in)
         text[sizeof in->first_bad.path + sizeof in->first_bad.what + 40];
 
     if (in->n_looked > 0)
-        (void)printf("  sizes      %s to %s, median %s (of %u samples, evenly spread)\n",
-                     dlb_bytes_text(in->n_bytes[0], low, sizeof low),
-                     dlb_bytes_text(in->n_bytes[in->n_looked - 1], high, sizeof high),
-                     dlb_bytes_text(middle(in), mid, sizeof mid), in->n_looked);
+        dlb_say(stdout, "  sizes      %s to %s, median %s (of %u samples, evenly spread)",
+                dlb_bytes_text(in->n_bytes[0], low, sizeof low),
+                dlb_bytes_text(in->n_bytes[in->n_looked - 1], high, sizeof high),
+                dlb_bytes_text(middle(in), mid, sizeof mid), in->n_looked);
     if (in->n_images > 0)
-        (void)printf(
-            "  images     width %u to %u, median %u; height %u to %u, median %u (pixels)\n",
-            in->width[0], in->width[in->n_images - 1], in->width[in->n_images / 2], in->height[0],
-            in->height[in->n_images - 1], in->height[in->n_images / 2]);
+        dlb_say(stdout,
+                "  images     width %u to %u, median %u; height %u to %u, median %u (pixels)",
+                in->width[0], in->width[in->n_images - 1], in->width[in->n_images / 2],
+                in->height[0], in->height[in->n_images - 1], in->height[in->n_images / 2]);
     if (in->n_bad > 0)
-        (void)printf("  bad        %u of the samples looked at; the first: %s [%s]\n", in->n_bad,
-                     dlb_err_text(&in->first_bad, text, sizeof text),
-                     dlb_code_name(in->first_bad.code));
+        dlb_say(stdout, "  bad        %u of the samples looked at; the first: %s [%s]", in->n_bad,
+                dlb_err_text(&in->first_bad, text, sizeof text), dlb_code_name(in->first_bad.code));
 }
 
 static void print_fields(const struct dlb_inspected *in)
 {
     if (in->n_fields < 2)
         return;
-    (void)printf("  fields     ");
-    for (uint32_t i = 0; i < in->n_fields; i++)
-        (void)printf("%s%s", i ? ", " : "", in->fields[i]);
-    (void)putchar('\n');
+    char names[sizeof in->fields + sizeof in->fields / sizeof *in->fields * 2] = "";
+    for (uint32_t i = 0; i < in->n_fields; i++) {
+        size_t len = strlen(names);
+        (void)snprintf(names + len, sizeof names - len, "%s%s", i ? ", " : "", in->fields[i]);
+    }
+    dlb_say(stdout, "  fields     %s", names);
 }
 
 /* dataset.access, the default first. */
@@ -59,6 +63,20 @@ static void print_access(const struct dlb_format *format)
     (void)putchar('\n');
 }
 
+/* For a shell, which reads \xHH in $'...' as a byte. */
+static void print_bytes(const char *text)
+{
+    char *escaped = dlb_escaped(text, DLB_ESCAPE_NAME);
+
+    (void)fputs("$'", stdout);
+    for (const char *c = escaped; *c; c++) {
+        bool written = *c == '\\' && c[1] == 'x'; /* by dlb_escaped */
+        (void)printf((*c == '\\' && !written) || *c == '\'' ? "\\%c" : "%c", *c);
+    }
+    (void)putchar('\'');
+    free(escaped);
+}
+
 /* Quoted for a shell, if it needs that. */
 static void print_word(const char *text)
 {
@@ -67,6 +85,10 @@ static void print_word(const char *text)
 
     if (text[strspn(text, plain)] == '\0') {
         (void)fputs(text, stdout);
+        return;
+    }
+    if (dlb_escape(text, SIZE_MAX, DLB_ESCAPE_CONTROLS, NULL, 0) > strlen(text)) {
+        print_bytes(text);
         return;
     }
     (void)putchar('\'');
@@ -110,31 +132,33 @@ static void print_text(const char *path, const struct dlb_inspected *in)
     const struct dlb_shape *shape = &in->shape;
     char samples[40], bytes[40], largest[40], count[40];
 
-    (void)printf("%s\n  format     %s: %s\n  codec      %s: %s\n", path, in->format->name,
-                 in->format->summary, in->codec->name, in->codec->summary);
-    (void)printf("  samples    %s, %s\n  bytes      %s, largest sample %s\n",
-                 dlb_count_text((double)shape->n_samples, samples, sizeof samples),
-                 shape->iterable ? "read in the order of the shards" : "read in any order",
-                 dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes),
-                 dlb_bytes_text(shape->max_sample_bytes, largest, sizeof largest));
+    dlb_say(stdout, "%s", path);
+    dlb_say(stdout, "  format     %s: %s", in->format->name, in->format->summary);
+    dlb_say(stdout, "  codec      %s: %s", in->codec->name, in->codec->summary);
+    dlb_say(stdout, "  samples    %s, %s",
+            dlb_count_text((double)shape->n_samples, samples, sizeof samples),
+            shape->iterable ? "read in the order of the shards" : "read in any order");
+    dlb_say(stdout, "  bytes      %s, largest sample %s",
+            dlb_bytes_text(shape->total_bytes, bytes, sizeof bytes),
+            dlb_bytes_text(shape->max_sample_bytes, largest, sizeof largest));
     if (*shape->about)
-        (void)printf("  found      %s\n", shape->about);
+        dlb_say(stdout, "  found      %s", shape->about);
     if (shape->element != DLB_ELEMENT_NONE)
-        (void)printf("  numbers    %s\n", dlb_element_name(shape->element));
+        dlb_say(stdout, "  numbers    %s", dlb_element_name(shape->element));
     print_access(in->format);
     if (shape->n_classes > 0)
-        (void)printf("  classes    %s\n",
-                     dlb_count_text((double)shape->n_classes, count, sizeof count));
+        dlb_say(stdout, "  classes    %s",
+                dlb_count_text((double)shape->n_classes, count, sizeof count));
     if (shape->iterable)
-        (void)printf("  shards     %s: no more workers than this have work\n",
-                     dlb_count_text((double)shape->n_shards, count, sizeof count));
+        dlb_say(stdout, "  shards     %s: no more workers than this have work",
+                dlb_count_text((double)shape->n_shards, count, sizeof count));
     print_fields(in);
     print_looked(in);
     for (uint32_t i = 0; i < dlb_shape_n_named(shape); i++)
-        (void)printf("  odd        %s\n", shape->odd[i]);
+        dlb_say(stdout, "  odd        %s", shape->odd[i]);
     if (shape->n_odd > dlb_shape_n_named(shape))
-        (void)printf("  odd        %u more things like these\n",
-                     shape->n_odd - dlb_shape_n_named(shape));
+        dlb_say(stdout, "  odd        %u more things like these",
+                shape->n_odd - dlb_shape_n_named(shape));
     print_command(path, in);
 }
 

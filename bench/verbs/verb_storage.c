@@ -3,6 +3,7 @@
 #include "bench/experiment/experiment.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/say.h"
 #include "core/base/units.h"
 #include "core/host/osacct.h"
 #include "formats/codec.h"
@@ -119,33 +120,33 @@ static void print_text(const struct dlb_spec *spec, const struct sizing *s)
     const struct dlb_sizing *z = &s->size;
     char a[40], b[40], c[40];
 
-    (void)printf("%s on %s\n", spec->workload.name[0] ? spec->workload.name : "this workload",
-                 spec->dataset.path[0] ? spec->dataset.path : "(no --path yet)");
-    (void)printf("  to write           %s sample%s in %s file%s, %s%s\n",
-                 dlb_count_text((double)z->n_samples, a, sizeof a), plural(z->n_samples),
-                 dlb_count_text((double)s->n_files, b, sizeof b), plural(s->n_files),
-                 dlb_bytes_text(z->n_bytes, c, sizeof c),
-                 s->compresses ? " before compression" : "");
+    dlb_say(stdout, "%s on %s", spec->workload.name[0] ? spec->workload.name : "this workload",
+            spec->dataset.path[0] ? spec->dataset.path : "(no --path yet)");
+    dlb_say(stdout, "  to write           %s sample%s in %s file%s, %s%s",
+            dlb_count_text((double)z->n_samples, a, sizeof a), plural(z->n_samples),
+            dlb_count_text((double)s->n_files, b, sizeof b), plural(s->n_files),
+            dlb_bytes_text(z->n_bytes, c, sizeof c), s->compresses ? " before compression" : "");
     if (isfinite(z->write_s))
-        (void)printf("  time to write      %s: the storage takes %s from one thread, the CPUs "
-                     "generate %s\n",
-                     dlb_duration_text(z->write_s, a, sizeof a),
-                     dlb_rate_text(s->storage_bytes_per_s, b, sizeof b),
-                     isfinite(s->made_bytes_per_s) ? dlb_rate_text(s->made_bytes_per_s, c, sizeof c)
-                                                   : "more");
+        dlb_say(stdout,
+                "  time to write      %s: the storage takes %s from one thread, the CPUs "
+                "generate %s",
+                dlb_duration_text(z->write_s, a, sizeof a),
+                dlb_rate_text(s->storage_bytes_per_s, b, sizeof b),
+                isfinite(s->made_bytes_per_s) ? dlb_rate_text(s->made_bytes_per_s, c, sizeof c)
+                                              : "more");
     else
-        (void)printf("  time to write      not measured%s%s\n", s->speed_why[0] ? ": " : "",
-                     s->speed_why);
-    (void)printf("  5 x memory         %s: %.1f times the %s here%s\n", yes(z->covers_ram),
-                 z->ram_multiple, dlb_bytes_text(z->ram_bytes, a, sizeof a),
-                 s->compresses ? ", before compression" : "");
-    (void)printf("  500 steps an epoch %s: %s for each of %llu accelerator%s\n",
-                 yes(z->covers_steps), dlb_count_text((double)z->steps_per_epoch, a, sizeof a),
-                 (unsigned long long)z->n_accelerators, plural(z->n_accelerators));
+        dlb_say(stdout, "  time to write      not measured%s%s", s->speed_why[0] ? ": " : "",
+                s->speed_why);
+    dlb_say(stdout, "  5 x memory         %s: %.1f times the %s here%s", yes(z->covers_ram),
+            z->ram_multiple, dlb_bytes_text(z->ram_bytes, a, sizeof a),
+            s->compresses ? ", before compression" : "");
+    dlb_say(stdout, "  500 steps an epoch %s: %s for each of %llu accelerator%s",
+            yes(z->covers_steps), dlb_count_text((double)z->steps_per_epoch, a, sizeof a),
+            (unsigned long long)z->n_accelerators, plural(z->n_accelerators));
     if (!z->covers_ram || !z->covers_steps)
-        (void)printf("  for both           --set generate.samples=%llu, %s\n",
-                     (unsigned long long)z->needed_samples,
-                     dlb_bytes_text(z->needed_bytes, a, sizeof a));
+        dlb_say(stdout, "  for both           --set generate.samples=%llu, %s",
+                (unsigned long long)z->needed_samples,
+                dlb_bytes_text(z->needed_bytes, a, sizeof a));
 }
 
 static int dry_run(const struct dlb_args *args, struct dlb_err *err)

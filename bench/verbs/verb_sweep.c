@@ -6,6 +6,7 @@
  * scenarios/plan/plan.c has the axes of a sweep that names none. */
 #include "bench/cli/verb.h"
 #include "bench/experiment/experiment.h"
+#include "core/base/say.h"
 #include "scenarios/spec/spec.h"
 
 #include <stdio.h>
@@ -24,9 +25,8 @@ static uint32_t tell_pinned(const struct dlb_config *cfg)
             const char *bare = key + strlen("sweep.");
             if (!dlb_config_has(cfg, key) || json_object_get(axes, bare))
                 continue;
-            (void)fprintf(
-                stderr, "dlbench: note: %s is not swept: %s sets one value, after the list (%s)\n",
-                bare, dlb_config_origin(cfg, bare), dlb_config_origin(cfg, key));
+            dlb_say_note("%s is not swept: %s sets one value, after the list (%s)", bare,
+                         dlb_config_origin(cfg, bare), dlb_config_origin(cfg, key));
             n++;
         }
     return n;

@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/opt_value.h"
+#include "core/base/say.h"
 #include "core/host/osacct.h"
 #include "scenarios/gap/fit.h"
 #include "scenarios/gap/judge.h"
@@ -105,8 +106,7 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
     if (rc)
         return rc;
     if (!g->python.found && !g->python.crashed)
-        (void)fprintf(stderr, "dlbench: note: the PyTorch rungs are not measured: %s\n",
-                      g->python.reason);
+        dlb_say_note("the PyTorch rungs are not measured: %s", g->python.reason);
     describe(&g->params, out);
     return DLB_OK;
 }

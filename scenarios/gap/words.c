@@ -35,6 +35,15 @@ static struct phrase duration(double seconds)
     return p;
 }
 
+/* What an interpreter says, without line ends: the text is read line by line. */
+static const char *one_line(const char *said, char *text, size_t n_text)
+{
+    (void)snprintf(text, n_text, "%s", said);
+    for (char *at = text; (at = strchr(at, '\n'));)
+        *at = ' ';
+    return text;
+}
+
 /* The size of the case, and why it is not larger. */
 static void say_case(const struct dlb_gap_setting *setting, struct dlb_gap_judgement *j)
 {
@@ -65,7 +74,7 @@ static void say_gap(const struct dlb_gap_setting *setting, struct dlb_gap_judgem
     const struct dlb_gap_python *python = setting->python;
     const struct dlb_gap_judged *loader = dlb_gap_measured(j, "torch-dataloader");
     const struct dlb_gap_judged *direct = dlb_gap_measured(j, "torch-direct");
-    char samples[40], bytes[24];
+    char samples[40], bytes[24], said[sizeof(python->path)];
     (void)dlb_count_text((double)setting->params->samples, samples, sizeof(samples));
     (void)dlb_bytes_text(dlb_gap_array_bytes(setting->params), bytes, sizeof(bytes));
     if (loader && direct)
@@ -73,9 +82,11 @@ static void say_gap(const struct dlb_gap_setting *setting, struct dlb_gap_judgem
             "The gap on this machine: %.3gx%s. A DataLoader that shuffles, without workers, takes "
             "%s for %s samples (%s); slicing them in order takes %s (torch %s of %.200s).\n",
             loader->to_direct, range_of(loader, direct).text, duration(loader->seconds.median).text,
-            samples, bytes, duration(direct->seconds.median).text, python->torch, python->path);
+            samples, bytes, duration(direct->seconds.median).text, python->torch,
+            one_line(python->path, said, sizeof(said)));
     else if (!python->found)
-        add(j, "PyTorch was not measured, so there is no gap to show: %s.\n", python->reason);
+        add(j, "PyTorch was not measured, so there is no gap to show: %s.\n",
+            one_line(python->reason, said, sizeof(said)));
     else
         add(j, "The gap is the ratio of torch-dataloader to torch-direct, and one of the two was "
                "not measured.\n");

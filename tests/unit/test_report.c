@@ -361,8 +361,11 @@ static void test_fold(void **state)
 {
     (void)state;
     struct dlb_text text = {0};
-    dlb_text_fold(&text, "one two three\nfour \033[2J", 2, 10);
-    assert_string_equal(text.data, "  one two\n  three\n  four\n  ?[2J\n");
+    dlb_text_fold_lines(&text, "one two three\nfour \033[2J", 2, 10);
+    assert_string_equal(text.data, "  one two\n  three\n  four\n  \\x1b[2J\n");
+    dlb_text_free(&text);
+    dlb_text_fold(&text, "one\ntwo \xc2\x9b \x9b \x7f\xc3\xa4", 0, 0);
+    assert_string_equal(text.data, "one\\x0atwo \\xc2\\x9b \\x9b \\x7f\xc3\xa4\n");
     dlb_text_free(&text);
 }
 
