@@ -35,6 +35,20 @@ static void eta_follows_the_pace(void **state)
     assert_true(fabs(dlb_progress_eta_s(&progress, 0.6, 1010 * DLB_NS_PER_S) - 40.0) < 1e-6);
 }
 
+static void a_name_in_the_line_is_escaped(void **state)
+{
+    struct dlb_progress progress = at_start(0.0);
+    char line[64];
+
+    (void)state;
+    (void)dlb_progress_line(&progress, 0.5, "a\033[2J\n\xff", 1030 * DLB_NS_PER_S, 0, line,
+                            sizeof line);
+    assert_string_equal(line, "work: a\\x1b[2J\\x0a\\xff  ETA 30 s");
+    (void)dlb_progress_line(&progress, 0.5, "a\033[2J\n\xff", 1030 * DLB_NS_PER_S, 21, line,
+                            sizeof line);
+    assert_string_equal(line, "work: a\\x1b  ETA 30 s");
+}
+
 static void eta_is_unknown_at_first(void **state)
 {
     struct dlb_progress progress = at_start(0.2);
@@ -162,9 +176,9 @@ static void text_is_folded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eta_follows_the_pace),     cmocka_unit_test(eta_is_unknown_at_first),
-        cmocka_unit_test(line_is_cut_to_the_width), cmocka_unit_test(a_pipe_gets_few_plain_lines),
-        cmocka_unit_test(text_is_folded),
+        cmocka_unit_test(a_name_in_the_line_is_escaped), cmocka_unit_test(eta_follows_the_pace),
+        cmocka_unit_test(eta_is_unknown_at_first),       cmocka_unit_test(line_is_cut_to_the_width),
+        cmocka_unit_test(a_pipe_gets_few_plain_lines),   cmocka_unit_test(text_is_folded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
