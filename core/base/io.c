@@ -217,7 +217,7 @@ static int posix_open_at_direct(int64_t dir, const char *name, int64_t *handle, 
 
 static int posix_open_dir(const char *path, int64_t *handle, struct dlb_err *err)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open_reading(AT_FDCWD, path, O_DIRECTORY);
 
     if (fd < 0)
         return dlb_fail_errno(err, path, DLB_NO_OFFSET, "opening the folder");
@@ -379,10 +379,10 @@ static int sync_folder_of(const char *path, struct dlb_err *err)
 
     if (!folder)
         return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its folder's name");
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open_reading(AT_FDCWD, folder, O_DIRECTORY);
     /* Some network file systems cannot sync a folder and say EINVAL. There is no other way, so that
      * is not an error. */
-    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+    if (fd < 0 || (TEMP_FAILURE_RETRY(fsync(fd)) != 0 && errno != EINVAL))
         rc = dlb_fail_errno(err, folder, DLB_NO_OFFSET, "syncing the folder");
     if (fd >= 0)
         (void)close(fd);
@@ -393,30 +393,59 @@ static int sync_folder_of(const char *path, struct dlb_err *err)
 static int write_temporary(const char *temporary, const struct dlb_file_out *file,
                            struct dlb_err *err)
 {
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int fd;
+
+    do
+        fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return dlb_fail_errno(err, file->path, DLB_NO_OFFSET,
                               "creating a temporary file beside it");
     int rc = dlb_write_all(fd, file->path, file->data, file->n_bytes, err);
-    if (rc == DLB_OK && fsync(fd) != 0)
+    if (rc == DLB_OK && TEMP_FAILURE_RETRY(fsync(fd)) != 0)
         rc = dlb_fail_errno(err, file->path, DLB_NO_OFFSET, "syncing it to disk");
     if (close(fd) != 0 && rc == DLB_OK)
         rc = dlb_fail_errno(err, file->path, DLB_NO_OFFSET, "closing it");
     return rc;
 }
 
+/* Where the file system can, a file that was at the path is then at the temporary name. */
+static int put_in_place(const char *temporary, const char *path, struct dlb_err *err)
+{
+    struct stat st;
+    bool replaces = lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+
+    if (replaces && renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+        return DLB_OK;
+    bool tries = !replaces || errno == EINVAL || errno == ENOSYS; /* cannot exchange */
+    if (!tries || rename(temporary, path) != 0)
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "renaming the finished file");
+    return DLB_OK;
+}
+
+/* Of the first n files: what was there before, if it was kept, is put back. */
+static void put_back(char *const *temporary, const struct dlb_file_out *files, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)renameat2(AT_FDCWD, temporary[i], AT_FDCWD, files[i].path, RENAME_EXCHANGE);
+}
+
 static int rename_all(char *const *temporary, const struct dlb_file_out *files, size_t n_files,
                       struct dlb_err *err)
 {
-    for (size_t i = 0; i < n_files; i++)
-        if (rename(temporary[i], files[i].path) != 0)
-            return dlb_fail_errno(err, files[i].path, DLB_NO_OFFSET, "renaming the finished file");
-    for (size_t i = 0; i < n_files; i++) {
-        int rc = sync_folder_of(files[i].path, err);
-        if (rc)
-            return rc;
+    int rc = DLB_OK;
+    size_t n = 0;
+
+    for (; n < n_files; n++) {
+        rc = put_in_place(temporary[n], files[n].path, err);
+        if (rc != DLB_OK)
+            break;
     }
-    return DLB_OK;
+    for (size_t i = 0; i < n_files && rc == DLB_OK; i++)
+        rc = sync_folder_of(files[i].path, err);
+    if (rc != DLB_OK)
+        put_back(temporary, files, n);
+    return rc;
 }
 
 int dlb_write_files_atomic(const struct dlb_file_out *files, size_t n_files, struct dlb_err *err)
@@ -438,8 +467,7 @@ int dlb_write_files_atomic(const struct dlb_file_out *files, size_t n_files, str
     if (rc == DLB_OK)
         rc = rename_all(temporary, files, n_files, err);
     for (size_t i = 0; i < n_files && temporary[i]; i++) {
-        if (rc)
-            (void)unlink(temporary[i]); /* what was renamed is not there */
+        (void)unlink(temporary[i]); /* unfinished, or what the new file replaced */
         free(temporary[i]);
     }
     free(temporary);

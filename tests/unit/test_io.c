@@ -279,6 +279,31 @@ static void test_files_are_written_together(void **state)
     free(text);
 }
 
+/* Several files are all new or all old. folder_path keeps one path: the others are copied. */
+static void test_write_all_or_none(void **state)
+{
+    struct dlb_err err = {0};
+    struct seen seen = {0};
+    char first[320], second[320];
+    size_t n;
+
+    (void)state;
+    (void)snprintf(first, sizeof first, "%s", folder_path("first"));
+    (void)snprintf(second, sizeof second, "%s", folder_path("second"));
+    folder_write("first", "old", 3);
+    folder_sub("second");
+    const struct dlb_file_out files[] = {{first, "newer", 5}, {second, "x", 1}};
+    assert_int_equal(dlb_write_files_atomic(files, 2, &err), DLB_E_IO);
+    assert_string_equal(err.path, second);
+    uint8_t *text = folder_read("first", &n);
+    assert_int_equal(n, 3);
+    assert_memory_equal(text, "old", 3);
+    free(text);
+    assert_int_equal(dlb_io_posix.list(folder, count, &seen, &err), DLB_OK);
+    assert_int_equal(seen.n_files, 1);
+    assert_int_equal(seen.n_folders, 1);
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
@@ -291,6 +316,7 @@ int main(void)
         IN_FOLDER(test_read_file),
         IN_FOLDER(test_refuses_what_is_no_file),
         IN_FOLDER(test_write_atomic),
+        IN_FOLDER(test_write_all_or_none),
         IN_FOLDER(test_descriptors_are_a_shortage),
         IN_FOLDER(test_files_are_written_together),
     };
