@@ -95,18 +95,21 @@ static const struct own *own_of(const char *name)
     return NULL;
 }
 
-static bool is_ours(const char *folder, const struct own *file)
+/* A file that is no such file is somebody else's; one that cannot be read now is an error. */
+static int is_ours(const char *folder, const struct own *file, bool *ours, struct dlb_err *err)
 {
     char path[PATH_MAX], *text = NULL;
-    struct dlb_err ignored;
     size_t n_bytes = 0;
     int n = snprintf(path, sizeof(path), "%s/%s", folder, file->name);
-    if (n < 0 || (size_t)n >= sizeof(path) ||
-        dlb_read_file(path, DLB_SUMMARY_MAX_BYTES, &text, &n_bytes, &ignored))
-        return false;
-    bool ours = file->is_ours(text, n_bytes);
+    *ours = false;
+    if (n < 0 || (size_t)n >= sizeof(path))
+        return DLB_OK;
+    int rc = dlb_read_file(path, DLB_SUMMARY_MAX_BYTES, &text, &n_bytes, err);
+    if (rc)
+        return err->code == DLB_ERR_IO || err->status == DLB_E_NOMEM ? rc : DLB_OK;
+    *ours = file->is_ours(text, n_bytes);
     free(text);
-    return ours;
+    return DLB_OK;
 }
 
 static void note_other(struct dlb_contents *out, bool *kind, const char *name)
@@ -116,13 +119,16 @@ static void note_other(struct dlb_contents *out, bool *kind, const char *name)
     *kind = true;
 }
 
-static void look_at(const char *folder, int fd, const char *name, struct dlb_contents *out)
+static int look_at(const char *folder, int fd, const char *name, struct dlb_contents *out,
+                   struct dlb_err *err)
 {
     const struct own *file = own_of(name);
     long pid = scratch_of(fd, name);
+    bool ours = true;
+    int rc = file ? is_ours(folder, file, &ours, err) : DLB_OK;
     if (pid)
         out->pid = pid;
-    if (file && !is_ours(folder, file))
+    if (!ours)
         note_other(out, &out->unfit, name);
     else if (file && file == &own[0])
         out->summary = true;
@@ -130,6 +136,7 @@ static void look_at(const char *folder, int fd, const char *name, struct dlb_con
         out->leftover = true;
     else
         note_other(out, &out->foreign, name);
+    return rc;
 }
 
 static bool is_entry(const char *name)
@@ -143,11 +150,12 @@ int dlb_contents_of(const char *folder, struct dlb_contents *out, struct dlb_err
     DIR *dir = opendir(folder);
     if (!dir)
         return dlb_fail_errno(err, folder, DLB_NO_OFFSET, "cannot look into the result's folder");
-    for (const struct dirent *entry; (entry = readdir(dir));)
+    int rc = DLB_OK;
+    for (const struct dirent *entry; rc == DLB_OK && (entry = readdir(dir));)
         if (is_entry(entry->d_name))
-            look_at(folder, dirfd(dir), entry->d_name, out);
+            rc = look_at(folder, dirfd(dir), entry->d_name, out, err);
     (void)closedir(dir);
-    return DLB_OK;
+    return rc;
 }
 
 void dlb_remove_scratch(const char *folder)
