@@ -179,6 +179,8 @@ static int execute(struct experiment *x, struct dlb_err *err)
     struct dlb_runner runner = {
         .scratch = x->folder.scratch,
         .n_samples = x->subject.shape.n_samples,
+        .looked_at = &x->subject.spec,
+        .data_id = x->subject.shape.id,
         .cancel = &dlb_interrupted,
         .event = dlb_watch_event,
         .ctx = &x->watch,

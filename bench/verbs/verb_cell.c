@@ -38,11 +38,13 @@ static void leave(void *ctx)
 
 static int run(const struct dlb_args *args)
 {
-    const char *spec_path = NULL, *result = NULL, *mode = NULL, *heartbeat_fd = NULL, *memo = NULL;
+    const char *spec_path = NULL, *result = NULL, *mode = NULL, *heartbeat_fd = NULL, *memo = NULL,
+               *data_id = NULL;
     const struct dlb_hidden_flag flags[] = {{"--spec", &spec_path, true},
                                             {"--result", &result, true},
                                             {"--mode", &mode, false},
                                             {"--memo", &memo, false},
+                                            {"--data-id", &data_id, false},
                                             {"--heartbeat-fd", &heartbeat_fd, false},
                                             {NULL, NULL, false}};
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
@@ -53,7 +55,8 @@ static int run(const struct dlb_args *args)
     if (!rc) {
         dlb_mem_at_exhaustion(leave, NULL);
         dlb_catch_interrupts();
-        struct dlb_cell_watch watch = {dlb_hidden_heartbeat(heartbeat_fd), &dlb_interrupted, memo};
+        struct dlb_cell_watch watch = {dlb_hidden_heartbeat(heartbeat_fd), &dlb_interrupted, memo,
+                                       data_id ? strtoull(data_id, NULL, 16) : 0};
         struct dlb_cell_result measured;
         enum dlb_cell_mode how = mode_of(mode);
         if (how == DLB_MODE_BASELINE)
@@ -76,7 +79,7 @@ const struct dlb_verb dlb_verb_cell = {
     .summary = "Measure one repetition of one cell: dlbench starts this itself",
     .usage =
         "dlbench cell --spec FILE --result FILE [--mode measure|warm|baseline] [--memo FOLDER] "
-        "[--heartbeat-fd N]",
+        "[--data-id HEX] [--heartbeat-fd N]",
     .details = "Reads a flat JSON configuration, and writes what it measured or why it failed.",
     .flags = DLB_FLAG_HIDDEN,
     .run = run,

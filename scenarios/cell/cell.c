@@ -65,6 +65,18 @@ static void fit_warm(struct cell *c)
         c->spec.loader.batch_size = fits;
 }
 
+/* What is measured must be what was planned, and what the result says of the data set. */
+static int check_unchanged(const struct cell *c, struct dlb_err *err)
+{
+    const struct dlb_shape *shape = &c->dataset.shape;
+    if (c->watch->data_id == 0 || c->watch->data_id == shape->id)
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_DATASET_CHANGED, c->spec.dataset.path, DLB_NO_OFFSET,
+                    "the data set changed since the run began: it has %llu samples of %llu bytes "
+                    "now; measure again while nothing writes to it",
+                    (unsigned long long)shape->n_samples, (unsigned long long)shape->total_bytes);
+}
+
 static int open_data(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
@@ -75,6 +87,8 @@ static int open_data(struct cell *c, struct dlb_err *err)
     }
     int rc = dlb_dataset_open(&c->dataset, &spec->dataset, &spec->transform, &spec->generate,
                               dlb_spec_format_opts(spec), err);
+    if (!rc)
+        rc = check_unchanged(c, err);
     if (!rc && c->mode == DLB_MODE_WARM)
         fit_warm(c);
     if (!rc && c->mode == DLB_MODE_MEASURE) {

@@ -13,7 +13,7 @@
 
 /* What a child leaves with that is short of memory, without a result: errno's number. */
 #define DLB_CHILD_EXIT_NOMEM 12
-#define DLB_CHILD_MAX_WORDS 4 /* of lead and of tail */
+#define DLB_CHILD_MAX_WORDS 6 /* of lead and of tail */
 
 /* Called with the words LEAD --spec F --result F TAIL --heartbeat-fd N. */
 struct dlb_child {

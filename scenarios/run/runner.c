@@ -8,7 +8,9 @@
 #include "scenarios/plan/plan.h"
 #include "scenarios/run/child.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,17 +221,31 @@ static void learn(struct runner *r, const struct dlb_cell_result *result)
         *failed_of(r, r->task) = true;
 }
 
+/* The id that the task's data set must have; 0: not known. */
+static uint64_t data_id_of(const struct runner *r, const struct dlb_spec *spec)
+{
+    const struct dlb_spec *looked_at = r->how->looked_at;
+    const struct dlb_opt_group *own = spec ? dlb_spec_format(spec)->opts : NULL;
+    bool same = spec && looked_at && dlb_spec_section_equal(&dlb_dataset_group, spec, looked_at) &&
+                dlb_spec_section_equal(&dlb_generate_group, spec, looked_at) &&
+                dlb_spec_section_equal(&dlb_transform_group, spec, looked_at) &&
+                (!own || dlb_spec_section_equal(own, spec, looked_at));
+    return same ? r->how->data_id : 0;
+}
+
 static int run_task(struct runner *r, struct dlb_err *err)
 {
     static const char *const cell[] = {"dlbench", "cell", NULL}; /* bench/verbs/verb_cell.c */
     const enum dlb_cell_mode mode = r->task->kind == DLB_TASK_WARM       ? DLB_MODE_WARM
                                     : r->task->kind == DLB_TASK_BASELINE ? DLB_MODE_BASELINE
                                                                          : DLB_MODE_MEASURE;
-    const char *const tail[] = {"--mode", dlb_cell_mode_names[mode], "--memo", r->how->scratch,
-                                NULL};
     const struct dlb_plan_program *program =
         is_cell(r->task) ? r->plan->cells[r->task->index].other.program : NULL;
     const struct dlb_spec *spec = spec_of(r->plan, r->task);
+    char data_id[20];
+    (void)snprintf(data_id, sizeof(data_id), "%" PRIx64, data_id_of(r, spec));
+    const char *const tail[] = {
+        "--mode", dlb_cell_mode_names[mode], "--memo", r->how->scratch, "--data-id", data_id, NULL};
     json_t *config = config_of(r->plan, r->task);
     struct dlb_child child = {
         .exe = program && program->exe ? program->exe

@@ -29,12 +29,14 @@ struct dlb_runner_event {
 };
 
 struct dlb_runner {
-    const char *exe;           /* NULL: this program */
-    const char *scratch;       /* folder that exists; left empty */
-    uint64_t n_samples;        /* of the data set, for the first ETA; 0: not known */
-    uint64_t stall_ns;         /* 0: five minutes, or ten steps or batches if those are longer, plus
-                                  loader.worker_init_ms and loader.timeout_s */
-    const atomic_bool *cancel; /* may be NULL */
+    const char *exe;     /* NULL: this program */
+    const char *scratch; /* folder that exists; left empty */
+    uint64_t n_samples;  /* of the data set, for the first ETA; 0: not known */
+    uint64_t stall_ns;   /* 0: five minutes, or ten steps or batches if those are longer, plus
+                            loader.worker_init_ms and loader.timeout_s */
+    const struct dlb_spec *looked_at; /* the data set of this spec was opened for the plan ... */
+    uint64_t data_id;                 /* ... and had this dlb_shape.id; 0: not known */
+    const atomic_bool *cancel;        /* may be NULL */
     void (*event)(void *ctx, const struct dlb_runner_event *event); /* may be NULL */
     void *ctx;
     const struct dlb_scenario *scenario; /* whose next() adds tasks; NULL: the plan does not grow */

@@ -54,7 +54,7 @@ static bool reads_each_byte_once(const struct variant *v)
 static void run_cold(const struct variant *v, int access, bool proven)
 {
     struct dlb_spec *spec = calloc(1, sizeof *spec);
-    const struct dlb_cell_watch unwatched = {NULL, NULL, NULL};
+    const struct dlb_cell_watch unwatched = {.pulse = NULL};
     struct dlb_cell_result ran;
 
     assert_non_null(spec);

@@ -38,7 +38,7 @@ static struct figures measure(uint32_t n, bool shared, bool barrier, int depth)
 {
     struct dlb_spec spec;
     char count[64], samples[64], pool[64], together[64], workers[64], prefetch[64];
-    const struct dlb_cell_watch unwatched = {NULL, NULL, NULL};
+    const struct dlb_cell_watch unwatched = {.pulse = NULL};
 
     (void)snprintf(count, sizeof count, "accelerators.count=%u", n);
     (void)snprintf(samples, sizeof samples, "generate.samples=%u", n * (N_STEPS + 8) * BATCH);

@@ -17,7 +17,7 @@
 static inline void cell_ran(const char *const *settings, enum dlb_cell_mode mode,
                             const struct dlb_cell_watch *watch, struct dlb_cell_result *out)
 {
-    const struct dlb_cell_watch unwatched = {NULL, NULL, NULL};
+    const struct dlb_cell_watch unwatched = {.pulse = NULL};
     struct dlb_err err;
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
     struct dlb_spec *spec = calloc(1, sizeof(*spec));

@@ -20,7 +20,7 @@ static void test_measures(void **state)
 {
     (void)state;
     struct dlb_pulse pulse = {.stall_ns = 60000000000};
-    struct dlb_cell_watch watch = {&pulse, NULL, NULL};
+    struct dlb_cell_watch watch = {.pulse = &pulse};
     const char *const settings[] = {
         "dataset.format=synthetic",   "dataset.codec=raw",    "generate.samples=200",
         "generate.sample_bytes=1000", "loader.batch_size=10", "loader.num_workers=2",
@@ -73,7 +73,7 @@ static void test_cancelled_keeps_what_there_is(void **state)
 {
     (void)state;
     atomic_bool cancel = true;
-    struct dlb_cell_watch watch = {NULL, &cancel, NULL};
+    struct dlb_cell_watch watch = {.cancel = &cancel};
     const char *const settings[] = {"dataset.format=synthetic", "dataset.codec=raw",
                                     "generate.samples=1000000", "device.step_ms=10", NULL};
     struct dlb_cell_result ran;
@@ -81,6 +81,20 @@ static void test_cancelled_keeps_what_there_is(void **state)
     assert_int_equal(ran.status, DLB_REP_CANCELLED);
     assert_int_equal(ran.code, DLB_ERR_CANCELLED);
     assert_true(ran.has_loop && ran.has_workers);
+    dlb_cell_result_free(&ran);
+}
+
+/* What is measured is the data set that the plan was made for. */
+static void test_another_data_set(void **state)
+{
+    (void)state;
+    struct dlb_cell_watch watch = {.data_id = 12345};
+    const char *const settings[] = {"dataset.format=synthetic", "dataset.codec=raw",
+                                    "generate.samples=100", "device.step_ms=0", NULL};
+    struct dlb_cell_result ran;
+    cell_ran(settings, DLB_MODE_MEASURE, &watch, &ran);
+    assert_int_equal(ran.status, DLB_REP_FAILED);
+    assert_int_equal(ran.code, DLB_ERR_DATASET_CHANGED);
     dlb_cell_result_free(&ran);
 }
 
@@ -155,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_measures),
         cmocka_unit_test(test_failure_is_a_result),
         cmocka_unit_test(test_cancelled_keeps_what_there_is),
+        cmocka_unit_test(test_another_data_set),
         cmocka_unit_test_setup_teardown(test_bytes_per_sample_at_the_end, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(test_warm_reads_all, folder_make, folder_remove),

@@ -154,7 +154,7 @@ static void runs_as_a_cell(void **state)
                                  "device.step_ms=2",
                                  "accelerators.count=3",
                                  NULL};
-    const struct dlb_cell_watch unwatched = {NULL, NULL, NULL};
+    const struct dlb_cell_watch unwatched = {.pulse = NULL};
     struct dlb_spec *cell = spec_of(small);
     struct dlb_evidence evidence = {.complete = true, .input_frac = 0.9, .compute_frac = 0.1};
     struct dlb_verdict verdict;
