@@ -347,7 +347,7 @@ def main():
     combos = table.combos()
     if args.pairwise:
         combos = table.pairwise([c for c in combos if not c[0].slow(c[2])])
-    elif args.one:
+    elif args.one is not None:
         combos = [c for c in combos if table.name_of(c).startswith(args.one)]
     combos = [c for c in combos if re.search(args.only, table.name_of(c))]
     if args.list:
@@ -356,7 +356,7 @@ def main():
         for (fault, point), why in sorted(table.EMPTY.items()):
             print(f"{fault}/{point}: empty: {why}")
         return 0
-    if not (args.all or args.pairwise or args.one) or not BIN or not PRELOAD:
+    if not (args.all or args.pairwise or args.one is not None) or not BIN or not PRELOAD:
         parser.error("one of --all, --pairwise, --one and --list; DLB_BIN and DLB_FAULTS_SO are needed")
     with tempfile.TemporaryDirectory(prefix="dlb_faults_") as folder:
         store = prepare(combos, folder)
@@ -367,7 +367,7 @@ def main():
             todo = [(waiting if c[0].slow(c[2]) else pool).submit(run_one, c, store, folder) for c in combos]
             for done in concurrent.futures.as_completed(todo):
                 results.append(done.result())
-                show(results[-1], bool(args.one))
+                show(results[-1], args.one is not None)
         return 1 if report(results) else 0
 
 
