@@ -1,7 +1,8 @@
 /* How samples of another format are written: what a format offers to `convert`.
  *
  * Floor 2. One thread, which owns the writer's state. Samples come one after the other. The path
- * does not exist before; the caller syncs, checks and renames what was written. */
+ * does not exist before; the caller syncs what was written, reads it with the format's defaults to
+ * check it, and renames it. */
 #ifndef DLB_FORMATS_WRITER_H
 #define DLB_FORMATS_WRITER_H
 

@@ -261,6 +261,7 @@ static int place_of(const char *const *names, const char *name)
     return i;
 }
 
+/* Without options: those that say what to read (hdf5.dataset, lmdb.prefix) are about the source. */
 static int reopen(struct state *state, struct dlb_dataset *ds, struct dlb_err *err)
 {
     const struct dlb_convert *how = state->how;
@@ -274,7 +275,7 @@ static int reopen(struct state *state, struct dlb_dataset *ds, struct dlb_err *e
                         "the path is too long: %d bytes at most, including the suffix that it has "
                         "while it is written",
                         DLB_OPT_STRING_CAP - 1);
-    return dlb_dataset_open(ds, &opts, &how->from->transform, &gen, how->to_opts, err);
+    return dlb_dataset_open(ds, &opts, &how->from->transform, &gen, NULL, err);
 }
 
 /* Files of one stem are the fields of one sample: "class_000001/00000012.jpg" and ".json". */
