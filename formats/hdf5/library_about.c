@@ -65,6 +65,15 @@ static uint64_t bytes_of(hid_t set)
     return n_bytes;
 }
 
+/* Samples back to back, which may all be empty. */
+static bool has_offsets(hid_t root, const char *name)
+{
+    char beside[DLB_OPT_STRING_CAP];
+
+    return snprintf(beside, sizeof beside, "%s_offsets", name) < (int)sizeof beside &&
+           H5Lexists(root, beside, H5P_DEFAULT) > 0;
+}
+
 static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *ctx)
 {
     struct finding *finding = ctx;
@@ -81,10 +90,10 @@ static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *
     else
         (void)dlb_hdf5_fail(&finding->problem, DLB_ERR_HDF5_READ_FAILED, finding->path,
                             "opening a data set");
-    if (n_bytes == 0)
+    if (n_bytes == 0 && (set < 0 || !has_offsets(root, name)))
         return 0;
     finding->about->n_candidates++;
-    if (n_bytes > finding->n_bytes) {
+    if (n_bytes > finding->n_bytes || !finding->about->dataset[0]) {
         finding->n_bytes = n_bytes;
         (void)snprintf(finding->about->dataset, sizeof finding->about->dataset, "/%s", name);
     }
