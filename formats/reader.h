@@ -24,12 +24,13 @@ struct dlb_codec;
 struct dlb_generate_opts;
 
 #define DLB_MAX_FIELDS 8
-#define DLB_ODD_BYTES 640 /* the text of a struct dlb_err, and what stands before it */
+#define DLB_FIELD_NAME_BYTES 64 /* "camera_front_left.jpg", and the zero that ends it */
+#define DLB_ODD_BYTES 640       /* the text of a struct dlb_err, and what stands before it */
 
 struct dlb_field {
     const uint8_t *data;
     size_t len_bytes;
-    char name[16]; /* "jpg", "cls", "json"; cut when longer */
+    char name[DLB_FIELD_NAME_BYTES]; /* "jpg", "cls", "json"; cut when longer */
 };
 
 struct dlb_sample {

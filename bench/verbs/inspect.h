@@ -25,7 +25,7 @@ struct dlb_inspected {
     uint32_t width[DLB_INSPECT_SAMPLES];   /* [n_images] ascending */
     uint32_t height[DLB_INSPECT_SAMPLES];  /* [n_images] ascending */
     uint32_t n_fields;                     /* of the first sample */
-    char fields[DLB_MAX_FIELDS][16];
+    char fields[DLB_MAX_FIELDS][DLB_FIELD_NAME_BYTES];
     struct dlb_inspected_sample {
         char path[512];        /* "" where the format does not say */
         uint64_t offset_bytes; /* of the sample in path, or DLB_NO_OFFSET */

@@ -81,7 +81,9 @@ uint64_t dlb_files_gen_number(const struct dlb_sample *sample)
 }
 
 /* File systems cope badly with more folders, and a larger label is hardly a class number. */
-enum { MAX_CLASSES = 1000000, MIN_DIGITS = 8, NAME_BYTES = 96 };
+enum { MAX_CLASSES = 1000000, MIN_DIGITS = 8 };
+/* A field's name, behind its position where names are equal, and a file's: "/class_000000/N.". */
+enum { EXTENSION_BYTES = DLB_FIELD_NAME_BYTES + 16, NAME_BYTES = EXTENSION_BYTES + 48 };
 
 int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
 {
@@ -118,7 +120,7 @@ static int make_classes(struct dlb_files_writer *writer, uint32_t label, struct 
 
 /* What follows the number: the field's name, with characters that file names should not have
  * replaced. Fields of a sample with equal names get their position as a prefix. */
-static void extension(const struct dlb_sample *sample, uint32_t f, char ext[40])
+static void extension(const struct dlb_sample *sample, uint32_t f, char ext[EXTENSION_BYTES])
 {
     char clean[sizeof sample->field[0].name];
     bool twice = false;
@@ -134,9 +136,9 @@ static void extension(const struct dlb_sample *sample, uint32_t f, char ext[40])
     for (uint32_t i = 0; i < sample->n_fields; i++)
         twice |= i != f && strcasecmp(sample->field[i].name, sample->field[f].name) == 0;
     if (twice || (odd && sample->n_fields > 1))
-        (void)snprintf(ext, 40, "%u.%s", f, n ? clean : "bin");
+        (void)snprintf(ext, EXTENSION_BYTES, "%u.%s", f, n ? clean : "bin");
     else
-        (void)snprintf(ext, 40, "%s", n ? clean : "bin");
+        (void)snprintf(ext, EXTENSION_BYTES, "%s", n ? clean : "bin");
 }
 
 static int write_file(const char *path, const struct dlb_field *field, struct dlb_err *err)
@@ -154,9 +156,11 @@ static int write_file(const char *path, const struct dlb_field *field, struct dl
 int dlb_files_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
 {
     struct dlb_files_writer *writer = wr;
-    char ext[40];
-    int rc = make_classes(writer, sample->label, err);
+    char ext[EXTENSION_BYTES];
+    int rc = dlb_sample_names_whole(sample, err);
 
+    if (rc == DLB_OK)
+        rc = make_classes(writer, sample->label, err);
     for (uint32_t f = 0; rc == DLB_OK && f < sample->n_fields; f++) {
         if (dlb_field_is_label(sample, f))
             continue;

@@ -85,6 +85,8 @@ static const char *name_of(const struct dlb_field *field)
 static int check(const struct dlb_sample *sample, bool *has_label, struct dlb_err *err)
 {
     *has_label = false;
+    if (dlb_sample_names_whole(sample, err) != DLB_OK)
+        return (int)err->status;
     for (uint32_t i = 0; i < sample->n_fields; i++) {
         const char *name = name_of(&sample->field[i]);
         if (strchr(name, '/'))
@@ -94,8 +96,7 @@ static int check(const struct dlb_sample *sample, bool *has_label, struct dlb_er
         for (uint32_t k = 0; k < i; k++)
             if (strcasecmp(name_of(&sample->field[k]), name) == 0)
                 return dlb_fail(err, DLB_ERR_SAMPLE_FIELD_NAMES, sample->path, sample->offset_bytes,
-                                "two fields are called \"%s\" (names are cut after 15 letters)",
-                                name);
+                                "two fields are called \"%s\"", name);
         *has_label |= strcasecmp(name, "cls") == 0;
     }
     if (sample->n_fields == 0 || (sample->n_fields == DLB_MAX_FIELDS && !*has_label))
@@ -108,7 +109,7 @@ static int check(const struct dlb_sample *sample, bool *has_label, struct dlb_er
 static int add_member(struct dlb_wds_writer *writer, const char *field, const void *data,
                       size_t n_bytes, uint64_t *sum, struct dlb_err *err)
 {
-    char name[64];
+    char name[DLB_FIELD_NAME_BYTES + 24]; /* behind the number */
 
     (void)snprintf(name, sizeof name, "%0*" PRIu64 ".%s", writer->n_digits, writer->n_samples,
                    field);

@@ -6,6 +6,7 @@
 #define DLB_FORMATS_WEBDATASET_INDEX_H
 
 #include "core/base/err.h"
+#include "formats/reader.h"
 #include "formats/webdataset/tar.h"
 
 #include <stdbool.h>
@@ -17,7 +18,7 @@ struct dlb_wds_entry; /* a field, packed */
 struct dlb_wds_index {
     struct dlb_wds_entry *entries;
     uint32_t *first; /* entry of each sample; one more element: n_entries */
-    char (*names)[16];
+    char (*names)[DLB_FIELD_NAME_BYTES];
     uint32_t n_entries, n_samples, n_names;
     uint32_t cap_entries, cap_samples, cap_names;
 };

@@ -102,7 +102,7 @@ pair() { # source, format, name, options of the target
         echo "inspected $format:$target $target.inspect.json" >>jobs
         return
     fi
-    expect_exit 2
+    case $refusal in E_SAMPLE_FIELD_NAMES) expect_exit 3 ;; *) expect_exit 2 ;; esac
     expect_code "$refusal"
     [ -z "$(compgen -G "$target*")" ] || failed "left: $(ls -d "$target"*)"
 }
@@ -115,6 +115,7 @@ for source in "${sources[@]}"; do
     pair "$source" hdf5 packed.h5 --set hdf5.chunk_samples=5 --set hdf5.filter=shuffle+deflate
     pair "$source" lmdb lmdb
     refusal=none
+    [ "$source" = foreign/tar_long ] && refusal=E_SAMPLE_FIELD_NAMES # its fields' names are too long to be kept
     pair "$source" files files
     pair "$source" webdataset tar --set $seven
 done
@@ -128,8 +129,10 @@ for source in "${sources[@]}"; do # in each way that the source can be read
     webdataset) ways=indexed ;;
     *) continue ;;
     esac
+    case $source in *tar.gz | *tar.zst | *tar_gz | *tar_zst) continue ;; esac # cannot be sought
+    refusal=none
+    [ "$source" = foreign/tar_long ] && refusal=E_SAMPLE_FIELD_NAMES
     for way in $ways; do
-        case $source in *tar.gz | *tar.zst | *tar_gz | *tar_zst) continue ;; esac # cannot be sought
         pair "$source" webdataset "$way.tar" --set $seven --set dataset.access="$way"
     done
 done

@@ -56,7 +56,8 @@ def tars(folder):
             (folder / name / f"part-{number}.tar{suffix}").write_bytes(pack(tar(members, **how)))
         print(name, "webdataset", "-")
 
-    fields = [[m for i in range(a, a + 12) for m in ((f"{i:03d}.left.jpg", payload(i)), (f"{i:03d}.json", b'{"i": %d}' % i),
+    fields = [[m for i in range(a, a + 12) for m in ((f"{i:03d}.camera_front_left.jpg", payload(i)),
+                                                     (f"{i:03d}.camera_front_right.seg.png", b'{"i": %d}' % i),
                                                      (f"{i:03d}.txt", b""))] for a in (0, 12)]
     shards("tar_fields", "", bytes, fields)
     with_labels = [[m for i in range(a, a + 8) for m in labelled(i)] for a in (0, 8, 16)]
@@ -68,6 +69,7 @@ def tars(folder):
     deep = "d" * 90 + "/" + "e" * 90
     names = [("top", None), *((f"{deep}.d/{i}/Kü.Bin", payload(i)) for i in range(N))]
     shards("tar_names", "", bytes, [names])
+    shards("tar_long", "", bytes, [[(f"{i}.{'n' * 60}.jpg", payload(i)) for i in range(N)]])
 
 
 def files(folder):
