@@ -230,7 +230,8 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
                            .opts = format_opts,
                            .gen = gen,
                            .codec = ds->codec,
-                           .access = access_way};
+                           .access = access_way,
+                           .in_order = opts->in_order};
     rc = ds->format->reader->dataset_open(ds->state, &how, &ds->shape, err);
     if (rc == DLB_E_IO && err->sys_errno == ENOENT && !ds->format->synthetic &&
         access(opts->path, F_OK) != 0) {

@@ -18,8 +18,9 @@ struct dlb_dataset_opts {
     int on_error; /* enum dlb_on_error: a sample that cannot be read or decoded ends the run, or is
                      skipped and counted */
     /* Not options, but derived from the loader's: */
-    bool located; /* the loader calls locate and assemble: "auto" is an access that has them */
-    bool direct;  /* "auto" is DLB_ACCESS_DIRECT, and any other access is refused */
+    bool located;  /* the loader calls locate and assemble: "auto" is an access that has them */
+    bool direct;   /* "auto" is DLB_ACCESS_DIRECT, and any other access is refused */
+    bool in_order; /* what struct dlb_open says */
 };
 extern const struct dlb_opt_group dlb_dataset_group;
 

@@ -118,7 +118,9 @@ struct dlb_open {
                                             needs to know */
     const struct dlb_codec *codec; /* selects the files and fields that are samples (extensions,
                                       field 0); NULL: any bytes */
-    int access; /* enum dlb_access: one that the format names; AUTO where it names none */
+    int access;    /* enum dlb_access: one that the format names; AUTO where it names none */
+    bool in_order; /* unless options say otherwise, samples are what is stored, each part once and
+                      in its order; not what a training would draw from it */
 };
 
 struct dlb_reader {

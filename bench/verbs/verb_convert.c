@@ -184,6 +184,7 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
                         "writes generated data",
                         from->name);
     int rc = fill_specs(c, args, from, to, err);
+    c->from.dataset.in_order = true;
     if (rc == DLB_OK)
         rc = dlb_dataset_open(&c->ds, &c->from.dataset, &c->from.transform, &c->from.generate,
                               dlb_spec_format_opts(&c->from), err);
@@ -284,7 +285,8 @@ const struct dlb_verb dlb_verb_convert = {
         "Labels are kept as numbers. Files of class 7 are in a folder class_000007: names of class "
         "folders are not kept. Nor are names of samples: keys (webdataset's __key__, LMDB's) and "
         "file names become running numbers. A sample of several fields becomes several files of "
-        "one name.\n\n"
+        "one name. Tokens become windows one after the other, unless tokens.sampling names another "
+        "way.\n\n"
         "dataset.on_error = \"skip\" leaves out samples that cannot be read (of a shard, the rest "
         "of it), and names them.\n\n"
         "With --json: command, source, source_format, path, format, samples, bytes, verified, "

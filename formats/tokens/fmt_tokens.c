@@ -95,6 +95,8 @@ static int tokens_open(void *state, const struct dlb_open *how, struct dlb_shape
     struct tokens *ds = state;
     struct dlb_tokens_opts opts = dlb_tokens_opts_of(how->opts);
 
+    if (how->in_order && opts.sampling == DLB_TOKENS_AS_TRAINER)
+        opts.sampling = DLB_TOKENS_CONTIGUOUS;
     ds->io = how->io;
     ds->access = how->access;
     ds->seq_len = (uint64_t)opts.seq_len;

@@ -127,7 +127,8 @@ def arrays(folder):
     np.savez_compressed(folder / "deflated.npz", images=numbers.astype("<f4"), other=np.arange(3))
     np.savez(folder / "stored.npz", numbers.astype("<f8"))
     np.savez(folder / "half.npz", numbers.astype("<f2"))
-    for name in "deflated", "stored", "half":
+    np.savez(folder / "strings.npz", np.array([b"ab", b"", b"abcdefg"] * 8))
+    for name in "deflated", "stored", "half", "strings":
         print(f"{name}.npz", "npz", "-")
 
 
@@ -162,11 +163,11 @@ def tfrecords(folder):
 
 
 def tokens(folder):
-    how = "seq_len=64", "tokens.seq_len=64", "tokens.sampling=contiguous"
+    how = "seq_len=64", "tokens.seq_len=64"
     stream = np.random.default_rng(3).integers(0, 50257, 24 * 64 + 30)
     for name, kind in {"u16": "<u2", "u32": "<u4"}.items():
         np.save(folder / f"tokens_{name}.npy", stream.astype(kind))
-        print(f"tokens_{name}.npy", "tokens", f"layout=npy,{how[0]}", *how[1:])
+        print(f"tokens_{name}.npy", "tokens", f"layout=npy,{how[0]}", how[1])
     sizes = [0, 1, 700, 0, 5, len(stream) - 706, 0]
     (folder / "megatron").mkdir()
     (folder / "megatron" / "text.bin").write_bytes(stream.astype("<i4").tobytes())
@@ -174,7 +175,7 @@ def tokens(folder):
     (folder / "megatron" / "text.idx").write_bytes(
         b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 4, len(sizes), len(sizes) + 1) + np.array(sizes, "<i4").tobytes() +
         starts.astype("<i8").tobytes() + np.arange(len(sizes) + 1, dtype="<i8").tobytes())
-    print("megatron", "tokens", f"layout=megatron,{how[0]}", *how[1:])
+    print("megatron", "tokens", f"layout=megatron,{how[0]}", how[1])
 
 
 def main():

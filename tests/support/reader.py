@@ -218,13 +218,18 @@ def read_tfrecord(path, feature=None, label="image/class/label"):
                 yield Sample({None: record})
 
 
+def rows_of(array):
+    """The bytes of each row; numpy itself would strip zeros from the end of strings."""
+    return [array[i:i + 1].tobytes() for i in range(len(array))]
+
+
 def read_npz(path):
     (file,) = listed(path, ".npz")
     with zipfile.ZipFile(file) as archive:
         need(archive.testzip() is None, f"{file}: CRC-32")
         first = archive.namelist()[0].removesuffix(".npy")
     with np.load(file) as arrays:
-        yield from (Sample({None: row.tobytes()}) for row in arrays[first])
+        yield from (Sample({None: row}) for row in rows_of(arrays[first]))
 
 
 # Rows of a data set, or between two entries of NAME_offsets; labels are beside it, in `label` or `labels`, or where `label` says.
@@ -237,14 +242,14 @@ def read_hdf5(path, dataset="data", label=None):
         if f"{name}_offsets" in above:
             ends, stored = above[f"{name}_offsets"][:], data[:]
             need(ends[0] == 0 and ends[-1] == len(stored), f"{file}: offsets that leave data out")
-            rows = [stored[int(a):int(b)] for a, b in zip(ends, ends[1:])]
+            rows = [stored[int(a):int(b)].tobytes() for a, b in zip(ends, ends[1:])]
         else:
-            rows = data[:]
+            rows = rows_of(data[:])
         if labels is None:
             labels = [None] * len(rows)
         need(len(labels) == len(rows), f"{file}: {len(rows)} samples and {len(labels)} labels")
         for row, label in zip(rows, labels):
-            yield Sample({None: row.tobytes()}, None if label is None else int(label))
+            yield Sample({None: row}, None if label is None else int(label))
 
 
 # Values in the order of their keys. Keys named __...__ are no samples, and __labels__ holds a label (u32) for each sample.
