@@ -38,6 +38,7 @@ generated() { # name, format, codec, options of the reader or "-", SECTION.KEY=V
     expect_exit 0
     cp "$out" "$name.json"
     echo "generated ${data_of[$name]} $n_samples $n_classes" >>jobs
+    [ "$2" = tokens ] || echo "decodes ${data_of[$name]} $codec 3001" >>jobs
     echo "inspected ${data_of[$name]%,feature=*} $name.json" >>jobs # of records: inspect is told of no feature
 }
 seven=webdataset.shard_samples=7
@@ -64,12 +65,13 @@ if has_module codec jpeg; then # of different sizes
     generated jpeg.tfrecord tfrecord jpeg - tfrecord.shard_samples=7
     for format in tar lmdb h5 tfrecord; do echo "same ${data_of[jpeg.files]} ${data_of[jpeg.$format]}" >>jobs; done
 fi
-if has_module codec zstd; then # each sample compressed
-    generated zstd.files files zstd -
-    generated zstd.tar webdataset zstd - $seven
-    generated zstd.h5 hdf5 zstd -
-    for format in tar h5; do echo "same ${data_of[zstd.files]} ${data_of[zstd.$format]}" >>jobs; done
-fi
+for codec in zstd npy; do # each sample compressed, each an array
+    has_module codec $codec || continue
+    generated $codec.files files $codec -
+    generated $codec.tar webdataset $codec - $seven
+    generated $codec.h5 hdf5 $codec -
+    for format in tar h5; do echo "same ${data_of[$codec.files]} ${data_of[$codec.$format]}" >>jobs; done
+done
 for layout in raw llmc megatron npy; do
     generated tokens.$layout tokens raw layout=$layout tokens.layout=$layout tokens.file_tokens=10000
     echo "same ${data_of[tokens.raw]} ${data_of[tokens.$layout]}" >>jobs

@@ -11,6 +11,7 @@ has none), label (or null), and fields: name, SHA-256 and length of each. JOBS h
 
     inspected DATA FILE    the samples agree with what `dlbench inspect --json` wrote to FILE
     generated DATA N C     N samples, whose labels are as `dlbench gen` makes them for C classes
+    decodes DATA CODEC N   each payload is what the codec says, and where its size is exact, of N bytes
     same DATA DATA         both were generated, and hold the same payloads and labels
     converted DATA DATA FILE
                            the second holds the samples of the first, and `dlbench convert --json` wrote so to FILE
@@ -335,6 +336,20 @@ def equal(what, a, b):
     need(number is None, f"sample {number} has another {what}")
 
 
+def decodes(data, codec, n):
+    for sample in load(data)[1]:
+        (value,) = sample.payload().values()
+        if codec == "zstd":
+            need(len(zstandard.ZstdDecompressor().decompress(value)) == int(n), "another size when unpacked")
+        elif codec == "npy":
+            whole = io.BytesIO(value)
+            need(len(np.load(whole)) > 0 and whole.tell() == len(value), "bytes behind the array")
+        elif codec == "jpeg":
+            need(value[:3] == b"\xff\xd8\xff" and value[-2:] == b"\xff\xd9", "no JPEG")
+        else:
+            need(len(value) == int(n), "another size")
+
+
 def in_number_order(data):
     name, samples = load(data)
     return by_stem(samples) if name == "files" else samples
@@ -397,7 +412,7 @@ def differs(name, *arguments):
     raise ValueError("the check passed")
 
 
-CHECKS = {function.__name__: function for function in (inspected, generated, same, converted, differs)}
+CHECKS = {function.__name__: function for function in (inspected, generated, decodes, same, converted, differs)}
 
 
 def line_of(sample):
