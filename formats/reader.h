@@ -37,7 +37,8 @@ struct dlb_sample {
     struct dlb_field field[DLB_MAX_FIELDS]; /* field 0 is what the codec decodes; borrowed until the
                                                reader's next call */
     uint32_t n_fields;
-    uint32_t label;   /* class number; 0 where the format has none */
+    uint32_t label;   /* class number; 0 where the source has none */
+    bool labelled;    /* the source gives this sample a class number. Only convert needs it */
     uint32_t element; /* enum dlb_element: the numbers that field 0 holds, or DLB_ELEMENT_NONE */
     uint64_t index; /* in [0, shape.n_samples): the sample's number in the data set, independent of
                        the shuffled order */
@@ -45,6 +46,9 @@ struct dlb_sample {
                           shard's framing to its samples */
     const char *path;  /* for messages: the file or shard; borrowed as the fields are */
     uint64_t offset_bytes; /* of the sample in path, or DLB_NO_OFFSET */
+    const char *key;       /* what the source calls the sample, n_key_bytes long, for convert; NULL:
+                              the format does not tell. Borrowed as the fields are */
+    size_t n_key_bytes;
 };
 
 /* Where the payload may be put directly, so that identity codecs need no copy. A format that can do
@@ -82,12 +86,13 @@ struct dlb_shape {
     uint64_t max_decoded_bytes; /* of one sample, decoded; set by formats/look.h, 0 elsewhere */
     uint64_t
         id; /* hash of what identifies the data set: names, sizes, or the generator's parameters */
-    uint32_t n_shards, n_classes; /* n_shards: iterable only */
-    uint32_t element;             /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
-    bool iterable;                /* shard_open and next; else read */
-    uint32_t n_odd;               /* unusual facts about the data set, which inspect reports */
-    char odd[4][DLB_ODD_BYTES];   /* the first of them, as sentences, each long enough for a
-                                     dlb_err.what */
+    uint64_t n_classes;         /* the largest label plus 1; 0: not known */
+    uint32_t n_shards;          /* iterable only */
+    uint32_t element;           /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
+    bool iterable;              /* shard_open and next; else read */
+    uint32_t n_odd;             /* unusual facts about the data set, which inspect reports */
+    char odd[4][DLB_ODD_BYTES]; /* the first of them, as sentences, each long enough for a
+                                   dlb_err.what */
     char library[16]; /* the library that reads the samples: a damaged file may crash it, and the
                          process that reads; empty: none */
     char about[96];   /* which variant of the format was found, for inspect; empty: no variants */

@@ -25,6 +25,8 @@ struct dlb_write {
 
 struct dlb_writer {
     size_t state_bytes; /* the core allocates it, zeroed, 64-byte aligned */
+    bool label_each;    /* each sample has a label or none; else `add` gets a label with all samples
+                           of a data set, or with none of them */
 
     int (*open)(void *wr, const struct dlb_write *how, struct dlb_err *err);
     int (*add)(void *wr, const struct dlb_sample *sample, struct dlb_err *err);

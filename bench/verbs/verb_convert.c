@@ -158,6 +158,7 @@ static int fill_specs(struct conversion *c, const struct dlb_args *args,
         rc = set_text(args->cfg, "dataset.format", from->name, err);
     if (rc == DLB_OK)
         rc = dlb_spec_from_config(&c->from, args->cfg, err);
+    c->from.dataset.access = DLB_ACCESS_AUTO; /* the way in which readers tell samples' keys */
     if (rc == DLB_OK)
         rc = set_text(args->cfg, "dataset.codec", "raw", err);
     if (rc == DLB_OK)
@@ -200,6 +201,8 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
                               .overwrite = args->overwrite,
                               .watch = &watch};
     dlb_progress_begin(&c->watched.progress, "convert");
+    for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
+        dlb_progress_note(&c->watched.progress, "convert: odd: %s", c->ds.shape.odd[i]);
     dlb_catch_interrupts();
     rc = dlb_convert(&how, &c->done, err);
     dlb_progress_end(&c->watched.progress, NULL);
@@ -222,6 +225,9 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
     if (c->done.n_cut_shards)
         dlb_say(stdout, "  left out: the rest of %s of the source's shards, which cannot be read",
                 dlb_count_text((double)c->done.n_cut_shards, count, sizeof count));
+    if (c->done.n_unlabelled)
+        dlb_say(stdout, "  unlabelled: %s samples, as in the source",
+                dlb_count_text((double)c->done.n_unlabelled, count, sizeof count));
     for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
         dlb_say(stdout, "  odd: %s", c->ds.shape.odd[i]);
 }
@@ -234,13 +240,14 @@ static json_t *document(const struct conversion *c, const struct dlb_args *args)
     for (uint32_t i = 0; i < c->watched.n_named; i++)
         dlb_json_append(named, dlb_json_safe_text(coded(&c->watched.named[i], text)));
     return dlb_json_made(json_pack(
-        "{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:i, s:o, s:f}", "command",
+        "{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:i, s:o, s:f}", "command",
         "convert", "source", dlb_json_safe_text(args->path), "source_format", c->ds.format->name,
         "path", dlb_json_safe_text(args->target), "format", args->format, "samples",
         (json_int_t)c->done.n_samples, "bytes", (json_int_t)c->done.n_bytes, "verified",
-        (json_int_t)c->done.n_verified, "skipped_samples", (json_int_t)c->done.n_skipped,
-        "cut_shards", (json_int_t)c->done.n_cut_shards, "skipped", named, "n_odd",
-        (int)c->ds.shape.n_odd, "odd", dlb_odd_json(&c->ds.shape), "seconds", c->seconds));
+        (json_int_t)c->done.n_verified, "unlabelled", (json_int_t)c->done.n_unlabelled,
+        "skipped_samples", (json_int_t)c->done.n_skipped, "cut_shards",
+        (json_int_t)c->done.n_cut_shards, "skipped", named, "n_odd", (int)c->ds.shape.n_odd, "odd",
+        dlb_odd_json(&c->ds.shape), "seconds", c->seconds));
 }
 
 static int run(const struct dlb_args *args)
@@ -287,10 +294,15 @@ const struct dlb_verb dlb_verb_convert = {
         "file names become running numbers. A sample of several fields becomes several files of "
         "one name. Tokens become windows one after the other, unless tokens.sampling names another "
         "way.\n\n"
+        "Nothing is made up: samples without labels get none, a sample without a payload is "
+        "refused, and so is a source in which only some samples have labels, unless TARGET is "
+        "webdataset. Two samples of one key in a shard, or members of a sample that are not "
+        "adjacent, are refused too.\n\n"
         "dataset.on_error = \"skip\" leaves out samples that cannot be read (of a shard, the rest "
-        "of it), and names them.\n\n"
+        "of it) or have no payload, and names them.\n\n"
         "With --json: command, source, source_format, path, format, samples, bytes, verified, "
-        "skipped_samples, cut_shards, skipped (the first of them), n_odd, odd, seconds.",
+        "unlabelled, skipped_samples, cut_shards, skipped (the first of them), n_odd, odd, "
+        "seconds.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET,
     .run = run,
 };

@@ -216,15 +216,15 @@ static json_t *document(const char *path, const struct dlb_inspected *in)
         if (*in->fields[i]) /* some formats name only some of their fields */
             dlb_json_append(fields, dlb_json_safe_text(in->fields[i]));
     return dlb_json_made(json_pack(
-        "{s:s, s:o, s:s, s:s, s:o, s:s?, s:o, s:b, s:I, s:I, s:I, s:i, s:i, s:o, s:o, s:o, s:i, "
+        "{s:s, s:o, s:s, s:s, s:o, s:s?, s:o, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:i, "
         "s:o}",
         "command", "inspect", "path", dlb_json_safe_text(path), "format", in->format->name, "codec",
         in->codec->name, "about", *shape->about ? dlb_json_safe_text(shape->about) : json_null(),
         "element", shape->element == DLB_ELEMENT_NONE ? NULL : dlb_element_name(shape->element),
         "id", dlb_json_hex(shape->id), "iterable", (int)shape->iterable, "samples",
         (json_int_t)shape->n_samples, "bytes", (json_int_t)shape->total_bytes, "max_sample_bytes",
-        (json_int_t)shape->max_sample_bytes, "classes", (int)shape->n_classes, "shards",
-        (int)shape->n_shards, "fields", fields, "looked_at", looked_json(in), "images",
+        (json_int_t)shape->max_sample_bytes, "classes", (json_int_t)shape->n_classes, "shards",
+        (json_int_t)shape->n_shards, "fields", fields, "looked_at", looked_json(in), "images",
         images_json(in), "n_odd", (int)shape->n_odd, "odd", dlb_odd_json(shape)));
 }
 

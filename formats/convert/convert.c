@@ -5,6 +5,7 @@
 #include "core/base/rng.h"
 #include "formats/codec.h"
 #include "formats/convert/apart.h"
+#include "formats/convert/check.h"
 #include "formats/convert/target.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@ struct state {
     const struct dlb_convert *how;
     struct dlb_converted *out;
     const struct dlb_convert_target *target;
+    struct dlb_convert_check check;
     struct sums have, got;
     uint64_t told_bytes; /* at the last report */
     bool fields;         /* some sample has several fields beside its label */
@@ -109,7 +111,7 @@ static uint64_t field_sum(const struct dlb_field *field)
 /* Does not depend on the order of the fields, which formats need not keep. */
 static uint64_t sample_sum(const struct dlb_sample *sample, uint32_t *n_fields, uint64_t *n_bytes)
 {
-    uint64_t sum = dlb_mix64(sample->label + DLB_GOLDEN);
+    uint64_t sum = sample->labelled ? dlb_mix64(sample->label + DLB_GOLDEN) : 0;
 
     *n_fields = 0;
     *n_bytes = 0;
@@ -186,6 +188,7 @@ static int copy_one(struct state *state, void *writer, const struct dlb_sample *
     state->fields |= n_fields > 1;
     state->out->n_samples++;
     state->out->n_bytes += n_bytes;
+    state->out->n_unlabelled += !sample->labelled;
     return DLB_OK;
 }
 
@@ -200,6 +203,44 @@ static bool skip(struct state *state, const struct dlb_err *err)
     *(shard ? &state->out->n_cut_shards : &state->out->n_skipped) += 1;
     state->how->watch->skipped(state->how->watch->ctx, err, shard);
     return true;
+}
+
+/* Whether to leave out a sample that was read and lacks something. */
+static bool leave_out(struct state *state, const struct dlb_err *err)
+{
+    if (state->how->from->on_error != DLB_ON_ERROR_SKIP)
+        return false;
+    state->out->n_skipped++;
+    state->how->watch->skipped(state->how->watch->ctx, err, false);
+    return true;
+}
+
+static int take_one(struct state *state, void *writer, const struct dlb_sample *sample,
+                    uint32_t shard, struct dlb_err *err)
+{
+    bool alone;
+    int rc = dlb_convert_check(&state->check, sample, shard, &alone, err);
+
+    if (rc == DLB_OK)
+        return copy_one(state, writer, sample, err);
+    return alone && leave_out(state, err) ? DLB_OK : rc;
+}
+
+/* That every announced sample was read: the source's list of its samples may be wrong. */
+static int check_number(const struct state *state, struct dlb_err *err)
+{
+    const struct dlb_converted *out = state->out;
+    uint64_t n_read = out->n_samples + out->n_skipped, n = state->how->from->shape.n_samples;
+
+    if (out->n_samples == 0)
+        return dlb_fail(err, DLB_ERR_SOURCE_UNREADABLE, state->how->from_path, DLB_NO_OFFSET,
+                        "none of its samples could be read");
+    if (n_read == n || out->n_cut_shards)
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_SOURCE_CHANGED, state->how->from_path, DLB_NO_OFFSET,
+                    "%llu samples were read, and it announced %llu when it was opened: remove a "
+                    "manifest that is wrong",
+                    (unsigned long long)n_read, (unsigned long long)n);
 }
 
 static int copy_all(struct state *state, void *writer, struct dlb_err *err)
@@ -217,18 +258,14 @@ static int copy_all(struct state *state, void *writer, struct dlb_err *err)
         }
         rc = cursor_next(&cursor, &sample, err);
         if (rc == DLB_OK)
-            rc = copy_one(state, writer, &sample, err);
+            rc = take_one(state, writer, &sample, cursor.shard, err);
         else if (rc != DLB_END && skip(state, err))
             rc = DLB_OK;
         report(state, DLB_CONVERT_WRITE, state->out->n_samples + state->out->n_skipped, n_total,
                state->out->n_bytes);
     }
     cursor_close(&cursor);
-    if (rc != DLB_END)
-        return rc;
-    return state->out->n_samples ? DLB_OK
-                                 : dlb_fail(err, DLB_ERR_SOURCE_UNREADABLE, how->from_path,
-                                            DLB_NO_OFFSET, "none of its samples could be read");
+    return rc == DLB_END ? check_number(state, err) : rc;
 }
 
 static int write_all(struct state *state, struct dlb_err *err)
@@ -405,11 +442,15 @@ static int check_writer(const struct dlb_format *to, struct dlb_err *err)
 static int work(const struct dlb_convert *how, const struct dlb_convert_target *target,
                 struct dlb_converted *out, struct dlb_err *err)
 {
-    struct state state = {.how = how, .out = out, .target = target};
+    struct state state = {.how = how,
+                          .out = out,
+                          .target = target,
+                          .check = {.label_each = how->to->writer->label_each}};
     int rc = write_all(&state, err);
 
     if (rc == DLB_OK)
         rc = verify(&state, err);
+    dlb_convert_check_free(&state.check);
     free(state.have.sum);
     free(state.got.sum);
     return rc;

@@ -42,11 +42,13 @@ struct dlb_convert {
 struct dlb_converted {
     uint64_t n_samples, n_bytes; /* written; bytes of all fields */
     uint64_t n_verified;         /* read back with the same bytes and label */
+    uint64_t n_unlabelled;       /* written without a label, because the source gives none */
     uint64_t n_skipped, n_cut_shards;
 };
 
 /* DLB_E_CONFIG for a target that exists or overlaps the source, or a format without a writer;
- * DLB_E_FORMAT when the data read back differ from the source; DLB_E_CANCELLED. On failure
+ * DLB_E_FORMAT when samples lack what others have (formats/convert/check.h), or the data read back
+ * differ from the source; DLB_E_CANCELLED. On failure
  * everything written is removed. *out is filled in any case, but stays zero when the child process
  * of a library (formats/convert/apart.h) crashed or was interrupted. */
 int dlb_convert(const struct dlb_convert *how, struct dlb_converted *out, struct dlb_err *err);

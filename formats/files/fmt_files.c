@@ -32,12 +32,30 @@ struct files_reader {
     uint8_t *buffer; /* for samples without a destination; allocated at first use */
 };
 
+static void describe_manifest(const struct dlb_files_list *list, const char *path,
+                              struct dlb_shape *shape)
+{
+    char text[sizeof(struct dlb_err)];
+    json_t *manifest = NULL;
+    struct dlb_err why;
+
+    if (dlb_manifest_load(path, &manifest, &why) != DLB_OK)
+        dlb_shape_odd(shape, "the manifest is ignored: %s", dlb_err_text(&why, text, sizeof text));
+    if (!manifest)
+        return;
+    const json_t *said = json_object_get(manifest, "samples");
+    json_int_t wrote = json_is_integer(said) ? json_integer_value(said) : -1;
+    if (wrote < 0)
+        dlb_shape_odd(shape, "the manifest's number of samples is ignored: it is none");
+    else if ((uint64_t)wrote != list->n_files)
+        dlb_shape_odd(shape, "the manifest says that gen wrote %lld samples, and %llu are here",
+                      (long long)wrote, (unsigned long long)list->n_files);
+    json_decref(manifest);
+}
+
 static void describe_odd(const struct dlb_files_list *list, const char *path,
                          struct dlb_shape *shape)
 {
-    struct dlb_err ignored;
-    json_t *manifest = NULL;
-
     if (list->n_other_extension)
         dlb_shape_odd(shape,
                       list->n_other_extension == 1 ? "%llu file of another kind is left out (%s)"
@@ -69,13 +87,7 @@ static void describe_odd(const struct dlb_files_list *list, const char *path,
         dlb_shape_odd(shape,
                       list->n_empty_files == 1 ? "%llu file is empty" : "%llu files are empty",
                       (unsigned long long)list->n_empty_files);
-    if (dlb_manifest_load(path, &manifest, &ignored) == DLB_OK && manifest) {
-        json_int_t wrote = json_integer_value(json_object_get(manifest, "samples"));
-        if (wrote != (json_int_t)list->n_files)
-            dlb_shape_odd(shape, "gen wrote %lld samples here, %llu are left", (long long)wrote,
-                          (unsigned long long)list->n_files);
-    }
-    json_decref(manifest);
+    describe_manifest(list, path, shape);
 }
 
 static void fill_shape(struct files *ds, struct dlb_shape *shape)
@@ -278,6 +290,7 @@ static void describe(struct files_reader *reader, uint64_t index, const uint8_t 
     name_field(&out->field[0], reader->path + reader->folder_len);
     out->n_fields = 1;
     out->label = reader->ds->list.folders[reader->folder].label;
+    out->labelled = reader->folder != 0; /* in the root there are no classes */
     out->index = index;
     out->path = reader->path;
     out->offset_bytes = DLB_NO_OFFSET;
@@ -405,7 +418,7 @@ const struct dlb_format dlb_fmt_files = {
                "of images",
     .access = accesses,
     .file_per_field = true,
-    .made = "class_*/[0-9]*.* *.jpg *.jpeg */*.jpg */*.jpeg",
+    .made = "class_*/[0-9]*.* sample_[0-9]*.* *.jpg *.jpeg */*.jpg */*.jpeg",
     .probe = dlb_files_probe,
     .reader = &files_reader,
     .generator = &files_generator,

@@ -122,7 +122,7 @@ static int make_classes(struct dlb_files_writer *writer, uint32_t label, struct 
  * replaced. Fields of a sample with equal names get their position as a prefix. */
 static void extension(const struct dlb_sample *sample, uint32_t f, char ext[EXTENSION_BYTES])
 {
-    char clean[sizeof sample->field[0].name];
+    char clean[DLB_FIELD_NAME_BYTES];
     bool twice = false;
     size_t n = 0;
 
@@ -156,17 +156,19 @@ static int write_file(const char *path, const struct dlb_field *field, struct dl
 int dlb_files_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
 {
     struct dlb_files_writer *writer = wr;
-    char ext[EXTENSION_BYTES];
+    char ext[EXTENSION_BYTES], class[32] = "sample_";
     int rc = dlb_sample_names_whole(sample, err);
 
-    if (rc == DLB_OK)
+    if (rc == DLB_OK && sample->labelled) {
+        (void)snprintf(class, sizeof class, "class_%06u/", sample->label);
         rc = make_classes(writer, sample->label, err);
+    }
     for (uint32_t f = 0; rc == DLB_OK && f < sample->n_fields; f++) {
         if (dlb_field_is_label(sample, f))
             continue;
         extension(sample, f, ext);
-        (void)snprintf(writer->path, writer->path_cap, "%s/class_%06u/%0*llu.%s", writer->root,
-                       sample->label, writer->n_digits, (unsigned long long)sample->index, ext);
+        (void)snprintf(writer->path, writer->path_cap, "%s/%s%0*llu.%s", writer->root, class,
+                       writer->n_digits, (unsigned long long)sample->index, ext);
         rc = write_file(writer->path, &sample->field[f], err);
     }
     return rc;

@@ -1,4 +1,4 @@
-/* How gen and convert write files: class_0007/00001234.jpg.
+/* How gen and convert write files: class_0007/00001234.jpg, or sample_00001234.jpg without labels.
  *
  * Floor 2. Threads as in formats/generator.h and formats/writer.h. A unit of gen is a file.
  *

@@ -159,8 +159,8 @@ static void fill_shape(const struct dlb_hdf5 *ds, struct dlb_shape *shape)
     if (about->n_offsets) /* bytes of any kind: images, documents */
         shape->element = DLB_ELEMENT_NONE;
     for (uint64_t i = 0; i < about->n_labels; i++)
-        if (ds->facts.label[i] >= shape->n_classes && ds->facts.label[i] < UINT32_MAX)
-            shape->n_classes = ds->facts.label[i] + 1;
+        if (ds->facts.label[i] >= shape->n_classes)
+            shape->n_classes = (uint64_t)ds->facts.label[i] + 1;
 }
 
 static int hdf5_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
@@ -238,7 +238,8 @@ static int hdf5_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     out->field[0].len_bytes = n_bytes;
     out->field[0].name[0] = '\0';
     out->n_fields = 1;
-    out->label = facts->about.n_labels ? facts->label[index] : 0;
+    out->labelled = facts->about.n_labels > 0;
+    out->label = out->labelled ? facts->label[index] : 0;
     out->element = facts->about.n_offsets ? DLB_ELEMENT_NONE : (uint32_t)facts->about.element;
     out->index = index;
     out->io_bytes = reader->rows.io_bytes;

@@ -44,7 +44,8 @@ int dlb_hdf5_library_chunk(struct dlb_hdf5_handle *handle, const uint64_t *at, u
                            size_t *cap, uint32_t *n_bytes, uint32_t *mask, struct dlb_err *err);
 
 /* A file being written. Samples of one size are rows of its data set `data`. Others lie back to
- * back in `data`, and `data_offsets` says where each begins. `label` holds a number for each. */
+ * back in `data`, and `data_offsets` says where each begins. `label` holds a number for each,
+ * unless the samples have no labels. */
 enum dlb_hdf5_pack {
     DLB_HDF5_PACK_NONE, /* same order as hdf5.filter's choices */
     DLB_HDF5_PACK_DEFLATE,
@@ -57,6 +58,7 @@ struct dlb_hdf5_plan {
     enum dlb_element element;         /* NONE: bytes */
     uint64_t chunk_samples;           /* 0: contiguous; ragged sets are always chunked */
     enum dlb_hdf5_pack pack;
+    bool unlabelled; /* there is no `label` */
 };
 struct dlb_hdf5_out {
     const char *path; /* borrowed */

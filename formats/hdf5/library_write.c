@@ -209,7 +209,8 @@ int dlb_hdf5_out_finish(struct dlb_hdf5_out *out, struct dlb_err *err)
     if (rc != DLB_OK)
         return rc;
     dlb_hdf5_enter();
-    rc = write_list(out, "label", H5T_STD_U32LE, n, out->label, err);
+    if (!out->plan.unlabelled)
+        rc = write_list(out, "label", H5T_STD_U32LE, n, out->label, err);
     if (rc == DLB_OK && out->plan.sample_bytes == 0)
         rc = write_list(out, "data_offsets", H5T_STD_U64LE, n + 1, out->offset, err);
     if (H5Dclose(out->set) < 0 && rc == DLB_OK)

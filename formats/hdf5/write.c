@@ -174,6 +174,7 @@ int dlb_hdf5_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_er
     if (!writer->out.path) {
         if (value->len_bytes != writer->plan.sample_bytes)
             writer->plan.sample_bytes = 0;
+        writer->plan.unlabelled = !sample->labelled;
         int rc = dlb_hdf5_out_open(&writer->out, writer->path, &writer->plan, err);
         if (rc != DLB_OK)
             return rc;

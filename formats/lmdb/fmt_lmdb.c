@@ -165,7 +165,7 @@ static int read_labels(struct listing *listing, struct dlb_lmdb_txn *txn, struct
         ds->labels[i] = le32toh(ds->labels[i]);
         most = ds->labels[i] > most ? ds->labels[i] : most;
     }
-    listing->shape->n_classes = most < UINT32_MAX ? most + 1 : most;
+    listing->shape->n_classes = (uint64_t)most + 1;
     return rc;
 }
 
@@ -354,7 +354,8 @@ static int lmdb_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     out->field[0].len_bytes = value.n_bytes;
     out->field[0].name[0] = '\0';
     out->n_fields = 1;
-    out->label = reader->ds->labels ? reader->ds->labels[index] : 0;
+    out->labelled = reader->ds->labels != NULL;
+    out->label = out->labelled ? reader->ds->labels[index] : 0;
     out->index = index;
     out->io_bytes = value.n_bytes;
     out->path = reader->ds->path;

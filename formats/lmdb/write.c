@@ -22,7 +22,7 @@ static int digits_for(uint64_t n_samples)
 }
 
 static int add(struct dlb_lmdb_samples *samples, const uint8_t *data, size_t n_bytes,
-               uint32_t label, struct dlb_err *err)
+               uint32_t label, bool labelled, struct dlb_err *err)
 {
     char key[24];
     int n = snprintf(key, sizeof key, "%0*llu", samples->n_digits, (unsigned long long)samples->n);
@@ -30,7 +30,7 @@ static int add(struct dlb_lmdb_samples *samples, const uint8_t *data, size_t n_b
     int rc = dlb_bytes_append(&samples->labels, &stored, sizeof stored, err);
 
     samples->n++;
-    samples->labelled |= label != 0;
+    samples->labelled |= labelled;
     return rc == DLB_OK ? dlb_lmdb_put(samples->writer, key, (size_t)n, data, n_bytes, err) : rc;
 }
 
@@ -70,7 +70,8 @@ int dlb_lmdb_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_er
 {
     const struct dlb_field *value = dlb_sample_value(sample, "LMDB", err);
 
-    return value ? add(wr, value->data, value->len_bytes, sample->label, err) : (int)err->status;
+    return value ? add(wr, value->data, value->len_bytes, sample->label, sample->labelled, err)
+                 : (int)err->status;
 }
 
 int dlb_lmdb_writer_finish(void *wr, struct dlb_err *err)
@@ -110,9 +111,10 @@ static int write_samples(const struct dlb_gen *gen, const char *path, struct dlb
         }
         worker->sample.len_bytes = 0;
         rc = gen->codec->make(gen->opts, i, &worker->sample, err);
+        uint32_t label = dlb_gen_label(gen->opts, i);
         if (rc == DLB_OK)
-            rc = add(&samples, worker->sample.data, worker->sample.len_bytes,
-                     dlb_gen_label(gen->opts, i), err);
+            rc = add(&samples, worker->sample.data, worker->sample.len_bytes, label, label != 0,
+                     err);
         if (rc != DLB_OK)
             break;
         atomic_fetch_add(&worker->n_samples, 1);

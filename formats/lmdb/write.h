@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /* LMDB has no place for labels. They are stored, as u32 little-endian each, in the value of this
- * key, which comes after all numbers and is not a sample. The key is missing when all labels are 0.
- */
+ * key, which comes after all numbers and is not a sample. The key is missing when the samples have
+ * no labels, or gen made all of them 0. */
 #define DLB_LMDB_LABELS_KEY "__labels__"
 
 struct dlb_lmdb_samples {
@@ -22,7 +22,7 @@ struct dlb_lmdb_samples {
     uint64_t n;
     int n_digits;
     struct dlb_bytes labels;
-    bool labelled; /* one of them is not 0 */
+    bool labelled; /* the labels are written */
 };
 
 uint64_t dlb_lmdb_gen_units(const struct dlb_gen *gen);

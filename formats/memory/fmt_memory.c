@@ -144,6 +144,7 @@ static int memory_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
     out->field[0].name[0] = '\0';
     out->n_fields = 1;
     out->label = (uint32_t)(index % ds->n_classes);
+    out->labelled = true;
     out->element = DLB_ELEMENT_F32;
     out->index = index;
     out->io_bytes = 0; /* nothing is read */

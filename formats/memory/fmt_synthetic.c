@@ -74,6 +74,7 @@ static int synthetic_read(void *rd, uint64_t index, struct dlb_dest dest, struct
     out->field[0].name[0] = '\0';
     out->n_fields = 1;
     out->label = (uint32_t)(index % ds->n_classes);
+    out->labelled = true;
     out->index = index;
     out->io_bytes = 0;
     out->path = "synthetic data";

@@ -143,6 +143,7 @@ static int npz_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_s
     out->field[0].name[0] = '\0';
     out->n_fields = 1;
     out->label = 0;
+    out->labelled = false;
     out->element = array->npy.element;
     out->index = index;
     out->path = ds->path;

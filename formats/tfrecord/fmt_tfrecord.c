@@ -253,9 +253,8 @@ static int extract(const struct tfrecord_reader *reader, uint64_t n_bytes, struc
                         example.n_features ? example.names : "none");
     out->field[0].data = example.bytes;
     out->field[0].len_bytes = example.n_bytes;
-    out->label = example.has_label && example.label >= 0 && example.label <= UINT32_MAX
-                     ? (uint32_t)example.label
-                     : 0;
+    out->labelled = example.has_label && example.label >= 0 && example.label <= UINT32_MAX;
+    out->label = out->labelled ? (uint32_t)example.label : 0;
     return DLB_OK;
 }
 
@@ -303,6 +302,7 @@ static int tfrecord_next(void *rd, struct dlb_dest dest, struct dlb_sample *out,
     out->field[0].name[0] = '\0';
     out->n_fields = 1;
     out->label = 0;
+    out->labelled = false;
     if (rc == DLB_OK) {
         out->field[0].len_bytes = (size_t)n_bytes;
         rc = whole ? DLB_OK : extract(reader, n_bytes, out, err);

@@ -278,6 +278,7 @@ static void describe(const struct tokens *ds, const struct dlb_tokens_file *file
     out->field[0].name[0] = '\0';
     out->n_fields = 1;
     out->label = 0;
+    out->labelled = false;
     out->element = ds->files.element;
     out->index = index;
     out->path = file->path;

@@ -99,7 +99,8 @@ static int check(const struct dlb_sample *sample, bool *has_label, struct dlb_er
                                 "two fields are called \"%s\"", name);
         *has_label |= strcasecmp(name, "cls") == 0;
     }
-    if (sample->n_fields == 0 || (sample->n_fields == DLB_MAX_FIELDS && !*has_label))
+    if (sample->n_fields == 0 ||
+        (sample->n_fields == DLB_MAX_FIELDS && sample->labelled && !*has_label))
         return dlb_fail(err, DLB_ERR_SAMPLE_FIELD_NAMES, sample->path, sample->offset_bytes,
                         "a sample of %u fields: a shard holds 1 to %d, including the label",
                         sample->n_fields, DLB_MAX_FIELDS);
@@ -130,7 +131,7 @@ int dlb_wds_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err
     for (uint32_t i = 0; rc == DLB_OK && i < sample->n_fields; i++)
         rc = add_member(writer, name_of(&sample->field[i]), sample->field[i].data,
                         sample->field[i].len_bytes, &n_bytes, err);
-    if (rc == DLB_OK && !has_label) {
+    if (rc == DLB_OK && sample->labelled && !has_label) {
         int n = snprintf(label, sizeof label, "%u", sample->label);
         rc = add_member(writer, "cls", label, (size_t)n, &n_bytes, err);
     }
@@ -152,8 +153,8 @@ int dlb_wds_writer_finish(void *wr, struct dlb_err *err)
     if (rc != DLB_OK)
         return rc;
     json_t *manifest = dlb_json_made(
-        json_pack("{s:i, s:{s:s, s:i}, s:I, s:O}", "dlbench_manifest", 1, "params", "made_by",
-                  "convert", "generate.classes", (int)writer->n_classes, "samples",
+        json_pack("{s:i, s:{s:s, s:I}, s:I, s:O}", "dlbench_manifest", 1, "params", "made_by",
+                  "convert", "generate.classes", (json_int_t)writer->n_classes, "samples",
                   (json_int_t)writer->n_samples, "shards", writer->shards));
     rc = dlb_manifest_save(writer->folder, manifest, err);
     json_decref(manifest);

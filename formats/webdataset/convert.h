@@ -1,6 +1,6 @@
 /* Writes the samples of another format to WebDataset shards (struct dlb_writer): numbered keys, a
- * member for each field, the label as "cls" where the sample has no such field, and a manifest with
- * the shards' counts.
+ * member for each field, the label as "cls" where a sample has a label and no such field, and a
+ * manifest with the shards' counts.
  *
  * Floor 2. One thread. */
 #ifndef DLB_FORMATS_WEBDATASET_CONVERT_H
@@ -17,7 +17,7 @@ struct dlb_wds_writer {
     uint64_t shard_samples, n_samples, n_shards;
     enum dlb_tar_pack pack;
     int n_digits;
-    uint32_t n_classes;
+    uint64_t n_classes;
     json_t *shards;             /* of the manifest */
     struct dlb_wds_shard shard; /* being written; path NULL: none */
     struct dlb_tar_writer tar;

@@ -192,7 +192,7 @@ static int gather(struct webdataset_reader *reader, struct dlb_wds_place *place,
         if (rc != DLB_OK)
             return rc;
         struct dlb_field *field = &out->field[out->n_fields];
-        memcpy(field->name, reader->group.field_name, sizeof field->name);
+        (void)strcpy(field->name, reader->group.field_name);
         field->len_bytes = (size_t)member->n_bytes;
         at[out->n_fields++] = place->len_bytes;
         place->len_bytes += field->len_bytes;
@@ -228,6 +228,7 @@ static int webdataset_next(void *rd, struct dlb_dest dest, struct dlb_sample *ou
                         (unsigned long long)shard->n_samples);
     }
     out->n_fields = 0;
+    out->key = NULL;
     out->offset_bytes = reader->pending.header_at;
     int rc = gather(reader, &place, out, err);
     if (rc != DLB_OK) {
@@ -239,6 +240,8 @@ static int webdataset_next(void *rd, struct dlb_dest dest, struct dlb_sample *ou
     out->io_bytes = reader->tar.asked_bytes - reader->told_bytes;
     reader->told_bytes = reader->tar.asked_bytes;
     out->path = shard->path;
+    out->key = (const char *)reader->group.key.data;
+    out->n_key_bytes = reader->group.key.len_bytes;
     return DLB_OK;
 }
 
@@ -350,7 +353,7 @@ static int webdataset_assemble(void *rd, uint64_t index, const struct dlb_field 
         for (uint32_t k = i; k < next; k++) {
             out->field[k].data = pieces->data + (where[k].at_bytes - where[i].at_bytes);
             out->field[k].len_bytes = (size_t)where[k].n_bytes;
-            memcpy(out->field[k].name, where[k].name, sizeof out->field[k].name);
+            (void)strcpy(out->field[k].name, where[k].name);
         }
     }
     dlb_wds_sample_finish(out, ds->codec);
@@ -406,6 +409,7 @@ static const struct dlb_generator webdataset_generator = {
 
 static const struct dlb_writer webdataset_writer = {
     .state_bytes = sizeof(struct dlb_wds_writer),
+    .label_each = true,
     .open = dlb_wds_writer_open,
     .add = dlb_wds_writer_add,
     .finish = dlb_wds_writer_finish,

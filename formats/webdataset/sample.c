@@ -78,9 +78,12 @@ static uint32_t primary(const struct dlb_sample *sample, const struct dlb_codec 
 void dlb_wds_sample_finish(struct dlb_sample *sample, const struct dlb_codec *codec)
 {
     sample->label = 0;
+    sample->labelled = false;
     for (uint32_t i = 0; i < sample->n_fields; i++)
-        if (strcmp(sample->field[i].name, "cls") == 0)
+        if (strcmp(sample->field[i].name, "cls") == 0) {
             sample->label = parse_label(sample->field[i].data, sample->field[i].len_bytes);
+            sample->labelled = dlb_field_is_label(sample, i);
+        }
     uint32_t first = codec && !codec->identity ? primary(sample, codec) : 0;
     if (first != 0) {
         struct dlb_field swapped = sample->field[0];
@@ -133,7 +136,7 @@ int dlb_wds_read_fields(const struct dlb_io *io, int64_t handle, const struct dl
         for (uint32_t k = i; rc == DLB_OK && k < next; k++) {
             out->field[k].data = data + place->len_bytes;
             out->field[k].len_bytes = (size_t)where[k].n_bytes;
-            memcpy(out->field[k].name, where[k].name, sizeof out->field[k].name);
+            (void)strcpy(out->field[k].name, where[k].name);
             if (k > i)
                 memmove(data + place->len_bytes, dst + (where[k].at_bytes - where[i].at_bytes),
                         out->field[k].len_bytes);

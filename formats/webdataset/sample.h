@@ -26,7 +26,8 @@ uint8_t *dlb_wds_place_data(const struct dlb_wds_place *place);
 int dlb_wds_place_room(struct dlb_wds_place *place, uint64_t n_bytes, const char *path,
                        struct dlb_err *err);
 
-/* Once all fields are read: sets the label from the field "cls" (0 without one), and moves the
+/* Once all fields are read: sets the label from the field "cls" (0 without one; labelled: all of
+ * the field is a class number), and moves the
  * field that the codec decodes to the front. */
 void dlb_wds_sample_finish(struct dlb_sample *sample, const struct dlb_codec *codec);
 

@@ -140,22 +140,25 @@ PY
         rm -rf made
         for name in none word minus views bare; do
             run "$dlbench" convert $name.tar made --format $format --json
-            if [ $format = webdataset ] || [ $format = files ]; then
-                expect_exit 0
-                expect_json 'd["samples"] == d["verified"] > 1'
-            else
-                case $name in
-                    views | bare)
-                        expect_failed E_SAMPLE_FIELDS_UNFIT 2
-                        expect_json "re.search(r'$name\\.tar\$', d['error']['path']) and d['error']['offset'] == 0"
-                        ;;
-                    *)
-                        expect_failed E_SAMPLE_LABEL_UNFIT 2
-                        expect_json "re.search(r'$name\\.tar\$', d['error']['path']) and d['error']['offset'] > 0 and 'cls' in d['error']['text']"
-                        ;;
-                esac
-                no_leftover
-            fi
+            case $format-$name in
+                webdataset-bare | files-bare)
+                    expect_failed E_SAMPLE_NO_PAYLOAD 3
+                    expect_json "re.search(r'$name\\.tar\$', d['error']['path']) and d['error']['offset'] > 0 and 'cls' in d['error']['text']"
+                    ;;
+                webdataset-* | files-views)
+                    expect_exit 0
+                    expect_json 'd["samples"] == d["verified"] > 1'
+                    ;;
+                *-views | *-bare)
+                    expect_failed E_SAMPLE_FIELDS_UNFIT 2
+                    expect_json "re.search(r'$name\\.tar\$', d['error']['path']) and d['error']['offset'] == 0"
+                    ;;
+                *)
+                    expect_failed E_SAMPLE_LABEL_UNFIT 2
+                    expect_json "re.search(r'$name\\.tar\$', d['error']['path']) and d['error']['offset'] > 0 and 'cls' in d['error']['text']"
+                    ;;
+            esac
+            no_leftover
             rm -rf made
         done
     done

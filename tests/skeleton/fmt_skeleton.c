@@ -176,6 +176,7 @@ static int skeleton_read(void *rd, uint64_t index, struct dlb_dest dest, struct 
         .field = {{.data = reader->record + LABEL_BYTES, .len_bytes = ds->field_bytes}},
         .n_fields = 1,
         .label = (uint32_t)dlb_little_get(reader->record, LABEL_BYTES),
+        .labelled = true,
         .element = DLB_ELEMENT_U8,
         .index = index,
         .io_bytes = n_read,
@@ -245,6 +246,9 @@ static int skeleton_writer_add(void *wr, const struct dlb_sample *sample, struct
 
     if (!value)
         return (int)err->status;
+    if (!sample->labelled)
+        return dlb_fail(err, DLB_ERR_SAMPLE_NO_LABEL, sample->path, sample->offset_bytes,
+                        "the sample has no label, and skeleton stores one for each");
     if (value->len_bytes == 0 || (writer->n_records && value->len_bytes != writer->record_bytes))
         return dlb_fail(err, DLB_ERR_CONVERT_FORMAT_UNFIT, sample->path, sample->offset_bytes,
                         "the sample has %zu bytes, and skeleton stores samples of one size, here "

@@ -205,7 +205,8 @@ static int write_set(struct written *w, const char *path, const struct dlb_hdf5_
     assert_non_null(w->state);
     int rc = w->format->writer->open(w->state, &how, &w->err);
     for (size_t i = 0; rc == DLB_OK && i < n; i++) {
-        struct dlb_sample sample = {.n_fields = 1, .label = (uint32_t)(i % 3), .index = i};
+        struct dlb_sample sample = {
+            .n_fields = 1, .label = (uint32_t)(i % 3), .labelled = true, .index = i};
         sample.field[0].data = bytes;
         sample.field[0].len_bytes = sizes[i];
         rc = w->format->writer->add(w->state, &sample, &w->err);

@@ -207,7 +207,7 @@ static void generated(void **state)
 static int add(const struct dlb_format *format, void *wr, const char *const *names, uint32_t n,
                uint32_t label, struct dlb_err *err)
 {
-    struct dlb_sample sample = {.n_fields = n, .label = label, .path = "p"};
+    struct dlb_sample sample = {.n_fields = n, .label = label, .labelled = label != 0, .path = "p"};
     char number[16];
 
     (void)snprintf(number, sizeof number, "%u", label);

@@ -20,6 +20,7 @@ static struct dlb_sample sample_of(uint64_t k, char text[2][32])
     struct dlb_sample sample = {.n_fields = k % 3 == 0 ? 1 : 2,
                                 .index = k,
                                 .label = (uint32_t)k % 7,
+                                .labelled = true,
                                 .path = "somewhere",
                                 .offset_bytes = DLB_NO_OFFSET};
     int n0 = snprintf(text[0], 32, "payload %u", (unsigned)k);
