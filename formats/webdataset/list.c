@@ -87,20 +87,53 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* UINT64_MAX: there is no number, or a negative one. */
 static uint64_t number(const json_t *object, const char *key)
 {
-    json_int_t value = json_integer_value(json_object_get(object, key));
-    return value > 0 ? (uint64_t)value : 0;
+    const json_t *value = json_object_get(object, key);
+    json_int_t n = json_is_integer(value) ? json_integer_value(value) : -1;
+
+    return n >= 0 ? (uint64_t)n : UINT64_MAX;
 }
 
-/* Takes counts from the manifest where a shard still has the size that gen wrote. `whole`: the
- * shards are all of the manifest's folder, so missing ones are reported. */
+/* Whether a shard of this size can hold that much. A member has a header, and padding. */
+static bool is_possible(const struct dlb_wds_shard *shard)
+{
+    enum { TAR_BLOCK_BYTES = 512 };
+    uint64_t most = shard->file_bytes;
+
+    if (shard->pack != DLB_TAR_PLAIN &&
+        (__builtin_mul_overflow(most, (uint64_t)DLB_TAR_MAX_EXPANSION, &most) ||
+         __builtin_add_overflow(most, DLB_TAR_FREE_BYTES, &most)))
+        most = UINT64_MAX;
+    return shard->n_bytes <= most &&
+           shard->n_samples <= (most - shard->n_bytes) / TAR_BLOCK_BYTES &&
+           shard->max_sample_bytes <= shard->n_bytes &&
+           (shard->max_sample_bytes
+                ? (shard->n_bytes - 1) / shard->max_sample_bytes < shard->n_samples
+                : shard->n_bytes == 0);
+}
+
+static void apply_classes(const json_t *params, struct dlb_shape *shape)
+{
+    const uint64_t most = (uint64_t)UINT32_MAX + 1;
+    uint64_t n_classes = number(params, "generate.classes");
+
+    if (n_classes > most && json_object_get(params, "generate.classes"))
+        dlb_shape_odd(shape, "the manifest's number of classes is ignored: it is none");
+    else if (n_classes <= most && n_classes > shape->n_classes)
+        shape->n_classes = n_classes;
+}
+
+/* Takes counts from the manifest where a shard still has the size that gen wrote, and could hold
+ * that much. `whole`: the shards are all of the manifest's folder, so missing ones are reported. */
 static void apply_manifest(struct dlb_wds_list *list, uint32_t from, uint32_t to,
                            const json_t *manifest, bool whole, struct dlb_shape *shape)
 {
     const json_t *known = json_object_get(manifest, "shards");
     const json_t *params = json_object_get(manifest, "params");
-    uint32_t n_changed = 0, n_left;
+    uint32_t n_changed = 0, n_impossible = 0, n_left;
+    const char *impossible = "";
 
     if (!json_is_object(known))
         return;
@@ -114,11 +147,16 @@ static void apply_manifest(struct dlb_wds_list *list, uint32_t from, uint32_t to
         shard->n_samples = number(entry, "samples");
         shard->n_bytes = number(entry, "bytes");
         shard->max_sample_bytes = number(entry, "max_sample_bytes");
-        shard->known = true;
+        shard->known = is_possible(shard);
+        if (!shard->known && n_impossible++ == 0)
+            impossible = shard->path;
     }
-    uint32_t n_classes = (uint32_t)number(params, "generate.classes");
-    if (n_classes > shape->n_classes)
-        shape->n_classes = n_classes;
+    apply_classes(params, shape);
+    if (n_impossible)
+        dlb_shape_odd(shape,
+                      "the manifest's counts of %u shards are impossible, so they were counted "
+                      "anew: the first is %s",
+                      n_impossible, impossible);
     n_left = to - from - n_changed;
     if (whole && n_changed)
         dlb_shape_odd(shape, "%u shards are not as gen wrote them", n_changed);
@@ -127,11 +165,49 @@ static void apply_manifest(struct dlb_wds_list *list, uint32_t from, uint32_t to
                       json_object_size(known), n_left);
 }
 
+/* What the shards hold beside their samples, each with the first place. */
+static void describe_unread(const struct dlb_wds_list *list, struct dlb_shape *shape)
+{
+    const struct dlb_wds_shard *behind = NULL, *nameless = NULL, *again = NULL;
+    uint64_t n_special = 0, n_nameless = 0, n_again = 0;
+    uint32_t n_behind = 0;
+
+    for (uint32_t i = list->n_shards; i-- > 0;) {
+        const struct dlb_wds_shard *shard = &list->shards[i];
+        behind = shard->behind_at ? shard : behind;
+        nameless = shard->left_out.n_nameless ? shard : nameless;
+        again = shard->n_again ? shard : again;
+        n_behind += shard->behind_at != 0;
+        n_special += shard->left_out.n_special;
+        n_nameless += shard->left_out.n_nameless;
+        n_again += shard->n_again;
+    }
+    if (behind)
+        dlb_shape_odd(shape,
+                      "%u shards have data behind their end-of-archive mark, which are not read: "
+                      "archives joined by cat? The first: %s @ %llu",
+                      n_behind, behind->path, (unsigned long long)behind->behind_at);
+    if (again)
+        dlb_shape_odd(shape,
+                      "%llu samples have the key of an earlier one in their shard: are the members "
+                      "of samples not adjacent? The first: \"%s\" in %s",
+                      (unsigned long long)n_again, again->again, again->path);
+    if (nameless)
+        dlb_shape_odd(shape,
+                      "%llu members belong to no sample, because their names have no dot behind a "
+                      "key, and are left out: the first is \"%s\" in %s",
+                      (unsigned long long)n_nameless, nameless->left_out.nameless, nameless->path);
+    if (n_special)
+        dlb_shape_odd(shape,
+                      n_special == 1 ? "%llu member that is a link, a pipe or a device is left out"
+                                     : "%llu members that are links, pipes or devices are left out",
+                      (unsigned long long)n_special);
+}
+
 static void describe_odd(const struct dlb_wds_list *list, struct dlb_shape *shape)
 {
     char text[sizeof(struct dlb_err)];
     uint32_t n_uncut = 0, n_packed = 0;
-    uint64_t n_special = 0;
     const struct dlb_wds_shard *first = NULL;
 
     if (list->n_left_out)
@@ -145,13 +221,8 @@ static void describe_odd(const struct dlb_wds_list *list, struct dlb_shape *shap
             first = shard;
         n_uncut += shard->lacks_end;
         n_packed += shard->pack != DLB_TAR_PLAIN;
-        n_special += shard->n_special;
     }
-    if (n_special)
-        dlb_shape_odd(shape,
-                      n_special == 1 ? "%llu member that is a link, a pipe or a device is left out"
-                                     : "%llu members that are links, pipes or devices are left out",
-                      (unsigned long long)n_special);
+    describe_unread(list, shape);
     if (first)
         dlb_shape_odd(shape, "%u shards have no end-of-archive mark: cut between two members? (%s)",
                       n_uncut, base_name(first->path));

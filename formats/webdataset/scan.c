@@ -2,7 +2,10 @@
 
 #ifdef DLB_HAVE_LIBARCHIVE
 
+#include "formats/keys.h"
+
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,17 +13,21 @@
  * to hide a disk's latency. */
 enum { SCAN_BLOCK_BYTES = 4096, SCAN_THREADS = 8 };
 
+static bool is_meta(const char *name)
+{
+    size_t first_len = strcspn(name, "/");
+
+    return first_len >= 4 && strncmp(name, "__", 2) == 0 &&
+           strncmp(name + first_len - 2, "__", 2) == 0;
+}
+
 size_t dlb_wds_key(const char *name, const char **field)
 {
     const char *slash = strrchr(name, '/');
     const char *base = slash ? slash + 1 : name;
     const char *dot = strchr(base, '.');
-    size_t first_len = strcspn(name, "/");
 
-    if (!dot || dot == base)
-        return 0;
-    if (first_len >= 4 && strncmp(name, "__", 2) == 0 &&
-        strncmp(name + first_len - 2, "__", 2) == 0)
+    if (!dot || dot == base || is_meta(name))
         return 0;
     *field = dot + 1;
     return (size_t)(dot - name);
@@ -85,8 +92,15 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
     return DLB_OK;
 }
 
-int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member, uint64_t *n_special,
-                        struct dlb_err *err)
+static void note_left_out(struct dlb_wds_left_out *left_out, const struct dlb_tar_member *member)
+{
+    left_out->n_special += !member->regular && !member->folder;
+    if (member->regular && !is_meta(member->name) && left_out->n_nameless++ == 0)
+        (void)snprintf(left_out->nameless, sizeof left_out->nameless, "%s", member->name);
+}
+
+int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member,
+                        struct dlb_wds_left_out *left_out, struct dlb_err *err)
 {
     const char *field;
     int rc;
@@ -94,8 +108,8 @@ int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member, uint
     while ((rc = dlb_tar_next(tar, member, err)) == DLB_OK) {
         if (member->regular && dlb_wds_key(member->name, &field) != 0)
             break;
-        if (n_special)
-            *n_special += !member->regular && !member->folder;
+        if (left_out)
+            note_left_out(left_out, member);
     }
     return rc;
 }
@@ -108,7 +122,30 @@ static void count_sample(struct dlb_wds_shard *shard, uint64_t n_bytes)
         shard->max_sample_bytes = n_bytes;
 }
 
-static int scan_members(struct dlb_tar *tar, struct dlb_wds_group *group,
+static int note_key(struct dlb_keys *keys, const struct dlb_wds_group *group,
+                    struct dlb_wds_shard *shard, struct dlb_err *err)
+{
+    struct dlb_key *known = dlb_keys_at(keys, (const char *)group->key.data, group->key.len_bytes);
+
+    if (!known)
+        return dlb_fail_memory(err, shard->path, 2 * keys->cap * sizeof *known);
+    if (known->fields && shard->n_again++ == 0)
+        (void)snprintf(shard->again, sizeof shard->again, "%.*s",
+                       (int)(group->key.len_bytes < 63 ? group->key.len_bytes : 63),
+                       (const char *)group->key.data);
+    known->fields = 1;
+    return DLB_OK;
+}
+
+static int scan_end(struct dlb_tar *tar, struct dlb_wds_shard *shard, struct dlb_wds_index *index,
+                    struct dlb_err *err)
+{
+    shard->lacks_end = dlb_tar_lacks_end(tar);
+    int rc = dlb_tar_behind_end(tar, &shard->behind_at, err);
+    return rc == DLB_OK && index ? dlb_wds_index_finish(index, shard->path, err) : rc;
+}
+
+static int scan_members(struct dlb_tar *tar, struct dlb_wds_group *group, struct dlb_keys *keys,
                         struct dlb_wds_shard *shard, struct dlb_wds_index *index,
                         struct dlb_err *err)
 {
@@ -117,13 +154,16 @@ static int scan_members(struct dlb_tar *tar, struct dlb_wds_group *group,
     int rc;
 
     dlb_wds_group_reset(group);
-    while ((rc = dlb_wds_next_member(tar, &member, &shard->n_special, err)) == DLB_OK) {
+    dlb_keys_clear(keys);
+    while ((rc = dlb_wds_next_member(tar, &member, &shard->left_out, err)) == DLB_OK) {
         if (group->n_fields && dlb_wds_group_starts(group, &member)) {
             count_sample(shard, n_bytes);
             dlb_wds_group_reset(group);
             n_bytes = 0;
         }
         rc = dlb_wds_group_add(group, &member, shard->path, err);
+        if (rc == DLB_OK && group->n_fields == 1)
+            rc = note_key(keys, group, shard, err);
         if (rc == DLB_OK)
             rc = dlb_tar_check(tar, &member, err);
         if (rc == DLB_OK && index)
@@ -135,10 +175,7 @@ static int scan_members(struct dlb_tar *tar, struct dlb_wds_group *group,
     }
     if (rc == DLB_END && group->n_fields)
         count_sample(shard, n_bytes);
-    if (rc != DLB_END)
-        return rc;
-    shard->lacks_end = dlb_tar_lacks_end(tar);
-    return index ? dlb_wds_index_finish(index, shard->path, err) : DLB_OK;
+    return rc == DLB_END ? scan_end(tar, shard, index, err) : rc;
 }
 
 struct scan {
@@ -154,16 +191,18 @@ static void *scan_main(void *arg)
     struct scan *scan = arg;
     struct dlb_tar tar = {.handle = -1};
     struct dlb_wds_group group = {0};
+    struct dlb_keys keys = {.slot = NULL};
 
     for (uint32_t i; (i = atomic_fetch_add(&scan->next, 1)) < scan->n_shards;) {
         struct dlb_wds_shard *shard = &scan->shards[i];
         if (shard->known)
             continue;
-        shard->n_samples = shard->n_bytes = shard->max_sample_bytes = shard->n_special = 0;
+        shard->n_samples = shard->n_bytes = shard->max_sample_bytes = shard->n_again = 0;
+        shard->left_out = (struct dlb_wds_left_out){.n_special = 0};
         int rc = dlb_tar_open(&tar, scan->io, shard->path, SCAN_BLOCK_BYTES, true, &shard->problem);
         shard->pack = tar.pack;
         if (rc == DLB_OK && !(scan->indexes && tar.pack != DLB_TAR_PLAIN))
-            (void)scan_members(&tar, &group, shard, scan->indexes ? &scan->indexes[i] : NULL,
+            (void)scan_members(&tar, &group, &keys, shard, scan->indexes ? &scan->indexes[i] : NULL,
                                &shard->problem);
         shard->file_bytes = tar.file_bytes;
         shard->known = true;
@@ -171,6 +210,7 @@ static void *scan_main(void *arg)
     }
     dlb_tar_free(&tar);
     dlb_wds_group_free(&group);
+    dlb_keys_free(&keys);
     return NULL;
 }
 

@@ -3,7 +3,8 @@
  * Floor 2. Any thread. The rules are webdataset's (tariterators.py). A sample is a run of adjacent
  * members with the same key. The key is the path up to the first dot of the basename; the rest, in
  * lower case, is the field. Members without either, members below or named `__...__`, and members
- * that are not regular files are skipped. A field that occurs twice in a sample is an error. */
+ * that are not regular files are skipped. Members behind the end-of-archive mark are not read. A
+ * field that occurs twice in a sample is an error. */
 #ifndef DLB_FORMATS_WEBDATASET_SCAN_H
 #define DLB_FORMATS_WEBDATASET_SCAN_H
 
@@ -37,17 +38,27 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
                       const char *path, struct dlb_err *err);
 void dlb_wds_group_free(struct dlb_wds_group *group);
 
-/* The next member that belongs to a sample; DLB_END. Adds the links, pipes and devices before it to
- * *n_special, unless that is NULL. */
-int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member, uint64_t *n_special,
-                        struct dlb_err *err);
+/* Members that belong to no sample. */
+struct dlb_wds_left_out {
+    uint64_t n_special;  /* links, pipes and devices */
+    uint64_t n_nameless; /* files whose names have no dot, or begin with it */
+    char nameless[64];   /* the first of them */
+};
+
+/* The next member that belongs to a sample; DLB_END. Adds those before it to *left_out, unless that
+ * is NULL. */
+int dlb_wds_next_member(struct dlb_tar *tar, struct dlb_tar_member *member,
+                        struct dlb_wds_left_out *left_out, struct dlb_err *err);
 
 struct dlb_wds_shard {
     char *path; /* owned by the maker of the struct */
     uint64_t file_bytes;
     uint64_t n_samples, n_bytes, max_sample_bytes; /* complete samples before the first error */
     bool known;                                    /* the three above */
-    uint64_t n_special;     /* members that are links, pipes or devices; skipped */
+    struct dlb_wds_left_out left_out;
+    uint64_t n_again;       /* samples with the key of an earlier one of the shard */
+    char again[64];         /* the first of these keys */
+    uint64_t behind_at;     /* data behind the end-of-archive mark; 0: none */
     enum dlb_tar_pack pack; /* by its name; after a scan, by its content */
     bool lacks_end;         /* no end-of-archive mark: perhaps cut between two members */
     struct dlb_err problem; /* the error where reading will fail; status DLB_OK: none */

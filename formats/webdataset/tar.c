@@ -1,8 +1,6 @@
 #include "formats/webdataset/tar.h"
 
-#include "core/base/little.h"
-
-const char *const dlb_tar_pack_names[] = {"none", "gz", "zst", NULL};
+#include "formats/webdataset/pack.h"
 
 #ifdef DLB_HAVE_LIBARCHIVE
 
@@ -127,6 +125,8 @@ static int unpack(struct dlb_tar *tar, const void **piece, size_t *n_bytes)
     }
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return fail_unpack(tar, &tar->io_err);
+    tar->piece = *piece;
+    tar->n_piece_bytes = *n_bytes;
     tar->at_bytes += *n_bytes;
     return tar->at_bytes > tar->max_bytes ? fail_expands(tar, &tar->io_err) : DLB_OK;
 }
@@ -187,28 +187,6 @@ static int make_block(struct dlb_tar *tar, size_t n_bytes, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* RFC 1952 and RFC 8878. */
-static enum dlb_tar_pack pack_of(const uint8_t *data, size_t n_bytes)
-{
-    static const uint8_t gz[] = {0x1f, 0x8b, 8}, zst[] = {0x28, 0xb5, 0x2f, 0xfd};
-
-    if (n_bytes >= sizeof gz && memcmp(data, gz, sizeof gz) == 0)
-        return DLB_TAR_GZ;
-    return n_bytes >= sizeof zst && memcmp(data, zst, sizeof zst) == 0 ? DLB_TAR_ZST
-                                                                       : DLB_TAR_PLAIN;
-}
-
-/* RFC 8878: a frame that carries no data. The length of the one that begins here; 0: none does. */
-static uint64_t skippable_frame_bytes(const uint8_t *data, size_t n_bytes)
-{
-    static const uint8_t magic[] = {0x2a, 0x4d, 0x18}; /* behind 0x50 to 0x5f */
-    enum { HEAD_BYTES = 8 };
-
-    return n_bytes >= HEAD_BYTES && data[0] >> 4 == 5 && memcmp(data + 1, magic, sizeof magic) == 0
-               ? HEAD_BYTES + dlb_little_get(data + 4, 4)
-               : 0;
-}
-
 /* pzstd begins its files with such a frame, which libarchive 3.6 does not take for zstd's. Leaves
  * the block as it is when no frame with data follows. */
 static int pass_skippable(struct dlb_tar *tar, size_t *n_read, struct dlb_err *err)
@@ -219,14 +197,14 @@ static int pass_skippable(struct dlb_tar *tar, size_t *n_read, struct dlb_err *e
     int rc = DLB_OK;
 
     for (int i = 0; i < MOST && rc == DLB_OK && at_bytes < tar->file_bytes; i++) {
-        uint64_t frame_bytes = skippable_frame_bytes(tar->block, n);
+        uint64_t frame_bytes = dlb_tar_skippable_bytes(tar->block, n);
         if (frame_bytes == 0)
             break;
         at_bytes += frame_bytes;
         if (at_bytes < tar->file_bytes)
             rc = fetch(tar, at_bytes, &n);
     }
-    if (rc == DLB_OK && at_bytes > 0 && pack_of(tar->block, n) == DLB_TAR_ZST) {
+    if (rc == DLB_OK && at_bytes > 0 && dlb_tar_pack_of(tar->block, n) == DLB_TAR_ZST) {
         tar->stored_at_bytes = at_bytes;
         *n_read = n;
     } else if (rc == DLB_OK && at_bytes > 0) {
@@ -299,7 +277,7 @@ static int look_at_file(struct dlb_tar *tar, size_t block_bytes, struct dlb_err 
         return rc;
     tar->max_bytes = tar->file_bytes;
     tar->first_bytes = n_read;
-    tar->pack = pack_of(tar->block, n_read);
+    tar->pack = dlb_tar_pack_of(tar->block, n_read);
     if (tar->pack == DLB_TAR_PLAIN)
         return DLB_OK;
     if (__builtin_mul_overflow(tar->file_bytes, (uint64_t)DLB_TAR_MAX_EXPANSION, &tar->max_bytes) ||
@@ -354,18 +332,32 @@ void dlb_tar_free(struct dlb_tar *tar)
     tar->cap_bytes = 0;
 }
 
+/* `data` ends at end_bytes of the archive. */
+static void look_behind(struct dlb_tar *tar, const uint8_t *data, size_t n_bytes,
+                        uint64_t end_bytes)
+{
+    uint64_t mark = (uint64_t)archive_read_header_position(tar->archive);
+    uint64_t begin = end_bytes - n_bytes;
+
+    for (size_t i = begin < mark ? (size_t)(mark - begin) : 0; i < n_bytes && !tar->behind_bytes;
+         i++)
+        if (data[i])
+            tar->behind_bytes = begin + i;
+}
+
 /* Padding follows the archive's end mark, and then the stream's checksum: read to its end. */
 static int drain(struct dlb_tar *tar, struct dlb_err *err)
 {
     const void *piece;
-    size_t n_bytes;
+    size_t n_bytes = tar->drained ? 0 : tar->n_piece_bytes;
 
-    do
+    while (n_bytes > 0) {
+        look_behind(tar, tar->piece, n_bytes, tar->at_bytes);
         if (unpack(tar, &piece, &n_bytes) != DLB_OK) {
             *err = tar->io_err;
             return (int)err->status;
         }
-    while (n_bytes > 0);
+    }
     return DLB_END;
 }
 
@@ -480,6 +472,22 @@ int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void 
         member->n_bytes > tar->at_bytes - member->data_at)
         return read_direct(tar, member, dst, err);
     return read_pieces(tar, member, dst, err);
+}
+
+int dlb_tar_behind_end(struct dlb_tar *tar, uint64_t *at_bytes, struct dlb_err *err)
+{
+    enum { LOOK_BYTES = 1 << 20 };
+    uint64_t at = (uint64_t)archive_read_header_position(tar->archive), end = at + LOOK_BYTES;
+    int rc = DLB_OK;
+
+    end = tar->unpacker ? 0 : end < tar->file_bytes ? end : tar->file_bytes;
+    for (size_t n = 1; n > 0 && rc == DLB_OK && !tar->behind_bytes && at < end; at += n) {
+        rc = tar->io->pread(tar->handle, tar->block, tar->block_bytes, at, &n, tar->path, err);
+        if (rc == DLB_OK)
+            look_behind(tar, tar->block, n, at + n);
+    }
+    *at_bytes = tar->behind_bytes;
+    return rc;
 }
 
 bool dlb_tar_lacks_end(const struct dlb_tar *tar)

@@ -10,14 +10,12 @@
 
 #include "core/base/err.h"
 #include "core/base/io.h"
+#include "formats/webdataset/pack.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum dlb_tar_pack { DLB_TAR_PLAIN, DLB_TAR_GZ, DLB_TAR_ZST };
-extern const char *const dlb_tar_pack_names[]; /* "none", "gz", "zst"; ends with NULL */
 
 /* A compressed archive may unpack to this many times its own size plus 16 MiB. Deflate cannot
  * exceed 1,032 to 1 (RFC 1951: 258 bytes for 2 bits), zstd can; training data seldom reach 10. */
@@ -47,6 +45,9 @@ struct dlb_tar {
     uint64_t direct_bytes; /* from at_bytes on, already read to their destination */
     uint64_t asked_bytes;  /* read from the byte source since open */
     uint64_t due_bytes;    /* the earliest end of the current member's data */
+    uint64_t behind_bytes; /* offset of the first byte behind the end mark that is not 0; 0: none */
+    const uint8_t *piece;  /* of the unpacked archive, the last one; n_piece_bytes */
+    size_t n_piece_bytes;
     struct dlb_err io_err; /* of a callback: libarchive cannot pass it on */
 };
 
@@ -83,5 +84,9 @@ int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void 
 /* After DLB_END: whether the two zero blocks at an archive's end are missing, as in a file that was
  * cut between two members. */
 bool dlb_tar_lacks_end(const struct dlb_tar *tar);
+
+/* After DLB_END: where, behind the end mark, bytes follow that are not zero, as in archives joined
+ * by cat; 0: nowhere. Looks at the first MiB. Padding is zero. */
+int dlb_tar_behind_end(struct dlb_tar *tar, uint64_t *at_bytes, struct dlb_err *err);
 
 #endif
