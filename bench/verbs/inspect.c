@@ -183,20 +183,42 @@ static bool decodes(struct looker *looker, const struct dlb_sample *sample, stru
 
 struct tries {
     uint32_t n, n_decoded;
+    uint32_t n_broken;    /* named as the codec's, and not decoded */
+    struct dlb_err first; /* of these */
 };
 
 static bool try_decode(void *ctx, struct looker *looker, const struct dlb_sample *sample,
                        const struct dlb_err *why)
 {
     struct tries *tries = ctx;
+    const struct dlb_codec *codec = looker->ds.codec;
     struct dlb_err err;
 
     (void)why;
     if (!sample)
         return true;
     tries->n++;
-    tries->n_decoded += decodes(looker, sample, &err);
+    if (decodes(looker, sample, &err))
+        tries->n_decoded++;
+    else if (codec->extensions && dlb_codec_takes(codec, sample->field[0].name) &&
+             tries->n_broken++ == 0)
+        tries->first = err;
     return true;
+}
+
+/* Puts it before the other oddities. */
+static void note_broken(struct dlb_shape *shape, const struct dlb_codec *codec,
+                        const struct tries *tries)
+{
+    char text[sizeof tries->first];
+
+    memmove(shape->odd[1], shape->odd[0], sizeof shape->odd - sizeof shape->odd[0]);
+    (void)snprintf(shape->odd[0], sizeof shape->odd[0],
+                   "%u of %u samples tried are named as codec %s's, which cannot decode them, so "
+                   "they are taken for bytes; the first: %s",
+                   tries->n_broken, tries->n, codec->name,
+                   dlb_err_text(&tries->first, text, sizeof text));
+    shape->n_odd++;
 }
 
 /* Opens the data set with the first codec that decodes most of the samples tried, or else with raw,
@@ -204,7 +226,8 @@ static bool try_decode(void *ctx, struct looker *looker, const struct dlb_sample
 static int choose_codec(const char *path, const struct dlb_format *format, struct dlb_config *cfg,
                         struct looker **out, struct dlb_err *err)
 {
-    const struct dlb_codec *raw = NULL;
+    const struct dlb_codec *raw = NULL, *suspected = NULL;
+    struct tries broken = {0};
 
     for (const struct dlb_codec *const *codec = dlb_codecs; *codec; codec++) {
         struct tries tries = {0};
@@ -223,10 +246,17 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
         looker_close(*out);
         if (status != DLB_OK)
             return status; /* reading fails for every codec */
+        if (tries.n_broken > broken.n_broken) {
+            suspected = *codec;
+            broken = tries;
+        }
     }
     if (!raw)
         return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "this build has no codec");
-    return looker_open(out, path, format, raw, cfg, err);
+    int status = looker_open(out, path, format, raw, cfg, err);
+    if (status == DLB_OK && suspected)
+        note_broken(&(*out)->ds.shape, suspected, &broken);
+    return status;
 }
 
 static void image_size(struct dlb_inspected *out, struct dlb_jpeg *jpeg,

@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# convert invents nothing: payloads, labels and names that the source lacks, or would lose, are refused or named.
+[ -d /dev/shm ] && [ -w /dev/shm ] && : "${TMPDIR:=/dev/shm}"
+. "$(dirname "$0")/lib.sh"
+
+has_module format webdataset || skip "this build has no format webdataset"
+command -v python3 >/dev/null || skip "python3 is not installed"
+
+cat >tars.py <<'PY'
+import io, os, tarfile
+def tar(name, members):
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+    with tarfile.open(name, "w") as file:
+        for member, data in members:
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            file.addfile(info, io.BytesIO(data))
+def sample(key, *fields):
+    return [("%s.%s" % (key, field), field.encode() if field != "cls" else b"%d" % (ord(key[-1]) % 7)) for field in fields]
+keys = "abcdefgh"
+full = [m for k in keys for m in sample(k, "jpg", "cls")]
+tar("full.tar", full)
+tar("no_jpg.tar", [m for m in full if m[0] != "e.jpg"])
+tar("only_json.tar", [m for k in keys for m in sample(k, "json", "cls")])
+tar("json_late.tar", [m for k in keys for m in sample(k, "json" if k == "e" else "jpg", "cls")])
+tar("json_early.tar", [m for k in keys for m in sample(k, "json" if k < "c" else "jpg", "cls")])
+tar("no_cls.tar", [m for m in full if m[0] != "e.cls"])
+tar("first_no_cls.tar", full[:1] + full[2:])
+tar("no_labels.tar", [m for m in full if not m[0].endswith("cls")])
+tar("class_0.tar", [(n, b"0" if n.endswith("cls") else d) for n, d in full])
+tar("words.tar", [(n, b"cat" if n.endswith("cls") else d) for n, d in full])
+tar("apart.tar", [m for m in full if m[0].endswith("jpg")] + [m for m in full if m[0].endswith("cls")])
+tar("twice.tar", full + full[4:6])
+tar("halves/0.tar", [m for m in full if m[0].endswith("jpg")])
+tar("halves/1.tar", [m for m in full if m[0].endswith("cls")])
+tar("same_keys/0.tar", full)
+tar("same_keys/1.tar", full)
+n = 62
+tar("long_name.tar", [m for k in keys for m in sample(k, "l" * n, "cls")])
+tar("longer_name.tar", [m for k in keys for m in sample(k, "l" * (n + 1), "cls")])
+tar("names_alike.tar", [m for k in keys for m in sample(k, "segmentation_map_left", "segmentation_map_right", "cls")])
+tar("nameless.tar", full + [("README", b"text")])
+PY
+python3 tars.py
+
+formats=
+for format in webdataset files hdf5 lmdb; do has_module format $format && formats="$formats $format"; done
+
+refused() { # code, exit code, arguments of convert: SOURCE and further options
+    local wanted=$1 exit_code=$2 source=$3
+    shift 3
+    rm -rf made
+    expect_error "$wanted" "$exit_code" "$dlbench" convert "$source" made "$@" --json
+    expect [ -z "$(find . -maxdepth 1 -name 'made*')" ]
+}
+says() { expect_json "d['error']['path'].endswith('$1') and re.search(r'$2', d['error']['text'])"; }
+converted() { # SOURCE, format, number of samples, further options
+    local source=$1 format=$2 n=$3
+    shift 3
+    rm -rf made
+    run "$dlbench" convert "$source" made --format "$format" --json "$@"
+    expect_exit 0
+    expect_json "d['samples'] == d['verified'] == $n"
+}
+
+# --- a sample that has nothing but its label has no payload
+for format in $formats; do
+    refused E_SAMPLE_NO_PAYLOAD 3 no_jpg.tar --format "$format"
+    says no_jpg.tar '\be\b.*cls'
+    # ... as little as one that has a description in the place of what others have
+    refused E_SAMPLE_NO_PAYLOAD 3 json_late.tar --format "$format"
+    says json_late.tar '\be\b.*json'
+    refused E_SAMPLE_NO_PAYLOAD 3 json_early.tar --format "$format"
+    says json_early.tar '\ba\b.*json'
+    converted only_json.tar "$format" 8
+    converted full.tar "$format" 8
+    expect_json 'd["unlabelled"] == 0'
+done
+converted no_jpg.tar webdataset 7 --set dataset.on_error=skip
+expect_json 'd["skipped_samples"] == 1 and d["cut_shards"] == 0 and d["skipped"][0].endswith(" [E_SAMPLE_NO_PAYLOAD]")'
+converted json_late.tar webdataset 7 --set dataset.on_error=skip
+refused E_SAMPLE_NO_PAYLOAD 3 json_early.tar --format webdataset --set dataset.on_error=skip
+
+# --- labels: webdataset keeps those that there are, others need all of them or none
+for source in no_cls first_no_cls; do
+    for format in $formats; do
+        [ "$format" = webdataset ] && continue
+        refused E_SAMPLE_NO_LABEL 2 $source.tar --format "$format"
+        [ $source = no_cls ] && says no_cls.tar '\be\b'
+        [ $source = first_no_cls ] && says first_no_cls.tar '\ba\b'
+    done
+    converted $source.tar webdataset 8
+    expect_json 'd["unlabelled"] == 1'
+    expect [ "$(tar tf made/shard-000000.tar | grep -c '\.cls$')" -eq 7 ]
+    rm -rf made
+    run "$dlbench" convert $source.tar made --format webdataset
+    expect_out '^  unlabelled: 1 '
+done
+for format in $formats; do
+    converted no_labels.tar "$format" 8
+    expect_json 'd["unlabelled"] == 8'
+    case $format in
+        webdataset) expect [ "$(tar tf made/shard-000000.tar | grep -c cls)" -eq 0 ] ;;
+        files) expect [ -z "$(find made -mindepth 1 -type d)" ] && expect [ "$(find made -name 'sample_*.jpg' | wc -l)" -eq 8 ] ;;
+    esac
+    run "$dlbench" inspect made --json
+    expect_exit 0
+    expect_json 'd["samples"] == 8'
+    [ "$format" = files ] || expect_json 'd["classes"] == 0'
+    # There and back: still without labels, still the same bytes.
+    rm -rf back
+    run "$dlbench" convert made back --format webdataset --json
+    expect_exit 0
+    expect_json 'd["samples"] == d["unlabelled"] == 8'
+    expect [ "$(tar xOf back/shard-000000.tar | sha256sum)" = "$(tar xOf no_labels.tar | sha256sum)" ]
+    # What convert wrote, it replaces.
+    run "$dlbench" convert no_labels.tar made --format "$format" --overwrite
+    expect_exit 0
+    # Labels that are all 0 are labels.
+    converted class_0.tar "$format" 8
+    expect_json 'd["unlabelled"] == 0'
+    rm -rf back
+    run "$dlbench" convert made back --format webdataset --json
+    expect_json 'd["samples"] == 8 and d["unlabelled"] == 0'
+done
+for format in webdataset files; do # words are no class numbers; they stay in their field
+    converted words.tar $format 8
+    expect_json 'd["unlabelled"] == 8'
+    expect [ -z "$(find made -name 'class_*')" ]
+done
+expect [ "$(cat made/sample_00000003.cls)" = cat ]
+
+# --- members of a sample that are not adjacent, and keys that occur twice
+for format in $formats; do
+    refused E_SAMPLE_KEY_TWICE 3 apart.tar --format "$format"
+    says apart.tar '"a"'
+    refused E_SAMPLE_KEY_TWICE 3 twice.tar --format "$format" --set dataset.access=indexed
+    says twice.tar '"c"'
+done
+refused E_SAMPLE_KEY_TWICE 3 halves --format webdataset
+says 1.tar '"a"'
+converted same_keys webdataset 16 # other samples of other shards
+
+# --- names of fields are whole, or refused
+converted long_name.tar webdataset 8
+expect [ "$(tar tf made/shard-000000.tar | grep -cE '\.l{62}$')" -eq 8 ]
+converted long_name.tar files 8
+expect [ "$(find made -name '*.l*' | grep -cE '\.l{62}$')" -eq 8 ]
+converted names_alike.tar webdataset 8
+expect [ "$(tar tf made/shard-000000.tar | grep -cE '\.segmentation_map_(left|right)$')" -eq 16 ]
+converted names_alike.tar files 8
+expect [ "$(find made -type f | grep -cE '[0-9]\.segmentation_map_(left|right)$')" -eq 16 ]
+for format in $formats; do
+    refused E_SAMPLE_FIELD_NAME_LONG 3 longer_name.tar --format "$format"
+    says longer_name.tar 'lll.*\b62\b'
+done
+
+# --- what is left out is named before anything is written
+rm -rf made
+run "$dlbench" convert nameless.tar made --format webdataset
+expect_exit 0
+expect_err '^convert: odd: 1 .*"README".*nameless\.tar'
+rm -rf made
+
+# --- a list of samples that is wrong is no truth
+run "$dlbench" convert full.tar made --format webdataset
+expect_exit 0
+sed -i -E 's/"samples": [0-9]+,/"samples": 9,/' made/.dlbench-manifest.json # there could be so many
+expect_error E_SOURCE_CHANGED 3 "$dlbench" convert made again --format webdataset
+expect_no_file again
+
+finish

@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# inspect hides nothing: what no reader reaches is named as odd, and what a manifest says is not believed blindly.
+# The manifests are written anew again and again.
+[ -d /dev/shm ] && [ -w /dev/shm ] && : "${TMPDIR:=/dev/shm}"
+. "$(dirname "$0")/lib.sh"
+
+command -v python3 >/dev/null || skip "python3 is not installed"
+odd() { expect_json "d['n_odd'] >= 1 and any(re.search(r'$1', x) for x in d['odd'])"; }
+
+if has_module format webdataset; then
+    python3 - <<'PY'
+import gzip, io, os, tarfile
+def tar(members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as file:
+        for member, data in members:
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            file.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+def write(name, data):
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+    with open(name, "wb") as file:
+        file.write(data)
+samples = [m for k in "abcd" for m in ((k + ".bin", b"image"), (k + ".cls", b"1"))]
+one = tar(samples)
+write("padded.tar", one)
+write("joined.tar", one + tar([("e.bin", b"image")]))
+write("joined.tar.gz", gzip.compress(one + tar([("e.bin", b"image")])))
+write("large.tar", one + bytes(3 << 20))
+write("nameless.tar", tar(samples + [("folder/README", b"text"), (".hidden", b"x"), ("LICENSE", b"text")]))
+write("meta.tar", tar([("__meta__", b"x"), ("__index__/a", b"x")] + samples))
+write("apart.tar", tar(samples[::2] + samples[1::2]))
+PY
+    run "$dlbench" inspect padded.tar --json # 10 KiB, as tar writes it
+    expect_json 'd["samples"] == 4 and d["n_odd"] == 0'
+    run "$dlbench" inspect large.tar --json
+    expect_json 'd["samples"] == 4 and d["n_odd"] == 0'
+    run "$dlbench" inspect meta.tar --json # webdataset's own names
+    expect_json 'd["samples"] == 4 and d["n_odd"] == 0'
+
+    # Behind the end mark: where, in the archive.
+    run "$dlbench" inspect joined.tar --json
+    expect_exit 0
+    expect_json 'd["samples"] == 4'
+    odd '^1 .*\bjoined\.tar @ 10240$'
+    run "$dlbench" inspect joined.tar.gz --json
+    expect_json 'd["samples"] == 4'
+    odd '^1 .*\bjoined\.tar\.gz @ 10240$'
+
+    # Members that belong to no sample.
+    run "$dlbench" inspect nameless.tar --json
+    expect_json 'd["samples"] == 4'
+    odd '^3 .*"folder/README".*\bnameless\.tar'
+
+    # Members of a sample that are apart.
+    run "$dlbench" inspect apart.tar --json
+    expect_json 'd["samples"] == 8'
+    odd '^4 .*"a".*\bapart\.tar'
+
+    # Manifests that lie: the shard is counted.
+    run "$dlbench" gen --set dataset.format=webdataset --set dataset.path=w --set dataset.codec=raw \
+        --set generate.samples=30 --set generate.sample_bytes=3000 --set webdataset.shard_samples=10
+    expect_exit 0
+    run "$dlbench" inspect w --json
+    expect_json 'd["samples"] == 30 and d["bytes"] >= 90000 and d["n_odd"] == 0'
+    cp w/.dlbench-manifest.json good.json
+    lies() { # Python that changes the first shard's entry, s, or the parameters, p
+        python3 - "$1" <<'PY'
+import json, sys
+m = json.load(open("good.json"))
+s, p = m["shards"]["shard-000000.tar"], m["params"]
+exec(sys.argv[1])
+json.dump(m, open("w/.dlbench-manifest.json", "w"))
+PY
+        run "$dlbench" inspect w --json
+        expect_exit 0
+        expect_json 'd["samples"] == 30 and 90000 <= d["bytes"] < 100000 and 3000 <= d["max_sample_bytes"] < 3100'
+        odd manifest
+    }
+    for lie in 's["samples"] = -1' 's["samples"] = 2**63 - 1' 's["samples"] = 8 * 10**18; s["bytes"] = 8 * 10**18' \
+        's["bytes"] = -5' 's["bytes"] = 2**62' 's["max_sample_bytes"] = 2**62' 's["max_sample_bytes"] = 1' \
+        's["max_sample_bytes"] = 0' 's["samples"] = 0' 's["samples"] = 10.0' 's["bytes"] = "many"' 'del s["samples"]'; do
+        lies "$lie"
+        odd '\bw/shard-000000\.tar'
+        expect_json 'd["classes"] == 100'
+    done
+    for lie in 'p["generate.classes"] = -1' 'p["generate.classes"] = 2**62' 'p["generate.classes"] = 2**32 + 1' \
+        'p["generate.classes"] = "x"'; do
+        lies "$lie"
+        expect_json 'd["classes"] == 0'
+    done
+fi
+
+# The number of files that a manifest gives.
+run "$dlbench" gen --set dataset.path=f --set dataset.codec=raw --set generate.samples=30 --set generate.sample_bytes=300
+expect_exit 0
+cp f/.dlbench-manifest.json good.json
+for n in -1 '"x"' 30.5 8500000000000000000 1e30 99999999999999999999 '{'; do # the last two are no JSON for us
+    sed -E "s/\"samples\": 30/\"samples\": $n/" good.json >f/.dlbench-manifest.json
+    run "$dlbench" inspect f --json
+    expect_exit 0
+    expect_json 'd["samples"] == 30 and len(d["odd"]) == 1'
+    odd manifest
+done
+
+# Images that are all cut short are no images; that is said, with the first.
+if has_module codec jpeg; then
+    run "$dlbench" gen --set dataset.path=j --set generate.samples=20 --set generate.sample_bytes=20kB
+    expect_exit 0
+    find j -name '*.jpg' -exec truncate -s 5000 {} +
+    run "$dlbench" inspect j --json
+    expect_exit 0
+    expect_json 'd["codec"] == "raw"'
+    first=$(find j -name '*.jpg' | LC_ALL=C sort | head -n 1)
+    odd "^8 .*\\b8\\b.*\\bjpeg\\b.*$first: "
+    find j -name '*.jpg' -exec truncate -s 0 {} +
+    run "$dlbench" inspect j --json
+    expect_exit 0
+    odd "\\bjpeg\\b.*$first: "
+    run "$dlbench" inspect f --json # files of another name are not suspected
+    expect_json 'd["codec"] == "raw" and not any("jpeg" in x for x in d["odd"])'
+fi
+
+# The largest label is a class like the others.
+if has_module format lmdb && python3 -c 'import lmdb' 2>/dev/null; then
+    python3 - <<'PY'
+import lmdb
+env = lmdb.open("labels.lmdb", map_size=1 << 20)
+with env.begin(write=True) as txn:
+    for i in range(3):
+        txn.put(b"%08d" % i, b"sample")
+    txn.put(b"__labels__", b"".join(n.to_bytes(4, "little") for n in (0, 2**32 - 1, 5)))
+PY
+    run "$dlbench" inspect labels.lmdb --json
+    expect_exit 0
+    expect_json 'd["samples"] == 3 and d["classes"] == 2**32'
+fi
+if has_module format hdf5 && has_module format webdataset; then
+    python3 - <<'PY'
+import io, tarfile
+with tarfile.open("labels.tar", "w") as file:
+    for member, data in ("a.bin", b"x"), ("a.cls", b"4294967295"), ("b.bin", b"y"), ("b.cls", b"3"):
+        info = tarfile.TarInfo(member)
+        info.size = len(data)
+        file.addfile(info, io.BytesIO(data))
+PY
+    for format in hdf5 lmdb; do
+        has_module format $format || continue
+        rm -rf labels.made
+        run "$dlbench" convert labels.tar labels.made --format $format
+        expect_exit 0
+        run "$dlbench" inspect labels.made --json
+        expect_json 'd["samples"] == 2 and d["classes"] == 2**32'
+    done
+fi
+
+finish
