@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* An integer figure that was not measured; null in JSON. A real one is NaN. */
@@ -32,6 +33,9 @@ double dlb_json_number(const json_t *object, const char *key);
 uint64_t dlb_json_u64(const json_t *object, const char *key, uint64_t otherwise);
 bool dlb_json_is_true(const json_t *object, const char *key);
 const char *dlb_json_text(const json_t *object, const char *key);
+
+/* Copies the text; one that does not fit is cut between two characters of UTF-8. */
+void dlb_json_cut_text(char *out, size_t n_out, const char *text);
 
 /* A real, or null when it is not finite; an integer, or null for DLB_NOT_MEASURED. */
 json_t *dlb_json_real_or_null(double value);

@@ -5,7 +5,6 @@
 #include "scenarios/cell/cell_result.h"
 #include "scenarios/spec/spec.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -389,7 +388,8 @@ static void head_from(const json_t *doc, struct dlb_cell_result *r)
     r->code = dlb_code_by_name(dlb_json_text(doc, "code"));
     if (r->status == DLB_REP_FAILED || r->status == DLB_REP_CANCELLED) {
         uint64_t error = dlb_json_u64(doc, "error", DLB_E_WORKER);
-        r->error = error <= DLB_E_CANCELLED ? (enum dlb_status)error : DLB_E_WORKER;
+        r->error =
+            error > DLB_END && error <= DLB_E_CANCELLED ? (enum dlb_status)error : DLB_E_WORKER;
     }
 }
 
@@ -422,7 +422,7 @@ int dlb_cell_result_from_json(struct dlb_cell_result *r, const json_t *doc, stru
         cache_from(json_object_get(doc, "cache"), &r->cache);
         const char *by = dlb_json_text(doc, "residency_by");
         if (strcmp(by, RESIDENCY_UNKNOWN) != 0)
-            (void)snprintf(r->cache.residency_by, sizeof(r->cache.residency_by), "%s", by);
+            dlb_json_cut_text(r->cache.residency_by, sizeof(r->cache.residency_by), by);
     }
     if (r->has_device)
         device_from(json_object_get(doc, "device"), &r->device);

@@ -3,7 +3,6 @@
 #include "core/base/mem.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,11 +54,6 @@ static double *stamp_of(struct dlb_rung_start_up *start_up, size_t i)
     return (double *)(void *)((char *)start_up + stamps[i].offset);
 }
 
-static void take_text(char *out, size_t n_out, const char *text)
-{
-    (void)snprintf(out, n_out, "%s", text);
-}
-
 void dlb_rung_result_init(struct dlb_rung_result *result)
 {
     *result = (struct dlb_rung_result){
@@ -96,7 +90,7 @@ void dlb_rung_result_fail(struct dlb_rung_result *result, const char *rung,
     dlb_rung_result_init(result);
     result->status = err->status == DLB_E_CANCELLED ? DLB_RUNG_CANCELLED : DLB_RUNG_FAILED;
     result->code = err->code;
-    take_text(result->rung, sizeof result->rung, rung);
+    dlb_json_cut_text(result->rung, sizeof result->rung, rung);
     (void)dlb_err_text(err, result->reason, sizeof result->reason);
 }
 
@@ -120,7 +114,7 @@ void dlb_rung_add_part(struct dlb_rung_parts *parts, const char *name, double se
     if (parts->n == DLB_RUNG_MAX_PARTS)
         return;
     struct dlb_rung_part *part = &parts->part[parts->n++];
-    take_text(part->name, sizeof part->name, name);
+    dlb_json_cut_text(part->name, sizeof part->name, name);
     part->seconds = seconds;
     part->minor_faults = minor_faults;
 }
