@@ -2,6 +2,7 @@
  * again: twice the same. */
 #include "core/base/json.h"
 #include "scenarios/cell/cell_result.h"
+#include "tests/support/json_mutator.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* What fio prints: another program's output. */
 #include "scenarios/storage/fio.h"
+#include "tests/support/json_mutator.h"
 
 #include <stddef.h>
 #include <stdint.h>

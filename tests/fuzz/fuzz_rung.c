@@ -2,6 +2,7 @@
  * written again: twice the same. */
 #include "core/base/err.h"
 #include "scenarios/gap/rungs/rung_result.h"
+#include "tests/support/json_mutator.h"
 
 #include <stdlib.h>
 

@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "scenarios/gap/rungs/params.h"
 #include "scenarios/spec/spec.h"
+#include "tests/support/json_mutator.h"
 
 #include <stdlib.h>
 #include <string.h>

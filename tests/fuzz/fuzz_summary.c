@@ -2,6 +2,7 @@
  * several widths. No input may crash, leak, or put a control character on the terminal. */
 #include "reports/load.h"
 #include "reports/report.h"
+#include "tests/support/json_mutator.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,160 @@
+/* A mutator for harnesses that take a JSON document: libFuzzer calls it for each new input. It
+ * changes values, keys and structure of a document that stays JSON, which chance would hardly do;
+ * one time in four, and where there is no document, bytes are changed as usual. Header-only,
+ * included by the harness. */
+#ifndef DLB_TESTS_JSON_MUTATOR_H
+#define DLB_TESTS_JSON_MUTATOR_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* libFuzzer's; absent where a corpus is replayed. */
+__attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t n_bytes, size_t max_bytes);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n_bytes, size_t max_bytes, unsigned seed);
+
+/* Where a value stands. */
+struct json_site {
+    json_t *parent;
+    const char *key; /* NULL: in an array */
+    size_t at;
+};
+
+struct json_sites {
+    struct json_site site[512];
+    size_t n;
+};
+
+static inline void json_sites_add(struct json_sites *sites, json_t *parent, const char *key,
+                                  size_t at)
+{
+    if (sites->n < sizeof sites->site / sizeof *sites->site)
+        sites->site[sites->n++] = (struct json_site){parent, key, at};
+}
+
+static inline void json_sites_find(struct json_sites *sites, json_t *node)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    json_object_foreach(node, key, value)
+        json_sites_add(sites, node, key, 0);
+    json_array_foreach(node, i, value)
+        json_sites_add(sites, node, NULL, i);
+    json_object_foreach(node, key, value)
+        json_sites_find(sites, value);
+    json_array_foreach(node, i, value)
+        json_sites_find(sites, value);
+}
+
+static inline json_t *json_site_value(const struct json_site *site)
+{
+    return site->key ? json_object_get(site->parent, site->key)
+                     : json_array_get(site->parent, site->at);
+}
+
+/* Steals `value`; NULL removes. */
+static inline void json_site_set(const struct json_site *site, json_t *value)
+{
+    if (site->key && value)
+        (void)json_object_set_new(site->parent, site->key, value);
+    else if (site->key)
+        (void)json_object_del(site->parent, site->key);
+    else if (value)
+        (void)json_array_set_new(site->parent, site->at, value);
+    else
+        (void)json_array_remove(site->parent, site->at);
+}
+
+static inline json_t *json_any_value(unsigned *seed)
+{
+    static const char *const values[] = {"null",
+                                         "true",
+                                         "false",
+                                         "0",
+                                         "-1",
+                                         "1",
+                                         "2",
+                                         "0.5",
+                                         "-0.0",
+                                         "1e308",
+                                         "1e-308",
+                                         "4294967295",
+                                         "4294967296",
+                                         "9223372036854775807",
+                                         "-9223372036854775808",
+                                         "[]",
+                                         "{}",
+                                         "[null]",
+                                         "[[]]",
+                                         "{\"a\": {}}",
+                                         "\"\"",
+                                         "\"ok\"",
+                                         "\"failed\"",
+                                         "\"cold\"",
+                                         "\"a b\"",
+                                         "\"\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e"
+                                         "9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9"
+                                         "\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9"
+                                         "\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\"",
+                                         "\"\\u001b[2J\"",
+                                         "\"0123456789abcdef\"",
+                                         "\"E_NOMEM\"",
+                                         "\"\\n\""};
+    size_t n = sizeof values / sizeof *values;
+    return json_loads(values[(size_t)rand_r(seed) % n], JSON_DECODE_ANY, NULL);
+}
+
+static inline void json_mutate_once(json_t *doc, unsigned *seed)
+{
+    static struct json_sites sites;
+    sites.n = 0;
+    json_sites_find(&sites, doc);
+    if (sites.n == 0)
+        return;
+    const struct json_site *to = &sites.site[(size_t)rand_r(seed) % sites.n];
+    const struct json_site *from = &sites.site[(size_t)rand_r(seed) % sites.n];
+    switch (rand_r(seed) % 6) {
+    case 0:
+        json_site_set(to, NULL);
+        break;
+    case 1: /* what stands elsewhere */
+        json_site_set(to, json_deep_copy(json_site_value(from)));
+        break;
+    case 2: /* under another's key */
+        if (to->key && from->key && to->parent != from->parent)
+            (void)json_object_set_new(to->parent, from->key, json_deep_copy(json_site_value(to)));
+        break;
+    case 3: /* once more */
+        if (!to->key)
+            (void)json_array_append_new(to->parent, json_deep_copy(json_site_value(to)));
+        break;
+    default:
+        json_site_set(to, json_any_value(seed));
+        break;
+    }
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n_bytes, size_t max_bytes, unsigned seed)
+{
+    json_t *doc =
+        rand_r(&seed) % 4 ? json_loadb((const char *)data, n_bytes, JSON_DECODE_ANY, NULL) : NULL;
+    if (!doc)
+        return LLVMFuzzerMutate ? LLVMFuzzerMutate(data, n_bytes, max_bytes) : n_bytes;
+    for (int n = 1 + rand_r(&seed) % 4; n; n--)
+        json_mutate_once(doc, &seed);
+    char *text = json_dumps(doc, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_decref(doc);
+    size_t n_text = text ? strlen(text) : 0;
+    if (n_text > 0 && n_text <= max_bytes) {
+        memcpy(data, text, n_text);
+        n_bytes = n_text;
+    }
+    free(text);
+    return n_bytes;
+}
+
+#endif
