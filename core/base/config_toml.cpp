@@ -201,6 +201,8 @@ class prescan
     void run()
     {
         check_characters();
+        if (std::string(text, std::min(n_bytes, std::size_t{3})) == "\xef\xbb\xbf")
+            at = 3; /* toml11 skips a byte order mark, so a header may follow it */
         for (; at < n_bytes; at++) {
             char c = text[at];
             if (c == '#')

@@ -457,36 +457,6 @@ static void nothing_overflows(void **state)
     dlb_cell_result_free(&back);
 }
 
-/* 24 bytes hold eleven characters of two bytes. Before, the twelfth was cut in its middle, and what
- * was read could not be written. */
-static void a_text_is_cut_between_characters(void **state)
-{
-    (void)state;
-    struct dlb_cell_result back;
-    struct dlb_cell_result r =
-        read_from("{\"status\": \"ok\", \"cache\": {}, "
-                  "\"residency_by\": \"\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9"
-                  "\u00e9\u00e9\u00e9\u00e9\u00e9\"}");
-    assert_int_equal(strlen(r.cache.residency_by), 22);
-    through_a_file(&r, &back);
-    assert_string_equal(back.cache.residency_by, r.cache.residency_by);
-    dlb_cell_result_free(&r);
-    dlb_cell_result_free(&back);
-}
-
-static void a_failure_has_the_status_of_an_error(void **state)
-{
-    static const char *const texts[] = {"{\"status\": \"failed\", \"error\": 0}",
-                                        "{\"status\": \"cancelled\", \"error\": 1}",
-                                        "{\"status\": \"failed\", \"error\": 99}"};
-    (void)state;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        struct dlb_cell_result r = read_from(texts[i]);
-        assert_int_equal(r.error, DLB_E_WORKER);
-        dlb_cell_result_free(&r);
-    }
-}
-
 static void rates_are_over_the_window(void **state)
 {
     (void)state;
@@ -515,8 +485,6 @@ int main(void)
         cmocka_unit_test(garbage_was_not_measured),
         cmocka_unit_test(a_result_has_a_status),
         cmocka_unit_test(nothing_overflows),
-        cmocka_unit_test(a_text_is_cut_between_characters),
-        cmocka_unit_test(a_failure_has_the_status_of_an_error),
         cmocka_unit_test(rates_are_over_the_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
