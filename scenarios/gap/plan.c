@@ -22,8 +22,8 @@ static const struct dlb_opt opts[] = {
      .type = DLB_OPT_STRING,
      FIELD(python),
      .def = "",
-     .help = "Interpreter to try first for the PyTorch rungs, before python3 on the path and "
-             "/usr/bin/python3"},
+     .help = "The interpreter of the PyTorch rungs; \"\": the first of python3 on the path and "
+             "/usr/bin/python3 that can import torch"},
     DLB_OPT_END};
 
 const struct dlb_opt_group dlb_gap_ladder_group = {.section = "gap",
@@ -63,7 +63,8 @@ static void plan_torch(const struct dlb_gap_plan_input *in, const char *name, st
     struct dlb_plan_cell *cell =
         add_cell(out, name, &in->python->program, config, dlb_gap_torch_spec_json(&spec));
     cell->skipped = !in->python->found;
-    (void)snprintf(cell->reason, sizeof(cell->reason), "%.500s", in->python->reason);
+    (void)snprintf(cell->reason, sizeof(cell->reason), "%.*s", (int)sizeof(cell->reason) - 1,
+                   in->python->reason);
 }
 
 static size_t count(const char *const *names)

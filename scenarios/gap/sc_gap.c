@@ -93,7 +93,7 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
     out->own = g;
     int rc = read_options(g, in->cfg, err);
     if (!rc)
-        rc = dlb_gap_python_find(&g->python, g->opts.python, in->scratch, in->cancel, err);
+        rc = dlb_gap_python_find(&g->python, g->opts.python, in->scratch, 0, in->cancel, err);
     if (!rc && !(g->device = dlb_device_choose(&g->params.device, NULL, why, err)))
         rc = (int)err->status;
     if (!rc)
@@ -105,7 +105,10 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
         rc = dlb_fail_errno(err, "/proc/self/exe", DLB_NO_OFFSET, "cannot read the program's path");
     if (rc)
         return rc;
-    if (!g->python.found && !g->python.crashed)
+    if (g->python.found && g->python.passed[0])
+        dlb_say_note("the PyTorch rungs are measured with %s: %s", g->python.path,
+                     g->python.passed);
+    if (!g->python.found && !g->python.crashed && !g->python.hung)
         dlb_say_note("the PyTorch rungs are not measured: %s", g->python.reason);
     describe(&g->params, out);
     return DLB_OK;

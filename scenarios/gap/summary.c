@@ -113,7 +113,11 @@ void dlb_gap_notes(const struct dlb_gap_setting *setting, const struct dlb_devic
                  " threads, but single items "
                  "with one thread: the gain of lists includes that",
                  python->n_threads);
-    if (!python->found && !python->crashed)
+    if (python->found && python->passed[0])
+        dlb_note(out->notes, DLB_NOTE_GAP_PYTHON_PASSED,
+                 "the PyTorch rungs were measured with %s, because another interpreter failed: %s",
+                 python->path, python->passed);
+    if (!python->found && !python->crashed && !python->hung)
         dlb_note(out->notes, DLB_NOTE_GAP_NO_TORCH, "the PyTorch rungs are not measured: %s",
                  python->reason);
     if (setting->said[0])

@@ -227,7 +227,7 @@ static enum dlb_code code_of(const struct dlb_child *how, const struct end *end)
     if (is_cancelled(how))
         return DLB_ERR_CANCELLED;
     if (end->stalled)
-        return DLB_ERR_CELL_HANGS;
+        return how->program ? DLB_ERR_PROGRAM_HANGS : DLB_ERR_CELL_HANGS;
     if (WIFEXITED(end->status) && WEXITSTATUS(end->status) == DLB_CHILD_EXIT_NOMEM)
         return DLB_ERR_NOMEM;
     return WIFSIGNALED(end->status) || end->cut_short ? DLB_ERR_CELL_KILLED
@@ -239,8 +239,12 @@ static void obituary(const struct dlb_child *how, const struct child *c, const s
 {
     int status = end->status;
     char why[200], tail[LOG_TAIL_BYTES + 1], library[PATH_SHOWN + 80] = "";
-    char text[sizeof(why) + sizeof(library) + sizeof(tail) + 48];
-    if (end->stalled) {
+    char text[sizeof(why) + sizeof(library) + sizeof(tail) + PATH_SHOWN + 48];
+    if (end->stalled && how->program) {
+        (void)snprintf(why, sizeof(why),
+                       "hung: no sign of life for %" PRIu64 " s, so it was killed",
+                       how->stall_ns / DLB_NS_PER_S);
+    } else if (end->stalled) {
         (void)snprintf(why, sizeof(why),
                        "hung: no batch for %" PRIu64 " s, so it was killed (storage that does not "
                        "answer?)",
@@ -261,7 +265,8 @@ static void obituary(const struct dlb_child *how, const struct child *c, const s
         (void)snprintf(why, sizeof(why), "left with exit code %d", WEXITSTATUS(status));
     }
     log_tail(c, tail);
-    (void)snprintf(text, sizeof(text), "the process %s%s%s%s", why, library,
+    (void)snprintf(text, sizeof(text), "%.*s%sthe process %s%s%s%s", PATH_SHOWN,
+                   how->program ? how->program : "", how->program ? ": " : "", why, library,
                    tail[0] ? "; it printed: " : "", tail);
     struct dlb_err err;
     (void)dlb_fail(&err, code_of(how, end), NULL, DLB_NO_OFFSET, "%s", text);

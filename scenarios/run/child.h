@@ -18,6 +18,7 @@
 /* Called with the words LEAD --spec F --result F TAIL --heartbeat-fd N. */
 struct dlb_child {
     const char *exe;         /* path of the program; PATH is not searched */
+    const char *program;     /* the same, for messages, where it is not dlbench; else NULL */
     const char *const *lead; /* its own name first, as in {"dlbench", "cell", NULL} */
     const char *const *tail; /* as in {"--mode", "measure", NULL}; may be NULL */
     const json_t *config;    /* written to the spec file */

@@ -251,6 +251,7 @@ static int run_task(struct runner *r, struct dlb_err *err)
         .exe = program && program->exe ? program->exe
                : r->how->exe           ? r->how->exe
                                        : "/proc/self/exe",
+        .program = program ? program->exe : NULL,
         .lead = program ? program->lead : cell,
         .tail = program ? NULL : tail,
         .config = config,

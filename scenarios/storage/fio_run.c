@@ -2,9 +2,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/pulse.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,116 +22,171 @@
 enum { LOOK_EVERY_MS = 200 };
 enum { MOST_OPEN = 4096 };
 #define PATIENCE_NS (2 * DLB_NS_PER_S) /* after an interrupt, and after the kill */
+/* Beyond the run time, where no watcher says otherwise: fio lists, opens and closes the files. */
+#define MARGIN_NS (300 * DLB_NS_PER_S)
+
+/* As execvp finds it. */
+static bool find_fio(char program[PATH_MAX])
+{
+    const char *at = getenv("PATH");
+    while (at && *at) {
+        int n_folder = (int)strcspn(at, ":");
+        int n = snprintf(program, PATH_MAX, "%.*s/fio", n_folder, at);
+        if (n > 0 && n < PATH_MAX && access(program, X_OK) == 0)
+            return true;
+        at += n_folder + (at[n_folder] == ':');
+    }
+    return false;
+}
 
 int dlb_fio_check(struct dlb_err *err)
 {
-    const char *at = getenv("PATH");
     char program[PATH_MAX];
-    while (at && *at) {
-        int n_folder = (int)strcspn(at, ":");
-        int n = snprintf(program, sizeof(program), "%.*s/fio", n_folder, at);
-        if (n > 0 && (size_t)n < sizeof(program) && access(program, X_OK) == 0)
-            return DLB_OK;
-        at += n_folder + (at[n_folder] == ':');
-    }
+    if (find_fio(program))
+        return DLB_OK;
     return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET,
                     "--baseline fio: fio is not installed (on Debian and Ubuntu: apt install fio); "
                     "leave --baseline out to measure without it");
 }
 
-/* It ends when this process ends, even by a crash. */
-static int spawn_fio(char *const argv[], int out_fd, pid_t *pid, struct dlb_err *err)
+struct fio {
+    const struct dlb_cell_watch *watch;
+    const char *program; /* its path, for messages */
+    uint32_t seconds;    /* its run time */
+    uint64_t limit_ns, start_ns;
+    pid_t pid;
+};
+
+/* It ends when this process ends, even by a crash. It leads a group, so that what it starts ends
+ * with it. */
+static int spawn_fio(struct fio *fio, char *const argv[], int out_fd, struct dlb_err *err)
 {
     pid_t parent = getpid();
-    *pid = fork();
-    if (*pid < 0)
-        return dlb_fail_errno(err, "fio", DLB_NO_OFFSET, "cannot start it");
-    if (*pid == 0) {
+    fio->start_ns = dlb_now_ns();
+    fio->pid = fork();
+    if (fio->pid < 0)
+        return dlb_fail_errno(err, fio->program, DLB_NO_OFFSET, "cannot start it");
+    if (fio->pid == 0) {
+        (void)setpgid(0, 0);
         (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL);
         if (getppid() != parent || dup2(out_fd, STDOUT_FILENO) < 0)
             _exit(127);
         (void)execvp(argv[0], argv);
         _exit(127);
     }
+    (void)setpgid(fio->pid, fio->pid); /* both call it: either may run first */
+    return DLB_OK;
+}
+
+/* Looks whether to go on waiting. fio gives no sign of life, so its run time limits it. */
+static int check_time(const struct fio *fio, struct dlb_err *err)
+{
+    if (fio->watch->cancel && atomic_load(fio->watch->cancel))
+        return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+    if (dlb_now_ns() - fio->start_ns > fio->limit_ns)
+        return dlb_fail(err, DLB_ERR_PROGRAM_HANGS, fio->program, DLB_NO_OFFSET,
+                        "fio was killed: it did not end within %" PRIu64
+                        " s, and its run time is %u s",
+                        fio->limit_ns / DLB_NS_PER_S, fio->seconds);
+    dlb_pulse_sign(fio->watch->pulse);
     return DLB_OK;
 }
 
 /* A process that hangs in the kernel dies later, and is not waited for. */
-static int reap(pid_t pid, bool interrupted, struct dlb_err *err)
+static void kill_fio(const struct fio *fio)
 {
     uint64_t start_ns = dlb_now_ns();
-    bool killed = false;
-    int status = 0;
-    if (interrupted)
-        (void)kill(pid, SIGTERM);
-    for (;;) {
-        pid_t ended = waitpid(pid, &status, interrupted ? WNOHANG : 0);
-        if (ended == pid || (ended < 0 && errno != EINTR))
-            break;
-        uint64_t waited_ns = dlb_now_ns() - start_ns;
-        if (interrupted && waited_ns > 2 * PATIENCE_NS)
-            return DLB_OK;
-        if (interrupted && waited_ns > PATIENCE_NS && !killed) {
-            (void)kill(pid, SIGKILL);
+    bool killed = false, ended = false;
+    siginfo_t info = {0};
+    (void)kill(-fio->pid, SIGTERM);
+    while (!ended && dlb_now_ns() - start_ns < 2 * PATIENCE_NS) {
+        if (!killed && dlb_now_ns() - start_ns > PATIENCE_NS) {
+            (void)kill(-fio->pid, SIGKILL);
             killed = true;
+        }
+        ended = waitid(P_PID, (id_t)fio->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
+                info.si_pid == fio->pid;
+        if (!ended)
+            (void)dlb_sleep_until_ns(dlb_now_ns() + 10 * DLB_NS_PER_MS);
+    }
+    /* It is not reaped yet, so its group's number is not another's. */
+    (void)kill(-fio->pid, SIGKILL);
+    (void)waitpid(fio->pid, NULL, WNOHANG);
+}
+
+/* Waits until it has ended; it has closed its output. */
+static int reap(const struct fio *fio, struct dlb_err *err)
+{
+    int status = 0;
+    for (;;) {
+        pid_t ended = waitpid(fio->pid, &status, WNOHANG);
+        if (ended == fio->pid || (ended < 0 && errno != EINTR))
+            break;
+        int rc = check_time(fio, err);
+        if (rc) {
+            kill_fio(fio);
+            return rc;
         }
         (void)dlb_sleep_until_ns(dlb_now_ns() + 10 * DLB_NS_PER_MS);
     }
-    if (interrupted || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return DLB_OK;
     if (WIFEXITED(status))
-        return dlb_fail(err, DLB_ERR_IO, "fio", DLB_NO_OFFSET, "it left with exit code %d%s",
-                        WEXITSTATUS(status),
+        return dlb_fail(err, DLB_ERR_IO, fio->program, DLB_NO_OFFSET,
+                        "fio left with exit code %d%s", WEXITSTATUS(status),
                         WEXITSTATUS(status) == 127 ? ": it cannot be started" : "");
-    return dlb_fail(err, DLB_ERR_IO, "fio", DLB_NO_OFFSET, "it was killed by SIG%s",
+    return dlb_fail(err, DLB_ERR_IO, fio->program, DLB_NO_OFFSET, "fio was killed by SIG%s",
                     sigabbrev_np(WTERMSIG(status)));
 }
 
 /* All that it prints. */
-static int collect(int fd, const struct dlb_cell_watch *watch, struct dlb_bytes *out,
-                   struct dlb_err *err)
+static int collect(const struct fio *fio, int fd, struct dlb_bytes *out, struct dlb_err *err)
 {
     char part[65536];
     for (;;) {
         struct pollfd waited = {.fd = fd, .events = POLLIN};
         int ready = poll(&waited, 1, LOOK_EVERY_MS);
-        if (watch->cancel && atomic_load(watch->cancel))
-            return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+        int rc = check_time(fio, err);
+        if (rc)
+            return rc;
         if (ready <= 0)
             continue;
         ssize_t n = read(fd, part, sizeof(part));
         if (n == 0)
             return DLB_OK;
         if (n < 0 && errno != EINTR)
-            return dlb_fail_errno(err, "fio", DLB_NO_OFFSET, "reading what it prints");
-        int rc = n > 0 ? dlb_bytes_append(out, part, (size_t)n, err) : DLB_OK;
+            return dlb_fail_errno(err, fio->program, DLB_NO_OFFSET, "reading what it prints");
+        rc = n > 0 ? dlb_bytes_append(out, part, (size_t)n, err) : DLB_OK;
         if (rc)
             return rc;
         if (out->len_bytes > OUTPUT_MAX_BYTES)
-            return dlb_fail(err, DLB_ERR_FORMAT, "fio", DLB_NO_OFFSET, "it prints without end");
+            return dlb_fail(err, DLB_ERR_FIO_OUTPUT, fio->program, DLB_NO_OFFSET,
+                            "it prints without end");
     }
 }
 
-static int run_fio(char *const argv[], const struct dlb_cell_watch *watch,
-                   struct dlb_baseline_result *result, struct dlb_err *err)
+static int run_fio(struct fio *fio, char *const argv[], struct dlb_baseline_result *result,
+                   struct dlb_err *err)
 {
     struct dlb_bytes out = {0};
-    pid_t pid = -1;
+    struct dlb_err end;
     int pipe_fd[2];
     if (pipe2(pipe_fd, O_CLOEXEC))
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot make a pipe");
-    int rc = spawn_fio(argv, pipe_fd[1], &pid, err);
+    int rc = spawn_fio(fio, argv, pipe_fd[1], err);
     (void)close(pipe_fd[1]);
     if (!rc) {
-        rc = collect(pipe_fd[0], watch, &out, err);
-        struct dlb_err end;
-        int ended = reap(pid, rc != DLB_OK, &end);
-        /* fio's own message is more useful than its exit code, if there is one. */
-        if (!rc)
+        rc = collect(fio, pipe_fd[0], &out, err);
+        if (rc) {
+            kill_fio(fio);
+        } else {
+            int ended = reap(fio, &end);
+            /* fio's own message is more useful than its exit code, if there is one. */
             rc = dlb_fio_parse((const char *)out.data, out.len_bytes, result, err);
-        if (ended && rc != DLB_E_IO && rc != DLB_E_CANCELLED) {
-            *err = end;
-            rc = ended;
+            if (ended && (rc != DLB_E_IO || end.code == DLB_ERR_PROGRAM_HANGS)) {
+                *err = end;
+                rc = ended;
+            }
         }
     }
     (void)close(pipe_fd[0]);
@@ -158,6 +215,14 @@ static uint32_t files_at_a_time(uint32_t n_jobs)
     return each < 1 ? 1 : each > MOST_OPEN ? MOST_OPEN : (uint32_t)each;
 }
 
+/* Where there is a watcher, its limit of silence is the margin. */
+static uint64_t limit_of(const struct dlb_cell_watch *watch, uint32_t seconds)
+{
+    uint64_t margin_ns =
+        watch->pulse && watch->pulse->stall_ns ? watch->pulse->stall_ns : MARGIN_NS;
+    return seconds * DLB_NS_PER_S + margin_ns;
+}
+
 void dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *watch,
                  struct dlb_cell_result *out)
 {
@@ -181,7 +246,13 @@ void dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *watch
         job.n_open = files_at_a_time(job.n_jobs);
         dlb_fio_args_fill(&job, &args);
         out->baseline.command = command_text(args.argv);
-        rc = run_fio(args.argv, watch, &out->baseline, &err);
+        char program[PATH_MAX] = "fio";
+        (void)find_fio(program);
+        struct fio fio = {.watch = watch,
+                          .program = program,
+                          .seconds = job.seconds,
+                          .limit_ns = limit_of(watch, job.seconds)};
+        rc = run_fio(&fio, args.argv, &out->baseline, &err);
     }
     if (rc)
         dlb_cell_result_fail(out, &err);

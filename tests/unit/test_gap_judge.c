@@ -229,6 +229,12 @@ static void test_without_torch(void **state)
     judge(&b);
     assert_int_equal(b.j.rung[LOADER].status, DLB_GAP_FAILED);
     assert_int_equal(b.j.rung[LOADER].code, DLB_ERR_PYTHON_CRASHED);
+    b.python.crashed = false; /* so is one that hangs */
+    b.python.hung = true;
+    dlb_gap_judgement_free(&b.j);
+    judge(&b);
+    assert_int_equal(b.j.rung[LOADER].status, DLB_GAP_FAILED);
+    assert_int_equal(b.j.rung[LOADER].code, DLB_ERR_PROGRAM_HANGS);
     close_bench(&b);
 }
 

@@ -1,4 +1,5 @@
 /* Which rungs are run, in what order, and how a ladder shrinks to the available memory. */
+#include "core/base/clock.h"
 #include "core/base/json.h"
 #include "scenarios/gap/fit.h"
 #include "scenarios/gap/plan.h"
@@ -212,40 +213,101 @@ static void write_program(const char *path, const char *text)
     assert_int_equal(chmod(path, 0755), 0);
 }
 
-/* The first interpreter with torch is taken; the answers of the others are kept. Shell scripts play
- * the interpreters. */
+/* Shell scripts play the interpreters. */
+#define HAS_TORCH "#!/bin/sh\necho '{\"status\": \"ok\", \"torch\": \"9.9\"}' >\"$6\"\n"
+#define CRASHES "#!/bin/sh\nkill -ABRT $$\n"
+#define HANGS "#!/bin/sh\nsleep 600\n"
+#define HAS_NONE                                                                                   \
+    "#!/bin/sh\necho '{\"status\": \"not-measured\", \"reason\": \"no torch\"}' >\"$6\"\n"
+
+/* A folder with `given` and with `python3`, which PATH finds first. */
+struct interpreters {
+    char folder[32], given[64], first[64], *kept;
+    struct dlb_gap_python python;
+    struct dlb_err err;
+};
+
+static int find(struct interpreters *t, const char *given, const char *own, const char *first)
+{
+    char with[4096];
+    *t = (struct interpreters){.folder = "/tmp/dlb_gap_XXXXXX", .kept = strdup(getenv("PATH"))};
+    assert_non_null(mkdtemp(t->folder));
+    (void)snprintf(t->given, sizeof(t->given), "%s/given", t->folder);
+    (void)snprintf(t->first, sizeof(t->first), "%s/python3", t->folder);
+    (void)snprintf(with, sizeof(with), "%s:%s", t->folder, t->kept);
+    write_program(t->given, own);
+    write_program(t->first, first);
+    assert_int_equal(setenv("PATH", with, 1), 0);
+    int rc = dlb_gap_python_find(&t->python, given ? given : t->given, t->folder, DLB_NS_PER_S,
+                                 NULL, &t->err);
+    assert_int_equal(setenv("PATH", t->kept, 1), 0);
+    free(t->kept);
+    return rc;
+}
+
+static void close_interpreters(struct interpreters *t)
+{
+    dlb_gap_python_close(&t->python);
+    (void)unlink(t->given);
+    (void)unlink(t->first);
+    assert_int_equal(rmdir(t->folder), 0); /* no script is left behind */
+}
+
+static const char *reason_of(const struct interpreters *t, size_t i)
+{
+    return dlb_json_text(json_array_get(t->python.tried, i), "reason");
+}
+
+static void test_only_the_given_interpreter_is_tried(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *own, *says;
+        bool crashed, hung;
+    } cases[] = {{CRASHES, "SIGABRT", true, false},
+                 {HANGS, "", false, true},
+                 {HAS_NONE, "no torch", false, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct interpreters t;
+        assert_int_equal(find(&t, NULL, cases[i].own, HAS_TORCH), DLB_OK);
+        assert_false(t.python.found);
+        assert_int_equal(t.python.crashed, cases[i].crashed);
+        assert_int_equal(t.python.hung, cases[i].hung);
+        assert_int_equal(json_array_size(t.python.tried), 1);
+        assert_non_null(strstr(reason_of(&t, 0), cases[i].says));
+        assert_non_null(strstr(t.python.reason, t.given));
+        assert_null(strstr(t.python.reason, t.first));
+        close_interpreters(&t);
+    }
+    struct interpreters t;
+    assert_int_equal(find(&t, NULL, HAS_TORCH, CRASHES), DLB_OK);
+    assert_true(t.python.found);
+    assert_string_equal(t.python.path, t.given);
+    assert_string_equal(t.python.torch, "9.9");
+    assert_string_equal(t.python.passed, "");
+    close_interpreters(&t);
+
+    assert_int_equal(find(&t, "/no/such/python", HAS_TORCH, HAS_TORCH), DLB_E_CONFIG);
+    assert_int_equal(t.err.code, DLB_ERR_PYTHON_NOT_FOUND);
+    close_interpreters(&t);
+}
+
 static void test_interpreters_are_tried_in_turn(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/dlb_gap_XXXXXX", given[96], path[96];
-    struct dlb_gap_python python;
-    struct dlb_err err;
-    assert_non_null(mkdtemp(folder));
-    (void)snprintf(given, sizeof(given), "%s/given", folder);
-    (void)snprintf(path, sizeof(path), "%s/python3", folder);
-    char *kept = strdup(getenv("PATH"));
-    char with[4096];
-    (void)snprintf(with, sizeof(with), "%s:%s", folder, kept);
-    write_program(given, "#!/bin/sh\nkill -ABRT $$\n");
-    write_program(path, "#!/bin/sh\n"
-                        "echo '{\"status\": \"ok\", \"torch\": \"9.9\"}' >\"$6\"\n");
-    assert_int_equal(setenv("PATH", with, 1), 0);
-    assert_int_equal(dlb_gap_python_find(&python, given, folder, NULL, &err), DLB_OK);
-    assert_true(python.found);
-    assert_string_equal(python.path, path);
-    assert_string_equal(python.torch, "9.9");
-    assert_int_equal(json_array_size(python.tried), 2);
-    assert_non_null(strstr(dlb_json_text(json_array_get(python.tried, 0), "reason"), "SIGABRT"));
-    dlb_gap_python_close(&python);
+    struct interpreters t;
+    assert_int_equal(find(&t, "", HAS_TORCH, HAS_TORCH), DLB_OK);
+    assert_true(t.python.found);
+    assert_string_equal(t.python.path, t.first);
+    close_interpreters(&t);
 
-    assert_int_equal(dlb_gap_python_find(&python, "/no/such/python", folder, NULL, &err),
-                     DLB_E_CONFIG);
-    assert_int_equal(err.code, DLB_ERR_PYTHON_NOT_FOUND);
-    assert_int_equal(setenv("PATH", kept, 1), 0);
-    free(kept);
-    (void)unlink(given);
-    (void)unlink(path);
-    assert_int_equal(rmdir(folder), 0); /* no script is left behind */
+    /* Whether the system's has torch is not known here. */
+    assert_int_equal(find(&t, "", HAS_TORCH, CRASHES), DLB_OK);
+    assert_true(t.python.crashed);
+    assert_non_null(strstr(reason_of(&t, 0), "SIGABRT"));
+    assert_non_null(strstr(t.python.passed, t.first));
+    assert_null(strstr(t.python.passed, t.given));
+    close_interpreters(&t);
 }
 
 static void test_scripts_are_in_the_program(void **state)
@@ -267,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_no_memory_at_all),
         cmocka_unit_test(test_every_rung_once_a_block),
         cmocka_unit_test(test_without_torch_its_rungs_are_skipped),
+        cmocka_unit_test(test_only_the_given_interpreter_is_tried),
         cmocka_unit_test(test_interpreters_are_tried_in_turn),
         cmocka_unit_test(test_scripts_are_in_the_program),
     };

@@ -90,22 +90,34 @@ static void set_words(struct dlb_gap_python *python)
     python->program = (struct dlb_plan_program){python->path, python->words};
 }
 
+static void add_words(char *text, size_t n_text, const char *words)
+{
+    size_t len = strlen(text);
+    (void)snprintf(text + len, n_text - len, "%s%s", len ? "; " : "", words);
+}
+
 /* The answer of an interpreter that was asked for torch. */
 static void note_answer(struct dlb_gap_python *python, const struct dlb_cell_result *result)
 {
     struct dlb_rung_result answer;
+    char words[640];
     json_t *doc =
         result->document ? json_incref(result->document) : dlb_cell_result_to_json(result);
     dlb_rung_result_from_json(doc, &answer);
-    size_t len = strlen(python->reason);
     python->found = answer.status == DLB_RUNG_OK;
-    python->crashed = python->crashed || answer.status == DLB_RUNG_FAILED;
+    /* Where it wrote no document, dlb_child_run names it. */
+    (void)snprintf(words, sizeof(words), "%.300s%s%.320s", result->document ? python->path : "",
+                   result->document ? ": " : "", answer.reason);
     if (python->found) {
         (void)snprintf(python->torch, sizeof(python->torch), "%s", dlb_json_text(doc, "torch"));
         python->n_threads = (uint32_t)dlb_json_u64(doc, "threads", 0);
     } else {
-        (void)snprintf(python->reason + len, sizeof(python->reason) - len, "%s%.60s: %.200s",
-                       len ? "; " : "", python->path, answer.reason);
+        add_words(python->reason, sizeof(python->reason), words);
+    }
+    if (answer.status == DLB_RUNG_FAILED) {
+        python->hung = python->hung || answer.code == DLB_ERR_PROGRAM_HANGS;
+        python->crashed = python->crashed || answer.code != DLB_ERR_PROGRAM_HANGS;
+        add_words(python->passed, sizeof(python->passed), words);
     }
     dlb_json_append(python->tried,
                     dlb_json_made(json_pack(
@@ -117,17 +129,18 @@ static void note_answer(struct dlb_gap_python *python, const struct dlb_cell_res
     json_decref(doc);
 }
 
-static int ask(struct dlb_gap_python *python, const char *folder, const atomic_bool *cancel,
-               struct dlb_err *err)
+static int ask(struct dlb_gap_python *python, const char *folder, uint64_t limit_ns,
+               const atomic_bool *cancel, struct dlb_err *err)
 {
     json_t *spec = dlb_json_made(json_pack("{ss}", "rung", "probe"));
     struct dlb_cell_result result;
     set_words(python);
     struct dlb_child child = {.exe = python->path,
+                              .program = python->path,
                               .lead = python->words,
                               .config = spec,
                               .scratch = folder,
-                              .stall_ns = PROBE_NS,
+                              .stall_ns = limit_ns ? limit_ns : PROBE_NS,
                               .cancel = cancel};
     int rc = dlb_child_run(&child, true, &result, err);
     json_decref(spec);
@@ -138,36 +151,41 @@ static int ask(struct dlb_gap_python *python, const char *folder, const atomic_b
     return DLB_OK;
 }
 
-int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
-                        const atomic_bool *cancel, struct dlb_err *err)
+/* Why there is none, and what to do. */
+static void say_none(struct dlb_gap_python *python, bool given)
 {
-    const char *const names[] = {given, "python3", SYSTEM};
+    const char *what = python->crashed || python->hung ? "--python names another interpreter"
+                       : given ? "Install torch for it, or name another interpreter by --python"
+                               : HOW_TO;
+    size_t len = strlen(python->reason);
+    (void)snprintf(python->reason + len, sizeof(python->reason) - len, "%s. %s",
+                   len ? "" : "this machine has no python3", what);
+}
+
+/* What users name is what they want measured: then nothing else is tried. */
+int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
+                        uint64_t limit_ns, const atomic_bool *cancel, struct dlb_err *err)
+{
+    const char *const names[] = {given[0] ? given : "python3", given[0] ? NULL : SYSTEM, NULL};
     *out = (struct dlb_gap_python){.tried = dlb_json_made(json_array())};
     int rc = write_scripts(out, folder, err);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !rc && !out->found; i++) {
-        if (!names[i][0] || (cancel && atomic_load(cancel)))
-            continue;
-        if (!look_up(names[i], out->path)) {
-            if (i == 0)
-                rc = dlb_fail(err, DLB_ERR_PYTHON_NOT_FOUND, given, DLB_NO_OFFSET,
-                              "--python: there is no such program, or it may not be run");
-            continue;
-        }
-        if (!was_tried(out->tried, out->path))
-            rc = ask(out, folder, cancel, err);
+    for (size_t i = 0; names[i] && !rc && !out->found && !(cancel && atomic_load(cancel)); i++) {
+        bool there = look_up(names[i], out->path);
+        if (!there && given[0])
+            rc = dlb_fail(err, DLB_ERR_PYTHON_NOT_FOUND, given, DLB_NO_OFFSET,
+                          "--python: there is no such program, or it may not be run");
+        else if (there && !was_tried(out->tried, out->path))
+            rc = ask(out, folder, limit_ns, cancel, err);
     }
     if (rc) {
         dlb_gap_python_close(out);
         return rc;
     }
-    size_t len = strlen(out->reason);
     if (out->found)
         out->reason[0] = '\0';
     else if (cancel && atomic_load(cancel))
         (void)snprintf(out->reason, sizeof(out->reason), "interrupted");
     else
-        (void)snprintf(out->reason + len, sizeof(out->reason) - len, "%s. %s",
-                       len ? "" : "this machine has no python3",
-                       out->crashed ? "--python names another interpreter" : HOW_TO);
+        say_none(out, given[0]);
     return DLB_OK;
 }

@@ -11,24 +11,28 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct dlb_gap_python {
-    bool found, crashed; /* crashed: none has torch, and one died when importing it */
+    bool found;
+    bool crashed, hung;  /* one died when importing torch, or was killed because it did not end */
     char path[PATH_MAX]; /* of the interpreter */
     char torch[64];      /* its version */
     uint32_t n_threads;  /* that torch computes with; 0: not known */
     char reason[1024];   /* why none was found */
+    char passed[1024];   /* those that crashed or hung before one was found; "" */
     json_t *tried;       /* [{python, status, reason, torch}], in the order tried; owned */
     char script[PATH_MAX];
     const char *words[4];
     struct dlb_plan_program program; /* what runs a PyTorch rung */
 };
 
-/* Writes the scripts to `folder` and tries interpreters, each in a process of its own and with a
- * time limit: the given one ("" for none), python3 on the path, /usr/bin/python3. Finding none with
- * torch is not an error; DLB_E_CONFIG when the given one is not a program. */
+/* Writes the scripts to `folder` and tries interpreters, each in a process of its own, which is
+ * killed after `limit_ns` (0: two minutes; and a little): only the given one, or, if that is "",
+ * python3 on the path and /usr/bin/python3. Finding none with torch is not an error; DLB_E_CONFIG
+ * when the given one is not a program. */
 int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
-                        const atomic_bool *cancel, struct dlb_err *err);
+                        uint64_t limit_ns, const atomic_bool *cancel, struct dlb_err *err);
 
 /* Removes the scripts. */
 void dlb_gap_python_close(struct dlb_gap_python *python);
