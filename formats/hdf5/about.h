@@ -22,6 +22,13 @@ enum {
  * the time grows with the square of their number (138 us each at this number, by 1.10.8). */
 #define DLB_HDF5_MAX_LISTED 20000
 
+/* Where the search for the largest data set ends. What an option can name may lie deeper. */
+enum {
+    DLB_HDF5_MAX_OBJECTS = 100000,
+    DLB_HDF5_MAX_DEPTH = 2048,     /* groups in groups */
+    DLB_HDF5_PATH_CAP = 32 * 1024, /* of a path within the file */
+};
+
 /* The `hdf5` section. */
 struct dlb_hdf5_opts {
     char dataset[DLB_OPT_STRING_CAP]; /* its path in the file; "": the largest */
@@ -75,9 +82,10 @@ struct dlb_hdf5_listed {
 };
 
 struct dlb_hdf5_about {
-    char dataset[DLB_OPT_STRING_CAP]; /* the chosen one's path in the file */
-    uint32_t n_candidates;            /* the number of datasets from which it was chosen */
-    int layout;                       /* enum dlb_hdf5_layout */
+    char dataset[DLB_HDF5_PATH_CAP]; /* the chosen one's path in the file */
+    uint32_t n_candidates;           /* the number of datasets from which it was chosen */
+    bool search_ended;               /* at its limits: there may be others */
+    int layout;                      /* enum dlb_hdf5_layout */
     uint32_t rank;
     uint64_t dims[DLB_HDF5_MAX_RANK], chunk[DLB_HDF5_MAX_RANK];
     int element; /* enum dlb_element; NONE: any other type, including big-endian numbers */

@@ -87,6 +87,19 @@ int dlb_hdf5_fail(struct dlb_err *err, enum dlb_code code, const char *path, con
 int dlb_hdf5_open_file(const char *path, int64_t *file, struct dlb_err *err);
 int dlb_hdf5_open_set(int64_t file, const char *path, const char *name, bool allow_external,
                       int64_t *set, struct dlb_err *err);
+/* Fills about->dataset and what belongs to its choice. */
+int dlb_hdf5_find(int64_t file, const char *path, const struct dlb_hdf5_opts *opts,
+                  struct dlb_hdf5_about *about, struct dlb_err *err);
+/* Whether the file has an object of this path, which begins with "/". It may not lead through links
+ * to other files that must not be opened. */
+bool dlb_hdf5_is_there(int64_t file, const char *name);
+/* After hdf5.dataset could not be opened: makes *err HDF5_NO_SUCH_DATASET, with the names of some
+ * that are there, if that is why. Returns its status. */
+int dlb_hdf5_explain_missing(int64_t file, const char *path, const struct dlb_hdf5_opts *opts,
+                             const char *name, struct dlb_err *err);
+/* Whether elements have one size and no references, so that their bytes mean something elsewhere.
+ */
+bool dlb_hdf5_fixed_size(int64_t type);
 /* Fill facts->label and facts->offset if the file has such data sets. Between enter and leave. */
 int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf5_opts *opts,
                             struct dlb_hdf5_facts *facts, uint64_t n_samples, struct dlb_err *err);

@@ -1,4 +1,4 @@
-/* Looking at a file through libhdf5: which data set, its layout, its labels. Runs in a process of
+/* Looking at a file through libhdf5: the data set's layout and labels. Runs in a process of
  * its own (formats/hdf5/look.c). */
 #include "formats/hdf5/library.h"
 
@@ -10,122 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAX_OBJECTS = 100000, /* searched for the largest data set */
-    MANY_CHUNKS = 20000,  /* beyond this a walk of libhdf5's index takes noticeable time */
-};
-
-struct finding {
-    struct dlb_hdf5_about *about;
-    const struct dlb_hdf5_opts *opts;
-    const char *path;
-    uint64_t n_bytes;       /* of the largest so far */
-    struct dlb_err problem; /* of the last one that does not open */
-    uint32_t n_objects;
-};
-
-/* Whether it is a data set about another one, by its name. */
-static bool is_beside(const char *path)
-{
-    const char *last = strrchr(path, '/'), *name = last ? last + 1 : path;
-    size_t n = strlen(name), n_offsets = strlen("_offsets");
-
-    return strcmp(name, "label") == 0 || strcmp(name, "labels") == 0 ||
-           (n > n_offsets && strcmp(name + n - n_offsets, "_offsets") == 0);
-}
-
-/* Whether elements have one size and no references, so that their bytes mean something elsewhere.
- */
-static bool fixed_size(hid_t type)
-{
-    return H5Tget_class(type) != H5T_REFERENCE && H5Tdetect_class(type, H5T_VLEN) == 0 &&
-           H5Tdetect_class(type, H5T_REFERENCE) == 0 && H5Tis_variable_str(type) == 0 &&
-           H5Tget_size(type) > 0;
-}
-
-/* The data set's bytes; 0 when it cannot be samples. */
-static uint64_t bytes_of(hid_t set)
-{
-    hsize_t dims[DLB_HDF5_MAX_RANK];
-    hid_t space = H5Dget_space(set), type = H5Dget_type(set);
-    uint64_t n_bytes = 0;
-    int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
-
-    if (type >= 0 && rank >= 1 && rank <= DLB_HDF5_MAX_RANK && fixed_size(type) &&
-        H5Sget_simple_extent_dims(space, dims, NULL) == rank) {
-        n_bytes = H5Tget_size(type);
-        for (int i = 0; i < rank; i++)
-            if (__builtin_mul_overflow(n_bytes, dims[i], &n_bytes))
-                n_bytes = UINT64_MAX;
-    }
-    if (type >= 0)
-        (void)H5Tclose(type);
-    if (space >= 0)
-        (void)H5Sclose(space);
-    return n_bytes;
-}
-
-/* Samples back to back, which may all be empty. */
-static bool has_offsets(hid_t root, const char *name)
-{
-    char beside[DLB_OPT_STRING_CAP];
-
-    return snprintf(beside, sizeof beside, "%s_offsets", name) < (int)sizeof beside &&
-           H5Lexists(root, beside, H5P_DEFAULT) > 0;
-}
-
-static herr_t visit(hid_t root, const char *name, const H5O_info_t *info, void *ctx)
-{
-    struct finding *finding = ctx;
-
-    if (++finding->n_objects > MAX_OBJECTS)
-        return 1;
-    if (info->type != H5O_TYPE_DATASET || strlen(name) + 2 > sizeof finding->about->dataset ||
-        is_beside(name) || strcmp(name, finding->opts->label) == 0)
-        return 0;
-    hid_t set = H5Dopen2(root, name, H5P_DEFAULT);
-    uint64_t n_bytes = set < 0 ? 0 : bytes_of(set);
-    if (set >= 0)
-        (void)H5Dclose(set);
-    else
-        (void)dlb_hdf5_fail(&finding->problem, DLB_ERR_HDF5_READ_FAILED, finding->path,
-                            "opening a data set");
-    if (n_bytes == 0 && (set < 0 || !has_offsets(root, name)))
-        return 0;
-    finding->about->n_candidates++;
-    if (n_bytes > finding->n_bytes || !finding->about->dataset[0]) {
-        finding->n_bytes = n_bytes;
-        (void)snprintf(finding->about->dataset, sizeof finding->about->dataset, "/%s", name);
-    }
-    return 0;
-}
-
-static int choose(hid_t file, const char *path, const struct dlb_hdf5_opts *opts,
-                  struct dlb_hdf5_about *about, struct dlb_err *err)
-{
-    struct finding finding = {.about = about, .opts = opts, .path = path};
-
-    if (opts->dataset[0]) {
-        int n = snprintf(about->dataset, sizeof about->dataset, "%s%s",
-                         opts->dataset[0] == '/' ? "" : "/", opts->dataset);
-        if (n >= (int)sizeof about->dataset)
-            return dlb_fail(err, DLB_ERR_HDF5_NAME_TOO_LONG, path, DLB_NO_OFFSET,
-                            "hdf5.dataset is longer than %zu bytes", sizeof about->dataset - 2);
-        about->n_candidates = 1;
-        return DLB_OK;
-    }
-    if (H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, visit, &finding, H5O_INFO_BASIC) < 0)
-        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "listing the data sets");
-    (void)H5Eclear2(H5E_DEFAULT);
-    if (!about->dataset[0] && finding.problem.status != DLB_OK) {
-        *err = finding.problem;
-        return (int)err->status;
-    }
-    if (!about->dataset[0])
-        return dlb_fail(err, DLB_ERR_HDF5_NO_DATASET, path, DLB_NO_OFFSET,
-                        "holds no data set of at least one dimension whose elements have one size");
-    return DLB_OK;
-}
+/* Beyond this a walk of libhdf5's index takes noticeable time. */
+enum { MANY_CHUNKS = 20000 };
 
 static int element_of(hid_t type)
 {
@@ -161,7 +47,7 @@ static int about_type(hid_t set, const char *path, struct dlb_hdf5_about *about,
     if (type < 0)
         return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path,
                              "reading the type of the elements");
-    if (!fixed_size(type) || H5Tget_size(type) > UINT32_MAX)
+    if (!dlb_hdf5_fixed_size(type) || H5Tget_size(type) > UINT32_MAX)
         rc = dlb_fail(err, DLB_ERR_HDF5_DATASET_UNFIT, path, DLB_NO_OFFSET,
                       "%.200s has elements of variable length, or references: only elements of one "
                       "size are read",
@@ -376,6 +262,8 @@ static int about_set(int64_t file, const char *path, const struct dlb_hdf5_opts 
     int64_t set = -1;
 
     int rc = dlb_hdf5_open_set(file, path, about->dataset, opts->allow_external, &set, err);
+    if (rc != DLB_OK && err->code == DLB_ERR_HDF5_READ_FAILED && opts->dataset[0])
+        return dlb_hdf5_explain_missing(file, path, opts, about->dataset, err);
     if (rc != DLB_OK)
         return rc;
     rc = about_type(set, path, about, err);
@@ -410,7 +298,7 @@ int dlb_hdf5_library_about(const char *path, const struct dlb_hdf5_opts *opts, b
     dlb_hdf5_enter();
     int rc = dlb_hdf5_open_file(path, &file, err);
     if (rc == DLB_OK)
-        rc = choose(file, path, opts, about, err);
+        rc = dlb_hdf5_find(file, path, opts, about, err);
     if (rc == DLB_OK)
         rc = about_set(file, path, opts, chunks, facts, err);
     if (rc == DLB_OK)

@@ -67,7 +67,7 @@ int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf
 {
     static const char *const usual[] = {"label", "labels"};
     bool asked = opts->label[0] != '\0';
-    char name[DLB_OPT_STRING_CAP];
+    char name[DLB_HDF5_PATH_CAP];
     int64_t set = -1;
     int rc = DLB_OK;
 
@@ -79,8 +79,11 @@ int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf
             dlb_hdf5_open_set(file, path, name, false, &set, err) != DLB_OK)
             facts->about.label_refused = true;
     if (asked) {
-        (void)snprintf(name, sizeof name, "%s", opts->label);
+        (void)snprintf(name, sizeof name, "%s%s", opts->label[0] == '/' ? "" : "/", opts->label);
         rc = dlb_hdf5_open_set(file, path, name, opts->allow_external, &set, err);
+        if (rc != DLB_OK && err->code == DLB_ERR_HDF5_READ_FAILED && !dlb_hdf5_is_there(file, name))
+            rc = dlb_fail(err, DLB_ERR_HDF5_LABEL_UNFIT, path, DLB_NO_OFFSET,
+                          "hdf5.label = \"%.200s\" is not in the file", opts->label);
     }
     if (rc != DLB_OK || set < 0)
         return rc;
@@ -102,7 +105,7 @@ int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_fac
                              struct dlb_err *err)
 {
     struct dlb_hdf5_about *about = &facts->about;
-    char leaf[DLB_OPT_STRING_CAP + 16], name[DLB_OPT_STRING_CAP];
+    char leaf[DLB_HDF5_PATH_CAP + 16], name[DLB_HDF5_PATH_CAP];
     int64_t set = -1;
     hsize_t n = 0;
     int rc = DLB_OK;

@@ -258,6 +258,11 @@ static void tell_choices(struct dlb_hdf5 *ds, const struct dlb_hdf5_opts *opts,
     if (about->n_candidates > 1)
         dlb_shape_odd(shape, "holds %u data sets; the largest, %.80s, is read (see hdf5.dataset)",
                       about->n_candidates, about->dataset);
+    if (about->search_ended)
+        dlb_shape_odd(shape,
+                      "the search for data sets ended at %u objects or a depth of %u groups: "
+                      "a larger one may lie beyond (see hdf5.dataset)",
+                      DLB_HDF5_MAX_OBJECTS, DLB_HDF5_MAX_DEPTH);
     if (about->label_refused)
         dlb_shape_odd(shape, "the labels beside it are ignored: they are not one whole number for "
                              "each sample");

@@ -146,7 +146,7 @@ static void other_files(void **state)
     refused("/d", &opts, DLB_ERR_DATASET_EMPTY);
     folder_write("a.h5", file, n_file);
     (void)snprintf(asked.dataset, sizeof asked.dataset, "nowhere");
-    refused("a.h5", &asked, DLB_ERR_HDF5_READ_FAILED);
+    refused("a.h5", &asked, DLB_ERR_HDF5_NO_SUCH_DATASET);
     asked = opts;
     (void)snprintf(asked.label, sizeof asked.label, "/data");
     (void)snprintf(asked.dataset, sizeof asked.dataset, "/data");

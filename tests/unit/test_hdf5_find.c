@@ -1,0 +1,195 @@
+/* Which data set is read: the largest, however deep it lies, the one that is named, or an error
+ * that says what there is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/support/folder.h"
+#include "tests/support/hdf5.h"
+
+#ifdef DLB_HAVE_HDF5
+
+#include <hdf5.h>
+
+static hid_t made;
+
+static void begin(void)
+{
+    made = H5Fcreate(folder_path("a.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(made >= 0);
+}
+
+static void end(void)
+{
+    assert_true(H5Fclose(made) >= 0);
+}
+
+/* n rows of 4 bytes. */
+static void add_set(hid_t group, const char *name, hsize_t n)
+{
+    hsize_t dims[2] = {n, 4};
+    hid_t space = H5Screate_simple(2, dims, NULL);
+    hid_t set = H5Dcreate2(group, name, H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(space >= 0 && set >= 0);
+    (void)H5Dclose(set);
+    (void)H5Sclose(space);
+}
+
+static hid_t add_group(hid_t group, const char *name)
+{
+    hid_t made_group = H5Gcreate2(group, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(made_group >= 0);
+    return made_group;
+}
+
+/* `depth` groups, each in the one before; the last one has a data set of 3 rows. */
+static void write_deep(uint32_t depth)
+{
+    begin();
+    hid_t at = add_group(made, "g0");
+    for (uint32_t i = 1; i < depth; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "g%u", i);
+        hid_t next = add_group(at, name);
+        (void)H5Gclose(at);
+        at = next;
+    }
+    add_set(at, "data", 3);
+    (void)H5Gclose(at);
+    end();
+}
+
+static int open_named(struct hdf5_set *set, const char *dataset, const char *label)
+{
+    struct dlb_hdf5_opts opts = {.dataset = ""};
+    (void)snprintf(opts.dataset, sizeof opts.dataset, "%s", dataset);
+    (void)snprintf(opts.label, sizeof opts.label, "%s", label);
+    return hdf5_open_set(set, "a.h5", DLB_ACCESS_CHUNKS, &opts);
+}
+
+static void however_deep(void **state)
+{
+    (void)state;
+    static const uint32_t depths[] = {1, 800, 1600, DLB_HDF5_MAX_DEPTH};
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        struct hdf5_set set;
+        write_deep(depths[i]);
+        assert_int_equal(open_named(&set, "", ""), DLB_OK);
+        assert_int_equal(set.ds.shape.n_samples, 3);
+        assert_int_equal(hdf5_read_one(&set, 2), DLB_OK);
+        hdf5_close_set(&set);
+    }
+}
+
+static void too_deep(void **state)
+{
+    (void)state;
+    struct hdf5_set set;
+    write_deep(DLB_HDF5_MAX_DEPTH + 1);
+    assert_int_equal(open_named(&set, "", ""), DLB_E_FORMAT);
+    assert_int_equal(set.err.code, DLB_ERR_HDF5_SEARCH_ENDED);
+    assert_non_null(strstr(set.err.path, "a.h5"));
+    assert_non_null(strstr(set.err.what, "hdf5.dataset"));
+    hdf5_close_set(&set);
+}
+
+/* What was found before the limit is read, and the result says that the search ended there. */
+static void more_objects_than_are_looked_at(void **state)
+{
+    (void)state;
+    struct hdf5_set set;
+    begin();
+    add_set(made, "a", 5);
+    hid_t groups = add_group(made, "b");
+    for (uint32_t i = 0; i < DLB_HDF5_MAX_OBJECTS; i++) { /* links are enough */
+        char name[16];
+        (void)snprintf(name, sizeof name, "l%u", i);
+        assert_true(H5Lcreate_hard(made, "a", groups, name, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    }
+    (void)H5Gclose(groups);
+    add_set(made, "z", 9);
+    end();
+    assert_int_equal(open_named(&set, "", ""), DLB_OK);
+    assert_true(set.ds.shape.n_samples == 5 || set.ds.shape.n_samples == 9);
+    assert_int_equal(set.ds.shape.n_odd > 0, 1);
+    assert_non_null(strstr(set.ds.shape.odd[0], "hdf5.dataset"));
+    hdf5_close_set(&set);
+    assert_int_equal(open_named(&set, "z", ""), DLB_OK);
+    assert_int_equal(set.ds.shape.n_samples, 9);
+    hdf5_close_set(&set);
+}
+
+/* The largest, the first of several; rings of links, labels and offsets do not count. */
+static void the_largest(void **state)
+{
+    (void)state;
+    struct hdf5_set set;
+    begin();
+    hid_t group = add_group(made, "b");
+    add_set(group, "x", 7);
+    assert_true(H5Lcreate_hard(made, "/", group, "ring", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    (void)H5Gclose(group);
+    add_set(made, "a", 3);
+    add_set(made, "c", 7);
+    add_set(made, "labels", 50);
+    add_set(made, "x_offsets", 60);
+    end();
+    assert_int_equal(open_named(&set, "", ""), DLB_OK);
+    assert_int_equal(set.ds.shape.n_samples, 7);
+    assert_non_null(strstr(set.ds.shape.odd[0], "3 data sets"));
+    assert_non_null(strstr(set.ds.shape.odd[0], "/b/x"));
+    hdf5_close_set(&set);
+    assert_int_equal(open_named(&set, "", "b/x"), DLB_E_CONFIG); /* labels are no samples */
+    assert_int_equal(set.err.code, DLB_ERR_HDF5_LABEL_UNFIT);
+    hdf5_close_set(&set);
+}
+
+static void what_is_not_there(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"nope", "/nope", "b/nope", "nope/x",
+                                        "a/x",  "b",     "/",      "soft"};
+    struct hdf5_set set;
+    begin();
+    hid_t group = add_group(made, "b");
+    add_set(group, "x", 7);
+    add_set(made, "a", 3);
+    (void)H5Gclose(group);
+    assert_true(H5Lcreate_soft("/gone", made, "soft", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    end();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(open_named(&set, names[i], ""), DLB_E_CONFIG);
+        assert_int_equal(set.err.code, DLB_ERR_HDF5_NO_SUCH_DATASET);
+        assert_non_null(strstr(set.err.path, "a.h5"));
+        assert_non_null(strstr(set.err.what, names[i]));
+        assert_non_null(strstr(set.err.what, "/a, /b/x"));
+        hdf5_close_set(&set);
+    }
+    assert_int_equal(open_named(&set, "b/x", "nope"), DLB_E_CONFIG);
+    assert_int_equal(set.err.code, DLB_ERR_HDF5_LABEL_UNFIT);
+    hdf5_close_set(&set);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(however_deep, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(too_deep, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(more_objects_than_are_looked_at, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(the_largest, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(what_is_not_there, folder_make, folder_remove),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+    return 77;
+}
+
+#endif
