@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
+#include "core/measure/verdict.h"
 #include "reports/table.h"
 
 #include <math.h>
@@ -438,12 +439,18 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
 {
     const json_t *verdict = json_object_get(doc, "verdict");
     const json_t *best = json_object_get(doc, "best_cell");
-    char title[200], which[40] = "";
+    const json_t *shown =
+        json_array_get(json_object_get(doc, "cells"), (size_t)json_integer_value(best));
+    double lost = json_is_integer(best) ? dlb_json_number(shown, "skipped_frac") : (double)NAN;
+    char title[240], which[40] = "", skipped[60] = "";
     if (json_is_integer(best) && json_array_size(json_object_get(doc, "cells")) > 1)
         (void)snprintf(which, sizeof(which), ", of the best cell, %lld",
                        (long long)json_integer_value(best));
-    (void)snprintf(title, sizeof(title), "Verdict: %.40s (%.40s)%s",
-                   dlb_text_shown(verdict, "class"), dlb_text_shown(verdict, "severity"), which);
+    if (lost >= DLB_LOST_WARN)
+        (void)snprintf(skipped, sizeof(skipped), ", %.3g%% of the samples skipped", 100 * lost);
+    (void)snprintf(title, sizeof(title), "Verdict: %.40s (%.40s)%s%s",
+                   dlb_text_shown(verdict, "class"), dlb_text_shown(verdict, "severity"), skipped,
+                   which);
     dlb_text_printf(out, "\n");
     dlb_text_fold(out, title, 0, n_columns);
     dlb_text_fold(out, dlb_json_text(verdict, "text"), 2, n_columns);

@@ -31,13 +31,15 @@ void dlb_help_overview(FILE *out)
                 "  dlbench gen --config configs/quickstart.toml\n"
                 "  dlbench sweep --config configs/quickstart.toml\n\n",
                 out);
-    dlb_print_folded(out,
-                     "`dlbench help COMMAND` lists the flags and options of a command, `dlbench "
-                     "help errors` every error code, `dlbench --version` the version and its "
-                     "libraries.\n"
-                     "Exit codes: 0 fine, 1 doctor found a problem, 2 wrong usage or "
-                     "configuration, 3 the work could not be done, 130 interrupted.",
-                     0, 0, width);
+    dlb_print_folded(
+        out,
+        "`dlbench help COMMAND` lists the flags and options of a command, `dlbench "
+        "help errors` every error code, `dlbench --version` the version and its "
+        "libraries.\n"
+        "Exit codes: 0 fine, 1 doctor found a problem, 2 wrong usage or "
+        "configuration, 3 the work could not be done, 130 interrupted. 0 also means that only some "
+        "cells failed: stderr then says how many.",
+        0, 0, width);
 }
 
 const char *const dlb_help_on_errors =

@@ -34,6 +34,8 @@ const struct dlb_verb dlb_verb_gap = {
         "else python3 on the path or the system's. Without one they are shown as not measured. An "
         "interpreter that does not answer within minutes is killed, and its rungs fail.\n\n"
         "  dlbench gap --samples 2000000 --batch-size 300000\n\n"
+        "A rung that fails costs only itself: a line on stderr says how many failed, and the exit "
+        "code is 0 if at least one was measured.\n\n"
         "If memory is short, samples and batches shrink together, and the result says so. Ratios "
         "compare dlbench's rungs with direct, and PyTorch's with torch-direct. Ctrl-C ends the "
         "ladder. The result then holds the rungs measured so far, marked partial.",

@@ -66,6 +66,9 @@ const struct dlb_verb dlb_verb_sweep = {
         "workers, then least memory) that loses less than 2% to the best: the upper bound of the "
         "loss, paired by block, decides. If the repetitions cannot tell, the answer is \"not "
         "separable\". The settings are printed as DataLoader(...) arguments.\n\n"
+        "A cell that fails costs only itself: the sweep goes on, a line on stderr says how many "
+        "cells failed, and the exit code is 0 if at least one was measured, else 3 (2 for a wrong "
+        "configuration). The document has status and code of each cell.\n\n"
         "Ctrl-C ends the sweep. The result then holds what was measured so far, marked partial.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON,
     .run = run,

@@ -188,6 +188,14 @@ static enum dlb_severity find_severity(const struct dlb_finding *f)
     return DLB_SEVERITY_OK;
 }
 
+/* Of what is missing: whatever the device did, it did not train on the data set. */
+static enum dlb_severity lost_severity(double lost_frac)
+{
+    if (lost_frac >= DLB_SHARE_CRITICAL)
+        return DLB_SEVERITY_CRITICAL;
+    return lost_frac >= DLB_LOST_WARN ? DLB_SEVERITY_WARN : DLB_SEVERITY_OK;
+}
+
 void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
 {
     struct dlb_finding f = {
@@ -204,6 +212,7 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
         .account_frac = frac(evidence->account_frac),
         .harness_frac = frac(evidence->harness_frac),
         .headroom = measured_ns(evidence->harness_headroom),
+        .lost_frac = share_of((double)evidence->n_lost, (double)evidence->n_lost_of),
     };
 
     f.h2d_frac = frac(evidence->h2d_frac) - f.late_frac;
@@ -211,6 +220,8 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
     f.klass = classify(evidence, &f);
     f.cause = find_cause(evidence, &f);
     *out = (struct dlb_verdict){.klass = f.klass, .cause = f.cause, .severity = find_severity(&f)};
+    if (lost_severity(f.lost_frac) > out->severity)
+        out->severity = lost_severity(f.lost_frac);
     dlb_verdict_words(evidence, &f, out->text, sizeof out->text);
 }
 

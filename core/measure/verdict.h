@@ -41,6 +41,7 @@
 #define DLB_COMPUTE_BOUND 0.90
 #define DLB_CEILING_CLEAR 1.05    /* lower bound of ceiling / measured that INPUT-BOUND needs */
 #define DLB_CEILING_BUSY_MIN 0.90 /* busy share of a ceiling; below, the ceiling is not valid */
+#define DLB_LOST_WARN 0.01        /* share of skipped samples that warns; critical as above */
 #define DLB_UNACCOUNTED_MAX 0.01  /* of the consumer's wall clock ... */
 #define DLB_UNACCOUNTED_STEP_NS 100000 /* ... for steps at least this long */
 #define DLB_ACCOUNT_MAX 0.02           /* bookkeeping's share of the window, for such steps */
@@ -116,6 +117,8 @@ struct dlb_evidence {
     bool pin_memory, pageable_copy; /* how the copies were made */
     bool persistent_workers;
     uint32_t device_prefetch;
+    uint64_t n_lost, n_lost_of; /* samples that were skipped, of those to deliver */
+    const char *first_lost;     /* the first of them and why; borrowed, may be NULL */
     enum dlb_cache_label cache; /* where the bytes that the workers read came from */
 };
 
@@ -123,7 +126,7 @@ struct dlb_verdict {
     enum dlb_verdict_class klass;
     enum dlb_cause cause;
     enum dlb_severity severity;
-    char text[1024]; /* sentences for a newcomer: what, by how much, why, what to try next */
+    char text[1536]; /* sentences for a newcomer: what, by how much, why, what to try next */
 };
 
 /* Judges. Evidence that is not finite counts as not measured; without finite shares the verdict
@@ -139,7 +142,10 @@ struct dlb_verdict {
  * Where the cell was also run with a null source, HARNESS-BOUND also means one of two things:
  * the harness alone takes more than DLB_HARNESS_MAX of the device's time, or it is not
  * DLB_HEADROOM_MIN times as fast as what was measured. Then nothing is blamed on storage or
- * workers. */
+ * workers.
+ *
+ * The class holds for the samples that were delivered. If DLB_LOST_WARN of them or more were
+ * skipped, the text begins with that, and the severity is at least a warning. */
 void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out);
 
 /* A name for class and cause together, which scripts can compare: summary.json has it as "code".

@@ -1,5 +1,6 @@
 #include "core/measure/verdict_words.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -454,12 +455,23 @@ static void say_harness_bound(struct words *w, const struct dlb_evidence *e,
            "machine.");
 }
 
+static void say_lost(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
+{
+    say(w, "%s of the samples (%" PRIu64 " of %" PRIu64 ") could not be read or decoded",
+        percent(f->lost_frac).text, e->n_lost, e->n_lost_of);
+    if (e->first_lost)
+        say(w, " (first: %.240s)", e->first_lost);
+    say(w, ": look at them with `dlbench inspect`. Of the rest: ");
+}
+
 void dlb_verdict_words(const struct dlb_evidence *evidence, const struct dlb_finding *finding,
                        char *text, size_t n_text)
 {
     struct words w = {.text = text, .cap = n_text};
 
     say(&w, "%s: ", dlb_verdict_class_name(finding->klass));
+    if (finding->lost_frac >= DLB_LOST_WARN)
+        say_lost(&w, evidence, finding);
     switch (finding->klass) {
     case DLB_V_INCOMPLETE:
         say_incomplete(&w, evidence, finding);

@@ -17,6 +17,7 @@ struct dlb_finding {
     double runqueue_frac;          /* of the workers' working time */
     double blocked_frac;           /* of the workers' time: waiting for a credit or a slot */
     bool cpus_taken;               /* each CPU has a worker */
+    double lost_frac;              /* of the samples */
     int stage;         /* the largest of read, decode, transform, collate; -1: none was timed */
     double stage_frac; /* its share of the four */
     double ceiling_busy_frac; /* 0: not measured */

@@ -87,7 +87,7 @@ void dlb_accelerator_begin_epoch(struct dlb_accelerator *a, uint32_t number, uin
                                 .over_end_ns = a->step.over_end_ns};
     a->round = 0;
     a->order = 0;
-    a->has_first = a->whole = false;
+    a->has_first = a->ended = false;
     a->wake_ns = 0;
     a->since_ns = now_ns;
     want_batch(a);
@@ -212,7 +212,7 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
     a->step.wait_end_ns = dlb_now_ns();
     spend(a, DLB_CS_INPUT_WAIT, a->since_ns, a->step.wait_end_ns);
     if (rc == DLB_END) {
-        a->whole = true;
+        a->ended = true;
         keep_last_wait(&a->step);
         end_epoch(a);
         return DLB_OK;

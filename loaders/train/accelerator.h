@@ -60,7 +60,7 @@ struct dlb_accelerator {
     uint64_t round;                              /* steps handed over in this epoch */
     uint64_t order;                              /* checksum of this epoch's order so far */
     bool has_first;                              /* has had a batch of this epoch */
-    bool whole;                                  /* this epoch ran to its end */
+    bool ended;                                  /* this epoch ran to its end */
     bool has_enough;                             /* of measured batches */
     bool draining;
     bool measuring, measured; /* measured: its account is closed */

@@ -145,11 +145,12 @@ static int run_epoch(struct consumer *c, uint32_t number, struct dlb_err *err)
 
     if (rc == DLB_OK)
         rc = drive(c, err);
-    epoch->whole = rc == DLB_OK;
+    epoch->ended = rc == DLB_OK;
     for (uint32_t i = 0; i < c->n; i++) {
-        epoch->whole = epoch->whole && c->accelerators[i].whole;
+        epoch->ended = epoch->ended && c->accelerators[i].ended;
         epoch->seq_checksum = dlb_tally_chain(epoch->seq_checksum, c->accelerators[i].order);
     }
+    epoch->whole = epoch->ended && epoch->n_skipped == 0 && epoch->n_samples >= epoch->n_expected;
     epoch->wall_ns = dlb_now_ns() - c->common.epoch_start_ns;
     return rc;
 }

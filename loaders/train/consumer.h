@@ -67,7 +67,8 @@ struct dlb_epoch {
     uint64_t gap_ns; /* device idle between the last step of the epoch before and this one's first;
                         0 for the first epoch; of several, the longest */
     uint64_t wall_ns;
-    bool whole; /* it ran to its end: not cut by max_batches or an interrupt */
+    bool ended; /* it ran to its end: not cut by max_batches or an interrupt */
+    bool whole; /* ... and delivered all that it should: nothing was skipped */
 };
 
 /* The window and the account of one accelerator, or of all (dlb_consumed.total). */

@@ -93,6 +93,27 @@ double dlb_measured(uint64_t value)
     return value == DLB_NOT_MEASURED ? (double)NAN : (double)value;
 }
 
+struct dlb_lost dlb_cell_result_lost(const struct dlb_cell_result *result)
+{
+    struct dlb_lost lost = {0, 0};
+    bool cut = result->workers.n_cut_shards != DLB_NOT_MEASURED && result->workers.n_cut_shards > 0;
+    for (uint32_t i = 0; i < result->loop.n_epochs; i++) {
+        const struct dlb_epoch *epoch = &result->loop.epoch[i];
+        uint64_t n = epoch->n_skipped;
+        /* How many samples followed in a shard that was cut is known by what is missing. */
+        if (cut && epoch->ended && epoch->n_expected > epoch->n_samples + n)
+            n = epoch->n_expected - epoch->n_samples;
+        lost.n += n;
+        lost.of += epoch->n_samples + n;
+    }
+    return lost;
+}
+
+double dlb_lost_frac(const struct dlb_lost *lost)
+{
+    return lost->of > 0 ? (double)lost->n / (double)lost->of : (double)NAN;
+}
+
 static double per_s(const struct dlb_loop_result *loop, uint64_t n)
 {
     double window_ns = dlb_measured(loop->total.window_ns);

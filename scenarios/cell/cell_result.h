@@ -161,6 +161,14 @@ const char *dlb_rep_status_name(enum dlb_rep_status status); /* "ok", "failed", 
 /* status failed or cancelled, with the error's text, status and code. */
 void dlb_cell_result_fail(struct dlb_cell_result *result, const struct dlb_err *err);
 
+/* How many samples were not delivered under on_error = "skip", of how many: over the epochs. Of an
+ * epoch that was cut short, those that were skipped until then. */
+struct dlb_lost {
+    uint64_t n, of;
+};
+struct dlb_lost dlb_cell_result_lost(const struct dlb_cell_result *result);
+double dlb_lost_frac(const struct dlb_lost *lost); /* NaN of no samples */
+
 /* Over the window; NaN without one. */
 double dlb_cell_result_samples_per_s(const struct dlb_cell_result *result);
 double dlb_cell_result_steps_per_s(const struct dlb_cell_result *result); /* of one accelerator */

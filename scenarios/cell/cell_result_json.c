@@ -51,6 +51,7 @@ static const struct dlb_json_field epoch_fields[] = {
     DLB_JSON_COUNT(dlb_epoch, "first_batch_ns", first_batch_ns),
     DLB_JSON_COUNT(dlb_epoch, "gap_ns", gap_ns),
     DLB_JSON_COUNT(dlb_epoch, "wall_ns", wall_ns),
+    DLB_JSON_FLAG(dlb_epoch, "ended", ended),
     DLB_JSON_FLAG(dlb_epoch, "whole", whole),
     DLB_JSON_FIELDS_END};
 static const struct dlb_json_field share_fields[] = {

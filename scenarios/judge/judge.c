@@ -56,7 +56,7 @@ static enum dlb_code find_fault(const struct dlb_plan_cell *planned,
                            (unsigned long long)e->n_samples);
             return DLB_ERR_SAMPLES_TWICE;
         }
-        if (!e->whole || is_complete(e, slack, cut))
+        if (!e->ended || is_complete(e, slack, cut))
             continue;
         char and_skipped[60] = "";
         if (e->n_skipped > 0)
@@ -77,7 +77,7 @@ static bool disagree(const struct dlb_reps *reps, char *reason, size_t n_reason)
     for (uint32_t i = 0; i < reps->n; i++) {
         const struct dlb_cell_result *rep = &reps->rep[i];
         const struct dlb_epoch *epoch = rep->loop.n_epochs > 0 ? &rep->loop.epoch[0] : NULL;
-        if (rep->status != DLB_REP_OK || !epoch || !epoch->whole)
+        if (rep->status != DLB_REP_OK || !epoch || !epoch->ended)
             continue;
         if (!first)
             first = epoch;
@@ -194,6 +194,21 @@ static bool nothing_but_rest(const struct dlb_plan *plan, const struct dlb_plan_
     return true;
 }
 
+/* More epochs would deliver as little: the data are what to look at. */
+static void fail_unreadable(const struct dlb_spec *spec, const struct dlb_cell_result *rep,
+                            struct dlb_judged_cell *out)
+{
+    char skipped[200];
+    bool named = rep->workers.n_skipped_named > 0;
+    (void)dlb_skipped_text(rep, skipped, sizeof(skipped));
+    fail(out, DLB_ERR_NOTHING_READABLE);
+    (void)snprintf(out->reason, sizeof(out->reason),
+                   "no sample was delivered: %s%s%.300s; look at the data with `dlbench inspect "
+                   "%.200s`, and check dataset.codec",
+                   skipped, named ? ", first: " : "", named ? rep->workers.skipped[0] : "",
+                   spec->dataset.path);
+}
+
 /* A cell without a single window has no result, however well its processes ended. */
 static void judge_emptiness(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
                             const struct dlb_reps *reps, bool interrupted,
@@ -208,9 +223,14 @@ static void judge_emptiness(const struct dlb_plan *plan, const struct dlb_plan_c
         return;
     }
     const struct dlb_cell_result *rep = &reps->rep[0];
+    struct dlb_lost lost = dlb_cell_result_lost(rep);
+    if (lost.n > 0 && lost.n == lost.of) {
+        fail_unreadable(planned->spec, rep, out);
+        return;
+    }
     char skipped[200];
     bool skips = dlb_skipped_text(rep, skipped, sizeof(skipped));
-    fail(out, skips ? DLB_ERR_NOTHING_READABLE : DLB_ERR_TOO_FEW_BATCHES);
+    fail(out, DLB_ERR_TOO_FEW_BATCHES);
     if (nothing_but_rest(plan, planned, rep, out->reason, sizeof(out->reason)))
         return;
     int at = snprintf(
@@ -360,6 +380,10 @@ static void gather_stages(const struct dlb_cell_result *shown, struct dlb_eviden
     e->worker_runqueue_ns = dlb_measured(workers->runqueue_ns);
     e->order_wait_ns = zero_if_nan(dlb_measured(workers->order_wait_ns));
     e->input_wait_ns = zero_if_nan(sum_ns(&loop->consumer[DLB_CS_INPUT_WAIT]));
+    struct dlb_lost lost = dlb_cell_result_lost(shown);
+    e->n_lost = lost.n;
+    e->n_lost_of = lost.of;
+    e->first_lost = workers->n_skipped_named > 0 ? workers->skipped[0] : NULL;
 }
 
 static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *reps,

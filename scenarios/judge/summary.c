@@ -145,6 +145,8 @@ static void put_measured(json_t *out, const struct dlb_judged_cell *cell,
     dlb_json_put(out, "unaccounted_frac", fraction(reps, unaccounted));
     dlb_json_put(out, "cache", dlb_cache_summary(reps, cell->shown));
     dlb_json_put(out, "skipped_samples", dlb_json_u64_or_null(shown->workers.n_skipped));
+    struct dlb_lost lost = dlb_cell_result_lost(shown);
+    dlb_json_put(out, "skipped_frac", dlb_json_real_or_null(dlb_lost_frac(&lost)));
     dlb_json_put(out, "cut_shards", dlb_json_u64_or_null(shown->workers.n_cut_shards));
 }
 

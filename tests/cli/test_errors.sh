@@ -81,7 +81,7 @@ else
         expect_json 'd["cells"][0]["skipped_samples"] == 2 and len(d["cells"][0]["skipped"]) == 2'
         expect_json 'd["cells"][0]["epochs"][0]["samples"] == 22 and d["cells"][0]["epochs"][0]["expected"] == 24'
         expect_json "any('$(basename "${images[5]}")' in s for s in d['cells'][0]['skipped'])"
-        expect_json 'any(n["code"] == "SAMPLES_SKIPPED" and "2 samples" in n["text"] for n in d["notes"])'
+        expect_json 'any(n["code"] == "SAMPLES_SKIPPED" and "2 of 24 samples" in n["text"] for n in d["notes"])'
     done
 fi
 

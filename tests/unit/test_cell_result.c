@@ -77,9 +77,10 @@ static void fill_loop(struct dlb_loop_result *loop)
         loop->share[i].au.measured = real();
     }
     for (uint32_t i = 0; i < 3; i++) {
-        fill_counts(&loop->epoch[i], offsetof(struct dlb_epoch, whole));
+        fill_counts(&loop->epoch[i], offsetof(struct dlb_epoch, ended));
         loop->epoch[i].set_checksum |= UINT64_C(1) << 63; /* no number of JSON holds it */
-        loop->epoch[i].whole = i != 1;
+        loop->epoch[i].ended = i != 1;
+        loop->epoch[i].whole = i == 0;
     }
     fill_counts(&loop->os, sizeof(loop->os));
     loop->machine_busy_frac = real();
@@ -204,7 +205,8 @@ static void assert_same_loop(const struct dlb_loop_result *a, const struct dlb_l
     }
     SAME(n_epochs);
     for (uint32_t i = 0; i < a->n_epochs; i++) {
-        assert_memory_equal(&a->epoch[i], &b->epoch[i], offsetof(struct dlb_epoch, whole));
+        assert_memory_equal(&a->epoch[i], &b->epoch[i], offsetof(struct dlb_epoch, ended));
+        SAME(epoch[i].ended);
         SAME(epoch[i].whole);
     }
     SAME_COUNTS(os);

@@ -11,7 +11,7 @@ static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 4]",
 
 /* Gives a repetition one epoch. */
 static struct dlb_epoch *epoch(struct dlb_cell_result *rep, uint64_t n_samples, uint64_t n_expected,
-                               uint64_t sum, bool whole)
+                               uint64_t sum, bool ended)
 {
     free(rep->loop.epoch);
     rep->loop.epoch = dlb_mem_new(sizeof(*rep->loop.epoch));
@@ -20,7 +20,7 @@ static struct dlb_epoch *epoch(struct dlb_cell_result *rep, uint64_t n_samples, 
                                           .n_unique = n_samples,
                                           .n_expected = n_expected,
                                           .set_checksum = sum,
-                                          .whole = whole};
+                                          .ended = ended};
     return rep->loop.epoch;
 }
 
@@ -90,6 +90,79 @@ static void test_skipping_excuses_what_was_skipped(void **state)
     }
 }
 
+/* What a run lost is counted over its epochs, and a shard's rest by what is missing. */
+static void test_what_was_lost_is_in_the_verdict(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t samples, skipped, n_cut;
+        enum dlb_severity severity;
+        double frac;
+        const char *says; /* in the verdict's text and in the note; NULL: no note */
+    } rows[] = {
+        {42, 58, 0, DLB_SEVERITY_CRITICAL, 0.58, "58 of 100"},
+        {99, 1, 0, DLB_SEVERITY_WARN, 0.01, "1 of 100"},
+        {60, 3, 1, DLB_SEVERITY_CRITICAL, 0.40, "40 of 100"},
+        {100, 0, 0, DLB_SEVERITY_OK, 0, NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct judged t;
+        open_judged(&t, (const char *const[]){"sweep.loader.num_workers=[0, 1]",
+                                              "dataset.on_error=skip", NULL});
+        t.plan.cells[0].iterable = rows[i].n_cut > 0;
+        add(&t, 0, (const double[]){100}, 1, 1000);
+        struct dlb_cell_result *rep = rep_of(&t, 0, 0);
+        rep->loop.total.busy_ns = rep->loop.total.window_ns;
+        rep->loop.total.idle_input_ns = 0;
+        epoch(rep, rows[i].samples, 100, 0xa, true)->n_skipped = rows[i].skipped;
+        rep->workers.n_skipped = rows[i].skipped;
+        rep->workers.n_cut_shards = rows[i].n_cut;
+        judge(&t);
+        const struct dlb_judged_cell *cell = &t.j.cells[0];
+        const struct dlb_lost lost = dlb_cell_result_lost(rep);
+        assert_int_equal(cell->status, DLB_CELL_OK);
+        assert_int_equal(cell->verdict.severity, rows[i].severity);
+        assert_true(fabs(dlb_lost_frac(&lost) - rows[i].frac) < 1e-9);
+        json_t *note = NULL;
+        for (size_t k = 0; k < json_array_size(t.j.notes); k++)
+            if (strcmp(dlb_json_text(json_array_get(t.j.notes, k), "code"), "SAMPLES_SKIPPED") == 0)
+                note = json_array_get(t.j.notes, k);
+        assert_int_equal(note != NULL, rows[i].says != NULL);
+        if (rows[i].says) {
+            assert_non_null(strstr(cell->verdict.text, rows[i].says));
+            assert_non_null(strstr(dlb_json_text(note, "text"), rows[i].says));
+        }
+        close_judged(&t);
+    }
+}
+
+/* More epochs would deliver as little. */
+static void test_nothing_readable_is_about_the_data(void **state)
+{
+    (void)state;
+    for (uint64_t n_samples = 0; n_samples < 2; n_samples++) {
+        struct judged t;
+        open_judged(&t,
+                    (const char *const[]){"sweep.loader.num_workers=[0, 1]",
+                                          "dataset.on_error=skip", "dataset.path=/the/data", NULL});
+        add(&t, 0, (const double[]){0}, 1, 1000);
+        struct dlb_cell_result *rep = rep_of(&t, 0, 0);
+        rep->loop.total.window_ns = 0;
+        epoch(rep, n_samples, 100, 0xa, true)->n_skipped = 100 - n_samples;
+        rep->workers.n_skipped = 100 - n_samples;
+        rep->workers.n_cut_shards = 0;
+        judge(&t);
+        if (n_samples == 0) {
+            assert_failed(&t, 0, DLB_ERR_NOTHING_READABLE, "100 of 100");
+            assert_failed(&t, 0, DLB_ERR_NOTHING_READABLE, "inspect /the/data");
+            assert_null(strstr(t.j.cells[0].reason, "run.epochs"));
+        } else {
+            assert_failed(&t, 0, DLB_ERR_TOO_FEW_BATCHES, "99 of 100");
+        }
+        close_judged(&t);
+    }
+}
+
 /* Raising run.epochs would not help here. */
 static void test_no_full_batch_is_said(void **state)
 {
@@ -144,6 +217,8 @@ int main(void)
         cmocka_unit_test(test_wrong_delivery_fails_the_cell),
         cmocka_unit_test(test_samples_that_come_twice_fail_the_cell),
         cmocka_unit_test(test_skipping_excuses_what_was_skipped),
+        cmocka_unit_test(test_what_was_lost_is_in_the_verdict),
+        cmocka_unit_test(test_nothing_readable_is_about_the_data),
         cmocka_unit_test(test_no_full_batch_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
