@@ -220,7 +220,8 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
             dlb_bytes_text(c->done.n_bytes, bytes, sizeof bytes), args->format,
             dlb_duration_text(c->seconds, duration, sizeof duration));
     if (c->done.n_skipped)
-        dlb_say(stdout, "  left out: %s of the source's samples, which cannot be read",
+        dlb_say(stdout,
+                "  left out: %s of the source's samples, which cannot be read or have no payload",
                 dlb_count_text((double)c->done.n_skipped, count, sizeof count));
     if (c->done.n_cut_shards)
         dlb_say(stdout, "  left out: the rest of %s of the source's shards, which cannot be read",

@@ -20,7 +20,7 @@ static uint32_t bit_of(struct dlb_convert_check *check, const char *name)
     while (i < check->n_names && strcmp(check->name[i], name) != 0)
         i++;
     if (i == check->n_names && i < DLB_CONVERT_NAMES)
-        (void)strcpy(check->name[check->n_names++], name);
+        memcpy(check->name[check->n_names++], name, strlen(name) + 1);
     return UINT32_C(1) << (i < DLB_CONVERT_NAMES ? i : DLB_CONVERT_NAMES - 1);
 }
 
