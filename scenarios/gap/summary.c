@@ -37,6 +37,10 @@ static json_t *rung_json(const struct dlb_gap_judged *rung)
     dlb_rung_result_init(&none);
     dlb_json_put(out, "rung", dlb_json_safe_text(rung->name));
     dlb_json_put(out, "status", dlb_json_safe_text(status[rung->status]));
+    dlb_json_put(out, "code",
+                 rung->status == DLB_GAP_FAILED && rung->code < DLB_N_CODES
+                     ? dlb_json_made(json_string(dlb_code_name(rung->code)))
+                     : json_null());
     dlb_json_put(out, "reason", dlb_json_text_or_null(rung->reason));
     dlb_json_put(out, "seconds", seconds_json(rung));
     dlb_json_put(out, "ratio_to_direct", dlb_json_real_or_null(rung->to_direct));

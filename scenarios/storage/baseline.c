@@ -69,6 +69,10 @@ json_t *dlb_storage_baseline_json(const struct dlb_plan *plan, const struct dlb_
                   dlb_json_real_or_null(dlb_median(theirs, n)), "pipeline_bytes_per_s",
                   dlb_json_real_or_null(dlb_median(ours, n)), "share", dlb_estimate_to_json(&share),
                   "reason", n == 0 && reason[0] ? dlb_json_safe_text(reason) : json_null()));
+    enum dlb_code code = n == 0 ? reps->rep[0].code : DLB_N_CODES;
+    dlb_json_put(out, "code",
+                 code < DLB_N_CODES ? dlb_json_made(json_string(dlb_code_name(code)))
+                                    : json_null());
     put_reads(out, shown);
     free(ours);
     free(theirs);

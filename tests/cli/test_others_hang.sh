@@ -24,7 +24,7 @@ program "$tmp/none/python3" "echo '{\"status\": \"not-measured\", \"reason\": \"
 run env PATH="$tmp/good:$PATH" "$dlbench" gap "${tiny[@]}" --python "$tmp/bad/python3" --run-name named --json
 expect_exit 0
 valid_summary "$out"
-expect_json "all(r['status'] == 'failed' and '$tmp/bad/python3' in r['reason'] for r in $torch_rungs)"
+expect_json "all(r['status'] == 'failed' and r['code'] == 'E_PYTHON_CRASHED' and '$tmp/bad/python3' in r['reason'] for r in $torch_rungs)"
 expect_json "[t['python'] for t in d['gap']['python']['tried']] == ['$tmp/bad/python3'] and d['gap']['python']['path'] is None"
 expect_code E_PYTHON_CRASHED
 
