@@ -71,39 +71,16 @@ static inline void json_site_set(const struct json_site *site, json_t *value)
 
 static inline json_t *json_any_value(unsigned *seed)
 {
-    static const char *const values[] = {"null",
-                                         "true",
-                                         "false",
-                                         "0",
-                                         "-1",
-                                         "1",
-                                         "2",
-                                         "0.5",
-                                         "-0.0",
-                                         "1e308",
-                                         "1e-308",
-                                         "4294967295",
-                                         "4294967296",
-                                         "9223372036854775807",
-                                         "-9223372036854775808",
-                                         "[]",
-                                         "{}",
-                                         "[null]",
-                                         "[[]]",
-                                         "{\"a\": {}}",
-                                         "\"\"",
-                                         "\"ok\"",
-                                         "\"failed\"",
-                                         "\"cold\"",
-                                         "\"a b\"",
-                                         "\"\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e"
-                                         "9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9"
-                                         "\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9"
-                                         "\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\"",
-                                         "\"\\u001b[2J\"",
-                                         "\"0123456789abcdef\"",
-                                         "\"E_NOMEM\"",
-                                         "\"\\n\""};
+    static const char long_text[] = /* of characters that take two bytes */
+        "\"\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9"
+        "\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\"";
+    /* clang-format off */
+    static const char *const values[] = {
+        "null", "true", "false", "0", "-1", "1", "2", "0.5", "-0.0", "1e308", "1e-308",
+        "4294967295", "4294967296", "9223372036854775807", "-9223372036854775808", "[]", "{}",
+        "[null]", "[[]]", "{\"a\": {}}", "\"\"", "\"ok\"", "\"failed\"", "\"cold\"", "\"a b\"",
+        long_text, "\"\\u001b[2J\"", "\"0123456789abcdef\"", "\"E_NOMEM\"", "\"\\n\""};
+    /* clang-format on */
     size_t n = sizeof values / sizeof *values;
     return json_loads(values[(size_t)rand_r(seed) % n], JSON_DECODE_ANY, NULL);
 }
