@@ -8,8 +8,8 @@
 
 choose_python numpy h5py lmdb zstandard || skip "no Python here has numpy, h5py, lmdb and zstandard: run scripts/deps --dev"
 export PYTHONDONTWRITEBYTECODE=1
-for format in webdataset hdf5 lmdb npz tfrecord; do
-    has_module format $format || skip "this build has no format $format"
+for module in format:webdataset format:hdf5 format:lmdb format:npz codec:jpeg codec:zstd; do
+    has_module "${module%:*}" "${module#*:}" || skip "this build lacks the $module"
 done
 support=$DLB_SOURCE_DIR/tests/support
 n_samples=24 n_classes=3
@@ -45,7 +45,7 @@ seven=webdataset.shard_samples=7
 generated raw.files files raw -
 generated raw.tar webdataset raw - $seven
 generated raw.tar.gz webdataset raw - $seven webdataset.compression=gz
-has_module codec zstd && generated raw.tar.zst webdataset raw - $seven webdataset.compression=zst
+generated raw.tar.zst webdataset raw - $seven webdataset.compression=zst
 generated raw.lmdb lmdb raw -
 generated raw.npz npz raw -
 generated raw.tfrecord tfrecord raw - tfrecord.shard_samples=7
@@ -57,21 +57,15 @@ for filter in deflate shuffle+deflate lzf shuffle+lzf; do
     generated raw.$filter.h5 hdf5 raw - hdf5.chunk_samples=5 hdf5.filter=$filter
     echo "same ${data_of[raw.deflate.h5]} ${data_of[raw.$filter.h5]}" >>jobs
 done
-if has_module codec jpeg; then # of different sizes
-    generated jpeg.files files jpeg -
-    generated jpeg.tar webdataset jpeg - $seven
-    generated jpeg.lmdb lmdb jpeg -
-    generated jpeg.h5 hdf5 jpeg -
-    generated jpeg.tfrecord tfrecord jpeg - tfrecord.shard_samples=7
-    for format in tar lmdb h5 tfrecord; do echo "same ${data_of[jpeg.files]} ${data_of[jpeg.$format]}" >>jobs; done
-fi
-for codec in zstd npy; do # each sample compressed, each an array
-    has_module codec $codec || continue
+for codec in jpeg zstd npy; do # photographs, whose sizes differ; each sample compressed; each an array
     generated $codec.files files $codec -
     generated $codec.tar webdataset $codec - $seven
     generated $codec.h5 hdf5 $codec -
     for format in tar h5; do echo "same ${data_of[$codec.files]} ${data_of[$codec.$format]}" >>jobs; done
 done
+generated jpeg.lmdb lmdb jpeg -
+generated jpeg.tfrecord tfrecord jpeg - tfrecord.shard_samples=7
+for format in lmdb tfrecord; do echo "same ${data_of[jpeg.files]} ${data_of[jpeg.$format]}" >>jobs; done
 for layout in raw llmc megatron npy; do
     generated tokens.$layout tokens raw layout=$layout tokens.layout=$layout tokens.file_tokens=10000
     echo "same ${data_of[tokens.raw]} ${data_of[tokens.$layout]}" >>jobs
@@ -94,7 +88,9 @@ pair() { # source, format, name, options of the target
     # shellcheck disable=SC2086
     run "$dlbench" convert "$source" "$target" --from "${format_of[$source]}" --format "$format" --set dataset.codec=raw \
         ${settings_of[$source]} "$@" --json
-    if [ "$code" -eq 0 ]; then
+    if [ "$refusal" = none ]; then
+        expect_exit 0
+        [ "$code" -eq 0 ] || return
         n_pairs=$((n_pairs + 1))
         cp "$out" "$target.json"
         echo "converted ${data_of[$source]} $format:$target $target.json" >>jobs
@@ -113,7 +109,7 @@ mkdir to
 n_pairs=0
 for source in "${sources[@]}"; do
     refusal=none
-    [ "$source" = foreign/tar_fields ] && refusal=E_SAMPLE_FIELDS_UNFIT # two formats hold several fields
+    [ "$source" = foreign/tar_fields ] && refusal=E_SAMPLE_FIELDS_UNFIT # these formats hold one field
     pair "$source" hdf5 h5
     pair "$source" hdf5 packed.h5 --set hdf5.chunk_samples=5 --set hdf5.filter=shuffle+deflate
     pair "$source" lmdb lmdb
