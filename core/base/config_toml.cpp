@@ -142,7 +142,7 @@ class prescan
             throw refused(DLB_ERR_CONFIG_BAD_AXIS,
                           key_here() + ": the list is empty; a list holds at least one value",
                           line);
-        if (header && next < n_bytes && next == at + 1 && text[next] == '[')
+        if (header && peek(2) != '[' && next < n_bytes && next == at + 1 && text[next] == '[')
             throw refused(DLB_ERR_CONFIG_UNSUPPORTED_TOML,
                           std::string(text + at, std::min(n_bytes - at, std::size_t{60}))
                                   .substr(0, end_of_line() - at) +

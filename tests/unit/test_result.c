@@ -13,7 +13,7 @@
 #define SANITIZED 0
 #endif
 
-static const char earlier[] = "{\"schema_version\": 2, \"earlier\": true}";
+static const char earlier[] = "{\"schema_version\": 2, \"run_name\": \"r\", \"dlbench\": {}}";
 
 static void write_file(const char *dir, const char *name)
 {
