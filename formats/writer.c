@@ -25,17 +25,6 @@ bool dlb_field_is_label(const struct dlb_sample *sample, uint32_t f)
     return i == field->len_bytes;
 }
 
-int dlb_sample_names_whole(const struct dlb_sample *sample, struct dlb_err *err)
-{
-    for (uint32_t f = 0; f < sample->n_fields; f++)
-        if (strlen(sample->field[f].name) >= DLB_FIELD_NAME_BYTES - 1)
-            return dlb_fail(err, DLB_ERR_SAMPLE_FIELD_NAMES, sample->path, sample->offset_bytes,
-                            "a field's name begins with \"%s\": names of up to %d letters are "
-                            "kept; rename it, or convert to a format without names",
-                            sample->field[f].name, DLB_FIELD_NAME_BYTES - 2);
-    return DLB_OK;
-}
-
 const struct dlb_field *dlb_sample_value(const struct dlb_sample *sample, const char *format,
                                          struct dlb_err *err)
 {

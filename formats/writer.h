@@ -38,10 +38,6 @@ struct dlb_writer {
  * stores labels elsewhere need not write it. */
 bool dlb_field_is_label(const struct dlb_sample *sample, uint32_t f);
 
-/* For formats that store the names of fields: DLB_E_FORMAT for a name that its reader may have cut.
- */
-int dlb_sample_names_whole(const struct dlb_sample *sample, struct dlb_err *err);
-
 /* The only field that is not the label, for formats that store one value of a sample. `format`: for
  * the message. NULL and DLB_E_CONFIG when there are several, or none. */
 const struct dlb_field *dlb_sample_value(const struct dlb_sample *sample, const char *format,

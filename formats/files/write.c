@@ -157,9 +157,9 @@ int dlb_files_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_e
 {
     struct dlb_files_writer *writer = wr;
     char ext[EXTENSION_BYTES], class[32] = "sample_";
-    int rc = dlb_sample_names_whole(sample, err);
+    int rc = DLB_OK;
 
-    if (rc == DLB_OK && sample->labelled) {
+    if (sample->labelled) {
         (void)snprintf(class, sizeof class, "class_%06u/", sample->label);
         rc = make_classes(writer, sample->label, err);
     }

@@ -85,8 +85,6 @@ static const char *name_of(const struct dlb_field *field)
 static int check(const struct dlb_sample *sample, bool *has_label, struct dlb_err *err)
 {
     *has_label = false;
-    if (dlb_sample_names_whole(sample, err) != DLB_OK)
-        return (int)err->status;
     for (uint32_t i = 0; i < sample->n_fields; i++) {
         const char *name = name_of(&sample->field[i]);
         if (strchr(name, '/'))

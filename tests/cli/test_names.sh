@@ -232,7 +232,7 @@ PY
     for file in a.h5 b.h5; do
         each 0 "$dlbench" inspect $file
     done
-    each 3 "$dlbench" run --set dataset.format=hdf5 --set dataset.codec=raw --set dataset.path=h5 --set "hdf5.dataset=/$text" "${few[@]}" \
+    each 2 "$dlbench" run --set dataset.format=hdf5 --set dataset.codec=raw --set dataset.path=h5 --set "hdf5.dataset=/$text" "${few[@]}" \
         --run-name h5
     if python3 -c 'import h5py' 2>"$tmp/.py"; then
         NAME=$text python3 - <<'PY'

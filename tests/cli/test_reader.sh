@@ -101,7 +101,7 @@ pair() { # source, format, name, options of the target
         echo "inspected $format:$target $target.inspect.json" >>jobs
         return
     fi
-    case $refusal in E_SAMPLE_FIELD_NAMES) expect_exit 3 ;; *) expect_exit 2 ;; esac
+    case $refusal in E_SAMPLE_FIELD_NAME_LONG) expect_exit 3 ;; *) expect_exit 2 ;; esac
     expect_code "$refusal"
     [ -z "$(compgen -G "$target*")" ] || failed "left: $(ls -d "$target"*)"
 }
@@ -109,12 +109,12 @@ mkdir to
 n_pairs=0
 for source in "${sources[@]}"; do
     refusal=none
+    [ "$source" = foreign/tar_long ] && refusal=E_SAMPLE_FIELD_NAME_LONG # its fields' names are too long to be kept
     [ "$source" = foreign/tar_fields ] && refusal=E_SAMPLE_FIELDS_UNFIT # these formats hold one field
     pair "$source" hdf5 h5
     pair "$source" hdf5 packed.h5 --set hdf5.chunk_samples=5 --set hdf5.filter=shuffle+deflate
     pair "$source" lmdb lmdb
-    refusal=none
-    [ "$source" = foreign/tar_long ] && refusal=E_SAMPLE_FIELD_NAMES # its fields' names are too long to be kept
+    [ "$source" = foreign/tar_fields ] && refusal=none
     pair "$source" files files
     pair "$source" webdataset tar --set $seven
 done
@@ -130,7 +130,7 @@ for source in "${sources[@]}"; do # in each way that the source can be read
     esac
     case $source in *tar.gz | *tar.zst | *tar_gz | *tar_zst) continue ;; esac # cannot be sought
     refusal=none
-    [ "$source" = foreign/tar_long ] && refusal=E_SAMPLE_FIELD_NAMES
+    [ "$source" = foreign/tar_long ] && refusal=E_SAMPLE_FIELD_NAME_LONG
     for way in $ways; do
         pair "$source" webdataset "$way.tar" --set $seven --set dataset.access="$way"
     done

@@ -141,6 +141,17 @@ static bool find_cell(void)
     return n > 0 && strcmp(words + strlen(words) + 1, "cell") == 0;
 }
 
+static int log_fd = -1;
+
+/* Before the first fault, because a process that only reads cannot open a file for writing. */
+static void open_log(void)
+{
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, fault.log,
+                          O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    log_fd = fd < 0 ? -1 : (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 200);
+    (void)syscall(SYS_close, fd);
+}
+
 __attribute__((constructor)) static void configure(void)
 {
     char text[1024], *rest = NULL;
@@ -155,15 +166,15 @@ __attribute__((constructor)) static void configure(void)
             take_word(word, value + 1);
         }
     }
+    if (fault.log[0])
+        open_log();
 }
 
 static void note(void)
 {
     char line[64];
     int n = snprintf(line, sizeof line, "%d %ld\n", (int)getpid(), syscall(SYS_gettid));
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, fault.log, O_WRONLY | O_CREAT | O_APPEND, 0666);
-    (void)syscall(SYS_write, fd, line, (size_t)n);
-    (void)syscall(SYS_close, fd);
+    (void)syscall(SYS_write, log_fd, line, (size_t)n);
 }
 
 static void hang(void)

@@ -89,6 +89,7 @@ def by_stem(samples):
     for sample in samples:
         folder, _, name = sample.key.rpartition("/")
         stem, _, field = name.partition(".")
+        stem = stem.removeprefix("sample_")  # where there are no classes, and so no folders
         whole = found.setdefault(int(stem), Sample({}, sample.label, folder))
         need(whole.key == folder, f"sample {stem} lies in {folder} and in {whole.key}")
         need(field not in whole.fields, f"sample {stem} has two fields called {field}")
@@ -366,7 +367,8 @@ def inspected(data, said):
     name, samples = load(data)
     with open(said, encoding="utf-8") as file:
         said = json.load(file)
-    n_classes = 1 + max((sample.label for sample in samples if sample.label is not None), default=-1)
+    labels = [sample.label for sample in samples if sample.label is not None]
+    n_classes = 1 + max(labels) if labels else 1  # a folder without folders is one class, and so is a copy of it
     for key, value in {
             "format": name,
             "samples": len(samples),
@@ -394,8 +396,7 @@ def converted(source, target, said):
         said = json.load(file)
     told = said["samples"], said["verified"], said["skipped_samples"], said["cut_shards"]
     need(told == (len(samples), len(samples), 0, 0), f"convert says {told}, and the source has {len(samples)}")
-    # A sample without a label may have got the label 0, which is what dlbench says of it.
-    equal("label", [sample.label or 0 for sample in samples], [sample.label or 0 for sample in made])
+    equal("label", [sample.label for sample in samples], [sample.label for sample in made])
     if target_format in NAMED:
         named = source_format in NAMED
         equal("field", [sorted(sample.payload()) if named else ["bin"] for sample in samples],
