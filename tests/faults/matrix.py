@@ -171,6 +171,9 @@ class Run:
             err.seek(0)
             self.code, self.out, self.err = child.returncode, out.read(), err.read()
 
+    def has_fired(self):  # each process opens the log when it starts
+        return os.path.exists(self.log) and os.path.getsize(self.log) > 0
+
     def follow(self, child):
         start = time.monotonic()
         fired_at = None
@@ -178,7 +181,7 @@ class Run:
         wanted = self.row.wanted(self.loader)
         while child.poll() is None:
             now = time.monotonic()
-            if fired_at is None and os.path.exists(self.log):
+            if fired_at is None and self.has_fired():
                 fired_at = now
             if fired_at is not None and not acted and (self.row.act or now - fired_at > 0.5):
                 acted = True
@@ -193,7 +196,7 @@ class Run:
                 self.late = True
                 child.kill()
             time.sleep(0.01)
-        self.fired = os.path.exists(self.log)
+        self.fired = self.has_fired()
 
     def wrong(self):
         """What breaks the rule."""
