@@ -81,7 +81,7 @@ json_t *dlb_json_safe_text(const char *text)
 void dlb_json_take_text(const json_t *object, const char *key, char *out, size_t n_out)
 {
     char *text = dlb_unescape(dlb_mem_text(dlb_json_text(object, key)));
-    (void)snprintf(out, n_out, "%s", text);
+    dlb_json_cut_text(out, n_out, text);
     free(text);
 }
 

@@ -53,7 +53,7 @@ json_t *dlb_json_safe_text(const char *text);
 /* The same, or null for NULL and "". */
 json_t *dlb_json_text_or_null(const char *text);
 
-/* The reverse: copies the member's text as it was before, cut to n_out. */
+/* The reverse: copies the member's text as it was before, cut between two characters. */
 void dlb_json_take_text(const json_t *object, const char *key, char *out, size_t n_out);
 
 /* Steals `value`. */

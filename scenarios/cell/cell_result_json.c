@@ -317,7 +317,7 @@ static void cache_from(const json_t *object, struct dlb_cache_result *cache)
         const char *text = json_string_value(limit);
         if (!text || cache->n_limits == DLB_CACHE_LIMITS)
             continue;
-        (void)snprintf(cache->limits[cache->n_limits], DLB_CACHE_LIMIT_BYTES, "%s", text);
+        dlb_json_cut_text(cache->limits[cache->n_limits], DLB_CACHE_LIMIT_BYTES, text);
         (void)dlb_unescape(cache->limits[cache->n_limits++]);
     }
 }

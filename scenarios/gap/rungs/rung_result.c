@@ -197,10 +197,10 @@ static json_t *huge_json(const struct dlb_rung_huge_pages *huge)
 {
     if (!huge->asked[0])
         return json_null();
-    return dlb_json_made(json_pack("{ss, ss, so, so}", "asked", huge->asked, "batches_asked",
-                                   huge->batches_asked, "array_frac",
-                                   dlb_json_real_or_null(huge->array_frac), "batch_frac",
-                                   dlb_json_real_or_null(huge->batch_frac)));
+    return dlb_json_made(json_pack("{so, so, so, so}", "asked", dlb_json_safe_text(huge->asked),
+                                   "batches_asked", dlb_json_safe_text(huge->batches_asked),
+                                   "array_frac", dlb_json_real_or_null(huge->array_frac),
+                                   "batch_frac", dlb_json_real_or_null(huge->batch_frac)));
 }
 
 static json_t *polls_json(const struct dlb_rung_result *result)
@@ -243,10 +243,10 @@ static void put_figures(json_t *out, const struct dlb_rung_result *result)
     dlb_json_put(out, "n_workers", dlb_json_u64_or_null(result->n_workers));
     if (device->kind[0])
         dlb_json_put(out, "device",
-                     dlb_json_made(json_pack("{ss, so, so, sb}", "kind", device->kind, "name",
-                                             dlb_json_safe_text(device->name), "why",
-                                             dlb_json_safe_text(device->why), "emulated",
-                                             (int)device->emulated)));
+                     dlb_json_made(json_pack(
+                         "{so, so, so, sb}", "kind", dlb_json_safe_text(device->kind), "name",
+                         dlb_json_safe_text(device->name), "why", dlb_json_safe_text(device->why),
+                         "emulated", (int)device->emulated)));
     dlb_json_put(out, "checksum",
                  result->checksum[0] ? dlb_json_safe_text(result->checksum) : json_null());
     dlb_json_put(out, "start_up", dlb_rung_start_up_json(&result->start_up));
@@ -257,7 +257,8 @@ static void put_figures(json_t *out, const struct dlb_rung_result *result)
     if (result->ordered_part[0])
         dlb_json_put(
             out, "ordered",
-            dlb_json_made(json_pack("{ss, so}", "part", result->ordered_part, "seconds_per_sample",
+            dlb_json_made(json_pack("{so, so}", "part", dlb_json_safe_text(result->ordered_part),
+                                    "seconds_per_sample",
                                     dlb_json_real_or_null(result->ordered_seconds_per_sample))));
 }
 
