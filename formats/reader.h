@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct dlb_codec;
 struct dlb_generate_opts;
@@ -50,6 +51,17 @@ struct dlb_sample {
                               the format does not tell. Borrowed as the fields are */
     size_t n_key_bytes;
 };
+
+/* Before a reader fills it. Fields behind the first are left as they are, because a reader sets all
+ * of those that it counts: a sample is read within some tens of nanoseconds. */
+static inline void dlb_sample_clear(struct dlb_sample *sample)
+{
+    const size_t from = offsetof(struct dlb_sample, n_fields);
+
+    memset(&sample->field[0], 0, sizeof sample->field[0]);
+    memset((uint8_t *)sample + from, 0, sizeof *sample - from);
+    sample->offset_bytes = DLB_NO_OFFSET;
+}
 
 /* Where the payload may be put directly, so that identity codecs need no copy. A format that can do
  * it reads field 0 (and the fields after it, back to back) to `data` when they fit in cap_bytes,

@@ -321,7 +321,8 @@ static int fill_map(struct dlb_worker *worker, uint64_t batch, struct filling *f
     for (uint32_t i = 0; i < n; i++) {
         if (dlb_worker_told_to_stop(&worker->setup))
             return DLB_E_CANCELLED;
-        struct dlb_sample sample = {.offset_bytes = DLB_NO_OFFSET};
+        struct dlb_sample sample;
+        dlb_sample_clear(&sample);
         uint64_t index = dlb_sampler_index(sampler, first + i);
         publish(worker, index, 0, fill->done_ns);
         int rc = worker->async ? dlb_async_take(worker->async, dest_of(worker, fill), &sample, err)
@@ -363,7 +364,7 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct d
             worker->in_shard = rc == DLB_OK;
         }
         if (rc == DLB_OK) {
-            *out = (struct dlb_sample){.offset_bytes = DLB_NO_OFFSET};
+            dlb_sample_clear(out);
             publish(worker, worker->shards[worker->next_shard - 1], worker->n_of_shard++,
                     dlb_now_ns());
             rc = format->reader->next(worker->reader, dest, out, err);
