@@ -95,7 +95,7 @@ static const struct own *own_of(const char *name)
     return NULL;
 }
 
-/* A file that is no such file is somebody else's; one that cannot be read now is an error. */
+/* A file with other content belongs to the user. A file that cannot be read now is an error. */
 static int is_ours(const char *folder, const struct own *file, bool *ours, struct dlb_err *err)
 {
     char path[PATH_MAX], *text = NULL;

@@ -152,7 +152,7 @@ static int make_result_folder(const struct dlb_args *args, const char *verb,
     }
 }
 
-/* Before the process ends for want of memory (core/base/mem.h). Forked children inherit the hook,
+/* Before the process ends because memory is short (core/base/mem.h). Forked children inherit the hook,
  * but the folder is their parent's. */
 static void put_in_order(void *ctx)
 {

@@ -69,8 +69,8 @@ out:
     return status;
 }
 
-/* toml11 is trusted with text that somebody else may have written: what makes it crash, or never
- * end, is no configuration. */
+/* toml11 reads text that somebody else may have written. If it crashes or does not end, the text is
+ * refused. */
 struct parse {
     const char *text, *name;
     size_t n_bytes;

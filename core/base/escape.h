@@ -3,7 +3,7 @@
  * Floor 0. Any thread. Names of files, shards, fields, data sets and keys may hold any bytes. In
  * memory they stay as they are. Where they leave the program they are escaped, once:
  *
- * - A byte that is no part of a UTF-8 character becomes \xHH, with two hex digits in lower case.
+ * - A byte that is not part of a UTF-8 character becomes \xHH, with two hex digits in lower case.
  * - DLB_ESCAPE_BACKSLASH: a backslash before an x becomes \x5c, so that dlb_unescape gives back the
  *   name. Other backslashes stay.
  * - DLB_ESCAPE_CONTROLS: every byte of a control character (below U+0020, U+007F to U+009F, newline
@@ -23,7 +23,8 @@ enum {
     DLB_ESCAPE_NAME = DLB_ESCAPE_BACKSLASH | DLB_ESCAPE_CONTROLS,
 };
 
-/* Bytes of the UTF-8 character that starts the text, of which n_bytes are there; 0: there is none.
+/* Bytes of the UTF-8 character that starts the text, of which n_bytes are given; 0: it does not
+ * start with one.
  */
 size_t dlb_utf8_bytes(const char *text, size_t n_bytes);
 

@@ -12,7 +12,7 @@
 void dlb_say(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void dlb_vsay(FILE *out, const char *fmt, va_list args) __attribute__((format(printf, 2, 0)));
 
-/* "dlbench: note: ..." on stderr: a remark that is no error. */
+/* "dlbench: note: ..." on stderr: a remark, not an error. */
 void dlb_say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

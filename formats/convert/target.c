@@ -229,7 +229,7 @@ static int take_leftovers(const struct dlb_convert_target *target,
     return rc;
 }
 
-/* Before the process ends for want of memory (core/base/mem.h). */
+/* Before the process ends because memory is short (core/base/mem.h). */
 static void put_in_order(void *ctx)
 {
     dlb_remove_tree(AT_FDCWD, ((const struct dlb_convert_target *)ctx)->part);

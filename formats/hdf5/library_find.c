@@ -316,7 +316,7 @@ bool dlb_hdf5_is_there(int64_t file, const char *name)
     return there;
 }
 
-/* Whether there is something at the path that is no data set. */
+/* Whether the path names a group or a named type, which cannot be read as a data set. */
 static bool is_other(hid_t file, const char *name)
 {
     hid_t object = H5Oopen(file, name, H5P_DEFAULT);
@@ -341,10 +341,10 @@ int dlb_hdf5_explain_missing(int64_t file, const char *path, const struct dlb_hd
         return (int)err->status;
     }
     (void)search(&s, file, NAMED_OF, &ignored);
-    (void)dlb_fail(err, DLB_ERR_HDF5_NO_SUCH_DATASET, path, DLB_NO_OFFSET,
-                   "hdf5.dataset = \"%.200s\" %s%s%s", name,
-                   there ? "is no data set" : "is not in the file",
-                   s.named[0] ? "; data sets are: " : "", s.named);
+    (void)dlb_fail(
+        err, DLB_ERR_HDF5_NO_SUCH_DATASET, path, DLB_NO_OFFSET, "hdf5.dataset = \"%.200s\" %s%s%s",
+        name, there ? "is not a data set but another kind of object" : "does not exist in the file",
+        s.named[0] ? "; the file has these data sets: " : "", s.named);
     free_search(&s);
     free(scratch);
     return (int)err->status;

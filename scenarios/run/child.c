@@ -219,7 +219,7 @@ static void tell_library(const struct dlb_child *how, const struct child *c, cha
 struct end {
     int status;
     bool stalled;   /* it was killed because it made no progress */
-    bool cut_short; /* it ended early, and nobody here had asked it to */
+    bool cut_short; /* it ended early, and dlbench had not asked it to */
 };
 
 static enum dlb_code code_of(const struct dlb_child *how, const struct end *end)

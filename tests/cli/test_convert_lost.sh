@@ -123,7 +123,7 @@ for format in $formats; do
     run "$dlbench" convert made back --format webdataset --json
     expect_json 'd["samples"] == 8 and d["unlabelled"] == 0'
 done
-for format in webdataset files; do # words are no class numbers; they stay in their field
+for format in webdataset files; do # a word is not a class number; it stays in its field
     converted words.tar $format 8
     expect_json 'd["unlabelled"] == 8'
     expect [ -z "$(find made -name 'class_*')" ]
@@ -162,7 +162,7 @@ expect_exit 0
 expect_err '^convert: odd: 1 .*"README".*nameless\.tar'
 rm -rf made
 
-# --- a list of samples that is wrong is no truth
+# --- a wrong list of samples is not believed
 run "$dlbench" convert full.tar made --format webdataset
 expect_exit 0
 sed -i -E 's/"samples": [0-9]+,/"samples": 9,/' made/.dlbench-manifest.json # there could be so many

@@ -96,7 +96,7 @@ fi
 run "$dlbench" gen --set dataset.path=f --set dataset.codec=raw --set generate.samples=30 --set generate.sample_bytes=300
 expect_exit 0
 cp f/.dlbench-manifest.json good.json
-for n in -1 '"x"' 30.5 8500000000000000000 1e30 99999999999999999999 '{'; do # the last two are no JSON for us
+for n in -1 '"x"' 30.5 8500000000000000000 1e30 99999999999999999999 '{'; do # the last two are not JSON that jansson reads
     sed -E "s/\"samples\": 30/\"samples\": $n/" good.json >f/.dlbench-manifest.json
     run "$dlbench" inspect f --json
     expect_exit 0
@@ -104,7 +104,7 @@ for n in -1 '"x"' 30.5 8500000000000000000 1e30 99999999999999999999 '{'; do # t
     odd manifest
 done
 
-# Images that are all cut short are no images; that is said, with the first.
+# Where all images are cut short, inspect says so and names the first.
 if has_module codec jpeg; then
     run "$dlbench" gen --set dataset.path=j --set generate.samples=20 --set generate.sample_bytes=20kB
     expect_exit 0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Names from outside reach the terminal escaped: no byte of theirs moves the cursor, sets a title or starts a line, and what is
-# printed is UTF-8. In JSON a name is what it is, with \xHH for bytes that are no UTF-8.
+# printed is UTF-8. In JSON a name is unchanged, with \xHH for bytes that are not valid UTF-8.
 . "$(dirname "$0")/lib.sh"
 
 text=$'a\e]0;title\a\e[2J\nforged: line\r\x7f\xc2\x9b2J' # valid UTF-8: for values of the configuration

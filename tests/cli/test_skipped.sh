@@ -37,7 +37,7 @@ done
 run "$dlbench" report results/most
 expect_out '^Verdict: .*60%'
 
-# --- epochs of which nothing is left
+# --- epochs in which all samples are skipped
 has_module codec jpeg || finish
 run "$dlbench" gen --set dataset.format=files --set dataset.codec=jpeg --set dataset.path=jpegs --set generate.samples=40 \
     --set generate.sample_bytes=20000

@@ -251,7 +251,7 @@ class Run:
         found = self.wrong_after_kill() if wanted == "killed" else []
         if self.code != 0 and self.row.act != "delete-results":
             kept = digest(os.path.join(self.results, "r")) == digest(os.path.join(self.store.earlier(), "r"))
-            found += [] if kept else ["the earlier result is not what it was"]
+            found += [] if kept else ["the earlier result was changed"]
         left = [os.path.join(at, name) for at, folders, files in os.walk(self.results) for name in folders + files
                 if name.startswith(".cells-") or name.endswith(".tmp")]
         found += [f"it left {left}"] if left else []

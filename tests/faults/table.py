@@ -227,8 +227,8 @@ EMPTY = {
     ("mmap", "list"): "maps nothing", ("mmap", "decode"): "maps nothing", ("mmap", "copy"): "the emulated device maps nothing",
     ("mmap", "write"): "maps nothing",
     ("SIGSTOP", "write"): "as hang x write: the earlier result stays until the new one is renamed",
-    ("truncate", "write"): "nobody reads the files of a result while they are written",
-    ("grow", "write"): "nobody reads the files of a result while they are written",
+    ("truncate", "write"): "no program reads the files of a result while they are written",
+    ("grow", "write"): "no program reads the files of a result while they are written",
     ("replace", "write"): "the lock and --overwrite decide before: cli/test_result_folder",
 }
 for fault in ["EIO", "short", "EINTR", "ENOSPC", "EMFILE"] + CHANGES:
@@ -236,7 +236,7 @@ for fault in ["EIO", "short", "EINTR", "ENOSPC", "EMFILE"] + CHANGES:
         EMPTY[fault, point] = NO_CALL
 
 NOT_HERE = [
-    "io_uring: its reads are no calls of libc. Changes of the data, signals and want of memory cover these; short reads and errors "
+    "io_uring: its reads do not go through libc. Changes of the data, signals and short memory cover these; short reads and errors "
     "of its completions are in contract/test_async_faults.",
     "maps (tokens by mmap, lmdb): pages are read by faults, not by calls. Changes of the data cover these.",
 ]

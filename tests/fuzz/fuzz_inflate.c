@@ -1,4 +1,4 @@
-/* Deflated bytes. The first byte says of which kind; the second, how much memory there is for what
+/* Deflated bytes. The first byte chooses the kind, the second how much memory there is for what
  * they hold. What inflates is deflated and inflated again: the same bytes. */
 #include "formats/codecs/inflate.h"
 

@@ -409,7 +409,7 @@ int posix_memalign(void **out, size_t align, size_t n)
     return *out ? 0 : ENOMEM;
 }
 
-/* Points that are no system calls. Their libraries are in memory before the program starts. */
+/* Points in libraries. These are in memory before the program starts. */
 unsigned long long XXH64(const void *data, size_t n, unsigned long long seed);
 size_t ZSTD_decompressDCtx(void *context, void *dst, size_t cap, const void *src, size_t n);
 

@@ -1,5 +1,6 @@
 #include "core/base/json.h"
 #include "scenarios/spec/spec.h"
+#include "tests/support/planned.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,17 +9,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct dlb_config *config_of(const char *const *settings)
-{
-    struct dlb_err err;
-    struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
-    assert_non_null(cfg);
-    for (; *settings; settings++)
-        if (dlb_config_set(cfg, *settings, &err))
-            fail_msg("%s: %s", *settings, err.what);
-    return cfg;
-}
 
 static void test_groups_have_every_section_once(void **state)
 {
