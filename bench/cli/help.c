@@ -47,7 +47,8 @@ const char *const dlb_help_on_errors =
     "which PATH and OFFSET are left out where there is none. With --json stdout holds {\"error\": "
     "{\"code\", \"text\", \"path\", \"offset\"}} as well, unless a result was printed. Scripts can "
     "rely on codes and exit codes; texts may change.\n"
-    "Names are escaped: control characters, and bytes that are not valid UTF-8, are printed as \\xHH, "
+    "Names are escaped: control characters, and bytes that are not valid UTF-8, are printed as "
+    "\\xHH, "
     "and a backslash before an x as \\x5c. JSON strings have \\xHH for the latter two.";
 
 /* The exit codes that errors lead to, in their order. */

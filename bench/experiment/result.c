@@ -152,8 +152,8 @@ static int make_result_folder(const struct dlb_args *args, const char *verb,
     }
 }
 
-/* Before the process ends because memory is short (core/base/mem.h). Forked children inherit the hook,
- * but the folder is their parent's. */
+/* Before the process ends because memory is short (core/base/mem.h). Forked children inherit the
+ * hook, but the folder is their parent's. */
 static void put_in_order(void *ctx)
 {
     const struct dlb_result_folder *folder = ctx;
