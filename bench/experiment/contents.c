@@ -1,5 +1,6 @@
 #include "bench/experiment/contents.h"
 
+#include "bench/experiment/replace.h"
 #include "core/base/io.h"
 #include "core/base/remove.h"
 #include "reports/load.h"
@@ -28,6 +29,13 @@ static long process_number(const char *text)
 {
     size_t n_digits = strspn(text, "0123456789");
     return n_digits > 0 && n_digits < 10 && text[n_digits] == '\0' ? strtol(text, NULL, 10) : 0;
+}
+
+bool dlb_scratch_name_of(const char *number, char *name, size_t n_name)
+{
+    long pid = process_number(number);
+    (void)snprintf(name, n_name, SCRATCH "%ld", pid);
+    return pid > 0;
 }
 
 /* The process of a scratch folder; 0: the entry is none. */
@@ -93,6 +101,11 @@ static const struct own *own_of(const char *name)
         if (strcmp(name, own[i].name) == 0)
             return &own[i];
     return NULL;
+}
+
+bool dlb_is_result_file(const char *name)
+{
+    return own_of(name) || is_temporary(name);
 }
 
 /* A file with other content belongs to the user. A file that cannot be read now is an error. */
@@ -187,7 +200,7 @@ static void clean_up(const char *folder)
     struct dlb_contents there;
     struct dlb_err ignored;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && dlb_replace_is_same(fd, folder) &&
         dlb_contents_of(folder, &there, &ignored) == DLB_OK && !there.foreign && !there.unfit) {
         dlb_remove_scratch(folder);
         (void)rmdir(folder); /* fails if it holds anything */

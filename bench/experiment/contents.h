@@ -21,8 +21,14 @@ struct dlb_contents {
 
 int dlb_contents_of(const char *folder, struct dlb_contents *out, struct dlb_err *err);
 
+/* Whether a result's file has this name, or one that is being written. */
+bool dlb_is_result_file(const char *name);
+
 /* Writes the name of this process's scratch folder. */
 void dlb_scratch_name(char *name, size_t n_name);
+
+/* The same for the process with this number; false: the text is none. */
+bool dlb_scratch_name_of(const char *number, char *name, size_t n_name);
 
 /* Removes the scratch folders that killed runs left in a result's folder. The caller has the
  * folder's lock, so no other process uses them. */

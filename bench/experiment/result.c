@@ -2,6 +2,7 @@
 
 #include "bench/cli/print.h"
 #include "bench/experiment/contents.h"
+#include "bench/experiment/replace.h"
 #include "core/base/io.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -96,10 +97,16 @@ static int join(char out[PATH_MAX], const char *folder, const char *name, struct
 static int lock_folder(struct dlb_result_folder *out, struct dlb_err *err)
 {
     struct dlb_contents there;
-    out->lock_fd = open(out->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (out->lock_fd < 0)
-        return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot open the result's folder");
-    if (flock(out->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    int locked;
+    do { /* until no other process exchanged the folder between open and lock */
+        if (out->lock_fd >= 0)
+            (void)close(out->lock_fd);
+        out->lock_fd = open(out->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (out->lock_fd < 0)
+            return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot open the result's folder");
+        locked = flock(out->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    } while (locked && !dlb_replace_is_same(out->lock_fd, out->path));
+    if (locked)
         return DLB_OK;
     if (dlb_contents_of(out->path, &there, err) || there.pid <= 0)
         return dlb_fail(err, DLB_ERR_RESULT_LOCKED, out->path, DLB_NO_OFFSET,
@@ -172,8 +179,10 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
     char scratch[32];
     dlb_scratch_name(scratch, sizeof(scratch));
     int rc = make_folders(args->results_dir, err);
-    if (!rc)
+    if (!rc) {
+        dlb_replace_recover(args->results_dir);
         dlb_remove_all_scratch(args->results_dir);
+    }
     if (!rc)
         rc = make_result_folder(args, verb, out, err);
     if (!rc)
@@ -232,8 +241,15 @@ static void add_reports(struct rendered *files, const char *folder, const json_t
     }
 }
 
-static int write_files(const struct rendered *files, const char *folder, struct dlb_err *err)
+/* A result that is to be replaced as a whole. */
+struct replaced {
+    const char *scratch;
+    int *lock_fd; /* of the result's folder */
+};
+
+static int write_files(const void *rendered, const char *folder, struct dlb_err *err)
 {
+    const struct rendered *files = rendered;
     char paths[MAX_FILES][PATH_MAX];
     struct dlb_file_out out[MAX_FILES];
     for (uint32_t i = 0; i < files->n; i++) {
@@ -245,16 +261,18 @@ static int write_files(const struct rendered *files, const char *folder, struct 
     return dlb_write_files_atomic(out, files->n, err);
 }
 
-/* Either document may be NULL. */
-static int write_result(const char *folder, const json_t *environment, const json_t *doc,
-                        struct dlb_err *err)
+/* Either document may be NULL. `old`: what the folder held is replaced; may be NULL. */
+static int write_result(const char *folder, const struct replaced *old, const json_t *environment,
+                        const json_t *doc, struct dlb_err *err)
 {
     struct rendered files = {.n = 0};
     if (environment)
         add_json(&files, "environment.json", environment);
     if (doc)
         add_reports(&files, folder, doc);
-    int rc = write_files(&files, folder, err);
+    int rc = DLB_OK;
+    if (!old || !dlb_replace_folder(folder, old->scratch, write_files, &files, old->lock_fd))
+        rc = write_files(&files, folder, err);
     for (uint32_t i = 0; i < files.n; i++)
         dlb_text_free(&files.text[i]);
     return rc;
@@ -263,14 +281,14 @@ static int write_result(const char *folder, const json_t *environment, const jso
 int dlb_result_begin(const struct dlb_result_folder *folder, const json_t *environment,
                      struct dlb_err *err)
 {
-    return folder->replaces ? DLB_OK : write_result(folder->path, environment, NULL, err);
+    return folder->replaces ? DLB_OK : write_result(folder->path, NULL, environment, NULL, err);
 }
 
 void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
 {
     struct dlb_err ignored; /* dlb_result_finish meets the same error, and reports it */
     if (!folder->replaces)
-        (void)write_result(folder->path, NULL, doc, &ignored);
+        (void)write_result(folder->path, NULL, NULL, doc, &ignored);
 }
 
 /* Opens and locks the folder; -1: it holds what is not ours, or another process writes there. */
@@ -280,6 +298,7 @@ static int claim(const char *folder, bool made)
     struct dlb_err ignored;
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+        dlb_replace_is_same(fd, folder) &&
         (made ||
          (dlb_contents_of(folder, &there, &ignored) == DLB_OK && !there.foreign && !there.unfit)))
         return fd;
@@ -307,7 +326,8 @@ static int write_aside(struct dlb_result_folder *folder, const json_t *environme
         (void)snprintf(number, sizeof(number), "-%d", i);
     }
     memcpy(folder->written, aside, sizeof(folder->written));
-    int rc = write_result(aside, environment, doc, err);
+    const struct replaced old = {folder->scratch, &fd};
+    int rc = write_result(aside, &old, environment, doc, err);
     (void)close(fd);
     return rc;
 }
@@ -321,7 +341,10 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
     if (folder->replaces && part == DLB_RESULT_PART)
         return write_aside(folder, environment, doc, err);
     memcpy(folder->written, folder->path, sizeof(folder->written));
-    return write_result(folder->path, folder->replaces ? environment : NULL, doc, err);
+    if (!folder->replaces)
+        return write_result(folder->path, NULL, NULL, doc, err);
+    const struct replaced old = {folder->scratch, &folder->lock_fd};
+    return write_result(folder->path, &old, environment, doc, err);
 }
 
 void dlb_result_say_interrupted(const struct dlb_result_folder *folder)

@@ -370,8 +370,7 @@ int dlb_write_all(int fd, const char *path, const void *data, size_t n_bytes, st
     return DLB_OK;
 }
 
-/* The rename itself is durable only once the folder is on disk. */
-static int sync_folder_of(const char *path, struct dlb_err *err)
+int dlb_sync_folder_of(const char *path, struct dlb_err *err)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
@@ -442,7 +441,7 @@ static int rename_all(char *const *temporary, const struct dlb_file_out *files, 
             break;
     }
     for (size_t i = 0; i < n_files && rc == DLB_OK; i++)
-        rc = sync_folder_of(files[i].path, err);
+        rc = dlb_sync_folder_of(files[i].path, err);
     if (rc != DLB_OK)
         put_back(temporary, files, n);
     return rc;

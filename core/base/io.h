@@ -84,6 +84,9 @@ struct dlb_file_out {
     size_t n_bytes;
 };
 
+/* Writes the folder of `path` to disk: a rename in it is durable only then. */
+int dlb_sync_folder_of(const char *path, struct dlb_err *err);
+
 /* Writes files atomically: temporary files beside them, PATH.<process>.tmp, fsync; then each is
  * renamed. If a write fails, all files are what they were before. */
 int dlb_write_files_atomic(const struct dlb_file_out *files, size_t n_files, struct dlb_err *err);

@@ -34,7 +34,8 @@ static void remove_at(int at_fd, const char *name, int depth)
 
     if (unlinkat(at_fd, name, 0) == 0 || (errno != EISDIR && errno != EPERM) || depth == MAX_DEPTH)
         return;
-    fd = openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fd = (int)TEMP_FAILURE_RETRY(
+        openat(at_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0)
         return;
     empty_folder(fd, depth + 1);

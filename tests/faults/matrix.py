@@ -253,7 +253,7 @@ class Run:
             kept = digest(os.path.join(self.results, "r")) == digest(os.path.join(self.store.earlier(), "r"))
             found += [] if kept else ["the earlier result was changed"]
         left = [os.path.join(at, name) for at, folders, files in os.walk(self.results) for name in folders + files
-                if name.startswith(".cells-") or name.endswith(".tmp")]
+                if name.startswith(".cells-") or name.endswith(".tmp") or ".next-" in name]
         found += [f"it left {left}"] if left else []
         if not self.changes and digest(self.data) != self.data_before:
             found.append("the data set was changed")
@@ -275,6 +275,8 @@ class Run:
         again = subprocess.run(self.argv(), capture_output=True, text=True, check=False)
         found = [f"{torn} are not what they were"] if torn else []
         found += [f"the next run ends with {again.returncode}: {again.stderr}"] if again.returncode else []
+        beside = sorted(os.listdir(self.results))
+        found += [f"the next run left {beside}"] if beside != ["r"] else []
         left = sorted(os.listdir(folder))
         found += [f"the next run left {left}"] if left != sorted(os.listdir(earlier)) else []
         shutil.rmtree(self.results)

@@ -193,8 +193,10 @@ OURS, SCRATCH = "path=/results/r/", "path=/.cells-"
 for error in ["EIO", "ENOSPC"]:
     row(error, "write", "write", f"at=write,in=look,{OURS},effect={error}", "told", path=True, cause=CAUSES[error])
     row(error, "write", "fsync", f"at=fsync,in=look,{OURS},effect={error}", "told", path=True, cause=CAUSES[error])
-    row(error, "write", "rename", f"at=rename,in=look,path=/results/r/environment,effect={error}", "told", path=True, cause=CAUSES[error])
-    row(error, "write", "rename-second", f"at=rename,in=look,path=/results/r/summary,effect={error}", "told", path=True, cause=CAUSES[error])
+    row(error, "write", "rename", f"at=rename,in=look,path=/results/r,effect={error}", "told", path=True, cause=CAUSES[error])
+    row(error, "write", "rename-second", f"at=rename,in=look,path=/summary,effect={error}", "told", path=True, cause=CAUSES[error])
+    # The folder cannot be exchanged for the new one: the files are replaced one by one.
+    row(error, "write", "exchange", f"at=rename,in=look,path=/results/r.next-,effect={error}", "right")
     row(error, "write", "cell", f"at=write,in=cell,{SCRATCH},effect={error}", "told", cause=CAUSES[error])
     row(error, "write", "cell-rename", f"at=rename,in=cell,{SCRATCH},effect={error}", "told", cause=CAUSES[error])
 for place, where in [("result", f"in=look,{OURS}"), ("cell", f"in=cell,{SCRATCH}")]:
@@ -205,6 +207,8 @@ row("EINTR", "write", "open", f"at=open,in=look,{OURS},effect=storm", "right")
 row("EINTR", "write", "fsync", f"at=fsync,in=look,{OURS},effect=storm", "right")
 row("hang", "write", "killed", f"at=fsync,in=look,{OURS},effect=hang", "killed")
 row("SIGKILL", "write", "fsync", f"at=fsync,in=look,{OURS},effect=SIGKILL", "killed")
+row("SIGKILL", "write", "rename", f"at=rename,in=look,{OURS},effect=SIGKILL", "killed")
+row("SIGKILL", "write", "exchange", "at=rename,in=look,path=/results/r,after=4,effect=SIGKILL", "killed")
 row("SIGKILL", "write", "cell", f"at=fsync,in=cell,{SCRATCH},effect=SIGKILL", "told", cause="SIGKILL")
 row("SIGSEGV", "write", "cell", f"at=fsync,in=cell,{SCRATCH},effect=SIGSEGV", "told", cause="SIGSEGV")
 row("delete", "write", "folder", "at=collate,in=cell,after=2,times=1,effect=hang", "told", act="delete-results", path=True)
