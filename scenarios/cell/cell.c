@@ -41,6 +41,7 @@ struct cell {
     struct dlb_loader_stats *stats;
     struct dlb_cell_cache cache;
     struct dlb_cell_facts facts;
+    uint64_t data_id;                    /* of the data set that was opened */
     char device_why[160], not_done[160]; /* not_done: why the warm pass was left out */
 };
 
@@ -87,6 +88,7 @@ static int open_data(struct cell *c, struct dlb_err *err)
     }
     int rc = dlb_dataset_open(&c->dataset, &spec->dataset, &spec->transform, &spec->generate,
                               dlb_spec_format_opts(spec), err);
+    c->data_id = rc ? 0 : c->dataset.shape.id;
     if (!rc)
         rc = check_unchanged(c, err);
     if (!rc && c->mode == DLB_MODE_WARM)
@@ -424,6 +426,7 @@ static void conclude(const struct cell *c, int rc, const struct dlb_err *err,
                      struct dlb_cell_result *out)
 {
     dlb_cell_result_init(out);
+    out->data_id = c->data_id;
     if (rc) {
         dlb_cell_result_fail(out, err);
     } else if (c->not_done[0]) {

@@ -26,7 +26,7 @@ struct dlb_cell_watch {
     const atomic_bool *cancel; /* may be NULL */
     const char *memo; /* folder for what cells find out about the device (loaders/device/memo.h);
                          may be NULL */
-    uint64_t data_id; /* dlb_shape.id when the run was planned; 0: not known */
+    uint64_t data_id; /* dlb_shape.id when the run first opened it; 0: not known */
 };
 
 /* Fills *out, whatever happens; the caller frees it (dlb_cell_result_free). A cancelled or

@@ -125,6 +125,7 @@ struct dlb_workers_result {
 
 struct dlb_cell_result {
     uint32_t block, index; /* which repetition of which cell, ceiling or warm pass; the runner's */
+    uint64_t data_id;      /* dlb_shape.id of the data set that it opened; 0: none */
     enum dlb_rep_status status;
     enum dlb_status error; /* if neither ok nor skipped */
     enum dlb_code code;    /* likewise; DLB_N_CODES: none */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct dlb_json_field data_fields[] = {
+    DLB_JSON_HEX(dlb_cell_result, "data_id", data_id), DLB_JSON_FIELDS_END};
 static const struct dlb_json_field stage_fields[] = {
     DLB_JSON_COUNT(dlb_stage_result, "count", count),
     DLB_JSON_COUNT(dlb_stage_result, "sum_ns", sum_ns),
@@ -355,6 +357,8 @@ json_t *dlb_cell_result_to_json(const struct dlb_cell_result *r)
     dlb_json_put(out, "status", json_string(dlb_rep_status_name(r->status)));
     dlb_json_put(out, "block", json_integer(r->block));
     dlb_json_put(out, "index", json_integer(r->index));
+    if (r->data_id)
+        dlb_json_fields_put(out, data_fields, r);
     if (r->status != DLB_REP_OK)
         dlb_json_put(out, "reason", dlb_json_text_or_null(r->reason));
     if (r->error)
@@ -384,6 +388,7 @@ static void head_from(const json_t *doc, struct dlb_cell_result *r)
 {
     r->block = small(doc, "block", 0);
     r->index = small(doc, "index", 0);
+    dlb_json_fields_take(doc, data_fields, r);
     dlb_json_take_text(doc, "reason", r->reason, sizeof(r->reason));
     dlb_json_take_text(doc, "stuck_why", r->stuck_why, sizeof(r->stuck_why));
     r->code = dlb_code_by_name(dlb_json_text(doc, "code"));

@@ -17,6 +17,12 @@
 #define STALL_NS (300 * DLB_NS_PER_S)
 #define STALL_STEPS 10
 
+/* A data set of the plan, by the settings that choose it. */
+struct known_data {
+    struct dlb_spec spec;
+    uint64_t id; /* dlb_shape.id */
+};
+
 struct runner {
     const struct dlb_runner *how;
     struct dlb_plan *plan;
@@ -25,6 +31,8 @@ struct runner {
     bool *cell_failed, *ceiling_failed;
     double *cell_s, *ceiling_s, *warm_s; /* what the last run of each took; NaN: has not run */
     double baseline_s;
+    struct known_data *data; /* those that were opened */
+    uint32_t n_data;
     uint32_t n_cells, n_ceilings; /* that these arrays have room for */
     bool ended;                   /* the current task */
     uint32_t n_done, n_left;      /* n_left: after the current task */
@@ -221,16 +229,30 @@ static void learn(struct runner *r, const struct dlb_cell_result *result)
         *failed_of(r, r->task) = true;
 }
 
+static bool same_data(const struct dlb_spec *a, const struct dlb_spec *b)
+{
+    const struct dlb_opt_group *own = dlb_spec_format(a)->opts;
+    return dlb_spec_section_equal(&dlb_dataset_group, a, b) &&
+           dlb_spec_section_equal(&dlb_generate_group, a, b) &&
+           dlb_spec_section_equal(&dlb_transform_group, a, b) &&
+           (!own || dlb_spec_section_equal(own, a, b));
+}
+
 /* The id that the task's data set must have; 0: not known. */
 static uint64_t data_id_of(const struct runner *r, const struct dlb_spec *spec)
 {
-    const struct dlb_spec *looked_at = r->how->looked_at;
-    const struct dlb_opt_group *own = spec ? dlb_spec_format(spec)->opts : NULL;
-    bool same = spec && looked_at && dlb_spec_section_equal(&dlb_dataset_group, spec, looked_at) &&
-                dlb_spec_section_equal(&dlb_generate_group, spec, looked_at) &&
-                dlb_spec_section_equal(&dlb_transform_group, spec, looked_at) &&
-                (!own || dlb_spec_section_equal(own, spec, looked_at));
-    return same ? r->how->data_id : 0;
+    for (uint32_t i = 0; spec && i < r->n_data; i++)
+        if (same_data(spec, &r->data[i].spec))
+            return r->data[i].id;
+    return 0;
+}
+
+static void learn_data(struct runner *r, const struct dlb_spec *spec, uint64_t id)
+{
+    if (!spec || id == 0 || data_id_of(r, spec) != 0)
+        return;
+    r->data = dlb_mem_grow(r->data, (size_t)r->n_data + 1, sizeof(*r->data));
+    r->data[r->n_data++] = (struct known_data){.spec = *spec, .id = id};
 }
 
 static int run_task(struct runner *r, struct dlb_err *err)
@@ -273,6 +295,7 @@ static int run_task(struct runner *r, struct dlb_err *err)
     result.block = r->task->block;
     result.index = r->task->index;
     learn(r, &result);
+    learn_data(r, spec, result.data_id);
     struct dlb_os_machine now;
     dlb_os_machine(&now);
     r->results->stolen_frac = dlb_os_stolen_frac(&r->machine_before, &now);
@@ -367,6 +390,7 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
 {
     struct runner r = {.how = runner, .plan = plan, .results = results, .baseline_s = (double)NAN};
     dlb_os_machine(&r.machine_before);
+    learn_data(&r, runner->looked_at, runner->data_id);
     grow_values(&r.warm_s, 0, plan->n_warms);
     int rc = run_plan(&r, err);
     dlb_memo_clear(runner->scratch);
@@ -375,5 +399,6 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
     free(r.cell_s);
     free(r.ceiling_s);
     free(r.warm_s);
+    free(r.data);
     return rc;
 }

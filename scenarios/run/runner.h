@@ -35,7 +35,8 @@ struct dlb_runner {
     uint64_t stall_ns;   /* 0: five minutes, or ten steps or batches if those are longer, plus
                             loader.worker_init_ms and loader.timeout_s */
     const struct dlb_spec *looked_at; /* the data set of this spec was opened for the plan ... */
-    uint64_t data_id;                 /* ... and had this dlb_shape.id; 0: not known */
+    uint64_t data_id;                 /* ... and had this dlb_shape.id; 0: not known. Other data
+                                         sets have the id that the first task found there */
     const atomic_bool *cancel;        /* may be NULL */
     void (*event)(void *ctx, const struct dlb_runner_event *event); /* may be NULL */
     void *ctx;

@@ -94,6 +94,20 @@ done
 expect_json 'not d["partial"] and all(c["status"] == "ok" and c["resident_frac"] in (None, 1.0) for c in d["cells"])'
 expect_json 'd["cells"][1]["io_bytes"] == 300000 and any(n["code"] == "DATA_SWEPT" and "dataset.path" in n["text"] for n in d["notes"])'
 
+# --- a data set that changes during the run, which only a swept key names
+for name in a b; do
+    run "$dlbench" gen --dataset.format files --dataset.codec raw --dataset.path "data/$name" --generate.samples 64 --generate.sample_bytes 512
+    expect_exit 0
+done
+"$dlbench" sweep --dataset.format files --dataset.codec raw --set 'sweep.dataset.path=["data/a", "data/b"]' \
+    --set loader.batch_size=8 --set device.step_ms=60 --set run.repeats=2 --run-name changed --json >"$out" 2>"$err" </dev/null &
+pid=$!
+for _ in $(seq 600); do [ -e results/changed/summary.json ] && break; sleep 0.05; done
+find data/b -name '*.bin' | head -n 1 | while read -r sample; do cp "$sample" "${sample%.bin}9.bin"; done
+end_long
+expect_exit 0
+expect_json '[c["status"] for c in d["cells"]] == ["ok", "failed"] and d["cells"][1]["code"] == "E_DATASET_CHANGED"'
+
 # --- keys that belong to the sweep as a whole cannot be swept
 expect_error E_SWEEP_OF_REPEATS 2 "$dlbench" sweep "${quick[@]}" --set sweep.run.repeats=[1,2] --run-name repeats
 expect_err 'sweep\.run\.repeats'

@@ -95,6 +95,12 @@ static void test_another_data_set(void **state)
     cell_ran(settings, DLB_MODE_MEASURE, &watch, &ran);
     assert_int_equal(ran.status, DLB_REP_FAILED);
     assert_int_equal(ran.code, DLB_ERR_DATASET_CHANGED);
+    assert_true(ran.data_id != 0);
+    watch.data_id = ran.data_id;
+    dlb_cell_result_free(&ran);
+    cell_ran(settings, DLB_MODE_MEASURE, &watch, &ran);
+    assert_ok(&ran);
+    assert_int_equal(ran.data_id, watch.data_id);
     dlb_cell_result_free(&ran);
 }
 

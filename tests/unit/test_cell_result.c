@@ -154,6 +154,7 @@ static void fill(struct dlb_cell_result *r)
     last = 0;
     r->block = (uint32_t)count();
     r->index = (uint32_t)count();
+    r->data_id = count();
     r->status = DLB_REP_FAILED;
     r->code = DLB_ERR_CELL_KILLED;
     r->error = dlb_code_status(r->code);
@@ -267,6 +268,7 @@ static void assert_same(const struct dlb_cell_result *a, const struct dlb_cell_r
     SAME(code);
     SAME_TEXT(reason);
     SAME_TEXT(stuck_why);
+    SAME(data_id);
     SAME(has_loop);
     SAME(has_workers);
     SAME(has_memory);

@@ -28,7 +28,7 @@ struct bench {
     double last_eta_s;
 };
 
-/* The script finds what it was called with in $spec, $result, $mode and $beat. */
+/* The script finds what it was called with in $spec, $result, $mode, $id and $beat. */
 static void open_bench(struct bench *b, const char *script, const char *const *settings)
 {
     struct dlb_err err;
@@ -41,7 +41,8 @@ static void open_bench(struct bench *b, const char *script, const char *const *s
     (void)fprintf(
         file,
         "#!/bin/sh\nshift\nwhile [ $# -gt 1 ]; do\ncase $1 in --spec) spec=$2 ;; --result) "
-        "result=$2 ;; --mode) mode=$2 ;; --heartbeat-fd) beat=$2 ;; esac\nshift 2\ndone\n"
+        "result=$2 ;; --mode) mode=$2 ;; --heartbeat-fd) beat=$2 ;; --data-id) id=$2 ;; "
+        "esac\nshift 2\ndone\n"
         "%s\n",
         script);
     assert_int_equal(fclose(file), 0);
@@ -213,6 +214,81 @@ static void test_exit_code_and_missing_result(void **state)
     close_bench(&b);
 }
 
+/* Each cell is held to the id that the first task found in a data set of its settings. The script
+ * tells 10 of one data set and 20 of the other, and as a figure what it is held to. */
+static void test_each_data_set_keeps_its_id(void **state)
+{
+    (void)state;
+    struct bench b;
+    const char *const settings[] = {"dataset.format=files",
+                                    "dataset.codec=raw",
+                                    "sweep.dataset.path=[\"/data/a\", \"/data/b\"]",
+                                    "sweep.loader.num_workers=[1, 2]",
+                                    "run.repeats=2",
+                                    NULL};
+    open_bench(&b,
+               "own=a; grep -q /data/b \"$spec\" && own=14\n"
+               "echo \"{\\\"status\\\": \\\"ok\\\", \\\"window_ns\\\": $((0x$id)), "
+               "\\\"data_id\\\": \\\"$own\\\"}\" >\"$result\"",
+               settings);
+    execute(&b, 0);
+    uint32_t n_free = 0;
+    for (uint32_t i = 0; i < b.plan.n_cells; i++) {
+        bool first = strcmp(b.plan.cells[i].spec->dataset.path, "/data/a") == 0;
+        for (uint32_t k = 0; k < 2; k++) {
+            uint64_t id = rep_of(&b, i, k)->loop.total.window_ns;
+            assert_true(id == 0 || id == (first ? 10 : 20));
+            n_free += id == 0;
+        }
+    }
+    for (uint32_t k = 0; k < b.results.reference.n; k++)
+        n_free += b.results.reference.rep[k].loop.total.window_ns == 0;
+    assert_int_equal(b.plan.n_cells, 4);
+    assert_int_equal(n_free, 2); /* the first task of each */
+    close_bench(&b);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1 /* a sanitizer wants to be loaded before the preload */
+#else
+#define SANITIZED 0
+#endif
+
+/* The program itself, in whose cell the first look at the data does not return. */
+static void test_a_hang_while_opening_ends(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct dlb_err err;
+    char path[80], setting[100], plant[200];
+    const char *const settings[] = {"dataset.format=files",
+                                    "dataset.codec=raw",
+                                    setting,
+                                    "run.cache=cold",
+                                    "run.repeats=1",
+                                    "sweep.loader.num_workers=[1]",
+                                    NULL};
+    if (SANITIZED)
+        skip();
+    strcpy(path, "/tmp/dlb_data_XXXXXX");
+    assert_non_null(mkdtemp(path));
+    (void)snprintf(setting, sizeof(setting), "dataset.path=%s", path);
+    (void)snprintf(plant, sizeof(plant), "at=list,in=cell,path=%s,effect=hang", path);
+    open_bench(&b, good, settings);
+    struct dlb_runner runner = {
+        .exe = getenv("DLB_BIN"), .scratch = b.folder, .stall_ns = 700000000, .cancel = &b.cancel};
+    assert_non_null(runner.exe);
+    (void)setenv("DLB_FAULT", plant, 1);
+    (void)setenv("LD_PRELOAD", DLB_FAULTS, 1);
+    int rc = dlb_runner_execute(&runner, &b.plan, &b.results, &err);
+    (void)unsetenv("LD_PRELOAD");
+    (void)unsetenv("DLB_FAULT");
+    assert_int_equal(rc, DLB_OK);
+    assert_failed(&b, 0, DLB_ERR_CELL_HANGS, "");
+    close_bench(&b);
+    assert_int_equal(rmdir(path), 0);
+}
+
 static void test_a_hang_ends(void **state)
 {
     (void)state;
@@ -347,7 +423,9 @@ int main(void)
         cmocka_unit_test(test_a_death_costs_one_cell),
         cmocka_unit_test(test_a_death_inside_a_library),
         cmocka_unit_test(test_exit_code_and_missing_result),
+        cmocka_unit_test(test_each_data_set_keeps_its_id),
         cmocka_unit_test(test_a_hang_ends),
+        cmocka_unit_test(test_a_hang_while_opening_ends),
         cmocka_unit_test(test_slow_is_no_hang),
         cmocka_unit_test(test_opening_is_no_hang),
         cmocka_unit_test(test_steps_alone_take_their_time),
