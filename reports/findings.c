@@ -1,5 +1,6 @@
 #include "reports/findings.h"
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
@@ -50,8 +51,9 @@ static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *ou
 
     if (!json_is_object(gpu))
         return;
-    (void)snprintf(line, sizeof(line), "gpu:    driver %.30s, CUDA %.10s",
-                   dlb_text_shown(gpu, "driver"), dlb_text_shown(gpu, "runtime_cuda"));
+    (void)snprintf(line, sizeof(line), "gpu:    driver %.*s, CUDA %.*s",
+                   DLB_CUT(dlb_text_shown(gpu, "driver"), 30),
+                   DLB_CUT(dlb_text_shown(gpu, "runtime_cuda"), 10));
     if (isfinite(gen) && isfinite(width))
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
                        ", PCIe gen %.0f x%.0f under load", gen, width);
@@ -62,9 +64,9 @@ static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *ou
                        json_is_true(json_object_get(numa, "bound")) ? ", batch memory there" : "");
     for (size_t i = 0; i < json_array_size(throttle) && i < 4; i++)
         if (json_is_string(json_array_get(throttle, i)))
-            (void)snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%.40s",
+            (void)snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s%.*s",
                            i == 0 ? "; clocks were throttled by " : ", ",
-                           json_string_value(json_array_get(throttle, i)));
+                           DLB_CUT(json_string_value(json_array_get(throttle, i)), 40));
     dlb_text_fold(out, line, 0, n_columns);
     if (!isfinite(shown) || !isfinite(idle))
         return;
@@ -105,13 +107,14 @@ static void cache_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *
     bytes_text(cache, "device_bytes", device, sizeof(device));
     bytes_text(cache, "process_bytes", process, sizeof(process));
     bytes_text(cache, "delivered_bytes", delivered, sizeof(delivered));
-    (void)snprintf(
-        line, sizeof(line),
-        "cache:  %.20s%s (asked: %.20s): %.400s; read from the device %s, by this process "
-        "%s, delivered %s; metadata %.20s",
-        dlb_text_shown(cache, "label"), differ ? " for the best cell, others differ" : "",
-        dlb_text_shown(cache, "asked"), dlb_text_shown(cache, "why"), device, process, delivered,
-        dlb_text_shown(cache, "metadata"));
+    (void)snprintf(line, sizeof(line),
+                   "cache:  %.*s%s (asked: %.*s): %.*s; read from the device %s, by this process "
+                   "%s, delivered %s; metadata %.*s",
+                   DLB_CUT(dlb_text_shown(cache, "label"), 20),
+                   differ ? " for the best cell, others differ" : "",
+                   DLB_CUT(dlb_text_shown(cache, "asked"), 20),
+                   DLB_CUT(dlb_text_shown(cache, "why"), 400), device, process, delivered,
+                   DLB_CUT(dlb_text_shown(cache, "metadata"), 20));
     dlb_text_fold(out, line, 0, n_columns);
 }
 
@@ -120,20 +123,23 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     const json_t *device = json_object_get(doc, "device"), *data = json_object_get(doc, "dataset");
     char line[1024], samples[40], bytes[40];
     double n_bytes = dlb_json_number(data, "bytes");
-    (void)snprintf(line, sizeof(line), "dlbench %.40s: %.200s%s", dlb_text_shown(doc, "command"),
-                   dlb_text_shown(doc, "run_name"),
+    (void)snprintf(line, sizeof(line), "dlbench %.*s: %.*s%s",
+                   DLB_CUT(dlb_text_shown(doc, "command"), 40),
+                   DLB_CUT(dlb_text_shown(doc, "run_name"), 200),
                    json_is_true(json_object_get(doc, "interrupted")) ? " (PARTIAL: interrupted)"
                    : json_is_true(json_object_get(doc, "partial"))   ? " (PARTIAL)"
                                                                      : "");
     dlb_text_fold(out, line, 0, n_columns);
-    (void)snprintf(
-        line, sizeof(line), "data:   %.40s, %s samples, %s", dlb_text_shown(data, "format"),
-        dlb_count_text(dlb_json_number(data, "samples"), samples, sizeof(samples)),
-        n_bytes >= 0 && n_bytes < 1e19 ? dlb_bytes_text((uint64_t)n_bytes, bytes, sizeof(bytes))
-                                       : "-");
+    (void)snprintf(line, sizeof(line), "data:   %.*s, %s samples, %s",
+                   DLB_CUT(dlb_text_shown(data, "format"), 40),
+                   dlb_count_text(dlb_json_number(data, "samples"), samples, sizeof(samples)),
+                   n_bytes >= 0 && n_bytes < 1e19
+                       ? dlb_bytes_text((uint64_t)n_bytes, bytes, sizeof(bytes))
+                       : "-");
     dlb_text_fold(out, line, 0, n_columns);
-    (void)snprintf(line, sizeof(line), "device: %.100s (%.200s)%s", dlb_text_shown(device, "name"),
-                   dlb_text_shown(device, "why"),
+    (void)snprintf(line, sizeof(line), "device: %.*s (%.*s)%s",
+                   DLB_CUT(dlb_text_shown(device, "name"), 100),
+                   DLB_CUT(dlb_text_shown(device, "why"), 200),
                    is_emulated(doc) ? "; no GPU was measured: \"GPU\" below means the emulated "
                                       "accelerator"
                                     : "");
@@ -146,7 +152,7 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
 static void value_text(const json_t *value, char *out, size_t n)
 {
     if (json_is_string(value))
-        (void)snprintf(out, n, "%.30s", json_string_value(value));
+        (void)snprintf(out, n, "%.*s", DLB_CUT(json_string_value(value), 30));
     else if (json_is_boolean(value))
         (void)snprintf(out, n, "%s", json_is_true(value) ? "yes" : "no");
     else if (json_is_integer(value))
@@ -448,9 +454,9 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
                        (long long)json_integer_value(best));
     if (lost >= DLB_LOST_WARN)
         (void)snprintf(skipped, sizeof(skipped), ", %.3g%% of the samples skipped", 100 * lost);
-    (void)snprintf(title, sizeof(title), "Verdict: %.40s (%.40s)%s%s",
-                   dlb_text_shown(verdict, "class"), dlb_text_shown(verdict, "severity"), skipped,
-                   which);
+    (void)snprintf(title, sizeof(title), "Verdict: %.*s (%.*s)%s%s",
+                   DLB_CUT(dlb_text_shown(verdict, "class"), 40),
+                   DLB_CUT(dlb_text_shown(verdict, "severity"), 40), skipped, which);
     dlb_text_printf(out, "\n");
     dlb_text_fold(out, title, 0, n_columns);
     dlb_text_fold(out, dlb_json_text(verdict, "text"), 2, n_columns);

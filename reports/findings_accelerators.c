@@ -1,6 +1,7 @@
 /* Utilisation of several accelerators and latency of reads, for storage results. */
 #include "reports/findings.h"
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/units.h"
 
@@ -54,8 +55,8 @@ static void reads(const json_t *cell, uint32_t n_columns, struct dlb_text *out)
         return;
     if (isfinite(per_s))
         (void)dlb_count_text(round(per_s), rate, sizeof(rate));
-    (void)snprintf(line, sizeof(line), "reads of %.20s: p50 %s, p99 %s, p99.9 %s; %s/s",
-                   of ? of : "-", duration(r, "p50_ns", p50, sizeof(p50)),
+    (void)snprintf(line, sizeof(line), "reads of %.*s: p50 %s, p99 %s, p99.9 %s; %s/s",
+                   DLB_CUT(of ? of : "-", 20), duration(r, "p50_ns", p50, sizeof(p50)),
                    duration(r, "p99_ns", p99, sizeof(p99)),
                    duration(r, "p999_ns", p999, sizeof(p999)), rate);
     dlb_text_fold(out, line, 0, n_columns);

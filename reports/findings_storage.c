@@ -1,5 +1,6 @@
 #include "reports/findings.h"
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
@@ -117,16 +118,17 @@ static void baseline(const json_t *storage, uint32_t n_columns, struct dlb_text 
     if (!json_is_object(b))
         return;
     if (!isfinite(median)) {
-        (void)snprintf(line, sizeof line, "%.20s: not measured (%.300s)",
-                       dlb_text_shown(b, "program"), dlb_text_shown(b, "reason"));
+        (void)snprintf(line, sizeof line, "%.*s: not measured (%.*s)",
+                       DLB_CUT(dlb_text_shown(b, "program"), 20),
+                       DLB_CUT(dlb_text_shown(b, "reason"), 300));
     } else {
         rate_text(dlb_json_number(b, "bytes_per_s"), theirs, sizeof theirs);
         rate_text(dlb_json_number(b, "pipeline_bytes_per_s"), ours, sizeof ours);
         (void)snprintf(
             line, sizeof line,
-            "%.20s: %s; the pipeline, alternating with it: %s, %.2f of that (%.2f to %.2f)%s",
-            dlb_text_shown(b, "program"), theirs, ours, median, dlb_json_number(share, "low"),
-            dlb_json_number(share, "high"),
+            "%.*s: %s; the pipeline, alternating with it: %s, %.2f of that (%.2f to %.2f)%s",
+            DLB_CUT(dlb_text_shown(b, "program"), 20), theirs, ours, median,
+            dlb_json_number(share, "low"), dlb_json_number(share, "high"),
             json_is_true(json_object_get(storage, "capped")) ? "; its accelerators needed no more"
                                                              : "");
     }

@@ -1,5 +1,6 @@
 #include "reports/gap.h"
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
@@ -160,15 +161,15 @@ static void reasons(const json_t *rungs, uint32_t n_columns, struct dlb_text *ou
         const char *reason = dlb_text_shown(rung, "reason");
         struct dlb_text line = {0};
         bool told = is_ok(rung);
-        dlb_text_printf(&line, "%.20s: ", dlb_text_shown(rung, "status"));
+        dlb_text_printf(&line, "%.*s: ", DLB_CUT(dlb_text_shown(rung, "status"), 20));
         size_t start = line.len_bytes;
         json_array_foreach(rungs, k, other) {
             if (is_ok(other) || strcmp(dlb_text_shown(other, "reason"), reason) != 0 ||
                 strcmp(dlb_json_text(other, "status"), dlb_json_text(rung, "status")) != 0)
                 continue;
             told = told || k < i;
-            dlb_text_printf(&line, "%s%.30s", line.len_bytes > start ? ", " : "",
-                            dlb_text_shown(other, "rung"));
+            dlb_text_printf(&line, "%s%.*s", line.len_bytes > start ? ", " : "",
+                            DLB_CUT(dlb_text_shown(other, "rung"), 30));
         }
         dlb_text_printf(&line, ": ");
         dlb_text_plain(&line, reason, 1000);

@@ -1,5 +1,7 @@
 #include "reports/schema.h"
 
+#include "core/base/escape.h"
+
 #include <math.h>
 #include <regex.h>
 #include <stdbool.h>
@@ -19,8 +21,8 @@ struct check {
 static int offence(const struct check *c, const char *what, const char *which)
 {
     return dlb_fail(c->err, DLB_ERR_SUMMARY_FIELD_BAD, c->path, DLB_NO_OFFSET,
-                    "cannot be read as a summary: %s %s%.200s", c->at[0] ? c->at : "the document",
-                    what, which);
+                    "cannot be read as a summary: %s %s%.*s", c->at[0] ? c->at : "the document",
+                    what, DLB_CUT(which, 200));
 }
 
 static bool is_whole(const json_t *value)
@@ -142,7 +144,8 @@ static int check_object(struct check *c, const json_t *schema, const json_t *obj
             own = others;
         if (!own)
             continue;
-        (void)snprintf(c->at + len, sizeof(c->at) - len, "%s%.60s", len ? "." : "", key);
+        (void)snprintf(c->at + len, sizeof(c->at) - len, "%s%.*s", len ? "." : "",
+                       DLB_CUT(key, 60));
         rc = check_value(c, own, value);
         c->at[len] = '\0';
     }

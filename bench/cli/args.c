@@ -1,5 +1,6 @@
 #include "bench/cli/args.h"
 
+#include "core/base/escape.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
 #include "scenarios/spec/spec.h"
@@ -137,8 +138,8 @@ static bool own_key(const struct dlb_verb *verb, const struct word *word, char k
 static int usage(const struct dlb_verb *verb, enum dlb_code code, const char *what,
                  const char *which, struct dlb_err *err)
 {
-    return dlb_fail(err, code, NULL, DLB_NO_OFFSET, "%s: %s \"%.40s\"; see `dlbench help %s`",
-                    verb->name, what, which, verb->name);
+    return dlb_fail(err, code, NULL, DLB_NO_OFFSET, "%s: %s \"%.*s\"; see `dlbench help %s`",
+                    verb->name, what, DLB_CUT(which, 40), verb->name);
 }
 
 static int unknown_flag(const struct dlb_verb *verb, const char *arg, struct dlb_err *err)
@@ -157,8 +158,8 @@ static int unknown_flag(const struct dlb_verb *verb, const char *arg, struct dlb
     }
     if (nearest)
         return dlb_fail(err, DLB_ERR_USAGE_UNKNOWN_FLAG, NULL, DLB_NO_OFFSET,
-                        "%s: unknown flag \"%.40s\"; did you mean \"--%s\"?", verb->name, arg,
-                        nearest);
+                        "%s: unknown flag \"%.*s\"; did you mean \"--%s\"?", verb->name,
+                        DLB_CUT(arg, 40), nearest);
     return usage(verb, DLB_ERR_USAGE_UNKNOWN_FLAG, "unknown flag", arg, err);
 }
 
@@ -177,8 +178,8 @@ static int take_positional(const struct dlb_verb *verb, const char *arg, struct 
     }
     if ((verb->flags & DLB_FLAG_CONFIG) && len > 5 && strcmp(arg + len - 5, ".toml") == 0)
         return dlb_fail(err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, NULL, DLB_NO_OFFSET,
-                        "%s: unexpected \"%.60s\"; did you mean --config %.60s?", verb->name, arg,
-                        arg);
+                        "%s: unexpected \"%.*s\"; did you mean --config %.*s?", verb->name,
+                        DLB_CUT(arg, 60), DLB_CUT(arg, 60));
     return usage(verb, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "unexpected", arg, err);
 }
 
@@ -186,12 +187,12 @@ static int check_run_name(const char *name, struct dlb_err *err)
 {
     if (*name == '\0' || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return dlb_fail(err, DLB_ERR_USAGE_RUN_NAME, "--run-name", DLB_NO_OFFSET,
-                        "\"%.60s\" is no plain name; --results sets the folder that holds it",
-                        name);
+                        "\"%.*s\" is no plain name; --results sets the folder that holds it",
+                        DLB_CUT(name, 60));
     if (strlen(name) > RUN_NAME_MAX_BYTES)
         return dlb_fail(err, DLB_ERR_USAGE_RUN_NAME, "--run-name", DLB_NO_OFFSET,
-                        "\"%.60s...\" has %zu bytes; a name has %d at most", name, strlen(name),
-                        RUN_NAME_MAX_BYTES);
+                        "\"%.*s...\" has %zu bytes; a name has %d at most", DLB_CUT(name, 60),
+                        strlen(name), RUN_NAME_MAX_BYTES);
     return DLB_OK;
 }
 
@@ -384,9 +385,10 @@ const struct dlb_verb *dlb_verb_by_name(const char *name, struct dlb_err *err)
     }
     if (nearest)
         (void)dlb_fail(err, DLB_ERR_USAGE_UNKNOWN_COMMAND, NULL, DLB_NO_OFFSET,
-                       "unknown command \"%.40s\"; did you mean \"%s\"?", name, nearest);
+                       "unknown command \"%.*s\"; did you mean \"%s\"?", DLB_CUT(name, 40),
+                       nearest);
     else
         (void)dlb_fail(err, DLB_ERR_USAGE_UNKNOWN_COMMAND, NULL, DLB_NO_OFFSET,
-                       "unknown command \"%.40s\"; `dlbench help` lists them", name);
+                       "unknown command \"%.*s\"; `dlbench help` lists them", DLB_CUT(name, 40));
     return NULL;
 }

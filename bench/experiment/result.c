@@ -1,5 +1,6 @@
 #include "bench/experiment/result.h"
 
+#include "core/base/escape.h"
 #include "bench/cli/print.h"
 #include "bench/experiment/contents.h"
 #include "bench/experiment/replace.h"
@@ -39,8 +40,8 @@ static void choose_name(const struct dlb_args *args, const char *verb, char *nam
     const char *base = args->config_path ? strrchr(args->config_path, '/') : NULL;
     base = base ? base + 1 : args->config_path ? args->config_path : "";
     int stem = (int)strcspn(base, ".");
-    (void)snprintf(name, n_name, "%.*s%s%s-%s", stem < 100 ? stem : 100, base, stem > 0 ? "-" : "",
-                   verb, when);
+    (void)snprintf(name, n_name, "%.*s%s%s-%s", DLB_CUT_KEY(base, (size_t)stem, 100),
+                   stem > 0 ? "-" : "", verb, when);
 }
 
 /* An existing folder is fine, even on a read-only mount, where mkdir fails otherwise. */

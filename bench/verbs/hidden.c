@@ -1,5 +1,6 @@
 #include "bench/verbs/hidden.h"
 
+#include "core/base/escape.h"
 #include "core/base/io.h"
 #include "core/base/mem.h"
 
@@ -19,9 +20,9 @@ int dlb_hidden_flags(const struct dlb_args *args, const char *verb,
         if (!flag->name || i + 1 == args->argc)
             return dlb_fail(err, flag->name ? DLB_ERR_USAGE_FLAG_VALUE : DLB_ERR_USAGE_UNKNOWN_FLAG,
                             NULL, DLB_NO_OFFSET,
-                            flag->name ? "%s: a value is missing after \"%.60s\""
-                                       : "%s: unknown flag \"%.60s\"",
-                            verb, args->argv[i]);
+                            flag->name ? "%s: a value is missing after \"%.*s\""
+                                       : "%s: unknown flag \"%.*s\"",
+                            verb, DLB_CUT(args->argv[i], 60));
         *flag->value = args->argv[i + 1];
     }
     for (const struct dlb_hidden_flag *flag = flags; flag->name; flag++)

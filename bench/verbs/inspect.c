@@ -1,5 +1,6 @@
 #include "bench/verbs/inspect.h"
 
+#include "core/base/escape.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -352,8 +353,8 @@ static int check_path(const char *path, struct dlb_err *err)
     if (status == DLB_OK)
         return dlb_fail(err, DLB_ERR_INSPECT_EMPTY_FOLDER, path, DLB_NO_OFFSET,
                         "is an empty folder: name one that holds data, or write some into it with "
-                        "`dlbench gen --set dataset.path=%.40s`",
-                        path);
+                        "`dlbench gen --set dataset.path=%.*s`",
+                        DLB_CUT(path, 40));
     if (status != DLB_END)
         return status;
     if (is_result(path))

@@ -1,5 +1,6 @@
 #include "bench/cli/verb.h"
 
+#include "core/base/escape.h"
 #include "bench/cli/print.h"
 #include "bench/cli/progress.h"
 #include "bench/verbs/inspect.h"
@@ -112,7 +113,7 @@ static const struct dlb_format *named_format(const char *flag, const char *name,
         (void)snprintf(all + len, sizeof all - len, "%s%s", len ? ", " : "", dlb_formats[i]->name);
     }
     (void)dlb_fail(err, DLB_ERR_USAGE_UNKNOWN_FORMAT, flag, DLB_NO_OFFSET,
-                   "unknown format \"%.20s\"; there are: %s", name, all);
+                   "unknown format \"%.*s\"; there are: %s", DLB_CUT(name, 20), all);
     return NULL;
 }
 

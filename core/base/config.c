@@ -1,5 +1,6 @@
 #include "core/base/config.h"
 
+#include "core/base/escape.h"
 #include "core/base/config_said.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
@@ -101,10 +102,10 @@ int dlb_config_unknown(const struct dlb_config *cfg, const char *key, const char
                             (*g)->opts->key);
     if (nearest_key(cfg, bare, nearest))
         return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
-                        "unknown key \"%.50s\"; did you mean \"%s%s\"?", key, axis ? DLB_SWEEP : "",
-                        nearest);
+                        "unknown key \"%.*s\"; did you mean \"%s%s\"?", DLB_CUT(key, 50),
+                        axis ? DLB_SWEEP : "", nearest);
     return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
-                    "unknown key \"%.50s\"; `dlbench help sweep` lists them all", key);
+                    "unknown key \"%.*s\"; `dlbench help sweep` lists them all", DLB_CUT(key, 50));
 }
 
 void dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *value,
@@ -141,7 +142,7 @@ int dlb_axis_append(json_t *axis, const char *key, json_t *canonical, const char
             continue;
         char *text = dlb_mem_check(json_dumps(canonical, JSON_ENCODE_ANY));
         (void)dlb_fail(err, DLB_ERR_CONFIG_BAD_AXIS, origin, DLB_NO_OFFSET,
-                       "sweep.%s lists %.40s twice", key, text);
+                       "sweep.%s lists %.*s twice", key, DLB_CUT(text, 40));
         free(text);
         json_decref(canonical);
         return (int)err->status;

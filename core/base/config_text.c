@@ -1,5 +1,6 @@
 #include "core/base/config.h"
 
+#include "core/base/escape.h"
 #include "core/base/apart.h"
 #include "core/base/config_said.h"
 #include "core/base/config_toml.h"
@@ -255,7 +256,7 @@ int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_er
 
     if (!equals)
         return dlb_fail(err, DLB_ERR_CONFIG_NO_VALUE, "--set", DLB_NO_OFFSET,
-                        "\"%.60s\" has no \"=\": write --set key=value", assignment);
+                        "\"%.*s\" has no \"=\": write --set key=value", DLB_CUT(assignment, 60));
     copy = dlb_mem_text(assignment);
     copy[equals - assignment] = '\0';
     key = trimmed(copy);

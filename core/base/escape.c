@@ -42,6 +42,31 @@ size_t dlb_utf8_bytes(const char *text, size_t n_bytes)
     return decode(text, n_bytes, &point);
 }
 
+static size_t bytes_wanted(char first)
+{
+    unsigned char byte = (unsigned char)first;
+    return byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
+}
+
+size_t dlb_cut(const char *text, size_t max_bytes)
+{
+    size_t n = text ? strnlen(text, max_bytes + 1) : 0;
+    if (n <= max_bytes)
+        return n;
+    n = max_bytes;
+    for (size_t back = 1; back < CHARACTER_BYTES && back <= n; back++)
+        if (((unsigned char)text[n - back] & 0xc0) != 0x80)
+            return bytes_wanted(text[n - back]) > back ? n - back : n;
+    return n;
+}
+
+void dlb_cut_text(char *out, size_t n_out, const char *text)
+{
+    size_t n = dlb_cut(text, n_out - 1);
+    memcpy(out, text, n);
+    out[n] = '\0';
+}
+
 /* Escapes the first character, or the first byte that is none. Returns how many bytes were read. */
 static size_t escape_one(const char *text, size_t n_bytes, unsigned how,
                          char shown[CHARACTER_BYTES * ESCAPE_BYTES], size_t *n_shown)

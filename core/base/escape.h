@@ -28,6 +28,19 @@ enum {
  */
 size_t dlb_utf8_bytes(const char *text, size_t n_bytes);
 
+/* How many bytes of a text to show, max_bytes at most: a longer one is cut between two characters.
+ * Bytes that are no UTF-8 count as characters. NULL: 0. */
+size_t dlb_cut(const char *text, size_t max_bytes);
+
+/* The two arguments of "%.*s" that print at most max_bytes of a text, or of n_bytes that no zero
+ * byte ends. They evaluate `text` twice. */
+#define DLB_CUT(text, max_bytes) (int)dlb_cut((text), (max_bytes)), (text)
+#define DLB_CUT_KEY(text, n_bytes, max_bytes)                                                      \
+    (int)((n_bytes) <= (max_bytes) ? (n_bytes) : dlb_cut((text), (max_bytes))), (text)
+
+/* Copies the text; one that does not fit is cut in the same way. */
+void dlb_cut_text(char *out, size_t n_out, const char *text);
+
 /* Escapes n_bytes of text, which a zero byte may end earlier. `out` is always terminated if n_out
  * is not 0; what does not fit is left out, but no escape or character is cut. Returns the length of
  * the whole, as snprintf does. */

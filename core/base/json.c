@@ -34,18 +34,6 @@ const char *dlb_json_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-void dlb_json_cut_text(char *out, size_t n_out, const char *text)
-{
-    size_t n = strlen(text);
-    if (n >= n_out) {
-        n = n_out - 1;
-        while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
-            n--;
-    }
-    memcpy(out, text, n);
-    out[n] = '\0';
-}
-
 json_t *dlb_json_made(json_t *value)
 {
     return dlb_mem_check(value);
@@ -81,7 +69,7 @@ json_t *dlb_json_safe_text(const char *text)
 void dlb_json_take_text(const json_t *object, const char *key, char *out, size_t n_out)
 {
     char *text = dlb_unescape(dlb_mem_text(dlb_json_text(object, key)));
-    dlb_json_cut_text(out, n_out, text);
+    dlb_cut_text(out, n_out, text);
     free(text);
 }
 

@@ -34,9 +34,6 @@ uint64_t dlb_json_u64(const json_t *object, const char *key, uint64_t otherwise)
 bool dlb_json_is_true(const json_t *object, const char *key);
 const char *dlb_json_text(const json_t *object, const char *key);
 
-/* Copies the text; one that does not fit is cut between two characters of UTF-8. */
-void dlb_json_cut_text(char *out, size_t n_out, const char *text);
-
 /* A real, or null when it is not finite; an integer, or null for DLB_NOT_MEASURED. */
 json_t *dlb_json_real_or_null(double value);
 json_t *dlb_json_u64_or_null(uint64_t value);

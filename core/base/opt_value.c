@@ -1,5 +1,6 @@
 #include "core/base/opt_value.h"
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/units.h"
 
@@ -103,7 +104,7 @@ static const char *given_text(const json_t *value, char *text, size_t n_text)
 {
     switch (json_typeof(value)) {
     case JSON_STRING:
-        (void)snprintf(text, n_text, "the text \"%.40s\"", json_string_value(value));
+        (void)snprintf(text, n_text, "the text \"%.*s\"", DLB_CUT(json_string_value(value), 40));
         break;
     case JSON_INTEGER:
         (void)snprintf(text, n_text, "the number %" JSON_INTEGER_FORMAT, json_integer_value(value));
@@ -208,10 +209,10 @@ static int check_choice(const struct dlb_opt *opt, const char *key, const char *
     (void)dlb_opt_range_text(opt, range, sizeof range);
     if (nearest)
         return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_CHOICE, origin, DLB_NO_OFFSET,
-                        "%s = \"%.40s\": did you mean \"%s\"? It may be %s", key, text, nearest,
-                        range);
+                        "%s = \"%.*s\": did you mean \"%s\"? It may be %s", key, DLB_CUT(text, 40),
+                        nearest, range);
     return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_CHOICE, origin, DLB_NO_OFFSET,
-                    "%s = \"%.40s\": it may be %s", key, text, range);
+                    "%s = \"%.*s\": it may be %s", key, DLB_CUT(text, 40), range);
 }
 
 static int check_string(const char *key, const char *text, size_t len, const char *origin,
@@ -290,8 +291,8 @@ static int number_from_text(const struct dlb_opt *opt, const char *key, const ch
     bool too_big = errno == ERANGE && (is_int || isinf(real));
     if (end == text || *end != '\0')
         return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
-                        "%s wants %s, not %s%.40s%s", key, wanted_text(opt), quote(text), text,
-                        quote(text));
+                        "%s wants %s, not %s%.*s%s", key, wanted_text(opt), quote(text),
+                        DLB_CUT(text, 40), quote(text));
     if (too_big)
         return out_of_range(opt, key, text, origin, err);
     if (is_int)
@@ -319,8 +320,8 @@ int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *te
             *out = json_boolean(strcasecmp(text, "true") == 0);
         else
             return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
-                            "%s wants true or false, not %s%.40s%s", key, quote(text), text,
-                            quote(text));
+                            "%s wants true or false, not %s%.*s%s", key, quote(text),
+                            DLB_CUT(text, 40), quote(text));
         break;
     case DLB_OPT_INT:
     case DLB_OPT_FLOAT:

@@ -1,5 +1,7 @@
 #include "core/base/units.h"
 
+#include "core/base/escape.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -64,7 +66,7 @@ int dlb_bytes_parse(const char *text, int64_t *out_bytes, struct dlb_err *err)
     value = round(value * factor);
     if (value >= 0x1p63)
         return dlb_fail(err, DLB_ERR_CONFIG_OUT_OF_RANGE, NULL, DLB_NO_OFFSET,
-                        "\"%.40s\" is too many bytes", text);
+                        "\"%.*s\" is too many bytes", DLB_CUT(text, 40));
     /* Whole numbers stay exact above 2^53. */
     if (!strchr(number, '.') && strlen(number) < 19)
         *out_bytes = (int64_t)strtoll(number, NULL, 10) * (int64_t)factor;
@@ -73,8 +75,8 @@ int dlb_bytes_parse(const char *text, int64_t *out_bytes, struct dlb_err *err)
     return DLB_OK;
 bad:
     return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, NULL, DLB_NO_OFFSET,
-                    "\"%.40s\" is not a number of bytes: write 65536, \"64 KiB\" or \"1.5 GB\"",
-                    text);
+                    "\"%.*s\" is not a number of bytes: write 65536, \"64 KiB\" or \"1.5 GB\"",
+                    DLB_CUT(text, 40));
 }
 
 /* Three significant digits: "1.43", "14.3", "143". */

@@ -1,5 +1,7 @@
 #include "core/measure/verdict_words.h"
 
+#include "core/base/escape.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -460,7 +462,7 @@ static void say_lost(struct words *w, const struct dlb_evidence *e, const struct
     say(w, "%s of the samples (%" PRIu64 " of %" PRIu64 ") could not be read or decoded",
         percent(f->lost_frac).text, e->n_lost, e->n_lost_of);
     if (e->first_lost)
-        say(w, " (first: %.240s)", e->first_lost);
+        say(w, " (first: %.*s)", DLB_CUT(e->first_lost, 240));
     say(w, ": look at them with `dlbench inspect`. Of the rest: ");
 }
 

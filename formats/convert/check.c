@@ -1,5 +1,7 @@
 #include "formats/convert/check.h"
 
+#include "core/base/escape.h"
+
 #include <string.h>
 
 static int check_names(const struct dlb_sample *sample, struct dlb_err *err)
@@ -46,7 +48,7 @@ static int check_key(struct dlb_convert_check *check, const struct dlb_sample *s
     return dlb_fail(err, DLB_ERR_SAMPLE_KEY_TWICE, sample->path, sample->offset_bytes,
                     "the key \"%.*s\" is there twice, in places that are not adjacent: half of a "
                     "sample, or another sample? Write the shards again, sorted by key",
-                    sample->n_key_bytes < 128 ? (int)sample->n_key_bytes : 128, sample->key);
+                    DLB_CUT_KEY(sample->key, sample->n_key_bytes, 128));
 }
 
 /* The first sample without, or with, what others have. */
@@ -80,8 +82,7 @@ static int check_payload(struct dlb_convert_check *check, const struct dlb_sampl
         (void)dlb_fail(&lacks, DLB_ERR_SAMPLE_NO_PAYLOAD, sample->path, sample->offset_bytes,
                        "sample %.*s has only \"%s\", which describes what is missing: complete it, "
                        "or leave it out by dataset.on_error = \"skip\"",
-                       sample->n_key_bytes < 128 ? (int)sample->n_key_bytes : 128,
-                       sample->key ? sample->key : "",
+                       DLB_CUT_KEY(sample->key ? sample->key : "", sample->n_key_bytes, 128),
                        sample->n_fields ? sample->field[0].name : "");
     *alone = true;
     if (n_labels == sample->n_fields) {
@@ -112,8 +113,7 @@ static int check_label(struct dlb_convert_check *check, const struct dlb_sample 
                        sample->path, sample->offset_bytes,
                        "sample %.*s has no %s, and others have one: the target keeps one for each "
                        "sample or none; webdataset keeps those that there are",
-                       sample->n_key_bytes < 128 ? (int)sample->n_key_bytes : 128,
-                       sample->key ? sample->key : "",
+                       DLB_CUT_KEY(sample->key ? sample->key : "", sample->n_key_bytes, 128),
                        words ? "class number in its \"cls\"" : "label");
     return compare(&check->label, sample->labelled, &lacks, alone, err);
 }

@@ -1,6 +1,8 @@
 /* Starting libhdf5, opening files of unknown origin, and reading through it. */
 #include "formats/hdf5/library.h"
 
+#include "core/base/escape.h"
+
 #ifdef DLB_HAVE_HDF5
 
 #include "formats/hdf5/filters.h"
@@ -162,8 +164,8 @@ static herr_t refuse_link(const char *parent_file, const char *parent_group, con
 static int refuse(struct dlb_err *err, const char *path, const char *name, const char *what)
 {
     return dlb_fail(err, DLB_ERR_HDF5_EXTERNAL, path, DLB_NO_OFFSET,
-                    "%.200s %s: other files are read only with hdf5.allow_external = true", name,
-                    what);
+                    "%.*s %s: other files are read only with hdf5.allow_external = true",
+                    DLB_CUT(name, 200), what);
 }
 
 static int check_external(int64_t set, const char *path, const char *name, struct dlb_err *err)
@@ -204,7 +206,7 @@ int dlb_hdf5_open_set(int64_t file, const char *path, const char *name, bool all
     if (refused)
         return refuse(err, path, name, "is behind a link to another file");
     if (*set < 0) {
-        (void)snprintf(doing, sizeof doing, "opening data set %.200s", name);
+        (void)snprintf(doing, sizeof doing, "opening data set %.*s", DLB_CUT(name, 200));
         return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, doing);
     }
     return allow_external ? DLB_OK : check_external(*set, path, name, err);

@@ -2,6 +2,8 @@
  * its own (formats/hdf5/look.c). */
 #include "formats/hdf5/library.h"
 
+#include "core/base/escape.h"
+
 #ifdef DLB_HAVE_HDF5
 
 #include <hdf5.h>
@@ -49,9 +51,9 @@ static int about_type(hid_t set, const char *path, struct dlb_hdf5_about *about,
                              "reading the type of the elements");
     if (!dlb_hdf5_fixed_size(type) || H5Tget_size(type) > UINT32_MAX)
         rc = dlb_fail(err, DLB_ERR_HDF5_DATASET_UNFIT, path, DLB_NO_OFFSET,
-                      "%.200s has elements of variable length, or references: only elements of one "
+                      "%.*s has elements of variable length, or references: only elements of one "
                       "size are read",
-                      about->dataset);
+                      DLB_CUT(about->dataset, 200));
     about->element_bytes = (uint32_t)H5Tget_size(type);
     about->element = element_of(type);
     (void)H5Tclose(type);
@@ -69,10 +71,9 @@ static int about_space(hid_t set, const char *path, struct dlb_hdf5_about *about
         return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the dimensions");
     int rank = H5Sget_simple_extent_ndims(space);
     if (rank < 1 || rank > DLB_HDF5_MAX_RANK)
-        rc = dlb_fail(
-            err, DLB_ERR_HDF5_DATASET_UNFIT, path, DLB_NO_OFFSET,
-            "%.200s has %d dimensions: the first one counts samples, so 1 to 32 are needed",
-            about->dataset, rank < 0 ? 0 : rank);
+        rc = dlb_fail(err, DLB_ERR_HDF5_DATASET_UNFIT, path, DLB_NO_OFFSET,
+                      "%.*s has %d dimensions: the first one counts samples, so 1 to 32 are needed",
+                      DLB_CUT(about->dataset, 200), rank < 0 ? 0 : rank);
     else if (H5Sget_simple_extent_dims(space, dims, NULL) != rank)
         rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the dimensions");
     for (int i = 0; rc == DLB_OK && i < rank; i++)

@@ -2,6 +2,8 @@
  * Runs in a process of its own (formats/hdf5/look.c). */
 #include "formats/hdf5/library.h"
 
+#include "core/base/escape.h"
+
 #ifdef DLB_HAVE_HDF5
 
 #include <hdf5.h>
@@ -198,8 +200,8 @@ static void take_set(struct search *s, hid_t set, uint32_t number)
         return;
     size_t n_named = strlen(s->named);
     if (s->about->n_candidates++ < N_NAMED)
-        (void)snprintf(s->named + n_named, sizeof s->named - n_named, "%s%.70s",
-                       n_named ? ", " : "", path);
+        (void)snprintf(s->named + n_named, sizeof s->named - n_named, "%s%.*s", n_named ? ", " : "",
+                       DLB_CUT(path, 70));
     if (n_bytes > s->n_bytes || !s->about->dataset[0]) {
         s->n_bytes = n_bytes;
         (void)snprintf(s->about->dataset, sizeof s->about->dataset, "%s", path);
@@ -341,10 +343,11 @@ int dlb_hdf5_explain_missing(int64_t file, const char *path, const struct dlb_hd
         return (int)err->status;
     }
     (void)search(&s, file, NAMED_OF, &ignored);
-    (void)dlb_fail(
-        err, DLB_ERR_HDF5_NO_SUCH_DATASET, path, DLB_NO_OFFSET, "hdf5.dataset = \"%.200s\" %s%s%s",
-        name, there ? "is not a data set but another kind of object" : "does not exist in the file",
-        s.named[0] ? "; the file has these data sets: " : "", s.named);
+    (void)dlb_fail(err, DLB_ERR_HDF5_NO_SUCH_DATASET, path, DLB_NO_OFFSET,
+                   "hdf5.dataset = \"%.*s\" %s%s%s", DLB_CUT(name, 200),
+                   there ? "is not a data set but another kind of object"
+                         : "does not exist in the file",
+                   s.named[0] ? "; the file has these data sets: " : "", s.named);
     free_search(&s);
     free(scratch);
     return (int)err->status;

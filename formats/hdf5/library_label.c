@@ -1,6 +1,8 @@
 /* What lies beside an HDF5 data set in its group: labels, and where samples of many sizes begin. */
 #include "formats/hdf5/library.h"
 
+#include "core/base/escape.h"
+
 #ifdef DLB_HAVE_HDF5
 
 #include <hdf5.h>
@@ -49,11 +51,10 @@ static int read_label(hid_t set, const char *path, const char *name, struct dlb_
         rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "reading the labels");
     for (uint64_t i = 0; rc == DLB_OK && i < n; i++) {
         if (wide[i] < 0 || wide[i] > UINT32_MAX)
-            rc = dlb_fail(
-                err, DLB_ERR_HDF5_LABEL_NO_CLASS, path, DLB_NO_OFFSET,
-                "label %lld of sample %llu in %.200s is not a class: hdf5.label = \"none\" "
-                "leaves labels out",
-                (long long)wide[i], (unsigned long long)i, name);
+            rc = dlb_fail(err, DLB_ERR_HDF5_LABEL_NO_CLASS, path, DLB_NO_OFFSET,
+                          "label %lld of sample %llu in %.*s is not a class: hdf5.label = \"none\" "
+                          "leaves labels out",
+                          (long long)wide[i], (unsigned long long)i, DLB_CUT(name, 200));
         facts->label[i] = (uint32_t)wide[i];
     }
     facts->about.n_labels = rc == DLB_OK ? n : 0;
@@ -83,7 +84,7 @@ int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf
         rc = dlb_hdf5_open_set(file, path, name, opts->allow_external, &set, err);
         if (rc != DLB_OK && err->code == DLB_ERR_HDF5_READ_FAILED && !dlb_hdf5_is_there(file, name))
             rc = dlb_fail(err, DLB_ERR_HDF5_LABEL_UNFIT, path, DLB_NO_OFFSET,
-                          "hdf5.label = \"%.200s\" is not in the file", opts->label);
+                          "hdf5.label = \"%.*s\" is not in the file", DLB_CUT(opts->label, 200));
     }
     if (rc != DLB_OK || set < 0)
         return rc;
@@ -92,8 +93,8 @@ int dlb_hdf5_library_labels(int64_t file, const char *path, const struct dlb_hdf
     else if (asked)
         rc = dlb_fail(
             err, DLB_ERR_HDF5_LABEL_UNFIT, path, DLB_NO_OFFSET,
-            "hdf5.label = \"%.200s\" is not a list of %llu whole numbers, one for each sample",
-            name, (unsigned long long)n_samples);
+            "hdf5.label = \"%.*s\" is not a list of %llu whole numbers, one for each sample",
+            DLB_CUT(name, 200), (unsigned long long)n_samples);
     else
         facts->about.label_refused = true;
     (void)H5Dclose(set);
@@ -124,7 +125,8 @@ int dlb_hdf5_library_offsets(int64_t file, const char *path, struct dlb_hdf5_fac
         (void)H5Sclose(space);
     if (n < 2 || n > MAX_LABELS || !is_list(set, n, true))
         rc = dlb_fail(err, DLB_ERR_HDF5_OFFSETS_DAMAGED, path, DLB_NO_OFFSET,
-                      "%.200s is not a list of u64, one more than there are samples", name);
+                      "%.*s is not a list of u64, one more than there are samples",
+                      DLB_CUT(name, 200));
     if (rc == DLB_OK && !(facts->offset = calloc(n, sizeof *facts->offset)))
         rc = dlb_fail_memory(err, path, n * sizeof *facts->offset);
     if (rc == DLB_OK &&

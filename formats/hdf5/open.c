@@ -2,6 +2,8 @@
  * places of its chunks become a table. */
 #include "formats/hdf5/hdf5.h"
 
+#include "core/base/escape.h"
+
 #ifdef DLB_HAVE_HDF5
 
 #include "formats/hdf5/btree.h"
@@ -18,7 +20,8 @@
 static int fail_set(const struct dlb_hdf5 *ds, enum dlb_code code, const char *what,
                     struct dlb_err *err)
 {
-    return dlb_fail(err, code, ds->path, DLB_NO_OFFSET, "%.200s %s", ds->facts.about.dataset, what);
+    return dlb_fail(err, code, ds->path, DLB_NO_OFFSET, "%.*s %s",
+                    DLB_CUT(ds->facts.about.dataset, 200), what);
 }
 
 static int measure_rows(struct dlb_hdf5 *ds, struct dlb_err *err)
@@ -256,8 +259,8 @@ static void tell_choices(struct dlb_hdf5 *ds, const struct dlb_hdf5_opts *opts,
     const struct dlb_hdf5_about *about = &ds->facts.about;
 
     if (about->n_candidates > 1)
-        dlb_shape_odd(shape, "holds %u data sets; the largest, %.80s, is read (see hdf5.dataset)",
-                      about->n_candidates, about->dataset);
+        dlb_shape_odd(shape, "holds %u data sets; the largest, %.*s, is read (see hdf5.dataset)",
+                      about->n_candidates, DLB_CUT(about->dataset, 80));
     if (about->search_ended)
         dlb_shape_odd(shape,
                       "the search for data sets ended at %u objects or a depth of %u groups: "

@@ -4,6 +4,7 @@
  * its keys by "%08d" needs no list, but with that only such databases could be read. An environment
  * cannot be used across fork(): open closes its own, and each reading process opens one that its
  * threads share. */
+#include "core/base/escape.h"
 #include "formats/format.h"
 #include "formats/generate/mark.h"
 
@@ -127,7 +128,7 @@ static int visit(void *ctx, const struct dlb_lmdb_entry *entry, struct dlb_err *
     if (entry->database) {
         if (listing->n_databases++ == 0)
             (void)snprintf(listing->database, sizeof listing->database, "%.*s",
-                           n_key < 60 ? (int)n_key : 60, (const char *)key);
+                           DLB_CUT_KEY((const char *)key, n_key, 60));
         return DLB_OK;
     }
     if (listing->all && is_about(key, n_key)) {
@@ -265,8 +266,8 @@ static int lmdb_open(void *state, const struct dlb_open *how, struct dlb_shape *
                         listing.n_databases, listing.n_databases == 1 ? "" : "s", listing.database);
     if (ds->keys.n == 0 && prefix[0] && head.n_entries > 0)
         return dlb_fail(err, DLB_ERR_LMDB_NO_SUCH_PREFIX, ds->path, DLB_NO_OFFSET,
-                        "lmdb.prefix = \"%.200s\": none of the %" PRIu64 " keys begins with it",
-                        prefix, head.n_entries);
+                        "lmdb.prefix = \"%.*s\": none of the %" PRIu64 " keys begins with it",
+                        DLB_CUT(prefix, 200), head.n_entries);
     uint64_t numbers[] = {ds->keys.n, shape->total_bytes, head.txn};
     shape->id =
         dlb_hash64(ds->keys.bytes, ds->keys.n_bytes, dlb_hash64(numbers, sizeof numbers, 0));

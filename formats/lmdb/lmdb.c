@@ -1,6 +1,8 @@
 /* Reading through liblmdb: environments, transactions, keys and values. */
 #include "formats/lmdb/lmdb.h"
 
+#include "core/base/escape.h"
+
 #ifdef DLB_HAVE_LMDB
 
 #include "core/base/mapguard.h"
@@ -312,7 +314,7 @@ int dlb_lmdb_find(struct dlb_lmdb_txn *txn, const void *key, size_t n_key,
     if (code == MDB_NOTFOUND && !has_faulted(txn->env))
         return dlb_fail(err, DLB_ERR_LMDB_KEY_GONE, txn->env->path, DLB_NO_OFFSET,
                         "key \"%.*s\" is gone: the database was written to since it was opened",
-                        n_key < 100 ? (int)n_key : 100, (const char *)key);
+                        DLB_CUT_KEY((const char *)key, n_key, 100));
     if (code != 0)
         return fail_read(txn->env, code, "looking up a key", err);
     return place(txn->env, &value, out, err);

@@ -1,5 +1,6 @@
 #include "formats/numpy/npz.h"
 
+#include "core/base/escape.h"
 #include "formats/codecs/inflate.h"
 #include "formats/headroom.h"
 
@@ -55,9 +56,9 @@ static const struct dlb_zip_member *choose(const struct dlb_zip *zip, const char
     }
     if (!chosen && n_others > 0)
         (void)dlb_fail(err, DLB_ERR_NPZ_NO_SUCH_ARRAY, path, DLB_NO_OFFSET,
-                       "npz.array = \"%.100s\": no such array; there are %" PRIu64
+                       "npz.array = \"%.*s\": no such array; there are %" PRIu64
                        ", the first is \"%.*s\"",
-                       wanted, n_others, (int)(strlen(other) - 4), other);
+                       DLB_CUT(wanted, 100), n_others, (int)(strlen(other) - 4), other);
     else if (!chosen)
         (void)dlb_fail(err, DLB_ERR_DATASET_EMPTY, path, DLB_NO_OFFSET,
                        "none of the archive's %" PRIu64 " members is an array (.npy)", zip->n);
@@ -102,19 +103,19 @@ static int measure_rows(struct dlb_npz_array *array, const char *path, struct dl
         return rc;
     if (npy->rank < 1)
         return dlb_fail(err, DLB_ERR_NPZ_ARRAY_UNFIT, path, array->data_at,
-                        "\"%.100s\" is a single number, without rows that could be samples: choose "
+                        "\"%.*s\" is a single number, without rows that could be samples: choose "
                         "another by npz.array",
-                        array->name);
+                        DLB_CUT(array->name, 100));
     if (npy->rank > 1 && npy->fortran_order)
         return dlb_fail(err, DLB_ERR_NPZ_ARRAY_UNFIT, path, array->data_at,
-                        "\"%.100s\" is in Fortran order, where a row is not contiguous: save it "
+                        "\"%.*s\" is in Fortran order, where a row is not contiguous: save it "
                         "with numpy.ascontiguousarray",
-                        array->name);
+                        DLB_CUT(array->name, 100));
     array->n_rows = npy->shape[0];
     array->row_bytes = array->n_rows ? n_bytes / array->n_rows : 0;
     if (array->row_bytes == 0)
-        return dlb_fail(err, DLB_ERR_NPZ_ARRAY_UNFIT, path, array->data_at, "\"%.100s\" is empty",
-                        array->name);
+        return dlb_fail(err, DLB_ERR_NPZ_ARRAY_UNFIT, path, array->data_at, "\"%.*s\" is empty",
+                        DLB_CUT(array->name, 100));
     return DLB_OK;
 }
 
@@ -140,21 +141,21 @@ static int check_member(const struct dlb_zip_member *member, const char *path, s
 {
     if (member->method != DLB_ZIP_STORED && member->method != DLB_ZIP_DEFLATED)
         return dlb_fail(err, DLB_ERR_NPZ_ZIP_UNSUPPORTED, path, member->header_at,
-                        "\"%.100s\" is compressed by ZIP's method %u; numpy stores (0) or deflates "
+                        "\"%.*s\" is compressed by ZIP's method %u; numpy stores (0) or deflates "
                         "(8)",
-                        member->name, member->method);
+                        DLB_CUT(member->name, 100), member->method);
     if (member->method == DLB_ZIP_DEFLATED && dlb_inflate_missing)
-        return dlb_fail(err, DLB_ERR_MISSING, path, member->header_at, "\"%.100s\" is deflated: %s",
-                        member->name, dlb_inflate_missing);
+        return dlb_fail(err, DLB_ERR_MISSING, path, member->header_at, "\"%.*s\" is deflated: %s",
+                        DLB_CUT(member->name, 100), dlb_inflate_missing);
     if (member->method == DLB_ZIP_STORED && member->n_bytes != member->stored_bytes)
         return dlb_fail(err, DLB_ERR_NPZ_ZIP_DAMAGED, path, member->header_at,
-                        "\"%.100s\" is stored, but has two sizes, %" PRIu64 " and %" PRIu64,
-                        member->name, member->stored_bytes, member->n_bytes);
+                        "\"%.*s\" is stored, but has two sizes, %" PRIu64 " and %" PRIu64,
+                        DLB_CUT(member->name, 100), member->stored_bytes, member->n_bytes);
     if (member->n_bytes / MAX_EXPANSION > member->stored_bytes + 1)
         return dlb_fail(err, DLB_ERR_NPZ_ZIP_DAMAGED, path, member->header_at,
-                        "\"%.100s\" would inflate from %" PRIu64 " to %" PRIu64
+                        "\"%.*s\" would inflate from %" PRIu64 " to %" PRIu64
                         " bytes: deflate reaches 1032 to 1 at most",
-                        member->name, member->stored_bytes, member->n_bytes);
+                        DLB_CUT(member->name, 100), member->stored_bytes, member->n_bytes);
     return DLB_OK;
 }
 
@@ -183,9 +184,9 @@ int dlb_npz_find(struct dlb_npz_array *array, const struct dlb_zip_file *file, c
     }
     if (rc == DLB_OK && array->deflated)
         dlb_shape_odd(shape,
-                      "%.40s is deflated: each reader inflates all of it (%" PRIu64
+                      "%.*s is deflated: each reader inflates all of it (%" PRIu64
                       " bytes) when it starts, as numpy.load does",
-                      array->name, array->n_bytes);
+                      DLB_CUT(array->name, 40), array->n_bytes);
     dlb_zip_free(&zip);
     return rc;
 }
@@ -214,13 +215,13 @@ static int inflate_into(const struct dlb_npz_array *array, const uint8_t *stored
     }
     if (n_out != array->n_bytes)
         return dlb_fail(err, DLB_ERR_NPZ_ARRAY_DAMAGED, path, array->data_at,
-                        "\"%.100s\" inflates to %zu bytes, not to %" PRIu64, array->name, n_out,
-                        array->n_bytes);
+                        "\"%.*s\" inflates to %zu bytes, not to %" PRIu64,
+                        DLB_CUT(array->name, 100), n_out, array->n_bytes);
     uint32_t crc = dlb_crc32(0, out, n_out);
     if (crc != array->crc)
         return dlb_fail(err, DLB_ERR_NPZ_ARRAY_DAMAGED, path, array->data_at,
-                        "\"%.100s\" is damaged: its CRC-32 is %08x, the directory says %08x",
-                        array->name, crc, array->crc);
+                        "\"%.*s\" is damaged: its CRC-32 is %08x, the directory says %08x",
+                        DLB_CUT(array->name, 100), crc, array->crc);
     return DLB_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "formats/numpy/zip.h"
 
+#include "core/base/escape.h"
 #include "core/base/little.h"
 
 #include <inttypes.h>
@@ -199,9 +200,9 @@ static int take_entries(struct dlb_zip *zip, const uint8_t *data, const struct d
                             "member %" PRIu64 " of the ZIP's directory makes no sense", i);
         if (member->header_at >= dir->at || member->stored_bytes > dir->at - member->header_at)
             return dlb_fail(err, DLB_ERR_NPZ_ZIP_DAMAGED, path, dir->at + at,
-                            "member \"%.40s\" at %" PRIu64 " with %" PRIu64
+                            "member \"%.*s\" at %" PRIu64 " with %" PRIu64
                             " bytes would go beyond the directory",
-                            member->name, member->header_at, member->stored_bytes);
+                            DLB_CUT(member->name, 40), member->header_at, member->stored_bytes);
         zip->n++;
     }
     return DLB_OK;
@@ -257,15 +258,16 @@ int dlb_zip_locate(const struct dlb_zip *zip, const struct dlb_zip_member *membe
         return rc;
     if (dlb_little_get(local, 4) != LOCAL_MAGIC)
         return dlb_fail(err, DLB_ERR_NPZ_ZIP_DAMAGED, file->path, member->header_at,
-                        "member \"%.40s\" is not here, where the directory says", member->name);
+                        "member \"%.*s\" is not here, where the directory says",
+                        DLB_CUT(member->name, 40));
     if (dlb_little_get(local + 6, 2) & FLAG_ENCRYPTED)
         return dlb_fail(err, DLB_ERR_NPZ_ZIP_UNSUPPORTED, file->path, member->header_at,
-                        "\"%.40s\" is encrypted", member->name);
+                        "\"%.*s\" is encrypted", DLB_CUT(member->name, 40));
     *data_at = member->header_at + LOCAL_BYTES + dlb_little_get(local + 26, 2) +
                dlb_little_get(local + 28, 2);
     if (*data_at > zip->directory_at || member->stored_bytes > zip->directory_at - *data_at)
         return dlb_fail(err, DLB_ERR_NPZ_ZIP_DAMAGED, file->path, member->header_at,
-                        "\"%.40s\" with %" PRIu64 " bytes would reach into the directory",
-                        member->name, member->stored_bytes);
+                        "\"%.*s\" with %" PRIu64 " bytes would reach into the directory",
+                        DLB_CUT(member->name, 40), member->stored_bytes);
     return DLB_OK;
 }

@@ -3,6 +3,7 @@
  * A record is a sample. With tfrecord.feature it is a tf.train.Example, and one of its features is
  * the sample. The feature's size is known only after reading. The sizes of the data set are the
  * records' then, which is an upper bound. */
+#include "core/base/escape.h"
 #include "formats/format.h"
 #include "formats/generate/mark.h"
 
@@ -249,7 +250,8 @@ static int extract(const struct tfrecord_reader *reader, uint64_t n_bytes, struc
     }
     if (!example.bytes)
         return dlb_fail(err, DLB_ERR_TFRECORD_NO_FEATURE, out->path, out->offset_bytes,
-                        "has no feature \"%.100s\" of bytes; it has: %s", ds->opts.feature,
+                        "has no feature \"%.*s\" of bytes; it has: %s",
+                        DLB_CUT(ds->opts.feature, 100),
                         example.n_features ? example.names : "none");
     out->field[0].data = example.bytes;
     out->field[0].len_bytes = example.n_bytes;

@@ -1,5 +1,7 @@
 #include "formats/webdataset/braces.h"
 
+#include "core/base/escape.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -24,8 +26,8 @@ bool dlb_wds_is_pattern(const char *path)
 
 static int refuse(const struct expansion *e, const char *why, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_SHARD_LIST_BAD, NULL, DLB_NO_OFFSET,
-                    "dataset.path = \"%.80s\": %s", e->whole, why);
+    return dlb_fail(err, DLB_ERR_SHARD_LIST_BAD, NULL, DLB_NO_OFFSET, "dataset.path = \"%.*s\": %s",
+                    DLB_CUT(e->whole, 80), why);
 }
 
 /* The brace that closes the one at `open`, or NULL. *n_commas: commas of this brace, not of inner

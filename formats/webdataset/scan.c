@@ -1,5 +1,7 @@
 #include "formats/webdataset/scan.h"
 
+#include "core/base/escape.h"
+
 #ifdef DLB_HAVE_LIBARCHIVE
 
 #include "formats/keys.h"
@@ -80,14 +82,14 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
     for (uint32_t i = 0; i < group->n_fields; i++)
         if (group->field_hash[i] == hash)
             return dlb_fail(err, DLB_ERR_TAR_FIELD_TWICE, path, member->header_at,
-                            "the field \"%s\" is twice in sample %.64s", group->field_name,
-                            member->name);
+                            "the field \"%s\" is twice in sample %.*s", group->field_name,
+                            DLB_CUT(member->name, 64));
     if (group->n_fields == DLB_MAX_FIELDS)
         return dlb_fail(err, DLB_ERR_TAR_TOO_MANY_FIELDS, path, member->header_at,
                         "sample %.*s has more than %d fields, the most that are read: a sample's "
                         "key ends at the first dot of the name, so rename members whose keys "
                         "contain dots",
-                        len < 64 ? (int)len : 64, member->name, DLB_MAX_FIELDS);
+                        DLB_CUT_KEY(member->name, len, 64), DLB_MAX_FIELDS);
     group->field_hash[group->n_fields++] = hash;
     return DLB_OK;
 }
@@ -131,8 +133,7 @@ static int note_key(struct dlb_keys *keys, const struct dlb_wds_group *group,
         return dlb_fail_memory(err, shard->path, 2 * keys->cap * sizeof *known);
     if (known->fields && shard->n_again++ == 0)
         (void)snprintf(shard->again, sizeof shard->again, "%.*s",
-                       (int)(group->key.len_bytes < 63 ? group->key.len_bytes : 63),
-                       (const char *)group->key.data);
+                       DLB_CUT_KEY((const char *)group->key.data, group->key.len_bytes, 63));
     known->fields = 1;
     return DLB_OK;
 }

@@ -1,5 +1,6 @@
 #include "formats/webdataset/tar.h"
 
+#include "core/base/escape.h"
 #include "formats/webdataset/pack.h"
 
 #ifdef DLB_HAVE_LIBARCHIVE
@@ -394,24 +395,25 @@ int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_
     return DLB_OK;
 }
 
-static int fail_sparse(const struct dlb_tar *tar, const struct dlb_tar_member *member,
-                       struct dlb_err *err)
+static int fail_member(const struct dlb_tar *tar, const struct dlb_tar_member *member,
+                       enum dlb_code code, struct dlb_err *err)
 {
-    return dlb_fail(err, DLB_ERR_TAR_SPARSE, tar->path, member->header_at,
-                    "member %.64s is sparse: write the archive without --sparse", member->name);
+    return dlb_fail(err, code, tar->path, member->header_at, "member %.*s %s",
+                    DLB_CUT(member->name, 64),
+                    code == DLB_ERR_TAR_SPARSE ? "is sparse: write the archive without --sparse"
+                                               : "is cut short: the archive ends inside it");
 }
 
 int dlb_tar_check(const struct dlb_tar *tar, const struct dlb_tar_member *member,
                   struct dlb_err *err)
 {
     if (member->sparse)
-        return fail_sparse(tar, member, err);
+        return fail_member(tar, member, DLB_ERR_TAR_SPARSE, err);
     if (member->data_at <= tar->max_bytes && member->n_bytes <= tar->max_bytes - member->data_at)
         return DLB_OK;
     if (tar->unpacker)
         return fail_expands(tar, err);
-    return dlb_fail(err, DLB_ERR_TAR_CUT_SHORT, tar->path, member->header_at,
-                    "the archive ends inside member %.64s: it is cut short", member->name);
+    return fail_member(tar, member, DLB_ERR_TAR_CUT_SHORT, err);
 }
 
 /* The member begins in the block, and the rest is read directly to dst: one copy less than through
@@ -429,8 +431,7 @@ static int read_direct(struct dlb_tar *tar, const struct dlb_tar_member *member,
     tar->asked_bytes += n_read;
     tar->direct_bytes = rest;
     if (n_read < rest)
-        return dlb_fail(err, DLB_ERR_TAR_CUT_SHORT, tar->path, member->header_at,
-                        "the archive ends inside member %.64s: it is cut short", member->name);
+        return fail_member(tar, member, DLB_ERR_TAR_CUT_SHORT, err);
     return DLB_OK;
 }
 
@@ -447,12 +448,11 @@ static int read_pieces(struct dlb_tar *tar, const struct dlb_tar_member *member,
         la_int64_t at;
         int rc = archive_read_data_block(tar->archive, &piece, &n, &at);
         if (rc == ARCHIVE_EOF)
-            return dlb_fail(err, DLB_ERR_TAR_CUT_SHORT, tar->path, member->header_at,
-                            "member %.64s has fewer bytes than its header says", member->name);
+            return fail_member(tar, member, DLB_ERR_TAR_CUT_SHORT, err);
         if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
             return fail(tar, err);
         if (at != (la_int64_t)done)
-            return fail_sparse(tar, member, err);
+            return fail_member(tar, member, DLB_ERR_TAR_SPARSE, err);
         if (n > n_bytes - done)
             n = n_bytes - done;
         memcpy(dst + done, piece, n);

@@ -1,5 +1,6 @@
 #include "loaders/device/device.h"
 
+#include "core/base/escape.h"
 #include "core/base/clock.h"
 #include "loaders/device/memo.h"
 
@@ -164,7 +165,8 @@ const struct dlb_device *dlb_device_first(const struct dlb_device *const *device
             if (device->missing) {
                 without = without ? without : device->missing;
             } else if (device->emulated) {
-                (void)snprintf(why, 160, "auto: %.140s", without ? without : "no GPU is driven");
+                (void)snprintf(why, 160, "auto: %.*s",
+                               DLB_CUT(without ? without : "no GPU is driven", 140));
                 return device;
             } else if (!device->probe ||
                        dlb_device_probe(device->probe, PROBE_NS, name, &refused) == DLB_OK) {
@@ -176,7 +178,8 @@ const struct dlb_device *dlb_device_first(const struct dlb_device *const *device
         }
     }
     (void)dlb_fail(err, DLB_ERR_DEVICE_NOT_FOUND, NULL, DLB_NO_OFFSET,
-                   "device.kind = \"auto\": %.120s", without ? without : "no device in this build");
+                   "device.kind = \"auto\": %.*s",
+                   DLB_CUT(without ? without : "no device in this build", 120));
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 #include "scenarios/cell/cache.h"
 
+#include "core/base/escape.h"
 #include "core/base/pulse.h"
 #include "core/host/held.h"
 #include "core/measure/cache_label.h"
@@ -127,8 +128,7 @@ static void fill_limits(const struct dlb_cell_cache *cache, struct dlb_cache_res
     unsigned long long n_files = seen->n_files + seen->n_unknown;
 
     for (uint32_t i = 0; i < n; i++)
-        (void)snprintf(out->limits[out->n_limits++], DLB_CACHE_LIMIT_BYTES, "%.*s",
-                       DLB_BACKING_LIMIT_BYTES, text[i]);
+        dlb_cut_text(out->limits[out->n_limits++], DLB_CACHE_LIMIT_BYTES, text[i]);
     if (seen->n_elsewhere > 0)
         (void)snprintf(out->limits[out->n_limits++], DLB_CACHE_LIMIT_BYTES,
                        "the files lie on several devices: none of their counters is shown");

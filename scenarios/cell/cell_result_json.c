@@ -319,7 +319,7 @@ static void cache_from(const json_t *object, struct dlb_cache_result *cache)
         const char *text = json_string_value(limit);
         if (!text || cache->n_limits == DLB_CACHE_LIMITS)
             continue;
-        dlb_json_cut_text(cache->limits[cache->n_limits], DLB_CACHE_LIMIT_BYTES, text);
+        dlb_cut_text(cache->limits[cache->n_limits], DLB_CACHE_LIMIT_BYTES, text);
         (void)dlb_unescape(cache->limits[cache->n_limits++]);
     }
 }
@@ -415,7 +415,8 @@ int dlb_cell_result_from_json(struct dlb_cell_result *r, const json_t *doc, stru
         s++;
     if (s > DLB_REP_NOT_MEASURED)
         return dlb_fail(err, DLB_ERR_FORMAT, NULL, DLB_NO_OFFSET,
-                        "a cell's result has no status that is known: \"%.40s\"", status);
+                        "a cell's result has no status that is known: \"%.*s\"",
+                        DLB_CUT(status, 40));
     r->status = (enum dlb_rep_status)s;
     head_from(doc, r);
     r->has_cache = json_is_object(json_object_get(doc, "cache"));
@@ -428,7 +429,7 @@ int dlb_cell_result_from_json(struct dlb_cell_result *r, const json_t *doc, stru
         cache_from(json_object_get(doc, "cache"), &r->cache);
         const char *by = dlb_json_text(doc, "residency_by");
         if (strcmp(by, RESIDENCY_UNKNOWN) != 0)
-            dlb_json_cut_text(r->cache.residency_by, sizeof(r->cache.residency_by), by);
+            dlb_cut_text(r->cache.residency_by, sizeof(r->cache.residency_by), by);
     }
     if (r->has_device)
         device_from(json_object_get(doc, "device"), &r->device);

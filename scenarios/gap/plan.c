@@ -1,5 +1,6 @@
 #include "scenarios/gap/plan.h"
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "scenarios/gap/rungs/rung.h"
@@ -63,8 +64,7 @@ static void plan_torch(const struct dlb_gap_plan_input *in, const char *name, st
     struct dlb_plan_cell *cell =
         add_cell(out, name, &in->python->program, config, dlb_gap_torch_spec_json(&spec));
     cell->skipped = !in->python->found;
-    (void)snprintf(cell->reason, sizeof(cell->reason), "%.*s", (int)sizeof(cell->reason) - 1,
-                   in->python->reason);
+    dlb_cut_text(cell->reason, sizeof(cell->reason), in->python->reason);
 }
 
 static size_t count(const char *const *names)

@@ -1,5 +1,6 @@
 /* The in-memory ladder: `dlbench gap`. Its cells are rungs, which other programs measure: this one
  * under another verb, and a Python interpreter. */
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/opt_value.h"
@@ -144,8 +145,7 @@ static void judge_cell(const struct dlb_gap_judged *rung, struct dlb_judged_cell
                                                    : DLB_CELL_SKIPPED;
     out->code = rung->status == DLB_GAP_FAILED ? rung->code : DLB_N_CODES;
     out->error = rung->status == DLB_GAP_FAILED ? dlb_code_status(rung->code) : DLB_OK;
-    (void)snprintf(out->reason, sizeof(out->reason), "%.*s", (int)sizeof(out->reason) - 1,
-                   rung->reason);
+    dlb_cut_text(out->reason, sizeof(out->reason), rung->reason);
     dlb_judge(&out->evidence, &out->verdict);
 }
 

@@ -1,5 +1,6 @@
 #include "scenarios/gap/words.h"
 
+#include "core/base/escape.h"
 #include "core/base/units.h"
 #include "core/host/osacct.h"
 #include "scenarios/gap/fit.h"
@@ -74,16 +75,17 @@ static void say_gap(const struct dlb_gap_setting *setting, struct dlb_gap_judgem
     const struct dlb_gap_python *python = setting->python;
     const struct dlb_gap_judged *loader = dlb_gap_measured(j, "torch-dataloader");
     const struct dlb_gap_judged *direct = dlb_gap_measured(j, "torch-direct");
-    char samples[40], bytes[24], said[sizeof(python->path)];
+    char samples[40], bytes[24], said[sizeof(python->path)], path[sizeof(python->path)];
+    (void)one_line(python->path, path, sizeof(path));
     (void)dlb_count_text((double)setting->params->samples, samples, sizeof(samples));
     (void)dlb_bytes_text(dlb_gap_array_bytes(setting->params), bytes, sizeof(bytes));
     if (loader && direct)
         add(j,
             "The gap on this machine: %.3gx%s. A DataLoader that shuffles, without workers, takes "
-            "%s for %s samples (%s); slicing them in order takes %s (torch %s of %.200s).\n",
+            "%s for %s samples (%s); slicing them in order takes %s (torch %s of %.*s).\n",
             loader->to_direct, range_of(loader, direct).text, duration(loader->seconds.median).text,
             samples, bytes, duration(direct->seconds.median).text, python->torch,
-            one_line(python->path, said, sizeof(said)));
+            DLB_CUT(path, 200));
     else if (!python->found)
         add(j, "PyTorch was not measured, so there is no gap to show: %s.\n",
             one_line(python->reason, said, sizeof(said)));

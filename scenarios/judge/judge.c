@@ -1,5 +1,6 @@
 #include "scenarios/judge/judge.h"
 
+#include "core/base/escape.h"
 #include "core/base/mem.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/not_modelled.h"
@@ -115,8 +116,7 @@ static void judge_status(const struct dlb_plan_cell *planned, const struct dlb_r
     for (uint32_t i = 0; i < reps->n && out->status == DLB_CELL_OK; i++) {
         const struct dlb_cell_result *rep = &reps->rep[i];
         if (rep->status == DLB_REP_FAILED) {
-            (void)snprintf(out->reason, sizeof(out->reason), "%.*s", (int)sizeof(out->reason) - 1,
-                           rep->reason);
+            dlb_cut_text(out->reason, sizeof(out->reason), rep->reason);
             fail(out, rep->code < DLB_N_CODES ? rep->code : DLB_ERR_WORKER);
             out->error = rep->error;
             continue;
@@ -203,10 +203,11 @@ static void fail_unreadable(const struct dlb_spec *spec, const struct dlb_cell_r
     (void)dlb_skipped_text(rep, skipped, sizeof(skipped));
     fail(out, DLB_ERR_NOTHING_READABLE);
     (void)snprintf(out->reason, sizeof(out->reason),
-                   "no sample was delivered: %s%s%.300s; look at the data with `dlbench inspect "
-                   "%.200s`, and check dataset.codec",
-                   skipped, named ? ", first: " : "", named ? rep->workers.skipped[0] : "",
-                   spec->dataset.path);
+                   "no sample was delivered: %s%s%.*s; look at the data with `dlbench inspect "
+                   "%.*s`, and check dataset.codec",
+                   skipped, named ? ", first: " : "",
+                   DLB_CUT(named ? rep->workers.skipped[0] : "", 300),
+                   DLB_CUT(spec->dataset.path, 200));
 }
 
 /* A cell without a single window has no result, however well its processes ended. */

@@ -1,5 +1,6 @@
 #include "scenarios/run/child.h"
 
+#include "core/base/escape.h"
 #include "core/base/clock.h"
 #include "core/base/io.h"
 #include "core/base/json.h"
@@ -211,8 +212,8 @@ static void tell_library(const struct dlb_child *how, const struct child *c, cha
     memcpy(name, c->pulse->library, sizeof(name));
     name[sizeof(name) - 1] = '\0';
     if (name[0])
-        (void)snprintf(text, n_text, " (its samples are read through %s: %.*s)", name, PATH_SHOWN,
-                       how->data_path ? how->data_path : "no path");
+        (void)snprintf(text, n_text, " (its samples are read through %s: %.*s)", name,
+                       DLB_CUT(how->data_path ? how->data_path : "no path", PATH_SHOWN));
 }
 
 /* How a child ended that has no result to be believed. */
@@ -265,16 +266,15 @@ static void obituary(const struct dlb_child *how, const struct child *c, const s
         (void)snprintf(why, sizeof(why), "left with exit code %d", WEXITSTATUS(status));
     }
     log_tail(c, tail);
-    (void)snprintf(text, sizeof(text), "%.*s%sthe process %s%s%s%s", PATH_SHOWN,
-                   how->program ? how->program : "", how->program ? ": " : "", why, library,
-                   tail[0] ? "; it printed: " : "", tail);
+    (void)snprintf(text, sizeof(text), "%.*s%sthe process %s%s%s%s",
+                   DLB_CUT(how->program ? how->program : "", PATH_SHOWN), how->program ? ": " : "",
+                   why, library, tail[0] ? "; it printed: " : "", tail);
     struct dlb_err err;
     (void)dlb_fail(&err, code_of(how, end), NULL, DLB_NO_OFFSET, "%s", text);
     dlb_cell_result_init(result);
     dlb_cell_result_fail(result, &err);
     /* An error holds less than the last words take behind a long path. */
-    (void)snprintf(result->reason, sizeof(result->reason), "%.*s", (int)sizeof(result->reason) - 1,
-                   text);
+    dlb_cut_text(result->reason, sizeof(result->reason), text);
 }
 
 static bool read_result(const struct child *c, bool keeps, struct dlb_cell_result *result)

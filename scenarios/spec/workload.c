@@ -1,5 +1,6 @@
 #include "scenarios/spec/workload.h"
 
+#include "core/base/escape.h"
 #include "core/base/units.h"
 #include "loaders/device/device.h"
 #include "scenarios/spec/embedded.h"
@@ -119,9 +120,11 @@ int dlb_workload_load(struct dlb_config *cfg, const char *name, struct dlb_err *
     }
     if (nearest)
         return dlb_fail(err, DLB_ERR_WORKLOAD_UNKNOWN, "--workload", DLB_NO_OFFSET,
-                        "there is no workload \"%.40s\"; did you mean \"%s\"?", name, nearest);
+                        "there is no workload \"%.*s\"; did you mean \"%s\"?", DLB_CUT(name, 40),
+                        nearest);
     return dlb_fail(err, DLB_ERR_WORKLOAD_UNKNOWN, "--workload", DLB_NO_OFFSET,
-                    "no workload \"%.20s\"; there are %.100s, or give a .toml file", name, all);
+                    "no workload \"%.*s\"; there are %.100s, or give a .toml file",
+                    DLB_CUT(name, 20), all);
 }
 
 /* The accelerators that have a step time in the workload; empty: none. */

@@ -1,5 +1,6 @@
 #include "scenarios/storage/fio.h"
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 
@@ -200,8 +201,8 @@ int dlb_fio_parse(const char *text, size_t n_bytes, struct dlb_baseline_result *
                       strerror((int)(dlb_json_u64(job, "error", 0) & 0xfff)));
     } else if (!(dlb_json_number(read, "bw_bytes") > 0)) {
         rc = dlb_fail(err, DLB_ERR_FIO_OUTPUT, "fio", DLB_NO_OFFSET,
-                      "its output has no rate of reads: %.*s", n_bytes < 100 ? (int)n_bytes : 100,
-                      n_bytes ? text : "");
+                      "its output has no rate of reads: %.*s",
+                      DLB_CUT_KEY(n_bytes ? text : "", n_bytes, 100));
     } else {
         out->bytes_per_s = figure(read, "bw_bytes");
         out->iops = figure(read, "iops");

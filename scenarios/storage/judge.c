@@ -1,5 +1,6 @@
 #include "scenarios/storage/judge.h"
 
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/judge/notes.h"
@@ -165,8 +166,8 @@ static void say_cap(struct outcome *o)
     const char *of;
     if (next >= 0 && o->view.points[next].impossible)
         (void)snprintf(o->why, sizeof(o->why),
-                       "this host's memory ends the search (%u could not be run: %.180s)", o->n + 1,
-                       o->judgement->cells[next].reason);
+                       "this host's memory ends the search (%u could not be run: %.*s)", o->n + 1,
+                       DLB_CUT(o->judgement->cells[next].reason, 180));
     else if (o->n == dlb_storage_data_limit(o->plan, &of))
         (void)snprintf(o->why, sizeof(o->why), "the data set has no %s for more", of);
     else
@@ -327,8 +328,8 @@ static void name_accelerator(const struct dlb_workload_opts *workload, uint32_t 
         for (; name[n] && n + 1 < n_text; n++)
             text[n] = name[n] >= 'a' && name[n] <= 'z' ? (char)(name[n] - 'a' + 'A') : name[n];
     text[n] = '\0';
-    (void)snprintf(text + n, n_text - n, "%saccelerator%s%s%.60s", named ? " " : "", plural(n_of),
-                   workload->name[0] ? " of " : "", workload->name);
+    (void)snprintf(text + n, n_text - n, "%saccelerator%s%s%.*s", named ? " " : "", plural(n_of),
+                   workload->name[0] ? " of " : "", DLB_CUT(workload->name, 60));
 }
 
 /* Where the bytes came from if not from the storage, as a part of a sentence. */

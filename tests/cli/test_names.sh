@@ -263,4 +263,18 @@ PY
     each 2 "$dlbench" run --set dataset.format=lmdb --set dataset.codec=raw --set dataset.path=db --set "lmdb.prefix=$text" "${few[@]}" \
         --run-name lm
 fi
+# --- a long name is cut between two characters
+for lead in '' a ab; do
+    long=$lead$(printf '€%.0s' {1..80})
+    for how in "$long" "run --$long=1" "run $long" "run --set $long=1" "run --set $long" "run --set dataset.codec=$long" \
+        "run --set loader.num_workers=$long" "run --set loader.pin_memory=$long" "run --set generate.sample_bytes=$long" \
+        "run --run-name $long" "convert a b --format $long"; do
+        # shellcheck disable=SC2086 # words
+        run "$dlbench" $how
+        expect_exit 2
+        expect_err '€'
+        expect_no_err '\\x[0-9a-f]{2}'
+    done
+done
+
 finish

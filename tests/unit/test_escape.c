@@ -153,6 +153,29 @@ static void json_holds_any_name(void **state)
     free(text);
 }
 
+/* Characters of 1, 2, 3 and 4 bytes, and bytes that are none. */
+static void cuts_no_character(void **state)
+{
+    static const char text[] = "a\xc3\xa4\xe2\x82\xac\xf0\x9d\x84\x9e\x80\x80";
+    static const size_t whole[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 12, 12};
+    char out[16];
+
+    (void)state;
+    for (size_t max = 0; max < sizeof whole / sizeof *whole; max++) {
+        assert_int_equal(dlb_cut(text, max), whole[max]);
+        dlb_cut_text(out, max + 1, text);
+        assert_int_equal(strlen(out), whole[max]);
+        assert_memory_equal(out, text, whole[max]);
+        (void)snprintf(out, sizeof out, "%.*s|", DLB_CUT_KEY(text + 1, 2, max));
+        assert_string_equal(out, max < 2 ? "|" : "\xc3\xa4|");
+    }
+    /* What is given whole stays as it is, half a character at its end as well. */
+    assert_int_equal(dlb_cut("a\xc3", 2), 2);
+    (void)snprintf(out, sizeof out, "%.*s|", DLB_CUT_KEY("a\xc3\xa4", 2, 2));
+    assert_string_equal(out, "a\xc3|");
+    assert_int_equal(dlb_cut(NULL, 2), 0);
+}
+
 static void a_line_is_one_line(void **state)
 {
     char line[100] = "";
@@ -177,6 +200,7 @@ int main(void)
         cmocka_unit_test(cuts_no_escape),
         cmocka_unit_test(other_backslashes_stay),
         cmocka_unit_test(json_holds_any_name),
+        cmocka_unit_test(cuts_no_character),
         cmocka_unit_test(a_line_is_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

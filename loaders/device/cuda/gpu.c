@@ -2,6 +2,7 @@
 #ifdef DLB_HAVE_CUDA
 #include "loaders/device/cuda/gpu.h"
 
+#include "core/base/escape.h"
 #include "core/host/nvidia.h"
 
 #include <cuda_runtime_api.h>
@@ -102,7 +103,7 @@ int dlb_cuda_probe(char name[96], struct dlb_err *err)
         code = cudaErrorNoKernelImageForDevice;
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "asking for a GPU");
-    (void)snprintf(name, 96, "%.95s", prop.name);
+    (void)snprintf(name, 96, "%.*s", DLB_CUT(prop.name, 95));
     return DLB_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifdef DLB_HAVE_CUDA
 #include "loaders/device/cuda/gpu.h"
 
+#include "core/base/escape.h"
 #include "core/base/clock.h"
 
 #include <cuda_runtime_api.h>
@@ -42,7 +43,7 @@ static int open_gpu(struct dlb_cuda *cu, struct dlb_err *err)
         code = cudaStreamCreateWithFlags(&cu->streams.side, cudaStreamNonBlocking);
     if (code != cudaSuccess)
         return dlb_cuda_fail(err, (int)code, "opening the GPU");
-    (void)snprintf(cu->gpu.name, sizeof cu->gpu.name, "%.95s", prop.name);
+    (void)snprintf(cu->gpu.name, sizeof cu->gpu.name, "%.*s", DLB_CUT(prop.name, 95));
     cu->kernels.n_sms = dlb_step_sms((uint32_t)prop.multiProcessorCount, cu->setup.opts->sm_share);
     uint64_t half = 2 * (uint64_t)prop.l2CacheSize;
     half = half > SCRATCH_MIN_BYTES / 2 ? half : SCRATCH_MIN_BYTES / 2;

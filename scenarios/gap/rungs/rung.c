@@ -1,5 +1,6 @@
 #include "scenarios/gap/rungs/rung.h"
 
+#include "core/base/escape.h"
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
@@ -203,7 +204,7 @@ void dlb_gap_rung_run(const struct dlb_gap_params *params, const char *name,
 
     if (!entry) {
         (void)dlb_fail(&err, DLB_ERR_RUNG_UNKNOWN, NULL, DLB_NO_OFFSET,
-                       "the ladder has no rung \"%.60s\"", name);
+                       "the ladder has no rung \"%.*s\"", DLB_CUT(name, 60));
         dlb_rung_result_fail(result, name, &err);
         return;
     }

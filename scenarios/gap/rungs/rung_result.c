@@ -1,5 +1,6 @@
 #include "scenarios/gap/rungs/rung_result.h"
 
+#include "core/base/escape.h"
 #include "core/base/mem.h"
 
 #include <math.h>
@@ -90,7 +91,7 @@ void dlb_rung_result_fail(struct dlb_rung_result *result, const char *rung,
     dlb_rung_result_init(result);
     result->status = err->status == DLB_E_CANCELLED ? DLB_RUNG_CANCELLED : DLB_RUNG_FAILED;
     result->code = err->code;
-    dlb_json_cut_text(result->rung, sizeof result->rung, rung);
+    dlb_cut_text(result->rung, sizeof result->rung, rung);
     (void)dlb_err_text(err, result->reason, sizeof result->reason);
 }
 
@@ -114,7 +115,7 @@ void dlb_rung_add_part(struct dlb_rung_parts *parts, const char *name, double se
     if (parts->n == DLB_RUNG_MAX_PARTS)
         return;
     struct dlb_rung_part *part = &parts->part[parts->n++];
-    dlb_json_cut_text(part->name, sizeof part->name, name);
+    dlb_cut_text(part->name, sizeof part->name, name);
     part->seconds = seconds;
     part->minor_faults = minor_faults;
 }

@@ -1,5 +1,6 @@
 #include "scenarios/gap/torch/python.h"
 
+#include "core/base/escape.h"
 #include "core/base/clock.h"
 #include "core/base/io.h"
 #include "core/base/json.h"
@@ -106,8 +107,9 @@ static void note_answer(struct dlb_gap_python *python, const struct dlb_cell_res
     dlb_rung_result_from_json(doc, &answer);
     python->found = answer.status == DLB_RUNG_OK;
     /* Where it wrote no document, dlb_child_run names it. */
-    (void)snprintf(words, sizeof(words), "%.300s%s%.320s", result->document ? python->path : "",
-                   result->document ? ": " : "", answer.reason);
+    (void)snprintf(words, sizeof(words), "%.*s%s%.*s",
+                   DLB_CUT(result->document ? python->path : "", 300), result->document ? ": " : "",
+                   DLB_CUT(answer.reason, 320));
     if (python->found) {
         (void)snprintf(python->torch, sizeof(python->torch), "%s", dlb_json_text(doc, "torch"));
         python->n_threads = (uint32_t)dlb_json_u64(doc, "threads", 0);
