@@ -6,6 +6,7 @@
 #include "reports/load.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
@@ -164,9 +165,16 @@ int dlb_contents_of(const char *folder, struct dlb_contents *out, struct dlb_err
     if (!dir)
         return dlb_fail_errno(err, folder, DLB_NO_OFFSET, "cannot look into the result's folder");
     int rc = DLB_OK;
-    for (const struct dirent *entry; rc == DLB_OK && (entry = readdir(dir));)
+    while (rc == DLB_OK) {
+        errno = 0;
+        const struct dirent *entry = readdir(dir);
+        if (!entry && errno != 0)
+            rc = dlb_fail_errno(err, folder, DLB_NO_OFFSET, "listing the result's folder");
+        if (!entry)
+            break;
         if (is_entry(entry->d_name))
             rc = look_at(folder, dirfd(dir), entry->d_name, out, err);
+    }
     (void)closedir(dir);
     return rc;
 }

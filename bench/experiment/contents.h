@@ -19,6 +19,7 @@ struct dlb_contents {
     long pid;        /* of the scratch folder found last; 0: there is none */
 };
 
+/* An error, with the path, when the folder or a file of a result's name cannot be read. */
 int dlb_contents_of(const char *folder, struct dlb_contents *out, struct dlb_err *err);
 
 /* Whether a result's file has this name, or one that is being written. */

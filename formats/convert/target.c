@@ -211,7 +211,13 @@ static int take_leftovers(const struct dlb_convert_target *target,
 
     if (!dir)
         return dlb_fail_errno(err, target->parent, DLB_NO_OFFSET, "listing the folder");
-    for (const struct dirent *entry; rc == DLB_OK && (entry = readdir(dir));) {
+    while (rc == DLB_OK) {
+        errno = 0;
+        const struct dirent *entry = readdir(dir);
+        if (!entry && errno != 0)
+            rc = dlb_fail_errno(err, target->parent, DLB_NO_OFFSET, "listing the folder");
+        if (!entry)
+            break;
         const char *found = entry->d_name;
         if (strncmp(found, name, len) != 0 || strncmp(found + len, PART_WORD, n_word) != 0)
             continue;
