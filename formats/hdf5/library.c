@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_TRIES = 10 };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t started = PTHREAD_ONCE_INIT;
 static bool has_own_lock;
@@ -119,7 +121,7 @@ static herr_t innermost(unsigned n, const H5E_error2_t *error, void *out)
         if ((unsigned char)*at < ' ')
             *at = ' ';
     const char *number = strstr(error->desc, "errno = ");
-    if (number && error->maj_num == H5E_IO)
+    if (number && (error->maj_num == H5E_IO || error->maj_num == H5E_FILE))
         reason->code = atoi(number + strlen("errno = "));
     return 0;
 }
@@ -145,9 +147,12 @@ int dlb_hdf5_open_file(const char *path, int64_t *file, struct dlb_err *err)
     /* Nothing is written, and many network file systems have no locks. */
     (void)H5Pset_file_locking(fapl, false, true);
 #endif
-    *file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
-    /* Before the next call, which clears the reason. */
-    int rc = *file < 0 ? dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "opening it") : DLB_OK;
+    int rc = DLB_OK, tries = 0;
+    do { /* libhdf5 does not repeat an open that a signal ended */
+        *file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
+        /* Before the next call, which clears the reason. */
+        rc = *file < 0 ? dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, "opening it") : DLB_OK;
+    } while (rc != DLB_OK && err->sys_errno == EINTR && ++tries < MAX_TRIES);
     (void)H5Pclose(fapl);
     return rc;
 }

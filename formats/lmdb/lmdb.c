@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { MAX_TRIES = 10 };
+
 const char *const dlb_lmdb_missing = NULL;
 
 int dlb_lmdb_fail(struct dlb_err *err, const char *path, int code, const char *doing)
@@ -156,6 +158,32 @@ static void destroy(struct dlb_lmdb *env)
     free(env);
 }
 
+static int open_env(struct dlb_lmdb *env, unsigned flags)
+{
+    int code = mdb_env_create(&env->env);
+
+    if (code == 0)
+        code = mdb_env_set_assert(env->env, give_up);
+    if (code == 0)
+        code = mdb_env_set_maxdbs(env->env, 1); /* for is_database */
+    return code == 0 ? mdb_env_open(env->env, env->path, flags, 0) : code;
+}
+
+/* liblmdb does not repeat an open or a read that a signal ended, and takes a short read of the meta
+ * pages for damage (MDB_INVALID). dlb_lmdb_look has found them whole. After a failure the
+ * environment can only be closed. */
+static int open_patiently(struct dlb_lmdb *env, unsigned flags)
+{
+    int code = open_env(env, flags);
+
+    for (int tries = 1; tries < MAX_TRIES && (code == EINTR || code == MDB_INVALID); tries++) {
+        mdb_env_close(env->env);
+        env->env = NULL;
+        code = open_env(env, flags);
+    }
+    return code;
+}
+
 static int create(struct dlb_lmdb **out, const char *path, const struct dlb_io *io,
                   const struct stat *st, bool readahead, struct dlb_err *err)
 {
@@ -180,13 +208,7 @@ static int create(struct dlb_lmdb **out, const char *path, const struct dlb_io *
         rc = io->size(env->handle, &env->file_bytes, path, err);
     if (rc == DLB_OK) {
         unsigned flags = MDB_RDONLY | MDB_NOLOCK | MDB_NOSUBDIR | MDB_NOTLS;
-        int code = mdb_env_create(&env->env);
-        if (code == 0)
-            code = mdb_env_set_assert(env->env, give_up);
-        if (code == 0)
-            code = mdb_env_set_maxdbs(env->env, 1); /* for is_database */
-        if (code == 0)
-            code = mdb_env_open(env->env, path, flags | (readahead ? 0 : MDB_NORDAHEAD), 0);
+        int code = open_patiently(env, flags | (readahead ? 0 : MDB_NORDAHEAD));
         rc = code == 0 ? DLB_OK : dlb_lmdb_fail(err, path, code, "opening the database");
     }
     if (rc == DLB_OK)
