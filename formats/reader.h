@@ -26,7 +26,8 @@ struct dlb_generate_opts;
 
 #define DLB_MAX_FIELDS 8
 #define DLB_FIELD_NAME_BYTES 64 /* "camera_front_left.jpg", and the zero that ends it */
-#define DLB_ODD_BYTES 640       /* the text of a struct dlb_err, and what stands before it */
+#define DLB_NOT_COUNTED UINT64_MAX
+#define DLB_ODD_BYTES 640 /* the text of a struct dlb_err, and what stands before it */
 
 struct dlb_field {
     const uint8_t *data;
@@ -50,6 +51,8 @@ struct dlb_sample {
     const char *key;       /* what the source calls the sample, n_key_bytes long, for convert; NULL:
                               the format does not tell. Borrowed as the fields are */
     size_t n_key_bytes;
+    const char *unread; /* what the source stores of the sample and neither its fields nor its label
+                           have, for convert; NULL: nothing is known. A constant */
 };
 
 /* Before a reader fills it. Fields behind the first are left as they are, because a reader sets all
@@ -98,11 +101,13 @@ struct dlb_shape {
     uint64_t max_decoded_bytes; /* of one sample, decoded; set by formats/look.h, 0 elsewhere */
     uint64_t
         id; /* hash of what identifies the data set: names, sizes, or the generator's parameters */
-    uint64_t n_classes;         /* the largest label plus 1; 0: not known */
-    uint32_t n_shards;          /* iterable only */
-    uint32_t element;           /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
-    bool iterable;              /* shard_open and next; else read */
-    uint32_t n_odd;             /* unusual facts about the data set, which inspect reports */
+    uint64_t n_classes;     /* the largest label plus 1; 0: not known */
+    uint32_t n_shards;      /* iterable only */
+    uint32_t element;       /* enum dlb_element of all samples, or DLB_ELEMENT_NONE */
+    bool iterable;          /* shard_open and next; else read */
+    uint64_t n_left_tokens; /* in no sample, because they do not fill one; DLB_NOT_COUNTED: samples
+                               are drawn */
+    uint32_t n_odd;         /* unusual facts about the data set, which inspect reports */
     char odd[4][DLB_ODD_BYTES]; /* the first of them, as sentences, each long enough for a
                                    dlb_err.what */
     char library[16]; /* the library that reads the samples: a damaged file may crash it, and the

@@ -169,9 +169,24 @@ static int fill_specs(struct conversion *c, const struct dlb_args *args,
     return rc;
 }
 
+/* Empty when every token is in a sample. */
+static const char *left_tokens(const struct conversion *c, char *text, size_t n_text)
+{
+    uint64_t n = c->ds.shape.n_left_tokens;
+
+    *text = '\0';
+    if (n == DLB_NOT_COUNTED)
+        (void)snprintf(text, n_text, "tokens that no drawn window holds");
+    else if (n)
+        (void)snprintf(text, n_text, "%llu token%s at the end, too few for a window",
+                       (unsigned long long)n, n == 1 ? "" : "s");
+    return text;
+}
+
 static int convert(struct conversion *c, const struct dlb_args *args, struct dlb_err *err)
 {
     uint64_t start_ns = dlb_now_ns();
+    char tokens[80];
 
     if (!args->format)
         return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
@@ -204,6 +219,8 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
     dlb_progress_begin(&c->watched.progress, "convert");
     for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
         dlb_progress_note(&c->watched.progress, "convert: odd: %s", c->ds.shape.odd[i]);
+    if (*left_tokens(c, tokens, sizeof tokens))
+        dlb_progress_note(&c->watched.progress, "convert: left out: %s", tokens);
     dlb_catch_interrupts();
     rc = dlb_convert(&how, &c->done, err);
     dlb_progress_end(&c->watched.progress, NULL);
@@ -213,7 +230,7 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
 
 static void print_text(const struct conversion *c, const struct dlb_args *args)
 {
-    char samples[40], bytes[40], duration[40], count[40];
+    char samples[40], bytes[40], duration[40], count[40], tokens[80];
 
     dlb_say(stdout,
             "%s: %s samples, %s, as %s: written, then read back with equal bytes and labels, in %s",
@@ -227,6 +244,8 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
     if (c->done.n_cut_shards)
         dlb_say(stdout, "  left out: the rest of %s of the source's shards, which cannot be read",
                 dlb_count_text((double)c->done.n_cut_shards, count, sizeof count));
+    if (*left_tokens(c, tokens, sizeof tokens))
+        dlb_say(stdout, "  left out: %s", tokens);
     if (c->done.n_unlabelled)
         dlb_say(stdout, "  unlabelled: %s samples, as in the source",
                 dlb_count_text((double)c->done.n_unlabelled, count, sizeof count));
@@ -238,18 +257,21 @@ static json_t *document(const struct conversion *c, const struct dlb_args *args)
 {
     json_t *named = dlb_json_made(json_array());
     char text[ERR_TEXT_CAP];
+    uint64_t n_left = c->ds.shape.n_left_tokens;
+    json_t *left =
+        n_left == DLB_NOT_COUNTED ? json_null() : dlb_json_made(json_integer((json_int_t)n_left));
 
     for (uint32_t i = 0; i < c->watched.n_named; i++)
         dlb_json_append(named, dlb_json_safe_text(coded(&c->watched.named[i], text)));
     return dlb_json_made(json_pack(
-        "{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:i, s:o, s:f}", "command",
-        "convert", "source", dlb_json_safe_text(args->path), "source_format", c->ds.format->name,
-        "path", dlb_json_safe_text(args->target), "format", args->format, "samples",
-        (json_int_t)c->done.n_samples, "bytes", (json_int_t)c->done.n_bytes, "verified",
+        "{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:i, s:o, s:f}",
+        "command", "convert", "source", dlb_json_safe_text(args->path), "source_format",
+        c->ds.format->name, "path", dlb_json_safe_text(args->target), "format", args->format,
+        "samples", (json_int_t)c->done.n_samples, "bytes", (json_int_t)c->done.n_bytes, "verified",
         (json_int_t)c->done.n_verified, "unlabelled", (json_int_t)c->done.n_unlabelled,
         "skipped_samples", (json_int_t)c->done.n_skipped, "cut_shards",
-        (json_int_t)c->done.n_cut_shards, "skipped", named, "n_odd", (int)c->ds.shape.n_odd, "odd",
-        dlb_odd_json(&c->ds.shape), "seconds", c->seconds));
+        (json_int_t)c->done.n_cut_shards, "skipped", named, "left_out_tokens", left, "n_odd",
+        (int)c->ds.shape.n_odd, "odd", dlb_odd_json(&c->ds.shape), "seconds", c->seconds));
 }
 
 static int run(const struct dlb_args *args)
@@ -295,7 +317,7 @@ const struct dlb_verb dlb_verb_convert = {
         "folders are not kept. Nor are names of samples: keys (webdataset's __key__, LMDB's) and "
         "file names become running numbers. A sample of several fields becomes several files of "
         "one name. Tokens become windows one after the other, unless tokens.sampling names another "
-        "way.\n\n"
+        "way; how many do not fill a last window is said.\n\n"
         "Nothing is made up: samples without labels get none, a sample without a payload is "
         "refused, and so is a source in which only some samples have labels, unless TARGET is "
         "webdataset. Two samples of one key in a shard, or members of a sample that are not "
@@ -303,8 +325,8 @@ const struct dlb_verb dlb_verb_convert = {
         "dataset.on_error = \"skip\" leaves out samples that cannot be read (of a shard, the rest "
         "of it) or have no payload, and names them.\n\n"
         "With --json: command, source, source_format, path, format, samples, bytes, verified, "
-        "unlabelled, skipped_samples, cut_shards, skipped (the first of them), n_odd, odd, "
-        "seconds.",
+        "unlabelled, skipped_samples, cut_shards, skipped (the first of them), left_out_tokens "
+        "(null: not counted), n_odd, odd, seconds.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET,
     .run = run,
 };

@@ -118,6 +118,18 @@ static int check_label(struct dlb_convert_check *check, const struct dlb_sample 
     return compare(&check->label, sample->labelled, &lacks, alone, err);
 }
 
+static int check_whole(const struct dlb_sample *sample, bool *alone, struct dlb_err *err)
+{
+    *alone = true;
+    return sample->unread
+               ? dlb_fail(err, DLB_ERR_SAMPLE_PARTLY_READ, sample->path, sample->offset_bytes,
+                          "the sample has %s, which would be lost: convert whole records "
+                          "(tfrecord.feature = \"\"), or leave it out by "
+                          "dataset.on_error = \"skip\"",
+                          sample->unread)
+               : DLB_OK;
+}
+
 int dlb_convert_check(struct dlb_convert_check *check, const struct dlb_sample *sample,
                       uint32_t shard, bool *alone, struct dlb_err *err)
 {
@@ -126,6 +138,8 @@ int dlb_convert_check(struct dlb_convert_check *check, const struct dlb_sample *
     *alone = false;
     if (rc == DLB_OK)
         rc = check_key(check, sample, shard, err);
+    if (rc == DLB_OK)
+        rc = check_whole(sample, alone, err);
     if (rc == DLB_OK)
         rc = check_payload(check, sample, alone, err);
     return rc == DLB_OK ? check_label(check, sample, alone, err) : rc;

@@ -78,6 +78,14 @@ static void describe_odd(const struct dlb_files_list *list, const char *path,
                                          : "%llu files lie beside the class folders and are left "
                                            "out",
                       (unsigned long long)list->n_loose);
+    if (list->n_beside)
+        dlb_shape_odd(shape,
+                      list->n_beside == 1
+                          ? "%llu file has the name of another with another extension: each is a "
+                            "sample of its own"
+                          : "%llu files have the name of another with another extension: each is a "
+                            "sample of its own",
+                      (unsigned long long)list->n_beside);
     if (list->n_empty_classes)
         dlb_shape_odd(shape,
                       list->n_empty_classes == 1 ? "%llu class folder holds no samples"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MAX_DEPTH = 16 }; /* a link to a folder above would never end */
 
@@ -147,6 +148,16 @@ static int list_folders(struct dlb_files_list *list, const char *root, const str
     return DLB_OK;
 }
 
+/* Whether convert and WebDataset would take both for fields of one sample: "a.seg.png", "a.jpg". */
+static bool is_beside(const char *name, const char *before)
+{
+    size_t n = strcspn(name, ".");
+    const char *last = strrchr(name, '.'), *last_before = strrchr(before, '.');
+
+    return n > 0 && last && last_before && strncmp(name, before, n + 1) == 0 &&
+           strcasecmp(last, last_before) != 0;
+}
+
 /* Sorts the folders, and the files within each. With `classes` the root's own files are left out.
  */
 static int sort(struct dlb_files_list *list, bool classes, struct dlb_err *err)
@@ -164,6 +175,8 @@ static int sort(struct dlb_files_list *list, bool classes, struct dlb_err *err)
             qsort_r(run, folder->n_files, sizeof *run, by_name, list);
         for (uint64_t k = 0; k < folder->n_files; k++) {
             sorted[n] = run[k];
+            list->n_beside +=
+                k > 0 && is_beside(dlb_file_name(list, &run[k]), dlb_file_name(list, &run[k - 1]));
             sorted[n].place = i << 40 | (run[k].place & ((UINT64_C(1) << 40) - 1));
             n++;
         }

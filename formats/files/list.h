@@ -37,6 +37,7 @@ struct dlb_files_list {
     uint32_t n_classes;
     uint64_t max_path_bytes; /* of folder path, slash, name and terminating zero */
     /* Left out, or odd. */
+    uint64_t n_beside; /* named as the one before but for the extension */
     uint64_t n_empty_classes, n_empty_files, n_loose, n_other_extension, n_hidden, n_special;
     char special_name[64]; /* the first link to nowhere, pipe, socket or device */
     char other_name[64];   /* the first of those with another extension */

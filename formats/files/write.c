@@ -82,8 +82,7 @@ uint64_t dlb_files_gen_number(const struct dlb_sample *sample)
 
 /* File systems cope badly with more folders, and a larger label is hardly a class number. */
 enum { MAX_CLASSES = 1000000, MIN_DIGITS = 8 };
-/* A field's name, behind its position where names are equal, and a file's: "/class_000000/N.". */
-enum { EXTENSION_BYTES = DLB_FIELD_NAME_BYTES + 16, NAME_BYTES = EXTENSION_BYTES + 48 };
+enum { NAME_BYTES = DLB_FIELD_NAME_BYTES + 48 }; /* "/class_000000/N." and a field's name */
 
 int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err *err)
 {
@@ -102,10 +101,13 @@ int dlb_files_writer_open(void *wr, const struct dlb_write *how, struct dlb_err 
                : dlb_fail_errno(err, how->path, DLB_NO_OFFSET, "making the folder");
 }
 
-static int make_classes(struct dlb_files_writer *writer, uint32_t label, struct dlb_err *err)
+static int make_classes(struct dlb_files_writer *writer, const struct dlb_sample *sample,
+                        struct dlb_err *err)
 {
+    uint32_t label = sample->label;
+
     if (label >= MAX_CLASSES)
-        return dlb_fail(err, DLB_ERR_SAMPLE_LABEL_UNFIT, NULL, DLB_NO_OFFSET,
+        return dlb_fail(err, DLB_ERR_SAMPLE_LABEL_UNFIT, sample->path, sample->offset_bytes,
                         "label %u: format files has a folder for each class, %d at most; convert "
                         "to webdataset, which stores labels as numbers",
                         label, MAX_CLASSES);
@@ -118,27 +120,28 @@ static int make_classes(struct dlb_files_writer *writer, uint32_t label, struct 
     return DLB_OK;
 }
 
-/* What follows the number: the field's name, with characters that file names should not have
- * replaced. Fields of a sample with equal names get their position as a prefix. */
-static void extension(const struct dlb_sample *sample, uint32_t f, char ext[EXTENSION_BYTES])
+static const char *name_of(const struct dlb_field *field)
 {
-    char clean[DLB_FIELD_NAME_BYTES];
-    bool twice = false;
-    size_t n = 0;
+    return field->name[0] ? field->name : "bin"; /* as gen names bytes without a codec */
+}
 
-    for (const char *c = sample->field[f].name; *c && n < sizeof clean - 1; c++)
-        clean[n++] = (*c >= '0' && *c <= '9') || (*c >= 'A' && *c <= 'Z') ||
-                             (*c >= 'a' && *c <= 'z') || strchr("._-+", *c)
-                         ? *c
-                         : '_';
-    clean[n] = '\0';
-    bool odd = strcmp(clean, sample->field[f].name) != 0;
-    for (uint32_t i = 0; i < sample->n_fields; i++)
-        twice |= i != f && strcasecmp(sample->field[i].name, sample->field[f].name) == 0;
-    if (twice || (odd && sample->n_fields > 1))
-        (void)snprintf(ext, EXTENSION_BYTES, "%u.%s", f, n ? clean : "bin");
-    else
-        (void)snprintf(ext, EXTENSION_BYTES, "%s", n ? clean : "bin");
+/* Refuses names that no file should have, or that two fields share. */
+static int check_names(const struct dlb_sample *sample, struct dlb_err *err)
+{
+    for (uint32_t f = 0; f < sample->n_fields; f++) {
+        const char *name = name_of(&sample->field[f]);
+        for (const char *c = name; *c; c++)
+            if (*c == '/' || (unsigned char)*c < ' ' || *c == 0x7f)
+                return dlb_fail(err, DLB_ERR_SAMPLE_FIELD_NAMES, sample->path, sample->offset_bytes,
+                                "the field \"%s\" cannot name a file: it contains a / or a control "
+                                "character",
+                                name);
+        for (uint32_t k = 0; k < f; k++)
+            if (strcasecmp(name_of(&sample->field[k]), name) == 0)
+                return dlb_fail(err, DLB_ERR_SAMPLE_FIELD_NAMES, sample->path, sample->offset_bytes,
+                                "two fields are called \"%s\"", name);
+    }
+    return DLB_OK;
 }
 
 static int write_file(const char *path, const struct dlb_field *field, struct dlb_err *err)
@@ -156,19 +159,19 @@ static int write_file(const char *path, const struct dlb_field *field, struct dl
 int dlb_files_writer_add(void *wr, const struct dlb_sample *sample, struct dlb_err *err)
 {
     struct dlb_files_writer *writer = wr;
-    char ext[EXTENSION_BYTES], class[32] = "sample_";
-    int rc = DLB_OK;
+    char class[32] = "sample_";
+    int rc = check_names(sample, err);
 
-    if (sample->labelled) {
+    if (rc == DLB_OK && sample->labelled) {
         (void)snprintf(class, sizeof class, "class_%06u/", sample->label);
-        rc = make_classes(writer, sample->label, err);
+        rc = make_classes(writer, sample, err);
     }
     for (uint32_t f = 0; rc == DLB_OK && f < sample->n_fields; f++) {
         if (dlb_field_is_label(sample, f))
             continue;
-        extension(sample, f, ext);
         (void)snprintf(writer->path, writer->path_cap, "%s/%s%0*llu.%s", writer->root, class,
-                       writer->n_digits, (unsigned long long)sample->index, ext);
+                       writer->n_digits, (unsigned long long)sample->index,
+                       name_of(&sample->field[f]));
         rc = write_file(writer->path, &sample->field[f], err);
     }
     return rc;

@@ -110,7 +110,10 @@ static bool take_bytes(struct message *outer, struct span list, struct dlb_examp
     bool first = true;
 
     while (take_field(&m, &field)) {
-        if (field.number != 1 || field.type != LENGTH || !first)
+        if (field.number != 1 || field.type != LENGTH)
+            continue;
+        out->more_bytes |= !first;
+        if (!first)
             continue;
         out->bytes = field.span.data;
         out->n_bytes = field.span.n_bytes;
@@ -128,13 +131,17 @@ static bool take_label(struct message *outer, struct span list, struct dlb_examp
 
     while (take_field(&m, &field)) {
         uint64_t value = field.value;
-        if (field.number != 1 || !first)
+        if (field.number != 1)
+            continue;
+        out->more_labels |= !first;
+        if (!first)
             continue;
         if (field.type == LENGTH && field.span.n_bytes > 0) {
             struct message packed = message_of(field.span);
             packed.bad = !take_varint(&packed, &value);
             if (inner_failed(&m, &packed))
                 break;
+            out->more_labels = packed.at < packed.end;
         } else if (field.type != VARINT) {
             continue;
         }
@@ -157,6 +164,7 @@ static bool take_feature(struct message *outer, struct span value, bool is_featu
             continue;
         if (is_feature && field.number == 1 && !take_bytes(&m, field.span, out))
             break;
+        out->other_label |= is_label && field.number != 3 && field.span.n_bytes > 0;
         if (is_label && field.number == 3 && !take_label(&m, field.span, out))
             break;
     }
@@ -196,9 +204,10 @@ static bool take_entry(struct message *outer, struct span entry, const char *fea
     if (is_feature) {
         out->bytes = NULL;
         out->n_bytes = 0;
+        out->more_bytes = false;
     }
     if (is_label)
-        out->has_label = false;
+        out->has_label = out->more_labels = out->other_label = false;
     return take_feature(outer, value, is_feature, is_label, out);
 }
 

@@ -20,6 +20,8 @@ struct dlb_example {
     size_t n_bytes;
     bool has_label;
     int64_t label;
+    bool more_bytes, more_labels; /* behind the first */
+    bool other_label;             /* the label is of another type: text, or a fraction */
     uint32_t n_features;
     char names[96]; /* of the first features, for messages: "image/encoded, image/class/label" */
 };

@@ -73,6 +73,20 @@ struct tfrecord_reader {
 };
 
 /* Notes the features of the first record, so that the user knows what to ask for. */
+static void describe_features(const struct tfrecord *ds, const struct dlb_example *example,
+                              struct dlb_shape *shape)
+{
+    uint32_t n_read = example->has_label || example->other_label ? 2 : 1;
+
+    if (!ds->opts.feature[0] && example->n_features > 0)
+        dlb_shape_odd(shape,
+                      "records are tf.train.Example (%s): choose a feature by tfrecord.feature",
+                      example->names);
+    else if (ds->opts.feature[0] && example->bytes && example->n_features > n_read)
+        dlb_shape_odd(shape, "%u of the %u features of the first record are not read: it has %s",
+                      example->n_features - n_read, example->n_features, example->names);
+}
+
 static void describe_example(const struct tfrecord *ds, struct dlb_shape *shape)
 {
     struct dlb_tfr tfr = {.handle = -1};
@@ -85,11 +99,9 @@ static void describe_example(const struct tfrecord *ds, struct dlb_shape *shape)
         dlb_tfr_look(&tfr, &n_bytes, &ignored) == DLB_OK && n_bytes <= PEEK_BYTES &&
         (data = malloc((size_t)n_bytes + 1)) &&
         dlb_tfr_take(&tfr, data, n_bytes, true, &ignored) == DLB_OK &&
-        dlb_example_parse(data, (size_t)n_bytes, "", "", &example, &ignored) == DLB_OK &&
-        example.n_features > 0)
-        dlb_shape_odd(shape,
-                      "records are tf.train.Example (%s): choose a feature by tfrecord.feature",
-                      example.names);
+        dlb_example_parse(data, (size_t)n_bytes, ds->opts.feature, ds->opts.label, &example,
+                          &ignored) == DLB_OK)
+        describe_features(ds, &example, shape);
     free(data);
     dlb_tfr_free(&tfr);
 }
@@ -130,8 +142,7 @@ static void describe_odd(const struct tfrecord *ds, struct dlb_shape *shape)
     if (list->n_other)
         dlb_shape_odd(shape, "%u files are ignored: their names are not those of TFRecords",
                       list->n_other);
-    if (!ds->opts.feature[0])
-        describe_example(ds, shape);
+    describe_example(ds, shape);
 }
 
 static int tfrecord_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
@@ -235,6 +246,18 @@ static int make_room(struct tfrecord_reader *reader, uint64_t n_bytes, struct dl
     return dlb_fail_memory(err, reader->tfr.path, reader->buffer_bytes);
 }
 
+/* What of the two features is not delivered. */
+static const char *unread(const struct dlb_example *example, bool labelled)
+{
+    if (example->more_bytes)
+        return "several byte strings in tfrecord.feature";
+    if (example->more_labels)
+        return "several numbers in tfrecord.label";
+    return example->other_label || (example->has_label && !labelled)
+               ? "no class (0 to 4294967295) in tfrecord.label"
+               : NULL;
+}
+
 /* Points the sample at the feature in the record. */
 static int extract(const struct tfrecord_reader *reader, uint64_t n_bytes, struct dlb_sample *out,
                    struct dlb_err *err)
@@ -257,6 +280,7 @@ static int extract(const struct tfrecord_reader *reader, uint64_t n_bytes, struc
     out->field[0].len_bytes = example.n_bytes;
     out->labelled = example.has_label && example.label >= 0 && example.label <= UINT32_MAX;
     out->label = out->labelled ? (uint32_t)example.label : 0;
+    out->unread = unread(&example, out->labelled);
     return DLB_OK;
 }
 

@@ -66,6 +66,22 @@ static int open_one(struct tokens *ds, const struct dlb_tokens_file *file, struc
                                          : DLB_OK;
 }
 
+/* Samples share their first token with the one before, but for rows, which leave none. */
+static uint64_t n_left_tokens(const struct dlb_tokens_files *files)
+{
+    uint64_t n = 0;
+
+    if (files->sampling == DLB_TOKENS_RANDOM)
+        return DLB_NOT_COUNTED;
+    for (uint32_t i = 0; i < files->n; i++) {
+        const struct dlb_tokens_file *file = &files->file[i];
+        bool some = file->n_samples > 0;
+        uint64_t step = file->row_tokens ? file->row_tokens : files->sample_tokens - 1;
+        n += file->n_tokens - file->n_samples * step - (some && !file->row_tokens);
+    }
+    return n;
+}
+
 static void fill_shape(const struct tokens *ds, struct dlb_shape *shape)
 {
     const struct dlb_tokens_files *files = &ds->files;
@@ -84,6 +100,7 @@ static void fill_shape(const struct tokens *ds, struct dlb_shape *shape)
     shape->max_sample_bytes = ds->sample_bytes;
     shape->total_bytes = files->n_samples * ds->sample_bytes;
     shape->element = files->element;
+    shape->n_left_tokens = n_left_tokens(files);
     (void)snprintf(shape->about, sizeof shape->about, "layout %s, %u file%s, samples of %u tokens",
                    dlb_tokens_layout_name(files->layout), files->n, files->n == 1 ? "" : "s",
                    files->sample_tokens);

@@ -28,6 +28,7 @@ tar("no_cls.tar", [m for m in full if m[0] != "e.cls"])
 tar("first_no_cls.tar", full[:1] + full[2:])
 tar("no_labels.tar", [m for m in full if not m[0].endswith("cls")])
 tar("class_0.tar", [(n, b"0" if n.endswith("cls") else d) for n, d in full])
+tar("large_label.tar", [(n, b"3000000000" if n.endswith("cls") else d) for n, d in full])
 tar("words.tar", [(n, b"cat" if n.endswith("cls") else d) for n, d in full])
 tar("apart.tar", [m for m in full if m[0].endswith("jpg")] + [m for m in full if m[0].endswith("cls")])
 tar("twice.tar", full + full[4:6])
@@ -39,6 +40,12 @@ n = 62
 tar("long_name.tar", [m for k in keys for m in sample(k, "l" * n, "cls")])
 tar("longer_name.tar", [m for k in keys for m in sample(k, "l" * (n + 1), "cls")])
 tar("names_alike.tar", [m for k in keys for m in sample(k, "segmentation_map_left", "segmentation_map_right", "cls")])
+eight = ["f%d" % i for i in range(8)]
+tar("eight.tar", [("%s.%s" % (k, f), (k + f).encode()) for k in keys for f in eight])
+tar("eight_cls.tar", [m for k in keys for m in sample(k, *eight[:7], "cls")])
+tar("bin.tar", [m for k in keys for m in [(k + ".", b"1"), (k + ".bin", b"2"), (k + ".cls", b"1")]])
+tar("spaces.tar", [m for k in keys for m in sample(k, "a b", "a_b", "j\u00e9", "cls")])
+tar("control.tar", [m for k in keys for m in sample(k, "a\x1bb", "cls")])
 tar("nameless.tar", full + [("README", b"text")])
 PY
 python3 tars.py
@@ -154,6 +161,92 @@ for format in $formats; do
     refused E_SAMPLE_FIELD_NAME_LONG 3 longer_name.tar --format "$format"
     says longer_name.tar 'lll.*\b62\b'
 done
+
+# --- as many fields as are read: with the same bytes, and no label that is not there
+for source in eight eight_cls; do
+    converted $source.tar webdataset 8
+    expect_json "d['unlabelled'] == $([ $source = eight ] && echo 8 || echo 0)"
+    expect [ "$(tar xOf made/shard-000000.tar | sha256sum)" = "$(tar xOf $source.tar | sha256sum)" ]
+    expect [ "$(tar tf made/shard-000000.tar | sed 's/^[0-9]*//' | sort | uniq -c)" = \
+        "$(tar tf $source.tar | sed 's/^[a-h]//' | sort | uniq -c)" ]
+done
+converted eight.tar files 8
+expect [ "$(find made -name 'sample_*.f[0-7]' | wc -l)" -eq 64 ]
+
+# --- names of files are the fields' own; two of one name, and what no file should be called, are refused
+converted spaces.tar files 8
+for name in 'a b' 'a_b' 'jé'; do expect [ "$(find made -name "*[0-9].$name" | wc -l)" -eq 8 ]; done
+for format in webdataset files; do
+    refused E_SAMPLE_FIELD_NAMES 3 bin.tar --format $format # what has no name is called bin
+    says bin.tar '"bin"'
+done
+refused E_SAMPLE_FIELD_NAMES 3 control.tar --format files
+
+# --- a folder in which files are fields of one sample: each is a sample, which is said, or refused
+mkdir fields labels
+for k in a b c; do
+    echo "image $k" >fields/$k.jpg && echo "text $k" >fields/$k.txt
+    echo "image $k" >labels/$k.jpg && echo 1 >labels/$k.cls
+done
+for format in $formats; do
+    converted fields "$format" 6 --from files --set dataset.codec=raw
+    expect_json 'd["n_odd"] == 1 and re.search(r"\b3\b", d["odd"][0])'
+    refused E_SAMPLE_NO_PAYLOAD 3 labels --format "$format" --from files --set dataset.codec=raw
+    says labels/a.cls cls
+done
+
+# --- a label that is too large for a folder: which sample
+refused E_SAMPLE_LABEL_UNFIT 2 large_label.tar --format files
+says large_label.tar 3000000000
+
+# --- tokens that fill no window, each file's own
+python3 - <<'PY'
+import os
+os.mkdir("tokens")
+for name, n in ("a", 100), ("b", 33), ("c", 5), ("d", 64):
+    open("tokens/%s.bin" % name, "wb").write(bytes(2 * n))
+PY
+for format in $formats; do
+    converted tokens "$format" 8 --from tokens --set tokens.layout=raw --set tokens.seq_len=21
+    expect_json 'd["left_out_tokens"] == 15 + 11 + 5' # windows begin at the last token of the one before
+    converted tokens "$format" 8 --from tokens --set tokens.layout=raw --set tokens.seq_len=21 --set tokens.sampling=random
+    expect_json 'd["left_out_tokens"] is None'
+done
+rm -rf made
+run "$dlbench" convert tokens made --from tokens --format webdataset --set tokens.layout=raw --set tokens.seq_len=21
+expect_out '^  left out: 31 '
+expect_err '^convert: left out: 31 '
+head -c 86 tokens/d.bin >whole.bin # two windows of 22 that share a token
+converted whole.bin webdataset 2 --from tokens --set tokens.layout=raw --set tokens.seq_len=21
+expect_json 'd["left_out_tokens"] == 0'
+expect_no_err 'left out'
+
+# --- records: what is not read of the chosen features is refused; other features are named
+python3 "$DLB_SOURCE_DIR/tests/support/examples.py"
+records() { # folder: converted or refused with these options
+    rm -rf made
+    run "$dlbench" convert "$1" made --from tfrecord --format webdataset --set tfrecord.feature=image/encoded --json
+}
+records plain
+expect_exit 0
+expect_json 'd["samples"] == 3 and d["unlabelled"] == 0 and d["n_odd"] == 0'
+records more
+expect_exit 0
+expect_json 'd["samples"] == 3 and d["n_odd"] == 1 and "text" in d["odd"][0]'
+for name in negative large several text fraction images; do
+    records $name
+    expect_failed E_SAMPLE_PARTLY_READ 3
+    expect_json "d['error']['path'].endswith('$name/a.tfrecord') and d['error']['offset'] > 0"
+    expect_no_file made
+    run "$dlbench" convert $name made --from tfrecord --format webdataset --set tfrecord.feature=image/encoded --json \
+        --set dataset.on_error=skip
+    expect_exit 0
+    expect_json 'd["samples"] == 2 and d["skipped_samples"] == 1'
+    converted $name webdataset 3 --from tfrecord # whole records
+done
+records some # no label is no loss
+expect_exit 0
+expect_json 'd["samples"] == 3 and d["unlabelled"] == 1'
 
 # --- what is left out is named before anything is written
 rm -rf made

@@ -198,23 +198,33 @@ static void files_of_odd_samples(void **state)
     struct dlb_write how = {.path = path, .from = &shape};
     assert_true(files->writer->state_bytes <= sizeof writer);
     assert_int_equal(files->writer->open(writer, &how, &err), DLB_OK);
-    struct dlb_sample sample = sample_with("a/b", "y", 1000000);
+    struct dlb_sample sample = sample_with("ab", "y", 1000000);
     assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_CONFIG);
     assert_int_equal(err.code, DLB_ERR_SAMPLE_LABEL_UNFIT);
     assert_non_null(strstr(err.what, " 1000000"));
     sample.label = 2;
-    assert_int_equal(files->writer->add(writer, &sample, &err), DLB_OK);
+    static const char *const unfit[] = {"a/b", "a\nb", "\x7f", "JPG"};
+    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
+        sample = sample_with(unfit[i], "y", 2);
+        (void)strcpy(sample.field[0].name, "jpg");
+        assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_FORMAT);
+        assert_int_equal(err.code, DLB_ERR_SAMPLE_FIELD_NAMES);
+        assert_false(folder_has("out/class_000002"));
+    }
     sample = sample_with("", "y", 2);
+    (void)strcpy(sample.field[0].name, "bin"); /* what a field without a name is called */
+    assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_FORMAT);
+    assert_int_equal(err.code, DLB_ERR_SAMPLE_FIELD_NAMES);
+    sample = sample_with("", "y", 2);
+    (void)strcpy(sample.field[0].name, "a b.j\xc3\xa9");
     sample.index = 1;
     assert_int_equal(files->writer->add(writer, &sample, &err), DLB_OK);
     assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_IO); /* it never overwrites */
     assert_int_equal(files->writer->finish(writer, &err), DLB_OK);
     files->writer->close(writer);
     assert_true(folder_has("out/class_000000")); /* empty, so that the next keeps its number */
-    assert_true(folder_has("out/class_000002/00000000.bin"));
-    assert_true(folder_has("out/class_000002/00000000.1.a_b"));
-    assert_true(folder_has("out/class_000002/00000001.0.bin"));
-    assert_true(folder_has("out/class_000002/00000001.1.bin"));
+    assert_true(folder_has("out/class_000002/00000001.a b.j\xc3\xa9"));
+    assert_true(folder_has("out/class_000002/00000001.bin"));
 }
 
 int main(void)
