@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Plants faults in runs of dlbench, and holds what follows to one rule (docs/reliability.md). The table is table.py.
 
-  matrix.py --all | --pairwise | --one NAME | --list      DLB_BIN: the program; DLB_FAULTS_SO: tests/support/faults.c, built
+  matrix.py --all | --pairwise | --one NAME | --list      DLB_BIN: the program; DLB_FAULTS_SO: tests/support/faults.c, built, or
+                                                          several libraries to preload
 
 Of each run it is checked that it ends in time; that it exits with 0 only if every sample was delivered with its right bytes; that
 an error has a code, and path and cause where the table asks for them; that an earlier result is kept by a run that fails; and that
