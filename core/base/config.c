@@ -62,6 +62,14 @@ const struct dlb_opt *dlb_config_find(const struct dlb_config *cfg, const char *
     return NULL;
 }
 
+/* The distance, or `enough` where the lengths alone make it that large. */
+static size_t distance_below(size_t enough, const char *a, const char *b)
+{
+    size_t n_a = strlen(a), n_b = strlen(b);
+    size_t apart = n_a > n_b ? n_a - n_b : n_b - n_a;
+    return apart < enough ? dlb_edit_distance(a, b) : enough;
+}
+
 /* Finds the known key that the user probably meant; false when none is near. A key without a
  * section stands for the known key that ends with it. */
 static bool nearest_key(const struct dlb_config *cfg, const char *key, char nearest[DLB_KEY_CAP])
@@ -74,11 +82,11 @@ static bool nearest_key(const struct dlb_config *cfg, const char *key, char near
     for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
         for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
             (void)snprintf(known, sizeof known, "%s.%s", (*g)->section, opt->key);
-            size_t edits = dlb_edit_distance(key, known);
+            size_t edits = distance_below(best, key, known);
             if (strcmp(dot ? dot + 1 : key, opt->key) == 0) /* right key, wrong section */
                 edits = 1;
             else if (!dot)
-                edits = dlb_edit_distance(key, opt->key) + 1;
+                edits = distance_below(best, key, opt->key) + 1;
             if (edits >= best)
                 continue;
             best = edits;
