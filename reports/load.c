@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,14 @@ json_t *dlb_summary_schema(void)
     return schema;
 }
 
+/* Is kept until the process ends: a command may check many documents. */
+static json_t *kept_schema;
+
+static void keep_schema(void)
+{
+    kept_schema = dlb_summary_schema();
+}
+
 int dlb_summary_check(const json_t *doc, const char *path, struct dlb_err *err)
 {
     const json_t *version = json_object_get(doc, "schema_version");
@@ -30,10 +39,9 @@ int dlb_summary_check(const json_t *doc, const char *path, struct dlb_err *err)
         return dlb_fail(err, DLB_ERR_SUMMARY_VERSION, path, DLB_NO_OFFSET,
                         "has schema_version %lld; this dlbench reads %d",
                         (long long)json_integer_value(version), DLB_SUMMARY_VERSION);
-    json_t *schema = dlb_summary_schema();
-    int rc = dlb_schema_check(schema, doc, DLB_SCHEMA_READABLE, path, err);
-    json_decref(schema);
-    return rc;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, keep_schema);
+    return dlb_schema_check(kept_schema, doc, DLB_SCHEMA_READABLE, path, err);
 }
 
 int dlb_summary_parse(const char *text, size_t n_bytes, const char *path, json_t **out,
