@@ -18,7 +18,7 @@ enum dlb_gap_word {
 };
 
 struct dlb_gap_message {
-    uint32_t word; /* enum dlb_gap_word */
+    uint64_t word; /* enum dlb_gap_word; as wide as the value, so that nothing unset is sent */
     uint64_t value;
 };
 
