@@ -360,7 +360,7 @@ static int fill_disk(const char *format)
 
     if (unshare(CLONE_NEWNS) != 0 && !own_namespace())
         return 77;
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+    if (mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", folder, "tmpfs", 0, "size=8m,nr_inodes=40") != 0)
         return 77;
     if (run(format, "raw", 1000, 4000, 2, &g) != DLB_E_IO || g.err.sys_errno != ENOSPC)
