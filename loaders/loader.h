@@ -102,6 +102,7 @@ struct dlb_batch {
     uint64_t made_hash;    /* with an augment: of what the device is to make of the batch, each
                               sample hashed with the hash so far as seed */
     uint64_t seq;          /* 0, 1, ... within the epoch, in order of delivery */
+    uint64_t ready_ns;     /* when it could be taken (core/base/clock.h) */
     uint32_t worker, slot;
 };
 

@@ -133,5 +133,6 @@ struct dlb_batch dlb_slot_batch(const struct dlb_slots *slots, uint32_t slot, bo
                               .hash = checksum ? dlb_slot_hash(slots, slot) : NULL,
                               .payload_hash = head->payload_hash,
                               .made_hash = head->made_hash,
+                              .ready_ns = head->ready_ns,
                               .slot = slot};
 }

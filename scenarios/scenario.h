@@ -132,17 +132,35 @@ uint32_t dlb_results_n_failed(const struct dlb_results *results);
 
 enum dlb_cell_status { DLB_CELL_OK, DLB_CELL_SKIPPED, DLB_CELL_FAILED };
 
+/* What a cell's rate is of (core/measure/pace.h). */
+enum dlb_rate_kind {
+    DLB_RATE_WINDOW, /* the measured window, as it is */
+    DLB_RATE_WITHIN, /* within epochs: without their borders */
+    DLB_RATE_EPOCH,  /* the epoch that the user will run (run.epoch_samples), borders included */
+    DLB_N_RATES
+};
+
+struct dlb_judged_rate {
+    double *values;           /* [n_values] samples/s; NaN where it was not measured */
+    struct dlb_estimate over; /* of the finite ones */
+};
+
 /* One cell, over its repetitions. NaN: not measured. */
 struct dlb_judged_cell {
     enum dlb_cell_status status;
     char reason[800];
-    enum dlb_status error;    /* of a failed cell */
-    enum dlb_code code;       /* likewise; DLB_N_CODES: none */
-    uint32_t n_values;        /* repetitions with a window */
-    double *samples_per_s;    /* [n_values] */
-    double *steps_per_s;      /* [n_values] of one accelerator */
-    uint32_t *block;          /* [n_values] the block of each; cells are paired by block */
-    struct dlb_estimate rate; /* of samples_per_s */
+    enum dlb_status error; /* of a failed cell */
+    enum dlb_code code;    /* likewise; DLB_N_CODES: none */
+    uint32_t n_values;     /* repetitions with a window */
+    struct dlb_judged_rate rates[DLB_N_RATES];
+    struct dlb_epoch_time times[DLB_N_RATES]; /* medians: shares of the window, of the time within
+                                                 epochs, of the projected epoch */
+    const double *values;                     /* [n_values] of judgement.ranked_by, and ... */
+    struct dlb_estimate rate;                 /* ... over them: what cells are compared by */
+    double *steps_per_s;                      /* [n_values] of one accelerator */
+    uint32_t *block; /* [n_values] the block of each; cells are paired by block */
+    bool stationary; /* the first half of the window agrees with the second */
+    double drained_frac, window_bias_frac; /* core/measure/pace.h, core/measure/window_bias.h */
     const struct dlb_cell_result *shown; /* the repetition nearest the median, for tables of stages;
                                             borrowed from the results; or NULL */
     struct dlb_evidence evidence;
@@ -153,6 +171,7 @@ struct dlb_judged_cell {
 
 struct dlb_judgement {
     struct dlb_judged_cell *cells; /* [plan->n_cells] */
+    enum dlb_rate_kind ranked_by;  /* the most telling rate that all measured cells have */
     int64_t best, recommended;     /* cell or -1 */
     bool separable; /* the recommendation stands; else `set` is the cells that cannot be told apart
                      */

@@ -13,7 +13,12 @@ void dlb_accelerator_open(struct dlb_accelerator *a, struct dlb_common *common,
 
     *a = (struct dlb_accelerator){
         .common = common, .feed = feed, .at = DLB_AT_ENDED, .n_keep = how->device_prefetch};
-    dlb_window_open(&a->window, how->warmup_batches, how->max_batches, how->step_ns);
+    a->span = (struct dlb_span){
+        .n_warmup = how->warmup_batches, .n_measured = how->max_batches, .round = how->round};
+    dlb_window_open(&a->window, &(struct dlb_window_opts){.round = how->round,
+                                                          .n_workers = how->n_workers,
+                                                          .n_epoch_batches = how->n_epoch_batches,
+                                                          .step_ns = how->step_ns});
 }
 
 static void spend(struct dlb_accelerator *a, enum dlb_consumer_stage stage, uint64_t start_ns,
@@ -168,6 +173,10 @@ static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
     spend(a, DLB_CS_COPY_CALL, a->step.wait_end_ns, a->since_ns);
     if (rc != DLB_OK)
         return rc;
+    a->step.mark = dlb_span_next(&a->span, a->round);
+    a->step.nth = a->round;
+    a->step.worker = a->batch.worker;
+    a->step.ready_ns = a->batch.ready_ns;
     a->n_flight++;
     a->n_batches++;
     a->counted = false;
@@ -350,17 +359,16 @@ static int finish_oldest(struct dlb_accelerator *a, struct dlb_flight *f, uint64
     return rc;
 }
 
-/* True when all accelerators have enough batches: max_batches measured ones, and one more, whose
- * start closes the window. An accelerator that has enough goes on until all have. With several, its
- * account ends in the middle of a wait, in which the thread may have worked for the others. */
+/* True when all accelerators have enough batches: the last one's start closes the window. An
+ * accelerator that has enough goes on until all have. With several, its account ends in the middle
+ * of a wait, in which the thread may have worked for the others. */
 static bool enough(struct dlb_accelerator *a)
 {
     const struct dlb_consume *how = a->common->how;
-    uint64_t wanted = how->warmup_batches + how->max_batches + 1;
 
     if (how->max_batches == 0)
         return false;
-    if (a->n_batches == wanted && !a->has_enough) {
+    if (a->span.closed && !a->has_enough) {
         a->has_enough = true;
         if (how->n_feeds > 1) {
             uint64_t now_ns = dlb_now_ns();
@@ -449,5 +457,10 @@ int dlb_accelerator_advance(struct dlb_accelerator *a, uint64_t patience_ns, str
 void dlb_accelerator_close(struct dlb_accelerator *a)
 {
     end_measuring(a);
-    dlb_window_close(&a->window);
+    dlb_window_close(&a->window, a->common->out);
+}
+
+void dlb_accelerator_free(struct dlb_accelerator *a)
+{
+    dlb_window_free(&a->window);
 }

@@ -53,6 +53,7 @@ struct dlb_accelerator {
     struct dlb_step step;   /* the one that is being prepared */
     struct dlb_batch batch; /* and its batch */
     bool counted;           /* in the tally */
+    struct dlb_span span;
     struct dlb_window window;
     struct dlb_flight flight[DLB_MAX_DEPTH + 1]; /* oldest at first */
     uint32_t first, n_flight, n_keep;            /* n_keep: steps that may stay queued */
@@ -88,5 +89,6 @@ int dlb_accelerator_advance(struct dlb_accelerator *a, uint64_t patience_ns, str
 
 /* Closes account and window, which completes a->window.share. Idempotent. */
 void dlb_accelerator_close(struct dlb_accelerator *a);
+void dlb_accelerator_free(struct dlb_accelerator *a);
 
 #endif

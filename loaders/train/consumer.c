@@ -234,6 +234,10 @@ static void add_up(struct consumer *c)
         total->wall_ns += one->wall_ns;
         total->unaccounted_ns += one->unaccounted_ns;
         c->au[i] = one->au;
+        if (i == 0)
+            out->pace = c->accelerators->window.pace;
+        else
+            dlb_pace_add(&out->pace, &c->accelerators[i].window.pace);
         if (i < DLB_SHARES_KEPT)
             out->share[i] = *one;
     }
@@ -296,6 +300,8 @@ int dlb_consume(const struct dlb_consume *how, struct dlb_consumed *out, struct 
         add_up(c);
     }
     dlb_tally_close(&c->common.tally);
+    for (uint32_t i = 0; c->accelerators && i < c->n; i++)
+        dlb_accelerator_free(&c->accelerators[i]);
     free(c->accelerators);
     free(c->au);
     free(c);

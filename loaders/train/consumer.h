@@ -4,7 +4,8 @@
  * Floor 3. One thread, which owns loaders and devices.
  *
  * The window runs from the start of the first measured step to the start of the step after the last
- * measured one, on the device's clock and across epochs: N steps over N intervals (window.h).
+ * measured one, on the device's clock and across epochs: N steps over N intervals, in whole rounds
+ * of the workers (window.h).
  *
  * With several accelerators each has its own window and its own place in the loop (accelerator.h).
  * The thread advances each one that can go on, then sleeps until the earliest step ends or a batch
@@ -18,6 +19,7 @@
 #include "core/base/futex.h"
 #include "core/measure/au.h"
 #include "core/measure/meters.h"
+#include "core/measure/pace.h"
 #include "loaders/device/device.h"
 #include "loaders/loader.h"
 
@@ -40,14 +42,19 @@ struct dlb_consume {
     bool barrier;            /* several feeds: all steps k end before any step k + 1 starts */
     uint32_t device_prefetch;
     uint32_t n_epochs;
-    uint64_t max_batches;    /* that each accelerator measures; 0: all batches of the epochs */
+    uint64_t max_batches;    /* that each accelerator measures, to which the rest of the last round
+                                is added; 0: all batches of the epochs, whole rounds of them */
     uint64_t warmup_batches; /* first batches of each accelerator, which are not measured */
-    uint64_t n_samples;      /* of the data set: the size of the exactly-once bitmap */
-    uint64_t expected;       /* samples that an epoch should deliver: these ranks' shares, less what
-                                drop_last drops */
-    uint64_t padded;         /* of these, those that another of these ranks delivers too */
-    double step_ns;          /* that device.step_ms asks for; for the nominal utilisation */
-    bool checksum;           /* compare the payload hashes of devices and workers */
+    uint32_t round;     /* batches of a round (core/measure/pace.h) for each accelerator; at least 1
+                         */
+    uint32_t n_workers; /* of a loader; at least 1 */
+    double n_epoch_batches; /* of each accelerator; NaN: not known */
+    uint64_t n_samples;     /* of the data set: the size of the exactly-once bitmap */
+    uint64_t expected;      /* samples that an epoch should deliver: these ranks' shares, less what
+                               drop_last drops */
+    uint64_t padded;        /* of these, those that another of these ranks delivers too */
+    double step_ns;         /* that device.step_ms asks for; for the nominal utilisation */
+    bool checksum;          /* compare the payload hashes of devices and workers */
     const struct dlb_augment *augment; /* what the devices were opened with; may be NULL */
     _Atomic uint64_t *heartbeat;       /* batches so far, for a process that watches; may be NULL */
     const atomic_bool *cancel;         /* may be NULL */
@@ -99,6 +106,7 @@ struct dlb_consumed {
     struct dlb_hist device[DLB_DS_COUNT];   /* over the window */
     uint64_t n_checksum_mismatches;
     uint32_t n_accelerators;
+    struct dlb_pace pace;                    /* of all, added up */
     struct dlb_share share[DLB_SHARES_KEPT]; /* of the first accelerators */
     uint32_t n_epochs;                       /* begun; the first DLB_MAX_EPOCHS_KEPT are kept */
     struct dlb_epoch epoch[DLB_MAX_EPOCHS_KEPT];

@@ -8,6 +8,7 @@
 #include "scenarios/cell/cache.h"
 #include "scenarios/cell/fill.h"
 #include "scenarios/cell/numa.h"
+#include "scenarios/spec/rounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,11 +101,17 @@ static int open_data(struct cell *c, struct dlb_err *err)
     return rc;
 }
 
+/* Workers of all loaders that have something to read. */
+static uint32_t busy_workers(const struct cell *c)
+{
+    uint32_t n_workers = (uint32_t)c->spec.loader.num_workers * c->n_loaders;
+    return c->dataset.shape.iterable ? (uint32_t)dlb_job_share(&c->jobs[0]).n_busy : n_workers;
+}
+
 /* Workers without a shard. */
 static uint32_t idle_workers(const struct cell *c)
 {
-    uint32_t n_workers = (uint32_t)c->spec.loader.num_workers * c->n_loaders;
-    return c->dataset.shape.iterable ? n_workers - (uint32_t)dlb_job_share(&c->jobs[0]).n_busy : 0;
+    return (uint32_t)c->spec.loader.num_workers * c->n_loaders - busy_workers(c);
 }
 
 /* Ranks with nothing to read would end at once and measure nothing of the storage. */
@@ -299,6 +306,19 @@ static int count_expected(const struct cell *c, struct dlb_consume *how, struct 
     return DLB_OK;
 }
 
+/* Whole rounds of the workers that have something to read. */
+static void count_batches(const struct cell *c, struct dlb_consume *how)
+{
+    const struct dlb_spec *spec = &c->spec;
+    const struct dlb_shape *shape = &c->dataset.shape;
+    how->n_workers = (uint32_t)(spec->loader.num_workers > 0 ? spec->loader.num_workers : 1);
+    how->round = dlb_spec_round(spec, busy_workers(c) / c->n_loaders);
+    how->n_epoch_batches = dlb_spec_epoch_batches(spec, shape->iterable, shape->n_samples);
+    how->warmup_batches =
+        dlb_spec_warmup(spec, how->round, how->n_epoch_batches * (double)spec->run.epochs);
+    how->max_batches = dlb_spec_max_batches(spec, how->round);
+}
+
 static int consume(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
@@ -314,8 +334,6 @@ static int consume(struct cell *c, struct dlb_err *err)
         .barrier = spec->accelerators.barrier && spec->accelerators.count > 1,
         .device_prefetch = (uint32_t)spec->device.prefetch,
         .n_epochs = (uint32_t)spec->run.epochs,
-        .max_batches = (uint64_t)spec->run.max_batches,
-        .warmup_batches = (uint64_t)spec->run.warmup_batches,
         .n_samples = c->dataset.shape.n_samples,
         .step_ns = spec->device.step_ms * 1e6,
         .checksum = spec->run.checksum,
@@ -323,6 +341,7 @@ static int consume(struct cell *c, struct dlb_err *err)
         .heartbeat = beat,
         .cancel = c->watch->cancel,
     };
+    count_batches(c, &how);
     int rc = count_expected(c, &how, err);
     if (rc)
         return rc;

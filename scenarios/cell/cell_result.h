@@ -15,6 +15,7 @@
 #include "core/measure/au.h"
 #include "core/measure/cache_label.h"
 #include "core/measure/meters.h"
+#include "core/measure/pace.h"
 #include "loaders/train/consumer.h"
 
 #include <jansson.h>
@@ -93,6 +94,7 @@ struct dlb_baseline_result {
 /* What the training loop measured. */
 struct dlb_loop_result {
     struct dlb_share total; /* of all accelerators; window_ns 0: no complete window */
+    struct dlb_pace pace;   /* likewise */
     struct dlb_au lowest;   /* lowest over accelerators; total.au is the mean */
     uint64_t n_batches;     /* that the loop took, warm-up included */
     uint64_t consumer_cpu_ns;

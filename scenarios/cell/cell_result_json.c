@@ -33,6 +33,26 @@ static const struct dlb_json_field total_fields[] = {
     DLB_JSON_COUNT(dlb_share, "wall_ns", wall_ns),
     DLB_JSON_COUNT(dlb_share, "unaccounted_ns", unaccounted_ns),
     DLB_JSON_FIELDS_END};
+static const struct dlb_json_field stretch_fields[] = {
+    DLB_JSON_COUNT(dlb_stretch, "n_steps", n_steps),
+    DLB_JSON_COUNT(dlb_stretch, "n_samples", n_samples),
+    DLB_JSON_COUNT(dlb_stretch, "ns", ns),
+    DLB_JSON_COUNT(dlb_stretch, "busy_ns", busy_ns),
+    DLB_JSON_COUNT(dlb_stretch, "idle_input_ns", idle_input_ns),
+    DLB_JSON_COUNT(dlb_stretch, "idle_copy_ns", idle_copy_ns),
+    DLB_JSON_COUNT(dlb_stretch, "idle_other_ns", idle_other_ns),
+    DLB_JSON_COUNT(dlb_stretch, "late_copy_ns", late_copy_ns),
+    DLB_JSON_FIELDS_END};
+static const struct dlb_json_field pace_fields[] = {
+    DLB_JSON_SMALL(dlb_pace, "round", round),
+    DLB_JSON_SMALL(dlb_pace, "n_cycles", n_cycles),
+    DLB_JSON_FLAG(dlb_pace, "whole_rounds", whole_rounds),
+    DLB_JSON_REAL(dlb_pace, "n_epoch_batches", n_epoch_batches),
+    DLB_JSON_REAL(dlb_pace, "trend", trend),
+    DLB_JSON_REAL(dlb_pace, "trend_limit", trend_limit),
+    DLB_JSON_REAL(dlb_pace, "drained_frac", drained_frac),
+    DLB_JSON_REAL(dlb_pace, "batch_cv", batch_cv),
+    DLB_JSON_FIELDS_END};
 static const struct dlb_json_field loop_fields[] = {
     DLB_JSON_COUNT(dlb_loop_result, "n_batches", n_batches),
     DLB_JSON_COUNT(dlb_loop_result, "n_checksum_mismatches", n_checksum_mismatches),
@@ -203,6 +223,21 @@ static json_t *au_to(const struct dlb_loop_result *loop)
     return out;
 }
 
+static json_t *pace_to(const struct dlb_pace *pace)
+{
+    json_t *out = dlb_json_fields_object(pace_fields, pace);
+    dlb_json_put(out, "within", dlb_json_fields_object(stretch_fields, &pace->within));
+    dlb_json_put(out, "cycles", dlb_json_fields_object(stretch_fields, &pace->cycles));
+    return out;
+}
+
+static void pace_from(const json_t *object, struct dlb_pace *pace)
+{
+    dlb_json_fields_take(object, pace_fields, pace);
+    dlb_json_fields_take(json_object_get(object, "within"), stretch_fields, &pace->within);
+    dlb_json_fields_take(json_object_get(object, "cycles"), stretch_fields, &pace->cycles);
+}
+
 static void loop_to(json_t *out, const struct dlb_loop_result *loop)
 {
     dlb_json_fields_put(out, total_fields, &loop->total);
@@ -211,6 +246,7 @@ static void loop_to(json_t *out, const struct dlb_loop_result *loop)
                  stages_to(loop->consumer, dlb_consumer_stage_names, DLB_CS_COUNT));
     dlb_json_put(out, "device_stages",
                  stages_to(loop->device, dlb_device_stage_names, DLB_DS_COUNT));
+    dlb_json_put(out, "pace", pace_to(&loop->pace));
     dlb_json_put(out, "au", au_to(loop));
     dlb_json_put(out, "accelerators", shares_to(loop));
     dlb_json_put(out, "epochs", epochs_to(loop));
@@ -229,6 +265,7 @@ static void loop_from(const json_t *doc, struct dlb_loop_result *loop)
     dlb_json_fields_take(au, au_fields, &loop->total.au);
     dlb_json_fields_take(au, au_rate_fields, &loop->total.au);
     dlb_json_fields_take(json_object_get(au, "lowest"), au_fields, &loop->lowest);
+    pace_from(json_object_get(doc, "pace"), &loop->pace);
     shares_from(json_object_get(doc, "accelerators"), loop);
     epochs_from(json_object_get(doc, "epochs"), loop);
     dlb_json_fields_take(json_object_get(doc, "os"), os_fields, &loop->os);

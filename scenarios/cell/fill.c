@@ -53,6 +53,7 @@ static void fill_loop(struct dlb_loop_result *out, const struct dlb_cell_facts *
 {
     const struct dlb_consumed *c = facts->consumed;
     out->total = c->total;
+    out->pace = c->pace;
     out->lowest = c->lowest;
     out->n_batches = facts->n_batches;
     out->consumer_cpu_ns = c->cpu_ns;

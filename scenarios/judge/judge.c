@@ -5,6 +5,7 @@
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/not_modelled.h"
 #include "scenarios/judge/notes.h"
+#include "scenarios/judge/rates.h"
 #include "scenarios/judge/workers.h"
 
 #include <inttypes.h>
@@ -129,21 +130,6 @@ static void judge_status(const struct dlb_plan_cell *planned, const struct dlb_r
         fail(out, DLB_ERR_CONTENT_DIFFERS);
 }
 
-/* Takes the repetitions of one status that have a window. */
-static void take_values(const struct dlb_reps *reps, enum dlb_rep_status status,
-                        struct dlb_judged_cell *out)
-{
-    for (uint32_t i = 0; i < reps->n; i++) {
-        const struct dlb_cell_result *rep = &reps->rep[i];
-        double rate = dlb_cell_result_samples_per_s(rep);
-        if (rep->status != status || !isfinite(rate))
-            continue;
-        out->samples_per_s[out->n_values] = rate;
-        out->steps_per_s[out->n_values] = dlb_cell_result_steps_per_s(rep);
-        out->block[out->n_values++] = rep->block;
-    }
-}
-
 /* The repetition whose rate is nearest the median. */
 static const struct dlb_cell_result *choose_shown(const struct dlb_reps *reps, double median)
 {
@@ -157,18 +143,6 @@ static const struct dlb_cell_result *choose_shown(const struct dlb_reps *reps, d
         }
     }
     return shown;
-}
-
-static void judge_values(const struct dlb_reps *reps, uint64_t seed, struct dlb_judged_cell *out)
-{
-    out->samples_per_s = dlb_mem_array(reps->n, sizeof(double));
-    out->steps_per_s = dlb_mem_array(reps->n, sizeof(double));
-    out->block = dlb_mem_array(reps->n, sizeof(uint32_t));
-    take_values(reps, DLB_REP_OK, out);
-    if (out->n_values == 0) /* interrupted: show a part; the document says that it is partial */
-        take_values(reps, DLB_REP_CANCELLED, out);
-    out->rate = dlb_estimate_median(out->samples_per_s, out->n_values, seed);
-    out->shown = choose_shown(reps, out->rate.median);
 }
 
 /* Whether drop_last drops all samples; if so, writes that to `reason`. */
@@ -311,7 +285,7 @@ double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell)
 {
     const struct dlb_cell_result *shown = cell->shown;
     return shown ? dlb_measured(shown->workers.io_bytes) / dlb_measured(shown->workers.n_samples) *
-                       cell->rate.median
+                       cell->rates[DLB_RATE_WINDOW].over.median
                  : (double)NAN;
 }
 
@@ -349,14 +323,9 @@ static void gather_spec(const struct dlb_spec *spec, uint32_t n_idle, struct dlb
     e->device_prefetch = (uint32_t)spec->device.prefetch;
 }
 
-/* Evidence from all repetitions: medians. */
-static void gather_shares(const struct dlb_reps *reps, struct dlb_evidence *e)
+/* Evidence from all repetitions: medians. dlb_rates_fill has set the shares. */
+static void gather_accounts(const struct dlb_reps *reps, struct dlb_evidence *e)
 {
-    e->compute_frac = over_reps(reps, RATIO(busy_ns, window_ns), false);
-    e->input_frac = over_reps(reps, RATIO(idle_input_ns, window_ns), false);
-    e->h2d_frac = over_reps(reps, RATIO(idle_copy_ns, window_ns), false);
-    e->late_copy_frac = zero_if_nan(over_reps(reps, RATIO(late_copy_ns, window_ns), false));
-    e->residual_frac = over_reps(reps, RATIO(idle_other_ns, window_ns), false);
     e->unaccounted_frac = over_reps(reps, RATIO(unaccounted_ns, wall_ns), false);
     e->unaccounted_max_frac = over_reps(reps, RATIO(unaccounted_ns, wall_ns), true);
     e->cache = dlb_cache_label_of_reps(reps);
@@ -398,7 +367,7 @@ static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *r
         shown = &none;
     }
     gather_spec(planned->spec, shown->workers.n_idle, e);
-    gather_shares(reps, e);
+    gather_accounts(reps, e);
     gather_stages(shown, e);
     e->gpu = e->gpu && out->shown;
     e->n_cpus = n_cpus;
@@ -422,7 +391,8 @@ static void judge_alone(const struct dlb_plan *plan, const struct dlb_results *r
     const struct dlb_plan_cell *planned = &plan->cells[i];
     const struct dlb_reps *reps = &results->cells[i];
     judge_status(planned, reps, results->interrupted, out);
-    judge_values(reps, plan->seed, out);
+    dlb_rates_fill(plan, planned, reps, out);
+    out->shown = choose_shown(reps, out->rates[DLB_RATE_WINDOW].over.median);
     judge_emptiness(plan, planned, reps, results->interrupted, out);
     gather(planned, reps, n_cpus, out);
     if (out->status != DLB_CELL_SKIPPED && planned->ceiling < plan->n_ceilings) {
@@ -460,6 +430,7 @@ void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resu
     out->notes = dlb_json_made(json_array());
     for (uint32_t i = 0; i < plan->n_cells; i++)
         judge_alone(plan, results, i, n_cpus, &out->cells[i]);
+    dlb_rates_choose(plan, out);
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         dlb_judge_workers(plan, out->cells, i, &out->cells[i].evidence);
         judge_evidence(&out->cells[i]);
@@ -472,7 +443,8 @@ void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resu
 void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *plan)
 {
     for (uint32_t i = 0; judgement->cells && i < plan->n_cells; i++) {
-        free(judgement->cells[i].samples_per_s);
+        for (int k = 0; k < DLB_N_RATES; k++)
+            free(judgement->cells[i].rates[k].values);
         free(judgement->cells[i].steps_per_s);
         free(judgement->cells[i].block);
     }

@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/host/osacct.h"
+#include "core/measure/window_bias.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/judge.h"
 
@@ -248,8 +249,8 @@ static void note_data(const struct dlb_plan *plan, json_t *notes)
     }
 }
 
-/* Only for the worst cell. Workers that begin together end together: a window of N batches that
- * W workers bring W at a time can begin after one such burst and end within another. */
+/* Only for the worst cell. Workers that begin together end together: a window that is not a whole
+ * number of their rounds holds a burst more or less than it should. */
 static void note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     double worst = 0;
@@ -257,7 +258,8 @@ static void note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
     char others[40];
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
-        if (cell->status != DLB_CELL_OK || cell->n_workers < 2 || !cell->shown)
+        if (cell->status != DLB_CELL_OK || cell->n_workers < 2 || !cell->shown ||
+            cell->shown->loop.pace.whole_rounds)
             continue;
         double off = cell->n_workers / dlb_measured(cell->shown->loop.total.n_steps);
         if (!(off > BURST_NOTED))
@@ -275,6 +277,56 @@ static void note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
                  at, and_more(n, others, sizeof(others)),
                  (unsigned long long)j->cells[at].shown->loop.total.n_steps, j->cells[at].n_workers,
                  fmin(worst, 1) * 100);
+}
+
+/* Only for the worst cell: what its window is off by against a long run. */
+static void note_bias(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    double worst = 0;
+    uint32_t at = 0, n = 0;
+    char others[40];
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        double off = fabs(j->cells[i].window_bias_frac);
+        if (j->cells[i].status != DLB_CELL_OK || !(off >= DLB_BIAS_SAID))
+            continue;
+        n++;
+        if (off > worst) {
+            worst = off;
+            at = i;
+        }
+    }
+    if (n > 0)
+        dlb_note(j->notes, DLB_NOTE_WINDOW_BIAS,
+                 "cell %u%s: by a simulation of its workers its window is %.1f%% too %s against a "
+                 "long run, because batch times vary and batches are delivered in order; measure "
+                 "more (run.max_batches)",
+                 at, and_more(n, others, sizeof(others)), worst * 100,
+                 j->cells[at].window_bias_frac > 0 ? "fast" : "slow");
+}
+
+/* Only for the first cell: a window that does not show a steady state. */
+static void note_unsteady(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &j->cells[i];
+        if (cell->status != DLB_CELL_OK || !cell->shown)
+            continue;
+        if (cell->drained_frac >= DLB_DRAINED_SAID) {
+            dlb_note(j->notes, DLB_NOTE_DRAINING,
+                     "cell %u used up batches that were ready before its window: the loader alone "
+                     "is %.1f%% slower than the rate; measure more (run.max_batches), or raise "
+                     "run.warmup_batches",
+                     i, cell->drained_frac * 100);
+            return;
+        }
+        if (!cell->stationary && cell->n_values > 0) {
+            dlb_note(j->notes, DLB_NOTE_NOT_STATIONARY,
+                     "cell %u: the two halves of its windows differ by more than the scatter of "
+                     "rounds: it was not in a steady state; raise run.warmup_batches",
+                     i);
+            return;
+        }
+    }
 }
 
 /* A cache that is not in the requested state, and the limits of the proof that it was cold. */
@@ -401,6 +453,8 @@ void dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *resul
     note_short(plan, j);
     note_data(plan, j->notes);
     note_bursts(plan, j);
+    note_bias(plan, j);
+    note_unsteady(plan, j);
     note_stolen(plan, j);
     note_assumed_step(plan, j->notes);
     for (uint32_t i = 0; i < plan->n_cells; i++)

@@ -50,8 +50,8 @@ static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
     for (uint32_t i = 0; i < cell->n_values; i++)
         for (uint32_t j = 0; j < best->n_values; j++)
             if (cell->block[i] == best->block[j]) {
-                a[n] = cell->samples_per_s[i];
-                b[n++] = best->samples_per_s[j];
+                a[n] = cell->values[i];
+                b[n++] = best->values[j];
             }
     struct dlb_estimate loss = n ? dlb_estimate_paired_loss(a, b, n, seed) : none;
     free(a);

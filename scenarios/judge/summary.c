@@ -12,6 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const char *const rate_keys[] = {[DLB_RATE_WINDOW] = "samples_per_s",
+                                        [DLB_RATE_WITHIN] = "within_epoch_samples_per_s",
+                                        [DLB_RATE_EPOCH] = "epoch_samples_per_s"};
+
 static json_t *reals(const double *values, uint32_t n)
 {
     json_t *out = dlb_json_made(json_array());
@@ -93,12 +97,37 @@ static void put_rates(json_t *out, const struct dlb_judged_cell *cell,
     const struct dlb_share *total = &shown->loop.total;
     double bytes = dlb_measured(total->n_bytes) * 1e9;
     double copy_ns = dlb_measured(shown->loop.device[DLB_DS_COPY].sum_ns);
-    dlb_json_put(out, "samples_per_s", estimate(&cell->rate, cell->samples_per_s, cell->n_values));
+    for (int kind = 0; kind < DLB_N_RATES; kind++)
+        dlb_json_put(out, rate_keys[kind],
+                     estimate(&cell->rates[kind].over, cell->rates[kind].values, cell->n_values));
     dlb_json_put(out, "read_bytes_per_s", dlb_json_real_or_null(dlb_judged_read_bytes_per_s(cell)));
-    dlb_json_put(out, "reads", reads(shown, json_object_get(rep, "reads"), cell->rate.median));
+    dlb_json_put(
+        out, "reads",
+        reads(shown, json_object_get(rep, "reads"), cell->rates[DLB_RATE_WINDOW].over.median));
     dlb_json_put(out, "delivered_bytes_per_s",
                  dlb_json_real_or_null(bytes / dlb_measured(total->window_ns)));
     dlb_json_put(out, "h2d_bytes_per_s", dlb_json_real_or_null(bytes / copy_ns));
+}
+
+/* What the window's mean does not say; medians over the repetitions. */
+static void put_pace(json_t *out, const struct dlb_judged_cell *cell)
+{
+    const struct dlb_epoch_time *within = &cell->times[DLB_RATE_WITHIN],
+                                *epoch = &cell->times[DLB_RATE_EPOCH];
+    const struct {
+        const char *key;
+        double value;
+    } rows[] = {{"epoch_border_ms", epoch->border_ns / 1e6},
+                {"within_epoch_gpu_idle_frac", 1 - within->busy_frac},
+                {"within_epoch_input_wait_frac", within->input_frac},
+                {"epoch_gpu_idle_frac", 1 - epoch->busy_frac},
+                {"epoch_input_wait_frac", epoch->input_frac},
+                {"drained_frac", cell->drained_frac},
+                {"window_bias_frac", cell->window_bias_frac}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        dlb_json_put(out, rows[i].key, dlb_json_real_or_null(rows[i].value));
+    dlb_json_put(out, "stationary",
+                 isfinite(cell->drained_frac) ? json_boolean(cell->stationary) : json_null());
 }
 
 /* The parts of the repetition that is shown, as they are; where it has none, an empty one. */
@@ -137,6 +166,7 @@ static void put_measured(json_t *out, const struct dlb_judged_cell *cell,
     const struct dlb_cell_result *shown = cell->shown ? cell->shown : &none;
     json_t *rep = cell->shown ? dlb_cell_result_to_json(shown) : NULL;
     put_rates(out, cell, shown, rep);
+    put_pace(out, cell);
     put_shown(out, rep);
     json_decref(rep);
     dlb_json_put(out, "au", dlb_au_summary(reps, cell->shown, n_blocks));
@@ -330,6 +360,7 @@ static void put_findings(json_t *doc, const struct dlb_summary *in)
     dlb_json_put(doc, "verdict", verdict_json(in));
     dlb_json_put(doc, "best_cell", index_or_null(j->best));
     dlb_json_put(doc, "recommended_cell", index_or_null(j->recommended));
+    dlb_json_put(doc, "ranked_by", json_string(rate_keys[j->ranked_by]));
     dlb_json_put(doc, "separable", json_boolean(j->separable));
     dlb_json_put(doc, "not_separable", set_json(j));
     dlb_json_put(doc, "recommendation", dlb_json_safe_text(j->text));

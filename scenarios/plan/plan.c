@@ -4,8 +4,8 @@
 #include "core/base/mem.h"
 #include "core/base/opt_value.h"
 #include "core/base/rng.h"
-#include "loaders/sampler.h"
 #include "scenarios/spec/meaning.h"
+#include "scenarios/spec/rounds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -184,22 +184,11 @@ void dlb_plan_ceilings(struct dlb_plan *plan)
 
 double dlb_plan_batches(const struct dlb_spec *spec, uint64_t n_samples)
 {
-    struct dlb_sampler sampler;
-    struct dlb_err ignored;
     bool made = strcmp(dlb_spec_format(spec)->name, "synthetic") == 0;
-    struct dlb_shape shape = {.n_samples = made ? (uint64_t)spec->generate.samples : n_samples};
-    struct dlb_sampler_opts opts = {.world = (uint32_t)dlb_spec_ranks(spec),
-                                    .batch_size = (uint32_t)spec->loader.batch_size,
-                                    .drop_last = spec->loader.drop_last};
-    double all = (double)NAN, wanted = (double)NAN;
-    if (shape.n_samples > 0 && !dlb_sampler_open(&sampler, &shape, &opts, false, &ignored)) {
-        all = (double)sampler.n_batches * dlb_spec_loaders(spec) * (double)spec->run.epochs;
-        dlb_sampler_close(&sampler);
-    }
-    if (spec->run.max_batches > 0) /* the step after the last measured one closes the window */
-        wanted = (double)spec->accelerators.count *
-                 (double)(spec->run.max_batches + spec->run.warmup_batches + 1);
-    return fmin(all, wanted); /* of the one that is known */
+    double each =
+        dlb_spec_epoch_batches(spec, false, made ? (uint64_t)spec->generate.samples : n_samples);
+    double n = (double)spec->accelerators.count;
+    return fmin(each * n * (double)spec->run.epochs, dlb_spec_wanted(spec) * n); /* if known */
 }
 
 static void shuffle(struct dlb_task *tasks, uint32_t n, struct dlb_rng rng)

@@ -29,8 +29,8 @@ static const struct dlb_opt run_opts[] = {
      .max = INT64_C(1) << 40,
      .def = "0",
      .unit = "batches",
-     .help = "Measured batches of a run, of each accelerator and over all epochs; 0: whole "
-             "epochs"},
+     .help = "Measured batches of a run, of each accelerator and over all epochs, rounded up to "
+             "a multiple of its workers; 0: whole epochs"},
     {.key = "warmup_batches",
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,
@@ -39,7 +39,17 @@ static const struct dlb_opt run_opts[] = {
      .max = 1000000,
      .def = "2",
      .unit = "batches",
-     .help = "First batches of a run that are not measured"},
+     .help = "First batches of a run that are not measured, rounded up to a multiple of its "
+             "workers"},
+    {.key = "epoch_samples",
+     .type = DLB_OPT_INT,
+     FIELD(epoch_samples),
+     .min = 0,
+     .max = INT64_C(1) << 50,
+     .def = "0",
+     .unit = "samples",
+     .help = "Samples of the epoch that will be trained on, for which epoch_samples_per_s is "
+             "projected; 0: those of the data set. Set it where the data are a stand-in"},
     {.key = "repeats",
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,

@@ -29,6 +29,7 @@ struct dlb_run_opts {
     int64_t epochs;
     int64_t max_batches;    /* measured of each accelerator, over all epochs; 0: whole epochs */
     int64_t warmup_batches; /* first batches of a run that are not measured */
+    int64_t epoch_samples;  /* of the epoch that rates are projected for; 0: the data set's */
     int64_t repeats;        /* fresh processes per cell */
     int64_t seed;           /* order of samples and cells, augmentation, step times, bootstrap */
     int64_t rank,

@@ -42,7 +42,7 @@ static double iops(const struct dlb_judged_cell *cell)
     if (!workers->reads_are_requests)
         return (double)NAN;
     return dlb_measured(workers->reads.count) / dlb_measured(workers->n_samples) *
-           cell->rate.median;
+           cell->rates[DLB_RATE_WINDOW].over.median;
 }
 
 static double worker_ns(const struct dlb_judged_cell *cell, enum dlb_worker_stage stage)
@@ -142,7 +142,7 @@ static void judge_harness(const struct dlb_plan *plan, const struct dlb_results 
             continue;
         cell->evidence.harness_frac = dlb_twin_share(&results->ceilings[twin - 1]);
         cell->evidence.harness_headroom =
-            dlb_twin_headroom(&results->ceilings[twin], cell->rate.median);
+            dlb_twin_headroom(&results->ceilings[twin], cell->rates[DLB_RATE_WINDOW].over.median);
         dlb_judge(&cell->evidence, &cell->verdict);
     }
 }
@@ -207,7 +207,7 @@ static void put_rates(const struct dlb_judged_cell *cell, json_t *out)
     bool any = cell && cell->n_values > 0;
     const struct dlb_stage_result *reads = any ? &cell->shown->workers.reads : &none.workers.reads;
     const double nan = (double)NAN;
-    dlb_json_put(out, "samples_per_s", dlb_json_real_or_null(any ? cell->rate.median : nan));
+    dlb_json_put(out, "samples_per_s", dlb_json_real_or_null(any ? cell->rates[DLB_RATE_WINDOW].over.median : nan));
     dlb_json_put(out, "bytes_per_s",
                  dlb_json_real_or_null(any ? dlb_judged_read_bytes_per_s(cell) : nan));
     dlb_json_put(out, "iops", dlb_json_real_or_null(any ? iops(cell) : nan));
@@ -262,7 +262,7 @@ static double headroom(const struct outcome *o)
     double most = 0;
     for (uint32_t i = 0; i < o->plan->n_cells; i++)
         if (o->judgement->cells[i].n_values > 0)
-            most = fmax(most, o->judgement->cells[i].rate.median);
+            most = fmax(most, o->judgement->cells[i].rates[DLB_RATE_WINDOW].over.median);
     return o->n > 0 ? most / (each * o->n) - 1 : (double)NAN;
 }
 

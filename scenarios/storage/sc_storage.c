@@ -7,6 +7,7 @@
 #include "scenarios/plan/twin.h"
 #include "scenarios/spec/axes.h"
 #include "scenarios/spec/meaning.h"
+#include "scenarios/spec/rounds.h"
 #include "scenarios/spec/spec.h"
 #include "scenarios/storage/judge.h"
 #include "scenarios/storage/sizing.h"
@@ -58,10 +59,10 @@ static void set_epochs(const struct dlb_plan *plan, struct dlb_spec *spec, uint3
 {
     /* Each accelerator has a batch: dlb_storage_data_limit ensures it. */
     double per_epoch = fmax(dlb_storage_steps_per_epoch(plan, n), 1);
-    double wanted = (double)(spec->run.max_batches + spec->run.warmup_batches + 1);
     if (!spec->storage.allow_small || spec->run.max_batches == 0 || plan->host.n_samples == 0)
         return;
-    spec->run.epochs = (int64_t)fmax(ceil(wanted / per_epoch), (double)spec->run.epochs);
+    spec->run.epochs =
+        (int64_t)fmax(ceil(dlb_spec_wanted(spec) / per_epoch), (double)spec->run.epochs);
 }
 
 static void add_repetition(struct dlb_plan *plan, uint32_t cell, uint32_t block)

@@ -2,6 +2,7 @@
 
 #include "core/base/mem.h"
 #include "loaders/sampler.h"
+#include "scenarios/spec/rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -71,8 +72,8 @@ uint32_t dlb_storage_data_limit(const struct dlb_plan *plan, const char **of)
 {
     const struct dlb_spec *spec = plan->cells[0].spec;
     /* The step behind the last measured one closes the window. */
-    double steps = (double)(spec->run.max_batches + spec->run.warmup_batches + 1);
     bool again = spec->storage.allow_small || spec->run.max_batches == 0;
+    double steps = again ? 1 : dlb_spec_wanted(spec);
     double batch = (double)spec->loader.batch_size;
     double samples =
         again ? n_with_a_batch(plan) : floor((double)plan->host.n_samples / (steps * batch));

@@ -74,7 +74,9 @@ static double measure(const struct dlb_spec *spec)
                               .device_prefetch = (uint32_t)spec->device.prefetch,
                               .n_epochs = 1,
                               .n_samples = pipe.dataset.shape.n_samples,
-                              .expected = pipe.dataset.shape.n_samples};
+                              .expected = pipe.dataset.shape.n_samples,
+                              .round = 1,
+                              .n_workers = (uint32_t)spec->loader.num_workers + 1};
     uint64_t before_ns = perf_thread_cpu_ns();
     if (dlb_consume(&how, consumed, &err) != DLB_OK)
         perf_die("consume", &err);

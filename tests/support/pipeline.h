@@ -117,6 +117,8 @@ static inline void pipeline_run(struct pipeline *p)
                                   .n_epochs = p->n_epochs ? p->n_epochs : 1,
                                   .max_batches = p->max_batches,
                                   .warmup_batches = p->warmup_batches,
+                                  .round = 1,
+                                  .n_workers = (uint32_t)p->loader.num_workers + 1,
                                   .n_samples = p->dataset->shape.n_samples,
                                   .step_ns = p->device.step_ms * 1e6,
                                   .checksum = p->checksum,

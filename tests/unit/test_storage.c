@@ -1,4 +1,5 @@
 /* The search for the number of accelerators that a storage feeds. */
+#include "scenarios/spec/rounds.h"
 #include "tests/support/made_up_storage.h"
 
 static void test_bandwidth(void **state)
@@ -277,8 +278,8 @@ static void test_nothing_is_tried_that_cannot_be(void **state)
     /* Without drop_last each has the one batch that it can have, as often as it takes. */
     assert_int_equal(plan(&o, (const char *[]){"storage.allow_small=true", NULL}, &host, &err),
                      DLB_OK);
-    const struct dlb_run_opts *run = &o.plan.cells[0].spec->run;
-    assert_int_equal(run->epochs, 20 + run->warmup_batches + 1);
+    const struct dlb_spec *first = o.plan.cells[0].spec;
+    assert_int_equal(first->run.epochs, (int64_t)dlb_spec_wanted(first));
     dlb_plan_free(&o.plan);
     dlb_config_free(o.cfg);
     /* A second accelerator needs pinned memory; a single one does not. */

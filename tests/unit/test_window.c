@@ -23,6 +23,26 @@ static struct dlb_step step(uint64_t wait_from, uint64_t wait_to, uint64_t copy_
                              .n_bytes = 100};
 }
 
+static struct dlb_span span;
+static uint64_t nth; /* of the next step in its epoch */
+
+static void open_window(struct dlb_window *window, uint64_t n_warmup, uint64_t n_measured,
+                        double step_ns)
+{
+    span = (struct dlb_span){.n_warmup = n_warmup, .n_measured = n_measured, .round = 1};
+    nth = 0;
+    dlb_window_open(window,
+                    &(struct dlb_window_opts){.round = 1, .n_workers = 1, .step_ns = step_ns});
+}
+
+static void add(struct dlb_window *window, struct dlb_step *s, struct dlb_consumed *out)
+{
+    nth = s->first_of_epoch ? 0 : nth;
+    s->nth = nth;
+    s->mark = dlb_span_next(&span, nth++);
+    dlb_window_add(window, s, out);
+}
+
 static struct dlb_consumed *consumed(void)
 {
     struct dlb_consumed *out = calloc(1, sizeof *out);
@@ -37,15 +57,15 @@ static void each_gap_has_its_owner(void **state)
     struct dlb_window window;
     struct dlb_step s;
 
-    dlb_window_open(&window, 1, 0, 100);
+    open_window(&window, 1, 0, 100);
     s = step(0, 10, 20, 20, 120); /* warm-up */
-    dlb_window_add(&window, &s, out);
+    add(&window, &s, out);
     assert_int_equal(window.share.n_steps, 0);
     s = step(20, 150, 160, 160, 260); /* the window starts at 160 */
-    dlb_window_add(&window, &s, out);
+    add(&window, &s, out);
     assert_int_equal(window.share.window_ns, 0);
     s = step(270, 300, 340, 350, 450); /* idle 260..350: 10 other, 30 input, 40 copy, 10 other */
-    dlb_window_add(&window, &s, out);
+    add(&window, &s, out);
     assert_int_equal(window.share.n_steps, 1);
     assert_int_equal(window.share.window_ns, 350 - 160);
     assert_int_equal(window.share.busy_ns, 100);
@@ -53,7 +73,7 @@ static void each_gap_has_its_owner(void **state)
     assert_int_equal(window.share.idle_copy_ns, 40);
     assert_int_equal(window.share.idle_other_ns, 20);
     s = step(350, 400, 420, 450, 500); /* everything hidden behind compute */
-    dlb_window_add(&window, &s, out);
+    add(&window, &s, out);
     assert_int_equal(window.share.n_steps, 2);
     assert_int_equal(window.share.n_samples, 20);
     assert_int_equal(window.share.n_bytes, 200);
@@ -61,6 +81,7 @@ static void each_gap_has_its_owner(void **state)
     assert_int_equal(window.share.busy_ns, 200);
     assert_int_equal(
         window.share.idle_input_ns + window.share.idle_copy_ns + window.share.idle_other_ns, 90);
+    dlb_window_free(&window);
     free(out);
 }
 
@@ -71,14 +92,15 @@ static void back_to_back_steps_are_all_busy(void **state)
     struct dlb_consumed *out = consumed();
     struct dlb_window window;
 
-    dlb_window_open(&window, 0, 0, 100);
+    open_window(&window, 0, 0, 100);
     for (uint64_t i = 0; i < 50; i++) {
         struct dlb_step s = step(i * 7, i * 7, i * 7, i * 7, i * 7 + 7);
-        dlb_window_add(&window, &s, out);
+        add(&window, &s, out);
     }
     assert_int_equal(window.share.n_steps, 49);
     assert_int_equal(window.share.window_ns, 49 * 7);
     assert_int_equal(window.share.busy_ns, window.share.window_ns);
+    dlb_window_free(&window);
     free(out);
 }
 
@@ -89,14 +111,14 @@ static void epoch_gaps_are_kept(void **state)
     struct dlb_window window;
     struct dlb_step s;
 
-    dlb_window_open(&window, 0, 0, 100);
+    open_window(&window, 0, 0, 100);
     s = step(0, 0, 0, 0, 10);
     s.first_of_epoch = true;
-    dlb_window_add(&window, &s, out);
+    add(&window, &s, out);
     s = step(10, 40, 45, 50, 60);
     s.epoch = 1;
     s.first_of_epoch = true;
-    dlb_window_add(&window, &s, out);
+    add(&window, &s, out);
     assert_int_equal(out->epoch[0].gap_ns, 0);
     assert_int_equal(out->epoch[1].gap_ns, 40);
     assert_int_equal(window.share.epoch_idle_ns, 40);
@@ -104,6 +126,7 @@ static void epoch_gaps_are_kept(void **state)
     assert_int_equal(window.share.epoch_other_ns,
                      40 - window.share.idle_input_ns - window.share.idle_copy_ns);
     assert_true(window.share.idle_input_ns > 0);
+    dlb_window_free(&window);
     free(out);
 }
 
@@ -119,21 +142,23 @@ static void an_epochs_end_is_waited_for(void **state)
     } rows[] = {{120, 80 + 30, 40}, {150, 50 + 30, 70}, {20, 100 + 30, 20}, {200, 30, 120}};
 
     for (int i = 0; i < 4; i++) {
-        dlb_window_open(&window, 0, 0, 100);
+        open_window(&window, 0, 0, 100);
         struct dlb_step s = step(0, 0, 0, 0, 100);
-        dlb_window_add(&window, &s, out);
+        add(&window, &s, out);
         s = step(210, 240, 250, 260, 360); /* idle 100..260, its own wait 210..240, copy ..250 */
         s.epoch = 1;
         s.first_of_epoch = true;
         s.over_start_ns = rows[i].over_from;
         s.over_end_ns = 200;
-        dlb_window_add(&window, &s, out);
+        add(&window, &s, out);
         assert_int_equal(window.share.idle_input_ns, rows[i].want_input);
         assert_int_equal(window.share.idle_copy_ns, 10);
         assert_int_equal(window.share.idle_other_ns, rows[i].want_other);
         assert_int_equal(window.share.epoch_other_ns, rows[i].want_other);
         assert_int_equal(window.share.epoch_idle_ns, 160);
+        dlb_window_free(&window);
     }
+    dlb_window_free(&window);
     free(out);
 }
 
@@ -151,18 +176,20 @@ static void copies_of_late_batches_are_told_apart(void **state)
     } rows[] = {{10, true, 40}, {10, false, 0}, {140, true, 40}, {150, true, 0}};
 
     for (int i = 0; i < 4; i++) {
-        dlb_window_open(&window, 0, 0, 100);
+        open_window(&window, 0, 0, 100);
         struct dlb_step s = step(0, 0, rows[i].last_copy_end, 0, 100);
-        dlb_window_add(&window, &s, out);
+        add(&window, &s, out);
         s = step(110, 140, 180, 190,
                  290); /* idle 100..190: 10 other, 30 input, 40 copy, 10 other */
         s.late = rows[i].late;
-        dlb_window_add(&window, &s, out);
+        add(&window, &s, out);
         assert_int_equal(window.share.idle_input_ns, 30);
         assert_int_equal(window.share.idle_copy_ns, 40);
         assert_int_equal(window.share.idle_other_ns, 20);
         assert_int_equal(window.share.late_copy_ns, rows[i].want);
+        dlb_window_free(&window);
     }
+    dlb_window_free(&window);
     free(out);
 }
 
@@ -181,28 +208,30 @@ static void what_a_barrier_holds_has_the_last_ones_reasons(void **state)
         {900, 100, 0, 0}, /* it had waited for longer than this one */
     };
     for (int i = 0; i < 4; i++) {
-        dlb_window_open(&window, 0, 0, 100);
+        open_window(&window, 0, 0, 100);
         struct dlb_step s = step(0, 0, 0, 0, 100);
-        dlb_window_add(&window, &s, out);
+        add(&window, &s, out);
         s = step(50, 60, 70, 200, 300); /* ready at 70, held until 200 */
         s.held_until_ns = 200;
         s.held_input_ns = rows[i].input_ns;
-        dlb_window_add(&window, &s, out);
+        add(&window, &s, out);
         assert_int_equal(window.share.idle_input_ns, rows[i].want_input);
         assert_int_equal(window.share.idle_copy_ns, rows[i].want_copy);
         assert_int_equal(window.share.idle_other_ns, rows[i].want_other);
+        dlb_window_free(&window);
     }
     /* its own wait and copy count once, whatever the barrier does */
-    dlb_window_open(&window, 0, 0, 100);
+    open_window(&window, 0, 0, 100);
     struct dlb_step s = step(0, 0, 0, 0, 100);
-    dlb_window_add(&window, &s, out);
+    add(&window, &s, out);
     s = step(110, 150, 180, 200, 300); /* gap 100 to 200: input 110 to 150, copy 150 to 180 */
     s.held_until_ns = 190;
     s.held_input_ns = 30;
-    dlb_window_add(&window, &s, out);
+    add(&window, &s, out);
     assert_int_equal(window.share.idle_input_ns, 30 + 20);
     assert_int_equal(window.share.idle_copy_ns, 30);
     assert_int_equal(window.share.idle_other_ns, 20);
+    dlb_window_free(&window);
     free(out);
 }
 
@@ -214,16 +243,16 @@ static void utilisation_is_of_each_epoch(void **state)
     struct dlb_window window;
     const uint64_t starts[2][3] = {{100, 200, 400}, {1000, 1100, 1200}};
 
-    dlb_window_open(&window, 1, 0, 90);
+    open_window(&window, 1, 0, 90);
     for (uint32_t e = 0; e < 2; e++)
         for (int i = 0; i < 3; i++) {
             uint64_t at = starts[e][i];
             struct dlb_step s = step(at - 10, at - 5, at, at, at + 80);
             s.epoch = e;
             s.first_of_epoch = i == 0;
-            dlb_window_add(&window, &s, out);
+            add(&window, &s, out);
         }
-    dlb_window_close(&window);
+    dlb_window_close(&window, out);
     const struct dlb_au *au = &window.share.au;
     /* T: 180 to 480, and 1080 to 1280 */
     assert_true(fabs(au->mlperf_v1 - (2 * 90 / 300.0 + 2 * 90 / 200.0) / 2) < 1e-12);
@@ -232,6 +261,7 @@ static void utilisation_is_of_each_epoch(void **state)
     assert_int_equal(window.share.window_ns, 1000);
     assert_true(fabs(au->nominal - 4 * 90 / 1000.0) < 1e-12);
     assert_true(fabs(au->measured - 4 * 80 / 1000.0) < 1e-12);
+    dlb_window_free(&window);
     free(out);
 }
 
@@ -242,14 +272,15 @@ static void the_window_ends_after_its_batches(void **state)
     struct dlb_consumed *out = consumed();
     struct dlb_window window;
 
-    dlb_window_open(&window, 2, 5, 10);
+    open_window(&window, 2, 5, 10);
     for (uint64_t i = 0; i < 30; i++) {
         struct dlb_step s = step(i * 10, i * 10, i * 10, i * 10, i * 10 + 10);
-        dlb_window_add(&window, &s, out);
+        add(&window, &s, out);
     }
     assert_int_equal(window.share.n_steps, 5);
     assert_int_equal(window.share.window_ns, 50);
     assert_int_equal(out->device[DLB_DS_COMPUTE].count, 5);
+    dlb_window_free(&window);
     free(out);
 }
 

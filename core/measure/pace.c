@@ -1,0 +1,183 @@
+#include "core/measure/pace.h"
+
+#include <math.h>
+
+#define ROUNDS_FOR_STEADY 3 /* of an epoch: with fewer there is its first and its last round */
+
+void dlb_stretch_add(struct dlb_stretch *into, const struct dlb_stretch *more)
+{
+    into->n_steps += more->n_steps;
+    into->n_samples += more->n_samples;
+    into->ns += more->ns;
+    into->busy_ns += more->busy_ns;
+    into->idle_input_ns += more->idle_input_ns;
+    into->idle_copy_ns += more->idle_copy_ns;
+    into->idle_other_ns += more->idle_other_ns;
+    into->late_copy_ns += more->late_copy_ns;
+}
+
+/* Makes room by joining each bin with the one after it. */
+static void join_bins(struct dlb_rounds *rounds)
+{
+    for (uint32_t i = 0; i < DLB_PACE_BINS / 2; i++)
+        rounds->bin_ns[i] = rounds->bin_ns[2 * i] + rounds->bin_ns[2 * i + 1];
+    rounds->n_bins = DLB_PACE_BINS / 2;
+    rounds->rounds_each *= 2;
+}
+
+void dlb_rounds_add(struct dlb_rounds *rounds, uint64_t ns)
+{
+    if (rounds->rounds_each == 0)
+        rounds->rounds_each = 1;
+    rounds->filling_ns += ns;
+    if (++rounds->n_filling < rounds->rounds_each)
+        return;
+    rounds->bin_ns[rounds->n_bins++] = rounds->filling_ns;
+    rounds->n_filling = 0;
+    rounds->filling_ns = 0;
+    if (rounds->n_bins == DLB_PACE_BINS)
+        join_bins(rounds);
+}
+
+static struct dlb_moments moments_of(const struct dlb_rounds *rounds, uint32_t from, uint32_t n)
+{
+    struct dlb_moments out = {0};
+    for (uint32_t i = 0; i < n; i++)
+        dlb_moments_add(&out, (double)rounds->bin_ns[from + i]);
+    return out;
+}
+
+double dlb_rounds_trend(const struct dlb_rounds *rounds)
+{
+    uint32_t half = rounds->n_bins / 2;
+    if (half == 0)
+        return (double)NAN;
+    double first = moments_of(rounds, 0, half).mean;
+    return (moments_of(rounds, rounds->n_bins - half, half).mean - first) / first;
+}
+
+double dlb_rounds_trend_limit(const struct dlb_rounds *rounds)
+{
+    uint32_t half = rounds->n_bins / 2;
+    if (half < 2)
+        return INFINITY; /* two bins show no scatter */
+    struct dlb_moments first = moments_of(rounds, 0, half),
+                       second = moments_of(rounds, rounds->n_bins - half, half);
+    double n = half, variance = (first.m2 + second.m2) / (2 * n - 2);
+    return fmax(DLB_TREND_SLACK, DLB_TREND_SIGMAS * sqrt(2 * variance / n) / first.mean);
+}
+
+void dlb_moments_add(struct dlb_moments *moments, double value)
+{
+    double off = value - moments->mean;
+    moments->n++;
+    moments->mean += off / (double)moments->n;
+    moments->m2 += off * (value - moments->mean);
+}
+
+double dlb_moments_cv(const struct dlb_moments *moments)
+{
+    if (moments->n < 2 || !(moments->mean > 0))
+        return (double)NAN;
+    return sqrt(moments->m2 / (double)(moments->n - 1)) / moments->mean;
+}
+
+bool dlb_pace_is_stationary(const struct dlb_pace *pace)
+{
+    return !(fabs(pace->trend) > pace->trend_limit);
+}
+
+void dlb_pace_add(struct dlb_pace *into, const struct dlb_pace *more)
+{
+    dlb_stretch_add(&into->within, &more->within);
+    dlb_stretch_add(&into->cycles, &more->cycles);
+    into->n_cycles += more->n_cycles;
+    into->whole_rounds = into->whole_rounds && more->whole_rounds;
+    into->drained_frac = fmax(into->drained_frac, more->drained_frac);
+    if (fabs(more->trend) > fabs(into->trend)) {
+        into->trend = more->trend;
+        into->trend_limit = more->trend_limit;
+    }
+}
+
+/* Mean times: of a step, or of an epoch. */
+struct times {
+    double ns, busy, input, copy, late_copy, other;
+};
+
+static struct times over(const struct dlb_stretch *stretch, double n)
+{
+    return (struct times){.ns = (double)stretch->ns / n,
+                          .busy = (double)stretch->busy_ns / n,
+                          .input = (double)stretch->idle_input_ns / n,
+                          .copy = (double)stretch->idle_copy_ns / n,
+                          .late_copy = (double)stretch->late_copy_ns / n,
+                          .other = (double)stretch->idle_other_ns / n};
+}
+
+/* a + n b, part by part. */
+static struct times plus(struct times a, double n, struct times b)
+{
+    return (struct times){.ns = a.ns + n * b.ns,
+                          .busy = a.busy + n * b.busy,
+                          .input = a.input + n * b.input,
+                          .copy = a.copy + n * b.copy,
+                          .late_copy = a.late_copy + n * b.late_copy,
+                          .other = a.other + n * b.other};
+}
+
+/* Differences of measured times may fall below 0 by their noise. */
+static struct dlb_epoch_time in_shares(const struct times *t, double border_ns)
+{
+    return (struct dlb_epoch_time){.ns = t->ns,
+                                   .border_ns = border_ns,
+                                   .busy_frac = fmax(t->busy, 0) / t->ns,
+                                   .input_frac = fmax(t->input, 0) / t->ns,
+                                   .copy_frac = fmax(t->copy, 0) / t->ns,
+                                   .late_copy_frac = fmax(t->late_copy, 0) / t->ns,
+                                   .other_frac = fmax(t->other, 0) / t->ns};
+}
+
+static const struct dlb_epoch_time not_measured = {
+    (double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN};
+
+static bool has_within(const struct dlb_pace *pace)
+{
+    return pace->within.n_steps > 0 &&
+           pace->n_epoch_batches >= (double)ROUNDS_FOR_STEADY * pace->round;
+}
+
+void dlb_pace_within(const struct dlb_pace *pace, struct dlb_epoch_time *out)
+{
+    *out = not_measured;
+    if (!has_within(pace))
+        return;
+    struct times step = over(&pace->within, (double)pace->within.n_steps);
+    *out = in_shares(&step, 0);
+}
+
+/* The tail of an epoch of n batches, as steps' input wait. */
+static struct times tail_of(const struct dlb_pace *pace, double n, const struct times *step)
+{
+    double short_of_round = fmod((double)pace->round - fmod(n, pace->round), pace->round);
+    return (struct times){.ns = short_of_round * step->input,
+                          .input = short_of_round * step->input};
+}
+
+void dlb_pace_epoch(const struct dlb_pace *pace, double wanted, struct dlb_epoch_time *out)
+{
+    *out = not_measured;
+    if (pace->n_cycles == 0 || !(wanted >= 1))
+        return;
+    struct times cycle = over(&pace->cycles, pace->n_cycles);
+    if (!has_within(pace)) {
+        if (wanted == pace->n_epoch_batches)
+            *out = in_shares(&cycle, (double)NAN);
+        return;
+    }
+    struct times step = over(&pace->within, (double)pace->within.n_steps);
+    double measured = (double)pace->cycles.n_steps / pace->n_cycles;
+    struct times border = plus(plus(cycle, -measured, step), -1, tail_of(pace, measured, &step));
+    struct times epoch = plus(plus(border, wanted, step), 1, tail_of(pace, wanted, &step));
+    *out = in_shares(&epoch, border.ns);
+}

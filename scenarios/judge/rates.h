@@ -1,0 +1,18 @@
+/* A cell's rates: of its window, within epochs, and of the epoch that the user will run
+ * (core/measure/pace.h); and what is known of the window's faults.
+ *
+ * Floor 4, private to the judge. Pure. */
+#ifndef DLB_SCENARIOS_JUDGE_RATES_H
+#define DLB_SCENARIOS_JUDGE_RATES_H
+
+#include "scenarios/scenario.h"
+
+/* Fills cell->rates, evidence's shares and the window's faults from the repetitions that
+ * cell->samples_per_s came from. */
+void dlb_rates_fill(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
+                    const struct dlb_reps *reps, struct dlb_judged_cell *cell);
+
+/* Sets j->ranked_by, and the rate of each cell that is compared. */
+void dlb_rates_choose(const struct dlb_plan *plan, struct dlb_judgement *j);
+
+#endif
