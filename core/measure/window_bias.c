@@ -6,11 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BATCHES 400000.0 /* to simulate for windows, and as many for the long run */
+#define BATCHES UINT64_C(400000) /* to simulate for windows, and as many for the long run */
 #define MAX_WINDOWS 2000
 #define MAX_ROUNDS 1000
-#define LONG_SKIPPED 50.0 /* rounds before the long run counts */
-#define SHORTEST 0.05     /* batch, of the mean */
+#define LONG_SKIPPED 50 /* rounds before the long run counts */
+#define SHORTEST 0.05   /* batch, of the mean */
 
 struct run {
     const struct dlb_bias_model *model;
@@ -57,35 +57,40 @@ static double take(struct run *run)
 }
 
 /* The time from one batch to the one n_batches after it. */
-static double span(struct run *run, double n_skipped, double n_batches)
+static double span(struct run *run, uint64_t n_skipped, uint64_t n_batches)
 {
     double from = 0, to = 0;
     begin(run);
-    for (double i = 0; i <= n_skipped; i++)
+    for (uint64_t i = 0; i <= n_skipped; i++)
         from = take(run);
-    for (double i = 0; i < n_batches; i++)
+    for (uint64_t i = 0; i < n_batches; i++)
         to = take(run);
     return to - from;
 }
 
+static uint64_t windows_of(uint64_t n_batches)
+{
+    uint64_t n = BATCHES / n_batches;
+    return n < 1 ? 1 : n < MAX_WINDOWS ? n : MAX_WINDOWS;
+}
+
 double dlb_window_bias(const struct dlb_bias_model *model)
 {
-    double round = model->n_workers, n = (double)model->n_measured;
-    double n_before = (double)model->n_warmup;
+    uint64_t round = model->n_workers, n = model->n_measured;
+    double sum = 0;
     if (!isfinite(model->batch_cv) || !isfinite(model->step_per_batch) || round < 1 || n < 1 ||
         round > DLB_BIAS_MAX_WORKERS || model->prefetch_factor < 1)
         return (double)NAN;
-    if (n > MAX_ROUNDS * round)
+    if (n > MAX_ROUNDS * round || model->n_warmup > MAX_ROUNDS * round)
         return 0;
     struct run run = {.model = model,
                       .rng = dlb_rng_seed(0, 0, 0),
                       .n_ahead = (uint64_t)model->n_workers * model->prefetch_factor};
     run.taken = dlb_mem_array(run.n_ahead, sizeof(*run.taken));
-    double windows = fmin(MAX_WINDOWS, fmax(1, floor(BATCHES / (n_before + n)))), sum = 0;
-    for (double i = 0; i < windows; i++)
-        sum += span(&run, n_before, n);
-    double rounds = floor(BATCHES / round);
-    double one = span(&run, LONG_SKIPPED * round, rounds * round) / (rounds * round);
+    uint64_t n_windows = windows_of(model->n_warmup + n), n_long = BATCHES / round * round;
+    for (uint64_t i = 0; i < n_windows; i++)
+        sum += span(&run, model->n_warmup, n) / (double)n_windows;
+    double one = span(&run, LONG_SKIPPED * round, n_long) / (double)n_long;
     free(run.taken);
-    return one * n / (sum / windows) - 1;
+    return one * (double)n / sum - 1;
 }

@@ -207,7 +207,8 @@ static void put_rates(const struct dlb_judged_cell *cell, json_t *out)
     bool any = cell && cell->n_values > 0;
     const struct dlb_stage_result *reads = any ? &cell->shown->workers.reads : &none.workers.reads;
     const double nan = (double)NAN;
-    dlb_json_put(out, "samples_per_s", dlb_json_real_or_null(any ? cell->rates[DLB_RATE_WINDOW].over.median : nan));
+    dlb_json_put(out, "samples_per_s",
+                 dlb_json_real_or_null(any ? cell->rates[DLB_RATE_WINDOW].over.median : nan));
     dlb_json_put(out, "bytes_per_s",
                  dlb_json_real_or_null(any ? dlb_judged_read_bytes_per_s(cell) : nan));
     dlb_json_put(out, "iops", dlb_json_real_or_null(any ? iops(cell) : nan));

@@ -49,7 +49,7 @@ DOORS = {
     "scenarios/judge": {"judge.h", "notes.h", "summary.h"},
     "scenarios/plan": {"plan.h", "twin.h"},
     "scenarios/run": {"child.h", "runner.h"},
-    "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "spec.h", "workload.h"},
+    "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "rounds.h", "spec.h", "workload.h"},
     "scenarios/storage": {"fio.h", "sizing.h", "write_speed.h"},
 }
 
