@@ -1,4 +1,6 @@
 /* Checks of what the kernel offers and allows, and of the GPU's driver. */
+#include "core/base/apart.h"
+#include "core/base/sandbox.h"
 #include "core/host/check_report.h"
 #include "core/host/nvidia.h"
 #include "core/host/osacct.h"
@@ -16,6 +18,8 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+enum { SANDBOX_S = 10 }; /* how long that process may take */
 
 void dlb_check_kernel(struct dlb_check_result *out)
 {
@@ -139,6 +143,44 @@ void dlb_check_io_uring(struct dlb_check_result *out)
                               "it; plain reads are used");
     else
         dlb_check_advise(out, "plain reads are used");
+}
+
+static int confine(void *ctx, struct dlb_err *err)
+{
+    (void)err;
+    *(int *)ctx = dlb_sandbox_reader();
+    return DLB_OK;
+}
+
+static bool pass_errno(void *ctx, struct dlb_pipe *pipe)
+{
+    return dlb_pass(pipe, ctx, sizeof(int));
+}
+
+/* A container may refuse a filter of system calls, and an old kernel may lack it. */
+void dlb_check_sandbox(struct dlb_check_result *out)
+{
+    int refused = 0;
+    struct dlb_err err;
+    struct dlb_apart how = {.path = "sandbox",
+                            .who = "a process that only reads",
+                            .doing = "giving up its rights",
+                            .work = confine,
+                            .pass = pass_errno,
+                            .ctx = &refused,
+                            .patience_s = SANDBOX_S};
+
+    if (!dlb_sandbox_missing && dlb_apart(&how, &err) != DLB_OK) {
+        dlb_check_found(out, DLB_CHECK_NOTE, "not known: %.120s", err.what);
+    } else if (dlb_sandbox_missing || refused) {
+        dlb_check_found(out, DLB_CHECK_NOTE, "system calls are not filtered (%s)",
+                        dlb_sandbox_missing ? dlb_sandbox_missing : strerror(refused));
+        dlb_check_advise(out, "a hostile HDF5, LMDB or TOML file could act with your rights: open "
+                              "only files that you trust, or let the container use seccomp and "
+                              "build with libseccomp");
+    } else {
+        dlb_check_found(out, DLB_CHECK_OK, "it can only read");
+    }
 }
 
 void dlb_check_gpu(struct dlb_check_result *out)
