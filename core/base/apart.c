@@ -151,11 +151,13 @@ static int conclude(const struct dlb_pipe *pipe, pid_t pid, bool heard, struct d
                         "%s gave up on %s: the file is damaged", how->who, doing);
     if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGHUP)
         return dlb_fail(err, DLB_ERR_CANCELLED, how->path, DLB_NO_OFFSET, "interrupted");
-    return dlb_fail(err, DLB_ERR_CHILD_CRASHED, how->path, DLB_NO_OFFSET,
-                    WTERMSIG(status) == SIGKILL
-                        ? "%s was killed (%s) while %s: out of memory?"
-                        : "%s crashed (%s) while %s: the file is damaged, or hostile",
-                    how->who, strsignal(WTERMSIG(status)), doing);
+    (void)dlb_fail(err, DLB_ERR_CHILD_CRASHED, how->path, DLB_NO_OFFSET,
+                   WTERMSIG(status) == SIGKILL
+                       ? "%s was killed (%s) while %s: out of memory?"
+                       : "%s crashed (%s) while %s: the file is damaged, or hostile",
+                   how->who, strsignal(WTERMSIG(status)), doing);
+    err->lib_code = WTERMSIG(status);
+    return (int)err->status;
 }
 
 int dlb_apart(const struct dlb_apart *how, struct dlb_err *err)

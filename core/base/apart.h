@@ -38,8 +38,8 @@ struct dlb_apart {
 };
 
 /* Returns the work's own error. DLB_E_FORMAT where the child crashed (CHILD_CRASHED, with the
- * signal), was silent too long (CHILD_HANGS), or ended without a result (CHILD_GAVE_UP);
- * DLB_E_NOMEM where it ran out of memory. */
+ * signal, which is the lib_code), was silent too long (CHILD_HANGS), or ended without a result
+ * (CHILD_GAVE_UP); DLB_E_NOMEM where it ran out of memory. */
 int dlb_apart(const struct dlb_apart *how, struct dlb_err *err);
 
 /* Copies n_bytes from the child's memory to the same variable in the parent. */

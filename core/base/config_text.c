@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +71,7 @@ out:
     return status;
 }
 
-/* toml11 reads text that somebody else may have written. If it crashes or does not end, the text is
- * refused. */
+/* toml11 reads text that somebody else may have written. If it crashes, the text is refused. */
 struct parse {
     const char *text, *name;
     size_t n_bytes;
@@ -99,6 +99,28 @@ static bool pass(void *ctx, struct dlb_pipe *pipe)
            dlb_pass_array(pipe, (void **)&p->entries, p->n_entries_bytes, 1);
 }
 
+/* At these bytes; where it was killed or ended in another way, they need not be the cause. */
+static bool parser_crashed(const struct dlb_err *err)
+{
+    int signo = err->code == DLB_ERR_CHILD_CRASHED ? err->lib_code : 0;
+    return signo == SIGSEGV || signo == SIGBUS || signo == SIGABRT || signo == SIGFPE ||
+           signo == SIGILL;
+}
+
+/* A process that was taken over can answer anything. */
+static bool are_entries(const json_t *entries)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(entries, i, entry) {
+        if (!json_is_string(json_object_get(entry, "key")) || !json_object_get(entry, "value") ||
+            !json_is_integer(json_object_get(entry, "line")))
+            return false;
+    }
+    return json_is_array(entries);
+}
+
 static int parse_apart(const char *text, size_t n_bytes, const char *name, json_t **entries,
                        struct dlb_err *err)
 {
@@ -113,13 +135,17 @@ static int parse_apart(const char *text, size_t n_bytes, const char *name, json_
                             .patience_s = PARSE_S};
     int status = dlb_apart(&how, err);
 
-    if (status != DLB_OK &&
-        (err->code == DLB_ERR_CHILD_CRASHED || err->code == DLB_ERR_CHILD_HANGS ||
-         err->code == DLB_ERR_CHILD_GAVE_UP))
+    if (status != DLB_OK && parser_crashed(err))
         status = dlb_fail(err, DLB_ERR_CONFIG_NOT_TOML, name, DLB_NO_OFFSET,
                           "not TOML: the parser fails at it");
-    if (status == DLB_OK)
-        *entries = dlb_mem_check(json_loadb(p.entries, p.n_entries_bytes, JSON_ALLOW_NUL, NULL));
+    if (status == DLB_OK) {
+        *entries = json_loadb(p.entries, p.n_entries_bytes, JSON_ALLOW_NUL, NULL);
+        if (!are_entries(*entries)) {
+            json_decref(*entries);
+            status = dlb_fail(err, DLB_ERR_CONFIG_NOT_TOML, name, DLB_NO_OFFSET,
+                              "not TOML: the parser's answer makes no sense");
+        }
+    }
     free(p.entries);
     return status;
 }

@@ -102,14 +102,17 @@ static void each_end_has_its_code(void **state)
     static const struct {
         enum ending ending;
         enum dlb_code code;
-    } rows[] = {{CRASHES, DLB_ERR_CHILD_CRASHED},    {IS_KILLED, DLB_ERR_CHILD_CRASHED},
-                {IS_INTERRUPTED, DLB_ERR_CANCELLED}, {GIVES_UP, DLB_ERR_CHILD_GAVE_UP},
-                {HANGS, DLB_ERR_CHILD_HANGS},        {RUNS_SHORT, DLB_ERR_NOMEM}};
+        int signo;
+    } rows[] = {
+        {CRASHES, DLB_ERR_CHILD_CRASHED, SIGSEGV}, {IS_KILLED, DLB_ERR_CHILD_CRASHED, SIGKILL},
+        {IS_INTERRUPTED, DLB_ERR_CANCELLED, 0},    {GIVES_UP, DLB_ERR_CHILD_GAVE_UP, 0},
+        {HANGS, DLB_ERR_CHILD_HANGS, 0},           {RUNS_SHORT, DLB_ERR_NOMEM, 0}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct work w;
         struct dlb_err err;
         assert_int_equal(ends(rows[i].ending, &w, &err), dlb_code_status(rows[i].code));
         error_is(&err, rows[i].code, "");
+        assert_int_equal(err.lib_code, rows[i].signo);
         assert_string_equal(err.path, "outer");
     }
 }
