@@ -11,7 +11,8 @@ status_of() { json_get "$1" "{r['rung']: r['status'] for r in d['gap']['rungs']}
 
 # --- interpreters without torch: a module of that name raises the ImportError
 mkdir absent crashing
-printf 'raise ImportError("there is none")\n' >absent/torch.py
+# What it says holds a backslash before an x and a byte that is not UTF-8, as paths may: both are shown as they are.
+printf '%s\n' 'raise ImportError("there is none in \\x41 and \udcff")' >absent/torch.py
 run env PYTHONPATH=absent "$dlbench" gap "${tiny[@]}" --run-name absent --json
 expect_exit 0
 valid_summary "$out"
@@ -22,6 +23,7 @@ expect_json "all(r['status'] == 'ok' and r['seconds']['median'] > 0 for r in d['
 expect_json "all(r['status'] == 'not-measured' and 'torch' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
 expect_json 'len({r["checksum"] for r in d["gap"]["rungs"] if r["checksum"]}) == 1'
 expect_json '"gap.text" in d["verdict"]["text"]'
+expect_json "all(r'\\x5cx41 and \\xff' in x['reason'] for x in d['gap']['rungs'] if x['rung'] in $torch_rungs)"
 expect_json 'd["gap"]["decomposition"] == [] and "torch" in d["gap"]["text"] and d["gap"]["python"]["path"] is None'
 expect_json 'd["config"]["gap.samples"] == 20000 and d["config"]["gap.workers"] > 0 and d["dataset"]["format"] == "memory"'
 expect_json 'all(abs(sum(p["seconds"] for p in r["parts"].values()) - r["seconds"]["values"][0]) < 1e-6 for r in d["gap"]["rungs"] if r["parts"])'

@@ -111,7 +111,7 @@ static void note_answer(struct dlb_gap_python *python, const struct dlb_cell_res
                    DLB_CUT(result->document ? python->path : "", 300), result->document ? ": " : "",
                    DLB_CUT(answer.reason, 320));
     if (python->found) {
-        (void)snprintf(python->torch, sizeof(python->torch), "%s", dlb_json_text(doc, "torch"));
+        dlb_json_take_text(doc, "torch", python->torch, sizeof(python->torch));
         python->n_threads = (uint32_t)dlb_json_u64(doc, "threads", 0);
     } else {
         add_words(python->reason, sizeof(python->reason), words);

@@ -305,6 +305,21 @@ def answer(spec, beat):
     return dict(found, rung=spec["rung"], **session.measure())
 
 
+def escaped(value):
+    """Texts as core/base/escape.h has them in JSON: what may name a path or a library is read back as it is."""
+    if isinstance(value, dict):
+        return {key: escaped(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [escaped(item) for item in value]
+    if not isinstance(value, str):
+        return value
+    try:
+        raw = value.replace("\\x", "\\x5cx").encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a character, which no path gives
+        raw = value.encode("utf-8", "replace")
+    return raw.decode("utf-8", "backslashreplace")
+
+
 def heartbeat(fd):
     if fd is None:
         return lambda: None
@@ -336,7 +351,7 @@ def main():
         traceback.print_exc()
         doc = {"status": "failed", "reason": "%s: %s" % (type(why).__name__, " ".join(str(why).split())[:400])}
     with open(args.result + ".part", "w", encoding="utf-8") as file:
-        json.dump(doc, file)
+        json.dump(escaped(doc), file)
     os.rename(args.result + ".part", args.result)
     sys.stdout.flush()
     os._exit(0)  # threads and workers of a broken torch cannot delay the exit
