@@ -117,9 +117,6 @@ static herr_t innermost(unsigned n, const H5E_error2_t *error, void *out)
     if (n > 0 || !error->desc)
         return 0;
     (void)snprintf(reason->text, sizeof reason->text, "%s", error->desc);
-    for (char *at = reason->text; *at; at++)
-        if ((unsigned char)*at < ' ')
-            *at = ' ';
     const char *number = strstr(error->desc, "errno = ");
     if (number && (error->maj_num == H5E_IO || error->maj_num == H5E_FILE))
         reason->code = atoi(number + strlen("errno = "));
@@ -206,15 +203,16 @@ int dlb_hdf5_open_set(int64_t file, const char *path, const char *name, bool all
     }
     if (!allow_external)
         (void)H5Pset_elink_cb(dapl, refuse_link, &refused);
+    int rc = DLB_OK;
     *set = H5Dopen2(file, name, dapl);
+    if (*set < 0) { /* before the next call, which clears the reason */
+        (void)snprintf(doing, sizeof doing, "opening data set %.*s", DLB_CUT(name, 200));
+        rc = dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, doing);
+    }
     (void)H5Pclose(dapl);
     if (refused)
-        return refuse(err, path, name, "is behind a link to another file");
-    if (*set < 0) {
-        (void)snprintf(doing, sizeof doing, "opening data set %.*s", DLB_CUT(name, 200));
-        return dlb_hdf5_fail(err, DLB_ERR_HDF5_READ_FAILED, path, doing);
-    }
-    return allow_external ? DLB_OK : check_external(*set, path, name, err);
+        rc = refuse(err, path, name, "is behind a link to another file");
+    return rc != DLB_OK || allow_external ? rc : check_external(*set, path, name, err);
 }
 
 /* Whether the file is still what dlb_hdf5_look found. */

@@ -179,8 +179,6 @@ static void add_name(struct dlb_example *out, const struct span *name)
     if (out->n_features++ == 0 || used + 3 < sizeof out->names)
         (void)snprintf(out->names + used, sizeof out->names - used, "%s%.*s", used ? ", " : "", n,
                        (const char *)name->data);
-    for (char *c = out->names + used; *c; c++) /* they may be printed to a terminal */
-        *c = *c < ' ' || *c > '~' ? '?' : *c;
 }
 
 /* An entry of map<string, Feature>: key = 1, value = 2, in any order. */

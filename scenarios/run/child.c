@@ -190,16 +190,19 @@ static int watch(const struct dlb_child *how, const struct child *c, bool *stall
     return status;
 }
 
-/* The last line or so that the child printed, on one line. */
+/* The last line or so that the child printed, on one line and from a whole character of UTF-8. */
 static void log_tail(const struct child *c, char text[LOG_TAIL_BYTES + 1])
 {
     off_t end = lseek(c->log_fd, 0, SEEK_END);
     off_t from = end > LOG_TAIL_BYTES ? end - LOG_TAIL_BYTES : 0;
     ssize_t n = pread(c->log_fd, text, LOG_TAIL_BYTES, from);
+    size_t n_cut = 0;
     text[n > 0 ? n : 0] = '\0';
-    for (char *at = text; *at; at++)
-        if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
-            *at = ' ';
+    while (from > 0 && ((unsigned char)text[n_cut] & 0xc0) == 0x80)
+        n_cut++;
+    memmove(text, text + n_cut, strlen(text + n_cut) + 1);
+    for (char *at = text; (at = strpbrk(at, "\r\n"));)
+        *at = ' ';
     for (size_t len = strlen(text); len > 0 && text[len - 1] == ' ';)
         text[--len] = '\0';
 }

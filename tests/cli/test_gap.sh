@@ -46,12 +46,13 @@ if command -v script >/dev/null; then
 fi
 
 # --- a torch that crashes when it is imported costs only its rungs
-printf 'import os\nos.abort()\n' >crashing/torch.py
+printf '%s\n' 'import os' 'os.write(2, "na\u00efve \\x41\n".encode() + b"\xff\n")' 'os.abort()' >crashing/torch.py
 run env PYTHONPATH=crashing "$dlbench" gap "${tiny[@]}" --run-name crashing --json
 expect_exit 0
 valid_summary "$out"
 expect_json "all(r['status'] == 'ok' for r in d['gap']['rungs'] if r['rung'] in $c_rungs) and d['partial'] is True"
 expect_json "all(r['status'] == 'failed' and 'SIGABRT' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
+expect_json "all('na\u00efve ' r'\\x5cx41 \\xff' in r['reason'] for r in d['gap']['rungs'] if r['rung'] in $torch_rungs)"
 expect_err '^dlbench: partial: 6 of 15 .*torch-direct'
 expect_err '--python'
 expect_no_err 'pip install'

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "formats/hdf5/library.h"
+#include "tests/support/error.h"
 #include "tests/support/folder.h"
 #include "tests/support/hdf5.h"
 
@@ -172,6 +174,22 @@ static void what_is_not_there(void **state)
     hdf5_close_set(&set);
 }
 
+/* Until it is printed. */
+static void the_reason_of_the_library_stays_as_it_is(void **state)
+{
+    (void)state;
+    struct dlb_err err;
+    int64_t file, set;
+    begin();
+    end();
+    dlb_hdf5_enter();
+    assert_int_equal(dlb_hdf5_open_file(folder_path("a.h5"), &file, &err), DLB_OK);
+    (void)dlb_hdf5_open_set(file, "a.h5", "/a\nb", true, &set, &err);
+    (void)H5Fclose(file);
+    dlb_hdf5_leave();
+    error_is(&err, DLB_ERR_HDF5_READ_FAILED, "'a\nb'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +199,8 @@ int main(void)
                                         folder_remove),
         cmocka_unit_test_setup_teardown(the_largest, folder_make, folder_remove),
         cmocka_unit_test_setup_teardown(what_is_not_there, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(the_reason_of_the_library_stays_as_it_is, folder_make,
+                                        folder_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
