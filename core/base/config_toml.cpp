@@ -1,5 +1,6 @@
 extern "C" {
 #include "core/base/err.h"
+#include "core/base/escape.h"
 }
 #include "core/base/config_toml.h"
 
@@ -60,32 +61,6 @@ class prescan
         return at + ahead < n_bytes ? text[at + ahead] : '\0';
     }
 
-    /* Bytes of the UTF-8 sequence that starts here; 0 when there is none (RFC 3629: no overlong
-     * forms, no surrogates). */
-    std::size_t sequence_bytes() const
-    {
-        static const struct {
-            unsigned char first, last, low, high; /* of the lead byte, and of the byte after it */
-            std::size_t n;
-        } kinds[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-                     {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
-                     {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-                     {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-        const auto byte = [this](std::size_t ahead) {
-            return static_cast<unsigned char>(peek(ahead));
-        };
-
-        for (const auto &kind : kinds) {
-            if (byte(0) < kind.first || byte(0) > kind.last)
-                continue;
-            bool good = byte(1) >= kind.low && byte(1) <= kind.high;
-            for (std::size_t i = 2; i < kind.n; i++)
-                good = good && (byte(i) & 0xc0) == 0x80;
-            return good ? kind.n : 0;
-        }
-        return 0;
-    }
-
     /* TOML allows neither, and toml11 3.7 reads out of bounds when it steps back over them. */
     void check_characters()
     {
@@ -94,7 +69,7 @@ class prescan
             if (c == '\n')
                 line++;
             if (c >= 0x80) {
-                const std::size_t n = sequence_bytes();
+                const std::size_t n = dlb_utf8_bytes(text + at, n_bytes - at);
                 if (n == 0)
                     throw refused(DLB_ERR_CONFIG_NOT_TOML, "is not UTF-8", line);
                 at += n - 1;
