@@ -32,7 +32,8 @@ struct dlb_generate_opts;
 struct dlb_field {
     const uint8_t *data;
     size_t len_bytes;
-    char name[DLB_FIELD_NAME_BYTES]; /* "jpg", "cls", "json"; cut when longer */
+    const char *name; /* "jpg", "cls", "json"; cut to DLB_FIELD_NAME_BYTES; "": none. Borrowed as
+                         the data are */
 };
 
 struct dlb_sample {
@@ -61,7 +62,7 @@ static inline void dlb_sample_clear(struct dlb_sample *sample)
 {
     const size_t from = offsetof(struct dlb_sample, n_fields);
 
-    memset(&sample->field[0], 0, sizeof sample->field[0]);
+    sample->field[0] = (struct dlb_field){.name = ""};
     memset((uint8_t *)sample + from, 0, sizeof *sample - from);
     sample->offset_bytes = DLB_NO_OFFSET;
 }

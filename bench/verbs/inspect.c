@@ -294,7 +294,7 @@ static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *s
                        sample->path ? sample->path : "");
         out->n_fields = sample->n_fields;
         for (uint32_t i = 0; i < sample->n_fields; i++)
-            memcpy(out->fields[i], sample->field[i].name, sizeof out->fields[i]);
+            (void)snprintf(out->fields[i], sizeof out->fields[i], "%s", sample->field[i].name);
     }
     out->n_bytes[out->n_looked++] = sample->field[0].len_bytes;
     image_size(out, looker->jpeg, &sample->field[0]);

@@ -28,7 +28,8 @@ struct files_reader {
     const struct files *ds;
     char *path; /* of the last sample */
     size_t folder_len;
-    uint32_t folder; /* whose path it starts with; UINT32_MAX: none yet */
+    uint32_t folder;                       /* whose path it starts with; UINT32_MAX: none yet */
+    char field_name[DLB_FIELD_NAME_BYTES]; /* of the last sample */
     uint8_t *buffer; /* for samples without a destination; allocated at first use */
 };
 
@@ -236,14 +237,14 @@ static const char *set_path(struct files_reader *reader, const struct dlb_file *
 }
 
 /* The field's name is the file's extension in lower case, as in tar shards. */
-static void name_field(struct dlb_field *field, const char *name)
+static void name_field(char field_name[DLB_FIELD_NAME_BYTES], const char *name)
 {
     const char *dot = strrchr(name, '.');
     size_t n = 0;
 
-    for (const char *c = dot ? dot + 1 : ""; *c && n < sizeof field->name - 1; c++)
-        field->name[n++] = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
-    field->name[n] = '\0';
+    for (const char *c = dot ? dot + 1 : ""; *c && n < DLB_FIELD_NAME_BYTES - 1; c++)
+        field_name[n++] = *c >= 'A' && *c <= 'Z' ? (char)(*c - 'A' + 'a') : *c;
+    field_name[n] = '\0';
 }
 
 /* The buffer is sized by the largest of all files, so the message names that one. */
@@ -295,7 +296,8 @@ static void describe(struct files_reader *reader, uint64_t index, const uint8_t 
 {
     out->field[0].data = data;
     out->field[0].len_bytes = n_bytes;
-    name_field(&out->field[0], reader->path + reader->folder_len);
+    name_field(reader->field_name, reader->path + reader->folder_len);
+    out->field[0].name = reader->field_name;
     out->n_fields = 1;
     out->label = reader->ds->list.folders[reader->folder].label;
     out->labelled = reader->folder != 0; /* in the root there are no classes */

@@ -236,7 +236,7 @@ static int hdf5_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
     int rc = dlb_hdf5_read_rows(&reader->rows, first, count, dst, err);
     out->field[0].data = dst;
     out->field[0].len_bytes = n_bytes;
-    out->field[0].name[0] = '\0';
+    out->field[0].name = "";
     out->n_fields = 1;
     out->labelled = facts->about.n_labels > 0;
     out->label = out->labelled ? facts->label[index] : 0;

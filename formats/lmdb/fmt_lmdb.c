@@ -353,7 +353,7 @@ static int lmdb_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_
         rc = dlb_lmdb_copy(reader->txn, &value, dst, err);
     out->field[0].data = dst;
     out->field[0].len_bytes = value.n_bytes;
-    out->field[0].name[0] = '\0';
+    out->field[0].name = "";
     out->n_fields = 1;
     out->labelled = reader->ds->labels != NULL;
     out->label = out->labelled ? reader->ds->labels[index] : 0;

@@ -141,7 +141,7 @@ static int memory_read(void *rd, uint64_t index, struct dlb_dest dest, struct dl
         out->field[0].data = dest.data;
     }
     out->field[0].len_bytes = ds->row_bytes;
-    out->field[0].name[0] = '\0';
+    out->field[0].name = "";
     out->n_fields = 1;
     out->label = (uint32_t)(index % ds->n_classes);
     out->labelled = true;

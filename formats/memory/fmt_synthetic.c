@@ -71,7 +71,7 @@ static int synthetic_read(void *rd, uint64_t index, struct dlb_dest dest, struct
     bool placed = dest.data && ds->n_bytes <= dest.cap_bytes;
     out->field[0].data = placed ? dest.data : ds->zeros;
     out->field[0].len_bytes = ds->n_bytes;
-    out->field[0].name[0] = '\0';
+    out->field[0].name = "";
     out->n_fields = 1;
     out->label = (uint32_t)(index % ds->n_classes);
     out->labelled = true;

@@ -140,7 +140,7 @@ static int npz_read(void *rd, uint64_t index, struct dlb_dest dest, struct dlb_s
     }
     out->field[0].data = dst;
     out->field[0].len_bytes = (size_t)array->row_bytes;
-    out->field[0].name[0] = '\0';
+    out->field[0].name = "";
     out->n_fields = 1;
     out->label = 0;
     out->labelled = false;

@@ -325,7 +325,7 @@ static int tfrecord_next(void *rd, struct dlb_dest dest, struct dlb_sample *out,
     if (rc == DLB_OK)
         rc = dlb_tfr_take(&reader->tfr, dst, n_bytes, ds->opts.crc, err);
     out->field[0].data = dst;
-    out->field[0].name[0] = '\0';
+    out->field[0].name = "";
     out->n_fields = 1;
     out->label = 0;
     out->labelled = false;

@@ -292,7 +292,7 @@ static void describe(const struct tokens *ds, const struct dlb_tokens_file *file
 {
     out->field[0].data = data;
     out->field[0].len_bytes = ds->sample_bytes;
-    out->field[0].name[0] = '\0';
+    out->field[0].name = "";
     out->n_fields = 1;
     out->label = 0;
     out->labelled = false;

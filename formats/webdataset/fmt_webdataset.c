@@ -192,7 +192,7 @@ static int gather(struct webdataset_reader *reader, struct dlb_wds_place *place,
         if (rc != DLB_OK)
             return rc;
         struct dlb_field *field = &out->field[out->n_fields];
-        memcpy(field->name, reader->group.field_name, sizeof field->name);
+        field->name = reader->group.field_name[out->n_fields];
         field->len_bytes = (size_t)member->n_bytes;
         at[out->n_fields++] = place->len_bytes;
         place->len_bytes += field->len_bytes;
@@ -353,7 +353,7 @@ static int webdataset_assemble(void *rd, uint64_t index, const struct dlb_field 
         for (uint32_t k = i; k < next; k++) {
             out->field[k].data = pieces->data + (where[k].at_bytes - where[i].at_bytes);
             out->field[k].len_bytes = (size_t)where[k].n_bytes;
-            memcpy(out->field[k].name, where[k].name, sizeof out->field[k].name);
+            out->field[k].name = where[k].name;
         }
     }
     dlb_wds_sample_finish(out, ds->codec);

@@ -136,7 +136,7 @@ int dlb_wds_read_fields(const struct dlb_io *io, int64_t handle, const struct dl
         for (uint32_t k = i; rc == DLB_OK && k < next; k++) {
             out->field[k].data = data + place->len_bytes;
             out->field[k].len_bytes = (size_t)where[k].n_bytes;
-            memcpy(out->field[k].name, where[k].name, sizeof out->field[k].name);
+            out->field[k].name = where[k].name;
             if (k > i)
                 memmove(data + place->len_bytes, dst + (where[k].at_bytes - where[i].at_bytes),
                         out->field[k].len_bytes);

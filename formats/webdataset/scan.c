@@ -62,6 +62,7 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
                       const char *path, struct dlb_err *err)
 {
     const char *field = "";
+    char *field_name = group->field_name[group->n_fields];
     size_t len = dlb_wds_key(member->name, &field), n = 0;
     uint64_t hash = FNV_BASIS;
 
@@ -75,14 +76,14 @@ int dlb_wds_group_add(struct dlb_wds_group *group, const struct dlb_tar_member *
         char c = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
         hash =
             (hash ^ (uint8_t)c) * FNV_PRIME; /* dlb_hash64 for each letter took 0.2 us a sample */
-        if (n < sizeof group->field_name - 1)
-            group->field_name[n] = c;
+        if (n < DLB_FIELD_NAME_BYTES - 1)
+            field_name[n] = c;
     }
-    group->field_name[n < sizeof group->field_name ? n : sizeof group->field_name - 1] = '\0';
+    field_name[n < DLB_FIELD_NAME_BYTES ? n : DLB_FIELD_NAME_BYTES - 1] = '\0';
     for (uint32_t i = 0; i < group->n_fields; i++)
         if (group->field_hash[i] == hash)
             return dlb_fail(err, DLB_ERR_TAR_FIELD_TWICE, path, member->header_at,
-                            "the field \"%s\" is twice in sample %.*s", group->field_name,
+                            "the field \"%s\" is twice in sample %.*s", field_name,
                             DLB_CUT(member->name, 64));
     if (group->n_fields == DLB_MAX_FIELDS)
         return dlb_fail(err, DLB_ERR_TAR_TOO_MANY_FIELDS, path, member->header_at,
@@ -168,8 +169,8 @@ static int scan_members(struct dlb_tar *tar, struct dlb_wds_group *group, struct
         if (rc == DLB_OK)
             rc = dlb_tar_check(tar, &member, err);
         if (rc == DLB_OK && index)
-            rc = dlb_wds_index_add(index, &member, group->field_name, group->n_fields == 1,
-                                   shard->path, err);
+            rc = dlb_wds_index_add(index, &member, group->field_name[group->n_fields - 1],
+                                   group->n_fields == 1, shard->path, err);
         if (rc != DLB_OK)
             return rc;
         n_bytes += member.n_bytes;

@@ -27,7 +27,8 @@ struct dlb_wds_group {
     struct dlb_bytes key;
     uint64_t field_hash[DLB_MAX_FIELDS]; /* of whole names, in lower case */
     uint32_t n_fields;
-    char field_name[DLB_FIELD_NAME_BYTES]; /* of the last member, in lower case, cut */
+    char field_name[DLB_MAX_FIELDS + 1][DLB_FIELD_NAME_BYTES]; /* in lower case, cut; the last is of
+                                                                  one too many */
 };
 
 /* Whether the member is the first of a new sample (the one before is complete). */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sample, its bytes and its path in one piece of memory. */
+/* A sample, its bytes, its names and its path in one piece of memory. */
 struct held {
-    struct dlb_sample sample; /* its fields and its path point into data */
-    size_t n_bytes;           /* of its fields */
+    struct dlb_sample sample; /* its fields and its path point into data; it has no key */
+    size_t n_bytes;           /* of all of this */
     uint8_t data[];
 };
 
@@ -79,30 +79,43 @@ bool dlb_shuffle_wants(const struct dlb_shuffle *shuffle)
     return room && (shuffle->n < shuffle->initial || shuffle->n_since_draw < 2);
 }
 
+/* Copies to *at, which moves behind the copy. */
+static const void *append(uint8_t **at, const void *bytes, size_t n_bytes)
+{
+    uint8_t *copy = *at;
+
+    if (n_bytes > 0)
+        memcpy(copy, bytes, n_bytes);
+    *at += n_bytes;
+    return copy;
+}
+
 int dlb_shuffle_put(struct dlb_shuffle *shuffle, const struct dlb_sample *sample,
                     struct dlb_err *err)
 {
-    size_t path_len = sample->path ? strlen(sample->path) + 1 : 0, n_bytes = 0;
+    size_t path_len = sample->path ? strlen(sample->path) + 1 : 0, name_len[DLB_MAX_FIELDS];
+    size_t n_bytes = sizeof(struct held) + path_len;
 
     if (shuffle->n == shuffle->cap)
         DLB_BUG("shuffle buffer is full");
-    for (uint32_t i = 0; i < sample->n_fields; i++)
-        n_bytes += sample->field[i].len_bytes;
-    struct held *held = malloc(sizeof *held + n_bytes + path_len);
+    for (uint32_t i = 0; i < sample->n_fields; i++) {
+        name_len[i] = strlen(sample->field[i].name) + 1;
+        n_bytes += sample->field[i].len_bytes + name_len[i];
+    }
+    struct held *held = malloc(n_bytes);
     if (!held)
-        return dlb_fail_memory(err, sample->path, sizeof *held + n_bytes + path_len);
+        return dlb_fail_memory(err, sample->path, n_bytes);
     held->sample = *sample;
+    held->sample.key = NULL;
+    held->sample.n_key_bytes = 0;
     held->n_bytes = n_bytes;
     uint8_t *at = held->data;
-    for (uint32_t i = 0; i < sample->n_fields; i++) {
-        size_t n = sample->field[i].len_bytes;
-        if (n > 0)
-            memcpy(at, sample->field[i].data, n);
-        held->sample.field[i].data = at;
-        at += n;
-    }
+    for (uint32_t i = 0; i < sample->n_fields; i++)
+        held->sample.field[i].data = append(&at, sample->field[i].data, sample->field[i].len_bytes);
+    for (uint32_t i = 0; i < sample->n_fields; i++)
+        held->sample.field[i].name = append(&at, sample->field[i].name, name_len[i]);
     if (path_len)
-        held->sample.path = memcpy(at, sample->path, path_len);
+        held->sample.path = append(&at, sample->path, path_len);
     shuffle->held[shuffle->n++] = held;
     shuffle->held_bytes += n_bytes;
     shuffle->n_since_draw++;

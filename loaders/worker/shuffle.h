@@ -22,9 +22,9 @@
 
 struct dlb_shuffle; /* owned by its worker */
 
-/* At most `cap` samples. It wants no more while its copies, the drawn one included, hold cap_bytes
- * or more, so the last one may exceed cap_bytes; it always takes one. Each copy needs a few hundred
- * bytes beside its fields. */
+/* At most `cap` samples. It wants no more while its copies, the drawn one included, take cap_bytes
+ * or more, so the last one may exceed cap_bytes; it always takes one. Each copy takes a few hundred
+ * bytes beside its fields, which count. */
 int dlb_shuffle_open(struct dlb_shuffle **out, uint32_t cap, uint64_t cap_bytes,
                      struct dlb_err *err);
 void dlb_shuffle_close(struct dlb_shuffle *shuffle);
@@ -37,7 +37,8 @@ bool dlb_shuffle_wants(const struct dlb_shuffle *shuffle);
 int dlb_shuffle_put(struct dlb_shuffle *shuffle, const struct dlb_sample *sample,
                     struct dlb_err *err);
 
-/* Draws one; its bytes are borrowed until the next draw. DLB_END when it is empty. */
+/* Draws one, which has no key; its bytes are borrowed until the next draw. DLB_END when it is
+ * empty. */
 int dlb_shuffle_draw(struct dlb_shuffle *shuffle, struct dlb_sample *out);
 
 #endif

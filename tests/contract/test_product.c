@@ -86,6 +86,8 @@ static uint64_t reference_set(const struct variant *v, const struct dlb_dataset 
                 failed(v, &err);
             assert_int_equal(sample.index, index);
             check_whereabouts(ds, ds->shape.iterable ? shard : index, sample.path);
+            for (uint32_t f = 0; f < sample.n_fields; f++)
+                assert_non_null(sample.field[f].name);
             if (ds->codec->identity) {
                 for (uint32_t f = 0; f < sample.n_fields; f++) {
                     memcpy(dst + len, sample.field[f].data, sample.field[f].len_bytes);

@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     struct dlb_sample sample = {
         .n_fields = 1, .path = "fuzz", .offset_bytes = 100, .element = DLB_ELEMENT_U8};
     sample.element = (enum dlb_element)((data[0] >> 2) % (DLB_ELEMENT_F64 + 1));
-    sample.field[0] = (struct dlb_field){.data = src, .len_bytes = n_src};
+    sample.field[0] = (struct dlb_field){.data = src, .len_bytes = n_src, .name = ""};
     struct dlb_shape shape = {.max_sample_bytes = n_src, .element = sample.element};
     bool known = shape.element != DLB_ELEMENT_NONE;
     uint64_t cap = known || !codec->numbers ? codec->max_output_bytes(&opts, &shape) : 0;

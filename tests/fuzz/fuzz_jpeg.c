@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
     if (codec->open(state, &opts, &err) != DLB_OK)
         abort();
     struct dlb_sample sample = {.n_fields = 1, .path = "fuzz", .offset_bytes = DLB_NO_OFFSET};
-    sample.field[0] = (struct dlb_field){.data = data, .len_bytes = n_bytes};
+    sample.field[0] = (struct dlb_field){.data = data, .len_bytes = n_bytes, .name = "jpg"};
     struct dlb_augment how;
     bool made = opts.where == DLB_WHERE_GPU && codec->augment(&opts, NULL, &how, &err) == DLB_OK;
     uint8_t *device = made ? malloc(how.out_bytes) : NULL;

@@ -33,10 +33,11 @@ static void decode_all(struct perf_thread *thread)
         size_t used = 0;
         for (size_t i = first; i < first + batch && i < bare->files.n; i++) {
             size_t len_bytes = perf_file_read(&bare->files.file[i], bytes, bare->cap_bytes);
-            struct dlb_sample sample = {.field = {{.data = bytes, .len_bytes = len_bytes}},
-                                        .n_fields = 1,
-                                        .index = i,
-                                        .path = bare->files.file[i].name};
+            struct dlb_sample sample = {
+                .field = {{.data = bytes, .len_bytes = len_bytes, .name = "jpg"}},
+                .n_fields = 1,
+                .index = i,
+                .path = bare->files.file[i].name};
             if (codec->decode(state, &sample, dlb_rng_seed(1, bare->epoch, i), &err) != DLB_OK ||
                 codec->transform(state, dst + used, thread->slot_bytes - used, &len_bytes, &err) !=
                     DLB_OK)
@@ -95,10 +96,10 @@ static void whole_images(const struct bare *bare, const struct dlb_transform_opt
     uint64_t start_ns = dlb_now_ns();
     for (size_t i = 0; i < bare->files.n; i++) {
         struct dlb_sample sample = {.n_fields = 1, .index = i, .path = bare->files.file[i].name};
-        sample.field[0] =
-            (struct dlb_field){.data = bare->file_bytes[0],
-                               .len_bytes = perf_file_read(&bare->files.file[i],
-                                                           bare->file_bytes[0], bare->cap_bytes)};
+        sample.field[0] = (struct dlb_field){
+            .data = bare->file_bytes[0],
+            .len_bytes = perf_file_read(&bare->files.file[i], bare->file_bytes[0], bare->cap_bytes),
+            .name = "jpg"};
         if (bare->dataset->codec->decode(state, &sample, dlb_rng_seed(1, 0, i), &err) != DLB_OK)
             perf_die("codec", &err);
     }

@@ -173,7 +173,7 @@ static int skeleton_read(void *rd, uint64_t index, struct dlb_dest dest, struct 
     if (rc != DLB_OK)
         return rc;
     *out = (struct dlb_sample){
-        .field = {{.data = reader->record + LABEL_BYTES, .len_bytes = ds->field_bytes}},
+        .field = {{.data = reader->record + LABEL_BYTES, .len_bytes = ds->field_bytes, .name = ""}},
         .n_fields = 1,
         .label = (uint32_t)dlb_little_get(reader->record, LABEL_BYTES),
         .labelled = true,

@@ -52,10 +52,11 @@ static inline void jpeg_close(void *state)
 
 static inline int jpeg_decode(void *state, const struct dlb_bytes *jpeg, uint64_t draw)
 {
-    struct dlb_sample sample = {.field = {{.data = jpeg->data, .len_bytes = jpeg->len_bytes}},
-                                .n_fields = 1,
-                                .path = "the/file.jpg",
-                                .offset_bytes = 77};
+    struct dlb_sample sample = {
+        .field = {{.data = jpeg->data, .len_bytes = jpeg->len_bytes, .name = "jpg"}},
+        .n_fields = 1,
+        .path = "the/file.jpg",
+        .offset_bytes = 77};
     jpeg_err = (struct dlb_err){0};
     return jpeg_codec()->decode(state, &sample, dlb_rng_seed(1, 2, draw), &jpeg_err);
 }

@@ -124,7 +124,7 @@ static void tokens_are_the_same_on_either_side(void **state)
     const int64_t want[] = {1, 65535, 7, 300, 65535, 7, 300, 0};
     struct dlb_shape shape = {.max_sample_bytes = sizeof stored, .element = DLB_ELEMENT_U16};
     struct dlb_sample sample = {
-        .field = {{.data = (const uint8_t *)stored, .len_bytes = sizeof stored}},
+        .field = {{.data = (const uint8_t *)stored, .len_bytes = sizeof stored, .name = "jpg"}},
         .n_fields = 1,
         .element = DLB_ELEMENT_U16};
 

@@ -15,10 +15,8 @@ static struct dlb_err err;
 static struct dlb_sample sample_with(const char *name, const char *content, uint32_t label)
 {
     struct dlb_sample sample = {.n_fields = 2, .label = label, .labelled = true};
-    sample.field[0] = (struct dlb_field){.data = (const uint8_t *)"x", .len_bytes = 1};
-    sample.field[1] =
-        (struct dlb_field){.data = (const uint8_t *)content, .len_bytes = strlen(content)};
-    (void)snprintf(sample.field[1].name, sizeof sample.field[1].name, "%s", name);
+    sample.field[0] = (struct dlb_field){(const uint8_t *)"x", 1, ""};
+    sample.field[1] = (struct dlb_field){(const uint8_t *)content, strlen(content), name};
     return sample;
 }
 

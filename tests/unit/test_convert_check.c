@@ -17,6 +17,7 @@ static bool alone;
 /* A sample of shard `shard` with these fields, separated by spaces. */
 static int take(const char *key, uint32_t shard, const char *fields, bool labelled)
 {
+    char names[DLB_MAX_FIELDS][DLB_FIELD_NAME_BYTES];
     struct dlb_sample sample = {.labelled = labelled,
                                 .path = shard ? "b.tar" : "a.tar",
                                 .offset_bytes = 512,
@@ -25,8 +26,9 @@ static int take(const char *key, uint32_t shard, const char *fields, bool labell
 
     for (size_t n; *fields; fields += n + (fields[n] == ' ')) {
         n = strcspn(fields, " ");
-        (void)snprintf(sample.field[sample.n_fields++].name, DLB_FIELD_NAME_BYTES, "%.*s", (int)n,
-                       fields);
+        char *name = names[sample.n_fields];
+        (void)snprintf(name, DLB_FIELD_NAME_BYTES, "%.*s", (int)n, fields);
+        sample.field[sample.n_fields++].name = name;
     }
     err = (struct dlb_err){.status = DLB_OK};
     return dlb_convert_check(&check, &sample, shard, &alone, &err);

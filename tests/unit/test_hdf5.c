@@ -207,8 +207,7 @@ static int write_set(struct written *w, const char *path, const struct dlb_hdf5_
     for (size_t i = 0; rc == DLB_OK && i < n; i++) {
         struct dlb_sample sample = {
             .n_fields = 1, .label = (uint32_t)(i % 3), .labelled = true, .index = i};
-        sample.field[0].data = bytes;
-        sample.field[0].len_bytes = sizes[i];
+        sample.field[0] = (struct dlb_field){bytes, sizes[i], ""};
         rc = w->format->writer->add(w->state, &sample, &w->err);
         bytes += sizes[i];
     }

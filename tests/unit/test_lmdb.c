@@ -215,7 +215,7 @@ static int add(const struct dlb_format *format, void *wr, const char *const *nam
         const char *content = strcmp(names[i], "cls") == 0 ? number : names[i];
         sample.field[i].data = (const uint8_t *)content;
         sample.field[i].len_bytes = strlen(content);
-        (void)snprintf(sample.field[i].name, sizeof sample.field[i].name, "%s", names[i]);
+        sample.field[i].name = names[i];
     }
     return format->writer->add(wr, &sample, err);
 }

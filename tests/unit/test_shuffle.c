@@ -16,8 +16,11 @@ enum {
     CAP_BYTES = 16 << 20,
     LARGE_BYTES = 1000000,
     SMALL_BYTES = 1000,
-    HEAD_BYTES = 512, /* of a sample beside its fields */
-    KEPT_BYTES = 4096 /* freed small pieces that malloc counts as allocated */
+    TINY_CAP = 1000000,
+    TINY_CAP_BYTES = 1 << 20,
+    N_TINY = 20000,
+    MALLOC_BYTES = 32, /* what malloc may add to a piece */
+    KEPT_BYTES = 4096  /* freed small pieces that malloc counts as allocated */
 };
 
 static size_t allocated(void)
@@ -33,11 +36,11 @@ static struct dlb_sample sample_of(uint64_t index, struct dlb_rng *rng)
     size_t n = dlb_rng_below(rng, 50) == 0 ? LARGE_BYTES : SMALL_BYTES;
 
     memcpy(bytes, &index, sizeof index);
-    return (struct dlb_sample){
-        .field = {{.data = bytes, .len_bytes = n - 2}, {.data = bytes + n - 2, .len_bytes = 2}},
-        .n_fields = 2,
-        .index = index,
-        .path = "shard"};
+    return (struct dlb_sample){.field = {{.data = bytes, .len_bytes = n - 2, .name = "jpg"},
+                                         {.data = bytes + n - 2, .len_bytes = 2, .name = "cls"}},
+                               .n_fields = 2,
+                               .index = index,
+                               .path = "shard"};
 }
 
 /* Few large samples among small ones: each place has held a large one at some time. */
@@ -73,7 +76,7 @@ static void the_cap_is_one_of_what_is_allocated(void **state)
         assert_int_equal(sum, (uint64_t)N_SAMPLES * (N_SAMPLES - 1) / 2);
     }
     /* The last that was taken may go over it. */
-    assert_in_range(most, 0, CAP_BYTES + 2 * LARGE_BYTES + CAP * HEAD_BYTES);
+    assert_in_range(most, 0, CAP_BYTES + 2 * LARGE_BYTES + CAP * MALLOC_BYTES);
     dlb_shuffle_close(shuffle);
     assert_in_range(allocated(), 0, before + KEPT_BYTES);
 }
@@ -101,11 +104,65 @@ static void one_sample_always_fits(void **state)
     dlb_shuffle_close(shuffle);
 }
 
+/* Samples of a byte need much more memory than their fields. */
+static void the_cap_counts_all_of_a_sample(void **state)
+{
+    struct dlb_sample in = {
+        .field = {{.data = bytes, .len_bytes = 1, .name = "jpg"}}, .n_fields = 1, .path = "shard"};
+    struct dlb_shuffle *shuffle;
+    struct dlb_sample out;
+    struct dlb_err err;
+
+    (void)state;
+    assert_int_equal(dlb_shuffle_open(&shuffle, TINY_CAP, TINY_CAP_BYTES, &err), DLB_OK);
+    dlb_shuffle_reset(shuffle, dlb_rng_seed(1, 0, 3));
+    size_t before = allocated(), most = 0;
+    for (uint32_t i = 0; i < N_TINY; i++) {
+        while (dlb_shuffle_wants(shuffle))
+            assert_int_equal(dlb_shuffle_put(shuffle, &in, &err), DLB_OK);
+        most = allocated() - before > most ? allocated() - before : most;
+        assert_int_equal(dlb_shuffle_draw(shuffle, &out), DLB_OK);
+    }
+    assert_in_range(most, 0, TINY_CAP_BYTES + TINY_CAP_BYTES / 10); /* with what malloc adds */
+    dlb_shuffle_close(shuffle);
+}
+
+/* What the reader lends is overwritten by its next call. */
+static void a_sample_is_held_whole(void **state)
+{
+    char name[] = "jpg", path[] = "shard", key[] = "a";
+    uint8_t data[] = {1};
+    struct dlb_sample in = {.field = {{.data = data, .len_bytes = 1, .name = name}},
+                            .n_fields = 1,
+                            .path = path,
+                            .key = key,
+                            .n_key_bytes = 1};
+    struct dlb_shuffle *shuffle;
+    struct dlb_sample out;
+    struct dlb_err err;
+
+    (void)state;
+    assert_int_equal(dlb_shuffle_open(&shuffle, CAP, CAP_BYTES, &err), DLB_OK);
+    dlb_shuffle_reset(shuffle, dlb_rng_seed(1, 0, 3));
+    assert_int_equal(dlb_shuffle_put(shuffle, &in, &err), DLB_OK);
+    data[0] = 0;
+    name[0] = path[0] = key[0] = 'x';
+    assert_int_equal(dlb_shuffle_draw(shuffle, &out), DLB_OK);
+    assert_int_equal(out.field[0].data[0], 1);
+    assert_string_equal(out.field[0].name, "jpg");
+    assert_string_equal(out.path, "shard");
+    assert_null(out.key);
+    assert_int_equal(out.n_key_bytes, 0);
+    dlb_shuffle_close(shuffle);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cap_is_one_of_what_is_allocated),
         cmocka_unit_test(one_sample_always_fits),
+        cmocka_unit_test(the_cap_counts_all_of_a_sample),
+        cmocka_unit_test(a_sample_is_held_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

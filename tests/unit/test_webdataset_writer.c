@@ -28,7 +28,7 @@ static struct dlb_sample sample_of(uint64_t k, char text[2][32])
     sample.field[0] = (struct dlb_field){(uint8_t *)text[0], (size_t)n0, "jpg"};
     sample.field[1] = (struct dlb_field){(uint8_t *)text[1], (size_t)n1, "json"};
     if (k % 5 == 0)
-        sample.field[0].name[0] = '\0';
+        sample.field[0].name = "";
     return sample;
 }
 
@@ -117,10 +117,10 @@ static void test_refused(void **state)
     assert_int_equal(format->writer->open(wr, &how, &err), DLB_OK);
     struct dlb_sample sample = sample_of(1, text);
     assert_int_equal(format->writer->add(wr, &sample, &err), DLB_OK);
-    (void)strcpy(sample.field[1].name, "JPG");
+    sample.field[1].name = "JPG";
     assert_int_equal(format->writer->add(wr, &sample, &err), DLB_E_FORMAT);
     assert_int_equal(err.code, DLB_ERR_SAMPLE_FIELD_NAMES);
-    (void)strcpy(sample.field[1].name, "a/b");
+    sample.field[1].name = "a/b";
     assert_int_equal(format->writer->add(wr, &sample, &err), DLB_E_FORMAT);
     sample.n_fields = 0;
     assert_int_equal(format->writer->add(wr, &sample, &err), DLB_E_FORMAT);
