@@ -2,6 +2,7 @@
 
 #include "core/base/io.h"
 #include "core/base/mem.h"
+#include "core/base/process.h"
 #include "core/base/sandbox.h"
 
 #include <errno.h>
@@ -15,11 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {
-    TICK_MS = 1000,
-    GONE_MS = 2000, /* how long a killed process may take to end; one that hangs in the kernel is
-                       left behind */
-};
+enum { TICK_MS = 1000 };
 
 static bool say(int fd, const char *data, size_t n_bytes)
 {
@@ -109,30 +106,15 @@ static bool listen_to(struct dlb_pipe *pipe, struct dlb_err *told)
     return told->status != DLB_OK || pipe->how->pass(pipe->how->ctx, pipe);
 }
 
-/* False: the child did not end in time. */
-static bool reap(pid_t pid, bool killed, int *status)
-{
-    for (int waited_ms = 0;; waited_ms += 10) {
-        pid_t got = waitpid(pid, status, killed ? WNOHANG : 0);
-        if (got == pid)
-            return true;
-        if ((got < 0 && errno != EINTR) || (killed && waited_ms >= GONE_MS))
-            return false;
-        if (killed)
-            (void)poll(NULL, 0, 10);
-    }
-}
-
 static int conclude(const struct dlb_pipe *pipe, pid_t pid, bool heard, struct dlb_err *err)
 {
     const struct dlb_apart *how = pipe->how;
     const char *doing = how->doing ? how->doing : "opening it";
     bool kills = pipe->late || pipe->cancelled;
-    int status = 0;
+    int status;
 
-    if (kills)
-        (void)kill(pid, SIGKILL);
-    bool gone = reap(pid, kills, &status);
+    bool gone =
+        kills ? dlb_process_end(pid, 0, &status) : dlb_process_reap(pid, DLB_NO_LIMIT, &status);
     if (heard)
         return DLB_OK;
     if (pipe->cancelled)

@@ -1,6 +1,7 @@
 #include "loaders/device/probe.h"
 
 #include "core/base/clock.h"
+#include "core/base/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define REAP_NS (2 * DLB_NS_PER_S) /* then a child that the kernel cannot end is left behind */
+#define REAP_NS (2 * DLB_NS_PER_S) /* from its last word to its end */
 
 struct answer {
     int rc;
@@ -60,20 +61,6 @@ static bool read_answer(int from, uint64_t deadline_ns, struct answer *answer, b
     return true;
 }
 
-/* False when the child could not be reaped in time. */
-static bool reap(pid_t pid, int *status)
-{
-    uint64_t deadline_ns = dlb_now_ns() + REAP_NS;
-    for (;;) {
-        pid_t got = waitpid(pid, status, WNOHANG);
-        if (got == pid)
-            return true;
-        if ((got < 0 && errno != EINTR) || dlb_now_ns() > deadline_ns)
-            return false;
-        (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
-    }
-}
-
 static int no_answer(bool timed_out, bool reaped, int status, uint64_t timeout_ns,
                      struct dlb_err *err)
 {
@@ -92,7 +79,7 @@ static int no_answer(bool timed_out, bool reaped, int status, uint64_t timeout_n
 int dlb_device_probe(dlb_probe_fn *ask, uint64_t timeout_ns, char name[96], struct dlb_err *err)
 {
     struct answer answer;
-    int ends[2], status = 0;
+    int ends[2], status;
     bool timed_out = false;
 
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -109,9 +96,9 @@ int dlb_device_probe(dlb_probe_fn *ask, uint64_t timeout_ns, char name[96], stru
     }
     bool answered = read_answer(ends[0], dlb_now_ns() + timeout_ns, &answer, &timed_out);
     (void)close(ends[0]);
-    if (answered || timed_out)
-        (void)kill(pid, SIGKILL); /* it is not needed any more */
-    bool reaped = reap(pid, &status);
+    bool kills = answered || timed_out; /* it is not needed any more */
+    bool reaped =
+        kills ? dlb_process_end(pid, 0, &status) : dlb_process_reap(pid, REAP_NS, &status);
     if (!answered)
         return no_answer(timed_out, reaped, status, timeout_ns, err);
     if (answer.rc != DLB_OK) {

