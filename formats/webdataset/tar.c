@@ -2,6 +2,7 @@
 
 #include "core/base/escape.h"
 #include "formats/webdataset/pack.h"
+#include "formats/webdataset/tar_end.h"
 
 #ifdef DLB_HAVE_LIBARCHIVE
 
@@ -107,8 +108,7 @@ static int fail_expands(const struct dlb_tar *tar, struct dlb_err *err)
                     DLB_TAR_MAX_EXPANSION, (unsigned long long)tar->file_bytes);
 }
 
-/* The next piece of the unpacked archive; *n_bytes 0 at its end. */
-static int unpack(struct dlb_tar *tar, const void **piece, size_t *n_bytes)
+int dlb_tar_unpack(struct dlb_tar *tar, const void **piece, size_t *n_bytes)
 {
     la_int64_t ignored;
     int rc;
@@ -137,7 +137,7 @@ static la_ssize_t on_unpacked(struct archive *archive, void *ctx, const void **b
     struct dlb_tar *tar = ctx;
     size_t n_bytes;
 
-    if (unpack(tar, block, &n_bytes) != DLB_OK) {
+    if (dlb_tar_unpack(tar, block, &n_bytes) != DLB_OK) {
         archive_set_error(archive, EIO, "unpacking failed");
         return -1;
     }
@@ -333,59 +333,31 @@ void dlb_tar_free(struct dlb_tar *tar)
     tar->cap_bytes = 0;
 }
 
-/* `data` ends at end_bytes of the archive. */
-static void look_behind(struct dlb_tar *tar, const uint8_t *data, size_t n_bytes,
-                        uint64_t end_bytes)
-{
-    uint64_t mark = (uint64_t)archive_read_header_position(tar->archive);
-    uint64_t begin = end_bytes - n_bytes;
-
-    for (size_t i = begin < mark ? (size_t)(mark - begin) : 0; i < n_bytes && !tar->behind_bytes;
-         i++)
-        if (data[i])
-            tar->behind_bytes = begin + i;
-}
-
-/* Padding follows the archive's end mark, and then the stream's checksum: read to its end. */
-static int drain(struct dlb_tar *tar, struct dlb_err *err)
-{
-    const void *piece;
-    size_t n_bytes = tar->drained ? 0 : tar->n_piece_bytes;
-
-    while (n_bytes > 0) {
-        look_behind(tar, tar->piece, n_bytes, tar->at_bytes);
-        if (unpack(tar, &piece, &n_bytes) != DLB_OK) {
-            *err = tar->io_err;
-            return (int)err->status;
-        }
-    }
-    return DLB_END;
-}
-
 int dlb_tar_next(struct dlb_tar *tar, struct dlb_tar_member *member, struct dlb_err *err)
 {
     struct archive_entry *entry;
 
     int rc = archive_read_next_header(tar->archive, &entry);
+    tar->header_at_bytes = (uint64_t)archive_read_header_position(tar->archive);
     if ((rc == ARCHIVE_EOF || rc == ARCHIVE_OK || rc == ARCHIVE_WARN) &&
-        (uint64_t)archive_read_header_position(tar->archive) < tar->due_bytes)
+        tar->header_at_bytes < tar->due_bytes)
         return dlb_fail(err, DLB_ERR_TAR_SPARSE, tar->path, tar->due_bytes,
                         "a member is stored in less than its size: write the archive without "
                         "--sparse");
     if (rc == ARCHIVE_EOF)
-        return tar->unpacker ? drain(tar, err) : DLB_END;
+        return tar->unpacker ? dlb_tar_drain(tar, err) : DLB_END;
     /* A warning concerns attributes that are not used, or a name that the locale cannot express. */
     if (rc != ARCHIVE_OK && rc != ARCHIVE_WARN)
         return fail(tar, err);
     const char *name = archive_entry_pathname(entry);
     if (!name)
         name = archive_entry_pathname_utf8(entry);
-    *member = (struct dlb_tar_member){
-        .name = name ? name : "",
-        .n_bytes = (uint64_t)archive_entry_size(entry),
-        .header_at = (uint64_t)archive_read_header_position(tar->archive),
-        .regular = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry),
-        .folder = archive_entry_filetype(entry) == AE_IFDIR};
+    *member = (struct dlb_tar_member){.name = name ? name : "",
+                                      .n_bytes = (uint64_t)archive_entry_size(entry),
+                                      .header_at = tar->header_at_bytes,
+                                      .regular = archive_entry_filetype(entry) == AE_IFREG &&
+                                                 !archive_entry_hardlink(entry),
+                                      .folder = archive_entry_filetype(entry) == AE_IFDIR};
     member->data_at = offset_of(tar);
     member->sparse = archive_entry_sparse_count(entry) > 0;
     /* A member that is one hole has no sparse entries, so its end is checked too. dlb_tar_check
@@ -472,29 +444,6 @@ int dlb_tar_read(struct dlb_tar *tar, const struct dlb_tar_member *member, void 
         member->n_bytes > tar->at_bytes - member->data_at)
         return read_direct(tar, member, dst, err);
     return read_pieces(tar, member, dst, err);
-}
-
-int dlb_tar_behind_end(struct dlb_tar *tar, uint64_t *at_bytes, struct dlb_err *err)
-{
-    enum { LOOK_BYTES = 1 << 20 };
-    uint64_t at = (uint64_t)archive_read_header_position(tar->archive), end = at + LOOK_BYTES;
-    int rc = DLB_OK;
-
-    end = tar->unpacker ? 0 : end < tar->file_bytes ? end : tar->file_bytes;
-    for (size_t n = 1; n > 0 && rc == DLB_OK && !tar->behind_bytes && at < end; at += n) {
-        rc = tar->io->pread(tar->handle, tar->block, tar->block_bytes, at, &n, tar->path, err);
-        if (rc == DLB_OK)
-            look_behind(tar, tar->block, n, at + n);
-    }
-    *at_bytes = tar->behind_bytes;
-    return rc;
-}
-
-bool dlb_tar_lacks_end(const struct dlb_tar *tar)
-{
-    /* At the end this is where the header after the last member would have been. */
-    return (uint64_t)archive_read_header_position(tar->archive) >=
-           (tar->unpacker ? tar->at_bytes : tar->file_bytes);
 }
 
 #endif

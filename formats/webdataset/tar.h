@@ -1,4 +1,5 @@
 /* Tar archives through libarchive: tar.c reads and tar_write.c writes; no other file includes it.
+ * tar_end.c looks at what follows the end of the archive.
  *
  * Floor 2. One thread at a time for each struct. libarchive handles ustar, pax and GNU headers and
  * unpacking. One libarchive reader unpacks (format "raw"), a second one reads the tar archive from
@@ -44,6 +45,8 @@ struct dlb_tar {
     uint64_t max_bytes;    /* of the archive: its size, or the limit of unpacking */
     uint64_t direct_bytes; /* from at_bytes on, already read to their destination */
     uint64_t asked_bytes;  /* read from the byte source since open */
+    uint64_t
+        header_at_bytes;   /* of the last header; after DLB_END, where the next would have been */
     uint64_t due_bytes;    /* the earliest end of the current member's data */
     uint64_t behind_bytes; /* offset of the first byte behind the end mark that is not 0; 0: none */
     const uint8_t *piece;  /* of the unpacked archive, the last one; n_piece_bytes */
