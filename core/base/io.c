@@ -90,16 +90,34 @@ static int posix_stat(const char *path, enum dlb_io_kind *kind, uint64_t *n_byte
  * flag matters only where another process holds a lease on it: then it is opened without. */
 static int open_reading(int dir, const char *name, int flags)
 {
-    int fd, unwaiting = O_NONBLOCK;
+    int unwaiting = O_NONBLOCK;
 
-    do {
-        fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags | unwaiting);
+    for (;;) {
+        int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags | unwaiting);
         if (fd < 0 && errno == EWOULDBLOCK && unwaiting)
             unwaiting = 0;
         else if (fd >= 0 || errno != EINTR)
-            break;
-    } while (true);
-    return fd;
+            return fd;
+    }
+}
+
+int dlb_open_writing(const char *path, int flags, mode_t mode)
+{
+    for (;;) {
+        int fd = open(path, O_CREAT | O_CLOEXEC | flags, mode);
+        if (fd >= 0 || errno != EINTR)
+            return fd;
+    }
+}
+
+/* fsync(2), which a signal does not end. */
+static int sync_to_disk(int fd)
+{
+    for (;;) {
+        int rc = fsync(fd);
+        if (rc == 0 || errno != EINTR)
+            return rc;
+    }
 }
 
 /* A folder passes: the read that follows fails with EISDIR. */
@@ -381,7 +399,7 @@ int dlb_sync_folder_of(const char *path, struct dlb_err *err)
     int fd = open_reading(AT_FDCWD, folder, O_DIRECTORY);
     /* Some network file systems cannot sync a folder and say EINVAL. There is no other way, so that
      * is not an error. */
-    if (fd < 0 || (TEMP_FAILURE_RETRY(fsync(fd)) != 0 && errno != EINVAL))
+    if (fd < 0 || (sync_to_disk(fd) != 0 && errno != EINVAL))
         rc = dlb_fail_errno(err, folder, DLB_NO_OFFSET, "syncing the folder");
     if (fd >= 0)
         (void)close(fd);
@@ -392,16 +410,13 @@ int dlb_sync_folder_of(const char *path, struct dlb_err *err)
 static int write_temporary(const char *temporary, const struct dlb_file_out *file,
                            struct dlb_err *err)
 {
-    int fd;
+    int fd = dlb_open_writing(temporary, O_WRONLY | O_TRUNC | O_NOFOLLOW, 0666);
 
-    do
-        fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    while (fd < 0 && errno == EINTR);
     if (fd < 0)
         return dlb_fail_errno(err, file->path, DLB_NO_OFFSET,
                               "creating a temporary file beside it");
     int rc = dlb_write_all(fd, file->path, file->data, file->n_bytes, err);
-    if (rc == DLB_OK && TEMP_FAILURE_RETRY(fsync(fd)) != 0)
+    if (rc == DLB_OK && sync_to_disk(fd) != 0)
         rc = dlb_fail_errno(err, file->path, DLB_NO_OFFSET, "syncing it to disk");
     if (close(fd) != 0 && rc == DLB_OK)
         rc = dlb_fail_errno(err, file->path, DLB_NO_OFFSET, "closing it");

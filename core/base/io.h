@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum dlb_io_kind { DLB_IO_FILE, DLB_IO_DIR, DLB_IO_OTHER };
 
@@ -73,6 +74,10 @@ char *dlb_path_join(const char *folder, const char *name);
  * caller frees. */
 int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
                   struct dlb_err *err);
+
+/* open(2) to write, which a signal does not end: a descriptor, or -1 and errno. O_CREAT and
+ * O_CLOEXEC are added to `flags`. */
+int dlb_open_writing(const char *path, int flags, mode_t mode);
 
 /* Writes all n_bytes at the descriptor's position. `path` is for the error, which names the offset
  * in data; may be NULL. */

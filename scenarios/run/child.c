@@ -64,9 +64,7 @@ static int prepare(const struct dlb_child *how, struct child *c, struct dlb_err 
     if (rc)
         return rc;
     (void)unlink(c->result);
-    do
-        c->log_fd = open(c->log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    while (c->log_fd < 0 && errno == EINTR);
+    c->log_fd = dlb_open_writing(c->log, O_RDWR | O_TRUNC, 0600);
     if (c->log_fd < 0)
         return dlb_fail_errno(err, c->log, DLB_NO_OFFSET, "cannot write");
     c->beat_fd = memfd_create("dlbench-heartbeat", MFD_CLOEXEC);
