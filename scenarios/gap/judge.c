@@ -65,8 +65,10 @@ static void judge_status(struct dlb_gap_judged *rung, bool skipped,
     const char *why = lost ? lost->reason : "";
     rung->status = DLB_GAP_NOT_MEASURED;
     if (skipped) {
-        rung->status = python->crashed || python->hung ? DLB_GAP_FAILED : DLB_GAP_NOT_MEASURED;
-        rung->code = python->crashed ? DLB_ERR_PYTHON_CRASHED : DLB_ERR_PROGRAM_HANGS;
+        if (python->failure != DLB_GAP_PYTHON_ANSWERED)
+            rung->status = DLB_GAP_FAILED;
+        rung->code = python->failure == DLB_GAP_PYTHON_CRASHED ? DLB_ERR_PYTHON_CRASHED
+                                                               : DLB_ERR_PROGRAM_HANGS;
         why = python->reason;
     } else if (lost && lost->status == DLB_RUNG_FAILED) {
         /* One failure loses the rung: its other times may be wrong, too. */

@@ -94,7 +94,8 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
     out->own = g;
     int rc = read_options(g, in->cfg, err);
     if (!rc)
-        rc = dlb_gap_python_find(&g->python, g->opts.python, in->scratch, 0, in->cancel, err);
+        rc = dlb_gap_python_find(&g->python, g->opts.python, in->scratch, DLB_GAP_PYTHON_LIMIT_S,
+                                 in->cancel, err);
     if (!rc && !(g->device = dlb_device_choose(&g->params.device, NULL, why, err)))
         rc = (int)err->status;
     if (!rc)
@@ -109,7 +110,7 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
     if (g->python.found && g->python.passed[0])
         dlb_say_note("the PyTorch rungs are measured with %s: %s", g->python.path,
                      g->python.passed);
-    if (!g->python.found && !g->python.crashed && !g->python.hung)
+    if (!g->python.found && g->python.failure == DLB_GAP_PYTHON_ANSWERED)
         dlb_say_note("the PyTorch rungs are not measured: %s", g->python.reason);
     describe(&g->params, out);
     return DLB_OK;

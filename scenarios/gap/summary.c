@@ -121,7 +121,7 @@ void dlb_gap_notes(const struct dlb_gap_setting *setting, const struct dlb_devic
         dlb_note(out->notes, DLB_NOTE_GAP_PYTHON_PASSED,
                  "the PyTorch rungs were measured with %s, because another interpreter failed: %s",
                  python->path, python->passed);
-    if (!python->found && !python->crashed && !python->hung)
+    if (!python->found && python->failure == DLB_GAP_PYTHON_ANSWERED)
         dlb_note(out->notes, DLB_NOTE_GAP_NO_TORCH, "the PyTorch rungs are not measured: %s",
                  python->reason);
     if (setting->said[0])

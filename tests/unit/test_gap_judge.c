@@ -224,13 +224,12 @@ static void test_without_torch(void **state)
 
     open_bench(&b); /* a torch that crashes is a failure */
     b.python.found = false;
-    b.python.crashed = true;
+    b.python.failure = DLB_GAP_PYTHON_CRASHED;
     b.plan.cells[LOADER].skipped = true;
     judge(&b);
     assert_int_equal(b.j.rung[LOADER].status, DLB_GAP_FAILED);
     assert_int_equal(b.j.rung[LOADER].code, DLB_ERR_PYTHON_CRASHED);
-    b.python.crashed = false; /* so is one that hangs */
-    b.python.hung = true;
+    b.python.failure = DLB_GAP_PYTHON_HUNG; /* so is one that hangs */
     dlb_gap_judgement_free(&b.j);
     judge(&b);
     assert_int_equal(b.j.rung[LOADER].status, DLB_GAP_FAILED);

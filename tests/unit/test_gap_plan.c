@@ -238,8 +238,7 @@ static int find(struct interpreters *t, const char *given, const char *own, cons
     write_program(t->given, own);
     write_program(t->first, first);
     assert_int_equal(setenv("PATH", with, 1), 0);
-    int rc = dlb_gap_python_find(&t->python, given ? given : t->given, t->folder, DLB_NS_PER_S,
-                                 NULL, &t->err);
+    int rc = dlb_gap_python_find(&t->python, given ? given : t->given, t->folder, 1, NULL, &t->err);
     assert_int_equal(setenv("PATH", t->kept, 1), 0);
     free(t->kept);
     return rc;
@@ -263,16 +262,15 @@ static void test_only_the_given_interpreter_is_tried(void **state)
     (void)state;
     static const struct {
         const char *own, *says;
-        bool crashed, hung;
-    } cases[] = {{CRASHES, "SIGABRT", true, false},
-                 {HANGS, "", false, true},
-                 {HAS_NONE, "no torch", false, false}};
+        enum dlb_gap_python_failure failure;
+    } cases[] = {{CRASHES, "SIGABRT", DLB_GAP_PYTHON_CRASHED},
+                 {HANGS, "", DLB_GAP_PYTHON_HUNG},
+                 {HAS_NONE, "no torch", DLB_GAP_PYTHON_ANSWERED}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct interpreters t;
         assert_int_equal(find(&t, NULL, cases[i].own, HAS_TORCH), DLB_OK);
         assert_false(t.python.found);
-        assert_int_equal(t.python.crashed, cases[i].crashed);
-        assert_int_equal(t.python.hung, cases[i].hung);
+        assert_int_equal(t.python.failure, cases[i].failure);
         assert_int_equal(json_array_size(t.python.tried), 1);
         assert_non_null(strstr(reason_of(&t, 0), cases[i].says));
         assert_non_null(strstr(t.python.reason, t.given));
@@ -303,7 +301,7 @@ static void test_interpreters_are_tried_in_turn(void **state)
 
     /* Whether the system's has torch is not known here. */
     assert_int_equal(find(&t, "", HAS_TORCH, CRASHES), DLB_OK);
-    assert_true(t.python.crashed);
+    assert_int_equal(t.python.failure, DLB_GAP_PYTHON_CRASHED);
     assert_non_null(strstr(reason_of(&t, 0), "SIGABRT"));
     assert_non_null(strstr(t.python.passed, t.first));
     assert_null(strstr(t.python.passed, t.given));

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PROBE_NS (120 * DLB_NS_PER_S) /* importing torch from a cold disk takes a minute */
 #define SYSTEM "/usr/bin/python3"
 #define HOW_TO "To enable it: pip install torch, or apt install python3-torch"
 
@@ -93,8 +92,9 @@ static void note_answer(struct dlb_gap_python *python, const struct dlb_cell_res
         add_words(python->reason, sizeof(python->reason), words);
     }
     if (answer.status == DLB_RUNG_FAILED) {
-        python->hung = python->hung || answer.code == DLB_ERR_PROGRAM_HANGS;
-        python->crashed = python->crashed || answer.code != DLB_ERR_PROGRAM_HANGS;
+        enum dlb_gap_python_failure failure =
+            answer.code == DLB_ERR_PROGRAM_HANGS ? DLB_GAP_PYTHON_HUNG : DLB_GAP_PYTHON_CRASHED;
+        python->failure = failure > python->failure ? failure : python->failure;
         add_words(python->passed, sizeof(python->passed), words);
     }
     dlb_json_append(python->tried,
@@ -107,7 +107,7 @@ static void note_answer(struct dlb_gap_python *python, const struct dlb_cell_res
     json_decref(doc);
 }
 
-static int ask(struct dlb_gap_python *python, const char *folder, uint64_t limit_ns,
+static int ask(struct dlb_gap_python *python, const char *folder, uint32_t limit_s,
                const atomic_bool *cancel, struct dlb_err *err)
 {
     json_t *spec = dlb_json_made(json_pack("{ss}", "rung", "probe"));
@@ -118,7 +118,7 @@ static int ask(struct dlb_gap_python *python, const char *folder, uint64_t limit
                               .lead = python->words,
                               .config = spec,
                               .scratch = folder,
-                              .stall_ns = limit_ns ? limit_ns : PROBE_NS,
+                              .stall_ns = limit_s * DLB_NS_PER_S,
                               .cancel = cancel};
     int rc = dlb_child_run(&child, true, &result, err);
     json_decref(spec);
@@ -132,17 +132,19 @@ static int ask(struct dlb_gap_python *python, const char *folder, uint64_t limit
 /* Why there is none, and what to do. */
 static void say_none(struct dlb_gap_python *python, bool given)
 {
-    const char *what = python->crashed || python->hung ? "--python names another interpreter"
-                       : given ? "Install torch for it, or name another interpreter by --python"
-                               : HOW_TO;
+    const char *what = HOW_TO;
     size_t len = strlen(python->reason);
+    if (python->failure != DLB_GAP_PYTHON_ANSWERED)
+        what = "--python names another interpreter";
+    else if (given)
+        what = "Install torch for it, or name another interpreter by --python";
     (void)snprintf(python->reason + len, sizeof(python->reason) - len, "%s. %s",
                    len ? "" : "this machine has no python3", what);
 }
 
 /* What users name is what they want measured: then nothing else is tried. */
 int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
-                        uint64_t limit_ns, const atomic_bool *cancel, struct dlb_err *err)
+                        uint32_t limit_s, const atomic_bool *cancel, struct dlb_err *err)
 {
     const char *const names[] = {given[0] ? given : "python3", given[0] ? NULL : SYSTEM, NULL};
     *out = (struct dlb_gap_python){.tried = dlb_json_made(json_array())};
@@ -153,7 +155,7 @@ int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const cha
             rc = dlb_fail(err, DLB_ERR_PYTHON_NOT_FOUND, given, DLB_NO_OFFSET,
                           "--python: there is no such program, or it may not be run");
         else if (there && !was_tried(out->tried, out->path))
-            rc = ask(out, folder, limit_ns, cancel, err);
+            rc = ask(out, folder, limit_s, cancel, err);
     }
     if (rc) {
         dlb_gap_python_close(out);

@@ -13,9 +13,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define DLB_GAP_PYTHON_LIMIT_S 120 /* importing torch from a cold disk takes a minute */
+
+/* What an interpreter did instead of answering. Of two that failed, the larger is told. */
+enum dlb_gap_python_failure {
+    DLB_GAP_PYTHON_ANSWERED, /* it has torch, or it says that it has none */
+    DLB_GAP_PYTHON_HUNG,     /* it was killed, because it did not end */
+    DLB_GAP_PYTHON_CRASHED,  /* it died when importing torch */
+};
+
 struct dlb_gap_python {
     bool found;
-    bool crashed, hung;  /* one died when importing torch, or was killed because it did not end */
+    enum dlb_gap_python_failure failure;
     char path[PATH_MAX]; /* of the interpreter */
     char torch[64];      /* its version */
     uint32_t n_threads;  /* that torch computes with; 0: not known */
@@ -27,12 +36,12 @@ struct dlb_gap_python {
     struct dlb_plan_program program; /* what runs a PyTorch rung */
 };
 
-/* Writes the scripts to `folder` and tries interpreters, each in a process of its own, which is
- * killed after `limit_ns` (0: two minutes; and a little): only the given one, or, if that is "",
- * python3 on the path and /usr/bin/python3. Finding none with torch is not an error; DLB_E_CONFIG
- * when the given one is not a program. */
+/* Writes the scripts to `folder` and tries interpreters, each in a process of its own: only the
+ * given one, or, if that is "", python3 on the path and /usr/bin/python3. dlb_child_run kills one
+ * that takes longer than limit_s (DLB_GAP_PYTHON_LIMIT_S, but in tests). Finding none with torch is
+ * not an error; DLB_E_CONFIG when the given one is not a program. */
 int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
-                        uint64_t limit_ns, const atomic_bool *cancel, struct dlb_err *err);
+                        uint32_t limit_s, const atomic_bool *cancel, struct dlb_err *err);
 
 /* Removes the scripts. */
 void dlb_gap_python_close(struct dlb_gap_python *python);
