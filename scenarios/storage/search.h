@@ -1,18 +1,26 @@
 /* How many accelerators: which number to measure next, and when the search ends.
  *
  * Floor 4. Pure: given what was measured so far, the same answer. The number looked for is N, the
- * largest below the first that misses the gate. A ramp (1, 2, 4, ...) finds a number that misses
- * it, bisection closes in, and the two at the border are then repeated, in turns, before they
- * count: a single slow moment moves nothing. A number's verdict is its median's.
+ * largest whose utilisation reaches the gate.
  *
- * Bounds come from the repetitions: `low` is the largest number up to N of which every repetition
- * kept the gate, `high` the largest of all of which at least one did. They are searched with
- * growing strides. On noisy storage the range may be too wide, never too narrow.
+ * A ramp (1, 2, 4, ...) finds a number that misses the gate, bisection closes in, and the two at
+ * the border are repeated in turns. Then a curve is fitted to the numbers from half of the border
+ * to twice of it (knee.h). The number that is measured next is the end of the interval that is
+ * farther from the crossing, where the curve is known least. That goes on until the interval holds
+ * one number, or the values are spent. N is the curve's, and N and N + 1 are repeated.
+ *
+ * Where no curve describes what was measured, the repetitions decide. A number's verdict is its
+ * median's, and N is the largest below the first that misses the gate. `low` is the largest number
+ * up to N of which every repetition kept the gate, `high` the largest of all of which at least one
+ * did. They are searched with growing strides. On noisy storage that range holds N less often than
+ * it seems (docs/storage.md).
  *
  * It ends: a number is measured `repeats` times at most, and only its first `repeats` values
  * count. */
 #ifndef DLB_SCENARIOS_STORAGE_SEARCH_H
 #define DLB_SCENARIOS_STORAGE_SEARCH_H
+
+#include "scenarios/storage/knee.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +38,7 @@ struct dlb_search {
     uint32_t max_n, repeats;               /* both at least 1 */
     const struct dlb_search_point *points; /* [n_points] each n once, in any order */
     uint32_t n_points;
+    bool spent; /* there is no time left: end with what there is */
 };
 
 struct dlb_search_step {
@@ -39,6 +48,10 @@ struct dlb_search_step {
     uint32_t best, low, high; /* 0: not even one accelerator keeps the gate */
     bool capped; /* best + 1 was not measured, because it is beyond max_n or impossible: N may be
                     larger */
+    bool cut;    /* `spent` ended it: best is the largest that kept the gate so far; high is
+                    UINT32_MAX if none missed it */
+    bool fitted; /* best, low and high are the curve's, else those of the repetitions */
+    struct dlb_knee knee; /* .fitted also where it was rejected, for lack of fit or for noise */
 };
 
 /* The largest number that keeps the gate though a smaller one, *missed, does not: the curve is not

@@ -162,7 +162,9 @@ static void test_one_slow_moment_moves_nothing(void **state)
         search(&found, &s, 1000);
         assert_int_equal(found.end.best, 10);
         assert_true(found.end.high == 10);
-        assert_true(found.end.low == (blip == 10 ? 9 : 10));
+        assert_int_equal(found.end.low, 10);
+        if (blip == 10 || blip == 11)
+            assert_int_equal(found.end.knee.n_left_out, 1);
     }
 }
 
@@ -233,6 +235,40 @@ static void test_later_values_do_not_count(void **state)
     assert_true(dlb_search_median(&how, &points[1]) < 0.3);
 }
 
+/* When no time is left it ends at once, with what is not excluded so far. */
+static void test_spent_ends_it_now(void **state)
+{
+    (void)state;
+    double one = 1, bad = 0.4;
+    struct dlb_search_point points[] = {{.n = 1, .n_values = 1, .au = &one},
+                                        {.n = 2, .n_values = 1, .au = &one},
+                                        {.n = 4, .n_values = 1, .au = &bad}};
+    struct dlb_search how = {
+        .gate = GATE, .max_n = 10, .repeats = REPEATS, .points = points, .spent = true};
+    struct dlb_search_step step;
+    const struct {
+        uint32_t n_points, best, high;
+    } wanted[] = {{0, 0, UINT32_MAX}, {1, 1, UINT32_MAX}, {2, 2, UINT32_MAX}, {3, 2, 3}};
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        how.n_points = wanted[i].n_points;
+        dlb_search_next(&how, &step);
+        assert_true(step.done && step.cut && !step.capped);
+        assert_int_equal(step.best, wanted[i].best);
+        assert_int_equal(step.low, wanted[i].best);
+        assert_int_equal(step.high, wanted[i].high);
+    }
+    /* What has ended by itself is no matter of time. */
+    static struct searched found;
+    struct storage s = {.exact = 10.5 * GATE};
+    search(&found, &s, 1000);
+    how.points = found.points;
+    how.n_points = found.n_points;
+    how.max_n = 1000;
+    dlb_search_next(&how, &step);
+    assert_true(step.done && !step.cut);
+    assert_int_equal(step.best, 10);
+}
+
 /* The two at the border are repeated in turns. */
 static void test_border_in_turns(void **state)
 {
@@ -266,6 +302,7 @@ int main(void)
         cmocka_unit_test(test_what_was_kept_above_is_told),
         cmocka_unit_test(test_impossible_is_missed),
         cmocka_unit_test(test_later_values_do_not_count),
+        cmocka_unit_test(test_spent_ends_it_now),
         cmocka_unit_test(test_border_in_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
