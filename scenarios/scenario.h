@@ -118,6 +118,7 @@ struct dlb_results {
     struct dlb_reps baseline;
     uint32_t n_cells, n_ceilings;
     bool interrupted;
+    double elapsed_s;   /* since the plan began, at the last task's end */
     double stolen_frac; /* of all CPUs' time so far, taken by a hypervisor; NaN */
 };
 
@@ -223,6 +224,8 @@ struct dlb_scenario {
     /* For plans that depend on results, else NULL: called when every task has ended, it appends
      * cells, ceilings and tasks. Appending nothing ends the experiment. Pure. */
     int (*next)(struct dlb_plan *plan, const struct dlb_results *results, struct dlb_err *err);
+    /* With next: how many runs it takes, at the least and about at the most. */
+    void (*n_runs)(const struct dlb_plan *plan, uint32_t *least, uint32_t *most);
     void (*judge)(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
                   struct dlb_judgement *out);
     void (*release)(void *own); /* with prepare */

@@ -150,11 +150,25 @@ static void save(void *ctx)
     dlb_judgement_free(&judgement, &x->plan);
 }
 
+/* A plan that grows has one run yet, and is as long as its answer is far. */
+static void tell_growing(struct experiment *x)
+{
+    double run_s = dlb_runner_least_s(&x->plan, x->subject.shape.n_samples);
+    uint32_t least, most;
+    char from[40], to[40], run[40];
+    x->scenario->n_runs(&x->plan, &least, &most);
+    dlb_progress_note(&x->watch.progress,
+                      "dlbench: %s takes %u to about %u runs of %s each: %s to %s of steps alone; "
+                      "storage.max_minutes ends it earlier",
+                      x->scenario->name, least, most, dlb_duration_text(run_s, run, sizeof run),
+                      dlb_duration_text(run_s * least, from, sizeof from),
+                      dlb_duration_text(run_s * most, to, sizeof to));
+}
+
 /* Before a long measurement: how to make it shorter. */
 static void tell_long(struct experiment *x)
 {
-    double least_s =
-        x->scenario->next ? 0 : dlb_runner_least_s(&x->plan, x->subject.shape.n_samples);
+    double least_s = dlb_runner_least_s(&x->plan, x->subject.shape.n_samples);
     char least[40], tasks[40];
     bool whole = x->subject.spec.run.max_batches == 0;
     if (least_s < LONG_S)
@@ -189,7 +203,10 @@ static int execute(struct experiment *x, struct dlb_err *err)
     int rc = dlb_result_begin(&x->folder, x->environment, err);
     if (rc)
         return rc;
-    tell_long(x);
+    if (x->scenario->next)
+        tell_growing(x);
+    else
+        tell_long(x);
     return dlb_runner_execute(&runner, &x->plan, &x->results, err);
 }
 

@@ -36,7 +36,7 @@ struct runner {
     uint32_t n_cells, n_ceilings; /* that these arrays have room for */
     bool ended;                   /* the current task */
     uint32_t n_done, n_left;      /* n_left: after the current task */
-    uint64_t task_start_ns;
+    uint64_t start_ns, task_start_ns;
     struct dlb_os_machine machine_before; /* the first task */
 };
 
@@ -298,6 +298,7 @@ static int run_task(struct runner *r, struct dlb_err *err)
     learn_data(r, spec, result.data_id);
     struct dlb_os_machine now;
     dlb_os_machine(&now);
+    r->results->elapsed_s = (double)(dlb_now_ns() - r->start_ns) / 1e9;
     r->results->stolen_frac = dlb_os_stolen_frac(&r->machine_before, &now);
     struct dlb_reps *reps = reps_of(r, r->task);
     dlb_reps_add(reps, &result);
@@ -388,7 +389,11 @@ static int run_plan(struct runner *r, struct dlb_err *err)
 int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        struct dlb_results *results, struct dlb_err *err)
 {
-    struct runner r = {.how = runner, .plan = plan, .results = results, .baseline_s = (double)NAN};
+    struct runner r = {.how = runner,
+                       .plan = plan,
+                       .results = results,
+                       .baseline_s = (double)NAN,
+                       .start_ns = dlb_now_ns()};
     dlb_os_machine(&r.machine_before);
     learn_data(&r, runner->looked_at, runner->data_id);
     grow_values(&r.warm_s, 0, plan->n_warms);

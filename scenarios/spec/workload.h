@@ -37,6 +37,7 @@ enum dlb_baseline { DLB_BASELINE_NONE, DLB_BASELINE_FIO };
 /* The `storage` section. */
 struct dlb_storage_opts {
     int64_t max_accelerators;
+    double max_minutes; /* 0: none */
     bool allow_small;
     int baseline; /* enum dlb_baseline */
 };

@@ -178,7 +178,7 @@ static void conclude(struct outcome *o)
 {
     dlb_storage_view_open(&o->view, o->plan, o->results);
     dlb_search_next(&o->view.search, &o->step);
-    o->settled = o->step.done && !o->view.stopped;
+    o->settled = o->step.done && !o->step.cut && !o->view.stopped;
     o->n = o->step.best;
     for (uint32_t i = 0; !o->step.done && i < o->plan->n_cells; i++) {
         const struct dlb_search_point *p = &o->view.points[i];
@@ -195,7 +195,9 @@ static void conclude(struct outcome *o)
         o->bottleneck = dlb_bottleneck_find(&e, o->why, sizeof(o->why));
     } else {
         o->bottleneck = DLB_BOTTLENECK_UNKNOWN;
-        (void)snprintf(o->why, sizeof(o->why), "the search was cut short");
+        (void)snprintf(o->why, sizeof(o->why), "%s",
+                       o->step.cut ? "storage.max_minutes ended the search"
+                                   : "the search was cut short");
     }
 }
 
@@ -286,6 +288,35 @@ static json_t *data_json(const struct outcome *o, bool *cold_proof, uint64_t *n_
                                    (json_int_t)*n_steps, "cold_proof", *cold_proof));
 }
 
+/* An end of the interval; null where it is not known. */
+static json_t *end_json(const struct dlb_search_step *s, uint32_t end)
+{
+    return s->done && end < UINT32_MAX ? json_integer((json_int_t)end) : json_null();
+}
+
+static json_t *fit_json(const struct dlb_search_step *s)
+{
+    const struct dlb_knee *knee = &s->knee;
+    if (!s->done || !knee->fitted)
+        return json_null();
+    return dlb_json_made(json_pack(
+        "{sb, sf, sf, sf, so, sf, so, sI, sI}", "used", s->fitted, "at", knee->at, "low", knee->low,
+        "high", knee->high, "sharpness", dlb_json_real_or_null(knee->sharpness), "noise_frac",
+        knee->noise_frac, "lack_of_fit_p", dlb_json_real_or_null(knee->lack_of_fit_p), "values",
+        (json_int_t)knee->n_values, "left_out", (json_int_t)knee->n_left_out));
+}
+
+static const char *stopped_by(const struct outcome *o)
+{
+    if (o->view.stopped)
+        return "failed";
+    if (!o->step.done)
+        return "interrupted";
+    if (o->step.cut)
+        return "budget";
+    return o->step.capped || o->step.low == o->step.high ? "decided" : "noise";
+}
+
 static json_t *storage_json(struct outcome *o)
 {
     const struct dlb_workload_opts *workload = &o->plan->cells[0].spec->workload;
@@ -294,12 +325,17 @@ static json_t *storage_json(struct outcome *o)
         json_pack("{so, ss, sI, so, so, sb, sb, sf, ss, ss, so, so}", "workload",
                   dlb_json_safe_text(workload->name), "accelerator",
                   dlb_workload_accelerators[workload->accelerator], "max_accelerators",
-                  (json_int_t)o->n, "low", s->done ? json_integer((json_int_t)s->low) : json_null(),
-                  "high", s->done ? json_integer((json_int_t)s->high) : json_null(), "settled",
-                  o->settled, "capped", o->settled && s->capped, "gate", o->view.search.gate,
-                  "code", dlb_bottleneck_code(o->bottleneck), "bottleneck",
+                  (json_int_t)o->n, "low", end_json(s, s->low), "high", end_json(s, s->high),
+                  "settled", o->settled, "capped", o->settled && s->capped, "gate",
+                  o->view.search.gate, "code", dlb_bottleneck_code(o->bottleneck), "bottleneck",
                   dlb_bottleneck_name(o->bottleneck), "bottleneck_text", dlb_json_safe_text(o->why),
                   "headroom_frac", dlb_json_real_or_null(headroom(o))));
+    dlb_json_put(
+        out, "n",
+        dlb_json_made(json_pack("{so, so, ss}", "low", end_json(s, s->low), "high",
+                                end_json(s, s->high), "by", s->fitted ? "curve" : "repetitions")));
+    dlb_json_put(out, "fit", fit_json(s));
+    dlb_json_put(out, "stopped", dlb_json_safe_text(stopped_by(o)));
     put_rates(judged(o, o->best), out);
     dlb_json_put(out, "harness", harness_json(o));
     dlb_json_put(out, "data", data_json(o, &o->cold_proof, &o->steps_per_epoch));
@@ -352,17 +388,42 @@ static const char *fed_from(const struct outcome *o)
     return "";
 }
 
+/* The interval, as a part of a sentence, and what it comes from. */
+static void say_range(const struct outcome *o, char *text, size_t n_text)
+{
+    const struct dlb_search_step *s = &o->step;
+    const struct dlb_knee *knee = &s->knee;
+    text[0] = '\0';
+    if (!s->done || s->capped || s->high == UINT32_MAX)
+        return;
+    if (s->fitted) {
+        (void)snprintf(text, n_text, " (95%% interval: %u to %u, by a curve through %u runs)",
+                       s->low, s->high, knee->n_values);
+        return;
+    }
+    int n = snprintf(text, n_text, " (%u to %u by %u repetition%s", s->low, s->high,
+                     o->view.search.repeats, plural(o->view.search.repeats));
+    bool misfit = knee->fitted && knee->lack_of_fit_p < DLB_KNEE_LACK_P;
+    (void)snprintf(text + n, n_text - (size_t)n, misfit ? "; no curve fits, p = %.2g)" : ")",
+                   knee->lack_of_fit_p);
+}
+
 static void put_words(const struct outcome *o, struct dlb_judgement *j)
 {
     const struct dlb_search_step *s = &o->step;
     double gate = o->view.search.gate * 100;
     const char *from = fed_from(o);
-    char what[120], range[80] = "";
+    char what[120], range[120];
     name_accelerator(&o->plan->cells[0].spec->workload, o->n, what, sizeof(what));
-    if (s->done && !s->capped)
-        (void)snprintf(range, sizeof(range), " (%u to %u by %u repetition%s)", s->low, s->high,
-                       o->view.search.repeats, plural(o->view.search.repeats));
-    if (!o->settled)
+    say_range(o, range, sizeof(range));
+    if (s->cut && !o->view.stopped)
+        (void)snprintf(
+            j->text, sizeof(j->text),
+            "When storage.max_minutes was spent, %u %s %s fed%s at %.0f%% utilisation or "
+            "more%s%s.",
+            o->n, what, o->n == 1 ? "was" : "were", from, gate, range,
+            s->high == UINT32_MAX ? "; no larger number was tried" : "");
+    else if (!o->settled)
         (void)snprintf(j->text, sizeof(j->text),
                        "Not settled: %u %s %s fed%s at %.0f%% utilisation when it ended.", o->n,
                        what, o->n == 1 ? "was" : "were", from, gate);
@@ -388,7 +449,7 @@ static void put_best(const struct outcome *o, struct dlb_judgement *j)
     j->recommended = judged ? o->best : -1;
     j->separable = o->settled;
     j->n_set = 0;
-    j->no_answer = !o->settled;
+    j->no_answer = !o->settled && !(o->step.cut && !o->view.stopped && o->view.search.n_points > 0);
     dlb_judge_settings(o->plan, j);
 }
 

@@ -151,7 +151,7 @@ static int next_storage(struct dlb_plan *plan, const struct dlb_results *results
     int64_t decisive =
         step.done ? dlb_storage_cell_of(plan, step.capped ? step.best : step.best + 1) : -1;
     bool two = view.search.max_n >= 2 && dlb_storage_cell_of(plan, 2) < 0;
-    if (view.stopped)
+    if (view.stopped || step.cut)
         goto out; /* what is there is judged */
     if (!step.done)
         measure(plan, &view, step.n);
@@ -164,6 +164,18 @@ static int next_storage(struct dlb_plan *plan, const struct dlb_results *results
 out:
     dlb_storage_view_close(&view);
     return DLB_OK;
+}
+
+static void n_runs(const struct dlb_plan *plan, uint32_t *least, uint32_t *most)
+{
+    const struct dlb_storage_opts *opts = &plan->base->storage;
+    uint32_t limit = dlb_storage_data_limit(plan, NULL), repeats = plan->n_blocks;
+    uint32_t asked = (uint32_t)opts->max_accelerators, n = asked < limit ? asked : limit;
+    uint32_t beside = 2 * repeats; /* null-source twins */
+    if (opts->baseline != DLB_BASELINE_NONE)
+        beside += 2 * repeats;
+    *least = dlb_search_n_runs(1, repeats) + beside;
+    *most = dlb_search_n_runs(n, repeats) + beside;
 }
 
 /* Reports before the search what would end it after the first number. */
@@ -251,5 +263,6 @@ const struct dlb_scenario dlb_sc_storage = {
     .until = "storage.max_accelerators",
     .plan = plan_storage,
     .next = next_storage,
+    .n_runs = n_runs,
     .judge = judge_storage,
 };

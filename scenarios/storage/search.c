@@ -318,3 +318,11 @@ void dlb_search_next(const struct dlb_search *s, struct dlb_search_step *step)
     if (!step->done && s->spent)
         cut_short(s, step);
 }
+
+uint32_t dlb_search_n_runs(uint32_t n, uint32_t repeats)
+{
+    uint32_t n_doublings = 0;
+    while (n_doublings < 31 && (UINT32_C(1) << n_doublings) < n)
+        n_doublings++;
+    return n <= 1 ? 2 * repeats : 2 * n_doublings + 1 + MOST_PER_REPEAT * repeats;
+}

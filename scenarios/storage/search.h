@@ -60,6 +60,9 @@ uint32_t dlb_search_kept_above(const struct dlb_search *search, uint32_t *missed
 
 void dlb_search_next(const struct dlb_search *search, struct dlb_search_step *step);
 
+/* About how many repetitions it takes to find an N of that size. */
+uint32_t dlb_search_n_runs(uint32_t n, uint32_t repeats);
+
 /* Median of the values that count; NaN without any. */
 double dlb_search_median(const struct dlb_search *search, const struct dlb_search_point *point);
 

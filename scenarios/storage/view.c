@@ -132,6 +132,8 @@ void dlb_storage_view_open(struct dlb_storage_view *view, const struct dlb_plan 
         .gate = spec->workload.gate,
         .max_n = asked < limit ? (uint32_t)asked : limit,
         .repeats = plan->n_blocks,
+        .spent =
+            spec->storage.max_minutes > 0 && results->elapsed_s >= spec->storage.max_minutes * 60,
         .points = view->points,
         .n_points = plan->n_cells,
     };

@@ -106,6 +106,9 @@ expect_json 'all(p["au"] > 0.5 and p["samples_per_s"] > 0 and p["bytes_per_s"] >
 expect_json 'all(abs(p["au"] - d["cells"][p["cell"]]["au"]["nominal"]) < 1e-9 for p in d["storage"]["curve"])'
 expect_json 'd["storage"]["harness"]["accelerators"] == 3 and d["storage"]["harness"]["headroom"] > 0'
 expect_json 'd["best_cell"] == d["storage"]["curve"][2]["cell"] and re.match("At least 3 A100 .*small", d["recommendation"])'
+expect_json 'd["storage"]["stopped"] == "decided" and d["storage"]["n"]["low"] == d["storage"]["low"] and d["storage"]["n"]["by"] in ("curve", "repetitions")'
+# the estimate comes before the first run: 2 of a, and its twins, to those of a search up to 3
+expect_err '^dlbench: storage .* 8 .* 33 .*storage\.max_minutes'
 # cold is the default here
 expect_json 'd["config"]["run.cache"] == "cold" and all(d["cells"][p["cell"]]["cache"]["asked"] == "cold" for p in d["storage"]["curve"])'
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set run.cache=warm --set device.step_ms=5 --set storage.max_accelerators=1 --set run.repeats=1 --run-name warm --json
@@ -116,6 +119,15 @@ run "$dlbench" storage "${small[@]}" --accelerator a100 --set dataset.format=syn
 expect_exit 0
 expect_json 're.match(r"(At least 1|0) A100 ", d["recommendation"]) and "small" in d["recommendation"]'
 expect_json 'd["config"]["run.cache"] == "as-is" and "page cache" not in d["recommendation"]'
+# no time for more than one run: an answer, with what is not known left open
+run "$dlbench" storage "${small[@]}" --accelerator a100 --set storage.max_minutes=0.0001 --run-name brief --json
+expect_exit 0
+valid_summary "$out"
+expect_json 'd["storage"]["stopped"] == "budget" and not d["storage"]["settled"] and d["config"]["storage.max_minutes"] == 0.0001'
+expect_json 'len(d["storage"]["curve"]) == 1 and d["storage"]["curve"][0]["repeats"] == 1 and d["storage"]["fit"] is None'
+expect_json 'd["storage"]["max_accelerators"] == 1 and d["storage"]["n"] == {"low": 1, "high": None, "by": "repetitions"}'
+expect_json 'd["storage"]["code"] == "UNKNOWN_BOTTLENECK" and "storage.max_minutes" in d["recommendation"]'
+expect_error E_CONFIG_OUT_OF_RANGE 2 "$dlbench" storage "${small[@]}" --accelerator a100 --set storage.max_minutes=-1
 # what storage has no use for is told
 run "$dlbench" storage "${small[@]}" --accelerator a100 --set accelerators.count=5 --set 'sweep.loader.num_workers=[1, 2]' \
     --set storage.max_accelerators=1 --set run.repeats=1 --run-name told --json

@@ -30,6 +30,7 @@ struct storage {
     double twins_bytes_per_s; /* that ceiling; 0: none near */
     double turns_slow;        /* repetitions in turns with fio are so much slower; 0: not */
     double one_slow;          /* of three accelerators, the same; 0: not */
+    double run_s;             /* that each run takes */
     double stolen;            /* of the workers' reading, by a hypervisor; 0: not */
 };
 #define STEP_BYTES 1e7
@@ -165,6 +166,7 @@ static inline void execute(struct outcome *o, const struct storage *s, const cha
             const struct dlb_task *task = &o->plan.tasks[n_run];
             struct dlb_cell_result one = result_of(s, &o->plan, task);
             one.block = task->block;
+            o->results.elapsed_s += s->run_s;
             dlb_reps_add(task->kind == DLB_TASK_BASELINE  ? &o->results.baseline
                          : task->kind == DLB_TASK_CEILING ? &o->results.ceilings[task->index]
                                                           : &o->results.cells[task->index],

@@ -42,6 +42,69 @@ static void test_bandwidth(void **state)
     release(&o);
 }
 
+/* A sharp knee without noise: the curve's, its interval is one number. */
+static void test_the_fit_is_told(void **state)
+{
+    (void)state;
+    struct storage s = {.bytes_per_s = 11.5 * 0.9 * STEP_BYTES / STEP_S, .cache = DLB_CACHE_COLD};
+    struct outcome o;
+    execute(&o, &s, NULL);
+    const json_t *n = json_object_get(o.storage, "n"), *fit = json_object_get(o.storage, "fit");
+    assert_int_equal(dlb_json_u64(n, "low", 99), 11);
+    assert_int_equal(dlb_json_u64(n, "high", 99), 11);
+    assert_string_equal(dlb_json_text(n, "by"), "curve");
+    assert_true(json_is_true(json_object_get(fit, "used")));
+    assert_true(json_is_null(json_object_get(fit, "sharpness")));
+    assert_true(fabs(dlb_json_number(fit, "at") - 11.5) < 0.01);
+    assert_true(dlb_json_number(fit, "lack_of_fit_p") > 0.01);
+    assert_string_equal(dlb_json_text(o.storage, "stopped"), "decided");
+    release(&o);
+}
+
+/* When the minutes are spent the search ends with what is not excluded, and nothing is blamed. */
+static void test_max_minutes(void **state)
+{
+    (void)state;
+    struct storage s = {
+        .bytes_per_s = 11.5 * 0.9 * STEP_BYTES / STEP_S, .cache = DLB_CACHE_COLD, .run_s = 60};
+    struct outcome o;
+    static const struct {
+        const char *minutes;
+        uint64_t n_runs, best, high;
+    } cases[] = {{"storage.max_minutes=2.5", 3, 4, 99}, {"storage.max_minutes=6", 6, 8, 11}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        execute(&o, &s, (const char *[]){cases[i].minutes, NULL});
+        assert_int_equal(o.plan.n_tasks, cases[i].n_runs);
+        assert_string_equal(dlb_json_text(o.storage, "stopped"), "budget");
+        assert_true(json_is_false(json_object_get(o.storage, "settled")));
+        assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), cases[i].best);
+        assert_int_equal(dlb_json_u64(o.storage, "low", 99), cases[i].best);
+        assert_int_equal(dlb_json_u64(o.storage, "high", 99), cases[i].high);
+        assert_bottleneck(&o, "UNKNOWN_BOTTLENECK", "storage.max_minutes");
+        assert_false(o.judgement.no_answer);
+        assert_non_null(strstr(o.judgement.text, "storage.max_minutes"));
+        release(&o);
+    }
+    execute(&o, &s, (const char *[]){"storage.max_minutes=1000", NULL});
+    assert_string_equal(dlb_json_text(o.storage, "stopped"), "decided");
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 99), 11);
+    release(&o);
+}
+
+/* The estimate before the search: from one accelerator that is too many to the most. */
+static void test_number_of_runs(void **state)
+{
+    (void)state;
+    struct storage s = {.bytes_per_s = 11.5 * 0.9 * STEP_BYTES / STEP_S, .cache = DLB_CACHE_COLD};
+    struct outcome o;
+    uint32_t least, most;
+    execute(&o, &s, NULL);
+    dlb_scenario_by_name("storage")->n_runs(&o.plan, &least, &most);
+    assert_int_equal(least, 2 * 2 + 2 * 2);
+    assert_in_range(o.plan.n_tasks, least, most);
+    release(&o);
+}
+
 static void test_not_even_one(void **state)
 {
     (void)state;
@@ -298,6 +361,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bandwidth),
+        cmocka_unit_test(test_the_fit_is_told),
+        cmocka_unit_test(test_max_minutes),
+        cmocka_unit_test(test_number_of_runs),
         cmocka_unit_test(test_not_even_one),
         cmocka_unit_test(test_settings_to_paste),
         cmocka_unit_test(test_shards_end_it),
