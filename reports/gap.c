@@ -179,7 +179,21 @@ static void reasons(const json_t *rungs, uint32_t n_columns, struct dlb_text *ou
     }
 }
 
-static void decomposition(const json_t *gap, struct dlb_text *out)
+#define INTERVAL_COLUMNS 90 /* from this width on */
+
+/* " 1.2 s to 1.4 s", or nothing. */
+static void interval(const json_t *part, cell_text out)
+{
+    cell_text low, high;
+    out[0] = '\0';
+    if (!isfinite(dlb_json_number(part, "low")) || !isfinite(dlb_json_number(part, "high")))
+        return;
+    put_seconds(low, dlb_json_number(part, "low"), false);
+    put_seconds(high, dlb_json_number(part, "high"), false);
+    (void)snprintf(out, DLB_TABLE_CELL_CAP, "  %.12s to %.12s", low, high);
+}
+
+static void decomposition(const json_t *gap, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *part;
     size_t i;
@@ -187,18 +201,24 @@ static void decomposition(const json_t *gap, struct dlb_text *out)
         return;
     dlb_text_printf(out, "\ntorch-dataloader beyond torch-direct:\n");
     json_array_foreach(json_object_get(gap, "decomposition"), i, part) {
-        cell_text name, seconds;
+        cell_text name, seconds, range = "";
         double frac = dlb_json_number(part, "frac");
         put(name, dlb_text_shown(part, "part"));
         put_seconds(seconds, dlb_json_number(part, "seconds"), false);
         dlb_text_printf(out, "  ");
         dlb_text_plain(out, name, sizeof(name));
-        dlb_text_printf(out, "%*s  %12s", 32 - (int)dlb_text_width(name, sizeof(name)), "",
+        dlb_text_printf(out, "%*s %10.10s", 31 - (int)dlb_text_width(name, sizeof(name)), "",
                         seconds);
         if (isfinite(frac) && fabs(frac) < 1e6)
-            dlb_text_printf(out, "  %6.1f%%\n", frac * 100);
+            dlb_text_printf(out, " %6.1f%%", frac * 100);
         else
-            dlb_text_printf(out, "        -\n");
+            dlb_text_printf(out, "       -");
+        if (n_columns == 0 || n_columns >= INTERVAL_COLUMNS)
+            interval(part, range);
+        if (dlb_json_text(part, "label")[0])
+            dlb_text_printf(out, " ");
+        dlb_text_plain(out, dlb_json_text(part, "label"), 7);
+        dlb_text_printf(out, "%s\n", range);
     }
 }
 
@@ -215,7 +235,7 @@ void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, str
         "rest: of all threads and processes):",
         0, n_words);
     render(rungs, kernel, sizeof(kernel) / sizeof(kernel[0]), true, kernel_row, n_columns, out);
-    decomposition(gap, out);
+    decomposition(gap, n_columns, out);
     dlb_text_printf(out, "\n");
     dlb_text_fold_lines(out, dlb_json_text(gap, "text"), 0, n_words);
     dlb_findings_list(doc, "not_modelled", "Not modelled:", n_words, out);

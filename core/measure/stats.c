@@ -2,6 +2,7 @@
 
 #include "core/base/json.h"
 #include "core/base/rng.h"
+#include "core/measure/tail.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -183,6 +184,28 @@ struct dlb_estimate dlb_estimate_paired_ratio(const double *a, const double *b, 
                                               uint64_t seed)
 {
     return estimate_of(a, b, n, seed, ratio);
+}
+
+bool dlb_mean_interval(const double *values, uint32_t n, double *low, double *high)
+{
+    double sum = 0, squares = 0;
+    uint32_t n_used = 0;
+    *low = *high = (double)NAN;
+    for (uint32_t i = 0; i < n; i++)
+        if (isfinite(values[i])) {
+            sum += values[i];
+            n_used++;
+        }
+    if (n_used < DLB_MEAN_MIN_N)
+        return false;
+    double mean = sum / n_used;
+    for (uint32_t i = 0; i < n; i++)
+        if (isfinite(values[i]))
+            squares += (values[i] - mean) * (values[i] - mean);
+    double half = dlb_t_95(n_used - 1) * sqrt(squares / (n_used - 1) / n_used);
+    *low = mean - half;
+    *high = mean + half;
+    return true;
 }
 
 const char *dlb_interval_name(enum dlb_interval_kind kind)

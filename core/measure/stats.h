@@ -10,10 +10,12 @@
 #define DLB_CORE_MEASURE_STATS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DLB_BOOTSTRAP_MIN_N 6 /* with fewer values the interval is min to max, and is named so */
 #define DLB_BOOTSTRAP_DRAWS 10000
+#define DLB_MEAN_MIN_N 3
 
 enum dlb_interval_kind { DLB_INTERVAL_NONE, DLB_INTERVAL_MIN_MAX, DLB_INTERVAL_BOOTSTRAP_95 };
 
@@ -41,6 +43,9 @@ struct dlb_estimate dlb_estimate_paired_loss(const double *a, const double *b, u
 /* Median of ratios a[i]/b[i], paired by block, with the same kind of interval. */
 struct dlb_estimate dlb_estimate_paired_ratio(const double *a, const double *b, uint32_t n,
                                               uint64_t seed);
+
+/* The 95% t-interval of the mean. False, and NaN, for fewer than DLB_MEAN_MIN_N values. */
+bool dlb_mean_interval(const double *values, uint32_t n, double *low, double *high);
 
 /* "none", "min-max", "bootstrap-95". Static. */
 const char *dlb_interval_name(enum dlb_interval_kind kind);

@@ -16,10 +16,12 @@ static void read_results(struct dlb_gap_judged *rung, const struct dlb_results *
     const struct dlb_reps *reps = &results->cells[cell];
     rung->n_results = reps->n;
     rung->result = dlb_mem_array(rung->n_results, sizeof(*rung->result));
+    rung->block = dlb_mem_array(rung->n_results, sizeof(*rung->block));
     for (uint32_t i = 0; i < reps->n; i++) {
         const struct dlb_cell_result *rep = &reps->rep[i];
         json_t *doc = rep->document ? json_incref(rep->document) : dlb_cell_result_to_json(rep);
         dlb_rung_result_from_json(doc, &rung->result[i]);
+        rung->block[i] = rep->block;
         json_decref(doc);
     }
 }

@@ -13,6 +13,7 @@ void dlb_gap_judgement_free(struct dlb_gap_judgement *judgement)
         for (uint32_t k = 0; k < rung->n_results; k++)
             dlb_rung_result_free(&rung->result[k]);
         free(rung->result);
+        free(rung->block);
         free(rung->values);
     }
     memset(judgement, 0, sizeof(*judgement));

@@ -35,6 +35,7 @@ struct dlb_gap_judged {
     enum dlb_code code; /* of a failed one */
     char reason[1024];
     struct dlb_rung_result *result; /* [n_results] the repetitions; owned */
+    uint32_t *block;                /* [n_results] of each repetition; owned */
     uint32_t n_results;
     double *values; /* [n_values] seconds of an epoch, of the repetitions that measured; owned */
     uint32_t n_values;
@@ -56,13 +57,25 @@ enum dlb_gap_cause {
     DLB_GAP_CAUSE_PINNING,
     DLB_GAP_CAUSE_COPIES,
     DLB_GAP_CAUSE_START_UP,
-    DLB_GAP_CAUSE_UNEXPLAINED,
+    DLB_GAP_CAUSE_CLOSURE,
     DLB_GAP_N_CAUSES
 };
 extern const char *const dlb_gap_cause_names[DLB_GAP_N_CAUSES];
 
+/* How the time of a cause is known. */
+enum dlb_gap_label {
+    DLB_GAP_REMOVED, /* it was taken away, and the difference measured */
+    DLB_GAP_STAMPED, /* time stamps */
+    DLB_GAP_PRICED,  /* a count times the cost of one */
+    DLB_GAP_CLOSURE, /* what is left of the sum */
+    DLB_GAP_N_LABELS
+};
+extern const char *const dlb_gap_label_names[DLB_GAP_N_LABELS];
+
 struct dlb_gap_share {
-    double seconds;           /* NaN: the measurements do not show it; then it is in unexplained */
+    double seconds;   /* NaN: the measurements do not show it; then it is in the closure */
+    double low, high; /* 95%, from the differences of each block; NaN: fewer than 3 blocks */
+    enum dlb_gap_label label;
     const char *removed_by;   /* what removes the cause; NULL: only stamps show it */
     const char *removed_with; /* the part that is removed together with it; NULL: none */
     double removes_seconds;   /* what that removed, both parts together; NaN */
@@ -81,7 +94,9 @@ struct dlb_gap_judgement {
     struct dlb_gap_judged rung[DLB_GAP_MAX_RUNGS];
     uint32_t n_rungs;
     bool decomposed;
-    double total_seconds; /* torch-dataloader less torch-direct */
+    double total_seconds;         /* torch-dataloader less torch-direct */
+    double total_low, total_high; /* as of a part */
+    uint32_t n_blocks;            /* that have both, and what the removed parts need */
     struct dlb_gap_share part[DLB_GAP_N_CAUSES];
     struct dlb_gap_cure
         cure[DLB_GAP_MAX_CURES]; /* those that help first, each kind fastest first */

@@ -59,13 +59,14 @@ static json_t *rung_json(const struct dlb_gap_judged *rung)
 static json_t *part_json(const struct dlb_gap_judgement *j, int i)
 {
     const struct dlb_gap_share *part = &j->part[i];
-    return dlb_json_made(json_pack("{ss, so, so, so, so, so}", "part", dlb_gap_cause_names[i],
-                                   "seconds", dlb_json_real_or_null(part->seconds), "frac",
-                                   dlb_json_real_or_null(part->seconds / j->total_seconds),
-                                   "removed_by", dlb_json_text_or_null(part->removed_by),
-                                   "removed_with", dlb_json_text_or_null(part->removed_with),
-                                   "removes_seconds",
-                                   dlb_json_real_or_null(part->removes_seconds)));
+    return dlb_json_made(json_pack(
+        "{ss, ss, so, so, so, so, so, so, so}", "part", dlb_gap_cause_names[i], "label",
+        dlb_gap_label_names[part->label], "low", dlb_json_real_or_null(part->low), "high",
+        dlb_json_real_or_null(part->high), "seconds", dlb_json_real_or_null(part->seconds), "frac",
+        dlb_json_real_or_null(part->seconds / j->total_seconds), "removed_by",
+        dlb_json_text_or_null(part->removed_by), "removed_with",
+        dlb_json_text_or_null(part->removed_with), "removes_seconds",
+        dlb_json_real_or_null(part->removes_seconds)));
 }
 
 static json_t *python_json(const struct dlb_gap_python *python)
@@ -88,6 +89,9 @@ json_t *dlb_gap_json(const struct dlb_gap_setting *setting, const struct dlb_gap
     dlb_json_put(out, "rungs", rungs);
     dlb_json_put(out, "decomposition", parts);
     dlb_json_put(out, "total_seconds", dlb_json_real_or_null(j->total_seconds));
+    dlb_json_put(out, "total_low", dlb_json_real_or_null(j->total_low));
+    dlb_json_put(out, "total_high", dlb_json_real_or_null(j->total_high));
+    dlb_json_put(out, "blocks", json_integer((json_int_t)j->n_blocks));
     dlb_json_put(out, "python", python_json(setting->python));
     dlb_json_put(out, "shrunk", dlb_json_text_or_null(setting->said));
     dlb_json_put(out, "machine_stolen_frac", dlb_json_real_or_null(setting->stolen_frac));

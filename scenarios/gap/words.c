@@ -95,6 +95,20 @@ static void say_gap(const struct dlb_gap_setting *setting, struct dlb_gap_judgem
     say_case(setting, j);
 }
 
+/* The interval of a part, and how it is known. The closure's name says it. */
+static struct phrase between(const struct dlb_gap_share *part, double total)
+{
+    struct phrase p = {""};
+    const char *label = dlb_gap_label_names[part->label];
+    bool closure = part->label == DLB_GAP_CLOSURE;
+    if (isfinite(part->low) && total > 0)
+        (void)snprintf(p.text, sizeof(p.text), " (%.1f to %.1f%%%s%s)", part->low / total * 100,
+                       part->high / total * 100, closure ? "" : ", ", closure ? "" : label);
+    else if (!closure)
+        (void)snprintf(p.text, sizeof(p.text), " (%s)", label);
+    return p;
+}
+
 static void say_parts(struct dlb_gap_judgement *j)
 {
     const struct dlb_gap_share *items = &j->part[DLB_GAP_CAUSE_INDEXING];
@@ -105,9 +119,10 @@ static void say_parts(struct dlb_gap_judgement *j)
     add(j, "Where these %s go: ", duration(j->total_seconds).text);
     for (int i = 0; i < DLB_GAP_N_CAUSES; i++) {
         double frac = j->part[i].seconds / j->total_seconds;
-        if (!isfinite(frac) || (fabs(frac) < 0.0005 && i != DLB_GAP_CAUSE_UNEXPLAINED))
+        if (!isfinite(frac) || (fabs(frac) < 0.0005 && i != DLB_GAP_CAUSE_CLOSURE))
             continue;
-        add(j, "%s%s %.1f%%", first ? "" : ", ", dlb_gap_cause_names[i], frac * 100);
+        add(j, "%s%s %.1f%%%s", first ? "" : ", ", dlb_gap_cause_names[i], frac * 100,
+            between(&j->part[i], j->total_seconds).text);
         first = false;
     }
     add(j, ".");
@@ -118,15 +133,20 @@ static void say_parts(struct dlb_gap_judgement *j)
             items->removed_by, duration(items->removes_seconds).text,
             dlb_gap_cause_names[DLB_GAP_CAUSE_INDEXING], items->removed_with);
     else
-        add(j, " Per-item indexing and stacking are in unexplained: no rung that was measured "
+        add(j, " Per-item indexing and stacking are in the closure: no rung that was measured "
                "removes them.");
     if (isfinite(missed->removes_seconds))
         add(j, " Stacking in order instead of shuffled saves %s.",
             duration(missed->removes_seconds).text);
     else
         add(j, " Stacking in order was not measured, so the shuffle's misses are in stacking.");
+    if (j->n_blocks >= DLB_MEAN_MIN_N)
+        add(j, " Intervals are 95%%, from differences within each of %" PRIu32 " blocks.",
+            j->n_blocks);
+    else
+        add(j, " Intervals need gap.repeats of %d and more.", DLB_MEAN_MIN_N);
     add(j, " Page faults are counted and priced, copies and start-up have time stamps; no rung "
-           "removes them.\n");
+           "removes them. The closure is what is left of the sum.\n");
 }
 
 static void say_cure(const struct dlb_gap_cure *cure, const char *before,

@@ -19,6 +19,8 @@ expect_json 'len({r["checksum"] for r in d["gap"]["rungs"] if r["checksum"]}) ==
 expect_json 'sum(r["checksum"] is not None for r in d["gap"]["rungs"]) >= 14'
 expect_json 'all(any(abs(sum(p["seconds"] for p in r["parts"].values()) - v) < 1e-6 for v in r["seconds"]["values"]) for r in d["gap"]["rungs"] if r["parts"])'
 expect_json 'len(d["gap"]["decomposition"]) == 9 and abs(sum(p["seconds"] or 0 for p in d["gap"]["decomposition"]) - d["gap"]["total_seconds"]) < 1e-6'
+expect_json '{p["part"]: p["label"] for p in d["gap"]["decomposition"]} == {"per-item indexing": "removed", "stacking": "removed", "shuffle\u0027s cache and TLB misses": "removed", "page faults": "priced", "transport": "stamped", "pinning": "stamped", "copies": "stamped", "start-up": "stamped", "closure": "closure"}'
+expect_json 'd["gap"]["blocks"] == 2 and all(p["low"] is None and p["high"] is None for p in d["gap"]["decomposition"]) and d["gap"]["total_low"] is None'
 expect_json 'd["gap"]["python"]["torch"] and d["gap"]["python"]["path"] in d["gap"]["text"]'
 expect_json 'all(r["os"]["process"]["cpu_ns"] > 0 and r["os"]["copy_calls"]["count"] == 14 for r in d["gap"]["rungs"] if r["status"] == "ok")'
 expect_json 'sum(t["own_process"] for r in d["gap"]["rungs"] if r["rung"] == "torch-dataloader-workers" for t in r["os"]["threads"]) == d["config"]["gap.workers"]'

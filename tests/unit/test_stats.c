@@ -211,6 +211,20 @@ static void pairs_with_holes_are_left_out(void **state)
     assert_int_equal(dlb_estimate_paired_ratio(a + 1, b + 1, 4, 1).n, 0);
 }
 
+/* By hand: 1, 2, 3 have mean 2 and standard error 1 / sqrt(3); t of 2 degrees is 4.3027. */
+static void test_mean_interval(void **state)
+{
+    (void)state;
+    const double values[] = {1, (double)NAN, 3, 2};
+    double low, high;
+    assert_true(dlb_mean_interval(values, 4, &low, &high));
+    assert_true(fabs(low - (2 - 4.30265 / sqrt(3))) < 1e-4);
+    assert_true(fabs(high - (2 + 4.30265 / sqrt(3))) < 1e-4);
+    assert_false(dlb_mean_interval(values, 3, &low, &high));
+    assert_true(isnan(low) && isnan(high));
+    assert_false(dlb_mean_interval(values, 0, &low, &high));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +239,7 @@ int main(void)
         cmocka_unit_test(interval_covers_the_truth),
         cmocka_unit_test(pairing_takes_drift_out),
         cmocka_unit_test(pairs_with_holes_are_left_out),
+        cmocka_unit_test(test_mean_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
