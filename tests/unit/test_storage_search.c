@@ -177,6 +177,9 @@ static void test_a_lasting_dip_ends_it_below(void **state)
     search(&found, &s, 1000);
     assert_int_equal(found.end.best, 3);
     assert_true(found.end.high >= 3);
+    /* No curve of the family fits that, and repetitions decide. */
+    assert_true(found.end.knee.fitted && found.end.knee.lack_of_fit_p < DLB_KNEE_LACK_P);
+    assert_false(found.end.fitted);
 }
 
 /* 5 was found to miss it after 7 and 9 had been looked at. */
