@@ -204,17 +204,17 @@ static void files_of_odd_samples(void **state)
     static const char *const unfit[] = {"a/b", "a\nb", "\x7f", "JPG"};
     for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
         sample = sample_with(unfit[i], "y", 2);
-        (void)strcpy(sample.field[0].name, "jpg");
+        sample.field[0].name = "jpg";
         assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_FORMAT);
         assert_int_equal(err.code, DLB_ERR_SAMPLE_FIELD_NAMES);
         assert_false(folder_has("out/class_000002"));
     }
     sample = sample_with("", "y", 2);
-    (void)strcpy(sample.field[0].name, "bin"); /* what a field without a name is called */
+    sample.field[0].name = "bin"; /* what a field without a name is called */
     assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_FORMAT);
     assert_int_equal(err.code, DLB_ERR_SAMPLE_FIELD_NAMES);
     sample = sample_with("", "y", 2);
-    (void)strcpy(sample.field[0].name, "a b.j\xc3\xa9");
+    sample.field[0].name = "a b.j\xc3\xa9";
     sample.index = 1;
     assert_int_equal(files->writer->add(writer, &sample, &err), DLB_OK);
     assert_int_equal(files->writer->add(writer, &sample, &err), DLB_E_IO); /* it never overwrites */
