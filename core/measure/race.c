@@ -1,0 +1,429 @@
+#include "core/measure/race.h"
+
+#include "core/base/mem.h"
+#include "core/measure/race_model.h"
+#include "core/measure/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Chosen by simulation: docs/measurement.md. */
+#define N_DRAWS 1000
+#define FIRST_LOOK 3      /* blocks: two give no scatter of its own to a cell */
+#define LOOK_FACTOR 4 / 3 /* of blocks from look to look */
+#define EARLY 0.993       /* probability that ends the race before its budget */
+#define CONFIRM 0.9       /* that must be left with the fresh blocks */
+#define DROP 0.02         /* probability below which a cell is dropped */
+#define PASS_OVER 0.65    /* share of the highest probability that the leader has at least */
+#define THREAT 0.02       /* probability from which a cell runs on */
+#define RUNS_ALONGSIDE 6  /* cells of a block at least: a cell that was unlucky is seen again */
+#define FRESH_MIN 6       /* blocks of the last phase: an interval of t with 5 degrees */
+#define FRESH_MAX 16
+#define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
+#define BLOCKS_MAX 128     /* a decision that would take more is left to a quieter machine */
+#define NORMAL_95 1.644854 /* quantiles of the standard normal distribution */
+#define NORMAL_975 1.959964
+#define NOISE_FROM 11 /* blocks before that is said */
+
+void dlb_race_init(struct dlb_race *race, const struct dlb_race_input *input)
+{
+    const double nan = (double)NAN;
+    *race = (struct dlb_race){.input = *input,
+                              .leader = -1,
+                              .recommended = -1,
+                              .rival = -1,
+                              .probability = nan,
+                              .loss_frac = {nan, nan, nan},
+                              .blocks_more = nan,
+                              .noise_floor_frac = nan,
+                              .scatter = nan};
+    race->cells = dlb_mem_array(input->n_cells, sizeof(*race->cells));
+    for (uint32_t c = 0; c < input->n_cells; c++) {
+        race->cells[c].probability = race->cells[c].threat = nan;
+        race->cells[c].loss_frac = race->loss_frac;
+    }
+}
+
+void dlb_race_free(struct dlb_race *race)
+{
+    free(race->cells);
+    free(race->ln_rate);
+    race->cells = NULL;
+    race->ln_rate = NULL;
+}
+
+void dlb_race_record(struct dlb_race *race, uint32_t block, uint32_t cell, double samples_per_s)
+{
+    uint32_t n_cells = race->input.n_cells;
+    if (block >= race->n_blocks) {
+        race->ln_rate =
+            dlb_mem_grow(race->ln_rate, (size_t)(block + 1) * n_cells, sizeof(*race->ln_rate));
+        for (size_t i = (size_t)race->n_blocks * n_cells; i < (size_t)(block + 1) * n_cells; i++)
+            race->ln_rate[i] = NAN;
+        race->n_blocks = block + 1;
+    }
+    race->ln_rate[(size_t)block * n_cells + cell] =
+        samples_per_s > 0 && isfinite(samples_per_s) ? log(samples_per_s) : (double)NAN;
+}
+
+void dlb_race_fail(struct dlb_race *race, uint32_t cell)
+{
+    race->cells[cell].state = DLB_RACE_FAILED;
+    race->cells[cell].runs = false;
+}
+
+static bool survives(const struct dlb_race *race, uint32_t cell)
+{
+    return race->cells[cell].state == DLB_RACE_RACING ||
+           race->cells[cell].state == DLB_RACE_SCREENED ||
+           race->cells[cell].state == DLB_RACE_FINALIST;
+}
+
+static uint32_t n_measured(const struct dlb_race *race, uint32_t cell)
+{
+    uint32_t n = 0;
+    for (uint32_t b = 0; b < race->n_blocks; b++)
+        n += isfinite(race->ln_rate[(size_t)b * race->input.n_cells + cell]);
+    return n;
+}
+
+static bool is_smaller(const struct dlb_race *race, uint32_t a, int64_t b)
+{
+    return b < 0 || race->input.rank[a] < race->input.rank[b];
+}
+
+/* The smallest survivor that is at least this probable. */
+static int64_t smallest(const struct dlb_race *race, double probability)
+{
+    int64_t found = -1;
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        if (survives(race, c) && race->cells[c].probability >= probability &&
+            is_smaller(race, c, found))
+            found = c;
+    return found;
+}
+
+/* Draws of ln rates become draws of how far a cell is behind the best. */
+static void to_distances(const struct dlb_race *race, double *draws)
+{
+    uint32_t n_cells = race->input.n_cells;
+    for (uint32_t d = 0; d < N_DRAWS; d++) {
+        double *draw = draws + (size_t)d * n_cells, best = -INFINITY;
+        for (uint32_t c = 0; c < n_cells; c++)
+            best = fmax(best, draw[c]); /* of NaN and a number: the number */
+        for (uint32_t c = 0; c < n_cells; c++)
+            draw[c] = best - draw[c];
+    }
+}
+
+static void weigh(struct dlb_race *race, const double *draws)
+{
+    uint32_t n_cells = race->input.n_cells;
+    double edge = -log1p(-race->input.tolerance);
+    for (uint32_t c = 0; c < n_cells; c++) {
+        uint32_t n_within = 0;
+        double sum = 0;
+        if (!survives(race, c))
+            continue;
+        for (uint32_t d = 0; d < N_DRAWS; d++) {
+            n_within += draws[(size_t)d * n_cells + c] <= edge;
+            sum += draws[(size_t)d * n_cells + c];
+        }
+        race->cells[c].probability = (double)n_within / N_DRAWS;
+        race->cells[c].behind = sum / N_DRAWS;
+    }
+}
+
+static void find_leader(struct dlb_race *race)
+{
+    double most = 0;
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        if (survives(race, c))
+            most = fmax(most, race->cells[c].probability);
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        if (survives(race, c) && race->cells[c].probability < fmin(DROP, PASS_OVER * most))
+            race->cells[c].state = DLB_RACE_DROPPED;
+    race->leader = smallest(race, PASS_OVER * most);
+}
+
+static void find_threats(struct dlb_race *race, const double *draws)
+{
+    uint32_t n_cells = race->input.n_cells;
+    double edge = -log1p(-race->input.tolerance);
+    for (uint32_t c = 0; c < n_cells; c++) {
+        uint32_t n_better = 0;
+        if (!survives(race, c))
+            continue;
+        for (uint32_t d = 0; d < N_DRAWS; d++)
+            n_better += draws[(size_t)d * n_cells + (size_t)race->leader] >
+                        draws[(size_t)d * n_cells + c] + edge;
+        race->cells[c].threat = (double)n_better / N_DRAWS;
+    }
+}
+
+/* Which of two cells that rest should run first. */
+static bool threatens_more(const struct dlb_race_cell *a, const struct dlb_race_cell *b)
+{
+    if (a->threat != b->threat)
+        return a->threat > b->threat;
+    return a->behind < b->behind;
+}
+
+static void choose_runs(struct dlb_race *race)
+{
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < race->input.n_cells; c++) {
+        struct dlb_race_cell *cell = &race->cells[c];
+        cell->runs = survives(race, c) && (c == race->leader || cell->threat >= THREAT);
+        n += cell->runs;
+    }
+    for (; n < RUNS_ALONGSIDE; n++) {
+        int64_t next = -1;
+        for (uint32_t c = 0; c < race->input.n_cells; c++)
+            if (survives(race, c) && !race->cells[c].runs &&
+                (next < 0 || threatens_more(&race->cells[c], &race->cells[next])))
+                next = c;
+        if (next < 0)
+            break;
+        race->cells[next].runs = true;
+    }
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        if (survives(race, c))
+            race->cells[c].state = race->cells[c].runs ? DLB_RACE_RACING : DLB_RACE_SCREENED;
+}
+
+/* A cell that loses nothing is within the tolerance with DLB_RACE_DECIDE where the standard error
+ * of a difference is tolerance / NORMAL_95. */
+static void foresee(struct dlb_race *race)
+{
+    double n = n_measured(race, (uint32_t)race->leader);
+    double each = NORMAL_95 * race->scatter / race->input.tolerance, needed = ceil(2 * each * each);
+    race->noise_floor_frac = -expm1(-NORMAL_975 * race->scatter * sqrt(2 / n));
+    race->blocks_more =
+        race->cells[race->leader].probability >= DLB_RACE_DECIDE ? 0 : fmax(needed - n, 1);
+}
+
+/* NULL if no cell is in. */
+static double *draw_distances(struct dlb_race *race, const bool *in)
+{
+    struct dlb_race_data data = {race->input.n_cells, race->input.n_keys, race->n_blocks,
+                                 race->input.levels, race->ln_rate};
+    bool any = false;
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        any = any || in[c];
+    if (!any)
+        return NULL;
+    struct dlb_race_noise noise = dlb_race_noise_of(&data);
+    double *draws = dlb_race_draws(&data, &noise, in, N_DRAWS, race->input.seed);
+    race->scatter = noise.scatter;
+    dlb_race_noise_free(&noise);
+    to_distances(race, draws);
+    return draws;
+}
+
+static void look(struct dlb_race *race)
+{
+    bool *in = dlb_mem_array(race->input.n_cells, sizeof(*in));
+    for (uint32_t c = 0; c < race->input.n_cells; c++) {
+        if (survives(race, c) && n_measured(race, c) == 0)
+            dlb_race_fail(race, c);
+        in[c] = survives(race, c);
+    }
+    double *draws = draw_distances(race, in);
+    race->n_looked = race->n_blocks;
+    race->leader = -1;
+    if (draws) {
+        weigh(race, draws);
+        find_leader(race);
+        find_threats(race, draws);
+        choose_runs(race);
+        foresee(race);
+    }
+    free(draws);
+    free(in);
+}
+
+/* The losses of all cells that were measured, dropped ones included. */
+static void estimate_losses(struct dlb_race *race)
+{
+    uint32_t n_cells = race->input.n_cells;
+    double *loss = dlb_mem_array(N_DRAWS, sizeof(*loss));
+    bool *in = dlb_mem_array(n_cells, sizeof(*in));
+    for (uint32_t c = 0; c < n_cells; c++)
+        in[c] = race->cells[c].state != DLB_RACE_FAILED && n_measured(race, c) > 0;
+    double *draws = draw_distances(race, in);
+    for (uint32_t c = 0; draws && c < n_cells; c++) {
+        if (!in[c])
+            continue;
+        for (uint32_t d = 0; d < N_DRAWS; d++)
+            loss[d] = -expm1(-draws[(size_t)d * n_cells + c]);
+        race->cells[c].loss_frac = (struct dlb_race_interval){dlb_quantile(loss, N_DRAWS, 0.5),
+                                                              dlb_quantile(loss, N_DRAWS, 0.025),
+                                                              dlb_quantile(loss, N_DRAWS, 0.975)};
+    }
+    free(draws);
+    free(in);
+    free(loss);
+}
+
+static bool is_look(const struct dlb_race *race)
+{
+    uint32_t at = FIRST_LOOK;
+    while (at < race->n_blocks)
+        at = (at * LOOK_FACTOR) + (at % 3 > 0);
+    return at == race->n_blocks;
+}
+
+/* So many that the interval of the loss is about as wide as the tolerance to either side. */
+static uint32_t plan_fresh(const struct dlb_race *race)
+{
+    double half = FRESH_T * M_SQRT2 * race->scatter / race->input.tolerance;
+    return (uint32_t)fmin(fmax(ceil(half * half), FRESH_MIN), FRESH_MAX);
+}
+
+/* The best of the others, among those that survive or, where none does, those that were dropped. */
+static int64_t find_rival(const struct dlb_race *race)
+{
+    int64_t rival = -1;
+    for (uint32_t c = 0; c < race->input.n_cells; c++) {
+        const struct dlb_race_cell *cell = &race->cells[c];
+        if (c == race->recommended || cell->state == DLB_RACE_FAILED)
+            continue;
+        if (rival < 0 || survives(race, c) > survives(race, (uint32_t)rival) ||
+            (survives(race, c) == survives(race, (uint32_t)rival) &&
+             cell->behind < race->cells[rival].behind))
+            rival = c;
+    }
+    return rival;
+}
+
+static bool stop(struct dlb_race *race, enum dlb_race_stop why)
+{
+    race->stopped = why;
+    estimate_losses(race);
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        race->cells[c].runs = false;
+    return false;
+}
+
+static bool stop_undecided(struct dlb_race *race, enum dlb_race_stop why)
+{
+    race->recommended = race->rival = -1;
+    return stop(race, why);
+}
+
+static bool start_fresh(struct dlb_race *race, int64_t recommended)
+{
+    race->recommended = recommended;
+    race->rival = find_rival(race);
+    race->probability = race->cells[recommended].probability;
+    race->cells[recommended].state = DLB_RACE_FINALIST;
+    if (race->rival < 0) { /* the only cell: it loses nothing to itself */
+        race->loss_frac = (struct dlb_race_interval){0, 0, 0};
+        return stop(race, DLB_RACE_DECIDED);
+    }
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        race->cells[c].runs = c == recommended || c == race->rival;
+    if (survives(race, (uint32_t)race->rival))
+        race->cells[race->rival].state = DLB_RACE_FINALIST;
+    race->fresh_from = race->n_blocks;
+    race->n_fresh = plan_fresh(race);
+    return true;
+}
+
+/* 97.5% quantile of Student's t, by the expansion of Cornish and Fisher (Abramowitz and Stegun
+ * 26.7.5): to 0.1% from 4 degrees of freedom on. */
+static double t_quantile(double freedom)
+{
+    double x = NORMAL_975, x3 = x * x * x, x5 = x3 * x * x, x7 = x5 * x * x, x9 = x7 * x * x;
+    double v = freedom;
+    return x + (x3 + x) / (4 * v) + (5 * x5 + 16 * x3 + 3 * x) / (96 * v * v) +
+           (3 * x7 + 19 * x5 + 17 * x3 - 15 * x) / (384 * v * v * v) +
+           (79 * x9 + 776 * x7 + 1482 * x5 - 1920 * x3 - 945 * x) / (92160 * v * v * v * v);
+}
+
+/* From the pairs of the fresh blocks: an interval of t on differences of ln rate. Losses are not
+ * negative: a cell that is faster than its rival loses nothing to the best of the two. */
+static struct dlb_race_interval fresh_loss(const struct dlb_race *race)
+{
+    double n = 0, sum = 0, squares = 0;
+    for (uint32_t b = race->fresh_from; b < race->n_blocks; b++) {
+        const double *row = race->ln_rate + (size_t)b * race->input.n_cells;
+        double behind = row[race->rival] - row[race->recommended];
+        if (!isfinite(behind))
+            continue;
+        n++;
+        double change = behind - sum; /* sum is the mean so far: Welford */
+        sum += change / n;
+        squares += change * (behind - sum);
+    }
+    if (n < FRESH_MIN - 1)
+        return (struct dlb_race_interval){NAN, NAN, NAN};
+    double half = t_quantile(n - 1) * sqrt(squares / (n - 1) / n);
+    return (struct dlb_race_interval){-expm1(-fmax(sum, 0)), -expm1(-fmax(sum - half, 0)),
+                                      -expm1(-fmax(sum + half, 0))};
+}
+
+/* After the last phase. Its blocks count for the model, too. */
+static bool confirm(struct dlb_race *race)
+{
+    struct dlb_race_interval loss = fresh_loss(race);
+    look(race);
+    race->n_fresh = 0;
+    const struct dlb_race_cell *cell = &race->cells[race->recommended];
+    if (!(loss.low <= race->input.tolerance) || cell->probability < CONFIRM)
+        return false;
+    race->loss_frac = loss;
+    race->probability = cell->probability;
+    race->cells[race->recommended].state = DLB_RACE_FINALIST;
+    if (survives(race, (uint32_t)race->rival))
+        race->cells[race->rival].state = DLB_RACE_FINALIST;
+    return true;
+}
+
+uint32_t dlb_race_block_runs(const struct dlb_race *race)
+{
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        n += race->cells[c].runs;
+    return n;
+}
+
+static bool first_blocks(struct dlb_race *race, uint32_t runs_left)
+{
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        race->cells[c].runs = race->cells[c].state == DLB_RACE_RACING;
+    uint32_t n = dlb_race_block_runs(race);
+    return n > 0 && runs_left >= n ? true : stop_undecided(race, DLB_RACE_BUDGET);
+}
+
+bool dlb_race_next(struct dlb_race *race, uint32_t runs_left)
+{
+    if (race->stopped != DLB_RACE_GOES_ON)
+        return false;
+    if (race->n_fresh > 0) {
+        if (race->n_blocks < race->fresh_from + race->n_fresh)
+            return runs_left >= 2 ? true : stop_undecided(race, DLB_RACE_BUDGET);
+        if (confirm(race))
+            return stop(race, DLB_RACE_DECIDED);
+    }
+    if (race->n_blocks < FIRST_LOOK)
+        return first_blocks(race, runs_left);
+    if (is_look(race) && race->n_looked < race->n_blocks)
+        look(race);
+    if (race->leader >= 0 && race->cells[race->leader].probability >= EARLY &&
+        race->n_looked == race->n_blocks && runs_left >= 2 * plan_fresh(race))
+        return start_fresh(race, race->leader);
+    bool no_runs =
+        isnan(race->scatter) || runs_left < dlb_race_block_runs(race) + 2 * plan_fresh(race);
+    bool noise = race->n_blocks >= NOISE_FROM && race->n_blocks + race->blocks_more > BLOCKS_MAX;
+    if (!no_runs && !noise && race->leader >= 0)
+        return true;
+    if (race->n_looked < race->n_blocks)
+        look(race);
+    int64_t found = smallest(race, DLB_RACE_DECIDE);
+    if (found >= 0 && runs_left >= 2 * plan_fresh(race))
+        return start_fresh(race, found);
+    return stop_undecided(race, noise ? DLB_RACE_NOISE : DLB_RACE_BUDGET);
+}

@@ -1,0 +1,115 @@
+/* The race: which cells of a sweep run in the next block, and when the answer is known.
+ *
+ * Floor 1. Control thread: allocates with core/base/mem.h. Pure: what a race says is a function of
+ * its input, of the rates recorded so far and of the `runs_left` that was passed. To repeat a race,
+ * record its blocks in the same order and call dlb_race_next before each.
+ *
+ *   dlb_race_init(&race, &input);
+ *   while (dlb_race_next(&race, runs_left)) {
+ *       run each cell c with race.cells[c].runs, in random order, as block race.n_blocks
+ *       dlb_race_record(&race, block, c, samples_per_s) for each
+ *   }
+ *   race.recommended, race.probability, race.loss_frac, race.stopped, race.cells
+ *   dlb_race_free(&race);
+ *
+ * Wanted is the smallest cell that is within the tolerance of the best. After 3, 4, 6, 8, 11, 15,
+ * ... blocks the model (core/measure/race_model.h) gives each cell's probability. The *leader* is
+ * the smallest cell whose probability is not much lower than the highest one. Cells run on if they
+ * are the leader, or may be better than it by more than the tolerance. Others are dropped, or
+ * screened: they rest, and run again if a later leader makes them matter.
+ *
+ * Once the leader is nearly certain, or what is left is only enough for the last phase, the
+ * smallest cell that reaches DLB_RACE_DECIDE is chosen. It and its rival (the best of the others)
+ * run afresh, in pairs. The interval of its loss is of these runs alone: figures that also chose
+ * a cell flatter it. If the fresh figures contradict the choice, the race goes on.
+ *
+ * Sources: racing with blocks is Maron and Moore's (NIPS 1993) and F-Race (Birattari et al., GECCO
+ * 2002); running what may still beat the leader is top-two sampling (Russo, COLT 2016). The
+ * constants were chosen by simulation: docs/measurement.md has the table,
+ * tests/unit/test_race_grids.c repeats it. */
+#ifndef DLB_CORE_MEASURE_RACE_H
+#define DLB_CORE_MEASURE_RACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DLB_RACE_TOLERANCE 0.02     /* default: what a smaller cell may lose to the best */
+#define DLB_RACE_DECIDE 0.95        /* probability that a recommended cell must reach */
+#define DLB_RACE_NO_RUNS UINT32_MAX /* runs_left: no limit */
+
+enum dlb_race_state {
+    DLB_RACE_RACING,
+    DLB_RACE_SCREENED, /* rests: it may be good, but cannot be much better than the leader */
+    DLB_RACE_DROPPED,  /* improbable to be within the tolerance of the best */
+    DLB_RACE_FINALIST,
+    DLB_RACE_FAILED, /* has no rates, or none that can be judged */
+};
+
+enum dlb_race_stop {
+    DLB_RACE_GOES_ON,
+    DLB_RACE_DECIDED,
+    DLB_RACE_BUDGET, /* no runs were left, and no cell had reached DLB_RACE_DECIDE */
+    DLB_RACE_NOISE,  /* likewise, because a decision would take too many blocks */
+};
+
+/* Fractions: 0.02 is a loss of 2%. NaN: not known. */
+struct dlb_race_interval {
+    double median, low, high; /* 95% */
+};
+
+struct dlb_race_cell {
+    enum dlb_race_state state;
+    bool runs; /* in the next block */
+    double
+        probability; /* to be within the tolerance of the best; at the last look that weighed it */
+    double behind;   /* the best, in ln rate: mean, at that look */
+    double threat;   /* probability to be better than the leader by more than the tolerance */
+    struct dlb_race_interval loss_frac; /* to the best, by the model; at the end of the race */
+};
+
+/* All borrowed until dlb_race_free. */
+struct dlb_race_input {
+    uint32_t n_cells, n_keys;
+    const uint32_t *rank;   /* [n_cells] 0: the smallest, which is preferred; no two are equal */
+    const uint32_t *levels; /* [n_cells][n_keys] which value of the key the cell has, from 0 */
+    double tolerance;       /* 0 to 1, both exclusive */
+    uint64_t seed;
+};
+
+struct dlb_race {
+    struct dlb_race_input input;
+    struct dlb_race_cell *cells; /* [n_cells]; owned */
+    uint32_t n_blocks;           /* recorded, fresh ones included */
+    double *ln_rate;             /* [n_blocks][n_cells]; owned */
+    uint32_t n_looked;           /* blocks at the last look */
+
+    int64_t leader;               /* cell; -1: none */
+    int64_t recommended, rival;   /* likewise; set from the last phase on */
+    uint32_t fresh_from, n_fresh; /* blocks of the last phase; n_fresh 0: it has not begun */
+
+    enum dlb_race_stop stopped;
+    double probability; /* of `recommended`, over all blocks */
+    struct dlb_race_interval
+        loss_frac;      /* of `recommended` to its rival, 0 at least; fresh blocks */
+    double blocks_more; /* that a decision would still take, about; NaN before the first look */
+    double noise_floor_frac; /* a difference of two cells below this is noise; NaN before a look */
+    double scatter;          /* standard deviation of one run's ln rate; NaN before a look */
+};
+
+void dlb_race_init(struct dlb_race *race, const struct dlb_race_input *input);
+void dlb_race_free(struct dlb_race *race);
+
+/* Not finite, or not above 0: not measured. */
+void dlb_race_record(struct dlb_race *race, uint32_t block, uint32_t cell, double samples_per_s);
+
+/* The cell cannot be judged: it runs no more and is never recommended. */
+void dlb_race_fail(struct dlb_race *race, uint32_t cell);
+
+/* Marks the cells of the next block. False: the race has ended, and `stopped` says why. `runs_left`
+ * is what may still run of cells, this block's included. */
+bool dlb_race_next(struct dlb_race *race, uint32_t runs_left);
+
+/* What the next block takes. */
+uint32_t dlb_race_block_runs(const struct dlb_race *race);
+
+#endif

@@ -1,0 +1,45 @@
+/* The operating characteristics of the race, as a table for docs/measurement.md.
+ *
+ * usage: bench_race [GRIDS [FIRST_CASE [N_CASES]]] */
+#include "tests/support/race_grids.h"
+
+#include <stdlib.h>
+
+static double percent(uint32_t n, uint32_t of)
+{
+    return of ? 100.0 * n / of : 0;
+}
+
+static void print_row(const struct grid_case *of, const struct grid_tally *t)
+{
+    printf("| %s%s | %s, %g%% | %.0f / %.0f | %.0f / %.0f | %.1f | %.1f | %.1f | %.0f | %.1f / "
+           "%.1f |\n",
+           of->name, of->one_key ? ", one key" : "", grid_noise_name(of->noise), of->scatter * 100,
+           percent(t->old_decided[0], t->n), percent(t->old_decided[1], t->n),
+           percent(t->old_wrong[0], t->old_decided[0]), percent(t->old_wrong[1], t->old_decided[1]),
+           percent(t->decided, t->n), percent(t->wrong, t->decided), percent(t->contradicted, t->n),
+           (double)t->n_runs / t->n, percent(t->covered_rival, t->decided),
+           percent(t->covered_best, t->decided));
+    (void)fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct grid_case cases[] = {GRID_CASES};
+    uint32_t n_cases = sizeof(cases) / sizeof(*cases);
+    uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 100;
+    uint32_t first = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
+    uint32_t until = argc > 3 ? first + (uint32_t)strtoul(argv[3], NULL, 10) : n_cases;
+    for (uint32_t i = first; i < until && i < n_cases; i++) {
+        struct grid_tally t = {0};
+        for (uint32_t seed = 0; seed < n; seed++) {
+            struct grid g;
+            grid_init(&g, &cases[i], seed);
+            grid_race(&g, seed, &t);
+            g.walk = 0;
+            grid_old(&g, &t);
+        }
+        print_row(&cases[i], &t);
+    }
+    return 0;
+}
