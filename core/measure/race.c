@@ -12,14 +12,14 @@
 #define N_DRAWS 1000
 #define FIRST_LOOK 3      /* blocks: two give no scatter of its own to a cell */
 #define LOOK_FACTOR 4 / 3 /* of blocks from look to look */
-#define EARLY 0.993       /* probability that ends the race before its budget */
+#define EARLY 0.997       /* probability that ends the race before its budget */
 #define CONFIRM 0.9       /* that must be left with the fresh blocks */
 #define DROP 0.02         /* probability below which a cell is dropped */
 #define PASS_OVER 0.65    /* share of the highest probability that the leader has at least */
 #define THREAT 0.02       /* probability from which a cell runs on */
-#define RUNS_ALONGSIDE 6  /* cells of a block at least: a cell that was unlucky is seen again */
+#define RUNS_ALONGSIDE 7  /* cells of a block at least: a cell that was unlucky is seen again */
 #define FRESH_MIN 6       /* blocks of the last phase: an interval of t with 5 degrees */
-#define FRESH_MAX 16
+#define FRESH_MAX 12
 #define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
 #define BLOCKS_MAX 128     /* a decision that would take more is left to a quieter machine */
 #define NORMAL_95 1.644854 /* quantiles of the standard normal distribution */
@@ -372,8 +372,10 @@ static bool confirm(struct dlb_race *race)
     look(race);
     race->n_fresh = 0;
     const struct dlb_race_cell *cell = &race->cells[race->recommended];
-    if (!(loss.low <= race->input.tolerance) || cell->probability < CONFIRM)
+    if (!(loss.low <= race->input.tolerance) || cell->probability < CONFIRM) {
+        race->recommended = race->rival = -1;
         return false;
+    }
     race->loss_frac = loss;
     race->probability = cell->probability;
     race->cells[race->recommended].state = DLB_RACE_FINALIST;

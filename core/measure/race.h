@@ -84,7 +84,7 @@ struct dlb_race {
     uint32_t n_looked;           /* blocks at the last look */
 
     int64_t leader;               /* cell; -1: none */
-    int64_t recommended, rival;   /* likewise; set from the last phase on */
+    int64_t recommended, rival;   /* likewise; set in the last phase and when decided */
     uint32_t fresh_from, n_fresh; /* blocks of the last phase; n_fresh 0: it has not begun */
 
     enum dlb_race_stop stopped;
@@ -99,7 +99,7 @@ struct dlb_race {
 void dlb_race_init(struct dlb_race *race, const struct dlb_race_input *input);
 void dlb_race_free(struct dlb_race *race);
 
-/* Not finite, or not above 0: not measured. */
+/* Of every cell that ran, also where it failed. Not finite, or not above 0: not measured. */
 void dlb_race_record(struct dlb_race *race, uint32_t block, uint32_t cell, double samples_per_s);
 
 /* The cell cannot be judged: it runs no more and is never recommended. */

@@ -1,0 +1,240 @@
+#include "core/base/rng.h"
+#include "core/measure/race.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define N 6
+
+/* Six values of one key; the first is the smallest. */
+static const uint32_t in_order[N] = {0, 1, 2, 3, 4, 5};
+
+static struct dlb_race_input input_of(uint32_t n_cells)
+{
+    return (struct dlb_race_input){.n_cells = n_cells,
+                                   .n_keys = 1,
+                                   .rank = in_order,
+                                   .levels = in_order,
+                                   .tolerance = DLB_RACE_TOLERANCE,
+                                   .seed = 7};
+}
+
+/* Runs the next block: the truth times noise. */
+static void run_block(struct dlb_race *race, const double *rate, double scatter,
+                      struct dlb_rng *rng)
+{
+    uint32_t block = race->n_blocks;
+    double level = 0.05 * dlb_rng_normal(rng);
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        if (race->cells[c].runs)
+            dlb_race_record(race, block, c, rate[c] * exp(level + scatter * dlb_rng_normal(rng)));
+}
+
+static uint32_t run(struct dlb_race *race, const double *rate, double scatter, uint32_t budget)
+{
+    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
+    uint32_t n = 0;
+    while (dlb_race_next(race, budget - n)) {
+        n += dlb_race_block_runs(race);
+        run_block(race, rate, scatter, &rng);
+    }
+    return n;
+}
+
+static void the_smallest_that_loses_little(void **state)
+{
+    (void)state;
+    const double rate[N] = {500, 900, 995, 1000, 998, 1000};
+    struct dlb_race_input input = input_of(N);
+    struct dlb_race race;
+    dlb_race_init(&race, &input);
+    uint32_t n = run(&race, rate, 0.005, 400);
+    assert_int_equal(race.stopped, DLB_RACE_DECIDED);
+    assert_int_equal(race.recommended, 2);
+    assert_true(race.rival >= 3);
+    assert_true(race.probability >= DLB_RACE_DECIDE);
+    assert_int_equal(race.cells[0].state, DLB_RACE_DROPPED);
+    assert_int_equal(race.cells[1].state, DLB_RACE_DROPPED);
+    assert_int_equal(race.cells[2].state, DLB_RACE_FINALIST);
+    assert_true(fabs(race.cells[0].loss_frac.median - 0.5) < 0.01);
+    assert_true(race.cells[0].loss_frac.low < 0.5 && race.cells[0].loss_frac.high > 0.5);
+    assert_true(race.loss_frac.low <= 0.005 && race.loss_frac.high >= 0.005);
+    assert_true(race.loss_frac.low >= 0 && race.loss_frac.high < 0.02);
+    assert_true(n < 100);
+    dlb_race_free(&race);
+}
+
+/* Only the last phase's runs make the interval: with earlier ones changed, it stays. */
+static void the_interval_is_of_fresh_runs(void **state)
+{
+    (void)state;
+    const double rate[N] = {995, 1000, 700, 700, 700, 700};
+    struct dlb_race_input input = input_of(N);
+    struct dlb_race race;
+    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
+    dlb_race_init(&race, &input);
+    while (dlb_race_next(&race, DLB_RACE_NO_RUNS) && race.n_fresh == 0)
+        run_block(&race, rate, 0.002, &rng);
+    assert_int_equal(race.recommended, 0);
+    assert_int_equal(race.rival, 1);
+    assert_int_equal(dlb_race_block_runs(&race), 2);
+    uint32_t from = race.n_blocks, n_fresh = race.n_fresh;
+    assert_int_equal(race.fresh_from, from);
+    assert_true(n_fresh >= 6);
+    do { /* a loss of 0.99% in every pair, whatever the race had seen */
+        uint32_t block = race.n_blocks;
+        dlb_race_record(&race, block, 0, 1000.0 + block);
+        dlb_race_record(&race, block, 1, (1000.0 + block) * 1.01);
+    } while (dlb_race_next(&race, DLB_RACE_NO_RUNS));
+    assert_int_equal(race.n_blocks, from + n_fresh);
+    assert_int_equal(race.stopped, DLB_RACE_DECIDED);
+    assert_true(fabs(race.loss_frac.median - (1 - 1 / 1.01)) < 1e-9);
+    assert_true(race.loss_frac.high - race.loss_frac.low < 1e-9);
+    dlb_race_free(&race);
+}
+
+/* Fresh runs in which the chosen cell loses 10%: it is not recommended on them. */
+static void fresh_runs_can_contradict(void **state)
+{
+    (void)state;
+    const double rate[N] = {995, 1000, 700, 700, 700, 700};
+    struct dlb_race_input input = input_of(N);
+    struct dlb_race race;
+    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
+    dlb_race_init(&race, &input);
+    while (dlb_race_next(&race, DLB_RACE_NO_RUNS) && race.n_fresh == 0)
+        run_block(&race, rate, 0.002, &rng);
+    assert_int_equal(race.recommended, 0);
+    const double later[N] = {900, 1000, 700, 700, 700, 700};
+    for (uint32_t left = race.n_fresh; left > 0; left--) {
+        assert_true(dlb_race_next(&race, DLB_RACE_NO_RUNS));
+        run_block(&race, later, 0.002, &rng);
+    }
+    (void)dlb_race_next(&race, DLB_RACE_NO_RUNS);
+    assert_true(race.recommended != 0);
+    assert_true(isnan(race.loss_frac.median));
+    dlb_race_free(&race);
+}
+
+static void a_repeated_race_says_the_same(void **state)
+{
+    (void)state;
+    const double rate[N] = {500, 960, 985, 1000, 998, 1000};
+    struct dlb_race_input input = input_of(N);
+    struct dlb_race race, again;
+    dlb_race_init(&race, &input);
+    dlb_race_init(&again, &input);
+    (void)run(&race, rate, 0.02, 300);
+    uint32_t n = 0;
+    while (dlb_race_next(&again, 300 - n)) {
+        uint32_t block = again.n_blocks;
+        n += dlb_race_block_runs(&again);
+        for (uint32_t c = 0; c < N; c++) {
+            double ln_rate = race.ln_rate[(size_t)block * N + c];
+            assert_int_equal(again.cells[c].runs, isfinite(ln_rate));
+            if (again.cells[c].runs)
+                dlb_race_record(&again, block, c, exp(ln_rate));
+        }
+    }
+    assert_int_equal(again.n_blocks, race.n_blocks);
+    assert_int_equal(again.stopped, race.stopped);
+    assert_int_equal(again.recommended, race.recommended);
+    for (uint32_t c = 0; c < N; c++)
+        assert_int_equal(again.cells[c].state, race.cells[c].state);
+    dlb_race_free(&race);
+    dlb_race_free(&again);
+}
+
+static void cells_that_fail_are_left_out(void **state)
+{
+    (void)state;
+    const double rate[N] = {NAN, 1000, 0, 1000, 1000, 1000};
+    struct dlb_race_input input = input_of(N);
+    struct dlb_race race;
+    dlb_race_init(&race, &input);
+    dlb_race_fail(&race, 1);
+    (void)run(&race, rate, 0.005, 400);
+    assert_int_equal(race.cells[0].state, DLB_RACE_FAILED);
+    assert_int_equal(race.cells[1].state, DLB_RACE_FAILED);
+    assert_int_equal(race.cells[2].state, DLB_RACE_FAILED);
+    assert_int_equal(race.stopped, DLB_RACE_DECIDED);
+    assert_int_equal(race.recommended, 3);
+    assert_true(isnan(race.cells[1].loss_frac.median));
+    dlb_race_free(&race);
+}
+
+static void one_cell_or_none(void **state)
+{
+    (void)state;
+    const double one[] = {1000}, none[] = {NAN};
+    struct dlb_race_input input = input_of(1);
+    struct dlb_race race;
+    dlb_race_init(&race, &input);
+    assert_int_equal(run(&race, one, 0.05, 100), 3);
+    assert_int_equal(race.stopped, DLB_RACE_DECIDED);
+    assert_int_equal(race.recommended, 0);
+    assert_int_equal(race.rival, -1);
+    assert_true(race.loss_frac.high == 0);
+    dlb_race_free(&race);
+    dlb_race_init(&race, &input);
+    (void)run(&race, none, 0.05, 100);
+    assert_int_equal(race.recommended, -1);
+    assert_int_equal(race.stopped, DLB_RACE_BUDGET);
+    dlb_race_free(&race);
+}
+
+static void noise_is_said_to_be_noise(void **state)
+{
+    (void)state;
+    const double rate[N] = {1000, 1000, 1000, 1000, 1000, 1000};
+    struct dlb_race_input input = input_of(N);
+    struct dlb_race race;
+    dlb_race_init(&race, &input);
+    (void)run(&race, rate, 0.3, 100000);
+    assert_int_equal(race.stopped, DLB_RACE_NOISE);
+    assert_int_equal(race.recommended, -1);
+    assert_true(race.blocks_more > 200);
+    assert_true(race.noise_floor_frac > 0.1);
+    assert_true(race.n_blocks < 20);
+    dlb_race_free(&race);
+}
+
+/* Two runs of each cell are no race: nothing is recommended, and no run is made beyond the limit.
+ */
+static void a_budget_is_kept(void **state)
+{
+    (void)state;
+    const double rate[N] = {1000, 1000, 1000, 1000, 1000, 1000};
+    struct dlb_race_input input = input_of(N);
+    for (uint32_t budget = 0; budget < 120; budget++) {
+        struct dlb_race race;
+        dlb_race_init(&race, &input);
+        assert_true(run(&race, rate, 0.02, budget) <= budget);
+        assert_true(race.stopped == DLB_RACE_DECIDED || race.stopped == DLB_RACE_BUDGET);
+        assert_true((race.recommended >= 0) == (race.stopped == DLB_RACE_DECIDED));
+        if (budget < 3 * N)
+            assert_int_equal(race.stopped, DLB_RACE_BUDGET);
+        dlb_race_free(&race);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_smallest_that_loses_little),
+        cmocka_unit_test(the_interval_is_of_fresh_runs),
+        cmocka_unit_test(fresh_runs_can_contradict),
+        cmocka_unit_test(a_repeated_race_says_the_same),
+        cmocka_unit_test(cells_that_fail_are_left_out),
+        cmocka_unit_test(one_cell_or_none),
+        cmocka_unit_test(noise_is_said_to_be_noise),
+        cmocka_unit_test(a_budget_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
