@@ -45,7 +45,7 @@ struct grid_case {
     double scatter; /* standard deviation of ln rate */
     bool one_key;   /* 18 values of one key, instead of 6 x 3 of two */
     /* Share of all grids that must be decided; 0: not asked. Hits and steal add to the scatter:
-     * with 3% of it they are noise of 6 and 7%, of which less is asked. */
+     * with 3% of it they are noise of 6 and 7%, of which less is asked, as under drift. */
     double decided;
 };
 
@@ -286,9 +286,9 @@ static inline void grid_old(struct grid *g, struct grid_tally *t)
         {"small lose 3%", GRID_SMALL_LOSE, 0.03, GRID_HITS, 0.03, false, 0.65},                    \
         {"saturates", GRID_SATURATES, 0, GRID_HITS, 0.03, false, 0.65},                            \
         {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_LINEAR, 0.03, false, 0.9},                       \
-        {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_WALK, 0.03, false, 0.9},                         \
+        {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_WALK, 0.03, false, 0.8},                         \
         {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_WITHIN, 0.01, false, 0.95},                      \
-        {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_WITHIN, 0.03, false, 0.9},                       \
+        {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_WITHIN, 0.03, false, 0.8},                       \
         {"saturates", GRID_SATURATES, 0, GRID_WITHIN, 0.01, false, 0.95},                          \
         {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_STEAL, 0.01, false, 0.95},                       \
         {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_STEAL, 0.03, false, 0.5},                        \
