@@ -110,16 +110,6 @@ int dlb_open_writing(const char *path, int flags, mode_t mode)
     }
 }
 
-/* fsync(2), which a signal does not end. */
-static int sync_to_disk(int fd)
-{
-    for (;;) {
-        int rc = fsync(fd);
-        if (rc == 0 || errno != EINTR)
-            return rc;
-    }
-}
-
 /* A folder passes: the read that follows fails with EISDIR. */
 static int check_regular(int fd, const char *path, struct dlb_err *err)
 {
@@ -359,10 +349,10 @@ char *dlb_path_join(const char *folder, const char *name)
     return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
-int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
-                  struct dlb_err *err)
+int dlb_read_file_at(int folder, const char *name, const char *path, size_t max_bytes, char **out,
+                     size_t *n_bytes, struct dlb_err *err)
 {
-    int fd = open_reading(AT_FDCWD, path, 0);
+    int fd = open_reading(folder, name, 0);
 
     if (fd < 0)
         return dlb_fail_errno(err, path, DLB_NO_OFFSET, "opening");
@@ -373,122 +363,8 @@ int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_byte
     return rc;
 }
 
-int dlb_write_all(int fd, const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
+int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
+                  struct dlb_err *err)
 {
-    size_t done = 0;
-
-    while (done < n_bytes) {
-        ssize_t n = write(fd, (const char *)data + done, n_bytes - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return dlb_fail_errno(err, path, done, "writing");
-        done += (size_t)n;
-    }
-    return DLB_OK;
-}
-
-int dlb_sync_folder_of(const char *path, struct dlb_err *err)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-    int rc = DLB_OK;
-
-    if (!folder)
-        return dlb_fail(err, DLB_ERR_NOMEM, path, DLB_NO_OFFSET, "no memory for its folder's name");
-    int fd = open_reading(AT_FDCWD, folder, O_DIRECTORY);
-    /* Some network file systems cannot sync a folder and say EINVAL. There is no other way, so that
-     * is not an error. */
-    if (fd < 0 || (sync_to_disk(fd) != 0 && errno != EINVAL))
-        rc = dlb_fail_errno(err, folder, DLB_NO_OFFSET, "syncing the folder");
-    if (fd >= 0)
-        (void)close(fd);
-    free(folder);
-    return rc;
-}
-
-static int write_temporary(const char *temporary, const struct dlb_file_out *file,
-                           struct dlb_err *err)
-{
-    int fd = dlb_open_writing(temporary, O_WRONLY | O_TRUNC | O_NOFOLLOW, 0666);
-
-    if (fd < 0)
-        return dlb_fail_errno(err, file->path, DLB_NO_OFFSET,
-                              "creating a temporary file beside it");
-    int rc = dlb_write_all(fd, file->path, file->data, file->n_bytes, err);
-    if (rc == DLB_OK && sync_to_disk(fd) != 0)
-        rc = dlb_fail_errno(err, file->path, DLB_NO_OFFSET, "syncing it to disk");
-    if (close(fd) != 0 && rc == DLB_OK)
-        rc = dlb_fail_errno(err, file->path, DLB_NO_OFFSET, "closing it");
-    return rc;
-}
-
-/* Where the file system can, a file that was at the path is then at the temporary name. */
-static int put_in_place(const char *temporary, const char *path, struct dlb_err *err)
-{
-    struct stat st;
-    bool replaces = lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-
-    if (replaces && renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
-        return DLB_OK;
-    bool tries = !replaces || errno == EINVAL || errno == ENOSYS; /* cannot exchange */
-    if (!tries || rename(temporary, path) != 0)
-        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "renaming the finished file");
-    return DLB_OK;
-}
-
-/* Of the first n files: what was there before, if it was kept, is put back. */
-static void put_back(char *const *temporary, const struct dlb_file_out *files, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        (void)renameat2(AT_FDCWD, temporary[i], AT_FDCWD, files[i].path, RENAME_EXCHANGE);
-}
-
-static int rename_all(char *const *temporary, const struct dlb_file_out *files, size_t n_files,
-                      struct dlb_err *err)
-{
-    int rc = DLB_OK;
-    size_t n = 0;
-
-    for (; n < n_files; n++) {
-        rc = put_in_place(temporary[n], files[n].path, err);
-        if (rc != DLB_OK)
-            break;
-    }
-    for (size_t i = 0; i < n_files && rc == DLB_OK; i++)
-        rc = dlb_sync_folder_of(files[i].path, err);
-    if (rc != DLB_OK)
-        put_back(temporary, files, n);
-    return rc;
-}
-
-int dlb_write_files_atomic(const struct dlb_file_out *files, size_t n_files, struct dlb_err *err)
-{
-    char **temporary = calloc(n_files ? n_files : 1, sizeof *temporary);
-    int rc = DLB_OK;
-
-    if (!temporary)
-        return dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET, "no memory for the files' names");
-    for (size_t i = 0; i < n_files && rc == DLB_OK; i++) {
-        if (asprintf(&temporary[i], "%s.%ld.tmp", files[i].path, (long)getpid()) < 0) {
-            temporary[i] = NULL;
-            rc = dlb_fail(err, DLB_ERR_NOMEM, files[i].path, DLB_NO_OFFSET,
-                          "no memory for its name");
-        } else {
-            rc = write_temporary(temporary[i], &files[i], err);
-        }
-    }
-    if (rc == DLB_OK)
-        rc = rename_all(temporary, files, n_files, err);
-    for (size_t i = 0; i < n_files && temporary[i]; i++) {
-        (void)unlink(temporary[i]); /* unfinished, or what the new file replaced */
-        free(temporary[i]);
-    }
-    free(temporary);
-    return rc;
-}
-
-int dlb_write_file_atomic(const char *path, const void *data, size_t n_bytes, struct dlb_err *err)
-{
-    return dlb_write_files_atomic(&(struct dlb_file_out){path, data, n_bytes}, 1, err);
+    return dlb_read_file_at(AT_FDCWD, path, path, max_bytes, out, n_bytes, err);
 }

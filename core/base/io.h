@@ -75,6 +75,10 @@ char *dlb_path_join(const char *folder, const char *name);
 int dlb_read_file(const char *path, size_t max_bytes, char **out, size_t *n_bytes,
                   struct dlb_err *err);
 
+/* The same for a name below an open folder; `path` is for messages. */
+int dlb_read_file_at(int folder, const char *name, const char *path, size_t max_bytes, char **out,
+                     size_t *n_bytes, struct dlb_err *err);
+
 /* open(2) to write, which a signal does not end: a descriptor, or -1 and errno. O_CREAT and
  * O_CLOEXEC are added to `flags`. */
 int dlb_open_writing(const char *path, int flags, mode_t mode);
@@ -93,7 +97,10 @@ struct dlb_file_out {
 int dlb_sync_folder_of(const char *path, struct dlb_err *err);
 
 /* Writes files atomically: temporary files beside them, PATH.<process>.tmp, fsync; then each is
- * renamed. If a write fails, all files are what they were before. */
+ * renamed. A file that has such a name already is left alone: then it is PATH.<process>-1.tmp, and
+ * so on. If a write fails, all files are what they were before. The exception is a file system that
+ * can neither exchange two names nor link: there, files that were replaced before the failure stay
+ * new. */
 int dlb_write_files_atomic(const struct dlb_file_out *files, size_t n_files, struct dlb_err *err);
 
 /* The same for one file. */
