@@ -24,6 +24,17 @@ json_t *dlb_summary_schema(void)
     return schema;
 }
 
+json_t *dlb_summary_recognise(const char *text, size_t n_bytes)
+{
+    json_t *doc = json_loadb(text, n_bytes, 0, NULL);
+    if (json_is_integer(json_object_get(doc, "schema_version")) &&
+        json_is_string(json_object_get(doc, "run_name")) &&
+        json_is_object(json_object_get(doc, "dlbench")))
+        return doc;
+    json_decref(doc);
+    return NULL;
+}
+
 /* Is kept until the process ends: a command may check many documents. */
 static json_t *kept_schema;
 

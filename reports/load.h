@@ -16,6 +16,9 @@
 /* summary.schema.json, which is in the program; new reference. */
 json_t *dlb_summary_schema(void);
 
+/* The document, if dlbench wrote it, whichever version; else NULL. New reference. */
+json_t *dlb_summary_recognise(const char *text, size_t n_bytes);
+
 /* Checks that reports can read the document (DLB_SCHEMA_READABLE of reports/schema.h). `path` is
  * for messages. DLB_E_FORMAT: SUMMARY_VERSION, SUMMARY_FIELD_MISSING or SUMMARY_FIELD_BAD, which
  * names the field as in "cells[3].samples_per_s.median". */

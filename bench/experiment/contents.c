@@ -1,15 +1,17 @@
 #include "bench/experiment/contents.h"
 
 #include "bench/experiment/replace.h"
+#include "bench/experiment/scratch.h"
 #include "core/base/io.h"
-#include "core/base/remove.h"
 #include "reports/load.h"
+#include "reports/text.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,47 +19,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCRATCH ".cells-"       /* followed by the process's number */
-#define HEAD_OF_TEXT "dlbench " /* how summary.txt begins */
+#define SUMMARY "summary.json"
+#define ENVIRONMENT "environment.json"
+#define REPORT "summary.txt"
 
-void dlb_scratch_name(char *name, size_t n_name)
-{
-    (void)snprintf(name, n_name, SCRATCH "%ld", (long)getpid());
-}
-
-/* A process's number to the end of the text; 0: it is none. */
-static long process_number(const char *text)
-{
-    size_t n_digits = strspn(text, "0123456789");
-    return n_digits > 0 && n_digits < 10 && text[n_digits] == '\0' ? strtol(text, NULL, 10) : 0;
-}
-
-bool dlb_scratch_name_of(const char *number, char *name, size_t n_name)
-{
-    long pid = process_number(number);
-    (void)snprintf(name, n_name, SCRATCH "%ld", pid);
-    return pid > 0;
-}
-
-/* The process of a scratch folder; 0: the entry is none. */
-static long scratch_of(int folder, const char *name)
-{
-    struct stat st;
-    if (strncmp(name, SCRATCH, strlen(SCRATCH)) != 0 ||
-        fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(st.st_mode))
-        return 0;
-    return process_number(name + strlen(SCRATCH));
-}
-
-static bool is_summary(const char *text, size_t n_bytes)
-{
-    json_t *doc = json_loadb(text, n_bytes, 0, NULL);
-    bool is = json_is_integer(json_object_get(doc, "schema_version")) &&
-              json_is_string(json_object_get(doc, "run_name")) &&
-              json_is_object(json_object_get(doc, "dlbench"));
-    json_decref(doc);
-    return is;
-}
+static const char *const own[] = {SUMMARY, ENVIRONMENT, REPORT, NULL};
 
 static bool is_environment(const char *text, size_t n_bytes)
 {
@@ -70,60 +36,125 @@ static bool is_environment(const char *text, size_t n_bytes)
     return is;
 }
 
-static bool is_report(const char *text, size_t n_bytes)
+/* Whether it begins as the report of this result, "dlbench <command>: <run name>". A long name may
+ * be cut or continue in the next line. */
+static bool is_report(const json_t *summary, const char *text, size_t n_bytes)
 {
-    return n_bytes >= strlen(HEAD_OF_TEXT) && memcmp(text, HEAD_OF_TEXT, strlen(HEAD_OF_TEXT)) == 0;
+    static const char head[] = "dlbench ", partial[] = " (PARTIAL";
+    const char *end = memchr(text, '\n', n_bytes), *at = text + strlen(head);
+    if (!summary || !end || strncmp(text, head, strlen(head)) != 0)
+        return false;
+    at += strspn(at, "abcdefghijklmnopqrstuvwxyz");
+    if (at == text + strlen(head) || strncmp(at, ": ", 2) != 0)
+        return false;
+    at += 2;
+    const char *name = dlb_text_shown(summary, "run_name");
+    size_t n_name = strlen(name), n_line = (size_t)(end - at);
+    if (n_line <= n_name)
+        return n_line > 0 && strncmp(at, name, n_line) == 0 && (n_line == n_name || n_line >= 40);
+    return strncmp(at, name, n_name) == 0 && strncmp(at + n_name, partial, strlen(partial)) == 0;
 }
 
-/* The files of a result, and how one that dlbench wrote is told from another of that name. */
-static const struct own {
-    const char *name;
-    bool (*is_ours)(const char *text, size_t n_bytes);
-} own[] = {
-    {"summary.json", is_summary}, {"environment.json", is_environment}, {"summary.txt", is_report}};
-
-/* NAME.<process>.tmp (dlb_write_file_atomic), left by a kill. */
-static bool is_temporary(const char *name)
+static bool is_own(const char *name)
 {
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        size_t len = strlen(own[i].name), n_digits;
-        if (strncmp(name, own[i].name, len) != 0 || name[len] != '.')
-            continue;
-        n_digits = strspn(name + len + 1, "0123456789");
-        if (n_digits > 0 && strcmp(name + len + 1 + n_digits, ".tmp") == 0)
+    for (int i = 0; own[i]; i++)
+        if (strcmp(name, own[i]) == 0)
             return true;
-    }
     return false;
-}
-
-static const struct own *own_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        if (strcmp(name, own[i].name) == 0)
-            return &own[i];
-    return NULL;
 }
 
 bool dlb_is_result_file(const char *name)
 {
-    return own_of(name) || is_temporary(name);
+    const char *process = NULL;
+    return is_own(name) || dlb_scratch_is_temporary(name, own, &process);
 }
 
-/* A file with other content belongs to the user. A file that cannot be read now is an error. */
-static int is_ours(const char *folder, const struct own *file, bool *ours, struct dlb_err *err)
+/* What lies under the names of a result's files. */
+struct result_files {
+    bool there[3], ours[3]; /* in the order of own[] */
+};
+
+/* A file with other content belongs to the user, and so does what is no file. A file that cannot be
+ * read now is an error. */
+static int read_own(int folder, const char *path, int i, json_t **summary, struct result_files *out,
+                    struct dlb_err *err)
 {
-    char path[PATH_MAX], *text = NULL;
+    char full[PATH_MAX], *text = NULL;
     size_t n_bytes = 0;
-    int n = snprintf(path, sizeof(path), "%s/%s", folder, file->name);
-    *ours = false;
-    if (n < 0 || (size_t)n >= sizeof(path))
+    struct stat st;
+    out->there[i] = fstatat(folder, own[i], &st, AT_SYMLINK_NOFOLLOW) == 0;
+    int n = snprintf(full, sizeof(full), "%s/%s", path, own[i]);
+    if (!out->there[i] || n < 0 || (size_t)n >= sizeof(full))
         return DLB_OK;
-    int rc = dlb_read_file(path, DLB_SUMMARY_MAX_BYTES, &text, &n_bytes, err);
+    int rc = dlb_read_file_at(folder, own[i], full, DLB_SUMMARY_MAX_BYTES, &text, &n_bytes, err);
     if (rc)
-        return err->code == DLB_ERR_IO || err->status == DLB_E_NOMEM ? rc : DLB_OK;
-    *ours = file->is_ours(text, n_bytes);
+        return err->code == DLB_ERR_IO || err->code == DLB_ERR_FILE_TOO_LARGE ||
+                       err->status == DLB_E_NOMEM
+                   ? rc
+                   : DLB_OK;
+    if (i == 0)
+        *summary = dlb_summary_recognise(text, n_bytes);
+    out->ours[i] = i == 0   ? *summary != NULL
+                   : i == 1 ? is_environment(text, n_bytes)
+                            : is_report(*summary, text, n_bytes);
     free(text);
     return DLB_OK;
+}
+
+static int read_all_own(int folder, const char *path, struct result_files *out, struct dlb_err *err)
+{
+    json_t *summary = NULL;
+    int rc = DLB_OK;
+    *out = (struct result_files){{false}, {false}};
+    for (int i = 0; own[i] && rc == DLB_OK; i++)
+        rc = read_own(folder, path, i, &summary, out, err);
+    json_decref(summary);
+    return rc;
+}
+
+/* Files that are being written are known by the scratch folder of the same process, because half of
+ * a file tells nothing. */
+static enum dlb_scratch_kind writer_of(int folder, const char *name)
+{
+    char scratch[32];
+    const char *process = NULL, *end = NULL;
+    struct stat st;
+    if (!dlb_scratch_is_temporary(name, own, &process) ||
+        !dlb_scratch_name_of(process, scratch, sizeof(scratch), &end) ||
+        fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+        return DLB_SCRATCH_NONE;
+    return dlb_scratch_look(folder, scratch).kind;
+}
+
+static bool is_entry(const char *name)
+{
+    return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+bool dlb_contents_each(int folder, void (*visit)(void *ctx, int folder, const char *name),
+                       void *ctx)
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), code;
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        code = errno;
+        if (fd >= 0)
+            (void)close(fd);
+        errno = code;
+        return false;
+    }
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(dir);
+        code = errno;
+        if (!entry)
+            break;
+        if (is_entry(entry->d_name))
+            visit(ctx, folder, entry->d_name);
+    }
+    (void)closedir(dir);
+    errno = code;
+    return code == 0;
 }
 
 static void note_other(struct dlb_contents *out, bool *kind, const char *name)
@@ -133,99 +164,143 @@ static void note_other(struct dlb_contents *out, bool *kind, const char *name)
     *kind = true;
 }
 
-static int look_at(const char *folder, int fd, const char *name, struct dlb_contents *out,
-                   struct dlb_err *err)
+static void look_at(void *ctx, int folder, const char *name)
 {
-    const struct own *file = own_of(name);
-    long pid = scratch_of(fd, name);
-    bool ours = true;
-    int rc = file ? is_ours(folder, file, &ours, err) : DLB_OK;
-    if (pid)
-        out->pid = pid;
-    if (!ours)
-        note_other(out, &out->unfit, name);
-    else if (file && file == &own[0])
-        out->summary = true;
-    else if (file || pid || is_temporary(name))
+    struct dlb_contents *out = ctx;
+    struct dlb_scratch scratch = dlb_scratch_look(folder, name);
+    if (is_own(name))
+        return;
+    if (scratch.pid)
+        out->pid = scratch.pid;
+    if (scratch.kind != DLB_SCRATCH_NONE || writer_of(folder, name) > DLB_SCRATCH_UNMARKED)
         out->leftover = true;
     else
         note_other(out, &out->foreign, name);
-    return rc;
 }
 
-static bool is_entry(const char *name)
+int dlb_contents_of(int folder, const char *path, struct dlb_contents *out, struct dlb_err *err)
 {
-    return strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
-
-int dlb_contents_of(const char *folder, struct dlb_contents *out, struct dlb_err *err)
-{
+    struct result_files files;
     *out = (struct dlb_contents){.pid = 0};
-    DIR *dir = opendir(folder);
-    if (!dir)
-        return dlb_fail_errno(err, folder, DLB_NO_OFFSET, "cannot look into the result's folder");
-    int rc = DLB_OK;
-    while (rc == DLB_OK) {
-        errno = 0;
-        const struct dirent *entry = readdir(dir);
-        if (!entry && errno != 0)
-            rc = dlb_fail_errno(err, folder, DLB_NO_OFFSET, "listing the result's folder");
-        if (!entry)
-            break;
-        if (is_entry(entry->d_name))
-            rc = look_at(folder, dirfd(dir), entry->d_name, out, err);
+    if (!dlb_contents_each(folder, look_at, out))
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "listing the result's folder");
+    int rc = read_all_own(folder, path, &files, err);
+    for (int i = 0; own[i] && rc == DLB_OK; i++) {
+        if (files.there[i] && !files.ours[i])
+            note_other(out, &out->unfit, own[i]);
+        else if (files.there[i] && i == 0)
+            out->summary = true;
+        else if (files.there[i])
+            out->leftover = true;
     }
-    (void)closedir(dir);
     return rc;
 }
 
-void dlb_remove_scratch(const char *folder)
+enum dlb_claim dlb_contents_claim(const char *path, int flags, int *fd)
 {
-    DIR *dir = opendir(folder);
-    for (const struct dirent *entry; dir && (entry = readdir(dir));)
-        if (scratch_of(dirfd(dir), entry->d_name))
-            dlb_remove_tree(dirfd(dir), entry->d_name);
-        else if (is_temporary(entry->d_name))
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
-    if (dir)
-        (void)closedir(dir);
+    *fd = (int)TEMP_FAILURE_RETRY(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags));
+    if (*fd < 0)
+        return DLB_CLAIM_NONE;
+    bool locked = TEMP_FAILURE_RETRY(flock(*fd, LOCK_EX | LOCK_NB)) == 0;
+    if (!locked && errno == EWOULDBLOCK)
+        return DLB_CLAIM_TAKEN;
+    if (dlb_replace_is_same(*fd, path))
+        return locked ? DLB_CLAIM_LOCKED : DLB_CLAIM_UNLOCKED;
+    (void)close(*fd); /* it was exchanged or removed before the lock */
+    *fd = -1;
+    errno = ENOENT;
+    return DLB_CLAIM_NONE;
 }
 
-static bool has_scratch(const char *folder)
+/* The report first: it is known by the summary. */
+void dlb_contents_remove_result(int folder)
 {
-    bool has = false;
-    DIR *dir = opendir(folder);
-    for (const struct dirent *entry; dir && !has && (entry = readdir(dir));)
-        has = scratch_of(dirfd(dir), entry->d_name) != 0;
-    if (dir)
-        (void)closedir(dir);
-    return has;
+    struct result_files files;
+    struct dlb_err ignored;
+    if (read_all_own(folder, "", &files, &ignored))
+        return;
+    for (int i = 2; i >= 0; i--)
+        if (files.ours[i])
+            (void)unlinkat(folder, own[i], 0);
+}
+
+static void remove_unfinished(void *ctx, int folder, const char *name)
+{
+    (void)ctx;
+    if (writer_of(folder, name) == DLB_SCRATCH_HERE)
+        (void)unlinkat(folder, name, 0);
+}
+
+static void remove_one_scratch(void *ctx, int folder, const char *name)
+{
+    bool *made = ctx;
+    struct dlb_scratch scratch = dlb_scratch_look(folder, name);
+    if (scratch.kind == DLB_SCRATCH_NONE)
+        return;
+    *made = *made || scratch.made;
+    dlb_scratch_remove(folder, name);
+}
+
+bool dlb_contents_remove_leftovers(int folder)
+{
+    bool made = false;
+    (void)dlb_contents_each(folder, remove_unfinished, NULL);
+    (void)dlb_contents_each(folder, remove_one_scratch, &made);
+    return made;
+}
+
+static void find_scratch(void *ctx, int folder, const char *name)
+{
+    bool *has = ctx;
+    *has = *has || dlb_scratch_look(folder, name).kind == DLB_SCRATCH_HERE;
 }
 
 /* Of a folder that a killed run left, and that no process writes to now. */
-static void clean_up(const char *folder)
+static void clean_up(const char *path)
 {
     struct dlb_contents there;
     struct dlb_err ignored;
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && dlb_replace_is_same(fd, folder) &&
-        dlb_contents_of(folder, &there, &ignored) == DLB_OK && !there.foreign && !there.unfit) {
-        dlb_remove_scratch(folder);
-        (void)rmdir(folder); /* fails if it holds anything */
-    }
+    bool has = false;
+    int fd = (int)TEMP_FAILURE_RETRY(
+        open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (fd < 0)
+        return;
+    (void)dlb_contents_each(fd, find_scratch, &has);
+    (void)close(fd);
+    if (!has)
+        return;
+    if (dlb_contents_claim(path, O_NOFOLLOW, &fd) == DLB_CLAIM_LOCKED &&
+        dlb_contents_of(fd, path, &there, &ignored) == DLB_OK && !there.foreign && !there.unfit &&
+        dlb_contents_remove_leftovers(fd))
+        (void)rmdir(path); /* fails if it holds anything */
     if (fd >= 0)
         (void)close(fd);
 }
 
-void dlb_remove_all_scratch(const char *results)
+/* Asks nothing of a server: a mount point may hang. A folder without folders has two links, except
+ * where the file system does not count them. */
+static bool may_hold_folders(int folder, const char *name)
+{
+    struct statx st;
+    return statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+                 STATX_TYPE | STATX_NLINK, &st) == 0 &&
+           S_ISDIR(st.stx_mode) && st.stx_nlink != 2 &&
+           !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+static void clean_up_one(void *ctx, int folder, const char *name)
 {
     char path[PATH_MAX];
-    DIR *dir = opendir(results);
-    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
-        int n = snprintf(path, sizeof(path), "%s/%s", results, entry->d_name);
-        if (is_entry(entry->d_name) && n > 0 && (size_t)n < sizeof(path) && has_scratch(path))
-            clean_up(path);
-    }
-    if (dir)
-        (void)closedir(dir);
+    int n = snprintf(path, sizeof(path), "%s/%s", (const char *)ctx, name);
+    if (n > 0 && (size_t)n < sizeof(path) && may_hold_folders(folder, name))
+        clean_up(path);
+}
+
+void dlb_contents_remove_all_leftovers(const char *results)
+{
+    int fd = open(results, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)dlb_contents_each(fd, clean_up_one, (void *)(uintptr_t)results);
+    (void)close(fd);
 }

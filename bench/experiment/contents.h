@@ -19,24 +19,34 @@ struct dlb_contents {
     long pid;        /* of the scratch folder found last; 0: there is none */
 };
 
-/* An error, with the path, when the folder or a file of a result's name cannot be read. */
-int dlb_contents_of(const char *folder, struct dlb_contents *out, struct dlb_err *err);
+/* Of an open folder; `path` is for messages. An error, with the path, when the folder or a file of
+ * a result's name cannot be read, or when the file is too large for any report. */
+int dlb_contents_of(int folder, const char *path, struct dlb_contents *out, struct dlb_err *err);
 
 /* Whether a result's file has this name, or one that is being written. */
 bool dlb_is_result_file(const char *name);
 
-/* Writes the name of this process's scratch folder. */
-void dlb_scratch_name(char *name, size_t n_name);
+/* Calls `visit` for each entry of an open folder. False: it cannot be listed; errno. */
+bool dlb_contents_each(int folder, void (*visit)(void *ctx, int folder, const char *name),
+                       void *ctx);
 
-/* The same for the process with this number; false: the text is none. */
-bool dlb_scratch_name_of(const char *number, char *name, size_t n_name);
+enum dlb_claim { DLB_CLAIM_NONE, DLB_CLAIM_TAKEN, DLB_CLAIM_UNLOCKED, DLB_CLAIM_LOCKED };
 
-/* Removes the scratch folders that killed runs left in a result's folder. The caller has the
- * folder's lock, so no other process uses them. */
-void dlb_remove_scratch(const char *folder);
+/* Opens a result's folder, to which no other process then writes. `flags` are for open(2). TAKEN:
+ * another process has the lock, also for a moment. UNLOCKED: the file system cannot lock. NONE: it
+ * cannot be opened (errno), or is another folder by now (ENOENT); only then *fd is -1. */
+enum dlb_claim dlb_contents_claim(const char *path, int flags, int *fd);
 
-/* Removes them from all folders of results that no process has locked, and the folders that are
- * empty then. A folder with anything foreign is left as it is. */
-void dlb_remove_all_scratch(const char *results);
+/* Removes a result's files that dlbench wrote from an open folder. */
+void dlb_contents_remove_result(int folder);
+
+/* Removes what killed runs of this machine left in an open and locked folder: their scratch
+ * folders, and files that they were writing. True: one of them had made the folder itself. */
+bool dlb_contents_remove_leftovers(int folder);
+
+/* The same for all folders of results that no process has locked; a folder that a killed run had
+ * made is removed if it is empty then. A folder with anything foreign is left as it is. Links and
+ * mount points are not entered. */
+void dlb_contents_remove_all_leftovers(const char *results);
 
 #endif

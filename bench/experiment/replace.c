@@ -1,14 +1,15 @@
 #include "bench/experiment/replace.h"
 
 #include "bench/experiment/contents.h"
+#include "bench/experiment/scratch.h"
 #include "core/base/io.h"
 #include "core/base/remove.h"
 #include "core/base/say.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -54,16 +55,6 @@ static bool is_kept(const char *name, const char *mark)
            !dlb_is_result_file(name);
 }
 
-/* The entries of an open folder; NULL after an error. */
-static DIR *list(int folder)
-{
-    int fd = open_folder(folder, ".");
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir)
-        close_folder(fd);
-    return dir;
-}
-
 /* The same owner, mode and no ACL; else others could lose the access that they have. */
 static bool is_alike(const struct exchange *x)
 {
@@ -88,47 +79,46 @@ static bool can_move(int folder, const char *name)
            (!S_ISDIR(st.st_mode) || faccessat(folder, name, W_OK, AT_EACCESS) == 0);
 }
 
+struct kept {
+    const char *mark;
+    int to; /* the folder that stays */
+    bool ok;
+};
+
+static void link_one(void *ctx, int folder, const char *name)
+{
+    struct kept *kept = ctx;
+    kept->ok = kept->ok && (!is_kept(name, kept->mark) ||
+                            linkat(folder, name, kept->to, name, 0) == 0 || can_move(folder, name));
+}
+
 static bool link_kept(const struct exchange *x)
 {
-    DIR *dir = list(x->old_fd);
-    bool ok = dir != NULL;
-    for (const struct dirent *entry; ok && (entry = readdir(dir));)
-        ok = !is_kept(entry->d_name, x->mark) ||
-             linkat(x->old_fd, entry->d_name, x->new_fd, entry->d_name, 0) == 0 ||
-             can_move(x->old_fd, entry->d_name);
-    if (dir)
-        (void)closedir(dir);
-    return ok;
+    struct kept kept = {x->mark, x->new_fd, true};
+    return dlb_contents_each(x->old_fd, link_one, &kept) && kept.ok;
 }
 
 /* Takes an entry of the folder that goes back to the one that stays. */
-static void give_back(int aside, int stays, const char *name)
+static void give_back(void *ctx, int aside, const char *name)
 {
+    const struct kept *kept = ctx;
     struct stat st, there;
-    if (fstatat(aside, name, &st, AT_SYMLINK_NOFOLLOW))
+    if (strcmp(name, kept->mark) == 0 || fstatat(aside, name, &st, AT_SYMLINK_NOFOLLOW))
         return;
-    if (fstatat(stays, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && same(&st, &there))
+    if (fstatat(kept->to, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && same(&st, &there))
         (void)unlinkat(aside, name, 0);
     else
-        (void)renameat2(aside, name, stays, name, RENAME_NOREPLACE);
+        (void)renameat2(aside, name, kept->to, name, RENAME_NOREPLACE);
 }
 
 /* Empties and removes the folder that is not the result's. The mark goes last, so that a kill in
  * between is recovered. */
 static void settle(const char *aside, int aside_fd, int stays_fd, const char *mark)
 {
-    DIR *dir = list(aside_fd);
-    if (!dir)
-        return;
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        if (is_kept(entry->d_name, mark))
-            give_back(aside_fd, stays_fd, entry->d_name);
-    rewinddir(dir);
-    for (const struct dirent *entry; (entry = readdir(dir));)
-        if (dlb_is_result_file(entry->d_name))
-            (void)unlinkat(aside_fd, entry->d_name, 0);
-    (void)closedir(dir);
-    dlb_remove_tree(aside_fd, mark);
+    struct kept kept = {mark, stays_fd, true};
+    dlb_contents_remove_result(aside_fd);
+    (void)dlb_contents_each(aside_fd, give_back, &kept);
+    dlb_scratch_remove(aside_fd, mark);
     if (rmdir(aside) && errno == ENOTEMPTY)
         dlb_say_note("%s holds what could not be moved to the result's folder", aside);
 }
@@ -138,7 +128,7 @@ static bool fill(struct exchange *x, dlb_replace_write *write, const void *ctx)
     struct dlb_err ignored;
     x->new_fd = open_folder(AT_FDCWD, x->made);
     return x->new_fd >= 0 && (flock(x->new_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
-           is_alike(x) && mkdirat(x->new_fd, x->mark, 0777) == 0 &&
+           is_alike(x) && dlb_scratch_make(x->new_fd, false) &&
            write(ctx, x->made, &ignored) == DLB_OK && link_kept(x) && fsync(x->new_fd) == 0;
 }
 
@@ -165,41 +155,52 @@ bool dlb_replace_folder(const char *path, const char *scratch, dlb_replace_write
 {
     struct exchange x = {.path = path, .old_fd = *lock_fd, .new_fd = -1};
     dlb_scratch_name(x.mark, sizeof(x.mark));
-    if (!fits(snprintf(x.made, sizeof(x.made), "%s/new", scratch)) ||
+    if (!fits(snprintf(x.made, sizeof(x.made), "%s/" DLB_SCRATCH_NEW, scratch)) ||
         !fits(snprintf(x.aside, sizeof(x.aside), "%s" NEXT "%ld", path, (long)getpid())) ||
         mkdir(x.made, 0777))
         return false;
-    bool done = (mkdirat(x.old_fd, x.mark, 0777) == 0 || errno == EEXIST) && fill(&x, write, ctx) &&
-                exchange(&x);
-    if (!done) {
+    if (!fill(&x, write, ctx) || !exchange(&x)) {
         dlb_remove_tree(AT_FDCWD, x.made);
-        (void)unlinkat(x.old_fd, x.mark, AT_REMOVEDIR); /* fails if it holds anything */
         close_folder(x.new_fd);
         return false;
     }
     settle(x.aside, x.old_fd, x.new_fd, x.mark);
-    (void)unlinkat(x.new_fd, x.mark, AT_REMOVEDIR);
+    dlb_scratch_remove(x.new_fd, x.mark);
     (void)close(x.old_fd);
     *lock_fd = x.new_fd;
     return true;
 }
 
-/* NAME.next-<process>, with the mark of that process or empty, beside NAME. */
-static void recover_one(int results, const char *aside, const char *path)
+static void count_one(void *ctx, int folder, const char *name)
 {
-    char name[NAME_MAX + 1], mark[32];
-    const char *at = strstr(aside, NEXT);
+    (void)folder, (void)name;
+    ++*(int *)ctx;
+}
+
+/* A kill can leave the mark's folder without the mark, first or last. */
+static bool has_mark(int aside, const char *mark)
+{
+    int n = 0;
+    enum dlb_scratch_kind kind = dlb_scratch_look(aside, mark).kind;
+    return kind == DLB_SCRATCH_HERE ||
+           (kind == DLB_SCRATCH_UNMARKED && dlb_contents_each(aside, count_one, &n) && n == 1);
+}
+
+/* NAME.next-<process>, with the mark of that process or empty, beside NAME. */
+static void recover_one(void *ctx, int results, const char *aside)
+{
+    char name[NAME_MAX + 1], mark[32], path[PATH_MAX];
+    const char *at = strstr(aside, NEXT), *end = NULL;
     for (const char *later = at; later; later = strstr(later + 1, NEXT))
         at = later;
-    if (!at || at == aside || !dlb_scratch_name_of(at + strlen(NEXT), mark, sizeof(mark)))
+    if (!at || at == aside || !dlb_scratch_name_of(at + strlen(NEXT), mark, sizeof(mark), &end) ||
+        *end || !fits(snprintf(path, sizeof(path), "%s/%s", (const char *)ctx, aside)))
         return;
     (void)snprintf(name, sizeof(name), "%s", aside);
     name[at - aside] = '\0';
     int stays_fd = open_folder(results, name), aside_fd = open_folder(results, aside);
-    struct stat st;
     if (stays_fd >= 0 && aside_fd >= 0 && flock(aside_fd, LOCK_EX | LOCK_NB) == 0 &&
-        unlinkat(results, aside, AT_REMOVEDIR) != 0 &&
-        fstatat(aside_fd, mark, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+        unlinkat(results, aside, AT_REMOVEDIR) != 0 && has_mark(aside_fd, mark))
         settle(path, aside_fd, stays_fd, mark);
     close_folder(stays_fd);
     close_folder(aside_fd);
@@ -207,11 +208,8 @@ static void recover_one(int results, const char *aside, const char *path)
 
 void dlb_replace_recover(const char *results)
 {
-    char path[PATH_MAX];
-    DIR *dir = opendir(results);
-    for (const struct dirent *entry; dir && (entry = readdir(dir));)
-        if (fits(snprintf(path, sizeof(path), "%s/%s", results, entry->d_name)))
-            recover_one(dirfd(dir), entry->d_name, path);
-    if (dir)
-        (void)closedir(dir);
+    int fd = (int)TEMP_FAILURE_RETRY(open(results, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (fd >= 0)
+        (void)dlb_contents_each(fd, recover_one, (void *)(uintptr_t)results);
+    close_folder(fd);
 }

@@ -4,10 +4,10 @@
 #include "bench/cli/print.h"
 #include "bench/experiment/contents.h"
 #include "bench/experiment/replace.h"
+#include "bench/experiment/scratch.h"
 #include "core/base/io.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/base/remove.h"
 #include "core/base/say.h"
 #include "reports/report.h"
 
@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -24,6 +23,8 @@
 
 #define MAX_FILES 8 /* of a result */
 #define NAMES_TRIED 1000
+#define LOCKS_TRIED 50 /* for half a second: another run looks there for leftovers */
+#define LOCK_WAIT_NS 10000000
 #define PIPE_COLUMNS 160 /* wide enough for the usual columns of a table */
 
 static void choose_name(const struct dlb_args *args, const char *verb, char *name, size_t n_name)
@@ -97,19 +98,31 @@ static int join(char out[PATH_MAX], const char *folder, const char *name, struct
  * is written without this guard. */
 static int lock_folder(struct dlb_result_folder *out, struct dlb_err *err)
 {
-    struct dlb_contents there;
-    int locked;
-    do { /* until no other process exchanged the folder between open and lock */
-        if (out->lock_fd >= 0)
+    const struct timespec wait = {.tv_nsec = LOCK_WAIT_NS};
+    struct dlb_contents there = {.pid = 0};
+    enum dlb_claim claim = DLB_CLAIM_NONE;
+    int code = ENOENT;
+    for (int i = 0; i < LOCKS_TRIED; i++) {
+        claim = dlb_contents_claim(out->path, 0, &out->lock_fd);
+        code = errno;
+        if (claim >= DLB_CLAIM_UNLOCKED) {
+            out->locked = claim == DLB_CLAIM_LOCKED;
+            return DLB_OK;
+        }
+        if (claim == DLB_CLAIM_TAKEN && i + 1 < LOCKS_TRIED) {
             (void)close(out->lock_fd);
-        out->lock_fd = open(out->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (out->lock_fd < 0)
-            return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot open the result's folder");
-        locked = flock(out->lock_fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-    } while (locked && !dlb_replace_is_same(out->lock_fd, out->path));
-    if (locked)
-        return DLB_OK;
-    if (dlb_contents_of(out->path, &there, err) || there.pid <= 0)
+            out->lock_fd = -1;
+            (void)nanosleep(&wait, NULL);
+        } else if (claim == DLB_CLAIM_NONE && code == ENOENT) {
+            out->made = mkdir(out->path, 0777) == 0 || out->made; /* another run removed it */
+        } else {
+            break;
+        }
+    }
+    errno = code;
+    if (claim == DLB_CLAIM_NONE)
+        return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot open the result's folder");
+    if (dlb_contents_of(out->lock_fd, out->path, &there, err) || there.pid <= 0)
         return dlb_fail(err, DLB_ERR_RESULT_LOCKED, out->path, DLB_NO_OFFSET,
                         "another dlbench writes there: wait for it, or give another --run-name");
     return dlb_fail(err, DLB_ERR_RESULT_LOCKED, out->path, DLB_NO_OFFSET,
@@ -122,7 +135,7 @@ static int lock_folder(struct dlb_result_folder *out, struct dlb_err *err)
 static int check_contents(struct dlb_result_folder *out, bool overwrite, struct dlb_err *err)
 {
     struct dlb_contents there;
-    int rc = dlb_contents_of(out->path, &there, err);
+    int rc = dlb_contents_of(out->lock_fd, out->path, &there, err);
     if (rc)
         return rc;
     if (there.summary && !there.unfit && !overwrite)
@@ -160,16 +173,38 @@ static int make_result_folder(const struct dlb_args *args, const char *verb,
     }
 }
 
+static void remove_scratch(const struct dlb_result_folder *folder)
+{
+    const char *name = strrchr(folder->scratch, '/');
+    if (name && folder->lock_fd >= 0 && folder->owner == getpid())
+        dlb_scratch_remove(folder->lock_fd, name + 1);
+    if (folder->made)
+        (void)rmdir(folder->path); /* fails if it holds anything */
+}
+
 /* Before the process ends because memory is short (core/base/mem.h). Forked children inherit the
  * hook, but the folder is their parent's. */
 static void put_in_order(void *ctx)
 {
     const struct dlb_result_folder *folder = ctx;
-    if (getpid() != folder->owner)
-        return;
-    dlb_remove_tree(AT_FDCWD, folder->scratch);
-    if (folder->made)
-        (void)rmdir(folder->path); /* fails if it holds anything */
+    if (getpid() == folder->owner)
+        remove_scratch(folder);
+}
+
+/* A folder of this name may be of a run on another machine with a process of the same number. */
+static int make_scratch(struct dlb_result_folder *out, struct dlb_err *err)
+{
+    if (dlb_scratch_make(out->lock_fd, out->made)) {
+        out->owner = getpid();
+        dlb_mem_at_exhaustion(put_in_order, out);
+        return DLB_OK;
+    }
+    if (errno == EEXIST)
+        return dlb_fail(err, DLB_ERR_RESULT_LOCKED, out->path, DLB_NO_OFFSET,
+                        "holds %s, which is not this run's: give another --run-name, or remove it "
+                        "if no run on another machine uses it",
+                        strrchr(out->scratch, '/') + 1);
+    return dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot write to the result's folder");
 }
 
 int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
@@ -182,7 +217,7 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
     int rc = make_folders(args->results_dir, err);
     if (!rc) {
         dlb_replace_recover(args->results_dir);
-        dlb_remove_all_scratch(args->results_dir);
+        dlb_contents_remove_all_leftovers(args->results_dir);
     }
     if (!rc)
         rc = make_result_folder(args, verb, out, err);
@@ -193,23 +228,15 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
     rc = lock_folder(out, err);
     if (!rc)
         rc = check_contents(out, args->overwrite, err);
-    if (!rc)
-        dlb_remove_scratch(out->path);
-    if (!rc && mkdir(out->scratch, 0777))
-        rc = dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot write to the result's folder");
-    if (!rc) {
-        out->owner = getpid();
-        dlb_mem_at_exhaustion(put_in_order, out);
-    }
-    return rc;
+    if (!rc && out->locked)
+        (void)dlb_contents_remove_leftovers(out->lock_fd);
+    return rc ? rc : make_scratch(out, err);
 }
 
 void dlb_result_close(const struct dlb_result_folder *folder)
 {
     dlb_mem_at_exhaustion(NULL, NULL);
-    (void)rmdir(folder->scratch);
-    if (folder->made)
-        (void)rmdir(folder->path); /* fails if it holds anything */
+    remove_scratch(folder);
     if (folder->lock_fd >= 0)
         (void)close(folder->lock_fd);
 }
@@ -292,17 +319,21 @@ void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
         (void)write_result(folder->path, NULL, NULL, doc, &ignored);
 }
 
-/* Opens and locks the folder; -1: it holds what is not ours, or another process writes there. */
-static int claim(const char *folder, bool made)
+/* Opens and locks the folder, and marks it as being written to; -1: it holds what is not ours, or
+ * another process writes there. */
+static int claim_aside(const char *folder, bool made)
 {
     struct dlb_contents there;
     struct dlb_err ignored;
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
-        dlb_replace_is_same(fd, folder) &&
-        (made ||
-         (dlb_contents_of(folder, &there, &ignored) == DLB_OK && !there.foreign && !there.unfit)))
-        return fd;
+    int fd;
+    enum dlb_claim claim = dlb_contents_claim(folder, O_NOFOLLOW, &fd);
+    if (claim >= DLB_CLAIM_UNLOCKED && dlb_contents_of(fd, folder, &there, &ignored) == DLB_OK &&
+        !there.foreign && !there.unfit) {
+        if (claim == DLB_CLAIM_LOCKED)
+            (void)dlb_contents_remove_leftovers(fd);
+        if (dlb_scratch_make(fd, made))
+            return fd;
+    }
     if (fd >= 0)
         (void)close(fd);
     return -1;
@@ -323,12 +354,13 @@ static int write_aside(struct dlb_result_folder *folder, const json_t *environme
         bool made = mkdir(aside, 0777) == 0;
         if (!made && (errno != EEXIST || i > NAMES_TRIED))
             return dlb_fail_errno(err, aside, DLB_NO_OFFSET, "cannot make the folder");
-        fd = claim(aside, made);
+        fd = claim_aside(aside, made);
         (void)snprintf(number, sizeof(number), "-%d", i);
     }
     memcpy(folder->written, aside, sizeof(folder->written));
     const struct replaced old = {folder->scratch, &fd};
     int rc = write_result(aside, &old, environment, doc, err);
+    dlb_scratch_remove(fd, strrchr(folder->scratch, '/') + 1);
     (void)close(fd);
     return rc;
 }

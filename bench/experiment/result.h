@@ -19,12 +19,14 @@ struct dlb_result_folder {
     char written[PATH_MAX]; /* where dlb_result_finish wrote the result; "" until then */
     bool made;              /* this process made the folder: it is removed if it stays empty */
     bool replaces;          /* the folder holds a result, which is kept until this one is whole */
-    int lock_fd;            /* locked while this process writes there */
-    pid_t owner;            /* the process that opened it */
+    int lock_fd;            /* open, and if `locked` locked, while this process writes there */
+    bool locked;            /* false where the file system cannot lock */
+    pid_t owner;            /* the process that made the scratch folder; 0: there is none */
 };
 
 /* Chooses the name (from `verb` and the time, if the user gave none), makes the folder and its
- * scratch folder, and removes scratch folders that killed runs left. DLB_E_CONFIG if the folder
+ * scratch folder, and removes what killed runs of this machine left in all folders of --results
+ * (contents.h, replace.h). DLB_E_CONFIG if the folder
  * holds a result and --overwrite was not given (DLB_ERR_RESULT_EXISTS), holds anything else
  * (_FOREIGN), or is in use by another dlbench (_LOCKED); DLB_E_IO if it cannot be written.
  *
@@ -47,9 +49,10 @@ void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc);
 
 enum dlb_result_part { DLB_RESULT_NOTHING, DLB_RESULT_PART, DLB_RESULT_WHOLE };
 
-/* Writes every report that is kept as a file, each whole or not at all. An earlier result is only
- * replaced by one that was measured to its end. A part is written beside it, to <name>.partial. If
- * nothing was measured nothing is written, and DLB_ERR_RESULT_KEPT (DLB_E_CANCELLED) says so. */
+/* Writes every report that is kept as a file, all of them or none. An earlier result is only
+ * replaced by one that was measured to its end. A part is written beside it, to <name>.partial, or
+ * to <name>.partial-2 and so on where that holds anything but an earlier part. If nothing was
+ * measured nothing is written, and DLB_ERR_RESULT_KEPT (DLB_E_CANCELLED) says so. */
 int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environment,
                       const json_t *doc, enum dlb_result_part part, struct dlb_err *err);
 

@@ -6,6 +6,7 @@
 #include "core/base/mem.h"
 #include "formats/codecs/jpeg.h"
 #include "formats/read_apart.h"
+#include "reports/load.h"
 #include "scenarios/spec/spec.h"
 
 #include <errno.h>
@@ -15,7 +16,6 @@
 
 #define TRIES_PER_CODEC 8
 #define SHARDS_LOOKED_AT 8
-#define SUMMARY_MAX_BYTES (64u << 20)
 
 /* An open data set, with what reading and decoding its samples needs. */
 struct looker {
@@ -328,13 +328,12 @@ static bool is_result(const char *path)
     struct dlb_err ignored;
     char *text = NULL;
     size_t n_bytes = 0;
-    if (dlb_read_file(file, SUMMARY_MAX_BYTES, &text, &n_bytes, &ignored) != DLB_OK)
+    if (dlb_read_file(file, DLB_SUMMARY_MAX_BYTES, &text, &n_bytes, &ignored) != DLB_OK)
         return false;
-    json_t *summary = json_loadb(text, n_bytes, 0, NULL);
+    json_t *summary = dlb_summary_recognise(text, n_bytes);
     free(text);
-    bool result = json_object_get(summary, "command") != NULL;
     json_decref(summary);
-    return result;
+    return summary != NULL;
 }
 
 /* Paths that cannot be a data set of any format. */

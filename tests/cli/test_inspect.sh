@@ -7,9 +7,13 @@ expect_err '^dlbench: missing: '
 mkdir empty
 expect_error E_INSPECT_EMPTY_FOLDER 3 "$dlbench" inspect empty
 expect_err '^dlbench: empty: '
-mkdir -p result && echo '{"command": "sweep"}' >result/summary.json
+mkdir -p result own
+echo '{"schema_version": 1, "run_name": "r", "dlbench": {}}' >result/summary.json
 expect_error E_INSPECT_A_RESULT 3 "$dlbench" inspect result
 expect_err '^dlbench: result: .*dlbench report'
+echo '{"command": "sweep"}' >own/summary.json # of another program
+run "$dlbench" inspect own
+expect_exit 0
 head -c 5000 /dev/urandom >noise
 expect_error E_INSPECT_UNKNOWN 3 "$dlbench" inspect noise --json
 expect_json 'd["error"]["path"] == "noise" and "files" in d["error"]["text"]'

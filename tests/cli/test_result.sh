@@ -65,12 +65,13 @@ rm -f results/twice/summary.* # of the blocks that were whole by then
 expect_file results/twice/environment.json
 expect_error E_SUMMARY_NOT_WRITTEN 3 "$dlbench" report results/twice
 expect_err '^dlbench: results/twice: '
-mkdir -p results/twice/.cells-1 && echo old >results/twice/.cells-1/result.json
+echo old >"results/twice/.cells-$held/result.json.$held.tmp"
+echo '{"sche' >"results/twice/summary.json.$held.tmp" # half a file
 run "$dlbench" run "${one[@]}" --run-name twice
 expect_exit 0
 expect_err '^dlbench: note: results/twice '
 valid_summary results/twice/summary.json
-expect [ -z "$(find results/twice -name '.cells*')" ]
+expect [ -z "$(find results/twice -name '.cells*' -o -name '*.tmp')" ]
 
 # --- a process that inherited the folder's descriptor does not hold the lock
 sleep 60 9<results/twice &

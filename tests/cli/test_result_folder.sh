@@ -72,6 +72,99 @@ expect_exit 0
 expect [ "$(find killed -name '.cells-*')" = killed/user/.cells-1 ]
 expect_file killed/user/.cells-1/thesis.txt
 
+# --- folders of the user's in --results, and in the folder of the run, that have a scratch folder's name
+mark() { printf 'dlbench scratch folder\nprocess %s\nmade 1\nmachine %s\n' "$1" "$2"; }
+mkdir -p users/biology/.cells-42/data users/chemistry/.cells-43 users/physics/.cells-44 users/maths/.cells-45/new/data \
+    users/links users/history/.cells-47 users/one/.cells-48 users/two/.cells-49
+echo thesis >users/biology/.cells-42/data/thesis.txt
+echo thesis >users/chemistry/.cells-43/.dlbench # a file of the mark's name
+mark 44 "another-$(hostname)" >users/physics/.cells-44/.dlbench
+echo thesis >users/physics/.cells-44/spec.json
+mark 45 "$(hostname)" >users/maths/.cells-45/.dlbench # a copy of our own, and the user works in it
+for name in thesis.txt memo-mine memo-0123456789abcdef.txt spec.json.bak log.txt.2024.tmpx new/thesis.txt new/data/spec.json; do
+    echo thesis >"users/maths/.cells-45/$name"
+done
+ln -s ../maths/.cells-45/thesis.txt users/maths/.cells-45/log.txt
+ln -s ../biology/.cells-42 users/links/.cells-46
+ln -s biology users/link
+mark 99 "$(hostname)" >users/history/.cells-47/.dlbench # of another process: it was renamed
+echo thesis >users/history/.cells-47/spec.json
+mkdir users/one/.cells-50 # empty
+echo thesis >users/one/.cells-48/spec.json # of a run's own names, without a mark
+ln -s "$(mark 49 "$(hostname)")" users/two/.cells-49/.dlbench
+listed() { find users ! -path 'users/next*' -printf '%p %y %l\n' | LC_ALL=C sort; }
+listed >users.before
+for i in 1 2; do
+    run "$dlbench" run "${one[@]}" --results users --run-name "next$i"
+    expect_exit 0
+done
+listed >users.after
+expect cmp users.before users.after
+expect [ -z "$(grep -rL --include='*.txt' --include='spec.json*' --include='memo*' '^thesis$' users/[^n]*)" ]
+for name in biology chemistry history one two; do
+    expect_error E_RESULT_FOREIGN 2 "$dlbench" run "${one[@]}" --results users --run-name "$name" --overwrite
+done
+listed >users.after
+expect cmp users.before users.after
+for more in '' --overwrite; do
+    run "$dlbench" run "${one[@]}" --results users --run-name maths $more
+    expect_exit 0
+    for name in thesis.txt memo-mine memo-0123456789abcdef.txt spec.json.bak log.txt.2024.tmpx new/thesis.txt new/data/spec.json; do
+        kept "users/maths/.cells-45/$name" thesis
+    done
+done
+
+# --- what another machine's run left, or still uses, stays beside the new result
+run "$dlbench" run "${one[@]}" --results users --run-name physics
+expect_exit 0
+kept users/physics/.cells-44/spec.json thesis
+run "$dlbench" run "${one[@]}" --results users --run-name physics --overwrite
+expect_exit 0
+kept users/physics/.cells-44/spec.json thesis
+
+# --- names of files that are being written
+mkdir -p temporary/new
+echo thesis >temporary/new/summary.json.2024.tmp
+expect_error E_RESULT_FOREIGN 2 "$dlbench" run "${one[@]}" --results temporary --run-name new
+kept temporary/new/summary.json.2024.tmp thesis
+run "$dlbench" run "${one[@]}" --results temporary --run-name old
+expect_exit 0
+mkdir temporary/old/.cells-2025
+for name in summary.json.2024 environment.json.7 summary.txt.1234567890123 summary.txt.2025 summary.json.2024-1 summary.json.0; do
+    echo thesis >"temporary/old/$name.tmp"
+done
+for i in 1 2; do
+    run "$dlbench" run "${one[@]}" --results temporary --run-name old --overwrite
+    expect_exit 0
+done
+for name in summary.json.2024 environment.json.7 summary.txt.1234567890123 summary.txt.2025 summary.json.2024-1 summary.json.0; do
+    kept "temporary/old/$name.tmp" thesis
+done
+
+# --- a report that is not the result's: there is no result, or its first line is another
+mkdir -p reports/notes
+for text in 'dlbench notes of mine' 'dlbench run: notes' 'dlbench run: other'; do
+    echo "$text" >reports/notes/summary.txt
+    expect_error E_RESULT_FOREIGN 2 "$dlbench" run "${one[@]}" --results reports --run-name notes
+    kept reports/notes/summary.txt "$text"
+done
+run "$dlbench" run "${one[@]}" --results reports --run-name own
+expect_exit 0
+for text in 'dlbench notes of mine' 'dlbench run: other' 'dlbench run: o' 'dlbench run: own notes' 'dlbench: own' 'dlbench run own'; do
+    echo "$text" >reports/own/summary.txt
+    expect_error E_RESULT_FOREIGN 2 "$dlbench" run "${one[@]}" --results reports --run-name own --overwrite
+    kept reports/own/summary.txt "$text"
+done
+rm reports/own/summary.txt
+for name in renamed "$(printf 'long name %.0s' {1..20})"; do # ours by any name of the folder
+    run "$dlbench" run "${one[@]}" --results reports --run-name "$name"
+    expect_exit 0
+    mv "reports/$name" reports/moved
+    run "$dlbench" run "${one[@]}" --results reports --run-name moved --overwrite
+    expect_exit 0
+    rm -r reports/moved
+done
+
 # --- a name is used as it is, or refused
 for n in 240 300; do
     expect_error E_USAGE_RUN_NAME 2 "$dlbench" run "${one[@]}" --run-name "$(printf "%0${n}d" 1)"

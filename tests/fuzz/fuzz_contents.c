@@ -5,6 +5,7 @@
 #include "core/base/err.h"
 #include "tests/support/memory_files.h"
 
+#include <fcntl.h>
 #include <limits.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
@@ -27,14 +28,16 @@ static void look(const char *made)
 {
     struct dlb_contents out;
     struct dlb_err err;
+    int fd = open(memory_files_folder(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (dlb_contents_of(memory_files_folder(), &out, &err) != DLB_OK)
+    if (fd < 0 || dlb_contents_of(fd, memory_files_folder(), &out, &err) != DLB_OK)
         DLB_BUG("a folder that cannot be read");
     if (!memchr(out.other, '\0', sizeof out.other) || (out.other[0] && !out.unfit && !out.foreign))
         DLB_BUG("another's file that is none");
     if (out.pid < 0 || (!made[0] && (out.foreign || out.pid)))
         DLB_BUG("an entry that is not there");
-    dlb_remove_scratch(memory_files_folder());
+    (void)dlb_contents_remove_leftovers(fd);
+    (void)close(fd);
     if (made[0] && out.foreign && !is_there(made))
         DLB_BUG("removed what is another's");
     if (made[0] && out.pid && is_there(made))

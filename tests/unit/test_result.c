@@ -4,6 +4,7 @@
 #include "core/base/mem.h"
 #include "tests/support/folder.h"
 
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -36,6 +37,8 @@ static void exhaust_memory(void)
             ;
 }
 
+static bool own_file; /* the user puts one into the scratch folder */
+
 /* In a child: opens results/<name>, leaves a cell's files in its scratch folder as a run does, and
  * runs out of memory. With `forked` it is a child of the run that does. */
 static void run_out_of_memory(const char *name, bool overwrite, bool forked)
@@ -49,22 +52,20 @@ static void run_out_of_memory(const char *name, bool overwrite, bool forked)
     if (dlb_result_open(&args, "run", &result, &err) != DLB_OK)
         _exit(90);
     write_file(result.scratch, "spec.json");
-    char nested[PATH_MAX + 16];
-    (void)snprintf(nested, sizeof nested, "%s/nested", result.scratch);
-    if (mkdir(nested, 0755) != 0)
-        _exit(91);
+    write_file(result.scratch, "result.json.123.tmp");
     for (int i = 0; i < 200; i++) { /* more than one buffer of directory entries */
         char file[32];
-        (void)snprintf(file, sizeof file, "a-rather-long-name-%d", i);
-        write_file(nested, file);
+        (void)snprintf(file, sizeof file, "memo-%016x", (unsigned)i);
+        write_file(result.scratch, file);
     }
-    if (symlink("/etc", strcat(nested, "/link")) != 0)
-        _exit(92);
-    *strrchr(nested, '/') = '\0';
+    if (own_file)
+        write_file(result.scratch, "thesis.txt");
     pid_t pid = forked ? fork() : 0;
     if (pid > 0) {
         (void)waitpid(pid, NULL, 0);
-        _exit(access(nested, F_OK) == 0 ? 0 : 93);
+        char spec[PATH_MAX + 16];
+        (void)snprintf(spec, sizeof spec, "%s/spec.json", result.scratch);
+        _exit(access(spec, F_OK) == 0 ? 0 : 93);
     }
     exhaust_memory();
     if (!SANITIZED)
@@ -73,10 +74,13 @@ static void run_out_of_memory(const char *name, bool overwrite, bool forked)
     _exit(94);
 }
 
+static pid_t last_pid;
+
 static int code_of(const char *name, bool overwrite, bool forked)
 {
     int status;
     pid_t pid = fork();
+    last_pid = pid;
     assert_true(pid >= 0);
     if (pid == 0) {
         (void)close(STDERR_FILENO);
@@ -111,6 +115,67 @@ static void test_an_earlier_result_stays(void **state)
     assert_int_equal(rmdir(folder_path("results/first")), 0); /* nothing else was in it */
 }
 
+static void test_a_users_file_in_the_scratch_folder_stays(void **state)
+{
+    (void)state;
+    char name[64];
+    own_file = true;
+    int code = code_of("new", false, false);
+    own_file = false;
+    assert_int_equal(code, DLB_EXIT_FAILED);
+    (void)snprintf(name, sizeof name, "results/new/.cells-%ld", (long)last_pid);
+    assert_true(folder_has(name));
+    assert_int_equal(unlink(folder_path(strcat(name, "/thesis.txt"))), 0);
+    *strrchr(name, '/') = '\0';
+    assert_int_equal(unlink(folder_path(strcat(name, "/.dlbench"))), 0); /* and nothing else */
+    *strrchr(name, '/') = '\0';
+    assert_int_equal(rmdir(folder_path(name)), 0);
+}
+
+/* A child that has the lock of results/r for a moment, as a run that looks for leftovers. It waits
+ * for `removes`: then it removes the folder, too. */
+static pid_t lock_for_a_moment(bool removes)
+{
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        int fd = open(folder_path("results/r"), O_RDONLY | O_DIRECTORY);
+        if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        (void)usleep(100000);
+        _exit(removes ? rmdir(folder_path("results/r")) != 0 : 0);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+    return pid;
+}
+
+static void test_a_lock_for_a_moment_is_waited_for(void **state)
+{
+    (void)state;
+    struct dlb_result_folder result;
+    struct dlb_err err;
+    int status;
+    folder_sub("results");
+    for (int removes = 0; removes < 2; removes++) {
+        char results[PATH_MAX];
+        (void)snprintf(results, sizeof results, "%s/results", folder);
+        struct dlb_args args = {.results_dir = results, .run_name = "r"};
+        folder_sub("results/r");
+        pid_t pid = lock_for_a_moment(removes);
+        assert_int_equal(dlb_result_open(&args, "run", &result, &err), DLB_OK);
+        assert_true(folder_has("results/r"));
+        dlb_result_close(&result);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        (void)rmdir(folder_path("results/r"));
+    }
+}
+
 /* The scratch folder belongs to the parent, which goes on. */
 static void test_a_forked_child_removes_nothing(void **state)
 {
@@ -124,6 +189,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_new_result_leaves_nothing, folder_make,
                                         folder_remove),
         cmocka_unit_test_setup_teardown(test_an_earlier_result_stays, folder_make, folder_remove),
+        cmocka_unit_test_setup_teardown(test_a_users_file_in_the_scratch_folder_stays, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(test_a_lock_for_a_moment_is_waited_for, folder_make,
+                                        folder_remove),
         cmocka_unit_test_setup_teardown(test_a_forked_child_removes_nothing, folder_make,
                                         folder_remove),
     };
