@@ -170,7 +170,7 @@ static int sync_folders(const struct dlb_file_out *files, size_t n_files, struct
 
     for (size_t i = 0; i < n_files && rc == DLB_OK; i++) {
         size_t first = 0;
-        while (!in_same_folder(files[first].path, files[i].path))
+        while (first < i && !in_same_folder(files[first].path, files[i].path))
             first++;
         if (first == i)
             rc = dlb_sync_folder_of(files[i].path, err);
