@@ -62,7 +62,7 @@ static void check_good(const struct mapped *m, uint64_t offset, size_t n_bytes)
 
 static void check_cut(const struct mapped *m, uint64_t offset, size_t n_bytes, uint64_t cut_at)
 {
-    uint8_t got[N_BYTES];
+    static _Thread_local uint8_t got[N_BYTES];
     struct dlb_err err = {.status = DLB_OK};
 
     assert_int_equal(dlb_map_copy(&m->map, got, offset, n_bytes, &err), DLB_E_IO);
