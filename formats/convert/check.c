@@ -15,19 +15,56 @@ static int check_names(const struct dlb_sample *sample, struct dlb_err *err)
     return DLB_OK;
 }
 
+/* Bits of struct dlb_key's `fields`; names have those from FIRST_NAME on. */
+enum { LABEL = 1, DESCRIPTION = 2, OTHER_NAMES = 4, FIRST_NAME = 8 };
+
 static uint32_t bit_of(struct dlb_convert_check *check, const char *name)
 {
     uint32_t i = 0;
 
+    if (strcmp(name, "cls") == 0)
+        return LABEL;
+    if (strcmp(name, "json") == 0)
+        return DESCRIPTION;
     while (i < check->n_names && strcmp(check->name[i], name) != 0)
         i++;
-    if (i == check->n_names && i < DLB_CONVERT_NAMES)
+    if (i == DLB_CONVERT_NAMES)
+        return OTHER_NAMES;
+    if (i == check->n_names)
         memcpy(check->name[check->n_names++], name, strlen(name) + 1);
-    return UINT32_C(1) << (i < DLB_CONVERT_NAMES ? i : DLB_CONVERT_NAMES - 1);
+    return (uint32_t)FIRST_NAME << i;
 }
 
-/* A key is a sample's own within a shard. Shards may use the same keys for other samples, unless
- * these look like the missing half: they have other fields. */
+/* Samples of one key in two shards: other fields, and one lacks a payload or the other's label.
+ * OTHER_NAMES may be any. */
+static bool are_halves(uint32_t a, uint32_t b)
+{
+    const uint32_t no_payload = LABEL | DESCRIPTION;
+
+    if (a & b & ~(uint32_t)OTHER_NAMES)
+        return false;
+    return !(a & ~no_payload) || !(b & ~no_payload) || (a & LABEL) != (b & LABEL);
+}
+
+static int fail_halves(const struct dlb_sample *sample, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_ERR_SAMPLE_KEY_TWICE, sample->path, sample->offset_bytes,
+                    "the key \"%.*s\" is in another shard too, with other fields, and one of the "
+                    "two lacks a payload or a label: are they halves of a sample? Write them to "
+                    "one shard, one after the other",
+                    DLB_CUT_KEY(sample->key, sample->n_key_bytes, 128));
+}
+
+static void forget_keys(struct dlb_convert_check *check, uint32_t shard)
+{
+    if (shard != check->shard && dlb_keys_bytes(&check->keys) > check->most_key_bytes) {
+        check->n_forgotten += check->keys.n;
+        dlb_keys_clear(&check->keys);
+    }
+    check->shard = shard;
+}
+
+/* A key is a sample's own within a shard. Shards may use the same keys for other samples. */
 static int check_key(struct dlb_convert_check *check, const struct dlb_sample *sample,
                      uint32_t shard, struct dlb_err *err)
 {
@@ -35,19 +72,24 @@ static int check_key(struct dlb_convert_check *check, const struct dlb_sample *s
 
     if (!sample->key)
         return DLB_OK;
+    forget_keys(check, shard);
     for (uint32_t f = 0; f < sample->n_fields; f++)
         fields |= bit_of(check, sample->field[f].name);
-    struct dlb_key *known = dlb_keys_at(&check->keys, sample->key, sample->n_key_bytes);
+    struct dlb_key *known =
+        dlb_keys_at(&check->keys, sample->key, sample->n_key_bytes, sample->path, err);
     if (!known)
-        return dlb_fail_memory(err, sample->path, 2 * check->keys.cap * sizeof *known);
-    bool again = known->fields && (known->place == shard || !(known->fields & fields));
+        return (int)err->status;
+    bool again = known->fields && known->place == shard;
+    bool halves = known->fields && !again && are_halves(known->fields, fields);
     known->place = shard;
     known->fields |= fields;
+    if (halves)
+        return fail_halves(sample, err);
     if (!again)
         return DLB_OK;
     return dlb_fail(err, DLB_ERR_SAMPLE_KEY_TWICE, sample->path, sample->offset_bytes,
                     "the key \"%.*s\" is there twice, in places that are not adjacent: half of a "
-                    "sample, or another sample? Write the shards again, sorted by key",
+                    "sample, or another sample? Write the shard again, sorted by key",
                     DLB_CUT_KEY(sample->key, sample->n_key_bytes, 128));
 }
 

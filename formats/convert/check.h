@@ -20,13 +20,17 @@ struct dlb_convert_facet {
     struct dlb_err without; /* names the first that lacks it; status DLB_OK: none does so far */
 };
 
-#define DLB_CONVERT_NAMES 32 /* names of fields that are told apart when keys are compared */
+#define DLB_CONVERT_NAMES 29 /* names of fields that are told apart when keys are compared */
 
-/* Zeroed but for label_each. */
+/* Zeroed but for the first two. */
 struct dlb_convert_check {
     bool label_each; /* of struct dlb_writer */
+    /* When earlier shards' keys take more, they are forgotten. */
+    uint64_t most_key_bytes;
+    uint64_t n_forgotten; /* keys that were not compared with those of later shards */
     struct dlb_convert_facet payload, label;
     struct dlb_keys keys;
+    uint32_t shard; /* the last sample's */
     char name[DLB_CONVERT_NAMES][DLB_FIELD_NAME_BYTES];
     uint32_t n_names;
 };

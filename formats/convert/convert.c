@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 
 /* FULL_BYTES: about what formats write beside samples (pages, indexes, blocks). */
+#define MOST_KEY_BYTES (UINT64_C(1) << 30) /* of at least 32 million samples */
 enum { REPORT_SAMPLES = 64, REPORT_BYTES = 4 << 20, FULL_BYTES = 128 << 10 };
 
 /* All samples of a data set in its own order. */
@@ -442,14 +443,16 @@ static int check_writer(const struct dlb_format *to, struct dlb_err *err)
 static int work(const struct dlb_convert *how, const struct dlb_convert_target *target,
                 struct dlb_converted *out, struct dlb_err *err)
 {
-    struct state state = {.how = how,
-                          .out = out,
-                          .target = target,
-                          .check = {.label_each = how->to->writer->label_each}};
+    struct state state = {
+        .how = how,
+        .out = out,
+        .target = target,
+        .check = {.label_each = how->to->writer->label_each, .most_key_bytes = MOST_KEY_BYTES}};
     int rc = write_all(&state, err);
 
     if (rc == DLB_OK)
         rc = verify(&state, err);
+    out->n_forgotten_keys = state.check.n_forgotten;
     dlb_convert_check_free(&state.check);
     free(state.have.sum);
     free(state.got.sum);

@@ -44,6 +44,7 @@ struct dlb_converted {
     uint64_t n_verified;         /* read back with the same bytes and label */
     uint64_t n_unlabelled;       /* written without a label, because the source gives none */
     uint64_t n_skipped, n_cut_shards;
+    uint64_t n_forgotten_keys; /* not compared with later shards' keys: formats/convert/check.h */
 };
 
 /* DLB_E_CONFIG for a target that exists or overlaps the source, or a format without a writer;

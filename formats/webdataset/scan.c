@@ -128,10 +128,11 @@ static void count_sample(struct dlb_wds_shard *shard, uint64_t n_bytes)
 static int note_key(struct dlb_keys *keys, const struct dlb_wds_group *group,
                     struct dlb_wds_shard *shard, struct dlb_err *err)
 {
-    struct dlb_key *known = dlb_keys_at(keys, (const char *)group->key.data, group->key.len_bytes);
+    struct dlb_key *known =
+        dlb_keys_at(keys, (const char *)group->key.data, group->key.len_bytes, shard->path, err);
 
     if (!known)
-        return dlb_fail_memory(err, shard->path, 2 * keys->cap * sizeof *known);
+        return (int)err->status;
     if (known->fields && shard->n_again++ == 0)
         (void)snprintf(shard->again, sizeof shard->again, "%.*s",
                        DLB_CUT_KEY((const char *)group->key.data, group->key.len_bytes, 63));

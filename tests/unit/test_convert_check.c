@@ -47,7 +47,7 @@ static void refused(int rc, enum dlb_code code, const char *path, const char *na
 static int fresh(void **state)
 {
     (void)state;
-    check = (struct dlb_convert_check){.label_each = false};
+    check = (struct dlb_convert_check){.most_key_bytes = 1 << 20};
     return 0;
 }
 
@@ -107,10 +107,48 @@ static void keys(void **state)
     refused(take("b", 0, "jpg", true), DLB_ERR_SAMPLE_KEY_TWICE, "a.tar", "\"b\"", false);
     assert_int_equal(take("b", 1, "jpg", true), DLB_OK); /* another sample of another shard */
     refused(take("b", 1, "jpg", true), DLB_ERR_SAMPLE_KEY_TWICE, "b.tar", "\"b\"", false);
-    assert_int_equal(take("c", 0, "jpg", true), DLB_OK);
-    refused(take("c", 1, "txt cls", true), DLB_ERR_SAMPLE_KEY_TWICE, "b.tar", "\"c\"", false);
     assert_int_equal(take(NULL, 0, "jpg", true), DLB_OK);
     assert_int_equal(take(NULL, 0, "jpg", true), DLB_OK);
+}
+
+/* Keys that begin anew in each shard are no halves of samples. */
+static void keys_of_several_shards(void **state)
+{
+    static const struct {
+        const char *first, *second;
+        bool halves;
+    } cases[] = {
+        {"jpg", "png", false},          {"jpg cls", "png cls", false}, {"jpg cls", "jpg", false},
+        {"jpg json", "png txt", false}, {"jpg", "cls", true},          {"cls", "jpg", true},
+        {"jpg", "txt cls", true},       {"jpg cls", "txt", true},      {"jpg cls", "json", true},
+        {"json", "png", true},
+    };
+    char key[8];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)fresh(state);
+        (void)snprintf(key, sizeof key, "%zu", i);
+        (void)take(key, 0, cases[i].first, false);
+        int rc = take(key, 1, cases[i].second, false);
+        assert_int_equal(err.code == DLB_ERR_SAMPLE_KEY_TWICE, cases[i].halves);
+        if (cases[i].halves)
+            refused(rc, DLB_ERR_SAMPLE_KEY_TWICE, "b.tar", key, false);
+        (void)drop(state);
+    }
+}
+
+static void too_many_keys_are_compared_within_a_shard(void **state)
+{
+    (void)state;
+    check.most_key_bytes = 100;
+    assert_int_equal(take("a", 0, "jpg", true), DLB_OK);
+    assert_int_equal(take("b", 0, "jpg", true), DLB_OK);
+    refused(take("a", 0, "png", true), DLB_ERR_SAMPLE_KEY_TWICE, "a.tar", "\"a\"", false);
+    assert_int_equal(check.n_forgotten, 0);
+    assert_int_equal(take("b", 1, "png cls", true), DLB_OK);
+    assert_int_equal(check.n_forgotten, 2);
+    refused(take("b", 1, "png", true), DLB_ERR_SAMPLE_KEY_TWICE, "b.tar", "\"b\"", false);
 }
 
 static void more_fields_than_are_told_apart(void **state)
@@ -123,8 +161,10 @@ static void more_fields_than_are_told_apart(void **state)
         (void)snprintf(field, sizeof field, "f%d", i);
         assert_int_equal(take(key, 0, field, true), DLB_OK);
     }
-    refused(take("0", 1, "f1", true), DLB_ERR_SAMPLE_KEY_TWICE, "b.tar", "\"0\"", false);
-    assert_int_equal(take("90", 1, "f80", true), DLB_OK);
+    assert_int_equal(take("0", 1, "f1", true), DLB_OK);
+    assert_int_equal(take("80", 1, "f81", true), DLB_OK);
+    refused(take("1", 1, "f2 cls", true), DLB_ERR_SAMPLE_KEY_TWICE, "b.tar", "\"1\"", false);
+    refused(take("81", 1, "f82 cls", true), DLB_ERR_SAMPLE_KEY_TWICE, "b.tar", "\"81\"", false);
 }
 
 static void names(void **state)
@@ -144,8 +184,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, drop)
     const struct CMUnitTest tests[] = {
-        TEST(payloads), TEST(descriptions), TEST(labels),
-        TEST(keys),     TEST(names),        TEST(more_fields_than_are_told_apart),
+        TEST(payloads),
+        TEST(descriptions),
+        TEST(labels),
+        TEST(keys),
+        TEST(names),
+        TEST(more_fields_than_are_told_apart),
+        TEST(keys_of_several_shards),
+        TEST(too_many_keys_are_compared_within_a_shard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
