@@ -176,6 +176,12 @@ static int check_access(int access, bool direct, const struct dlb_format *format
                     dlb_access_names[access], format->name, has);
 }
 
+int dlb_dataset_check_access(const struct dlb_dataset_opts *opts, const struct dlb_format *format,
+                             struct dlb_err *err)
+{
+    return check_access(resolve_access(opts, format), opts->direct, format, err);
+}
+
 static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *format,
                  const struct dlb_codec *codec, struct dlb_err *err)
 {
@@ -219,7 +225,7 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     if (rc == DLB_OK)
         rc = dlb_codec_check_where(ds->codec, ds->format, transform, err);
     if (rc == DLB_OK)
-        rc = check_access(access_way, opts->direct, ds->format, err);
+        rc = dlb_dataset_check_access(opts, ds->format, err);
     if (rc != DLB_OK)
         return rc;
     ds->state = dlb_mem_state(ds->format->reader->dataset_bytes);

@@ -35,6 +35,10 @@ struct dlb_dataset {
     void *state;                /* the format's; owned */
 };
 
+/* DLB_E_CONFIG unless the format offers the access. dlb_dataset_open asks it too. */
+int dlb_dataset_check_access(const struct dlb_dataset_opts *opts, const struct dlb_format *format,
+                             struct dlb_err *err);
+
 /* DLB_E_MISSING when the build lacks format or codec; DLB_E_CONFIG for a combination that makes no
  * sense; else the format's own error. An empty data set is DLB_E_FORMAT. format_opts: the
  * format's own filled struct, or NULL. */

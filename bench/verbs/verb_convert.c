@@ -32,6 +32,7 @@ struct conversion {
     struct dlb_spec from, to;
     struct dlb_dataset ds;
     bool open;
+    int ignored_access; /* enum dlb_access; AUTO: none */
     struct watched watched;
     struct dlb_converted done;
     double seconds;
@@ -146,6 +147,19 @@ static int say_codec(const struct dlb_args *args, const struct dlb_format *from,
     return codec ? set_text(args->cfg, "dataset.codec", codec->name, err) : (int)err->status;
 }
 
+/* A stream tells samples' keys and shards, without which halves of samples would not be noticed. */
+static int choose_access(struct conversion *c, const struct dlb_format *from, struct dlb_err *err)
+{
+    int rc = dlb_dataset_check_access(&c->from.dataset, from, err);
+
+    if (rc != DLB_OK || !from->access || from->access[0] != DLB_ACCESS_STREAM)
+        return rc;
+    if (c->from.dataset.access != DLB_ACCESS_STREAM)
+        c->ignored_access = c->from.dataset.access;
+    c->from.dataset.access = DLB_ACCESS_AUTO;
+    return DLB_OK;
+}
+
 /* Fills both specs from one configuration, in which only format and codec differ. */
 static int fill_specs(struct conversion *c, const struct dlb_args *args,
                       const struct dlb_format *from, const struct dlb_format *to,
@@ -159,7 +173,8 @@ static int fill_specs(struct conversion *c, const struct dlb_args *args,
         rc = set_text(args->cfg, "dataset.format", from->name, err);
     if (rc == DLB_OK)
         rc = dlb_spec_from_config(&c->from, args->cfg, err);
-    c->from.dataset.access = DLB_ACCESS_AUTO; /* the way in which readers tell samples' keys */
+    if (rc == DLB_OK)
+        rc = choose_access(c, from, err);
     if (rc == DLB_OK)
         rc = set_text(args->cfg, "dataset.codec", "raw", err);
     if (rc == DLB_OK)
@@ -183,10 +198,24 @@ static const char *left_tokens(const struct conversion *c, char *text, size_t n_
     return text;
 }
 
+static void note_what_is_not_read(struct conversion *c)
+{
+    char tokens[80];
+
+    if (c->ignored_access != DLB_ACCESS_AUTO)
+        dlb_progress_note(&c->watched.progress,
+                          "convert: dataset.access = \"%s\" is not used: the source is read as a "
+                          "stream",
+                          dlb_access_names[c->ignored_access]);
+    for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
+        dlb_progress_note(&c->watched.progress, "convert: odd: %s", c->ds.shape.odd[i]);
+    if (*left_tokens(c, tokens, sizeof tokens))
+        dlb_progress_note(&c->watched.progress, "convert: left out: %s", tokens);
+}
+
 static int convert(struct conversion *c, const struct dlb_args *args, struct dlb_err *err)
 {
     uint64_t start_ns = dlb_now_ns();
-    char tokens[80];
 
     if (!args->format)
         return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
@@ -217,10 +246,7 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
                               .overwrite = args->overwrite,
                               .watch = &watch};
     dlb_progress_begin(&c->watched.progress, "convert");
-    for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
-        dlb_progress_note(&c->watched.progress, "convert: odd: %s", c->ds.shape.odd[i]);
-    if (*left_tokens(c, tokens, sizeof tokens))
-        dlb_progress_note(&c->watched.progress, "convert: left out: %s", tokens);
+    note_what_is_not_read(c);
     dlb_catch_interrupts();
     rc = dlb_convert(&how, &c->done, err);
     dlb_progress_end(&c->watched.progress, NULL);
@@ -230,7 +256,7 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
 
 static void print_text(const struct conversion *c, const struct dlb_args *args)
 {
-    char samples[40], bytes[40], duration[40], count[40], tokens[80];
+    char samples[40], bytes[40], duration[40], count[40];
 
     dlb_say(stdout,
             "%s: %s samples, %s, as %s: written, then read back with equal bytes and labels, in %s",
@@ -244,13 +270,14 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
     if (c->done.n_cut_shards)
         dlb_say(stdout, "  left out: the rest of %s of the source's shards, which cannot be read",
                 dlb_count_text((double)c->done.n_cut_shards, count, sizeof count));
-    if (*left_tokens(c, tokens, sizeof tokens))
-        dlb_say(stdout, "  left out: %s", tokens);
     if (c->done.n_unlabelled)
         dlb_say(stdout, "  unlabelled: %s samples, as in the source",
                 dlb_count_text((double)c->done.n_unlabelled, count, sizeof count));
-    for (uint32_t i = 0; i < dlb_shape_n_named(&c->ds.shape); i++)
-        dlb_say(stdout, "  odd: %s", c->ds.shape.odd[i]);
+    if (c->done.n_forgotten_keys)
+        dlb_say(
+            stdout,
+            "  keys: %s were not compared with those of later shards, because they are too many",
+            dlb_count_text((double)c->done.n_forgotten_keys, count, sizeof count));
 }
 
 static json_t *document(const struct conversion *c, const struct dlb_args *args)
@@ -264,14 +291,15 @@ static json_t *document(const struct conversion *c, const struct dlb_args *args)
     for (uint32_t i = 0; i < c->watched.n_named; i++)
         dlb_json_append(named, dlb_json_safe_text(coded(&c->watched.named[i], text)));
     return dlb_json_made(json_pack(
-        "{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:i, s:o, s:f}",
+        "{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:i, s:o, s:f}",
         "command", "convert", "source", dlb_json_safe_text(args->path), "source_format",
         c->ds.format->name, "path", dlb_json_safe_text(args->target), "format", args->format,
         "samples", (json_int_t)c->done.n_samples, "bytes", (json_int_t)c->done.n_bytes, "verified",
         (json_int_t)c->done.n_verified, "unlabelled", (json_int_t)c->done.n_unlabelled,
         "skipped_samples", (json_int_t)c->done.n_skipped, "cut_shards",
-        (json_int_t)c->done.n_cut_shards, "skipped", named, "left_out_tokens", left, "n_odd",
-        (int)c->ds.shape.n_odd, "odd", dlb_odd_json(&c->ds.shape), "seconds", c->seconds));
+        (json_int_t)c->done.n_cut_shards, "skipped", named, "left_out_tokens", left,
+        "forgotten_keys", (json_int_t)c->done.n_forgotten_keys, "n_odd", (int)c->ds.shape.n_odd,
+        "odd", dlb_odd_json(&c->ds.shape), "seconds", c->seconds));
 }
 
 static int run(const struct dlb_args *args)
@@ -321,12 +349,15 @@ const struct dlb_verb dlb_verb_convert = {
         "Nothing is made up: samples without labels get none, a sample without a payload is "
         "refused, and so is a source in which only some samples have labels, unless TARGET is "
         "webdataset. Two samples of one key in a shard, or members of a sample that are not "
-        "adjacent, are refused too.\n\n"
+        "adjacent, are refused too. So are samples of one key in two shards that look like halves "
+        "of "
+        "one: they have other fields, and one lacks a payload or a label.\n\n"
         "dataset.on_error = \"skip\" leaves out samples that cannot be read (of a shard, the rest "
         "of it) or have no payload, and names them.\n\n"
         "With --json: command, source, source_format, path, format, samples, bytes, verified, "
         "unlabelled, skipped_samples, cut_shards, skipped (the first of them), left_out_tokens "
-        "(null: not counted), n_odd, odd, seconds.",
+        "(null: not counted), forgotten_keys (too many to compare with later shards' keys), n_odd, "
+        "odd, seconds.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET,
     .run = run,
 };
