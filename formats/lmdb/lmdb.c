@@ -66,9 +66,19 @@ struct dlb_lmdb_txn {
 static struct dlb_lmdb *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Where liblmdb has put its map. liblmdb does not tell, but the kernel does. A line of
- * /proc/self/maps is "start-end perms offset device inode path". The file is found by its inode or,
- * on file systems that show another one there (overlayfs, btrfs), by its path. */
+/* A child of fork() has its parent's maps too. */
+static bool is_anothers(const uint8_t *data)
+{
+    const struct dlb_lmdb *env = all;
+
+    while (env && env->map.data != data)
+        env = env->next;
+    return env != NULL;
+}
+
+/* Where liblmdb has put its map. Under the lock. liblmdb does not tell, but the kernel does. A line
+ * of /proc/self/maps is "start-end perms offset device inode path". The file is found by its inode
+ * or, on file systems that show another one there (overlayfs, btrfs), by its path. */
 static const uint8_t *find_map(const struct dlb_lmdb *env, uint64_t n_bytes)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -84,8 +94,10 @@ static const uint8_t *find_map(const struct dlb_lmdb *env, uint64_t n_bytes)
                    &offset, &inode, &path_at) < 4 ||
             offset != 0 || end - start != n_bytes)
             continue;
-        if (inode == env->ino || (real && path_at && strcmp(line + path_at, real) == 0))
-            found = (const uint8_t *)(uintptr_t)start;
+        const uint8_t *data = (const uint8_t *)(uintptr_t)start;
+        if ((inode == env->ino || (real && path_at && strcmp(line + path_at, real) == 0)) &&
+            !is_anothers(data))
+            found = data;
     }
     free(line);
     free(real);

@@ -12,6 +12,7 @@
 #include "tests/support/opened.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 enum { N = 500, LARGEST = 40000 };
@@ -184,6 +185,24 @@ static void open_twice(void **state)
     opened_close(&other);
 }
 
+/* A child's own map may lie above the one that it has from its parent. */
+static void maps_lie_in_any_order(void **state)
+{
+    const size_t n_room = (size_t)4 << 30;
+    struct opened_set set, other;
+    (void)state;
+    write_database("a.mdb");
+    void *room = mmap(NULL, n_room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    opened_must(&set, "lmdb", "raw", folder_path("a.mdb"), NULL);
+    assert_int_equal(is_value(&set, 7, 7), DLB_OK);
+    assert_int_equal(munmap(room, n_room), 0);
+    opened_must(&other, "lmdb", "raw", folder_path("a.mdb"), NULL); /* a child looks at it */
+    expect_all(&other);
+    opened_close(&set);
+    opened_close(&other);
+}
+
 static void generated(void **state)
 {
     struct generation g;
@@ -293,8 +312,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        TEST(values),    TEST(threads),   TEST(forked), TEST(open_twice),
-        TEST(generated), TEST(converted), TEST(grown),
+        TEST(values),
+        TEST(threads),
+        TEST(forked),
+        TEST(open_twice),
+        TEST(maps_lie_in_any_order),
+        TEST(generated),
+        TEST(converted),
+        TEST(grown),
     };
     if (dlb_lmdb_missing)
         return 77;
