@@ -72,7 +72,7 @@ bool dlb_residency_mincore(int fd, uint64_t n_bytes, uint64_t *resident_bytes)
         return false;
     for (uint64_t at = 0; at < n_bytes; at += WINDOW_PAGES * page) {
         uint64_t n_here = n_bytes - at < WINDOW_PAGES * page ? n_bytes - at : WINDOW_PAGES * page;
-        void *map = mmap(NULL, n_here, PROT_READ, MAP_SHARED, fd, (off_t)at);
+        void *map = mmap(NULL, n_here, PROT_NONE, MAP_SHARED, fd, (off_t)at);
         if (map == MAP_FAILED)
             goto out;
         int rc = mincore(map, n_here, vec);
