@@ -84,7 +84,7 @@ if has_module codec jpeg; then
     expect [ "$(find alone -type f -name '*.jpg' | wc -l)" -eq 20 ]
     expect [ -z "$(find alone -name '*.db')" ]
     run "$dlbench" convert jpegs alone --format files --overwrite
-    expect_out '^  odd: 1 .*Thumbs\.db'
+    expect_err '^convert: odd: 1 .*Thumbs\.db'
     run "$dlbench" convert jpegs alone --format files --overwrite --set dataset.codec=raw --json
     expect_exit 0
     expect_json 'd["samples"] == d["verified"] == 21'
