@@ -199,18 +199,6 @@ static int reserve(struct dlb_jpeg_pixels *out, size_t n_bytes)
     return out->data ? 0 : -1;
 }
 
-/* Right of what was requested libjpeg interpolates from chroma that it never set, and nothing sets
- * the slack. Both are read with weight 0. */
-static void clear_unwanted(const struct dlb_jpeg_pixels *out, const struct dlb_jpeg_rect *want)
-{
-    size_t stride = (size_t)out->rect.width * 4;
-    size_t at = (size_t)(want->x + want->width - out->rect.x) * 4;
-
-    for (size_t y = 0; at < stride && y < out->rect.height; y++)
-        memset(out->data + y * stride + at, 0, stride - at);
-    memset(out->data + stride * out->rect.height, 0, DLB_JPEG_SLACK_BYTES);
-}
-
 int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg_rect *want,
                     struct dlb_jpeg_pixels *out, struct dlb_err *err)
 {
@@ -244,7 +232,7 @@ int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg
         (void)jpeg_read_scanlines(d, rows, n);
     }
     jpeg_abort_decompress(d);
-    clear_unwanted(out, want);
+    memset(out->data + stride * out->rect.height, 0, DLB_JPEG_SLACK_BYTES);
     if (cmyk)
         cmyk_to_rgb(out->data, (size_t)out->rect.width * out->rect.height);
     return DLB_OK;

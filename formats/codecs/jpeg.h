@@ -22,7 +22,7 @@ struct dlb_jpeg_rect {
 };
 
 /* Decoded pixels, 4 bytes each: red, green, blue, unused. DLB_JPEG_SLACK_BYTES behind the last
- * pixel may be read. */
+ * pixel may be read, and are 0. */
 #define DLB_JPEG_SLACK_BYTES 16
 struct dlb_jpeg_pixels {
     uint8_t *data; /* owned by the holder of the struct: free() */
