@@ -13,11 +13,13 @@ const struct dlb_loader *const dlb_loaders[] = {
     NULL};
 #undef X
 
+#define DLB_LOADER_KINDS
 static const char *const kind_names[] = {"auto",
 #define X(name) #name,
 #include "loaders/loaders.def"
 #undef X
                                          NULL};
+#undef DLB_LOADER_KINDS
 static const char *const pin_mode_names[] = {"direct", "thread", NULL};
 static const char *const order_names[] = {"in-order", "any", NULL};
 static const char *const transport_names[] = {"pooled", "fresh", NULL};
