@@ -28,7 +28,7 @@ enum dlb_task_kind {
     DLB_TASK_REFERENCE, /* a cell run again at the start of every block and at the end of the last:
                            run to reveal drift of the machine */
     DLB_TASK_CELL,
-    DLB_TASK_CEILING,  /* the same training step with its data resident: what the device could do */
+    DLB_TASK_CEILING,  /* the cell with batches that are always ready: what the device could do */
     DLB_TASK_BASELINE, /* another program reads what the cell reads */
 };
 
@@ -82,8 +82,10 @@ struct dlb_plan_host {
 struct dlb_plan {
     struct dlb_plan_cell *cells;
     uint32_t n_cells;
-    struct dlb_spec *ceilings; /* one per distinct device setting; and null-source twins */
+    struct dlb_spec *ceilings; /* one per distinct setting of device, batches and copies; then
+                                  null-source twins */
     uint32_t n_ceilings;
+    uint32_t n_resident;    /* of these, the first, which are no twins: DLB_MODE_CEILING */
     struct dlb_spec *warms; /* of the warm passes, one per distinct data set on a disk */
     uint32_t n_warms;
     struct dlb_axes axes;   /* what was swept; none for one cell */

@@ -49,7 +49,7 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
     const struct dlb_task *task = event->task;
     char cell[160] = "", batches[40] = "";
     const char *what = task->kind == DLB_TASK_WARM        ? "warm pass over the data"
-                       : task->kind == DLB_TASK_CEILING   ? "ceiling (the step alone)"
+                       : task->kind == DLB_TASK_CEILING   ? "ceiling (batches always ready)"
                        : task->kind == DLB_TASK_REFERENCE ? "reference cell"
                        : task->kind == DLB_TASK_BASELINE  ? "baseline (another program)"
                                                           : "cell";

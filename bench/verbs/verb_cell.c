@@ -77,9 +77,9 @@ static int run(const struct dlb_args *args)
 const struct dlb_verb dlb_verb_cell = {
     .name = "cell",
     .summary = "Measure one repetition of one cell: dlbench starts this itself",
-    .usage =
-        "dlbench cell --spec FILE --result FILE [--mode measure|warm|baseline] [--memo FOLDER] "
-        "[--data-id HEX] [--heartbeat-fd N]",
+    .usage = "dlbench cell --spec FILE --result FILE [--mode measure|ceiling|warm|baseline] "
+             "[--memo FOLDER] "
+             "[--data-id HEX] [--heartbeat-fd N]",
     .details = "Reads a flat JSON configuration, and writes what it measured or why it failed.",
     .flags = DLB_FLAG_HIDDEN,
     .run = run,

@@ -94,8 +94,8 @@ static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_
         if (ceiling_is_clear(&e->ceiling_ratio))
             return DLB_V_INPUT_BOUND;
         f->input_refuted = true;
-        f->ceiling_busy_frac = frac(e->ceiling_busy_frac);
-        f->starved = f->ceiling_busy_frac > 0.0 && f->ceiling_busy_frac < DLB_CEILING_BUSY_MIN;
+        f->ceiling_idle_frac = frac(e->ceiling_idle_frac);
+        f->starved = f->ceiling_idle_frac > DLB_CEILING_IDLE_MAX;
         if (f->starved)
             return DLB_V_HARNESS_BOUND;
         largest = fmax(f->h2d_frac, f->residual_frac);

@@ -19,8 +19,8 @@
  *  3. INPUT-BOUND also needs a measured ceiling, where there is one, to be clearly above the
  *     measured rate. If it is not, input is not the cause and the next share is considered; if
  *     that is small, too, the idle time is not explained: INCOMPLETE. A ceiling whose own device
- *     was idle shows nothing: HARNESS-BOUND, because the machine was busy or the harness is the
- *     limit.
+ *     was idle although its batches were ready, and copied, shows nothing: HARNESS-BOUND, because
+ *     the machine was busy or the harness is the limit.
  *  4. With no share of 10%: COMPUTE-BOUND from 90% compute on, else BALANCED.
  *
  * Thresholds are TraceML's (a share >= 10% warns, >= 20% is critical; compute >= 90% is
@@ -39,10 +39,11 @@
 #define DLB_SHARE_WARN 0.10
 #define DLB_SHARE_CRITICAL 0.20
 #define DLB_COMPUTE_BOUND 0.90
-#define DLB_CEILING_CLEAR 1.05    /* lower bound of ceiling / measured that INPUT-BOUND needs */
-#define DLB_CEILING_BUSY_MIN 0.90 /* busy share of a ceiling; below, the ceiling is not valid */
-#define DLB_LOST_WARN 0.01        /* share of skipped samples that warns; critical as above */
-#define DLB_UNACCOUNTED_MAX 0.01  /* of the consumer's wall clock ... */
+#define DLB_CEILING_CLEAR 1.05 /* lower bound of ceiling / measured that INPUT-BOUND needs */
+#define DLB_CEILING_IDLE_MAX                                                                       \
+    0.10                         /* idle share of a ceiling, copies apart; above, it is not valid */
+#define DLB_LOST_WARN 0.01       /* share of skipped samples that warns; critical as above */
+#define DLB_UNACCOUNTED_MAX 0.01 /* of the consumer's wall clock ... */
 #define DLB_UNACCOUNTED_STEP_NS 100000 /* ... for steps at least this long */
 #define DLB_ACCOUNT_MAX 0.02           /* bookkeeping's share of the window, for such steps */
 #define DLB_HARNESS_SHORT_MAX 0.05     /* bookkeeping and unaccounted together, for shorter steps */
@@ -98,8 +99,8 @@ struct dlb_evidence {
     double harness_headroom; /* rate of that cell with steps of zero length over the measured rate;
                                 0 or NaN: not measured */
     struct dlb_estimate ceiling_ratio; /* ceiling / measured; n == 0: no ceiling was measured */
-    double ceiling_busy_frac; /* share of its window in which the ceiling's device computed; 0 or
-                                 NaN: not measured */
+    double ceiling_idle_frac; /* share of its window in which the ceiling's device neither computed
+                                 nor waited for a copy; 0 or NaN: not measured */
     uint32_t num_workers;     /* workers that had something to load */
     uint32_t n_idle_workers;  /* further workers that had no shard */
     uint32_t n_cpus;          /* CPUs that the process may run on (quota included, rounded up) */

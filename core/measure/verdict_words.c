@@ -72,23 +72,20 @@ static bool copies_late(const struct dlb_finding *f)
     return f->late_frac >= 0.01;
 }
 
-static void say_gain(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
+/* Measured, never worked out from the shares: what else is exposed depends on what overlaps. */
+static void say_gain(struct words *w, const struct dlb_evidence *e)
 {
     const struct dlb_estimate *c = &e->ceiling_ratio;
-    if (c->n > 0 && isfinite(c->median) &&
-        !copies_late(f)) { /* the ceiling is measured without copies */
-        say(w, "with data always ready this step would run %s faster", times(c->median).text);
-        struct number low = times(c->low), high = times(c->high);
-        bool says_more = strcmp(low.text, high.text) != 0; /* the two figures differ as printed */
-        if (c->interval != DLB_INTERVAL_NONE && isfinite(c->high) && says_more)
-            say(w, " (measured: %s to %s)", low.text, high.text);
-        say(w, ". ");
-    } else {
-        say(w,
-            "with data always ready this step would run about %s faster (worked out from that "
-            "share). ",
-            times(1.0 / (1.0 - f->input_frac)).text);
+    if (c->n == 0 || !isfinite(c->median)) {
+        say(w, "how much faster it would run with data always ready was not measured. ");
+        return;
     }
+    say(w, "with data always ready it would run %s faster", times(c->median).text);
+    struct number low = times(c->low), high = times(c->high);
+    bool says_more = strcmp(low.text, high.text) != 0; /* the two figures differ as printed */
+    if (c->interval != DLB_INTERVAL_NONE && isfinite(c->high) && says_more)
+        say(w, " (measured: %s to %s)", low.text, high.text);
+    say(w, ". ");
 }
 
 /* Where the bytes came from, so that storage is not blamed for reads from the page cache. */
@@ -237,7 +234,7 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
                             const struct dlb_finding *f)
 {
     say(w, "%s waited for data %s of the time; ", device_name(e), percent(f->input_frac).text);
-    say_gain(w, e, f);
+    say_gain(w, e);
     if (copies_late(f))
         say(w,
             "Copies took another %s: they started late because their batches came late, so a "
@@ -442,10 +439,10 @@ static void say_harness_bound(struct words *w, const struct dlb_evidence *e,
     if (f->starved) {
         say_refuted(w, e, f);
         say(w,
-            ", and computed only %s of the time itself: the machine was busy, or dlbench is the "
-            "limit, so this says nothing about the loader. Try: a quiet machine; longer steps "
-            "(larger batches).",
-            percent(f->ceiling_busy_frac).text);
+            ", and it was itself idle %s of the time, copies apart: the machine was busy, or "
+            "dlbench is the limit, so this says nothing about the loader. Try: a quiet machine; "
+            "longer steps (larger batches).",
+            percent(f->ceiling_idle_frac).text);
         return;
     }
     say(w, "dlbench's own bookkeeping took %s of the time and %s of it is not accounted for",

@@ -20,7 +20,7 @@ struct dlb_finding {
     double lost_frac;              /* of the samples */
     int stage;         /* the largest of read, decode, transform, collate; -1: none was timed */
     double stage_frac; /* its share of the four */
-    double ceiling_busy_frac; /* 0: not measured */
+    double ceiling_idle_frac; /* 0: not measured */
     bool starved; /* the device of the ceiling was idle, too, so that the ceiling shows nothing */
     bool input_refuted; /* input had the largest share, but the ceiling is not clearly faster */
 };

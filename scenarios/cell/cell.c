@@ -17,7 +17,9 @@
 
 #define WARM_BATCH_BYTES (UINT64_C(4) << 20) /* the warm pass only has to touch the bytes */
 
-const char *const dlb_cell_mode_names[] = {"measure", "warm", "baseline", NULL};
+extern const struct dlb_loader dlb_ld_resident;
+
+const char *const dlb_cell_mode_names[] = {"measure", "ceiling", "warm", "baseline", NULL};
 
 struct cell {
     struct dlb_spec spec;
@@ -187,7 +189,8 @@ static int start_one(struct cell *c, uint32_t i, struct dlb_err *err)
 static int start_loader(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
-    c->loader = dlb_loader_choose(&spec->loader, err);
+    c->loader =
+        c->mode == DLB_MODE_CEILING ? &dlb_ld_resident : dlb_loader_choose(&spec->loader, err);
     if (!c->loader)
         return (int)err->status;
     int rc = dlb_loader_check_reads(&spec->loader, c->dataset.format, spec->dataset.access,
@@ -319,6 +322,16 @@ static void count_batches(const struct cell *c, struct dlb_consume *how)
     how->max_batches = dlb_spec_max_batches(spec, how->round);
 }
 
+/* Of a ceiling, whose epochs only have to reach its number of batches. */
+static uint32_t enough_epochs(const struct cell *c, const struct dlb_consume *how)
+{
+    uint64_t wanted = how->max_batches + how->warmup_batches + 1;
+    uint64_t samples = (uint64_t)c->spec.loader.batch_size * how->n_feeds;
+    uint64_t per_epoch = how->expected / samples;
+    uint64_t n = wanted / (per_epoch ? per_epoch : 1) + 1;
+    return n < how->n_epochs ? (uint32_t)n : how->n_epochs;
+}
+
 static int consume(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
@@ -345,6 +358,8 @@ static int consume(struct cell *c, struct dlb_err *err)
     int rc = count_expected(c, &how, err);
     if (rc)
         return rc;
+    if (c->mode == DLB_MODE_CEILING)
+        how.n_epochs = enough_epochs(c, &how);
     c->facts.consumed = c->consumed;
     const char *bus_id = dlb_json_text(c->facts.gpu, "pci_bus_id");
     struct dlb_nvml *nvml = bus_id[0] ? dlb_nvml_start(bus_id) : NULL;
@@ -454,6 +469,8 @@ static void conclude(const struct cell *c, int rc, const struct dlb_err *err,
     }
     (void)snprintf(out->stuck_why, sizeof(out->stuck_why), "%s", c->stuck ? c->stuck_why : "");
     dlb_cell_fill(out, &c->facts);
+    if (c->mode == DLB_MODE_CEILING) /* its epochs deliver the same samples many times */
+        out->loop.n_epochs = 0;
 }
 
 void dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,

@@ -16,7 +16,8 @@
 
 enum dlb_cell_mode {
     DLB_MODE_MEASURE,
-    DLB_MODE_WARM,     /* reads all data in the smallest batches; "skipped" if they exceed memory */
+    DLB_MODE_CEILING, /* the same with batches that are always ready (loaders/pool/ld_resident.c) */
+    DLB_MODE_WARM,    /* reads all data in the smallest batches; "skipped" if they exceed memory */
     DLB_MODE_BASELINE, /* another program reads the same files (scenarios/storage/fio.h) */
 };
 extern const char *const dlb_cell_mode_names[]; /* ends with NULL */

@@ -7,6 +7,7 @@
 #include "scenarios/judge/notes.h"
 #include "scenarios/judge/rates.h"
 #include "scenarios/judge/workers.h"
+#include "scenarios/plan/twin.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -266,8 +267,7 @@ static struct dlb_estimate ceiling_ratio(const struct dlb_judged_cell *cell,
     uint32_t n = 0;
     for (uint32_t i = 0; i < ceilings->n; i++) {
         const struct dlb_cell_result *rep = &ceilings->rep[i];
-        double rate =
-            dlb_measured(rep->loop.total.n_steps) * 1e9 / dlb_measured(rep->loop.total.window_ns);
+        double rate = dlb_cell_result_steps_per_s(rep);
         for (uint32_t k = 0; k < cell->n_values && n < cell->n_values; k++)
             if (isfinite(rate) && cell->block[k] == rep->block) {
                 a[n] = rate;
@@ -398,7 +398,7 @@ static void judge_alone(const struct dlb_plan *plan, const struct dlb_results *r
     if (out->status != DLB_CELL_SKIPPED && planned->ceiling < plan->n_ceilings) {
         const struct dlb_reps *ceilings = &results->ceilings[planned->ceiling];
         out->evidence.ceiling_ratio = ceiling_ratio(out, ceilings, plan->seed);
-        out->evidence.ceiling_busy_frac = over_reps(ceilings, RATIO(busy_ns, window_ns), false);
+        out->evidence.ceiling_idle_frac = zero_if_nan(dlb_twin_share(ceilings));
     }
     out->ceiling_ratio =
         out->evidence.ceiling_ratio.n ? out->evidence.ceiling_ratio.median : (double)NAN;

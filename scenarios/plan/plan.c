@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long a ceiling is measured: longer if its steps differ, because they need a mean. */
+/* How long a ceiling is measured if its copies are hidden: longer if its steps differ, because they
+ * need a mean. Where copies take longer, loaders/pool/ld_resident.c ends it. */
 #define CEILING_NS 5e8
 #define CEILING_SPREAD_NS 2e9
 #define CEILING_MIN_STEPS 3
 #define CEILING_MAX_STEPS 20000
-/* Steps queued ahead, so that a late wake-up of the host costs the device nothing. */
-#define CEILING_AHEAD 2
+#define CEILING_WARMUP 2
 #define STREAM_ORDER UINT64_C(0x0de2) /* keeps this use of the seed apart from others */
 
 /* Skips a cell if an axis makes no difference in it, unless the cell has the first value of that
@@ -142,28 +142,42 @@ static int64_t ceiling_steps(const struct dlb_device_opts *device)
     return (int64_t)fmin(fmax(steps, CEILING_MIN_STEPS), CEILING_MAX_STEPS);
 }
 
-/* The same step with nothing to load and one byte to copy per batch. The device's work for
- * transform.where = "gpu" is left out, because it is input work. Options that do not matter have
- * their defaults, so that equal ceilings are equal specs. */
-static void make_ceiling(const struct dlb_spec *cell, struct dlb_spec *out)
+/* Of how a cell loads, what the ceiling's batches, slots and copies depend on; no planted times.
+ * A shuffled order makes its few batches a sample of the data set. */
+static void ceiling_loader(const struct dlb_loader_opts *cell, bool forks, bool iterable,
+                           struct dlb_loader_opts *out)
 {
-    int64_t steps = ceiling_steps(&cell->device);
-    dlb_spec_defaults(out);
-    out->dataset.format = dlb_opt_place(dlb_format_names, "synthetic");
-    out->generate.samples = steps + 4;
-    out->generate.sample_bytes = 1;
-    out->loader.batch_size = 1;
-    out->loader.num_workers = 0;
-    out->loader.shuffle = false;
-    out->loader.pin_memory = true;
-    out->loader.drop_last = false;
-    out->device = cell->device;
-    out->device.prefetch = CEILING_AHEAD;
-    out->run.epochs = 1;
-    out->run.max_batches = steps;
-    out->run.warmup_batches = 1;
-    out->run.seed = cell->run.seed;
-    dlb_meaning_settle(out, false);
+    bool fresh = cell->transport == DLB_TRANSPORT_FRESH && !cell->pin_memory;
+    out->batch_size = cell->batch_size;
+    out->drop_last = cell->drop_last;
+    out->pin_memory = cell->pin_memory;
+    out->shuffle = !iterable;
+    if (!fresh && !forks)
+        return;
+    out->num_workers = 1; /* it has none: this says what its slots are like */
+    out->kind = forks ? cell->kind : 0;
+    out->transport = fresh ? cell->transport : out->transport;
+}
+
+/* The cell with batches that are always ready. Options that do not matter have their defaults, so
+ * that equal ceilings are equal specs. */
+static void make_ceiling(const struct dlb_plan_cell *cell, struct dlb_spec *out)
+{
+    const struct dlb_spec *spec = cell->spec;
+    struct dlb_spec plain;
+    dlb_spec_defaults_of_format(&plain, spec->dataset.format);
+    *out = *spec;
+    out->loader = plain.loader;
+    out->run = plain.run;
+    ceiling_loader(&spec->loader, dlb_spec_forks(spec), cell->iterable, &out->loader);
+    out->run.max_batches = ceiling_steps(&spec->device);
+    out->run.warmup_batches = CEILING_WARMUP;
+    out->run.epochs = out->run.max_batches + CEILING_WARMUP + 1; /* of one batch at least */
+    out->run.seed = spec->run.seed;
+    out->run.rank = spec->run.rank;
+    out->run.world = spec->run.world;
+    out->run.checksum = spec->run.checksum;
+    dlb_meaning_settle(out, cell->iterable);
 }
 
 void dlb_plan_ceilings(struct dlb_plan *plan)
@@ -174,12 +188,13 @@ void dlb_plan_ceilings(struct dlb_plan *plan)
         if (cell->skipped)
             continue;
         struct dlb_spec *ceiling = &plan->ceilings[plan->n_ceilings];
-        make_ceiling(cell->spec, ceiling);
+        make_ceiling(cell, ceiling);
         cell->ceiling = 0;
         while (!dlb_spec_equal(&plan->ceilings[cell->ceiling], ceiling))
             cell->ceiling++;
         plan->n_ceilings += cell->ceiling == plan->n_ceilings;
     }
+    plan->n_resident = plan->n_ceilings;
 }
 
 double dlb_plan_batches(const struct dlb_spec *spec, uint64_t n_samples)

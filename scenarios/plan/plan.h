@@ -13,7 +13,8 @@
 int dlb_plan_cells(const struct dlb_plan_input *in, struct dlb_axes *axes, struct dlb_plan *plan,
                    struct dlb_err *err);
 
-/* One ceiling per distinct device setting of the cells that run. */
+/* One ceiling per distinct setting of the cells that run, as far as it concerns device, batches,
+ * copies and data set: the cell with batches that are always ready. */
 void dlb_plan_ceilings(struct dlb_plan *plan);
 
 /* The specs that read all data once: one per distinct data set of the cells that want it warm, none

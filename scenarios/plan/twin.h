@@ -22,9 +22,9 @@ enum dlb_twin {
 void dlb_twin_spec(const struct dlb_spec *cell, uint64_t sample_bytes, enum dlb_twin what,
                    struct dlb_spec *out);
 
-/* Median over repetitions of DLB_TWIN_STEPS: the share of the window in which the device idled
- * although data cost nothing. Exposed copies are not counted. Evidence's harness_frac. NaN
- * without a window. */
+/* Median over repetitions of DLB_TWIN_STEPS, or of a ceiling: the share of the window in which the
+ * device idled although data cost nothing. Exposed copies are not counted. Evidence's harness_frac
+ * and ceiling_idle_frac. NaN without a window. */
 double dlb_twin_share(const struct dlb_reps *reps);
 
 /* Median over repetitions of DLB_TWIN_FREE: their samples/s divided by the cell's. Evidence's

@@ -255,12 +255,19 @@ static void learn_data(struct runner *r, const struct dlb_spec *spec, uint64_t i
     r->data[r->n_data++] = (struct known_data){.spec = *spec, .id = id};
 }
 
+static enum dlb_cell_mode mode_of(const struct dlb_plan *plan, const struct dlb_task *task)
+{
+    if (task->kind == DLB_TASK_CEILING && task->index < plan->n_resident)
+        return DLB_MODE_CEILING;
+    return task->kind == DLB_TASK_WARM       ? DLB_MODE_WARM
+           : task->kind == DLB_TASK_BASELINE ? DLB_MODE_BASELINE
+                                             : DLB_MODE_MEASURE;
+}
+
 static int run_task(struct runner *r, struct dlb_err *err)
 {
     static const char *const cell[] = {"dlbench", "cell", NULL}; /* bench/verbs/verb_cell.c */
-    const enum dlb_cell_mode mode = r->task->kind == DLB_TASK_WARM       ? DLB_MODE_WARM
-                                    : r->task->kind == DLB_TASK_BASELINE ? DLB_MODE_BASELINE
-                                                                         : DLB_MODE_MEASURE;
+    const enum dlb_cell_mode mode = mode_of(r->plan, r->task);
     const struct dlb_plan_program *program =
         is_cell(r->task) ? r->plan->cells[r->task->index].other.program : NULL;
     const struct dlb_spec *spec = spec_of(r->plan, r->task);

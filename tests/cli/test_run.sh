@@ -121,7 +121,7 @@ last='run, its ceiling killed'
     >"$out" 2>"$err" </dev/null &
 pid=$!
 for _ in $(seq 300); do
-    grep -qs '"generate.sample_bytes": 1,' results/ceiling/.cells-*/spec.json && break # what a ceiling loads
+    grep -qs '"run.max_batches": 3,' results/ceiling/.cells-*/spec.json && break # what a ceiling measures
     sleep 0.05
 done
 sleep 0.5

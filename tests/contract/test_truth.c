@@ -362,6 +362,69 @@ static void late_copies_are_the_loaders(void **state)
     }
 }
 
+static double steps_per_s(const struct pipeline *p)
+{
+    return (double)p->out->total.n_steps * 1e9 / (double)p->out->total.window_ns;
+}
+
+static double rate_of(struct pipeline p)
+{
+    run(&p);
+    double rate = steps_per_s(&p);
+    pipeline_free(&p);
+    return rate;
+}
+
+/* What the ceiling says that the cell would gain, over what it gains without its planted sleeps. */
+static double gain_told_over_true(const struct pipeline *slow)
+{
+    struct pipeline ceiling = *slow, fast = *slow;
+    ceiling.use_loader = dlb_loaders[pipeline_kind("resident") - 1];
+    ceiling.loader.sample_sleep_us = fast.loader.sample_sleep_us = 0;
+    double slow_rate = rate_of(*slow);
+    double told = rate_of(ceiling) / slow_rate, gained = rate_of(fast) / slow_rate;
+    assert_true(gained > 1.2); /* else there is nothing to tell */
+    return told / gained;
+}
+
+/* Steps of 10 ms, batches of 40 ms; copies that are hidden, exposed, or block the loop. */
+static void a_ceiling_comes_true(void **state)
+{
+    (void)state;
+    static const struct {
+        double copy_ms;
+        int prefetch;
+        bool pinned;
+    } rows[] = {{0, 1, true},  {5, 0, true},  {5, 1, true},
+                {5, 0, false}, {5, 1, false}, {14, 1, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fake fake = fake_map(400);
+        struct dlb_dataset ds = fake_dataset(&fake);
+        const struct pipeline slow = {.dataset = &ds,
+                                      .n_epochs = 10,
+                                      .max_batches = 16,
+                                      .warmup_batches = 4,
+                                      .loader = {.num_workers = 1,
+                                                 .batch_size = 4,
+                                                 .sample_sleep_us = 10000,
+                                                 .pin_memory = rows[i].pinned},
+                                      .device = {.prefetch = rows[i].prefetch,
+                                                 .step_ms = 10,
+                                                 .copy_us = rows[i].copy_ms * 1e3}};
+        bool shown = false, taken = true;
+        for (int try = 0; try < TRIES && !shown && taken; try++) {
+            struct taken before = taken_now();
+            uint64_t start_ns = dlb_now_ns();
+            double ratio = gain_told_over_true(&slow);
+            shown = fabs(ratio - 1) < 0.03;
+            taken = was_taken(&before, dlb_now_ns() - start_ns);
+            if (!shown)
+                print_message("row %zu: told / true is %.3f\n", i, ratio);
+        }
+        assert_true(shown || taken);
+    }
+}
+
 static const struct dlb_loader *counted;
 static uint64_t n_asked;
 
@@ -406,6 +469,7 @@ int main(void)
         cmocka_unit_test(an_epochs_end_is_waited_for),
         cmocka_unit_test(late_copies_are_the_loaders),
         cmocka_unit_test(copies_are_slept_through),
+        cmocka_unit_test(a_ceiling_comes_true),
     };
     (void)prctl(PR_SET_TIMERSLACK,
                 1UL); /* as every cell does: planted times are what is measured */

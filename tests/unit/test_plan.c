@@ -63,9 +63,7 @@ static void test_any_key_can_be_swept(void **state)
     assert_int_equal(plan.cells[11].spec->loader.batch_size, 32);
     assert_string_equal(dlb_codecs[plan.cells[0].spec->dataset.codec]->name, "raw");
     assert_string_equal(dlb_codecs[plan.cells[1].spec->dataset.codec]->name, "jpeg");
-    assert_int_equal(plan.n_ceilings, 2); /* one per step time, whatever is loaded */
-    assert_int_not_equal(plan.cells[0].ceiling, plan.cells[2].ceiling);
-    assert_int_equal(plan.cells[0].ceiling, plan.cells[4].ceiling);
+    assert_int_equal(plan.n_ceilings, 12); /* each is another batch, step or content */
     dlb_plan_free(&plan);
 }
 
@@ -164,18 +162,37 @@ static void test_order_comes_from_the_seed(void **state)
     dlb_plan_free(&c);
 }
 
-static void test_ceiling_is_the_step_alone(void **state)
+/* All that the device sees is the cell's; what loading costs is left out. */
+static void test_ceiling_is_the_cell_with_batches_ready(void **state)
 {
     (void)state;
-    const char *const settings[] = {"device.step_ms=1000", "loader.sample_sleep_us=500",
-                                    "loader.num_workers=2", NULL};
+    const char *const settings[] = {"device.step_ms=1000",
+                                    "device.prefetch=1",
+                                    "device.copy_us=20",
+                                    "loader.sample_sleep_us=500",
+                                    "loader.num_workers=2",
+                                    "loader.pin_memory=true",
+                                    "loader.batch_size=7",
+                                    "loader.drop_last=true",
+                                    "run.world=3",
+                                    "run.cache=cold",
+                                    "dataset.format=files",
+                                    "dataset.codec=raw",
+                                    "dataset.path=/somewhere",
+                                    NULL};
     struct dlb_plan plan = planned("run", settings);
     assert_int_equal(plan.n_ceilings, 1);
-    const struct dlb_spec *ceiling = &plan.ceilings[0];
-    assert_string_equal(dlb_spec_format(ceiling)->name, "synthetic");
-    assert_true(ceiling->device.step_ms == 1000);
+    assert_int_equal(plan.n_resident, 1);
+    const struct dlb_spec *ceiling = &plan.ceilings[0], *cell = plan.cells[0].spec;
+    assert_true(dlb_spec_section_equal(&dlb_dataset_group, ceiling, cell));
+    assert_true(dlb_spec_section_equal(&dlb_device_group, ceiling, cell));
+    assert_int_equal(ceiling->loader.batch_size, 7);
+    assert_true(ceiling->loader.pin_memory && ceiling->loader.drop_last);
+    assert_int_equal(ceiling->run.world, 3);
     assert_true(ceiling->loader.sample_sleep_us == 0);
+    assert_int_equal(ceiling->run.cache, DLB_RUN_AS_IS);
     assert_int_equal(ceiling->run.max_batches, 3);
+    assert_true(ceiling->run.epochs >= 3);
     /* Its process is given the same. */
     struct dlb_spec *spec = calloc(1, sizeof(*spec));
     struct dlb_err err;
@@ -185,6 +202,39 @@ static void test_ceiling_is_the_step_alone(void **state)
     json_decref(flat);
     free(spec);
     dlb_plan_free(&plan);
+}
+
+/* Cells that differ in how they load share a ceiling. */
+static void test_ceilings_are_shared(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *axis;
+        uint32_t n_cells, n_ceilings;
+    } rows[] = {
+        {"sweep.loader.num_workers=[0, 1, 2, 4]", 4, 1},
+        {"sweep.loader.prefetch_factor=[1, 2, 4]", 3, 1},
+        {"sweep.loader.sample_sleep_us=[0, 100]", 2, 1},
+        {"sweep.loader.order=[\"in-order\", \"any\"]", 2, 1},
+        {"sweep.run.cache=[\"warm\", \"cold\"]", 2, 1},
+        {"sweep.loader.kind=[\"threads\", \"processes\"]", 2, 2}, /* memory of two kinds */
+        {"sweep.loader.transport=[\"pooled\", \"fresh\"]", 2, 2},
+        {"sweep.loader.pin_memory=[true, false]", 2, 2},
+        {"sweep.loader.batch_size=[8, 16]", 2, 2},
+        {"sweep.loader.drop_last=[true, false]", 2, 2},
+        {"sweep.device.prefetch=[0, 1, 2]", 3, 3},
+        {"sweep.device.copy_us=[0, 10]", 2, 2},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *const settings[] = {"loader.num_workers=2", "dataset.codec=raw", rows[i].axis,
+                                        NULL};
+        struct dlb_plan plan = planned("sweep", settings);
+        if (plan.n_ceilings != rows[i].n_ceilings)
+            fail_msg("%s: %u ceilings", rows[i].axis, plan.n_ceilings);
+        assert_int_equal(count_run(&plan), rows[i].n_cells);
+        assert_int_equal(plan.n_resident, plan.n_ceilings);
+        dlb_plan_free(&plan);
+    }
 }
 
 static void test_streams_are_not_read_many_at_once(void **state)
@@ -346,7 +396,8 @@ int main(void)
         cmocka_unit_test(test_too_many_cells),
         cmocka_unit_test(test_blocks_hold_everything_once_in_their_own_order),
         cmocka_unit_test(test_order_comes_from_the_seed),
-        cmocka_unit_test(test_ceiling_is_the_step_alone),
+        cmocka_unit_test(test_ceiling_is_the_cell_with_batches_ready),
+        cmocka_unit_test(test_ceilings_are_shared),
         cmocka_unit_test(test_streams_are_not_read_many_at_once),
         cmocka_unit_test(test_options_of_another_format_are_skipped),
         cmocka_unit_test(test_a_format_s_own_value_reaches_its_cell),

@@ -63,7 +63,7 @@ static struct dlb_evidence any_evidence(struct dlb_rng *rng)
         .worker_runqueue_ns = odd_number(rng),
         .order_wait_ns = odd_number(rng),
         .input_wait_ns = odd_number(rng),
-        .ceiling_busy_frac = odd_number(rng),
+        .ceiling_idle_frac = odd_number(rng),
         .pin_memory = dlb_rng_below(rng, 2) != 0,
         .pageable_copy = dlb_rng_below(rng, 2) != 0,
         .persistent_workers = dlb_rng_below(rng, 2) != 0,

@@ -1,6 +1,5 @@
-/* What a ceiling that stood still itself is worth: nothing. The figures are those of a busy
- * machine.
- */
+/* What a ceiling is worth that was itself idle although its batches were ready and copied: nothing.
+ * The figures are those of a busy machine. */
 #include "core/measure/verdict.h"
 
 #include <setjmp.h>
@@ -11,7 +10,7 @@
 #include <cmocka.h>
 
 static const struct row {
-    double compute, input, residual, ratio, low, high, ceiling_busy;
+    double compute, input, residual, ratio, low, high, ceiling_idle;
     enum dlb_verdict_class klass;
     enum dlb_severity severity;
     const char *says[3];
@@ -22,30 +21,30 @@ static const struct row {
      0.82,
      0.71,
      0.97,
-     0.35,
+     0.65,
      DLB_V_HARNESS_BOUND,
      DLB_SEVERITY_CRITICAL,
-     {"data 53%", "only 35%", "quiet machine"}},
+     {"data 53%", "idle 65%", "quiet machine"}},
     {0.43,
      0.33,
      0.24,
      0.82,
      0.71,
      0.97,
-     0.89,
+     0.11,
      DLB_V_HARNESS_BOUND,
      DLB_SEVERITY_CRITICAL,
-     {"data 33%", "only 89%"}},
+     {"data 33%", "idle 11%"}},
     {0.87,
      0.12,
      0.01,
      1.01,
      0.97,
      1.04,
-     0.6,
+     0.4,
      DLB_V_HARNESS_BOUND,
      DLB_SEVERITY_WARN,
-     {"12%", "60%"}},
+     {"12%", "idle 40%"}},
     /* A ceiling that did not starve and is not faster: idle, and the cause is not known. */
     {0.42,
      0.53,
@@ -53,7 +52,7 @@ static const struct row {
      0.98,
      0.9,
      1.6,
-     0.9,
+     0.1,
      DLB_V_INCOMPLETE,
      DLB_SEVERITY_WARN,
      {"53%", "58%", "quiet machine"}},
@@ -63,7 +62,7 @@ static const struct row {
      1.02,
      0.9,
      1.1,
-     0.99,
+     0.01,
      DLB_V_RESIDUAL_HEAVY,
      DLB_SEVERITY_CRITICAL,
      {"data 25%"}},
@@ -73,12 +72,12 @@ static const struct row {
      1.02,
      0.97,
      1.05,
-     1.0,
+     0,
      DLB_V_INCOMPLETE,
      DLB_SEVERITY_WARN,
      {"14%", "(1.02x; 0.97x to 1.05x)", "more repeats"}},
     /* A ceiling that starved, and is clearly faster even so. */
-    {0.2, 0.8, 0, 4, 3.9, 4.1, 0.8, DLB_V_INPUT_BOUND, DLB_SEVERITY_CRITICAL, {"80%"}},
+    {0.2, 0.8, 0, 4, 3.9, 4.1, 0.2, DLB_V_INPUT_BOUND, DLB_SEVERITY_CRITICAL, {"80%"}},
 };
 
 static void a_starved_ceiling_refutes_nothing(void **state)
@@ -93,7 +92,7 @@ static void a_starved_ceiling_refutes_nothing(void **state)
                                  .compute_frac = row->compute,
                                  .input_frac = row->input,
                                  .residual_frac = row->residual,
-                                 .ceiling_busy_frac = row->ceiling_busy,
+                                 .ceiling_idle_frac = row->ceiling_idle,
                                  .ceiling_ratio = {.median = row->ratio,
                                                    .low = row->low,
                                                    .high = row->high,
