@@ -125,14 +125,17 @@ struct dlb_io_used {
 };
 
 struct dlb_loader_stats {
-    struct dlb_worker_meters workers; /* of all workers together */
-    uint64_t runqueue_ns; /* summed over workers; DLB_NOT_MEASURED without /proc/.../schedstat */
+    struct dlb_worker_meters workers; /* of all workers together, over the whole run */
+    struct dlb_worker_meters window;  /* the part of it within the measured window: whole batches
+                                         that were begun within it (loaders/worker/report.h) */
+    uint64_t runqueue_ns;     /* summed over workers, within the window; DLB_NOT_MEASURED without
+                                 /proc/.../schedstat */
     struct dlb_os_process os; /* summed over worker processes; zeros for threads, whose use is in
                                  the process's own account */
     uint64_t private_bytes;   /* anonymous memory that worker processes added, all together, without
                                  the parent's pages that they wrote to; 0 for threads */
-    uint64_t order_wait_ns;   /* time that the consumer waited for one worker while another worker's
-                                 batch was ready */
+    uint64_t order_wait_ns;   /* time within the window that the consumer waited for one worker
+                                 while another worker's batch was ready */
     struct dlb_io_used io;
     uint32_t n_skipped_named;
     struct dlb_err skipped[DLB_MAX_SKIPPED_NAMED];
@@ -152,6 +155,9 @@ struct dlb_loader {
      * without a batch. */
     int (*next)(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                 struct dlb_err *err);
+    /* The measured window opens, or closes; with several devices at one loader, that of any. NULL:
+     * nothing is measured. */
+    void (*measure)(void *ld, bool opens);
     /* The batch was copied (DLB_COPIED): its slot may be filled again. */
     void (*release)(void *ld, const struct dlb_batch *batch);
     /* Tells workers to leave, and returns at once. With several loaders, call it for all before the

@@ -83,7 +83,7 @@ struct dlb_worker_meters {
     uint64_t n_cut_shards; /* shards abandoned where they are damaged; how many samples followed is
                               not known */
     uint64_t io_bytes;     /* bytes that formats asked the byte source for */
-    uint64_t cpu_ns;       /* CLOCK_THREAD_CPUTIME_ID over the worker's life */
+    uint64_t cpu_ns;       /* CLOCK_THREAD_CPUTIME_ID */
 };
 
 void dlb_worker_meters_merge(struct dlb_worker_meters *into, const struct dlb_worker_meters *from);

@@ -109,7 +109,7 @@ struct dlb_evidence {
                               none */
     uint32_t faster_workers; /* the fastest of those, if clearly faster than this cell; else 0 */
     bool most_swept;         /* the sweep of num_workers has no larger number */
-    double worker_stage_ns[DLB_WS_COUNT]; /* sums over workers and the measured run */
+    double worker_stage_ns[DLB_WS_COUNT]; /* sums over workers, within the window */
     double pin_stage_ns;            /* as in worker_stage_ns[DLB_WS_PIN], when a pin thread ran */
     double worker_runqueue_ns;      /* summed run-queue wait of the workers (schedstat); NaN: not
                                        measured */

@@ -69,6 +69,11 @@ int dlb_pool_begin_epoch(struct dlb_pool *pool, uint64_t epoch, struct dlb_err *
     return DLB_OK;
 }
 
+void dlb_pool_measure(struct dlb_pool_common *common, bool opens)
+{
+    atomic_store_explicit(&common->shared->measuring, opens, memory_order_relaxed);
+}
+
 static struct dlb_ring *deliver_ring(struct dlb_pool_common *common, uint32_t w)
 {
     return common->pin_thread ? &common->lanes[w].pinned_full : &common->lanes[w].full;
@@ -204,7 +209,8 @@ static void count_order_wait(struct dlb_pool *pool, uint32_t w, uint64_t start_n
 
     if (ready_ns < start_ns)
         ready_ns = start_ns;
-    if (ready_ns < end_ns)
+    if (ready_ns < end_ns &&
+        atomic_load_explicit(&pool->common.shared->measuring, memory_order_relaxed))
         wait->total_ns += end_ns - ready_ns;
     wait->from_ns = got ? 0 : end_ns;
 }

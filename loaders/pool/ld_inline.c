@@ -109,13 +109,21 @@ static int inline_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, boo
     if (pin_copy) {
         uint64_t start_ns = dlb_now_ns();
         dlb_slot_copy(&self->slots, slot, &self->unpinned, 0);
-        dlb_hist_add(&self->report->meters.stage[DLB_WS_PIN], dlb_now_ns() - start_ns);
+        dlb_hist_add(&dlb_worker_report_meters(self->report)->stage[DLB_WS_PIN],
+                     dlb_now_ns() - start_ns);
     }
     self->n_free--;
     *out = dlb_slot_batch(&self->slots, slot, self->job->checksum);
     out->seq = self->batch++;
     *got = true;
     return DLB_OK;
+}
+
+/* Its thread is the consumer's, whose CPU time is counted there. */
+static void inline_measure(void *ld, bool opens)
+{
+    struct inline_loader *self = ld;
+    self->report->in_window = opens;
 }
 
 static void inline_release(void *ld, const struct dlb_batch *batch)
@@ -138,7 +146,7 @@ static int inline_stop(void *ld, struct dlb_err *err)
 static void inline_stats(void *ld, struct dlb_loader_stats *out)
 {
     struct inline_loader *self = ld;
-    self->report->runqueue_ns = DLB_NOT_MEASURED;
+    self->report->runqueue_ns[true] = DLB_NOT_MEASURED;
     dlb_worker_report_merge(out, self->report);
 }
 
@@ -160,6 +168,7 @@ const struct dlb_loader dlb_ld_inline = {
     .memory = inline_memory,
     .begin_epoch = inline_begin_epoch,
     .next = inline_next,
+    .measure = inline_measure,
     .release = inline_release,
     .stop = inline_stop,
     .stats = inline_stats,

@@ -85,6 +85,12 @@ static int processes_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, 
     return rc;
 }
 
+static void processes_measure(void *ld, bool opens)
+{
+    struct processes *self = ld;
+    dlb_pool_measure(&self->pool.common, opens);
+}
+
 static void processes_release(void *ld, const struct dlb_batch *batch)
 {
     struct processes *self = ld;
@@ -139,6 +145,7 @@ const struct dlb_loader dlb_ld_processes = {
     .memory = processes_memory,
     .begin_epoch = processes_begin_epoch,
     .next = processes_next,
+    .measure = processes_measure,
     .release = processes_release,
     .dismiss = processes_dismiss,
     .stop = processes_stop,

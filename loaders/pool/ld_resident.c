@@ -225,7 +225,7 @@ static int resident_stop(void *ld, struct dlb_err *err)
 static void resident_stats(void *ld, struct dlb_loader_stats *out)
 {
     struct resident *self = ld;
-    self->report->runqueue_ns = DLB_NOT_MEASURED;
+    self->report->runqueue_ns[true] = DLB_NOT_MEASURED;
     dlb_worker_report_merge(out, self->report);
 }
 

@@ -98,6 +98,12 @@ static int threads_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bo
     return dlb_pool_next(&self->pool, timeout_ns, out, got, err);
 }
 
+static void threads_measure(void *ld, bool opens)
+{
+    struct threads *self = ld;
+    dlb_pool_measure(&self->pool.common, opens);
+}
+
 static void threads_release(void *ld, const struct dlb_batch *batch)
 {
     struct threads *self = ld;
@@ -138,6 +144,7 @@ const struct dlb_loader dlb_ld_threads = {
     .memory = threads_memory,
     .begin_epoch = threads_begin_epoch,
     .next = threads_next,
+    .measure = threads_measure,
     .release = threads_release,
     .dismiss = threads_dismiss,
     .stop = threads_stop,

@@ -31,7 +31,8 @@ static bool pin_one(struct dlb_pool_pin *pin, struct dlb_lane *lane, uint32_t *c
     dlb_slot_copy(&common->pinned, to, &common->slots, *carried - 1);
     uint64_t end_ns = dlb_now_ns();
     dlb_slot_head(&common->pinned, to)->ready_ns = end_ns;
-    dlb_hist_add(&pin->hist, end_ns - start_ns);
+    dlb_hist_add(&pin->hist[atomic_load_explicit(&common->shared->measuring, memory_order_relaxed)],
+                 end_ns - start_ns);
     dlb_ring_push(&lane->pinned_full, to);
     dlb_event_signal(dlb_pool_ready(common, lane));
     dlb_ring_push(&lane->free, *carried - 1);

@@ -232,5 +232,7 @@ void dlb_pool_stats(const struct dlb_pool *pool, struct dlb_loader_stats *out)
     out->order_wait_ns += pool->order_wait.total_ns;
     for (uint32_t w = 0; common->lanes && w < common->n_workers; w++)
         dlb_worker_report_merge(out, &common->lanes[w].report);
-    dlb_hist_merge(&out->workers.stage[DLB_WS_PIN], &pool->pin.hist);
+    dlb_hist_merge(&out->workers.stage[DLB_WS_PIN], &pool->pin.hist[false]);
+    dlb_hist_merge(&out->workers.stage[DLB_WS_PIN], &pool->pin.hist[true]);
+    dlb_hist_merge(&out->window.stage[DLB_WS_PIN], &pool->pin.hist[true]);
 }

@@ -72,6 +72,7 @@ struct dlb_pool_shared {
     struct dlb_event any_ready;   /* order "any": takes the place of each lane's to_consumer */
     _Atomic uint64_t epoch_begun; /* epochs begun so far; persistent workers wait for the next */
     _Atomic bool stop;
+    _Atomic bool measuring;     /* the consumer's window is open */
     _Atomic uint32_t failed;    /* 1 + the first worker that failed; 0: none */
     struct dlb_err err;         /* that worker's error; written before `failed` is set */
     _Atomic uint32_t err_taken; /* 1 + the worker whose error is written to err */
@@ -95,8 +96,8 @@ struct dlb_pool_common {
 struct dlb_pool_pin {
     struct dlb_pool_common *common;
     struct dlb_thread thread;
-    struct dlb_hist hist; /* of its copies */
-    bool running;         /* the consumer's: the thread was started and not joined */
+    struct dlb_hist hist[2]; /* of its copies: outside of the window, within it */
+    bool running;            /* the consumer's: the thread was started and not joined */
 };
 
 /* The consumer's own: whose batch comes next. */
@@ -159,7 +160,9 @@ void dlb_pool_stats(const struct dlb_pool *pool, struct dlb_loader_stats *out);
  * thread. */
 int dlb_pool_begin_epoch(struct dlb_pool *pool, uint64_t epoch, struct dlb_err *err);
 
-/* As dlb_loader.next and .release. */
+/* As dlb_loader.measure, .next and .release. */
+void dlb_pool_measure(struct dlb_pool_common *common, bool opens);
+
 int dlb_pool_next(struct dlb_pool *pool, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                   struct dlb_err *err);
 void dlb_pool_release(struct dlb_pool_common *common, const struct dlb_batch *batch);

@@ -5,7 +5,6 @@
 #include "core/host/osacct.h"
 #include "loaders/worker/worker.h"
 
-#include <time.h>
 #include <unistd.h>
 
 /* The event to signal for a slot that was filled. */
@@ -54,7 +53,7 @@ static bool worker_wait(struct dlb_pool_common *common, struct dlb_lane *lane,
             break;
         dlb_event_wait(event, seen, UINT64_MAX);
     }
-    dlb_hist_add(&lane->report.meters.stage[stage], dlb_now_ns() - start_ns);
+    dlb_hist_add(&dlb_worker_report_meters(&lane->report)->stage[stage], dlb_now_ns() - start_ns);
     return true;
 }
 
@@ -64,8 +63,15 @@ static int renew(struct dlb_pool_common *common, struct dlb_lane *lane, uint32_t
 {
     uint64_t start_ns = dlb_now_ns();
     int rc = dlb_slots_renew(&common->slots, slot, err);
-    dlb_hist_add(&lane->report.meters.stage[DLB_WS_COLLATE], dlb_now_ns() - start_ns);
+    dlb_hist_add(&dlb_worker_report_meters(&lane->report)->stage[DLB_WS_COLLATE],
+                 dlb_now_ns() - start_ns);
     return rc;
+}
+
+/* Read once a batch; what it orders is nothing. */
+static bool is_measuring(const struct dlb_pool_common *common)
+{
+    return atomic_load_explicit(&common->shared->measuring, memory_order_relaxed);
 }
 
 /* One epoch of one worker; false when the worker is to leave. */
@@ -91,6 +97,9 @@ static bool work_epoch(struct dlb_pool_common *common, struct dlb_worker *worker
         }
         if (!worker_wait(common, lane, &lane->slot_freed, take_slot, &slot, DLB_WS_WAIT_SLOT))
             return false;
+        bool in_window = is_measuring(common);
+        if (in_window != lane->report.in_window)
+            dlb_worker_report_turn(&lane->report, in_window);
         if (common->fresh)
             rc = renew(common, lane, slot, err);
         if (rc == DLB_OK)
@@ -126,13 +135,6 @@ static bool wait_for_epoch(struct dlb_pool_common *common, struct dlb_lane *lane
     }
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-    struct timespec ts;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * DLB_NS_PER_S + (uint64_t)ts.tv_nsec;
-}
-
 /* What the kernel accounts to a worker process alone. `before_bytes` of its anonymous memory came
  * with the fork. */
 static void account_process(struct dlb_worker_report *report, uint64_t before_bytes)
@@ -147,18 +149,6 @@ static void account_process(struct dlb_worker_report *report, uint64_t before_by
         report->private_bytes = anon_bytes - before_bytes;
 }
 
-static void account_thread(struct dlb_worker_report *report, uint64_t cpu_start_ns)
-{
-    struct dlb_os_thread os;
-
-    report->meters.cpu_ns += thread_cpu_ns() - cpu_start_ns;
-    dlb_os_thread(0, &os);
-    if (os.runqueue_ns == DLB_NOT_MEASURED || report->runqueue_ns == DLB_NOT_MEASURED)
-        report->runqueue_ns = DLB_NOT_MEASURED;
-    else
-        report->runqueue_ns += os.runqueue_ns;
-}
-
 void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, bool persistent)
 {
     struct dlb_lane *lane = &common->lanes[id];
@@ -170,8 +160,9 @@ void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, 
                                            .n_workers = common->n_workers};
     struct dlb_worker worker;
     struct dlb_err err = {0};
-    uint64_t cpu_start_ns = thread_cpu_ns(), anon_bytes = 0;
+    uint64_t anon_bytes = 0;
 
+    dlb_worker_report_begin(&lane->report, is_measuring(common));
     if (common->across_processes) {
         atomic_store(&lane->pid, getpid());
         anon_bytes = dlb_os_anon_bytes();
@@ -189,5 +180,5 @@ void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, 
     if (common->across_processes)
         account_process(&lane->report, anon_bytes);
     dlb_worker_close(&worker);
-    account_thread(&lane->report, cpu_start_ns);
+    dlb_worker_report_end(&lane->report);
 }

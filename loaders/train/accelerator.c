@@ -35,11 +35,24 @@ static struct dlb_flight *flight_at(struct dlb_accelerator *a, uint32_t i)
     return &a->flight[(a->first + i) % (DLB_MAX_DEPTH + 1)];
 }
 
+/* A loader that several share measures while any of them does. */
+static void tell_loader(struct dlb_accelerator *a, bool opens)
+{
+    const struct dlb_loader *loader = a->common->how->loader;
+    uint32_t n_before = a->common->n_measuring;
+
+    a->common->n_measuring = opens ? n_before + 1 : n_before - 1;
+    bool is_other = a->common->shared && (opens ? n_before : n_before - 1) > 0;
+    if (loader->measure && !is_other)
+        loader->measure(a->feed->loader_state, opens);
+}
+
 static void begin_measuring(struct dlb_accelerator *a)
 {
     if (a->measuring || a->measured || a->n_batches < a->common->how->warmup_batches)
         return;
     a->measuring = true;
+    tell_loader(a, true);
     a->loop_start_ns = dlb_now_ns();
 }
 
@@ -55,6 +68,7 @@ static void end_measuring(struct dlb_accelerator *a)
     share->unaccounted_ns = share->wall_ns > a->covered_ns ? share->wall_ns - a->covered_ns : 0;
     a->measuring = false;
     a->measured = true;
+    tell_loader(a, false);
 }
 
 /* Goes on to the next batch; its wait starts at the end of the last stage. With the first measured

@@ -39,8 +39,9 @@ struct dlb_common {
     struct dlb_epoch *epoch; /* the current one */
     uint64_t epoch_start_ns;
     struct dlb_barrier barrier;
-    uint64_t n_batches; /* of all, for the heartbeat */
-    uint32_t n_short;   /* accelerators that have not measured their max_batches yet */
+    uint64_t n_batches;   /* of all, for the heartbeat */
+    uint32_t n_measuring; /* accelerators whose account is open */
+    uint32_t n_short;     /* accelerators that have not measured their max_batches yet */
 };
 
 struct dlb_accelerator {

@@ -31,7 +31,6 @@ struct dlb_async {
     const struct dlb_worker_setup *setup;
     struct dlb_uring *ring;
     struct dlb_readahead ra;
-    struct dlb_io_meters *meters;
     uint32_t depth, n_free;
     uint32_t n_prepared;     /* since the last submit */
     bool slow;               /* the last submit took too long */
@@ -41,6 +40,11 @@ struct dlb_async {
     struct request *request; /* [depth]; owned */
     uint32_t *free;          /* [depth] a stack of numbers; owned */
 };
+
+static struct dlb_io_meters *meters_of(struct dlb_async *a)
+{
+    return &dlb_worker_report_meters(a->setup->report)->io;
+}
 
 static void fall_back(struct dlb_worker_report *report, const char *why)
 {
@@ -67,8 +71,7 @@ int dlb_async_open(struct dlb_async **out, const struct dlb_worker_setup *setup,
         dlb_uring_close(ring);
         return dlb_fail_memory(err, NULL, sizeof *a);
     }
-    *a = (struct dlb_async){
-        .setup = setup, .ring = ring, .depth = depth, .meters = &setup->report->meters.io};
+    *a = (struct dlb_async){.setup = setup, .ring = ring, .depth = depth};
     *out = a;
     a->request = calloc(depth, sizeof *a->request);
     a->free = calloc(depth, sizeof *a->free);
@@ -133,8 +136,8 @@ static void prepare(struct dlb_async *a, uint32_t number, uint64_t now_ns)
     request->since_ns = now_ns;
     request->n_awaited = dlb_uring_read(a->ring, number, &what);
     a->n_prepared++;
-    if (a->depth - a->n_free > a->meters->max_in_flight)
-        a->meters->max_in_flight = a->depth - a->n_free;
+    if (a->depth - a->n_free > meters_of(a)->max_in_flight)
+        meters_of(a)->max_in_flight = a->depth - a->n_free;
 }
 
 /* The common buffer is made for the first sample that needs it, before that sample is read. */
@@ -169,16 +172,16 @@ static void complete(struct dlb_async *a, const struct dlb_uring_done *done, uin
     if (done->step == DLB_URING_OPENED)
         request->opened = done->result;
     if (done->step == DLB_URING_READ && !a->ending) {
-        dlb_hist_add(&a->meters->request, now_ns - request->since_ns);
+        dlb_hist_add(&meters_of(a)->request, now_ns - request->since_ns);
         if (request->opened >= 0 && done->result > 0)
-            a->meters->n_bytes += (uint64_t)done->result;
+            meters_of(a)->n_bytes += (uint64_t)done->result;
         request->again = !dlb_readahead_settle(&a->ra, request->sample, request->piece,
                                                request->opened, done->result);
     }
     if (request->n_awaited > 0)
         return;
     if (request->again && !a->ending) {
-        a->meters->n_again++;
+        meters_of(a)->n_again++;
         prepare(a, done->request, now_ns);
     } else {
         a->free[a->n_free++] = done->request;

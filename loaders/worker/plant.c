@@ -56,7 +56,7 @@ int dlb_plant_open(struct dlb_plant *plant, const struct dlb_worker_setup *setup
     }
     uint64_t until_ns = start_ns + (uint64_t)(opts->worker_init_ms * 1e6);
     uint64_t end_ns = spin_until(plant, dlb_now_ns(), until_ns);
-    dlb_hist_add(&setup->report->meters.stage[DLB_WS_INIT], end_ns - start_ns);
+    dlb_hist_add(&dlb_worker_report_meters(setup->report)->stage[DLB_WS_INIT], end_ns - start_ns);
     return DLB_OK;
 }
 

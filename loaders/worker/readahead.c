@@ -38,7 +38,7 @@ static struct dlb_ra_sample *nth(const struct dlb_readahead *ra, uint32_t number
 /* Samples that were read but never taken, because the batch was given up, count as read. */
 static void count_untaken(const struct dlb_readahead *ra)
 {
-    struct dlb_worker_meters *meters = &ra->setup->report->meters;
+    struct dlb_worker_meters *meters = dlb_worker_report_meters(ra->setup->report);
 
     for (uint32_t i = ra->n_taken; i < ra->n_located; i++) {
         const struct dlb_ra_sample *sample = nth(ra, i);

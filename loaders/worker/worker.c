@@ -30,20 +30,20 @@ static void count_request(struct dlb_io_watch *watch, uint64_t ns, size_t n_byte
 {
     struct dlb_worker *worker =
         (struct dlb_worker *)(void *)((char *)watch - offsetof(struct dlb_worker, watch));
-    dlb_hist_add(&worker->setup.report->meters.io.request, ns);
-    worker->setup.report->meters.io.n_bytes += n_bytes;
+    dlb_hist_add(&dlb_worker_report_meters(worker->setup.report)->io.request, ns);
+    dlb_worker_report_meters(worker->setup.report)->io.n_bytes += n_bytes;
 }
 
 static void meter(struct dlb_worker *worker, enum dlb_worker_stage stage, uint64_t start_ns,
                   uint64_t end_ns)
 {
-    dlb_hist_add(&worker->setup.report->meters.stage[stage], end_ns - start_ns);
+    dlb_hist_add(&dlb_worker_report_meters(worker->setup.report)->stage[stage], end_ns - start_ns);
 }
 
 static void count_read(struct dlb_worker *worker, const struct dlb_sample *sample)
 {
-    worker->setup.report->meters.io_bytes += sample->io_bytes;
-    worker->setup.report->meters.n_samples++;
+    dlb_worker_report_meters(worker->setup.report)->io_bytes += sample->io_bytes;
+    dlb_worker_report_meters(worker->setup.report)->n_samples++;
 }
 
 /* Says which sample the worker is at; read only when it seems stuck. */
@@ -164,7 +164,7 @@ static int skip_or_fail(struct dlb_worker *worker, struct filling *fill, const s
 {
     int rc = record_or_fail(worker, err);
     if (rc == DLB_OK) {
-        worker->setup.report->meters.n_skipped++;
+        dlb_worker_report_meters(worker->setup.report)->n_skipped++;
         fill->n_skipped++;
     }
     return rc;
@@ -279,7 +279,8 @@ static int add_sample(struct dlb_worker *worker, struct filling *fill,
         rc = check_size(worker, len_bytes, err);
     if (rc != DLB_OK) {
         fill->done_ns = now_ns;
-        worker->setup.report->meters.n_samples--; /* its bytes still count as read */
+        dlb_worker_report_meters(worker->setup.report)
+            ->n_samples--; /* its bytes still count as read */
         add_path_to_error(sample, err);
         return skip_or_fail(worker, fill, err);
     }
@@ -378,7 +379,7 @@ static int stream_next(struct dlb_worker *worker, struct dlb_dest dest, struct d
             rc = record_or_fail(worker, err);
             if (rc != DLB_OK)
                 return rc;
-            worker->setup.report->meters.n_cut_shards++;
+            dlb_worker_report_meters(worker->setup.report)->n_cut_shards++;
         }
     }
 }
@@ -451,6 +452,6 @@ int dlb_worker_fill(struct dlb_worker *worker, uint64_t batch, const struct dlb_
         head->payload_hash = dlb_hash_end(&fill.delivered);
     head->ready_ns = dlb_now_ns();
     meter(worker, DLB_WS_COLLATE, fill.done_ns, head->ready_ns);
-    worker->setup.report->meters.n_batches++;
+    dlb_worker_report_meters(worker->setup.report)->n_batches++;
     return DLB_OK;
 }

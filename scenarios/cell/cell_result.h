@@ -110,7 +110,10 @@ struct dlb_loop_result {
     double machine_busy_frac, machine_stolen_frac, machine_stolen_ns; /* of the whole machine */
 };
 
-/* What the workers did; absent if a worker did not end. */
+/* What the workers did; absent if a worker did not end. Stages, reads, requests, CPU time and waits
+ * cover the window, as the consumer's stages do: batches that a worker began while it was open,
+ * with the waits after them (loaders/worker/report.h). Bytes, samples and what was skipped cover
+ * the whole run, warm-up and unconsumed batches included. */
 struct dlb_workers_result {
     struct dlb_stage_result stage[DLB_WS_COUNT];
     struct dlb_stage_result reads;
@@ -119,9 +122,9 @@ struct dlb_workers_result {
     uint64_t io_bytes;  /* requested from the byte source ... */
     uint64_t n_samples; /* ... for this number of samples, which includes unconsumed ones */
     uint64_t cpu_ns, runqueue_ns, order_wait_ns;
-    uint64_t n_skipped, n_cut_shards;
-    uint32_t n_idle; /* workers without a shard */
-    char **skipped;  /* [n_skipped_named] the first skipped samples, with reasons; owned */
+    uint64_t n_skipped, n_cut_shards; /* of the whole run */
+    uint32_t n_idle;                  /* workers without a shard */
+    char **skipped; /* [n_skipped_named] the first skipped samples, with reasons; owned */
     uint32_t n_skipped_named;
 };
 

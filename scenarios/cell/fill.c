@@ -76,7 +76,7 @@ static void fill_io(struct dlb_io_result *out, const struct dlb_loader_opts *opt
                     const struct dlb_loader_stats *s)
 {
     const struct dlb_io_used *used = &s->io;
-    const struct dlb_stage_result request = stage(&s->workers.io.request);
+    const struct dlb_stage_result request = stage(&s->window.io.request);
     out->asked_uring = opts->io == DLB_READ_URING;
     out->used = used->n_uring == 0 ? DLB_IO_USED_SYNC
                 : used->n_sync > 0 ? DLB_IO_USED_MIXED
@@ -86,10 +86,10 @@ static void fill_io(struct dlb_io_result *out, const struct dlb_loader_opts *opt
     if (out->used == DLB_IO_USED_SYNC)
         return;
     out->depth = (uint64_t)opts->io_depth;
-    out->max_in_flight = s->workers.io.max_in_flight;
+    out->max_in_flight = s->window.io.max_in_flight;
     out->n_requests = request.count;
-    out->n_resubmitted = s->workers.io.n_again;
-    out->n_bytes = s->workers.io.n_bytes;
+    out->n_resubmitted = s->window.io.n_again;
+    out->n_bytes = s->window.io.n_bytes;
     out->sum_ns = request.sum_ns;
     out->p50_ns = request.p50_ns;
     out->p99_ns = request.p99_ns;
@@ -103,10 +103,10 @@ static void fill_io(struct dlb_io_result *out, const struct dlb_loader_opts *opt
 static void fill_reads(struct dlb_workers_result *out, const struct dlb_loader_stats *s)
 {
     out->reads_are_requests =
-        s->workers.io.request.count > 0 &&
-        (double)s->workers.io.n_bytes >= REQUESTS_SEEN * (double)s->workers.io_bytes;
+        s->window.io.request.count > 0 &&
+        (double)s->window.io.n_bytes >= REQUESTS_SEEN * (double)s->window.io_bytes;
     out->reads =
-        stage(out->reads_are_requests ? &s->workers.io.request : &s->workers.stage[DLB_WS_READ]);
+        stage(out->reads_are_requests ? &s->window.io.request : &s->window.stage[DLB_WS_READ]);
 }
 
 static void fill_workers(struct dlb_workers_result *out, const struct dlb_cell_facts *facts)
@@ -114,12 +114,12 @@ static void fill_workers(struct dlb_workers_result *out, const struct dlb_cell_f
     const struct dlb_loader_stats *s = facts->stats;
     uint32_t n =
         s->n_skipped_named < DLB_MAX_SKIPPED_NAMED ? s->n_skipped_named : DLB_MAX_SKIPPED_NAMED;
-    stages(out->stage, s->workers.stage, DLB_WS_COUNT);
+    stages(out->stage, s->window.stage, DLB_WS_COUNT);
     fill_reads(out, s);
     fill_io(&out->io, facts->loader_opts, s);
     out->io_bytes = s->workers.io_bytes;
     out->n_samples = s->workers.n_samples;
-    out->cpu_ns = s->workers.cpu_ns;
+    out->cpu_ns = s->window.cpu_ns;
     out->runqueue_ns = s->runqueue_ns;
     out->order_wait_ns = s->order_wait_ns;
     out->n_skipped = s->workers.n_skipped;

@@ -55,10 +55,13 @@ static bool is_warm(const struct dlb_judged_cell *cell)
     return cell->shown && cell->shown->cache.label == DLB_CACHE_WARM;
 }
 
-/* Bytes per second that a worker spent reading. */
+/* Bytes per second that a worker spent reading, within the window. */
 static double reader_bytes_per_s(const struct dlb_judged_cell *cell)
 {
-    return dlb_measured(cell->shown->workers.io_bytes) * 1e9 / worker_ns(cell, DLB_WS_READ);
+    const struct dlb_workers_result *workers = &cell->shown->workers;
+    double sample_bytes = dlb_measured(workers->io_bytes) / dlb_measured(workers->n_samples);
+    return sample_bytes * dlb_measured(workers->stage[DLB_WS_READ].count) * 1e9 /
+           worker_ns(cell, DLB_WS_READ);
 }
 
 /* The cell of n accelerators if it can be compared with `at`; else NULL. */

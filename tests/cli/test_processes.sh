@@ -10,7 +10,7 @@ for kind in threads processes; do
     for order in in-order any; do
         run "$dlbench" run "${quick[@]}" --set loader.kind=$kind --set loader.num_workers=2 --set loader.order=$order \
             --set run.epochs=3 --set run.checksum=true --set loader.shuffle=true --set loader.drop_last=true \
-            --run-name $kind-$order --json
+            --set run.repeats=1 --run-name $kind-$order --json
         expect_exit 0
         valid_summary "$out"
         expect_json 'all(e["samples"] == e["unique"] == e["expected"] == 320 for e in d["cells"][0]["epochs"])'
@@ -30,11 +30,11 @@ expect_json 'any(n["code"] == "NO_TRANSPORT" for n in d["not_modelled"]) and not
 
 # --- an expensive constructor, paid at each start: 2 workers, 3 epochs
 run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.worker_init_ms=3 --set loader.worker_init_mb=2 \
-    --set run.epochs=3 --set run.repeats=1 --run-name init --json
+    --set run.epochs=3 --set run.repeats=1 --set run.warmup_batches=0 --run-name init --json
 expect_exit 0
 expect_json 'd["cells"][0]["worker_stages"]["init"]["count"] == 6 and d["cells"][0]["worker_stages"]["init"]["sum_ns"] >= 18e6'
 run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.worker_init_ms=3 --set loader.persistent_workers=true \
-    --set run.epochs=3 --set run.repeats=1 --run-name init --overwrite --json
+    --set run.epochs=3 --set run.repeats=1 --set run.warmup_batches=0 --run-name init --overwrite --json
 expect_json 'd["cells"][0]["worker_stages"]["init"]["count"] == 2'
 
 # --- fresh memory is not pinned in place

@@ -62,6 +62,7 @@ static inline struct dlb_cell_result measured(const struct storage *s, uint32_t 
     workers->n_samples = workers->reads.count = n_steps * 10;
     workers->cpu_ns = 10000000;
     workers->runqueue_ns = 0;
+    workers->stage[DLB_WS_READ].count = workers->n_samples;
     workers->stage[DLB_WS_READ].sum_ns = (uint64_t)(100 * read_ns);
     workers->reads.p50_ns = 1000000;
     workers->reads.p99_ns = 10000000;

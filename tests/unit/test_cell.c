@@ -153,9 +153,13 @@ static void test_warm_reads_all(void **state)
         folder_write(name, bytes, 1000 + i);
     }
     (void)snprintf(setting, sizeof(setting), "dataset.path=%s", folder);
-    const char *const settings[] = {"dataset.codec=raw",        setting,
-                                    "loader.batch_size=100000", "loader.num_workers=2",
-                                    "device.step_ms=0",         NULL};
+    const char *const settings[] = {"dataset.codec=raw",
+                                    setting,
+                                    "loader.batch_size=100000",
+                                    "loader.num_workers=2",
+                                    "device.step_ms=0",
+                                    "run.warmup_batches=0",
+                                    NULL};
     struct dlb_cell_result ran;
     cell_ran(settings, DLB_MODE_WARM, NULL, &ran);
     assert_ok(&ran);
