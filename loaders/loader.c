@@ -197,7 +197,8 @@ static const struct dlb_opt loader_opts[] = {
      .max = 60000000,
      .def = "0",
      .unit = "us",
-     .help = "Planted computing per sample, counted as transform: for demonstrations and tests"},
+     .help = "Planted computing (CPU time) per sample, counted as transform: for demonstrations "
+             "and tests"},
     {.key = "worker_init_ms",
      .type = DLB_OPT_FLOAT,
      FIELD(worker_init_ms),

@@ -13,14 +13,15 @@
 
 struct dlb_plant {
     const struct dlb_worker_setup *setup;
-    uint64_t asked_ns, slept_ns; /* sample_sleep_us so far: asked for, and slept */
-    void *memory;                /* worker_init_mb; owned */
+    uint64_t asked_ns, slept_ns;     /* sample_sleep_us so far: asked for, and slept */
+    uint64_t asked_cpu_ns, burnt_ns; /* sample_spin_us so far: asked for, and CPU time used */
+    void *memory;                    /* worker_init_mb; owned */
     size_t n_bytes;
 };
 
 /* Acts as a data set that is expensive to construct. It touches worker_init_mb of memory, which is
- * kept until dlb_plant_close, and computes until worker_init_ms have passed, the touching included.
- * Each worker that starts pays this; it is metered as init. DLB_E_NOMEM. */
+ * kept until dlb_plant_close, and computes until it has had worker_init_ms of CPU time, the
+ * touching included. Each worker that starts pays this; it is metered as init. DLB_E_NOMEM. */
 int dlb_plant_open(struct dlb_plant *plant, const struct dlb_worker_setup *setup,
                    struct dlb_err *err);
 void dlb_plant_close(struct dlb_plant *plant);
@@ -30,7 +31,9 @@ void dlb_plant_close(struct dlb_plant *plant);
  * after it. */
 uint64_t dlb_plant_sleep(struct dlb_plant *plant, uint64_t now_ns);
 
-/* Computes for sample_spin_us, which counts as transforming. Returns the time after it. */
-uint64_t dlb_plant_spin(const struct dlb_plant *plant, uint64_t now_ns);
+/* Uses sample_spin_us of the thread's CPU time, which counts as transforming: threads that share a
+ * core take as much longer. What one spin used too much, the next ones use less. Returns the time
+ * after it. */
+uint64_t dlb_plant_spin(struct dlb_plant *plant, uint64_t now_ns);
 
 #endif
