@@ -73,25 +73,40 @@ static enum dlb_code find_fault(const struct dlb_plan_cell *planned,
     return DLB_N_CODES;
 }
 
-/* Repetitions of one cell see the same samples: their sums must agree. */
-static bool disagree(const struct dlb_reps *reps, char *reason, size_t n_reason)
+/* Whether the block's seed decides which samples an epoch delivers, or with which bytes: a shuffled
+ * order decides what drop_last drops, and what is a rank's. Shards are a rank's in any order. */
+static bool seed_decides(const struct dlb_plan_cell *planned)
 {
-    const struct dlb_epoch *first = NULL;
-    for (uint32_t i = 0; i < reps->n; i++) {
-        const struct dlb_cell_result *rep = &reps->rep[i];
-        const struct dlb_epoch *epoch = rep->loop.n_epochs > 0 ? &rep->loop.epoch[0] : NULL;
-        if (rep->status != DLB_REP_OK || !epoch || !epoch->ended)
-            continue;
-        if (!first)
-            first = epoch;
-        if (first->set_checksum == epoch->set_checksum)
-            continue;
-        (void)snprintf(reason, n_reason,
-                       "repetitions delivered different content: set_checksum %016" PRIx64
-                       " and %016" PRIx64,
-                       first->set_checksum, epoch->set_checksum);
+    const struct dlb_spec *spec = planned->spec;
+    bool crops = spec->transform.crop != DLB_CROP_CENTER && spec->transform.crop != DLB_CROP_NONE;
+    if (spec->run.checksum && crops && !dlb_codecs[spec->dataset.codec]->identity)
         return true;
-    }
+    return spec->loader.shuffle &&
+           (spec->loader.drop_last || (!planned->iterable && dlb_spec_ranks(spec) > 1));
+}
+
+static const struct dlb_epoch *whole_epoch(const struct dlb_cell_result *rep)
+{
+    bool ended = rep->status == DLB_REP_OK && rep->loop.n_epochs > 0 && rep->loop.epoch[0].ended;
+    return ended ? &rep->loop.epoch[0] : NULL;
+}
+
+/* Repetitions of one cell see the same samples, where the seed does not decide them. */
+static bool disagree(const struct dlb_plan_cell *planned, const struct dlb_reps *reps, char *reason,
+                     size_t n_reason)
+{
+    for (uint32_t i = 0; i < reps->n; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            const struct dlb_epoch *a = whole_epoch(&reps->rep[k]), *b = whole_epoch(&reps->rep[i]);
+            if (!a || !b || a->set_checksum == b->set_checksum ||
+                (reps->rep[i].block != reps->rep[k].block && seed_decides(planned)))
+                continue;
+            (void)snprintf(reason, n_reason,
+                           "repetitions delivered different content: set_checksum %016" PRIx64
+                           " and %016" PRIx64,
+                           a->set_checksum, b->set_checksum);
+            return true;
+        }
     return false;
 }
 
@@ -127,7 +142,7 @@ static void judge_status(const struct dlb_plan_cell *planned, const struct dlb_r
         if (fault < DLB_N_CODES)
             fail(out, fault);
     }
-    if (out->status == DLB_CELL_OK && disagree(reps, out->reason, sizeof(out->reason)))
+    if (out->status == DLB_CELL_OK && disagree(planned, reps, out->reason, sizeof(out->reason)))
         fail(out, DLB_ERR_CONTENT_DIFFERS);
 }
 

@@ -19,7 +19,9 @@
 #define CEILING_MIN_STEPS 3
 #define CEILING_MAX_STEPS 20000
 #define CEILING_WARMUP 2
-#define STREAM_ORDER UINT64_C(0x0de2) /* keeps this use of the seed apart from others */
+/* These keep uses of the seed apart from others. */
+#define STREAM_ORDER UINT64_C(0x0de2)
+#define STREAM_BLOCK UINT64_C(0xb10c)
 
 /* Skips a cell if an axis makes no difference in it, unless the cell has the first value of that
  * axis. */
@@ -195,6 +197,12 @@ void dlb_plan_ceilings(struct dlb_plan *plan)
         plan->n_ceilings += cell->ceiling == plan->n_ceilings;
     }
     plan->n_resident = plan->n_ceilings;
+}
+
+int64_t dlb_plan_block_seed(int64_t seed, uint32_t block)
+{
+    struct dlb_rng rng = dlb_rng_seed((uint64_t)seed, block, STREAM_BLOCK);
+    return block == 0 ? seed : (int64_t)(dlb_rng_u64(&rng) >> 1);
 }
 
 double dlb_plan_batches(const struct dlb_spec *spec, uint64_t n_samples)

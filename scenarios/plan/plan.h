@@ -33,6 +33,10 @@ void dlb_plan_add_task(struct dlb_plan *plan, struct dlb_task task);
 /* num_workers {0, 1, 2, 4 .. n_cpus} x pin_memory x prefetch_factor {2, 4} x persistent_workers. */
 void dlb_plan_default_axes(uint32_t n_cpus, struct dlb_axes *axes);
 
+/* The seed of a repetition in this block: the same for all cells that have the same run.seed, so
+ * that they meet the same order. In block 0 it is run.seed itself. */
+int64_t dlb_plan_block_seed(int64_t seed, uint32_t block);
+
 /* Batches that a cell's process takes, all accelerators together, as the sampler divides n_samples
  * (0: not known); of iterable data about so many. NaN where it cannot be told. The synthetic format
  * ignores n_samples. */

@@ -77,10 +77,13 @@ static const struct dlb_spec *spec_of(const struct dlb_plan *plan, const struct 
 static json_t *config_of(const struct dlb_plan *plan, const struct dlb_task *task)
 {
     const struct dlb_spec *spec = spec_of(plan, task);
-    const struct dlb_plan_other *other = spec ? NULL : &plan->cells[task->index].other;
-    if (other)
+    if (!spec) {
+        const struct dlb_plan_other *other = &plan->cells[task->index].other;
         return json_incref(other->first && task->block == 0 ? other->first : other->config);
-    return dlb_spec_to_json(spec, is_cell(task) && plan->cells[task->index].iterable);
+    }
+    json_t *flat = dlb_spec_to_json(spec, is_cell(task) && plan->cells[task->index].iterable);
+    dlb_json_put(flat, "run.seed", json_integer(dlb_plan_block_seed(spec->run.seed, task->block)));
+    return flat;
 }
 
 static double *took(struct runner *r, const struct dlb_task *task)

@@ -75,7 +75,7 @@ expect_no_file results/contradiction
 
 # --- exactly once, and content: with any number of workers the same sums
 for workers in 0 1 3; do
-    run "$dlbench" run "${quick[@]}" --set loader.num_workers=$workers --set run.epochs=3 --set run.checksum=true \
+    run "$dlbench" run "${quick[@]}" --set loader.num_workers=$workers --set run.epochs=3 --set run.checksum=true --set run.repeats=1 \
         --set loader.shuffle=true --set loader.drop_last=true --run-name once --overwrite --json
     expect_exit 0
     expect_json 'all(e["samples"] == e["unique"] == e["expected"] == 320 for e in d["cells"][0]["epochs"])'

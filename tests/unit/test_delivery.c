@@ -9,6 +9,9 @@ static const char *const workers[] = {"sweep.loader.num_workers=[1, 2, 4]",
                                       "loader.drop_last=true",
                                       NULL};
 
+static const char *const same_set[] = {"sweep.loader.num_workers=[1, 2, 4]", "loader.shuffle=true",
+                                       NULL};
+
 /* Gives a repetition one epoch. */
 static struct dlb_epoch *epoch(struct dlb_cell_result *rep, uint64_t n_samples, uint64_t n_expected,
                                uint64_t sum, bool ended)
@@ -39,7 +42,7 @@ static void test_wrong_delivery_fails_the_cell(void **state)
 {
     (void)state;
     struct judged t;
-    open_judged(&t, workers);
+    open_judged(&t, same_set);
     for (uint32_t i = 0; i < 3; i++)
         add(&t, i, (const double[]){100, 100}, 2, 1000);
     (void)epoch(rep_of(&t, 0, 1), 99, 100, 0xa, true);
@@ -52,6 +55,49 @@ static void test_wrong_delivery_fails_the_cell(void **state)
     assert_failed(&t, 1, DLB_ERR_CONTENT_DIFFERS, "000000000000000a and 000000000000000b");
     assert_int_equal(t.j.cells[2].status, DLB_CELL_OK); /* cut short: says nothing */
     close_judged(&t);
+}
+
+/* Each block has a seed of its own. What it decides is compared within a block only. */
+static void test_only_what_the_seed_leaves_is_compared(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *settings[3];
+        bool iterable, same;
+    } rows[] = {
+        {{"loader.shuffle=true"}, false, true},
+        {{"loader.shuffle=true"}, true, true},
+        {{"loader.drop_last=true"}, false, true},
+        {{"loader.shuffle=true", "loader.drop_last=true"}, false, false},
+        {{"loader.shuffle=true", "loader.drop_last=true"}, true, false},
+        {{"loader.shuffle=true", "run.world=2"}, false, false},
+        {{"loader.shuffle=true", "run.world=2"}, true, true},
+        {{"run.world=2"}, false, true},
+        {{"run.checksum=true", "dataset.codec=raw"}, false, true},
+        {{"run.checksum=true", "dataset.codec=jpeg", "transform.crop=center"}, false, true},
+        {{"run.checksum=true", "dataset.codec=jpeg", "transform.crop=random-resized"},
+         false,
+         false},
+        {{"dataset.codec=jpeg", "transform.crop=random-resized"}, false, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (uint32_t same_block = 0; same_block < 2; same_block++) {
+            const char *settings[5] = {"sweep.loader.num_workers=[1, 2]"};
+            struct judged t;
+            memcpy(&settings[1], rows[i].settings, sizeof(rows[i].settings));
+            open_judged(&t, settings);
+            t.plan.cells[0].iterable = rows[i].iterable;
+            add(&t, 0, (const double[]){100, 100}, 2, 1000);
+            for (uint32_t k = 0; k < 2; k++)
+                (void)epoch(rep_of(&t, 0, k), 100, 100, k ? 0xb : 0xa, true);
+            rep_of(&t, 0, 1)->block = same_block ? rep_of(&t, 0, 0)->block : 1;
+            judge(&t);
+            bool fails = t.j.cells[0].status == DLB_CELL_FAILED &&
+                         t.j.cells[0].code == DLB_ERR_CONTENT_DIFFERS;
+            if (fails != (rows[i].same || same_block))
+                fail_msg("row %zu: %s", i, t.j.cells[0].reason);
+            close_judged(&t);
+        }
 }
 
 /* What is skipped is counted, and does not hide what is lost beside it. */
@@ -215,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_delivery_fails_the_cell),
+        cmocka_unit_test(test_only_what_the_seed_leaves_is_compared),
         cmocka_unit_test(test_samples_that_come_twice_fail_the_cell),
         cmocka_unit_test(test_skipping_excuses_what_was_skipped),
         cmocka_unit_test(test_what_was_lost_is_in_the_verdict),

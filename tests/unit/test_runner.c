@@ -1,5 +1,6 @@
 /* The runner against programs that misbehave: scripts stand in for the cell. */
 #include "core/base/pulse.h"
+#include "scenarios/plan/plan.h"
 #include "scenarios/run/runner.h"
 #include "scenarios/spec/spec.h"
 
@@ -149,7 +150,35 @@ static void test_spec_holds_the_cell(void **state)
     assert_int_equal(rep_of(&b, 0, 0)->loop.total.window_ns, 1);
     assert_int_equal(rep_of(&b, 1, 0)->loop.total.window_ns, 2);
     assert_string_equal(rep_of(&b, 1, 0)->device.name, "measure");
+    assert_string_equal(b.results.ceilings[0].rep[0].device.name, "ceiling");
     assert_string_equal(b.results.warm.rep[0].device.name, "warm");
+    close_bench(&b);
+}
+
+/* All that runs in a block has its seed; the first block's is the user's. */
+static void test_each_block_has_its_seed(void **state)
+{
+    (void)state;
+    struct bench b;
+    const char *const settings[] = {"dataset.codec=raw", "sweep.loader.num_workers=[1, 2]",
+                                    "run.repeats=3", "run.seed=77", NULL};
+    open_bench(&b,
+               "s=$(sed -n 's/.*\"run.seed\": \\([0-9]*\\).*/\\1/p' \"$spec\")\n"
+               "echo \"{\\\"status\\\": \\\"ok\\\", \\\"window_ns\\\": $s}\" >\"$result\"",
+               settings);
+    execute(&b, 0);
+    assert_int_equal(dlb_plan_block_seed(77, 0), 77);
+    for (uint32_t k = 0; k < 3; k++) {
+        uint64_t seed = (uint64_t)dlb_plan_block_seed(77, k);
+        assert_true(k == 0 || seed != (uint64_t)dlb_plan_block_seed(77, k - 1));
+        for (uint32_t i = 0; i < 2; i++)
+            assert_true(rep_of(&b, i, k)->loop.total.window_ns == seed);
+        assert_true(b.results.reference.rep[k].loop.total.window_ns == seed);
+    }
+    assert_int_equal(b.results.ceilings[0].n, 3);
+    for (uint32_t k = 0; k < 3; k++)
+        assert_true(b.results.ceilings[0].rep[k].loop.total.window_ns ==
+                    (uint64_t)dlb_plan_block_seed(77, b.results.ceilings[0].rep[k].block));
     close_bench(&b);
 }
 
@@ -427,6 +456,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_task_runs),
         cmocka_unit_test(test_spec_holds_the_cell),
+        cmocka_unit_test(test_each_block_has_its_seed),
         cmocka_unit_test(test_a_death_costs_one_cell),
         cmocka_unit_test(test_a_death_inside_a_library),
         cmocka_unit_test(test_exit_code_and_missing_result),
