@@ -54,6 +54,13 @@ struct dlb_plan_other {
     json_t *first;  /* for the first repetition, if that one does more; owned; or NULL */
 };
 
+/* When a cell's data are read beforehand, by a warm pass outside of all cells. */
+enum dlb_warm_when {
+    DLB_WARM_ONCE,  /* before the first block */
+    DLB_WARM_BLOCK, /* before each block, so that all its cells find the same */
+    DLB_WARM_EACH,  /* before each repetition, because others drop the data in between */
+};
+
 struct dlb_plan_cell {
     struct dlb_spec *spec;       /* owned; NULL for a cell that another program measures */
     struct dlb_plan_other other; /* used if spec is NULL */
@@ -62,9 +69,9 @@ struct dlb_plan_cell {
     char reason[512];            /* why it is skipped */
     enum dlb_code code;          /* of the check that refused it; of others: no meaning */
     uint32_t ceiling;            /* index of its ceiling; UINT32_MAX: none */
-    uint32_t twin;  /* 1 + the first of its two null-source twins among the ceilings; 0: none */
-    int64_t warm;   /* its data set's warm pass, or -1 */
-    bool warm_each; /* the warm pass runs before each repetition (run.cache = "warm") */
+    uint32_t twin; /* 1 + the first of its two null-source twins among the ceilings; 0: none */
+    int64_t warm;  /* its data set's warm pass, or -1 */
+    enum dlb_warm_when warm_when;
 };
 
 /* Facts about the machine and the data set, for scenarios that judge the machine. 0, NaN: not

@@ -229,7 +229,7 @@ void dlb_plan_add_task(struct dlb_plan *plan, struct dlb_task task)
     bool is_cell = task.kind == DLB_TASK_CELL || task.kind == DLB_TASK_REFERENCE;
     const struct dlb_plan_cell *cell = is_cell ? &plan->cells[task.index] : NULL;
     plan->tasks = dlb_mem_grow(plan->tasks, plan->n_tasks + 2, sizeof(*plan->tasks));
-    if (cell && cell->warm_each && cell->warm >= 0)
+    if (cell && cell->warm_when == DLB_WARM_EACH && cell->warm >= 0)
         plan->tasks[plan->n_tasks++] = (struct dlb_task){.kind = DLB_TASK_WARM,
                                                          .index = (uint32_t)cell->warm,
                                                          .block = task.block,
@@ -237,16 +237,22 @@ void dlb_plan_add_task(struct dlb_plan *plan, struct dlb_task task)
     plan->tasks[plan->n_tasks++] = task;
 }
 
-/* The warm passes of cells that share one. */
-static void add_shared_warms(struct dlb_plan *plan)
+/* The warm passes that cells share at this time. */
+static void add_warms(struct dlb_plan *plan, enum dlb_warm_when when, uint32_t block)
 {
     for (uint32_t w = 0; w < plan->n_warms; w++) {
-        bool shared = false;
+        bool wanted = false;
         for (uint32_t i = 0; i < plan->n_cells; i++)
-            shared = shared || (plan->cells[i].warm == w && !plan->cells[i].warm_each);
-        if (shared)
-            dlb_plan_add_task(plan, (struct dlb_task){.kind = DLB_TASK_WARM, .index = w});
+            wanted = wanted || (plan->cells[i].warm == w && plan->cells[i].warm_when == when);
+        if (wanted)
+            dlb_plan_add_task(plan,
+                              (struct dlb_task){.kind = DLB_TASK_WARM, .index = w, .block = block});
     }
+}
+
+void dlb_plan_add_block_warms(struct dlb_plan *plan, uint32_t block)
+{
+    add_warms(plan, DLB_WARM_BLOCK, block);
 }
 
 void dlb_plan_tasks(struct dlb_plan *plan)
@@ -254,9 +260,10 @@ void dlb_plan_tasks(struct dlb_plan *plan)
     struct dlb_task *block =
         dlb_mem_array((size_t)plan->n_cells + plan->n_ceilings, sizeof(*block));
     struct dlb_task reference = {.kind = DLB_TASK_REFERENCE, .index = (uint32_t)plan->reference};
-    add_shared_warms(plan);
+    add_warms(plan, DLB_WARM_ONCE, 0);
     for (uint32_t b = 0; b < plan->n_blocks; b++, reference.block = b) {
         uint32_t n = 0;
+        dlb_plan_add_block_warms(plan, b);
         if (plan->reference >= 0)
             dlb_plan_add_task(plan, reference);
         for (uint32_t i = 0; i < plan->n_cells; i++)
@@ -268,8 +275,10 @@ void dlb_plan_tasks(struct dlb_plan *plan)
         for (uint32_t i = 0; i < n; i++)
             dlb_plan_add_task(plan, block[i]);
     }
-    if (plan->reference >= 0)
+    if (plan->reference >= 0) {
+        dlb_plan_add_block_warms(plan, reference.block);
         dlb_plan_add_task(plan, reference);
+    }
     free(block);
 }
 

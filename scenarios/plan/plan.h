@@ -22,12 +22,15 @@ void dlb_plan_ceilings(struct dlb_plan *plan);
  * it is get one pass, too, so that all of them find the same. */
 void dlb_plan_warm(const struct dlb_plan_input *in, bool as_is, struct dlb_plan *plan);
 
-/* Tasks: the warm passes for all, then per block every cell and ceiling once, in an order
- * shuffled with the seed. A cell with warm_each gets a warm pass before each repetition. With
- * plan->reference >= 0, that cell comes first in each block, and once more at the end. */
+/* Tasks: the warm passes for all, then per block its warm passes, and every cell and ceiling once,
+ * in an order shuffled with the seed. With plan->reference >= 0, that cell comes first in each
+ * block, and once more at the end. */
 void dlb_plan_tasks(struct dlb_plan *plan);
 
-/* Appends a task. Before a repetition of a cell with warm_each it adds the warm pass. */
+/* Appends the warm passes of a block, which come before all its cells. */
+void dlb_plan_add_block_warms(struct dlb_plan *plan, uint32_t block);
+
+/* Appends a task. Before a repetition of a cell with DLB_WARM_EACH it adds the warm pass. */
 void dlb_plan_add_task(struct dlb_plan *plan, struct dlb_task task);
 
 /* num_workers {0, 1, 2, 4 .. n_cpus} x pin_memory x prefetch_factor {2, 4} x persistent_workers. */

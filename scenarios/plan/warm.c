@@ -59,24 +59,40 @@ static bool same_data(const struct dlb_spec *a, const struct dlb_spec *b)
            (!own || dlb_spec_section_equal(own, a, b));
 }
 
-/* Whether a cell's data are read beforehand: before each of its repetitions, or once. */
-static bool wants_warm(const struct dlb_plan_cell *cell, bool as_is, bool *each)
+/* Whether a cell's data are read beforehand. */
+static bool wants_warm(const struct dlb_plan_cell *cell, bool as_is)
 {
     int cache = cell->spec->run.cache;
-    *each = cache == DLB_RUN_WARM;
     if (cell->skipped || dlb_spec_format(cell->spec)->synthetic || reads_past_cache(cell->spec))
         return false;
-    return *each || (as_is && cache == DLB_RUN_AS_IS);
+    return cache == DLB_RUN_WARM || (as_is && cache == DLB_RUN_AS_IS);
+}
+
+static bool any_drops(const struct dlb_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        if (!plan->cells[i].skipped && plan->cells[i].spec->run.cache == DLB_RUN_COLD)
+            return true;
+    return false;
+}
+
+static enum dlb_warm_when warm_when(const struct dlb_plan_cell *cell, bool drops)
+{
+    if (cell->spec->run.cache != DLB_RUN_WARM)
+        return DLB_WARM_ONCE;
+    return drops ? DLB_WARM_EACH : DLB_WARM_BLOCK;
 }
 
 void dlb_plan_warm(const struct dlb_plan_input *in, bool as_is, struct dlb_plan *plan)
 {
+    bool drops = any_drops(plan);
     plan->warms = dlb_mem_array(plan->n_cells, sizeof(*plan->warms));
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         struct dlb_plan_cell *cell = &plan->cells[i];
         cell->warm = -1;
-        if (!wants_warm(cell, as_is, &cell->warm_each))
+        if (!wants_warm(cell, as_is))
             continue;
+        cell->warm_when = warm_when(cell, drops);
         struct dlb_spec *warm = &plan->warms[plan->n_warms];
         uint32_t at = 0;
         make_warm(in, cell->spec, warm);

@@ -229,6 +229,7 @@ static int plan_first(const struct dlb_plan_input *in, const struct dlb_spec *sp
     if (rc)
         return rc;
     dlb_plan_warm(in, false, out);
+    first->warm_when = DLB_WARM_EACH; /* its repetitions are no blocks of many cells */
     add_repetition(out, 0, 0);
     return DLB_OK;
 }

@@ -46,7 +46,6 @@ static void test_warm_cells_are_warmed_each_time(void **state)
     (void)state;
     const char *const both[] = {"dataset.codec=raw", "run.repeats=3",
                                 "sweep.run.cache=[\"warm\", \"cold\"]", NULL};
-    const char *const one[] = {"dataset.codec=raw", "run.cache=warm", "run.repeats=2", NULL};
     const char *const cold[] = {"dataset.codec=raw", "run.cache=cold", NULL};
     const char *const direct[] = {"dataset.codec=raw", "run.cache=warm", "loader.direct=true",
                                   NULL};
@@ -71,18 +70,34 @@ static void test_warm_cells_are_warmed_each_time(void **state)
                      3 + 4); /* cell and reference in each block, the reference at the end */
     dlb_plan_free(&plan);
 
-    plan = planned("run", one);
-    assert_int_equal(plan.n_warms, 1);
-    for (uint32_t i = 0; i < plan.n_tasks; i++)
-        if (plan.tasks[i].kind == DLB_TASK_CELL)
-            assert_int_equal(plan.tasks[i - 1].kind, DLB_TASK_WARM);
-    dlb_plan_free(&plan);
     plan = planned("sweep", cold);
     assert_int_equal(plan.n_warms, 0);
     dlb_plan_free(&plan);
     plan = planned("run", direct);
     assert_int_equal(plan.n_warms, 0);
     dlb_plan_free(&plan);
+}
+
+/* All cells of a block find what one pass left, and so does the reference after the last block. */
+static void test_warm_data_are_read_before_each_block(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"dataset.codec=raw", "run.repeats=3", "run.cache=warm",
+                                    "sweep.loader.num_workers=[1, 2, 4]", NULL};
+    for (int sweeps = 0; sweeps < 2; sweeps++) {
+        struct dlb_plan plan = planned(sweeps ? "sweep" : "run", settings);
+        uint32_t n_warm = 0, n_blocks = sweeps ? 4 : 3;
+        assert_int_equal(plan.n_warms, 1);
+        for (uint32_t i = 0; i < plan.n_tasks; i++) {
+            const struct dlb_task *task = &plan.tasks[i];
+            bool begins = i == 0 || task->block != plan.tasks[i - 1].block;
+            assert_int_equal(task->kind == DLB_TASK_WARM, begins);
+            assert_false(task->for_next);
+            n_warm += begins;
+        }
+        assert_int_equal(n_warm, n_blocks);
+        dlb_plan_free(&plan);
+    }
 }
 
 static void test_caches_are_dropped_before_cold_runs(void **state)
@@ -140,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_warm_pass),
         cmocka_unit_test(test_direct_is_not_warmed),
         cmocka_unit_test(test_warm_cells_are_warmed_each_time),
+        cmocka_unit_test(test_warm_data_are_read_before_each_block),
         cmocka_unit_test(test_caches_are_dropped_before_cold_runs),
         cmocka_unit_test(test_every_data_set_is_warmed),
     };
