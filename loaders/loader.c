@@ -305,3 +305,29 @@ struct dlb_job_share dlb_job_share(const struct dlb_job *job)
     }
     return share;
 }
+
+/* Each sample of this process is in one buffer at most, and a worker without shards has an empty
+ * buffer. */
+static double shuffle_bytes(const struct dlb_job *job)
+{
+    const struct dlb_loader_opts *opts = job->opts;
+    const struct dlb_shape *shape = &job->dataset->shape;
+
+    if (!shape->iterable || !opts->shuffle || shape->n_samples == 0)
+        return 0;
+    struct dlb_job_share share = dlb_job_share(job);
+    double total = (double)shape->total_bytes;
+    double own = total * (double)share.n_shards / (double)shape->n_shards;
+    double each = total / (double)shape->n_samples * (double)opts->shuffle_buffer;
+    if (each > (double)opts->shuffle_buffer_bytes)
+        each = (double)opts->shuffle_buffer_bytes;
+    double held = each * (double)share.n_busy;
+    return held < own ? held : own;
+}
+
+struct dlb_job_memory dlb_job_memory(const struct dlb_job *job)
+{
+    double n_workers =
+        (double)job->opts->num_workers * (double)(job->n_loaders ? job->n_loaders : 1);
+    return (struct dlb_job_memory){job->opts->worker_init_mb * 1e6 * n_workers, shuffle_bytes(job)};
+}

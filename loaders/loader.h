@@ -85,6 +85,14 @@ struct dlb_job_share {
 };
 struct dlb_job_share dlb_job_share(const struct dlb_job *job);
 
+/* What the workers of all loaders of this process allocate for themselves, as far as it can be
+ * known: worker_init_mb, and shuffle buffers full of samples of the mean size. Of the data set it
+ * looks at the shape alone. */
+struct dlb_job_memory {
+    double init_bytes, shuffle_bytes;
+};
+struct dlb_job_memory dlb_job_memory(const struct dlb_job *job);
+
 /* A batch: bytes plus offsets, so that samples may have any sizes. Borrowed until release. */
 struct dlb_batch {
     const uint8_t *data;

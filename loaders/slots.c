@@ -34,21 +34,54 @@ static int check_memory(uint64_t need_bytes, uint32_t n_slots, uint64_t slot_byt
                     dlb_bytes_text(available, have, sizeof have));
 }
 
+static uint32_t n_slots_each(const struct dlb_loader_opts *opts, uint32_t device_prefetch,
+                             uint32_t n_others)
+{
+    uint32_t held = 1 + device_prefetch;
+    /* In order, the batches that devices hold came from all workers in turn. With order "any" one
+     * worker may have loaded them all. */
+    uint32_t among = opts->order == DLB_ORDER_ANY ? 1 : (uint32_t)opts->num_workers;
+    if (opts->num_workers == 0)
+        return 1 + (1 + n_others) * held;
+    return (uint32_t)opts->prefetch_factor + held + (n_others * held + among - 1) / among;
+}
+
+/* 0: beyond 64 bits. */
+static uint64_t payload_bytes(uint64_t batch_size, uint64_t max_sample_bytes)
+{
+    uint64_t bytes;
+    if (__builtin_mul_overflow(max_sample_bytes, batch_size, &bytes) || bytes > SIZE_MAX / 2)
+        return 0;
+    return round_up((size_t)bytes + 1, PAGE_BYTES);
+}
+
+struct dlb_slots_size dlb_slots_size(const struct dlb_loader_opts *opts, uint32_t device_prefetch,
+                                     uint32_t n_others, uint64_t max_sample_bytes)
+{
+    struct dlb_slots_size size = {.n_each = n_slots_each(opts, device_prefetch, n_others)};
+    uint64_t n_delivered =
+        (uint64_t)size.n_each * (opts->num_workers ? (uint64_t)opts->num_workers : 1);
+    uint64_t each = payload_bytes((uint64_t)opts->batch_size, max_sample_bytes);
+    bool copies = opts->pin_memory && opts->pin_mode == DLB_PIN_THREAD;
+    size.n_slots = n_delivered + (!copies ? 0 : opts->num_workers ? n_delivered : 1);
+    if (each == 0 || __builtin_mul_overflow(each, size.n_slots, &size.all_bytes))
+        size.all_bytes = UINT64_MAX;
+    size.delivered_bytes = size.all_bytes == UINT64_MAX ? UINT64_MAX : each * n_delivered;
+    return size;
+}
+
 int dlb_slots_open(struct dlb_slots *slots, uint32_t n_slots, uint32_t batch_size,
                    uint64_t max_sample_bytes, bool across_processes, struct dlb_err *err)
 {
-    uint64_t payload = 0, total = 0;
+    uint64_t payload = payload_bytes(batch_size, max_sample_bytes), total = 0;
 
     *slots = (struct dlb_slots){
         .across_processes = across_processes, .n_slots = n_slots, .batch_size = batch_size};
-    if (__builtin_mul_overflow(max_sample_bytes, (uint64_t)batch_size, &payload) ||
-        payload > SIZE_MAX / 2 ||
-        __builtin_mul_overflow(round_up((size_t)payload + 1, PAGE_BYTES), (uint64_t)n_slots,
-                               &total))
+    if (payload == 0 || __builtin_mul_overflow(payload, (uint64_t)n_slots, &total))
         return dlb_fail(err, DLB_ERR_LOADER_SLOTS_MEMORY, NULL, DLB_NO_OFFSET,
                         "%u samples of up to %llu bytes do not fit in an address space", batch_size,
                         (unsigned long long)max_sample_bytes);
-    slots->payload_bytes = round_up((size_t)payload + 1, PAGE_BYTES);
+    slots->payload_bytes = (size_t)payload;
     slots->book_bytes = round_up(
         head_bytes() + batch_size * (3 * sizeof(uint64_t) + sizeof(uint32_t)) + sizeof(uint64_t),
         LINE_BYTES);

@@ -34,6 +34,18 @@ struct dlb_slots {
     size_t book_bytes;    /* of one slot */
 };
 
+/* What the slots of one loader take, before they are mapped. */
+struct dlb_slots_size {
+    uint32_t n_each;          /* of a worker, or of a loader without workers */
+    uint64_t n_slots;         /* of all workers; those that a pin thread copies from count, too */
+    uint64_t all_bytes;       /* UINT64_MAX: beyond 64 bits */
+    uint64_t delivered_bytes; /* of those that batches are delivered in: the memory to pin */
+};
+
+/* n_others: devices that share the loader, beside the first. Pure. */
+struct dlb_slots_size dlb_slots_size(const struct dlb_loader_opts *opts, uint32_t device_prefetch,
+                                     uint32_t n_others, uint64_t max_sample_bytes);
+
 /* DLB_E_NOMEM, with the sizes, when the slots exceed the available memory. */
 int dlb_slots_open(struct dlb_slots *slots, uint32_t n_slots, uint32_t batch_size,
                    uint64_t max_sample_bytes, bool across_processes, struct dlb_err *err);

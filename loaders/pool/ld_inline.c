@@ -31,7 +31,7 @@ static int inline_start(void *ld, const struct dlb_job *job, struct dlb_err *err
                                      .shuffle = opts->shuffle,
                                      .drop_last = opts->drop_last,
                                      .order = job->order};
-    uint32_t n_slots = 1 + (1 + job->n_others) * (1 + job->device_prefetch);
+    uint32_t n_slots = dlb_slots_size(opts, job->device_prefetch, job->n_others, 0).n_each;
     uint64_t max_bytes = job->dataset->max_payload_bytes;
 
     self->job = job;

@@ -12,39 +12,19 @@ static uint64_t n_loaders(const struct dlb_job *job)
     return job->n_loaders ? job->n_loaders : 1;
 }
 
-/* Each sample of this process is in one buffer at most, and a worker without shards has an empty
- * buffer. */
-static double shuffle_bytes(const struct dlb_job *job)
-{
-    const struct dlb_loader_opts *opts = job->opts;
-    const struct dlb_shape *shape = &job->dataset->shape;
-
-    if (!shape->iterable || !opts->shuffle || shape->n_samples == 0)
-        return 0;
-    struct dlb_job_share share = dlb_job_share(job);
-    double total = (double)shape->total_bytes;
-    double own = total * (double)share.n_shards / (double)shape->n_shards;
-    double each = total / (double)shape->n_samples * (double)opts->shuffle_buffer;
-    if (each > (double)opts->shuffle_buffer_bytes)
-        each = (double)opts->shuffle_buffer_bytes;
-    double held = each * (double)share.n_busy;
-    return held < own ? held : own;
-}
-
 int dlb_limits_memory(const struct dlb_job *job, struct dlb_err *err)
 {
     char need[32], have[32];
     uint64_t n_workers = (uint64_t)job->opts->num_workers * n_loaders(job);
-    double init = job->opts->worker_init_mb * 1e6 * (double)n_workers;
-    double shuffle = shuffle_bytes(job);
+    struct dlb_job_memory own = dlb_job_memory(job);
+    double init = own.init_bytes, shuffle = own.shuffle_bytes, all = init + shuffle;
     uint64_t available = dlb_os_mem_available_bytes();
 
-    if (available == DLB_NOT_MEASURED || init + shuffle <= (double)available)
+    if (available == DLB_NOT_MEASURED || all <= (double)available)
         return DLB_OK;
     return dlb_fail(err, DLB_ERR_LOADER_WORKERS_MEMORY, NULL, DLB_NO_OFFSET,
                     "%llu workers need %s (%s%s%s), %s is available: lower num_workers%s",
-                    (unsigned long long)n_workers,
-                    dlb_bytes_text((uint64_t)(init + shuffle), need, sizeof need),
+                    (unsigned long long)n_workers, dlb_bytes_text((uint64_t)all, need, sizeof need),
                     init > 0 ? "loader.worker_init_mb" : "", init > 0 && shuffle > 0 ? ", " : "",
                     shuffle > 0 ? "loader.shuffle_buffer of samples of the mean size" : "",
                     dlb_bytes_text(available, have, sizeof have),

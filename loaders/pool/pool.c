@@ -7,16 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* In order, the batches that devices hold came from all workers in turn. With order "any" one
- * worker may have loaded them all. */
-static uint32_t n_slots_each(const struct dlb_job *job)
-{
-    const struct dlb_loader_opts *opts = job->opts;
-    uint32_t held = 1 + job->device_prefetch;
-    uint32_t among = opts->order == DLB_ORDER_ANY ? 1 : (uint32_t)opts->num_workers;
-    return (uint32_t)opts->prefetch_factor + held + (job->n_others * held + among - 1) / among;
-}
-
 static int open_sampler(struct dlb_pool_common *common, struct dlb_err *err)
 {
     const struct dlb_job *job = common->job;
@@ -94,7 +84,8 @@ int dlb_pool_open(struct dlb_pool *pool, const struct dlb_job *job, bool across_
     *pool = (struct dlb_pool){
         .common = {.job = job,
                    .n_workers = (uint32_t)opts->num_workers,
-                   .slots_per_worker = n_slots_each(job),
+                   .slots_per_worker =
+                       dlb_slots_size(opts, job->device_prefetch, job->n_others, 0).n_each,
                    .pin_thread = opts->pin_memory && opts->pin_mode == DLB_PIN_THREAD,
                    .any_order = opts->order == DLB_ORDER_ANY,
                    .fresh = opts->transport == DLB_TRANSPORT_FRESH,
