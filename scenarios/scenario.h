@@ -67,7 +67,7 @@ struct dlb_plan_cell {
     bool iterable;               /* the kind of its data set */
     bool skipped;                /* listed, never run */
     char reason[512];            /* why it is skipped */
-    enum dlb_code code;          /* of the check that refused it; of others: no meaning */
+    enum dlb_code code;          /* of the check that refused it; DLB_N_CODES: none did */
     uint32_t ceiling;            /* index of its ceiling; UINT32_MAX: none */
     uint32_t twin; /* 1 + the first of its two null-source twins among the ceilings; 0: none */
     int64_t warm;  /* its data set's warm pass, or -1 */
@@ -77,10 +77,13 @@ struct dlb_plan_cell {
 /* Facts about the machine and the data set, for scenarios that judge the machine. 0, NaN: not
  * known. */
 struct dlb_plan_host {
-    uint64_t n_samples, n_bytes; /* of the data set */
-    uint64_t stored_bytes;       /* size of its files: what a page cache would have to hold */
-    uint64_t min_shard_samples;  /* samples in the smallest shard */
-    uint32_t n_shards;           /* 0: none, or its shards are read by sample number */
+    uint64_t n_samples, n_bytes;   /* of the data set */
+    uint64_t stored_bytes;         /* size of its files: what a page cache would have to hold */
+    uint64_t min_shard_samples;    /* samples in the smallest shard */
+    uint32_t n_shards;             /* 0: none, or its shards are read by sample number */
+    const uint64_t *shard_samples; /* [n_shards]; borrowed; or NULL */
+    uint64_t max_payload_bytes;    /* of one sample in a batch, decoded */
+    uint64_t available_bytes;      /* of memory, when the plan was made */
     uint64_t ram_bytes;
     double memcpy_bytes_per_s; /* with every CPU */
 };
@@ -202,10 +205,11 @@ void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *
 
 /* The data set and device of an experiment, examined before it is planned. */
 struct dlb_subject {
-    struct dlb_spec spec;                     /* of the first cell */
-    struct dlb_shape shape;                   /* of that data set */
-    uint64_t min_shard_samples, stored_bytes; /* as in struct dlb_plan_host */
-    void *own;                                /* the scenario's; freed by its release() */
+    struct dlb_spec spec;                                        /* of the first cell */
+    struct dlb_shape shape;                                      /* of that data set */
+    uint64_t min_shard_samples, stored_bytes, max_payload_bytes; /* as in struct dlb_plan_host */
+    uint64_t *shard_samples;                                     /* likewise; owned by the driver */
+    void *own; /* the scenario's; freed by its release() */
 };
 
 struct dlb_prepare_input {

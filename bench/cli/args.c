@@ -29,6 +29,7 @@ enum {
     FLAG_ACCELERATOR,
     FLAG_BASELINE,
     FLAG_DRY_RUN,
+    FLAG_DRY_PLAN,
 };
 
 /* Arguments are applied in this order, whatever their order on the line: later phases win. */
@@ -78,6 +79,10 @@ const struct dlb_flag dlb_flags[] = {
                       "measure no training: print how large the data set must be, and how long "
                       "writing it takes",
                       NULL},
+    [FLAG_DRY_PLAN] = {"dry-run", NULL, DLB_FLAG_PLAN,
+                       "measure and write nothing: print the cells, what is skipped and why, and "
+                       "the memory, bytes and time that they take",
+                       NULL},
     {.name = NULL},
 };
 
@@ -225,6 +230,7 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
         out->json = true;
         break;
     case FLAG_DRY_RUN:
+    case FLAG_DRY_PLAN:
         out->dry_run = true;
         break;
     default:

@@ -1,6 +1,8 @@
 #include "bench/experiment/experiment.h"
 
+#include "bench/cli/print.h"
 #include "bench/cli/version.h"
+#include "bench/experiment/preview.h"
 #include "bench/experiment/result.h"
 #include "bench/experiment/subject.h"
 #include "bench/experiment/watch.h"
@@ -289,6 +291,30 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     return ran ? DLB_EXIT_FAILED : code ? code : concluded;
 }
 
+/* Opens the data set and plans; writes nothing and measures nothing. */
+static int dry_run(struct experiment *x, struct dlb_err *err)
+{
+    int rc = dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
+    uint64_t start_ns = dlb_now_ns();
+    dlb_catch_interrupts();
+    if (!rc)
+        rc = dlb_subject_look(x->scenario, &x->subject, NULL, NULL, err);
+    double open_s = (double)(dlb_now_ns() - start_ns) * 1e-9;
+    if (!rc)
+        rc = make_plan(x, err);
+    if (rc)
+        return rc;
+    tell_left_out(x);
+    struct dlb_preview preview = {x->scenario, &x->subject, &x->plan, open_s};
+    json_t *doc = dlb_preview_json(&preview);
+    if (x->args->json)
+        dlb_print_json(doc);
+    else
+        dlb_preview_print(doc);
+    json_decref(doc);
+    return DLB_OK;
+}
+
 int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *scenario)
 {
     struct experiment *x = dlb_mem_new(sizeof(*x));
@@ -296,7 +322,9 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
     int code;
     x->args = args;
     x->scenario = scenario;
-    if (prepare(x, &err) || make_plan(x, &err)) {
+    if (args->dry_run) {
+        code = dry_run(x, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
+    } else if (prepare(x, &err) || make_plan(x, &err)) {
         code = dlb_print_err(&err);
     } else {
         tell_left_out(x);
@@ -311,6 +339,7 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
     if (x->folder.path[0])
         dlb_result_close(&x->folder);
     json_decref(x->environment);
+    free(x->subject.shard_samples);
     free(x);
     return code;
 }

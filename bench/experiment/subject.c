@@ -61,16 +61,19 @@ static uint64_t stored_bytes(const struct dlb_dataset *dataset)
     return sum;
 }
 
-static uint64_t min_shard_samples(const struct dlb_dataset *dataset)
+/* How many samples each shard has, and the smallest. */
+static void count_shards(const struct dlb_dataset *dataset, struct dlb_subject *out)
 {
-    uint64_t least = UINT64_MAX;
     if (!dataset->shape.iterable)
-        return 0;
+        return;
+    out->shard_samples = dlb_mem_array(dataset->shape.n_shards, sizeof(*out->shard_samples));
+    out->min_shard_samples = UINT64_MAX;
     for (uint32_t i = 0; i < dataset->shape.n_shards; i++) {
         uint64_t n = dataset->format->reader->shard_samples(dataset->state, i);
-        least = n < least ? n : least;
+        out->shard_samples[i] = n;
+        if (n < out->min_shard_samples)
+            out->min_shard_samples = n;
     }
-    return least;
 }
 
 /* In the child. */
@@ -84,7 +87,8 @@ static int open_data(void *ctx, struct dlb_err *err)
     if (rc)
         return rc;
     look->out->shape = dataset.shape;
-    look->out->min_shard_samples = min_shard_samples(&dataset);
+    look->out->max_payload_bytes = dataset.max_payload_bytes;
+    count_shards(&dataset, look->out);
     look->out->stored_bytes = look->scenario->weighs_host ? stored_bytes(&dataset) : 0;
     if (spec->storage.baseline == DLB_BASELINE_FIO) { /* found out now whether it can read them */
         char *files = NULL;
@@ -98,9 +102,15 @@ static int open_data(void *ctx, struct dlb_err *err)
 static bool pass(void *ctx, struct dlb_pipe *pipe)
 {
     struct dlb_subject *out = ((struct look *)ctx)->out;
-    return dlb_pass(pipe, &out->shape, sizeof(out->shape)) &&
-           dlb_pass(pipe, &out->min_shard_samples, sizeof(out->min_shard_samples)) &&
-           dlb_pass(pipe, &out->stored_bytes, sizeof(out->stored_bytes));
+    void *shards = out->shard_samples;
+    bool passed = dlb_pass(pipe, &out->shape, sizeof(out->shape)) &&
+                  dlb_pass(pipe, &out->max_payload_bytes, sizeof(out->max_payload_bytes)) &&
+                  dlb_pass_array(pipe, &shards, out->shape.iterable ? out->shape.n_shards : 0,
+                                 sizeof(*out->shard_samples)) &&
+                  dlb_pass(pipe, &out->min_shard_samples, sizeof(out->min_shard_samples)) &&
+                  dlb_pass(pipe, &out->stored_bytes, sizeof(out->stored_bytes));
+    out->shard_samples = shards;
+    return passed;
 }
 
 static void say_waiting(void *ctx)
@@ -129,12 +139,16 @@ int dlb_subject_look(const struct dlb_scenario *scenario, struct dlb_subject *ou
 void dlb_subject_host(const struct dlb_subject *subject, const struct dlb_scenario *scenario,
                       uint32_t n_cpus, struct dlb_plan_host *out)
 {
+    uint64_t available = dlb_os_mem_available_bytes();
     *out = (struct dlb_plan_host){
         .n_samples = subject->shape.n_samples,
         .n_bytes = subject->shape.total_bytes,
         .stored_bytes = subject->stored_bytes,
         .min_shard_samples = subject->min_shard_samples,
         .n_shards = subject->shape.iterable ? subject->shape.n_shards : 0,
+        .shard_samples = subject->shard_samples,
+        .max_payload_bytes = subject->max_payload_bytes,
+        .available_bytes = available == DLB_NOT_MEASURED ? 0 : available,
         .ram_bytes = dlb_os_ram_bytes(),
         .memcpy_bytes_per_s = scenario->weighs_host ? dlb_memory_bytes_per_s(n_cpus) : (double)NAN,
     };

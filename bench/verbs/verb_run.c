@@ -11,7 +11,7 @@ const struct dlb_verb dlb_verb_run = {
     .name = "run",
     .summary = "Measure one configuration: how fast it is, what the accelerator waits for, and why",
     .usage = "dlbench run --config FILE [--set KEY=VALUE ...] [--run-name NAME] [--results DIR] "
-             "[--overwrite] [--json]",
+             "[--overwrite] [--dry-run] [--json]",
     .details =
         "Load the data as the configuration says, copy every batch to the accelerator (real or "
         "emulated), run a training step of device.step_ms on it, and account for all of the "
@@ -27,8 +27,11 @@ const struct dlb_verb dlb_verb_run = {
         "run.cache = \"cold\" drops the data from the page cache before each repetition, which "
         "needs no root. run.cache = \"warm\" reads all of it first. The result says how much of "
         "the data was in the cache, and by which figures.\n\n"
+        "--dry-run measures nothing and writes nothing: it prints the batches, memory and time "
+        "that "
+        "the run takes. A run that cannot work is refused before anything is written.\n\n"
         "The result is RESULTS/NAME/summary.json, beside summary.txt and environment.json. With "
         "--json the same document is printed. Lists under [sweep] are ignored.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON,
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_PLAN,
     .run = run,
 };

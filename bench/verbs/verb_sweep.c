@@ -50,7 +50,7 @@ const struct dlb_verb dlb_verb_sweep = {
     .name = "sweep",
     .summary = "Find the loader settings that feed the accelerator, and say whether it waits",
     .usage = "dlbench sweep --config FILE [--set KEY=VALUE ...] [--run-name NAME] [--results DIR] "
-             "[--overwrite] [--json]",
+             "[--overwrite] [--dry-run] [--json]",
     .details =
         "Measure every combination of the lists under [sweep]. Any key can have a list. Without "
         "lists it sweeps loader.num_workers (0, 1, 2, 4 and so on up to the CPUs), "
@@ -69,7 +69,12 @@ const struct dlb_verb dlb_verb_sweep = {
         "A cell that fails costs only itself: the sweep goes on, a line on stderr says how many "
         "cells failed, and the exit code is 0 if at least one was measured, else 3 (2 for a wrong "
         "configuration). The document has status and code of each cell.\n\n"
+        "--dry-run measures nothing and writes nothing: it prints the cells, the batches and "
+        "memory "
+        "that each takes, what would be read, and the least time. A cell that cannot work (too few "
+        "batches, more memory than there is) is skipped before anything runs. If no cell can work, "
+        "the sweep is refused at once.\n\n"
         "Ctrl-C ends the sweep. The result then holds what was measured so far, marked partial.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON,
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_PLAN,
     .run = run,
 };

@@ -123,6 +123,7 @@ static void judge_status(const struct dlb_plan_cell *planned, const struct dlb_r
     out->code = DLB_N_CODES;
     if (planned->skipped || reps->n == 0) {
         out->status = DLB_CELL_SKIPPED;
+        out->code = planned->skipped ? planned->code : DLB_N_CODES;
         (void)snprintf(out->reason, sizeof(out->reason), "%s",
                        planned->skipped ? planned->reason
                        : interrupted    ? "interrupted before it ran"

@@ -88,6 +88,7 @@ static int plan_cell(const struct dlb_plan_input *in, const struct dlb_axes *axe
         place[i] = number % json_array_size(axes->axis[i].values);
     cell->spec = dlb_mem_new(sizeof(*cell->spec));
     cell->warm = -1;
+    cell->code = DLB_N_CODES;
     int rc = make_spec(in, axes, place, cell->spec, err);
     if (!rc) {
         cell->iterable = is_iterable(in, cell->spec);

@@ -2,6 +2,7 @@
 #include "core/base/mem.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/plan/plan.h"
+#include "scenarios/plan/preflight.h"
 #include "scenarios/spec/spec.h"
 
 #include <stdlib.h>
@@ -63,6 +64,9 @@ static int plan_run(const struct dlb_plan_input *in, struct dlb_plan *out, struc
         rc = check_drop_caches(in->cfg, spec, err);
     if (!rc)
         rc = dlb_plan_cells(in, &none, out, err);
+    out->host = in->host;
+    if (!rc)
+        rc = dlb_preflight(out, err);
     if (!rc) {
         dlb_plan_ceilings(out);
         dlb_plan_warm(in, false, out);

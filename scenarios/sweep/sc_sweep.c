@@ -2,6 +2,7 @@
 #include "core/base/mem.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/plan/plan.h"
+#include "scenarios/plan/preflight.h"
 #include "scenarios/spec/spec.h"
 
 #include <stdlib.h>
@@ -23,9 +24,11 @@ static int check_any(const struct dlb_plan *plan, struct dlb_err *err)
     for (uint32_t i = 0; i < plan->n_cells; i++)
         if (!plan->cells[i].skipped)
             return DLB_OK;
+    const struct dlb_plan_cell *first = plan->n_cells ? &plan->cells[0] : NULL;
+    bool coded = first && first->code < DLB_N_CODES;
     return dlb_fail(err, DLB_ERR_SWEEP_ALL_SKIPPED, NULL, DLB_NO_OFFSET,
-                    "no cell of the sweep can run: %s",
-                    plan->n_cells ? plan->cells[0].reason : "it has none");
+                    "no cell of the sweep can run: %s%s%s%s", first ? first->reason : "it has none",
+                    coded ? " (" : "", coded ? dlb_code_name(first->code) : "", coded ? ")" : "");
 }
 
 /* Options of the whole plan: cells have no values of their own. */
@@ -53,6 +56,9 @@ static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, str
         rc = check_axes(in->cfg, err);
     if (!rc)
         rc = dlb_plan_cells(in, &axes, out, err);
+    out->host = in->host;
+    if (!rc)
+        rc = dlb_preflight(out, err);
     if (!rc)
         rc = check_any(out, err);
     if (!rc) {

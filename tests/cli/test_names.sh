@@ -175,7 +175,7 @@ shows "none$shown"
 # --- a sample that cannot be read: the cell's reason, the result's notes, and the samples left out ---
 if has_module codec jpeg; then
     mkdir -p "jpeg/$name" && printf x >"jpeg/$name/$name.jpg" && printf y >"jpeg/$name/2.jpg"
-    jpegs=(--set dataset.path=jpeg "${few[@]}" --set dataset.codec=jpeg --set dataset.format=files)
+    jpegs=(--set dataset.path=jpeg --set run.epochs=5 "${few[@]}" --set dataset.codec=jpeg --set dataset.format=files)
     each 3 "$dlbench" run "${jpegs[@]}" --run-name jpeg --overwrite
     shows
     each 3 "$dlbench" sweep "${jpegs[@]}" --set 'sweep.loader.batch_size=[1, 2]' --run-name jpegs --overwrite
@@ -212,7 +212,7 @@ PY
     run "$dlbench" convert shards some.shards --format files --set dataset.on_error=skip
     clean "$out" "$err"
     shows "cut$shown"
-    run "$dlbench" run --set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=shards "${few[@]}" --run-name cut
+    run "$dlbench" run --set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=shards --set run.epochs=5 "${few[@]}" --run-name cut
     expect_exit 3
     clean "$out" "$err"
 fi

@@ -37,8 +37,8 @@ expect_err '^dlbench: interrupted.* results/first .* results/first\.partial$'
 same interrupt
 valid_summary results/first.partial/summary.json
 expect [ "$(json_get results/first.partial/summary.json '(d["partial"], d["interrupted"], d["cells"][0]["samples_per_s"]["median"] > 0)')" = '(True, True, True)' ]
-run "$dlbench" run "${one[@]}" --set generate.samples=48 --run-name first --overwrite
-expect_exit 2
+run "$dlbench" run "${one[@]}" --set loader.num_workers=1 --set loader.sample_sleep_us=500000 --set loader.timeout_s=0.1 --run-name first --overwrite
+expect_exit 3
 expect_code E_RESULT_KEPT
 expect_err '^dlbench: results/first: '
 same 'a run without a result'

@@ -142,13 +142,10 @@ expect_no_err 'run\.max_batches \(0 '
 run timeout -s INT 2 "$dlbench" sweep "${quick[@]}" "${slow[@]}"
 expect_err '^dlbench: note: .*run\.max_batches \(0 .*run\.repeats.*sweep'
 
-# --- too few batches for a window: no result, and why
-run "$dlbench" run "${quick[@]}" --set generate.samples=48 --run-name short --json
-expect_exit 2
-expect_code E_TOO_FEW_BATCHES
+# --- too few batches for a window: refused before anything is written, and why
+expect_error E_TOO_FEW_BATCHES 2 "$dlbench" run "${quick[@]}" --set generate.samples=48 --run-name short --json
 expect_err ' 3 batches.* 2 .* 1 .*run\.epochs'
-valid_summary "$out"
-expect_json 'd["partial"] and d["cells"][0]["status"] == "failed" and d["cells"][0]["repeats"] == 0 and d["best_cell"] is None'
+expect_no_file results/short
 run "$dlbench" run "${quick[@]}" --set run.max_batches=500 --run-name fewer --json
 expect_exit 0
 expect_json 'any(n["code"] == "TOO_SHORT" and "run.max_batches = 500" in n["text"] for n in d["notes"])'
