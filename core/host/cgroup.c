@@ -204,3 +204,24 @@ uint64_t dlb_cgroup_tasks_left(const char *root)
     walk_up(root, "pids", fewest_tasks, &left);
     return left;
 }
+
+/* Both versions have a file cpu.stat, with a time in microseconds or in nanoseconds. */
+static void add_throttled(const struct group *group, void *ctx)
+{
+    uint64_t *sum_ns = ctx, here;
+    char stat[PATH_MAX + 64];
+
+    (void)snprintf(stat, sizeof stat, "%s/cpu.stat", group->dir);
+    if (!dlb_procfs_field(stat, group->v2 ? "throttled_usec" : "throttled_time", &here))
+        return;
+    if (group->v2)
+        here *= 1000;
+    *sum_ns = *sum_ns == DLB_NOT_MEASURED ? here : *sum_ns + here;
+}
+
+uint64_t dlb_cgroup_throttled_ns(const char *root)
+{
+    uint64_t sum_ns = DLB_NOT_MEASURED;
+    walk_up(root, "cpu", add_throttled, &sum_ns);
+    return sum_ns;
+}

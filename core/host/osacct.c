@@ -188,7 +188,8 @@ uint64_t dlb_os_ram_bytes(void)
 
 struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat)
 {
-    struct dlb_os_machine out = {DLB_NOT_MEASURED, DLB_NOT_MEASURED, DLB_NOT_MEASURED};
+    struct dlb_os_machine out = {DLB_NOT_MEASURED, DLB_NOT_MEASURED, DLB_NOT_MEASURED,
+                                 DLB_NOT_MEASURED};
     unsigned long long user, nice, system, idle, iowait = 0, irq = 0, softirq = 0, steal = 0;
 
     /* proc(5). User and nice already contain guests; stolen ticks were not available to this
@@ -199,6 +200,7 @@ struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat)
     if (n < 4)
         return out;
     out.busy_ticks = user + nice + system + irq + softirq + steal;
+    out.task_ticks = user + nice + system;
     if (n == 8)
         out.stolen_ticks = steal;
     out.all_ticks = out.busy_ticks + idle + iowait;

@@ -65,6 +65,7 @@ uint64_t dlb_os_ram_bytes(void);
  * a task here was ready to run ("steal"). DLB_NOT_MEASURED when it cannot be read. */
 struct dlb_os_machine {
     uint64_t busy_ticks, stolen_ticks, all_ticks;
+    uint64_t task_ticks; /* of the busy ones, those of tasks: not of interrupts, nor stolen */
 };
 void dlb_os_machine(struct dlb_os_machine *out);
 struct dlb_os_machine dlb_os_machine_parse(const char *proc_stat);

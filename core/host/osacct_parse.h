@@ -29,4 +29,8 @@ uint64_t dlb_cgroup_mem_left_bytes(const char *root);
  * UINT64_MAX for no limit. */
 uint64_t dlb_cgroup_tasks_left(const char *root);
 
+/* Time that the CPU quotas of the group and its parents kept tasks from running, summed over
+ * groups and CPUs; DLB_NOT_MEASURED if no group counts it. */
+uint64_t dlb_cgroup_throttled_ns(const char *root);
+
 #endif

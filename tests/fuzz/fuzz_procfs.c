@@ -25,7 +25,7 @@ static void machine(const char *path)
     char text[512];
     if (!dlb_procfs_text(path, text, sizeof text))
         return;
-    struct dlb_os_machine after = dlb_os_machine_parse(text), before = {0, 0, 0};
+    struct dlb_os_machine after = dlb_os_machine_parse(text), before = {0, 0, 0, 0};
     double busy = dlb_os_busy_frac(&before, &after), stolen = dlb_os_stolen_frac(&before, &after);
     if (busy > 1 || stolen > 1 || busy < 0 || stolen < 0)
         abort();

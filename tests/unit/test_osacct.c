@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/host/osacct.h"
 #include "core/host/osacct_parse.h"
+#include "core/host/strain.h"
 
 #include <ftw.h>
 #include <math.h>
@@ -273,6 +274,51 @@ static void version_1_limits(void **state)
     assert_int_equal(dlb_os_mem_available_bytes_at(root), 160000);
 }
 
+static void what_others_take(void **state)
+{
+    (void)state;
+    struct dlb_os_strain s;
+    dlb_os_strain_at(root, &s);
+    assert_true(s.machine.all_ticks == DLB_NOT_MEASURED && s.pressure_ns == DLB_NOT_MEASURED);
+    assert_true(s.throttled_ns == DLB_NOT_MEASURED && s.n_hot == DLB_NOT_MEASURED);
+
+    put_v2("/user.slice/job", "/");
+    put("/proc/stat", "cpu  10 20 30 400 50 6 7 8 5 5\ncpu0 1 2 3\n");
+    put("/proc/pressure/cpu", "some avg10=1.00 avg60=2.00 avg300=3.00 total=1234\n"
+                              "full avg10=0.00 avg60=0.00 avg300=0.00 total=99\n");
+    put("/sys/fs/cgroup/user.slice/job/cpu.stat",
+        "usage_usec 9\nnr_periods 8\nnr_throttled 2\nthrottled_usec 500\n");
+    put("/sys/fs/cgroup/user.slice/cpu.stat", "throttled_usec 40\n");
+    put("/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3\n");
+    put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "4\n");
+    put("/sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "5\n");
+    dlb_os_strain_at(root, &s);
+    assert_int_equal(s.machine.task_ticks, 60);
+    assert_int_equal(s.machine.stolen_ticks, 8);
+    assert_int_equal(s.machine.busy_ticks, 60 + 6 + 7 + 8);
+    assert_int_equal(s.pressure_ns, 1234000);
+    assert_int_equal(s.throttled_ns, 540000);
+    assert_int_equal(s.n_hot, 12);
+
+    put("/proc/pressure/cpu", "some avg10=1.00\n");
+    put("/sys/fs/cgroup/user.slice/job/cpu.stat", "throttled_usec many\n");
+    dlb_os_strain_at(root, &s);
+    assert_true(s.pressure_ns == DLB_NOT_MEASURED);
+    assert_int_equal(s.throttled_ns, 40000);
+    assert_true(isnan(dlb_os_rise(5, 4)) && isnan(dlb_os_rise(5, DLB_NOT_MEASURED)));
+    assert_true(dlb_os_rise(4, 6) == 2);
+}
+
+static void version_1_throttles(void **state)
+{
+    (void)state;
+    put("/proc/self/cgroup", "2:cpu,cpuacct:/job\n0::/\n");
+    put("/proc/self/mountinfo",
+        "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
+    put("/sys/fs/cgroup/cpu,cpuacct/job/cpu.stat", "nr_throttled 1\nthrottled_time 77\n");
+    assert_int_equal(dlb_cgroup_throttled_ns(root), 77);
+}
+
 static void garbage_is_not_a_limit(void **state)
 {
     (void)state;
@@ -423,6 +469,8 @@ int main(void)
         ROOTED(descriptors_that_are_left),
         ROOTED(sums_of_processes),
         ROOTED(version_1_limits),
+        ROOTED(version_1_throttles),
+        ROOTED(what_others_take),
         ROOTED(garbage_is_not_a_limit),
         cmocka_unit_test(process_counts_grow),
         cmocka_unit_test(runqueue_wait_is_seen),

@@ -1,0 +1,29 @@
+/* How much repetitions of a cell differ by themselves, and the smallest loss that they can tell.
+ *
+ * Floor 1. Pure; allocates. */
+#ifndef DLB_CORE_MEASURE_NOISE_H
+#define DLB_CORE_MEASURE_NOISE_H
+
+#include <stdint.h>
+
+/* One repetition. */
+struct dlb_noise_rep {
+    uint32_t cell, block;
+    double rate; /* > 0 */
+};
+
+struct dlb_noise {
+    double sd_frac;    /* of one repetition about its cell, without what its block's have in common;
+                          pooled over cells. NaN: no cell has two repetitions */
+    double floor_frac; /* half width of the 95% interval of one cell's loss to another, as the
+                          median over blocks; NaN likewise */
+    uint32_t n_freedom; /* degrees of freedom of sd_frac */
+};
+
+/* ln(rate) = cell + block + noise; residuals beyond three robust standard deviations are clipped,
+ * because medians are not moved by them either. Blocks are left out where there is one cell.
+ * n_each: repetitions of each of two cells that are compared. */
+void dlb_noise_of(const struct dlb_noise_rep *reps, uint32_t n, uint32_t n_each,
+                  struct dlb_noise *out);
+
+#endif
