@@ -441,6 +441,18 @@ void dlb_findings_list(const json_t *doc, const char *key, const char *title, ui
     }
 }
 
+static void write_recommendation(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    double floor_frac = dlb_json_number(doc, "noise_floor_frac");
+    if (json_string_length(json_object_get(doc, "recommendation")) > 0) {
+        dlb_text_printf(out, "\n");
+        dlb_text_fold(out, dlb_json_text(doc, "recommendation"), 0, n_columns);
+    }
+    if (isfinite(floor_frac))
+        dlb_text_printf(out, "Noise floor: a loss under %.2g%% would not show here.\n",
+                        floor_frac * 100);
+}
+
 void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *verdict = json_object_get(doc, "verdict");
@@ -457,13 +469,14 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
     (void)snprintf(title, sizeof(title), "Verdict: %.*s (%.*s)%s%s",
                    DLB_CUT(dlb_text_shown(verdict, "class"), 40),
                    DLB_CUT(dlb_text_shown(verdict, "severity"), 40), skipped, which);
+    bool too_busy = dlb_json_is_true(doc, "too_busy");
+    if (too_busy)
+        write_recommendation(doc, n_columns, out);
     dlb_text_printf(out, "\n");
     dlb_text_fold(out, title, 0, n_columns);
     dlb_text_fold(out, dlb_json_text(verdict, "text"), 2, n_columns);
-    if (json_string_length(json_object_get(doc, "recommendation")) > 0) {
-        dlb_text_printf(out, "\n");
-        dlb_text_fold(out, dlb_json_text(doc, "recommendation"), 0, n_columns);
-    }
+    if (!too_busy)
+        write_recommendation(doc, n_columns, out);
     dlb_findings_settings(doc, n_columns, out);
     dlb_findings_list(doc, "not_modelled", "Not modelled:", n_columns, out);
     dlb_findings_list(doc, "notes", "Notes:", n_columns, out);

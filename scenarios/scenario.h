@@ -36,6 +36,7 @@ struct dlb_task {
     enum dlb_task_kind kind;
     uint32_t index; /* of the cell, ceiling or warm pass */
     uint32_t block; /* repetition */
+    uint32_t again; /* 1, 2 ...: measures a disturbed repetition again */
     bool for_next;  /* WARM: dropped together with the next task, which is a cell */
 };
 
@@ -197,6 +198,8 @@ struct dlb_judgement {
     json_t *not_modelled; /* array of {"code", "text"} */
     json_t *notes;        /* likewise: drift, skipped samples, ... */
     double drift_frac;    /* of the reference, last to first block; NaN */
+    double noise_floor_frac; /* smallest loss that the repetitions can tell; NaN: too few */
+    bool too_busy; /* all differences between cells are below it, and it is above the tolerance */
     json_t *storage, *gap;    /* these scenarios' own part of summary.json; else NULL */
     const char *verdict_text; /* of a scenario without a verdict on a pipeline; static; else NULL */
 };
@@ -222,8 +225,9 @@ struct dlb_prepare_input {
  * each block and at the end judge. */
 struct dlb_scenario {
     const char *name, *summary;
-    bool sweeps;         /* takes the lists of [sweep] */
-    bool weighs_host;    /* needs all of struct dlb_plan_host, which takes a moment to measure */
+    bool sweeps;            /* takes the lists of [sweep] */
+    bool weighs_host;       /* needs all of struct dlb_plan_host, which takes a moment to measure */
+    bool repeats_disturbed; /* what others disturbed is measured again (scenarios/run/again.h) */
     bool all_or_nothing; /* a lost process fails the experiment, which is small enough to repeat */
     const char *varies;  /* the option that it varies by itself; the user's value for it is ignored,
                              with a note */

@@ -364,10 +364,10 @@ static int consume(struct cell *c, struct dlb_err *err)
     const char *bus_id = dlb_json_text(c->facts.gpu, "pci_bus_id");
     struct dlb_nvml *nvml = bus_id[0] ? dlb_nvml_start(bus_id) : NULL;
     dlb_os_process(&c->facts.before);
-    dlb_os_machine(&c->facts.machine_before);
+    dlb_os_strain(&c->facts.strain_before);
     rc = dlb_consume(&how, c->consumed, err);
     dlb_os_process(&c->facts.after);
-    dlb_os_machine(&c->facts.machine_after);
+    dlb_os_strain(&c->facts.strain_after);
     c->facts.nvml = dlb_nvml_stop(nvml);
     c->facts.peak_pss_bytes = c->memory.shared ? dlb_os_rss_bytes() : dlb_os_peak_pss_bytes();
     c->facts.n_batches = atomic_load(beat);

@@ -34,6 +34,7 @@ static void init_loop(struct dlb_loop_result *loop)
     loop->n_accelerators = 1;
     unmeasured(&loop->os, sizeof(loop->os));
     loop->machine_busy_frac = loop->machine_stolen_frac = loop->machine_stolen_ns = (double)NAN;
+    dlb_strain_unknown(&loop->strain);
 }
 
 static void init_workers(struct dlb_workers_result *workers)
@@ -143,10 +144,28 @@ void dlb_reps_add(struct dlb_reps *reps, struct dlb_cell_result *result)
     memset(result, 0, sizeof(*result));
 }
 
+void dlb_reps_replace(struct dlb_reps *reps, struct dlb_cell_result *result)
+{
+    struct dlb_cell_result kept = *result;
+    bool stands = result->status == DLB_REP_OK || result->status == DLB_REP_FAILED;
+    for (uint32_t i = 0; stands && i < reps->n; i++)
+        if (reps->rep[i].block == result->block) {
+            kept = reps->rep[i];
+            reps->rep[i] = *result;
+            break;
+        }
+    reps->passed = dlb_mem_grow(reps->passed, reps->n_passed + 1, sizeof(*reps->passed));
+    reps->passed[reps->n_passed++] = kept;
+    memset(result, 0, sizeof(*result));
+}
+
 void dlb_reps_free(struct dlb_reps *reps)
 {
     for (uint32_t i = 0; i < reps->n; i++)
         dlb_cell_result_free(&reps->rep[i]);
+    for (uint32_t i = 0; i < reps->n_passed; i++)
+        dlb_cell_result_free(&reps->passed[i]);
     free(reps->rep);
+    free(reps->passed);
     *reps = (struct dlb_reps){0};
 }

@@ -14,6 +14,7 @@
 #include "core/base/json.h"
 #include "core/measure/au.h"
 #include "core/measure/cache_label.h"
+#include "core/measure/disturbed.h"
 #include "core/measure/meters.h"
 #include "core/measure/pace.h"
 #include "loaders/train/consumer.h"
@@ -108,6 +109,7 @@ struct dlb_loop_result {
     uint32_t n_epochs;
     struct dlb_os_result os;
     double machine_busy_frac, machine_stolen_frac, machine_stolen_ns; /* of the whole machine */
+    struct dlb_strain strain;
 };
 
 /* What the workers did; absent if a worker did not end. Stages, reads, requests, CPU time and waits
@@ -131,6 +133,7 @@ struct dlb_workers_result {
 struct dlb_cell_result {
     uint32_t block, index; /* which repetition of which cell, ceiling or warm pass; the runner's */
     uint64_t data_id;      /* dlb_shape.id of the data set that it opened; 0: none */
+    uint32_t again;        /* 1, 2 ...: it measured again what was disturbed; the runner's */
     enum dlb_rep_status status;
     enum dlb_status error; /* if neither ok nor skipped */
     enum dlb_code code;    /* likewise; DLB_N_CODES: none */
@@ -187,12 +190,17 @@ double dlb_measured(uint64_t value);
 
 /* Repetitions of one cell. Zeroed: none. */
 struct dlb_reps {
-    struct dlb_cell_result *rep; /* [n]; owned */
+    struct dlb_cell_result *rep; /* [n]; one for each block; owned */
     uint32_t n;
+    struct dlb_cell_result *passed; /* [n_passed] disturbed ones that were measured again; owned */
+    uint32_t n_passed;
 };
 
 /* Moves the result into the list. */
 void dlb_reps_add(struct dlb_reps *reps, struct dlb_cell_result *result);
+/* Moves the result to the place of the repetition of its block, which goes to `passed`. A result
+ * that was not measured to its end goes there itself, unless it failed. */
+void dlb_reps_replace(struct dlb_reps *reps, struct dlb_cell_result *result);
 void dlb_reps_free(struct dlb_reps *reps);
 
 #endif

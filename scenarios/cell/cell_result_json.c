@@ -61,6 +61,15 @@ static const struct dlb_json_field loop_fields[] = {
     DLB_JSON_REAL(dlb_loop_result, "machine_stolen_frac", machine_stolen_frac),
     DLB_JSON_REAL(dlb_loop_result, "machine_stolen_ns", machine_stolen_ns),
     DLB_JSON_FIELDS_END};
+static const struct dlb_json_field strain_fields[] = {
+    DLB_JSON_REAL(dlb_strain, "ticks", n_ticks),
+    DLB_JSON_REAL(dlb_strain, "stolen_frac", stolen_frac),
+    DLB_JSON_REAL(dlb_strain, "others_frac", others_frac),
+    DLB_JSON_REAL(dlb_strain, "idle_frac", idle_frac),
+    DLB_JSON_REAL(dlb_strain, "pressure_frac", pressure_frac),
+    DLB_JSON_REAL(dlb_strain, "throttled_frac", throttled_frac),
+    DLB_JSON_REAL(dlb_strain, "hot", n_hot),
+    DLB_JSON_FIELDS_END};
 static const struct dlb_json_field epoch_fields[] = {
     DLB_JSON_COUNT(dlb_epoch, "samples", n_samples),
     DLB_JSON_COUNT(dlb_epoch, "unique", n_unique),
@@ -251,6 +260,7 @@ static void loop_to(json_t *out, const struct dlb_loop_result *loop)
     dlb_json_put(out, "accelerators", shares_to(loop));
     dlb_json_put(out, "epochs", epochs_to(loop));
     dlb_json_put(out, "os", dlb_json_fields_object(os_fields, &loop->os));
+    dlb_json_put(out, "strain", dlb_json_fields_object(strain_fields, &loop->strain));
 }
 
 static void loop_from(const json_t *doc, struct dlb_loop_result *loop)
@@ -269,6 +279,7 @@ static void loop_from(const json_t *doc, struct dlb_loop_result *loop)
     shares_from(json_object_get(doc, "accelerators"), loop);
     epochs_from(json_object_get(doc, "epochs"), loop);
     dlb_json_fields_take(json_object_get(doc, "os"), os_fields, &loop->os);
+    dlb_json_fields_take(json_object_get(doc, "strain"), strain_fields, &loop->strain);
 }
 
 static const char *const io_ways[] = {

@@ -2,8 +2,10 @@
 
 #include "core/base/mem.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Of the bytes: the rest were framing, or came at the end of an epoch. */
 #define REQUESTS_SEEN 0.9
@@ -49,6 +51,30 @@ static void *copy_of(const void *from, uint32_t n, size_t n_bytes)
     return out;
 }
 
+/* Our processes' time is known once workers ended: else they count as others, and *out is left
+ * unknown. */
+static void fill_strain(struct dlb_strain *out, const struct dlb_cell_facts *facts,
+                        const struct dlb_os_result *own)
+{
+    const struct dlb_os_strain *b = &facts->strain_before, *a = &facts->strain_after;
+    double tick_ns = 1e9 / (double)sysconf(_SC_CLK_TCK);
+    double n_ticks = dlb_os_rise(b->machine.all_ticks, a->machine.all_ticks);
+    double wall_ns = dlb_os_rise(b->now_ns, a->now_ns);
+    double own_ticks = (dlb_measured(own->utime_ns) + dlb_measured(own->stime_ns)) / tick_ns;
+    double others = dlb_os_rise(b->machine.task_ticks, a->machine.task_ticks) - own_ticks;
+    double busy = dlb_os_rise(b->machine.busy_ticks, a->machine.busy_ticks);
+    dlb_strain_unknown(out);
+    if (!facts->stats || !(n_ticks > 0))
+        return;
+    out->n_ticks = n_ticks;
+    out->stolen_frac = dlb_os_rise(b->machine.stolen_ticks, a->machine.stolen_ticks) / n_ticks;
+    out->others_frac = isnan(others) ? others : fmax(others, 0) / n_ticks;
+    out->idle_frac = 1 - busy / n_ticks;
+    out->pressure_frac = dlb_os_rise(b->pressure_ns, a->pressure_ns) / wall_ns;
+    out->throttled_frac = dlb_os_rise(b->throttled_ns, a->throttled_ns) / wall_ns;
+    out->n_hot = dlb_os_rise(b->n_hot, a->n_hot);
+}
+
 static void fill_loop(struct dlb_loop_result *out, const struct dlb_cell_facts *facts)
 {
     const struct dlb_consumed *c = facts->consumed;
@@ -66,9 +92,12 @@ static void fill_loop(struct dlb_loop_result *out, const struct dlb_cell_facts *
     out->n_epochs = c->n_epochs < DLB_MAX_EPOCHS_KEPT ? c->n_epochs : DLB_MAX_EPOCHS_KEPT;
     out->epoch = copy_of(c->epoch, out->n_epochs, sizeof(*out->epoch));
     out->os = os(&facts->before, &facts->after);
-    out->machine_busy_frac = dlb_os_busy_frac(&facts->machine_before, &facts->machine_after);
-    out->machine_stolen_frac = dlb_os_stolen_frac(&facts->machine_before, &facts->machine_after);
-    out->machine_stolen_ns = dlb_os_stolen_ns(&facts->machine_before, &facts->machine_after);
+    const struct dlb_os_machine *before = &facts->strain_before.machine,
+                                *after = &facts->strain_after.machine;
+    out->machine_busy_frac = dlb_os_busy_frac(before, after);
+    out->machine_stolen_frac = dlb_os_stolen_frac(before, after);
+    out->machine_stolen_ns = dlb_os_stolen_ns(before, after);
+    fill_strain(&out->strain, facts, &out->os);
 }
 
 /* How workers read; with io_uring, each read's own time too. */

@@ -5,6 +5,7 @@
 #define DLB_SCENARIOS_CELL_FILL_H
 
 #include "core/host/osacct.h"
+#include "core/host/strain.h"
 #include "loaders/loader.h"
 #include "loaders/train/consumer.h"
 #include "scenarios/cell/cache.h"
@@ -18,7 +19,7 @@ struct dlb_cell_facts {
     const struct dlb_cell_cache *cache;        /* NULL: the files were not examined */
     uint64_t n_batches;                        /* that the loop took, warm-up included */
     struct dlb_os_process before, after;       /* around the consumer's loop */
-    struct dlb_os_machine machine_before, machine_after;
+    struct dlb_os_strain strain_before, strain_after;
     uint64_t peak_pss_bytes, pinned_bytes;
     uint32_t n_idle_workers;              /* workers without a shard */
     const char *device_kind, *device_why; /* NULL: no device was opened */

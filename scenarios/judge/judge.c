@@ -3,6 +3,7 @@
 #include "core/base/escape.h"
 #include "core/base/mem.h"
 #include "scenarios/judge/cache_summary.h"
+#include "scenarios/judge/noise.h"
 #include "scenarios/judge/not_modelled.h"
 #include "scenarios/judge/notes.h"
 #include "scenarios/judge/rates.h"
@@ -440,7 +441,7 @@ void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resu
 {
     memset(out, 0, sizeof(*out));
     out->best = out->recommended = -1;
-    out->drift_frac = (double)NAN;
+    out->drift_frac = out->noise_floor_frac = (double)NAN;
     out->cells = dlb_mem_array(plan->n_cells, sizeof(*out->cells));
     out->not_modelled = dlb_json_made(json_array());
     out->notes = dlb_json_made(json_array());
@@ -452,6 +453,7 @@ void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resu
         judge_evidence(&out->cells[i]);
     }
     dlb_recommend(plan, out);
+    dlb_noise_judge(plan, out);
     dlb_judge_settings(plan, out);
     dlb_notes_fill(plan, results, out);
 }

@@ -26,6 +26,10 @@ double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell);
  * HARNESS-BOUND. */
 bool dlb_is_judged(const struct dlb_judged_cell *cell);
 
+/* Whether two cells do the same work, so that their rates may be compared. */
+bool dlb_is_rival(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
+                  const struct dlb_plan_cell *best);
+
 /* Best: the highest median samples/s of the cells that are ok and neither INCOMPLETE nor
  * HARNESS-BOUND. If there is none, the best of the others, and nothing is recommended.
  * Recommended: the smallest cell (fewest workers, then least slot memory, then lowest number)

@@ -6,6 +6,7 @@
 #include "core/measure/window_bias.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/judge.h"
+#include "scenarios/judge/noise.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -456,6 +457,7 @@ void dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *resul
     note_bias(plan, j);
     note_unsteady(plan, j);
     note_stolen(plan, j);
+    dlb_noise_note(results, j->notes);
     note_assumed_step(plan, j->notes);
     for (uint32_t i = 0; i < plan->n_cells; i++)
         note_cell(plan, &results->cells[i], i, &j->cells[i], j->notes);

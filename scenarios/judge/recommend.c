@@ -74,8 +74,8 @@ static bool differ(const struct dlb_axis *axis, const struct dlb_plan_cell *a,
 }
 
 /* Cells that do other work than the best are not compared with it. */
-static bool is_rival(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
-                     const struct dlb_plan_cell *best)
+bool dlb_is_rival(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
+                  const struct dlb_plan_cell *best)
 {
     for (uint32_t i = 0; i < plan->axes.n; i++) {
         const struct dlb_axis *axis = &plan->axes.axis[i];
@@ -307,7 +307,7 @@ void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
     j->separable = best && dlb_is_judged(best);
     j->n_set = 0;
     for (uint32_t i = 0; j->separable && i < plan->n_cells; i++)
-        if (is_rival(plan, &plan->cells[i], &plan->cells[j->best]))
+        if (dlb_is_rival(plan, &plan->cells[i], &plan->cells[j->best]))
             weigh(plan, j, i, &below);
     if (below.n_as_good == 0 && below.n_open > 0) {
         j->recommended = -1;

@@ -6,6 +6,7 @@
 #include "scenarios/judge/au_summary.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/judge.h"
+#include "scenarios/judge/noise.h"
 #include "scenarios/judge/notes.h"
 
 #include <math.h>
@@ -134,10 +135,17 @@ static void put_pace(json_t *out, const struct dlb_judged_cell *cell)
 /* The parts of the repetition that is shown, as they are; where it has none, an empty one. */
 static void put_shown(json_t *out, const json_t *rep)
 {
-    static const char *const nullable[] = {
-        "accelerators",      "consumer_cpu_ns",     "io",       "os",
-        "machine_busy_frac", "machine_stolen_frac", "io_bytes", "worker_samples",
-        "resident_frac",     "residency_by"};
+    static const char *const nullable[] = {"accelerators",
+                                           "consumer_cpu_ns",
+                                           "io",
+                                           "os",
+                                           "strain",
+                                           "machine_busy_frac",
+                                           "machine_stolen_frac",
+                                           "io_bytes",
+                                           "worker_samples",
+                                           "resident_frac",
+                                           "residency_by"};
     static const char *const objects[] = {"worker_stages", "consumer_stages", "device_stages"};
     static const char *const arrays[] = {"epochs", "skipped"};
     json_t *memory = json_object_get(rep, "memory"), *value;
@@ -219,6 +227,7 @@ static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
     dlb_json_put(out, "reason", cell->reason[0] ? dlb_json_safe_text(cell->reason) : json_null());
     dlb_json_put(out, "repeats", json_integer(cell->n_values));
     put_measured(out, cell, &in->results->cells[i], in->plan->n_blocks);
+    dlb_json_put(out, "noise", dlb_noise_cell_json(&in->results->cells[i], in->plan->seed));
     dlb_json_put(out, "verdict", verdict(cell));
     return out;
 }
@@ -364,6 +373,9 @@ static void put_findings(json_t *doc, const struct dlb_summary *in)
     dlb_json_put(doc, "ranked_by", json_string(rate_keys[j->ranked_by]));
     dlb_json_put(doc, "separable", json_boolean(j->separable));
     dlb_json_put(doc, "not_separable", set_json(j));
+    dlb_json_put(doc, "noise_floor_frac", dlb_json_real_or_null(j->noise_floor_frac));
+    dlb_json_put(doc, "too_busy", json_boolean(j->too_busy));
+    dlb_json_put(doc, "tied_with_best", dlb_noise_tied_json(in->plan, j));
     dlb_json_put(doc, "recommendation", dlb_json_safe_text(j->text));
     dlb_json_put(doc, "pytorch", dlb_json_safe_text(j->pytorch));
     dlb_json_put(doc, "not_modelled", json_incref(j->not_modelled));

@@ -6,6 +6,7 @@
 #include "loaders/device/memo.h"
 #include "scenarios/cell/cell.h"
 #include "scenarios/plan/plan.h"
+#include "scenarios/run/again.h"
 #include "scenarios/run/child.h"
 
 #include <inttypes.h>
@@ -304,6 +305,7 @@ static int run_task(struct runner *r, struct dlb_err *err)
         return rc;
     result.block = r->task->block;
     result.index = r->task->index;
+    result.again = r->task->again;
     learn(r, &result);
     learn_data(r, spec, result.data_id);
     struct dlb_os_machine now;
@@ -311,10 +313,15 @@ static int run_task(struct runner *r, struct dlb_err *err)
     r->results->elapsed_s = (double)(dlb_now_ns() - r->start_ns) / 1e9;
     r->results->stolen_frac = dlb_os_stolen_frac(&r->machine_before, &now);
     struct dlb_reps *reps = reps_of(r, r->task);
-    dlb_reps_add(reps, &result);
+    /* The event borrows it; what moves is the struct, not what it owns. */
+    struct dlb_cell_result told = result;
+    if (r->task->again > 0)
+        dlb_reps_replace(reps, &result);
+    else
+        dlb_reps_add(reps, &result);
     r->n_done++;
     r->n_left--;
-    tell(r, DLB_RUNNER_DONE, 0, &reps->rep[reps->n - 1]);
+    tell(r, DLB_RUNNER_DONE, 0, &told);
     return DLB_OK;
 }
 
@@ -326,10 +333,23 @@ static uint32_t count_left(const struct runner *r, const struct dlb_task *from)
     return n;
 }
 
+/* Whether task `i` is the last of its block, after what is to be measured again was added. */
+static bool ends_block(struct runner *r, uint32_t i)
+{
+    struct dlb_plan *plan = r->plan;
+    bool ends = i + 1 == plan->n_tasks || plan->tasks[i + 1].block != plan->tasks[i].block;
+    if (!ends)
+        return false;
+    bool repeats = r->how->scenario && r->how->scenario->repeats_disturbed;
+    bool more = repeats && dlb_again_add(plan, r->results, i) > 0;
+    r->task = &plan->tasks[i]; /* the tasks may have moved */
+    return !more;
+}
+
 /* Runs tasks from `first` on. Stops early if the user interrupts. */
 static int run_tasks(struct runner *r, uint32_t first, struct dlb_err *err)
 {
-    const struct dlb_plan *plan = r->plan;
+    const struct dlb_plan *plan = r->plan; /* it grows where a repetition was disturbed */
     for (uint32_t i = first; i < plan->n_tasks; i++) {
         r->task = &plan->tasks[i];
         if (r->how->cancel && atomic_load(r->how->cancel)) {
@@ -342,7 +362,7 @@ static int run_tasks(struct runner *r, uint32_t first, struct dlb_err *err)
             if (rc)
                 return rc;
         }
-        if (i + 1 < plan->n_tasks && plan->tasks[i + 1].block != r->task->block)
+        if (ends_block(r, i) && i + 1 < plan->n_tasks)
             tell(r, DLB_RUNNER_BLOCK, 0, NULL);
     }
     r->results->interrupted = r->how->cancel && atomic_load(r->how->cancel);

@@ -85,6 +85,7 @@ const struct dlb_scenario dlb_sc_run = {
     .name = "run",
     .summary = "one configuration: how fast it is, what the device waits for, and why",
     .all_or_nothing = true,
+    .repeats_disturbed = true,
     .plan = plan_run,
     .judge = dlb_judge_cells,
 };

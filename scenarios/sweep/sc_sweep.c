@@ -81,6 +81,7 @@ const struct dlb_scenario dlb_sc_sweep = {
     .summary =
         "every combination of the swept settings: which is best, and the smallest that is as good",
     .sweeps = true,
+    .repeats_disturbed = true,
     .plan = plan_sweep,
     .judge = dlb_judge_cells,
 };

@@ -38,6 +38,13 @@ expect_json 'd["axes"] == {"loader.num_workers": [0, 1, 4], "loader.prefetch_fac
 expect_json 'd["verdict"] == d["cells"][d["best_cell"]]["verdict"]'
 expect_json 'd["reference"]["cell"] == 0 and len(d["ceilings"]) == 1 and len(d["ceilings"][0]["steps_per_s"]["values"]) == 2'
 expect_json '{"NO_PERSISTENT_WORKERS", "NO_GPU"} <= {n["code"] for n in d["not_modelled"]}'
+# What others disturbed was measured again, and every run is published.
+expect_json 'all(c["noise"]["runs"] == len(c["noise"]["as_measured"]["values"]) == 2 + c["noise"]["repeated"] for c in d["cells"] if c["status"] == "ok")'
+expect_json 'all(c["noise"]["repeated"] <= 6 and len(c["noise"]["undisturbed"]["values"]) == c["noise"]["runs"] - c["noise"]["disturbed"] for c in d["cells"])'
+expect_json 'all(set(c["samples_per_s"]["values"]) <= set(c["noise"]["as_measured"]["values"]) for c in d["cells"])'
+expect_json 'all((c["noise"]["disturbed"] > 0) == (c["noise"]["causes"] != []) and c["noise"]["still_disturbed"] <= 2 for c in d["cells"])'
+expect_json 'all(c["strain"] is None or 0 <= c["strain"]["others_frac"] <= 1.05 for c in d["cells"]) and (not any(c["noise"]["disturbed"] for c in d["cells"]) or any(n["code"] == "DISTURBED" for n in d["notes"]))'
+expect_json 'd["noise_floor_frac"] > 0 and (not d["too_busy"] or (d["pytorch"] == "" and d["recommended_cell"] is None))'
 if [ "$(json_get "$out" "$all_judged")" = True ]; then
     expect_json 'd["best_cell"] in (4, 5) and d["recommended_cell"] in (None, 4, 5)'
     expect_json 'd["cells"][0]["verdict"]["class"] == "INPUT-BOUND" and d["cells"][2]["verdict"]["class"] == "INPUT-BOUND"'

@@ -86,6 +86,7 @@ static void fill_loop(struct dlb_loop_result *loop)
     loop->machine_busy_frac = real();
     loop->machine_stolen_frac = real();
     loop->machine_stolen_ns = real();
+    loop->strain = (struct dlb_strain){real(), real(), real(), real(), real(), real(), real()};
 }
 
 static void fill_workers(struct dlb_workers_result *workers)
@@ -214,6 +215,7 @@ static void assert_same_loop(const struct dlb_loop_result *a, const struct dlb_l
     SAME_REAL(machine_busy_frac);
     SAME_REAL(machine_stolen_frac);
     SAME_REAL(machine_stolen_ns);
+    assert_memory_equal(&a->strain, &b->strain, sizeof(a->strain));
 }
 
 static void assert_same_workers(const struct dlb_workers_result *a,

@@ -37,7 +37,7 @@ static json_t *noted(struct measured *m)
 {
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
     struct dlb_plan_cell planned[CELLS] = {{.spec = spec}, {.spec = spec}};
-    struct dlb_reps reps[CELLS] = {{&m->result, 1}, {NULL, 0}};
+    struct dlb_reps reps[CELLS] = {{.rep = &m->result, .n = 1}};
     struct dlb_judged_cell cells[CELLS] = {{.shown = &m->result, .n_workers = m->n_workers},
                                            {.shown = &m->result, .n_workers = m->n_workers}};
     struct dlb_plan plan = {.cells = planned,

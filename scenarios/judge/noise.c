@@ -1,0 +1,178 @@
+#include "scenarios/judge/noise.h"
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/measure/noise.h"
+#include "scenarios/judge/judge.h"
+#include "scenarios/judge/notes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct dlb_cell_result *run_of(const struct dlb_reps *reps, uint32_t i)
+{
+    return i < reps->n ? &reps->rep[i] : &reps->passed[i - reps->n];
+}
+
+/* Rates of all runs, or of the quiet ones; returns how many. */
+static uint32_t rates_of(const struct dlb_reps *reps, bool quiet, double *rates)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < reps->n + reps->n_passed; i++) {
+        const struct dlb_cell_result *rep = run_of(reps, i);
+        double rate = dlb_cell_result_samples_per_s(rep);
+        if (rep->status == DLB_REP_OK && isfinite(rate) &&
+            !(quiet && dlb_disturbed(&rep->loop.strain)))
+            rates[n++] = rate;
+    }
+    return n;
+}
+
+static json_t *estimate_json(const double *rates, uint32_t n, uint64_t seed)
+{
+    struct dlb_estimate e = dlb_estimate_median(rates, n, seed);
+    json_t *out = dlb_estimate_to_json(&e), *values = dlb_json_made(json_array());
+    for (uint32_t i = 0; i < n; i++)
+        dlb_json_append(values, json_real(rates[i]));
+    dlb_json_put(out, "values", values);
+    return out;
+}
+
+static json_t *names_of(uint32_t causes)
+{
+    json_t *out = dlb_json_made(json_array());
+    for (int i = 0; i < DLB_N_DISTURBANCES; i++)
+        if (causes & 1u << i)
+            dlb_json_append(out, json_string(dlb_disturbance_names[i]));
+    return out;
+}
+
+struct counts {
+    uint32_t n_runs, n_disturbed, n_repeated, n_left; /* n_left: blocks without a quiet run */
+    uint32_t causes;
+};
+
+static void count(const struct dlb_reps *reps, struct counts *out)
+{
+    for (uint32_t i = 0; i < reps->n + reps->n_passed; i++) {
+        uint32_t causes = dlb_disturbed(&run_of(reps, i)->loop.strain);
+        out->causes |= causes;
+        out->n_disturbed += causes != 0;
+        out->n_left += causes != 0 && i < reps->n;
+    }
+    out->n_runs += reps->n + reps->n_passed;
+    out->n_repeated += reps->n_passed;
+}
+
+json_t *dlb_noise_cell_json(const struct dlb_reps *reps, uint64_t seed)
+{
+    struct counts counts = {0};
+    double *rates = dlb_mem_array((size_t)reps->n + reps->n_passed, sizeof(*rates));
+    count(reps, &counts);
+    json_t *out = dlb_json_made(json_pack("{si, si, si, si, so}", "runs", (int)counts.n_runs,
+                                          "disturbed", (int)counts.n_disturbed, "repeated",
+                                          (int)counts.n_repeated, "still_disturbed",
+                                          (int)counts.n_left, "causes", names_of(counts.causes)));
+    uint32_t n = rates_of(reps, false, rates);
+    dlb_json_put(out, "as_measured", estimate_json(rates, n, seed));
+    n = rates_of(reps, true, rates);
+    dlb_json_put(out, "undisturbed", estimate_json(rates, n, seed));
+    free(rates);
+    return out;
+}
+
+void dlb_noise_note(const struct dlb_results *results, json_t *notes)
+{
+    struct counts counts = {0};
+    char by[120] = "";
+    for (uint32_t i = 0; i < results->n_cells; i++)
+        count(&results->cells[i], &counts);
+    for (uint32_t i = 0; i < results->n_ceilings; i++)
+        count(&results->ceilings[i], &counts);
+    for (int i = 0; i < DLB_N_DISTURBANCES; i++)
+        if (counts.causes & 1u << i) {
+            size_t at = strlen(by);
+            (void)snprintf(by + at, sizeof(by) - at, "%s%s", at ? ", " : "",
+                           dlb_disturbance_names[i]);
+        }
+    if (counts.n_disturbed > 0)
+        dlb_note(notes, DLB_NOTE_DISTURBED,
+                 "others disturbed %u of %u runs (%s); %u were measured again, and %u repetitions "
+                 "have no quiet run: noise.as_measured and noise.undisturbed of each cell have "
+                 "both rates",
+                 counts.n_disturbed, counts.n_runs, by, counts.n_repeated, counts.n_left);
+}
+
+static double loss_to_best(const struct dlb_judgement *j, uint32_t i)
+{
+    return 1 - j->cells[i].rate.median / j->cells[j->best].rate.median;
+}
+
+json_t *dlb_noise_tied_json(const struct dlb_plan *plan, const struct dlb_judgement *j)
+{
+    json_t *out = dlb_json_made(json_array());
+    for (uint32_t i = 0; j->best >= 0 && i < plan->n_cells; i++)
+        if (i != j->best && dlb_is_judged(&j->cells[i]) &&
+            dlb_is_rival(plan, &plan->cells[i], &plan->cells[j->best]) &&
+            loss_to_best(j, i) < j->noise_floor_frac)
+            dlb_json_append(out, json_integer(i));
+    return out;
+}
+
+static double floor_of(const struct dlb_plan *plan, const struct dlb_judgement *j)
+{
+    size_t n = 0;
+    uint32_t n_each = 0;
+    struct dlb_noise noise;
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        n += j->cells[i].n_values;
+    struct dlb_noise_rep *reps = dlb_mem_array(n, sizeof(*reps));
+    n = 0;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &j->cells[i];
+        n_each = cell->n_values > n_each ? cell->n_values : n_each;
+        for (uint32_t k = 0; k < cell->n_values; k++)
+            if (cell->samples_per_s[k] > 0)
+                reps[n++] = (struct dlb_noise_rep){i, cell->block[k], cell->samples_per_s[k]};
+    }
+    dlb_noise_of(reps, (uint32_t)n, n_each, &noise);
+    free(reps);
+    return noise.floor_frac;
+}
+
+/* Whether no judged cell can be told from the best, and that is the noise's doing: had it been
+ * less than what a loss may be, the settings would make no difference that matters. */
+static bool is_all_noise(const struct dlb_plan *plan, const struct dlb_judgement *j)
+{
+    uint32_t n = 0;
+    bool swept = plan->axes.n > 0 && !plan->base; /* storage compares its cells itself */
+    if (!swept || j->best < 0 || !(j->noise_floor_frac > DLB_LOSS_MAX))
+        return false;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        if (i == j->best || !dlb_is_judged(&j->cells[i]) ||
+            !dlb_is_rival(plan, &plan->cells[i], &plan->cells[j->best]))
+            continue;
+        n++;
+        if (!(loss_to_best(j, i) < j->noise_floor_frac))
+            return false;
+    }
+    return n > 0;
+}
+
+void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    j->noise_floor_frac = floor_of(plan, j);
+    j->too_busy = is_all_noise(plan, j);
+    if (!j->too_busy)
+        return;
+    j->recommended = -1;
+    j->separable = false;
+    j->n_set = 0;
+    (void)snprintf(j->text, sizeof(j->text),
+                   "This machine is too busy to tell: repetitions of one cell differ so much that "
+                   "a loss under %.0f%% would not show, and no cell is further from the best. "
+                   "Measure on a quiet machine, or raise run.repeats.",
+                   j->noise_floor_frac * 100);
+}
