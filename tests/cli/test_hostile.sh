@@ -3,7 +3,7 @@
 # with the path.
 . "$(dirname "$0")/lib.sh"
 limit_s=20
-run_on=(--set loader.num_workers=1 --set loader.batch_size=2 --set device.step_ms=0 --set run.epochs=1)
+run_on=(--set loader.num_workers=1 --set loader.batch_size=2 --set device.step_ms=0 --set run.epochs=4)
 
 # No process writes to these pipes.
 mkfifo a.h5 a.npz a.tar a.bin a.tfrecord a.mdb
