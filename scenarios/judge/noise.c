@@ -134,8 +134,8 @@ static double floor_of(const struct dlb_plan *plan, const struct dlb_judgement *
         const struct dlb_judged_cell *cell = &j->cells[i];
         n_each = cell->n_values > n_each ? cell->n_values : n_each;
         for (uint32_t k = 0; k < cell->n_values; k++)
-            if (cell->samples_per_s[k] > 0)
-                reps[n++] = (struct dlb_noise_rep){i, cell->block[k], cell->samples_per_s[k]};
+            if (cell->values[k] > 0)
+                reps[n++] = (struct dlb_noise_rep){i, cell->block[k], cell->values[k]};
     }
     dlb_noise_of(reps, (uint32_t)n, n_each, &noise);
     free(reps);
