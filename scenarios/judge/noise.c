@@ -121,6 +121,7 @@ json_t *dlb_noise_tied_json(const struct dlb_plan *plan, const struct dlb_judgem
     return out;
 }
 
+/* Of the cells that are compared: what is not judged has a scatter of its own. */
 static double floor_of(const struct dlb_plan *plan, const struct dlb_judgement *j)
 {
     size_t n = 0;
@@ -132,6 +133,8 @@ static double floor_of(const struct dlb_plan *plan, const struct dlb_judgement *
     n = 0;
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
+        if (!dlb_is_judged(cell))
+            continue;
         n_each = cell->n_values > n_each ? cell->n_values : n_each;
         for (uint32_t k = 0; k < cell->n_values; k++)
             if (cell->values[k] > 0)

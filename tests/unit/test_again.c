@@ -102,13 +102,13 @@ static void test_steady_disturbance_ends_it(void **state)
     close_judged(&t);
 }
 
-/* A repetition that had a warm pass of its own gets one again. */
+/* A repetition that had a warm pass of its own, as beside cold cells, gets one again. */
 static void test_warm_again(void **state)
 {
     (void)state;
     struct judged t;
-    open_judged(&t, (const char *const[]){"sweep.loader.num_workers=[1, 2]", "run.cache=warm",
-                                          "dataset.path=/d", NULL});
+    open_judged(
+        &t, (const char *const[]){"sweep.run.cache=[\"cold\", \"warm\"]", "dataset.path=/d", NULL});
     put(&t.results.cells[1], run_of(100, 0, true, 0));
     uint32_t at = end_of(&t.plan, 0);
     assert_int_equal(dlb_again_add(&t.plan, &t.results, at), 1);

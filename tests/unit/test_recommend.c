@@ -81,11 +81,14 @@ static void test_larger_cells_do_not_matter(void **state)
 {
     (void)state;
     struct judged t;
-    open_judged(&t, workers);
+    open_judged(&t, (const char *const[]){"sweep.loader.num_workers=[1, 2, 4, 8]",
+                                          "device.step_ms=100", NULL});
     add(&t, 0, (const double[]){1040, 900, 980}, 3, 1000);
     add(&t, 1, (const double[]){1000, 1010, 990}, 3, 1000);
     add(&t, 2, (const double[]){999, 1009, 989}, 3, 1000); /* as good, and larger */
+    add(&t, 3, (const double[]){500, 505, 495}, 3, 1000);  /* else all were noise */
     judge(&t);
+    assert_false(t.j.too_busy);
     assert_int_equal(t.j.best, 1);
     assert_int_equal(t.j.recommended, -1);
     assert_false(t.j.separable);
