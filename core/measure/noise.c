@@ -1,6 +1,7 @@
 #include "core/measure/noise.h"
 
 #include "core/measure/stats.h"
+#include "core/measure/tail.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -71,19 +72,6 @@ static void clip(struct fit *f, const struct dlb_noise_rep *reps, double freedom
     }
 }
 
-/* Student's t at 97.5%: exact within 0.3% from 3 degrees of freedom on (Cornish-Fisher), and by
- * table below. */
-static double t_975(uint32_t freedom)
-{
-    static const double few[] = {0, 12.706, 4.303};
-    double z = 1.959964, v = freedom;
-    if (freedom < 3)
-        return few[freedom];
-    double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-    return z + (z3 + z) / (4 * v) + (5 * z5 + 16 * z3 + 3 * z) / (96 * v * v) +
-           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
-}
-
 static bool open_fit(struct fit *f, const struct dlb_noise_rep *reps, uint32_t n)
 {
     *f = (struct fit){.n = n};
@@ -128,7 +116,7 @@ void dlb_noise_of(const struct dlb_noise_rep *reps, uint32_t n, uint32_t n_each,
         squares += f.residual[i] * f.residual[i];
     out->sd_frac = sqrt(squares / out->n_freedom);
     double se = out->sd_frac * sqrt(2.0 / n_each) * (n_each > 2 ? MEDIAN_SE : 1);
-    out->floor_frac = -expm1(-t_975(out->n_freedom) * se);
+    out->floor_frac = -expm1(-dlb_t_95(out->n_freedom) * se);
 out:
     free(f.y);
     free(f.count);

@@ -3,6 +3,7 @@
 #include "core/base/mem.h"
 #include "core/measure/race_model.h"
 #include "core/measure/stats.h"
+#include "core/measure/tail.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -332,17 +333,6 @@ static bool start_fresh(struct dlb_race *race, int64_t recommended)
     return true;
 }
 
-/* 97.5% quantile of Student's t, by the expansion of Cornish and Fisher (Abramowitz and Stegun
- * 26.7.5): to 0.1% from 4 degrees of freedom on. */
-static double t_quantile(double freedom)
-{
-    double x = NORMAL_975, x3 = x * x * x, x5 = x3 * x * x, x7 = x5 * x * x, x9 = x7 * x * x;
-    double v = freedom;
-    return x + (x3 + x) / (4 * v) + (5 * x5 + 16 * x3 + 3 * x) / (96 * v * v) +
-           (3 * x7 + 19 * x5 + 17 * x3 - 15 * x) / (384 * v * v * v) +
-           (79 * x9 + 776 * x7 + 1482 * x5 - 1920 * x3 - 945 * x) / (92160 * v * v * v * v);
-}
-
 /* From the pairs of the fresh blocks: an interval of t on differences of ln rate. Losses are not
  * negative: a cell that is faster than its rival loses nothing to the best of the two. */
 static struct dlb_race_interval fresh_loss(const struct dlb_race *race)
@@ -360,7 +350,7 @@ static struct dlb_race_interval fresh_loss(const struct dlb_race *race)
     }
     if (n < FRESH_MIN - 1)
         return (struct dlb_race_interval){NAN, NAN, NAN};
-    double half = t_quantile(n - 1) * sqrt(squares / (n - 1) / n);
+    double half = dlb_t_95(n - 1) * sqrt(squares / (n - 1) / n);
     return (struct dlb_race_interval){-expm1(-fmax(sum, 0)), -expm1(-fmax(sum - half, 0)),
                                       -expm1(-fmax(sum + half, 0))};
 }

@@ -8,16 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether two cells read the same data and make the same of them. */
-static bool same_data(const struct dlb_spec *a, const struct dlb_spec *b)
-{
-    const struct dlb_opt_group *own = dlb_spec_format(a)->opts;
-    return dlb_spec_section_equal(&dlb_dataset_group, a, b) &&
-           dlb_spec_section_equal(&dlb_generate_group, a, b) &&
-           dlb_spec_section_equal(&dlb_transform_group, a, b) &&
-           (!own || dlb_spec_section_equal(own, a, b));
-}
-
 /* Samples of the shards of one worker of a rank. */
 static uint64_t worker_samples(const struct dlb_plan_host *host, uint64_t first, uint64_t stride)
 {
@@ -156,7 +146,7 @@ void dlb_preflight_need(const struct dlb_plan *plan, uint32_t number, struct dlb
     const struct dlb_plan_cell *cell = &plan->cells[number];
     const struct dlb_spec *spec = cell->spec;
     const double nan = (double)NAN;
-    bool known = same_data(spec, plan->cells[0].spec);
+    bool known = dlb_spec_same_data(spec, plan->cells[0].spec);
     *out =
         (struct dlb_need){.slots_bytes = nan,
                           .pinned_bytes = nan,

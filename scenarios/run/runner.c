@@ -233,20 +233,11 @@ static void learn(struct runner *r, const struct dlb_cell_result *result)
         *failed_of(r, r->task) = true;
 }
 
-static bool same_data(const struct dlb_spec *a, const struct dlb_spec *b)
-{
-    const struct dlb_opt_group *own = dlb_spec_format(a)->opts;
-    return dlb_spec_section_equal(&dlb_dataset_group, a, b) &&
-           dlb_spec_section_equal(&dlb_generate_group, a, b) &&
-           dlb_spec_section_equal(&dlb_transform_group, a, b) &&
-           (!own || dlb_spec_section_equal(own, a, b));
-}
-
 /* The id that the task's data set must have; 0: not known. */
 static uint64_t data_id_of(const struct runner *r, const struct dlb_spec *spec)
 {
     for (uint32_t i = 0; spec && i < r->n_data; i++)
-        if (same_data(spec, &r->data[i].spec))
+        if (dlb_spec_same_data(spec, &r->data[i].spec))
             return r->data[i].id;
     return 0;
 }

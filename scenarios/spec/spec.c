@@ -149,6 +149,15 @@ const struct dlb_opt_group *const *dlb_spec_groups(void)
     return groups;
 }
 
+bool dlb_spec_same_data(const struct dlb_spec *a, const struct dlb_spec *b)
+{
+    const struct dlb_opt_group *own = dlb_spec_format(a)->opts;
+    return dlb_spec_section_equal(&dlb_dataset_group, a, b) &&
+           dlb_spec_section_equal(&dlb_generate_group, a, b) &&
+           dlb_spec_section_equal(&dlb_transform_group, a, b) &&
+           (!own || dlb_spec_section_equal(own, a, b));
+}
+
 const void *dlb_spec_format_opts(const struct dlb_spec *spec)
 {
     return dlb_spec_format(spec)->opts ? spec->format_opts : NULL;

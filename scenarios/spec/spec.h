@@ -94,6 +94,9 @@ bool dlb_spec_equal(const struct dlb_spec *a, const struct dlb_spec *b);
 bool dlb_spec_section_equal(const struct dlb_opt_group *group, const struct dlb_spec *a,
                             const struct dlb_spec *b);
 
+/* Whether both read the same data and make the same of them. */
+bool dlb_spec_same_data(const struct dlb_spec *a, const struct dlb_spec *b);
+
 /* The format's own options within the spec, or NULL when it has none. */
 const void *dlb_spec_format_opts(const struct dlb_spec *spec);
 
