@@ -187,7 +187,7 @@ int dlb_fio_parse(const char *text, size_t n_bytes, struct dlb_baseline_result *
                   struct dlb_err *err)
 {
     /* Warnings may stand before the document. */
-    const char *start = memchr(text, '{', n_bytes);
+    const char *start = n_bytes > 0 ? memchr(text, '{', n_bytes) : NULL;
     json_t *all =
         start ? json_loadb(start, n_bytes - (size_t)(start - text), JSON_DISABLE_EOF_CHECK, NULL)
               : NULL;
