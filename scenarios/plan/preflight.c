@@ -3,6 +3,7 @@
 #include "core/base/units.h"
 #include "loaders/sampler.h"
 #include "loaders/slots.h"
+#include "scenarios/spec/rounds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,9 +81,8 @@ static void need_batches(const struct dlb_spec *spec, struct epoch epoch, struct
 {
     double n_epochs = (double)spec->run.epochs, count = (double)spec->accelerators.count;
     double wanted = INFINITY;
-    /* The step after the last measured one closes the window. */
     if (spec->run.max_batches > 0)
-        wanted = count * (double)(spec->run.warmup_batches + spec->run.max_batches + 1);
+        wanted = count * dlb_spec_wanted(spec);
     out->least_batches = (double)spec->run.warmup_batches + 2;
     out->epoch_batches = epoch.all;
     out->most_batches = epoch.most * n_epochs;

@@ -19,8 +19,8 @@ expect_json '[c["code"] for c in d["cells"]] == ["E_TOO_FEW_BATCHES" if i in (2,
 expect_json 'all((c["status"] == "skipped") == bool(c["reason"]) for c in d["cells"])'
 expect_json '[c["index"] for c in d["cells"] if c["status"] == "planned"] == [0, 1, 6, 7, 9, 10]'
 expect_json 'd["cells"][6]["config"] == {"loader.num_workers": 2, "loader.prefetch_factor": 2, "loader.batch_size": 10}'
-expect_json 'd["cells"][6]["epoch_batches"] == 40 and d["cells"][6]["batches"] == 20 and d["cells"][6]["read_bytes"] == 20 * 10 * 2000'
-expect_json 'd["cells"][7]["batches"] == 4 and d["cells"][6]["slots_bytes"] == 2 * 4 * 20480 and abs(d["cells"][6]["least_s"] - 0.2) < 1e-9'
+expect_json 'd["cells"][6]["epoch_batches"] == 40 and d["cells"][6]["batches"] == 21 and d["cells"][6]["read_bytes"] == 21 * 10 * 2000'
+expect_json 'd["cells"][7]["batches"] == 4 and d["cells"][6]["slots_bytes"] == 2 * 4 * 20480 and abs(d["cells"][6]["least_s"] - 0.21) < 1e-9'
 expect_json 'd["runs"] == 1 + 3 * (6 + 2) + 4 and d["warm_passes"] == 1 and d["read_bytes"] >= 800000 * 13 and 0 < d["start_s"] < d["estimate_s"]'
 expect_json 'd["memory"]["available_bytes"] > d["memory"]["most_bytes"] > 0'
 expect_err_empty
