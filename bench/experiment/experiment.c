@@ -247,6 +247,12 @@ static int conclude_cells(const struct experiment *x, const struct dlb_judgement
     return DLB_EXIT_OK;
 }
 
+/* Whether a lost process fails the experiment, even if every cell has its figures. */
+static bool fails(const struct experiment *x)
+{
+    return x->scenario->all_or_nothing && dlb_results_n_failed(&x->results) > 0;
+}
+
 /* Reports what went wrong, and picks the exit code. */
 static int conclude(const struct experiment *x, const struct dlb_judgement *j)
 {
@@ -265,7 +271,7 @@ static int conclude(const struct experiment *x, const struct dlb_judgement *j)
                 n_lost, n_lost == 1 ? "" : "es");
     if (j->no_answer || count(x, j, DLB_CELL_OK) == 0)
         return DLB_EXIT_FAILED;
-    return n_lost > 0 && x->scenario->all_or_nothing ? DLB_EXIT_FAILED : DLB_EXIT_OK;
+    return fails(x) ? DLB_EXIT_FAILED : DLB_EXIT_OK;
 }
 
 static int report(struct experiment *x, int ran, struct dlb_err *err)
@@ -275,9 +281,9 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     if (ran)
         (void)dlb_print_err(err);
     json_t *doc = build(x, ran != DLB_OK, &judgement);
-    enum dlb_result_part part = count(x, &judgement, DLB_CELL_OK) == 0 ? DLB_RESULT_NOTHING
-                                : ran || x->results.interrupted        ? DLB_RESULT_PART
-                                                                       : DLB_RESULT_WHOLE;
+    enum dlb_result_part part = count(x, &judgement, DLB_CELL_OK) == 0      ? DLB_RESULT_NOTHING
+                                : ran || x->results.interrupted || fails(x) ? DLB_RESULT_PART
+                                                                            : DLB_RESULT_WHOLE;
     int written = dlb_result_finish(&x->folder, x->environment, doc, part, &late);
     bool told = ran && written && err->sys_errno != 0 && err->sys_errno == late.sys_errno;
     int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;

@@ -79,13 +79,15 @@ struct dlb_pace {
                                   accelerators, the largest trend */
     /* The share of the delivered batches that came from stock: ready batches that were fewer at the
      * window's end than at its beginning. The loader alone is slower by so much. 0 where the stock
-     * grew or stayed. Of several accelerators, the largest. */
+     * grew, or shrank by no more than it does from round to round. Of several accelerators, the
+     * largest. */
     double drained_frac;
     double batch_cv; /* standard deviation over mean of a worker's time for a batch, from one that
                         was ready to the next; of several accelerators, that of the first */
 };
 
-#define DLB_DRAINED_SAID 0.005 /* from here on a result says that stock was being used up */
+#define DLB_DRAINED_MIN_ROUNDS 4 /* with fewer no scatter is known */
+#define DLB_DRAINED_SAID 0.005   /* from here on a result says that stock was being used up */
 
 /* Whether the pace of the window's second half agrees with that of its first. Windows of fewer than
  * four rounds show no scatter, and count as steady. */

@@ -79,7 +79,8 @@ double dlb_window_bias(const struct dlb_bias_model *model)
     uint64_t round = model->n_workers, n = model->n_measured;
     double sum = 0;
     if (!isfinite(model->batch_cv) || !isfinite(model->step_per_batch) || round < 1 || n < 1 ||
-        round > DLB_BIAS_MAX_WORKERS || model->prefetch_factor < 1)
+        round > DLB_BIAS_MAX_WORKERS || model->batch_cv > DLB_BIAS_MAX_CV ||
+        model->prefetch_factor < 1)
         return (double)NAN;
     if (n > MAX_ROUNDS * round || model->n_warmup > MAX_ROUNDS * round)
         return 0;

@@ -22,11 +22,12 @@ struct dlb_bias_model {
 };
 
 #define DLB_BIAS_MAX_WORKERS 256
+#define DLB_BIAS_MAX_CV 0.5 /* normal batch times are no model of more scatter */
 #define DLB_BIAS_SAID 0.005 /* from here on a result says it */
 
 /* Rate in the window over rate of a long run, less 1: above 0 the window is too fast. Its own error
  * is about 0.001 to 0.003. 0 for windows of more than a thousand rounds; NaN for figures that are
- * not finite, or more workers. */
+ * not finite, more workers, or more scatter. */
 double dlb_window_bias(const struct dlb_bias_model *model);
 
 #endif

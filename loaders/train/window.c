@@ -105,8 +105,13 @@ static void flush(struct dlb_window *window, struct dlb_stretch *sum, struct dlb
         dlb_stretch_add(sum, &one->stretch);
         lead_ns += (double)one->lead_ns / window->n_pending;
     }
-    if (window->share.n_steps == window->n_pending)
+    if (window->share.n_steps == window->n_pending) {
         window->lead_first_ns = lead_ns;
+    } else {
+        double change_ns = lead_ns - window->lead_last_ns;
+        window->lead_steps_ns2 += change_ns * change_ns;
+        window->n_lead_steps++;
+    }
     window->lead_last_ns = lead_ns;
     dlb_stretch_add(&window->cycle, sum);
     window->n_pending = 0;
@@ -206,16 +211,28 @@ void dlb_window_add(struct dlb_window *window, const struct dlb_step *step,
     window->last = *step;
 }
 
+/* By how much batches lay ready for less time at the end than at the beginning; 0 within the
+ * scatter, which is that of successive differences (von Neumann, Annals of Mathematical Statistics
+ * 12, 1941), so that a trend does not hide itself. */
+static double drained_ns(const struct dlb_window *window)
+{
+    double change_ns = window->lead_first_ns - window->lead_last_ns;
+    double sigma_ns = sqrt(window->lead_steps_ns2 / (2.0 * window->n_lead_steps));
+
+    if (window->n_lead_steps < DLB_DRAINED_MIN_ROUNDS - 1)
+        return 0;
+    return change_ns > DLB_TREND_SIGMAS * M_SQRT2 * sigma_ns ? change_ns : 0;
+}
+
 static void close_pace(struct dlb_window *window)
 {
     struct dlb_pace *pace = &window->pace;
-    double drained_ns = window->lead_first_ns - window->lead_last_ns;
 
     pace->trend = dlb_rounds_trend(&window->rounds);
     pace->trend_limit = dlb_rounds_trend_limit(&window->rounds);
     pace->batch_cv = dlb_moments_cv(&window->batch_ns);
     pace->drained_frac = window->share.window_ns > 0
-                             ? fmax(drained_ns, 0) / (double)window->share.window_ns
+                             ? drained_ns(window) / (double)window->share.window_ns
                              : (double)NAN;
 }
 

@@ -68,6 +68,8 @@ struct dlb_window {
     struct dlb_moments batch_ns;
     double lead_first_ns, lead_last_ns; /* how long batches lay ready before they were taken: mean
                                            over the first and the last whole round */
+    double lead_steps_ns2;              /* sum of squared changes of it from round to round */
+    uint32_t n_lead_steps;
     struct dlb_share share;
     struct dlb_pace pace;
     struct dlb_au_epoch epoch; /* the current one */

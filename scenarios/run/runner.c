@@ -17,6 +17,7 @@
 
 #define STALL_NS (300 * DLB_NS_PER_S)
 #define STALL_STEPS 10
+#define CEILING_MARGIN_S 15 /* beside loader.timeout_s: as long as workers have to stop */
 
 /* A data set of the plan, by the settings that choose it. */
 struct known_data {
@@ -51,10 +52,27 @@ static bool *failed_of(const struct runner *r, const struct dlb_task *task)
     return is_cell(task) ? &r->cell_failed[task->index] : &r->ceiling_failed[task->index];
 }
 
+/* A ceiling that no cell needs any more. Those of storage, which adds cells, are always needed. */
+static bool is_needless(const struct runner *r, const struct dlb_task *task)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < r->plan->n_cells; i++) {
+        const struct dlb_plan_cell *cell = &r->plan->cells[i];
+        if (cell->skipped || cell->ceiling != task->index)
+            continue;
+        if (!r->cell_failed[i])
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 static bool is_dropped(const struct runner *r, const struct dlb_task *task)
 {
     if (task->kind == DLB_TASK_WARM)
         return task->for_next && is_cell(&task[1]) && r->cell_failed[task[1].index];
+    if (task->kind == DLB_TASK_CEILING && is_needless(r, task))
+        return true;
     return task->kind != DLB_TASK_BASELINE && *failed_of(r, task);
 }
 
@@ -191,12 +209,33 @@ static void tick(void *ctx, uint64_t n_batches)
     tell(ctx, DLB_RUNNER_TICK, n_batches, NULL);
 }
 
+/* A ceiling loads by itself, so it has no loader.timeout_s of its own: the longest of its cells.
+ * 0: of another task, or a cell has none. */
+static double ceiling_timeout_s(const struct runner *r)
+{
+    double longest_s = 0;
+    if (r->task->kind != DLB_TASK_CEILING)
+        return 0;
+    for (uint32_t i = 0; i < r->plan->n_cells; i++) {
+        const struct dlb_plan_cell *cell = &r->plan->cells[i];
+        if (cell->skipped || !cell->spec || cell->ceiling != r->task->index)
+            continue;
+        if (!(cell->spec->loader.timeout_s > 0))
+            return 0;
+        longest_s = fmax(longest_s, cell->spec->loader.timeout_s);
+    }
+    return longest_s;
+}
+
 static uint64_t stall_ns(const struct runner *r, const struct dlb_spec *spec)
 {
     if (r->how->stall_ns)
         return r->how->stall_ns;
     if (!spec)
         return STALL_NS;
+    double timeout_s = ceiling_timeout_s(r);
+    if (timeout_s > 0)
+        return (uint64_t)((timeout_s + CEILING_MARGIN_S) * 1e9);
     const struct dlb_loader_opts *loader = &spec->loader;
     double batch_ns =
         (double)loader->batch_size * (loader->sample_sleep_us + loader->sample_spin_us) * 1e3;
