@@ -31,8 +31,11 @@ static bool is_pointless(const struct dlb_results *results)
     return dlb_again_is_pointless(count.n_repeated, count.n_quiet);
 }
 
-static uint32_t add(struct dlb_plan *plan, const struct dlb_reps *reps, struct dlb_task task)
+static uint32_t add(struct dlb_plan *plan, const struct dlb_again_of *of,
+                    const struct dlb_reps *reps, struct dlb_task task)
 {
+    if (of->runs && !of->runs(of->ctx, &task))
+        return 0;
     for (uint32_t i = 0; i < reps->n; i++) {
         const struct dlb_cell_result *rep = &reps->rep[i];
         if (rep->block != task.block || rep->status != DLB_REP_OK || rep->again >= DLB_AGAIN_MAX ||
@@ -56,16 +59,17 @@ static void move_tail(struct dlb_plan *plan, uint32_t n, uint32_t to)
     free(added);
 }
 
-uint32_t dlb_again_add(struct dlb_plan *plan, const struct dlb_results *results, uint32_t at)
+uint32_t dlb_again_add(struct dlb_plan *plan, const struct dlb_results *results,
+                       const struct dlb_again_of *of, uint32_t at)
 {
     uint32_t n_before = plan->n_tasks, n = 0, block = plan->tasks[at].block;
     if (is_pointless(results))
         return 0;
     for (uint32_t i = 0; i < plan->n_cells; i++)
-        n += add(plan, &results->cells[i],
+        n += add(plan, of, &results->cells[i],
                  (struct dlb_task){.kind = DLB_TASK_CELL, .index = i, .block = block});
     for (uint32_t i = 0; i < plan->n_ceilings; i++)
-        n += add(plan, &results->ceilings[i],
+        n += add(plan, of, &results->ceilings[i],
                  (struct dlb_task){.kind = DLB_TASK_CEILING, .index = i, .block = block});
     if (n > 0)
         move_tail(plan, n_before, at + 1);

@@ -363,6 +363,11 @@ static uint32_t count_left(const struct runner *r, const struct dlb_task *from)
     return n;
 }
 
+static bool runs(void *ctx, const struct dlb_task *task)
+{
+    return !is_dropped(ctx, task);
+}
+
 /* Whether task `i` is the last of its block, after what is to be measured again was added. */
 static bool ends_block(struct runner *r, uint32_t i)
 {
@@ -371,7 +376,8 @@ static bool ends_block(struct runner *r, uint32_t i)
     if (!ends)
         return false;
     bool repeats = r->how->scenario && r->how->scenario->repeats_disturbed;
-    bool more = repeats && dlb_again_add(plan, r->results, i) > 0;
+    const struct dlb_again_of of = {.runs = runs, .ctx = r};
+    bool more = repeats && dlb_again_add(plan, r->results, &of, i) > 0;
     r->task = &plan->tasks[i]; /* the tasks may have moved */
     return !more;
 }

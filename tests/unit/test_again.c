@@ -14,6 +14,14 @@ static struct dlb_cell_result run_of(double rate, uint32_t block, bool disturbed
     return out;
 }
 
+static const struct dlb_again_of every = {NULL, NULL};
+
+static bool no_ceiling(void *ctx, const struct dlb_task *task)
+{
+    (void)ctx;
+    return task->kind != DLB_TASK_CEILING;
+}
+
 static const char *const settings[] = {"sweep.loader.num_workers=[0, 1, 2]", "run.repeats=3", NULL};
 
 /* The last task of a block. */
@@ -38,7 +46,7 @@ static void test_only_what_was_disturbed(void **state)
     put(&t.results.ceilings[0], run_of(100, 0, true, 0));
     uint32_t at = end_of(&t.plan, 0), n = t.plan.n_tasks;
     struct dlb_task next = t.plan.tasks[at + 1];
-    assert_int_equal(dlb_again_add(&t.plan, &t.results, at), 2);
+    assert_int_equal(dlb_again_add(&t.plan, &t.results, &every, at), 2);
     assert_int_equal(t.plan.n_tasks, n + 2);
     const struct dlb_task *added = &t.plan.tasks[at + 1];
     assert_int_equal(added[0].kind, DLB_TASK_CELL);
@@ -50,6 +58,21 @@ static void test_only_what_was_disturbed(void **state)
     close_judged(&t);
 }
 
+/* What the runner would drop is not added: it would be added for ever. */
+static void test_nothing_that_is_dropped(void **state)
+{
+    (void)state;
+    struct judged t;
+    open_judged(&t, settings);
+    put(&t.results.cells[1], run_of(100, 0, true, 0));
+    put(&t.results.ceilings[0], run_of(100, 0, true, 0));
+    const struct dlb_again_of of = {no_ceiling, NULL};
+    uint32_t at = end_of(&t.plan, 0);
+    assert_int_equal(dlb_again_add(&t.plan, &t.results, &of, at), 1);
+    assert_int_equal(t.plan.tasks[at + 1].kind, DLB_TASK_CELL);
+    close_judged(&t);
+}
+
 static void test_three_times_at_most(void **state)
 {
     (void)state;
@@ -58,11 +81,11 @@ static void test_three_times_at_most(void **state)
     struct dlb_cell_result result = run_of(100, 0, true, 0);
     dlb_reps_add(&t.results.cells[0], &result);
     for (uint32_t again = 1; again <= DLB_AGAIN_MAX; again++) {
-        assert_int_equal(dlb_again_add(&t.plan, &t.results, end_of(&t.plan, 0)), 1);
+        assert_int_equal(dlb_again_add(&t.plan, &t.results, &every, end_of(&t.plan, 0)), 1);
         result = run_of(100 + again, 0, true, again);
         dlb_reps_replace(&t.results.cells[0], &result);
     }
-    assert_int_equal(dlb_again_add(&t.plan, &t.results, end_of(&t.plan, 0)), 0);
+    assert_int_equal(dlb_again_add(&t.plan, &t.results, &every, end_of(&t.plan, 0)), 0);
     assert_int_equal(t.results.cells[0].n, 1);
     assert_int_equal(t.results.cells[0].n_passed, 3);
     assert_true(dlb_cell_result_samples_per_s(&t.results.cells[0].rep[0]) == 103);
@@ -78,7 +101,7 @@ static void test_a_quiet_one_ends_it(void **state)
     dlb_reps_add(&t.results.cells[0], &result);
     result = run_of(200, 0, false, 1);
     dlb_reps_replace(&t.results.cells[0], &result);
-    assert_int_equal(dlb_again_add(&t.plan, &t.results, end_of(&t.plan, 0)), 0);
+    assert_int_equal(dlb_again_add(&t.plan, &t.results, &every, end_of(&t.plan, 0)), 0);
     assert_true(dlb_cell_result_samples_per_s(&t.results.cells[0].rep[0]) == 200);
     close_judged(&t);
 }
@@ -98,7 +121,7 @@ static void test_steady_disturbance_ends_it(void **state)
                 dlb_reps_replace(&t.results.cells[c], &result);
         }
     put(&t.results.cells[0], run_of(100, 1, true, 0));
-    assert_int_equal(dlb_again_add(&t.plan, &t.results, end_of(&t.plan, 1)), 0);
+    assert_int_equal(dlb_again_add(&t.plan, &t.results, &every, end_of(&t.plan, 1)), 0);
     close_judged(&t);
 }
 
@@ -111,7 +134,7 @@ static void test_warm_again(void **state)
         &t, (const char *const[]){"sweep.run.cache=[\"cold\", \"warm\"]", "dataset.path=/d", NULL});
     put(&t.results.cells[1], run_of(100, 0, true, 0));
     uint32_t at = end_of(&t.plan, 0);
-    assert_int_equal(dlb_again_add(&t.plan, &t.results, at), 1);
+    assert_int_equal(dlb_again_add(&t.plan, &t.results, &every, at), 1);
     assert_int_equal(t.plan.tasks[at + 1].kind, DLB_TASK_WARM);
     assert_true(t.plan.tasks[at + 1].for_next);
     assert_int_equal(t.plan.tasks[at + 2].kind, DLB_TASK_CELL);
@@ -185,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_what_was_disturbed),
+        cmocka_unit_test(test_nothing_that_is_dropped),
         cmocka_unit_test(test_three_times_at_most),
         cmocka_unit_test(test_a_quiet_one_ends_it),
         cmocka_unit_test(test_steady_disturbance_ends_it),
