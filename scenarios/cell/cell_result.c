@@ -115,6 +115,12 @@ double dlb_lost_frac(const struct dlb_lost *lost)
     return lost->of > 0 ? (double)lost->n / (double)lost->of : (double)NAN;
 }
 
+double dlb_per_sample_read(const struct dlb_workers_result *workers, double n)
+{
+    double n_read = dlb_measured(workers->stage[DLB_WS_READ].count);
+    return n_read > 0 ? n / n_read : (double)NAN;
+}
+
 static double per_s(const struct dlb_loop_result *loop, uint64_t n)
 {
     double window_ns = dlb_measured(loop->total.window_ns);

@@ -130,6 +130,10 @@ struct dlb_workers_result {
     uint32_t n_skipped_named;
 };
 
+/* How often `n` stands for each sample that workers read within the window, of which n is a figure.
+ * NaN where none was read. */
+double dlb_per_sample_read(const struct dlb_workers_result *workers, double n);
+
 struct dlb_cell_result {
     uint32_t block, index; /* which repetition of which cell, ceiling or warm pass; the runner's */
     uint64_t data_id;      /* dlb_shape.id of the data set that it opened; 0: none */

@@ -122,7 +122,7 @@ static void note_depth(const struct dlb_plan *plan, const struct dlb_judged_cell
     const struct dlb_workers_result *workers = &cell->shown->workers;
     double batch_size = (double)plan->cells[number].spec->loader.batch_size;
     double n_reads = dlb_measured(workers->io.n_requests) - dlb_measured(workers->io.n_resubmitted);
-    double most = batch_size * ceil(n_reads / dlb_measured(workers->n_samples));
+    double most = batch_size * ceil(dlb_per_sample_read(workers, n_reads));
     double depth = dlb_measured(workers->io.depth);
     if (plan->io_depth_said && depth > most)
         dlb_note(

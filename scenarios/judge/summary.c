@@ -82,10 +82,9 @@ static json_t *verdict(const struct dlb_judged_cell *cell)
 static json_t *reads(const struct dlb_cell_result *shown, json_t *of_rep, double samples_per_s)
 {
     const struct dlb_workers_result *workers = &shown->workers;
-    double per_sample =
-        workers->reads_are_requests
-            ? dlb_measured(workers->reads.count) / dlb_measured(workers->stage[DLB_WS_READ].count)
-            : 1;
+    double per_sample = workers->reads_are_requests
+                            ? dlb_per_sample_read(workers, dlb_measured(workers->reads.count))
+                            : 1;
     if (!of_rep)
         return json_null();
     json_t *out = dlb_json_made(json_copy(of_rep));

@@ -41,7 +41,7 @@ static double iops(const struct dlb_judged_cell *cell)
     const struct dlb_workers_result *workers = &cell->shown->workers;
     if (!workers->reads_are_requests)
         return (double)NAN;
-    return dlb_measured(workers->reads.count) / dlb_measured(workers->n_samples) *
+    return dlb_per_sample_read(workers, dlb_measured(workers->reads.count)) *
            cell->rates[DLB_RATE_WINDOW].over.median;
 }
 

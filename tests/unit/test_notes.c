@@ -138,7 +138,7 @@ static struct measured io(uint64_t n_requests, uint64_t depth)
 {
     struct measured m = nothing();
     m.result.has_workers = true;
-    m.result.workers.n_samples = 100;
+    m.result.workers.stage[DLB_WS_READ].count = 100;
     m.result.workers.io.n_requests = n_requests;
     m.result.workers.io.n_resubmitted = 7;
     m.result.workers.io.depth = depth;
