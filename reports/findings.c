@@ -163,9 +163,15 @@ static void value_text(const json_t *value, char *out, size_t n)
         (void)snprintf(out, n, "-");
 }
 
-static void rate_text(const json_t *cell, bool brief, char *out, size_t n)
+/* The rate that cells are compared by; results of older programs have one only. */
+static const char *rate_key(const json_t *doc)
 {
-    const json_t *rate = json_object_get(cell, "samples_per_s");
+    const char *ranked_by = dlb_json_text(doc, "ranked_by");
+    return ranked_by[0] ? ranked_by : "samples_per_s";
+}
+
+static void rate_text(const json_t *rate, bool brief, char *out, size_t n)
+{
     double median = dlb_json_number(rate, "median"), low = dlb_json_number(rate, "low");
     double high = dlb_json_number(rate, "high");
     char a[24], b[24], c[24];
@@ -298,7 +304,8 @@ static void fill_row(const json_t *doc, const json_t *cell, const char *const *k
     row++;
     for (uint32_t i = 0; i < n_keys; i++)
         value_text(json_object_get(config, keys[i]), *row++, DLB_TABLE_CELL_CAP);
-    rate_text(cell, squeeze >= NO_INTERVAL, *row++, DLB_TABLE_CELL_CAP);
+    rate_text(json_object_get(cell, rate_key(doc)), squeeze >= NO_INTERVAL, *row++,
+              DLB_TABLE_CELL_CAP);
     megabytes_text(cell, *row++, DLB_TABLE_CELL_CAP);
     percent_text(cell, "gpu_idle_frac", *row++, DLB_TABLE_CELL_CAP);
     percent_text(cell, "input_wait_frac", *row++, DLB_TABLE_CELL_CAP);

@@ -1,6 +1,7 @@
 #include "core/measure/pace.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #define ROUNDS_FOR_STEADY 3 /* of an epoch: with fewer there is its first and its last round */
 
@@ -19,7 +20,7 @@ void dlb_stretch_add(struct dlb_stretch *into, const struct dlb_stretch *more)
 /* Makes room by joining each bin with the one after it. */
 static void join_bins(struct dlb_rounds *rounds)
 {
-    for (uint32_t i = 0; i < DLB_PACE_BINS / 2; i++)
+    for (size_t i = 0; i < DLB_PACE_BINS / 2; i++)
         rounds->bin_ns[i] = rounds->bin_ns[2 * i] + rounds->bin_ns[2 * i + 1];
     rounds->n_bins = DLB_PACE_BINS / 2;
     rounds->rounds_each *= 2;

@@ -11,15 +11,14 @@
 
 /* Chosen by simulation: docs/measurement.md. */
 #define N_DRAWS 1000
-#define FIRST_LOOK 3      /* blocks: two give no scatter of its own to a cell */
-#define LOOK_FACTOR 4 / 3 /* of blocks from look to look */
-#define EARLY 0.997       /* probability that ends the race before its budget */
-#define CONFIRM 0.9       /* that must be left with the fresh blocks */
-#define DROP 0.02         /* probability below which a cell is dropped */
-#define PASS_OVER 0.65    /* share of the highest probability that the leader has at least */
-#define THREAT 0.02       /* probability from which a cell runs on */
-#define RUNS_ALONGSIDE 7  /* cells of a block at least: a cell that was unlucky is seen again */
-#define FRESH_MIN 6       /* blocks of the last phase: an interval of t with 5 degrees */
+#define FIRST_LOOK 3     /* blocks: two give no scatter of its own to a cell */
+#define EARLY 0.997      /* probability that ends the race before its budget */
+#define CONFIRM 0.9      /* that must be left with the fresh blocks */
+#define DROP 0.02        /* probability below which a cell is dropped */
+#define PASS_OVER 0.65   /* share of the highest probability that the leader has at least */
+#define THREAT 0.02      /* probability from which a cell runs on */
+#define RUNS_ALONGSIDE 7 /* cells of a block at least: a cell that was unlucky is seen again */
+#define FRESH_MIN 6      /* blocks of the last phase: an interval of t with 5 degrees */
 #define FRESH_MAX 12
 #define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
 #define BLOCKS_MAX 128     /* a decision that would take more is left to a quieter machine */
@@ -272,7 +271,7 @@ static bool is_look(const struct dlb_race *race)
 {
     uint32_t at = FIRST_LOOK;
     while (at < race->n_blocks)
-        at = (at * LOOK_FACTOR) + (at % 3 > 0);
+        at = (4 * at + 2) / 3; /* a third more, rounded up */
     return at == race->n_blocks;
 }
 

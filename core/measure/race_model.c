@@ -253,8 +253,9 @@ static double weigh_exceptions(struct model *m, double deviation)
 /* Log likelihood at a point of the grid. */
 static double solve_at(struct model *m, uint32_t point, double *deviation)
 {
-    double effect = EFFECT_MIN * pow(EFFECT_FACTOR, point / N_DEVIATIONS);
-    *deviation = DEVIATION_MIN * pow(DEVIATION_FACTOR, point % N_DEVIATIONS);
+    uint32_t row = point / N_DEVIATIONS, column = point % N_DEVIATIONS;
+    double effect = EFFECT_MIN * pow(EFFECT_FACTOR, row);
+    *deviation = DEVIATION_MIN * pow(DEVIATION_FACTOR, column);
     double like = solve(m, effect, *deviation);
     return like + weigh_exceptions(m, *deviation);
 }
