@@ -74,8 +74,8 @@ struct result_files {
     bool there[3], ours[3]; /* in the order of own[] */
 };
 
-/* A file with other content belongs to the user, and so does what is no file. A file that cannot be
- * read now is an error. */
+/* Files with other content, and anything that is not a regular file, belong to the user. A file
+ * that cannot be read is an error. */
 static int read_own(int folder, const char *path, int i, json_t **summary, struct result_files *out,
                     struct dlb_err *err)
 {

@@ -250,12 +250,26 @@ static void note_data(const struct dlb_plan *plan, json_t *notes)
     }
 }
 
+/* The cell with the largest figure of those that are noted, and how many these are. */
+struct worst {
+    double off;
+    uint32_t at, n;
+};
+
+static void take_worse(struct worst *worst, double off, uint32_t cell)
+{
+    worst->n++;
+    if (off > worst->off) {
+        worst->off = off;
+        worst->at = cell;
+    }
+}
+
 /* Only for the worst cell. Workers that begin together end together: a window that is not a whole
  * number of their rounds holds a burst more or less than it should. */
 static void note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    double worst = 0;
-    uint32_t at = 0, n = 0;
+    struct worst worst = {0};
     char others[40];
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
@@ -263,46 +277,37 @@ static void note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
             cell->shown->loop.pace.whole_rounds)
             continue;
         double off = cell->n_workers / dlb_measured(cell->shown->loop.total.n_steps);
-        if (!(off > BURST_NOTED))
-            continue;
-        n++;
-        if (off > worst) {
-            worst = off;
-            at = i;
-        }
+        if (off > BURST_NOTED)
+            take_worse(&worst, off, i);
     }
-    if (n > 0)
-        dlb_note(j->notes, DLB_NOTE_BURSTS,
-                 "cell %u%s measured %llu batches of %.0f workers, which can finish together: its "
-                 "rate may be off by %.0f%%; measure more (run.max_batches, run.epochs)",
-                 at, and_more(n, others, sizeof(others)),
-                 (unsigned long long)j->cells[at].shown->loop.total.n_steps, j->cells[at].n_workers,
-                 fmin(worst, 1) * 100);
+    if (worst.n == 0)
+        return;
+    const struct dlb_judged_cell *cell = &j->cells[worst.at];
+    dlb_note(j->notes, DLB_NOTE_BURSTS,
+             "cell %u%s measured %llu batches of %.0f workers, which can finish together: its "
+             "rate may be off by %.0f%%; measure more (run.max_batches, run.epochs)",
+             worst.at, and_more(worst.n, others, sizeof(others)),
+             (unsigned long long)cell->shown->loop.total.n_steps, cell->n_workers,
+             fmin(worst.off, 1) * 100);
 }
 
 /* Only for the worst cell: what its window is off by against a long run. */
 static void note_bias(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    double worst = 0;
-    uint32_t at = 0, n = 0;
+    struct worst worst = {0};
     char others[40];
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         double off = fabs(j->cells[i].window_bias_frac);
-        if (j->cells[i].status != DLB_CELL_OK || !(off >= DLB_BIAS_SAID))
-            continue;
-        n++;
-        if (off > worst) {
-            worst = off;
-            at = i;
-        }
+        if (j->cells[i].status == DLB_CELL_OK && off >= DLB_BIAS_SAID)
+            take_worse(&worst, off, i);
     }
-    if (n > 0)
+    if (worst.n > 0)
         dlb_note(j->notes, DLB_NOTE_WINDOW_BIAS,
                  "cell %u%s: by a simulation of its workers its window is %.1f%% too %s against a "
                  "long run, because batch times vary and batches are delivered in order; measure "
                  "more (run.max_batches)",
-                 at, and_more(n, others, sizeof(others)), worst * 100,
-                 j->cells[at].window_bias_frac > 0 ? "fast" : "slow");
+                 worst.at, and_more(worst.n, others, sizeof(others)), worst.off * 100,
+                 j->cells[worst.at].window_bias_frac > 0 ? "fast" : "slow");
 }
 
 /* Only for the first cell: a window that does not show a steady state. */

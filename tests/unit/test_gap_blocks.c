@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/gap_bench.h"
+
 enum { DIRECT, LOADER, LISTS, N_RUNGS };
 static const char *const names[N_RUNGS] = {"torch-direct", "torch-dataloader",
                                            "torch-batch-sampler"};
@@ -47,29 +49,6 @@ static double true_part(int cause, bool capped)
     default:
         return 0;
     }
-}
-
-struct bench {
-    struct dlb_plan plan;
-    struct dlb_results results;
-    struct dlb_gap_params params;
-    struct dlb_gap_python python;
-    struct dlb_gap_setting setting;
-    struct dlb_gap_judgement j;
-};
-
-static void open_bench(struct bench *b)
-{
-    memset(b, 0, sizeof(*b));
-    b->plan.cells = calloc(N_RUNGS, sizeof(*b->plan.cells));
-    assert_non_null(b->plan.cells);
-    b->plan.n_cells = N_RUNGS;
-    for (uint32_t i = 0; i < N_RUNGS; i++)
-        b->plan.cells[i].other.name = names[i];
-    dlb_results_init(&b->results, &b->plan);
-    b->params = (struct dlb_gap_params){.samples = 1000, .features = 10, .batch_size = 100};
-    b->python = (struct dlb_gap_python){.found = true, .path = "/py", .torch = "2.0"};
-    b->setting = (struct dlb_gap_setting){&b->params, &b->python, "", (double)NAN};
 }
 
 static void close_bench(struct bench *b)
@@ -125,7 +104,7 @@ static void add_block(struct bench *b, uint32_t block, double lists, double nois
 static void judge(struct bench *b, uint32_t n_blocks, double lists, double noise, uint64_t seed)
 {
     struct dlb_rng rng = dlb_rng_seed(seed, n_blocks, 3);
-    open_bench(b);
+    open_bench(b, names, N_RUNGS);
     for (uint32_t i = 0; i < n_blocks; i++)
         add_block(b, i, lists, noise, &rng);
     dlb_gap_judge(&b->plan, &b->results, &b->setting, &b->j);
@@ -180,7 +159,7 @@ static void test_pairing(void **state)
     (void)state;
     struct bench b;
     static const double slow[] = {1, 1.5, 1, 2, 1.2};
-    open_bench(&b);
+    open_bench(&b, names, N_RUNGS);
     for (uint32_t i = 0; i < 5; i++) {
         char text[200];
         (void)snprintf(text, sizeof(text), "{\"status\": \"ok\", \"seconds\": %.6f}", slow[i] + 2);
@@ -228,7 +207,7 @@ static void test_blocks_that_lack_a_rung(void **state)
     (void)state;
     struct bench b;
     struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
-    open_bench(&b);
+    open_bench(&b, names, N_RUNGS);
     for (uint32_t i = 0; i < 3; i++)
         add_block(&b, i, LISTS_S, 0.01, &rng);
     add(&b, LOADER, 3, "{\"status\": \"ok\", \"seconds\": 9.0}");

@@ -13,33 +13,12 @@
 
 #include <cmocka.h>
 
+#include "tests/support/gap_bench.h"
+
 /* A ladder of five rungs with made-up documents. */
 enum { FLOOR, DIRECT, TORCH_DIRECT, LOADER, LISTS, N_RUNGS };
 static const char *const names[N_RUNGS] = {"floor", "direct", "torch-direct", "torch-dataloader",
                                            "torch-batch-sampler"};
-
-struct bench {
-    struct dlb_plan plan;
-    struct dlb_results results;
-    struct dlb_gap_params params;
-    struct dlb_gap_python python;
-    struct dlb_gap_setting setting;
-    struct dlb_gap_judgement j;
-};
-
-static void open_bench(struct bench *b)
-{
-    memset(b, 0, sizeof(*b));
-    b->plan.cells = calloc(N_RUNGS, sizeof(*b->plan.cells));
-    assert_non_null(b->plan.cells);
-    b->plan.n_cells = N_RUNGS;
-    for (uint32_t i = 0; i < N_RUNGS; i++)
-        b->plan.cells[i].other.name = names[i];
-    dlb_results_init(&b->results, &b->plan);
-    b->params = (struct dlb_gap_params){.samples = 1000, .features = 10, .batch_size = 100};
-    b->python = (struct dlb_gap_python){.found = true, .path = "/py", .torch = "2.0"};
-    b->setting = (struct dlb_gap_setting){&b->params, &b->python, "", (double)NAN};
-}
 
 static void judge(struct bench *b)
 {
@@ -108,7 +87,7 @@ static void test_ratios_and_steps(void **state)
 {
     (void)state;
     struct bench b;
-    open_bench(&b);
+    open_bench(&b, names, N_RUNGS);
     fill(&b);
     judge(&b);
     const struct dlb_gap_judged *direct = dlb_gap_measured(&b.j, "direct");
@@ -140,7 +119,7 @@ static void test_parts_add_up(void **state)
 {
     (void)state;
     struct bench b;
-    open_bench(&b);
+    open_bench(&b, names, N_RUNGS);
     fill(&b);
     add(&b, LISTS, lists_doc);
     judge(&b);
@@ -180,7 +159,7 @@ static void test_a_cause_must_be_removable(void **state)
                  {"{\"status\": \"ok\", \"seconds\": 9.0, \"n_samples\": 1000}", 1.0}};
     struct bench b;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        open_bench(&b);
+        open_bench(&b, names, N_RUNGS);
         fill(&b);
         if (cases[i].lists)
             add(&b, LISTS, cases[i].lists);
@@ -201,7 +180,7 @@ static void test_without_torch(void **state)
 {
     (void)state;
     struct bench b;
-    open_bench(&b);
+    open_bench(&b, names, N_RUNGS);
     b.python.found = false;
     (void)snprintf(b.python.reason, sizeof(b.python.reason), "no torch");
     for (uint32_t i = TORCH_DIRECT; i < N_RUNGS; i++)
@@ -222,7 +201,7 @@ static void test_without_torch(void **state)
     json_decref(gap);
     close_bench(&b);
 
-    open_bench(&b); /* a torch that crashes is a failure */
+    open_bench(&b, names, N_RUNGS); /* a torch that crashes is a failure */
     b.python.found = false;
     b.python.failure = DLB_GAP_PYTHON_CRASHED;
     b.plan.cells[LOADER].skipped = true;
@@ -241,7 +220,7 @@ static void test_of_two_the_faster_is_shown(void **state)
 {
     (void)state;
     struct bench b;
-    open_bench(&b);
+    open_bench(&b, names, N_RUNGS);
     add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.3}");
     add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.1}");
     judge(&b);
@@ -259,7 +238,7 @@ static void test_cures_that_overlap_are_not_ranked(void **state)
     struct bench b;
     for (int apart = 0; apart < 2; apart++) {
         char text[64];
-        open_bench(&b);
+        open_bench(&b, names, N_RUNGS);
         b.plan.cells[DIRECT].other.name = "torch-out-of-order";
         for (int i = 0; i < 2; i++) {
             (void)snprintf(text, sizeof(text), "{\"status\": \"ok\", \"seconds\": %s}",
@@ -300,7 +279,7 @@ static void test_cures_that_do_not_help_come_last(void **state)
     for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
         struct bench b;
         char text[64];
-        open_bench(&b);
+        open_bench(&b, names, N_RUNGS);
         add(&b, LOADER, "{\"status\": \"ok\", \"seconds\": 10}");
         add(&b, LOADER, "{\"status\": \"ok\", \"seconds\": 11}");
         for (uint32_t i = 0; i < 3; i++) {
@@ -334,7 +313,7 @@ static void test_busy_is_of_others(void **state)
     for (int own_workers = 0; own_workers < 2; own_workers++) {
         struct bench b;
         char text[256];
-        open_bench(&b);
+        open_bench(&b, names, N_RUNGS);
         (void)snprintf(text, sizeof(text),
                        "{\"status\": \"ok\", \"seconds\": 1, \"os\": {\"threads\": [%s%s%s]}}",
                        thread, own_workers ? ", " : "", own_workers ? thread : "");
@@ -354,7 +333,7 @@ static void test_stolen_time_is_reported(void **state)
     static const double stolen[] = {0, 0.01, 0.05};
     for (size_t i = 0; i < sizeof(stolen) / sizeof(*stolen); i++) {
         struct bench b;
-        open_bench(&b);
+        open_bench(&b, names, N_RUNGS);
         add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 1}");
         b.setting.stolen_frac = stolen[i];
         judge(&b);
@@ -370,7 +349,7 @@ static void test_partial(void **state)
 {
     (void)state;
     struct bench b;
-    open_bench(&b);
+    open_bench(&b, names, N_RUNGS);
     b.results.interrupted = true;
     add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.4}");
     add(&b, DIRECT, "{\"status\": \"cancelled\", \"reason\": \"interrupted\"}");
@@ -390,7 +369,7 @@ static void test_one_lost_repetition_loses_the_rung(void **state)
 {
     (void)state;
     struct bench b;
-    open_bench(&b);
+    open_bench(&b, names, N_RUNGS);
     add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.4}");
     add(&b, FLOOR, "{\"status\": \"failed\", \"reason\": \"killed\", \"error\": 3}");
     add(&b, DIRECT, "{\"status\": \"failed\", \"error\": 7, \"code\": \"E_RUNG_WORKER_DIED\"}");
@@ -407,7 +386,7 @@ static void test_other_content_is_a_failure(void **state)
 {
     (void)state;
     struct bench b;
-    open_bench(&b);
+    open_bench(&b, names, N_RUNGS);
     add(&b, FLOOR, "{\"status\": \"ok\", \"seconds\": 0.4, \"checksum\": \"00000000000000ab\"}");
     add(&b, TORCH_DIRECT, direct_doc);
     judge(&b);
@@ -422,7 +401,7 @@ static void test_polls_are_named(void **state)
 {
     (void)state;
     struct bench b;
-    open_bench(&b);
+    open_bench(&b, names, N_RUNGS);
     add(&b, LISTS, "{\"status\": \"ok\", \"seconds\": 12.0, \"liveness_polls\": {\"count\": 2}}");
     judge(&b);
     assert_int_equal(dlb_gap_measured(&b.j, names[LISTS])->shown->n_liveness_polls, 2);

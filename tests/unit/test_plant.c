@@ -1,4 +1,5 @@
-/* A planted spin is CPU time, whoever else wants the core; a planted sleep is not. */
+/* A planted spin uses CPU time, also when another thread competes for the core. A planted sleep
+ * uses none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -131,7 +131,7 @@ static void one_that_stays_is_ended(void **state)
     }
 }
 
-/* Whoever starts the program may have it ignore SIGCHLD. */
+/* A program inherits an ignored SIGCHLD. Then the kernel reaps its children. */
 static void one_that_the_system_reaped_has_ended(void **state)
 {
     int status = 1;
