@@ -30,6 +30,7 @@ enum {
     FLAG_BASELINE,
     FLAG_DRY_RUN,
     FLAG_DRY_PLAN,
+    FLAG_EXHAUSTIVE,
 };
 
 /* Arguments are applied in this order, whatever their order on the line: later phases win. */
@@ -83,6 +84,9 @@ const struct dlb_flag dlb_flags[] = {
                        "measure and write nothing: print the cells, what is skipped and why, and "
                        "the memory, bytes and time that they take",
                        NULL},
+    [FLAG_EXHAUSTIVE] = {"exhaustive", NULL, DLB_FLAG_SWEEP,
+                         "measure each cell run.repeats times. Same as sweep.exhaustive",
+                         "sweep.exhaustive"},
     {.name = NULL},
 };
 

@@ -33,6 +33,7 @@ enum {
     DLB_FLAG_WORKLOAD = 1 << 6, /* --workload NAME, --path FOLDER */
     DLB_FLAG_STORAGE = 1 << 7,  /* --accelerator NAME, --baseline PROGRAM, --dry-run */
     DLB_FLAG_PLAN = 1 << 8,     /* --dry-run: the plan */
+    DLB_FLAG_SWEEP = 1 << 9,    /* --exhaustive */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
 

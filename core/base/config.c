@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AXIS_KEY_CAP (DLB_KEY_CAP + sizeof DLB_SWEEP)
+
 void dlb_said_drop(struct dlb_said *said)
 {
     json_decref(said->values);
@@ -62,6 +64,11 @@ const struct dlb_opt *dlb_config_find(const struct dlb_config *cfg, const char *
     return NULL;
 }
 
+bool dlb_config_is_axis(const struct dlb_config *cfg, const char *key)
+{
+    return strncmp(key, DLB_SWEEP, strlen(DLB_SWEEP)) == 0 && !dlb_config_find(cfg, key, NULL);
+}
+
 /* The distance, or `enough` where the lengths alone make it that large. */
 static size_t distance_below(size_t enough, const char *a, const char *b)
 {
@@ -70,27 +77,37 @@ static size_t distance_below(size_t enough, const char *a, const char *b)
     return apart < enough ? dlb_edit_distance(a, b) : enough;
 }
 
-/* Finds the known key that the user probably meant; false when none is near. A key without a
- * section stands for the known key that ends with it. */
-static bool nearest_key(const struct dlb_config *cfg, const char *key, char nearest[DLB_KEY_CAP])
+/* How far `key` is from the known key, `enough` at most. A key without a section stands for the
+ * known key that ends with it. */
+static size_t edits_to(size_t enough, const char *key, const char *known, const struct dlb_opt *opt)
 {
     const char *dot = strchr(key, '.');
-    size_t best = strlen(key) / 4 + 2;
-    char known[DLB_KEY_CAP];
+    if (strcmp(dot ? dot + 1 : key, opt->key) == 0) /* right key, wrong section */
+        return 1;
+    return dot ? distance_below(enough, key, known) : distance_below(enough, key, opt->key) + 1;
+}
+
+/* Finds the known key that the user probably meant, of an axis or of an option; false when none is
+ * near. */
+static bool nearest_key(const struct dlb_config *cfg, const char *key, char nearest[AXIS_KEY_CAP])
+{
+    bool axis = dlb_config_is_axis(cfg, key);
+    const char *bare = axis ? key + strlen(DLB_SWEEP) : key;
+    size_t best = strlen(bare) / 4 + 2;
     bool found = false;
 
     for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
         for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
-            (void)snprintf(known, sizeof known, "%s.%s", (*g)->section, opt->key);
-            size_t edits = distance_below(best, key, known);
-            if (strcmp(dot ? dot + 1 : key, opt->key) == 0) /* right key, wrong section */
-                edits = 1;
-            else if (!dot)
-                edits = distance_below(best, key, opt->key) + 1;
+            char known[AXIS_KEY_CAP];
+            (void)snprintf(known, sizeof known, DLB_SWEEP "%s.%s", (*g)->section, opt->key);
+            const char *option = known + strlen(DLB_SWEEP);
+            bool own = axis && strncmp(option, DLB_SWEEP, strlen(DLB_SWEEP)) == 0;
+            size_t edits =
+                own ? distance_below(best, key, option) : edits_to(best, bare, option, opt);
             if (edits >= best)
                 continue;
             best = edits;
-            memcpy(nearest, known, sizeof known);
+            (void)snprintf(nearest, AXIS_KEY_CAP, "%s", axis && !own ? known : option);
             found = true;
         }
     return found;
@@ -99,19 +116,17 @@ static bool nearest_key(const struct dlb_config *cfg, const char *key, char near
 int dlb_config_unknown(const struct dlb_config *cfg, const char *key, const char *origin,
                        struct dlb_err *err)
 {
-    bool axis = strncmp(key, DLB_SWEEP, strlen(DLB_SWEEP)) == 0;
-    const char *bare = axis ? key + strlen(DLB_SWEEP) : key;
-    char nearest[DLB_KEY_CAP];
+    const char *bare = dlb_config_is_axis(cfg, key) ? key + strlen(DLB_SWEEP) : key;
+    char nearest[AXIS_KEY_CAP];
 
     for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
         if (strcmp(bare, (*g)->section) == 0)
             return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
                             "\"%s\" is a section: set one of its keys, such as %s.%s", bare, bare,
                             (*g)->opts->key);
-    if (nearest_key(cfg, bare, nearest))
+    if (nearest_key(cfg, key, nearest))
         return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
-                        "unknown key \"%.*s\"; did you mean \"%s%s\"?", DLB_CUT(key, 50),
-                        axis ? DLB_SWEEP : "", nearest);
+                        "unknown key \"%.*s\"; did you mean \"%s\"?", DLB_CUT(key, 50), nearest);
     return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
                     "unknown key \"%.*s\"; `dlbench help sweep` lists them all", DLB_CUT(key, 50));
 }
@@ -162,7 +177,7 @@ int dlb_axis_append(json_t *axis, const char *key, json_t *canonical, const char
 int dlb_axis_finish(struct dlb_said *said, const char *key, json_t *axis, const char *origin,
                     struct dlb_err *err)
 {
-    char full_key[DLB_KEY_CAP + sizeof DLB_SWEEP];
+    char full_key[AXIS_KEY_CAP];
 
     if (json_array_size(axis) == 0) {
         json_decref(axis);
@@ -209,7 +224,7 @@ static int put_axis(struct dlb_config *cfg, struct dlb_said *said, const char *f
 int dlb_said_put_json(struct dlb_config *cfg, struct dlb_said *said, const char *key,
                       const json_t *value, const char *origin, struct dlb_err *err)
 {
-    if (strncmp(key, DLB_SWEEP, strlen(DLB_SWEEP)) == 0)
+    if (dlb_config_is_axis(cfg, key))
         return put_axis(cfg, said, key, value, origin, err);
     return put_value(cfg, said, key, value, origin, err);
 }

@@ -6,7 +6,8 @@
  * all of status DLB_E_CONFIG.
  *
  * A sweep axis is the same key under "sweep.": sweep.loader.num_workers = [0, 2, 4] (in TOML also
- * as a table [sweep] with dotted keys). Each element is checked as the key itself is. */
+ * as a table [sweep] with dotted keys). Each element is checked as the key itself is. A section
+ * "sweep" may have options of its own, which take one value: sweep.max_minutes. */
 #ifndef DLB_CORE_BASE_CONFIG_H
 #define DLB_CORE_BASE_CONFIG_H
 

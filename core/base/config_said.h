@@ -9,6 +9,7 @@
 #include "core/base/err.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #define DLB_SWEEP "sweep."
 #define DLB_KEY_CAP 128 /* bytes of a dotted key, its end included */
@@ -25,6 +26,10 @@ struct dlb_config {
     struct dlb_said said;
 };
 
+/* Whether the key names an axis: it begins with DLB_SWEEP, and no option has that full key, as
+ * sweep.max_minutes is one. */
+bool dlb_config_is_axis(const struct dlb_config *cfg, const char *key);
+
 /* Fails with DLB_ERR_CONFIG_UNKNOWN_KEY; the message names the nearest key that exists. */
 int dlb_config_unknown(const struct dlb_config *cfg, const char *key, const char *origin,
                        struct dlb_err *err);
@@ -38,7 +43,7 @@ void dlb_said_drop(struct dlb_said *said);
 void dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *value,
                   const char *full_key, const char *origin);
 
-/* Checks a value or, for a key under "sweep.", a list of them, and keeps it. */
+/* Checks a value or, for an axis, a list of them, and keeps it. */
 int dlb_said_put_json(struct dlb_config *cfg, struct dlb_said *said, const char *key,
                       const json_t *value, const char *origin, struct dlb_err *err);
 

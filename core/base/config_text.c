@@ -287,7 +287,7 @@ int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_er
     copy[equals - assignment] = '\0';
     key = trimmed(copy);
     value = (char *)trimmed(copy + (equals - assignment) + 1);
-    if (strncmp(key, DLB_SWEEP, strlen(DLB_SWEEP)) == 0)
+    if (dlb_config_is_axis(cfg, key))
         status = set_axis_text(cfg, key, value, err);
     else
         status = set_value_text(cfg, key, value, err);

@@ -58,7 +58,8 @@ static const struct dlb_opt run_opts[] = {
      .max = 1000,
      .def = "3",
      .unit = "processes",
-     .help = "Repetitions of each cell, each a fresh process; intervals are 95% from 6 on"},
+     .help = "Repetitions of each cell, each a fresh process; intervals are 95% from 6 on. A sweep "
+             "takes them with sweep.exhaustive only"},
     {.key = "seed",
      .type = DLB_OPT_INT,
      FIELD(seed),
@@ -125,6 +126,7 @@ static const struct part {
     {&dlb_device_group, offsetof(struct dlb_spec, device)},
     {&dlb_accelerators_group, offsetof(struct dlb_spec, accelerators)},
     {&dlb_run_group, offsetof(struct dlb_spec, run)},
+    {&dlb_sweep_group, offsetof(struct dlb_spec, sweep)},
     {&dlb_workload_group, offsetof(struct dlb_spec, workload)},
     {&dlb_workload_steps_group, offsetof(struct dlb_spec, workload_steps)},
     {&dlb_storage_group, offsetof(struct dlb_spec, storage)},
@@ -198,6 +200,10 @@ bool dlb_spec_equal(const struct dlb_spec *a, const struct dlb_spec *b)
 
 static int check(const struct dlb_spec *spec, const struct dlb_config *cfg, struct dlb_err *err)
 {
+    if (spec->sweep.tolerance <= 0 || spec->sweep.tolerance >= 1)
+        return dlb_fail(err, DLB_ERR_CONFIG_OUT_OF_RANGE, dlb_config_origin(cfg, "sweep.tolerance"),
+                        DLB_NO_OFFSET, "sweep.tolerance = %g is not between 0 and 1: 0.02 is 2%%",
+                        spec->sweep.tolerance);
     if (spec->run.rank >= spec->run.world)
         return dlb_fail(err, DLB_ERR_RANK_OUTSIDE_WORLD, NULL, DLB_NO_OFFSET,
                         "%s: run.rank = %lld needs run.world > %lld, which is %lld",

@@ -14,6 +14,7 @@
 #include "loaders/device/device.h"
 #include "loaders/loader.h"
 #include "scenarios/spec/accelerators.h"
+#include "scenarios/spec/sweep_opts.h"
 #include "scenarios/spec/workload.h"
 
 #include <jansson.h>
@@ -30,7 +31,7 @@ struct dlb_run_opts {
     int64_t max_batches;    /* measured of each accelerator, over all epochs; 0: whole epochs */
     int64_t warmup_batches; /* first batches of a run that are not measured */
     int64_t epoch_samples;  /* of the epoch that rates are projected for; 0: the data set's */
-    int64_t repeats;        /* fresh processes per cell */
+    int64_t repeats;        /* fresh processes per cell; a race decides by itself */
     int64_t seed;           /* order of samples and cells, augmentation, step times, bootstrap */
     int64_t rank,
         world;     /* which share of the data this process loads, as DistributedSampler splits it */
@@ -50,6 +51,7 @@ struct dlb_spec {
     struct dlb_device_opts device;
     struct dlb_accelerators_opts accelerators;
     struct dlb_run_opts run;
+    struct dlb_sweep_opts sweep;
     struct dlb_workload_opts workload;
     struct dlb_workload_steps workload_steps;
     struct dlb_storage_opts storage;
