@@ -361,7 +361,8 @@ static bool confirm(struct dlb_race *race)
     look(race);
     race->n_fresh = 0;
     const struct dlb_race_cell *cell = &race->cells[race->recommended];
-    if (!(loss.low <= race->input.tolerance) || cell->probability < CONFIRM) {
+    if (!survives(race, (uint32_t)race->recommended) || !(loss.low <= race->input.tolerance) ||
+        cell->probability < CONFIRM) {
         race->recommended = race->rival = -1;
         return false;
     }

@@ -34,6 +34,7 @@ struct member {
     double mean, sd;           /* of its deviation, if it is no exception */
     double exceptional;        /* probability */
     double wide_mean, wide_sd; /* of its deviation, if it is one */
+    double share;              /* of a move of the deviation that the effects do not take back */
 };
 
 /* The dense unknowns are the effects of blocks, then of every key's levels. */
@@ -244,6 +245,7 @@ static double weigh_exceptions(struct model *m, double deviation)
         }
         member->mean = rest / total;
         member->sd = sqrt(1 / total + spread / (total * total));
+        member->share = 1 - spread * total / (member->weight * (total + spread));
         logs += weigh_exception(member, deviation);
     }
     free(x);
@@ -261,7 +263,8 @@ static double solve_at(struct model *m, uint32_t point, double *deviation)
 }
 
 /* Effects of blocks and levels, then each deviation given these. The draw of an exception is the
- * usual one, moved and stretched: this keeps its correlation with the effects. */
+ * usual one, moved and stretched. Where its runs say more of the sum of effects and deviation than
+ * of either, the effects take most of the move back. */
 static void draw(const struct model *m, double deviation, struct dlb_rng *rng, double *out)
 {
     double *x = m->scratch;
@@ -280,7 +283,8 @@ static void draw(const struct model *m, double deviation, struct dlb_rng *rng, d
             effects += x[column[k]];
         double own = rest / total + dlb_rng_normal(rng) / sqrt(total);
         if (dlb_rng_unit(rng) < member->exceptional)
-            own = member->wide_mean + member->wide_sd * (own - member->mean) / member->sd;
+            own += member->share *
+                   (member->wide_mean - own + member->wide_sd * (own - member->mean) / member->sd);
         out[member->cell] = effects + own;
     }
 }

@@ -70,6 +70,27 @@ static void the_smallest_that_loses_little(void **state)
     dlb_race_free(&race);
 }
 
+/* A cell that is far behind, where each value of the one key is a cell: effect and deviation cannot
+ * be told apart, and their sum is what was measured. */
+static void a_loss_is_what_was_measured(void **state)
+{
+    (void)state;
+    const double rate[N] = {700, 800, 795, 640, 760, 800};
+    for (uint32_t n = 2; n <= N; n++) {
+        struct dlb_race_input input = input_of(n);
+        struct dlb_race race;
+        dlb_race_init(&race, &input);
+        (void)run(&race, rate, 0.002, 1000);
+        assert_int_equal(race.recommended, 1);
+        for (uint32_t c = 0; c < n; c++) {
+            struct dlb_race_interval loss = race.cells[c].loss_frac;
+            if (fabs(loss.median - (1 - rate[c] / 800)) > 0.006 || loss.high - loss.low > 0.03)
+                fail_msg("%u cells, %u: %g, %g to %g", n, c, loss.median, loss.low, loss.high);
+        }
+        dlb_race_free(&race);
+    }
+}
+
 /* Only the last phase's runs make the interval: with earlier ones changed, it stays. */
 static void the_interval_is_of_fresh_runs(void **state)
 {
@@ -228,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_that_loses_little),
+        cmocka_unit_test(a_loss_is_what_was_measured),
         cmocka_unit_test(the_interval_is_of_fresh_runs),
         cmocka_unit_test(fresh_runs_can_contradict),
         cmocka_unit_test(a_repeated_race_says_the_same),
