@@ -13,7 +13,7 @@
 #define N_DRAWS 1000
 #define FIRST_LOOK 3     /* blocks: two give no scatter of its own to a cell */
 #define EARLY 0.997      /* probability that ends the race before its budget */
-#define CONFIRM 0.9      /* that must be left with the fresh blocks */
+#define CONFIRM 0.95     /* that must be left with the fresh blocks */
 #define DROP 0.02        /* probability below which a cell is dropped */
 #define PASS_OVER 0.65   /* share of the highest probability that the leader has at least */
 #define THREAT 0.02      /* probability from which a cell runs on */

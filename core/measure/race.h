@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #define DLB_RACE_TOLERANCE 0.02     /* default: what a smaller cell may lose to the best */
-#define DLB_RACE_DECIDE 0.95        /* probability that a recommended cell must reach */
+#define DLB_RACE_DECIDE 0.97        /* probability that a recommended cell must reach */
 #define DLB_RACE_NO_RUNS UINT32_MAX /* runs_left: no limit */
 
 enum dlb_race_state {
