@@ -8,6 +8,7 @@
 
 #include "core/base/config.h"
 #include "core/base/err.h"
+#include "core/measure/race.h"
 #include "core/measure/stats.h"
 #include "core/measure/verdict.h"
 #include "formats/dataset.h"
@@ -25,12 +26,14 @@
 /* What one process does. */
 enum dlb_task_kind {
     DLB_TASK_WARM,      /* reads all data once: for every cell, or for the next task */
-    DLB_TASK_REFERENCE, /* a cell run again at the start of every block and at the end of the last:
-                           run to reveal drift of the machine */
+    DLB_TASK_REFERENCE, /* a cell run again at the start of every block, and where the number of
+                           blocks is known, at the end of the last: to reveal drift of the machine
+                         */
     DLB_TASK_CELL,
     DLB_TASK_CEILING,  /* the cell with batches that are always ready: what the device could do */
     DLB_TASK_BASELINE, /* another program reads what the cell reads */
 };
+#define DLB_N_TASK_KINDS (DLB_TASK_BASELINE + 1)
 
 struct dlb_task {
     enum dlb_task_kind kind;
@@ -89,6 +92,24 @@ struct dlb_plan_host {
     double memcpy_bytes_per_s; /* with every CPU */
 };
 
+/* What a cell's rate is of (core/measure/pace.h). */
+enum dlb_rate_kind {
+    DLB_RATE_WINDOW, /* the measured window, as it is */
+    DLB_RATE_WITHIN, /* within epochs: without their borders */
+    DLB_RATE_EPOCH,  /* the epoch that the user will run (run.epoch_samples), borders included */
+    DLB_N_RATES
+};
+
+/* A race between the cells of a sweep (core/measure/race.h). Owned by the plan. */
+struct dlb_plan_race {
+    struct dlb_race race;    /* of all cells of the plan; those that are skipped have failed */
+    uint32_t *rank, *levels; /* that it borrows; owned */
+    enum dlb_rate_kind rate; /* that cells are compared by; DLB_N_RATES: no block has ended */
+    double max_s;            /* after which no block begins; 0: none */
+    double cut_s;            /* after which no task begins; 0: none */
+    uint32_t n_cpus;         /* for the judge */
+};
+
 /* Owned by the caller of plan(); dlb_plan_free frees everything. */
 struct dlb_plan {
     struct dlb_plan_cell *cells;
@@ -99,17 +120,18 @@ struct dlb_plan {
     uint32_t n_resident;    /* of these, the first, which are no twins: DLB_MODE_CEILING */
     struct dlb_spec *warms; /* of the warm passes, one per distinct data set on a disk */
     uint32_t n_warms;
-    struct dlb_axes axes;   /* what was swept; none for one cell */
-    bool io_depth_said;     /* loader.io_depth was set by the user */
-    struct dlb_task *tasks; /* in the order of execution */
-    uint32_t n_tasks, n_blocks;
-    int64_t reference; /* cell, or -1 */
+    struct dlb_axes axes;       /* what was swept; none for one cell */
+    bool io_depth_said;         /* loader.io_depth was set by the user */
+    struct dlb_task *tasks;     /* in the order of execution */
+    uint32_t n_tasks, n_blocks; /* n_blocks: so far, where there is a race */
+    bool grows;                 /* next() adds tasks in view of the results */
+    struct dlb_plan_race *race; /* NULL: each cell is measured equally often */
+    int64_t reference;          /* cell, or -1 */
     uint64_t seed;
     struct dlb_plan_host host;
-    bool step_assumed; /* device.step_ms was not set */
-    struct dlb_spec
-        *base; /* base spec for cells that next() adds; NULL if the plan does not grow */
-    void *own; /* copy of dlb_plan_input.own */
+    bool step_assumed;     /* device.step_ms was not set */
+    struct dlb_spec *base; /* base spec for cells that next() adds; NULL if it adds none */
+    void *own;             /* copy of dlb_plan_input.own */
 };
 
 struct dlb_plan_input {
@@ -131,8 +153,9 @@ struct dlb_results {
     struct dlb_reps baseline;
     uint32_t n_cells, n_ceilings;
     bool interrupted;
-    double elapsed_s;   /* since the plan began, at the last task's end */
-    double stolen_frac; /* of all CPUs' time so far, taken by a hypervisor; NaN */
+    double elapsed_s;               /* since the plan began, at the last task's end */
+    double run_s[DLB_N_TASK_KINDS]; /* of these, in tasks of each kind */
+    double stolen_frac;             /* of all CPUs' time so far, taken by a hypervisor; NaN */
 };
 
 void dlb_results_init(struct dlb_results *results, const struct dlb_plan *plan);
@@ -145,14 +168,6 @@ void dlb_results_grow(struct dlb_results *results, const struct dlb_plan *plan);
 uint32_t dlb_results_n_failed(const struct dlb_results *results);
 
 enum dlb_cell_status { DLB_CELL_OK, DLB_CELL_SKIPPED, DLB_CELL_FAILED };
-
-/* What a cell's rate is of (core/measure/pace.h). */
-enum dlb_rate_kind {
-    DLB_RATE_WINDOW, /* the measured window, as it is */
-    DLB_RATE_WITHIN, /* within epochs: without their borders */
-    DLB_RATE_EPOCH,  /* the epoch that the user will run (run.epoch_samples), borders included */
-    DLB_N_RATES
-};
 
 struct dlb_judged_rate {
     double *values;           /* [n_values] samples/s; NaN where it was not measured */
@@ -187,8 +202,8 @@ struct dlb_judgement {
     struct dlb_judged_cell *cells; /* [plan->n_cells] */
     enum dlb_rate_kind ranked_by;  /* the most telling rate that all measured cells have */
     int64_t best, recommended;     /* cell or -1 */
-    bool separable; /* the recommendation stands; else `set` is the cells that cannot be told apart
-                     */
+    bool separable; /* the recommendation stands; else `set` is the cells that cannot be told apart:
+                       after a race, those that may be the answer, the most probable first */
     uint32_t *set;  /* [n_set] cells; owned */
     uint32_t n_set;
     bool no_answer;       /* the question was not answered; for example, the search was cut short */
@@ -238,10 +253,11 @@ struct dlb_scenario {
     int (*prepare)(const struct dlb_prepare_input *in, struct dlb_subject *out,
                    struct dlb_err *err);
     int (*plan)(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err);
-    /* For plans that depend on results, else NULL: called when every task has ended, it appends
-     * cells, ceilings and tasks. Appending nothing ends the experiment. Pure. */
+    /* For plans that grow, else NULL: called when every task has ended, it appends cells, ceilings
+     * and tasks. Appending nothing ends the experiment. Pure: but for the plan, a race included. */
     int (*next)(struct dlb_plan *plan, const struct dlb_results *results, struct dlb_err *err);
-    /* With next: how many runs it takes, at the least and about at the most. */
+    /* How many runs a plan that grows takes, at the least and about at the most; NULL: it has a
+     * race. */
     void (*n_runs)(const struct dlb_plan *plan, uint32_t *least, uint32_t *most);
     void (*judge)(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
                   struct dlb_judgement *out);

@@ -21,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONG_S 1800 /* what takes longer is announced */
+#define LONG_S 1800    /* what takes longer is announced */
+#define LEAST_BLOCKS 3 /* of all cells, before a race drops any */
 
 /* The steps, in their order: prepare, plan, execute (with a save after each block), report. */
 struct experiment {
@@ -82,7 +83,7 @@ static int make_plan(struct experiment *x, struct dlb_err *err)
 static void tell_meaningless(const struct experiment *x)
 {
     const struct dlb_plan_cell *cell = &x->plan.cells[0];
-    if (x->plan.n_cells != 1 || !cell->spec || x->scenario->next) /* other cells may use them */
+    if (x->plan.n_cells != 1 || !cell->spec || x->plan.grows) /* other cells may use them */
         return;
     for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++)
         for (const struct dlb_opt *opt = (*g)->opts;
@@ -104,6 +105,10 @@ static void tell_left_out(const struct experiment *x)
         dlb_say_note("%s (%s) is what %s looks for, and is left out; %s ends the search", varies,
                      dlb_config_origin(x->args->cfg, varies), x->scenario->name,
                      x->scenario->until);
+    if (x->plan.race && dlb_config_has(x->args->cfg, "run.repeats"))
+        dlb_say_note("run.repeats (%s) is left out: the sweep repeats cells as often as it takes "
+                     "to decide; --exhaustive measures each run.repeats times",
+                     dlb_config_origin(x->args->cfg, "run.repeats"));
     if (json_object_size(dlb_config_axes(x->args->cfg)) > 0 && !x->scenario->sweeps)
         dlb_say_note("%s sweeps nothing; the sweep.* lists are left out", x->scenario->name);
 }
@@ -167,6 +172,31 @@ static void tell_growing(struct experiment *x)
                       dlb_duration_text(run_s * most, to, sizeof to));
 }
 
+/* A race has one block yet, and is as long as it takes to decide. */
+static void tell_race(struct experiment *x)
+{
+    double most_s = x->plan.race->max_s, few_s = most_s > 0 ? most_s : LONG_S;
+    double block_s = dlb_runner_least_s(&x->plan, x->subject.shape.n_samples);
+    char block[40], most[40] = "no limit";
+    if (most_s > 0)
+        (void)dlb_duration_text(most_s, most, sizeof most);
+    (void)dlb_duration_text(block_s, block, sizeof block);
+    dlb_progress_note(
+        &x->watch.progress,
+        "dlbench: sweep repeats the cells that may be the answer until one is certain "
+        "enough; a block of all takes %s of steps alone; sweep.max_minutes ends it: "
+        "%s",
+        block, most);
+    if (LEAST_BLOCKS * block_s > few_s)
+        dlb_progress_note(&x->watch.progress,
+                          "dlbench: note: a decision takes %d blocks at least: raise "
+                          "sweep.max_minutes, %s, or sweep fewer settings",
+                          LEAST_BLOCKS,
+                          x->subject.spec.run.max_batches == 0
+                              ? "set run.max_batches (0 is whole epochs)"
+                              : "lower run.max_batches");
+}
+
 /* Before a long measurement: how to make it shorter. */
 static void tell_long(struct experiment *x)
 {
@@ -189,7 +219,7 @@ static int execute(struct experiment *x, struct dlb_err *err)
 {
     x->watch.plan = &x->plan;
     x->watch.start_ns = dlb_now_ns();
-    x->watch.grows = x->scenario->next != NULL;
+    x->watch.grows = x->plan.grows;
     x->watch.save = save;
     x->watch.ctx = x;
     struct dlb_runner runner = {
@@ -205,7 +235,9 @@ static int execute(struct experiment *x, struct dlb_err *err)
     int rc = dlb_result_begin(&x->folder, x->environment, err);
     if (rc)
         return rc;
-    if (x->scenario->next)
+    if (x->plan.race)
+        tell_race(x);
+    else if (x->plan.grows)
         tell_growing(x);
     else
         tell_long(x);

@@ -122,7 +122,7 @@ json_t *dlb_preview_json(const struct dlb_preview *in)
     json_t *out = dlb_json_made(json_pack(
         "{ss, sb, si, si, si, si, si, sb}", "command", in->scenario->name, "dry_run", 1, "n_cells",
         (int)plan->n_cells, "n_skipped", (int)n_skipped, "blocks", (int)plan->n_blocks, "runs",
-        (int)plan->n_tasks, "warm_passes", (int)sums.n_warm, "grows", in->scenario->next != NULL));
+        (int)plan->n_tasks, "warm_passes", (int)sums.n_warm, "grows", (int)plan->grows));
     dlb_json_put(out, "dataset",
                  dlb_json_made(json_pack("{ss, so, sI, sI}", "format", dlb_spec_format(spec)->name,
                                          "path", dlb_json_safe_text(spec->dataset.path), "samples",
@@ -139,6 +139,8 @@ json_t *dlb_preview_json(const struct dlb_preview *in)
     dlb_json_put(out, "start_s", dlb_json_real_or_null(sums.start_s));
     dlb_json_put(out, "least_s", dlb_json_real_or_null(sums.least_s));
     dlb_json_put(out, "estimate_s", dlb_json_real_or_null(sums.least_s + sums.start_s));
+    dlb_json_put(out, "max_s",
+                 plan->race && plan->race->max_s > 0 ? json_real(plan->race->max_s) : json_null());
     dlb_json_put(out, "axes", dlb_axes_to_json(&plan->axes));
     dlb_json_put(out, "cells", cells);
     return out;

@@ -65,6 +65,11 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
     if (event->n_batches > 0)
         (void)snprintf(batches, sizeof(batches), ", batch %llu",
                        (unsigned long long)event->n_batches);
+    if (watch->plan->race) {
+        (void)snprintf(text, n_text, "%u done  block %u: %s%s%s", event->n_done, task->block + 1,
+                       what, cell, batches);
+        return;
+    }
     if (watch->grows) {
         (void)snprintf(text, n_text, "%u done: %s%s%s", event->n_done, what, cell, batches);
         return;

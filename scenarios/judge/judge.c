@@ -6,6 +6,7 @@
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/not_modelled.h"
 #include "scenarios/judge/notes.h"
+#include "scenarios/judge/raced.h"
 #include "scenarios/judge/rates.h"
 #include "scenarios/judge/workers.h"
 #include "scenarios/plan/twin.h"
@@ -436,8 +437,8 @@ void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
     dlb_not_modelled_fill(plan, j);
 }
 
-void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results,
-                     uint32_t n_cpus, struct dlb_judgement *out)
+void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
+                    struct dlb_judgement *out)
 {
     memset(out, 0, sizeof(*out));
     out->best = out->recommended = -1;
@@ -452,7 +453,16 @@ void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resu
         dlb_judge_workers(plan, out->cells, i, &out->cells[i].evidence);
         judge_evidence(&out->cells[i]);
     }
-    dlb_recommend(plan, out);
+}
+
+void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results,
+                     uint32_t n_cpus, struct dlb_judgement *out)
+{
+    dlb_judge_each(plan, results, n_cpus, out);
+    if (plan->race)
+        dlb_recommend_raced(plan, out);
+    else
+        dlb_recommend(plan, out);
     dlb_noise_judge(plan, out);
     dlb_judge_settings(plan, out);
     dlb_notes_fill(plan, results, out);

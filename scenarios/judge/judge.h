@@ -6,7 +6,6 @@
 
 #include "scenarios/scenario.h"
 
-#define DLB_LOSS_MAX 0.02     /* what a smaller cell may lose to the best, at the upper bound */
 #define DLB_DRIFT_NOTED 0.05  /* of the reference cell, from the first blocks to the last */
 #define DLB_SEPARABLE_MIN_N 2 /* blocks that two cells must share before they are compared */
 
@@ -14,6 +13,10 @@
  * best and recommended; notes. */
 void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results,
                      uint32_t n_cpus, struct dlb_judgement *out);
+
+/* The part of dlb_judge_cells that compares no cells: estimates, evidence and verdicts. */
+void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
+                    struct dlb_judgement *out);
 
 /* Fills pytorch and not_modelled from best, recommended and set. */
 void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *judgement);
@@ -33,10 +36,10 @@ bool dlb_is_rival(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
 /* Best: the highest median samples/s of the cells that are ok and neither INCOMPLETE nor
  * HARNESS-BOUND. If there is none, the best of the others, and nothing is recommended.
  * Recommended: the smallest cell (fewest workers, then least slot memory, then lowest number)
- * that does the same work and loses less than DLB_LOSS_MAX to the best. The loss is paired by
+ * that does the same work and loses less than sweep.tolerance to the best. The loss is paired by
  * block, and its upper bound counts. If no smaller cell passes, but the repetitions cannot tell
  * some smaller cells from the best, there is no recommendation: `set` holds these and the best.
- * Fills best, recommended, separable, set and text. */
+ * Fills best, recommended, separable, set and text. For plans without a race. */
 void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
 /* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a cell's settings. */

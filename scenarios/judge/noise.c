@@ -5,6 +5,8 @@
 #include "core/measure/noise.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/judge/notes.h"
+#include "scenarios/judge/raced.h"
+#include "scenarios/judge/recommend.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -105,18 +107,13 @@ void dlb_noise_note(const struct dlb_results *results, json_t *notes)
                  counts.n_disturbed, counts.n_runs, by, counts.n_repeated, counts.n_left);
 }
 
-static double loss_to_best(const struct dlb_judgement *j, uint32_t i)
-{
-    return 1 - j->cells[i].rate.median / j->cells[j->best].rate.median;
-}
-
 json_t *dlb_noise_tied_json(const struct dlb_plan *plan, const struct dlb_judgement *j)
 {
     json_t *out = dlb_json_made(json_array());
     for (uint32_t i = 0; j->best >= 0 && i < plan->n_cells; i++)
         if (i != j->best && dlb_is_judged(&j->cells[i]) &&
             dlb_is_rival(plan, &plan->cells[i], &plan->cells[j->best]) &&
-            loss_to_best(j, i) < j->noise_floor_frac)
+            dlb_judged_loss(plan, j, i) < j->noise_floor_frac)
             dlb_json_append(out, json_integer(i));
     return out;
 }
@@ -151,14 +148,15 @@ static bool is_all_noise(const struct dlb_plan *plan, const struct dlb_judgement
 {
     uint32_t n = 0;
     bool swept = plan->axes.n > 0 && !plan->base; /* storage compares its cells itself */
-    if (!swept || j->best < 0 || !(j->noise_floor_frac > DLB_LOSS_MAX))
+    if (!swept || dlb_race_is_decided(plan) || j->best < 0 ||
+        !(j->noise_floor_frac > dlb_tolerance(plan)))
         return false;
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         if (i == j->best || !dlb_is_judged(&j->cells[i]) ||
             !dlb_is_rival(plan, &plan->cells[i], &plan->cells[j->best]))
             continue;
         n++;
-        if (!(loss_to_best(j, i) < j->noise_floor_frac))
+        if (!(dlb_judged_loss(plan, j, i) < j->noise_floor_frac))
             return false;
     }
     return n > 0;
@@ -166,7 +164,8 @@ static bool is_all_noise(const struct dlb_plan *plan, const struct dlb_judgement
 
 void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    j->noise_floor_frac = floor_of(plan, j);
+    bool raced = plan->race && isfinite(plan->race->race.noise_floor_frac);
+    j->noise_floor_frac = raced ? plan->race->race.noise_floor_frac : floor_of(plan, j);
     j->too_busy = is_all_noise(plan, j);
     if (!j->too_busy)
         return;
@@ -176,6 +175,6 @@ void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *j)
     (void)snprintf(j->text, sizeof(j->text),
                    "This machine is too busy to tell: repetitions of one cell differ so much that "
                    "a loss under %.0f%% would not show, and no cell is further from the best. "
-                   "Measure on a quiet machine, or raise run.repeats.",
-                   j->noise_floor_frac * 100);
+                   "Measure on a quiet machine, or raise %s.",
+                   j->noise_floor_frac * 100, plan->race ? "sweep.max_minutes" : "run.repeats");
 }

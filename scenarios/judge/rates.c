@@ -211,8 +211,9 @@ void dlb_rates_fill(const struct dlb_plan *plan, const struct dlb_plan_cell *pla
 
 void dlb_rates_choose(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    int kind = DLB_N_RATES - 1;
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
+    bool chosen = plan->race && plan->race->rate < DLB_N_RATES;
+    int kind = chosen ? (int)plan->race->rate : DLB_N_RATES - 1;
+    for (uint32_t i = 0; i < plan->n_cells && !chosen; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
         while (kind > 0 && cell->status == DLB_CELL_OK && cell->n_values > 0 &&
                cell->rates[kind].over.n < cell->n_values)

@@ -1,7 +1,8 @@
-#include "scenarios/judge/judge.h"
+#include "scenarios/judge/recommend.h"
 
 #include "core/base/mem.h"
 #include "core/base/units.h"
+#include "scenarios/judge/judge.h"
 #include "scenarios/spec/axes.h"
 #include "scenarios/spec/meaning.h"
 
@@ -10,26 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_measured(const struct dlb_judged_cell *cell)
+bool dlb_is_measured(const struct dlb_judged_cell *cell)
 {
     return cell->status == DLB_CELL_OK && cell->n_values > 0;
 }
 
 bool dlb_is_judged(const struct dlb_judged_cell *cell)
 {
-    return is_measured(cell) && cell->verdict.klass != DLB_V_INCOMPLETE &&
+    return dlb_is_measured(cell) && cell->verdict.klass != DLB_V_INCOMPLETE &&
            cell->verdict.klass != DLB_V_HARNESS_BOUND;
 }
 
 /* The fastest of the cells that are judged; where none is, of those that are measured. */
-static const struct dlb_judged_cell *best_of(const struct dlb_plan *plan,
-                                             struct dlb_judgement *judgement)
+const struct dlb_judged_cell *dlb_best_by_median(const struct dlb_plan *plan,
+                                                 struct dlb_judgement *judgement)
 {
     const struct dlb_judged_cell *best = NULL;
     judgement->best = -1;
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         const struct dlb_judged_cell *cell = &judgement->cells[i];
-        if (!is_measured(cell) || (best && dlb_is_judged(best) && !dlb_is_judged(cell)))
+        if (!dlb_is_measured(cell) || (best && dlb_is_judged(best) && !dlb_is_judged(cell)))
             continue;
         if (!best || dlb_is_judged(cell) != dlb_is_judged(best) ||
             cell->rate.median > best->rate.median) {
@@ -113,17 +114,22 @@ static bool smaller(const struct dlb_judged_cell *a, const struct dlb_judged_cel
     return a->slots_bytes < b->slots_bytes;
 }
 
+double dlb_tolerance(const struct dlb_plan *plan)
+{
+    return plan->cells[0].spec->sweep.tolerance;
+}
+
 enum standing { WORSE, AS_GOOD, OPEN };
 
-static enum standing compare(const struct dlb_judged_cell *cell, const struct dlb_judged_cell *best,
-                             uint64_t seed)
+static enum standing compare(const struct dlb_plan *plan, const struct dlb_judged_cell *cell,
+                             const struct dlb_judged_cell *best)
 {
-    struct dlb_estimate loss = loss_to(cell, best, seed);
+    struct dlb_estimate loss = loss_to(cell, best, plan->seed);
     if (loss.n < DLB_SEPARABLE_MIN_N)
         return OPEN;
-    if (loss.high < DLB_LOSS_MAX)
+    if (loss.high < dlb_tolerance(plan))
         return AS_GOOD;
-    return loss.low < DLB_LOSS_MAX ? OPEN : WORSE;
+    return loss.low < dlb_tolerance(plan) ? OPEN : WORSE;
 }
 
 /* "3, 5 and 2 more" */
@@ -166,10 +172,11 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
     }
     if (j->recommended < 0) {
         (void)snprintf(text, n_text,
-                       "Not separable: %s %s may lose less than %.0f%% to it, and these "
+                       "Not separable: %s %s may lose less than %.3g%% to it, and these "
                        "repetitions cannot tell. Raise run.repeats%s.",
                        below->n_open > 1 ? "the smaller cells" : "the smaller cell",
-                       list_cells(j, below->n_open, cells, sizeof(cells)), DLB_LOSS_MAX * 100,
+                       list_cells(j, below->n_open, cells, sizeof(cells)),
+                       dlb_tolerance(plan) * 100,
                        best->n_values < DLB_BOOTSTRAP_MIN_N ? " to 6 or more" : "");
         return;
     }
@@ -183,8 +190,8 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
     if (j->recommended == j->best) {
         (void)snprintf(text, n_text,
                        "Recommended: this cell; no smaller cell is certain to come within "
-                       "%.0f%% of it.",
-                       DLB_LOSS_MAX * 100);
+                       "%.3g%% of it.",
+                       dlb_tolerance(plan) * 100);
         return;
     }
     const struct dlb_judged_cell *cell = &j->cells[j->recommended];
@@ -195,9 +202,21 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
         (void)snprintf(bound, sizeof(bound), "in each of %u repetitions", loss.n);
     (void)snprintf(text, n_text,
                    "Recommended: cell %lld, the smallest whose loss to the best is under "
-                   "%.0f%% %s (%s samples/s).",
-                   (long long)j->recommended, DLB_LOSS_MAX * 100, bound,
+                   "%.3g%% %s (%s samples/s).",
+                   (long long)j->recommended, dlb_tolerance(plan) * 100, bound,
                    dlb_count_text(round(cell->rate.median), rate, sizeof(rate)));
+}
+
+void dlb_say_unjudged(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
+                      size_t n_text)
+{
+    uint32_t n = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        n += dlb_is_measured(&j->cells[i]) && !dlb_is_judged(&j->cells[i]);
+    if (n > 0)
+        (void)snprintf(text, n_text, " %u cell%s left out as INCOMPLETE or HARNESS-BOUND.", n,
+                       n == 1 ? " is" : "s are");
 }
 
 /* The cells that the recommendation leaves out, and why. */
@@ -206,19 +225,13 @@ static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement
 {
     const struct dlb_spec *best = plan->cells[j->best].spec;
     char keys[120];
-    uint32_t n_unjudged = 0;
     size_t at = 0;
     text[0] = '\0';
-    for (uint32_t i = 0; i < plan->n_cells; i++)
-        n_unjudged += is_measured(&j->cells[i]) && !dlb_is_judged(&j->cells[i]);
     if (below->n_unmeasured > 0)
         (void)snprintf(text, n_text, " %u smaller cell%s not measured.", below->n_unmeasured,
                        below->n_unmeasured == 1 ? " was" : "s were");
     at = strlen(text);
-    if (n_unjudged > 0)
-        (void)snprintf(text + at, n_text - at,
-                       " %u cell%s left out as INCOMPLETE or HARNESS-BOUND.", n_unjudged,
-                       n_unjudged == 1 ? " is" : "s are");
+    dlb_say_unjudged(plan, j, text + at, n_text - at);
     at = strlen(text);
     if (other_work(plan, best, keys, sizeof(keys))[0])
         (void)snprintf(
@@ -229,13 +242,12 @@ static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement
             strstr(keys, "loader.batch_size") ? " (a batch of any size takes device.step_ms)" : "");
 }
 
-static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
-                     const struct smaller *below)
+size_t dlb_say_best(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
+                    size_t n_text)
 {
-    size_t n = sizeof(j->text);
     if (j->best < 0) {
-        (void)snprintf(j->text, n, "No cell has a result, so none is recommended.");
-        return;
+        (void)snprintf(text, n_text, "No cell has a result, so none is recommended.");
+        return 0;
     }
     const struct dlb_judged_cell *best = &j->cells[j->best];
     char spread[120] = "one repetition", which[40] = "", rate[32], low[32], high[32];
@@ -248,28 +260,35 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
     if (plan->n_cells > 1)
         (void)snprintf(which, sizeof(which), "Best: cell %lld, ", (long long)j->best);
     bool alone = plan->n_cells == 1 && dlb_is_judged(best);
-    int at = snprintf(j->text, n, "%s%s samples/s (%s).%s", which,
+    int at = snprintf(text, n_text, "%s%s samples/s (%s).%s", which,
                       dlb_count_text(round(best->rate.median), rate, sizeof(rate)), spread,
                       alone ? "" : " ");
-    if (at < 0 || (size_t)at >= n || alone)
-        return;
-    char *rest = j->text + at;
-    size_t n_rest = n - (size_t)at;
-    if (!dlb_is_judged(best)) {
-        (void)snprintf(rest, n_rest,
-                       plan->n_cells == 1 ? "Nothing is recommended: it is %s, so its rate says "
-                                            "nothing of the loader."
-                                          : "Nothing is recommended: it is %s and no other cell is "
-                                            "judged either, so these rates say nothing of the "
-                                            "loader.",
-                       dlb_verdict_class_name(best->verdict.klass));
-        return;
-    }
-    say_recommended(plan, j, below, rest, n_rest);
-    say_left_out(plan, j, below, rest + strlen(rest), n_rest - strlen(rest));
+    if (at < 0 || (size_t)at >= n_text || alone)
+        return 0;
+    if (dlb_is_judged(best))
+        return (size_t)at;
+    (void)snprintf(text + at, n_text - (size_t)at,
+                   plan->n_cells == 1 ? "Nothing is recommended: it is %s, so its rate says "
+                                        "nothing of the loader."
+                                      : "Nothing is recommended: it is %s and no other cell is "
+                                        "judged either, so these rates say nothing of the "
+                                        "loader.",
+                   dlb_verdict_class_name(best->verdict.klass));
+    return 0;
 }
 
-static void add_to_set(struct dlb_judgement *j, uint32_t cell)
+static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
+                     const struct smaller *below)
+{
+    size_t n = sizeof(j->text), at = dlb_say_best(plan, j, j->text, n);
+    if (at == 0)
+        return;
+    say_recommended(plan, j, below, j->text + at, n - at);
+    at = strlen(j->text);
+    say_left_out(plan, j, below, j->text + at, n - at);
+}
+
+void dlb_add_to_set(struct dlb_judgement *j, uint32_t cell)
 {
     j->set = dlb_mem_grow(j->set, j->n_set + 1, sizeof(*j->set));
     j->set[j->n_set++] = cell;
@@ -280,7 +299,7 @@ static void weigh(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t
                   struct smaller *below)
 {
     const struct dlb_judged_cell *cell = &j->cells[i], *best = &j->cells[j->best];
-    if (!is_measured(cell)) {
+    if (!dlb_is_measured(cell)) {
         below->n_unmeasured += !plan->cells[i].skipped && cell->n_workers < best->n_workers;
         return;
     }
@@ -289,19 +308,19 @@ static void weigh(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t
         return;
     }
     below->n += smaller(cell, best);
-    enum standing standing = cell == best ? AS_GOOD : compare(cell, best, plan->seed);
+    enum standing standing = cell == best ? AS_GOOD : compare(plan, cell, best);
     below->n_as_good += standing == AS_GOOD && smaller(cell, best);
     if (standing == AS_GOOD && (j->recommended < 0 || smaller(cell, &j->cells[j->recommended])))
         j->recommended = i;
     if (standing == OPEN && smaller(cell, best)) {
         below->n_open++;
-        add_to_set(j, i);
+        dlb_add_to_set(j, i);
     }
 }
 
 void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    const struct dlb_judged_cell *best = best_of(plan, j);
+    const struct dlb_judged_cell *best = dlb_best_by_median(plan, j);
     struct smaller below = {0};
     j->recommended = -1;
     j->separable = best && dlb_is_judged(best);
@@ -312,58 +331,9 @@ void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
     if (below.n_as_good == 0 && below.n_open > 0) {
         j->recommended = -1;
         j->separable = false;
-        add_to_set(j, (uint32_t)j->best);
+        dlb_add_to_set(j, (uint32_t)j->best);
     } else {
         j->n_set = 0;
     }
     describe(plan, j, &below);
-}
-
-static const char *python_bool(bool value)
-{
-    return value ? "True" : "False";
-}
-
-/* A training has many epochs. Only processes' starts take time that shows, and only where there
- * are enough epochs: then the message has the measured numbers. */
-static bool keeps_workers(const struct dlb_spec *spec)
-{
-    if (dlb_spec_forks(spec) && spec->run.epochs >= DLB_EPOCHS_WITH_BORDERS)
-        return spec->loader.persistent_workers;
-    return true;
-}
-
-/* DataLoader refuses both for iterable data: the data set shuffles and divides itself. */
-static void write_order(const struct dlb_spec *spec, char *text, size_t n_text)
-{
-    const char *shuffle = python_bool(spec->loader.shuffle);
-    if (dlb_spec_ranks(spec) > 1)
-        (void)snprintf(text, n_text, ", sampler=DistributedSampler(dataset, shuffle=%s%s)", shuffle,
-                       spec->loader.drop_last ? ", drop_last=True" : "");
-    else
-        (void)snprintf(text, n_text, ", shuffle=%s", shuffle);
-}
-
-void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, char *text, size_t n_text)
-{
-    const struct dlb_loader_opts *loader = &spec->loader;
-    char ahead[64] = "", keep[40] = "", shuffle[72] = "", order[20] = "", timeout[32] = "";
-    if (loader->num_workers > 0) {
-        (void)snprintf(ahead, sizeof(ahead), ", prefetch_factor=%lld",
-                       (long long)loader->prefetch_factor);
-        (void)snprintf(keep, sizeof(keep), ", persistent_workers=%s",
-                       python_bool(keeps_workers(spec)));
-        if (loader->order == DLB_ORDER_ANY)
-            (void)snprintf(order, sizeof(order), ", in_order=False");
-        if (loader->timeout_s > 0)
-            (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", loader->timeout_s);
-    }
-    if (!iterable)
-        write_order(spec, shuffle, sizeof(shuffle));
-    (void)snprintf(text, n_text,
-                   "DataLoader(dataset, batch_size=%lld, num_workers=%lld, pin_memory=%s%s%s%s, "
-                   "drop_last=%s%s%s)",
-                   (long long)loader->batch_size, (long long)loader->num_workers,
-                   python_bool(loader->pin_memory), ahead, keep, shuffle,
-                   python_bool(loader->drop_last), timeout, order);
 }

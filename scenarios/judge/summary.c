@@ -8,6 +8,7 @@
 #include "scenarios/judge/judge.h"
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/notes.h"
+#include "scenarios/judge/raced.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -227,6 +228,7 @@ static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
     dlb_json_put(out, "repeats", json_integer(cell->n_values));
     put_measured(out, cell, &in->results->cells[i], in->plan->n_blocks);
     dlb_json_put(out, "noise", dlb_noise_cell_json(&in->results->cells[i], in->plan->seed));
+    dlb_json_put(out, "race", dlb_raced_cell_json(in->plan, i));
     dlb_json_put(out, "verdict", verdict(cell));
     return out;
 }
@@ -375,6 +377,7 @@ static void put_findings(json_t *doc, const struct dlb_summary *in)
     dlb_json_put(doc, "noise_floor_frac", dlb_json_real_or_null(j->noise_floor_frac));
     dlb_json_put(doc, "too_busy", json_boolean(j->too_busy));
     dlb_json_put(doc, "tied_with_best", dlb_noise_tied_json(in->plan, j));
+    dlb_json_put(doc, "recommendation_detail", dlb_raced_detail_json(in->plan, j));
     dlb_json_put(doc, "recommendation", dlb_json_safe_text(j->text));
     dlb_json_put(doc, "pytorch", dlb_json_safe_text(j->pytorch));
     dlb_json_put(doc, "not_modelled", json_incref(j->not_modelled));

@@ -256,31 +256,51 @@ void dlb_plan_add_block_warms(struct dlb_plan *plan, uint32_t block)
     add_warms(plan, DLB_WARM_BLOCK, block);
 }
 
-void dlb_plan_tasks(struct dlb_plan *plan)
+static void add_reference(struct dlb_plan *plan, uint32_t block)
+{
+    dlb_plan_add_task(plan, (struct dlb_task){.kind = DLB_TASK_REFERENCE,
+                                              .index = (uint32_t)plan->reference,
+                                              .block = block});
+}
+
+static bool is_ceiling_of_any(const struct dlb_plan *plan, uint32_t ceiling, const bool *cells)
+{
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        if (cells[i] && plan->cells[i].ceiling == ceiling)
+            return true;
+    return false;
+}
+
+void dlb_plan_add_block(struct dlb_plan *plan, uint32_t b, const bool *cells)
 {
     struct dlb_task *block =
         dlb_mem_array((size_t)plan->n_cells + plan->n_ceilings, sizeof(*block));
-    struct dlb_task reference = {.kind = DLB_TASK_REFERENCE, .index = (uint32_t)plan->reference};
-    add_warms(plan, DLB_WARM_ONCE, 0);
-    for (uint32_t b = 0; b < plan->n_blocks; b++, reference.block = b) {
-        uint32_t n = 0;
-        dlb_plan_add_block_warms(plan, b);
-        if (plan->reference >= 0)
-            dlb_plan_add_task(plan, reference);
-        for (uint32_t i = 0; i < plan->n_cells; i++)
-            if (!plan->cells[i].skipped)
-                block[n++] = (struct dlb_task){.kind = DLB_TASK_CELL, .index = i, .block = b};
-        for (uint32_t i = 0; i < plan->n_ceilings; i++)
+    uint32_t n = 0;
+    if (b == 0)
+        add_warms(plan, DLB_WARM_ONCE, 0);
+    dlb_plan_add_block_warms(plan, b);
+    if (plan->reference >= 0)
+        add_reference(plan, b);
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        if (!plan->cells[i].skipped && (!cells || cells[i]))
+            block[n++] = (struct dlb_task){.kind = DLB_TASK_CELL, .index = i, .block = b};
+    for (uint32_t i = 0; i < plan->n_ceilings; i++)
+        if (!cells || is_ceiling_of_any(plan, i, cells))
             block[n++] = (struct dlb_task){.kind = DLB_TASK_CEILING, .index = i, .block = b};
-        shuffle(block, n, dlb_rng_seed(plan->seed, b, STREAM_ORDER));
-        for (uint32_t i = 0; i < n; i++)
-            dlb_plan_add_task(plan, block[i]);
-    }
-    if (plan->reference >= 0) {
-        dlb_plan_add_block_warms(plan, reference.block);
-        dlb_plan_add_task(plan, reference);
-    }
+    shuffle(block, n, dlb_rng_seed(plan->seed, b, STREAM_ORDER));
+    for (uint32_t i = 0; i < n; i++)
+        dlb_plan_add_task(plan, block[i]);
     free(block);
+}
+
+void dlb_plan_tasks(struct dlb_plan *plan)
+{
+    for (uint32_t b = 0; b < plan->n_blocks; b++)
+        dlb_plan_add_block(plan, b, NULL);
+    if (plan->reference < 0)
+        return;
+    dlb_plan_add_block_warms(plan, plan->n_blocks);
+    add_reference(plan, plan->n_blocks);
 }
 
 void dlb_plan_default_axes(uint32_t n_cpus, struct dlb_axes *axes)
@@ -313,6 +333,12 @@ void dlb_plan_free(struct dlb_plan *plan)
     free(plan->warms);
     free(plan->tasks);
     free(plan->base);
+    if (plan->race) {
+        dlb_race_free(&plan->race->race);
+        free(plan->race->rank);
+        free(plan->race->levels);
+        free(plan->race);
+    }
     dlb_axes_free(&plan->axes);
     memset(plan, 0, sizeof(*plan));
 }

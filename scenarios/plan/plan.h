@@ -22,9 +22,12 @@ void dlb_plan_ceilings(struct dlb_plan *plan);
  * it is get one pass, too, so that all of them find the same. */
 void dlb_plan_warm(const struct dlb_plan_input *in, bool as_is, struct dlb_plan *plan);
 
-/* Tasks: the warm passes for all, then per block its warm passes, and every cell and ceiling once,
- * in an order shuffled with the seed. With plan->reference >= 0, that cell comes first in each
- * block, and once more at the end. */
+/* Appends a block: its warm passes (before the first block, those for all), with plan->reference >=
+ * 0 that cell, then the cells (NULL: all) and their ceilings once each, in an order shuffled with
+ * the seed. `cells`: [plan->n_cells]; skipped ones do not run in any case. */
+void dlb_plan_add_block(struct dlb_plan *plan, uint32_t block, const bool *cells);
+
+/* plan->n_blocks blocks of all cells, and the reference once more at the end. */
 void dlb_plan_tasks(struct dlb_plan *plan);
 
 /* Appends the warm passes of a block, which come before all its cells. */

@@ -161,7 +161,7 @@ static double paced_s(const struct runner *r, double gone_s, uint64_t n_batches)
  * some task has neither. */
 static double eta_s(struct runner *r, uint64_t n_batches)
 {
-    if (r->how->scenario && r->how->scenario->next)
+    if (r->plan->grows)
         return (double)NAN;
     double cell = mean_known(r->cell_s, r->plan->n_cells);
     double ceiling = mean_known(r->ceiling_s, r->plan->n_ceilings);
@@ -340,6 +340,7 @@ static int run_task(struct runner *r, struct dlb_err *err)
     learn_data(r, spec, result.data_id);
     struct dlb_os_machine now;
     dlb_os_machine(&now);
+    r->results->run_s[r->task->kind] += (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
     r->results->elapsed_s = (double)(dlb_now_ns() - r->start_ns) / 1e9;
     r->results->stolen_frac = dlb_os_stolen_frac(&r->machine_before, &now);
     struct dlb_reps *reps = reps_of(r, r->task);
@@ -363,6 +364,13 @@ static uint32_t count_left(const struct runner *r, const struct dlb_task *from)
     return n;
 }
 
+/* Whether the plan's time is up: what is left of a block would take too long beyond it. */
+static bool is_late(const struct runner *r)
+{
+    double gone_s = (double)(dlb_now_ns() - r->start_ns) / 1e9;
+    return r->plan->race && r->plan->race->cut_s > 0 && gone_s > r->plan->race->cut_s;
+}
+
 static bool runs(void *ctx, const struct dlb_task *task)
 {
     return !is_dropped(ctx, task);
@@ -375,14 +383,14 @@ static bool ends_block(struct runner *r, uint32_t i)
     bool ends = i + 1 == plan->n_tasks || plan->tasks[i + 1].block != plan->tasks[i].block;
     if (!ends)
         return false;
-    bool repeats = r->how->scenario && r->how->scenario->repeats_disturbed;
+    bool repeats = r->how->scenario && r->how->scenario->repeats_disturbed && !is_late(r);
     const struct dlb_again_of of = {.runs = runs, .ctx = r};
     bool more = repeats && dlb_again_add(plan, r->results, &of, i) > 0;
     r->task = &plan->tasks[i]; /* the tasks may have moved */
     return !more;
 }
 
-/* Runs tasks from `first` on. Stops early if the user interrupts. */
+/* Runs tasks from `first` on. Stops early if the user interrupts, or if the time is up. */
 static int run_tasks(struct runner *r, uint32_t first, struct dlb_err *err)
 {
     const struct dlb_plan *plan = r->plan; /* it grows where a repetition was disturbed */
@@ -392,7 +400,7 @@ static int run_tasks(struct runner *r, uint32_t first, struct dlb_err *err)
             r->results->interrupted = true;
             return DLB_OK;
         }
-        if (!is_dropped(r, r->task)) {
+        if (!is_dropped(r, r->task) && !is_late(r)) {
             r->n_left = count_left(r, r->task);
             int rc = run_task(r, err);
             if (rc)
@@ -441,7 +449,7 @@ static int run_plan(struct runner *r, struct dlb_err *err)
         fit(r);
         int rc = run_tasks(r, n_run, err);
         n_run = r->plan->n_tasks;
-        if (rc || r->results->interrupted || !scenario || !scenario->next)
+        if (rc || r->results->interrupted || !scenario || !r->plan->grows)
             return rc;
         if (r->task)
             tell(r, DLB_RUNNER_BLOCK, 0, NULL);

@@ -40,7 +40,8 @@ struct dlb_runner {
     const atomic_bool *cancel;        /* may be NULL */
     void (*event)(void *ctx, const struct dlb_runner_event *event); /* may be NULL */
     void *ctx;
-    const struct dlb_scenario *scenario; /* whose next() adds tasks; NULL: the plan does not grow */
+    const struct dlb_scenario
+        *scenario; /* whose next() adds tasks; NULL for a plan that does not grow */
 };
 
 /* Fills results (dlb_results_init). An interrupt is no error: results->interrupted. An error is the

@@ -221,6 +221,7 @@ static int plan_first(const struct dlb_plan_input *in, const struct dlb_spec *sp
     out->n_blocks = (uint32_t)spec->run.repeats;
     out->seed = (uint64_t)spec->run.seed;
     out->reference = -1;
+    out->grows = true;
     first->ceiling = UINT32_MAX; /* the gate says what a ceiling would */
     if (!dlb_config_has(in->cfg, "run.warmup_batches"))
         first->spec->run.warmup_batches = settling_batches(spec);

@@ -4,7 +4,9 @@
 #include "scenarios/plan/plan.h"
 #include "scenarios/plan/preflight.h"
 #include "scenarios/spec/spec.h"
+#include "scenarios/sweep/race.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,12 +36,37 @@ static int check_any(const struct dlb_plan *plan, struct dlb_err *err)
 /* Options of the whole plan: cells have no values of their own. */
 static int check_axes(const struct dlb_config *cfg, struct dlb_err *err)
 {
-    if (!json_object_get(dlb_config_axes(cfg), "run.repeats"))
-        return DLB_OK;
-    return dlb_fail(err, DLB_ERR_SWEEP_OF_REPEATS, dlb_config_origin(cfg, "sweep.run.repeats"),
-                    DLB_NO_OFFSET,
-                    "sweep.run.repeats: every cell is repeated equally often, so this cannot be "
-                    "swept: set run.repeats instead");
+    const char *key;
+    json_t *values;
+    json_object_foreach((json_t *)dlb_config_axes(cfg), key, values) {
+        char full[DLB_AXIS_KEY_CAP + 8];
+        bool repeats = strcmp(key, "run.repeats") == 0;
+        if (!repeats && strncmp(key, "sweep.", strlen("sweep.")) != 0)
+            continue;
+        (void)snprintf(full, sizeof(full), "sweep.%s", key);
+        return dlb_fail(err, repeats ? DLB_ERR_SWEEP_OF_REPEATS : DLB_ERR_SWEEP_OF_ITSELF,
+                        dlb_config_origin(cfg, full), DLB_NO_OFFSET,
+                        "%s: it holds for all cells, so it cannot be swept: set %s instead", full,
+                        key);
+    }
+    return DLB_OK;
+}
+
+static void add_tasks(struct dlb_plan *plan, const struct dlb_spec *spec, uint32_t n_cpus)
+{
+    if (dlb_sweep_can_race(plan, &spec->sweep)) {
+        dlb_sweep_race_begin(plan, &spec->sweep, n_cpus);
+        return;
+    }
+    plan->n_blocks = (uint32_t)spec->run.repeats;
+    dlb_plan_tasks(plan);
+}
+
+static int next_sweep(struct dlb_plan *plan, const struct dlb_results *results, struct dlb_err *err)
+{
+    (void)err;
+    dlb_sweep_race_next(plan, results);
+    return DLB_OK;
 }
 
 static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, struct dlb_err *err)
@@ -64,10 +91,9 @@ static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, str
     if (!rc) {
         dlb_plan_ceilings(out);
         dlb_plan_warm(in, true, out);
-        out->n_blocks = (uint32_t)spec->run.repeats;
         out->seed = (uint64_t)spec->run.seed;
         out->reference = choose_reference(out);
-        dlb_plan_tasks(out);
+        add_tasks(out, spec, in->n_cpus);
     }
     dlb_axes_free(&axes);
     free(spec);
@@ -83,5 +109,6 @@ const struct dlb_scenario dlb_sc_sweep = {
     .sweeps = true,
     .repeats_disturbed = true,
     .plan = plan_sweep,
+    .next = next_sweep,
     .judge = dlb_judge_cells,
 };

@@ -91,7 +91,7 @@ if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
             --set generate.samples=40 --set generate.sample_bytes=8192
         has_code E_MISSING && continue # a minimal build
         expect_exit 0
-        inside /opt/dlbench/bin/dlbench sweep --set dataset.format=$format --set dataset.codec=jpeg "${small[@]}" \
+        inside /opt/dlbench/bin/dlbench sweep --exhaustive --set dataset.format=$format --set dataset.codec=jpeg "${small[@]}" \
             --set dataset.path=/tmp/data-$format --set 'sweep.loader.num_workers=[0, 2]' --set loader.kind=auto --run-name $format --json
         expect_exit 0
         expect_json 'len(d["cells"]) == 2 and all(c["status"] == "ok" for c in d["cells"])'

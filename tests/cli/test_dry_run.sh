@@ -43,6 +43,11 @@ expect_json "d['cells'][0]['epochs'][0]['samples'] == 10 * $batches and 0 <= d['
 run "$dlbench" sweep --config "$DLB_SOURCE_DIR/configs/imagenet.toml" --set dataset.format=synthetic --set dataset.codec=raw --dry-run
 expect_exit 0
 fits_a_screen
+run "$dlbench" sweep "${quick[@]}" --set run.epochs=3 --set sweep.max_minutes=3 --dry-run --json
+expect_exit 0
+expect_json 'd["grows"] and d["blocks"] == 1 and d["max_s"] == 180'
+run "$dlbench" sweep "${quick[@]}" --set run.epochs=3 --exhaustive --dry-run --json
+expect_json 'not d["grows"] and d["blocks"] == 2 and d["max_s"] is None'
 run "$dlbench" run "${quick[@]}" --dry-run
 expect_exit 0
 fits_a_screen

@@ -102,7 +102,7 @@ if has_module codec jpeg; then
     expect_out 'loader\.shuffle=true --set loader\.drop_last=true --set transform\.pixels=f32 '
     expect_out ' dlbench sweep .* --set loader\.batch_size=8 --set device\.step_ms=4\.48$'
     command=$(sed -n 's/^To measure it: dlbench //p' "$out")
-    run sh -c "'$dlbench' $command --set sweep.loader.num_workers=[0,1] --set run.repeats=1 --json"
+    run sh -c "'$dlbench' $command --exhaustive --set sweep.loader.num_workers=[0,1] --set run.repeats=1 --json"
     expect_exit 0
     expect_json 'len(d["cells"]) == 2 and not any(n["code"] in ("STEP_ASSUMED", "TOO_SHORT") for n in d["notes"])'
     # A shell takes it as it is, whatever the folder is called.

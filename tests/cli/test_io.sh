@@ -86,7 +86,7 @@ expect_err 'loader\.direct.*dataset\.access'
 run "$dlbench" run "${quick[@]}" "${uring[@]}" --run-name synthetic
 expect_exit 2
 expect_err 'loader\.io.*synthetic'
-run "$dlbench" sweep "${files[@]}" --set 'sweep.loader.io=["sync", "io_uring"]' \
+run "$dlbench" sweep "${files[@]}" --exhaustive --set 'sweep.loader.io=["sync", "io_uring"]' \
     --set 'sweep.dataset.format=["files", "synthetic"]' --run-name swept --json
 expect_exit 0
 valid_summary "$out"

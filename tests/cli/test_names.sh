@@ -81,7 +81,7 @@ run "$dlbench" run --config "$name.toml" "${few[@]}" --run-name noted
 expect_exit 0
 clean "$out" "$err"
 shows # the origin of a setting without meaning
-run "$dlbench" sweep --config "$name.toml" "${few[@]}" --set 'sweep.loader.batch_size=[2, 4]' --set loader.batch_size=4 \
+run "$dlbench" sweep --exhaustive --config "$name.toml" "${few[@]}" --set 'sweep.loader.batch_size=[2, 4]' --set loader.batch_size=4 \
     --set 'sweep.loader.drop_last=[true, false]' --run-name pinned
 expect_exit 0
 clean "$out" "$err"
@@ -178,7 +178,7 @@ if has_module codec jpeg; then
     jpegs=(--set dataset.path=jpeg --set run.epochs=5 "${few[@]}" --set dataset.codec=jpeg --set dataset.format=files)
     each 3 "$dlbench" run "${jpegs[@]}" --run-name jpeg --overwrite
     shows
-    each 3 "$dlbench" sweep "${jpegs[@]}" --set 'sweep.loader.batch_size=[1, 2]' --run-name jpegs --overwrite
+    each 3 "$dlbench" sweep --exhaustive "${jpegs[@]}" --set 'sweep.loader.batch_size=[1, 2]' --run-name jpegs --overwrite
     run "$dlbench" run "${jpegs[@]}" --set dataset.on_error=skip --run-name skip --json
     clean "$out" "$err"
     expect_json

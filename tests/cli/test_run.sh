@@ -139,8 +139,11 @@ expect_err '^dlbench: note: .*[0-9].*run\.max_batches \(0 .*run\.repeats'
 run timeout -s INT 2 "$dlbench" run "${quick[@]}" "${slow[@]}" --set run.max_batches=9
 expect_err '^dlbench: note: .*run\.max_batches.*run\.repeats'
 expect_no_err 'run\.max_batches \(0 '
-run timeout -s INT 2 "$dlbench" sweep "${quick[@]}" "${slow[@]}"
+run timeout -s INT 2 "$dlbench" sweep --exhaustive "${quick[@]}" "${slow[@]}"
 expect_err '^dlbench: note: .*run\.max_batches \(0 .*run\.repeats.*sweep'
+run timeout -s INT 2 "$dlbench" sweep "${quick[@]}" "${slow[@]}"
+expect_err '^dlbench: note: .*sweep\.max_minutes.*run\.max_batches \(0 .*sweep'
+expect_err '^dlbench: note: run\.repeats \(--set\)'
 
 # --- too few batches for a window: refused before anything is written, and why
 expect_error E_TOO_FEW_BATCHES 2 "$dlbench" run "${quick[@]}" --set generate.samples=48 --run-name short --json

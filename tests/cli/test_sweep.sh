@@ -21,6 +21,7 @@ repeats = 2
 max_batches = 90
 epochs = 3
 [sweep]
+exhaustive = true
 loader.num_workers = [0, 1, 4]
 loader.prefetch_factor = [2, 4]
 TOML
@@ -70,7 +71,7 @@ expect [ "$(json_get results/first/summary.json 'd["config_hash"]')" != "$(json_
 expect [ "$(json_get results/first/summary.json 'd["dataset"]["id"]')" = "$(json_get results/one/summary.json 'd["dataset"]["id"]')" ]
 
 # --- without axes: the default grid; persistent_workers with fewer than 3 epochs
-run "$dlbench" sweep "${quick[@]}" --set run.repeats=1 --run-name grid --json
+run "$dlbench" sweep "${quick[@]}" --set run.repeats=1 --exhaustive --run-name grid --json
 expect_exit 0
 valid_summary "$out"
 expect_json 'set(d["axes"]) == {"loader.num_workers", "loader.pin_memory", "loader.prefetch_factor", "loader.persistent_workers"}'
@@ -119,6 +120,8 @@ expect_json '[c["status"] for c in d["cells"]] == ["ok", "failed"] and d["cells"
 expect_error E_SWEEP_OF_REPEATS 2 "$dlbench" sweep "${quick[@]}" --set sweep.run.repeats=[1,2] --run-name repeats
 expect_err 'sweep\.run\.repeats'
 expect_no_file results/repeats
+expect_error E_SWEEP_OF_ITSELF 2 "$dlbench" sweep "${quick[@]}" --set sweep.sweep.tolerance=[0.1,0.2] --run-name itself
+expect_no_file results/itself
 
 # --- Ctrl-C in the middle of a long one
 "$dlbench" sweep --config sweep.toml --set device.step_ms=30 --set run.max_batches=25 --set run.repeats=50 --run-name stopped >"$out" 2>"$err" </dev/null &

@@ -179,8 +179,9 @@ def model(b):
     base = copies(n_bytes // batch, 0, **{
         "generate.samples": batch * (24 if b.quick else 60), "loader.batch_size": batch, "loader.sample_sleep_us": 500,
         "run.max_batches": 8 if b.quick else 40, "run.repeats": 1 if b.quick else 3 if b.emulated else 2, "sweep.loader.num_workers": [1] if b.quick else [1, 2],
-        "sweep.loader.pin_memory": [False, True], "sweep.device.prefetch": [0, 1], "sweep.device.step_ms": [6] if b.quick else [1.5, 6]})
-    axes = sorted(key[6:] for key in base if key.startswith("sweep."))
+        "sweep.loader.pin_memory": [False, True], "sweep.device.prefetch": [0, 1], "sweep.device.step_ms": [6] if b.quick else [1.5, 6],
+        "sweep.exhaustive": True})
+    axes = sorted(key[6:] for key in base if key.startswith("sweep.") and key != "sweep.exhaustive")
 
     def cells(options):
         code, doc, err = b.dlbench("sweep", {**base, **options}, limit_s=200)
@@ -307,6 +308,7 @@ def imagenet(b):
         raise CannotRun(f"gen failed with {code}: {err.strip()[-300:]}")
     code, doc, err = b.dlbench("sweep", {
         **less, "device.kind": b.kind, "device.step_ms": 143.4 * batch / 256, "run.repeats": 1, "run.warmup_batches": 2,
+        "sweep.exhaustive": True,
         "sweep.loader.num_workers": [0, max(2, min(16, b.cpus))], "sweep.loader.prefetch_factor": [2],
         "sweep.loader.pin_memory": [True] if b.quick else [False, True]}, config=config, limit_s=180)
     states = [cell["status"] for cell in doc["cells"]] if doc else []

@@ -49,6 +49,7 @@ static void open_bench(struct bench *b, const char *script, const char *const *s
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(b->exe, 0755), 0);
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
+    assert_int_equal(dlb_config_set(cfg, "sweep.exhaustive=true", &err), DLB_OK);
     for (; *settings; settings++)
         assert_int_equal(dlb_config_set(cfg, *settings, &err), DLB_OK);
     struct dlb_plan_input in = {.cfg = cfg, .n_cpus = 2, .iterable = false};

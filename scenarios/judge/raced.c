@@ -1,0 +1,226 @@
+#include "scenarios/judge/raced.h"
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "scenarios/judge/judge.h"
+#include "scenarios/judge/recommend.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool dlb_race_is_decided(const struct dlb_plan *plan)
+{
+    return plan->race && plan->race->race.stopped == DLB_RACE_DECIDED;
+}
+
+/* The losses of a race that has ended; they mean nothing before it has looked. */
+static const struct dlb_race_interval *loss_of(const struct dlb_plan *plan, uint32_t cell)
+{
+    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
+    if (!race || race->stopped == DLB_RACE_GOES_ON || race->n_looked == 0 ||
+        isnan(race->cells[cell].loss_frac.median))
+        return NULL;
+    return &race->cells[cell].loss_frac;
+}
+
+double dlb_judged_loss(const struct dlb_plan *plan, const struct dlb_judgement *j, uint32_t cell)
+{
+    const struct dlb_race_interval *loss = loss_of(plan, cell);
+    return loss ? loss->median : 1 - j->cells[cell].rate.median / j->cells[j->best].rate.median;
+}
+
+static void find_best(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    double least = INFINITY;
+    (void)dlb_best_by_median(plan, j);
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_race_interval *loss = loss_of(plan, i);
+        if (!loss || !dlb_is_judged(&j->cells[i]) || !(loss->median < least))
+            continue;
+        least = loss->median;
+        j->best = i;
+    }
+}
+
+/* By falling probability; before the first look every judged cell is one. */
+static void find_candidates(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    const struct dlb_race_cell *cells = plan->race->race.cells;
+    bool looked = plan->race->race.n_looked > 0;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        if (!dlb_is_judged(&j->cells[i]) ||
+            (looked && !(cells[i].probability >= DLB_CANDIDATE_MIN)))
+            continue;
+        dlb_add_to_set(j, i);
+        for (uint32_t k = j->n_set - 1;
+             looked && k > 0 && cells[j->set[k]].probability > cells[j->set[k - 1]].probability;
+             k--) {
+            uint32_t kept = j->set[k];
+            j->set[k] = j->set[k - 1];
+            j->set[k - 1] = kept;
+        }
+    }
+}
+
+static uint32_t n_pairs(const struct dlb_race *race)
+{
+    uint32_t n = 0;
+    for (uint32_t b = race->fresh_from; b < race->n_blocks; b++) {
+        const double *row = race->ln_rate + (size_t)b * race->input.n_cells;
+        n += isfinite(row[race->recommended]) && isfinite(row[race->rival]);
+    }
+    return n;
+}
+
+static void say_decided(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
+                        size_t n_text)
+{
+    const struct dlb_race *race = &plan->race->race;
+    char which[40] = "this cell", fresh[160] = "";
+    if (j->recommended != j->best)
+        (void)snprintf(which, sizeof(which), "cell %lld", (long long)j->recommended);
+    if (race->rival >= 0)
+        (void)snprintf(fresh, sizeof(fresh),
+                       " Measured afresh in %u pairs with cell %lld, the best of the others, it "
+                       "loses %.1f%% (95%% interval %.1f%% to %.1f%%).",
+                       n_pairs(race), (long long)race->rival, race->loss_frac.median * 100,
+                       race->loss_frac.low * 100, race->loss_frac.high * 100);
+    (void)snprintf(text, n_text,
+                   "Recommended: %s, the smallest that loses less than %.3g%% to the best, with a "
+                   "probability of %.0f%%.%s",
+                   which, dlb_tolerance(plan) * 100, race->probability * 100, fresh);
+}
+
+static const char *why_undecided(const struct dlb_race *race)
+{
+    switch (race->stopped) {
+    case DLB_RACE_BUDGET:
+        return "the time of sweep.max_minutes was spent";
+    case DLB_RACE_NOISE:
+        return "repetitions of one cell differ too much to decide in reasonable time";
+    case DLB_RACE_DECIDED:
+    case DLB_RACE_GOES_ON:
+        break;
+    }
+    return "the sweep did not come to its end";
+}
+
+static void say_candidates(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
+                           size_t n_text)
+{
+    const struct dlb_race_cell *cells = plan->race->race.cells;
+    size_t at = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < j->n_set; i++) {
+        double probability = cells[j->set[i]].probability;
+        char one[48], odds[16] = "";
+        if (isfinite(probability))
+            (void)snprintf(odds, sizeof(odds), " (%.0f%%)", probability * 100);
+        int n = snprintf(one, sizeof(one), "%s%u%s", i ? ", " : "", j->set[i], odds);
+        if (n < 0 || at + (size_t)n + 20 > n_text) {
+            (void)snprintf(text + at, n_text - at, " and %u more", j->n_set - i);
+            break;
+        }
+        memcpy(text + at, one, (size_t)n + 1);
+        at += (size_t)n;
+    }
+}
+
+static void say_undecided(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
+                          size_t n_text)
+{
+    const struct dlb_race *race = &plan->race->race;
+    char candidates[200], more[80] = "";
+    say_candidates(plan, j, candidates, sizeof(candidates));
+    if (race->blocks_more > 0)
+        (void)snprintf(more, sizeof(more), " A decision would take about %.0f more blocks.",
+                       race->blocks_more);
+    (void)snprintf(text, n_text,
+                   "Not decided: %s. Cells that may lose less than %.3g%% to the best%s: %s.%s",
+                   why_undecided(race), dlb_tolerance(plan) * 100,
+                   race->n_looked > 0 ? ", with their probability" : "", candidates, more);
+}
+
+static void describe(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    size_t n_text = sizeof(j->text), at = dlb_say_best(plan, j, j->text, n_text);
+    uint32_t n_runs = 0;
+    if (at == 0)
+        return;
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        n_runs += j->cells[i].n_values;
+    if (j->recommended >= 0)
+        say_decided(plan, j, j->text + at, n_text - at);
+    else
+        say_undecided(plan, j, j->text + at, n_text - at);
+    at = strlen(j->text);
+    (void)snprintf(j->text + at, n_text - at, " %u runs in %u blocks.", n_runs, plan->n_blocks);
+    at = strlen(j->text);
+    dlb_say_unjudged(plan, j, j->text + at, n_text - at);
+}
+
+void dlb_recommend_raced(const struct dlb_plan *plan, struct dlb_judgement *j)
+{
+    const struct dlb_race *race = &plan->race->race;
+    find_best(plan, j);
+    j->recommended = -1;
+    j->n_set = 0;
+    if (dlb_race_is_decided(plan) && dlb_is_judged(&j->cells[race->recommended]))
+        j->recommended = race->recommended;
+    j->separable = j->recommended >= 0;
+    if (!j->separable)
+        find_candidates(plan, j);
+    describe(plan, j);
+}
+
+static json_t *interval_json(const struct dlb_race_interval *interval)
+{
+    if (!interval || isnan(interval->median))
+        return json_null();
+    return dlb_json_made(json_pack("{sf, sf, sf}", "median", interval->median, "low", interval->low,
+                                   "high", interval->high));
+}
+
+static json_t *stopped_json(const struct dlb_race *race)
+{
+    static const char *const names[] = {[DLB_RACE_GOES_ON] = "interrupted",
+                                        [DLB_RACE_DECIDED] = "decided",
+                                        [DLB_RACE_BUDGET] = "budget",
+                                        [DLB_RACE_NOISE] = "noise"};
+    for (uint32_t i = 0; i < race->input.n_cells; i++)
+        if (race->cells[i].state != DLB_RACE_FAILED)
+            return json_string(names[race->stopped]);
+    return json_null();
+}
+
+json_t *dlb_raced_detail_json(const struct dlb_plan *plan, const struct dlb_judgement *j)
+{
+    if (!plan->race)
+        return json_null();
+    const struct dlb_race *race = &plan->race->race;
+    bool recommends = j->recommended >= 0;
+    return dlb_json_made(json_pack(
+        "{so, so, so, so, si, so, so}", "cell",
+        recommends ? json_integer(j->recommended) : json_null(), "probability",
+        dlb_json_real_or_null(recommends ? race->probability : (double)NAN), "loss_frac",
+        interval_json(recommends ? &race->loss_frac : NULL), "stopped", stopped_json(race),
+        "blocks", (int)plan->n_blocks, "blocks_more", dlb_json_real_or_null(race->blocks_more),
+        "noise_floor_frac", dlb_json_real_or_null(race->noise_floor_frac)));
+}
+
+json_t *dlb_raced_cell_json(const struct dlb_plan *plan, uint32_t cell)
+{
+    static const char *const states[] = {[DLB_RACE_RACING] = "racing",
+                                         [DLB_RACE_SCREENED] = "screened",
+                                         [DLB_RACE_DROPPED] = "dropped",
+                                         [DLB_RACE_FINALIST] = "finalist",
+                                         [DLB_RACE_FAILED] = "failed"};
+    if (!plan->race || plan->cells[cell].skipped)
+        return json_null();
+    const struct dlb_race_cell *raced = &plan->race->race.cells[cell];
+    return dlb_json_made(json_pack("{ss, so, so}", "state", states[raced->state], "probability",
+                                   dlb_json_real_or_null(raced->probability), "loss_frac",
+                                   interval_json(loss_of(plan, cell))));
+}

@@ -1,0 +1,30 @@
+/* The recommendation of a race (core/measure/race.h).
+ *
+ * Floor 4, private to the judge. Pure. For plans with a race. */
+#ifndef DLB_SCENARIOS_JUDGE_RACED_H
+#define DLB_SCENARIOS_JUDGE_RACED_H
+
+#include "scenarios/scenario.h"
+
+#include <jansson.h>
+
+/* Probability from which a cell of an undecided race is named as a candidate. */
+#define DLB_CANDIDATE_MIN 0.02
+
+/* Best: the least loss by the race's model; before the race has ended, the highest median.
+ * Recommended and separable: where the race has decided. Else `set` holds the candidates. Fills
+ * best, recommended, separable, set and text. */
+void dlb_recommend_raced(const struct dlb_plan *plan, struct dlb_judgement *j);
+
+/* Whether the plan has a race that decided. */
+bool dlb_race_is_decided(const struct dlb_plan *plan);
+
+/* What the cell loses to the best: by the model where a race has ended, else by medians. */
+double dlb_judged_loss(const struct dlb_plan *plan, const struct dlb_judgement *j, uint32_t cell);
+
+/* recommendation_detail; cells[].race. null without a race, or for a cell that did not run. New
+ * references. */
+json_t *dlb_raced_detail_json(const struct dlb_plan *plan, const struct dlb_judgement *j);
+json_t *dlb_raced_cell_json(const struct dlb_plan *plan, uint32_t cell);
+
+#endif

@@ -1,0 +1,179 @@
+#include "scenarios/sweep/race.h"
+
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/opt_value.h"
+#include "scenarios/judge/judge.h"
+#include "scenarios/plan/plan.h"
+#include "scenarios/plan/preflight.h"
+#include "scenarios/spec/axes.h"
+#include "scenarios/spec/meaning.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* How far a block, and the last phase, may exceed the time: what was measured would be lost. */
+#define OVER_MAX 1.05
+#define OVER_MIN_S 15
+
+static bool is_other_work(const struct dlb_plan *plan, const struct dlb_axis *axis)
+{
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        if (!plan->cells[i].skipped && dlb_axis_is_other_work(axis, plan->cells[i].spec))
+            return json_array_size(axis->values) > 1;
+    return false;
+}
+
+bool dlb_sweep_can_race(const struct dlb_plan *plan, const struct dlb_sweep_opts *opts)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        n += !plan->cells[i].skipped;
+    for (uint32_t k = 0; k < plan->axes.n; k++)
+        if (is_other_work(plan, &plan->axes.axis[k]))
+            return false;
+    return n > 1 && !opts->exhaustive;
+}
+
+/* The place of the cell's value on the axis; behind the last, where the option has no meaning. */
+static uint32_t level_of(const struct dlb_axis *axis, const struct dlb_plan_cell *cell)
+{
+    uint32_t n = (uint32_t)json_array_size(axis->values), place = 0;
+    if (!dlb_meaning_has(axis->group, axis->opt, cell->spec, cell->iterable))
+        return n;
+    json_t *value = dlb_opt_load(axis->opt, dlb_spec_section_of(cell->spec, axis->group));
+    while (place < n && !json_equal(value, json_array_get(axis->values, place)))
+        place++;
+    json_decref(value);
+    return place;
+}
+
+struct size {
+    double n_workers, bytes;
+    uint32_t cell;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct size *a = left, *b = right;
+    if (a->n_workers != b->n_workers)
+        return a->n_workers < b->n_workers ? -1 : 1;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    return a->cell < b->cell ? -1 : a->cell > b->cell;
+}
+
+static void fill_ranks(const struct dlb_plan *plan, uint32_t *rank)
+{
+    struct size *sizes = dlb_mem_array(plan->n_cells, sizeof(*sizes));
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        struct dlb_need need = {.n_workers = INFINITY, .slots_bytes = (double)NAN};
+        if (!plan->cells[i].skipped)
+            dlb_preflight_need(plan, i, &need);
+        sizes[i] = (struct size){need.n_workers, need.slots_bytes, i};
+        if (isnan(need.slots_bytes))
+            sizes[i].bytes = 0;
+    }
+    qsort(sizes, plan->n_cells, sizeof(*sizes), compare);
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        rank[sizes[i].cell] = i;
+    free(sizes);
+}
+
+static void add_block(struct dlb_plan *plan)
+{
+    const struct dlb_race *race = &plan->race->race;
+    bool *runs = dlb_mem_array(plan->n_cells, sizeof(*runs));
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        runs[i] = race->cells[i].runs;
+    dlb_plan_add_block(plan, race->n_blocks, runs);
+    plan->n_blocks = race->n_blocks + 1;
+    free(runs);
+}
+
+void dlb_sweep_race_begin(struct dlb_plan *plan, const struct dlb_sweep_opts *opts, uint32_t n_cpus)
+{
+    struct dlb_plan_race *held = dlb_mem_new(sizeof(*held));
+    uint32_t n = plan->n_cells, n_keys = plan->axes.n;
+    held->rank = dlb_mem_array(n, sizeof(*held->rank));
+    held->levels = dlb_mem_array((size_t)n * n_keys, sizeof(*held->levels));
+    held->rate = DLB_N_RATES;
+    held->max_s = opts->max_minutes * 60;
+    if (held->max_s > 0)
+        held->cut_s = fmax(held->max_s * OVER_MAX, held->max_s + OVER_MIN_S);
+    held->n_cpus = n_cpus;
+    fill_ranks(plan, held->rank);
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < n_keys && !plan->cells[i].skipped; k++)
+            held->levels[(size_t)i * n_keys + k] = level_of(&plan->axes.axis[k], &plan->cells[i]);
+    struct dlb_race_input input = {.n_cells = n,
+                                   .n_keys = n_keys,
+                                   .rank = held->rank,
+                                   .levels = held->levels,
+                                   .tolerance = opts->tolerance,
+                                   .seed = plan->seed};
+    dlb_race_init(&held->race, &input);
+    for (uint32_t i = 0; i < n; i++)
+        if (plan->cells[i].skipped)
+            dlb_race_fail(&held->race, i);
+    plan->race = held;
+    plan->grows = true;
+    if (dlb_race_next(&held->race, DLB_RACE_NO_RUNS))
+        add_block(plan);
+}
+
+/* Time of warm passes before the first block alone: it is not spent again. */
+static double once_s(const struct dlb_plan *plan, const struct dlb_results *results)
+{
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        if (plan->cells[i].warm >= 0 && plan->cells[i].warm_when != DLB_WARM_ONCE)
+            return 0;
+    return results->run_s[DLB_TASK_WARM];
+}
+
+uint32_t dlb_sweep_race_runs_left(const struct dlb_plan *plan, const struct dlb_results *results)
+{
+    const struct dlb_plan_race *held = plan->race;
+    double cells_s = results->run_s[DLB_TASK_CELL], n = 0;
+    if (held->max_s <= 0)
+        return DLB_RACE_NO_RUNS;
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        n += results->cells[i].n;
+    double beside_s = results->elapsed_s - cells_s - once_s(plan, results);
+    double each_s = cells_s / fmax(n, 1) + beside_s / plan->n_blocks / 2;
+    double max_s = held->race.n_fresh > 0 ? held->cut_s : held->max_s;
+    double left = (max_s - results->elapsed_s) / fmax(each_s, 1e-3);
+    return (uint32_t)fmin(fmax(left, 0), DLB_RACE_NO_RUNS - 1.0);
+}
+
+static double rate_in(const struct dlb_judged_cell *cell, enum dlb_rate_kind kind, uint32_t block)
+{
+    for (uint32_t i = 0; i < cell->n_values; i++)
+        if (cell->block[i] == block)
+            return cell->rates[kind].values[i];
+    return (double)NAN;
+}
+
+void dlb_sweep_race_next(struct dlb_plan *plan, const struct dlb_results *results)
+{
+    struct dlb_plan_race *held = plan->race;
+    struct dlb_race *race = &held->race;
+    uint32_t block = race->n_blocks;
+    struct dlb_judgement j;
+    if (race->stopped != DLB_RACE_GOES_ON)
+        return;
+    dlb_judge_each(plan, results, held->n_cpus, &j);
+    held->rate = j.ranked_by;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &j.cells[i];
+        if (!race->cells[i].runs)
+            continue;
+        dlb_race_record(race, block, i, rate_in(cell, held->rate, block));
+        if (cell->status == DLB_CELL_FAILED ||
+            (cell->n_values >= DLB_SWEEP_RACE_JUDGED && !dlb_is_judged(cell)))
+            dlb_race_fail(race, i);
+    }
+    dlb_judgement_free(&j, plan);
+    if (dlb_race_next(race, dlb_sweep_race_runs_left(plan, results)))
+        add_block(plan);
+}
