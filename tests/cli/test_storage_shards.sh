@@ -30,6 +30,8 @@ expect_json 'all(p["iops"] < p["samples_per_s"] for p in d["storage"]["curve"])'
 # four samples, W / L samples a second, of which an accelerator at the gate takes gate / step.
 workers=4 us=28500
 expected=$((workers * 1000000 / us * step_ms * 10 / (8 * 1000)))
-plant latency_tar $us 0 0 "$expected" --set loader.num_workers=$workers --set accelerators.shared_workers=true \
+# With one accelerator the pool has time to spare, in which the kernel reads ahead. Whether that hides what the plant is, is chance:
+# never may it be called bandwidth.
+undecided=unknown plant latency_tar $us 0 0 "$expected" --set loader.num_workers=$workers --set accelerators.shared_workers=true \
     --set run.warmup_batches=10
 finish

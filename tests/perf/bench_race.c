@@ -32,7 +32,7 @@ int main(int argc, char **argv)
     uint32_t until = argc > 3 ? first + (uint32_t)strtoul(argv[3], NULL, 10) : n_cases;
     for (uint32_t i = first; i < until && i < n_cases; i++) {
         struct grid_tally t = {0};
-        for (uint32_t seed = 0; seed < n; seed++) {
+        for (uint32_t seed = GRID_SEED; seed < GRID_SEED + n; seed++) {
             struct grid g;
             grid_init(&g, &cases[i], seed);
             grid_race(&g, seed, &t);
