@@ -16,7 +16,8 @@
 #define GRID_CELLS 18
 #define GRID_RUNS 216 /* that a grid may take, all counted */
 #define GRID_TOLERANCE 0.02
-#define GRID_SEED 1000000 /* of the first grid: none of those by which the race's limits were chosen */
+#define GRID_SEED                                                                                  \
+    1000000 /* of the first grid: none of those by which the race's limits were chosen */
 
 enum grid_shape {
     GRID_EQUAL,
