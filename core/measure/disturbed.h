@@ -60,7 +60,7 @@ void dlb_strain_unknown(struct dlb_strain *strain);
 /* Whether measuring again has turned out to be pointless: of n_repeated repetitions that were
  * measured again so far, so few were quiet that the disturbance is the machine's usual state. */
 #define DLB_AGAIN_TRIED 9
-#define DLB_AGAIN_QUIET 0.125
+#define DLB_AGAIN_QUIET 0.33
 bool dlb_again_is_pointless(uint32_t n_repeated, uint32_t n_quiet);
 
 #endif

@@ -427,7 +427,9 @@ static void judge_alone(const struct dlb_plan *plan, const struct dlb_results *r
 
 void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    bool judged = j->recommended >= 0 || j->n_set > 0;
+    bool looked =
+        !plan->race || plan->race->race.n_looked > 0; /* else one run may be all there is */
+    bool judged = j->recommended >= 0 || (j->n_set > 0 && looked);
     int64_t shown = j->recommended >= 0 ? j->recommended : j->best;
     j->pytorch[0] = '\0';
     (void)json_array_clear(j->not_modelled);

@@ -156,7 +156,8 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j)
     else
         say_undecided(plan, j, j->text + at, n_text - at);
     at = strlen(j->text);
-    (void)snprintf(j->text + at, n_text - at, " %u runs in %u blocks.", n_runs, plan->n_blocks);
+    (void)snprintf(j->text + at, n_text - at, " %u runs in %u block%s.", n_runs, plan->n_blocks,
+                   plan->n_blocks == 1 ? "" : "s");
     at = strlen(j->text);
     dlb_say_unjudged(plan, j, j->text + at, n_text - at);
 }

@@ -31,9 +31,18 @@ uint64_t dlb_spec_warmup(const struct dlb_spec *spec, uint32_t round, double n_a
     return too_few ? (uint64_t)spec->run.warmup_batches : whole;
 }
 
+/* Batches of one accelerator that may be ready when its window opens. */
+static int64_t stock(const struct dlb_spec *spec)
+{
+    int64_t n = spec->loader.num_workers * spec->loader.prefetch_factor;
+    int64_t sharing = spec->accelerators.shared_workers ? spec->accelerators.count : 1;
+    return (n + sharing - 1) / sharing;
+}
+
 uint64_t dlb_spec_max_batches(const struct dlb_spec *spec, uint32_t round)
 {
-    return whole_rounds(spec->run.max_batches, round);
+    int64_t n = spec->run.max_batches, least = stock(spec) + 1 - spec->run.warmup_batches;
+    return whole_rounds(n > 0 && n < least ? least : n, round);
 }
 
 double dlb_spec_wanted(const struct dlb_spec *spec)

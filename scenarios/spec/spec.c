@@ -30,7 +30,7 @@ static const struct dlb_opt run_opts[] = {
      .def = "0",
      .unit = "batches",
      .help = "Measured batches of a run, of each accelerator and over all epochs, rounded up to "
-             "a multiple of its workers; 0: whole epochs"},
+             "a multiple of its workers, and to more than they may have ready; 0: whole epochs"},
     {.key = "warmup_batches",
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_INT,

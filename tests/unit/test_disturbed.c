@@ -81,9 +81,9 @@ static void test_pointless_after_nine(void **state)
     assert_false(dlb_again_is_pointless(8, 0));
     assert_true(dlb_again_is_pointless(9, 0));
     assert_true(dlb_again_is_pointless(9, 1));
-    assert_false(dlb_again_is_pointless(9, 2));
-    assert_false(dlb_again_is_pointless(16, 2));
-    assert_true(dlb_again_is_pointless(17, 2));
+    assert_true(dlb_again_is_pointless(9, 2));
+    assert_false(dlb_again_is_pointless(9, 3));
+    assert_true(dlb_again_is_pointless(30, 9));
 }
 
 /* A machine whose steal comes in bursts: for so long, so often, and so strong. */

@@ -397,7 +397,7 @@ static void test_steps_alone_take_their_time(void **state)
             if (task->kind != DLB_TASK_CELL && task->kind != DLB_TASK_REFERENCE)
                 continue;
             bool two = b.plan.cells[task->index].spec->loader.num_workers == 2;
-            cells_s += part ? two ? 0.5 : 0.4 : 0.8;
+            cells_s += part ? two ? 0.7 : 0.4 : 0.8; /* two workers may have four batches ready */
             n++;
         }
         assert_true(n >= 4);
