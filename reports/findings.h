@@ -34,6 +34,9 @@ void dlb_findings_list(const json_t *doc, const char *key, const char *title, ui
  * INCOMPLETE or HARNESS-BOUND. */
 void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
+/* The smallest loss that the repetitions can tell; nothing where it is not known. */
+void dlb_findings_noise(const json_t *doc, struct dlb_text *out);
+
 /* Verdict, recommendation, settings to paste, what was not modelled, notes. */
 void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 

@@ -27,6 +27,18 @@ static bool is_argument(const char *key)
     return false;
 }
 
+static bool is_left_out(const json_t *doc, const char *key)
+{
+    const json_t *name;
+    size_t i;
+    json_array_foreach(json_object_get(json_object_get(doc, "recommendation_detail"), "left_out"),
+                       i, name) {
+        if (json_is_string(name) && strcmp(json_string_value(name), key) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Swept settings of the cell that DataLoader does not take. */
 static void write_others(const json_t *doc, const json_t *config, uint32_t n_columns,
                          struct dlb_text *out)
@@ -36,7 +48,7 @@ static void write_others(const json_t *doc, const json_t *config, uint32_t n_col
     struct dlb_text line = {0};
     json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis) {
         const json_t *value = json_object_get(config, key);
-        char *text = is_argument(key) || !value || json_is_null(value)
+        char *text = is_argument(key) || is_left_out(doc, key) || !value || json_is_null(value)
                          ? NULL
                          : dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
         if (text)

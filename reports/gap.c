@@ -78,10 +78,12 @@ static bool is_ok(const json_t *rung)
     return strcmp(dlb_json_text(rung, "status"), "ok") == 0;
 }
 
-/* A rung that was not measured has a row without figures. */
-static void ladder_row(const json_t *rung, cell_text *row)
+/* A rung that was not measured has a row without figures. A step below the noise is none. */
+static void ladder_row(const json_t *rung, double noise_frac, cell_text *row)
 {
     const json_t *seconds = json_object_get(rung, "seconds");
+    double median = dlb_json_number(seconds, "median"),
+           step = dlb_json_number(rung, "step_seconds");
     put(row[0], dlb_text_shown(rung, "rung"));
     if (is_ok(rung))
         put_seconds(row[1], dlb_json_number(seconds, "median"), false);
@@ -90,7 +92,10 @@ static void ladder_row(const json_t *rung, cell_text *row)
     put_range(row[2], seconds);
     put_ratio(row[3], dlb_json_number(rung, "ratio_to_direct"));
     put_ratio(row[4], dlb_json_number(rung, "ratio_to_floor"));
-    put_seconds(row[5], dlb_json_number(rung, "step_seconds"), true);
+    if (fabs(step) < noise_frac * fmax(median, median - step))
+        put(row[5], "(noise)");
+    else
+        put_seconds(row[5], step, true);
 }
 
 static void calls_text(cell_text out, const json_t *calls)
@@ -101,11 +106,12 @@ static void calls_text(cell_text out, const json_t *calls)
     (void)snprintf(out, DLB_TABLE_CELL_CAP, "%.12s / %.16s", n, longest);
 }
 
-static void kernel_row(const json_t *rung, cell_text *row)
+static void kernel_row(const json_t *rung, double noise_frac, cell_text *row)
 {
     const json_t *os = json_object_get(rung, "os"), *process = json_object_get(os, "process");
     const json_t *loop = json_array_get(json_object_get(os, "threads"), 0);
     cell_text a, b;
+    (void)noise_frac;
     put(row[0], dlb_text_shown(rung, "rung"));
     put_seconds(row[1], dlb_json_number(process, "cpu_ns") * 1e-9, false);
     put_seconds(row[2], dlb_json_number(loop, "runqueue_wait_ns") * 1e-9, false);
@@ -131,10 +137,12 @@ static const struct column kernel[] = {
     {"switches", THIRD},      {"faults", ALWAYS}, {"their cost", FIRST}, {"copies/longest", SECOND},
     {"syncs/longest", FOURTH}};
 
-static void render(const json_t *rungs, const struct column *columns, uint32_t n, bool only_ok,
-                   void (*row)(const json_t *rung, cell_text *row), uint32_t width,
-                   struct dlb_text *out)
+static void render(const json_t *doc, const struct column *columns, uint32_t n, bool only_ok,
+                   void (*row)(const json_t *rung, double noise_frac, cell_text *row),
+                   uint32_t width, struct dlb_text *out)
 {
+    double noise_frac = dlb_json_number(doc, "noise_floor_frac");
+    const json_t *rungs = rungs_of(doc);
     struct dlb_table *table = dlb_mem_new(sizeof(*table));
     const json_t *rung;
     size_t i;
@@ -143,7 +151,7 @@ static void render(const json_t *rungs, const struct column *columns, uint32_t n
         (void)dlb_table_add(table, columns[k].title, columns[k].rank, k == 0);
     json_array_foreach(rungs, i, rung) {
         if (!only_ok || is_ok(rung))
-            row(rung, &table->cell[(size_t)table->n_rows++ * n]);
+            row(rung, noise_frac, &table->cell[(size_t)table->n_rows++ * n]);
     }
     uint32_t n_out = dlb_table_render(table, width, out);
     if (n_out > 0)
@@ -225,7 +233,7 @@ static void decomposition(const json_t *gap, uint32_t n_columns, struct dlb_text
 void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, struct dlb_text *out)
 {
     const json_t *gap = json_object_get(doc, "gap"), *rungs = rungs_of(doc);
-    render(rungs, ladder, sizeof(ladder) / sizeof(ladder[0]), false, ladder_row, n_columns, out);
+    render(doc, ladder, sizeof(ladder) / sizeof(ladder[0]), false, ladder_row, n_columns, out);
     reasons(rungs, n_words, out);
     dlb_text_printf(out, "\n");
     dlb_text_fold(
@@ -234,10 +242,11 @@ void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, str
         "with time that a hypervisor took; copies and syncs: its calls in all measured epochs; the "
         "rest: of all threads and processes):",
         0, n_words);
-    render(rungs, kernel, sizeof(kernel) / sizeof(kernel[0]), true, kernel_row, n_columns, out);
+    render(doc, kernel, sizeof(kernel) / sizeof(kernel[0]), true, kernel_row, n_columns, out);
     decomposition(gap, n_columns, out);
     dlb_text_printf(out, "\n");
     dlb_text_fold_lines(out, dlb_json_text(gap, "text"), 0, n_words);
+    dlb_findings_noise(doc, out);
     dlb_findings_list(doc, "not_modelled", "Not modelled:", n_words, out);
     dlb_findings_list(doc, "notes", "Notes:", n_words, out);
 }

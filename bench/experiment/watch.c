@@ -43,6 +43,18 @@ const char *dlb_watch_cell_name(const struct dlb_plan *plan, uint32_t cell, char
     return text;
 }
 
+const char *dlb_watch_left_text(const struct dlb_plan *plan, double gone_s, char *text,
+                                size_t n_text)
+{
+    double left_s = plan->race ? plan->race->cut_s - gone_s : 0;
+    text[0] = '\0';
+    if (left_s > 90)
+        (void)snprintf(text, n_text, ", at most %.0f min left", ceil(left_s / 60));
+    else if (left_s > 0)
+        (void)snprintf(text, n_text, ", at most %.0f s left", ceil(left_s));
+    return text;
+}
+
 static void describe(const struct dlb_watch *watch, const struct dlb_runner_event *event,
                      char *text, size_t n_text)
 {
@@ -66,8 +78,11 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
         (void)snprintf(batches, sizeof(batches), ", batch %llu",
                        (unsigned long long)event->n_batches);
     if (watch->plan->race) {
-        (void)snprintf(text, n_text, "%u done  block %u: %s%s%s", event->n_done, task->block + 1,
-                       what, cell, batches);
+        char left[40];
+        double gone_s = (double)(dlb_now_ns() - watch->start_ns) / 1e9;
+        (void)snprintf(text, n_text, "%u done%s  block %u: %s%s%s", event->n_done,
+                       dlb_watch_left_text(watch->plan, gone_s, left, sizeof(left)),
+                       task->block + 1, what, cell, batches);
         return;
     }
     if (watch->grows) {

@@ -28,4 +28,8 @@ const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char
 const char *dlb_watch_cell_name(const struct dlb_plan *plan, uint32_t cell, char *text,
                                 size_t n_text);
 
+/* ", at most 6 min left" of a race whose time is limited, else "". Returns `text`. */
+const char *dlb_watch_left_text(const struct dlb_plan *plan, double gone_s, char *text,
+                                size_t n_text);
+
 #endif

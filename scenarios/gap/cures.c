@@ -12,13 +12,6 @@ static const struct {
 enum { N_KNOWN = sizeof(known) / sizeof(known[0]) };
 _Static_assert(N_KNOWN <= DLB_GAP_MAX_CURES, "a cure would not fit");
 
-/* Every repetition of one is faster than any of the other. Single repetitions show no difference.
- */
-static bool is_faster(const struct dlb_gap_judged *one, const struct dlb_gap_judged *than)
-{
-    return one->n_values > 1 && than->n_values > 1 && one->seconds.high < than->seconds.low;
-}
-
 static bool comes_before(const struct dlb_gap_cure *one, const struct dlb_gap_cure *other)
 {
     return one->helps != other->helps ? one->helps : one->gain > other->gain;
@@ -34,12 +27,13 @@ void dlb_gap_find_cures(struct dlb_gap_judgement *j)
         struct dlb_gap_cure cure = {.rung = rung,
                                     .how = known[i].how,
                                     .gain = loader->seconds.median / rung->seconds.median,
-                                    .helps = is_faster(rung, loader)};
+                                    .helps = dlb_gap_is_faster(j, rung, loader)};
         uint32_t at = j->n_cures++;
         for (; at > 0 && comes_before(&cure, &j->cure[at - 1]); at--)
             j->cure[at] = j->cure[at - 1];
         j->cure[at] = cure;
     }
     for (uint32_t i = 1; i < j->n_cures; i++)
-        j->cure[i].tied = j->cure[i].helps && !is_faster(j->cure[i - 1].rung, j->cure[i].rung);
+        j->cure[i].tied =
+            j->cure[i].helps && !dlb_gap_is_faster(j, j->cure[i - 1].rung, j->cure[i].rung);
 }

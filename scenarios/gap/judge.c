@@ -1,12 +1,14 @@
 #include "scenarios/gap/judge.h"
 
 #include "core/base/mem.h"
+#include "core/measure/noise.h"
 #include "scenarios/gap/cures.h"
 #include "scenarios/gap/decompose.h"
 #include "scenarios/gap/words.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The repetitions of one rung. */
@@ -131,6 +133,36 @@ static void compare(struct dlb_gap_judgement *j)
     }
 }
 
+/* Of all rungs that are compared: what they differ by in themselves. */
+static double noise_floor(const struct dlb_gap_judgement *j)
+{
+    uint32_t n = 0, n_each = 0;
+    struct dlb_noise noise;
+    for (uint32_t i = 0; i < j->n_rungs; i++)
+        n += j->rung[i].n_results;
+    struct dlb_noise_rep *reps = dlb_mem_array(n, sizeof(*reps));
+    n = 0;
+    for (uint32_t i = 0; i < j->n_rungs; i++) {
+        const struct dlb_gap_judged *rung = &j->rung[i];
+        if (rung->status != DLB_GAP_OK)
+            continue;
+        n_each = rung->n_values > n_each ? rung->n_values : n_each;
+        for (uint32_t k = 0; k < rung->n_results; k++)
+            if (has_seconds(&rung->result[k]) && rung->result[k].seconds > 0)
+                reps[n++] = (struct dlb_noise_rep){i, rung->block[k], 1 / rung->result[k].seconds};
+    }
+    dlb_noise_of(reps, n, n_each, &noise);
+    free(reps);
+    return noise.floor_frac;
+}
+
+bool dlb_gap_is_faster(const struct dlb_gap_judgement *j, const struct dlb_gap_judged *one,
+                       const struct dlb_gap_judged *than)
+{
+    return one->n_values > 1 && than->n_values > 1 && one->seconds.high < than->seconds.low &&
+           1 - one->seconds.median / than->seconds.median > j->noise_floor_frac;
+}
+
 /* How long a training loop waited for a CPU because of other programs. Loops that share a process
  * with threads of their own are left out: they may have waited for these. */
 static void find_busy(struct dlb_gap_judgement *j)
@@ -164,6 +196,7 @@ void dlb_gap_judge(const struct dlb_plan *plan, const struct dlb_results *result
     }
     judge_content(out);
     compare(out);
+    out->noise_floor_frac = noise_floor(out);
     find_busy(out);
     dlb_gap_decompose(out);
     dlb_gap_find_cures(out);

@@ -86,8 +86,8 @@ struct dlb_gap_cure {
     const struct dlb_gap_judged *rung;
     const char *how;
     double gain; /* torch-dataloader's seconds over its seconds */
-    bool helps;  /* each of its repetitions is faster than any of torch-dataloader's */
-    bool tied;   /* helps, but its repetitions overlap with those of the cure before it */
+    bool helps;  /* faster than torch-dataloader */
+    bool tied;   /* helps, but the cure before it is not told to be faster */
 };
 
 struct dlb_gap_judgement {
@@ -101,6 +101,8 @@ struct dlb_gap_judgement {
     struct dlb_gap_cure
         cure[DLB_GAP_MAX_CURES]; /* those that help first, each kind fastest first */
     uint32_t n_cures;
+    double noise_floor_frac; /* smallest difference of two rungs that the repetitions can tell
+                                (core/measure/noise.h); NaN: no rung was repeated */
     double busy_frac; /* the largest share of an epoch that a loop alone in its process waited for a
                          CPU */
     const struct dlb_gap_judged *busy_rung; /* of that epoch; NULL */
@@ -111,6 +113,11 @@ void dlb_gap_judgement_free(struct dlb_gap_judgement *judgement);
 
 /* The rung of that name when it was measured, else NULL. */
 const struct dlb_gap_judged *dlb_gap_measured(const struct dlb_gap_judgement *j, const char *name);
+
+/* Whether each repetition of `one` is faster than any of the other, and the medians differ by more
+ * than the noise floor. Single repetitions tell no difference. */
+bool dlb_gap_is_faster(const struct dlb_gap_judgement *j, const struct dlb_gap_judged *one,
+                       const struct dlb_gap_judged *than);
 
 /* The median of `figure` over the repetitions that measured it; NaN if none did. */
 double dlb_gap_over(const struct dlb_gap_judged *rung,

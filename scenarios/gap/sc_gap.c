@@ -168,7 +168,7 @@ static void judge(const struct dlb_plan *plan, const struct dlb_results *results
         .not_modelled = dlb_json_made(json_array()),
         .notes = dlb_json_made(json_array()),
         .drift_frac = (double)NAN,
-        .noise_floor_frac = (double)NAN,
+        .noise_floor_frac = ladder->noise_floor_frac,
         .gap = dlb_gap_json(&setting, ladder),
         .verdict_text = "the ladder has no verdict on a pipeline: gap.text says what it found."};
     for (uint32_t i = 0; i < ladder->n_rungs; i++)

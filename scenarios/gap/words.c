@@ -81,11 +81,15 @@ static void say_gap(const struct dlb_gap_setting *setting, struct dlb_gap_judgem
     (void)dlb_bytes_text(dlb_gap_array_bytes(setting->params), bytes, sizeof(bytes));
     if (loader && direct)
         add(j,
-            "The gap on this machine: %.3gx%s. A DataLoader that shuffles, without workers, takes "
+            "The gap on this machine: %.3gx%s%s. A DataLoader that shuffles, without workers, "
+            "takes "
             "%s for %s samples (%s); slicing them in order takes %s (torch %s of %.*s).\n",
-            loader->to_direct, range_of(loader, direct).text, duration(loader->seconds.median).text,
-            samples, bytes, duration(direct->seconds.median).text, python->torch,
-            DLB_CUT(path, 200));
+            loader->to_direct, range_of(loader, direct).text,
+            dlb_gap_is_faster(j, direct, loader)
+                ? ""
+                : ", which these repetitions do not tell from none",
+            duration(loader->seconds.median).text, samples, bytes,
+            duration(direct->seconds.median).text, python->torch, DLB_CUT(path, 200));
     else if (!python->found)
         add(j, "PyTorch was not measured, so there is no gap to show: %s.\n",
             one_line(python->reason, said, sizeof(said)));
@@ -239,7 +243,7 @@ static void say_faults(struct dlb_gap_judgement *j)
 {
     const struct dlb_gap_judged *fresh = dlb_gap_measured(j, "transport");
     const struct dlb_gap_judged *pooled = dlb_gap_measured(j, "transport-pooled");
-    char count[40];
+    char count[40], change[200] = "is as long, as far as these repetitions show";
     if (!fresh || !pooled || !fresh->shown)
         return;
     const struct dlb_rung_faults *faults = &fresh->shown->faults;
@@ -251,13 +255,15 @@ static void say_faults(struct dlb_gap_judgement *j)
     double shorter_s = fresh->seconds.median - pooled->seconds.median;
     if (!(saved_s > 0) || !isfinite(priced_s))
         return;
+    if (dlb_gap_is_faster(j, pooled, fresh) || dlb_gap_is_faster(j, fresh, pooled))
+        (void)snprintf(change, sizeof(change), "is %s %s", duration(fabs(shorter_s)).text,
+                       shorter_s < 0 ? "longer" : "shorter");
     add(j,
         "Page faults: filling a fresh batch takes %s faults of %.0f ns of CPU time each. Reusing "
         "memory (transport-pooled instead of transport) saves %s of CPU time in all processes; the "
-        "price of faults explains %.0f%% of that. The epoch is %s %s.\n",
+        "price of faults explains %.0f%% of that. The epoch %s.\n",
         dlb_count_text(round(faults->per_batch), count, sizeof(count)), faults->ns,
-        duration(saved_s).text, priced_s / saved_s * 100, duration(fabs(shorter_s)).text,
-        shorter_s < 0 ? "longer" : "shorter");
+        duration(saved_s).text, priced_s / saved_s * 100, change);
 }
 
 static void say_shape(struct dlb_gap_judgement *j)

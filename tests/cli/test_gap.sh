@@ -28,6 +28,13 @@ expect_json 'd["gap"]["decomposition"] == [] and "torch" in d["gap"]["text"] and
 expect_json 'd["config"]["gap.samples"] == 20000 and d["config"]["gap.workers"] > 0 and d["dataset"]["format"] == "memory"'
 expect_json 'all(abs(sum(p["seconds"] for p in r["parts"].values()) - r["seconds"]["values"][0]) < 1e-6 for r in d["gap"]["rungs"] if r["parts"])'
 expect_json 'any(n["code"] == "GAP_NO_TORCH" for n in d["notes"])'
+expect_json 'd["noise_floor_frac"] is None' # nothing was repeated
+run env PYTHONPATH=absent "$dlbench" gap "${tiny[@]}" --set gap.repeats=2 --run-name twice --json
+expect_exit 0
+valid_summary "$out"
+expect_json '0 < d["noise_floor_frac"] <= 1'
+run "$dlbench" report results/twice
+expect_out '^Noise floor: '
 for file in summary.json summary.txt environment.json; do expect_file "results/absent/$file"; done
 expect [ "$(ls -A results/absent | wc -l)" -eq 3 ]
 

@@ -114,6 +114,65 @@ static void test_axes_outlast_figures(void **state)
     json_decref(doc);
 }
 
+/* At 80 columns a race's table still says what was swept, what became of each cell and after how
+ * many runs; a result without a race has no such column. */
+static void test_a_race_is_told(void **state)
+{
+    (void)state;
+    static const char *const states[] = {"finalist", "",       "dropped",
+                                         "screened", "racing", "dropped"};
+    json_t *doc = sweep(), *cell;
+    size_t i;
+    char *text = rendered(doc, "text", 0);
+    assert_null(strstr(text, "race, runs"));
+    free(text);
+    json_object_set_new(doc, "axes",
+                        json_pack("{s:[ii], s:[bb], s:[ii], s:[bb]}", "loader.num_workers", 0, 4,
+                                  "loader.pin_memory", 0, 1, "loader.prefetch_factor", 2, 4,
+                                  "loader.persistent_workers", 0, 1));
+    json_array_foreach(json_object_get(doc, "cells"), i, cell) {
+        json_object_set_new(cell, "repeats", json_integer(3 + (json_int_t)i * 10));
+        if (i != 1) /* which is skipped */
+            json_object_set_new(
+                cell, "race",
+                json_pack("{ss, sn, sn}", "state", states[i], "probability", "loss_frac"));
+    }
+    for (uint32_t width = 80; width <= 160; width += 20) {
+        text = rendered(doc, "terminal", width);
+        assert_in_range(strcspn(strstr(text, "cell  "), "\n"), 1, width);
+        static const char *const words[] = {"  pin  ",       "race, runs",   "finalist 3 ",
+                                            "  dropped 23 ", "screened 33 ", "racing 43 ",
+                                            "dropped 53 "};
+        for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+            assert_has(text, words[k]);
+        if (width == 80)
+            assert_has(text, "  pin  pf  pers  ");
+        free(text);
+    }
+    json_decref(doc);
+}
+
+static void test_the_noise_floor_is_told(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"run", "sweep", "storage", "gap"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        json_t *doc = summary_of(names[i]);
+        json_object_set_new(doc, "noise_floor_frac", json_real(0.0123));
+        for (int k = 0; k < 2; k++) {
+            char *text = rendered(doc, k ? "text" : "terminal", 80);
+            assert_has(text, " 1.2% ");
+            assert_has(text, "Noise floor");
+            free(text);
+        }
+        json_object_set_new(doc, "noise_floor_frac", json_null());
+        char *text = rendered(doc, "text", 80);
+        assert_null(strstr(text, "Noise floor"));
+        free(text);
+        json_decref(doc);
+    }
+}
+
 /* Settings that DataLoader does not take are listed beside its arguments; settings without a
  * meaning are not. */
 static void test_settings_are_whole(void **state)
@@ -138,6 +197,11 @@ static void test_settings_are_whole(void **state)
     text = rendered(doc, "terminal", 120);
     assert_has(text, ")\n  and with: device.prefetch = 2, loader.bind = \"core\", "
                      "loader.sample_spin_us = 0.1\n");
+    free(text);
+    json_object_set_new(doc, "recommendation_detail",
+                        json_pack("{s:[ss]}", "left_out", "loader.bind", "device.prefetch"));
+    text = rendered(doc, "terminal", 120);
+    assert_has(text, ")\n  and with: loader.sample_spin_us = 0.1\n");
     free(text);
     json_decref(doc);
 }
@@ -398,6 +462,8 @@ int main(void)
         cmocka_unit_test(test_narrow_terminals_lose_columns_not_sense),
         cmocka_unit_test(test_accelerators_are_told_of),
         cmocka_unit_test(test_axes_outlast_figures),
+        cmocka_unit_test(test_a_race_is_told),
+        cmocka_unit_test(test_the_noise_floor_is_told),
         cmocka_unit_test(test_settings_are_whole),
         cmocka_unit_test(test_nothing_to_paste),
         cmocka_unit_test(test_legend_names_the_marks_there_are),

@@ -52,6 +52,25 @@ static void test_narrow_terminals(void **state)
     json_decref(doc);
 }
 
+/* A step that is below the noise floor is no step. */
+static void test_steps_below_the_noise(void **state)
+{
+    (void)state;
+    json_t *doc = ladder();
+    char *text = rendered(doc, "text", 0);
+    assert_null(strstr(text, "(noise)"));
+    free(text);
+    json_object_set_new(doc, "noise_floor_frac", json_real(0.999));
+    text = rendered(doc, "text", 0);
+    assert_has(text, "(noise)");
+    free(text);
+    json_object_set_new(doc, "noise_floor_frac", json_real(1e-9));
+    text = rendered(doc, "text", 0);
+    assert_null(strstr(text, "(noise)"));
+    free(text);
+    json_decref(doc);
+}
+
 /* A rung without a time keeps its place, and says why once. */
 static void test_what_was_not_measured(void **state)
 {
@@ -89,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_everything_is_there),
         cmocka_unit_test(test_narrow_terminals),
+        cmocka_unit_test(test_steps_below_the_noise),
         cmocka_unit_test(test_what_was_not_measured),
         cmocka_unit_test(test_other_results_have_no_ladder),
     };

@@ -1,6 +1,7 @@
 /* A sweep as a race: its plan grows over planted repetitions, and is judged. */
 #include "scenarios/sweep/race.h"
 
+#include "bench/experiment/watch.h"
 #include "core/base/rng.h"
 #include "scenarios/judge/raced.h"
 
@@ -299,6 +300,25 @@ static void test_runs_left(void **state)
     close_judged(&r.t);
 }
 
+/* What the progress says is left is no less than what may come. */
+static void test_time_left_is_said(void **state)
+{
+    (void)state;
+    const char *const settings[] = {"sweep.exhaustive=false", "sweep.max_minutes=10",
+                                    "sweep.loader.num_workers=[1, 2, 3, 4]", NULL};
+    struct raced r;
+    char text[40];
+    open_raced(&r, settings, (const double[N]){1e5, 1e5, 1e5, 1e5}, 0.003);
+    assert_true(r.t.plan.race->cut_s == 630);
+    assert_non_null(strstr(dlb_watch_left_text(&r.t.plan, 0, text, sizeof(text)), " 11 min "));
+    assert_non_null(strstr(dlb_watch_left_text(&r.t.plan, 330, text, sizeof(text)), " 5 min "));
+    assert_non_null(strstr(dlb_watch_left_text(&r.t.plan, 629.5, text, sizeof(text)), " 1 s "));
+    assert_string_equal(dlb_watch_left_text(&r.t.plan, 631, text, sizeof(text)), "");
+    r.t.plan.race->cut_s = 0;
+    assert_string_equal(dlb_watch_left_text(&r.t.plan, 1, text, sizeof(text)), "");
+    close_judged(&r.t);
+}
+
 static void test_where_there_is_a_race(void **state)
 {
     (void)state;
@@ -366,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_time_for_one_block),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_runs_left),
+        cmocka_unit_test(test_time_left_is_said),
         cmocka_unit_test(test_where_there_is_a_race),
         cmocka_unit_test(test_ranks_and_levels),
     };

@@ -1,0 +1,331 @@
+/* The table of a sweep or a run: a row for each cell. */
+#include "reports/findings.h"
+
+#include "core/base/escape.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "core/base/units.h"
+#include "reports/table.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_AXIS_COLUMNS 8
+
+/* Ranks of columns: where the width is short, the highest rank is dropped first. Columns that
+ * distinguish rows stay longest; columns that are equal in all rows go first. */
+enum { ALWAYS, AXIS, RACE, IDLE, WAIT, FIRST_BATCH, READ, SAME };
+
+/* How far a table is squeezed, apart from dropping columns. */
+enum { FULL, SHORT_TITLES, NO_INTERVAL, NO_CAUSE };
+
+static void value_text(const json_t *value, char *out, size_t n)
+{
+    if (json_is_string(value))
+        (void)snprintf(out, n, "%.*s", DLB_CUT(json_string_value(value), 30));
+    else if (json_is_boolean(value))
+        (void)snprintf(out, n, "%s", json_is_true(value) ? "yes" : "no");
+    else if (json_is_integer(value))
+        (void)snprintf(out, n, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        (void)snprintf(out, n, "%.4g", json_real_value(value));
+    else
+        (void)snprintf(out, n, "-");
+}
+
+/* The rate that cells are compared by; results of older programs have one only. */
+static const char *rate_key(const json_t *doc)
+{
+    const char *ranked_by = dlb_json_text(doc, "ranked_by");
+    return ranked_by[0] ? ranked_by : "samples_per_s";
+}
+
+static void rate_text(const json_t *rate, bool brief, char *out, size_t n)
+{
+    double median = dlb_json_number(rate, "median"), low = dlb_json_number(rate, "low");
+    double high = dlb_json_number(rate, "high");
+    char a[24], b[24], c[24];
+    if (!isfinite(median)) {
+        (void)snprintf(out, n, "-");
+        return;
+    }
+    (void)dlb_count_text(median < 100 ? median : round(median), a, sizeof(a));
+    (void)dlb_count_text(low < 100 ? low : round(low), b, sizeof(b));
+    (void)dlb_count_text(high < 100 ? high : round(high), c, sizeof(c));
+    bool one = brief || strcmp(dlb_json_text(rate, "interval"), "none") == 0;
+    (void)snprintf(out, n, one ? "%.12s" : "%.12s (%.10s-%.10s)", a, b, c);
+}
+
+static void percent_text(const json_t *cell, const char *key, char *out, size_t n)
+{
+    double frac = dlb_json_number(json_object_get(cell, key), "median");
+    if (isfinite(frac))
+        (void)snprintf(out, n, "%.1f", frac * 100);
+    else
+        (void)snprintf(out, n, "-");
+}
+
+static void megabytes_text(const json_t *cell, char *out, size_t n)
+{
+    double rate = dlb_json_number(cell, "read_bytes_per_s");
+    if (isfinite(rate))
+        (void)snprintf(out, n, rate < 1e8 ? "%.1f" : "%.0f", rate / 1e6);
+    else
+        (void)snprintf(out, n, "-");
+}
+
+static void first_batch_text(const json_t *cell, char *out, size_t n)
+{
+    double ns =
+        dlb_json_number(json_array_get(json_object_get(cell, "epochs"), 0), "first_batch_ns");
+    if (isfinite(ns) && ns >= 0)
+        (void)dlb_duration_text(ns / 1e9, out, n);
+    else
+        (void)snprintf(out, n, "-");
+}
+
+static void verdict_text(const json_t *cell, bool brief, char *out, size_t n)
+{
+    const json_t *verdict = json_object_get(cell, "verdict");
+    const char *cause = dlb_text_shown(verdict, "cause");
+    if (brief || strcmp(cause, "none") == 0 || strcmp(cause, "-") == 0)
+        (void)snprintf(out, n, "%.20s", dlb_text_shown(verdict, "class"));
+    else
+        (void)snprintf(out, n, "%.20s (%.14s)", dlb_text_shown(verdict, "class"), cause);
+}
+
+static bool is_raced(const json_t *doc)
+{
+    const json_t *cell;
+    size_t i;
+    json_array_foreach(json_object_get(doc, "cells"), i, cell) {
+        if (json_is_object(json_object_get(cell, "race")))
+            return true;
+    }
+    return false;
+}
+
+/* "dropped 3": what became of the cell in the race, and how many repetitions it has. */
+static void race_text(const json_t *cell, char *out, size_t n)
+{
+    const char *state = dlb_text_shown(json_object_get(cell, "race"), "state");
+    double runs = dlb_json_number(cell, "repeats");
+    if (runs >= 0 && runs < 1e6)
+        (void)snprintf(out, n, "%.20s %.0f", state, runs);
+    else
+        (void)snprintf(out, n, "%.20s", state);
+}
+
+static const struct {
+    const char *key, *title, *brief;
+} usual[] = {{"loader.num_workers", "workers", "workers"},
+             {"loader.pin_memory", "pin", "pin"},
+             {"loader.prefetch_factor", "prefetch", "pf"},
+             {"loader.persistent_workers", "persistent", "pers"}};
+#define N_USUAL (sizeof(usual) / sizeof(usual[0]))
+
+static bool is_usual(const char *key)
+{
+    for (size_t i = 0; i < N_USUAL; i++)
+        if (strcmp(key, usual[i].key) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t rank_of(const json_t *axes, const char *key)
+{
+    return json_array_size(json_object_get(axes, key)) > 1 ? AXIS : SAME;
+}
+
+/* The last word of a key; the whole key if a column has that title already. */
+static const char *title_of(const struct dlb_table *table, const char *key)
+{
+    const char *dot = strrchr(key, '.'), *title = dot ? dot + 1 : key;
+    for (uint32_t i = 0; i < table->n_columns; i++)
+        if (strcmp(table->column[i].title, title) == 0)
+            return key;
+    return title;
+}
+
+/* Keys of the setting columns, the usual four first. */
+static uint32_t columns(const json_t *doc, int squeeze, struct dlb_table *table, const char **keys)
+{
+    const json_t *axes = json_object_get(doc, "axes");
+    bool brief = squeeze >= SHORT_TITLES;
+    uint32_t n = 0;
+    const char *key;
+    json_t *axis;
+    table->n_columns = 0;
+    (void)dlb_table_add(table, "cell", ALWAYS, false);
+    for (; n < N_USUAL; n++) {
+        keys[n] = usual[n].key;
+        (void)dlb_table_add(table, brief ? usual[n].brief : usual[n].title,
+                            n == 0 ? ALWAYS : rank_of(axes, keys[n]), false);
+    }
+    json_object_foreach((json_t *)axes, key, axis) {
+        (void)axis;
+        if (is_usual(key) || n == N_USUAL + MAX_AXIS_COLUMNS)
+            continue;
+        keys[n++] = key;
+        (void)dlb_table_add(table, title_of(table, key), rank_of(axes, key), false);
+    }
+    if (is_raced(doc))
+        (void)dlb_table_add(table, "race, runs", RACE, true);
+    (void)dlb_table_add(table, "samples/s", ALWAYS, false);
+    (void)dlb_table_add(table, "read MB/s", READ, false);
+    (void)dlb_table_add(table, "GPU idle %", IDLE, false);
+    (void)dlb_table_add(table, "input wait %", WAIT, false);
+    (void)dlb_table_add(table, "first batch", FIRST_BATCH, false);
+    (void)dlb_table_add(table, "verdict", ALWAYS, true);
+    return n;
+}
+
+/* Marks distinguish cells, so a single cell has none. */
+static bool is_marked(const json_t *doc, const char *which, const json_t *index)
+{
+    return json_array_size(json_object_get(doc, "cells")) > 1 && json_is_integer(index) &&
+           json_equal(index, json_object_get(doc, which));
+}
+
+static void fill_row(const json_t *doc, const json_t *cell, const char *const *keys,
+                     uint32_t n_keys, int squeeze, char (*row)[DLB_TABLE_CELL_CAP])
+{
+    const json_t *config = json_object_get(cell, "config");
+    const json_t *index = json_object_get(cell, "index");
+    (void)snprintf(
+        row[0], sizeof(row[0]), "%s%s%lld", is_marked(doc, "recommended_cell", index) ? ">" : "",
+        is_marked(doc, "best_cell", index) ? "*" : "", (long long)json_integer_value(index));
+    row++;
+    for (uint32_t i = 0; i < n_keys; i++)
+        value_text(json_object_get(config, keys[i]), *row++, DLB_TABLE_CELL_CAP);
+    if (is_raced(doc))
+        race_text(cell, *row++, DLB_TABLE_CELL_CAP);
+    rate_text(json_object_get(cell, rate_key(doc)), squeeze >= NO_INTERVAL, *row++,
+              DLB_TABLE_CELL_CAP);
+    megabytes_text(cell, *row++, DLB_TABLE_CELL_CAP);
+    percent_text(cell, "gpu_idle_frac", *row++, DLB_TABLE_CELL_CAP);
+    percent_text(cell, "input_wait_frac", *row++, DLB_TABLE_CELL_CAP);
+    first_batch_text(cell, *row++, DLB_TABLE_CELL_CAP);
+    verdict_text(cell, squeeze >= NO_CAUSE, *row, DLB_TABLE_CELL_CAP);
+}
+
+static bool has_status(const json_t *cell, const char *status)
+{
+    return strcmp(dlb_json_text(cell, "status"), status) == 0;
+}
+
+/* One line per distinct reason, with the cells it is about. */
+static void reasons(const json_t *cells, const char *status, uint32_t n_columns,
+                    struct dlb_text *out)
+{
+    const json_t *cell, *other;
+    size_t i, k;
+    json_array_foreach(cells, i, cell) {
+        if (!has_status(cell, status))
+            continue;
+        const char *reason = dlb_json_text(cell, "reason");
+        struct dlb_text line = {0};
+        uint32_t n = 0;
+        bool told = false;
+        json_array_foreach(cells, k, other) {
+            if (!has_status(other, status) || strcmp(dlb_json_text(other, "reason"), reason) != 0)
+                continue;
+            told = told || k < i;
+            n++;
+            dlb_text_printf(&line, n == 1 ? "%zu" : ", %zu", k);
+        }
+        if (!told) {
+            struct dlb_text words = {0};
+            dlb_text_printf(&words, "%s: ", status);
+            dlb_text_plain(&words, reason, 1000);
+            dlb_text_printf(&words, n == 1 ? " (cell " : " (cells ");
+            dlb_text_plain(&words, line.data ? line.data : "", 400);
+            dlb_text_printf(&words, ")");
+            dlb_text_fold(out, words.data ? words.data : "", 0, n_columns);
+            dlb_text_free(&words);
+        }
+        dlb_text_free(&line);
+    }
+}
+
+void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *cells = json_object_get(doc, "cells");
+    reasons(cells, "failed", n_columns, out);
+    reasons(cells, "skipped", n_columns, out);
+}
+
+/* Fills the table anew, squeezed as far as `squeeze` says. */
+static void fill(const json_t *doc, int squeeze, struct dlb_table *table)
+{
+    const char *keys[N_USUAL + MAX_AXIS_COLUMNS];
+    const json_t *cells = json_object_get(doc, "cells"), *cell;
+    size_t i;
+    uint32_t n_keys = columns(doc, squeeze, table, keys);
+    free(table->cell);
+    table->n_rows = 0;
+    table->cell = dlb_mem_array(json_array_size(cells) * table->n_columns, sizeof(*table->cell));
+    json_array_foreach(cells, i, cell) {
+        if (has_status(cell, "ok"))
+            fill_row(doc, cell, keys, n_keys, squeeze,
+                     &table->cell[(size_t)table->n_rows++ * table->n_columns]);
+    }
+}
+
+/* Squeezes the table no further than is needed to keep the settings and the idle time; where both
+ * do not fit, the settings alone. Returns how far. */
+static int fill_to_fit(const json_t *doc, uint32_t n_columns, struct dlb_table *table)
+{
+    for (uint32_t rank = IDLE; rank >= AXIS; rank--)
+        for (int squeeze = FULL; squeeze <= NO_CAUSE; squeeze++) {
+            fill(doc, squeeze, table);
+            if (dlb_table_fits(table, n_columns, rank))
+                return squeeze;
+        }
+    return NO_CAUSE;
+}
+
+static void legend(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *best = json_object_get(doc, "best_cell");
+    const json_t *recommended = json_object_get(doc, "recommended_cell");
+    bool one = is_marked(doc, "best_cell", best);
+    bool other = is_marked(doc, "recommended_cell", recommended);
+    if (one || other)
+        dlb_text_fold(out,
+                      one && other ? "* best   > recommended"
+                      : one        ? "* best"
+                                   : "> recommended",
+                      0, n_columns);
+}
+
+static void tell_left_out(uint32_t n_out, int squeeze, uint32_t n_columns, struct dlb_text *out)
+{
+    if (n_out == 0 && squeeze < NO_INTERVAL)
+        return;
+    const char *what = n_out == 0                            ? "the intervals do not fit here"
+                       : n_out == 1 && squeeze < NO_INTERVAL ? "one column does not fit here"
+                       : squeeze < NO_INTERVAL               ? "some columns do not fit here"
+                                               : "intervals and some columns do not fit here";
+    char line[120];
+    (void)snprintf(line, sizeof(line), "(%s: summary.txt has %s)", what,
+                   n_out == 1 && squeeze < NO_INTERVAL ? "it" : "them");
+    dlb_text_fold(out, line, 0, n_columns);
+}
+
+void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    struct dlb_table *table = dlb_mem_new(sizeof(*table));
+    int squeeze = fill_to_fit(doc, n_columns, table);
+    if (table->n_rows > 0) {
+        uint32_t n_out = dlb_table_render(table, n_columns, out);
+        legend(doc, n_columns, out);
+        tell_left_out(n_out, squeeze, n_columns, out);
+    }
+    dlb_findings_reasons(doc, n_columns, out);
+    free(table->cell);
+    free(table);
+}
