@@ -206,13 +206,16 @@ struct dlb_judgement {
                        after a race, those that may be the answer, the most probable first */
     uint32_t *set;  /* [n_set] cells; owned */
     uint32_t n_set;
-    bool no_answer;       /* the question was not answered; for example, the search was cut short */
-    char text[768];       /* about best and recommended, in words */
-    char pytorch[256];    /* DataLoader(...) of the recommended cell, else of the best; empty if
-                             neither is judged */
-    json_t *not_modelled; /* array of {"code", "text"} */
-    json_t *notes;        /* likewise: drift, skipped samples, ... */
-    double drift_frac;    /* of the reference, last to first block; NaN */
+    bool no_answer;  /* the question was not answered; for example, the search was cut short */
+    char text[1024]; /* about best and recommended, in words */
+    json_t *no_difference; /* array of swept keys that change nothing at the recommended cell, else
+                              at the best */
+    json_t *left_out;      /* those of them that `pytorch` leaves to their default */
+    char pytorch[256];     /* DataLoader(...) of the recommended cell, else of the best; empty if
+                              neither is judged */
+    json_t *not_modelled;  /* array of {"code", "text"} */
+    json_t *notes;         /* likewise: drift, skipped samples, ... */
+    double drift_frac;     /* of the reference, last to first block; NaN */
     double noise_floor_frac; /* smallest loss that the repetitions can tell; NaN: too few */
     bool too_busy; /* all differences between cells are below it, and it is above the tolerance */
     json_t *storage, *gap;    /* these scenarios' own part of summary.json; else NULL */

@@ -1,10 +1,10 @@
 #include "core/measure/noise.h"
 
+#include "core/base/mem.h"
 #include "core/measure/stats.h"
 #include "core/measure/tail.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,4 +120,19 @@ void dlb_noise_of(const struct dlb_noise_rep *reps, uint32_t n, uint32_t n_each,
 out:
     free(f.y);
     free(f.count);
+}
+
+bool dlb_noise_equal(const struct dlb_noise *noise, const double *a, const double *b, uint32_t n,
+                     double tolerance)
+{
+    double edge = -log1p(-tolerance), sum = 0, low, high;
+    double *differences = dlb_mem_array(n, sizeof(*differences));
+    for (uint32_t i = 0; i < n; i++)
+        sum += differences[i] = log(a[i] / b[i]);
+    bool known = dlb_mean_interval(differences, n, &low, &high) && noise->n_freedom > 0;
+    free(differences);
+    if (!known)
+        return false;
+    double half = dlb_t_95(noise->n_freedom) * noise->sd_frac * sqrt(2.0 / n);
+    return low > -edge && high < edge && fabs(sum / n) + half < edge;
 }

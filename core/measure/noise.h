@@ -4,6 +4,7 @@
 #ifndef DLB_CORE_MEASURE_NOISE_H
 #define DLB_CORE_MEASURE_NOISE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* One repetition. */
@@ -25,5 +26,12 @@ struct dlb_noise {
  * n_each: repetitions of each of two cells that are compared. */
 void dlb_noise_of(const struct dlb_noise_rep *reps, uint32_t n, uint32_t n_each,
                   struct dlb_noise *out);
+
+/* Whether two cells, paired by block, have the same rate but for less than `tolerance` of the
+ * higher one: two 95% intervals of the mean of ln(a / b) lie within it, that of these pairs and
+ * that with the pooled noise. Few pairs may be alike by chance, and pooled noise lacks what is
+ * clipped. Rates are finite and above 0. False for fewer than DLB_MEAN_MIN_N pairs. */
+bool dlb_noise_equal(const struct dlb_noise *noise, const double *a, const double *b, uint32_t n,
+                     double tolerance);
 
 #endif

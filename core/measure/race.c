@@ -33,12 +33,14 @@ void dlb_race_init(struct dlb_race *race, const struct dlb_race_input *input)
                               .leader = -1,
                               .recommended = -1,
                               .rival = -1,
+                              .base = -1,
                               .probability = nan,
                               .loss_frac = {nan, nan, nan},
                               .blocks_more = nan,
                               .noise_floor_frac = nan,
                               .scatter = nan};
     race->cells = dlb_mem_array(input->n_cells, sizeof(*race->cells));
+    race->keys = dlb_mem_array(input->n_keys, sizeof(*race->keys));
     for (uint32_t c = 0; c < input->n_cells; c++) {
         race->cells[c].probability = race->cells[c].threat = nan;
         race->cells[c].loss_frac = race->loss_frac;
@@ -48,8 +50,10 @@ void dlb_race_init(struct dlb_race *race, const struct dlb_race_input *input)
 void dlb_race_free(struct dlb_race *race)
 {
     free(race->cells);
+    free(race->keys);
     free(race->ln_rate);
     race->cells = NULL;
+    race->keys = NULL;
     race->ln_rate = NULL;
 }
 
@@ -244,7 +248,51 @@ static void look(struct dlb_race *race)
     free(in);
 }
 
-/* The losses of all cells that were measured, dropped ones included. */
+static bool differ_alone(const struct dlb_race *race, uint32_t key, int64_t a, uint32_t b)
+{
+    uint32_t n_keys = race->input.n_keys;
+    for (uint32_t k = 0; k < n_keys; k++) {
+        bool equal = race->input.levels[(size_t)a * n_keys + k] ==
+                     race->input.levels[(size_t)b * n_keys + k];
+        if (equal == (k == key))
+            return false;
+    }
+    return true;
+}
+
+static void judge_key(struct dlb_race *race, const double *draws, const bool *in, uint32_t k)
+{
+    uint32_t n_cells = race->input.n_cells, n_same = 0;
+    double edge = -log1p(-race->input.tolerance);
+    struct dlb_race_key *key = &race->keys[k];
+    bool *other = dlb_mem_array(n_cells, sizeof(*other));
+    for (uint32_t c = 0; c < n_cells; c++) {
+        other[c] = in[c] && differ_alone(race, k, race->base, c);
+        key->n_others += other[c];
+    }
+    for (uint32_t d = 0; d < N_DRAWS; d++) {
+        const double *draw = draws + (size_t)d * n_cells;
+        bool same = true;
+        for (uint32_t c = 0; c < n_cells; c++)
+            same = same && (!other[c] || fabs(draw[c] - draw[race->base]) <= edge);
+        n_same += same;
+    }
+    key->same = key->n_others > 0 ? (double)n_same / N_DRAWS : (double)NAN;
+    free(other);
+}
+
+static void judge_keys(struct dlb_race *race, const double *draws, const bool *in)
+{
+    race->base = race->recommended;
+    for (uint32_t c = 0; race->recommended < 0 && c < race->input.n_cells; c++)
+        if (in[c] && (race->base < 0 ||
+                      race->cells[c].loss_frac.median < race->cells[race->base].loss_frac.median))
+            race->base = c;
+    for (uint32_t k = 0; race->base >= 0 && k < race->input.n_keys; k++)
+        judge_key(race, draws, in, k);
+}
+
+/* The losses of all cells that were measured, dropped ones included; and the keys. */
 static void estimate_losses(struct dlb_race *race)
 {
     uint32_t n_cells = race->input.n_cells;
@@ -262,6 +310,8 @@ static void estimate_losses(struct dlb_race *race)
                                                               dlb_quantile(loss, N_DRAWS, 0.025),
                                                               dlb_quantile(loss, N_DRAWS, 0.975)};
     }
+    if (draws)
+        judge_keys(race, draws, in);
     free(draws);
     free(in);
     free(loss);

@@ -9,7 +9,7 @@
  *       run each cell c with race.cells[c].runs, in random order, as block race.n_blocks
  *       dlb_race_record(&race, block, c, samples_per_s) for each
  *   }
- *   race.recommended, race.probability, race.loss_frac, race.stopped, race.cells
+ *   race.recommended, race.probability, race.loss_frac, race.stopped, race.cells, race.keys
  *   dlb_race_free(&race);
  *
  * Wanted is the smallest cell that is within the tolerance of the best. After 3, 4, 6, 8, 11, 15,
@@ -35,6 +35,7 @@
 
 #define DLB_RACE_TOLERANCE 0.02     /* default: what a smaller cell may lose to the best */
 #define DLB_RACE_DECIDE 0.97        /* probability that a recommended cell must reach */
+#define DLB_RACE_SAME 0.95          /* probability from which a key makes no difference */
 #define DLB_RACE_NO_RUNS UINT32_MAX /* runs_left: no limit */
 
 enum dlb_race_state {
@@ -67,6 +68,13 @@ struct dlb_race_cell {
     struct dlb_race_interval loss_frac; /* to the best, by the model; at the end of the race */
 };
 
+/* A key at one cell, `base`. */
+struct dlb_race_key {
+    uint32_t n_others; /* measured cells that differ from base in this key alone */
+    double same; /* probability that none of them loses more than the tolerance to base, nor base to
+                    any of them; NaN: there are none */
+};
+
 /* All borrowed until dlb_race_free. */
 struct dlb_race_input {
     uint32_t n_cells, n_keys;
@@ -94,6 +102,9 @@ struct dlb_race {
     double blocks_more; /* that a decision would still take, about; NaN before the first look */
     double noise_floor_frac; /* a difference of two cells below this is noise; NaN before a look */
     double scatter;          /* standard deviation of one run's ln rate; NaN before a look */
+
+    int64_t base; /* cell, at the end: the recommended one, else the one that loses least; -1 */
+    struct dlb_race_key *keys; /* [n_keys] at the end of the race; owned */
 };
 
 void dlb_race_init(struct dlb_race *race, const struct dlb_race_input *input);

@@ -3,6 +3,7 @@
 #include "core/base/escape.h"
 #include "core/base/mem.h"
 #include "scenarios/judge/cache_summary.h"
+#include "scenarios/judge/no_difference.h"
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/not_modelled.h"
 #include "scenarios/judge/notes.h"
@@ -434,8 +435,8 @@ void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
     j->pytorch[0] = '\0';
     (void)json_array_clear(j->not_modelled);
     if (judged)
-        dlb_pytorch_text(plan->cells[shown].spec, plan->cells[shown].iterable, j->pytorch,
-                         sizeof(j->pytorch));
+        dlb_pytorch_text(plan->cells[shown].spec, plan->cells[shown].iterable, j->left_out,
+                         j->pytorch, sizeof(j->pytorch));
     dlb_not_modelled_fill(plan, j);
 }
 
@@ -446,6 +447,8 @@ void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *resul
     out->best = out->recommended = -1;
     out->drift_frac = out->noise_floor_frac = (double)NAN;
     out->cells = dlb_mem_array(plan->n_cells, sizeof(*out->cells));
+    out->no_difference = dlb_json_made(json_array());
+    out->left_out = dlb_json_made(json_array());
     out->not_modelled = dlb_json_made(json_array());
     out->notes = dlb_json_made(json_array());
     for (uint32_t i = 0; i < plan->n_cells; i++)
@@ -466,6 +469,7 @@ void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *resu
     else
         dlb_recommend(plan, out);
     dlb_noise_judge(plan, out);
+    dlb_no_difference_find(plan, out);
     dlb_judge_settings(plan, out);
     dlb_notes_fill(plan, results, out);
 }
@@ -480,6 +484,8 @@ void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *
     }
     free(judgement->cells);
     free(judgement->set);
+    json_decref(judgement->no_difference);
+    json_decref(judgement->left_out);
     json_decref(judgement->not_modelled);
     json_decref(judgement->notes);
     json_decref(judgement->storage);

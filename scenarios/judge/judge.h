@@ -42,7 +42,9 @@ bool dlb_is_rival(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
  * Fills best, recommended, separable, set and text. For plans without a race. */
 void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
-/* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a cell's settings. */
-void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, char *text, size_t n_text);
+/* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a cell's settings. left_out: keys
+ * that DataLoader's default holds for ("loader.pin_memory"), an array; or NULL. */
+void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *left_out,
+                      char *text, size_t n_text);
 
 #endif

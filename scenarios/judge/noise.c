@@ -118,12 +118,11 @@ json_t *dlb_noise_tied_json(const struct dlb_plan *plan, const struct dlb_judgem
     return out;
 }
 
-/* Of the cells that are compared: what is not judged has a scatter of its own. */
-static double floor_of(const struct dlb_plan *plan, const struct dlb_judgement *j)
+void dlb_noise_of_cells(const struct dlb_plan *plan, const struct dlb_judgement *j,
+                        struct dlb_noise *out)
 {
     size_t n = 0;
     uint32_t n_each = 0;
-    struct dlb_noise noise;
     for (uint32_t i = 0; i < plan->n_cells; i++)
         n += j->cells[i].n_values;
     struct dlb_noise_rep *reps = dlb_mem_array(n, sizeof(*reps));
@@ -137,9 +136,8 @@ static double floor_of(const struct dlb_plan *plan, const struct dlb_judgement *
             if (cell->values[k] > 0)
                 reps[n++] = (struct dlb_noise_rep){i, cell->block[k], cell->values[k]};
     }
-    dlb_noise_of(reps, (uint32_t)n, n_each, &noise);
+    dlb_noise_of(reps, (uint32_t)n, n_each, out);
     free(reps);
-    return noise.floor_frac;
 }
 
 /* Whether no judged cell can be told from the best, and that is the noise's doing: had it been
@@ -165,7 +163,9 @@ static bool is_all_noise(const struct dlb_plan *plan, const struct dlb_judgement
 void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     bool raced = plan->race && isfinite(plan->race->race.noise_floor_frac);
-    j->noise_floor_frac = raced ? plan->race->race.noise_floor_frac : floor_of(plan, j);
+    struct dlb_noise noise;
+    dlb_noise_of_cells(plan, j, &noise);
+    j->noise_floor_frac = raced ? plan->race->race.noise_floor_frac : noise.floor_frac;
     j->too_busy = is_all_noise(plan, j);
     if (!j->too_busy)
         return;

@@ -2,6 +2,7 @@
 #include "scenarios/spec/meaning.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char *python_bool(bool value)
 {
@@ -28,26 +29,38 @@ static void write_order(const struct dlb_spec *spec, char *text, size_t n_text)
         (void)snprintf(text, n_text, ", shuffle=%s", shuffle);
 }
 
-void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, char *text, size_t n_text)
+static bool is_set(const json_t *left_out, const char *key)
+{
+    for (size_t i = 0; i < json_array_size(left_out); i++)
+        if (strcmp(json_string_value(json_array_get(left_out, i)), key) == 0)
+            return false;
+    return true;
+}
+
+void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *left_out,
+                      char *text, size_t n_text)
 {
     const struct dlb_loader_opts *loader = &spec->loader;
-    char ahead[64] = "", keep[40] = "", shuffle[72] = "", order[20] = "", timeout[32] = "";
-    if (loader->num_workers > 0) {
+    char pin[24] = "", ahead[64] = "", keep[40] = "", shuffle[72] = "", order[20] = "",
+         timeout[32] = "";
+    bool workers = loader->num_workers > 0;
+    if (is_set(left_out, "loader.pin_memory"))
+        (void)snprintf(pin, sizeof(pin), ", pin_memory=%s", python_bool(loader->pin_memory));
+    if (workers && is_set(left_out, "loader.prefetch_factor"))
         (void)snprintf(ahead, sizeof(ahead), ", prefetch_factor=%lld",
                        (long long)loader->prefetch_factor);
+    if (workers && is_set(left_out, "loader.persistent_workers"))
         (void)snprintf(keep, sizeof(keep), ", persistent_workers=%s",
                        python_bool(keeps_workers(spec)));
-        if (loader->order == DLB_ORDER_ANY)
-            (void)snprintf(order, sizeof(order), ", in_order=False");
-        if (loader->timeout_s > 0)
-            (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", loader->timeout_s);
-    }
+    if (workers && loader->order == DLB_ORDER_ANY && is_set(left_out, "loader.order"))
+        (void)snprintf(order, sizeof(order), ", in_order=False");
+    if (workers && loader->timeout_s > 0 && is_set(left_out, "loader.timeout_s"))
+        (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", loader->timeout_s);
     if (!iterable)
         write_order(spec, shuffle, sizeof(shuffle));
-    (void)snprintf(text, n_text,
-                   "DataLoader(dataset, batch_size=%lld, num_workers=%lld, pin_memory=%s%s%s%s, "
-                   "drop_last=%s%s%s)",
-                   (long long)loader->batch_size, (long long)loader->num_workers,
-                   python_bool(loader->pin_memory), ahead, keep, shuffle,
-                   python_bool(loader->drop_last), timeout, order);
+    (void)snprintf(
+        text, n_text,
+        "DataLoader(dataset, batch_size=%lld, num_workers=%lld%s%s%s%s, drop_last=%s%s%s)",
+        (long long)loader->batch_size, (long long)loader->num_workers, pin, ahead, keep, shuffle,
+        python_bool(loader->drop_last), timeout, order);
 }

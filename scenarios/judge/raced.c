@@ -198,17 +198,19 @@ static json_t *stopped_json(const struct dlb_race *race)
 
 json_t *dlb_raced_detail_json(const struct dlb_plan *plan, const struct dlb_judgement *j)
 {
-    if (!plan->race)
+    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
+    bool recommends = j->recommended >= 0, raced = race && recommends;
+    if (plan->axes.n == 0 || plan->base)
         return json_null();
-    const struct dlb_race *race = &plan->race->race;
-    bool recommends = j->recommended >= 0;
     return dlb_json_made(json_pack(
-        "{so, so, so, so, si, so, so}", "cell",
+        "{so, so, so, so, si, so, so, sO, sO}", "cell",
         recommends ? json_integer(j->recommended) : json_null(), "probability",
-        dlb_json_real_or_null(recommends ? race->probability : (double)NAN), "loss_frac",
-        interval_json(recommends ? &race->loss_frac : NULL), "stopped", stopped_json(race),
-        "blocks", (int)plan->n_blocks, "blocks_more", dlb_json_real_or_null(race->blocks_more),
-        "noise_floor_frac", dlb_json_real_or_null(race->noise_floor_frac)));
+        dlb_json_real_or_null(raced ? race->probability : (double)NAN), "loss_frac",
+        interval_json(raced ? &race->loss_frac : NULL), "stopped",
+        race ? stopped_json(race) : json_null(), "blocks", (int)plan->n_blocks, "blocks_more",
+        dlb_json_real_or_null(race ? race->blocks_more : (double)NAN), "noise_floor_frac",
+        dlb_json_real_or_null(race ? race->noise_floor_frac : j->noise_floor_frac), "no_difference",
+        j->no_difference, "left_out", j->left_out));
 }
 
 json_t *dlb_raced_cell_json(const struct dlb_plan *plan, uint32_t cell)

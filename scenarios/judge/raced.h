@@ -22,8 +22,8 @@ bool dlb_race_is_decided(const struct dlb_plan *plan);
 /* What the cell loses to the best: by the model where a race has ended, else by medians. */
 double dlb_judged_loss(const struct dlb_plan *plan, const struct dlb_judgement *j, uint32_t cell);
 
-/* recommendation_detail; cells[].race. null without a race, or for a cell that did not run. New
- * references. */
+/* recommendation_detail, null where nothing was swept; cells[].race, null without a race, or for a
+ * cell that did not run. New references. */
 json_t *dlb_raced_detail_json(const struct dlb_plan *plan, const struct dlb_judgement *j);
 json_t *dlb_raced_cell_json(const struct dlb_plan *plan, uint32_t cell);
 

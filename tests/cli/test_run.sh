@@ -9,6 +9,7 @@ run_until "$judged(d)" "$dlbench" run "${quick[@]}" "${longer[@]}" --run-name fi
 expect_exit 0
 expect_json 'd["command"] == "run" and d["run_name"] == "first" and d["partial"] is False'
 expect_json 'len(d["cells"]) == 1 and d["cells"][0]["status"] == "ok" and d["cells"][0]["repeats"] == 2'
+expect_json '(d["noise_floor_frac"] is None) == (d["verdict"]["class"] in ("INCOMPLETE", "HARNESS-BOUND")) and d["recommendation_detail"] is None'
 expect_json 'd["best_cell"] == 0'
 # A busy machine can make it HARNESS-BOUND: then nothing is recommended.
 expect_json "d[\"recommended_cell\"] == (0 if $judged(d) else None)"

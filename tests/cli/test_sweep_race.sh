@@ -24,6 +24,20 @@ expect_json '"num_workers=8" in d["pytorch"]'
 run "$dlbench" report results/two
 expect_exit 0
 expect_out '^ >\*1 '
+expect_out 'race, runs'
+expect_out ' dropped [0-9]+ '
+expect_out ' finalist [0-9]+ '
+
+# --- what makes no difference is left out of what is pasted
+run "$dlbench" sweep "${planted[@]}" --set 'sweep.loader.num_workers=[4, 8]' --set 'sweep.loader.prefetch_factor=[2, 3]' \
+    --set sweep.max_minutes=0.5 --run-name same --json
+expect_exit 0
+expect_err 'at most [0-9]+ s '
+valid_summary "$out"
+expect_json "d['recommended_cell'] in (2, 3, None) and 'loader.num_workers' not in ${detail}['no_difference']"
+expect_json "${detail}['stopped'] != 'decided' or 'num_workers=8' in d['pytorch']"
+expect_json "set(${detail}['left_out']) <= set(${detail}['no_difference']) <= {'loader.prefetch_factor'}"
+expect_json "('prefetch_factor' in d['pytorch']) == ('loader.prefetch_factor' not in ${detail}['left_out'])"
 
 # --- time for one block: nothing is decided, and all are candidates
 run "$dlbench" sweep "${planted[@]}" --set 'sweep.loader.num_workers=[2, 4, 8]' --set run.max_batches=8 --set sweep.max_minutes=0.01 \
@@ -48,7 +62,8 @@ for how in "--set sweep.run.seed=[1,2]" "--set sweep.loader.num_workers=[1]" "--
     run "$dlbench" sweep "${quick[@]}" $how --run-name none --overwrite --json
     expect_exit 0
     valid_summary "$out"
-    expect_json "${detail} is None and all(c['race'] is None and c['repeats'] == 2 for c in d['cells'])"
+    expect_json "all(${detail}[k] is None for k in ('stopped', 'probability', 'loss_frac', 'blocks_more')) and ${detail}['blocks'] == 2"
+    expect_json "${detail}['no_difference'] == ${detail}['left_out'] == [] and all(c['race'] is None and c['repeats'] == 2 for c in d['cells'])"
     expect_no_err 'run\.repeats'
 done
 

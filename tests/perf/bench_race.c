@@ -1,7 +1,9 @@
-/* The operating characteristics of the race, as a table for docs/measurement.md.
+/* The operating characteristics of the race, as tables for docs/measurement.md; with "keys", those
+ * of the keys that are said to make no difference.
  *
- * usage: bench_race [GRIDS [FIRST_CASE [N_CASES]]] */
-#include "tests/support/race_grids.h"
+ * usage: bench_race [GRIDS [FIRST_CASE [N_CASES]]]
+ *        bench_race keys [GRIDS] */
+#include "tests/support/key_grids.h"
 
 #include <stdlib.h>
 
@@ -23,8 +25,40 @@ static void print_row(const struct grid_case *of, const struct grid_tally *t)
     (void)fflush(stdout);
 }
 
+static void print_rule(const struct key_tally *t, enum key_rule rule)
+{
+    const uint32_t *n = t->n[rule], *said = t->said[rule];
+    uint32_t n_wrong = said[KEY_LITTLE] + said[KEY_MUCH];
+    printf(" %.0f / %.0f |", percent(said[KEY_NONE], n[KEY_NONE]),
+           percent(said[KEY_BELOW], n[KEY_BELOW]));
+    printf(" %u of %u |", n_wrong, n_wrong + said[KEY_NONE] + said[KEY_BELOW]);
+}
+
+static int print_keys(uint32_t n_grids)
+{
+    static const struct key_case cases[] = {KEY_CASES};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct key_tally t = {0};
+        for (uint32_t seed = 0; seed < n_grids; seed++) {
+            struct key_grid k;
+            key_init(&k, &cases[i], seed);
+            key_race(&k, seed, &t);
+            key_pairs(&k, &t);
+        }
+        printf("| %s | %s, %g%% |", cases[i].name, grid_noise_name(cases[i].noise),
+               cases[i].scatter * 100);
+        for (int rule = 0; rule < KEY_N_RULES; rule++)
+            print_rule(&t, rule);
+        printf("\n");
+        (void)fflush(stdout);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[1], "keys") == 0)
+        return print_keys(argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 100);
     static const struct grid_case cases[] = {GRID_CASES};
     uint32_t n_cases = sizeof(cases) / sizeof(*cases);
     uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 100;

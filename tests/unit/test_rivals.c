@@ -100,14 +100,15 @@ static void test_other_work_is_not_compared(void **state)
 }
 
 /* Cell 0 is as good with fewer bytes, cell 1 the best: whether they are compared. The option that
- * makes them other work is named; NULL: they do the same. */
+ * makes them other work is named; NULL: they do the same. Of two repetitions nothing is said of a
+ * key by itself. */
 static void compares(const char *axis, const char *setting, const char *other_work)
 {
     struct judged t;
     const char *const settings[] = {"loader.num_workers=1", axis, setting, NULL};
     open_judged(&t, settings);
-    add(&t, 0, (const double[]){999, 999, 999}, 3, 1000);
-    add(&t, 1, (const double[]){1000, 1000, 1000}, 3, 2000);
+    add(&t, 0, (const double[]){999, 999}, 2, 1000);
+    add(&t, 1, (const double[]){1000, 1000}, 2, 2000);
     judge(&t);
     const struct dlb_axis *swept = &t.plan.axes.axis[0];
     bool other = dlb_axis_is_other_work(swept, t.plan.cells[1].spec);

@@ -29,13 +29,13 @@ static void test_pytorch_text(void **state)
     char text[256];
     struct dlb_spec *spec = plain();
     spec->run.epochs = 3;
-    dlb_pytorch_text(spec, false, text, sizeof(text));
+    dlb_pytorch_text(spec, false, NULL, text, sizeof(text));
     assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, "
                               "shuffle=True, drop_last=False)");
     spec->loader.num_workers = 3;
     spec->loader.prefetch_factor = 5;
     spec->run.epochs = 1;
-    dlb_pytorch_text(spec, true, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
     assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=3, pin_memory=False, "
                               "prefetch_factor=5, persistent_workers=True, drop_last=False)");
     /* With processes what was measured is what is told. */
@@ -44,16 +44,16 @@ static void test_pytorch_text(void **state)
     spec->loader.persistent_workers = true;
     spec->loader.order = DLB_ORDER_ANY;
     spec->loader.timeout_s = 30;
-    dlb_pytorch_text(spec, true, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
     assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=3, pin_memory=False, "
                               "prefetch_factor=5, persistent_workers=True, drop_last=False, "
                               "timeout=30, in_order=False)");
     /* Where its epochs' borders were too few to measure, nothing speaks against keeping them. */
     spec->loader.persistent_workers = false;
-    dlb_pytorch_text(spec, true, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
     assert_non_null(strstr(text, "persistent_workers=True"));
     spec->run.epochs = 3;
-    dlb_pytorch_text(spec, true, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
     assert_non_null(strstr(text, "persistent_workers=False"));
     free(spec);
 }
@@ -66,21 +66,21 @@ static void test_ranks_have_a_sampler(void **state)
     char text[256];
     struct dlb_spec *spec = plain();
     spec->run.world = 4;
-    dlb_pytorch_text(spec, false, text, sizeof(text));
+    dlb_pytorch_text(spec, false, NULL, text, sizeof(text));
     assert_string_equal(text,
                         "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, "
                         "sampler=DistributedSampler(dataset, shuffle=True), drop_last=False)");
     spec->loader.drop_last = true;
     spec->run.world = 1;
     spec->accelerators.count = 2;
-    dlb_pytorch_text(spec, false, text, sizeof(text));
+    dlb_pytorch_text(spec, false, NULL, text, sizeof(text));
     assert_non_null(
         strstr(text, "DistributedSampler(dataset, shuffle=True, drop_last=True), drop"));
     spec->accelerators.shared_workers = true;
-    dlb_pytorch_text(spec, false, text, sizeof(text));
+    dlb_pytorch_text(spec, false, NULL, text, sizeof(text));
     assert_null(strstr(text, "sampler"));
     spec->run.world = 4;
-    dlb_pytorch_text(spec, true, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
     assert_null(strstr(text, "sampler"));
     assert_null(strstr(text, "shuffle"));
     free(spec);
