@@ -46,15 +46,22 @@ double dlb_f_tail(double f, double n1, double n2)
     return f <= 0 ? 1 : beta_part(n2 / 2, n1 / 2, n2 / (n2 + n1 * f));
 }
 
-double dlb_t_95(double n)
+double dlb_t_beyond(double beyond, double n)
 {
-    double low = 1, high = 13; /* t * t is F-distributed, of 1 and n */
-    for (int i = 0; i < 50; i++) {
+    double low = 0, high = 1; /* t * t is F-distributed, of 1 and n */
+    while (dlb_f_tail(high * high, 1, n) > beyond)
+        high *= 2;
+    for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
-        if (dlb_f_tail(middle * middle, 1, n) > 0.05)
+        if (dlb_f_tail(middle * middle, 1, n) > beyond)
             low = middle;
         else
             high = middle;
     }
     return (low + high) / 2;
+}
+
+double dlb_t_95(double n)
+{
+    return dlb_t_beyond(0.05, n);
 }

@@ -38,6 +38,11 @@ static void test_t(void **state)
     assert_close(dlb_t_95(5), 2.5706, 1e-4);
     assert_close(dlb_t_95(30), 2.0423, 1e-4);
     assert_close(dlb_t_95(1e6), 1.95997, 1e-4);
+    assert_close(dlb_t_beyond(0.5, 1), 1, 1e-9);
+    assert_close(dlb_t_beyond(0.01, 1), 63.6567, 1e-3);
+    assert_close(dlb_t_beyond(0.01, 10), 3.1693, 1e-4);
+    assert_close(dlb_t_beyond(0.001, 4), 8.6103, 1e-4);
+    assert_close(dlb_t_beyond(1e-6, 1), 636619.77, 1);
 }
 
 int main(void)
