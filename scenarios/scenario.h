@@ -194,7 +194,6 @@ struct dlb_judged_cell {
                                             borrowed from the results; or NULL */
     struct dlb_evidence evidence;
     struct dlb_verdict verdict;
-    double ceiling_ratio;          /* ceiling / measured */
     double n_workers, slots_bytes; /* what "smallest" means */
 };
 

@@ -70,15 +70,37 @@ static bool harness_bound(const struct dlb_evidence *e, const struct dlb_finding
     return f->unaccounted_frac > DLB_UNACCOUNTED_MAX || f->account_frac > DLB_ACCOUNT_MAX;
 }
 
-static bool ceiling_is_clear(const struct dlb_estimate *ceiling)
-{
-    return ceiling->n == 0 || ceiling->low > DLB_CEILING_CLEAR;
-}
-
 /* The share of idle time that the loader causes. */
 static double loader_frac(const struct dlb_finding *f)
 {
     return f->input_frac + f->late_frac;
+}
+
+static void look_at_gain(const struct dlb_gain *gain, struct dlb_finding *f)
+{
+    f->gain_low = gain->n == 1 ? gain->median : gain->low;
+    f->gain_high = gain->n == 1 ? gain->median : gain->high;
+    if (gain->n == 0 || !isfinite(gain->median) || isnan(f->gain_low) || isnan(f->gain_high))
+        f->side = DLB_GAIN_UNKNOWN;
+    else if (f->gain_low > DLB_GAIN_CLEAR)
+        f->side = DLB_GAIN_ABOVE;
+    else
+        f->side = f->gain_high < DLB_GAIN_CLEAR ? DLB_GAIN_BELOW : DLB_GAIN_ACROSS;
+}
+
+/* Where input is the largest share. A device that hardly waits is not bound by its input, whatever
+ * else makes the ceiling faster. */
+static bool is_input_bound(const struct dlb_finding *f)
+{
+    if (f->side == DLB_GAIN_UNKNOWN)
+        return loader_frac(f) >= DLB_SHARE_WARN;
+    return f->side == DLB_GAIN_ABOVE && loader_frac(f) >= DLB_SHARE_WARN / 2;
+}
+
+/* The reverse: a wait that faster loading would not end has a cause that is not known. */
+static bool gain_explains_wait(const struct dlb_finding *f)
+{
+    return 1 - 1 / f->gain_high >= loader_frac(f) / 2;
 }
 
 static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_finding *f)
@@ -89,20 +111,24 @@ static enum dlb_verdict_class classify(const struct dlb_evidence *e, struct dlb_
     if (harness_bound(e, f))
         return DLB_V_HARNESS_BOUND;
 
-    double largest = fmax(loader_frac(f), fmax(f->h2d_frac, f->residual_frac));
-    if (largest >= DLB_SHARE_WARN && loader_frac(f) >= largest) {
-        if (ceiling_is_clear(&e->ceiling_ratio))
-            return DLB_V_INPUT_BOUND;
-        f->input_refuted = true;
-        f->ceiling_idle_frac = frac(e->ceiling_idle_frac);
-        f->starved = f->ceiling_idle_frac > DLB_CEILING_IDLE_MAX;
+    double others = fmax(f->h2d_frac, f->residual_frac);
+    bool first = loader_frac(f) >= others, waits = first && loader_frac(f) >= DLB_SHARE_WARN;
+    look_at_gain(&e->gain, f);
+    if (first && is_input_bound(f))
+        return DLB_V_INPUT_BOUND;
+    f->ceiling_idle_frac = frac(e->ceiling_idle_frac);
+    if (f->ceiling_idle_frac > DLB_CEILING_IDLE_MAX) {
+        f->side = DLB_GAIN_UNKNOWN;
+        f->starved = waits;
         if (f->starved)
             return DLB_V_HARNESS_BOUND;
-        largest = fmax(f->h2d_frac, f->residual_frac);
     }
-    if (largest >= DLB_SHARE_WARN)
-        return f->h2d_frac >= largest ? DLB_V_H2D_BOUND : DLB_V_RESIDUAL_HEAVY;
-    if (f->input_refuted)
+    f->input_refuted = waits && f->side == DLB_GAIN_BELOW;
+    if (others >= DLB_SHARE_WARN && (!first || f->input_refuted))
+        return f->h2d_frac >= others ? DLB_V_H2D_BOUND : DLB_V_RESIDUAL_HEAVY;
+    if (f->side == DLB_GAIN_ABOVE || f->side == DLB_GAIN_ACROSS)
+        return DLB_V_BORDERLINE;
+    if (f->input_refuted && !gain_explains_wait(f))
         return DLB_V_INCOMPLETE; /* idle, and the cause is not known */
     return f->compute_frac >= DLB_COMPUTE_BOUND ? DLB_V_COMPUTE_BOUND : DLB_V_BALANCED;
 }
@@ -149,6 +175,7 @@ static enum dlb_cause find_cause(const struct dlb_evidence *e, const struct dlb_
     case DLB_V_HARNESS_BOUND:
         return DLB_CAUSE_HARNESS;
     case DLB_V_INCOMPLETE:
+    case DLB_V_BORDERLINE:
     case DLB_V_COMPUTE_BOUND:
     case DLB_V_BALANCED:
         break;
@@ -166,8 +193,8 @@ static enum dlb_severity by_share(double share)
 static enum dlb_severity find_severity(const struct dlb_finding *f)
 {
     switch (f->klass) {
-    case DLB_V_INPUT_BOUND:
-        return by_share(loader_frac(f));
+    case DLB_V_INPUT_BOUND: /* proven: a share just below the threshold is no less */
+        return loader_frac(f) < DLB_SHARE_WARN ? DLB_SEVERITY_WARN : by_share(loader_frac(f));
     case DLB_V_H2D_BOUND:
         return by_share(f->h2d_frac);
     case DLB_V_RESIDUAL_HEAVY:
@@ -180,6 +207,7 @@ static enum dlb_severity find_severity(const struct dlb_finding *f)
                    ? DLB_SEVERITY_CRITICAL
                    : DLB_SEVERITY_WARN;
     case DLB_V_INCOMPLETE:
+    case DLB_V_BORDERLINE: /* what a share of 10% would cost is not excluded */
         return DLB_SEVERITY_WARN;
     case DLB_V_COMPUTE_BOUND:
     case DLB_V_BALANCED:
@@ -245,6 +273,7 @@ const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause)
         {DLB_V_H2D_BOUND, DLB_CAUSE_COPY, "H2D_BOUND_COPY"},
         {DLB_V_RESIDUAL_HEAVY, DLB_CAUSE_NONE, "RESIDUAL_HEAVY"},
         {DLB_V_RESIDUAL_HEAVY, DLB_CAUSE_CPU, "RESIDUAL_HEAVY_CPU"},
+        {DLB_V_BORDERLINE, DLB_CAUSE_NONE, "BORDERLINE"},
         {DLB_V_COMPUTE_BOUND, DLB_CAUSE_NONE, "COMPUTE_BOUND"},
         {DLB_V_BALANCED, DLB_CAUSE_NONE, "BALANCED"},
     };
@@ -257,13 +286,10 @@ const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause)
 const char *dlb_verdict_class_name(enum dlb_verdict_class klass)
 {
     static const char *const names[] = {
-        [DLB_V_INCOMPLETE] = "INCOMPLETE",
-        [DLB_V_HARNESS_BOUND] = "HARNESS-BOUND",
-        [DLB_V_INPUT_BOUND] = "INPUT-BOUND",
-        [DLB_V_H2D_BOUND] = "H2D-BOUND",
-        [DLB_V_RESIDUAL_HEAVY] = "RESIDUAL-HEAVY",
-        [DLB_V_COMPUTE_BOUND] = "COMPUTE-BOUND",
-        [DLB_V_BALANCED] = "BALANCED",
+        [DLB_V_INCOMPLETE] = "INCOMPLETE",         [DLB_V_HARNESS_BOUND] = "HARNESS-BOUND",
+        [DLB_V_INPUT_BOUND] = "INPUT-BOUND",       [DLB_V_H2D_BOUND] = "H2D-BOUND",
+        [DLB_V_RESIDUAL_HEAVY] = "RESIDUAL-HEAVY", [DLB_V_BORDERLINE] = "BORDERLINE",
+        [DLB_V_COMPUTE_BOUND] = "COMPUTE-BOUND",   [DLB_V_BALANCED] = "BALANCED",
     };
     return (unsigned)klass < sizeof names / sizeof *names ? names[klass] : "?";
 }

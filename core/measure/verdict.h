@@ -13,15 +13,22 @@
  * The rule, in this order:
  *
  *  1. INCOMPLETE and HARNESS-BOUND: the measurement does not allow a judgement.
- *  2. The largest of input, h2d and residual names the class if it reaches 10%. Copies that are
- *     exposed because their batches came late count as input: the loader sets the pace, and
- *     without any copy the device would wait for it that much longer.
- *  3. INPUT-BOUND also needs a measured ceiling, where there is one, to be clearly above the
- *     measured rate. If it is not, input is not the cause and the next share is considered; if
- *     that is small, too, the idle time is not explained: INCOMPLETE. A ceiling whose own device
- *     was idle although its batches were ready, and copied, shows nothing: HARNESS-BOUND, because
- *     the machine was busy or the harness is the limit.
- *  4. With no share of 10%: COMPUTE-BOUND from 90% compute on, else BALANCED.
+ *  2. The largest of input, h2d and residual names the class. Copies that are exposed because
+ *     their batches came late count as input: the loader sets the pace, and without any copy the
+ *     device would wait for it that much longer. h2d and residual need 10%.
+ *  3. Input is judged by its gain: what data that are always ready would gain, as the ceiling
+ *     shows. The threshold is that of a share of 10%, DLB_GAIN_CLEAR. INPUT-BOUND: the gain's whole
+ *     interval is above it. If the whole interval is below, input is not the cause: the next share
+ *     is considered, then rule 4. But idle time that neither explains is INCOMPLETE. Otherwise the
+ *     repetitions do not tell: BORDERLINE.
+ *  4. With no share of 10%: COMPUTE-BOUND from 90% compute on, else BALANCED; BORDERLINE unless
+ *     the gain's whole interval is below the threshold.
+ *
+ * Where no ceiling was measured, input needs a share of 10%, too. A single repetition has no
+ * interval: then the gain itself decides. A ceiling whose own device was idle although its batches
+ * were ready, and copied, shows nothing unless it proves INPUT-BOUND: if input has 10%,
+ * HARNESS-BOUND, because the machine was busy or the harness is the limit; if not, the shares
+ * decide.
  *
  * Thresholds are TraceML's (a share >= 10% warns, >= 20% is critical; compute >= 90% is
  * COMPUTE-BOUND), applied to shares of the device's window instead of the step's wall clock. */
@@ -29,8 +36,8 @@
 #define DLB_CORE_MEASURE_VERDICT_H
 
 #include "core/measure/cache_label.h"
+#include "core/measure/gain.h"
 #include "core/measure/meters.h"
-#include "core/measure/stats.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,7 +46,8 @@
 #define DLB_SHARE_WARN 0.10
 #define DLB_SHARE_CRITICAL 0.20
 #define DLB_COMPUTE_BOUND 0.90
-#define DLB_CEILING_CLEAR 1.05 /* lower bound of ceiling / measured that INPUT-BOUND needs */
+#define DLB_GAIN_CLEAR                                                                             \
+    (1 / (1 - DLB_SHARE_WARN)) /* ceiling / measured: what a share of 10% costs */
 #define DLB_CEILING_IDLE_MAX                                                                       \
     0.10                         /* idle share of a ceiling, copies apart; above, it is not valid */
 #define DLB_LOST_WARN 0.01       /* share of skipped samples that warns; critical as above */
@@ -62,6 +70,7 @@ enum dlb_verdict_class {
     DLB_V_INPUT_BOUND,
     DLB_V_H2D_BOUND,
     DLB_V_RESIDUAL_HEAVY,
+    DLB_V_BORDERLINE, /* whether loading is the limit lies within the noise */
     DLB_V_COMPUTE_BOUND,
     DLB_V_BALANCED,
 };
@@ -95,10 +104,10 @@ struct dlb_evidence {
                                           the input wait there, late wake-ups; 0: not known */
     double step_ns;                    /* median step on the device */
     double account_frac;               /* consumer's `account` stage / window */
-    double harness_frac;     /* idle of the same cell with a null source; 0 or NaN: not measured */
-    double harness_headroom; /* rate of that cell with steps of zero length over the measured rate;
-                                0 or NaN: not measured */
-    struct dlb_estimate ceiling_ratio; /* ceiling / measured; n == 0: no ceiling was measured */
+    double harness_frac;      /* idle of the same cell with a null source; 0 or NaN: not measured */
+    double harness_headroom;  /* rate of that cell with steps of zero length over the measured rate;
+                                 0 or NaN: not measured */
+    struct dlb_gain gain;     /* ceiling / measured; n == 0: no ceiling was measured */
     double ceiling_idle_frac; /* share of its window in which the ceiling's device neither computed
                                  nor waited for a copy; 0 or NaN: not measured */
     uint32_t num_workers;     /* workers that had something to load */
@@ -153,8 +162,8 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out);
  * Class, then cause where there is a choice: INPUT_BOUND_READ, INPUT_BOUND_DECODE,
  * INPUT_BOUND_TRANSFORM, INPUT_BOUND_COLLATE, INPUT_BOUND_ORDER, INPUT_BOUND_PIN, INPUT_BOUND_CPU,
  * INPUT_BOUND (no stage was timed), H2D_BOUND_COPY, RESIDUAL_HEAVY_CPU, RESIDUAL_HEAVY,
- * HARNESS_BOUND, INCOMPLETE, COMPUTE_BOUND, BALANCED. These names do not change. Static; NULL for a
- * pair that dlb_judge never gives. */
+ * HARNESS_BOUND, INCOMPLETE, BORDERLINE, COMPUTE_BOUND, BALANCED. These names do not change.
+ * Static; NULL for a pair that dlb_judge never gives. */
 const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause);
 
 /* "INPUT-BOUND", "decode", "critical". Static. */

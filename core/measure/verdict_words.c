@@ -1,65 +1,16 @@
 #include "core/measure/verdict_words.h"
 
 #include "core/base/escape.h"
+#include "core/measure/verdict_say.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-struct words {
-    char *text;
-    size_t used, cap;
-};
-
-static void say(struct words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(struct words *w, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    int len = vsnprintf(w->text + w->used, w->cap - w->used, fmt, args);
-    va_end(args);
-    if (len > 0)
-        w->used += (size_t)len < w->cap - w->used ? (size_t)len : w->cap - w->used - 1;
-}
-
-struct number {
-    char text[24];
-};
 
 struct setting {
     char text[64];
 };
-
-static struct number percent(double frac)
-{
-    struct number out;
-    double value = 100.0 * frac;
-    (void)snprintf(out.text, sizeof out.text, value > 0.0 && value < 9.95 ? "%.1f%%" : "%.0f%%",
-                   value);
-    return out;
-}
-
-static struct number times(double ratio)
-{
-    struct number out;
-    if (ratio > 100.0)
-        (void)snprintf(out.text, sizeof out.text, "more than 100x");
-    else
-        (void)snprintf(out.text, sizeof out.text,
-                       ratio >= 9.95    ? "%.0fx"
-                       : ratio >= 1.995 ? "%.1fx"
-                                        : "%.2fx",
-                       ratio);
-    return out;
-}
-
-static const char *device_name(const struct dlb_evidence *e)
-{
-    return e->gpu ? "the GPU" : "the emulated accelerator";
-}
 
 static const char *plural(uint32_t n)
 {
@@ -70,22 +21,6 @@ static const char *plural(uint32_t n)
 static bool copies_late(const struct dlb_finding *f)
 {
     return f->late_frac >= 0.01;
-}
-
-/* Measured, never worked out from the shares: what else is exposed depends on what overlaps. */
-static void say_gain(struct words *w, const struct dlb_evidence *e)
-{
-    const struct dlb_estimate *c = &e->ceiling_ratio;
-    if (c->n == 0 || !isfinite(c->median)) {
-        say(w, "how much faster it would run with data always ready was not measured. ");
-        return;
-    }
-    say(w, "with data always ready it would run %s faster", times(c->median).text);
-    struct number low = times(c->low), high = times(c->high);
-    bool says_more = strcmp(low.text, high.text) != 0; /* the two figures differ as printed */
-    if (c->interval != DLB_INTERVAL_NONE && isfinite(c->high) && says_more)
-        say(w, " (measured: %s to %s)", low.text, high.text);
-    say(w, ". ");
 }
 
 /* Where the bytes came from, so that storage is not blamed for reads from the page cache. */
@@ -234,7 +169,7 @@ static void say_input_bound(struct words *w, const struct dlb_evidence *e,
                             const struct dlb_finding *f)
 {
     say(w, "%s waited for data %s of the time; ", device_name(e), percent(f->input_frac).text);
-    say_gain(w, e);
+    dlb_say_gain(w, e);
     if (copies_late(f))
         say(w,
             "Copies took another %s: they started late because their batches came late, so a "
@@ -307,11 +242,11 @@ static void say_residual_heavy(struct words *w, const struct dlb_evidence *e,
 {
     say(w, "%s was idle %s of the time, waiting neither for data nor for copies. ", device_name(e),
         percent(f->residual_frac).text);
-    if (f->input_refuted)
-        say(w,
-            "It also waited for data %s of the time, but with data always ready the step is not "
-            "clearly faster. ",
-            percent(f->input_frac).text);
+    if (f->input_refuted) {
+        say(w, "It also waited for data %s of the time", percent(f->input_frac).text);
+        dlb_say_at_most(w, ", but ", e, f);
+        say(w, ". ");
+    }
     if (f->epoch_frac >= f->residual_frac / 2.0) {
         say(w,
             "Most of that lies between epochs (%s): ending one and starting the next%s. Try: %s.",
@@ -355,27 +290,15 @@ static bool loading_waits(const struct dlb_finding *f)
 static void say_compute_bound(struct words *w, const struct dlb_evidence *e,
                               const struct dlb_finding *f)
 {
-    say(w,
-        "%s computed %s of the time. Loading is hidden behind it: faster loading gains nothing. ",
-        device_name(e), percent(f->compute_frac).text);
+    say(w, "%s computed %s of the time. Loading is hidden behind it", device_name(e),
+        percent(f->compute_frac).text);
+    dlb_say_at_most(w, ": ", e, f);
+    say(w, ". ");
     if (e->num_workers > 1 && loading_waits(f))
         say(w, "The %u workers waited %s of their time for the training loop: fewer are enough. ",
             e->num_workers, percent(f->blocked_frac).text);
     say(w, "To go faster, make the step itself faster: lower precision, a compiled model, a faster "
            "GPU.");
-}
-
-/* Waiting for data, where the ceiling shows that loading is not the cause. */
-static void say_refuted(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
-{
-    const struct dlb_estimate *c = &e->ceiling_ratio;
-
-    say(w,
-        "%s waited for data %s of the time, but the same step with data always ready is not "
-        "clearly faster",
-        device_name(e), percent(f->input_frac).text);
-    if (isfinite(c->median) && isfinite(c->low) && isfinite(c->high))
-        say(w, " (%s; %s to %s)", times(c->median).text, times(c->low).text, times(c->high).text);
 }
 
 static void say_incomplete(struct words *w, const struct dlb_evidence *e,
@@ -387,7 +310,7 @@ static void say_incomplete(struct words *w, const struct dlb_evidence *e,
                "run.epochs or run.max_batches, or a smaller run.warmup_batches.");
         return;
     }
-    say_refuted(w, e, f);
+    dlb_say_refuted(w, e, f);
     say(w,
         ", so loading is not the cause, and %s of idle time is not explained. Try: a quiet "
         "machine; more repeats or more batches, for narrower intervals.",
@@ -400,12 +323,13 @@ static void say_balanced(struct words *w, const struct dlb_evidence *e, const st
     bool worker =
         !f->cpus_taken && !loading_waits(f) && e->n_idle_workers == 0 && !more_were_no_faster(e);
 
-    say(w,
-        "%s computed %s of the time, and nothing else takes 10%%: waiting for data %s, copies %s, "
-        "the rest %s. There is "
-        "little to gain. Try: %s%s%s, if the last few percent matter.",
+    say(w, "%s computed %s of the time, waited for data %s, for copies %s, and the rest took %s. ",
         device_name(e), percent(f->compute_frac).text, percent(f->input_frac).text,
-        percent(f->h2d_frac).text, percent(f->residual_frac).text, worker ? "one more worker" : "",
+        percent(f->h2d_frac).text, percent(f->residual_frac).text);
+    dlb_say_at_most(w, "There is little to gain: ", e, f);
+    if (f->side == DLB_GAIN_UNKNOWN)
+        say(w, "None of these takes 10%%");
+    say(w, ". Try: %s%s%s, if the last few percent matter.", worker ? "one more worker" : "",
         worker && prefetch ? ", or " : "",
         prefetch ? "device.prefetch = 1"
         : worker ? ""
@@ -437,7 +361,7 @@ static void say_harness_bound(struct words *w, const struct dlb_evidence *e,
     if (say_null_source(w, f))
         return;
     if (f->starved) {
-        say_refuted(w, e, f);
+        dlb_say_refuted(w, e, f);
         say(w,
             ", and it was itself idle %s of the time, copies apart: the machine was busy, or "
             "dlbench is the limit, so this says nothing about the loader. Try: a quiet machine; "
@@ -486,6 +410,9 @@ void dlb_verdict_words(const struct dlb_evidence *evidence, const struct dlb_fin
         break;
     case DLB_V_RESIDUAL_HEAVY:
         say_residual_heavy(&w, evidence, finding);
+        break;
+    case DLB_V_BORDERLINE:
+        dlb_say_borderline(&w, evidence, finding);
         break;
     case DLB_V_COMPUTE_BOUND:
         say_compute_bound(&w, evidence, finding);

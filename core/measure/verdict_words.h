@@ -6,6 +6,14 @@
 
 #include "core/measure/verdict.h"
 
+/* Where the gain's interval lies, seen from DLB_GAIN_CLEAR. */
+enum dlb_gain_side {
+    DLB_GAIN_UNKNOWN, /* no ceiling, or one that shows nothing */
+    DLB_GAIN_BELOW,
+    DLB_GAIN_ACROSS,
+    DLB_GAIN_ABOVE,
+};
+
 /* What the rule found. Fractions are finite and within [0, 1]. */
 struct dlb_finding {
     enum dlb_verdict_class klass;
@@ -22,7 +30,9 @@ struct dlb_finding {
     double stage_frac; /* its share of the four */
     double ceiling_idle_frac; /* 0: not measured */
     bool starved; /* the device of the ceiling was idle, too, so that the ceiling shows nothing */
-    bool input_refuted; /* input had the largest share, but the ceiling is not clearly faster */
+    bool input_refuted; /* input had the largest share, but the gain is below the threshold */
+    enum dlb_gain_side side;
+    double gain_low, gain_high; /* unless the side is unknown */
 };
 
 /* Writes sentences: what was found, by how much, why, and what to try next. */

@@ -3,6 +3,7 @@
 #include "core/base/escape.h"
 #include "core/base/mem.h"
 #include "scenarios/judge/cache_summary.h"
+#include "scenarios/judge/gain.h"
 #include "scenarios/judge/no_difference.h"
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/not_modelled.h"
@@ -10,7 +11,6 @@
 #include "scenarios/judge/raced.h"
 #include "scenarios/judge/rates.h"
 #include "scenarios/judge/workers.h"
-#include "scenarios/plan/twin.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -277,29 +277,6 @@ static double over_reps(const struct dlb_reps *reps, struct ratio ratio, bool ma
     return out;
 }
 
-static struct dlb_estimate ceiling_ratio(const struct dlb_judged_cell *cell,
-                                         const struct dlb_reps *ceilings, uint64_t seed)
-{
-    struct dlb_estimate out = {NAN, NAN, NAN, DLB_INTERVAL_NONE, 0};
-    double *a = dlb_mem_array(cell->n_values, sizeof(double));
-    double *b = dlb_mem_array(cell->n_values, sizeof(double));
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < ceilings->n; i++) {
-        const struct dlb_cell_result *rep = &ceilings->rep[i];
-        double rate = dlb_cell_result_steps_per_s(rep);
-        for (uint32_t k = 0; k < cell->n_values && n < cell->n_values; k++)
-            if (isfinite(rate) && cell->block[k] == rep->block) {
-                a[n] = rate;
-                b[n++] = cell->steps_per_s[k];
-            }
-    }
-    if (n > 0)
-        out = dlb_estimate_paired_ratio(a, b, n, seed);
-    free(a);
-    free(b);
-    return out;
-}
-
 double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell)
 {
     const struct dlb_cell_result *shown = cell->shown;
@@ -402,10 +379,9 @@ static void judge_evidence(struct dlb_judged_cell *cell)
                        cell->status == DLB_CELL_SKIPPED ? "Skipped" : "Failed", cell->reason);
 }
 
-/* Judges a cell by its own figures. dlb_judge_workers compares cells and needs the first verdict
- * of each, so judge_evidence judges again afterwards. */
-static void judge_alone(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,
-                        uint32_t n_cpus, struct dlb_judged_cell *out)
+/* What a cell's own figures say. */
+static void look_at(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,
+                    uint32_t n_cpus, struct dlb_judged_cell *out)
 {
     const struct dlb_plan_cell *planned = &plan->cells[i];
     const struct dlb_reps *reps = &results->cells[i];
@@ -414,16 +390,8 @@ static void judge_alone(const struct dlb_plan *plan, const struct dlb_results *r
     out->shown = choose_shown(reps, out->rates[DLB_RATE_WINDOW].over.median);
     judge_emptiness(plan, planned, reps, results->interrupted, out);
     gather(planned, reps, n_cpus, out);
-    if (out->status != DLB_CELL_SKIPPED && planned->ceiling < plan->n_ceilings) {
-        const struct dlb_reps *ceilings = &results->ceilings[planned->ceiling];
-        out->evidence.ceiling_ratio = ceiling_ratio(out, ceilings, plan->seed);
-        out->evidence.ceiling_idle_frac = zero_if_nan(dlb_twin_share(ceilings));
-    }
-    out->ceiling_ratio =
-        out->evidence.ceiling_ratio.n ? out->evidence.ceiling_ratio.median : (double)NAN;
     out->n_workers = out->evidence.num_workers + out->evidence.n_idle_workers;
     out->slots_bytes = out->shown ? zero_if_nan(dlb_measured(out->shown->memory.slots_bytes)) : 0;
-    dlb_judge(&out->evidence, &out->verdict);
 }
 
 void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
@@ -452,8 +420,12 @@ void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *resul
     out->not_modelled = dlb_json_made(json_array());
     out->notes = dlb_json_made(json_array());
     for (uint32_t i = 0; i < plan->n_cells; i++)
-        judge_alone(plan, results, i, n_cpus, &out->cells[i]);
+        look_at(plan, results, i, n_cpus, &out->cells[i]);
     dlb_rates_choose(plan, out);
+    dlb_gains_fill(plan, results, out->cells);
+    /* dlb_judge_workers compares cells and needs the first verdict of each. */
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        dlb_judge(&out->cells[i].evidence, &out->cells[i].verdict);
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         dlb_judge_workers(plan, out->cells, i, &out->cells[i].evidence);
         judge_evidence(&out->cells[i]);

@@ -14,7 +14,7 @@
 void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results,
                      uint32_t n_cpus, struct dlb_judgement *out);
 
-/* The part of dlb_judge_cells that compares no cells: estimates, evidence and verdicts. */
+/* The part of dlb_judge_cells that recommends nothing: estimates, evidence and verdicts. */
 void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t n_cpus,
                     struct dlb_judgement *out);
 

@@ -68,15 +68,23 @@ static double unaccounted(const struct dlb_share *total)
     return dlb_measured(total->unaccounted_ns) / dlb_measured(total->wall_ns);
 }
 
+static json_t *gain_json(const struct dlb_gain *gain)
+{
+    return dlb_json_made(json_pack("{so, so, so}", "median", dlb_json_real_or_null(gain->median),
+                                   "low", dlb_json_real_or_null(gain->low), "high",
+                                   dlb_json_real_or_null(gain->high)));
+}
+
 static json_t *verdict(const struct dlb_judged_cell *cell)
 {
     const struct dlb_verdict *v = &cell->verdict;
+    const struct dlb_gain *gain = &cell->evidence.gain;
     return dlb_json_made(json_pack(
-        "{ss, ss, ss, ss, so, so, so}", "code", dlb_verdict_code(v->klass, v->cause), "class",
+        "{ss, ss, ss, ss, so, so, so, so}", "code", dlb_verdict_code(v->klass, v->cause), "class",
         dlb_verdict_class_name(v->klass), "cause", dlb_cause_name(v->cause), "severity",
         dlb_severity_name(v->severity), "text", dlb_json_safe_text(v->text), "input_wait_frac",
         dlb_json_real_or_null(cell->evidence.complete ? cell->evidence.input_frac : (double)NAN),
-        "ceiling_ratio", dlb_json_real_or_null(cell->ceiling_ratio)));
+        "ceiling_ratio", dlb_json_real_or_null(gain->median), "gain", gain_json(gain)));
 }
 
 /* The reads of a run, with how many a second those of the window's samples are. */
@@ -298,7 +306,7 @@ static json_t *verdict_json(const struct dlb_summary *in)
 {
     if (in->judgement->best >= 0)
         return verdict(&in->judgement->cells[in->judgement->best]);
-    struct dlb_judged_cell none = {.ceiling_ratio = (double)NAN};
+    struct dlb_judged_cell none = {.evidence.gain = {(double)NAN, (double)NAN, (double)NAN, 0}};
     dlb_judge(&none.evidence, &none.verdict);
     const struct dlb_judged_cell *cells = in->judgement->cells;
     if (in->results->interrupted)

@@ -97,6 +97,27 @@ run "$dlbench" run "${quick[@]}" --set loader.sample_sleep_us=1000 --set loader.
 expect_exit 0
 expect_json 'd["verdict"]["class"] == "COMPUTE-BOUND" and d["cells"][0]["gpu_idle_frac"]["median"] < 0.1'
 
+expect_json '(lambda g: g["low"] <= g["median"] == d["verdict"]["ceiling_ratio"] and g["high"] < 1.11)(d["verdict"]["gain"])'
+
+# --- between the two: batches take 9.6 ms, and steps that vary 9 ms: few repetitions do not tell
+run_until 'd["verdict"]["class"] == "BORDERLINE"' "$dlbench" run "${quick[@]}" --set loader.sample_sleep_us=600 \
+    --set loader.num_workers=1 --set device.step_ms=9 --set device.step_dist=lognormal --set device.step_stdev_ms=3 \
+    --set run.max_batches=12 --set run.repeats=3 --run-name borderline --overwrite --json
+expect_exit 0
+valid_summary "$out"
+expect_json '(d["verdict"]["code"], d["verdict"]["severity"]) == ("BORDERLINE", "warn")'
+expect_json 'd["verdict"]["gain"]["low"] <= 1 / 0.9 <= d["verdict"]["gain"]["high"] and d["pytorch"]'
+run "$dlbench" report results/borderline
+expect_exit 0
+expect_out 'BORDERLINE'
+
+# --- one repetition has no interval
+run "$dlbench" run "${quick[@]}" --set run.repeats=1 --set run.max_batches=10 --run-name single --json
+expect_exit 0
+valid_summary "$out"
+expect_json '(lambda g: g["median"] > 0 and g["low"] is None and g["high"] is None)(d["verdict"]["gain"])'
+expect_json 'd["verdict"]["class"] != "BORDERLINE"'
+
 # --- an outside clock: 10 steps of 60 ms take at least 600 ms
 began=$(date +%s%N)
 run "$dlbench" run "${quick[@]}" --set device.step_ms=60 --set run.max_batches=10 --set run.repeats=1 --run-name clock --json

@@ -441,8 +441,9 @@ static void test_ceiling_is_paired(void **state)
         put(&t.results.ceilings[0],
             rep((const double[]){2000, 1000, 1600}[block], 1, block, 0)); /* steps: a tenth */
     judge(&t);
-    assert_true(fabs(t.j.cells[0].ceiling_ratio - 2) < 1e-9);
-    assert_true(fabs(t.j.cells[0].evidence.ceiling_ratio.low - 2) < 1e-9);
+    assert_int_equal(t.j.cells[0].evidence.gain.n, 3);
+    assert_true(fabs(t.j.cells[0].evidence.gain.median - 2) < 1e-9);
+    assert_true(fabs(t.j.cells[0].evidence.gain.low - 2) < 1e-9);
     assert_int_equal(t.j.cells[0].verdict.klass, DLB_V_INPUT_BOUND);
     close_judged(&t);
 }

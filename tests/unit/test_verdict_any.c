@@ -72,13 +72,28 @@ static struct dlb_evidence any_evidence(struct dlb_rng *rng)
     for (int i = 0; i < DLB_WS_COUNT; i++)
         e.worker_stage_ns[i] = odd_number(rng);
     if (dlb_rng_below(rng, 2))
-        e.ceiling_ratio =
-            (struct dlb_estimate){.median = 2 * odd_number(rng),
-                                  .low = 2 * odd_number(rng),
-                                  .high = 3 * odd_number(rng),
-                                  .interval = (enum dlb_interval_kind)dlb_rng_below(rng, 3),
-                                  .n = (uint32_t)dlb_rng_below(rng, 7)};
+        e.gain = (struct dlb_gain){.median = 2 * odd_number(rng),
+                                   .low = 2 * odd_number(rng),
+                                   .high = 3 * odd_number(rng),
+                                   .n = (uint32_t)dlb_rng_below(rng, 7)};
+    if (e.gain.low > e.gain.high)
+        e.gain.high = e.gain.low;
     return e;
+}
+
+static double low_of(const struct dlb_gain *gain)
+{
+    return gain->n == 1 ? gain->median : gain->low;
+}
+
+static double high_of(const struct dlb_gain *gain)
+{
+    return gain->n == 1 ? gain->median : gain->high;
+}
+
+static bool is_known(const struct dlb_gain *gain)
+{
+    return gain->n > 0 && isfinite(gain->median) && !isnan(low_of(gain)) && !isnan(high_of(gain));
 }
 
 static void holds_for_any_evidence(void **state)
@@ -114,15 +129,21 @@ static void holds_for_any_evidence(void **state)
         if (!e.complete)
             assert_int_equal(v.klass, DLB_V_INCOMPLETE);
         if (v.klass == DLB_V_INPUT_BOUND) {
-            assert_true(e.input_frac >= DLB_SHARE_WARN ||
-                        fmax(e.input_frac, 0) + fmin(e.late_copy_frac, e.h2d_frac) >=
-                            DLB_SHARE_WARN);
-            assert_true(e.ceiling_ratio.n == 0 || e.ceiling_ratio.low > DLB_CEILING_CLEAR);
+            double loader_frac =
+                fmax(e.input_frac, 0) + fmax(fmin(e.late_copy_frac, e.h2d_frac), 0);
+            assert_true(loader_frac >= (is_known(&e.gain) ? DLB_SHARE_WARN / 2 : DLB_SHARE_WARN));
+            assert_true(!is_known(&e.gain) || low_of(&e.gain) > DLB_GAIN_CLEAR);
         }
-        if (v.klass == DLB_V_BALANCED) /* idle time has a reason, or is small */
-            assert_true(e.input_frac < DLB_SHARE_WARN);
+        bool starved = e.ceiling_idle_frac > DLB_CEILING_IDLE_MAX;
+        if (v.klass == DLB_V_BORDERLINE)
+            assert_true(is_known(&e.gain) && high_of(&e.gain) >= DLB_GAIN_CLEAR && !starved);
+        if (v.klass == DLB_V_BALANCED || v.klass == DLB_V_COMPUTE_BOUND) {
+            bool known = is_known(&e.gain) && !starved;
+            assert_true(known ? high_of(&e.gain) < DLB_GAIN_CLEAR : e.input_frac < DLB_SHARE_WARN);
+            assert_true(e.residual_frac < DLB_SHARE_WARN);
+        }
         if (v.klass == DLB_V_COMPUTE_BOUND)
-            assert_true(e.compute_frac >= DLB_COMPUTE_BOUND && e.input_frac < DLB_SHARE_WARN);
+            assert_true(e.compute_frac >= DLB_COMPUTE_BOUND);
     }
     for (int i = 0; i <= DLB_V_BALANCED; i++)
         assert_true(seen[i] > 0);
