@@ -14,9 +14,9 @@ uint32_t dlb_spec_round(const struct dlb_spec *spec, uint32_t n_busy);
  * measured round. n_all: batches of all epochs; NaN: not known. */
 uint64_t dlb_spec_warmup(const struct dlb_spec *spec, uint32_t round, double n_all);
 
-/* run.max_batches, in whole rounds, and so many that with the warm-up they are more than workers may
- * have made beforehand: a window that ends within these shows how fast they are handed out. 0: no
- * limit. */
+/* run.max_batches, in whole rounds, and so many that with the warm-up they are more than workers
+ * may have made beforehand: a window that ends within these shows how fast they are handed out. 0:
+ * no limit. */
 uint64_t dlb_spec_max_batches(const struct dlb_spec *spec, uint32_t round);
 
 /* Batches until the window closes, with every worker busy: warm-up, run.max_batches, and the one
