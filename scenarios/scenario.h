@@ -100,6 +100,12 @@ enum dlb_rate_kind {
     DLB_N_RATES
 };
 
+/* Of a plan's time, until its last block began. */
+struct dlb_race_spent {
+    double all_s, cells_s;
+    uint32_t n_runs; /* of cells, that the block has */
+};
+
 /* A race between the cells of a sweep (core/measure/race.h). Owned by the plan. */
 struct dlb_plan_race {
     struct dlb_race race;    /* of all cells of the plan; those that are skipped have failed */
@@ -107,7 +113,8 @@ struct dlb_plan_race {
     enum dlb_rate_kind rate; /* that cells are compared by; DLB_N_RATES: no block has ended */
     double max_s;            /* after which no block begins; 0: none */
     double cut_s;            /* after which no task begins; 0: none */
-    uint32_t n_cpus;         /* for the judge */
+    struct dlb_race_spent before;
+    uint32_t n_cpus; /* for the judge */
 };
 
 /* Owned by the caller of plan(); dlb_plan_free frees everything. */

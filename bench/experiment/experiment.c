@@ -109,6 +109,10 @@ static void tell_left_out(const struct experiment *x)
         dlb_say_note("run.repeats (%s) is left out: the sweep repeats cells as often as it takes "
                      "to decide; --exhaustive measures each run.repeats times",
                      dlb_config_origin(x->args->cfg, "run.repeats"));
+    if (x->scenario->sweeps && !x->plan.race && dlb_config_has(x->args->cfg, "sweep.max_minutes"))
+        dlb_say_note("sweep.max_minutes (%s) is left out: cells that do other work, a single cell, "
+                     "and the cells of an exhaustive sweep are measured run.repeats times each",
+                     dlb_config_origin(x->args->cfg, "sweep.max_minutes"));
     if (json_object_size(dlb_config_axes(x->args->cfg)) > 0 && !x->scenario->sweeps)
         dlb_say_note("%s sweeps nothing; the sweep.* lists are left out", x->scenario->name);
 }
@@ -122,11 +126,21 @@ static uint32_t count(const struct experiment *x, const struct dlb_judgement *j,
     return n;
 }
 
+/* Before anything ran. */
+static uint32_t n_skipped(const struct dlb_plan *plan)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        n += plan->cells[i].skipped;
+    return n;
+}
+
 /* Judges what there is. New reference; the caller frees the judgement. */
 static json_t *build(const struct experiment *x, bool unfinished, struct dlb_judgement *judgement)
 {
     x->scenario->judge(&x->plan, &x->results, x->n_cpus, judgement);
     bool failed = dlb_results_n_failed(&x->results) > 0 || count(x, judgement, DLB_CELL_FAILED) > 0;
+    bool cut = count(x, judgement, DLB_CELL_SKIPPED) > n_skipped(&x->plan);
     struct dlb_summary in = {
         .command = x->scenario->name,
         .run_name = x->folder.name,
@@ -139,7 +153,7 @@ static json_t *build(const struct experiment *x, bool unfinished, struct dlb_jud
         .plan = &x->plan,
         .results = &x->results,
         .judgement = judgement,
-        .partial = unfinished || x->results.interrupted || failed,
+        .partial = unfinished || x->results.interrupted || failed || cut,
     };
     return dlb_summary_build(&in);
 }
@@ -175,7 +189,7 @@ static void tell_growing(struct experiment *x)
 /* A race has one block yet, and is as long as it takes to decide. */
 static void tell_race(struct experiment *x)
 {
-    double most_s = x->plan.race->max_s, few_s = most_s > 0 ? most_s : LONG_S;
+    double most_s = x->plan.race->max_s;
     double block_s = dlb_runner_least_s(&x->plan, x->subject.shape.n_samples);
     char block[40], most[40] = "no limit";
     if (most_s > 0)
@@ -187,7 +201,7 @@ static void tell_race(struct experiment *x)
         "enough; a block of all takes %s of steps alone; sweep.max_minutes ends it: "
         "%s",
         block, most);
-    if (LEAST_BLOCKS * block_s > few_s)
+    if (most_s > 0 && LEAST_BLOCKS * block_s > most_s)
         dlb_progress_note(&x->watch.progress,
                           "dlbench: note: a decision takes %d blocks at least: raise "
                           "sweep.max_minutes, %s, or sweep fewer settings",

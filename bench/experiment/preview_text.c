@@ -64,7 +64,7 @@ static void print_head(const json_t *doc)
             seconds_text(doc, "estimate_s", a, sizeof(a)),
             seconds_text(doc, "least_s", b, sizeof(b)), seconds_text(doc, "start_s", c, sizeof(c)));
     if (isfinite(dlb_json_number(doc, "max_s")))
-        dlb_say(stdout, "           for the first block; %s at most in all",
+        dlb_say(stdout, "           for the first block; sweep.max_minutes ends it after %s",
                 seconds_text(doc, "max_s", a, sizeof(a)));
     dlb_say(stdout, "  memory   at most %s%s; %s is available",
             bytes_text(memory, "most_bytes", a, sizeof(a)), at,

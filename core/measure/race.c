@@ -1,6 +1,7 @@
 #include "core/measure/race.h"
 
 #include "core/base/mem.h"
+#include "core/measure/race_keys.h"
 #include "core/measure/race_model.h"
 #include "core/measure/stats.h"
 #include "core/measure/tail.h"
@@ -21,7 +22,6 @@
 #define FRESH_MIN 6      /* blocks of the last phase: an interval of t with 5 degrees */
 #define FRESH_MAX 12
 #define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
-#define BLOCKS_MAX 128     /* a decision that would take more is left to a quieter machine */
 #define NORMAL_95 1.644854 /* quantiles of the standard normal distribution */
 #define NORMAL_975 1.959964
 #define NOISE_FROM 11 /* blocks before that is said */
@@ -197,6 +197,13 @@ static void choose_runs(struct dlb_race *race)
             race->cells[c].state = race->cells[c].runs ? DLB_RACE_RACING : DLB_RACE_SCREENED;
 }
 
+/* So many that the interval of the loss is about as wide as the tolerance to either side. */
+static uint32_t plan_fresh(const struct dlb_race *race)
+{
+    double half = FRESH_T * M_SQRT2 * race->scatter / race->input.tolerance;
+    return (uint32_t)fmin(fmax(ceil(half * half), FRESH_MIN), FRESH_MAX);
+}
+
 /* A cell that loses nothing is within the tolerance with DLB_RACE_DECIDE where the standard error
  * of a difference is tolerance / NORMAL_95. */
 static void foresee(struct dlb_race *race)
@@ -204,8 +211,9 @@ static void foresee(struct dlb_race *race)
     double n = n_measured(race, (uint32_t)race->leader);
     double each = NORMAL_95 * race->scatter / race->input.tolerance, needed = ceil(2 * each * each);
     race->noise_floor_frac = -expm1(-NORMAL_975 * race->scatter * sqrt(2 / n));
-    race->blocks_more =
-        race->cells[race->leader].probability >= DLB_RACE_DECIDE ? 0 : fmax(needed - n, 1);
+    race->blocks_more = plan_fresh(race);
+    if (race->cells[race->leader].probability < DLB_RACE_DECIDE)
+        race->blocks_more += fmax(needed - n, 1);
 }
 
 /* NULL if no cell is in. */
@@ -248,50 +256,6 @@ static void look(struct dlb_race *race)
     free(in);
 }
 
-static bool differ_alone(const struct dlb_race *race, uint32_t key, int64_t a, uint32_t b)
-{
-    uint32_t n_keys = race->input.n_keys;
-    for (uint32_t k = 0; k < n_keys; k++) {
-        bool equal = race->input.levels[(size_t)a * n_keys + k] ==
-                     race->input.levels[(size_t)b * n_keys + k];
-        if (equal == (k == key))
-            return false;
-    }
-    return true;
-}
-
-static void judge_key(struct dlb_race *race, const double *draws, const bool *in, uint32_t k)
-{
-    uint32_t n_cells = race->input.n_cells, n_same = 0;
-    double edge = -log1p(-race->input.tolerance);
-    struct dlb_race_key *key = &race->keys[k];
-    bool *other = dlb_mem_array(n_cells, sizeof(*other));
-    for (uint32_t c = 0; c < n_cells; c++) {
-        other[c] = in[c] && differ_alone(race, k, race->base, c);
-        key->n_others += other[c];
-    }
-    for (uint32_t d = 0; d < N_DRAWS; d++) {
-        const double *draw = draws + (size_t)d * n_cells;
-        bool same = true;
-        for (uint32_t c = 0; c < n_cells; c++)
-            same = same && (!other[c] || fabs(draw[c] - draw[race->base]) <= edge);
-        n_same += same;
-    }
-    key->same = key->n_others > 0 ? (double)n_same / N_DRAWS : (double)NAN;
-    free(other);
-}
-
-static void judge_keys(struct dlb_race *race, const double *draws, const bool *in)
-{
-    race->base = race->recommended;
-    for (uint32_t c = 0; race->recommended < 0 && c < race->input.n_cells; c++)
-        if (in[c] && (race->base < 0 ||
-                      race->cells[c].loss_frac.median < race->cells[race->base].loss_frac.median))
-            race->base = c;
-    for (uint32_t k = 0; race->base >= 0 && k < race->input.n_keys; k++)
-        judge_key(race, draws, in, k);
-}
-
 /* The losses of all cells that were measured, dropped ones included; and the keys. */
 static void estimate_losses(struct dlb_race *race)
 {
@@ -311,7 +275,7 @@ static void estimate_losses(struct dlb_race *race)
                                                               dlb_quantile(loss, N_DRAWS, 0.975)};
     }
     if (draws)
-        judge_keys(race, draws, in);
+        dlb_race_judge_keys(race, draws, N_DRAWS, in);
     free(draws);
     free(in);
     free(loss);
@@ -323,13 +287,6 @@ static bool is_look(const struct dlb_race *race)
     while (at < race->n_blocks)
         at = (4 * at + 2) / 3; /* a third more, rounded up */
     return at == race->n_blocks;
-}
-
-/* So many that the interval of the loss is about as wide as the tolerance to either side. */
-static uint32_t plan_fresh(const struct dlb_race *race)
-{
-    double half = FRESH_T * M_SQRT2 * race->scatter / race->input.tolerance;
-    return (uint32_t)fmin(fmax(ceil(half * half), FRESH_MIN), FRESH_MAX);
 }
 
 /* The best of the others, among those that survive or, where none does, those that were dropped. */
@@ -369,8 +326,8 @@ static bool start_fresh(struct dlb_race *race, int64_t recommended)
     race->rival = find_rival(race);
     race->probability = race->cells[recommended].probability;
     race->cells[recommended].state = DLB_RACE_FINALIST;
-    if (race->rival < 0) { /* the only cell: it loses nothing to itself */
-        race->loss_frac = (struct dlb_race_interval){0, 0, 0};
+    if (race->rival < 0) { /* the only cell that has not failed: there is nothing to lose to */
+        race->noise_floor_frac = (double)NAN;
         return stop(race, DLB_RACE_DECIDED);
     }
     for (uint32_t c = 0; c < race->input.n_cells; c++)
@@ -411,7 +368,7 @@ static bool confirm(struct dlb_race *race)
     look(race);
     race->n_fresh = 0;
     const struct dlb_race_cell *cell = &race->cells[race->recommended];
-    if (!survives(race, (uint32_t)race->recommended) || !(loss.low <= race->input.tolerance) ||
+    if (!survives(race, (uint32_t)race->recommended) || !(loss.median <= race->input.tolerance) ||
         cell->probability < CONFIRM) {
         race->recommended = race->rival = -1;
         return false;
@@ -432,40 +389,79 @@ uint32_t dlb_race_block_runs(const struct dlb_race *race)
     return n;
 }
 
-static bool first_blocks(struct dlb_race *race, uint32_t runs_left)
+static bool affords(const struct dlb_race_budget *budget, double n_blocks, double n_runs)
+{
+    return n_blocks * budget->block + n_runs * budget->run <= budget->left;
+}
+
+/* The last phase, before what else is to run. */
+static bool affords_fresh(const struct dlb_race *race, const struct dlb_race_budget *budget,
+                          double n_blocks, double n_runs)
+{
+    double n_fresh = plan_fresh(race);
+    return affords(budget, n_blocks, n_runs + 2 * n_fresh);
+}
+
+static bool first_blocks(struct dlb_race *race, const struct dlb_race_budget *budget)
 {
     for (uint32_t c = 0; c < race->input.n_cells; c++)
         race->cells[c].runs = race->cells[c].state == DLB_RACE_RACING;
     uint32_t n = dlb_race_block_runs(race);
-    return n > 0 && runs_left >= n ? true : stop_undecided(race, DLB_RACE_BUDGET);
+    return n > 0 && affords(budget, 1, n) ? true : stop_undecided(race, DLB_RACE_BUDGET);
 }
 
-bool dlb_race_next(struct dlb_race *race, uint32_t runs_left)
+static bool has_failed(const struct dlb_race *race, int64_t cell)
 {
-    if (race->stopped != DLB_RACE_GOES_ON)
-        return false;
-    if (race->n_fresh > 0) {
-        if (race->n_blocks < race->fresh_from + race->n_fresh)
-            return runs_left >= 2 ? true : stop_undecided(race, DLB_RACE_BUDGET);
-        if (confirm(race))
-            return stop(race, DLB_RACE_DECIDED);
-    }
-    if (race->n_blocks < FIRST_LOOK)
-        return first_blocks(race, runs_left);
-    if (is_look(race) && race->n_looked < race->n_blocks)
+    return cell >= 0 && race->cells[cell].state == DLB_RACE_FAILED;
+}
+
+/* Of the last phase: what it can show no more, it need not run for. */
+static void give_up_fresh(struct dlb_race *race)
+{
+    race->n_fresh = 0;
+    race->recommended = race->rival = -1;
+    look(race);
+}
+
+/* Looks where it is due, and where what was chosen at the last look cannot run. */
+static void look_if_due(struct dlb_race *race)
+{
+    bool stuck = has_failed(race, race->leader) || dlb_race_block_runs(race) == 0;
+    if (stuck || (is_look(race) && race->n_looked < race->n_blocks))
         look(race);
-    if (race->leader >= 0 && race->cells[race->leader].probability >= EARLY &&
-        race->n_looked == race->n_blocks && runs_left >= 2 * plan_fresh(race))
+}
+
+static bool race_on(struct dlb_race *race, const struct dlb_race_budget *budget)
+{
+    look_if_due(race);
+    if (race->leader < 0)
+        return stop_undecided(race, DLB_RACE_BUDGET);
+    if (race->cells[race->leader].probability >= EARLY && race->n_looked == race->n_blocks &&
+        affords_fresh(race, budget, 0, 0))
         return start_fresh(race, race->leader);
-    bool no_runs =
-        isnan(race->scatter) || runs_left < dlb_race_block_runs(race) + 2 * plan_fresh(race);
-    bool noise = race->n_blocks >= NOISE_FROM && race->n_blocks + race->blocks_more > BLOCKS_MAX;
-    if (!no_runs && !noise && race->leader >= 0)
+    bool noise =
+        race->n_blocks >= NOISE_FROM && race->n_blocks + race->blocks_more > DLB_RACE_BLOCKS_MAX;
+    if (affords_fresh(race, budget, 1, dlb_race_block_runs(race)) && !noise)
         return true;
     if (race->n_looked < race->n_blocks)
         look(race);
     int64_t found = smallest(race, DLB_RACE_DECIDE);
-    if (found >= 0 && runs_left >= 2 * plan_fresh(race))
+    if (found >= 0 && affords_fresh(race, budget, 0, 0))
         return start_fresh(race, found);
     return stop_undecided(race, noise ? DLB_RACE_NOISE : DLB_RACE_BUDGET);
+}
+
+bool dlb_race_next(struct dlb_race *race, struct dlb_race_budget budget)
+{
+    if (race->stopped != DLB_RACE_GOES_ON)
+        return false;
+    if (race->n_fresh > 0) {
+        if (has_failed(race, race->recommended) || has_failed(race, race->rival))
+            give_up_fresh(race);
+        else if (race->n_blocks < race->fresh_from + race->n_fresh)
+            return affords(&budget, 0, 2) ? true : stop_undecided(race, DLB_RACE_BUDGET);
+        else if (confirm(race))
+            return stop(race, DLB_RACE_DECIDED);
+    }
+    return race->n_blocks < FIRST_LOOK ? first_blocks(race, &budget) : race_on(race, &budget);
 }

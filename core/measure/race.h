@@ -1,11 +1,11 @@
 /* The race: which cells of a sweep run in the next block, and when the answer is known.
  *
  * Floor 1. Control thread: allocates with core/base/mem.h. Pure: what a race says is a function of
- * its input, of the rates recorded so far and of the `runs_left` that was passed. To repeat a race,
+ * its input, of the rates recorded so far and of the budgets that were passed. To repeat a race,
  * record its blocks in the same order and call dlb_race_next before each.
  *
  *   dlb_race_init(&race, &input);
- *   while (dlb_race_next(&race, runs_left)) {
+ *   while (dlb_race_next(&race, budget)) {
  *       run each cell c with race.cells[c].runs, in random order, as block race.n_blocks
  *       dlb_race_record(&race, block, c, samples_per_s) for each
  *   }
@@ -30,13 +30,25 @@
 #ifndef DLB_CORE_MEASURE_RACE_H
 #define DLB_CORE_MEASURE_RACE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DLB_RACE_TOLERANCE 0.02     /* default: what a smaller cell may lose to the best */
-#define DLB_RACE_DECIDE 0.97        /* probability that a recommended cell must reach */
-#define DLB_RACE_SAME 0.95          /* probability from which a key makes no difference */
-#define DLB_RACE_NO_RUNS UINT32_MAX /* runs_left: no limit */
+#define DLB_RACE_TOLERANCE 0.02 /* default: what a smaller cell may lose to the best */
+#define DLB_RACE_DECIDE 0.97    /* probability that a recommended cell must reach */
+#define DLB_RACE_SAME 0.95      /* probability from which a key makes no difference */
+
+/* What there is to spend, and what things cost, in one unit: seconds, say. */
+struct dlb_race_budget {
+    double left;  /* INFINITY: no limit */
+    double block; /* what a block takes beside its runs: a reference, ceilings; not in the last
+                     phase */
+    double run;   /* one run of one cell */
+};
+#define DLB_RACE_BLOCKS_MAX 128 /* a decision that would take more is left to a quieter machine */
+
+#define DLB_RACE_RUNS(n) ((struct dlb_race_budget){(n), 0, 1})
+#define DLB_RACE_UNLIMITED DLB_RACE_RUNS((double)INFINITY)
 
 enum dlb_race_state {
     DLB_RACE_RACING,
@@ -96,10 +108,11 @@ struct dlb_race {
     uint32_t fresh_from, n_fresh; /* blocks of the last phase; n_fresh 0: it has not begun */
 
     enum dlb_race_stop stopped;
-    double probability; /* of `recommended`, over all blocks */
-    struct dlb_race_interval
-        loss_frac;      /* of `recommended` to its rival, 0 at least; fresh blocks */
-    double blocks_more; /* that a decision would still take, about; NaN before the first look */
+    double probability;                 /* of `recommended`, over all blocks */
+    struct dlb_race_interval loss_frac; /* of `recommended` to its rival, 0 at least; fresh blocks;
+                                           NaN without a rival */
+    double blocks_more; /* that a decision would still take, about, the last phase included; NaN
+                           before the first look */
     double noise_floor_frac; /* a difference of two cells below this is noise; NaN before a look */
     double scatter;          /* standard deviation of one run's ln rate; NaN before a look */
 
@@ -116,9 +129,9 @@ void dlb_race_record(struct dlb_race *race, uint32_t block, uint32_t cell, doubl
 /* The cell cannot be judged: it runs no more and is never recommended. */
 void dlb_race_fail(struct dlb_race *race, uint32_t cell);
 
-/* Marks the cells of the next block. False: the race has ended, and `stopped` says why. `runs_left`
- * is what may still run of cells, this block's included. */
-bool dlb_race_next(struct dlb_race *race, uint32_t runs_left);
+/* Marks the cells of the next block, one at least. False: the race has ended, and `stopped` says
+ * why. */
+bool dlb_race_next(struct dlb_race *race, struct dlb_race_budget budget);
 
 /* What the next block takes. */
 uint32_t dlb_race_block_runs(const struct dlb_race *race);

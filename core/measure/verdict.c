@@ -250,6 +250,7 @@ void dlb_judge(const struct dlb_evidence *evidence, struct dlb_verdict *out)
     *out = (struct dlb_verdict){.klass = f.klass, .cause = f.cause, .severity = find_severity(&f)};
     if (lost_severity(f.lost_frac) > out->severity)
         out->severity = lost_severity(f.lost_frac);
+    out->unexplained = f.klass == DLB_V_INCOMPLETE && f.input_refuted;
     dlb_verdict_words(evidence, &f, out->text, sizeof out->text);
 }
 

@@ -136,7 +136,8 @@ struct dlb_verdict {
     enum dlb_verdict_class klass;
     enum dlb_cause cause;
     enum dlb_severity severity;
-    char text[1536]; /* sentences for a newcomer: what, by how much, why, what to try next */
+    bool unexplained; /* INCOMPLETE for want of a cause: the rate itself was measured */
+    char text[1536];  /* sentences for a newcomer: what, by how much, why, what to try next */
 };
 
 /* Judges. Evidence that is not finite counts as not measured; without finite shares the verdict

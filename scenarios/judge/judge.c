@@ -121,7 +121,7 @@ static void fail(struct dlb_judged_cell *out, enum dlb_code code)
 }
 
 static void judge_status(const struct dlb_plan_cell *planned, const struct dlb_reps *reps,
-                         bool interrupted, struct dlb_judged_cell *out)
+                         bool interrupted, bool raced, struct dlb_judged_cell *out)
 {
     out->code = DLB_N_CODES;
     if (planned->skipped || reps->n == 0) {
@@ -130,7 +130,8 @@ static void judge_status(const struct dlb_plan_cell *planned, const struct dlb_r
         (void)snprintf(out->reason, sizeof(out->reason), "%s",
                        planned->skipped ? planned->reason
                        : interrupted    ? "interrupted before it ran"
-                                        : "not run: the experiment ended before its turn");
+                       : raced ? "not run: the time of sweep.max_minutes was spent before its turn"
+                               : "not run: the experiment ended before its turn");
         return;
     }
     out->status = DLB_CELL_OK;
@@ -385,7 +386,7 @@ static void look_at(const struct dlb_plan *plan, const struct dlb_results *resul
 {
     const struct dlb_plan_cell *planned = &plan->cells[i];
     const struct dlb_reps *reps = &results->cells[i];
-    judge_status(planned, reps, results->interrupted, out);
+    judge_status(planned, reps, results->interrupted, plan->race != NULL, out);
     dlb_rates_fill(plan, planned, reps, out);
     out->shown = choose_shown(reps, out->rates[DLB_RATE_WINDOW].over.median);
     judge_emptiness(plan, planned, reps, results->interrupted, out);
@@ -396,9 +397,7 @@ static void look_at(const struct dlb_plan *plan, const struct dlb_results *resul
 
 void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    bool looked =
-        !plan->race || plan->race->race.n_looked > 0; /* else one run may be all there is */
-    bool judged = j->recommended >= 0 || (j->n_set > 0 && looked);
+    bool judged = j->recommended >= 0 || j->n_set > 0;
     int64_t shown = j->recommended >= 0 ? j->recommended : j->best;
     j->pytorch[0] = '\0';
     (void)json_array_clear(j->not_modelled);

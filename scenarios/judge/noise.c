@@ -146,6 +146,9 @@ static bool is_all_noise(const struct dlb_plan *plan, const struct dlb_judgement
 {
     uint32_t n = 0;
     bool swept = plan->axes.n > 0 && !plan->base; /* storage compares its cells itself */
+    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
+    if (race && race->n_looked > 0 && !(race->n_blocks + race->blocks_more > DLB_RACE_BLOCKS_MAX))
+        return false; /* more time would tell */
     if (!swept || dlb_race_is_decided(plan) || j->best < 0 ||
         !(j->noise_floor_frac > dlb_tolerance(plan)))
         return false;

@@ -25,10 +25,24 @@ static const struct dlb_race_interval *loss_of(const struct dlb_plan *plan, uint
     return &race->cells[cell].loss_frac;
 }
 
-double dlb_judged_loss(const struct dlb_plan *plan, const struct dlb_judgement *j, uint32_t cell)
+/* By the model: at the end of the race, or at its last look. NaN before it has looked, and then for
+ * a cell that was dropped. */
+static double modelled_loss(const struct dlb_plan *plan, uint32_t cell)
 {
     const struct dlb_race_interval *loss = loss_of(plan, cell);
-    return loss ? loss->median : 1 - j->cells[cell].rate.median / j->cells[j->best].rate.median;
+    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
+    if (loss)
+        return loss->median;
+    if (!race || race->n_looked == 0 || race->cells[cell].state == DLB_RACE_DROPPED ||
+        isnan(race->cells[cell].probability))
+        return (double)NAN;
+    return -expm1(-race->cells[cell].behind);
+}
+
+double dlb_judged_loss(const struct dlb_plan *plan, const struct dlb_judgement *j, uint32_t cell)
+{
+    double loss = modelled_loss(plan, cell);
+    return isnan(loss) ? 1 - j->cells[cell].rate.median / j->cells[j->best].rate.median : loss;
 }
 
 static void find_best(const struct dlb_plan *plan, struct dlb_judgement *j)
@@ -36,27 +50,24 @@ static void find_best(const struct dlb_plan *plan, struct dlb_judgement *j)
     double least = INFINITY;
     (void)dlb_best_by_median(plan, j);
     for (uint32_t i = 0; i < plan->n_cells; i++) {
-        const struct dlb_race_interval *loss = loss_of(plan, i);
-        if (!loss || !dlb_is_judged(&j->cells[i]) || !(loss->median < least))
+        double loss = modelled_loss(plan, i);
+        if (!dlb_is_judged(&j->cells[i]) || !(loss < least))
             continue;
-        least = loss->median;
+        least = loss;
         j->best = i;
     }
 }
 
-/* By falling probability; before the first look every judged cell is one. */
+/* By falling probability. Before the first look nothing is known of any. */
 static void find_candidates(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     const struct dlb_race_cell *cells = plan->race->race.cells;
-    bool looked = plan->race->race.n_looked > 0;
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
-        if (!dlb_is_judged(&j->cells[i]) ||
-            (looked && !(cells[i].probability >= DLB_CANDIDATE_MIN)))
+    for (uint32_t i = 0; plan->race->race.n_looked > 0 && i < plan->n_cells; i++) {
+        if (!dlb_is_judged(&j->cells[i]) || !(cells[i].probability >= DLB_CANDIDATE_MIN))
             continue;
         dlb_add_to_set(j, i);
         for (uint32_t k = j->n_set - 1;
-             looked && k > 0 && cells[j->set[k]].probability > cells[j->set[k - 1]].probability;
-             k--) {
+             k > 0 && cells[j->set[k]].probability > cells[j->set[k - 1]].probability; k--) {
             uint32_t kept = j->set[k];
             j->set[k] = j->set[k - 1];
             j->set[k - 1] = kept;
@@ -79,14 +90,17 @@ static void say_decided(const struct dlb_plan *plan, const struct dlb_judgement 
 {
     const struct dlb_race *race = &plan->race->race;
     char which[40] = "this cell", fresh[160] = "";
+    if (race->rival < 0) {
+        (void)snprintf(text, n_text, "It is the only cell that could be judged.");
+        return;
+    }
     if (j->recommended != j->best)
         (void)snprintf(which, sizeof(which), "cell %lld", (long long)j->recommended);
-    if (race->rival >= 0)
-        (void)snprintf(fresh, sizeof(fresh),
-                       " Measured afresh in %u pairs with cell %lld, the best of the others, it "
-                       "loses %.1f%% (95%% interval %.1f%% to %.1f%%).",
-                       n_pairs(race), (long long)race->rival, race->loss_frac.median * 100,
-                       race->loss_frac.low * 100, race->loss_frac.high * 100);
+    (void)snprintf(fresh, sizeof(fresh),
+                   " Measured afresh in %u pairs with cell %lld, its rival, it loses %.1f%% "
+                   "(95%% interval %.1f%% to %.1f%%).",
+                   n_pairs(race), (long long)race->rival, race->loss_frac.median * 100,
+                   race->loss_frac.low * 100, race->loss_frac.high * 100);
     (void)snprintf(text, n_text,
                    "Recommended: %s, the smallest that loses less than %.3g%% to the best, with a "
                    "probability of %.0f%%.%s",
@@ -95,6 +109,8 @@ static void say_decided(const struct dlb_plan *plan, const struct dlb_judgement 
 
 static const char *why_undecided(const struct dlb_race *race)
 {
+    if (race->stopped != DLB_RACE_GOES_ON && race->n_looked > 0 && race->leader < 0)
+        return "no cell is left that can be judged";
     switch (race->stopped) {
     case DLB_RACE_BUDGET:
         return "the time of sweep.max_minutes was spent";
@@ -133,24 +149,33 @@ static void say_undecided(const struct dlb_plan *plan, const struct dlb_judgemen
 {
     const struct dlb_race *race = &plan->race->race;
     char candidates[200], more[80] = "";
+    if (j->n_set == 0) {
+        (void)snprintf(text, n_text, "Not decided: %s.%s", why_undecided(race),
+                       race->n_looked > 0 ? ""
+                                          : " No cell has the three repetitions without which "
+                                            "nothing is known of the others' chances.");
+        return;
+    }
     say_candidates(plan, j, candidates, sizeof(candidates));
     if (race->blocks_more > 0)
         (void)snprintf(more, sizeof(more), " A decision would take about %.0f more blocks.",
                        race->blocks_more);
     (void)snprintf(text, n_text,
-                   "Not decided: %s. Cells that may lose less than %.3g%% to the best%s: %s.%s",
-                   why_undecided(race), dlb_tolerance(plan) * 100,
-                   race->n_looked > 0 ? ", with their probability" : "", candidates, more);
+                   "Not decided: %s. Cells that may lose less than %.3g%% to the best, with their "
+                   "probability: %s.%s",
+                   why_undecided(race), dlb_tolerance(plan) * 100, candidates, more);
 }
 
 static void describe(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     size_t n_text = sizeof(j->text), at = dlb_say_best(plan, j, j->text, n_text);
-    uint32_t n_runs = 0;
+    uint32_t n_runs = 0, n_unmeasured = 0;
     if (at == 0)
         return;
-    for (uint32_t i = 0; i < plan->n_cells; i++)
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
         n_runs += j->cells[i].n_values;
+        n_unmeasured += !plan->cells[i].skipped && !dlb_is_measured(&j->cells[i]);
+    }
     if (j->recommended >= 0)
         say_decided(plan, j, j->text + at, n_text - at);
     else
@@ -158,6 +183,10 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j)
     at = strlen(j->text);
     (void)snprintf(j->text + at, n_text - at, " %u runs in %u block%s.", n_runs, plan->n_blocks,
                    plan->n_blocks == 1 ? "" : "s");
+    at = strlen(j->text);
+    if (n_unmeasured > 0)
+        (void)snprintf(j->text + at, n_text - at, " %u cell%s not measured.", n_unmeasured,
+                       n_unmeasured == 1 ? " was" : "s were");
     at = strlen(j->text);
     dlb_say_unjudged(plan, j, j->text + at, n_text - at);
 }

@@ -18,8 +18,9 @@ bool dlb_is_measured(const struct dlb_judged_cell *cell)
 
 bool dlb_is_judged(const struct dlb_judged_cell *cell)
 {
-    return dlb_is_measured(cell) && cell->verdict.klass != DLB_V_INCOMPLETE &&
-           cell->verdict.klass != DLB_V_HARNESS_BOUND;
+    const struct dlb_verdict *verdict = &cell->verdict;
+    return dlb_is_measured(cell) && verdict->klass != DLB_V_HARNESS_BOUND &&
+           (verdict->klass != DLB_V_INCOMPLETE || verdict->unexplained);
 }
 
 /* The fastest of the cells that are judged; where none is, of those that are measured. */
@@ -41,9 +42,8 @@ const struct dlb_judged_cell *dlb_best_by_median(const struct dlb_plan *plan,
     return best;
 }
 
-/* How much `cell` loses to `best` in the blocks that both have. */
-static struct dlb_estimate loss_to(const struct dlb_judged_cell *cell,
-                                   const struct dlb_judged_cell *best, uint64_t seed)
+struct dlb_estimate dlb_paired_loss(const struct dlb_judged_cell *cell,
+                                    const struct dlb_judged_cell *best, uint64_t seed)
 {
     struct dlb_estimate none = {NAN, NAN, NAN, DLB_INTERVAL_NONE, 0};
     double *a = dlb_mem_array(2 * (size_t)cell->n_values, sizeof(*a)), *b = a + cell->n_values;
@@ -124,7 +124,7 @@ enum standing { WORSE, AS_GOOD, OPEN };
 static enum standing compare(const struct dlb_plan *plan, const struct dlb_judged_cell *cell,
                              const struct dlb_judged_cell *best)
 {
-    struct dlb_estimate loss = loss_to(cell, best, plan->seed);
+    struct dlb_estimate loss = dlb_paired_loss(cell, best, plan->seed);
     if (loss.n < DLB_SEPARABLE_MIN_N)
         return OPEN;
     if (loss.high < dlb_tolerance(plan))
@@ -195,7 +195,7 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
         return;
     }
     const struct dlb_judged_cell *cell = &j->cells[j->recommended];
-    struct dlb_estimate loss = loss_to(cell, best, plan->seed);
+    struct dlb_estimate loss = dlb_paired_loss(cell, best, plan->seed);
     if (loss.interval == DLB_INTERVAL_BOOTSTRAP_95)
         (void)snprintf(bound, sizeof(bound), "at the upper end of its 95%% interval");
     else

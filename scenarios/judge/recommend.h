@@ -8,6 +8,10 @@
 
 bool dlb_is_measured(const struct dlb_judged_cell *cell);
 
+/* How much `cell` loses to `best` in the blocks that both have. */
+struct dlb_estimate dlb_paired_loss(const struct dlb_judged_cell *cell,
+                                    const struct dlb_judged_cell *best, uint64_t seed);
+
 /* What the recommended cell may lose to the best (sweep.tolerance). */
 double dlb_tolerance(const struct dlb_plan *plan);
 

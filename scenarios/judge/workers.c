@@ -1,6 +1,7 @@
 #include "scenarios/judge/workers.h"
 
 #include "scenarios/judge/judge.h"
+#include "scenarios/judge/recommend.h"
 #include "scenarios/spec/meaning.h"
 
 /* An option that has no meaning in one of them makes no difference. */
@@ -45,7 +46,10 @@ void dlb_judge_workers(const struct dlb_plan *plan, const struct dlb_judged_cell
             continue;
         if (n_workers > e->more_workers)
             e->more_workers = n_workers;
-        if (other->rate.low > cells[at].rate.high && other->rate.median > fastest) {
+        struct dlb_estimate loss = dlb_paired_loss(&cells[at], other, plan->seed);
+        /* Of a race they may have few blocks in common. */
+        if (other->rate.low > cells[at].rate.high && loss.n >= DLB_SEPARABLE_MIN_N &&
+            loss.low > 0 && other->rate.median > fastest) {
             fastest = other->rate.median;
             e->faster_workers = n_workers;
         }

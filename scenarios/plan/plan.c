@@ -271,7 +271,7 @@ static bool is_ceiling_of_any(const struct dlb_plan *plan, uint32_t ceiling, con
     return false;
 }
 
-void dlb_plan_add_block(struct dlb_plan *plan, uint32_t b, const bool *cells)
+void dlb_plan_add_block(struct dlb_plan *plan, uint32_t b, const bool *cells, bool alone)
 {
     struct dlb_task *block =
         dlb_mem_array((size_t)plan->n_cells + plan->n_ceilings, sizeof(*block));
@@ -279,12 +279,12 @@ void dlb_plan_add_block(struct dlb_plan *plan, uint32_t b, const bool *cells)
     if (b == 0)
         add_warms(plan, DLB_WARM_ONCE, 0);
     dlb_plan_add_block_warms(plan, b);
-    if (plan->reference >= 0)
+    if (plan->reference >= 0 && !alone)
         add_reference(plan, b);
     for (uint32_t i = 0; i < plan->n_cells; i++)
         if (!plan->cells[i].skipped && (!cells || cells[i]))
             block[n++] = (struct dlb_task){.kind = DLB_TASK_CELL, .index = i, .block = b};
-    for (uint32_t i = 0; i < plan->n_ceilings; i++)
+    for (uint32_t i = 0; i < plan->n_ceilings && !alone; i++)
         if (!cells || is_ceiling_of_any(plan, i, cells))
             block[n++] = (struct dlb_task){.kind = DLB_TASK_CEILING, .index = i, .block = b};
     shuffle(block, n, dlb_rng_seed(plan->seed, b, STREAM_ORDER));
@@ -296,7 +296,7 @@ void dlb_plan_add_block(struct dlb_plan *plan, uint32_t b, const bool *cells)
 void dlb_plan_tasks(struct dlb_plan *plan)
 {
     for (uint32_t b = 0; b < plan->n_blocks; b++)
-        dlb_plan_add_block(plan, b, NULL);
+        dlb_plan_add_block(plan, b, NULL, false);
     if (plan->reference < 0)
         return;
     dlb_plan_add_block_warms(plan, plan->n_blocks);

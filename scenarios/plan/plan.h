@@ -24,8 +24,9 @@ void dlb_plan_warm(const struct dlb_plan_input *in, bool as_is, struct dlb_plan 
 
 /* Appends a block: its warm passes (before the first block, those for all), with plan->reference >=
  * 0 that cell, then the cells (NULL: all) and their ceilings once each, in an order shuffled with
- * the seed. `cells`: [plan->n_cells]; skipped ones do not run in any case. */
-void dlb_plan_add_block(struct dlb_plan *plan, uint32_t block, const bool *cells);
+ * the seed. `cells`: [plan->n_cells]; skipped ones do not run in any case. `alone`: without
+ * reference and ceilings. */
+void dlb_plan_add_block(struct dlb_plan *plan, uint32_t block, const bool *cells, bool alone);
 
 /* plan->n_blocks blocks of all cells, and the reference once more at the end. */
 void dlb_plan_tasks(struct dlb_plan *plan);

@@ -16,11 +16,18 @@
 #define OVER_MAX 1.05
 #define OVER_MIN_S 15
 
+/* Whether the axis makes cells that run do other work than the first of them. */
 static bool is_other_work(const struct dlb_plan *plan, const struct dlb_axis *axis)
 {
-    for (uint32_t i = 0; i < plan->n_cells; i++)
-        if (!plan->cells[i].skipped && dlb_axis_is_other_work(axis, plan->cells[i].spec))
-            return json_array_size(axis->values) > 1;
+    const struct dlb_spec *first = NULL;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_spec *spec = plan->cells[i].spec;
+        if (plan->cells[i].skipped || !dlb_axis_is_other_work(axis, spec))
+            continue;
+        if (first && !dlb_axis_equal(axis, first, spec))
+            return true;
+        first = first ? first : spec;
+    }
     return false;
 }
 
@@ -86,7 +93,7 @@ static void add_block(struct dlb_plan *plan)
     bool *runs = dlb_mem_array(plan->n_cells, sizeof(*runs));
     for (uint32_t i = 0; i < plan->n_cells; i++)
         runs[i] = race->cells[i].runs;
-    dlb_plan_add_block(plan, race->n_blocks, runs);
+    dlb_plan_add_block(plan, race->n_blocks, runs, race->n_fresh > 0);
     plan->n_blocks = race->n_blocks + 1;
     free(runs);
 }
@@ -118,8 +125,18 @@ void dlb_sweep_race_begin(struct dlb_plan *plan, const struct dlb_sweep_opts *op
             dlb_race_fail(&held->race, i);
     plan->race = held;
     plan->grows = true;
-    if (dlb_race_next(&held->race, DLB_RACE_NO_RUNS))
+    if (dlb_race_next(&held->race, DLB_RACE_UNLIMITED))
         add_block(plan);
+    held->before.n_runs = dlb_race_block_runs(&held->race);
+}
+
+/* Whether warm passes run before each run of a cell, and are a part of what it takes. */
+static bool warms_each(const struct dlb_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        if (plan->cells[i].warm >= 0 && plan->cells[i].warm_when == DLB_WARM_EACH)
+            return true;
+    return false;
 }
 
 /* Time of warm passes before the first block alone: it is not spent again. */
@@ -128,22 +145,34 @@ static double once_s(const struct dlb_plan *plan, const struct dlb_results *resu
     for (uint32_t i = 0; i < plan->n_cells; i++)
         if (plan->cells[i].warm >= 0 && plan->cells[i].warm_when != DLB_WARM_ONCE)
             return 0;
-    return results->run_s[DLB_TASK_WARM];
+    return plan->n_blocks == 1 ? results->run_s[DLB_TASK_WARM] : 0;
 }
 
-uint32_t dlb_sweep_race_runs_left(const struct dlb_plan *plan, const struct dlb_results *results)
+static double of_cells_s(const struct dlb_plan *plan, const struct dlb_results *results)
+{
+    return results->run_s[DLB_TASK_CELL] + (warms_each(plan) ? results->run_s[DLB_TASK_WARM] : 0);
+}
+
+struct dlb_race_budget dlb_sweep_race_budget(const struct dlb_plan *plan,
+                                             const struct dlb_results *results)
 {
     const struct dlb_plan_race *held = plan->race;
-    double cells_s = results->run_s[DLB_TASK_CELL], n = 0;
     if (held->max_s <= 0)
-        return DLB_RACE_NO_RUNS;
-    for (uint32_t i = 0; i < plan->n_cells; i++)
-        n += results->cells[i].n;
-    double beside_s = results->elapsed_s - cells_s - once_s(plan, results);
-    double each_s = cells_s / fmax(n, 1) + beside_s / plan->n_blocks / 2;
+        return DLB_RACE_UNLIMITED;
+    double cells_s = of_cells_s(plan, results) - held->before.cells_s;
+    double all_s = results->elapsed_s - held->before.all_s - once_s(plan, results);
     double max_s = held->race.n_fresh > 0 ? held->cut_s : held->max_s;
-    double left = (max_s - results->elapsed_s) / fmax(each_s, 1e-3);
-    return (uint32_t)fmin(fmax(left, 0), DLB_RACE_NO_RUNS - 1.0);
+    return (struct dlb_race_budget){.left = max_s - results->elapsed_s,
+                                    .block = fmax(all_s - cells_s, 0),
+                                    .run = cells_s / fmax(held->before.n_runs, 1)};
+}
+
+/* For the next block. */
+static void remember(struct dlb_plan *plan, const struct dlb_results *results)
+{
+    plan->race->before = (struct dlb_race_spent){.all_s = results->elapsed_s,
+                                                 .cells_s = of_cells_s(plan, results),
+                                                 .n_runs = dlb_race_block_runs(&plan->race->race)};
 }
 
 static double rate_in(const struct dlb_judged_cell *cell, enum dlb_rate_kind kind, uint32_t block)
@@ -174,6 +203,7 @@ void dlb_sweep_race_next(struct dlb_plan *plan, const struct dlb_results *result
             dlb_race_fail(race, i);
     }
     dlb_judgement_free(&j, plan);
-    if (dlb_race_next(race, dlb_sweep_race_runs_left(plan, results)))
+    if (dlb_race_next(race, dlb_sweep_race_budget(plan, results)))
         add_block(plan);
+    remember(plan, results);
 }

@@ -20,8 +20,8 @@ void dlb_sweep_race_begin(struct dlb_plan *plan, const struct dlb_sweep_opts *op
 #define DLB_SWEEP_RACE_JUDGED 3
 void dlb_sweep_race_next(struct dlb_plan *plan, const struct dlb_results *results);
 
-/* How many runs of cells there is time for, if two run in each block: with the reference and the
- * ceilings of a block. DLB_RACE_NO_RUNS: as many as it takes. */
-uint32_t dlb_sweep_race_runs_left(const struct dlb_plan *plan, const struct dlb_results *results);
+/* The time that is left, and what the last block says that blocks and runs take. */
+struct dlb_race_budget dlb_sweep_race_budget(const struct dlb_plan *plan,
+                                             const struct dlb_results *results);
 
 #endif

@@ -101,7 +101,7 @@ static inline void key_race(struct key_grid *k, uint64_t seed, struct key_tally 
     struct dlb_race race;
     uint32_t n_runs = 0;
     dlb_race_init(&race, &input);
-    while (dlb_race_next(&race, GRID_RUNS - n_runs)) {
+    while (dlb_race_next(&race, DLB_RACE_RUNS(GRID_RUNS - n_runs))) {
         bool runs[GRID_CELLS];
         double ln_rate[GRID_CELLS];
         uint32_t block = race.n_blocks;

@@ -176,7 +176,7 @@ static inline void grid_race(struct grid *g, uint64_t seed, struct grid_tally *t
     struct dlb_race race;
     uint32_t n_runs = 0, block = 0, fresh_from = 0, n_fresh = 0;
     dlb_race_init(&race, &input);
-    while (dlb_race_next(&race, GRID_RUNS - n_runs)) {
+    while (dlb_race_next(&race, DLB_RACE_RUNS(GRID_RUNS - n_runs))) {
         bool runs[GRID_CELLS];
         double ln_rate[GRID_CELLS];
         if (race.n_fresh > 0 && race.fresh_from != fresh_from) {

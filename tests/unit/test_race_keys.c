@@ -63,7 +63,7 @@ static void what_a_race_says(void **state)
     struct dlb_race race;
     dlb_race_init(&race, &input);
     assert_int_equal(race.base, -1);
-    while (dlb_race_next(&race, DLB_RACE_NO_RUNS)) {
+    while (dlb_race_next(&race, DLB_RACE_UNLIMITED)) {
         uint32_t block = race.n_blocks;
         for (uint32_t c = 0; c < N; c++)
             if (race.cells[c].runs)
@@ -92,7 +92,7 @@ static void where_nothing_is_recommended(void **state)
                                          .seed = 1};
     struct dlb_race race;
     dlb_race_init(&race, &input);
-    for (uint32_t block = 0; dlb_race_next(&race, 8 - 2 * block); block++)
+    for (uint32_t block = 0; dlb_race_next(&race, DLB_RACE_RUNS(8 - 2 * block)); block++)
         for (uint32_t c = 0; c < 2; c++)
             dlb_race_record(&race, block, c, 1000 + 300 * c + 100.0 * (block % 2));
     assert_int_equal(race.recommended, -1);
