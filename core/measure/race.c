@@ -368,8 +368,8 @@ static bool confirm(struct dlb_race *race)
     look(race);
     race->n_fresh = 0;
     const struct dlb_race_cell *cell = &race->cells[race->recommended];
-    if (!survives(race, (uint32_t)race->recommended) || !(loss.median <= race->input.tolerance) ||
-        cell->probability < CONFIRM) {
+    bool loses = isnan(loss.median) || (loss.median > race->input.tolerance && loss.low > 0);
+    if (!survives(race, (uint32_t)race->recommended) || loses || cell->probability < CONFIRM) {
         race->recommended = race->rival = -1;
         return false;
     }
