@@ -4,9 +4,12 @@
 #include "core/measure/tail.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
-#define POOL_FREEDOM 6.0 /* at most */
+/* What the pooled variance weighs: an eighth of its degrees of freedom, up to three. */
+#define POOL_SHARE 0.125
+#define POOL_FREEDOM 3.0
 
 struct cell {
     double mean, squares; /* of ln gain; squares: sum of the squared residuals */
@@ -84,7 +87,7 @@ static struct pool pool_of(const struct input *in)
 /* What the pooled variance weighs beside a cell's own, in repetitions. */
 static double weight_of(const struct pool *pool)
 {
-    return fmin(POOL_FREEDOM, pool->freedom);
+    return fmin(POOL_FREEDOM, POOL_SHARE * pool->freedom);
 }
 
 static double freedom_of(const struct pool *pool, uint32_t n)
@@ -101,33 +104,67 @@ static double standard_error(const struct pool *pool, const struct cell *cell)
     return sqrt(variance / cell->n);
 }
 
-static void fill(const struct input *in, struct dlb_gain *out)
+static void put_interval(const struct cell *cell, double half, struct dlb_gain *out)
+{
+    out->low = exp(cell->mean - half);
+    out->high = exp(cell->mean + half);
+}
+
+/* Quantiles of t for the cell's mean: of 95%, and for all cells together. */
+static double t_alone(const struct pool *pool, const struct cell *cell)
+{
+    return dlb_t_beyond(0.05, freedom_of(pool, cell->n));
+}
+
+static double t_together(const struct pool *pool, const struct cell *cell)
+{
+    return dlb_t_beyond(DLB_GAIN_MISSES / pool->n_apart, freedom_of(pool, cell->n));
+}
+
+static bool is_apart(const struct pool *pool, const struct cell *a, const struct cell *b)
+{
+    double half_a = t_together(pool, a) * standard_error(pool, a);
+    double half_b = t_together(pool, b) * standard_error(pool, b);
+    return fabs(a->mean - b->mean) > half_a + half_b;
+}
+
+/* Widens the intervals of cells that would contradict each other. */
+static void reconcile(const struct input *in, const struct pool *pool, double threshold,
+                      struct dlb_gain *out)
+{
+    bool *wide = dlb_mem_array(in->n_cells, sizeof(*wide));
+    for (uint32_t a = 0; a < in->n_cells; a++)
+        for (uint32_t b = 0; b < in->n_cells && out[a].low > threshold; b++)
+            if (out[b].high < threshold && !is_apart(pool, &in->cells[a], &in->cells[b]))
+                wide[a] = wide[b] = true;
+    for (uint32_t c = 0; c < in->n_cells; c++) {
+        const struct cell *cell = &in->cells[c];
+        if (wide[c])
+            put_interval(cell, t_together(pool, cell) * standard_error(pool, cell), &out[c]);
+    }
+    free(wide);
+}
+
+static void fill(const struct input *in, double threshold, struct dlb_gain *out)
 {
     struct pool pool = pool_of(in);
-    double misses = in->n_repeated > 1 ? DLB_GAIN_MISSES / pool.n_apart : DLB_GAIN_MISSES_ALONE;
-    double t = 0;
-    uint32_t t_of = 0; /* cells of one number of repetitions have the same */
     for (uint32_t c = 0; c < in->n_cells; c++) {
         const struct cell *cell = &in->cells[c];
         out[c] = (struct dlb_gain){(double)NAN, (double)NAN, (double)NAN, cell->n};
         if (cell->n > 0)
             out[c].median = exp(cell->mean);
-        if (cell->n < 2)
-            continue;
-        if (t_of != cell->n)
-            t = dlb_t_beyond(misses, freedom_of(&pool, cell->n));
-        t_of = cell->n;
-        double half = t * standard_error(&pool, cell);
-        out[c].low = exp(cell->mean - half);
-        out[c].high = exp(cell->mean + half);
+        if (cell->n > 1)
+            put_interval(cell, t_alone(&pool, cell) * standard_error(&pool, cell), &out[c]);
     }
+    reconcile(in, &pool, threshold, out);
 }
 
-void dlb_gains(const double *ln_gain, uint32_t n_blocks, uint32_t n_cells, struct dlb_gain *out)
+void dlb_gains(const double *ln_gain, uint32_t n_blocks, uint32_t n_cells, double threshold,
+               struct dlb_gain *out)
 {
     struct input in = {ln_gain, n_blocks, n_cells, 0, dlb_mem_array(n_cells, sizeof(*in.cells))};
     for (uint32_t c = 0; c < n_cells; c++)
         look_at(&in, c);
-    fill(&in, out);
+    fill(&in, threshold, out);
     free(in.cells);
 }

@@ -7,10 +7,11 @@
  * 2004), because few repetitions say little of it. Cells that share a ceiling share its noise, too:
  * the more of it is shared, the fewer degrees of freedom the pooled variance has.
  *
- * The intervals of one call hold together: the probability that any of them misses is about
- * DLB_GAIN_MISSES (Bonferroni, over the cells as far as their noise is not shared: Nyholt, Am. J.
- * Hum. Genet. 74, 2004), so that verdicts on two cells do not contradict each other by chance. A
- * single cell has nothing to contradict, and a 95% interval. docs/verdict.md has the simulation,
+ * Intervals are of 95%. Verdicts go by whether they lie above or below a threshold, and of many
+ * cells that are alike, one interval lies above by chance and one below. So where two cells would
+ * contradict each other, and their gains cannot be told apart, both get a wider interval: of those
+ * of all cells, together, about DLB_GAIN_MISSES miss (Bonferroni, over the cells as far as their
+ * noise is not shared: Nyholt, Am. J. Hum. Genet. 74, 2004). docs/verdict.md has the simulation,
  * tests/unit/test_gain.c repeats it. */
 #ifndef DLB_CORE_MEASURE_GAIN_H
 #define DLB_CORE_MEASURE_GAIN_H
@@ -18,7 +19,6 @@
 #include <stdint.h>
 
 #define DLB_GAIN_MISSES 0.01
-#define DLB_GAIN_MISSES_ALONE 0.05
 
 struct dlb_gain {
     double median;    /* ceiling / measured: the geometric mean; NaN: not known */
@@ -27,6 +27,7 @@ struct dlb_gain {
 };
 
 /* ln_gain: [n_blocks][n_cells] ln(ceiling / measured); not finite: not measured. out: [n_cells]. */
-void dlb_gains(const double *ln_gain, uint32_t n_blocks, uint32_t n_cells, struct dlb_gain *out);
+void dlb_gains(const double *ln_gain, uint32_t n_blocks, uint32_t n_cells, double threshold,
+               struct dlb_gain *out);
 
 #endif

@@ -59,7 +59,7 @@ void dlb_gains_fill(const struct dlb_plan *plan, const struct dlb_results *resul
         if (ceilings)
             fill_ln(&cells[c], ceilings, ln_gain + c, n_cells);
     }
-    dlb_gains(ln_gain, n_blocks, n_cells, gains);
+    dlb_gains(ln_gain, n_blocks, n_cells, DLB_GAIN_CLEAR, gains);
     for (uint32_t c = 0; c < n_cells; c++) {
         const struct dlb_reps *ceilings = ceilings_of(plan, results, cells, c);
         double idle_frac = ceilings ? dlb_twin_share(ceilings) : 0;
