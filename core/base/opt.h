@@ -62,6 +62,7 @@ struct dlb_opt {
     enum dlb_opt_needs needs; /* if unmet, the option has no meaning; a cell's echo has null */
     enum dlb_opt_needs
         shows_with; /* if unmet, values make no difference, so the sweep skips them */
+    bool stays;     /* always among the settings to paste: what training gets, or is asked about */
 };
 
 /* One section of the configuration ("loader") and the struct that it fills. */

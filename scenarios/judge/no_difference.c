@@ -67,14 +67,9 @@ static bool makes_none(const struct dlb_plan *plan, const struct dlb_judgement *
 /* Workers that are threads start in no time: what is measured of keeping them is not PyTorch's. */
 static bool must_stay(const struct dlb_axis *axis, const struct dlb_spec *spec)
 {
-    static const char *const keys[] = {"num_workers", "batch_size",     "shuffle",
-                                       "drop_last",   "shuffle_buffer", "shuffle_buffer_bytes"};
-    if (axis->group != &dlb_loader_group)
-        return false;
-    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-        if (strcmp(axis->opt->key, keys[i]) == 0)
-            return true;
-    return strcmp(axis->opt->key, "persistent_workers") == 0 && !dlb_spec_forks(spec);
+    bool keeps_threads = axis->group == &dlb_loader_group &&
+                         strcmp(axis->opt->key, "persistent_workers") == 0 && !dlb_spec_forks(spec);
+    return axis->opt->stays || keeps_threads;
 }
 
 enum standing { UNMEASURED, OTHER_VALUE, SAME_VALUE };

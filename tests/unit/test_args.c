@@ -16,13 +16,11 @@ struct loader {
     bool shuffle;
 };
 
+#define FIELD(name) .key = #name, .offset = offsetof(struct loader, name), .help = "h"
 static const struct dlb_opt opts[] = {
-    {"num_workers", DLB_OPT_INT, offsetof(struct loader, num_workers), 0, 64, "2", NULL, "h", NULL,
-     0, 0, 0},
-    {"batch_size", DLB_OPT_INT, offsetof(struct loader, batch_size), 1, 64, "8", NULL, "h", NULL, 0,
-     0, 0},
-    {"shuffle", DLB_OPT_BOOL, offsetof(struct loader, shuffle), 0, 0, "false", NULL, "h", NULL, 0,
-     0, 0},
+    {FIELD(num_workers), .type = DLB_OPT_INT, .max = 64, .def = "2"},
+    {FIELD(batch_size), .type = DLB_OPT_INT, .min = 1, .max = 64, .def = "8"},
+    {FIELD(shuffle), .type = DLB_OPT_BOOL, .def = "false"},
     DLB_OPT_END};
 static const struct dlb_opt_group group = {"loader", "Loader", opts, sizeof(struct loader)};
 static const struct dlb_opt_group *const groups[] = {&group, NULL};
