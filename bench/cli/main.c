@@ -6,13 +6,14 @@
  *   scenarios/run/runner.c             executes the plan: each repetition is a process of its own,
  *   bench/verbs/verb_cell.c            `dlbench cell`, which measures in scenarios/cell/cell.c
  *   loaders/pool/work.c                a worker's loop; with 0 workers loaders/pool/ld_inline.c
- *   loaders/worker/worker.c            dlb_worker_fill, which both call; its loops are fill_map
- *                                      and fill_stream
+ *   loaders/worker/worker.c            dlb_worker_fill, which both call, and ld_resident.c for
+ *                                      ceilings; its loops are fill_map and fill_stream
  *   loaders/train/consumer.c           the training loop that consumes batches
  *   scenarios/judge/judge.c            collects the times of one cell as evidence, from which
- *   core/measure/verdict.c             dlb_judge decides the verdict
+ *   core/measure/verdict.c             dlb_judge decides the verdict, and in it classify the class
  *   scenarios/gap/sc_gap.c             gap: the ladder of in-memory programs
- * Options are rows of tables, one table for each section: scenarios/spec/spec.c lists the tables.
+ * Options are rows of tables, one table for each section: scenarios/spec/spec.c lists the tables,
+ * and CONTRIBUTING.md says how to add an option.
  */
 #include "bench/cli/args.h"
 #include "bench/cli/help.h"

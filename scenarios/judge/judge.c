@@ -422,7 +422,8 @@ void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *resul
         look_at(plan, results, i, n_cpus, &out->cells[i]);
     dlb_rates_choose(plan, out);
     dlb_gains_fill(plan, results, out->cells);
-    /* dlb_judge_workers compares cells and needs the first verdict of each. */
+    /* dlb_judge_workers compares cells and needs a first verdict of each, which the second
+     * replaces. */
     for (uint32_t i = 0; i < plan->n_cells; i++)
         dlb_judge(&out->cells[i].evidence, &out->cells[i].verdict);
     for (uint32_t i = 0; i < plan->n_cells; i++) {
