@@ -21,8 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONG_S 1800    /* what takes longer is announced */
-#define LEAST_BLOCKS 3 /* of all cells, before a race drops any */
+#define LONG_S 1800 /* what takes longer is announced */
 
 /* The steps, in their order: prepare, plan, execute (with a save after each block), report. */
 struct experiment {
@@ -201,11 +200,11 @@ static void tell_race(struct experiment *x)
         "enough; a block of all takes %s of steps alone; sweep.max_minutes ends it: "
         "%s",
         block, most);
-    if (most_s > 0 && LEAST_BLOCKS * block_s > most_s)
+    if (most_s > 0 && DLB_RACE_FIRST_LOOK * block_s > most_s)
         dlb_progress_note(&x->watch.progress,
                           "dlbench: note: a decision takes %d blocks at least: raise "
                           "sweep.max_minutes, %s, or sweep fewer settings",
-                          LEAST_BLOCKS,
+                          DLB_RACE_FIRST_LOOK,
                           x->subject.spec.run.max_batches == 0
                               ? "set run.max_batches (0 is whole epochs)"
                               : "lower run.max_batches");

@@ -12,7 +12,6 @@
 
 /* Chosen by simulation: docs/measurement.md. */
 #define N_DRAWS 1000
-#define FIRST_LOOK 3     /* blocks: two give no scatter of its own to a cell */
 #define EARLY 0.997      /* probability that ends the race before its budget */
 #define CONFIRM 0.95     /* that must be left with the fresh blocks */
 #define DROP 0.02        /* probability below which a cell is dropped */
@@ -283,7 +282,7 @@ static void estimate_losses(struct dlb_race *race)
 
 static bool is_look(const struct dlb_race *race)
 {
-    uint32_t at = FIRST_LOOK;
+    uint32_t at = DLB_RACE_FIRST_LOOK;
     while (at < race->n_blocks)
         at = (4 * at + 2) / 3; /* a third more, rounded up */
     return at == race->n_blocks;
@@ -463,5 +462,6 @@ bool dlb_race_next(struct dlb_race *race, struct dlb_race_budget budget)
         else if (confirm(race))
             return stop(race, DLB_RACE_DECIDED);
     }
-    return race->n_blocks < FIRST_LOOK ? first_blocks(race, &budget) : race_on(race, &budget);
+    return race->n_blocks < DLB_RACE_FIRST_LOOK ? first_blocks(race, &budget)
+                                                : race_on(race, &budget);
 }

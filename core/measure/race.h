@@ -45,6 +45,7 @@ struct dlb_race_budget {
                      phase */
     double run;   /* one run of one cell */
 };
+#define DLB_RACE_FIRST_LOOK 3   /* blocks: two give no scatter of its own to a cell */
 #define DLB_RACE_BLOCKS_MAX 128 /* a decision that would take more is left to a quieter machine */
 
 #define DLB_RACE_RUNS(n) ((struct dlb_race_budget){(n), 0, 1})

@@ -41,6 +41,22 @@ start_long() { # results folder, further arguments
     sleep 1
 }
 
+# Ctrl-C in the middle of a sweep, whose first block was saved.
+interrupt_sweep() { # name of the result, further arguments
+    local saved=results/$1/summary.json
+    "$dlbench" sweep --run-name "$@" >"$out" 2>"$err" </dev/null &
+    pid=$! last='sweep, interrupted'
+    for _ in $(seq 600); do
+        [ -e "$saved" ] && break
+        sleep 0.1
+    done
+    valid_summary "$saved"
+    kill -INT "$pid"
+    end_long
+    expect_exit 130
+    valid_summary "$saved"
+}
+
 end_long() {
     for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
     kill -9 "$pid" 2>/dev/null && failed "it did not end within 30 s"

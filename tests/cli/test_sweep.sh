@@ -124,18 +124,8 @@ expect_error E_SWEEP_OF_ITSELF 2 "$dlbench" sweep "${quick[@]}" --set sweep.swee
 expect_no_file results/itself
 
 # --- Ctrl-C in the middle of a long one
-"$dlbench" sweep --config sweep.toml --set device.step_ms=30 --set run.max_batches=25 --set run.repeats=50 --run-name stopped >"$out" 2>"$err" </dev/null &
-pid=$! last='sweep, interrupted'
-for _ in $(seq 300); do
-    [ -e results/stopped/summary.json ] && break # the first block is saved
-    sleep 0.1
-done
-valid_summary results/stopped/summary.json
-kill -INT "$pid"
-end_long
-expect_exit 130
+interrupt_sweep stopped --config sweep.toml --set device.step_ms=30 --set run.max_batches=25 --set run.repeats=50
 expect_out 'PARTIAL: interrupted'
-valid_summary results/stopped/summary.json
 expect [ "$(json_get results/stopped/summary.json 'd["partial"] and d["interrupted"] and sum(c["status"] == "ok" for c in d["cells"])')" = 5 ]
 
 # --- a later --set KEY=value pins an axis: it is told, and no other grid takes its place

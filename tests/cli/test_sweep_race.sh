@@ -68,17 +68,7 @@ for how in "--set sweep.run.seed=[1,2]" "--set sweep.loader.num_workers=[1]" "--
 done
 
 # --- Ctrl-C
-"$dlbench" sweep "${planted[@]}" --set 'sweep.loader.num_workers=[7, 8]' --run-name stopped >"$out" 2>"$err" </dev/null &
-pid=$! last='sweep, interrupted'
-for _ in $(seq 600); do
-    [ -e results/stopped/summary.json ] && break # the first block is saved
-    sleep 0.1
-done
-valid_summary results/stopped/summary.json
-kill -INT "$pid"
-end_long
-expect_exit 130
-valid_summary results/stopped/summary.json
+interrupt_sweep stopped "${planted[@]}" --set 'sweep.loader.num_workers=[7, 8]'
 expect [ "$(json_get results/stopped/summary.json "(d['partial'], ${detail}['stopped'], d['recommended_cell'], sorted(d['not_separable']))")" = "(True, 'interrupted', None, [])" ]
 
 finish
