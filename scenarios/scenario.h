@@ -201,13 +201,19 @@ struct dlb_judged_cell {
                                             borrowed from the results; or NULL */
     struct dlb_evidence evidence;
     struct dlb_verdict verdict;
-    double n_workers, slots_bytes; /* what "smallest" means */
+    double n_workers, slots_bytes;   /* what "smallest" means */
+    const struct dlb_reps *ceilings; /* those of its ceiling; borrowed from the results; or NULL */
+    bool rival;                      /* does the best's work, so their rates are compared */
+    double modelled_loss_frac;       /* to the best, by the model of a race; NaN: none */
 };
 
 struct dlb_judgement {
-    struct dlb_judged_cell *cells; /* [plan->n_cells] */
-    enum dlb_rate_kind ranked_by;  /* the most telling rate that all measured cells have */
-    int64_t best, recommended;     /* cell or -1 */
+    struct dlb_judged_cell *cells; /* [n_cells], those of the plan */
+    uint32_t n_cells;
+    uint64_t seed;    /* of the resampling behind its intervals */
+    double tolerance; /* what the recommended cell may lose to the best (sweep.tolerance) */
+    enum dlb_rate_kind ranked_by; /* the most telling rate that all measured cells have */
+    int64_t best, recommended;    /* cell or -1 */
     bool separable; /* the recommendation stands; else `set` is the cells that cannot be told apart:
                        after a race, those that may be the answer, the most probable first */
     uint32_t *set;  /* [n_set] cells; owned */
@@ -228,7 +234,7 @@ struct dlb_judgement {
     const char *verdict_text; /* of a scenario without a verdict on a pipeline; static; else NULL */
 };
 
-void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *plan);
+void dlb_judgement_free(struct dlb_judgement *judgement);
 
 /* The data set and device of an experiment, examined before it is planned. */
 struct dlb_subject {

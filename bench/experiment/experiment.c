@@ -167,7 +167,7 @@ static void save(void *ctx)
     json_t *doc = build(x, true, &judgement);
     dlb_result_save(&x->folder, doc);
     json_decref(doc);
-    dlb_judgement_free(&judgement, &x->plan);
+    dlb_judgement_free(&judgement);
 }
 
 /* A plan that grows has one run yet, and is as long as its answer is far. */
@@ -338,7 +338,7 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     (void)fflush(stdout);
     int concluded = conclude(x, &judgement);
     json_decref(doc);
-    dlb_judgement_free(&judgement, &x->plan);
+    dlb_judgement_free(&judgement);
     return ran ? DLB_EXIT_FAILED : code ? code : concluded;
 }
 

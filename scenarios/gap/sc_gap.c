@@ -163,6 +163,7 @@ static void judge(const struct dlb_plan *plan, const struct dlb_results *results
     dlb_gap_judge(plan, results, &setting, ladder);
     *out = (struct dlb_judgement){
         .cells = dlb_mem_array(plan->n_cells, sizeof(*out->cells)),
+        .n_cells = plan->n_cells,
         .best = -1,
         .recommended = -1,
         .not_modelled = dlb_json_made(json_array()),

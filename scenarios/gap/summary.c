@@ -1,7 +1,7 @@
 #include "scenarios/gap/summary.h"
 
 #include "core/base/json.h"
-#include "scenarios/judge/notes.h"
+#include "scenarios/judge/note.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What the cells of a plan would gain from data that are always ready: each repetition beside the
+/* What cells would gain from data that are always ready: each repetition beside the
  * ceiling of its block.
  *
  * Floor 4, private to the judge. Pure. */
@@ -9,7 +9,6 @@
 
 /* Fills gain and ceiling_idle_frac of the evidence of each cell with a ceiling. The measured rate
  * is the one that cells are ranked by (dlb_rates_choose). */
-void dlb_gains_fill(const struct dlb_plan *plan, const struct dlb_results *results,
-                    struct dlb_judged_cell *cells);
+void dlb_gains_fill(struct dlb_judged_cell *cells, uint32_t n_cells);
 
 #endif

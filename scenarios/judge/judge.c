@@ -4,12 +4,14 @@
 #include "core/base/mem.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/gain.h"
+#include "scenarios/judge/judged.h"
 #include "scenarios/judge/no_difference.h"
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/not_modelled.h"
 #include "scenarios/judge/notes.h"
 #include "scenarios/judge/raced.h"
 #include "scenarios/judge/rates.h"
+#include "scenarios/judge/recommend.h"
 #include "scenarios/judge/workers.h"
 
 #include <inttypes.h>
@@ -167,16 +169,16 @@ static const struct dlb_cell_result *choose_shown(const struct dlb_reps *reps, d
 }
 
 /* Whether drop_last drops all samples; if so, writes that to `reason`. */
-static bool nothing_but_rest(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
+static bool nothing_but_rest(const struct dlb_plan_cell *planned, uint64_t n_stored,
                              const struct dlb_cell_result *rep, char *reason, size_t n_reason)
 {
     const struct dlb_spec *spec = planned->spec;
-    uint64_t n = plan->host.n_samples, n_ranks = dlb_spec_ranks(spec);
+    uint64_t n_ranks = dlb_spec_ranks(spec);
     if (!spec->loader.drop_last || rep->loop.n_epochs == 0 || rep->loop.epoch[0].n_expected > 0)
         return false;
     char each[80] = "", samples[40] = "the samples";
-    if (n > 0)
-        (void)snprintf(samples, sizeof(samples), "%llu samples", (unsigned long long)n);
+    if (n_stored > 0)
+        (void)snprintf(samples, sizeof(samples), "%llu samples", (unsigned long long)n_stored);
     if (n_ranks > 1)
         (void)snprintf(each, sizeof(each), ", divided by %llu ranks,", (unsigned long long)n_ranks);
     else if (planned->iterable)
@@ -206,7 +208,7 @@ static void fail_unreadable(const struct dlb_spec *spec, const struct dlb_cell_r
 }
 
 /* A cell without a single window has no result, however well its processes ended. */
-static void judge_emptiness(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
+static void judge_emptiness(const struct dlb_plan_cell *planned, uint64_t n_stored,
                             const struct dlb_reps *reps, bool interrupted,
                             struct dlb_judged_cell *out)
 {
@@ -227,7 +229,7 @@ static void judge_emptiness(const struct dlb_plan *plan, const struct dlb_plan_c
     char skipped[200];
     bool skips = dlb_skipped_text(rep, skipped, sizeof(skipped));
     fail(out, DLB_ERR_TOO_FEW_BATCHES);
-    if (nothing_but_rest(plan, planned, rep, out->reason, sizeof(out->reason)))
+    if (nothing_but_rest(planned, n_stored, rep, out->reason, sizeof(out->reason)))
         return;
     int at = snprintf(
         out->reason, sizeof(out->reason),
@@ -276,14 +278,6 @@ static double over_reps(const struct dlb_reps *reps, struct ratio ratio, bool ma
     }
     free(values);
     return out;
-}
-
-double dlb_judged_read_bytes_per_s(const struct dlb_judged_cell *cell)
-{
-    const struct dlb_cell_result *shown = cell->shown;
-    return shown ? dlb_measured(shown->workers.io_bytes) / dlb_measured(shown->workers.n_samples) *
-                       cell->rates[DLB_RATE_WINDOW].over.median
-                 : (double)NAN;
 }
 
 static double zero_if_nan(double value)
@@ -380,17 +374,29 @@ static void judge_evidence(struct dlb_judged_cell *cell)
                        cell->status == DLB_CELL_SKIPPED ? "Skipped" : "Failed", cell->reason);
 }
 
+/* The repetitions of the cell's ceiling; NULL without one. */
+static const struct dlb_reps *ceilings_of(const struct dlb_plan_cell *planned,
+                                          const struct dlb_results *results)
+{
+    return planned->ceiling < results->n_ceilings ? &results->ceilings[planned->ceiling] : NULL;
+}
+
 /* What a cell's own figures say. */
 static void look_at(const struct dlb_plan *plan, const struct dlb_results *results, uint32_t i,
-                    uint32_t n_cpus, struct dlb_judged_cell *out)
+                    uint32_t n_cpus, struct dlb_judgement *j)
 {
     const struct dlb_plan_cell *planned = &plan->cells[i];
     const struct dlb_reps *reps = &results->cells[i];
+    struct dlb_judged_cell *out = &j->cells[i];
+    uint64_t n_stored = plan->host.n_samples;
+    out->modelled_loss_frac = (double)NAN;
     judge_status(planned, reps, results->interrupted, plan->race != NULL, out);
-    dlb_rates_fill(plan, planned, reps, out);
+    dlb_rates_fill(planned, n_stored, reps, j->seed, out);
     out->shown = choose_shown(reps, out->rates[DLB_RATE_WINDOW].over.median);
-    judge_emptiness(plan, planned, reps, results->interrupted, out);
+    judge_emptiness(planned, n_stored, reps, results->interrupted, out);
     gather(planned, reps, n_cpus, out);
+    if (out->status != DLB_CELL_SKIPPED)
+        out->ceilings = ceilings_of(planned, results);
     out->n_workers = out->evidence.num_workers + out->evidence.n_idle_workers;
     out->slots_bytes = out->shown ? zero_if_nan(dlb_measured(out->shown->memory.slots_bytes)) : 0;
 }
@@ -413,21 +419,24 @@ void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *resul
     memset(out, 0, sizeof(*out));
     out->best = out->recommended = -1;
     out->drift_frac = out->noise_floor_frac = (double)NAN;
-    out->cells = dlb_mem_array(plan->n_cells, sizeof(*out->cells));
+    out->n_cells = plan->n_cells;
+    out->cells = dlb_mem_array(out->n_cells, sizeof(*out->cells));
+    out->seed = plan->seed;
+    out->tolerance = plan->cells[0].spec->sweep.tolerance;
     out->no_difference = dlb_json_made(json_array());
     out->left_out = dlb_json_made(json_array());
     out->not_modelled = dlb_json_made(json_array());
     out->notes = dlb_json_made(json_array());
-    for (uint32_t i = 0; i < plan->n_cells; i++)
-        look_at(plan, results, i, n_cpus, &out->cells[i]);
-    dlb_rates_choose(plan, out);
-    dlb_gains_fill(plan, results, out->cells);
+    for (uint32_t i = 0; i < out->n_cells; i++)
+        look_at(plan, results, i, n_cpus, out);
+    dlb_rates_choose(plan->race ? plan->race->rate : DLB_N_RATES, out);
+    dlb_gains_fill(out->cells, out->n_cells);
     /* dlb_judge_workers compares cells and needs a first verdict of each, which the second
      * replaces. */
-    for (uint32_t i = 0; i < plan->n_cells; i++)
+    for (uint32_t i = 0; i < out->n_cells; i++)
         dlb_judge(&out->cells[i].evidence, &out->cells[i].verdict);
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
-        dlb_judge_workers(plan, out->cells, i, &out->cells[i].evidence);
+    for (uint32_t i = 0; i < out->n_cells; i++) {
+        dlb_judge_workers(plan, out, i);
         judge_evidence(&out->cells[i]);
     }
 }
@@ -435,20 +444,22 @@ void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *resul
 void dlb_judge_cells(const struct dlb_plan *plan, const struct dlb_results *results,
                      uint32_t n_cpus, struct dlb_judgement *out)
 {
+    struct dlb_noise noise;
     dlb_judge_each(plan, results, n_cpus, out);
     if (plan->race)
         dlb_recommend_raced(plan, out);
     else
         dlb_recommend(plan, out);
-    dlb_noise_judge(plan, out);
-    dlb_no_difference_find(plan, out);
+    dlb_noise_of_cells(out, &noise);
+    dlb_noise_judge(plan, &noise, out);
+    dlb_no_difference_find(plan, &noise, out);
     dlb_judge_settings(plan, out);
     dlb_notes_fill(plan, results, out);
 }
 
-void dlb_judgement_free(struct dlb_judgement *judgement, const struct dlb_plan *plan)
+void dlb_judgement_free(struct dlb_judgement *judgement)
 {
-    for (uint32_t i = 0; judgement->cells && i < plan->n_cells; i++) {
+    for (uint32_t i = 0; i < judgement->n_cells; i++) {
         for (int k = 0; k < DLB_N_RATES; k++)
             free(judgement->cells[i].rates[k].values);
         free(judgement->cells[i].steps_per_s);

@@ -3,9 +3,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/opt_value.h"
-#include "scenarios/judge/judge.h"
-#include "scenarios/judge/noise.h"
-#include "scenarios/judge/recommend.h"
+#include "scenarios/judge/judged.h"
 #include "scenarios/spec/meaning.h"
 
 #include <stdio.h>
@@ -58,7 +56,7 @@ static bool makes_none(const struct dlb_plan *plan, const struct dlb_judgement *
         if (!dlb_is_judged(&j->cells[other]))
             return false;
         if (!plan->race && other != base &&
-            !are_equal(noise, &j->cells[base], &j->cells[other], dlb_tolerance(plan)))
+            !are_equal(noise, &j->cells[base], &j->cells[other], j->tolerance))
             return false;
     }
     return !plan->race || race_says(&plan->race->race, base, at, n);
@@ -102,7 +100,7 @@ struct said {
     uint32_t n;
 };
 
-static void say(const struct dlb_plan *plan, const struct said *said, struct dlb_judgement *j)
+static void say(const struct said *said, struct dlb_judgement *j)
 {
     size_t at = strlen(j->text), n = sizeof(j->text);
     if (said->n == 0)
@@ -111,7 +109,7 @@ static void say(const struct dlb_plan *plan, const struct said *said, struct dlb
                    " %s make%s no difference here: changing %s alone changes the rate by less than "
                    "%.3g%%.",
                    said->none, said->n == 1 ? "s" : "", said->n == 1 ? "it" : "each",
-                   dlb_tolerance(plan) * 100);
+                   j->tolerance * 100);
     at = strlen(j->text);
     if (said->left_out[0])
         (void)snprintf(j->text + at, n - at,
@@ -123,19 +121,18 @@ static void say(const struct dlb_plan *plan, const struct said *said, struct dlb
                        " Set nevertheless, as the default was not measured: %s.", said->unmeasured);
 }
 
-void dlb_no_difference_find(const struct dlb_plan *plan, struct dlb_judgement *j)
+void dlb_no_difference_find(const struct dlb_plan *plan, const struct dlb_noise *noise,
+                            struct dlb_judgement *j)
 {
     int64_t base = j->recommended >= 0 ? j->recommended : j->best;
-    struct dlb_noise noise;
     struct said said = {.n = 0};
     bool changed = false;
     if (plan->base || base < 0 || j->too_busy || !dlb_is_judged(&j->cells[base]))
         return;
     const struct dlb_spec *spec = plan->cells[base].spec;
-    dlb_noise_of_cells(plan, j, &noise);
     for (uint32_t i = 0; i < plan->axes.n; i++) {
         const struct dlb_axis *axis = &plan->axes.axis[i];
-        if (!makes_none(plan, j, &noise, (uint32_t)base, i))
+        if (!makes_none(plan, j, noise, (uint32_t)base, i))
             continue;
         said.n++;
         add_word(said.none, sizeof(said.none), axis);
@@ -149,5 +146,5 @@ void dlb_no_difference_find(const struct dlb_plan *plan, struct dlb_judgement *j
         if (standing != UNMEASURED)
             dlb_json_append(j->left_out, dlb_json_made(json_string(axis->key)));
     }
-    say(plan, &said, j);
+    say(&said, j);
 }

@@ -3,10 +3,8 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/measure/noise.h"
-#include "scenarios/judge/judge.h"
-#include "scenarios/judge/notes.h"
-#include "scenarios/judge/raced.h"
-#include "scenarios/judge/recommend.h"
+#include "scenarios/judge/judged.h"
+#include "scenarios/judge/note.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -107,27 +105,36 @@ void dlb_noise_note(const struct dlb_results *results, json_t *notes)
                  counts.n_disturbed, counts.n_runs, by, counts.n_repeated, counts.n_left);
 }
 
-json_t *dlb_noise_tied_json(const struct dlb_plan *plan, const struct dlb_judgement *j)
+/* Whether the cell is compared with the best. */
+static bool is_compared(const struct dlb_judgement *j, uint32_t i)
+{
+    return i != j->best && dlb_is_judged(&j->cells[i]) && j->cells[i].rival;
+}
+
+/* Whether the cell loses less to the best than the noise lets one see. */
+static bool is_tied(const struct dlb_judgement *j, uint32_t i)
+{
+    return dlb_judged_loss(&j->cells[i], &j->cells[j->best]) < j->noise_floor_frac;
+}
+
+json_t *dlb_noise_tied_json(const struct dlb_judgement *j)
 {
     json_t *out = dlb_json_made(json_array());
-    for (uint32_t i = 0; j->best >= 0 && i < plan->n_cells; i++)
-        if (i != j->best && dlb_is_judged(&j->cells[i]) &&
-            dlb_is_rival(plan, &plan->cells[i], &plan->cells[j->best]) &&
-            dlb_judged_loss(plan, j, i) < j->noise_floor_frac)
+    for (uint32_t i = 0; j->best >= 0 && i < j->n_cells; i++)
+        if (is_compared(j, i) && is_tied(j, i))
             dlb_json_append(out, json_integer(i));
     return out;
 }
 
-void dlb_noise_of_cells(const struct dlb_plan *plan, const struct dlb_judgement *j,
-                        struct dlb_noise *out)
+void dlb_noise_of_cells(const struct dlb_judgement *j, struct dlb_noise *out)
 {
     size_t n = 0;
     uint32_t n_each = 0;
-    for (uint32_t i = 0; i < plan->n_cells; i++)
+    for (uint32_t i = 0; i < j->n_cells; i++)
         n += j->cells[i].n_values;
     struct dlb_noise_rep *reps = dlb_mem_array(n, sizeof(*reps));
     n = 0;
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
+    for (uint32_t i = 0; i < j->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
         if (!dlb_is_judged(cell))
             continue;
@@ -140,35 +147,37 @@ void dlb_noise_of_cells(const struct dlb_plan *plan, const struct dlb_judgement 
     free(reps);
 }
 
+/* Whether it has decided, or would with more time. */
+static bool race_can_tell(const struct dlb_race *race)
+{
+    return race->stopped == DLB_RACE_DECIDED ||
+           (race->n_looked > 0 && !(race->n_blocks + race->blocks_more > DLB_RACE_BLOCKS_MAX));
+}
+
 /* Whether no judged cell can be told from the best, and that is the noise's doing: had it been
  * less than what a loss may be, the settings would make no difference that matters. */
 static bool is_all_noise(const struct dlb_plan *plan, const struct dlb_judgement *j)
 {
     uint32_t n = 0;
     bool swept = plan->axes.n > 0 && !plan->base; /* storage compares its cells itself */
-    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
-    if (race && race->n_looked > 0 && !(race->n_blocks + race->blocks_more > DLB_RACE_BLOCKS_MAX))
-        return false; /* more time would tell */
-    if (!swept || dlb_race_is_decided(plan) || j->best < 0 ||
-        !(j->noise_floor_frac > dlb_tolerance(plan)))
+    if (!swept || (plan->race && race_can_tell(&plan->race->race)) || j->best < 0 ||
+        !(j->noise_floor_frac > j->tolerance))
         return false;
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
-        if (i == j->best || !dlb_is_judged(&j->cells[i]) ||
-            !dlb_is_rival(plan, &plan->cells[i], &plan->cells[j->best]))
+    for (uint32_t i = 0; i < j->n_cells; i++) {
+        if (!is_compared(j, i))
             continue;
         n++;
-        if (!(dlb_judged_loss(plan, j, i) < j->noise_floor_frac))
+        if (!is_tied(j, i))
             return false;
     }
     return n > 0;
 }
 
-void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *j)
+void dlb_noise_judge(const struct dlb_plan *plan, const struct dlb_noise *noise,
+                     struct dlb_judgement *j)
 {
     bool raced = plan->race && isfinite(plan->race->race.noise_floor_frac);
-    struct dlb_noise noise;
-    dlb_noise_of_cells(plan, j, &noise);
-    j->noise_floor_frac = raced ? plan->race->race.noise_floor_frac : noise.floor_frac;
+    j->noise_floor_frac = raced ? plan->race->race.noise_floor_frac : noise->floor_frac;
     j->too_busy = is_all_noise(plan, j);
     if (!j->too_busy)
         return;

@@ -12,16 +12,16 @@
 json_t *dlb_noise_cell_json(const struct dlb_reps *reps, uint64_t seed);
 
 /* Of the cells that are compared: what is not judged has a scatter of its own. */
-void dlb_noise_of_cells(const struct dlb_plan *plan, const struct dlb_judgement *judgement,
-                        struct dlb_noise *out);
+void dlb_noise_of_cells(const struct dlb_judgement *judgement, struct dlb_noise *out);
 
-/* Fills noise_floor_frac and too_busy from the cells' values. If too_busy, takes the recommendation
- * back and says so. After dlb_recommend, before dlb_judge_settings. */
-void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *judgement);
+/* Fills noise_floor_frac and too_busy; `noise` is of the cells. If too_busy, takes the
+ * recommendation back and says so. After dlb_recommend, before dlb_judge_settings. */
+void dlb_noise_judge(const struct dlb_plan *plan, const struct dlb_noise *noise,
+                     struct dlb_judgement *judgement);
 
 /* The cells that lose less than the noise floor to the best, which is not among them: none of these
  * is ranked above another. New reference. */
-json_t *dlb_noise_tied_json(const struct dlb_plan *plan, const struct dlb_judgement *judgement);
+json_t *dlb_noise_tied_json(const struct dlb_judgement *judgement);
 
 /* Notes how many runs were disturbed, and by what. */
 void dlb_noise_note(const struct dlb_results *results, json_t *notes);

@@ -1,7 +1,6 @@
 #include "scenarios/judge/not_modelled.h"
 
-#include "scenarios/judge/judge.h"
-#include "scenarios/judge/notes.h"
+#include "scenarios/judge/note.h"
 #include "scenarios/spec/meaning.h"
 
 #include <string.h>

@@ -5,47 +5,17 @@
 #include "core/host/osacct.h"
 #include "core/measure/window_bias.h"
 #include "scenarios/judge/cache_summary.h"
-#include "scenarios/judge/judge.h"
 #include "scenarios/judge/noise.h"
+#include "scenarios/judge/note.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP_NOTED 0.02 /* what a GPU's calibrated step promises */
-#define BURST_NOTED 0.2 /* of a window */
-
-static const char *const names[] = {
-#define X(name, text) #name,
-#include "scenarios/judge/notes.def"
-#undef X
-};
-
-void dlb_note(json_t *list, enum dlb_note_code code, const char *fmt, ...)
-{
-    char text[1100];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    json_t *note = dlb_json_made(json_pack("{ss}", "code", names[code]));
-    dlb_json_put(note, "text", dlb_json_safe_text(text));
-    dlb_json_append(list, note);
-}
-
-bool dlb_note_is_there(const json_t *list, enum dlb_note_code code, const char *text)
-{
-    const json_t *note;
-    size_t i;
-    json_array_foreach(list, i, note) {
-        if (strcmp(dlb_json_text(note, "code"), names[code]) == 0 &&
-            strcmp(dlb_json_text(note, "text"), text) == 0)
-            return true;
-    }
-    return false;
-}
+#define DRIFT_NOTED 0.05 /* of the reference cell, from the first blocks to the last */
+#define STEP_NOTED 0.02  /* what a GPU's calibrated step promises */
+#define BURST_NOTED 0.2  /* of a window */
 
 /* Median of the later half of the reference's runs against the earlier half's. */
 static double drift_of(const struct dlb_reps *reference)
@@ -217,7 +187,7 @@ static void note_short(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     uint32_t first = 0, n = 0;
     char others[40];
-    for (uint32_t i = plan->n_cells; i-- > 0;)
+    for (uint32_t i = j->n_cells; i-- > 0;)
         if (is_short(plan->cells[i].spec, &j->cells[i])) {
             first = i;
             n++;
@@ -267,11 +237,11 @@ static void take_worse(struct worst *worst, double off, uint32_t cell)
 
 /* Only for the worst cell. Workers that begin together end together: a window that is not a whole
  * number of their rounds holds a burst more or less than it should. */
-static void note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
+static void note_bursts(struct dlb_judgement *j)
 {
     struct worst worst = {0};
     char others[40];
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
+    for (uint32_t i = 0; i < j->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
         if (cell->status != DLB_CELL_OK || cell->n_workers < 2 || !cell->shown ||
             cell->shown->loop.pace.whole_rounds)
@@ -292,11 +262,11 @@ static void note_bursts(const struct dlb_plan *plan, struct dlb_judgement *j)
 }
 
 /* Only for the worst cell: what its window is off by against a long run. */
-static void note_bias(const struct dlb_plan *plan, struct dlb_judgement *j)
+static void note_bias(struct dlb_judgement *j)
 {
     struct worst worst = {0};
     char others[40];
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
+    for (uint32_t i = 0; i < j->n_cells; i++) {
         double off = fabs(j->cells[i].window_bias_frac);
         if (j->cells[i].status == DLB_CELL_OK && off >= DLB_BIAS_SAID)
             take_worse(&worst, off, i);
@@ -311,9 +281,9 @@ static void note_bias(const struct dlb_plan *plan, struct dlb_judgement *j)
 }
 
 /* Only for the first cell: a window that does not show a steady state. */
-static void note_unsteady(const struct dlb_plan *plan, struct dlb_judgement *j)
+static void note_unsteady(struct dlb_judgement *j)
 {
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
+    for (uint32_t i = 0; i < j->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
         if (cell->status != DLB_CELL_OK || !cell->shown)
             continue;
@@ -383,11 +353,11 @@ static void note_step(const struct dlb_device_result *device, json_t *notes)
 }
 
 /* Only for the cell that lost most: the cause is the machine, not a setting. */
-static void note_stolen(const struct dlb_plan *plan, struct dlb_judgement *j)
+static void note_stolen(struct dlb_judgement *j)
 {
     double most = 0;
     uint32_t worst = 0;
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
+    for (uint32_t i = 0; i < j->n_cells; i++) {
         const struct dlb_cell_result *shown = j->cells[i].shown;
         if (shown && shown->loop.machine_stolen_frac > most) {
             most = shown->loop.machine_stolen_frac;
@@ -448,7 +418,7 @@ void dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *resul
                     struct dlb_judgement *j)
 {
     j->drift_frac = drift_of(&results->reference);
-    if (isfinite(j->drift_frac) && fabs(j->drift_frac) > DLB_DRIFT_NOTED)
+    if (isfinite(j->drift_frac) && fabs(j->drift_frac) > DRIFT_NOTED)
         dlb_note(j->notes, DLB_NOTE_MACHINE_DRIFTED,
                  "the machine drifted: the reference cell %lld was %.0f%% %s in the later blocks "
                  "than in the earlier ones",
@@ -458,12 +428,12 @@ void dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *resul
     note_failures(plan, results, j->notes);
     note_short(plan, j);
     note_data(plan, j->notes);
-    note_bursts(plan, j);
-    note_bias(plan, j);
-    note_unsteady(plan, j);
-    note_stolen(plan, j);
+    note_bursts(j);
+    note_bias(j);
+    note_unsteady(j);
+    note_stolen(j);
     dlb_noise_note(results, j->notes);
     note_assumed_step(plan, j->notes);
-    for (uint32_t i = 0; i < plan->n_cells; i++)
+    for (uint32_t i = 0; i < j->n_cells; i++)
         note_cell(plan, &results->cells[i], i, &j->cells[i], j->notes);
 }

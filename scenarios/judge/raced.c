@@ -2,24 +2,19 @@
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "scenarios/judge/judge.h"
+#include "scenarios/judge/judged.h"
 #include "scenarios/judge/recommend.h"
+#include "scenarios/judge/rivals.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool dlb_race_is_decided(const struct dlb_plan *plan)
-{
-    return plan->race && plan->race->race.stopped == DLB_RACE_DECIDED;
-}
-
 /* The losses of a race that has ended; they mean nothing before it has looked. */
-static const struct dlb_race_interval *loss_of(const struct dlb_plan *plan, uint32_t cell)
+static const struct dlb_race_interval *loss_of(const struct dlb_race *race, uint32_t cell)
 {
-    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
-    if (!race || race->stopped == DLB_RACE_GOES_ON || race->n_looked == 0 ||
+    if (race->stopped == DLB_RACE_GOES_ON || race->n_looked == 0 ||
         isnan(race->cells[cell].loss_frac.median))
         return NULL;
     return &race->cells[cell].loss_frac;
@@ -27,30 +22,23 @@ static const struct dlb_race_interval *loss_of(const struct dlb_plan *plan, uint
 
 /* By the model: at the end of the race, or at its last look. NaN before it has looked, and then for
  * a cell that was dropped. */
-static double modelled_loss(const struct dlb_plan *plan, uint32_t cell)
+static double modelled_loss(const struct dlb_race *race, uint32_t cell)
 {
-    const struct dlb_race_interval *loss = loss_of(plan, cell);
-    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
+    const struct dlb_race_interval *loss = loss_of(race, cell);
     if (loss)
         return loss->median;
-    if (!race || race->n_looked == 0 || race->cells[cell].state == DLB_RACE_DROPPED ||
+    if (race->n_looked == 0 || race->cells[cell].state == DLB_RACE_DROPPED ||
         isnan(race->cells[cell].probability))
         return (double)NAN;
     return -expm1(-race->cells[cell].behind);
 }
 
-double dlb_judged_loss(const struct dlb_plan *plan, const struct dlb_judgement *j, uint32_t cell)
-{
-    double loss = modelled_loss(plan, cell);
-    return isnan(loss) ? 1 - j->cells[cell].rate.median / j->cells[j->best].rate.median : loss;
-}
-
-static void find_best(const struct dlb_plan *plan, struct dlb_judgement *j)
+static void find_best(struct dlb_judgement *j)
 {
     double least = INFINITY;
-    (void)dlb_best_by_median(plan, j);
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
-        double loss = modelled_loss(plan, i);
+    (void)dlb_best_by_median(j);
+    for (uint32_t i = 0; i < j->n_cells; i++) {
+        double loss = j->cells[i].modelled_loss_frac;
         if (!dlb_is_judged(&j->cells[i]) || !(loss < least))
             continue;
         least = loss;
@@ -59,15 +47,15 @@ static void find_best(const struct dlb_plan *plan, struct dlb_judgement *j)
 }
 
 /* By falling probability. Before the first look nothing is known of any. */
-static void find_candidates(const struct dlb_plan *plan, struct dlb_judgement *j)
+static void find_candidates(const struct dlb_race *race, struct dlb_judgement *j)
 {
-    const struct dlb_race_cell *cells = plan->race->race.cells;
-    for (uint32_t i = 0; plan->race->race.n_looked > 0 && i < plan->n_cells; i++) {
-        if (!dlb_is_judged(&j->cells[i]) || !(cells[i].probability >= DLB_CANDIDATE_MIN))
+    const struct dlb_race_cell *raced = race->cells;
+    for (uint32_t i = 0; race->n_looked > 0 && i < j->n_cells; i++) {
+        if (!dlb_is_judged(&j->cells[i]) || !(raced[i].probability >= DLB_CANDIDATE_MIN))
             continue;
         dlb_add_to_set(j, i);
         for (uint32_t k = j->n_set - 1;
-             k > 0 && cells[j->set[k]].probability > cells[j->set[k - 1]].probability; k--) {
+             k > 0 && raced[j->set[k]].probability > raced[j->set[k - 1]].probability; k--) {
             uint32_t kept = j->set[k];
             j->set[k] = j->set[k - 1];
             j->set[k - 1] = kept;
@@ -85,10 +73,9 @@ static uint32_t n_pairs(const struct dlb_race *race)
     return n;
 }
 
-static void say_decided(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
+static void say_decided(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
                         size_t n_text)
 {
-    const struct dlb_race *race = &plan->race->race;
     char which[40] = "this cell", fresh[160] = "";
     if (race->rival < 0) {
         (void)snprintf(text, n_text, "It is the only cell that could be judged.");
@@ -104,7 +91,7 @@ static void say_decided(const struct dlb_plan *plan, const struct dlb_judgement 
     (void)snprintf(text, n_text,
                    "Recommended: %s, the smallest that loses less than %.3g%% to the best, with a "
                    "probability of %.0f%%.%s",
-                   which, dlb_tolerance(plan) * 100, race->probability * 100, fresh);
+                   which, j->tolerance * 100, race->probability * 100, fresh);
 }
 
 static const char *why_undecided(const struct dlb_race *race)
@@ -123,14 +110,13 @@ static const char *why_undecided(const struct dlb_race *race)
     return "the sweep did not come to its end";
 }
 
-static void say_candidates(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
+static void say_candidates(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
                            size_t n_text)
 {
-    const struct dlb_race_cell *cells = plan->race->race.cells;
     size_t at = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < j->n_set; i++) {
-        double probability = cells[j->set[i]].probability;
+        double probability = race->cells[j->set[i]].probability;
         char one[48], odds[16] = "";
         if (isfinite(probability))
             (void)snprintf(odds, sizeof(odds), " (%.0f%%)", probability * 100);
@@ -144,10 +130,9 @@ static void say_candidates(const struct dlb_plan *plan, const struct dlb_judgeme
     }
 }
 
-static void say_undecided(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
+static void say_undecided(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
                           size_t n_text)
 {
-    const struct dlb_race *race = &plan->race->race;
     char candidates[200], more[80] = "";
     if (j->n_set == 0) {
         (void)snprintf(text, n_text, "Not decided: %s.%s", why_undecided(race),
@@ -156,30 +141,31 @@ static void say_undecided(const struct dlb_plan *plan, const struct dlb_judgemen
                                             "nothing is known of the others' chances.");
         return;
     }
-    say_candidates(plan, j, candidates, sizeof(candidates));
+    say_candidates(race, j, candidates, sizeof(candidates));
     if (race->blocks_more > 0)
         (void)snprintf(more, sizeof(more), " A decision would take about %.0f more blocks.",
                        race->blocks_more);
     (void)snprintf(text, n_text,
                    "Not decided: %s. Cells that may lose less than %.3g%% to the best, with their "
                    "probability: %s.%s",
-                   why_undecided(race), dlb_tolerance(plan) * 100, candidates, more);
+                   why_undecided(race), j->tolerance * 100, candidates, more);
 }
 
 static void describe(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    size_t n_text = sizeof(j->text), at = dlb_say_best(plan, j, j->text, n_text);
+    const struct dlb_race *race = &plan->race->race;
+    size_t n_text = sizeof(j->text), at = dlb_say_best(j, j->text, n_text);
     uint32_t n_runs = 0, n_unmeasured = 0;
     if (at == 0)
         return;
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
+    for (uint32_t i = 0; i < j->n_cells; i++) {
         n_runs += j->cells[i].n_values;
         n_unmeasured += !plan->cells[i].skipped && !dlb_is_measured(&j->cells[i]);
     }
     if (j->recommended >= 0)
-        say_decided(plan, j, j->text + at, n_text - at);
+        say_decided(race, j, j->text + at, n_text - at);
     else
-        say_undecided(plan, j, j->text + at, n_text - at);
+        say_undecided(race, j, j->text + at, n_text - at);
     at = strlen(j->text);
     (void)snprintf(j->text + at, n_text - at, " %u runs in %u block%s.", n_runs, plan->n_blocks,
                    plan->n_blocks == 1 ? "" : "s");
@@ -188,20 +174,24 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j)
         (void)snprintf(j->text + at, n_text - at, " %u cell%s not measured.", n_unmeasured,
                        n_unmeasured == 1 ? " was" : "s were");
     at = strlen(j->text);
-    dlb_say_unjudged(plan, j, j->text + at, n_text - at);
+    dlb_say_unjudged(j, j->text + at, n_text - at);
 }
 
 void dlb_recommend_raced(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     const struct dlb_race *race = &plan->race->race;
-    find_best(plan, j);
+    for (uint32_t i = 0; i < j->n_cells; i++)
+        j->cells[i].modelled_loss_frac = modelled_loss(race, i);
+    find_best(j);
+    if (j->best >= 0)
+        dlb_rivals_fill(plan, j);
     j->recommended = -1;
     j->n_set = 0;
-    if (dlb_race_is_decided(plan) && dlb_is_judged(&j->cells[race->recommended]))
+    if (race->stopped == DLB_RACE_DECIDED && dlb_is_judged(&j->cells[race->recommended]))
         j->recommended = race->recommended;
     j->separable = j->recommended >= 0;
     if (!j->separable)
-        find_candidates(plan, j);
+        find_candidates(race, j);
     describe(plan, j);
 }
 
@@ -254,5 +244,5 @@ json_t *dlb_raced_cell_json(const struct dlb_plan *plan, uint32_t cell)
     const struct dlb_race_cell *raced = &plan->race->race.cells[cell];
     return dlb_json_made(json_pack("{ss, so, so}", "state", states[raced->state], "probability",
                                    dlb_json_real_or_null(raced->probability), "loss_frac",
-                                   interval_json(loss_of(plan, cell))));
+                                   interval_json(loss_of(&plan->race->race, cell))));
 }

@@ -13,14 +13,8 @@
 
 /* Best: the least loss by the race's model; before the race has ended, the highest median.
  * Recommended and separable: where the race has decided. Else `set` holds the candidates. Fills
- * best, recommended, separable, set and text. */
+ * modelled_loss_frac and rival of each cell, best, recommended, separable, set and text. */
 void dlb_recommend_raced(const struct dlb_plan *plan, struct dlb_judgement *j);
-
-/* Whether the plan has a race that decided. */
-bool dlb_race_is_decided(const struct dlb_plan *plan);
-
-/* What the cell loses to the best: by the model where a race has ended, else by medians. */
-double dlb_judged_loss(const struct dlb_plan *plan, const struct dlb_judgement *j, uint32_t cell);
 
 /* recommendation_detail, null where nothing was swept; cells[].race, null without a race, or for a
  * cell that did not run. New references. */

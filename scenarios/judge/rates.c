@@ -13,12 +13,12 @@ struct wanted {
     double n_batches, n_samples; /* of an accelerator; NaN: not known */
 };
 
-static struct wanted wanted_epoch(const struct dlb_plan *plan, const struct dlb_plan_cell *planned)
+static struct wanted wanted_epoch(const struct dlb_plan_cell *planned, uint64_t n_stored)
 {
     const struct dlb_spec *spec = planned->spec;
     bool made = strcmp(dlb_spec_format(spec)->name, "synthetic") == 0;
-    uint64_t n_stored = made ? (uint64_t)spec->generate.samples : plan->host.n_samples;
-    uint64_t n = spec->run.epoch_samples > 0 ? (uint64_t)spec->run.epoch_samples : n_stored;
+    uint64_t n_there = made ? (uint64_t)spec->generate.samples : n_stored;
+    uint64_t n = spec->run.epoch_samples > 0 ? (uint64_t)spec->run.epoch_samples : n_there;
     struct wanted out = {.n_batches = dlb_spec_epoch_batches(spec, planned->iterable, n)};
     double share = (double)n / (double)spec->run.world / (double)spec->accelerators.count;
     double full = out.n_batches * (double)spec->loader.batch_size;
@@ -194,12 +194,12 @@ static void fill_evidence(const struct dlb_epoch_time *shares, struct dlb_eviden
     e->residual_frac = shares->other_frac;
 }
 
-void dlb_rates_fill(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
-                    const struct dlb_reps *reps, struct dlb_judged_cell *cell)
+void dlb_rates_fill(const struct dlb_plan_cell *planned, uint64_t n_stored,
+                    const struct dlb_reps *reps, uint64_t seed, struct dlb_judged_cell *cell)
 {
-    struct wanted wanted = wanted_epoch(plan, planned);
+    struct wanted wanted = wanted_epoch(planned, n_stored);
     enum dlb_rep_status status = status_taken(reps);
-    fill_values(reps, status, &wanted, plan->seed, cell);
+    fill_values(reps, status, &wanted, seed, cell);
     fill_blocks(reps, status, cell);
     for (int kind = 0; kind < DLB_N_RATES; kind++) {
         cell->times[kind] = median_time(reps, status, (enum dlb_rate_kind)kind, &wanted);
@@ -209,18 +209,18 @@ void dlb_rates_fill(const struct dlb_plan *plan, const struct dlb_plan_cell *pla
     fill_faults(planned, reps, status, cell);
 }
 
-void dlb_rates_choose(const struct dlb_plan *plan, struct dlb_judgement *j)
+void dlb_rates_choose(enum dlb_rate_kind of_race, struct dlb_judgement *j)
 {
-    bool chosen = plan->race && plan->race->rate < DLB_N_RATES;
-    int kind = chosen ? (int)plan->race->rate : DLB_N_RATES - 1;
-    for (uint32_t i = 0; i < plan->n_cells && !chosen; i++) {
+    bool chosen = of_race < DLB_N_RATES;
+    int kind = chosen ? (int)of_race : DLB_N_RATES - 1;
+    for (uint32_t i = 0; i < j->n_cells && !chosen; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
         while (kind > 0 && cell->status == DLB_CELL_OK && cell->n_values > 0 &&
                cell->rates[kind].over.n < cell->n_values)
             kind--;
     }
     j->ranked_by = (enum dlb_rate_kind)kind;
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
+    for (uint32_t i = 0; i < j->n_cells; i++) {
         j->cells[i].values = j->cells[i].rates[kind].values;
         j->cells[i].rate = j->cells[i].rates[kind].over;
     }

@@ -8,11 +8,12 @@
 #include "scenarios/scenario.h"
 
 /* Fills cell->rates, evidence's shares and the window's faults from the repetitions that
- * cell->samples_per_s came from. */
-void dlb_rates_fill(const struct dlb_plan *plan, const struct dlb_plan_cell *planned,
-                    const struct dlb_reps *reps, struct dlb_judged_cell *cell);
+ * cell->samples_per_s came from. n_stored: samples of the data set; 0: not known. */
+void dlb_rates_fill(const struct dlb_plan_cell *planned, uint64_t n_stored,
+                    const struct dlb_reps *reps, uint64_t seed, struct dlb_judged_cell *cell);
 
-/* Sets j->ranked_by, and the rate of each cell that is compared. */
-void dlb_rates_choose(const struct dlb_plan *plan, struct dlb_judgement *j);
+/* Sets j->ranked_by, and the rate of each cell that is compared. of_race: the rate that a race
+ * compares by; DLB_N_RATES: none. */
+void dlb_rates_choose(enum dlb_rate_kind of_race, struct dlb_judgement *j);
 
 #endif

@@ -2,109 +2,29 @@
 
 #include "core/base/mem.h"
 #include "core/base/units.h"
-#include "scenarios/judge/judge.h"
-#include "scenarios/spec/axes.h"
-#include "scenarios/spec/meaning.h"
+#include "scenarios/judge/judged.h"
+#include "scenarios/judge/rivals.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool dlb_is_measured(const struct dlb_judged_cell *cell)
-{
-    return cell->status == DLB_CELL_OK && cell->n_values > 0;
-}
-
-bool dlb_is_judged(const struct dlb_judged_cell *cell)
-{
-    const struct dlb_verdict *verdict = &cell->verdict;
-    return dlb_is_measured(cell) && verdict->klass != DLB_V_HARNESS_BOUND &&
-           (verdict->klass != DLB_V_INCOMPLETE || verdict->unexplained);
-}
-
-/* The fastest of the cells that are judged; where none is, of those that are measured. */
-const struct dlb_judged_cell *dlb_best_by_median(const struct dlb_plan *plan,
-                                                 struct dlb_judgement *judgement)
+const struct dlb_judged_cell *dlb_best_by_median(struct dlb_judgement *j)
 {
     const struct dlb_judged_cell *best = NULL;
-    judgement->best = -1;
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
-        const struct dlb_judged_cell *cell = &judgement->cells[i];
+    j->best = -1;
+    for (uint32_t i = 0; i < j->n_cells; i++) {
+        const struct dlb_judged_cell *cell = &j->cells[i];
         if (!dlb_is_measured(cell) || (best && dlb_is_judged(best) && !dlb_is_judged(cell)))
             continue;
         if (!best || dlb_is_judged(cell) != dlb_is_judged(best) ||
             cell->rate.median > best->rate.median) {
             best = cell;
-            judgement->best = i;
+            j->best = i;
         }
     }
     return best;
-}
-
-struct dlb_estimate dlb_paired_loss(const struct dlb_judged_cell *cell,
-                                    const struct dlb_judged_cell *best, uint64_t seed)
-{
-    struct dlb_estimate none = {NAN, NAN, NAN, DLB_INTERVAL_NONE, 0};
-    double *a = dlb_mem_array(2 * (size_t)cell->n_values, sizeof(*a)), *b = a + cell->n_values;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < cell->n_values; i++)
-        for (uint32_t j = 0; j < best->n_values; j++)
-            if (cell->block[i] == best->block[j]) {
-                a[n] = cell->values[i];
-                b[n++] = best->values[j];
-            }
-    struct dlb_estimate loss = n ? dlb_estimate_paired_loss(a, b, n, seed) : none;
-    free(a);
-    return loss;
-}
-
-/* Whether the axis makes cells other work than this one. One value makes no two cells. */
-static bool makes_other_work(const struct dlb_axis *axis, const struct dlb_spec *than)
-{
-    return json_array_size(axis->values) > 1 && dlb_axis_is_other_work(axis, than);
-}
-
-/* Whether the cells differ on the axis; they do where it has a meaning in one of them alone. */
-static bool differ(const struct dlb_axis *axis, const struct dlb_plan_cell *a,
-                   const struct dlb_plan_cell *b)
-{
-    bool in_a = dlb_meaning_has(axis->group, axis->opt, a->spec, a->iterable);
-    bool in_b = dlb_meaning_has(axis->group, axis->opt, b->spec, b->iterable);
-    return in_a != in_b || (in_a && !dlb_axis_equal(axis, a->spec, b->spec));
-}
-
-/* Cells that do other work than the best are not compared with it. */
-bool dlb_is_rival(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
-                  const struct dlb_plan_cell *best)
-{
-    for (uint32_t i = 0; i < plan->axes.n; i++) {
-        const struct dlb_axis *axis = &plan->axes.axis[i];
-        if (makes_other_work(axis, best->spec) && differ(axis, cell, best))
-            return false;
-    }
-    return true;
-}
-
-/* "device.step_ms or loader.batch_size": the axes that make cells other work than the best; empty
- * without one. */
-static const char *other_work(const struct dlb_plan *plan, const struct dlb_spec *best, char *text,
-                              size_t n_text)
-{
-    size_t at = 0;
-    text[0] = '\0';
-    for (uint32_t i = 0; i < plan->axes.n; i++) {
-        const struct dlb_axis *axis = &plan->axes.axis[i];
-        if (!makes_other_work(axis, best))
-            continue;
-        int len = snprintf(text + at, n_text - at, "%s%s", at ? " or " : "", axis->key);
-        if (len < 0 || at + (size_t)len >= n_text) {
-            text[at] = '\0'; /* as many as there is room for */
-            break;
-        }
-        at += (size_t)len;
-    }
-    return text;
 }
 
 static bool smaller(const struct dlb_judged_cell *a, const struct dlb_judged_cell *b)
@@ -114,22 +34,16 @@ static bool smaller(const struct dlb_judged_cell *a, const struct dlb_judged_cel
     return a->slots_bytes < b->slots_bytes;
 }
 
-double dlb_tolerance(const struct dlb_plan *plan)
-{
-    return plan->cells[0].spec->sweep.tolerance;
-}
-
 enum standing { WORSE, AS_GOOD, OPEN };
 
-static enum standing compare(const struct dlb_plan *plan, const struct dlb_judged_cell *cell,
-                             const struct dlb_judged_cell *best)
+static enum standing compare(const struct dlb_judgement *j, const struct dlb_judged_cell *cell)
 {
-    struct dlb_estimate loss = dlb_paired_loss(cell, best, plan->seed);
+    struct dlb_estimate loss = dlb_paired_loss(cell, &j->cells[j->best], j->seed);
     if (loss.n < DLB_SEPARABLE_MIN_N)
         return OPEN;
-    if (loss.high < dlb_tolerance(plan))
+    if (loss.high < j->tolerance)
         return AS_GOOD;
-    return loss.low < dlb_tolerance(plan) ? OPEN : WORSE;
+    return loss.low < j->tolerance ? OPEN : WORSE;
 }
 
 /* "3, 5 and 2 more" */
@@ -156,8 +70,8 @@ struct smaller {
     uint32_t n, n_as_good, n_open, n_unmeasured, n_unjudged;
 };
 
-static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgement *j,
-                            const struct smaller *below, char *text, size_t n_text)
+static void say_recommended(const struct dlb_judgement *j, const struct smaller *below, char *text,
+                            size_t n_text)
 {
     const struct dlb_judged_cell *best = &j->cells[j->best];
     char cells[80], rate[32], bound[60];
@@ -175,8 +89,7 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
                        "Not separable: %s %s may lose less than %.3g%% to it, and these "
                        "repetitions cannot tell. Raise run.repeats%s.",
                        below->n_open > 1 ? "the smaller cells" : "the smaller cell",
-                       list_cells(j, below->n_open, cells, sizeof(cells)),
-                       dlb_tolerance(plan) * 100,
+                       list_cells(j, below->n_open, cells, sizeof(cells)), j->tolerance * 100,
                        best->n_values < DLB_BOOTSTRAP_MIN_N ? " to 6 or more" : "");
         return;
     }
@@ -191,11 +104,11 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
         (void)snprintf(text, n_text,
                        "Recommended: this cell; no smaller cell is certain to come within "
                        "%.3g%% of it.",
-                       dlb_tolerance(plan) * 100);
+                       j->tolerance * 100);
         return;
     }
     const struct dlb_judged_cell *cell = &j->cells[j->recommended];
-    struct dlb_estimate loss = dlb_paired_loss(cell, best, plan->seed);
+    struct dlb_estimate loss = dlb_paired_loss(cell, best, j->seed);
     if (loss.interval == DLB_INTERVAL_BOOTSTRAP_95)
         (void)snprintf(bound, sizeof(bound), "at the upper end of its 95%% interval");
     else
@@ -203,16 +116,15 @@ static void say_recommended(const struct dlb_plan *plan, const struct dlb_judgem
     (void)snprintf(text, n_text,
                    "Recommended: cell %lld, the smallest whose loss to the best is under "
                    "%.3g%% %s (%s samples/s).",
-                   (long long)j->recommended, dlb_tolerance(plan) * 100, bound,
+                   (long long)j->recommended, j->tolerance * 100, bound,
                    dlb_count_text(round(cell->rate.median), rate, sizeof(rate)));
 }
 
-void dlb_say_unjudged(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
-                      size_t n_text)
+void dlb_say_unjudged(const struct dlb_judgement *j, char *text, size_t n_text)
 {
     uint32_t n = 0;
     text[0] = '\0';
-    for (uint32_t i = 0; i < plan->n_cells; i++)
+    for (uint32_t i = 0; i < j->n_cells; i++)
         n += dlb_is_measured(&j->cells[i]) && !dlb_is_judged(&j->cells[i]);
     if (n > 0)
         (void)snprintf(text, n_text, " %u cell%s left out as INCOMPLETE or HARNESS-BOUND.", n,
@@ -231,9 +143,9 @@ static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement
         (void)snprintf(text, n_text, " %u smaller cell%s not measured.", below->n_unmeasured,
                        below->n_unmeasured == 1 ? " was" : "s were");
     at = strlen(text);
-    dlb_say_unjudged(plan, j, text + at, n_text - at);
+    dlb_say_unjudged(j, text + at, n_text - at);
     at = strlen(text);
-    if (other_work(plan, best, keys, sizeof(keys))[0])
+    if (dlb_rivals_apart(&plan->axes, best, keys, sizeof(keys))[0])
         (void)snprintf(
             text + at, n_text - at,
             " Cells of another %s do other work%s: their rates are not compared, and "
@@ -242,8 +154,7 @@ static void say_left_out(const struct dlb_plan *plan, const struct dlb_judgement
             strstr(keys, "loader.batch_size") ? " (a batch of any size takes device.step_ms)" : "");
 }
 
-size_t dlb_say_best(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
-                    size_t n_text)
+size_t dlb_say_best(const struct dlb_judgement *j, char *text, size_t n_text)
 {
     if (j->best < 0) {
         (void)snprintf(text, n_text, "No cell has a result, so none is recommended.");
@@ -257,9 +168,9 @@ size_t dlb_say_best(const struct dlb_plan *plan, const struct dlb_judgement *j, 
                                                                         : "min-max",
                        dlb_count_text(round(best->rate.low), low, sizeof(low)),
                        dlb_count_text(round(best->rate.high), high, sizeof(high)), best->n_values);
-    if (plan->n_cells > 1)
+    if (j->n_cells > 1)
         (void)snprintf(which, sizeof(which), "Best: cell %lld, ", (long long)j->best);
-    bool alone = plan->n_cells == 1 && dlb_is_judged(best);
+    bool alone = j->n_cells == 1 && dlb_is_judged(best);
     int at = snprintf(text, n_text, "%s%s samples/s (%s).%s", which,
                       dlb_count_text(round(best->rate.median), rate, sizeof(rate)), spread,
                       alone ? "" : " ");
@@ -268,11 +179,11 @@ size_t dlb_say_best(const struct dlb_plan *plan, const struct dlb_judgement *j, 
     if (dlb_is_judged(best))
         return (size_t)at;
     (void)snprintf(text + at, n_text - (size_t)at,
-                   plan->n_cells == 1 ? "Nothing is recommended: it is %s, so its rate says "
-                                        "nothing of the loader."
-                                      : "Nothing is recommended: it is %s and no other cell is "
-                                        "judged either, so these rates say nothing of the "
-                                        "loader.",
+                   j->n_cells == 1 ? "Nothing is recommended: it is %s, so its rate says "
+                                     "nothing of the loader."
+                                   : "Nothing is recommended: it is %s and no other cell is "
+                                     "judged either, so these rates say nothing of the "
+                                     "loader.",
                    dlb_verdict_class_name(best->verdict.klass));
     return 0;
 }
@@ -280,10 +191,10 @@ size_t dlb_say_best(const struct dlb_plan *plan, const struct dlb_judgement *j, 
 static void describe(const struct dlb_plan *plan, struct dlb_judgement *j,
                      const struct smaller *below)
 {
-    size_t n = sizeof(j->text), at = dlb_say_best(plan, j, j->text, n);
+    size_t n = sizeof(j->text), at = dlb_say_best(j, j->text, n);
     if (at == 0)
         return;
-    say_recommended(plan, j, below, j->text + at, n - at);
+    say_recommended(j, below, j->text + at, n - at);
     at = strlen(j->text);
     say_left_out(plan, j, below, j->text + at, n - at);
 }
@@ -295,12 +206,12 @@ void dlb_add_to_set(struct dlb_judgement *j, uint32_t cell)
 }
 
 /* What one cell adds to the recommendation. */
-static void weigh(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t i,
+static void weigh(const struct dlb_plan_cell *planned, struct dlb_judgement *j, uint32_t i,
                   struct smaller *below)
 {
     const struct dlb_judged_cell *cell = &j->cells[i], *best = &j->cells[j->best];
     if (!dlb_is_measured(cell)) {
-        below->n_unmeasured += !plan->cells[i].skipped && cell->n_workers < best->n_workers;
+        below->n_unmeasured += !planned->skipped && cell->n_workers < best->n_workers;
         return;
     }
     if (!dlb_is_judged(cell)) {
@@ -308,7 +219,7 @@ static void weigh(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t
         return;
     }
     below->n += smaller(cell, best);
-    enum standing standing = cell == best ? AS_GOOD : compare(plan, cell, best);
+    enum standing standing = cell == best ? AS_GOOD : compare(j, cell);
     below->n_as_good += standing == AS_GOOD && smaller(cell, best);
     if (standing == AS_GOOD && (j->recommended < 0 || smaller(cell, &j->cells[j->recommended])))
         j->recommended = i;
@@ -320,14 +231,16 @@ static void weigh(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t
 
 void dlb_recommend(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    const struct dlb_judged_cell *best = dlb_best_by_median(plan, j);
+    const struct dlb_judged_cell *best = dlb_best_by_median(j);
     struct smaller below = {0};
     j->recommended = -1;
     j->separable = best && dlb_is_judged(best);
     j->n_set = 0;
-    for (uint32_t i = 0; j->separable && i < plan->n_cells; i++)
-        if (dlb_is_rival(plan, &plan->cells[i], &plan->cells[j->best]))
-            weigh(plan, j, i, &below);
+    if (best)
+        dlb_rivals_fill(plan, j);
+    for (uint32_t i = 0; j->separable && i < j->n_cells; i++)
+        if (j->cells[i].rival)
+            weigh(&plan->cells[i], j, i, &below);
     if (below.n_as_good == 0 && below.n_open > 0) {
         j->recommended = -1;
         j->separable = false;

@@ -5,9 +5,10 @@
 #include "scenarios/cell/cell.h"
 #include "scenarios/judge/au_summary.h"
 #include "scenarios/judge/cache_summary.h"
-#include "scenarios/judge/judge.h"
+#include "scenarios/judge/judged.h"
 #include "scenarios/judge/noise.h"
-#include "scenarios/judge/notes.h"
+#include "scenarios/judge/note.h"
+#include "scenarios/judge/note.h"
 #include "scenarios/judge/raced.h"
 
 #include <math.h>
@@ -384,7 +385,7 @@ static void put_findings(json_t *doc, const struct dlb_summary *in)
     dlb_json_put(doc, "not_separable", set_json(j));
     dlb_json_put(doc, "noise_floor_frac", dlb_json_real_or_null(j->noise_floor_frac));
     dlb_json_put(doc, "too_busy", json_boolean(j->too_busy));
-    dlb_json_put(doc, "tied_with_best", dlb_noise_tied_json(in->plan, j));
+    dlb_json_put(doc, "tied_with_best", dlb_noise_tied_json(j));
     dlb_json_put(doc, "recommendation_detail", dlb_raced_detail_json(in->plan, j));
     dlb_json_put(doc, "recommendation", dlb_json_safe_text(j->text));
     dlb_json_put(doc, "pytorch", dlb_json_safe_text(j->pytorch));

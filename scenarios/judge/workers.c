@@ -1,7 +1,6 @@
 #include "scenarios/judge/workers.h"
 
-#include "scenarios/judge/judge.h"
-#include "scenarios/judge/recommend.h"
+#include "scenarios/judge/judged.h"
 #include "scenarios/spec/meaning.h"
 
 /* An option that has no meaning in one of them makes no difference. */
@@ -30,26 +29,27 @@ static uint32_t workers_of(const struct dlb_plan_cell *planned)
     return (uint32_t)planned->spec->loader.num_workers;
 }
 
-void dlb_judge_workers(const struct dlb_plan *plan, const struct dlb_judged_cell *cells,
-                       uint32_t at, struct dlb_evidence *e)
+void dlb_judge_workers(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t at)
 {
+    const struct dlb_judged_cell *cell = &j->cells[at];
+    struct dlb_evidence *e = &j->cells[at].evidence;
     double fastest = 0;
     e->most_swept = dlb_axes_find(&plan->axes, &dlb_loader_group, "num_workers") != NULL;
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
-        const struct dlb_judged_cell *other = &cells[i];
+    for (uint32_t i = 0; i < j->n_cells; i++) {
+        const struct dlb_judged_cell *other = &j->cells[i];
         uint32_t n_workers = workers_of(&plan->cells[i]);
         if (n_workers <= workers_of(&plan->cells[at]) ||
             !differ_in_workers_alone(plan, &plan->cells[i], &plan->cells[at]))
             continue;
         e->most_swept = false;
-        if (!dlb_is_judged(other) || !are_comparable(other, &cells[at]))
+        if (!dlb_is_judged(other) || !are_comparable(other, cell))
             continue;
         if (n_workers > e->more_workers)
             e->more_workers = n_workers;
-        struct dlb_estimate loss = dlb_paired_loss(&cells[at], other, plan->seed);
+        struct dlb_estimate loss = dlb_paired_loss(cell, other, j->seed);
         /* Of a race they may have few blocks in common. */
-        if (other->rate.low > cells[at].rate.high && loss.n >= DLB_SEPARABLE_MIN_N &&
-            loss.low > 0 && other->rate.median > fastest) {
+        if (other->rate.low > cell->rate.high && loss.n >= DLB_SEPARABLE_MIN_N && loss.low > 0 &&
+            other->rate.median > fastest) {
             fastest = other->rate.median;
             e->faster_workers = n_workers;
         }

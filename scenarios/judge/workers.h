@@ -6,10 +6,9 @@
 
 #include "scenarios/scenario.h"
 
-/* Fills more_workers, faster_workers and most_swept of the evidence of cells[at], from judged
+/* Fills more_workers, faster_workers and most_swept of the evidence of j->cells[at], from judged
  * cells that have more workers. A cell is faster if its whole interval lies above that of
  * cells[at]. */
-void dlb_judge_workers(const struct dlb_plan *plan, const struct dlb_judged_cell *cells,
-                       uint32_t at, struct dlb_evidence *evidence);
+void dlb_judge_workers(const struct dlb_plan *plan, struct dlb_judgement *j, uint32_t at);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/base/mem.h"
 #include "core/base/opt_value.h"
 #include "scenarios/judge/judge.h"
+#include "scenarios/judge/judged.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/plan/preflight.h"
 #include "scenarios/spec/axes.h"
@@ -202,7 +203,7 @@ void dlb_sweep_race_next(struct dlb_plan *plan, const struct dlb_results *result
             (cell->n_values >= DLB_SWEEP_RACE_JUDGED && !dlb_is_judged(cell)))
             dlb_race_fail(race, i);
     }
-    dlb_judgement_free(&j, plan);
+    dlb_judgement_free(&j);
     if (dlb_race_next(race, dlb_sweep_race_budget(plan, results)))
         add_block(plan);
     remember(plan, results);

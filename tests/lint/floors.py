@@ -46,7 +46,7 @@ DOORS = {
     "scenarios/gap": {"fit.h", "judge.h", "plan.h", "summary.h"},
     "scenarios/gap/rungs": {"array.h", "params.h", "rung.h", "rung_result.h"},
     "scenarios/gap/torch": {"python.h", "torch_rung.h"},
-    "scenarios/judge": {"judge.h", "notes.h", "summary.h"},
+    "scenarios/judge": {"judge.h", "judged.h", "note.h", "summary.h"},
     "scenarios/plan": {"plan.h", "preflight.h", "twin.h"},
     "scenarios/run": {"child.h", "runner.h"},
     "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "rounds.h", "spec.h", "workload.h"},

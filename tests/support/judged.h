@@ -50,7 +50,7 @@ static inline void judge(struct judged *t)
 
 static inline void close_judged(struct judged *t)
 {
-    dlb_judgement_free(&t->j, &t->plan);
+    dlb_judgement_free(&t->j);
     dlb_results_free(&t->results);
     dlb_plan_free(&t->plan);
 }

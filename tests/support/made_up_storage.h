@@ -193,7 +193,7 @@ static inline void assert_bottleneck(const struct outcome *o, const char *code, 
 
 static inline void release(struct outcome *o)
 {
-    dlb_judgement_free(&o->judgement, &o->plan);
+    dlb_judgement_free(&o->judgement);
     dlb_results_free(&o->results);
     dlb_plan_free(&o->plan);
     dlb_config_free(o->cfg);

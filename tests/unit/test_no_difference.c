@@ -147,13 +147,13 @@ static void test_what_was_not_measured_is_not_known(void **state)
                                     NULL};
     open_planted(&t, settings, (const double[]){.5, .5, 1, 1});
     assert_int_equal(json_array_size(t.j.no_difference), 1);
-    dlb_judgement_free(&t.j, &t.plan);
+    dlb_judgement_free(&t.j);
     for (uint32_t i = 0; i < 4; i++) /* as if the sweep had been interrupted */
         t.results.cells[i].n = 2;
     judge(&t);
     assert_int_equal(json_array_size(t.j.no_difference), 0);
     assert_non_null(strstr(t.j.pytorch, "pin_memory=False"));
-    dlb_judgement_free(&t.j, &t.plan);
+    dlb_judgement_free(&t.j);
     for (uint32_t i = 0; i < 4; i++)
         t.results.cells[i].n = 6;
     put(&t.results.cells[3], lost(6));
@@ -183,7 +183,7 @@ static void test_what_is_not_compared(void **state)
     const char *const raced[] = {RACE, WORKERS, "sweep.loader.pin_memory=[false, true]", NULL};
     open_planted(&t, raced, (const double[]){.5, .5, 1, 1});
     assert_true(has(t.j.no_difference, "loader.pin_memory"));
-    dlb_judgement_free(&t.j, &t.plan);
+    dlb_judgement_free(&t.j);
     t.plan.race->race.stopped = DLB_RACE_GOES_ON;
     judge(&t);
     assert_int_equal(json_array_size(t.j.no_difference), 0);

@@ -46,7 +46,8 @@ static json_t *noted(struct measured *m)
                             .io_depth_said = m->io_depth_said,
                             .step_assumed = m->step_assumed};
     struct dlb_results results = {.cells = reps, .n_cells = CELLS};
-    struct dlb_judgement j = {.best = -1, .recommended = -1, .notes = json_array(), .cells = cells};
+    struct dlb_judgement j = {
+        .best = -1, .recommended = -1, .notes = json_array(), .cells = cells, .n_cells = CELLS};
     dlb_spec_defaults(spec);
     spec->loader.batch_size = 16;
     spec->device.step_ms = 100;

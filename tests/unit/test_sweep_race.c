@@ -3,6 +3,7 @@
 
 #include "bench/experiment/watch.h"
 #include "core/base/rng.h"
+#include "scenarios/judge/judged.h"
 #include "scenarios/judge/raced.h"
 
 #include "tests/support/judged.h"
@@ -134,7 +135,7 @@ static void test_what_is_worse_runs_no_more(void **state)
     assert_true(r.t.results.cells[1].n > 6);
     double loss = race_of(&r)->cells[0].loss_frac.median;
     assert_true(loss > 0.29 && loss < 0.31);
-    assert_true(dlb_judged_loss(&r.t.plan, &r.t.j, 0) == loss);
+    assert_true(dlb_judged_loss(&r.t.j.cells[0], &r.t.j.cells[r.t.j.best]) == loss);
     close_judged(&r.t);
 }
 
