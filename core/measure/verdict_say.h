@@ -4,8 +4,7 @@
 #ifndef DLB_CORE_MEASURE_VERDICT_SAY_H
 #define DLB_CORE_MEASURE_VERDICT_SAY_H
 
-#include "core/measure/verdict.h"
-#include "core/measure/verdict_words.h"
+#include "core/measure/verdict_terms.h"
 
 #include <stdarg.h>
 #include <stdio.h>
