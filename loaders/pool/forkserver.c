@@ -1,7 +1,6 @@
 #include "loaders/pool/forkserver.h"
 
 #include "core/base/clock.h"
-#include "loaders/pool/forkserver_loop.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,21 +13,6 @@
 
 #define REPLY_SLACK_NS DLB_NS_PER_S  /* how late after the request's deadline a reply may come */
 #define SPAWN_NS (60 * DLB_NS_PER_S) /* for all forks together; usually milliseconds */
-
-const char *dlb_death_text(int status, char *text, size_t n_text)
-{
-    if (WIFSIGNALED(status)) {
-        int signo = WTERMSIG(status);
-        const char *name = sigabbrev_np(signo);
-        (void)snprintf(text, n_text, "was killed by SIG%s%s", name ? name : "?",
-                       signo == SIGKILL  ? " (out of memory?)"
-                       : signo == SIGBUS ? " (a mapped file shrank, or shared memory ran out?)"
-                                         : "");
-    } else {
-        (void)snprintf(text, n_text, "left with exit code %d", WEXITSTATUS(status));
-    }
-    return text;
-}
 
 int dlb_forkserver_start(struct dlb_forkserver *server, const struct dlb_forkserver_how *how,
                          struct dlb_err *err)

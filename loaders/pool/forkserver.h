@@ -14,19 +14,11 @@
 #define DLB_LOADERS_POOL_FORKSERVER_H
 
 #include "core/base/err.h"
+#include "loaders/pool/forkserver_loop.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-struct dlb_forkserver_how {
-    uint32_t n_workers;
-    void *ctx; /* workers see it as it was at dlb_forkserver_start, apart from shared memory */
-    void (*work)(void *ctx, uint32_t id, uint64_t epoch); /* runs in the worker's process */
-    /* Runs in the server's process as soon as a worker ends without returning from `work`; `what`
-     * says how it ended. Not called for workers that dlb_forkserver_stop kills. */
-    void (*died)(void *ctx, uint32_t id, pid_t pid, const char *what);
-};
 
 struct dlb_forkserver {
     pid_t pid; /* 0: none */
@@ -55,9 +47,5 @@ void dlb_forkserver_dismiss(struct dlb_forkserver *server, uint64_t soft_ns, uin
 /* After dlb_forkserver_dismiss: waits until that is done, and reaps the server. DLB_E_WORKER after
  * hard_ns: then a process is stuck in the kernel. A second call does nothing. */
 int dlb_forkserver_stop(struct dlb_forkserver *server, struct dlb_err *err);
-
-/* What a status of waitpid means: "was killed by SIGKILL (out of memory?)", "left with exit code
- * 1". Returns `text`. */
-const char *dlb_death_text(int status, char *text, size_t n_text);
 
 #endif

@@ -1,10 +1,12 @@
 #include "loaders/pool/forkserver_loop.h"
 
 #include "core/base/clock.h"
+#include "core/base/err.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,21 @@ struct server {
     struct dlb_fork_request pending; /* JOIN or STOP that waits for workers to end */
     bool is_pending;
 };
+
+const char *dlb_death_text(int status, char *text, size_t n_text)
+{
+    if (WIFSIGNALED(status)) {
+        int signo = WTERMSIG(status);
+        const char *name = sigabbrev_np(signo);
+        (void)snprintf(text, n_text, "was killed by SIG%s%s", name ? name : "?",
+                       signo == SIGKILL  ? " (out of memory?)"
+                       : signo == SIGBUS ? " (a mapped file shrank, or shared memory ran out?)"
+                                         : "");
+    } else {
+        (void)snprintf(text, n_text, "left with exit code %d", WEXITSTATUS(status));
+    }
+    return text;
+}
 
 /* The training process acts on Ctrl-C and the like, and ends its workers itself. */
 static void ignore_interrupts(void)
