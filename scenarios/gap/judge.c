@@ -156,13 +156,6 @@ static double noise_floor(const struct dlb_gap_judgement *j)
     return noise.floor_frac;
 }
 
-bool dlb_gap_is_faster(const struct dlb_gap_judgement *j, const struct dlb_gap_judged *one,
-                       const struct dlb_gap_judged *than)
-{
-    return one->n_values > 1 && than->n_values > 1 && one->seconds.high < than->seconds.low &&
-           1 - one->seconds.median / than->seconds.median > j->noise_floor_frac;
-}
-
 /* How long a training loop waited for a CPU because of other programs. Loops that share a process
  * with threads of their own are left out: they may have waited for these. */
 static void find_busy(struct dlb_gap_judgement *j)

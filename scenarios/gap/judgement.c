@@ -27,6 +27,13 @@ const struct dlb_gap_judged *dlb_gap_measured(const struct dlb_gap_judgement *j,
     return NULL;
 }
 
+bool dlb_gap_is_faster(const struct dlb_gap_judgement *j, const struct dlb_gap_judged *one,
+                       const struct dlb_gap_judged *than)
+{
+    return one->n_values > 1 && than->n_values > 1 && one->seconds.high < than->seconds.low &&
+           1 - one->seconds.median / than->seconds.median > j->noise_floor_frac;
+}
+
 double dlb_gap_over(const struct dlb_gap_judged *rung,
                     double (*figure)(const struct dlb_rung_result *result, const char *name),
                     const char *name)
