@@ -1,6 +1,6 @@
 #include "bench/experiment/contents.h"
 
-#include "bench/experiment/replace.h"
+#include "bench/experiment/names.h"
 #include "bench/experiment/scratch.h"
 #include "core/base/io.h"
 #include "reports/load.h"
@@ -18,12 +18,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define SUMMARY "summary.json"
-#define ENVIRONMENT "environment.json"
-#define REPORT "summary.txt"
-
-static const char *const own[] = {SUMMARY, ENVIRONMENT, REPORT, NULL};
 
 static bool is_environment(const char *text, size_t n_bytes)
 {
@@ -55,23 +49,9 @@ static bool is_report(const json_t *summary, const char *text, size_t n_bytes)
     return strncmp(at, name, n_name) == 0 && strncmp(at + n_name, partial, strlen(partial)) == 0;
 }
 
-static bool is_own(const char *name)
-{
-    for (int i = 0; own[i]; i++)
-        if (strcmp(name, own[i]) == 0)
-            return true;
-    return false;
-}
-
-bool dlb_is_result_file(const char *name)
-{
-    const char *process = NULL;
-    return is_own(name) || dlb_scratch_is_temporary(name, own, &process);
-}
-
 /* What lies under the names of a result's files. */
 struct result_files {
-    bool there[3], ours[3]; /* in the order of own[] */
+    bool there[DLB_N_RESULT_NAMES], ours[DLB_N_RESULT_NAMES]; /* in the order of dlb_result_names */
 };
 
 /* Files with other content, and anything that is not a regular file, belong to the user. A file
@@ -82,11 +62,12 @@ static int read_own(int folder, const char *path, int i, json_t **summary, struc
     char full[PATH_MAX], *text = NULL;
     size_t n_bytes = 0;
     struct stat st;
-    out->there[i] = fstatat(folder, own[i], &st, AT_SYMLINK_NOFOLLOW) == 0;
-    int n = snprintf(full, sizeof(full), "%s/%s", path, own[i]);
+    out->there[i] = fstatat(folder, dlb_result_names[i], &st, AT_SYMLINK_NOFOLLOW) == 0;
+    int n = snprintf(full, sizeof(full), "%s/%s", path, dlb_result_names[i]);
     if (!out->there[i] || n < 0 || (size_t)n >= sizeof(full))
         return DLB_OK;
-    int rc = dlb_read_file_at(folder, own[i], full, DLB_SUMMARY_MAX_BYTES, &text, &n_bytes, err);
+    int rc = dlb_read_file_at(folder, dlb_result_names[i], full, DLB_SUMMARY_MAX_BYTES, &text,
+                              &n_bytes, err);
     if (rc)
         return err->code == DLB_ERR_IO || err->code == DLB_ERR_FILE_TOO_LARGE ||
                        err->status == DLB_E_NOMEM
@@ -106,7 +87,7 @@ static int read_all_own(int folder, const char *path, struct result_files *out, 
     json_t *summary = NULL;
     int rc = DLB_OK;
     *out = (struct result_files){{false}, {false}};
-    for (int i = 0; own[i] && rc == DLB_OK; i++)
+    for (int i = 0; dlb_result_names[i] && rc == DLB_OK; i++)
         rc = read_own(folder, path, i, &summary, out, err);
     json_decref(summary);
     return rc;
@@ -119,7 +100,7 @@ static enum dlb_scratch_kind writer_of(int folder, const char *name)
     char scratch[32];
     const char *process = NULL, *end = NULL;
     struct stat st;
-    if (!dlb_scratch_is_temporary(name, own, &process) ||
+    if (!dlb_is_temporary(name, dlb_result_names, &process) ||
         !dlb_scratch_name_of(process, scratch, sizeof(scratch), &end) ||
         fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
         return DLB_SCRATCH_NONE;
@@ -168,7 +149,7 @@ static void look_at(void *ctx, int folder, const char *name)
 {
     struct dlb_contents *out = ctx;
     struct dlb_scratch scratch = dlb_scratch_look(folder, name);
-    if (is_own(name))
+    if (dlb_is_result_name(name))
         return;
     if (scratch.pid)
         out->pid = scratch.pid;
@@ -185,15 +166,22 @@ int dlb_contents_of(int folder, const char *path, struct dlb_contents *out, stru
     if (!dlb_contents_each(folder, look_at, out))
         return dlb_fail_errno(err, path, DLB_NO_OFFSET, "listing the result's folder");
     int rc = read_all_own(folder, path, &files, err);
-    for (int i = 0; own[i] && rc == DLB_OK; i++) {
+    for (int i = 0; dlb_result_names[i] && rc == DLB_OK; i++) {
         if (files.there[i] && !files.ours[i])
-            note_other(out, &out->unfit, own[i]);
+            note_other(out, &out->unfit, dlb_result_names[i]);
         else if (files.there[i] && i == 0)
             out->summary = true;
         else if (files.there[i])
             out->leftover = true;
     }
     return rc;
+}
+
+bool dlb_contents_is_at(int folder, const char *path)
+{
+    struct stat open, there;
+    return fstat(folder, &open) == 0 && stat(path, &there) == 0 && open.st_dev == there.st_dev &&
+           open.st_ino == there.st_ino;
 }
 
 enum dlb_claim dlb_contents_claim(const char *path, int flags, int *fd)
@@ -204,7 +192,7 @@ enum dlb_claim dlb_contents_claim(const char *path, int flags, int *fd)
     bool locked = TEMP_FAILURE_RETRY(flock(*fd, LOCK_EX | LOCK_NB)) == 0;
     if (!locked && errno == EWOULDBLOCK)
         return DLB_CLAIM_TAKEN;
-    if (dlb_replace_is_same(*fd, path))
+    if (dlb_contents_is_at(*fd, path))
         return locked ? DLB_CLAIM_LOCKED : DLB_CLAIM_UNLOCKED;
     (void)close(*fd); /* it was exchanged or removed before the lock */
     *fd = -1;
@@ -219,9 +207,9 @@ void dlb_contents_remove_result(int folder)
     struct dlb_err ignored;
     if (read_all_own(folder, "", &files, &ignored))
         return;
-    for (int i = 2; i >= 0; i--)
+    for (int i = DLB_N_RESULT_NAMES - 1; i >= 0; i--)
         if (files.ours[i])
-            (void)unlinkat(folder, own[i], 0);
+            (void)unlinkat(folder, dlb_result_names[i], 0);
 }
 
 static void remove_unfinished(void *ctx, int folder, const char *name)

@@ -23,12 +23,12 @@ struct dlb_contents {
  * a result's name cannot be read, or when the file is too large for any report. */
 int dlb_contents_of(int folder, const char *path, struct dlb_contents *out, struct dlb_err *err);
 
-/* Whether a result's file has this name, or one that is being written. */
-bool dlb_is_result_file(const char *name);
-
 /* Calls `visit` for each entry of an open folder. False: it cannot be listed; errno. */
 bool dlb_contents_each(int folder, void (*visit)(void *ctx, int folder, const char *name),
                        void *ctx);
+
+/* Whether the path still leads to the open folder. */
+bool dlb_contents_is_at(int folder, const char *path);
 
 enum dlb_claim { DLB_CLAIM_NONE, DLB_CLAIM_TAKEN, DLB_CLAIM_UNLOCKED, DLB_CLAIM_LOCKED };
 

@@ -1,6 +1,7 @@
 #include "bench/experiment/replace.h"
 
 #include "bench/experiment/contents.h"
+#include "bench/experiment/names.h"
 #include "bench/experiment/scratch.h"
 #include "core/base/io.h"
 #include "core/base/remove.h"
@@ -40,12 +41,6 @@ static void close_folder(int fd)
 static bool same(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-bool dlb_replace_is_same(int fd, const char *path)
-{
-    struct stat open, there;
-    return fstat(fd, &open) == 0 && stat(path, &there) == 0 && same(&open, &there);
 }
 
 /* What is neither a result's file nor the mark belongs to the user. */

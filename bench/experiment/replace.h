@@ -25,9 +25,6 @@ typedef int dlb_replace_write(const void *ctx, const char *folder, struct dlb_er
 bool dlb_replace_folder(const char *path, const char *scratch, dlb_replace_write *write,
                         const void *ctx, int *lock_fd);
 
-/* Whether the path still leads to the folder that is open as fd. */
-bool dlb_replace_is_same(int fd, const char *path);
-
 /* In all of `results`: what a process left that was killed while it replaced. The files of the user
  * are moved back to the result's folder, ours are removed. */
 void dlb_replace_recover(const char *results);

@@ -1,6 +1,6 @@
 #include "bench/experiment/scratch.h"
 
-#include "bench/experiment/contents.h"
+#include "bench/experiment/names.h"
 #include "core/base/remove.h"
 #include "scenarios/spec/embedded.h"
 
@@ -16,7 +16,6 @@
 #define MARK ".dlbench"
 #define MARK_HEAD "dlbench scratch folder\nprocess %ld\n" /* then: made, machine */
 #define MEMO "memo-"                                      /* loaders/device/memo.c */
-#define MAX_DIGITS 9                                      /* of a process's number */
 
 enum { MARK_BYTES = 512 };
 
@@ -25,37 +24,11 @@ void dlb_scratch_name(char *name, size_t n_name)
     (void)snprintf(name, n_name, SCRATCH "%ld", (long)getpid());
 }
 
-/* 0: there is none. */
-static long process_number(const char *text, const char **end)
-{
-    size_t n_digits = strspn(text, "0123456789");
-    if (n_digits == 0 || n_digits > MAX_DIGITS || text[0] == '0')
-        return 0;
-    *end = text + n_digits;
-    return strtol(text, NULL, 10);
-}
-
 bool dlb_scratch_name_of(const char *text, char *name, size_t n_name, const char **end)
 {
-    long pid = process_number(text, end);
+    long pid = dlb_process_number(text, end);
     (void)snprintf(name, n_name, SCRATCH "%ld", pid);
     return pid > 0;
-}
-
-bool dlb_scratch_is_temporary(const char *name, const char *const *files, const char **process)
-{
-    const char *end = NULL;
-    for (; *files; files++) {
-        size_t len = strlen(*files);
-        if (strncmp(name, *files, len) != 0 || name[len] != '.' ||
-            !process_number(name + len + 1, &end))
-            continue;
-        *process = name + len + 1;
-        if (*end == '-') /* where another file had the first name */
-            end += 1 + strspn(end + 1, "0123456789");
-        return strcmp(end, ".tmp") == 0;
-    }
-    return false;
 }
 
 static void mark_text(char text[MARK_BYTES], long pid, bool made)
@@ -109,7 +82,7 @@ struct dlb_scratch dlb_scratch_look(int folder, const char *name)
     const char *end = "";
     struct seen seen = {false, false};
     long pid = strncmp(name, SCRATCH, strlen(SCRATCH)) == 0
-                   ? process_number(name + strlen(SCRATCH), &end)
+                   ? dlb_process_number(name + strlen(SCRATCH), &end)
                    : 0;
     int fd = pid && !*end ? open_folder(folder, name) : -1;
     if (fd < 0)
@@ -173,19 +146,19 @@ static bool is_memo(const char *name)
     char stem[32];
     (void)snprintf(stem, sizeof(stem), "%.*s", (int)(n_digits < 20 ? len + n_digits : len), name);
     return n_digits == 16 &&
-           (*end == '\0' || dlb_scratch_is_temporary(name, (const char *[]){stem, NULL}, &process));
+           (*end == '\0' || dlb_is_temporary(name, (const char *[]){stem, NULL}, &process));
 }
 
 static bool is_written_there(const char *name)
 {
     static const char *const files[] = {"spec.json", "result.json", "log.txt", NULL};
     const char *process = NULL;
-    bool is = is_memo(name) || dlb_scratch_is_temporary(name, files, &process);
+    bool is = is_memo(name) || dlb_is_temporary(name, files, &process);
     for (int i = 0; files[i] && !is; i++)
         is = strcmp(name, files[i]) == 0;
     for (const struct dlb_embedded *script = dlb_gap_scripts; !is && script->name; script++)
         is = strcmp(name, script->name) == 0 ||
-             dlb_scratch_is_temporary(name, (const char *[]){script->name, NULL}, &process);
+             dlb_is_temporary(name, (const char *[]){script->name, NULL}, &process);
     return is;
 }
 

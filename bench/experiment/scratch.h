@@ -41,8 +41,4 @@ struct dlb_scratch dlb_scratch_look(int folder, const char *name);
  * anything else in it, it stays and keeps its mark. */
 void dlb_scratch_remove(int folder, const char *name);
 
-/* Whether the name is that of a result's file while it is written, FILE.<process>.tmp, as
- * dlb_write_file_atomic names it; then *process is where the number begins. */
-bool dlb_scratch_is_temporary(const char *name, const char *const *files, const char **process);
-
 #endif

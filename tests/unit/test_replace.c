@@ -83,7 +83,7 @@ static int replace(const char *name)
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) || !dlb_scratch_make(fd, false))
         return 90;
     bool done = dlb_replace_folder(path, scratch, write_new, NULL, &fd);
-    if (!dlb_replace_is_same(fd, path))
+    if (!dlb_contents_is_at(fd, path))
         return 91;
     return done ? 0 : 1;
 }
