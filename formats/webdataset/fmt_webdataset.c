@@ -44,7 +44,7 @@ struct webdataset_reader {
     bool have_pending;
     uint32_t shard;
     uint64_t position;   /* of the next sample in the shard */
-    uint64_t told_bytes; /* part of tar.asked_bytes that samples have reported so far */
+    uint64_t told_bytes; /* part of tar.in.asked_bytes that samples have reported so far */
     struct dlb_bytes buffer;
 };
 
@@ -128,7 +128,7 @@ static int webdataset_reader_open(void *rd, const void *ds, struct dlb_err *err)
     struct webdataset_reader *reader = rd;
     (void)err;
     reader->ds = ds;
-    reader->tar.handle = -1;
+    reader->tar.in.handle = -1;
     return DLB_OK;
 }
 
@@ -181,11 +181,11 @@ static int gather(struct webdataset_reader *reader, struct dlb_wds_place *place,
     while (reader->have_pending &&
            (out->n_fields == 0 || !dlb_wds_group_starts(&reader->group, &reader->pending))) {
         const struct dlb_tar_member *member = &reader->pending;
-        rc = dlb_wds_group_add(&reader->group, member, reader->tar.path, err);
+        rc = dlb_wds_group_add(&reader->group, member, reader->tar.in.path, err);
         if (rc == DLB_OK)
             rc = dlb_tar_check(&reader->tar, member, err); /* before its size is used */
         if (rc == DLB_OK)
-            rc = dlb_wds_place_room(place, member->n_bytes, reader->tar.path, err);
+            rc = dlb_wds_place_room(place, member->n_bytes, reader->tar.in.path, err);
         if (rc == DLB_OK)
             rc = dlb_tar_read(&reader->tar, member, dlb_wds_place_data(place) + place->len_bytes,
                               err);
@@ -237,8 +237,8 @@ static int webdataset_next(void *rd, struct dlb_dest dest, struct dlb_sample *ou
     }
     dlb_wds_sample_finish(out, ds->codec);
     out->index = ds->base[reader->shard] + reader->position++;
-    out->io_bytes = reader->tar.asked_bytes - reader->told_bytes;
-    reader->told_bytes = reader->tar.asked_bytes;
+    out->io_bytes = reader->tar.in.asked_bytes - reader->told_bytes;
+    reader->told_bytes = reader->tar.in.asked_bytes;
     out->path = shard->path;
     out->key = (const char *)reader->group.key.data;
     out->n_key_bytes = reader->group.key.len_bytes;

@@ -192,7 +192,7 @@ struct scan {
 static void *scan_main(void *arg)
 {
     struct scan *scan = arg;
-    struct dlb_tar tar = {.handle = -1};
+    struct dlb_tar tar = {.in.handle = -1};
     struct dlb_wds_group group = {0};
     struct dlb_keys keys = {.slot = NULL};
 
@@ -203,11 +203,11 @@ static void *scan_main(void *arg)
         shard->n_samples = shard->n_bytes = shard->max_sample_bytes = shard->n_again = 0;
         shard->left_out = (struct dlb_wds_left_out){.n_special = 0};
         int rc = dlb_tar_open(&tar, scan->io, shard->path, SCAN_BLOCK_BYTES, true, &shard->problem);
-        shard->pack = tar.pack;
-        if (rc == DLB_OK && !(scan->indexes && tar.pack != DLB_TAR_PLAIN))
+        shard->pack = tar.in.pack;
+        if (rc == DLB_OK && !(scan->indexes && tar.in.pack != DLB_TAR_PLAIN))
             (void)scan_members(&tar, &group, &keys, shard, scan->indexes ? &scan->indexes[i] : NULL,
                                &shard->problem);
-        shard->file_bytes = tar.file_bytes;
+        shard->file_bytes = tar.in.file_bytes;
         shard->known = true;
         dlb_tar_close(&tar);
     }

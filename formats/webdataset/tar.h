@@ -1,5 +1,5 @@
-/* Tar archives through libarchive: tar.c reads and tar_write.c writes; no other file includes it.
- * tar_end.c looks at what follows the end of the archive.
+/* Tar archives through libarchive: tar.c reads the bytes that tar_source.c fetches and unpacks, and
+ * tar_write.c writes; no other file includes it.
  *
  * Floor 2. One thread at a time for each struct. libarchive handles ustar, pax and GNU headers and
  * unpacking. One libarchive reader unpacks (format "raw"), a second one reads the tar archive from
@@ -11,47 +11,22 @@
 
 #include "core/base/err.h"
 #include "core/base/io.h"
-#include "formats/webdataset/pack.h"
+#include "formats/webdataset/tar_source.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* A compressed archive may unpack to this many times its own size plus 16 MiB. Deflate cannot
- * exceed 1,032 to 1 (RFC 1951: 258 bytes for 2 bits), zstd can; training data seldom reach 10. */
-#define DLB_TAR_MAX_EXPANSION 1000
-#define DLB_TAR_FREE_BYTES (UINT64_C(16) << 20)
-/* A larger zstd window is refused: the limit of libzstd and `zstd -d`. A worker's memory grows by
- * the window. */
-#define DLB_TAR_MAX_WINDOW_BYTES (UINT64_C(1) << 27)
 
 struct archive;
 
 struct dlb_tar {
     struct archive *archive;
-    struct archive *unpacker; /* NULL: a plain archive */
-    enum dlb_tar_pack pack;
-    const struct dlb_io *io;
-    const char *path; /* borrowed until the next open */
-    int64_t handle;   /* -1: closed */
-    uint8_t *block;   /* of the file: plain or compressed */
-    size_t block_bytes, cap_bytes;
-    size_t first_bytes;    /* read into the block by open, and not passed to libarchive yet */
-    size_t in_block_bytes; /* how much of the block the last read filled */
-    bool skip, drained;
-    uint64_t file_bytes, stored_at_bytes; /* of the file: its size, offset of the next read */
-    uint64_t at_bytes;     /* offset in the archive (unpacked) up to which libarchive was fed */
-    uint64_t max_bytes;    /* of the archive: its size, or the limit of unpacking */
-    uint64_t direct_bytes; /* from at_bytes on, already read to their destination */
-    uint64_t asked_bytes;  /* read from the byte source since open */
+    struct dlb_tar_source in;
+    size_t in_block_bytes; /* how much of the source's block the last read filled */
+    uint64_t direct_bytes; /* from in.at_bytes on, already read to their destination */
     uint64_t
-        header_at_bytes;   /* of the last header; after DLB_END, where the next would have been */
-    uint64_t due_bytes;    /* the earliest end of the current member's data */
-    uint64_t behind_bytes; /* offset of the first byte behind the end mark that is not 0; 0: none */
-    const uint8_t *piece;  /* of the unpacked archive, the last one; n_piece_bytes */
-    size_t n_piece_bytes;
-    struct dlb_err io_err; /* of a callback: libarchive cannot pass it on */
+        header_at_bytes; /* of the last header; after DLB_END, where the next would have been */
+    uint64_t due_bytes;  /* the earliest end of the current member's data */
 };
 
 struct dlb_tar_member {

@@ -57,8 +57,8 @@ DOORS = {
 WRAPPED_IN = {
     "jansson.h": ["*"],  # floor 0: JSON is what documents are
     "toml.hpp": ["core/base/config_toml.cpp"],
-    "archive.h": ["formats/webdataset/tar.c", "formats/webdataset/tar_write.c"],
-    "archive_entry.h": ["formats/webdataset/tar.c", "formats/webdataset/tar_write.c"],
+    "archive.h": ["formats/webdataset/tar.c", "formats/webdataset/tar_source.c", "formats/webdataset/tar_write.c"],
+    "archive_entry.h": ["formats/webdataset/tar.c", "formats/webdataset/tar_source.c", "formats/webdataset/tar_write.c"],
     "jpeglib.h": ["formats/codecs/jpeg.c"],
     "jerror.h": ["formats/codecs/jpeg.c"],
     "cuda_runtime_api.h": ["loaders/device/cuda/*.c"],
