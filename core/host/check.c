@@ -2,8 +2,7 @@
 
 #include "core/host/check_report.h"
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <stddef.h>
 
 #define X(id, text)                                                                                \
     static const struct dlb_check check_##id = {                                                   \
@@ -16,20 +15,3 @@ const struct dlb_check *const dlb_checks[] = {
 #include "core/host/checks.def"
     NULL};
 #undef X
-
-void dlb_check_found(struct dlb_check_result *out, enum dlb_check_state state, const char *fmt, ...)
-{
-    va_list args;
-    *out = (struct dlb_check_result){.state = state};
-    va_start(args, fmt);
-    (void)vsnprintf(out->found, sizeof out->found, fmt, args);
-    va_end(args);
-}
-
-void dlb_check_advise(struct dlb_check_result *out, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(out->advice, sizeof out->advice, fmt, args);
-    va_end(args);
-}

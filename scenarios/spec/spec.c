@@ -4,7 +4,6 @@
 #include "core/base/mem.h"
 #include "core/base/opt_value.h"
 #include "formats/codec.h"
-#include "scenarios/spec/meaning.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -244,20 +243,6 @@ int dlb_spec_from_json(struct dlb_spec *spec, const json_t *flat, const char *or
         rc = dlb_spec_from_config(spec, cfg, err);
     dlb_config_free(cfg);
     return rc;
-}
-
-json_t *dlb_spec_to_json(const struct dlb_spec *spec, bool iterable)
-{
-    json_t *out = dlb_json_made(json_object());
-    char key[96];
-    for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++)
-        for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
-            bool has = dlb_meaning_has(*g, opt, spec, iterable);
-            (void)snprintf(key, sizeof(key), "%s.%s", (*g)->section, opt->key);
-            dlb_json_put(out, key,
-                         has ? dlb_opt_load(opt, dlb_spec_section_of(spec, *g)) : json_null());
-        }
-    return out;
 }
 
 void dlb_spec_defaults(struct dlb_spec *spec)
