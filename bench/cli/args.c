@@ -159,7 +159,7 @@ static int unknown_flag(const struct dlb_verb *verb, const char *arg, struct dlb
 
     for (const struct dlb_flag *flag = dlb_flags; flag->name; flag++) {
         (void)snprintf(spelled, sizeof spelled, "--%s", flag->name);
-        size_t edits = dlb_edit_distance(arg, spelled);
+        size_t edits = dlb_edit_distance(arg, spelled, best);
         if ((flag->mask & verb->flags) && edits < best) {
             best = edits;
             nearest = flag->name;
@@ -385,7 +385,7 @@ const struct dlb_verb *dlb_verb_by_name(const char *name, struct dlb_err *err)
     size_t best = 3;
 
     for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++) {
-        size_t edits = dlb_edit_distance(name, (*verb)->name);
+        size_t edits = dlb_edit_distance(name, (*verb)->name, best);
         if (edits == 0)
             return *verb;
         if (edits < best && !((*verb)->flags & DLB_FLAG_HIDDEN)) {

@@ -69,14 +69,6 @@ bool dlb_config_is_axis(const struct dlb_config *cfg, const char *key)
     return strncmp(key, DLB_SWEEP, strlen(DLB_SWEEP)) == 0 && !dlb_config_find(cfg, key, NULL);
 }
 
-/* The distance, or `enough` where the lengths alone make it that large. */
-static size_t distance_below(size_t enough, const char *a, const char *b)
-{
-    size_t n_a = strlen(a), n_b = strlen(b);
-    size_t apart = n_a > n_b ? n_a - n_b : n_b - n_a;
-    return apart < enough ? dlb_edit_distance(a, b) : enough;
-}
-
 /* How far `key` is from the known key, `enough` at most. A key without a section stands for the
  * known key that ends with it. */
 static size_t edits_to(size_t enough, const char *key, const char *known, const struct dlb_opt *opt)
@@ -84,7 +76,8 @@ static size_t edits_to(size_t enough, const char *key, const char *known, const 
     const char *dot = strchr(key, '.');
     if (strcmp(dot ? dot + 1 : key, opt->key) == 0) /* right key, wrong section */
         return 1;
-    return dot ? distance_below(enough, key, known) : distance_below(enough, key, opt->key) + 1;
+    return dot ? dlb_edit_distance(key, known, enough)
+               : dlb_edit_distance(key, opt->key, enough) + 1;
 }
 
 /* Finds the known key that the user probably meant, of an axis or of an option; false when none is
@@ -103,7 +96,7 @@ static bool nearest_key(const struct dlb_config *cfg, const char *key, char near
             const char *option = known + strlen(DLB_SWEEP);
             bool own = axis && strncmp(option, DLB_SWEEP, strlen(DLB_SWEEP)) == 0;
             size_t edits =
-                own ? distance_below(best, key, option) : edits_to(best, bare, option, opt);
+                own ? dlb_edit_distance(key, option, best) : edits_to(best, bare, option, opt);
             if (edits >= best)
                 continue;
             best = edits;

@@ -196,7 +196,7 @@ static int check_choice(const struct dlb_opt *opt, const char *key, const char *
     size_t nearest_edits = 3;
 
     for (size_t i = 0; opt->choices[i]; i++) {
-        size_t edits = dlb_edit_distance(text, opt->choices[i]);
+        size_t edits = dlb_edit_distance(text, opt->choices[i], nearest_edits);
         if (edits == 0) {
             *out = dlb_json_made(json_string(text));
             return DLB_OK;

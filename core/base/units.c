@@ -186,19 +186,22 @@ const char *dlb_duration_text(double seconds, char *text, size_t n_text)
 
 #define EDIT_CAP 96
 
-/* Optimal string alignment: three rows of the usual table. */
-size_t dlb_edit_distance(const char *a, const char *b)
+/* Optimal string alignment: three rows of the usual table. A row is made from the two before it, so
+ * that no later distance is below the smallest of two rows that follow each other. */
+size_t dlb_edit_distance(const char *a, const char *b, size_t enough)
 {
     size_t n_a = strlen(a), n_b = strlen(b);
     size_t rows[3][EDIT_CAP + 1];
     size_t *before = rows[0], *last = rows[1], *row = rows[2];
+    size_t least_before = 0;
 
-    if (n_a > EDIT_CAP || n_b > EDIT_CAP) /* no key is that long: the largest distance */
-        return n_a > n_b ? n_a : n_b;
+    /* No key is longer than the rows. */
+    if (n_a > EDIT_CAP || n_b > EDIT_CAP || (n_a > n_b ? n_a - n_b : n_b - n_a) >= enough)
+        return enough;
     for (size_t j = 0; j <= n_b; j++)
         last[j] = j;
     for (size_t i = 1; i <= n_a; i++) {
-        row[0] = i;
+        size_t least = row[0] = i;
         for (size_t j = 1; j <= n_b; j++) {
             size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
             if (last[j] + 1 < best)
@@ -209,11 +212,16 @@ size_t dlb_edit_distance(const char *a, const char *b)
             if (swapped && before[j - 2] + 1 < best)
                 best = before[j - 2] + 1;
             row[j] = best;
+            if (best < least)
+                least = best;
         }
+        if (least >= enough && least_before >= enough)
+            return enough;
+        least_before = least;
         size_t *free_row = before;
         before = last;
         last = row;
         row = free_row;
     }
-    return last[n_b];
+    return last[n_b] < enough ? last[n_b] : enough;
 }

@@ -21,8 +21,8 @@ const char *dlb_count_text(double count, char *text,
 const char *dlb_duration_text(double seconds, char *text,
                               size_t n_text); /* "1.2 ms", "3.4 s", "2 min 5 s" */
 
-/* Edits (insertions, deletions, substitutions, swaps of neighbours) between two words: for "did you
- * mean". */
-size_t dlb_edit_distance(const char *a, const char *b);
+/* Edits (insertions, deletions, substitutions, swaps of neighbours) between two words, `enough` at
+ * most: for "did you mean". */
+size_t dlb_edit_distance(const char *a, const char *b, size_t enough);
 
 #endif

@@ -115,7 +115,7 @@ int dlb_workload_load(struct dlb_config *cfg, const char *name, struct dlb_err *
     if (is_file(name))
         return dlb_config_load(cfg, name, err);
     for (const struct dlb_embedded *text = dlb_workload_texts; text->name; text++) {
-        size_t edits = dlb_edit_distance(name, text->name);
+        size_t edits = dlb_edit_distance(name, text->name, best);
         if (edits == 0) {
             char origin[96];
             (void)snprintf(origin, sizeof origin, "workload %s", name);

@@ -137,13 +137,13 @@ static void short_buffers_are_terminated(void **state)
 static void edits_are_counted(void **state)
 {
     (void)state;
-    assert_int_equal(dlb_edit_distance("", ""), 0);
-    assert_int_equal(dlb_edit_distance("num_workers", "num_workers"), 0);
-    assert_int_equal(dlb_edit_distance("num_worker", "num_workers"), 1);
-    assert_int_equal(dlb_edit_distance("swepe", "sweep"), 1); /* neighbours swapped */
-    assert_int_equal(dlb_edit_distance("abc", ""), 3);
-    assert_int_equal(dlb_edit_distance("kitten", "sitting"), 3);
-    assert_int_equal(dlb_edit_distance("ca", "abc"), 3); /* a swapped pair is not edited again */
+    assert_int_equal(dlb_edit_distance("", "", 9), 0);
+    assert_int_equal(dlb_edit_distance("num_workers", "num_workers", 9), 0);
+    assert_int_equal(dlb_edit_distance("num_worker", "num_workers", 9), 1);
+    assert_int_equal(dlb_edit_distance("swepe", "sweep", 9), 1); /* neighbours swapped */
+    assert_int_equal(dlb_edit_distance("abc", "", 9), 3);
+    assert_int_equal(dlb_edit_distance("kitten", "sitting", 9), 3);
+    assert_int_equal(dlb_edit_distance("ca", "abc", 9), 3); /* a swapped pair is not edited again */
 }
 
 static void long_words_are_far_apart(void **state)
@@ -153,16 +153,45 @@ static void long_words_are_far_apart(void **state)
     (void)state;
     memset(a, 'a', sizeof a - 1);
     a[sizeof a - 1] = '\0';
-    assert_int_equal(dlb_edit_distance(a, "a"), sizeof a - 1);
+    assert_int_equal(dlb_edit_distance(a, "a", 9), 9);
+}
+
+/* The smaller of the distance and the limit, for all words of up to four of two letters: rows that
+ * are left early must not hide a swap. */
+static void edits_are_counted_up_to_a_limit(void **state)
+{
+    char words[31][5];
+    size_t n = 0;
+
+    (void)state;
+    for (size_t length = 0; length <= 4; length++)
+        for (unsigned letters = 0; letters < 1u << length; letters++, n++) {
+            for (size_t i = 0; i < length; i++)
+                words[n][i] = letters >> i & 1 ? 'b' : 'a';
+            words[n][length] = '\0';
+        }
+    assert_int_equal(n, 31);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            for (size_t enough = 1; enough < 6; enough++) {
+                size_t all = dlb_edit_distance(words[i], words[k], 9);
+                assert_int_equal(dlb_edit_distance(words[i], words[k], enough),
+                                 all < enough ? all : enough);
+            }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_are_read),        cmocka_unit_test(bytes_refused),
-        cmocka_unit_test(bytes_are_written),     cmocka_unit_test(counts_are_written),
-        cmocka_unit_test(durations_are_written), cmocka_unit_test(short_buffers_are_terminated),
-        cmocka_unit_test(edits_are_counted),     cmocka_unit_test(long_words_are_far_apart),
+        cmocka_unit_test(bytes_are_read),
+        cmocka_unit_test(bytes_refused),
+        cmocka_unit_test(bytes_are_written),
+        cmocka_unit_test(counts_are_written),
+        cmocka_unit_test(durations_are_written),
+        cmocka_unit_test(short_buffers_are_terminated),
+        cmocka_unit_test(edits_are_counted),
+        cmocka_unit_test(long_words_are_far_apart),
+        cmocka_unit_test(edits_are_counted_up_to_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
