@@ -92,6 +92,8 @@ char *dlb_json_dumped(const json_t *value, size_t flags)
     size_t n_out = strlen(text) + 1, n;
     unsigned low;
 
+    if (!strpbrk(text, "\x7f\xc2"))
+        return text;
     for (const char *at = text; *at; at++)
         n_out += late_control(at, &low) ? strlen("\\u009F") : 0;
     char *out = dlb_mem_array(n_out, 1), *to = out;
