@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TEXT = 1 << 16, MAX_LINES = 16, MAX_NESTED = 4 };
+enum { MAX_TEXT = 1 << 16, MAX_LINES = 8, MAX_NESTED = 4 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 

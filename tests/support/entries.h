@@ -7,24 +7,25 @@
 #include "core/base/config_toml.h"
 #include "scenarios/spec/spec.h"
 
-/* What is accepted must resolve, and be accepted again. */
+/* What is accepted must resolve, and be accepted again. The defaults of all other options are the
+ * same for each input. */
 static inline void entries_apply(json_t *entries)
 {
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
-    json_t *entry, *resolved;
+    json_t *entry, *resolved = NULL;
     struct dlb_err err;
     const char *key;
     json_t *value;
-    size_t i;
+    size_t i, n_accepted = 0;
 
-    if (!cfg)
-        DLB_BUG("no memory");
     json_array_foreach(entries, i, entry)
-        (void)dlb_config_set_json(cfg, json_string_value(json_object_get(entry, "key")),
-                                  json_object_get(entry, "value"), "fuzz", &err);
-    resolved = dlb_config_resolved(cfg);
+        n_accepted += dlb_config_set_json(cfg, json_string_value(json_object_get(entry, "key")),
+                                          json_object_get(entry, "value"), "fuzz", &err) == DLB_OK;
+    if (n_accepted > 0)
+        resolved = dlb_config_resolved(cfg);
     json_object_foreach(resolved, key, value)
-        if (dlb_config_set_json(cfg, key, value, "again", &err) != DLB_OK)
+        if (dlb_config_has(cfg, key) &&
+            dlb_config_set_json(cfg, key, value, "again", &err) != DLB_OK)
             DLB_BUG(err.what);
     json_decref(resolved);
     dlb_config_free(cfg);
