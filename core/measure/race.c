@@ -205,10 +205,16 @@ static uint32_t plan_fresh(const struct dlb_race *race)
 
 /* A cell that loses nothing is within the tolerance with DLB_RACE_DECIDE where the standard error
  * of a difference is tolerance / NORMAL_95. */
+double dlb_race_blocks(double scatter, double tolerance)
+{
+    double each = NORMAL_95 * scatter / tolerance;
+    return ceil(2 * each * each);
+}
+
 static void foresee(struct dlb_race *race)
 {
     double n = n_measured(race, (uint32_t)race->leader);
-    double each = NORMAL_95 * race->scatter / race->input.tolerance, needed = ceil(2 * each * each);
+    double needed = dlb_race_blocks(race->scatter, race->input.tolerance);
     race->noise_floor_frac = -expm1(-NORMAL_975 * race->scatter * sqrt(2 / n));
     race->blocks_more = plan_fresh(race);
     if (race->cells[race->leader].probability < DLB_RACE_DECIDE)

@@ -134,6 +134,10 @@ void dlb_race_fail(struct dlb_race *race, uint32_t cell);
  * why. */
 bool dlb_race_next(struct dlb_race *race, struct dlb_race_budget budget);
 
+/* What a decision between cells that lose nothing takes, about, the last phase left out. scatter:
+ * standard deviation of one run's ln rate. */
+double dlb_race_blocks(double scatter, double tolerance);
+
 /* What the next block takes. */
 uint32_t dlb_race_block_runs(const struct dlb_race *race);
 

@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/measure/noise.h"
+#include "core/measure/tail.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/judge/notes.h"
 #include "scenarios/judge/raced.h"
@@ -140,27 +141,51 @@ void dlb_noise_of_cells(const struct dlb_plan *plan, const struct dlb_judgement 
     free(reps);
 }
 
-/* Whether no judged cell can be told from the best, and that is the noise's doing: had it been
- * less than what a loss may be, the settings would make no difference that matters. */
-static bool is_all_noise(const struct dlb_plan *plan, const struct dlb_judgement *j)
+/* Whether what is undecided might be decided by more blocks on this machine. */
+static bool time_would_tell(const struct dlb_plan *plan, const struct dlb_noise *noise)
+{
+    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
+    if (race && race->stopped == DLB_RACE_NOISE)
+        return false;
+    double n = race && race->n_looked > 0 ? race->n_blocks + race->blocks_more
+                                          : dlb_race_blocks(noise->sd_frac, dlb_tolerance(plan));
+    return !(n > DLB_RACE_BLOCKS_MAX);
+}
+
+/* Judged cells beside the best that lose less than this to it. */
+static uint32_t count_rivals(const struct dlb_plan *plan, const struct dlb_judgement *j,
+                             double less)
 {
     uint32_t n = 0;
+    for (uint32_t i = 0; i < plan->n_cells; i++)
+        n += i != j->best && dlb_is_judged(&j->cells[i]) &&
+             dlb_is_rival(plan, &plan->cells[i], &plan->cells[j->best]) &&
+             dlb_judged_loss(plan, j, i) < less;
+    return n;
+}
+
+/* The floor is of one pair. This is what the most distant of n equal cells stays below. */
+static double floor_of_all(const struct dlb_judgement *j, const struct dlb_noise *noise, uint32_t n)
+{
+    double freedom = fmax(noise->n_freedom, 1);
+    double wider = dlb_t_beyond(0.05 / fmax(n, 1), freedom) / dlb_t_95(freedom);
+    return -expm1(log1p(-j->noise_floor_frac) * wider);
+}
+
+static bool is_too_busy(const struct dlb_plan *plan, const struct dlb_judgement *j,
+                        const struct dlb_noise *noise)
+{
     bool swept = plan->axes.n > 0 && !plan->base; /* storage compares its cells itself */
-    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
-    if (race && race->n_looked > 0 && !(race->n_blocks + race->blocks_more > DLB_RACE_BLOCKS_MAX))
-        return false; /* more time would tell */
-    if (!swept || dlb_race_is_decided(plan) || j->best < 0 ||
+    bool time = time_would_tell(plan, noise);
+    if (!swept || dlb_race_is_decided(plan) || (plan->race && time) || j->best < 0 ||
         !(j->noise_floor_frac > dlb_tolerance(plan)))
         return false;
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
-        if (i == j->best || !dlb_is_judged(&j->cells[i]) ||
-            !dlb_is_rival(plan, &plan->cells[i], &plan->cells[j->best]))
-            continue;
-        n++;
-        if (!(dlb_judged_loss(plan, j, i) < j->noise_floor_frac))
-            return false;
-    }
-    return n > 0;
+    uint32_t n = count_rivals(plan, j, INFINITY);
+    double far = time ? j->noise_floor_frac : floor_of_all(j, noise, n);
+    if (n > 0 && count_rivals(plan, j, far) == n)
+        return true;
+    return !time && j->noise_floor_frac > DLB_NOISE_FLOOR_MAX &&
+           count_rivals(plan, j, j->noise_floor_frac) > 0;
 }
 
 void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *j)
@@ -169,7 +194,7 @@ void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *j)
     struct dlb_noise noise;
     dlb_noise_of_cells(plan, j, &noise);
     j->noise_floor_frac = raced ? plan->race->race.noise_floor_frac : noise.floor_frac;
-    j->too_busy = is_all_noise(plan, j);
+    j->too_busy = is_too_busy(plan, j, &noise);
     if (!j->too_busy)
         return;
     j->recommended = -1;
@@ -177,7 +202,9 @@ void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *j)
     j->n_set = 0;
     (void)snprintf(j->text, sizeof(j->text),
                    "This machine is too busy to tell: repetitions of one cell differ so much that "
-                   "a loss under %.0f%% would not show, and no cell is further from the best. "
-                   "Measure on a quiet machine, or raise %s.",
-                   j->noise_floor_frac * 100, plan->race ? "sweep.max_minutes" : "run.repeats");
+                   "a loss under %.0f%% would not show, and %u of the other %u cells are no "
+                   "further from the best. Measure on a quiet machine, or raise %s.",
+                   j->noise_floor_frac * 100, count_rivals(plan, j, j->noise_floor_frac),
+                   count_rivals(plan, j, INFINITY),
+                   plan->race ? "sweep.max_minutes" : "run.repeats");
 }

@@ -5,6 +5,7 @@
 #define DLB_SCENARIOS_JUDGE_NOISE_H
 
 #include "core/measure/noise.h"
+#include "core/measure/verdict.h"
 #include "scenarios/scenario.h"
 
 /* Of one cell: how many runs were disturbed and repeated, why, and its rate as measured (over every
@@ -16,7 +17,20 @@ void dlb_noise_of_cells(const struct dlb_plan *plan, const struct dlb_judgement 
                         struct dlb_noise *out);
 
 /* Fills noise_floor_frac and too_busy from the cells' values. If too_busy, takes the recommendation
- * back and says so. After dlb_recommend, before dlb_judge_settings. */
+ * back and says so. After dlb_recommend, before dlb_judge_settings.
+ *
+ * A sweep is undecided because its cells are alike, because its time was too short, or because of
+ * the machine. It is the machine if a decision between equal cells would take more than
+ * DLB_RACE_BLOCKS_MAX blocks: that depends on the noise alone. Then it is too busy to tell
+ *
+ *  - if no cell is further from the best than the most distant of as many equal cells (the noise
+ *    floor, widened from one pair to all: Bonferroni), and the floor is above the tolerance;
+ *  - or if the floor is above DLB_NOISE_FLOOR_MAX and a cell is no further from the best than it:
+ *    the best of these may lose to another what the verdict would warn of, and that would not show.
+ *
+ * Without a race the first holds for any noise, without the widening. A race that has decided has
+ * told. docs/measurement.md has the simulation, tests/unit/test_race_judged.c repeats it. */
+#define DLB_NOISE_FLOOR_MAX DLB_SHARE_WARN
 void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
 /* The cells that lose less than the noise floor to the best, which is not among them: none of these

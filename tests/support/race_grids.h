@@ -63,6 +63,7 @@ struct grid {
     struct dlb_rng rng;
     uint32_t rank[GRID_CELLS], levels[2 * GRID_CELLS];
     double truth[GRID_CELLS], scatter[GRID_CELLS], best, walk;
+    double level; /* of the last block */
 };
 
 static inline void grid_shuffle(struct grid *g, uint32_t *order, uint32_t n)
@@ -138,6 +139,7 @@ static inline void grid_block(struct grid *g, uint32_t block, const bool *runs, 
     double level = 0.02 * dlb_rng_normal(&g->rng);
     g->walk += noise == GRID_WALK ? 0.03 * dlb_rng_normal(&g->rng) : 0;
     level += g->walk - (noise == GRID_LINEAR ? 0.01 * block : 0);
+    g->level = level;
     if (noise == GRID_STEAL && dlb_rng_unit(&g->rng) < 0.25) {
         from = (uint32_t)dlb_rng_below(&g->rng, n);
         until = from + 1 + (uint32_t)dlb_rng_below(&g->rng, n);
