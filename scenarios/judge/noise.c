@@ -141,14 +141,14 @@ void dlb_noise_of_cells(const struct dlb_plan *plan, const struct dlb_judgement 
     free(reps);
 }
 
-/* Whether what is undecided might be decided by more blocks on this machine. */
+/* Whether more blocks might decide what is undecided, on this machine. */
 static bool time_would_tell(const struct dlb_plan *plan, const struct dlb_noise *noise)
 {
     const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
     if (race && race->stopped == DLB_RACE_NOISE)
         return false;
-    double n = race && race->n_looked > 0 ? race->n_blocks + race->blocks_more
-                                          : dlb_race_blocks(noise->sd_frac, dlb_tolerance(plan));
+    double n = race ? race->n_blocks + race->blocks_more
+                    : dlb_race_blocks(noise->sd_frac, dlb_tolerance(plan));
     return !(n > DLB_RACE_BLOCKS_MAX);
 }
 
@@ -172,20 +172,28 @@ static double floor_of_all(const struct dlb_judgement *j, const struct dlb_noise
     return -expm1(log1p(-j->noise_floor_frac) * wider);
 }
 
+/* Whether a comparison was held and is open. Before its first look a race knows nothing. */
+static bool is_open(const struct dlb_plan *plan, const struct dlb_judgement *j)
+{
+    bool swept = plan->axes.n > 0 && !plan->base; /* storage compares its cells itself */
+    bool looked = !plan->race || plan->race->race.n_looked > 0;
+    return swept && looked && !dlb_race_is_decided(plan) && j->best >= 0;
+}
+
 static bool is_too_busy(const struct dlb_plan *plan, const struct dlb_judgement *j,
                         const struct dlb_noise *noise)
 {
-    bool swept = plan->axes.n > 0 && !plan->base; /* storage compares its cells itself */
+    if (!is_open(plan, j) || !(j->noise_floor_frac > dlb_tolerance(plan)))
+        return false;
     bool time = time_would_tell(plan, noise);
-    if (!swept || dlb_race_is_decided(plan) || (plan->race && time) || j->best < 0 ||
-        !(j->noise_floor_frac > dlb_tolerance(plan)))
+    if ((plan->race || !time) && j->noise_floor_frac > DLB_NOISE_FLOOR_MAX &&
+        count_rivals(plan, j, j->noise_floor_frac) > 0)
+        return true;
+    if (plan->race && time)
         return false;
     uint32_t n = count_rivals(plan, j, INFINITY);
     double far = time ? j->noise_floor_frac : floor_of_all(j, noise, n);
-    if (n > 0 && count_rivals(plan, j, far) == n)
-        return true;
-    return !time && j->noise_floor_frac > DLB_NOISE_FLOOR_MAX &&
-           count_rivals(plan, j, j->noise_floor_frac) > 0;
+    return n > 0 && count_rivals(plan, j, far) == n;
 }
 
 void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *j)

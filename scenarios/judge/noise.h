@@ -19,17 +19,20 @@ void dlb_noise_of_cells(const struct dlb_plan *plan, const struct dlb_judgement 
 /* Fills noise_floor_frac and too_busy from the cells' values. If too_busy, takes the recommendation
  * back and says so. After dlb_recommend, before dlb_judge_settings.
  *
- * A sweep is undecided because its cells are alike, because its time was too short, or because of
- * the machine. It is the machine if a decision between equal cells would take more than
- * DLB_RACE_BLOCKS_MAX blocks: that depends on the noise alone. Then it is too busy to tell
+ * A sweep may be undecided because its cells are alike, and then its best cell is as good as the
+ * others; or because of the machine. It is too busy to tell
  *
- *  - if no cell is further from the best than the most distant of as many equal cells (the noise
- *    floor, widened from one pair to all: Bonferroni), and the floor is above the tolerance;
- *  - or if the floor is above DLB_NOISE_FLOOR_MAX and a cell is no further from the best than it:
- *    the best of these may lose to another what the verdict would warn of, and that would not show.
+ *  - if the floor is above DLB_NOISE_FLOOR_MAX and a cell is no further from the best than it: the
+ *    best may lose to that one what the verdict would warn of, and it would not show. Three blocks
+ *    have such a floor from a noise of 6% of a run on, twelve from one of 13%;
+ *  - if a decision between equal cells would take more than DLB_RACE_BLOCKS_MAX blocks, as it does
+ *    from a noise of 9% on, and no cell is further from the best than the most distant of as many
+ *    equal ones (the floor, widened from one pair to all: Bonferroni).
  *
- * Without a race the first holds for any noise, without the widening. A race that has decided has
- * told. docs/measurement.md has the simulation, tests/unit/test_race_judged.c repeats it. */
+ * Without a race repetitions are few because the user wanted few: the first then asks for noise of
+ * the second, and the second holds for any floor above the tolerance, without the widening. A race
+ * that has decided has told. docs/measurement.md has the simulation, tests/unit/test_race_judged.c
+ * repeats it. */
 #define DLB_NOISE_FLOOR_MAX DLB_SHARE_WARN
 void dlb_noise_judge(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 

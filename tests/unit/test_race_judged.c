@@ -106,7 +106,7 @@ static void check_row(const char *row, const struct truth *truth, double scatter
     if (scatter > 0.15 && !truth->shows)
         at_most(row, "offered, not decided", t->offered, t->n, 0.05);
     at_most(row, "loses more than the floor", t->beyond_floor, t->offered, 0.05);
-    at_most(row, "wrong", t->wrong, t->decided, 0.05);
+    at_most(row, "wrong", t->wrong, t->n, 0.05);
     at_most(row, "class", t->wrong_class, t->cells, 0.05);
 }
 
