@@ -88,6 +88,11 @@ static void look_at_gain(const struct dlb_gain *gain, struct dlb_finding *f)
         f->side = f->gain_high < DLB_GAIN_CLEAR ? DLB_GAIN_BELOW : DLB_GAIN_ACROSS;
 }
 
+bool dlb_gain_is_lost(const struct dlb_gain *gain)
+{
+    return gain->n > 1 && gain->low <= DLB_GAIN_CLEAR && gain->high >= DLB_GAIN_CRITICAL;
+}
+
 /* Where input is the largest share. A device that hardly waits is not bound by its input, whatever
  * else makes the ceiling faster. */
 static bool is_input_bound(const struct dlb_finding *f)
