@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MOST_SHOWN 100 /* of a gain; a bound above it says nothing */
+
 static const char no_interval[] = "one repetition, which has no interval";
 
 /* Measured, never worked out from the shares: what else is exposed depends on what overlaps. */
@@ -51,9 +53,9 @@ static void say_lost_gain(struct words *w, const struct dlb_evidence *e,
                           const struct dlb_finding *f)
 {
     say(w,
-        "So little is known of the gain because of noise, not because it is near %s, from which on "
-        "loading is the limit: the %u repetitions differ so much that anything from less than "
-        "that to more than %s is possible. ",
+        "Noise is the reason, not a gain near %s, from which on loading is the limit: the %u "
+        "repetitions differ so much that anything from less than that to more than %s is "
+        "possible. ",
         times(DLB_GAIN_CLEAR).text, e->gain.n, times(DLB_GAIN_CRITICAL).text);
     if (f->input_frac >= DLB_SHARE_WARN)
         say(w,
@@ -73,11 +75,12 @@ void dlb_say_borderline(struct words *w, const struct dlb_evidence *e, const str
                "too. Try: a quiet machine; longer steps (larger batches).");
         return;
     }
+    if (f->gain_high <= MOST_SHOWN)
+        say(w, "Faster loading would gain at most %s. ", times(f->gain_high).text);
     if (dlb_gain_is_lost(&e->gain)) {
         say_lost_gain(w, e, f);
         return;
     }
-    say(w, "Faster loading would gain at most %s. ", times(f->gain_high).text);
     say(w,
         "Loading is the limit if it would gain more than %s, and %u repetitions do not tell "
         "whether it would. Try: this cell alone with more repetitions (`dlbench run`, "

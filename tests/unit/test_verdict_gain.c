@@ -54,7 +54,7 @@ static const struct row {
      {USUAL, SHARES(0.5, 0.5, 0, 0), .gain = GAIN(2, 0.01, INFINITY)},
      DLB_V_BORDERLINE,
      DLB_SEVERITY_WARN,
-     {"0.01x to more than 100x)", "wait of 50%", " 6 repetitions"}},
+     {"0.01x to more than 100x). N", "wait of 50%", " 6 repetitions"}},
     {"a gain that no wait explains",
      {USUAL, SHARES(0.99, 0.01, 0, 0), .gain = GAIN(1.5, 1.4, 1.6)},
      DLB_V_BORDERLINE,
