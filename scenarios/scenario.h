@@ -228,8 +228,8 @@ struct dlb_judgement {
     json_t *not_modelled;  /* array of {"code", "text"} */
     json_t *notes;         /* likewise: drift, skipped samples, ... */
     double drift_frac;     /* of the reference, last to first block; NaN */
-    double noise_floor_frac; /* smallest loss that the repetitions can tell; NaN: too few */
-    bool too_busy; /* all differences between cells are below it, and it is above the tolerance */
+    double noise_floor_frac;  /* smallest loss that the repetitions can tell; NaN: too few */
+    bool too_busy;            /* the noise hides which cells are good (scenarios/judge/noise.h) */
     json_t *storage, *gap;    /* these scenarios' own part of summary.json; else NULL */
     const char *verdict_text; /* of a scenario without a verdict on a pipeline; static; else NULL */
 };

@@ -1,10 +1,10 @@
 #include "core/measure/race.h"
 
 #include "core/base/mem.h"
+#include "core/measure/race_fresh.h"
 #include "core/measure/race_keys.h"
 #include "core/measure/race_model.h"
 #include "core/measure/stats.h"
-#include "core/measure/tail.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@
 #define PASS_OVER 0.65   /* share of the highest probability that the leader has at least */
 #define THREAT 0.02      /* probability from which a cell runs on */
 #define RUNS_ALONGSIDE 7 /* cells of a block at least: a cell that was unlucky is seen again */
-#define FRESH_MIN 6      /* blocks of the last phase: an interval of t with 5 degrees */
 #define FRESH_MAX 12
+#define MISSES 0.05        /* share of the intervals of the loss */
 #define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
 #define NORMAL_95 1.644854 /* quantiles of the standard normal distribution */
 #define NORMAL_975 1.959964
@@ -200,15 +200,21 @@ static void choose_runs(struct dlb_race *race)
 static uint32_t plan_fresh(const struct dlb_race *race)
 {
     double half = FRESH_T * M_SQRT2 * race->scatter / race->input.tolerance;
-    return (uint32_t)fmin(fmax(ceil(half * half), FRESH_MIN), FRESH_MAX);
+    return (uint32_t)fmin(fmax(ceil(half * half), DLB_RACE_FRESH_MIN), FRESH_MAX);
 }
 
 /* A cell that loses nothing is within the tolerance with DLB_RACE_DECIDE where the standard error
  * of a difference is tolerance / NORMAL_95. */
+double dlb_race_blocks(double scatter, double tolerance)
+{
+    double each = NORMAL_95 * scatter / tolerance;
+    return ceil(2 * each * each);
+}
+
 static void foresee(struct dlb_race *race)
 {
     double n = n_measured(race, (uint32_t)race->leader);
-    double each = NORMAL_95 * race->scatter / race->input.tolerance, needed = ceil(2 * each * each);
+    double needed = dlb_race_blocks(race->scatter, race->input.tolerance);
     race->noise_floor_frac = -expm1(-NORMAL_975 * race->scatter * sqrt(2 / n));
     race->blocks_more = plan_fresh(race);
     if (race->cells[race->leader].probability < DLB_RACE_DECIDE)
@@ -338,56 +344,6 @@ static bool start_fresh(struct dlb_race *race, int64_t recommended)
     return true;
 }
 
-/* From the pairs of the fresh blocks: an interval of t on differences of ln rate. Losses are not
- * negative: a cell that is faster than its rival loses nothing to the best of the two. */
-static struct dlb_race_interval fresh_loss(const struct dlb_race *race)
-{
-    double n = 0, sum = 0, squares = 0;
-    for (uint32_t b = race->fresh_from; b < race->n_blocks; b++) {
-        const double *row = race->ln_rate + (size_t)b * race->input.n_cells;
-        double behind = row[race->rival] - row[race->recommended];
-        if (!isfinite(behind))
-            continue;
-        n++;
-        double change = behind - sum; /* sum is the mean so far: Welford */
-        sum += change / n;
-        squares += change * (behind - sum);
-    }
-    if (n < FRESH_MIN - 1)
-        return (struct dlb_race_interval){NAN, NAN, NAN};
-    double half = dlb_t_95(n - 1) * sqrt(squares / (n - 1) / n);
-    return (struct dlb_race_interval){-expm1(-fmax(sum, 0)), -expm1(-fmax(sum - half, 0)),
-                                      -expm1(-fmax(sum + half, 0))};
-}
-
-/* After the last phase. Its blocks count for the model, too. */
-static bool confirm(struct dlb_race *race)
-{
-    struct dlb_race_interval loss = fresh_loss(race);
-    look(race);
-    race->n_fresh = 0;
-    const struct dlb_race_cell *cell = &race->cells[race->recommended];
-    bool loses = isnan(loss.median) || (loss.median > race->input.tolerance && loss.low > 0);
-    if (!survives(race, (uint32_t)race->recommended) || loses || cell->probability < CONFIRM) {
-        race->recommended = race->rival = -1;
-        return false;
-    }
-    race->loss_frac = loss;
-    race->probability = cell->probability;
-    race->cells[race->recommended].state = DLB_RACE_FINALIST;
-    if (survives(race, (uint32_t)race->rival))
-        race->cells[race->rival].state = DLB_RACE_FINALIST;
-    return true;
-}
-
-uint32_t dlb_race_block_runs(const struct dlb_race *race)
-{
-    uint32_t n = 0;
-    for (uint32_t c = 0; c < race->input.n_cells; c++)
-        n += race->cells[c].runs;
-    return n;
-}
-
 static bool affords(const struct dlb_race_budget *budget, double n_blocks, double n_runs)
 {
     return n_blocks * budget->block + n_runs * budget->run <= budget->left;
@@ -399,6 +355,65 @@ static bool affords_fresh(const struct dlb_race *race, const struct dlb_race_bud
 {
     double n_fresh = plan_fresh(race);
     return affords(budget, n_blocks, n_runs + 2 * n_fresh);
+}
+
+static void settle(struct dlb_race *race, const struct dlb_race_interval *loss)
+{
+    race->loss_frac = *loss;
+    race->probability = race->cells[race->recommended].probability;
+    race->cells[race->recommended].state = DLB_RACE_FINALIST;
+    if (survives(race, (uint32_t)race->rival))
+        race->cells[race->rival].state = DLB_RACE_FINALIST;
+}
+
+/* Whether the fresh pairs, and all runs together, leave the recommended cell so much. */
+static bool is_left(const struct dlb_race *race, const struct dlb_race_interval *loss,
+                    double probability)
+{
+    bool loses = isnan(loss->median) || (loss->median > race->input.tolerance && loss->low > 0);
+    return !loses && survives(race, (uint32_t)race->recommended) &&
+           race->cells[race->recommended].probability >= probability;
+}
+
+/* Where the last phase was against the recommended cell, and there is none to come: its rival was
+ * chosen beforehand, too, and ran in the same pairs. */
+static bool turn_to_rival(struct dlb_race *race)
+{
+    int64_t given_up = race->recommended;
+    if (smallest(race, DLB_RACE_DECIDE) != race->rival)
+        return false;
+    race->recommended = race->rival;
+    race->rival = given_up;
+    struct dlb_race_interval loss =
+        dlb_race_fresh_loss(race, MISSES / 2); /* it could be either's */
+    if (!is_left(race, &loss, DLB_RACE_DECIDE))
+        return false;
+    settle(race, &loss);
+    return true;
+}
+
+/* After the last phase. Its blocks count for the model, too. */
+static bool confirm(struct dlb_race *race, const struct dlb_race_budget *budget)
+{
+    struct dlb_race_interval loss = dlb_race_fresh_loss(race, MISSES);
+    look(race);
+    race->n_fresh = 0;
+    if (is_left(race, &loss, CONFIRM)) {
+        settle(race, &loss);
+        return true;
+    }
+    if (!affords_fresh(race, budget, 0, 0) && turn_to_rival(race))
+        return true;
+    race->recommended = race->rival = -1;
+    return false;
+}
+
+uint32_t dlb_race_block_runs(const struct dlb_race *race)
+{
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        n += race->cells[c].runs;
+    return n;
 }
 
 static bool first_blocks(struct dlb_race *race, const struct dlb_race_budget *budget)
@@ -459,7 +474,7 @@ bool dlb_race_next(struct dlb_race *race, struct dlb_race_budget budget)
             give_up_fresh(race);
         else if (race->n_blocks < race->fresh_from + race->n_fresh)
             return affords(&budget, 0, 2) ? true : stop_undecided(race, DLB_RACE_BUDGET);
-        else if (confirm(race))
+        else if (confirm(race, &budget))
             return stop(race, DLB_RACE_DECIDED);
     }
     return race->n_blocks < DLB_RACE_FIRST_LOOK ? first_blocks(race, &budget)

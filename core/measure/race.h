@@ -21,7 +21,9 @@
  * Once the leader is nearly certain, or what is left is only enough for the last phase, the
  * smallest cell that reaches DLB_RACE_DECIDE is chosen. It and its rival (the best of the others)
  * run afresh, in pairs. The interval of its loss is of these runs alone: figures that also chose
- * a cell flatter it. If the fresh figures contradict the choice, the race goes on.
+ * a cell flatter it. If the fresh figures contradict the choice, the race goes on. If nothing is
+ * left for that, and they leave the rival as the smallest cell with DLB_RACE_DECIDE, it is
+ * recommended.
  *
  * Sources: racing with blocks is Maron and Moore's (NIPS 1993) and F-Race (Birattari et al., GECCO
  * 2002); running what may still beat the leader is top-two sampling (Russo, COLT 2016). The
@@ -109,9 +111,10 @@ struct dlb_race {
     uint32_t fresh_from, n_fresh; /* blocks of the last phase; n_fresh 0: it has not begun */
 
     enum dlb_race_stop stopped;
-    double probability;                 /* of `recommended`, over all blocks */
-    struct dlb_race_interval loss_frac; /* of `recommended` to its rival, 0 at least; fresh blocks;
-                                           NaN without a rival */
+    double probability; /* of `recommended`, over all blocks */
+    struct dlb_race_interval
+        loss_frac;      /* of `recommended` to its rival, 0 at least; fresh blocks;
+                           97.5% where the two changed places; NaN without a rival */
     double blocks_more; /* that a decision would still take, about, the last phase included; NaN
                            before the first look */
     double noise_floor_frac; /* a difference of two cells below this is noise; NaN before a look */
@@ -133,6 +136,10 @@ void dlb_race_fail(struct dlb_race *race, uint32_t cell);
 /* Marks the cells of the next block, one at least. False: the race has ended, and `stopped` says
  * why. */
 bool dlb_race_next(struct dlb_race *race, struct dlb_race_budget budget);
+
+/* What a decision between cells that lose nothing takes, about, the last phase left out. scatter:
+ * standard deviation of one run's ln rate. */
+double dlb_race_blocks(double scatter, double tolerance);
 
 /* What the next block takes. */
 uint32_t dlb_race_block_runs(const struct dlb_race *race);

@@ -49,6 +49,22 @@ void dlb_say_refuted(struct words *w, const struct dlb_evidence *e, const struct
             times(gain->high).text);
 }
 
+static void say_lost_gain(struct words *w, const struct dlb_evidence *e,
+                          const struct dlb_finding *f)
+{
+    say(w,
+        "Noise is the reason, not a gain near %s, from which on loading is the limit: the %u "
+        "repetitions differ so much that anything from less than that to more than %s is "
+        "possible. ",
+        times(DLB_GAIN_CLEAR).text, e->gain.n, times(DLB_GAIN_CRITICAL).text);
+    if (f->input_frac >= DLB_SHARE_WARN)
+        say(w,
+            "The wait of %s was measured, but what disturbed the repetitions may have caused it. ",
+            percent(f->input_frac).text);
+    say(w, "Try: a quiet machine; this cell alone with more repetitions (`dlbench run`, "
+           "run.repeats).");
+}
+
 void dlb_say_borderline(struct words *w, const struct dlb_evidence *e, const struct dlb_finding *f)
 {
     say(w, "%s computed %s of the time and waited for data %s; ", device_name(e),
@@ -61,6 +77,10 @@ void dlb_say_borderline(struct words *w, const struct dlb_evidence *e, const str
     }
     if (f->gain_high <= MOST_SHOWN)
         say(w, "Faster loading would gain at most %s. ", times(f->gain_high).text);
+    if (dlb_gain_is_lost(&e->gain)) {
+        say_lost_gain(w, e, f);
+        return;
+    }
     say(w,
         "Loading is the limit if it would gain more than %s, and %u repetitions do not tell "
         "whether it would. Try: this cell alone with more repetitions (`dlbench run`, "

@@ -62,3 +62,8 @@ const char *dlb_severity_name(enum dlb_severity severity)
                                         [DLB_SEVERITY_CRITICAL] = "critical"};
     return (unsigned)severity < sizeof names / sizeof *names ? names[severity] : "?";
 }
+
+bool dlb_gain_is_lost(const struct dlb_gain *gain)
+{
+    return gain->n > 1 && gain->low <= DLB_GAIN_CLEAR && gain->high >= DLB_GAIN_CRITICAL;
+}

@@ -17,6 +17,7 @@
 #define DLB_COMPUTE_BOUND 0.90
 #define DLB_GAIN_CLEAR                                                                             \
     (1 / (1 - DLB_SHARE_WARN)) /* ceiling / measured: what a share of 10% costs */
+#define DLB_GAIN_CRITICAL (1 / (1 - DLB_SHARE_CRITICAL)) /* likewise of 20% */
 #define DLB_CEILING_IDLE_MAX                                                                       \
     0.10                         /* idle share of a ceiling, copies apart; above, it is not valid */
 #define DLB_LOST_WARN 0.01       /* share of skipped samples that warns; critical as above */
@@ -39,7 +40,8 @@ enum dlb_verdict_class {
     DLB_V_INPUT_BOUND,
     DLB_V_H2D_BOUND,
     DLB_V_RESIDUAL_HEAVY,
-    DLB_V_BORDERLINE, /* whether loading is the limit lies within the noise */
+    DLB_V_BORDERLINE, /* whether loading is the limit lies within the noise: the gain is near the
+                         threshold, or anything is possible (dlb_gain_is_lost) */
     DLB_V_COMPUTE_BOUND,
     DLB_V_BALANCED,
 };
@@ -142,5 +144,11 @@ const char *dlb_verdict_code(enum dlb_verdict_class klass, enum dlb_cause cause)
 const char *dlb_verdict_class_name(enum dlb_verdict_class klass);
 const char *dlb_cause_name(enum dlb_cause cause);
 const char *dlb_severity_name(enum dlb_severity severity);
+
+/* Whether the interval tells nothing of the gain: it reaches from below DLB_GAIN_CLEAR, where
+ * loading is no limit, to DLB_GAIN_CRITICAL, where it is a critical one. A BORDERLINE cell's text
+ * then gives the noise as the reason, not that the gain is near the threshold. The wait that was
+ * measured is no proof either: what disturbed the repetitions may have caused it. */
+bool dlb_gain_is_lost(const struct dlb_gain *gain);
 
 #endif

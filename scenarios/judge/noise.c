@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/measure/noise.h"
+#include "core/measure/tail.h"
 #include "scenarios/judge/judged.h"
 #include "scenarios/judge/note.h"
 
@@ -147,38 +148,64 @@ void dlb_noise_of_cells(const struct dlb_judgement *j, struct dlb_noise *out)
     free(reps);
 }
 
-/* Whether it has decided, or would with more time. */
-static bool race_can_tell(const struct dlb_race *race)
+/* Whether more blocks might decide what is undecided, on this machine. */
+static bool time_would_tell(const struct dlb_race *race, const struct dlb_noise *noise,
+                            double tolerance)
 {
-    return race->stopped == DLB_RACE_DECIDED ||
-           (race->n_looked > 0 && !(race->n_blocks + race->blocks_more > DLB_RACE_BLOCKS_MAX));
+    if (race && race->stopped == DLB_RACE_NOISE)
+        return false;
+    double n =
+        race ? race->n_blocks + race->blocks_more : dlb_race_blocks(noise->sd_frac, tolerance);
+    return !(n > DLB_RACE_BLOCKS_MAX);
 }
 
-/* Whether no judged cell can be told from the best, and that is the noise's doing: had it been
- * less than what a loss may be, the settings would make no difference that matters. */
-static bool is_all_noise(const struct dlb_plan *plan, const struct dlb_judgement *j)
+/* Cells that are compared with the best and lose less than this to it. */
+static uint32_t count_rivals(const struct dlb_judgement *j, double less)
 {
     uint32_t n = 0;
+    for (uint32_t i = 0; i < j->n_cells; i++)
+        n += is_compared(j, i) && dlb_judged_loss(&j->cells[i], &j->cells[j->best]) < less;
+    return n;
+}
+
+/* The floor is of one pair. This is what the most distant of n equal cells stays below. */
+static double floor_of_all(double floor_frac, double freedom, uint32_t n)
+{
+    double wider = dlb_t_beyond(0.05 / fmax(n, 1), fmax(freedom, 1)) / dlb_t_95(fmax(freedom, 1));
+    return -expm1(log1p(-floor_frac) * wider);
+}
+
+/* Whether a comparison was held and is open. Before its first look a race knows nothing. */
+static bool is_open(const struct dlb_plan *plan, const struct dlb_race *race)
+{
     bool swept = plan->axes.n > 0 && !plan->base; /* storage compares its cells itself */
-    if (!swept || (plan->race && race_can_tell(&plan->race->race)) || j->best < 0 ||
-        !(j->noise_floor_frac > j->tolerance))
+    return swept && (!race || (race->n_looked > 0 && race->stopped != DLB_RACE_DECIDED));
+}
+
+static bool is_too_busy(const struct dlb_race *race, const struct dlb_judgement *j,
+                        const struct dlb_noise *noise)
+{
+    if (j->best < 0 || !(j->noise_floor_frac > j->tolerance))
         return false;
-    for (uint32_t i = 0; i < j->n_cells; i++) {
-        if (!is_compared(j, i))
-            continue;
-        n++;
-        if (!is_tied(j, i))
-            return false;
-    }
-    return n > 0;
+    bool time = time_would_tell(race, noise, j->tolerance);
+    if ((race || !time) && j->noise_floor_frac > DLB_NOISE_FLOOR_MAX &&
+        count_rivals(j, j->noise_floor_frac) > 0)
+        return true;
+    if (race && time)
+        return false;
+    uint32_t n = count_rivals(j, INFINITY);
+    double far =
+        time ? j->noise_floor_frac : floor_of_all(j->noise_floor_frac, noise->n_freedom, n);
+    return n > 0 && count_rivals(j, far) == n;
 }
 
 void dlb_noise_judge(const struct dlb_plan *plan, const struct dlb_noise *noise,
                      struct dlb_judgement *j)
 {
-    bool raced = plan->race && isfinite(plan->race->race.noise_floor_frac);
-    j->noise_floor_frac = raced ? plan->race->race.noise_floor_frac : noise->floor_frac;
-    j->too_busy = is_all_noise(plan, j);
+    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
+    bool raced = race && isfinite(race->noise_floor_frac);
+    j->noise_floor_frac = raced ? race->noise_floor_frac : noise->floor_frac;
+    j->too_busy = is_open(plan, race) && is_too_busy(race, j, noise);
     if (!j->too_busy)
         return;
     j->recommended = -1;
@@ -186,7 +213,8 @@ void dlb_noise_judge(const struct dlb_plan *plan, const struct dlb_noise *noise,
     j->n_set = 0;
     (void)snprintf(j->text, sizeof(j->text),
                    "This machine is too busy to tell: repetitions of one cell differ so much that "
-                   "a loss under %.0f%% would not show, and no cell is further from the best. "
-                   "Measure on a quiet machine, or raise %s.",
-                   j->noise_floor_frac * 100, plan->race ? "sweep.max_minutes" : "run.repeats");
+                   "a loss under %.0f%% would not show, and %u of the other %u cells are no "
+                   "further from the best. Measure on a quiet machine, or raise %s.",
+                   j->noise_floor_frac * 100, count_rivals(j, j->noise_floor_frac),
+                   count_rivals(j, INFINITY), race ? "sweep.max_minutes" : "run.repeats");
 }

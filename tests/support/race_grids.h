@@ -46,8 +46,8 @@ struct grid_case {
     enum grid_noise noise;
     double scatter; /* standard deviation of ln rate */
     bool one_key;   /* 18 values of one key, instead of 6 x 3 of two */
-    /* Share of all grids that must be decided; 0: not asked. Hits and steal add to the scatter:
-     * with 3% of it they are noise of 6 and 7%, of which less is asked, as under drift. */
+    /* Share of all grids that must be decided; 0: not asked. Steal adds to the scatter: with 3% of
+     * it it is noise of 7%, of which less is asked, as under drift. */
     double decided;
 };
 
@@ -63,6 +63,7 @@ struct grid {
     struct dlb_rng rng;
     uint32_t rank[GRID_CELLS], levels[2 * GRID_CELLS];
     double truth[GRID_CELLS], scatter[GRID_CELLS], best, walk;
+    double level; /* of the last block */
 };
 
 static inline void grid_shuffle(struct grid *g, uint32_t *order, uint32_t n)
@@ -138,6 +139,7 @@ static inline void grid_block(struct grid *g, uint32_t block, const bool *runs, 
     double level = 0.02 * dlb_rng_normal(&g->rng);
     g->walk += noise == GRID_WALK ? 0.03 * dlb_rng_normal(&g->rng) : 0;
     level += g->walk - (noise == GRID_LINEAR ? 0.01 * block : 0);
+    g->level = level;
     if (noise == GRID_STEAL && dlb_rng_unit(&g->rng) < 0.25) {
         from = (uint32_t)dlb_rng_below(&g->rng, n);
         until = from + 1 + (uint32_t)dlb_rng_below(&g->rng, n);
@@ -284,8 +286,8 @@ static inline void grid_old(struct grid *g, struct grid_tally *t)
         {"small lose 3%", GRID_SMALL_LOSE, 0.03, GRID_T3, 0.03, false, 0.9},                       \
         {"saturates", GRID_SATURATES, 0, GRID_T3, 0.03, false, 0.65},                              \
         {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_HITS, 0.01, false, 0.95},                        \
-        {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_HITS, 0.03, false, 0.65},                        \
-        {"small lose 3%", GRID_SMALL_LOSE, 0.03, GRID_HITS, 0.03, false, 0.65},                    \
+        {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_HITS, 0.03, false, 0.9},                         \
+        {"small lose 3%", GRID_SMALL_LOSE, 0.03, GRID_HITS, 0.03, false, 0.9},                     \
         {"saturates", GRID_SATURATES, 0, GRID_HITS, 0.03, false, 0.65},                            \
         {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_LINEAR, 0.03, false, 0.9},                       \
         {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_WALK, 0.03, false, 0.8},                         \

@@ -204,6 +204,27 @@ static void test_too_busy_to_tell(void **state)
     }
 }
 
+/* One cell is far behind, the others are within the noise of the best: which is better does not
+ * show, and what would be pasted may lose more than the verdict warns of. */
+static void test_too_busy_to_tell_the_best(void **state)
+{
+    (void)state;
+    static const double rates[3][3] = {{700, 1300, 1000}, {1290, 1010, 710}, {102, 69, 131}};
+    for (int busy = 0; busy < 2; busy++) {
+        struct judged t;
+        open_judged(&t, settings);
+        for (uint32_t b = 0; b < 3; b++)
+            for (uint32_t c = 0; c < 3; c++)
+                put(&t.results.cells[c],
+                    run_of(busy ? rates[c][b] : (c == 2 ? 100 : 1000 + b + c), b, false, 0));
+        judge(&t);
+        assert_int_equal(t.j.too_busy, busy);
+        assert_int_equal(t.j.pytorch[0] == '\0', busy);
+        assert_int_equal(t.j.recommended < 0, busy);
+        close_judged(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +237,7 @@ int main(void)
         cmocka_unit_test(test_what_does_not_stand),
         cmocka_unit_test(test_judged_and_published),
         cmocka_unit_test(test_too_busy_to_tell),
+        cmocka_unit_test(test_too_busy_to_tell_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

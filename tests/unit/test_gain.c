@@ -145,14 +145,15 @@ static void draw(const struct sweep *s, struct dlb_rng *rng, struct drawn *out)
 
 /* Counts over the sweeps of a row. */
 struct tally {
-    double covered[2], all_covered, input, borderline; /* covered: of the even and the odd cells */
-    uint32_t n_contradictions, n_early;                /* n_early: in the first STATED sweeps */
+    double covered[2], all_covered, input, borderline, lost; /* covered: of the even and the odd
+                                      cells; lost: BORDERLINE because of noise */
+    uint32_t n_contradictions, n_early; /* n_early: in the first STATED sweeps */
 };
 
 static void judge(const struct sweep *s, const struct drawn *drawn, struct tally *t)
 {
     struct dlb_gain gains[CELLS];
-    uint32_t n_input = 0, n_borderline = 0, n_covered[2] = {0};
+    uint32_t n_input = 0, n_borderline = 0, n_lost = 0, n_covered[2] = {0};
     dlb_gains(drawn->ln_gain, s->n_blocks, s->n_cells, DLB_GAIN_CLEAR, gains);
     for (uint32_t c = 0; c < s->n_cells; c++) {
         struct dlb_evidence e = drawn->evidence[c];
@@ -161,11 +162,13 @@ static void judge(const struct sweep *s, const struct drawn *drawn, struct tally
         dlb_judge(&e, &v);
         n_input += v.klass == DLB_V_INPUT_BOUND;
         n_borderline += v.klass == DLB_V_BORDERLINE;
+        n_lost += v.klass == DLB_V_BORDERLINE && dlb_gain_is_lost(&e.gain);
         n_covered[c % 2] += gains[c].low <= s->gain && s->gain <= gains[c].high;
     }
     t->n_contradictions += n_input > 0 && n_input + n_borderline < s->n_cells;
     t->input += n_input / (double)s->n_cells / SWEEPS;
     t->borderline += n_borderline / (double)s->n_cells / SWEEPS;
+    t->lost += n_lost / (double)s->n_cells / SWEEPS;
     uint32_t n_odd = s->n_cells / 2, n_even = s->n_cells - n_odd;
     t->covered[0] += n_covered[0] / (double)n_even / SWEEPS;
     t->covered[1] += n_odd ? n_covered[1] / (double)n_odd / SWEEPS : 0;
@@ -177,7 +180,7 @@ static double worse_half(const struct sweep *s, const struct tally *t)
     return s->n_cells == 1 ? t->covered[0] : fmin(t->covered[0], t->covered[1]);
 }
 
-static struct tally simulate(const struct sweep *s, uint64_t seed)
+static struct tally count(const struct sweep *s, uint64_t seed)
 {
     static struct drawn drawn;
     struct tally t = {0};
@@ -188,6 +191,12 @@ static struct tally simulate(const struct sweep *s, uint64_t seed)
         if (i + 1 == STATED)
             t.n_early = t.n_contradictions;
     }
+    return t;
+}
+
+static struct tally simulate(const struct sweep *s, uint64_t seed)
+{
+    struct tally t = count(s, seed);
     printf("| %s | %.0f%% | %.1f%% | %.1f%% | %.1f%% | %.1f%% | %.1f%% | %.1f |\n", s->name,
            100 * s->sd, 100 * t.input, 100 * t.borderline, 100 * (1 - t.input - t.borderline),
            100 * worse_half(s, &t), 100 * t.all_covered,
@@ -266,6 +275,26 @@ static void test_clear_cells_are_clear(void **state)
     }
 }
 
+/* Cells that wait for 9% and for 64%, as many repetitions, and more and more noise. */
+static void test_noise_is_told_from_nearness(void **state)
+{
+    (void)state;
+    static const double noises[] = {0.01, 0.03, 0.1, 0.2, 0.4}, truths[] = {NEAR, 1 / 0.36};
+    printf("| gain | noise | INPUT-BOUND | BORDERLINE: near | noise | below |\n");
+    for (int i = 0; i < 10; i++) {
+        const struct sweep s = {"",    truths[i / 5], CELLS, 3, noises[i % 5], noises[i % 5],
+                                false, false,         0,     0};
+        struct tally t = count(&s, 200 + (uint64_t)i);
+        double near = t.borderline - t.lost;
+        printf("| %.2f | %.0f%% | %.1f%% | %.1f%% | %.1f%% | %.1f%% |\n", s.gain, 100 * s.sd,
+               100 * t.input, 100 * near, 100 * t.lost, 100 * (1 - t.input - t.borderline));
+        bool is_near = i < 5;
+        if ((is_near && s.sd < 0.02 && t.lost > 0) || (!is_near && near > 0.05) ||
+            (s.sd > 0.15 && near > 0.1))
+            fail_msg("gain %g, noise %g: near %g, noise %g", s.gain, s.sd, near, t.lost);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +305,7 @@ int main(void)
         cmocka_unit_test(test_contradictions_are_widened),
         cmocka_unit_test(test_near_cells_do_not_contradict_each_other),
         cmocka_unit_test(test_clear_cells_are_clear),
+        cmocka_unit_test(test_noise_is_told_from_nearness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

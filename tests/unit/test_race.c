@@ -143,6 +143,34 @@ static void fresh_runs_can_contradict(void **state)
     dlb_race_free(&race);
 }
 
+/* The same, and no time is left to go on: the rival is recommended, as it ran in the same pairs.
+ * Without pairs nothing is. */
+static void the_rival_may_win_the_last_phase(void **state)
+{
+    (void)state;
+    for (int pairs = 0; pairs < 2; pairs++) {
+        const double rate[N] = {995, 1000, 700, 700, 700, 700};
+        const double later[N] = {900, pairs ? 1000 : (double)NAN, 700, 700, 700, 700};
+        struct dlb_race_input input = input_of(N);
+        struct dlb_race race;
+        struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
+        dlb_race_init(&race, &input);
+        while (dlb_race_next(&race, DLB_RACE_UNLIMITED) && race.n_fresh == 0)
+            run_block(&race, rate, 0.002, &rng);
+        for (uint32_t left = race.n_fresh; left > 0; left--) {
+            assert_true(dlb_race_next(&race, DLB_RACE_RUNS(2)));
+            run_block(&race, later, 0.002, &rng);
+        }
+        assert_false(dlb_race_next(&race, DLB_RACE_RUNS(0)));
+        assert_int_equal(race.stopped, pairs ? DLB_RACE_DECIDED : DLB_RACE_BUDGET);
+        assert_int_equal(race.recommended, pairs ? 1 : -1);
+        assert_int_equal(race.rival, pairs ? 0 : -1);
+        assert_true(!pairs || race.probability >= DLB_RACE_DECIDE);
+        assert_true(!pairs || (race.loss_frac.median == 0 && race.loss_frac.high == 0));
+        dlb_race_free(&race);
+    }
+}
+
 static void a_repeated_race_says_the_same(void **state)
 {
     (void)state;
@@ -307,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_loss_is_what_was_measured),
         cmocka_unit_test(the_interval_is_of_fresh_runs),
         cmocka_unit_test(fresh_runs_can_contradict),
+        cmocka_unit_test(the_rival_may_win_the_last_phase),
         cmocka_unit_test(a_repeated_race_says_the_same),
         cmocka_unit_test(a_race_whose_cells_fail_ends),
         cmocka_unit_test(a_finalist_can_fail),

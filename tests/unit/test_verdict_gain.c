@@ -4,7 +4,9 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -52,7 +54,7 @@ static const struct row {
      {USUAL, SHARES(0.5, 0.5, 0, 0), .gain = GAIN(2, 0.01, INFINITY)},
      DLB_V_BORDERLINE,
      DLB_SEVERITY_WARN,
-     {"0.01x to more than 100x). L"}},
+     {"0.01x to more than 100x). N", "wait of 50%", " 6 repetitions"}},
     {"a gain that no wait explains",
      {USUAL, SHARES(0.99, 0.01, 0, 0), .gain = GAIN(1.5, 1.4, 1.6)},
      DLB_V_BORDERLINE,
@@ -121,8 +123,38 @@ static void test_the_gain_decides(void **state)
     }
 }
 
+/* From below the threshold to what a share of 20% costs: noise is why, and the text names that
+ * figure. The wait proves nothing then, however long. */
+static void test_noise_or_nearness(void **state)
+{
+    (void)state;
+    static const struct {
+        double input, low, high;
+        bool lost;
+    } wide[] = {
+        {0.64, 0.94, 6.0, true},  {0.64, 1.1, 1.26, true},  {0.05, 0.9, 1.3, true},
+        {0.64, 1.1, 1.24, false}, {0.09, 1.0, 1.13, false},
+    };
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+        double input = wide[i].input, low = wide[i].low, high = wide[i].high;
+        const struct dlb_evidence e = {USUAL, SHARES(1 - input, input, 0, 0),
+                                       .gain = GAIN(sqrt(low * high), low, high)};
+        char wait[20];
+        struct dlb_verdict v;
+        dlb_judge(&e, &v);
+        (void)snprintf(wait, sizeof wait, "wait of %.0f%%", 100 * input);
+        assert_int_equal(v.klass, DLB_V_BORDERLINE);
+        assert_int_equal(dlb_gain_is_lost(&e.gain), wide[i].lost);
+        assert_int_equal(strstr(v.text, " 1.25x") != NULL, wide[i].lost);
+        assert_int_equal(strstr(v.text, wait) != NULL, wide[i].lost && input > 0.1);
+    }
+    const struct dlb_gain one = ONE(1.2), none = {.n = 0}, above = GAIN(3, 1.2, 6);
+    assert_false(dlb_gain_is_lost(&one) || dlb_gain_is_lost(&none) || dlb_gain_is_lost(&above));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_gain_decides)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_the_gain_decides),
+                                       cmocka_unit_test(test_noise_or_nearness)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
