@@ -34,9 +34,9 @@ static const struct dlb_opt loader_opts[] = {
      FIELD(kind),
      .def = "auto",
      .choices = kind_names,
-     .help =
-         "How workers run: processes as in PyTorch, or threads; auto is inline for 0 workers, else "
-         "threads"},
+     .help = "Who loads: dlbench itself, in processes as PyTorch does or in threads (auto: inline "
+             "for 0 "
+             "workers, else threads); or torch, PyTorch's DataLoader in your interpreter"},
     {.key = "batch_size",
      .stays = true,
      .work = DLB_WORK_PER_STEP,
@@ -242,6 +242,8 @@ const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, s
                        chosen->name, chosen->missing);
         return NULL;
     }
+    if (chosen == &dlb_ld_torch)
+        return chosen;
     if (chosen == inline_loader && opts->num_workers > 0) {
         (void)dlb_fail(err, DLB_ERR_LOADER_WORKERS_CONTRADICT, NULL, DLB_NO_OFFSET,
                        "loader.kind = \"inline\" has no workers: set loader.num_workers = 0, or "
