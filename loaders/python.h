@@ -5,6 +5,7 @@
 #define DLB_LOADERS_PYTHON_H
 
 #include "core/base/opt.h"
+#include "formats/python/python.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -24,6 +25,7 @@ struct dlb_python_opts {
     char loader[DLB_OPT_STRING_CAP];      /* likewise: returns batches, from the cell's settings */
     char args[DLB_OPT_STRING_CAP];        /* arguments of the two, a JSON object; "": none */
     char count[DLB_OPT_STRING_CAP];       /* likewise: counts the samples of a batch */
+    struct dlb_python_shape shape;        /* of data of format "python" */
     int start_method;                     /* enum dlb_start_method */
     int64_t threads;                      /* torch.set_num_threads; 0: torch's default */
 };

@@ -20,7 +20,7 @@
 #define CANNOT_START 127
 
 /* In the program's process. */
-static _Noreturn void become(char *const argv[], int fd)
+static _Noreturn void become(char *const argv[], int fd, bool quiet)
 {
     sigset_t none;
 
@@ -31,8 +31,8 @@ static _Noreturn void become(char *const argv[], int fd)
     (void)signal(SIGTERM, SIG_DFL);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    int null_fd = open("/dev/null", O_RDONLY);
-    if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(2, 1) < 0 ||
+    int null_fd = open("/dev/null", O_RDWR);
+    if (null_fd < 0 || dup2(null_fd, 0) < 0 || (quiet && dup2(null_fd, 2) < 0) || dup2(2, 1) < 0 ||
         (fd != DLB_KEEPER_FD && dup2(fd, DLB_KEEPER_FD) < 0) ||
         fcntl(DLB_KEEPER_FD, F_SETFD, 0) < 0)
         _exit(CANNOT_START);
@@ -109,7 +109,7 @@ static void wait_for_end(pid_t program, int life_fd, int signal_fd, int *status)
 
 /* The keeper: a group of its own, so that a signal to this process's group does not end it before
  * its work is done. */
-static _Noreturn void keep(char *const argv[], int fd, int life_fd, int told_fd)
+static _Noreturn void keep(char *const argv[], int fd, bool quiet, int life_fd, int told_fd)
 {
     sigset_t chld;
     int status = CANNOT_START << 8;
@@ -127,7 +127,7 @@ static _Noreturn void keep(char *const argv[], int fd, int life_fd, int told_fd)
     int signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
     pid_t program = signal_fd < 0 ? -1 : fork();
     if (program == 0)
-        become(argv, fd);
+        become(argv, fd, quiet);
     (void)close(fd);
     int said[2] = {(int)program, 0};
     if (write(told_fd, said, sizeof said[0]) < 0 || program < 0)
@@ -151,7 +151,8 @@ static void close_both(const int ends[2])
     (void)close(ends[1]);
 }
 
-int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, struct dlb_err *err)
+int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, bool quiet,
+                     struct dlb_err *err)
 {
     int life[2], told[2], program = -1;
 
@@ -166,7 +167,7 @@ int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, stru
     if (keeper->pid == 0) {
         (void)close(life[1]);
         (void)close(told[0]);
-        keep(argv, fd, life[0], told[1]);
+        keep(argv, fd, quiet, life[0], told[1]);
     }
     (void)close(life[0]);
     (void)close(told[1]);

@@ -25,9 +25,10 @@ struct dlb_keeper {
 /* The descriptor that the program has as its only one beside stdin, stdout and stderr. */
 #define DLB_KEEPER_FD 3
 
-/* Starts argv[0] (a path), with `fd` as DLB_KEEPER_FD. Its stdout is this process's stderr. Call it
- * before threads exist. */
-int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, struct dlb_err *err);
+/* Starts argv[0] (a path), with `fd` as DLB_KEEPER_FD. Its stdout is its stderr: this
+ * process's, or nothing if `quiet`. Call it before threads exist. */
+int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, bool quiet,
+                     struct dlb_err *err);
 
 /* Whether the program has ended by itself; keeper->status is how, as waitpid has it. */
 bool dlb_keeper_ended(struct dlb_keeper *keeper);

@@ -16,7 +16,7 @@
 #define MAX_SETUP_BYTES (128 << 10)    /* fits into a socket's buffer as systems have them */
 #define DYING_NS (100 * DLB_NS_PER_MS) /* between the end of a channel and that of its process */
 
-static int start(struct dlb_link *link, const char *script, struct dlb_err *err)
+static int start(struct dlb_link *link, const char *script, bool quiet, struct dlb_err *err)
 {
     int ends[2];
     char fd[16],
@@ -26,16 +26,16 @@ static int start(struct dlb_link *link, const char *script, struct dlb_err *err)
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot make a socket");
     (void)snprintf(fd, sizeof fd, "%d", DLB_KEEPER_FD);
     link->fd = ends[0];
-    int rc = dlb_keeper_start(&link->keeper, argv, ends[1], err);
+    int rc = dlb_keeper_start(&link->keeper, argv, ends[1], quiet, err);
     (void)close(ends[1]);
     return rc;
 }
 
-int dlb_link_open(struct dlb_link *link, const char *interpreter, const char *script,
+int dlb_link_open(struct dlb_link *link, const char *interpreter, const char *script, bool quiet,
                   const json_t *setup, struct dlb_err *err)
 {
     *link = (struct dlb_link){.fd = -1, .interpreter = interpreter};
-    int rc = start(link, script, err);
+    int rc = start(link, script, quiet, err);
     if (rc != DLB_OK)
         return rc;
     char *text = dlb_json_dumped(setup, JSON_COMPACT | JSON_ENSURE_ASCII);

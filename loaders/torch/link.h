@@ -34,8 +34,8 @@ struct dlb_link {
 };
 
 /* Starts `interpreter script` and sends it the set-up. It answers READY. `link` is zeroed. Close it
- * in any case. */
-int dlb_link_open(struct dlb_link *link, const char *interpreter, const char *script,
+ * in any case. `quiet`: what it prints goes nowhere. */
+int dlb_link_open(struct dlb_link *link, const char *interpreter, const char *script, bool quiet,
                   const json_t *setup, struct dlb_err *err);
 void dlb_link_close(struct dlb_link *link);
 

@@ -15,6 +15,7 @@ import importlib
 import inspect
 import json
 import os
+import re
 import socket
 import struct
 import sys
@@ -27,6 +28,7 @@ QUESTION = struct.Struct("<2Q")
 ANSWER = struct.Struct("<6Q")
 LONGEST_TEXT = 16000
 FRAMES = 3
+FRAME = re.compile(r'^  File "(.*)", line (\d+), in (.*)$', re.MULTILINE)
 
 
 class Refused(Exception):
@@ -49,7 +51,12 @@ def describe(why):
         return {"code": why.code, "reason": cut(text, LONGEST_TEXT // 4), "frames": []}
     if name == "ModuleNotFoundError" and why.name:
         return {"code": "PYTHON_PACKAGE_MISSING", "reason": text, "package": why.name, "frames": frames_of(why)}
-    return {"code": "PYTHON_RAISED", "reason": cut("%s: %s" % (name, text), LONGEST_TEXT // 2), "frames": frames_of(why)}
+    frames = frames_of(why)
+    if "Original Traceback" in text:  # of a worker: torch hands it on as text
+        frames = ["%s:%s in %s" % found for found in FRAME.findall(text) if found[0] != __file__][-FRAMES:] or frames
+        name, text = why.__class__.__name__, text.rstrip().splitlines()[-1]
+        text = text[len(name) + 2 :] if text.startswith(name + ": ") else text
+    return {"code": "PYTHON_RAISED", "reason": cut("%s: %s" % (name, text), LONGEST_TEXT // 2), "frames": frames}
 
 
 def frames_of(why):
@@ -138,6 +145,7 @@ class Source:
             else:
                 dataset, extras = dlbench_twins.make(setup, Refused)
             self.loader = self.data_loader(dataset, extras)
+        self.exact = not self.iterable and self.sampler is None
         self.count = named(get("python.count"), "python.count")[1] if get("python.count") else None
 
     def users_loader(self, make):
@@ -181,9 +189,20 @@ class Source:
         if extras.get("batch_sampler") is not None:
             settings.pop("batch_size")
             settings.pop("drop_last")
-        self.sampler = extras.get("sampler")
+        self.sampler = extras.get("sampler") or extras.get("batch_sampler")
         self.dataset = dataset
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
+
+    def length(self):
+        """How many samples an epoch has, as far as the objects tell."""
+        if self.n_samples is not None:
+            return self.n_samples
+        for tell in (lambda: len(self.loader.dataset), lambda: len(self.loader) * self.known["batch_size"]):
+            try:
+                return tell()
+            except (TypeError, AttributeError, NotImplementedError):
+                continue
+        return None
 
     def about(self):
         torch = self.torch
@@ -195,8 +214,8 @@ class Source:
             "torch": str(torch.__version__),
             "python": sys.version.split()[0],
             "interpreter": sys.executable,
-            "iterable": self.iterable,
-            "samples": self.n_samples,
+            "iterable": not self.exact,
+            "samples": self.n_samples if self.exact else None,
             "start_method": method if get("loader.num_workers") else None,
             "threads": torch.get_num_threads(),
             "lacks": self.lacks,
@@ -287,6 +306,12 @@ class Server:
             raise Refused("PYTHON_NO_BATCH", "the loader has no batch")
         del iterator
 
+    def look(self):
+        """For a probe: how many samples there are, and what one takes in a batch."""
+        self.keep_one()
+        _, n_samples, n_bytes = self.batches.measure(self.batch)
+        return {"samples": self.source.length(), "sample_bytes": n_bytes // max(n_samples, 1)}
+
     def next(self):
         asked_ns = time.monotonic_ns()
         if not self.kept:
@@ -327,9 +352,12 @@ def run(server, setup):
         torch.set_num_threads(get("python.threads"))
     server.source = Source(torch, setup)
     server.batches = Batches(torch, server.source.count)
-    if server.kept:
+    about = server.source.about()
+    if setup["mode"] == "probe":
+        about.update(server.look())
+    elif server.kept:
         server.keep_one()
-    server.tell(READY, server.source.about())
+    server.tell(READY, about)
     server.serve()
 
 
@@ -342,7 +370,8 @@ def main():
     try:
         run(server, setup)
     except BaseException as why:  # the cell fails with it
-        traceback.print_exc()
+        if not isinstance(why, Refused):
+            traceback.print_exc()
         server.tell(FAILED, describe(why))
     sys.stdout.flush()
     sys.stderr.flush()

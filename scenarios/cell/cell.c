@@ -361,7 +361,8 @@ static int consume(struct cell *c, struct dlb_err *err)
         .cancel = c->watch->cancel,
     };
     count_batches(c, &how);
-    int rc = count_expected(c, &how, err);
+    bool counts = !c->dataset.format->elsewhere || !spec->python.shape.iterable;
+    int rc = counts ? count_expected(c, &how, err) : DLB_OK;
     if (rc)
         return rc;
     if (c->mode == DLB_MODE_CEILING)

@@ -82,6 +82,7 @@ static const struct dlb_opt run_opts[] = {
      .def = "1",
      .help = "Number of such shares"},
     {.key = "checksum",
+     .native = true,
      .type = DLB_OPT_BOOL,
      FIELD(checksum),
      .def = "false",
@@ -163,6 +164,8 @@ bool dlb_spec_same_data(const struct dlb_spec *a, const struct dlb_spec *b)
 
 const void *dlb_spec_format_opts(const struct dlb_spec *spec)
 {
+    if (dlb_spec_format(spec)->elsewhere)
+        return &spec->python.shape;
     return dlb_spec_format(spec)->opts ? spec->format_opts : NULL;
 }
 
