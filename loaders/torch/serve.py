@@ -127,8 +127,6 @@ class Source:
     """The loader, and what is known of it."""
 
     def __init__(self, torch, setup):
-        import dlbench_twins
-
         self.torch, self.setup = torch, setup
         get = setup["settings"].get
         self.known, self.lacks = loader_settings(setup, torch)
@@ -143,6 +141,8 @@ class Source:
                 dataset = make(**self.args)
                 extras = self.extras(module, dataset)
             else:
+                import dlbench_twins
+
                 dataset, extras = dlbench_twins.make(setup, Refused)
             self.loader = self.data_loader(dataset, extras)
         self.exact = not self.iterable and self.sampler is None
