@@ -32,6 +32,8 @@ struct dlb_format {
     bool synthetic; /* samples are made up when they are read: needs no path, and only an identity
                        codec fits, because the bytes have no meaning */
 
+    bool elsewhere; /* only another program reads the samples (loader.kind = "torch") */
+
     /* Whether `path` looks like this format, for inspect: 0 no, 100 certainly. Reads little. NULL:
      * never looks like it. */
     int (*probe)(const char *path, const struct dlb_io *io);

@@ -34,9 +34,9 @@ static const struct dlb_opt loader_opts[] = {
      FIELD(kind),
      .def = "auto",
      .choices = kind_names,
-     .help =
-         "How workers run: processes as in PyTorch, or threads; auto is inline for 0 workers, else "
-         "threads"},
+     .help = "Who loads: dlbench itself, in processes as PyTorch does or in threads (auto: inline "
+             "for 0 "
+             "workers, else threads); or torch, PyTorch's DataLoader in your interpreter"},
     {.key = "batch_size",
      .stays = true,
      .work = DLB_WORK_PER_STEP,
@@ -68,12 +68,14 @@ static const struct dlb_opt loader_opts[] = {
      .unit = "batches",
      .help = "Batches that each worker may have in flight or ready"},
     {.key = "pin_memory",
+     .shows_with = DLB_NEEDS_OWN_COPIES,
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_BOOL,
      FIELD(pin_memory),
      .def = "false",
      .help = "Copy to the device from page-locked memory"},
     {.key = "pin_mode",
+     .native = true,
      .work = DLB_WORK_SAME,
      .needs = DLB_NEEDS_PINNING,
      .type = DLB_OPT_CHOICE,
@@ -110,6 +112,7 @@ static const struct dlb_opt loader_opts[] = {
      .unit = "samples",
      .help = "Samples that each worker of a shuffled stream holds; 0 shuffles shards alone"},
     {.key = "shuffle_buffer_bytes",
+     .native = true,
      .stays = true,
      .work = DLB_WORK_SAME,
      .shows_with = DLB_NEEDS_SHUFFLED_SHARDS,
@@ -147,6 +150,7 @@ static const struct dlb_opt loader_opts[] = {
      .help = "A longer wait for one batch is an error that names worker, sample and file; 0 waits "
              "for ever"},
     {.key = "transport",
+     .native = true,
      .work = DLB_WORK_SAME,
      .needs = DLB_NEEDS_WORKERS,
      .type = DLB_OPT_CHOICE,
@@ -157,6 +161,7 @@ static const struct dlb_opt loader_opts[] = {
          "Batches in slots that are reused, or in fresh memory with its page faults, as PyTorch "
          "has it"},
     {.key = "io",
+     .native = true,
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_CHOICE,
      FIELD(io),
@@ -164,6 +169,7 @@ static const struct dlb_opt loader_opts[] = {
      .choices = io_names,
      .help = "Read samples one after the other, or many of a batch at once through io_uring"},
     {.key = "io_depth",
+     .native = true,
      .work = DLB_WORK_SAME,
      .needs = DLB_NEEDS_MANY_READS,
      .type = DLB_OPT_INT,
@@ -174,6 +180,7 @@ static const struct dlb_opt loader_opts[] = {
      .unit = "reads",
      .help = "With io_uring: reads that each worker has in flight, at most"},
     {.key = "direct",
+     .native = true,
      .work = DLB_WORK_SAME,
      .needs = DLB_NEEDS_STORED_BYTES,
      .type = DLB_OPT_BOOL,
@@ -182,6 +189,7 @@ static const struct dlb_opt loader_opts[] = {
      .help = "Read past the page cache (O_DIRECT), as dataset.access = \"direct\"; an error if the "
              "format or the file system cannot"},
     {.key = "bind",
+     .native = true,
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_CHOICE,
      FIELD(bind),
@@ -189,6 +197,7 @@ static const struct dlb_opt loader_opts[] = {
      .choices = bind_names,
      .help = "Place each worker on a core or NUMA node of its own, round robin"},
     {.key = "sample_sleep_us",
+     .native = true,
      .type = DLB_OPT_FLOAT,
      FIELD(sample_sleep_us),
      .min = 0,
@@ -197,6 +206,7 @@ static const struct dlb_opt loader_opts[] = {
      .unit = "us",
      .help = "Planted waiting per sample, counted as read: for demonstrations and tests"},
     {.key = "sample_spin_us",
+     .native = true,
      .type = DLB_OPT_FLOAT,
      FIELD(sample_spin_us),
      .min = 0,
@@ -206,6 +216,7 @@ static const struct dlb_opt loader_opts[] = {
      .help = "Planted computing (CPU time) per sample, counted as transform: for demonstrations "
              "and tests"},
     {.key = "worker_init_ms",
+     .native = true,
      .type = DLB_OPT_FLOAT,
      FIELD(worker_init_ms),
      .min = 0,
@@ -215,6 +226,7 @@ static const struct dlb_opt loader_opts[] = {
      .help = "Planted computing in each worker that starts, as an expensive Dataset constructor "
              "would"},
     {.key = "worker_init_mb",
+     .native = true,
      .type = DLB_OPT_FLOAT,
      FIELD(worker_init_mb),
      .min = 0,
@@ -242,6 +254,8 @@ const struct dlb_loader *dlb_loader_choose(const struct dlb_loader_opts *opts, s
                        chosen->name, chosen->missing);
         return NULL;
     }
+    if (chosen == &dlb_ld_torch) /* what it has no setting for, it ignores */
+        return chosen;
     if (chosen == inline_loader && opts->num_workers > 0) {
         (void)dlb_fail(err, DLB_ERR_LOADER_WORKERS_CONTRADICT, NULL, DLB_NO_OFFSET,
                        "loader.kind = \"inline\" has no workers: set loader.num_workers = 0, or "
@@ -276,6 +290,9 @@ int dlb_loader_check_reads(const struct dlb_loader_opts *opts, const struct dlb_
     const char *name = dlb_access_names[access];
     bool locates = format->reader && format->reader->locate; /* no reader in a build without it */
 
+    if (format->elsewhere && (opts->kind == 0 || dlb_loaders[opts->kind - 1] != &dlb_ld_torch))
+        return dlb_fail(err, DLB_ERR_PYTHON_ONLY, NULL, DLB_NO_OFFSET,
+                        "dataset.format = \"%s\" needs loader.kind = \"torch\"", format->name);
     if (opts->io != DLB_READ_URING)
         return DLB_OK;
     if (iterable)

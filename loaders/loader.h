@@ -14,6 +14,7 @@
 #include "core/measure/meters.h"
 #include "formats/dataset.h"
 
+#include <jansson.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +53,8 @@ struct dlb_loader_opts {
 };
 extern const struct dlb_opt_group dlb_loader_group;
 
-struct dlb_shuffled; /* sampler.h */
+struct dlb_shuffled;    /* sampler.h */
+struct dlb_python_opts; /* python.h */
 
 /* Everything a loader needs; borrowed for the loader's life. */
 struct dlb_job {
@@ -76,6 +78,11 @@ struct dlb_job {
     struct dlb_event *ready;
     struct dlb_pulse
         *pulse; /* signed while workers make progress; says when to give up; may be NULL */
+    /* For a loader that runs another program (loaders/torch): */
+    const struct dlb_python_opts *python;
+    const json_t *settings; /* of the cell: an object of dotted keys */
+    const char *scratch;    /* a folder to write to; NULL: /tmp */
+    bool ceiling;           /* batches are to be ready at once: one, again and again */
 };
 
 /* Iterable data are split by rank, then by worker. Of all loaders of this process: how many shards
@@ -99,7 +106,8 @@ struct dlb_batch {
     size_t n_bytes;
     uint32_t n_samples; /* without the skipped ones */
     uint32_t n_skipped;
-    const uint64_t *index;        /* [n_samples] number in the data set */
+    const uint64_t *index; /* [n_samples] number in the data set; NULL: the batch is elsewhere, and
+                              data and the arrays below are NULL too */
     const uint64_t *offset_bytes; /* [n_samples + 1] into data */
     const uint32_t *label;        /* [n_samples] */
     /* Only with job->checksum: */
@@ -163,6 +171,9 @@ struct dlb_loader {
      * without a batch. */
     int (*next)(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                 struct dlb_err *err);
+    /* The batch is in another process: copies it there, once, as a copy from pageable memory does.
+     * Called after next, before the device's copy, which then has no bytes. NULL: data holds it. */
+    int (*copy)(void *ld, const struct dlb_batch *batch, struct dlb_err *err);
     /* The measured window opens, or closes; with several devices at one loader, that of any. NULL:
      * nothing is measured. */
     void (*measure)(void *ld, bool opens);

@@ -57,8 +57,11 @@ static int prepare(struct experiment *x, struct dlb_err *err)
     dlb_catch_interrupts();
     struct dlb_prepare_input in = {
         .cfg = x->args->cfg, .scratch = x->folder.scratch, .cancel = &dlb_interrupted};
-    rc = x->scenario->prepare ? x->scenario->prepare(&in, &x->subject, err)
-                              : dlb_subject_look(x->scenario, &x->subject, say_waiting, x, err);
+    if (!x->scenario->check)
+        rc = dlb_subject_ask(x->args->cfg, x->scenario, x->folder.scratch, &x->subject, err);
+    if (!rc)
+        rc = x->scenario->prepare ? x->scenario->prepare(&in, &x->subject, err)
+                                  : dlb_subject_look(x->scenario, &x->subject, say_waiting, x, err);
     if (!rc)
         x->environment = dlb_subject_environment(&x->subject);
     return rc;

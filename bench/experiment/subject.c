@@ -8,6 +8,7 @@
 #include "core/host/environment.h"
 #include "core/host/membw.h"
 #include "core/host/osacct.h"
+#include "loaders/torch/ask.h"
 #include "scenarios/storage/fio.h"
 
 #include <limits.h>
@@ -39,6 +40,37 @@ int dlb_subject_spec(const struct dlb_config *cfg, const struct dlb_scenario *sc
     int rc = dlb_spec_from_json(&out->spec, flat, "sweep", err);
     json_decref(flat);
     return rc;
+}
+
+static int set(struct dlb_config *cfg, const char *key, const json_t *value, struct dlb_err *err)
+{
+    return dlb_config_has(cfg, key) || json_is_null(value)
+               ? DLB_OK
+               : dlb_config_set_json(cfg, key, value, "the interpreter", err);
+}
+
+int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
+                    const char *scratch, struct dlb_subject *out, struct dlb_err *err)
+{
+    const struct dlb_spec *spec = &out->spec;
+    json_t *about = NULL;
+    if (!dlb_spec_format(spec)->elsewhere || spec->python.shape.samples > 0)
+        return DLB_OK;
+    json_t *settings = dlb_spec_to_json(spec, false);
+    int rc = dlb_loader_check_reads(&spec->loader, dlb_spec_format(spec), spec->dataset.access,
+                                    false, err);
+    rc = rc ? rc
+            : dlb_torch_ask(&spec->python, settings, (uint64_t)spec->run.seed, scratch,
+                            &dlb_interrupted, &about, err);
+    json_decref(settings);
+    if (!rc)
+        rc = set(cfg, "python.samples", json_object_get(about, "samples"), err);
+    if (!rc)
+        rc = set(cfg, "python.sample_bytes", json_object_get(about, "sample_bytes"), err);
+    if (!rc)
+        rc = set(cfg, "python.iterable", json_object_get(about, "iterable"), err);
+    json_decref(about);
+    return rc ? rc : dlb_subject_spec(cfg, scenario, out, err);
 }
 
 /* Bytes of the data set's files on the storage: compressed, without holes, with the framing of

@@ -12,6 +12,12 @@
 int dlb_subject_spec(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
                      struct dlb_subject *out, struct dlb_err *err);
 
+/* Of data that only Python reads (dataset.format = "python"): asks the interpreter for what
+ * python.samples, python.sample_bytes and python.iterable leave open, and sets these in cfg and in
+ * out->spec. Else does nothing. */
+int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
+                    const char *scratch, struct dlb_subject *out, struct dlb_err *err);
+
 /* Opens the data set that out->spec names, in a child process: storage that does not answer
  * must not keep this one from answering. With scenario->sweeps it is that of the first cell.
  * `waiting` is called while that takes long. */

@@ -56,7 +56,8 @@ static int run(const struct dlb_args *args)
         dlb_mem_at_exhaustion(leave, NULL);
         dlb_catch_interrupts();
         struct dlb_cell_watch watch = {dlb_hidden_heartbeat(heartbeat_fd), &dlb_interrupted, memo,
-                                       data_id ? strtoull(data_id, NULL, 16) : 0};
+                                       data_id ? strtoull(data_id, NULL, 16) : 0,
+                                       memo}; /* the folder of this run: dlbench removes it whole */
         struct dlb_cell_result measured;
         enum dlb_cell_mode how = mode_of(mode);
         if (how == DLB_MODE_BASELINE)

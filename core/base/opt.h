@@ -44,6 +44,8 @@ enum dlb_opt_needs {
     DLB_NEEDS_SHUFFLED_SHARDS,   /* iterable data with loader.shuffle */
     DLB_NEEDS_VARIED_STEPS,      /* a device.step_dist other than "constant" */
     DLB_NEEDS_EPOCH_BORDERS,     /* enough run.epochs to measure a border between epochs */
+    DLB_NEEDS_TORCH,             /* loader.kind = "torch" */
+    DLB_NEEDS_OWN_COPIES, /* another loader.kind than "torch": torch pins only for an accelerator */
     DLB_NEEDS_OWN_FORMAT, /* dataset.format is the format of this section; never written in a row;
                              implied for every row of a format's section */
     DLB_N_NEEDS
@@ -62,6 +64,7 @@ struct dlb_opt {
     enum dlb_opt_needs needs; /* if unmet, the option has no meaning; a cell's echo has null */
     enum dlb_opt_needs
         shows_with; /* if unmet, values make no difference, so the sweep skips them */
+    bool native;    /* without meaning where loader.kind = "torch" loads */
     bool stays;     /* always among the settings to paste: what training gets, or is asked about */
 };
 

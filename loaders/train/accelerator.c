@@ -174,6 +174,21 @@ static void end_epoch(struct dlb_accelerator *a)
     a->at = DLB_AT_ENDED;
 }
 
+/* A batch of another process is copied there: for the device there are no bytes left. */
+static int copy(struct dlb_accelerator *a, uint32_t buf, struct dlb_err *err)
+{
+    const struct dlb_consume *how = a->common->how;
+    size_t n_bytes = a->batch.n_bytes;
+    int rc = DLB_OK;
+
+    if (how->loader->copy) {
+        rc = how->loader->copy(a->feed->loader_state, &a->batch, err);
+        n_bytes = 0;
+    }
+    return rc == DLB_OK ? how->device->copy(a->feed->device_state, buf, a->batch.data, n_bytes, err)
+                        : rc;
+}
+
 /* Starts the copy at once, even if the step has to wait: after the copy the slot can be filled
  * again. */
 static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
@@ -181,7 +196,7 @@ static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
     const struct dlb_consume *how = a->common->how;
     uint32_t buf = (uint32_t)(a->n_batches % (how->device_prefetch + 1));
 
-    int rc = how->device->copy(a->feed->device_state, buf, a->batch.data, a->batch.n_bytes, err);
+    int rc = copy(a, buf, err);
     *flight_at(a, a->n_flight) = (struct dlb_flight){.batch = a->batch, .buf = buf};
     a->since_ns = dlb_now_ns();
     spend(a, DLB_CS_COPY_CALL, a->step.wait_end_ns, a->since_ns);
@@ -436,6 +451,8 @@ static int settle(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, 
     uint64_t now_ns = dlb_now_ns();
     if (reached) {
         const struct dlb_dev_times *times = &f->step.times;
+        if (how->loader->copy) /* it began with the part that the loader did */
+            f->step.times.copy_start_ns = f->step.wait_end_ns;
         if (patience_ns == 0 && times->step_end_ns > a->since_ns && now_ns > times->step_end_ns)
             f->step.times.oversleep_ns = now_ns - times->step_end_ns;
         *moved = true;

@@ -150,6 +150,8 @@ static int run_epoch(struct consumer *c, uint32_t number, struct dlb_err *err)
         epoch->ended = epoch->ended && c->accelerators[i].ended;
         epoch->seq_checksum = dlb_tally_chain(epoch->seq_checksum, c->accelerators[i].order);
     }
+    if (c->common.how->expected == 0) /* it is not known: what came is what there was */
+        epoch->n_expected = epoch->n_samples;
     epoch->whole = epoch->ended && epoch->n_skipped == 0 && epoch->n_samples >= epoch->n_expected;
     epoch->wall_ns = dlb_now_ns() - c->common.epoch_start_ns;
     return rc;

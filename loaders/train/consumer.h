@@ -51,7 +51,7 @@ struct dlb_consume {
     double n_epoch_batches; /* of each accelerator; NaN: not known */
     uint64_t n_samples;     /* of the data set: the size of the exactly-once bitmap */
     uint64_t expected;      /* samples that an epoch should deliver: these ranks' shares, less what
-                               drop_last drops */
+                               drop_last drops; 0: not known */
     uint64_t padded;        /* of these, those that another of these ranks delivers too */
     double step_ns;         /* that device.step_ms asks for; for the nominal utilisation */
     bool checksum;          /* compare the payload hashes of devices and workers */

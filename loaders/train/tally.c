@@ -33,9 +33,9 @@ void dlb_tally_reset(struct dlb_tally *tally)
 int dlb_tally_add(struct dlb_tally *tally, const struct dlb_batch *batch, struct dlb_epoch *epoch,
                   uint64_t *order, struct dlb_err *err)
 {
-    uint64_t set = 0, seq = *order, unique = 0;
+    uint64_t set = 0, seq = *order, unique = batch->index ? 0 : batch->n_samples;
 
-    for (uint32_t i = 0; i < batch->n_samples; i++) {
+    for (uint32_t i = 0; batch->index && i < batch->n_samples; i++) {
         uint64_t index = batch->index[i];
         if (index >= tally->n_samples)
             return dlb_fail(err, DLB_ERR_READ_NO_SUCH_SAMPLE, NULL, DLB_NO_OFFSET,

@@ -6,6 +6,7 @@
 #include "loaders/sampler.h"
 #include "loaders/train/consumer.h"
 #include "scenarios/cell/cache.h"
+#include "scenarios/cell/choose.h"
 #include "scenarios/cell/fill.h"
 #include "scenarios/cell/numa.h"
 #include "scenarios/spec/rounds.h"
@@ -16,8 +17,6 @@
 #include <sys/prctl.h>
 
 #define WARM_BATCH_BYTES (UINT64_C(4) << 20) /* the warm pass only has to touch the bytes */
-
-extern const struct dlb_loader dlb_ld_resident;
 
 const char *const dlb_cell_mode_names[] = {"measure", "ceiling", "warm", "baseline", NULL};
 
@@ -34,6 +33,7 @@ struct cell {
     uint32_t n_started;        /* of them; the one after may have failed half-way */
     struct dlb_shm ready;      /* holds what they signal */
     struct dlb_shuffled order; /* of all ranks here, with loader.shuffle */
+    json_t *settings;          /* the spec as an object of dotted keys */
     bool stuck; /* a worker or a GPU did not stop: the memory that it uses must stay */
     char stuck_why[sizeof(struct dlb_err) + 64];
     const struct dlb_device *device;
@@ -67,6 +67,8 @@ static void fit_warm(struct cell *c)
         fits = 1;
     if (c->spec.loader.batch_size > fits)
         c->spec.loader.batch_size = fits;
+    if (dlb_spec_is_torch(&c->spec)) /* whoever reads the files, they are in the cache then */
+        c->spec.loader.kind = 0;
 }
 
 /* What is measured must be what was planned, and what the result says of the data set. */
@@ -150,6 +152,10 @@ static void fill_job(struct cell *c, uint32_t i)
         .cancel = c->watch->cancel,
         .ready = c->ready.addr,
         .pulse = c->watch->pulse,
+        .python = &spec->python,
+        .settings = c->settings,
+        .scratch = c->watch->scratch,
+        .ceiling = c->mode == DLB_MODE_CEILING,
     };
 }
 
@@ -159,6 +165,7 @@ static int open_fleet(struct cell *c, struct dlb_err *err)
     c->n_loaders = dlb_accelerators_loaders(&c->spec.accelerators);
     c->jobs = dlb_mem_array(c->n_loaders, sizeof(*c->jobs));
     c->feeds = dlb_mem_array(n, sizeof(*c->feeds));
+    c->settings = dlb_spec_to_json(&c->spec, c->dataset.shape.iterable);
     /* Worker processes signal it too: it is mapped before they exist. */
     int rc = n > 1 ? dlb_shm_create(&c->ready, sizeof(struct dlb_event), true, err) : DLB_OK;
     for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
@@ -189,8 +196,7 @@ static int start_one(struct cell *c, uint32_t i, struct dlb_err *err)
 static int start_loader(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
-    c->loader =
-        c->mode == DLB_MODE_CEILING ? &dlb_ld_resident : dlb_loader_choose(&spec->loader, err);
+    c->loader = dlb_cell_loader(spec, c->mode, err);
     if (!c->loader)
         return (int)err->status;
     int rc = dlb_loader_check_reads(&spec->loader, c->dataset.format, spec->dataset.access,
@@ -250,7 +256,7 @@ static int open_one(struct cell *c, const struct dlb_device_open *how, uint32_t 
 static int open_devices(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
-    c->device = dlb_device_choose(&spec->device, c->watch->memo, c->device_why, err);
+    c->device = dlb_cell_device(spec, c->loader, c->watch->memo, c->device_why, err);
     if (!c->device)
         return (int)err->status;
     if (spec->accelerators.count > 1 && !c->device->due)
@@ -355,7 +361,8 @@ static int consume(struct cell *c, struct dlb_err *err)
         .cancel = c->watch->cancel,
     };
     count_batches(c, &how);
-    int rc = count_expected(c, &how, err);
+    bool counts = !c->dataset.format->elsewhere || !spec->python.shape.iterable;
+    int rc = counts ? count_expected(c, &how, err) : DLB_OK;
     if (rc)
         return rc;
     if (c->mode == DLB_MODE_CEILING)
@@ -428,6 +435,7 @@ static void release(struct cell *c)
     dlb_dataset_close(&c->dataset);
     if (c->topo)
         dlb_topo_close(c->topo);
+    json_decref(c->settings);
     json_decref(c->facts.gpu);
     json_decref(c->facts.numa);
     json_decref(c->facts.nvml);
@@ -488,13 +496,4 @@ void dlb_cell_run(const struct dlb_spec *spec, enum dlb_cell_mode mode,
     int rc = execute(c, &err);
     conclude(c, rc, &err, out);
     release(c);
-}
-
-void dlb_cell_device_name(const struct dlb_device *device, const struct dlb_device_opts *opts,
-                          char *text, size_t n_text)
-{
-    if (device->emulated)
-        (void)snprintf(text, n_text, "emulated %s", dlb_device_profiles[opts->profile].title);
-    else
-        (void)snprintf(text, n_text, "%s", device->summary);
 }

@@ -25,9 +25,10 @@ extern const char *const dlb_cell_mode_names[]; /* ends with NULL */
 struct dlb_cell_watch {
     struct dlb_pulse *pulse;   /* batches so far, and other signs of life; may be NULL */
     const atomic_bool *cancel; /* may be NULL */
-    const char *memo; /* folder for what cells find out about the device (loaders/device/memo.h);
-                         may be NULL */
-    uint64_t data_id; /* dlb_shape.id when the run first opened it; 0: not known */
+    const char *memo;    /* folder for what cells find out about the device (loaders/device/memo.h);
+                            may be NULL */
+    uint64_t data_id;    /* dlb_shape.id when the run first opened it; 0: not known */
+    const char *scratch; /* folder for what other programs need; NULL: /tmp */
 };
 
 /* Fills *out, whatever happens; the caller frees it (dlb_cell_result_free). A cancelled or

@@ -173,6 +173,9 @@ static void make_ceiling(const struct dlb_plan_cell *cell, struct dlb_spec *out)
     out->loader = plain.loader;
     out->run = plain.run;
     ceiling_loader(&spec->loader, dlb_spec_forks(spec), cell->iterable, &out->loader);
+    if (dlb_spec_is_torch(spec)) /* the same interpreter, with a batch that it keeps */
+        out->loader.kind = spec->loader.kind;
+    out->python.start_method = plain.python.start_method;
     out->run.max_batches = ceiling_steps(&spec->device);
     out->run.warmup_batches = CEILING_WARMUP;
     out->run.epochs = out->run.max_batches + CEILING_WARMUP + 1; /* of one batch at least */

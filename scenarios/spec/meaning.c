@@ -37,6 +37,10 @@ static bool is_met(enum dlb_opt_needs needs, const struct dlb_spec *spec, bool i
         return iterable && spec->loader.shuffle;
     case DLB_NEEDS_VARIED_STEPS:
         return spec->device.step_dist != DLB_STEP_CONSTANT;
+    case DLB_NEEDS_TORCH:
+        return dlb_spec_is_torch(spec);
+    case DLB_NEEDS_OWN_COPIES:
+        return !dlb_spec_is_torch(spec);
     case DLB_NEEDS_EPOCH_BORDERS:
         return spec->run.epochs >= DLB_EPOCHS_WITH_BORDERS;
     }
@@ -54,6 +58,10 @@ static const char *const unmet[DLB_N_NEEDS] = {
     [DLB_NEEDS_SHUFFLED_SHARDS] = "unless iterable data is shuffled",
     [DLB_NEEDS_VARIED_STEPS] = "with device.step_dist = \"constant\"",
     [DLB_NEEDS_EPOCH_BORDERS] = "with fewer than 3 run.epochs",
+    [DLB_NEEDS_TORCH] = "unless loader.kind = \"torch\"",
+    [DLB_NEEDS_OWN_COPIES] =
+        "with loader.kind = \"torch\": torch ignores it where there is no accelerator, and these "
+        "cells have an emulated one",
     [DLB_NEEDS_OWN_FORMAT] = "with another dataset.format",
 };
 _Static_assert(DLB_EPOCHS_WITH_BORDERS == 3, "the sentence above has the number");
@@ -61,7 +69,8 @@ _Static_assert(DLB_EPOCHS_WITH_BORDERS == 3, "the sentence above has the number"
 bool dlb_meaning_has(const struct dlb_opt_group *group, const struct dlb_opt *opt,
                      const struct dlb_spec *spec, bool iterable)
 {
-    return is_own_section(group, spec) && is_met(opt->needs, spec, iterable);
+    return is_own_section(group, spec) && is_met(opt->needs, spec, iterable) &&
+           !(opt->native && dlb_spec_is_torch(spec));
 }
 
 bool dlb_meaning_shows(const struct dlb_opt_group *group, const struct dlb_opt *opt,
@@ -80,9 +89,12 @@ void dlb_meaning_why_not(const struct dlb_opt_group *group, const struct dlb_opt
         lacks = DLB_NEEDS_OWN_FORMAT;
     else if (!has)
         lacks = opt->needs;
+    bool native = !has && opt->native && dlb_spec_is_torch(spec);
     (void)snprintf(text, n_text, "%s %s %s", opt->key,
                    has ? "makes no difference" : "has no meaning",
-                   unmet[lacks] ? unmet[lacks] : "here");
+                   native         ? "with loader.kind = \"torch\": PyTorch has no such setting"
+                   : unmet[lacks] ? unmet[lacks]
+                                  : "here");
 }
 
 void dlb_meaning_settle(struct dlb_spec *spec, bool iterable)

@@ -81,6 +81,7 @@ static const struct dlb_opt run_opts[] = {
      .def = "1",
      .help = "Number of such shares"},
     {.key = "checksum",
+     .native = true,
      .type = DLB_OPT_BOOL,
      FIELD(checksum),
      .def = "false",
@@ -122,6 +123,7 @@ static const struct part {
     {&dlb_generate_group, offsetof(struct dlb_spec, generate)},
     {&dlb_transform_group, offsetof(struct dlb_spec, transform)},
     {&dlb_loader_group, offsetof(struct dlb_spec, loader)},
+    {&dlb_python_group, offsetof(struct dlb_spec, python)},
     {&dlb_device_group, offsetof(struct dlb_spec, device)},
     {&dlb_accelerators_group, offsetof(struct dlb_spec, accelerators)},
     {&dlb_run_group, offsetof(struct dlb_spec, run)},
@@ -161,6 +163,8 @@ bool dlb_spec_same_data(const struct dlb_spec *a, const struct dlb_spec *b)
 
 const void *dlb_spec_format_opts(const struct dlb_spec *spec)
 {
+    if (dlb_spec_format(spec)->elsewhere)
+        return &spec->python.shape;
     return dlb_spec_format(spec)->opts ? spec->format_opts : NULL;
 }
 
@@ -261,8 +265,18 @@ void dlb_spec_defaults_of_format(struct dlb_spec *spec, int format)
     json_decref(flat);
 }
 
+static bool is_kind(const struct dlb_spec *spec, const char *name)
+{
+    int kind = spec->loader.kind; /* 0: auto, which is neither of those asked for */
+    return kind > 0 && strcmp(dlb_loaders[kind - 1]->name, name) == 0;
+}
+
 bool dlb_spec_forks(const struct dlb_spec *spec)
 {
-    int kind = spec->loader.kind; /* 0: auto, which forks nothing */
-    return kind > 0 && strcmp(dlb_loaders[kind - 1]->name, "processes") == 0;
+    return is_kind(spec, "processes");
+}
+
+bool dlb_spec_is_torch(const struct dlb_spec *spec)
+{
+    return is_kind(spec, "torch");
 }

@@ -13,6 +13,7 @@
 #include "formats/generator.h"
 #include "loaders/device/device.h"
 #include "loaders/loader.h"
+#include "loaders/python.h"
 #include "scenarios/spec/accelerators.h"
 #include "scenarios/spec/sweep_opts.h"
 #include "scenarios/spec/workload.h"
@@ -48,6 +49,7 @@ struct dlb_spec {
     struct dlb_generate_opts generate;
     struct dlb_transform_opts transform;
     struct dlb_loader_opts loader;
+    struct dlb_python_opts python;
     struct dlb_device_opts device;
     struct dlb_accelerators_opts accelerators;
     struct dlb_run_opts run;
@@ -115,6 +117,9 @@ static inline uint32_t dlb_spec_loaders(const struct dlb_spec *spec)
 
 /* Whether its workers are processes (loader.kind). */
 bool dlb_spec_forks(const struct dlb_spec *spec);
+
+/* Whether PyTorch loads (loader.kind = "torch"). */
+bool dlb_spec_is_torch(const struct dlb_spec *spec);
 
 /* Ranks that divide the data set among them, over all processes. */
 static inline uint64_t dlb_spec_ranks(const struct dlb_spec *spec)

@@ -39,6 +39,8 @@ DOORS = {
     "formats/generate": {"file.h", "generate.h", "made.h", "manifest.h", "mark.h", "verify.h"},
     "formats/memory": {"array_fill.h"},
     "formats/numpy": {"npy.h"},
+    "formats/python": {"python.h"},
+    "loaders/torch": {"ask.h"},
     "loaders/pool": {"forkserver.h", "limits.h"},
     "loaders/train": {"consumer.h"},
     "loaders/worker": {"report.h", "worker.h"},

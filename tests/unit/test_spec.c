@@ -13,9 +13,9 @@
 static void test_groups_have_every_section_once(void **state)
 {
     (void)state;
-    static const char *const sections[] = {"dataset",  "generate",         "transform", "loader",
-                                           "device",   "accelerators",     "run",       "sweep",
-                                           "workload", "workload.step_ms", "storage"};
+    static const char *const sections[] = {"dataset", "generate", "transform",        "loader",
+                                           "python",  "device",   "accelerators",     "run",
+                                           "sweep",   "workload", "workload.step_ms", "storage"};
     const struct dlb_opt_group *const *groups = dlb_spec_groups();
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
         assert_string_equal(groups[i]->section, sections[i]);

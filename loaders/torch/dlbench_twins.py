@@ -1,0 +1,380 @@
+"""The data set of a configuration as users of PyTorch write it: torchvision's ImageFolder, webdataset, h5py, numpy.memmap, lmdb, arrays.
+Part of loaders/torch/serve.py.
+
+Nothing here is faster or slower than usual: no caches, no tricks. Classes and functions are at the top of the module, so that they can
+be pickled for workers that are spawned. Files are opened by each worker at its first sample.
+"""
+
+import glob
+import os
+
+import torch
+from torch.utils.data import ConcatDataset, Dataset, TensorDataset
+
+MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+
+def image_transform(get):
+    """What the section `transform` asks for, in torchvision's words."""
+    from torchvision import transforms
+
+    size, crop = get("transform.size") or 224, get("transform.crop")
+    short = size * 256 // 224
+    on_device = get("transform.where") == "gpu"  # the device crops the resized image, flips and normalises
+    steps = []
+    if crop == "random-resized":
+        steps.append(transforms.RandomResizedCrop(size))
+    elif crop in ("center", "random"):
+        steps.append(transforms.Resize(short))
+        if on_device:
+            steps.append(transforms.CenterCrop(short))
+        else:
+            steps.append(transforms.CenterCrop(size) if crop == "center" else transforms.RandomCrop(size))
+    if get("transform.flip") and crop in ("random-resized", "random") and not on_device:
+        steps.append(transforms.RandomHorizontalFlip())
+    if get("transform.pixels") == "f32" and not on_device:
+        steps += [transforms.ToTensor(), transforms.Normalize(MEAN, DEVIATION)]
+    else:
+        steps.append(transforms.PILToTensor())
+    return transforms.Compose(steps)
+
+
+def as_bytes(data):
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
+class BytesOf:
+    """A stored image file to what its transform makes of it; without one, its bytes."""
+
+    def __init__(self, transform):
+        self.transform = transform
+
+    def __call__(self, data):
+        if self.transform is None:
+            return as_bytes(data)
+        import io
+
+        from PIL import Image
+
+        return self.transform(Image.open(io.BytesIO(data)).convert("RGB"))
+
+
+def keep_ragged(samples):
+    """Collates samples of different sizes, as detection models do: tensors in a list, labels in one tensor."""
+    return [one[0] for one in samples], torch.tensor([one[1] for one in samples])
+
+
+def whole_file(path):
+    with open(path, "rb") as file:
+        return as_bytes(file.read())
+
+
+class Files(Dataset):
+    """A folder of files without folders for classes."""
+
+    def __init__(self, paths, load):
+        self.paths, self.load = paths, load
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, i):
+        return self.load(self.paths[i]), 0
+
+
+class LoadImage:
+    def __init__(self, transform):
+        self.transform = transform
+
+    def __call__(self, path):
+        from torchvision.datasets.folder import default_loader
+
+        return self.transform(default_loader(path))
+
+
+def files(setup, refused):
+    from torchvision import datasets
+
+    get = setup["settings"].get
+    root, coded = get("dataset.path"), get("dataset.codec") == "jpeg"
+    transform = image_transform(get) if coded else None
+    ragged = {"collate_fn": keep_ragged} if not coded or get("transform.crop") == "none" else {}
+    if any(entry.is_dir() for entry in os.scandir(root)):
+        if coded:
+            return datasets.ImageFolder(root, transform), ragged
+        return datasets.DatasetFolder(root, whole_file, is_valid_file=os.path.isfile), ragged
+    paths = sorted(entry.path for entry in os.scandir(root) if entry.is_file() and not entry.name.startswith("."))
+    return Files(paths, LoadImage(transform) if coded else whole_file), ragged
+
+
+def same(value):
+    return value
+
+
+def fields_of(path):
+    """The names of the fields of a shard's first sample."""
+    import tarfile
+
+    found, first = [], None
+    with tarfile.open(path) as shard:
+        for member in shard:
+            if not member.isfile():
+                continue
+            stem, _, field = os.path.basename(member.name).partition(".")
+            if first is not None and stem != first:
+                break
+            first = stem
+            found.append(field.lower())
+    return found
+
+
+def webdataset(setup, refused):
+    import webdataset as wds
+
+    get = setup["settings"].get
+    path = get("dataset.path")
+    shards = sorted(glob.glob(os.path.join(path, "*.tar*"))) if os.path.isdir(path) else [path]
+    if not shards:
+        raise refused("DATASET_EMPTY", "%s holds no shards (*.tar)" % path)
+    fields = fields_of(shards[0])
+    images = [one for one in fields if one in ("jpg", "jpeg", "png")] if get("dataset.codec") == "jpeg" else fields[:1]
+    if not images:
+        raise refused("PYTHON_NO_TWIN", "%s: the first sample has no image: give python.dataset" % shards[0])
+    shuffle = bool(get("loader.shuffle"))
+    buffer = get("loader.shuffle_buffer") or 0
+    if setup["world"] > 1:
+        os.environ["RANK"], os.environ["WORLD_SIZE"] = str(setup["rank"]), str(setup["world"])
+    # Without a shard a worker has no sample, which is no error: it idles.
+    data = wds.WebDataset(
+        shards,
+        shardshuffle=len(shards) if shuffle else False,
+        nodesplitter=wds.split_by_node if setup["world"] > 1 else wds.shardlists.single_node_only,
+        seed=setup["seed"],
+        empty_check=False,
+    )
+    if shuffle and buffer > 0:
+        data = data.shuffle(buffer)
+    if get("dataset.codec") == "jpeg":
+        data = data.decode("pil")
+        change = image_transform(get)
+    else:
+        change = as_bytes
+    if "cls" in fields:
+        data = data.to_tuple(images[0], "cls").map_tuple(change, same if get("dataset.codec") == "jpeg" else label_of)
+    else:
+        data = data.to_tuple(images[0]).map_tuple(change)
+    ragged = get("dataset.codec") != "jpeg" or get("transform.crop") == "none"
+    return data, {"collate_fn": keep_ragged} if ragged and "cls" in fields else {}
+
+
+def label_of(data):
+    return int(data)
+
+
+def hdf5_names(path, get):
+    """The data set that is asked for, or the largest one, and its labels."""
+    import h5py
+
+    name, label = get("hdf5.dataset"), get("hdf5.label")
+    with h5py.File(path, "r") as file:
+        if not name:
+            sizes = {}
+            file.visititems(lambda at, one: sizes.update({at: one.nbytes}) if isinstance(one, h5py.Dataset) and one.shape else None)
+            name = max(sizes, key=sizes.get)
+        beside = name.rpartition("/")[0]
+        for one in ("label", "labels"):
+            at = beside + "/" + one if beside else one
+            if not label and at in file and len(file[at]) == len(file[name]):
+                label = at
+        return name, label or None, len(file[name])
+
+
+class Hdf5(Dataset):
+    def __init__(self, path, get):
+        self.path, self.file = path, None
+        self.name, self.label, self.n = hdf5_names(path, get)
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, i):
+        if self.file is None:  # in the worker: a handle that was opened before a fork gives wrong data
+            import h5py
+
+            self.file = h5py.File(self.path, "r")
+            self.data = self.file[self.name]
+            self.labels = self.file[self.label] if self.label else None
+        sample = torch.from_numpy(self.data[i])
+        return (sample, int(self.labels[i])) if self.labels is not None else sample
+
+
+def hdf5(setup, refused):
+    get = setup["settings"].get
+    path = get("dataset.path")
+    paths = sorted(glob.glob(os.path.join(path, "*.h5")) + glob.glob(os.path.join(path, "*.hdf5"))) if os.path.isdir(path) else [path]
+    if not paths:
+        raise refused("DATASET_EMPTY", "%s holds no file of HDF5 (*.h5)" % path)
+    if get("dataset.codec") != "raw":
+        raise refused("PYTHON_NO_TWIN", "images within HDF5 files are decoded by code of your own: give python.dataset")
+    sets = [Hdf5(one, get) for one in paths]
+    return sets[0] if len(sets) == 1 else ConcatDataset(sets), {}
+
+
+class Tokens(Dataset):
+    """Windows of seq_len tokens of a memory-mapped file, and the same one token on: nanoGPT's get_batch, as a Dataset."""
+
+    HEADER = {"llmc": 1024}
+
+    def __init__(self, path, get, seed):
+        import numpy
+
+        dtype = numpy.dtype(get("tokens.dtype") if get("tokens.dtype") not in (None, "auto") else "u2")
+        layout = get("tokens.layout")
+        with open(path, "rb") as file:
+            head = file.read(8)
+        if head[:6] == b"\x93NUMPY":
+            self.data = numpy.load(path, mmap_mode="r").reshape(-1)
+        else:
+            llmc = layout == "llmc" or (layout == "auto" and head[:4] == (20240520).to_bytes(4, "little"))
+            self.data = numpy.memmap(path, dtype=dtype, mode="r", offset=1024 if llmc else 0)
+        self.length = get("tokens.seq_len")
+        self.widen = get("dataset.codec") == "tokens" and get("transform.where") != "gpu"
+        n = (len(self.data) - 1) // self.length
+        random = get("tokens.sampling") == "random" or (get("tokens.sampling") == "auto" and layout in ("auto", "raw"))
+        if random:
+            self.start = numpy.random.RandomState(seed & 0xFFFFFFFF).randint(0, len(self.data) - self.length, n)
+        else:
+            self.start = numpy.arange(n) * self.length
+        self.int64, self.stored = numpy.int64, numpy.dtype("i%d" % self.data.dtype.itemsize)
+
+    def __len__(self):
+        return len(self.start)
+
+    def __getitem__(self, i):
+        at = self.start[i]
+        if not self.widen:
+            return torch.from_numpy(self.data[at : at + self.length + 1].view(self.stored).copy())
+        x = torch.from_numpy(self.data[at : at + self.length].astype(self.int64))
+        y = torch.from_numpy(self.data[at + 1 : at + 1 + self.length].astype(self.int64))
+        return x, y
+
+
+def tokens(setup, refused):
+    get = setup["settings"].get
+    path = get("dataset.path")
+    paths = [path]
+    if os.path.isdir(path):
+        paths = sorted(glob.glob(os.path.join(path, "*.bin")) + glob.glob(os.path.join(path, "*.npy")))
+    if not paths:
+        raise refused("DATASET_EMPTY", "%s holds no files of tokens (.bin, .npy)" % path)
+    if get("tokens.layout") == "megatron" or any(os.path.exists(one[:-4] + ".idx") for one in paths):
+        raise refused("PYTHON_NO_TWIN", "Megatron's files are read by Megatron's own code: give python.dataset")
+    sets = [Tokens(one, get, get("tokens.seed") or 0) for one in paths]
+    return sets[0] if len(sets) == 1 else ConcatDataset(sets), {}
+
+
+class Lmdb(Dataset):
+    """A sample a key, opened by each worker, as in timm and many others."""
+
+    def __init__(self, path, prefix, load):
+        import lmdb
+
+        self.path, self.load, self.env = path, load, None
+        with self.open() as env, env.begin() as read:
+            keys = [bytes(key) for key in read.cursor().iternext(values=False)]
+        named = prefix.encode() if prefix else b""
+        self.keys = [key for key in keys if (key.startswith(named) if named else not key.startswith(b"__"))]
+        del lmdb
+
+    def open(self):
+        import lmdb
+
+        return lmdb.open(self.path, subdir=os.path.isdir(self.path), readonly=True, lock=False, readahead=False, meminit=False)
+
+    def __len__(self):
+        return len(self.keys)
+
+    def __getitem__(self, i):
+        if self.env is None:
+            self.env = self.open()
+        with self.env.begin() as read:
+            return self.load(read.get(self.keys[i])), 0
+
+
+def lmdb(setup, refused):
+    get = setup["settings"].get
+    coded = get("dataset.codec") == "jpeg"
+    load = BytesOf(image_transform(get) if coded else None)
+    ragged = not coded or get("transform.crop") == "none"
+    return Lmdb(get("dataset.path"), get("lmdb.prefix"), load), {"collate_fn": keep_ragged} if ragged else {}
+
+
+class Rows(Dataset):
+    """The rows of an array of numpy."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __len__(self):
+        return len(self.array)
+
+    def __getitem__(self, i):
+        return self.array[i]
+
+
+def npz(setup, refused):
+    import numpy
+
+    get = setup["settings"].get
+    path = get("dataset.path")
+    paths = sorted(glob.glob(os.path.join(path, "*.npz"))) if os.path.isdir(path) else [path]
+    if not paths:
+        raise refused("DATASET_EMPTY", "%s holds no files of numpy (.npz)" % path)
+    arrays = []
+    for one in paths:
+        found = numpy.load(one)
+        arrays.append(Rows(found[get("npz.array") or found.files[0]]))
+    return arrays[0] if len(arrays) == 1 else ConcatDataset(arrays), {}
+
+
+def memory(setup, refused):
+    get = setup["settings"].get
+    columns = get("memory.columns") or (get("generate.sample_bytes") or 0) // 4 or 1
+    return TensorDataset(torch.rand(setup["samples"], columns)), {}
+
+
+class Made(Dataset):
+    """A sample that is made up when it is asked for."""
+
+    def __init__(self, n, n_bytes):
+        self.n, self.n_bytes = n, n_bytes
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, i):
+        return torch.zeros(self.n_bytes, dtype=torch.uint8)
+
+
+def synthetic(setup, refused):
+    return Made(setup["samples"], setup["settings"].get("generate.sample_bytes") or 1), {}
+
+
+TWINS = {
+    "files": files,
+    "webdataset": webdataset,
+    "hdf5": hdf5,
+    "tokens": tokens,
+    "lmdb": lmdb,
+    "npz": npz,
+    "memory": memory,
+    "synthetic": synthetic,
+}
+
+
+def make(setup, refused):
+    """The data set, and further arguments of DataLoader. `refused` is the exception for what has no twin."""
+    name = setup["settings"].get("dataset.format")
+    if name not in TWINS:
+        raise refused("PYTHON_NO_TWIN", "data of format %s are read by code of your own: give python.dataset" % name)
+    return TWINS[name](setup, refused)

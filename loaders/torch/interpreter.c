@@ -1,0 +1,117 @@
+#include "loaders/torch/interpreter.h"
+
+#include "core/base/clock.h"
+#include "core/base/io.h"
+#include "core/base/json.h"
+#include "core/base/remove.h"
+#include "loaders/torch/scripts.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SLICE_NS (50 * DLB_NS_PER_MS) /* longest sleep without a look at `cancel` */
+#define NAME_BYTES 64                 /* of a script */
+
+static int write_scripts(struct dlb_interpreter *self, const char *scratch, struct dlb_err *err)
+{
+    char path[PATH_MAX];
+    int rc = DLB_OK;
+
+    if (snprintf(path, sizeof path, "%s/python-XXXXXX", scratch) >= PATH_MAX - NAME_BYTES)
+        return dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, scratch, DLB_NO_OFFSET,
+                        "a path of more than %d bytes", PATH_MAX - NAME_BYTES);
+    if (!mkdtemp(path))
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot make a folder");
+    if (!realpath(path, self->folder)) /* the user's code may change the working folder */
+        return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot find a folder");
+    for (const struct dlb_embedded *script = dlb_torch_scripts; rc == DLB_OK && script->name;
+         script++) {
+        (void)snprintf(path, sizeof path, "%.*s/%s", PATH_MAX - NAME_BYTES, self->folder,
+                       script->name);
+        rc = dlb_write_file_atomic(path, script->bytes, script->n_bytes, err);
+    }
+    return rc;
+}
+
+static json_t *setup_of(const struct dlb_interpreter_how *how)
+{
+    json_t *out =
+        dlb_json_made(json_pack("{ss, sI, sI, sI, sI}", "mode", how->mode, "rank",
+                                (json_int_t)how->rank, "world", (json_int_t)how->world, "seed",
+                                (json_int_t)how->seed, "samples", (json_int_t)how->n_samples));
+    dlb_json_put(out, "settings", json_incref((json_t *)(uintptr_t)how->settings));
+    return out;
+}
+
+int dlb_interpreter_patience(const struct dlb_interpreter *self,
+                             const struct dlb_interpreter_how *how, uint64_t since_ns,
+                             double limit_s, struct dlb_err *err)
+{
+    uint64_t stall_ns = how->pulse ? how->pulse->stall_ns : 0;
+    uint64_t waited_ns = dlb_now_ns() - since_ns;
+    double waited_s = (double)waited_ns / (double)DLB_NS_PER_S;
+
+    if (how->cancel && atomic_load(how->cancel))
+        return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
+    if ((limit_s <= 0 || waited_s < limit_s) && (stall_ns == 0 || waited_ns < stall_ns))
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_PYTHON_HANGS, self->path, DLB_NO_OFFSET, "no answer for %.3g s",
+                    waited_s);
+}
+
+int dlb_interpreter_await(struct dlb_interpreter *self, const struct dlb_interpreter_how *how,
+                          uint64_t kind, uint64_t since_ns, struct dlb_link_answer *answer,
+                          struct dlb_err *err)
+{
+    bool got = false;
+    int rc = DLB_OK;
+
+    while (rc == DLB_OK && !got) {
+        rc = dlb_link_wait(&self->link, SLICE_NS, answer, &got, err);
+        if (rc == DLB_OK && !got)
+            rc = dlb_interpreter_patience(self, how, since_ns, 0, err);
+    }
+    if (rc == DLB_OK && answer->kind != kind)
+        rc = dlb_fail(err, DLB_ERR_PYTHON_GARBAGE, self->path, DLB_NO_OFFSET,
+                      "answer %u instead of %u", (unsigned)answer->kind, (unsigned)kind);
+    return rc;
+}
+
+int dlb_interpreter_start(struct dlb_interpreter *self, const struct dlb_interpreter_how *how,
+                          struct dlb_err *err)
+{
+    const char *given = how->python->interpreter;
+    struct dlb_link_answer answer;
+    char script[PATH_MAX];
+
+    self->link.fd = -1;
+    int rc = write_scripts(self, how->scratch ? how->scratch : "/tmp", err);
+    if (rc != DLB_OK)
+        return rc;
+    json_t *setup = setup_of(how);
+    (void)snprintf(script, sizeof script, "%.*s/%s", PATH_MAX - NAME_BYTES, self->folder,
+                   dlb_torch_scripts[0].name);
+    rc = dlb_fail(err, DLB_ERR_PYTHON_NO_TORCH, given[0] ? given : NULL, DLB_NO_OFFSET,
+                  "%s: name one by python.interpreter",
+                  given[0] ? "there is no such program" : "this machine has no python3");
+    for (uint32_t i = 0; rc != DLB_OK && err->code == DLB_ERR_PYTHON_NO_TORCH &&
+                         dlb_python_candidate(given, i, self->path);
+         i++) {
+        dlb_link_close(&self->link);
+        uint64_t start_ns = dlb_now_ns();
+        rc = dlb_link_open(&self->link, self->path, script, how->quiet, setup, err);
+        if (rc == DLB_OK)
+            rc = dlb_interpreter_await(self, how, DLB_LINK_READY, start_ns, &answer, err);
+    }
+    json_decref(setup);
+    return rc;
+}
+
+void dlb_interpreter_close(struct dlb_interpreter *self)
+{
+    dlb_link_close(&self->link);
+    if (self->folder[0])
+        dlb_remove_tree(AT_FDCWD, self->folder);
+    self->folder[0] = '\0';
+}

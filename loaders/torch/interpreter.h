@@ -1,0 +1,52 @@
+/* A running interpreter that serves batches, and the folder with its scripts.
+ *
+ * Floor 3. One thread; start it before threads exist. */
+#ifndef DLB_LOADERS_TORCH_INTERPRETER_H
+#define DLB_LOADERS_TORCH_INTERPRETER_H
+
+#include "core/base/err.h"
+#include "core/base/pulse.h"
+#include "loaders/python.h"
+#include "loaders/torch/link.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* All borrowed. */
+struct dlb_interpreter_how {
+    const struct dlb_python_opts *python;
+    const json_t *settings; /* of the cell: an object of dotted keys */
+    const char *mode;       /* "measure", "ceiling", or "probe": what the data set is like */
+    const char *scratch;    /* folder; NULL: /tmp */
+    uint32_t rank, world;
+    uint64_t seed, n_samples;
+    const atomic_bool *cancel;     /* may be NULL */
+    const struct dlb_pulse *pulse; /* may be NULL */
+    bool quiet; /* what the code prints goes nowhere; else to this process's stderr */
+};
+
+struct dlb_interpreter {
+    struct dlb_link link;                  /* its `about` says what was found */
+    char path[PATH_MAX], folder[PATH_MAX]; /* folder "": not made */
+};
+
+/* Starts the first interpreter that has torch, and waits until it is ready. Close it in any case.
+ */
+int dlb_interpreter_start(struct dlb_interpreter *self, const struct dlb_interpreter_how *how,
+                          struct dlb_err *err);
+void dlb_interpreter_close(struct dlb_interpreter *self);
+
+/* Waits for the answer of this kind. `since_ns`: of the question. DLB_ERR_PYTHON_HANGS when it
+ * takes longer than how->pulse allows. */
+int dlb_interpreter_await(struct dlb_interpreter *self, const struct dlb_interpreter_how *how,
+                          uint64_t kind, uint64_t since_ns, struct dlb_link_answer *answer,
+                          struct dlb_err *err);
+
+/* Whether a question of since_ns may stay unanswered still; limit_s 0: no other limit. */
+int dlb_interpreter_patience(const struct dlb_interpreter *self,
+                             const struct dlb_interpreter_how *how, uint64_t since_ns,
+                             double limit_s, struct dlb_err *err);
+
+#endif

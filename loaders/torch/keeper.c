@@ -1,0 +1,219 @@
+#include "loaders/torch/keeper.h"
+
+#include "core/base/clock.h"
+#include "core/base/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CANNOT_START 127
+
+/* In the program's process. */
+static _Noreturn void become(char *const argv[], int fd, bool quiet)
+{
+    sigset_t none;
+
+    sigemptyset(&none);
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL);
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    int null_fd = open("/dev/null", O_RDWR);
+    if (null_fd < 0 || dup2(null_fd, 0) < 0 || (quiet && dup2(null_fd, 2) < 0) || dup2(2, 1) < 0 ||
+        (fd != DLB_KEEPER_FD && dup2(fd, DLB_KEEPER_FD) < 0) ||
+        fcntl(DLB_KEEPER_FD, F_SETFD, 0) < 0)
+        _exit(CANNOT_START);
+    (void)syscall(SYS_close_range, DLB_KEEPER_FD + 1, ~0U, 0U);
+    (void)execv(argv[0], argv);
+    _exit(CANNOT_START);
+}
+
+/* Kills the children of this process, whatever group they are in. A killed one's children become
+ * ours. */
+static void kill_children(void)
+{
+    char path[64], text[512];
+    DIR *proc = opendir("/proc");
+
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), parent = 0;
+        (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        int fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+        ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+        if (fd >= 0)
+            (void)close(fd);
+        text[n > 0 ? n : 0] = '\0';
+        const char *name_end = strrchr(text, ')');
+        if (name_end && strlen(name_end) > 4)
+            parent = (pid_t)strtol(name_end + 4, NULL, 10);
+        if (parent == getpid())
+            (void)kill(pid, SIGKILL);
+    }
+    if (proc)
+        (void)closedir(proc);
+}
+
+/* Returns when no process descends from this one. */
+static void end_all(pid_t program, int *status)
+{
+    int one;
+
+    (void)kill(-program, SIGKILL);
+    for (;;) {
+        pid_t pid = waitpid(-1, &one, WNOHANG);
+        if (pid == program)
+            *status = one;
+        if (pid < 0 && errno == ECHILD)
+            return;
+        if (pid == 0) {
+            kill_children();
+            (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
+        }
+    }
+}
+
+/* Reaps children that end, until that is the program, or the other side closes `life_fd`. */
+static void wait_for_end(pid_t program, int life_fd, int signal_fd, int *status)
+{
+    struct signalfd_siginfo info;
+    struct pollfd wait[] = {{.fd = life_fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
+
+    for (;;) {
+        int one;
+        for (pid_t pid; (pid = waitpid(-1, &one, WNOHANG)) > 0;)
+            if (pid == program) {
+                *status = one;
+                return;
+            }
+        wait[0].revents = wait[1].revents = 0;
+        (void)poll(wait, 2, -1);
+        if (wait[0].revents)
+            return;
+        if (wait[1].revents && read(signal_fd, &info, sizeof info) < 0)
+            continue;
+    }
+}
+
+/* The keeper: a group of its own, so that a signal to this process's group does not end it before
+ * its work is done. */
+static _Noreturn void keep(char *const argv[], int fd, bool quiet, int life_fd, int told_fd)
+{
+    sigset_t chld;
+    int status = CANNOT_START << 8;
+
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL);
+    (void)prctl(PR_SET_NAME, "dlbench-keeper");
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGINT, SIG_IGN);
+    (void)signal(SIGTERM, SIG_IGN);
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    (void)sigprocmask(SIG_SETMASK, &chld, NULL);
+    int signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+    pid_t program = signal_fd < 0 ? -1 : fork();
+    if (program == 0)
+        become(argv, fd, quiet);
+    (void)close(fd);
+    int said[2] = {(int)program, 0};
+    if (write(told_fd, said, sizeof said[0]) < 0 || program < 0)
+        _exit(1);
+    wait_for_end(program, life_fd, signal_fd, &status);
+    end_all(program, &status);
+    said[1] = status;
+    _exit(write(told_fd, &said[1], sizeof said[1]) < 0);
+}
+
+static int pipe_of(int ends[2], struct dlb_err *err)
+{
+    return pipe2(ends, O_CLOEXEC) == 0
+               ? DLB_OK
+               : dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot make a pipe");
+}
+
+static void close_both(const int ends[2])
+{
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, bool quiet,
+                     struct dlb_err *err)
+{
+    int life[2], told[2], program = -1;
+
+    *keeper = (struct dlb_keeper){.life_fd = -1, .told_fd = -1};
+    if (pipe_of(life, err))
+        return (int)err->status;
+    if (pipe_of(told, err)) {
+        close_both(life);
+        return (int)err->status;
+    }
+    keeper->pid = fork();
+    if (keeper->pid == 0) {
+        (void)close(life[1]);
+        (void)close(told[0]);
+        keep(argv, fd, quiet, life[0], told[1]);
+    }
+    (void)close(life[0]);
+    (void)close(told[1]);
+    keeper->life_fd = life[1];
+    keeper->told_fd = told[0];
+    if (keeper->pid > 0 && read(told[0], &program, sizeof program) == sizeof program &&
+        program > 0) {
+        keeper->program = program;
+        return DLB_OK;
+    }
+    (void)dlb_fail_errno(err, argv[0], DLB_NO_OFFSET, "cannot start a process");
+    (void)dlb_keeper_end(keeper, 0);
+    return (int)err->status;
+}
+
+bool dlb_keeper_ended(struct dlb_keeper *keeper)
+{
+    struct pollfd wait = {.fd = keeper->told_fd, .events = POLLIN};
+
+    if (keeper->ended || keeper->told_fd < 0 || poll(&wait, 1, 0) <= 0)
+        return keeper->ended;
+    /* Nothing to read: the keeper itself was killed. */
+    if (read(keeper->told_fd, &keeper->status, sizeof keeper->status) != sizeof keeper->status)
+        keeper->status = SIGKILL;
+    keeper->ended = true;
+    return true;
+}
+
+bool dlb_keeper_end(struct dlb_keeper *keeper, uint64_t patience_ns)
+{
+    uint64_t end_ns = dlb_now_ns() + patience_ns;
+    int ignored;
+
+    if (keeper->pid <= 0)
+        return true;
+    while (!dlb_keeper_ended(keeper) && dlb_now_ns() < end_ns)
+        (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
+    if (keeper->life_fd >= 0)
+        (void)close(keeper->life_fd);
+    keeper->life_fd = -1;
+    if (!dlb_process_reap(keeper->pid, 2 * DLB_NS_PER_S, &ignored))
+        return false;
+    (void)dlb_keeper_ended(keeper);
+    if (keeper->told_fd >= 0)
+        (void)close(keeper->told_fd);
+    keeper->told_fd = -1;
+    keeper->pid = 0;
+    return true;
+}

@@ -1,0 +1,280 @@
+/* A PyTorch DataLoader in an interpreter of its own. Batches stay there: the cell asks for one, is
+ * told of it, and counts its samples and bytes. The interpreter copies each batch once, as .to()
+ * does from pageable memory; the consumer counts that as the copy.
+ *
+ * A batch is asked for when the consumer asks for it: with 0 workers it is loaded then, as in
+ * PyTorch. With several accelerators a thread signals job->ready when the interpreter answers. */
+#include "core/base/clock.h"
+#include "core/base/json.h"
+#include "core/host/group.h"
+#include "loaders/loader.h"
+#include "loaders/torch/interpreter.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+
+#define STOP_NS (200 * DLB_NS_PER_MS) /* how long an interpreter may take to end by itself */
+/* How long a ceiling delivers, and how many batches in any case. */
+#define DELIVER_NS (2 * DLB_NS_PER_S)
+#define MIN_DELIVERED 8
+
+struct torch {
+    const struct dlb_job *job;
+    struct dlb_interpreter_how how;
+    struct dlb_interpreter interpreter;
+    bool asked;        /* for a batch that was not told of yet */
+    uint64_t asked_ns; /* since when */
+    uint64_t seq, n_delivered, n_samples, first_ns;
+    struct dlb_event question; /* signalled for the bell when a batch is asked for */
+    pthread_t bell;
+    bool bell_runs;
+    atomic_bool stopping;
+    bool use_begun;
+    struct dlb_os_process use; /* since the first epoch began */
+    uint64_t pss_bytes;
+};
+
+/* The bell of several accelerators: whoever waits for any loader sleeps on one event. */
+static void *ring(void *ld)
+{
+    struct torch *self = ld;
+    struct pollfd wait = {.fd = self->interpreter.link.fd, .events = POLLIN};
+    uint32_t seen = 0;
+
+    while (!atomic_load(&self->stopping)) {
+        dlb_event_wait(&self->question, seen, UINT64_MAX);
+        uint32_t now = dlb_event_seq(&self->question);
+        if (now == seen)
+            continue;
+        seen = now;
+        (void)poll(&wait, 1, -1);
+        dlb_event_signal(self->job->ready);
+    }
+    return NULL;
+}
+
+static int start_bell(struct torch *self, struct dlb_err *err)
+{
+    if (!self->job->ready)
+        return DLB_OK;
+    if (pthread_create(&self->bell, NULL, ring, self) != 0)
+        return dlb_fail(err, DLB_ERR_WORKER_NOT_STARTED, NULL, DLB_NO_OFFSET,
+                        "cannot start a thread for the answers of an interpreter");
+    self->bell_runs = true;
+    return DLB_OK;
+}
+
+/* The data set of the configuration, as the interpreter sees it, must be the same. */
+static int check_same(const struct torch *self, struct dlb_err *err)
+{
+    uint64_t n = dlb_json_u64(self->interpreter.link.about, "samples", UINT64_MAX);
+    uint64_t known = self->job->dataset->shape.n_samples;
+
+    if (n == UINT64_MAX || n == known)
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_PYTHON_DATA_DIFFER, self->interpreter.path, DLB_NO_OFFSET,
+                    "PyTorch's data set has %llu samples, and dlbench counts %llu",
+                    (unsigned long long)n, (unsigned long long)known);
+}
+
+static int torch_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
+{
+    struct torch *self = ld;
+
+    self->job = job;
+    self->how = (struct dlb_interpreter_how){.python = job->python,
+                                             .settings = job->settings,
+                                             .mode = job->ceiling ? "ceiling" : "measure",
+                                             .scratch = job->scratch,
+                                             .rank = job->rank,
+                                             .world = job->world,
+                                             .seed = job->seed,
+                                             .n_samples = job->dataset->shape.n_samples,
+                                             .cancel = job->cancel,
+                                             .pulse = job->pulse};
+    int rc = dlb_interpreter_start(&self->interpreter, &self->how, err);
+    if (rc == DLB_OK)
+        rc = check_same(self, err);
+    return rc == DLB_OK ? start_bell(self, err) : rc;
+}
+
+static void torch_memory(void *ld, struct dlb_memory *out)
+{
+    (void)ld;
+    *out = (struct dlb_memory){.shared = true}; /* its batches are the interpreter's */
+}
+
+static int torch_begin_epoch(void *ld, uint32_t epoch, struct dlb_err *err)
+{
+    struct torch *self = ld;
+    struct dlb_link_answer answer;
+
+    if (!self->use_begun)
+        dlb_os_group(self->interpreter.link.keeper.program, &self->use, &self->pss_bytes);
+    self->use_begun = true;
+    self->seq = 0;
+    self->asked_ns = dlb_now_ns();
+    int rc = dlb_link_ask(&self->interpreter.link, DLB_LINK_EPOCH, epoch, err);
+    return rc == DLB_OK ? dlb_interpreter_await(&self->interpreter, &self->how, DLB_LINK_BEGUN,
+                                                self->asked_ns, &answer, err)
+                        : rc;
+}
+
+static int ask(struct torch *self, struct dlb_err *err)
+{
+    if (self->asked)
+        return DLB_OK;
+    int rc = dlb_link_ask(&self->interpreter.link, DLB_LINK_NEXT, 0, err);
+    self->asked_ns = dlb_now_ns();
+    self->asked = rc == DLB_OK;
+    if (self->bell_runs)
+        dlb_event_signal(&self->question);
+    return rc;
+}
+
+/* Whether a ceiling has delivered for long enough: copies and steps may take longer than planned.
+ */
+static bool is_overdue(const struct torch *self)
+{
+    uint64_t least = MIN_DELIVERED * (1 + (uint64_t)self->job->n_others);
+    return self->job->ceiling && self->n_delivered >= least &&
+           dlb_now_ns() - self->first_ns >= DELIVER_NS;
+}
+
+static int torch_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
+                      struct dlb_err *err)
+{
+    struct torch *self = ld;
+    const struct dlb_job *job = self->job;
+    struct dlb_link_answer answer;
+    bool answered = false;
+
+    *got = false;
+    if (!self->asked && is_overdue(self))
+        return DLB_END;
+    int rc = ask(self, err);
+    if (rc == DLB_OK)
+        rc = dlb_link_wait(&self->interpreter.link, timeout_ns, &answer, &answered, err);
+    if (rc != DLB_OK || !answered)
+        return rc != DLB_OK ? rc
+                            : dlb_interpreter_patience(&self->interpreter, &self->how,
+                                                       self->asked_ns, job->opts->timeout_s, err);
+    self->asked = false;
+    if (answer.kind == DLB_LINK_END)
+        return DLB_END;
+    if (answer.kind != DLB_LINK_BATCH || answer.number[0] > UINT32_MAX)
+        return dlb_fail(err, DLB_ERR_PYTHON_GARBAGE, self->interpreter.path, DLB_NO_OFFSET,
+                        "answer %u to a question for a batch", (unsigned)answer.kind);
+    *out = (struct dlb_batch){.n_samples = (uint32_t)answer.number[0],
+                              .n_bytes = (size_t)answer.number[1],
+                              .ready_ns = answer.number[3],
+                              .seq = self->seq};
+    if (job->opts->num_workers > 0)
+        out->worker = (uint32_t)(self->seq % (uint64_t)job->opts->num_workers);
+    self->seq++;
+    self->n_samples += out->n_samples;
+    if (self->n_delivered++ == 0)
+        self->first_ns = dlb_now_ns();
+    *got = true;
+    return DLB_OK;
+}
+
+static int torch_copy(void *ld, const struct dlb_batch *batch, struct dlb_err *err)
+{
+    struct torch *self = ld;
+    struct dlb_link_answer answer;
+    (void)batch;
+
+    return dlb_interpreter_await(&self->interpreter, &self->how, DLB_LINK_COPIED, self->asked_ns,
+                                 &answer, err);
+}
+
+static void torch_release(void *ld, const struct dlb_batch *batch)
+{
+    (void)ld;
+    (void)batch;
+}
+
+static uint64_t rise(uint64_t before, uint64_t after)
+{
+    return after == DLB_NOT_MEASURED ? after : dlb_count_rise(after, before);
+}
+
+static void end_use(struct torch *self)
+{
+    struct dlb_os_process *use = &self->use, now;
+
+    if (!self->use_begun)
+        return;
+    self->use_begun = false;
+    dlb_os_group(self->interpreter.link.keeper.program, &now, &self->pss_bytes);
+    *use = (struct dlb_os_process){.utime_ns = rise(use->utime_ns, now.utime_ns),
+                                   .stime_ns = rise(use->stime_ns, now.stime_ns),
+                                   .minor_faults = rise(use->minor_faults, now.minor_faults),
+                                   .major_faults = rise(use->major_faults, now.major_faults),
+                                   .voluntary_switches = now.voluntary_switches,
+                                   .involuntary_switches = now.involuntary_switches,
+                                   .read_chars = rise(use->read_chars, now.read_chars),
+                                   .read_device_bytes =
+                                       rise(use->read_device_bytes, now.read_device_bytes)};
+}
+
+static void torch_dismiss(void *ld)
+{
+    struct torch *self = ld;
+    struct dlb_err ignored;
+
+    end_use(self);
+    if (self->interpreter.link.keeper.pid > 0)
+        (void)dlb_link_ask(&self->interpreter.link, DLB_LINK_STOP, 0, &ignored);
+}
+
+static int torch_stop(void *ld, struct dlb_err *err)
+{
+    struct torch *self = ld;
+
+    torch_dismiss(self);
+    if (self->bell_runs) {
+        atomic_store(&self->stopping, true);
+        (void)shutdown(self->interpreter.link.fd, SHUT_RDWR);
+        dlb_event_signal(&self->question);
+        (void)pthread_join(self->bell, NULL);
+        self->bell_runs = false;
+    }
+    if (dlb_keeper_end(&self->interpreter.link.keeper, STOP_NS))
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_WORKER_HANGS, self->interpreter.path, DLB_NO_OFFSET,
+                    "a process of the interpreter does not end");
+}
+
+static void torch_stats(void *ld, struct dlb_loader_stats *out)
+{
+    struct torch *self = ld;
+
+    dlb_os_process_add(&out->os, &self->use);
+    out->private_bytes += self->pss_bytes;
+    out->workers.n_samples += self->n_samples;
+    out->runqueue_ns = DLB_NOT_MEASURED;
+}
+
+static void torch_close(void *ld)
+{
+    dlb_interpreter_close(&((struct torch *)ld)->interpreter);
+}
+
+const struct dlb_loader dlb_ld_torch = {
+    .name = "torch",
+    .summary = "PyTorch's DataLoader itself, in your interpreter",
+    .state_bytes = sizeof(struct torch),
+    .start = torch_start,
+    .memory = torch_memory,
+    .begin_epoch = torch_begin_epoch,
+    .next = torch_next,
+    .copy = torch_copy,
+    .release = torch_release,
+    .dismiss = torch_dismiss,
+    .stop = torch_stop,
+    .stats = torch_stats,
+    .close = torch_close,
+};

@@ -1,0 +1,382 @@
+"""Serves the batches of a PyTorch DataLoader to one cell of dlbench (loaders/torch/ld_torch.c).
+
+    serve.py FD      FD: a socket of whole packets (SOCK_SEQPACKET)
+
+The first packet is the set-up, a JSON object. What follows are records of little-endian u64: (question, number) from the cell, and
+(answer, ...) to it. A NEXT is answered by BATCH (samples, bytes, when it was asked, when it was there) and, after the batch was copied
+once, as .to() copies it from pageable memory, by COPIED (nanoseconds). READY and FAILED carry JSON behind their first number.
+
+The loop is what a training script has: iter(), next(), and the batch of before is dropped when the next one is there. There is no
+thread here, and a question is waited for in recv(), without the interpreter's lock. Workers that are spawned import this file again, so
+nothing happens on import.
+"""
+
+import importlib
+import inspect
+import json
+import os
+import re
+import socket
+import struct
+import sys
+import time
+import traceback
+
+EPOCH, NEXT, STOP = 1, 2, 3
+READY, FAILED, BEGUN, BATCH, COPIED, END = 1, 2, 3, 4, 5, 6
+QUESTION = struct.Struct("<2Q")
+ANSWER = struct.Struct("<6Q")
+LONGEST_TEXT = 16000
+FRAMES = 3
+FRAME = re.compile(r'^  File "(.*)", line (\d+), in (.*)$', re.MULTILINE)
+
+
+class Refused(Exception):
+    """The cell cannot be set up; `code` is a name of core/base/errors.def."""
+
+    def __init__(self, code, reason):
+        super().__init__(reason)
+        self.code = code
+
+
+def cut(text, n):
+    return text if len(text) <= n else text[: n - 3] + "..."
+
+
+def describe(why):
+    """An exception as the cell reports it: what it says, and the last frames of its traceback, without those of this file."""
+    text = str(why).strip()
+    name = type(why).__name__
+    if isinstance(why, Refused):
+        return {"code": why.code, "reason": cut(text, LONGEST_TEXT // 4), "frames": []}
+    if name == "ModuleNotFoundError" and why.name:
+        return {"code": "PYTHON_PACKAGE_MISSING", "reason": text, "package": why.name, "frames": frames_of(why)}
+    frames = frames_of(why)
+    if "Original Traceback" in text:  # of a worker: torch hands it on as text
+        frames = ["%s:%s in %s" % found for found in FRAME.findall(text) if found[0] != __file__][-FRAMES:] or frames
+        name, text = why.__class__.__name__, text.rstrip().splitlines()[-1]
+        text = text[len(name) + 2 :] if text.startswith(name + ": ") else text
+    return {"code": "PYTHON_RAISED", "reason": cut("%s: %s" % (name, text), LONGEST_TEXT // 2), "frames": frames}
+
+
+def frames_of(why):
+    found = [frame for frame in traceback.extract_tb(why.__traceback__) if frame.filename != __file__]
+    return ["%s:%d in %s" % (frame.filename, frame.lineno, frame.name) for frame in found[-FRAMES:]]
+
+
+def named(spec, what):
+    """What "train.py:make" or "package.module:Class" names."""
+    place, colon, attribute = spec.rpartition(":")
+    if not colon or not place or not attribute:
+        raise Refused("PYTHON_NAME", '%s = "%s" is not FILE.py:NAME or MODULE:NAME' % (what, spec))
+    if place.endswith(".py"):
+        path = os.path.abspath(place)
+        if not os.path.isfile(path):
+            raise Refused("PYTHON_NAME", '%s = "%s": there is no file %s' % (what, spec, path))
+        if os.path.dirname(path) not in sys.path:
+            sys.path.insert(0, os.path.dirname(path))
+        place = os.path.basename(path)[:-3]
+    module = importlib.import_module(place)
+    found = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise Refused("PYTHON_NAME", '%s = "%s": %s has no %s' % (what, spec, module.__file__, attribute))
+        found = getattr(found, part)
+    return module, found
+
+
+def accepted(function, settings):
+    """Those of the settings that the function has parameters for."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return settings
+    if any(one.kind == one.VAR_KEYWORD for one in parameters):
+        return settings
+    names = {one.name for one in parameters}
+    return {name: value for name, value in settings.items() if name in names}
+
+
+def loader_settings(setup, torch):
+    """The cell's settings by the names that DataLoader has for them; those that this torch lacks are left out and told."""
+    get = setup["settings"].get
+    workers = get("loader.num_workers")
+    out = {
+        "batch_size": get("loader.batch_size"),
+        "num_workers": workers,
+        "pin_memory": bool(get("loader.pin_memory")),
+        "drop_last": bool(get("loader.drop_last")),
+        "shuffle": bool(get("loader.shuffle")),
+    }
+    lacks = []
+    if workers > 0:
+        out["prefetch_factor"] = get("loader.prefetch_factor")
+        out["persistent_workers"] = bool(get("loader.persistent_workers"))
+        out["timeout"] = get("loader.timeout_s") or 0
+        if get("python.start_method") and get("python.start_method") != "default":
+            out["multiprocessing_context"] = get("python.start_method")
+        if get("loader.order") == "any":
+            if "in_order" in inspect.signature(torch.utils.data.DataLoader.__init__).parameters:
+                out["in_order"] = False
+            else:
+                lacks.append("in_order")
+    return out, lacks
+
+
+class Source:
+    """The loader, and what is known of it."""
+
+    def __init__(self, torch, setup):
+        self.torch, self.setup = torch, setup
+        get = setup["settings"].get
+        self.known, self.lacks = loader_settings(setup, torch)
+        self.args = json.loads(get("python.args") or "{}")
+        self.n_samples, self.dataset, self.sampler = None, None, None
+        if get("python.loader"):
+            self.iterable = True
+            self.loader = self.users_loader(named(get("python.loader"), "python.loader")[1])
+        else:
+            if get("python.dataset"):
+                module, make = named(get("python.dataset"), "python.dataset")
+                dataset = make(**self.args)
+                extras = self.extras(module, dataset)
+            else:
+                import dlbench_twins
+
+                dataset, extras = dlbench_twins.make(setup, Refused)
+            self.loader = self.data_loader(dataset, extras)
+        self.exact = not self.iterable and self.sampler is None
+        self.count = named(get("python.count"), "python.count")[1] if get("python.count") else None
+
+    def users_loader(self, make):
+        settings = dict(self.known, seed=self.setup["seed"], rank=self.setup["rank"], world=self.setup["world"])
+        settings.update({"in_order": settings.get("in_order", True)})
+        return make(**dict(accepted(make, settings), **self.args))
+
+    @staticmethod
+    def extras(module, dataset):
+        """What the user's module names beside the data set, as arguments of DataLoader."""
+        out = {}
+        for name in ("collate_fn", "worker_init_fn", "sampler", "batch_sampler"):
+            if hasattr(module, name):
+                out[name] = getattr(module, name)
+        for name in ("sampler", "batch_sampler"):
+            if callable(out.get(name)) and not hasattr(out[name], "__iter__") or inspect.isclass(out.get(name)):
+                out[name] = out[name](dataset)
+        return out
+
+    def data_loader(self, dataset, extras):
+        torch, settings = self.torch, dict(self.known)
+        data = torch.utils.data
+        self.iterable = isinstance(dataset, data.IterableDataset)
+        generator = torch.Generator()
+        generator.manual_seed(self.setup["seed"])
+        if self.iterable:
+            settings.pop("shuffle")
+        else:
+            self.n_samples = len(dataset)
+            if self.setup["world"] > 1 and not extras.get("sampler") and not extras.get("batch_sampler"):
+                extras["sampler"] = data.distributed.DistributedSampler(
+                    dataset,
+                    num_replicas=self.setup["world"],
+                    rank=self.setup["rank"],
+                    shuffle=settings["shuffle"],
+                    seed=self.setup["seed"] & 0x7FFFFFFF,
+                    drop_last=settings["drop_last"],
+                )
+        if extras.get("sampler") is not None or extras.get("batch_sampler") is not None:
+            settings.pop("shuffle", None)
+        if extras.get("batch_sampler") is not None:
+            settings.pop("batch_size")
+            settings.pop("drop_last")
+        self.sampler = extras.get("sampler") or extras.get("batch_sampler")
+        self.dataset = dataset
+        return data.DataLoader(dataset, generator=generator, **settings, **extras)
+
+    def length(self):
+        """How many samples an epoch has, as far as the objects tell."""
+        if self.n_samples is not None:
+            return self.n_samples
+        for tell in (lambda: len(self.loader.dataset), lambda: len(self.loader) * self.known["batch_size"]):
+            try:
+                return tell()
+            except (TypeError, AttributeError, NotImplementedError):
+                continue
+        return None
+
+    def about(self):
+        torch = self.torch
+        get = self.setup["settings"].get
+        method = get("python.start_method")
+        if not method or method == "default":
+            method = torch.multiprocessing.get_start_method()
+        return {
+            "torch": str(torch.__version__),
+            "python": sys.version.split()[0],
+            "interpreter": sys.executable,
+            "iterable": not self.exact,
+            "samples": self.n_samples if self.exact else None,
+            "start_method": method if get("loader.num_workers") else None,
+            "threads": torch.get_num_threads(),
+            "lacks": self.lacks,
+            "accelerator": bool(torch.cuda.is_available()),
+        }
+
+
+class Batches:
+    """Counts a batch's samples and bytes, and copies it."""
+
+    def __init__(self, torch, count):
+        self.torch, self.count, self.kept = torch, count, []
+        try:
+            import numpy
+
+            self.array = numpy.ndarray
+        except ImportError:
+            self.array = ()
+
+    def tensors(self, batch, out):
+        """Its tensors, in the order in which they are there; arrays as tensors."""
+        if isinstance(batch, self.torch.Tensor):
+            out.append(batch)
+        elif isinstance(batch, (list, tuple)):
+            for one in batch:
+                if isinstance(one, (int, float, str, bytes)):
+                    break
+                self.tensors(one, out)
+        elif hasattr(batch, "values") and hasattr(batch, "keys"):
+            for one in batch.values():
+                self.tensors(one, out)
+        elif isinstance(batch, self.array) and batch.dtype != object:
+            out.append(self.torch.as_tensor(batch))
+        return out
+
+    def measure(self, batch):
+        tensors = self.tensors(batch, [])
+        n_bytes = 0
+        for one in tensors:
+            n_bytes += one.nbytes
+        if self.count:
+            return tensors, int(self.count(batch)), n_bytes
+        if not tensors:
+            raise Refused(
+                "PYTHON_BATCH_UNKNOWN",
+                "a batch is %s without a tensor in it: let python.count name a function that counts its samples"
+                % type(batch).__name__,
+            )
+        return tensors, tensors[0].shape[0] if tensors[0].dim() > 0 else 1, n_bytes
+
+    def copy(self, tensors):
+        for i, one in enumerate(tensors):
+            if i == len(self.kept):
+                self.kept.append(self.torch.empty_like(one).zero_())
+            kept = self.kept[i]
+            if kept.shape != one.shape or kept.dtype != one.dtype:
+                if kept.dtype == one.dtype and kept.dim() == one.dim() > 0 and kept.shape[1:] == one.shape[1:] and len(one) < len(kept):
+                    kept = kept[: len(one)]
+                else:
+                    kept = self.kept[i] = self.torch.empty_like(one).zero_()
+            kept.copy_(one)
+
+
+class Server:
+    def __init__(self, channel, source, batches, kept):
+        self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
+        self.iterator, self.batch = None, None
+
+    def say(self, kind, a=0, b=0, c=0, d=0, e=0):
+        self.channel.send(ANSWER.pack(kind, a, b, c, d, e))
+
+    def tell(self, kind, document):
+        self.channel.send(struct.pack("<Q", kind) + json.dumps(document).encode("ascii"))
+
+    def begin(self, epoch):
+        if not self.kept:
+            self.iterator = None
+            if hasattr(self.source.sampler, "set_epoch"):
+                self.source.sampler.set_epoch(epoch)
+            self.iterator = iter(self.source.loader)
+        self.say(BEGUN)
+
+    def keep_one(self):
+        """For a ceiling: the first batch stays, and its loader goes."""
+        iterator = iter(self.source.loader)
+        self.batch = next(iterator, None)
+        if self.batch is None:
+            raise Refused("PYTHON_NO_BATCH", "the loader has no batch")
+        del iterator
+
+    def look(self):
+        """For a probe: how many samples there are, and what one takes in a batch."""
+        self.keep_one()
+        _, n_samples, n_bytes = self.batches.measure(self.batch)
+        return {"samples": self.source.length(), "sample_bytes": n_bytes // max(n_samples, 1)}
+
+    def next(self):
+        asked_ns = time.monotonic_ns()
+        if not self.kept:
+            try:
+                self.batch = next(self.iterator)
+            except StopIteration:
+                self.iterator = None
+                return self.say(END)
+        ready_ns = time.monotonic_ns()
+        tensors, n_samples, n_bytes = self.batches.measure(self.batch)
+        self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns)
+        start_ns = time.monotonic_ns()
+        self.batches.copy(tensors)
+        return self.say(COPIED, time.monotonic_ns() - start_ns)
+
+    def serve(self):
+        question = bytearray(QUESTION.size)
+        while True:
+            if self.channel.recv_into(question) != QUESTION.size:
+                return  # the cell is gone
+            kind, number = QUESTION.unpack(question)
+            if kind == NEXT:
+                self.next()
+            elif kind == EPOCH:
+                self.begin(number)
+            else:
+                return
+
+
+def run(server, setup):
+    try:
+        import torch
+        import torch.utils.data
+    except ImportError as why:
+        raise Refused("PYTHON_NO_TORCH", "it cannot import torch (%s)" % why) from None
+    get = setup["settings"].get
+    if get("python.threads"):
+        torch.set_num_threads(get("python.threads"))
+    server.source = Source(torch, setup)
+    server.batches = Batches(torch, server.source.count)
+    about = server.source.about()
+    if setup["mode"] == "probe":
+        about.update(server.look())
+    elif server.kept:
+        server.keep_one()
+    server.tell(READY, about)
+    server.serve()
+
+
+def main():
+    channel = socket.socket(fileno=int(sys.argv[1]))
+    setup = json.loads(channel.recv(1 << 20))
+    sys.path.insert(1, os.getcwd())  # as `python train.py` there would have it, behind this file's folder
+    sys.argv = sys.argv[:1]
+    server = Server(channel, None, None, setup["mode"] == "ceiling")
+    try:
+        run(server, setup)
+    except BaseException as why:  # the cell fails with it
+        if not isinstance(why, Refused):
+            traceback.print_exc()
+        server.tell(FAILED, describe(why))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # workers that hang, and exit handlers, cannot delay the end: the keeper ends what is left
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# loader.kind = "torch" with a stand-in for torch: batches and epochs, what user's code can do wrong, and that no process stays behind.
+. "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+
+command -v python3 >/dev/null || skip "no python3"
+unset VIRTUAL_ENV CONDA_PREFIX
+export PYTHONDONTWRITEBYTECODE=1
+cat >train.py <<'PY'
+import os, signal, time
+import torch
+from torch.utils.data import Dataset, IterableDataset
+
+with open("%(pids)s", "a") as file:
+    file.write("%%d\n" %% os.getpid())
+
+
+class Mine(Dataset):
+    def __init__(self, n=64, at=-1, what="nothing"):
+        self.n, self.at, self.what = n, at, what
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, i):
+        if i == self.at:
+            getattr(self, self.what)(i)
+        return torch.zeros(8)
+
+    def fails(self, i):
+        raise ValueError("sample %%d" %% i)
+
+    def crashes(self, i):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    def leaves(self, i):
+        os._exit(3)
+
+    def hangs(self, i):
+        time.sleep(1000)
+
+    def babbles(self, i):
+        os.write(3, b"garbage")
+        time.sleep(1000)
+
+    def lies(self, i):
+        os.write(3, (4).to_bytes(8, "little") * 2)
+        time.sleep(1000)
+
+    def closes(self, i):
+        os.closerange(3, 256)
+
+    def moves(self, i):
+        os.chdir("/")
+        print("\x1b[31mmoved")
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return (torch.zeros(8) for _ in range(60))
+
+
+def make(**args):
+    return Mine(**args)
+
+
+def stream():
+    return Stream()
+
+
+def loader(batch_size, samples):
+    return [torch.zeros(batch_size, 4) for _ in range(samples // batch_size)]
+
+
+def words():
+    return [["a"], ["b"]]
+
+
+def count(batch):
+    return 7
+PY
+sed -i "s|%(pids)s|$tmp/pids|; s|%%|%|g" train.py
+
+torch=(--set loader.kind=torch --set dataset.format=python --set python.interpreter=python3 --set loader.batch_size=8
+    --set loader.num_workers=0 --set device.step_ms=0 --set device.prefetch=0 --set run.warmup_batches=0 --set run.repeats=1
+    --set loader.shuffle=false --results results)
+own=("${torch[@]}" --set python.dataset=train.py:make)
+
+# Each process that ran the module is gone, and so are those that it started: they have no other group to hide in.
+expect_no_process() {
+    local pid
+    while read -r pid; do
+        for _ in $(seq 40); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+        kill -0 "$pid" 2>/dev/null && failed "process $pid should be gone"
+    done <pids
+    for _ in $(seq 40); do pgrep -f "$tmp/results.*/serve.py" >/dev/null || break; sleep 0.05; done
+    pgrep -f "$tmp/results.*/serve.py" >/dev/null && failed "no interpreter should be left"
+}
+
+# --- no torch at all
+run "$dlbench" run "${own[@]}" --run-name none --json
+expect_code E_PYTHON_NO_TORCH
+
+export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
+
+# --- batches, epochs and their ends; workers that hide in groups of their own
+for workers in 0 2; do
+    run "$dlbench" run "${own[@]}" --set loader.num_workers=$workers --set run.epochs=3 --run-name own-$workers --json
+    expect_exit 0
+    expect_json 'all(e["samples"] == e["expected"] == 64 for e in d["cells"][0]["epochs"]) and len(d["cells"][0]["epochs"]) == 3'
+    expect_json 'd["cells"][0]["config"]["python.samples"] == 64 and d["cells"][0]["config"]["python.sample_bytes"] == 8'
+    expect_json 'd["cells"][0]["config"]["loader.transport"] is None and d["cells"][0]["config"]["python.threads"] == 0'
+    expect_no_process
+done
+
+# --- the short batch at the end counts; an iterable data set's length is not checked
+run "$dlbench" run "${own[@]}" --set 'python.args={"n": 21}' --run-name short --json
+expect_json 'd["cells"][0]["epochs"][0]["samples"] == 21'
+expect_error E_PYTHON_SAMPLES 2 "$dlbench" run "${torch[@]}" --set python.dataset=train.py:stream --run-name stream
+run "$dlbench" run "${torch[@]}" --set python.dataset=train.py:stream --set python.samples=64 --set python.iterable=true \
+    --run-name stream --overwrite --json
+expect_exit 0
+expect_json 'd["cells"][0]["epochs"][0]["samples"] == 60'
+
+# --- a loader of the user's own is given the settings that it has parameters for
+run "$dlbench" run "${torch[@]}" --set python.loader=train.py:loader --set 'python.args={"samples": 40}' --set python.samples=40 \
+    --set python.iterable=true --run-name loader --json
+expect_exit 0
+expect_json 'd["cells"][0]["epochs"][0]["samples"] == 40'
+
+# --- what counts a batch without a tensor
+refused() { # CODE OPTIONS...
+    local wanted=$1
+    shift
+    run "$dlbench" run "$@" --run-name refused --overwrite
+    expect_code "$wanted"
+    expect_no_process
+}
+refused E_PYTHON_BATCH_UNKNOWN "${torch[@]}" --set python.loader=train.py:words --set python.samples=14
+run "$dlbench" run "${torch[@]}" --set python.loader=train.py:words --set python.count=train.py:count --set python.samples=14 \
+    --set python.iterable=true --run-name words --json
+expect_exit 0
+expect_json 'd["cells"][0]["epochs"][0]["samples"] == 14'
+
+# --- names that name nothing
+refused E_PYTHON_NAME "${torch[@]}" --set python.dataset=train.py:nothing
+refused E_PYTHON_NAME "${torch[@]}" --set python.dataset=nothing.py:make
+refused E_PYTHON_NAME "${torch[@]}" --set python.dataset=make
+refused E_PYTHON_PACKAGE_MISSING "${torch[@]}" --set python.dataset=no_such_package:make
+refused E_PYTHON_ONLY "${own[@]}" --set loader.kind=inline
+refused E_PYTHON_NO_TWIN "${torch[@]}"
+
+# --- what the code of a data set may do at a sample
+at() { # WHAT
+    echo "python.args={\"at\": 20, \"what\": \"$1\"}"
+}
+refused E_PYTHON_RAISED "${own[@]}" --set "$(at fails)"
+expect_err "$tmp/train.py:[0-9]+"
+refused E_PYTHON_ENDED "${own[@]}" --set "$(at crashes)"
+refused E_PYTHON_ENDED "${own[@]}" --set "$(at leaves)"
+refused E_PYTHON_ENDED "${own[@]}" --set "$(at closes)"
+refused E_PYTHON_GARBAGE "${own[@]}" --set "$(at babbles)"
+refused E_PYTHON_GARBAGE "${own[@]}" --set "$(at lies)"
+refused E_PYTHON_HANGS "${own[@]}" --set "$(at hangs)" --set loader.num_workers=2 --set loader.timeout_s=0.5
+run "$dlbench" run "${own[@]}" --set "$(at moves)" --run-name moves --json
+expect_exit 0
+expect_no_err $'\x1b'
+
+# --- the sweep goes on
+run "$dlbench" sweep "${own[@]}" --set "$(at nothing)" --set 'sweep.python.args=["{}", "{\"at\": 20, \"what\": \"fails\"}"]' \
+    --set sweep.exhaustive=true --run-name sweep --json
+expect_json '[c["status"] for c in d["cells"]] == ["ok", "failed"]'
+expect_json 'd["cells"][1]["code"] == "E_PYTHON_RAISED"'
+
+# --- a program that is killed leaves nothing behind
+"$dlbench" run "${own[@]}" --set "$(at hangs)" --set loader.num_workers=2 --set run.epochs=9 --run-name killed >/dev/null 2>&1 &
+killed=$!
+for _ in $(seq 100); do pgrep -f "$tmp/results.*/serve.py" >/dev/null && break; sleep 0.05; done
+sleep 0.5
+kill -KILL $killed
+wait $killed 2>/dev/null
+expect_no_process
+
+finish
