@@ -183,7 +183,7 @@ static int take_positional(const struct dlb_verb *verb, const char *arg, struct 
         out->path = arg;
         return DLB_OK;
     }
-    if ((verb->flags & DLB_FLAG_TARGET) && !out->target && *arg) {
+    if ((verb->flags & (DLB_FLAG_TARGET | DLB_FLAG_BESIDE)) && !out->target && *arg) {
         out->target = arg;
         return DLB_OK;
     }

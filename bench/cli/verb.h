@@ -35,6 +35,7 @@ enum {
     DLB_FLAG_PLAN = 1 << 8,     /* --dry-run: the plan */
     DLB_FLAG_SWEEP = 1 << 9,    /* --exhaustive */
     DLB_FLAG_WRITE = 1 << 10,   /* --write FILE, --overwrite */
+    DLB_FLAG_BESIDE = 1 << 11,  /* a second PATH, which may be left out */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
 
