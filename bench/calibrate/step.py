@@ -276,7 +276,8 @@ def main():
     args = parser.parse_args()
     with open(args.spec, encoding="utf-8") as file:
         spec = json.load(file)
-    sys.path.pop(0)  # the folder of this script: what lies there is not the user's
+    own = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [path for path in sys.path if path != own]  # what lies there is not the user's
     try:
         doc = answer(spec, heartbeat(args.heartbeat_fd))
     except Refused as why:
