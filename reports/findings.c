@@ -108,6 +108,19 @@ static void cache_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *
     dlb_text_fold(out, line, 0, n_columns);
 }
 
+static void step_line(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const char *source = dlb_json_text(json_object_get(doc, "device"), "step_source");
+    double ms = dlb_json_number(json_object_get(doc, "config"), "device.step_ms");
+    char line[1200], each[40] = "";
+    if (!source[0]) /* of an earlier version */
+        return;
+    if (isfinite(ms) && strcmp(source, "swept") != 0)
+        (void)snprintf(each, sizeof(each), "%.4g ms; ", ms);
+    (void)snprintf(line, sizeof(line), "step:   %ssource: %.*s", each, DLB_CUT(source, 1000));
+    dlb_text_fold(out, line, 0, n_columns);
+}
+
 void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *device = json_object_get(doc, "device"), *data = json_object_get(doc, "dataset");
@@ -134,6 +147,7 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
                                       "accelerator"
                                     : "");
     dlb_text_fold(out, line, 0, n_columns);
+    step_line(doc, n_columns, out);
     gpu_lines(doc, n_columns, out);
     cache_lines(doc, n_columns, out);
     dlb_text_printf(out, "\n");

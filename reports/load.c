@@ -3,6 +3,7 @@
 #include "core/base/embedded.h"
 #include "core/base/io.h"
 #include "reports/schema.h"
+#include "reports/watch.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,15 +14,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-extern const struct dlb_embedded dlb_summary_schemas[]; /* one file */
+enum kind { KIND_SUMMARY, KIND_WATCH, N_KINDS };
+extern const struct dlb_embedded dlb_summary_schemas[]; /* by enum kind */
+
+static json_t *schema_of(enum kind kind)
+{
+    const struct dlb_embedded *file = &dlb_summary_schemas[kind];
+    json_t *schema = json_loadb(file->bytes, file->n_bytes, 0, NULL);
+    if (!schema)
+        DLB_BUG("a schema is not JSON");
+    return schema;
+}
+
+static enum kind kind_of(const json_t *doc)
+{
+    return dlb_watch_is(doc) ? KIND_WATCH : KIND_SUMMARY;
+}
 
 json_t *dlb_summary_schema(void)
 {
-    json_t *schema =
-        json_loadb(dlb_summary_schemas[0].bytes, dlb_summary_schemas[0].n_bytes, 0, NULL);
-    if (!schema)
-        DLB_BUG("summary.schema.json is not JSON");
-    return schema;
+    return schema_of(KIND_SUMMARY);
+}
+
+json_t *dlb_summary_schema_of(const json_t *doc)
+{
+    return schema_of(kind_of(doc));
 }
 
 json_t *dlb_summary_recognise(const char *text, size_t n_bytes)
@@ -36,11 +53,12 @@ json_t *dlb_summary_recognise(const char *text, size_t n_bytes)
 }
 
 /* Is kept until the process ends: a command may check many documents. */
-static json_t *kept_schema;
+static json_t *kept_schemas[N_KINDS];
 
-static void keep_schema(void)
+static void keep_schemas(void)
 {
-    kept_schema = dlb_summary_schema();
+    for (int kind = 0; kind < N_KINDS; kind++)
+        kept_schemas[kind] = schema_of((enum kind)kind);
 }
 
 int dlb_summary_check(const json_t *doc, const char *path, struct dlb_err *err)
@@ -51,8 +69,8 @@ int dlb_summary_check(const json_t *doc, const char *path, struct dlb_err *err)
                         "has schema_version %lld; this dlbench reads %d",
                         (long long)json_integer_value(version), DLB_SUMMARY_VERSION);
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, keep_schema);
-    return dlb_schema_check(kept_schema, doc, DLB_SCHEMA_READABLE, path, err);
+    (void)pthread_once(&once, keep_schemas);
+    return dlb_schema_check(kept_schemas[kind_of(doc)], doc, DLB_SCHEMA_READABLE, path, err);
 }
 
 int dlb_summary_parse(const char *text, size_t n_bytes, const char *path, json_t **out,

@@ -16,6 +16,9 @@
 /* summary.schema.json, which is in the program; new reference. */
 json_t *dlb_summary_schema(void);
 
+/* That, or watch.schema.json if the document is of a watched training loop; new reference. */
+json_t *dlb_summary_schema_of(const json_t *doc);
+
 /* The document, if dlbench wrote it, whichever version; else NULL. New reference. */
 json_t *dlb_summary_recognise(const char *text, size_t n_bytes);
 

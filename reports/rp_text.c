@@ -4,6 +4,7 @@
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/report.h"
+#include "reports/watch.h"
 
 #include <stdlib.h>
 
@@ -41,6 +42,10 @@ static void config(const json_t *doc, struct dlb_text *out)
 static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
 {
     (void)opts;
+    if (dlb_watch_is(doc)) {
+        dlb_watch_render(&doc, 1, 0, FOLD_COLUMNS, out);
+        return;
+    }
     dlb_findings_head(doc, FOLD_COLUMNS, out);
     if (dlb_gap_is(doc)) {
         dlb_gap_tables(doc, 0, FOLD_COLUMNS, out);

@@ -21,6 +21,7 @@ enum {
     FLAG_RUN_NAME,
     FLAG_FORMAT,
     FLAG_FROM,
+    FLAG_WRITE,
     FLAG_OVERWRITE,
     FLAG_DROP_CACHES,
     FLAG_JSON,
@@ -53,7 +54,8 @@ const struct dlb_flag dlb_flags[] = {
     [FLAG_FROM] = {"from", "FORMAT", DLB_FLAG_TARGET,
                    "read the source in this format, if it is not recognised or recognised wrongly",
                    NULL},
-    [FLAG_OVERWRITE] = {"overwrite", NULL, DLB_FLAG_RESULTS | DLB_FLAG_TARGET,
+    [FLAG_WRITE] = {"write", "FILE", DLB_FLAG_WRITE, "write to this file, which is new", NULL},
+    [FLAG_OVERWRITE] = {"overwrite", NULL, DLB_FLAG_RESULTS | DLB_FLAG_TARGET | DLB_FLAG_WRITE,
                         "replace what has the same name, once the new one is complete", NULL},
     [FLAG_DROP_CACHES] = {"drop-caches", NULL, DLB_FLAG_RESULTS,
                           "empty the page, directory and inode caches of the whole machine before "
@@ -181,7 +183,7 @@ static int take_positional(const struct dlb_verb *verb, const char *arg, struct 
         out->path = arg;
         return DLB_OK;
     }
-    if ((verb->flags & DLB_FLAG_TARGET) && !out->target && *arg) {
+    if ((verb->flags & (DLB_FLAG_TARGET | DLB_FLAG_BESIDE)) && !out->target && *arg) {
         out->target = arg;
         return DLB_OK;
     }
@@ -226,6 +228,9 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
         break;
     case FLAG_FROM:
         out->from = value;
+        break;
+    case FLAG_WRITE:
+        out->write = value;
         break;
     case FLAG_OVERWRITE:
         out->overwrite = true;

@@ -113,6 +113,16 @@ static void help_group(FILE *out, const struct dlb_opt_group *group, uint32_t wi
     }
 }
 
+static void help_options(FILE *out, uint32_t width)
+{
+    (void)fputc('\n', out);
+    dlb_print_folded(out,
+                     "Options, by section of the configuration file. On the command line: --set "
+                     "SECTION.KEY=VALUE or --SECTION.KEY VALUE. `dlbench sweep` tries every value "
+                     "of a list: --set 'sweep.SECTION.KEY=[A, B]'.",
+                     0, 0, width);
+}
+
 void dlb_help_verb(FILE *out, const struct dlb_verb *verb)
 {
     uint32_t width = dlb_print_width(out);
@@ -125,17 +135,14 @@ void dlb_help_verb(FILE *out, const struct dlb_verb *verb)
         dlb_print_folded(out, verb->details, 0, 0, width);
     }
     help_flags(out, verb, width);
-    if (!(verb->flags & DLB_FLAG_CONFIG))
+    if (verb->flags & DLB_FLAG_CONFIG)
+        help_options(out, width);
+    else if (!verb->section)
         return;
-    (void)fputc('\n', out);
-    dlb_print_folded(out,
-                     "Options, by section of the configuration file. On the command line: --set "
-                     "SECTION.KEY=VALUE or --SECTION.KEY VALUE. `dlbench sweep` tries every value "
-                     "of a list: --set 'sweep.SECTION.KEY=[A, B]'.",
-                     0, 0, width);
     if (verb->section)
-        (void)fprintf(out, "Keys of [%s] are also flags of their own, with - for _.\n",
-                      verb->section);
+        (void)fprintf(out, "%sKeys of [%s] are %sflags of their own, with - for _.\n",
+                      verb->flags & DLB_FLAG_CONFIG ? "" : "\n", verb->section,
+                      verb->flags & DLB_FLAG_CONFIG ? "also " : "");
     for (const struct dlb_opt_group *const *group = dlb_verb_groups(verb); *group; group++)
         help_group(out, *group, width);
 }

@@ -34,6 +34,8 @@ enum {
     DLB_FLAG_STORAGE = 1 << 7,  /* --accelerator NAME, --baseline PROGRAM, --dry-run */
     DLB_FLAG_PLAN = 1 << 8,     /* --dry-run: the plan */
     DLB_FLAG_SWEEP = 1 << 9,    /* --exhaustive */
+    DLB_FLAG_WRITE = 1 << 10,   /* --write FILE, --overwrite */
+    DLB_FLAG_BESIDE = 1 << 11,  /* a second PATH, which may be left out */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
 
@@ -45,6 +47,7 @@ struct dlb_args {
     const char *path;        /* positional, or NULL */
     const char *target;      /* the second one, or NULL */
     const char *format;      /* of the target, as the user wrote it; or NULL */
+    const char *write;       /* a file to write, or NULL */
     const char *from;        /* of the source, as the user wrote it; or NULL */
     bool overwrite, json, dry_run;
     int argc; /* all arguments after the verb; only hidden verbs read them */

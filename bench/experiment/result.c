@@ -10,6 +10,7 @@
 #include "core/base/mem.h"
 #include "core/base/say.h"
 #include "reports/report.h"
+#include "reports/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,8 @@
 #define NAMES_TRIED 1000
 #define LOCKS_TRIED 50 /* for half a second: another run looks there for leftovers */
 #define LOCK_WAIT_NS 10000000
-#define PIPE_COLUMNS 160 /* wide enough for the usual columns of a table */
+#define READABLE_COLUMNS 100 /* longer lines of text are hard to read */
+#define PIPE_COLUMNS 160     /* wide enough for the usual columns of a table */
 
 static void choose_name(const struct dlb_args *args, const char *verb, char *name, size_t n_name)
 {
@@ -411,6 +413,21 @@ void dlb_result_print(const json_t *doc, const char *folder, bool json)
     struct dlb_report_opts opts = {.n_columns = stdout_columns(), .folder = folder};
     struct dlb_text text = {0};
     report->render(doc, &opts, &text);
+    dlb_print_out(text.data, text.len_bytes);
+    dlb_text_free(&text);
+}
+
+void dlb_result_print_pair(const json_t *const docs[2], bool json)
+{
+    uint32_t n = stdout_columns();
+    struct dlb_text text = {0};
+    if (json) {
+        json_t *both = dlb_json_made(json_pack("[OO]", docs[0], docs[1]));
+        dlb_print_json(both);
+        json_decref(both);
+        return;
+    }
+    dlb_watch_render(docs, 2, n, n < READABLE_COLUMNS ? n : READABLE_COLUMNS, &text);
     dlb_print_out(text.data, text.len_bytes);
     dlb_text_free(&text);
 }

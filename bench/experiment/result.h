@@ -62,4 +62,7 @@ void dlb_result_say_interrupted(const struct dlb_result_folder *folder);
 /* Prints the terminal report on stdout, or the document if `json`. */
 void dlb_result_print(const json_t *doc, const char *folder, bool json);
 
+/* The same for two results of dlbench.watch beside each other; as JSON an array. */
+void dlb_result_print_pair(const json_t *const docs[2], bool json);
+
 #endif

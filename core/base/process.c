@@ -38,6 +38,18 @@ bool dlb_find_program(const char *name, char path[PATH_MAX])
     return false;
 }
 
+bool dlb_find_python(uint32_t place, char path[PATH_MAX])
+{
+    static const char *const environments[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+    const char *const names[] = {"python3", "/usr/bin/python3"};
+
+    if (place >= 2)
+        return place < DLB_N_PYTHON_PLACES && dlb_find_program(names[place - 2], path);
+    const char *folder = getenv(environments[place]);
+    return folder && *folder && snprintf(path, PATH_MAX, "%s/bin/python3", folder) < PATH_MAX &&
+           is_program(path);
+}
+
 bool dlb_process_reap(pid_t pid, uint64_t limit_ns, int *status)
 {
     uint64_t start_ns = dlb_now_ns();

@@ -16,6 +16,12 @@
  * not taken for the current one. */
 bool dlb_find_program(const char *name, char path[PATH_MAX]);
 
+/* Where a Python interpreter is looked for: bin/python3 of the active virtual environment
+ * (VIRTUAL_ENV), then of conda's (CONDA_PREFIX), python3 on PATH, /usr/bin/python3. False: none is
+ * at this place. Two places may hold the same one. */
+enum { DLB_N_PYTHON_PLACES = 4 };
+bool dlb_find_python(uint32_t place, char path[PATH_MAX]);
+
 /* Waits for a child and reaps it. False: it still runs after limit_ns. *status is 0 where the
  * system reaped it itself, because SIGCHLD is ignored. */
 bool dlb_process_reap(pid_t pid, uint64_t limit_ns, int *status);

@@ -48,7 +48,8 @@ struct dlb_device_opts {
     double step_ms; /* mean duration of one training step on the device */
     int step_dist;  /* enum dlb_step_dist */
     double step_stdev_ms;
-    int step_kind;   /* enum dlb_step_kind; of a GPU */
+    char step_source[DLB_OPT_STRING_CAP]; /* where step_ms is from; only reported */
+    int step_kind;                        /* enum dlb_step_kind; of a GPU */
     double sm_share; /* fraction of a GPU's multiprocessors that a step computes on; at least one */
     int64_t prefetch; /* 0: copy on the compute stream and wait for each step; d >= 1: copy d
                          batches ahead on a stream of their own */

@@ -23,8 +23,9 @@ static const struct dlb_opt opts[] = {
      .type = DLB_OPT_STRING,
      FIELD(python),
      .def = "",
-     .help = "The interpreter of the PyTorch rungs; \"\": the first of python3 on the path and "
-             "/usr/bin/python3 that can import torch"},
+     .help = "The interpreter of the PyTorch rungs; \"\": the first that can import torch, of the "
+             "active environment's (VIRTUAL_ENV, CONDA_PREFIX), python3 on the path, and "
+             "/usr/bin/python3"},
     DLB_OPT_END};
 
 const struct dlb_opt_group dlb_gap_ladder_group = {.section = "gap",

@@ -41,19 +41,24 @@ static int read_options(struct gap *g, const struct dlb_config *cfg, struct dlb_
 static int settle(struct gap *g, struct dlb_config *cfg, struct dlb_err *err)
 {
     struct dlb_gap_params *p = &g->params;
-    if (!dlb_config_has(cfg, "device.step_ms")) /* the same network on fewer rows */
+    bool said = dlb_config_has(cfg, "device.step_ms");
+    if (!said) /* the same network on fewer rows */
         p->device.step_ms = DLB_GAP_STEP_MS_PER_SAMPLE * (double)p->batch_size;
     const struct {
         const char *key;
         json_t *value;
-    } settled[] = {{"gap.samples", json_integer(p->samples)},
-                   {"gap.batch_size", json_integer(p->batch_size)},
-                   {"gap.workers", json_integer(p->workers)},
-                   {"device.step_ms", json_real(p->device.step_ms)}};
+        const char *origin;
+    } settled[] = {
+        {"gap.samples", json_integer(p->samples), "gap"},
+        {"gap.batch_size", json_integer(p->batch_size), "gap"},
+        {"gap.workers", json_integer(p->workers), "gap"},
+        {"device.step_ms", json_real(p->device.step_ms),
+         said ? dlb_config_origin(cfg, "device.step_ms") : "default"},
+    };
     int rc = DLB_OK;
     for (size_t i = 0; i < sizeof(settled) / sizeof(settled[0]); i++) {
         if (!rc)
-            rc = dlb_config_set_json(cfg, settled[i].key, settled[i].value, "gap", err);
+            rc = dlb_config_set_json(cfg, settled[i].key, settled[i].value, settled[i].origin, err);
         json_decref(settled[i].value);
     }
     return rc;

@@ -10,6 +10,7 @@
 #include "scenarios/judge/note.h"
 #include "scenarios/judge/note.h"
 #include "scenarios/judge/raced.h"
+#include "scenarios/judge/step_source.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -331,7 +332,7 @@ static json_t *index_or_null(int64_t index)
 
 static void put_head(json_t *doc, const struct dlb_summary *in)
 {
-    char hash[17];
+    char hash[17], source[DLB_OPT_STRING_CAP + 32];
     dlb_config_hash(in->cfg, hash);
     json_t *data = dlb_json_made(json_pack("{so, ss, sI, sI}", "id", dlb_json_hex(in->shape->id),
                                            "format", dlb_spec_format(in->spec)->name, "samples",
@@ -351,7 +352,10 @@ static void put_head(json_t *doc, const struct dlb_summary *in)
     dlb_json_put(doc, "config_hash", dlb_json_made(json_string(hash)));
     dlb_json_put(doc, "rank", json_integer(in->spec->run.rank));
     dlb_json_put(doc, "world", json_integer(in->spec->run.world));
-    dlb_json_put(doc, "device", device_json(in));
+    json_t *device = device_json(in);
+    dlb_json_put(device, "step_source",
+                 dlb_json_safe_text(dlb_step_source(in->cfg, source, sizeof(source))));
+    dlb_json_put(doc, "device", device);
 }
 
 /* Notes of the judge, and what opening the data set found: the way of access, what was left out. */

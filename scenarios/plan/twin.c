@@ -46,6 +46,7 @@ static void null_source(struct dlb_spec *out)
 static void free_steps(struct dlb_device_opts *device)
 {
     device->step_ms = 0;
+    device->step_source[0] = '\0';
     device->step_dist = DLB_STEP_CONSTANT;
     device->copy_us = 0;
     device->pinned_bytes_per_s = LINK_BYTES_PER_S;

@@ -38,6 +38,7 @@ static void make_warm(const struct dlb_plan_input *in, const struct dlb_spec *ce
     out->loader.order = DLB_ORDER_ANY;
     out->device.kind = emulated_kind();
     out->device.step_ms = 0;
+    out->device.step_source[0] = '\0';
     out->device.prefetch = 1;
     out->run.epochs = 1;
     out->run.max_batches = 0;

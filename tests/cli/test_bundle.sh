@@ -25,7 +25,7 @@ expect [ "$(stat -c %s "$archive")" -lt $((40 << 20)) ]
 mkdir -p "elsewhere/far away" empty
 zstd -q -d -c "$archive" | tar -C "elsewhere/far away" -xf -
 bundle=$(echo "$tmp/elsewhere/far away/"dlbench-*)
-for name in bin/dlbench README.md LICENSE configs/quickstart.toml tests/gpu/acceptance; do
+for name in bin/dlbench README.md LICENSE configs/quickstart.toml share/dlbench/python/dlbench.py tests/gpu/acceptance; do
     expect_file "$bundle/$name"
 done
 for name in "$bundle"/lib/*; do

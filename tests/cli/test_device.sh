@@ -18,6 +18,7 @@ else
     expect_json '"CUDA" in d["device"]["why"]'
 fi
 valid_summary "$out"
+expect_json 'd["device"]["step_source"] == "configuration (--set)"'
 
 # --- a GPU by name: it says what is missing, and does not fall back
 run "$dlbench" run "${quick[@]}" --run-name named --device.kind cuda --json
@@ -30,6 +31,15 @@ else
     expect_exit 2
     expect_err 'device\.kind.*"cuda"'
 fi
+
+# --- where the step time is from, in the result and in its text
+printf '[device]\nstep_ms = 1\nstep_source = "train.py:make_step"\n' >step.toml
+run "$dlbench" run "${quick[@]}" --config step.toml --run-name step
+expect_exit 0
+expect_out '^step: +1 ms; .*configuration \(--set\)'
+run "$dlbench" run "${quick[@]:0:10}" --set run.repeats=1 --config step.toml --run-name measured
+expect_exit 0
+expect_out '^step: +1 ms; .*train.py:make_step'
 
 # --- options of the step
 expect_error E_CONFIG_OUT_OF_RANGE 2 "$dlbench" run "${quick[@]}" --run-name share --device.sm_share 1.5

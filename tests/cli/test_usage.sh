@@ -21,7 +21,7 @@ for help in --help -h help; do
     expect_no_out '^  cell ' # what the program calls itself by
 done
 
-for verb in sweep run storage gap gen inspect convert report doctor man; do
+for verb in sweep run storage gap calibrate gen inspect convert report doctor man; do
     run "$dlbench" help $verb
     expect_exit 0
     expect_out "^Usage: dlbench $verb"

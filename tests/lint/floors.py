@@ -32,6 +32,7 @@ MAY_INCLUDE = {
 # A folder below a floor is a room. Its doors are the headers that other rooms, other floors and the floor's root may include; every
 # other header is its own. What many rooms meet at lies at the floor's root and needs no row.
 DOORS = {
+    "bench/calibrate": {"calibrate.h"},
     "bench/cli": {"args.h", "help.h", "libraries.h", "print.h", "progress.h", "verb.h"},
     "bench/experiment": {"experiment.h", "result.h", "watch.h"},
     "formats/codecs": {"augment.h", "inflate.h", "jpeg.h"},

@@ -53,6 +53,33 @@ static void a_program_is_found_in_path(void **state)
     assert_false(dlb_find_program("tool", found));
 }
 
+/* Of the active environments first; PATH has one, too. */
+static void a_python_is_found_in_the_active_environment(void **state)
+{
+    char found[PATH_MAX];
+    (void)state;
+
+    folder_sub("venv");
+    folder_sub("venv/bin");
+    folder_sub("path");
+    make("venv/bin/python3", 0755);
+    make("path/python3", 0755);
+    assert_int_equal(setenv("PATH", folder_path("path"), 1), 0);
+    assert_int_equal(unsetenv("CONDA_PREFIX"), 0);
+    assert_int_equal(setenv("VIRTUAL_ENV", folder_path("venv"), 1), 0);
+    assert_true(dlb_find_python(0, found));
+    assert_string_equal(found, folder_path("venv/bin/python3"));
+    assert_false(dlb_find_python(1, found));
+    assert_int_equal(setenv("CONDA_PREFIX", folder_path("venv"), 1), 0);
+    assert_true(dlb_find_python(1, found));
+    assert_int_equal(setenv("VIRTUAL_ENV", "", 1), 0);
+    assert_false(dlb_find_python(0, found));
+    assert_true(dlb_find_python(2, found));
+    assert_string_equal(found, folder_path("path/python3"));
+    assert_false(dlb_find_python(DLB_N_PYTHON_PLACES, found));
+    assert_int_equal(unsetenv("VIRTUAL_ENV") | unsetenv("CONDA_PREFIX"), 0);
+}
+
 static void a_path_is_not_searched_for(void **state)
 {
     char found[PATH_MAX], name[2 * PATH_MAX];
@@ -148,6 +175,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_program_is_found_in_path, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_python_is_found_in_the_active_environment, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_path_is_not_searched_for, setup, teardown),
         cmocka_unit_test(one_that_leaves_is_reaped),
         cmocka_unit_test(one_that_stays_is_ended),

@@ -245,8 +245,8 @@ static void test_check_names_the_offence(void **state)
 static void test_which_summaries_can_be_read(void **state)
 {
     (void)state;
-    static const char *const can[] = {"failed", "gap",     "gap_hostile", "hostile",
-                                      "run",    "storage", "sweep"};
+    static const char *const can[] = {"failed",  "gap",   "gap_hostile", "hostile",      "run",
+                                      "storage", "sweep", "watch",       "watch_hostile"};
     static const struct {
         const char *name;
         enum dlb_code code;

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SYSTEM "/usr/bin/python3"
 #define HOW_TO "To enable it: pip install torch, or apt install python3-torch"
 
 static int join(char out[PATH_MAX], const char *folder, const char *name, struct dlb_err *err)
@@ -146,11 +145,12 @@ static void say_none(struct dlb_gap_python *python, bool given)
 int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
                         uint32_t limit_s, const atomic_bool *cancel, struct dlb_err *err)
 {
-    const char *const names[] = {given[0] ? given : "python3", given[0] ? NULL : SYSTEM, NULL};
+    uint32_t n_places = given[0] ? 1 : DLB_N_PYTHON_PLACES;
     *out = (struct dlb_gap_python){.tried = dlb_json_made(json_array())};
     int rc = write_scripts(out, folder, err);
-    for (size_t i = 0; names[i] && !rc && !out->found && !(cancel && atomic_load(cancel)); i++) {
-        bool there = dlb_find_program(names[i], out->path);
+    for (uint32_t i = 0; i < n_places && !rc && !out->found && !(cancel && atomic_load(cancel));
+         i++) {
+        bool there = given[0] ? dlb_find_program(given, out->path) : dlb_find_python(i, out->path);
         if (!there && given[0])
             rc = dlb_fail(err, DLB_ERR_PYTHON_NOT_FOUND, given, DLB_NO_OFFSET,
                           "--python: there is no such program, or it may not be run");

@@ -37,9 +37,9 @@ struct dlb_gap_python {
 };
 
 /* Writes the scripts to `folder` and tries interpreters, each in a process of its own: only the
- * given one, or, if that is "", python3 on the path and /usr/bin/python3. dlb_child_run kills one
- * that takes longer than limit_s (DLB_GAP_PYTHON_LIMIT_S, but in tests). Finding none with torch is
- * not an error; DLB_E_CONFIG when the given one is not a program. */
+ * given one, or, if that is "", those of dlb_find_python. dlb_child_run kills one that takes longer
+ * than limit_s (DLB_GAP_PYTHON_LIMIT_S, but in tests). Finding none with torch is not an error;
+ * DLB_E_CONFIG when the given one is not a program. */
 int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
                         uint32_t limit_s, const atomic_bool *cancel, struct dlb_err *err);
 

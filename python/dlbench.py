@@ -1,0 +1,445 @@
+"""Watches a live training loop: how long the host waits for each batch. One file, standard library only.
+
+    import dlbench
+
+    loader = dlbench.watch(DataLoader(...))
+    for epoch in range(epochs):
+        for batch in loader:
+            train(batch)
+
+    dlbench report results/watch-20260101-120000
+
+A wait is the time in next(loader), as the host's clock shows it. It is not the GPU's idle time: steps that are queued may still run.
+watch(loader, replay=True) repeats one kept batch: what the same loop does with data that are always ready.
+"""
+
+import atexit
+import collections.abc
+import itertools
+import json
+import os
+import platform
+import socket
+import sys
+import time
+import weakref
+
+__version__ = "0.1.0"
+__all__ = ["watch"]
+
+SCHEMA_VERSION = 2
+SAVE_EVERY_NS = 10 * 10**9
+FEW = 100  # with fewer values there is no p99, only a maximum
+LOOK_AT = 16  # entries of a container in which a tensor is looked for
+COST_STEPS = 2000
+
+_clock = time.perf_counter_ns
+
+
+class Times:
+    """Durations in nanoseconds: their number, sum and maximum, and a histogram with buckets of 1/32 of their value."""
+
+    __slots__ = ("n", "sum", "max", "buckets")
+
+    def __init__(self):
+        self.n, self.sum, self.max, self.buckets = 0, 0, 0, {}
+
+    def add(self, ns):
+        self.n += 1
+        self.sum += ns
+        if ns > self.max:
+            self.max = ns
+        bits = ns.bit_length() - 6
+        key = ns if bits <= 0 else bits << 6 | ns >> bits
+        self.buckets[key] = self.buckets.get(key, 0) + 1
+
+    def merge(self, other):
+        self.n += other.n
+        self.sum += other.sum
+        self.max = max(self.max, other.max)
+        for key, n in other.buckets.items():
+            self.buckets[key] = self.buckets.get(key, 0) + n
+
+    def quantile(self, frac):
+        rank, seen = frac * self.n, 0
+        for key in sorted(self.buckets):
+            seen += self.buckets[key]
+            if seen >= rank:
+                bits = key >> 6
+                return min(((key & 63) << bits) + (1 << bits >> 1), self.max)
+        return self.max
+
+    def document(self):
+        return {
+            "count": self.n,
+            "sum_ns": self.sum,
+            "p50_ns": self.quantile(0.5) if self.n else None,
+            "p99_ns": self.quantile(0.99) if self.n >= FEW else None,
+            "max_ns": self.max if self.n else None,
+        }
+
+
+def first_dimension(batch):
+    """Dimension 0 of the first tensor of a batch, in lists, tuples and dicts; None: there is no tensor."""
+    shape = getattr(batch, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) > 0 else None
+    if isinstance(batch, collections.abc.Mapping):
+        batch = batch.values()
+    elif not isinstance(batch, (list, tuple)):
+        return None
+    for part in itertools.islice(batch, LOOK_AT):
+        n = first_dimension(part)
+        if n is not None:
+            return n
+    return None
+
+
+class Epoch:
+    """One pass over the loader: the iterator that the training loop holds. It keeps no batch."""
+
+    def __init__(self, record, number, open_batches):
+        self.record, self.number, self.ended = record, number, "running"
+        self.waits, self.steps, self.samples = Times(), Times(), 0
+        self.end_wait_ns = 0
+        self.start = _clock()
+        self.batches = open_batches()
+        self.last = _clock()  # when the last batch came
+        self.start_ns = self.last - self.start
+        self.first_wait_ns = None
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        asked = _clock()
+        try:
+            batch = next(self.batches)
+        except StopIteration:
+            self.finish(asked)
+            raise
+        got = _clock()
+        self.waits.add(got - asked)
+        if self.first_wait_ns is None:
+            self.first_wait_ns = got - asked
+        else:
+            self.steps.add(got - self.last)
+        self.last = got
+        if self.samples is not None:
+            n = self.record.count(batch)
+            self.samples = None if n is None else self.samples + n
+        if got >= self.record.save_at:
+            self.save(got)
+        return batch
+
+    def save(self, got):
+        """The time of saving is not the training's."""
+        self.record.save()
+        self.last = _clock()
+        self.start += self.last - got
+
+    def finish(self, asked):
+        if self.ended != "running":
+            return
+        now = _clock()
+        self.end_wait_ns = now - asked
+        self.last, self.ended = now, "exhausted"
+        self.record.close(self)
+
+    def __del__(self):
+        record = getattr(self, "record", None)
+        if record and getattr(self, "ended", "") == "running":
+            self.ended = "left"
+            record.close(self)
+
+    def document(self):
+        wall_ns = self.last - self.start
+        wait_ns = self.start_ns + self.waits.sum + self.end_wait_ns
+        return dict(
+            rates(self.waits.n, self.samples, wall_ns, wait_ns),
+            number=self.number,
+            ended=self.ended,
+            start_ns=self.start_ns,
+            first_wait_ns=self.first_wait_ns,
+            end_wait_ns=self.end_wait_ns,
+            waits=self.waits.document(),
+            step_to_step=self.steps.document(),
+        )
+
+
+def rates(steps, samples, wall_ns, wait_ns):
+    return {
+        "steps": steps,
+        "samples": samples,
+        "wall_ns": wall_ns,
+        "wait_ns": wait_ns,
+        "wait_frac": wait_ns / wall_ns if wall_ns > 0 else None,
+        "samples_per_s": samples * 1e9 / wall_ns if wall_ns > 0 and samples is not None else None,
+        "steps_per_s": steps * 1e9 / wall_ns if wall_ns > 0 else None,
+    }
+
+
+class Record:
+    """One result: epochs that ended, and the one that runs."""
+
+    def __init__(self, folder, name, mode, loader, count):
+        self.folder, self.name, self.mode, self.pid = folder, name, mode, os.getpid()
+        self.count = (lambda batch: int(count(batch))) if count else first_dimension
+        self.counted_by = "count" if count else "first tensor"
+        self.loader = "%s.%s" % (type(loader).__module__, type(loader).__qualname__)
+        self.settings = settings_of(loader)
+        self.done, self.waits, self.steps = [], Times(), Times()
+        self.running = []  # weak references
+        self.n_epochs, self.cost_ns = 0, None
+        self.save_at = _clock() + SAVE_EVERY_NS
+        self.started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+
+    def open(self, open_batches):
+        epoch = Epoch(self, self.n_epochs, open_batches)
+        self.n_epochs += 1
+        self.running.append(weakref.ref(epoch))
+        return epoch
+
+    def close(self, epoch):
+        self.running = [ref for ref in self.running if ref() not in (None, epoch)]
+        if epoch.waits.n == 0 and epoch.ended == "left":
+            return  # it was looked at, and not used
+        self.done.append(epoch.document())
+        self.waits.merge(epoch.waits)
+        self.steps.merge(epoch.steps)
+
+    def document(self, final=False):
+        waits, steps, epochs = Times(), Times(), list(self.done)
+        waits.merge(self.waits)
+        steps.merge(self.steps)
+        for epoch in filter(None, (ref() for ref in self.running)):
+            if epoch.waits.n > 0:
+                epochs.append(epoch.document())
+                waits.merge(epoch.waits)
+                steps.merge(epoch.steps)
+        epochs.sort(key=lambda epoch: epoch["number"])
+        samples = [epoch["samples"] for epoch in epochs]
+        raised = getattr(sys, "last_type", None) if final else None
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "command": "watch",
+            "run_name": plain(self.name),
+            "partial": not final or raised is not None,
+            "interrupted": raised is KeyboardInterrupt,
+            "dlbench": {"version": __version__, "commit": "dlbench.py"},
+            "environment": environment(self.started),
+            "rank": number_of("RANK", 0),
+            "world": number_of("WORLD_SIZE", 1),
+            "watch": dict(
+                rates(sum(epoch["steps"] for epoch in epochs), None if None in samples else sum(samples),
+                      sum(epoch["wall_ns"] for epoch in epochs), sum(epoch["wait_ns"] for epoch in epochs)),
+                mode=self.mode,
+                loader=plain(self.loader),
+                settings=self.settings,
+                counted_by=self.counted_by,
+                cost_ns=self.cost_ns,
+                waits=waits.document(),
+                step_to_step=steps.document(),
+                epochs=epochs,
+            ),
+        }
+
+    def save(self, final=False):
+        """Never ends the training: what cannot be written is said on stderr."""
+        self.save_at = _clock() + SAVE_EVERY_NS
+        if self.folder is None or os.getpid() != self.pid:
+            return
+        path = os.path.join(self.folder, "summary.json")
+        try:
+            document = self.document(final)
+            if final and not document["watch"]["epochs"] and not os.path.exists(path):
+                os.rmdir(self.folder)
+                return
+            with open(path + ".part", "w", encoding="utf-8") as file:
+                json.dump(document, file, indent=1)
+                file.write("\n")
+            os.replace(path + ".part", path)
+            if final:
+                print("dlbench: the waits of this training are in %s" % path, file=sys.stderr)
+        except (OSError, ValueError) as why:
+            print("dlbench: cannot write %s: %s" % (path, why), file=sys.stderr)
+
+
+class Watch:
+    """Iterates over the loader as the loader itself does; other attributes are the loader's."""
+
+    def __init__(self, loader, record, repeats):
+        self._loader, self._record, self._repeats = loader, record, repeats
+        self._kept = None  # a list with the batch that is repeated
+
+    def __iter__(self):
+        if self._record.mode == "replay":
+            return self._record.open(self._replayed())
+        return self._record.open(lambda: iter(self._loader))
+
+    def _replayed(self):
+        if self._kept is None:
+            self._kept = list(itertools.islice(self._loader, 1))  # its iterator, and its workers, end here
+        kept = self._kept
+        n = self._repeats if self._repeats is not None else len(self._loader)
+        return lambda: itertools.chain.from_iterable(itertools.repeat(kept, n))
+
+    def __getattr__(self, name):
+        if name.startswith("__") or "_loader" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self._loader, name)
+
+
+class SizedWatch(Watch):
+    def __len__(self):
+        return len(self._loader) if self._repeats is None else self._repeats
+
+
+_records = []
+_of_loader = weakref.WeakKeyDictionary()
+
+
+def plain(text):
+    """A text that JSON can hold."""
+    return str(text).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def number_of(variable, otherwise):
+    try:
+        return max(int(os.environ.get(variable, "")), otherwise)
+    except ValueError:
+        return otherwise
+
+
+def environment(started):
+    torch = sys.modules.get("torch")
+    return {
+        "host": plain(socket.gethostname()),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "torch": plain(getattr(torch, "__version__", "")) or None,
+        "cpus": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "timestamp": started,
+    }
+
+
+def settings_of(loader):
+    """DataLoader's own settings, where the loader has them."""
+    out = {}
+    for name in ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers", "drop_last", "in_order"):
+        value = getattr(loader, name, None)
+        if isinstance(value, (bool, int)):
+            out[name] = value
+    return out
+
+
+def is_watched(folder):
+    """Whether it holds a result of this module."""
+    try:
+        with open(os.path.join(folder, "summary.json"), encoding="utf-8") as file:
+            return json.load(file).get("command") == "watch"
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def make_folder(results, name, overwrite):
+    """A new folder, and its name. A chosen name gets a number until it is new; one that was given must be new."""
+    os.makedirs(results, exist_ok=True)
+    rank = number_of("RANK", 0)
+    base = (name or "watch-" + time.strftime("%Y%m%d-%H%M%S")) + ("-rank%d" % rank if number_of("WORLD_SIZE", 1) > 1 else "")
+    for number in itertools.count(1):
+        tried = base if number == 1 else "%s-%d" % (base, number)
+        folder = os.path.abspath(os.path.join(results, tried))
+        try:
+            os.mkdir(folder)
+            return folder, tried
+        except FileExistsError:
+            if name and overwrite and is_watched(folder):
+                return folder, tried
+            if name:
+                raise FileExistsError("dlbench.watch: %s exists: give another run_name, or overwrite=True" % folder) from None
+
+
+def usual_batch():
+    torch = sys.modules.get("torch")
+    try:
+        return [torch.zeros(8, 8, device="cpu"), torch.zeros(8, device="cpu")]
+    except AttributeError:  # no torch, or another module of that name
+        return [memoryview(bytes(8)), 0]
+
+
+def measured_cost(count):
+    """What watching adds to a step, in nanoseconds, `count` left out: the least of five loops beside bare ones."""
+
+    class Nowhere:
+        save_at = sys.maxsize
+
+        def close(self, epoch):
+            pass
+
+    record, costs, batches = Nowhere(), [], [usual_batch()] * (COST_STEPS // 5)
+    record.count = (lambda batch: 8) if count else first_dimension
+    for _ in range(5):
+        start = _clock()
+        for _batch in batches:
+            pass
+        bare = _clock()
+        for _batch in Epoch(record, 0, lambda: iter(batches)):
+            pass
+        costs.append((_clock() - bare - (bare - start)) / len(batches))
+    return max(min(costs), 0.0)
+
+
+def has_len(loader):
+    """A DataLoader of an IterableDataset has the method, which raises."""
+    try:
+        return len(loader) >= 0
+    except (TypeError, NotImplementedError):
+        return False
+
+
+def watch(loader, *, replay=False, count=None, results="results", run_name=None, overwrite=False):
+    """Returns `loader`, watched: iterate over it instead. Works with any iterable; wrap it once, before the loop over epochs.
+
+    replay     True or "first": one batch is taken from the loader and repeated len(loader) times an epoch; a number: so often
+    count      a function of a batch that gives its number of samples; without it dimension 0 of the batch's first tensor
+    results    the result is a folder in here, RESULTS/RUN_NAME; None: nothing is written
+    run_name   its name; a new one by default. With WORLD_SIZE above 1, "-rankN" is added
+    overwrite  replace an earlier result of watch that has the name
+    """
+    repeats = None
+    if replay is not False and replay is not True and replay != "first":
+        if isinstance(replay, bool) or not isinstance(replay, int) or replay < 1:
+            raise ValueError('replay is True, "first", or how often the batch is repeated, not %r' % (replay,))
+        repeats = replay
+    if run_name is not None and (os.path.basename(run_name) != run_name or run_name in ("", ".", "..")):
+        raise ValueError("run_name is a plain name, not %r; results is the folder" % (run_name,))
+    if replay and repeats is None and not has_len(loader):
+        raise ValueError("the loader has no len(): say how often the batch is repeated, as in replay=1000")
+    mode = "replay" if replay else "live"
+    record = recorded(loader, mode, count, results, run_name, overwrite)
+    sized = hasattr(loader, "__len__") or repeats is not None
+    return (SizedWatch if sized else Watch)(loader, record, repeats)
+
+
+def recorded(loader, mode, count, results, run_name, overwrite):
+    """The result of an earlier call with the same loader, or a new one."""
+    key = (mode, results, run_name)
+    try:
+        known = _of_loader.setdefault(loader, {})
+    except TypeError:  # a list, say, cannot be referred to weakly
+        known = {}
+    if key in known:
+        return known[key]
+    folder, name = (None, run_name or "watch") if results is None else make_folder(results, run_name, overwrite)
+    record = Record(folder, name, mode, loader, count)
+    record.cost_ns = measured_cost(count)
+    known[key] = record
+    _records.append(record)
+    return record
+
+
+@atexit.register
+def _finish():
+    for record in _records:
+        record.save(final=True)

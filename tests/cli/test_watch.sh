@@ -1,0 +1,249 @@
+#!/usr/bin/env bash
+# python/dlbench.py: what it says of loops whose times are planted, that it changes nothing in them, and what `dlbench report` makes
+# of its results. No torch.
+. "$(dirname "$0")/lib.sh"
+. "$DLB_SOURCE_DIR/tests/cli/measure.sh"
+command -v python3 >/dev/null || skip "no python3"
+export PYTHONPATH=$DLB_SOURCE_DIR/python PYTHONDONTWRITEBYTECODE=1
+
+# What the programs below use: a loader with planted times, whose batches say that they are alive.
+cat >loaders.py <<'EOF'
+import time, weakref
+import dlbench
+
+class Batch:
+    def __init__(self, n): self.shape = (n, 3)
+
+class Loader:
+    batch_size, num_workers, dataset = 4, 2, "a data set"
+    def __init__(self, n, sleep_s=0.0, last=4):
+        self.n, self.sleep_s, self.last, self.asked, self.alive = n, sleep_s, last, 0, []
+    def __len__(self): return self.n
+    def __iter__(self):
+        return (self.batch(i) for i in range(self.n))  # which keeps no batch either
+    def batch(self, i):
+        time.sleep(self.sleep_s)
+        self.asked += 1
+        batch = Batch(self.last if i == self.n - 1 else 4)
+        self.alive.append(weakref.ref(batch))
+        return [batch, i]
+    def n_alive(self): return sum(ref() is not None for ref in self.alive)
+EOF
+program() { # name, further arguments: runs the program on stdin, which must succeed
+    cat >"$1.py"
+    run python3 "$1.py" "${@:2}"
+    expect_exit 0
+}
+result() { # name, expression over the document d, of which w is its part
+    run cat "results/$1/summary.json"
+    valid_summary "results/$1/summary.json"
+    expect_json "(lambda d, w: $2)(d, d['watch'])"
+}
+
+expect [ "$(python3 -c 'import dlbench; print(dlbench.__version__)')" = "$("$dlbench" --version | sed -nE 's/^dlbench ([0-9.]+) .*/\1/p')" ]
+
+# --- planted times, samples, epochs
+program live <<'EOF'
+from loaders import *
+loader = dlbench.watch(Loader(120, 0.003, last=2), run_name="live")
+assert len(loader) == 120 and loader.dataset == "a data set" and not hasattr(loader, "absent")
+for epoch in range(2):
+    seen = [(time.sleep(0.001), i)[1] for _, i in loader]
+    assert seen == list(range(120))
+EOF
+result live 'd["command"] == "watch" and d["partial"] is False and d["interrupted"] is False and d["rank"] == 0 and d["world"] == 1'
+result live 'w["mode"] == "live" and w["steps"] == 240 and w["samples"] == 2 * (119 * 4 + 2) and w["counted_by"] == "first tensor"'
+result live 'w["settings"] == {"batch_size": 4, "num_workers": 2} and w["loader"] == "loaders.Loader" and w["cost_ns"] is not None'
+result live 'w["waits"]["count"] == 240 and w["waits"]["p50_ns"] >= 2.94e6 and w["waits"]["p99_ns"] >= w["waits"]["p50_ns"]'
+result live 'w["waits"]["max_ns"] >= w["waits"]["p99_ns"] and 240 * 3e6 <= w["waits"]["sum_ns"] <= w["wait_ns"] <= w["wall_ns"] - 238 * 1e6'
+result live 'w["step_to_step"]["count"] == 238 and w["step_to_step"]["p50_ns"] >= 3.92e6 and w["wait_frac"] == w["wait_ns"] / w["wall_ns"]'
+result live 'abs(w["samples_per_s"] - w["samples"] * 1e9 / w["wall_ns"]) < 1e-6'
+result live '[(e["number"], e["ended"], e["steps"], e["samples"]) for e in w["epochs"]] == [(0, "exhausted", 120, 478), (1, "exhausted", 120, 478)]'
+result live 'all(e["wait_ns"] == e["start_ns"] + e["waits"]["sum_ns"] + e["end_wait_ns"] <= e["wall_ns"] for e in w["epochs"])'
+run "$dlbench" report results/live
+expect_exit 0
+expect_out '^live +240 '
+expect_out '^epoch 1 +120 '
+run "$dlbench" report results/live/summary.json --json
+expect_json '(lambda saved: d.keys() == saved.keys() and d["watch"]["waits"] == saved["watch"]["waits"])(json.load(open("results/live/summary.json")))'
+
+# --- replay: one batch is taken, and repeated; beside the live loop
+program replay <<'EOF'
+from loaders import *
+loader = Loader(120, 0.003)
+watched = dlbench.watch(loader, replay=True, run_name="replay")
+assert len(watched) == 120
+for epoch in range(2):
+    assert len({id(batch) for batch in watched}) == 1
+assert loader.asked == 1 and loader.n_alive() == 1
+del watched
+assert loader.n_alive() == 0
+few = dlbench.watch((batch for batch in loader), replay=7, run_name="few")
+assert len(few) == 7 and len(list(few)) == 7
+for bad in (0, -1, "last", 1.5):
+    try:
+        dlbench.watch(loader, replay=bad)
+    except ValueError:
+        continue
+    raise SystemExit("replay=%r" % bad)
+try:
+    dlbench.watch(iter(loader), replay="first")
+except ValueError:
+    pass
+else:
+    raise SystemExit("a loader without a length")
+EOF
+result replay 'w["mode"] == "replay" and w["steps"] == 240 and w["waits"]["p50_ns"] < 3e6 and w["samples"] == 960'
+result few 'w["steps"] == 7 and w["waits"]["p99_ns"] is None and w["waits"]["p50_ns"] is not None'
+run "$dlbench" report results/live results/replay
+expect_exit 0
+expect_out '^live +240 '
+expect_out '^replay +240 '
+expect_out ' [0-9]+\.[0-9][0-9] times '
+run "$dlbench" report results/live results/replay --json
+expect_json '[x["watch"]["mode"] for x in d] == ["live", "replay"]'
+run "$dlbench" run "${quick[@]}" --set run.repeats=1 --set run.max_batches=4 --run-name cells
+expect_error E_REPORT_NOT_A_PAIR 2 "$dlbench" report results/live results/cells
+expect_error E_REPORT_NOT_A_PAIR 2 "$dlbench" report results/cells results/live --json
+expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" report results/live results/replay results/few
+
+# --- the loop is as it was: batches die with it, errors pass through, any iterable will do
+program same <<'EOF'
+from loaders import *
+loader = Loader(50)
+for batch in dlbench.watch(loader, run_name="dies"):
+    assert loader.n_alive() == 1
+    del batch
+    assert loader.n_alive() == 0
+class Mine(Exception): pass
+try:
+    for batch, i in dlbench.watch(loader, run_name="raises"):
+        if i == 9:
+            raise Mine
+except Mine:
+    pass
+del batch
+assert loader.n_alive() == 0
+def broken():
+    yield [1]
+    raise Mine
+try:
+    list(dlbench.watch(broken(), run_name="broken"))
+    raise SystemExit("it should raise")
+except Mine:
+    pass
+for batch, i in dlbench.watch(loader, run_name="left"):
+    if i == 4:
+        break
+assert list(dlbench.watch([[1, 2], [3]], run_name="lists")) == [[1, 2], [3]]
+assert list(dlbench.watch(({"x": [Batch(5)]} for _ in range(3)), run_name="dicts", results="results"))
+assert list(dlbench.watch([[1, 2], [3]], count=len, run_name="counted"))
+iterator = iter(dlbench.watch([], run_name="empty"))
+assert [next(iterator, None), next(iterator, None)] == [None, None]
+try:
+    len(dlbench.watch(iter([]), run_name="unused"))
+except TypeError:
+    pass
+else:
+    raise SystemExit("a generator has no length")
+assert list(dlbench.watch([1], results=None)) == [1]
+for epoch in range(3):  # wrapped anew for each epoch: one result
+    for batch in dlbench.watch(loader, run_name="again"):
+        pass
+EOF
+result raises 'w["steps"] == 10 and w["epochs"][0]["ended"] == "left" and d["partial"] is False'
+result broken 'w["steps"] == 1 and w["samples"] is None and w["epochs"][0]["ended"] == "left"'
+result left 'w["steps"] == 5 and w["samples"] == 20 and w["epochs"][0]["ended"] == "left"'
+result lists 'w["steps"] == 2 and w["samples"] is None and w["samples_per_s"] is None and w["steps_per_s"] > 0'
+result dicts 'w["samples"] == 15 and w["settings"] == {}'
+result counted 'w["samples"] == 3 and w["counted_by"] == "count"'
+result empty 'w["steps"] == 0 and w["epochs"][0]["ended"] == "exhausted" and w["waits"]["p50_ns"] is None'
+result again '[e["number"] for e in w["epochs"]] == [0, 1, 2] and w["steps"] == 150'
+expect_no_file results/unused
+for name in lists empty broken; do
+    run "$dlbench" report results/$name
+    expect_exit 0
+    expect_no_out '(nan|inf)\b'
+done
+
+# --- names: one that is there stays, and only a result of watch is replaced
+program names <<'EOF'
+from loaders import *
+import os
+for name, overwrite in (("live", False), ("cells", True), ("a/b", True), ("..", True), ("", True)):
+    try:
+        dlbench.watch([1], run_name=name, overwrite=overwrite)
+    except (FileExistsError, ValueError):
+        continue
+    raise SystemExit(name)
+list(dlbench.watch([1], run_name="few", overwrite=True))
+list(dlbench.watch([1])), list(dlbench.watch([2]))
+EOF
+result few 'w["steps"] == 1 and w["mode"] == "live"'
+result live 'w["steps"] == 240'
+expect [ "$(find results -name 'watch-*' | wc -l)" -eq 2 ]
+run "$dlbench" report results/cells
+expect_exit 0
+program ranks <<'EOF'
+import os
+os.environ.update(RANK="3", WORLD_SIZE="8")
+from loaders import *
+list(dlbench.watch([1], run_name="many"))
+EOF
+result many-rank3 'd["rank"] == 3 and d["world"] == 8'
+
+# --- interrupted, killed, an exception that nobody catches, a fork, a folder that is gone
+cat >long.py <<'EOF'
+import sys
+from loaders import *
+dlbench.SAVE_EVERY_NS = 10**8
+for batch in dlbench.watch(Loader(100000, 0.001), run_name=sys.argv[1]):
+    pass
+EOF
+for signal in INT KILL; do
+    # A shell's background jobs ignore SIGINT, so Python is told to take it.
+    python3 -c 'import signal, sys, runpy; signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv = ["long.py", sys.argv[1]]; runpy.run_path("long.py")' "$signal" >"$out" 2>"$err" </dev/null &
+    pid=$! last="long.py $signal"
+    for _ in $(seq 100); do
+        [ -e "results/$signal/summary.json" ] && break
+        sleep 0.1
+    done
+    kill -"$signal" "$pid"
+    wait "$pid" 2>/dev/null
+done
+result INT 'd["partial"] is True and d["interrupted"] is True and 0 < w["steps"] < 100000 and w["samples"] == 4 * w["steps"]'
+result KILL 'd["partial"] is True and d["interrupted"] is False and w["steps"] > 0 and w["epochs"][0]["ended"] == "running"'
+run "$dlbench" report results/INT
+expect_out '\(PARTIAL: interrupted\)'
+cat >raises.py <<'EOF'
+from loaders import *
+for batch, i in dlbench.watch(Loader(5), run_name="uncaught"):
+    assert i < 3
+EOF
+run python3 raises.py
+expect_exit 1
+expect_err 'AssertionError'
+result uncaught 'd["partial"] is True and d["interrupted"] is False and w["steps"] == 4'
+program forks <<'EOF'
+from loaders import *
+import os, sys
+for batch, i in dlbench.watch(Loader(5), run_name="forks"):
+    if i == 2:
+        pid = os.fork()
+        if pid == 0:
+            sys.exit(0)
+        os.waitpid(pid, 0)
+        assert not os.path.exists("results/forks/summary.json")
+EOF
+result forks 'w["steps"] == 5'
+program gone <<'EOF'
+from loaders import *
+import os
+for batch in dlbench.watch(Loader(5), run_name="gone"):
+    if os.path.exists("results/gone"):
+        os.rmdir("results/gone")
+EOF
+expect_err 'results/gone/summary\.json'
+
+finish
