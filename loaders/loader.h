@@ -186,6 +186,9 @@ struct dlb_loader {
      * dismissal on: DLB_E_WORKER when a worker does not end. */
     int (*stop)(void *ld, struct dlb_err *err);
     void (*stats)(void *ld, struct dlb_loader_stats *out); /* adds to *out; after stop */
+    /* Of another program that loads: what it is and what it measured (`python` of
+     * summary.schema.json). After dismiss; new reference. NULL: no other program. */
+    json_t *(*describe)(void *ld);
     void (*close)(void *ld); /* frees memory; after stop, or after a failed start */
 };
 

@@ -86,6 +86,14 @@ static const struct dlb_opt python_opts[] = {
      .choices = start_method_names,
      .help = "How PyTorch starts workers (multiprocessing_context); default is that of the "
              "interpreter"},
+    {.key = "stamps",
+     .work = DLB_WORK_SAME,
+     .needs = DLB_NEEDS_TORCH,
+     .type = DLB_OPT_BOOL,
+     FIELD(stamps),
+     .def = "true",
+     .help =
+         "Time __getitem__, each transform and collate in the workers; what that costs is told"},
     {.key = "threads",
      .work = DLB_WORK_SAME,
      .needs = DLB_NEEDS_TORCH,

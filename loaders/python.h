@@ -27,6 +27,7 @@ struct dlb_python_opts {
     char count[DLB_OPT_STRING_CAP];       /* likewise: counts the samples of a batch */
     struct dlb_python_shape shape;        /* of data of format "python" */
     int start_method;                     /* enum dlb_start_method */
+    bool stamps;                          /* time stamps around what Python does */
     int64_t threads;                      /* torch.set_num_threads; 0: torch's default */
 };
 extern const struct dlb_opt_group dlb_python_group;

@@ -12,12 +12,15 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #define STOP_NS (200 * DLB_NS_PER_MS) /* how long an interpreter may take to end by itself */
 /* How long a ceiling delivers, and how many batches in any case. */
 #define DELIVER_NS (2 * DLB_NS_PER_S)
 #define MIN_DELIVERED 8
+#define N_PINGS 101
+#define STATS_NS DLB_NS_PER_S /* how long the account of the stamps may take */
 
 struct torch {
     const struct dlb_job *job;
@@ -31,6 +34,7 @@ struct torch {
     bool bell_runs;
     atomic_bool stopping;
     bool use_begun;
+    json_t *told;              /* what the interpreter is; then with what it measured; owned */
     struct dlb_os_process use; /* since the first epoch began */
     uint64_t pss_bytes;
 };
@@ -78,6 +82,35 @@ static int check_same(const struct torch *self, struct dlb_err *err)
                     (unsigned long long)n, (unsigned long long)known);
 }
 
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of questions that are answered at once: what a batch costs beside its loading. */
+static int time_round_trip(struct torch *self, struct dlb_err *err)
+{
+    uint64_t ns[N_PINGS];
+    struct dlb_link_answer answer;
+    int rc = DLB_OK;
+
+    for (int i = 0; rc == DLB_OK && i < N_PINGS; i++) {
+        self->asked_ns = dlb_now_ns();
+        rc = dlb_link_ask(&self->interpreter.link, DLB_LINK_PING, 0, err);
+        if (rc == DLB_OK)
+            rc = dlb_interpreter_await(&self->interpreter, &self->how, DLB_LINK_BEGUN,
+                                       self->asked_ns, &answer, err);
+        ns[i] = dlb_now_ns() - self->asked_ns;
+    }
+    if (rc != DLB_OK)
+        return rc;
+    qsort(ns, N_PINGS, sizeof *ns, by_size);
+    self->told = dlb_json_made(json_copy(self->interpreter.link.about));
+    dlb_json_put(self->told, "round_trip_us", json_real((double)ns[N_PINGS / 2] / 1e3));
+    return DLB_OK;
+}
+
 static int torch_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
 {
     struct torch *self = ld;
@@ -96,6 +129,8 @@ static int torch_start(void *ld, const struct dlb_job *job, struct dlb_err *err)
     int rc = dlb_interpreter_start(&self->interpreter, &self->how, err);
     if (rc == DLB_OK)
         rc = check_same(self, err);
+    if (rc == DLB_OK)
+        rc = time_round_trip(self, err);
     return rc == DLB_OK ? start_bell(self, err) : rc;
 }
 
@@ -220,11 +255,35 @@ static void end_use(struct torch *self)
                                        rise(use->read_device_bytes, now.read_device_bytes)};
 }
 
+static void torch_measure(void *ld, bool opens)
+{
+    struct dlb_err ignored; /* the next question tells */
+    (void)dlb_link_ask(&((struct torch *)ld)->interpreter.link, DLB_LINK_WINDOW, opens, &ignored);
+}
+
+/* Answers to earlier questions come first. Nothing, if it does not answer. */
+static void take_stats(struct torch *self)
+{
+    struct dlb_link *link = &self->interpreter.link;
+    uint64_t end_ns = dlb_now_ns() + STATS_NS;
+    struct dlb_link_answer answer = {0};
+    struct dlb_err ignored;
+    bool got = false;
+
+    int rc = dlb_link_ask(link, DLB_LINK_STATS, 0, &ignored);
+    while (rc == DLB_OK && dlb_now_ns() < end_ns && !(got && answer.kind == DLB_LINK_READY))
+        rc = dlb_link_wait(link, STATS_NS / 10, &answer, &got, &ignored);
+    if (rc == DLB_OK && got && answer.kind == DLB_LINK_READY)
+        (void)json_object_update(self->told, link->about);
+}
+
 static void torch_dismiss(void *ld)
 {
     struct torch *self = ld;
     struct dlb_err ignored;
 
+    if (self->use_begun)
+        take_stats(self);
     end_use(self);
     if (self->interpreter.link.keeper.pid > 0)
         (void)dlb_link_ask(&self->interpreter.link, DLB_LINK_STOP, 0, &ignored);
@@ -258,9 +317,16 @@ static void torch_stats(void *ld, struct dlb_loader_stats *out)
     out->runqueue_ns = DLB_NOT_MEASURED;
 }
 
+static json_t *torch_describe(void *ld)
+{
+    return json_incref(((struct torch *)ld)->told);
+}
+
 static void torch_close(void *ld)
 {
-    dlb_interpreter_close(&((struct torch *)ld)->interpreter);
+    struct torch *self = ld;
+    dlb_interpreter_close(&self->interpreter);
+    json_decref(self->told);
 }
 
 const struct dlb_loader dlb_ld_torch = {
@@ -272,9 +338,11 @@ const struct dlb_loader dlb_ld_torch = {
     .begin_epoch = torch_begin_epoch,
     .next = torch_next,
     .copy = torch_copy,
+    .measure = torch_measure,
     .release = torch_release,
     .dismiss = torch_dismiss,
     .stop = torch_stop,
     .stats = torch_stats,
+    .describe = torch_describe,
     .close = torch_close,
 };

@@ -11,7 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum dlb_link_question { DLB_LINK_EPOCH = 1, DLB_LINK_NEXT, DLB_LINK_STOP };
+enum dlb_link_question {
+    DLB_LINK_EPOCH = 1,
+    DLB_LINK_NEXT,
+    DLB_LINK_STOP,
+    DLB_LINK_WINDOW, /* it opens (1) or closes (0); no answer */
+    DLB_LINK_STATS,  /* READY, with what was measured */
+    DLB_LINK_PING,   /* BEGUN */
+};
 enum dlb_link_kind {
     DLB_LINK_READY = 1, /* with JSON: dlb_link.about */
     DLB_LINK_FAILED,    /* with JSON; never handed out: it is the error */

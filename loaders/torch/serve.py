@@ -22,12 +22,13 @@ import sys
 import time
 import traceback
 
-EPOCH, NEXT, STOP = 1, 2, 3
+EPOCH, NEXT, STOP, WINDOW, STATS, PING = 1, 2, 3, 4, 5, 6
 READY, FAILED, BEGUN, BATCH, COPIED, END = 1, 2, 3, 4, 5, 6
 QUESTION = struct.Struct("<2Q")
 ANSWER = struct.Struct("<6Q")
 LONGEST_TEXT = 16000
 FRAMES = 3
+STAMP_NEXT = 3  # dlbench_stamps.NEXT
 FRAME = re.compile(r'^  File "(.*)", line (\d+), in (.*)$', re.MULTILINE)
 
 
@@ -132,6 +133,7 @@ class Source:
         self.known, self.lacks = loader_settings(setup, torch)
         self.args = json.loads(get("python.args") or "{}")
         self.n_samples, self.dataset, self.sampler = None, None, None
+        self.board, self.stamp_ns = None, None
         if get("python.loader"):
             self.iterable = True
             self.loader = self.users_loader(named(get("python.loader"), "python.loader")[1])
@@ -166,6 +168,8 @@ class Source:
         return out
 
     def data_loader(self, dataset, extras):
+        import dlbench_stamps
+
         torch, settings = self.torch, dict(self.known)
         data = torch.utils.data
         self.iterable = isinstance(dataset, data.IterableDataset)
@@ -191,6 +195,14 @@ class Source:
             settings.pop("drop_last")
         self.sampler = extras.get("sampler") or extras.get("batch_sampler")
         self.dataset = dataset
+        if self.setup["settings"].get("python.stamps"):
+            path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stamps")
+            self.board = dlbench_stamps.Board(path, settings["num_workers"], self.n_samples)
+            twins = sys.modules.get("dlbench_twins")
+            dataset = dlbench_stamps.stamped(self.board, dataset, twins.COMPOSED if twins else [])
+            collate = extras.get("collate_fn") or data.default_collate
+            extras["collate_fn"] = dlbench_stamps.Call(self.board, dlbench_stamps.COLLATE, collate)
+            self.stamp_ns = self.board.cost_ns()
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
 
     def length(self):
@@ -283,6 +295,7 @@ class Server:
     def __init__(self, channel, source, batches, kept):
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
         self.iterator, self.batch = None, None
+        self.n_epochs, self.window, self.opened = 0, None, None
 
     def say(self, kind, a=0, b=0, c=0, d=0, e=0):
         self.channel.send(ANSWER.pack(kind, a, b, c, d, e))
@@ -319,13 +332,38 @@ class Server:
                 self.batch = next(self.iterator)
             except StopIteration:
                 self.iterator = None
+                self.n_epochs += 1
                 return self.say(END)
+            if self.source.board:
+                self.source.board.add(STAMP_NEXT, asked_ns)
         ready_ns = time.monotonic_ns()
         tensors, n_samples, n_bytes = self.batches.measure(self.batch)
         self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns)
         start_ns = time.monotonic_ns()
         self.batches.copy(tensors)
         return self.say(COPIED, time.monotonic_ns() - start_ns)
+
+    def mark(self, opens):
+        """The measured window opens or closes."""
+        board = self.source.board
+        if board and opens:
+            self.opened = board.read()
+        elif board and self.opened:
+            self.window = [(b[0] - a[0], b[1] - a[1]) for a, b in zip(self.opened, board.read())]
+
+    def stats(self):
+        """The stages within the window; and whether each sample was asked for once an epoch, if whole epochs were read."""
+        board, out = self.source.board, {"stages": [], "stamp_ns": self.source.stamp_ns, "stamps_frac": None, "once": None}
+        if board and self.window:
+            named = zip(board.names, self.window)
+            out["stages"] = [{"name": name, "count": n, "sum_ns": ns} for name, (n, ns) in named if n > 0]
+            work_ns = sum(ns for name, (n, ns) in zip(board.names, self.window) if name in ("getitem", "collate"))
+            if work_ns > 0:
+                out["stamps_frac"] = sum(n for n, _ in self.window) * self.source.stamp_ns / work_ns
+        if board and board.n_samples and self.n_epochs and self.iterator is None and self.source.exact:
+            more, fewer = board.wrong(self.n_epochs)
+            out["once"] = {"epochs": self.n_epochs, "more": more, "fewer": fewer}
+        self.tell(READY, out)
 
     def serve(self):
         question = bytearray(QUESTION.size)
@@ -337,6 +375,12 @@ class Server:
                 self.next()
             elif kind == EPOCH:
                 self.begin(number)
+            elif kind == WINDOW:
+                self.mark(number == 1)
+            elif kind == PING:
+                self.say(BEGUN)
+            elif kind == STATS:
+                self.stats()
             else:
                 return
 

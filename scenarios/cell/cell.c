@@ -71,7 +71,6 @@ static void fit_warm(struct cell *c)
         c->spec.loader.kind = 0;
 }
 
-/* What is measured must be what was planned, and what the result says of the data set. */
 static int check_unchanged(const struct cell *c, struct dlb_err *err)
 {
     const struct dlb_shape *shape = &c->dataset.shape;
@@ -112,7 +111,6 @@ static uint32_t busy_workers(const struct cell *c)
     return c->dataset.shape.iterable ? (uint32_t)dlb_job_share(&c->jobs[0]).n_busy : n_workers;
 }
 
-/* Workers without a shard. */
 static uint32_t idle_workers(const struct cell *c)
 {
     return (uint32_t)c->spec.loader.num_workers * c->n_loaders - busy_workers(c);
@@ -361,8 +359,8 @@ static int consume(struct cell *c, struct dlb_err *err)
         .cancel = c->watch->cancel,
     };
     count_batches(c, &how);
-    bool counts = !c->dataset.format->elsewhere || !spec->python.shape.iterable;
-    int rc = counts ? count_expected(c, &how, err) : DLB_OK;
+    bool unknown = c->dataset.format->elsewhere && spec->python.shape.iterable;
+    int rc = unknown ? DLB_OK : count_expected(c, &how, err);
     if (rc)
         return rc;
     if (c->mode == DLB_MODE_CEILING)
@@ -396,6 +394,8 @@ static void finish(struct cell *c)
     c->stats = dlb_mem_new(sizeof(*c->stats));
     for (uint32_t i = 0; i < c->n_started && c->loader->dismiss; i++)
         c->loader->dismiss(c->feeds[i].loader_state);
+    if (c->n_started > 0 && c->loader->describe)
+        c->facts.python = c->loader->describe(c->feeds[0].loader_state);
     for (uint32_t i = 0; i < c->n_started; i++) {
         if (c->loader->stop(c->feeds[i].loader_state, &err) != DLB_OK)
             note_stuck(c, &err);
@@ -436,6 +436,7 @@ static void release(struct cell *c)
     if (c->topo)
         dlb_topo_close(c->topo);
     json_decref(c->settings);
+    json_decref(c->facts.python);
     json_decref(c->facts.gpu);
     json_decref(c->facts.numa);
     json_decref(c->facts.nvml);

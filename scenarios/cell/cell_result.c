@@ -72,6 +72,7 @@ void dlb_cell_result_free(struct dlb_cell_result *r)
     free(r->baseline.command);
     json_decref(r->device.gpu);
     json_decref(r->document);
+    json_decref(r->python);
     memset(r, 0, sizeof(*r));
 }
 

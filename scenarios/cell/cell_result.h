@@ -152,6 +152,8 @@ struct dlb_cell_result {
     struct dlb_cache_result cache;
     struct dlb_device_result device;
     struct dlb_baseline_result baseline;
+    json_t *python; /* the interpreter that loaded, and its stages (summary.schema.json); owned; or
+                       NULL */
     json_t *document; /* the output of another program that measured the cell; owned; or NULL */
 };
 

@@ -419,6 +419,8 @@ json_t *dlb_cell_result_to_json(const struct dlb_cell_result *r)
         cache_part_to(out, r);
     if (r->has_device)
         dlb_json_put(out, "device", device_to(&r->device));
+    if (r->python)
+        dlb_json_put(out, "python", json_incref(r->python));
     if (r->has_memory)
         dlb_json_put(out, "memory", dlb_json_fields_object(memory_fields, &r->memory));
     if (r->has_loop)
@@ -468,6 +470,7 @@ int dlb_cell_result_from_json(struct dlb_cell_result *r, const json_t *doc, stru
     r->status = (enum dlb_rep_status)s;
     head_from(doc, r);
     r->has_cache = json_is_object(json_object_get(doc, "cache"));
+    r->python = json_incref(json_object_get(doc, "python"));
     r->has_device = json_is_object(json_object_get(doc, "device"));
     r->has_memory = json_is_object(json_object_get(doc, "memory"));
     r->has_loop = json_object_get(doc, "window_ns") != NULL;

@@ -186,6 +186,7 @@ void dlb_cell_fill(struct dlb_cell_result *result, const struct dlb_cell_facts *
     result->has_device = facts->device_kind != NULL;
     if (result->has_device)
         fill_device(&result->device, facts);
+    result->python = json_incref(facts->python);
     result->has_memory = facts->memory != NULL;
     if (result->has_memory)
         result->memory = (struct dlb_memory_result){.peak_pss_bytes = facts->peak_pss_bytes,

@@ -24,6 +24,7 @@ struct dlb_cell_facts {
     uint32_t n_idle_workers;              /* workers without a shard */
     const char *device_kind, *device_why; /* NULL: no device was opened */
     char device_name[96];
+    json_t *python;            /* of another program that loads (dlb_loader.describe); else NULL */
     json_t *gpu, *numa, *nvml; /* of a real device: its facts, where batch memory lies, and what
                                   NVML saw of the run; else NULL */
 };

@@ -155,7 +155,8 @@ static void put_shown(json_t *out, const json_t *rep)
                                            "io_bytes",
                                            "worker_samples",
                                            "resident_frac",
-                                           "residency_by"};
+                                           "residency_by",
+                                           "python"};
     static const char *const objects[] = {"worker_stages", "consumer_stages", "device_stages"};
     static const char *const arrays[] = {"epochs", "skipped"};
     json_t *memory = json_object_get(rep, "memory"), *value;

@@ -60,6 +60,36 @@ class Stream(IterableDataset):
         return (torch.zeros(8) for _ in range(60))
 
 
+class Halve:
+    def __call__(self, sample):
+        return sample
+
+
+class Compose:
+    transforms = None
+
+    def __init__(self):
+        self.transforms = [Halve()]
+
+    def __call__(self, sample):
+        for one in self.transforms:
+            sample = one(sample)
+        return sample
+
+
+class Named(Mine):
+    def __init__(self):
+        super().__init__()
+        self.transform = Compose()
+
+    def __getitem__(self, i):
+        return self.transform(super().__getitem__(i))
+
+
+def named():
+    return Named()
+
+
 def make(**args):
     return Mine(**args)
 
@@ -110,8 +140,19 @@ for workers in 0 2; do
     expect_json 'all(e["samples"] == e["expected"] == 64 for e in d["cells"][0]["epochs"]) and len(d["cells"][0]["epochs"]) == 3'
     expect_json 'd["cells"][0]["config"]["python.samples"] == 64 and d["cells"][0]["config"]["python.sample_bytes"] == 8'
     expect_json 'd["cells"][0]["config"]["loader.transport"] is None and d["cells"][0]["config"]["python.threads"] == 0'
+    expect_json 'd["cells"][0]["python"]["once"] == {"epochs": 3, "more": 0, "fewer": 0} and d["cells"][0]["python"]["round_trip_us"] > 0'
+    expect_json 'len([s for s in d["cells"][0]["python"]["stages"] if s["name"] in ("getitem", "collate", "next") and s["count"] > 0]) == 3'
+    expect_json 'd["cells"][0]["python"]["torch"] == "0.double" and d["cells"][0]["python"]["stamp_ns"] > 0'
+    valid_summary "$out"
     expect_no_process
 done
+
+# --- transforms are timed by name; without stamps nothing is
+run "$dlbench" run "${torch[@]}" --set python.dataset=train.py:named --run-name named --json
+expect_exit 0
+expect_json '{s["name"] for s in d["cells"][0]["python"]["stages"]} == {"getitem", "Halve", "collate", "next"}'
+run "$dlbench" run "${own[@]}" --set python.stamps=false --run-name bare --json
+expect_json 'd["cells"][0]["python"]["stages"] == [] and d["cells"][0]["python"]["once"] is None'
 
 # --- the short batch at the end counts; an iterable data set's length is not checked
 run "$dlbench" run "${own[@]}" --set 'python.args={"n": 21}' --run-name short --json

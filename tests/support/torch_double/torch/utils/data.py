@@ -26,6 +26,13 @@ def stacked(samples):
     return Tensor((len(samples),) + samples[0].shape)
 
 
+default_collate = stacked
+
+
+def get_worker_info():
+    return None  # workers load nothing
+
+
 class DataLoader:
     def __init__(self, dataset, batch_size=1, shuffle=False, num_workers=0, pin_memory=False, drop_last=False, timeout=0,
                  prefetch_factor=None, persistent_workers=False, generator=None, collate_fn=None):

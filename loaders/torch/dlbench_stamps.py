@@ -1,0 +1,191 @@
+"""Where Python's time goes: counts and sums of nanoseconds for each stage, in a file that the training loop's process and all workers map.
+Part of loaders/torch/serve.py.
+
+Wrappers are picklable and open the file by its name, so that they work in workers that are forked, spawned or come from a fork server.
+A stamp adds to two numbers of its process's own row: nothing is locked.
+"""
+
+import mmap
+import os
+import struct
+import time
+
+from torch.utils.data import IterableDataset
+
+GETITEM, LOAD, COLLATE, NEXT = range(4)
+STAGES = ("getitem", "load", "collate", "next")
+MAX_TRANSFORMS = 16
+N = len(STAGES) + MAX_TRANSFORMS
+MAX_COUNTED = 1 << 26  # samples: beyond that, which of them were asked for is not recorded
+
+_open = {}  # file name -> this process's row and counts
+os.register_at_fork(after_in_child=_open.clear)
+
+
+def worker_row():
+    try:
+        from torch.utils.data import get_worker_info
+    except ImportError:
+        return 0
+    worker = get_worker_info()
+    return worker.id + 1 if worker else 0
+
+
+class Board:
+    """The file: a row of (count, nanoseconds) for each process, then a number for each sample: how often it was asked for."""
+
+    def __init__(self, path, n_workers, n_samples):
+        self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
+        self.n_samples = n_samples if n_samples and n_samples <= MAX_COUNTED else 0
+        with open(path, "wb") as file:
+            file.truncate(self.n_rows * N * 16 + self.n_samples * 4)
+
+    def __getstate__(self):
+        return {"path": self.path, "n_rows": self.n_rows, "names": self.names, "n_samples": self.n_samples}
+
+    def map(self):
+        found = _open.get(self.path)
+        if found is None:
+            with open(self.path, "r+b") as file:
+                memory = mmap.mmap(file.fileno(), 0)
+            numbers = memoryview(memory)
+            start, end = worker_row() * N * 16, self.n_rows * N * 16
+            found = numbers[start : start + N * 16].cast("Q"), numbers[end:].cast("I"), memory
+            _open[self.path] = found
+        return found
+
+    def add(self, stage, since_ns):
+        row = (_open.get(self.path) or self.map())[0]
+        row[2 * stage] += 1
+        row[2 * stage + 1] += time.monotonic_ns() - since_ns
+
+    def asked(self, i):
+        counts = (_open.get(self.path) or self.map())[1]
+        if isinstance(i, int) and 0 <= i < self.n_samples:
+            counts[i] += 1
+
+    def stage(self, name):
+        """The number of a further stage; None: there are too many."""
+        if len(self.names) == N:
+            return None
+        self.names.append(name)
+        return len(self.names) - 1
+
+    def read(self):
+        """All processes' sums: a (count, nanoseconds) for each stage."""
+        words = struct.unpack_from("<%dQ" % (self.n_rows * N * 2), self.map()[2])
+        return [(sum(words[2 * i :: 2 * N]), sum(words[2 * i + 1 :: 2 * N])) for i in range(len(self.names))]
+
+    def wrong(self, n_epochs):
+        """How many samples were asked for more and less often than once an epoch."""
+        counts = self.map()[1]
+        if bytes(counts) == struct.pack("<I", n_epochs) * self.n_samples:
+            return 0, 0
+        return sum(n > n_epochs for n in counts), sum(n < n_epochs for n in counts)
+
+    def cost_ns(self):
+        """Of a stamp: the mean of many that time nothing. They are taken back."""
+        row, n = self.map()[0], 20000
+        start_ns = time.monotonic_ns()
+        for _ in range(n):
+            self.add(NEXT, time.monotonic_ns())
+        each = (time.monotonic_ns() - start_ns) / n
+        row[2 * NEXT] = row[2 * NEXT + 1] = 0
+        return each
+
+
+class Call:
+    """A function with a stamp; what else it has, it keeps."""
+
+    def __init__(self, board, stage, function):
+        self.board, self.stage, self.function = board, stage, function
+
+    def __call__(self, *args, **kwargs):
+        start_ns = time.monotonic_ns()
+        out = self.function(*args, **kwargs)
+        self.board.add(self.stage, start_ns)
+        return out
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name == "function":
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
+    def __repr__(self):
+        return repr(self.function)
+
+
+class Samples:
+    """A map-style data set with stamps."""
+
+    def __init__(self, board, dataset):
+        self.board, self.dataset = board, dataset
+
+    def __len__(self):
+        return len(self.dataset)
+
+    def __getitem__(self, i):
+        self.board.asked(i)
+        start_ns = time.monotonic_ns()
+        out = self.dataset[i]
+        self.board.add(GETITEM, start_ns)
+        return out
+
+    def __getattr__(self, name):
+        if name in ("dataset", "board") or (name.startswith("__") and name != "__getitems__"):
+            raise AttributeError(name)
+        found = getattr(self.dataset, name)
+        return self.many if name == "__getitems__" else found
+
+    def many(self, indices):
+        for i in indices:
+            self.board.asked(i)
+        start_ns = time.monotonic_ns()
+        out = self.dataset.__getitems__(indices)
+        self.board.add(GETITEM, start_ns)
+        return out
+
+
+class Stream(IterableDataset):
+    """An iterable data set with stamps."""
+
+    def __init__(self, board, dataset):
+        self.board, self.dataset = board, dataset
+
+    def __iter__(self):
+        samples, board = iter(self.dataset), self.board
+        while True:
+            start_ns = time.monotonic_ns()
+            try:
+                one = next(samples)
+            except StopIteration:
+                return
+            board.add(GETITEM, start_ns)
+            yield one
+
+
+def stamp_transforms(board, owner, depth=2):
+    """Puts stamps into each Compose that an object holds, by the names of its transforms."""
+    for value in list(vars(owner).values()) if hasattr(owner, "__dict__") else []:
+        steps = getattr(value, "transforms", None)
+        if isinstance(steps, list):
+            stamp_steps(board, value)
+        elif depth > 0 and hasattr(value, "__dict__") and not isinstance(value, (type, Board)):
+            stamp_transforms(board, value, depth - 1)
+
+
+def stamp_steps(board, compose):
+    for i, step in enumerate(compose.transforms):
+        stage = None if isinstance(step, Call) else board.stage(getattr(step, "__name__", type(step).__name__))
+        if stage is not None:
+            compose.transforms[i] = Call(board, stage, step)
+
+
+def stamped(board, dataset, composed):
+    """The data set with stamps; `composed`: transforms that cannot be found in it."""
+    for compose in composed:
+        stamp_steps(board, compose)
+    stamp_transforms(board, dataset)
+    if hasattr(dataset, "loader") and callable(dataset.loader):
+        dataset.loader = Call(board, LOAD, dataset.loader)
+    return Stream(board, dataset) if isinstance(dataset, IterableDataset) else Samples(board, dataset)
