@@ -106,8 +106,9 @@ static int time_round_trip(struct torch *self, struct dlb_err *err)
     if (rc != DLB_OK)
         return rc;
     qsort(ns, N_PINGS, sizeof *ns, by_size);
+    uint64_t median_ns = ns[N_PINGS / 2];
     self->told = dlb_json_made(json_copy(self->interpreter.link.about));
-    dlb_json_put(self->told, "round_trip_us", json_real((double)ns[N_PINGS / 2] / 1e3));
+    dlb_json_put(self->told, "round_trip_us", json_real((double)median_ns / 1e3));
     return DLB_OK;
 }
 
