@@ -43,7 +43,8 @@ def judged(row):
     by_rate = sorted(cells, key=lambda cell: cell["samples_per_s"])
     out["rate"] = statistics.median(cell["samples_per_s"] for cell in cells)
     out["idle"] = statistics.median(cell["idle_frac"] for cell in cells)
-    out["ratio"] = statistics.median(cell["samples_per_s"] / run["samples_per_s"] for cell, run in zip(cells, loop_runs))
+    ratios = [cell["samples_per_s"] / run["samples_per_s"] for cell, run in zip(cells, loop_runs)]
+    out["ratio"], out["ratios"] = statistics.median(ratios), (min(ratios), max(ratios))
     out["points"] = statistics.median(cell["idle_frac"] - run["idle_frac"] for cell, run in zip(cells, loop_runs))
     out["class"] = by_rate[(len(cells) - 1) // 2]["class"]
     out["contradicts"] = contradicts(out["class"], loop_runs, row["step_ms"])
@@ -59,7 +60,8 @@ def line(row):
     if it["failed"]:
         return head + f"| failed: {it['failed']} | | | | | " + tail + " no |"
     verdict = it["class"] + (" (contradicts)" if it["contradicts"] else "")
-    return (head + f"| {it['rate']:,.0f} | {it['idle']:.1%} | {it['ratio']:.3f} | {100 * it['points']:+.1f} | {verdict} " + tail +
+    return (head + f"| {it['rate']:,.0f} | {it['idle']:.1%} "
+            f"| {it['ratio']:.3f} ({it['ratios'][0]:.2f} to {it['ratios'][1]:.2f}) | {100 * it['points']:+.1f} | {verdict} " + tail +
             (" yes |" if it["within"] else " no |"))
 
 
