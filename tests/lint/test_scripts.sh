@@ -8,7 +8,7 @@ mapfile -t scripts < <(grep -rlE '^#!/usr/bin/env bash|^#!/bin/(ba)?sh' scripts 
 for script in "${scripts[@]}"; do
     bash -n "$script"
 done
-for script in scripts/* tests/peers/run .ci/run; do
+for script in scripts/* tests/peers/run tests/peers/fidelity .ci/run; do
     [[ -x $script ]] || { echo "$script is not executable"; exit 1; }
 done
 need shellcheck

@@ -1,0 +1,84 @@
+"""Whether the window of the plain loop and the judgement of tests/peers/fidelity count as they say. Needs no PyTorch; planted times."""
+
+from table import judged, markdown
+from timeline import Timeline, Window
+
+MS = 1000000
+
+
+def times(asked, in_hand, copied, start, end):
+    return {key: value * MS for key, value in zip(("asked", "in_hand", "copied", "start", "end"), (asked, in_hand, copied, start, end))}
+
+
+def check_window():
+    """Steps of 10 ms, each 8 ms late: 1 ms before next(), 5 ms within it, 2 ms of copy. The first step is the warm-up."""
+    window = Window(0, 1, 3)
+    for i in range(5):
+        window.add(i, 4, times(18 * i - 7, 18 * i - 2, 18 * i, 18 * i, 18 * i + 10))
+        assert window.closed == (i == 4), i
+    got = window.document()
+    assert (got["steps"], got["samples"], got["window_s"]) == (3, 12, 0.054), got
+    for name, want in {"idle_frac": 8, "idle_input_frac": 5, "idle_copy_frac": 2, "idle_other_frac": 1}.items():
+        assert abs(got[name] - want / 18) < 1e-12, got
+    assert abs(got["next_ms"] - 5) < 1e-9 and abs(got["copy_ms"] - 2) < 1e-9 and abs(got["interval_ms"] - 18) < 1e-9, got
+
+
+def check_hidden():
+    """Work that ends before the step before it leaves no idle time."""
+    window = Window(0, 0, 2)
+    for i in range(3):
+        window.add(i, 1, times(10 * i - 8, 10 * i - 4, 10 * i - 2, 10 * i, 10 * i + 10))
+    got = window.document()
+    assert got["idle_frac"] == got["idle_input_frac"] == got["idle_copy_frac"] == got["idle_other_frac"] == 0, got
+
+
+def check_rounds():
+    """With 4 workers: warm-up and window are whole rounds, and across an epoch's end it closes where it opened."""
+    window, seen = Window(4, 5, 6), 0
+    for epoch in range(3):
+        for nth in range(10):
+            if not window.closed:
+                window.add(nth, 1, times(seen, seen, seen, seen, seen))
+                seen += 1
+                closed_at = (epoch, nth)
+    # Opened by batch 8; from batch 16 on, the first whose number in its epoch is a multiple of 4 closes it.
+    assert closed_at == (1, 8) and window.document()["steps"] == 10, closed_at
+
+
+def check_timeline():
+    """Steps follow each other, and the host is at most one ahead."""
+    device = Timeline(20.0)
+    first, second = device.step(), device.step()
+    assert second == first + 20 * MS and device.free_ns == first + 40 * MS
+    device.run_ahead()
+    assert device.ends == [first + 40 * MS]
+
+
+def run(rate, idle, **more):
+    return {"samples_per_s": rate, "idle_frac": idle, "interval_ms": 3200 / rate, "copy_ms": 1.0, "idle_copy_frac": 0.0,
+            "idle_other_frac": 0.0, **more}
+
+
+def row(step_ms, loop_runs, cells, verdict):
+    pairs = [{"loop": run(*one), "dlbench": run(*other, **{"class": verdict})} for one, other in zip(loop_runs, cells)]
+    return {"data": "files", "workers": 2, "bound": "input", "step_ms": step_ms, "pairs": pairs, "others_frac": 0.0, "stolen_frac": 0.0}
+
+
+def check_judgement():
+    half = [(160, 0.5), (162, 0.49), (158, 0.51)]  # batches of 20 ms, steps of 10 ms
+    near = [(165, 0.52), (160, 0.5), (160, 0.5)]
+    it = judged(row(10, half, near, "INPUT-BOUND"))
+    assert it["within"] and not it["contradicts"] and abs(it["ratio"] - 160 / 158) < 1e-9, it
+    assert judged(row(10, half, near, "COMPUTE-BOUND"))["contradicts"]
+    assert judged(row(10, half, near, "H2D-BOUND"))["contradicts"]
+    assert not judged(row(10, half, near, "BORDERLINE"))["contradicts"]
+    assert judged(row(19.9, half, near, "INPUT-BOUND"))["contradicts"]
+    assert not judged(row(10, half, [(170, 0.5)] * 3, "INPUT-BOUND"))["within"]  # 6% faster
+    assert not judged(row(10, half, [(160, 0.54)] * 3, "INPUT-BOUND"))["within"]  # 4 points
+    failed = row(10, half, near, "INPUT-BOUND")
+    failed["pairs"][1]["dlbench"] = {"failed": "PYTHON_RAISED"}
+    assert not judged(failed)["within"] and "PYTHON_RAISED" in markdown([failed], 48)
+
+
+for check in (check_window, check_hidden, check_rounds, check_timeline, check_judgement):
+    check()

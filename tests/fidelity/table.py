@@ -1,0 +1,82 @@
+"""What tests/peers/fidelity measured, judged and written as a Markdown table."""
+
+import statistics
+
+RATE_TOLERANCE, IDLE_TOLERANCE = 0.05, 0.03
+GAIN_LIMIT = 1 / (1 - 0.10)  # docs/verdict.md: what a share of 10% costs
+SHARE_LIMIT = 0.10
+NAMES = {"files": "ImageFolder", "webdataset": "webdataset", "hdf5": "h5py", "tokens": "tokens"}
+UNJUDGED = ("INCOMPLETE", "HARNESS-BOUND")
+
+
+def gain(run, step_ms):
+    """How much faster the loop would be if each batch were there when it is asked for: the host then copies, the device computes."""
+    return run["interval_ms"] / max(step_ms, run["copy_ms"])
+
+
+def contradicts(verdict, loop_runs, step_ms):
+    """The class says what no run of the loop shows."""
+    gains = [gain(run, step_ms) for run in loop_runs]
+    if verdict == "INPUT-BOUND":
+        return max(gains) < GAIN_LIMIT
+    if verdict in ("COMPUTE-BOUND", "BALANCED"):
+        return min(gains) > GAIN_LIMIT
+    if verdict == "H2D-BOUND":
+        return max(run["idle_copy_frac"] for run in loop_runs) < SHARE_LIMIT
+    if verdict == "RESIDUAL-HEAVY":
+        return max(run["idle_other_frac"] for run in loop_runs) < SHARE_LIMIT
+    return False
+
+
+def judged(row):
+    """The row's figures: medians of each side; ratio and difference are medians over the pairs, whose runs followed each other."""
+    pairs = row["pairs"]
+    loop_runs, cells = [pair["loop"] for pair in pairs], [pair["dlbench"] for pair in pairs]
+    out = {"failed": next((cell["failed"] for cell in cells if "failed" in cell), None)}
+    out["loop_rate"] = statistics.median(run["samples_per_s"] for run in loop_runs)
+    out["loop_idle"] = statistics.median(run["idle_frac"] for run in loop_runs)
+    gains = [gain(run, row["step_ms"]) for run in loop_runs]
+    out["gain"] = (min(gains), max(gains))
+    if out["failed"]:
+        out["within"] = out["contradicts"] = False
+        return out
+    by_rate = sorted(cells, key=lambda cell: cell["samples_per_s"])
+    out["rate"] = statistics.median(cell["samples_per_s"] for cell in cells)
+    out["idle"] = statistics.median(cell["idle_frac"] for cell in cells)
+    ratios = [cell["samples_per_s"] / run["samples_per_s"] for cell, run in zip(cells, loop_runs)]
+    out["ratio"], out["ratios"] = statistics.median(ratios), (min(ratios), max(ratios))
+    out["points"] = statistics.median(cell["idle_frac"] - run["idle_frac"] for cell, run in zip(cells, loop_runs))
+    out["class"] = by_rate[(len(cells) - 1) // 2]["class"]
+    out["contradicts"] = contradicts(out["class"], loop_runs, row["step_ms"])
+    out["within"] = abs(out["ratio"] - 1) <= RATE_TOLERANCE and abs(out["points"]) <= IDLE_TOLERANCE
+    return out
+
+
+def line(row):
+    it = judged(row)
+    head = (f"| {NAMES[row['data']]} | {row['workers']} | {row['bound']}, {row['step_ms']:.2f} ms | {it['loop_rate']:,.0f} "
+            f"| {it['loop_idle']:.1%} ")
+    tail = f"| {it['gain'][0]:.2f} to {it['gain'][1]:.2f} | {row['others_frac']:.0%}, {row['stolen_frac']:.0%} |"
+    if it["failed"]:
+        return head + f"| failed: {it['failed']} | | | | | " + tail + " no |"
+    verdict = it["class"] + (" (contradicts)" if it["contradicts"] else "")
+    return (head + f"| {it['rate']:,.0f} | {it['idle']:.1%} "
+            f"| {it['ratio']:.3f} ({it['ratios'][0]:.2f} to {it['ratios'][1]:.2f}) | {100 * it['points']:+.1f} | {verdict} " + tail +
+            (" yes |" if it["within"] else " no |"))
+
+
+HEAD = """\
+| data | workers | steps are bound by | loop: samples/s | idle | dlbench: samples/s | idle | ratio | points | class | loop: gain | others, stolen | within |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
+def markdown(rows, n_all):
+    """The table, and the counts that fidelity asks for."""
+    lines = [HEAD] + [line(row) for row in rows]
+    judgements = [judged(row) for row in rows]
+    n_within = sum(it["within"] for it in judgements)
+    n_against = sum(it["contradicts"] for it in judgements)
+    n_unjudged = sum(it.get("class") in UNJUDGED for it in judgements)
+    lines += ["", f"{len(rows)} of {n_all} rows measured; {n_within} within {RATE_TOLERANCE:.0%} of the rate and "
+              f"{100 * IDLE_TOLERANCE:.0f} points of idle; {n_against} contradicting verdicts; {n_unjudged} without a judgement."]
+    return "\n".join(lines)
