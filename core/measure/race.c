@@ -337,8 +337,9 @@ static bool start_fresh(struct dlb_race *race, int64_t recommended)
     }
     for (uint32_t c = 0; c < race->input.n_cells; c++)
         race->cells[c].runs = c == recommended || c == race->rival;
-    if (survives(race, (uint32_t)race->rival))
-        race->cells[race->rival].state = DLB_RACE_FINALIST;
+    /* One that was dropped, too: alone in the model the recommended cell would be the best in any
+     * case, whatever the fresh pairs say. */
+    race->cells[race->rival].state = DLB_RACE_FINALIST;
     race->fresh_from = race->n_blocks;
     race->n_fresh = plan_fresh(race);
     return true;
@@ -357,9 +358,10 @@ static bool affords_fresh(const struct dlb_race *race, const struct dlb_race_bud
     return affords(budget, n_blocks, n_runs + 2 * n_fresh);
 }
 
-static void settle(struct dlb_race *race, const struct dlb_race_interval *loss)
+static void settle(struct dlb_race *race, const struct dlb_race_interval *loss, double misses)
 {
     race->loss_frac = *loss;
+    race->loss_level = 1 - misses;
     race->probability = race->cells[race->recommended].probability;
     race->cells[race->recommended].state = DLB_RACE_FINALIST;
     if (survives(race, (uint32_t)race->rival))
@@ -384,11 +386,11 @@ static bool turn_to_rival(struct dlb_race *race)
         return false;
     race->recommended = race->rival;
     race->rival = given_up;
-    struct dlb_race_interval loss =
-        dlb_race_fresh_loss(race, MISSES / 2); /* it could be either's */
+    double misses = MISSES / 2; /* it could be either's */
+    struct dlb_race_interval loss = dlb_race_fresh_loss(race, misses);
     if (!is_left(race, &loss, DLB_RACE_DECIDE))
         return false;
-    settle(race, &loss);
+    settle(race, &loss, misses);
     return true;
 }
 
@@ -399,7 +401,7 @@ static bool confirm(struct dlb_race *race, const struct dlb_race_budget *budget)
     look(race);
     race->n_fresh = 0;
     if (is_left(race, &loss, CONFIRM)) {
-        settle(race, &loss);
+        settle(race, &loss, MISSES);
         return true;
     }
     if (!affords_fresh(race, budget, 0, 0) && turn_to_rival(race))

@@ -111,10 +111,10 @@ struct dlb_race {
     uint32_t fresh_from, n_fresh; /* blocks of the last phase; n_fresh 0: it has not begun */
 
     enum dlb_race_stop stopped;
-    double probability; /* of `recommended`, over all blocks */
-    struct dlb_race_interval
-        loss_frac;      /* of `recommended` to its rival, 0 at least; fresh blocks;
-                           97.5% where the two changed places; NaN without a rival */
+    double probability;                 /* of `recommended`, over all blocks */
+    struct dlb_race_interval loss_frac; /* of `recommended` to its rival, 0 at least; fresh blocks;
+                                           NaN without a rival */
+    double loss_level;  /* of that interval: 0.95, or 0.975 where the two changed places */
     double blocks_more; /* that a decision would still take, about, the last phase included; NaN
                            before the first look */
     double noise_floor_frac; /* a difference of two cells below this is noise; NaN before a look */

@@ -168,6 +168,20 @@ static uint32_t count_rivals(const struct dlb_judgement *j, double less)
     return n;
 }
 
+/* Cells that are within the floor of all, and whose own pairs with the best do not show it either:
+ * a loss of DLB_NOISE_FLOOR_MAX is within their interval. */
+static uint32_t count_hidden(const struct dlb_judgement *j)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < j->n_cells; i++) {
+        if (!is_compared(j, i) || !is_tied(j, i))
+            continue;
+        struct dlb_estimate loss = dlb_paired_loss(&j->cells[i], &j->cells[j->best], j->seed);
+        n += !(loss.n >= DLB_SEPARABLE_MIN_N) || !(loss.high < DLB_NOISE_FLOOR_MAX);
+    }
+    return n;
+}
+
 /* The floor is of one pair. This is what the most distant of n equal cells stays below. */
 static double floor_of_all(double floor_frac, double freedom, uint32_t n)
 {
@@ -189,13 +203,13 @@ static bool is_too_busy(const struct dlb_race *race, const struct dlb_judgement 
         return false;
     bool time = time_would_tell(race, noise, j->tolerance);
     if ((race || !time) && j->noise_floor_frac > DLB_NOISE_FLOOR_MAX &&
-        count_rivals(j, j->noise_floor_frac) > 0)
+        (race ? count_rivals(j, j->noise_floor_frac) : count_hidden(j)) > 0)
         return true;
     if (race && time)
         return false;
     uint32_t n = count_rivals(j, INFINITY);
     double far =
-        time ? j->noise_floor_frac : floor_of_all(j->noise_floor_frac, noise->n_freedom, n);
+        race ? floor_of_all(j->noise_floor_frac, noise->n_freedom, n) : j->noise_floor_frac;
     return n > 0 && count_rivals(j, far) == n;
 }
 
@@ -213,7 +227,7 @@ void dlb_noise_judge(const struct dlb_plan *plan, const struct dlb_noise *noise,
     j->n_set = 0;
     (void)snprintf(j->text, sizeof(j->text),
                    "This machine is too busy to tell: repetitions of one cell differ so much that "
-                   "a loss under %.0f%% would not show, and %u of the other %u cells are no "
+                   "a loss under %.0f%% would not show, and of the other cells %u of %u are no "
                    "further from the best. Measure on a quiet machine, or raise %s.",
                    j->noise_floor_frac * 100, count_rivals(j, j->noise_floor_frac),
                    count_rivals(j, INFINITY), race ? "sweep.max_minutes" : "run.repeats");

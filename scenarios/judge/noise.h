@@ -29,9 +29,9 @@ void dlb_noise_of_cells(const struct dlb_judgement *judgement, struct dlb_noise 
  *    equal ones (the floor, widened from one pair to all: Bonferroni).
  *
  * Without a race repetitions are few because the user wanted few: the first then asks for noise of
- * the second, and the second holds for any floor above the tolerance, without the widening. A race
- * that has decided has told. docs/measurement.md has the simulation, tests/unit/test_race_judged.c
- * repeats it. */
+ * the second, and for a pair whose own interval reaches DLB_NOISE_FLOOR_MAX; the second holds for
+ * any floor above the tolerance, without the widening. A race that has decided has told.
+ * docs/measurement.md has the simulation, tests/unit/test_race_judged.c repeats it. */
 #define DLB_NOISE_FLOOR_MAX DLB_SHARE_WARN
 void dlb_noise_judge(const struct dlb_plan *plan, const struct dlb_noise *noise,
                      struct dlb_judgement *judgement);

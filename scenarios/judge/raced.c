@@ -85,9 +85,9 @@ static void say_decided(const struct dlb_race *race, const struct dlb_judgement 
         (void)snprintf(which, sizeof(which), "cell %lld", (long long)j->recommended);
     (void)snprintf(fresh, sizeof(fresh),
                    " Measured afresh in %u pairs with cell %lld, its rival, it loses %.1f%% "
-                   "(95%% interval %.1f%% to %.1f%%).",
+                   "(%.3g%% interval %.1f%% to %.1f%%).",
                    n_pairs(race), (long long)race->rival, race->loss_frac.median * 100,
-                   race->loss_frac.low * 100, race->loss_frac.high * 100);
+                   race->loss_level * 100, race->loss_frac.low * 100, race->loss_frac.high * 100);
     (void)snprintf(text, n_text,
                    "Recommended: %s, the smallest that loses less than %.3g%% to the best, with a "
                    "probability of %.0f%%.%s",

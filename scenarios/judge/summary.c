@@ -8,7 +8,6 @@
 #include "scenarios/judge/judged.h"
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/note.h"
-#include "scenarios/judge/note.h"
 #include "scenarios/judge/raced.h"
 #include "scenarios/judge/step_source.h"
 

@@ -70,6 +70,38 @@ static void the_smallest_that_loses_little(void **state)
     dlb_race_free(&race);
 }
 
+/* Two cells are so noisy that they look best, and the cell that is best is dropped: one of the two
+ * runs against it in the last phase, which must be able to turn the answer down. */
+static void fresh_pairs_can_refute_against_a_dropped_rival(void **state)
+{
+    (void)state;
+    const double rate[N] = {500, 800, 1000, 1000, 900, 900};
+    const double scatter[N] = {0.01, 0.01, 0.01, 0.01, 0.3, 0.3};
+    uint32_t n_decided = 0, n_wrong = 0;
+    for (uint32_t seed = 0; seed < 60; seed++) {
+        struct dlb_race_input input = input_of(N);
+        struct dlb_rng rng = dlb_rng_seed(seed, 7, 8);
+        struct dlb_race race;
+        double left = 72;
+        input.seed = seed;
+        dlb_race_init(&race, &input);
+        while (dlb_race_next(&race, DLB_RACE_RUNS(left))) {
+            left -= dlb_race_block_runs(&race);
+            uint32_t block = race.n_blocks;
+            double level = 0.02 * dlb_rng_normal(&rng);
+            for (uint32_t c = 0; c < N; c++)
+                if (race.cells[c].runs)
+                    dlb_race_record(&race, block, c,
+                                    rate[c] * exp(level + scatter[c] * dlb_rng_normal(&rng)));
+        }
+        n_decided += race.stopped == DLB_RACE_DECIDED;
+        n_wrong += race.stopped == DLB_RACE_DECIDED && rate[race.recommended] < 980;
+        dlb_race_free(&race);
+    }
+    assert_true(n_decided > 10);
+    assert_true(n_wrong <= 2);
+}
+
 /* A cell that is far behind, where each value of the one key is a cell: effect and deviation cannot
  * be told apart, and their sum is what was measured. */
 static void a_loss_is_what_was_measured(void **state)
@@ -332,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_that_loses_little),
+        cmocka_unit_test(fresh_pairs_can_refute_against_a_dropped_rival),
         cmocka_unit_test(a_loss_is_what_was_measured),
         cmocka_unit_test(the_interval_is_of_fresh_runs),
         cmocka_unit_test(fresh_runs_can_contradict),
