@@ -13,7 +13,8 @@ static const char *python_bool(bool value)
  * are enough epochs: then the message has the measured numbers. */
 static bool keeps_workers(const struct dlb_spec *spec)
 {
-    if (dlb_spec_forks(spec) && spec->run.epochs >= DLB_EPOCHS_WITH_BORDERS)
+    if (dlb_spec_is_torch(spec) ||
+        (dlb_spec_forks(spec) && spec->run.epochs >= DLB_EPOCHS_WITH_BORDERS))
         return spec->loader.persistent_workers;
     return true;
 }
