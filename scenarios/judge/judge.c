@@ -3,7 +3,6 @@
 #include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/base/opt_value.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/gain.h"
 #include "scenarios/judge/judged.h"
@@ -405,45 +404,6 @@ static void look_at(const struct dlb_plan *plan, const struct dlb_results *resul
     out->slots_bytes = out->shown ? zero_if_nan(dlb_measured(out->shown->memory.slots_bytes)) : 0;
 }
 
-/* Whether PyTorch's cells with workers were measured with two values of the option, at least. */
-static bool is_compared(const struct dlb_plan *plan, const struct dlb_judgement *j,
-                        const struct dlb_spec *spec, const struct dlb_opt *opt)
-{
-    json_t *own = dlb_opt_load(opt, &spec->loader);
-    bool found = false;
-    for (uint32_t i = 0; i < plan->n_cells && !found; i++) {
-        const struct dlb_loader_opts *other =
-            plan->cells[i].spec ? &plan->cells[i].spec->loader : NULL;
-        if (!other || other->num_workers == 0 || !dlb_plan_is_torch(plan, i) ||
-            !dlb_is_measured(&j->cells[i]))
-            continue;
-        json_t *value = dlb_opt_load(opt, other);
-        found = !json_equal(own, value);
-        json_decref(value);
-    }
-    json_decref(own);
-    return found;
-}
-
-/* The arguments to paste that stand for no comparison of PyTorch's cells. */
-static void find_unmeasured(const struct dlb_plan *plan, const struct dlb_spec *spec,
-                            struct dlb_judgement *j)
-{
-    static const char *const keys[] = {"prefetch_factor", "persistent_workers"};
-    (void)json_array_clear(j->unmeasured);
-    if (!dlb_spec_is_torch(spec))
-        return;
-    if (spec->loader.pin_memory)
-        dlb_json_append(j->unmeasured, json_string("loader.pin_memory"));
-    for (const struct dlb_opt *opt = dlb_loader_group.opts; opt->key; opt++)
-        for (size_t k = 0; k < 2 && spec->loader.num_workers > 0; k++)
-            if (strcmp(opt->key, keys[k]) == 0 && !is_compared(plan, j, spec, opt)) {
-                char key[DLB_AXIS_KEY_CAP];
-                (void)snprintf(key, sizeof(key), "loader.%s", opt->key);
-                dlb_json_append(j->unmeasured, json_string(key));
-            }
-}
-
 void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     bool judged = j->recommended >= 0 || j->n_set > 0;
@@ -451,7 +411,7 @@ void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
     j->pytorch[0] = '\0';
     (void)json_array_clear(j->not_modelled);
     if (judged)
-        find_unmeasured(plan, plan->cells[shown].spec, j);
+        dlb_pytorch_unmeasured(plan, plan->cells[shown].spec, j);
     if (judged)
         dlb_pytorch_text(plan->cells[shown].spec, plan->cells[shown].iterable, j->left_out,
                          j->pytorch, sizeof(j->pytorch));

@@ -32,7 +32,7 @@ expect_json "d['pytorch'] == '' or 'loader.pin_memory' in d['recommendation_deta
 expect_json "d['pytorch'] == '' or d['pytorch'].split('num_workers=')[1][0] == str(d['cells'][d['best_cell'] if d['recommended_cell'] is None else d['recommended_cell']]['config']['loader.num_workers'])"
 run "$dlbench" report results/auto
 expect_exit 0
-run "$dlbench" report results/auto --format json
+run "$dlbench" report results/auto --json
 expect_exit 0
 
 # --- without torch, and where it is not asked for, the sweep is as it was and says so
