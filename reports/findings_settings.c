@@ -60,6 +60,31 @@ static void write_others(const json_t *doc, const json_t *config, uint32_t n_col
     dlb_text_free(&line);
 }
 
+/* Whose loader the settings were measured with, where the result says it. */
+static const char *whose(const json_t *cell)
+{
+    if (is_text(cell, "pipeline", "pytorch"))
+        return ", measured with PyTorch's own DataLoader";
+    if (is_text(cell, "pipeline", "hardware"))
+        return ", for a loader as fast as dlbench's (PyTorch's was not measured)";
+    return "";
+}
+
+static void write_unmeasured(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *key;
+    struct dlb_text line = {0};
+    size_t i;
+    json_array_foreach(json_object_get(json_object_get(doc, "recommendation_detail"), "unmeasured"),
+                       i, key) {
+        dlb_text_printf(&line, line.len_bytes ? ", " : "unmeasured: ");
+        dlb_text_plain(&line, json_is_string(key) ? json_string_value(key) : "-", 80);
+    }
+    if (line.len_bytes)
+        dlb_text_fold(out, line.data, 2, n_columns);
+    dlb_text_free(&line);
+}
+
 void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const char *pytorch = json_string_value(json_object_get(doc, "pytorch"));
@@ -72,14 +97,14 @@ void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_tex
         (best_only &&
          (is_text(verdict, "class", "INCOMPLETE") || is_text(verdict, "class", "HARNESS-BOUND"))))
         return;
-    dlb_text_printf(out, best_only ? "\nSettings to paste (the best cell's):\n  "
-                                   : "\nSettings to paste:\n  ");
+    const json_t *cell =
+        json_array_get(json_object_get(doc, "cells"),
+                       json_is_integer(index) ? (size_t)json_integer_value(index) : SIZE_MAX);
+    dlb_text_printf(out, "\nSettings to paste%s%s:\n  ", best_only ? " (the best cell's)" : "",
+                    whose(cell));
     dlb_text_plain(out, pytorch, 1000); /* always one line, so that it can be copied */
     dlb_text_printf(out, "\n");
-    if (json_is_integer(index))
-        write_others(doc,
-                     json_object_get(json_array_get(json_object_get(doc, "cells"),
-                                                    (size_t)json_integer_value(index)),
-                                     "config"),
-                     n_columns, out);
+    if (cell)
+        write_others(doc, json_object_get(cell, "config"), n_columns, out);
+    write_unmeasured(doc, n_columns, out);
 }

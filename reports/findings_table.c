@@ -267,8 +267,15 @@ void dlb_findings_reasons(const json_t *doc, uint32_t n_columns, struct dlb_text
     reasons(cells, "skipped", n_columns, out);
 }
 
+/* Whether a row of the table is about it; "": of the one table that has all cells. */
+static bool is_in(const json_t *cell, const char *pipeline)
+{
+    return has_status(cell, "ok") &&
+           (!pipeline[0] || strcmp(dlb_json_text(cell, "pipeline"), pipeline) == 0);
+}
+
 /* Fills the table anew, squeezed as far as `squeeze` says. */
-static void fill(const json_t *doc, int squeeze, struct dlb_table *table)
+static void fill(const json_t *doc, const char *pipeline, int squeeze, struct dlb_table *table)
 {
     const char *keys[N_USUAL + MAX_AXIS_COLUMNS];
     const json_t *cells = json_object_get(doc, "cells"), *cell;
@@ -278,7 +285,7 @@ static void fill(const json_t *doc, int squeeze, struct dlb_table *table)
     table->n_rows = 0;
     table->cell = dlb_mem_array(json_array_size(cells) * table->n_columns, sizeof(*table->cell));
     json_array_foreach(cells, i, cell) {
-        if (has_status(cell, "ok"))
+        if (is_in(cell, pipeline))
             fill_row(doc, cell, keys, n_keys, squeeze,
                      &table->cell[(size_t)table->n_rows++ * table->n_columns]);
     }
@@ -286,11 +293,12 @@ static void fill(const json_t *doc, int squeeze, struct dlb_table *table)
 
 /* Squeezes the table no further than is needed to keep the settings and the idle time; where both
  * do not fit, the settings alone. Returns how far. */
-static int fill_to_fit(const json_t *doc, uint32_t n_columns, struct dlb_table *table)
+static int fill_to_fit(const json_t *doc, const char *pipeline, uint32_t n_columns,
+                       struct dlb_table *table)
 {
     for (uint32_t rank = IDLE; rank >= AXIS; rank--)
         for (int squeeze = FULL; squeeze <= NO_CAUSE; squeeze++) {
-            fill(doc, squeeze, table);
+            fill(doc, pipeline, squeeze, table);
             if (dlb_table_fits(table, n_columns, rank))
                 return squeeze;
         }
@@ -325,16 +333,40 @@ static void tell_left_out(uint32_t n_out, int squeeze, uint32_t n_columns, struc
     dlb_text_fold(out, line, 0, n_columns);
 }
 
-void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+static uint32_t count(const json_t *doc, const char *pipeline)
+{
+    const json_t *cell;
+    size_t i;
+    uint32_t n = 0;
+    json_array_foreach(json_object_get(doc, "cells"), i, cell)
+        n += is_in(cell, pipeline);
+    return n;
+}
+
+static void write_table(const json_t *doc, const char *pipeline, bool has_legend,
+                        uint32_t n_columns, struct dlb_text *out)
 {
     struct dlb_table *table = dlb_mem_new(sizeof(*table));
-    int squeeze = fill_to_fit(doc, n_columns, table);
+    int squeeze = fill_to_fit(doc, pipeline, n_columns, table);
     if (table->n_rows > 0) {
         uint32_t n_out = dlb_table_render(table, n_columns, out);
-        legend(doc, n_columns, out);
+        if (has_legend)
+            legend(doc, n_columns, out);
         tell_left_out(n_out, squeeze, n_columns, out);
     }
-    dlb_findings_reasons(doc, n_columns, out);
     free(table->cell);
     free(table);
+}
+
+void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    if (count(doc, "hardware") > 0 && count(doc, "pytorch") > 0) {
+        dlb_text_printf(out, "What this hardware can do:\n");
+        write_table(doc, "hardware", false, n_columns, out);
+        dlb_text_printf(out, "\nWhat your pipeline does, with PyTorch's own DataLoader:\n");
+        write_table(doc, "pytorch", true, n_columns, out);
+    } else {
+        write_table(doc, "", true, n_columns, out);
+    }
+    dlb_findings_reasons(doc, n_columns, out);
 }

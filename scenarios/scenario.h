@@ -108,13 +108,22 @@ struct dlb_race_spent {
 
 /* A race between the cells of a sweep (core/measure/race.h). Owned by the plan. */
 struct dlb_plan_race {
-    struct dlb_race race;    /* of all cells of the plan; those that are skipped have failed */
+    struct dlb_race race; /* of all cells that the plan had when it began; those that are skipped,
+                             or are not in this race, have failed */
+    uint32_t first_block; /* of the plan: the race's block 0 */
     uint32_t *rank, *levels; /* that it borrows; owned */
     enum dlb_rate_kind rate; /* that cells are compared by; DLB_N_RATES: no block has ended */
     double max_s;            /* after which no block begins; 0: none */
     double cut_s;            /* after which no task begins; 0: none */
     struct dlb_race_spent before;
     uint32_t n_cpus; /* for the judge */
+};
+
+/* Whether PyTorch's own DataLoader can read the data of a sweep (sweep.confirm). */
+struct dlb_plan_torch {
+    bool there;
+    enum dlb_code code; /* why not; DLB_N_CODES: there is no code */
+    char why[400];      /* likewise, in words; "": it was not asked */
 };
 
 /* Owned by the caller of plan(); dlb_plan_free frees everything. */
@@ -127,13 +136,17 @@ struct dlb_plan {
     uint32_t n_resident;    /* of these, the first, which are no twins: DLB_MODE_CEILING */
     struct dlb_spec *warms; /* of the warm passes, one per distinct data set on a disk */
     uint32_t n_warms;
-    struct dlb_axes axes;       /* what was swept; none for one cell */
-    bool io_depth_said;         /* loader.io_depth was set by the user */
-    struct dlb_task *tasks;     /* in the order of execution */
-    uint32_t n_tasks, n_blocks; /* n_blocks: so far, where there is a race */
-    bool grows;                 /* next() adds tasks in view of the results */
-    struct dlb_plan_race *race; /* NULL: each cell is measured equally often */
-    int64_t reference;          /* cell, or -1 */
+    struct dlb_axes axes;           /* what was swept; none for one cell */
+    bool io_depth_said;             /* loader.io_depth was set by the user */
+    struct dlb_task *tasks;         /* in the order of execution */
+    uint32_t n_tasks, n_blocks;     /* n_blocks: so far, where there is a race */
+    bool grows;                     /* next() adds tasks in view of the results */
+    struct dlb_plan_race *race;     /* NULL: each cell is measured equally often */
+    struct dlb_plan_race *hardware; /* the race that ended before PyTorch's own cells were added,
+                                       which are those of `race`; else NULL */
+    uint32_t n_grid;                /* cells that the axes make; PyTorch's are behind them */
+    struct dlb_plan_torch torch;    /* PyTorch's cells follow the race, or why they do not */
+    int64_t reference;              /* cell, or -1 */
     uint64_t seed;
     struct dlb_plan_host host;
     bool step_assumed;     /* device.step_ms was not set */
@@ -146,6 +159,7 @@ struct dlb_plan_input {
     uint32_t n_cpus;              /* that this process may use */
     bool iterable;                /* the kind of the first cell's data set */
     struct dlb_plan_host host;
+    struct dlb_plan_torch torch;
     void *own; /* what prepare() made for the scenario; borrowed as long as the plan */
 };
 
@@ -203,6 +217,7 @@ struct dlb_judged_cell {
     struct dlb_verdict verdict;
     double n_workers, slots_bytes;   /* what "smallest" means */
     const struct dlb_reps *ceilings; /* those of its ceiling; borrowed from the results; or NULL */
+    bool aside;                      /* not in the race that decides: of another pipeline */
     bool rival;                      /* does the best's work, so their rates are compared */
     double modelled_loss_frac;       /* to the best, by the model of a race; NaN: none */
 };
@@ -223,6 +238,7 @@ struct dlb_judgement {
     json_t *no_difference; /* array of swept keys that change nothing at the recommended cell, else
                               at the best */
     json_t *left_out;      /* those of them that `pytorch` leaves to their default */
+    json_t *unmeasured;    /* array of keys in `pytorch` that PyTorch's cells did not compare */
     char pytorch[256];     /* DataLoader(...) of the recommended cell, else of the best; empty if
                               neither is judged */
     json_t *not_modelled;  /* array of {"code", "text"} */
@@ -242,6 +258,7 @@ struct dlb_subject {
     struct dlb_shape shape;                                      /* of that data set */
     uint64_t min_shard_samples, stored_bytes, max_payload_bytes; /* as in struct dlb_plan_host */
     uint64_t *shard_samples;                                     /* likewise; owned by the driver */
+    struct dlb_plan_torch torch;
     void *own; /* the scenario's; freed by its release() */
 };
 

@@ -62,6 +62,8 @@ static int prepare(struct experiment *x, struct dlb_err *err)
     if (!rc)
         rc = x->scenario->prepare ? x->scenario->prepare(&in, &x->subject, err)
                                   : dlb_subject_look(x->scenario, &x->subject, say_waiting, x, err);
+    if (!rc && x->scenario->sweeps)
+        rc = dlb_subject_torch(x->folder.scratch, &x->subject, err);
     if (!rc)
         x->environment = dlb_subject_environment(&x->subject);
     return rc;
@@ -73,6 +75,7 @@ static int make_plan(struct experiment *x, struct dlb_err *err)
     struct dlb_plan_input in = {.cfg = x->args->cfg,
                                 .n_cpus = x->n_cpus,
                                 .iterable = x->subject.shape.iterable,
+                                .torch = x->subject.torch,
                                 .own = x->subject.own};
     dlb_subject_host(&x->subject, x->scenario, x->n_cpus, &in.host);
     int rc = x->scenario->plan(&in, &x->plan, err);
@@ -191,7 +194,7 @@ static void tell_growing(struct experiment *x)
 /* A race has one block yet, and is as long as it takes to decide. */
 static void tell_race(struct experiment *x)
 {
-    double most_s = x->plan.race->max_s;
+    double most_s = x->subject.spec.sweep.max_minutes * 60;
     double block_s = dlb_runner_least_s(&x->plan, x->subject.shape.n_samples);
     char block[40], most[40] = "no limit";
     if (most_s > 0)

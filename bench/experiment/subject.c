@@ -9,6 +9,7 @@
 #include "core/host/membw.h"
 #include "core/host/osacct.h"
 #include "loaders/torch/ask.h"
+#include "scenarios/spec/meaning.h"
 #include "scenarios/storage/fio.h"
 
 #include <limits.h>
@@ -60,7 +61,7 @@ int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
     int rc = dlb_loader_check_reads(&spec->loader, dlb_spec_format(spec), spec->dataset.access,
                                     false, err);
     rc = rc ? rc
-            : dlb_torch_ask(&spec->python, settings, (uint64_t)spec->run.seed, scratch,
+            : dlb_torch_ask(&spec->python, settings, (uint64_t)spec->run.seed, 0, scratch,
                             &dlb_interrupted, &about, err);
     json_decref(settings);
     if (!rc)
@@ -71,6 +72,40 @@ int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
         rc = set(cfg, "python.iterable", json_object_get(about, "iterable"), err);
     json_decref(about);
     return rc ? rc : dlb_subject_spec(cfg, scenario, out, err);
+}
+
+int dlb_subject_torch(const char *scratch, struct dlb_subject *out, struct dlb_err *err)
+{
+    const struct dlb_spec *asked = &out->spec;
+    struct dlb_plan_torch *torch = &out->torch;
+    json_t *about = NULL;
+    torch->code = DLB_N_CODES;
+    if (dlb_spec_is_torch(asked))
+        return DLB_OK;
+    bool none = asked->sweep.confirm == DLB_CONFIRM_NONE;
+    if (none || (asked->sweep.exhaustive && asked->sweep.confirm == DLB_CONFIRM_AUTO)) {
+        (void)snprintf(torch->why, sizeof(torch->why),
+                       none ? "sweep.confirm is \"none\"" : "sweep.exhaustive has no race");
+        return DLB_OK;
+    }
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
+    *spec = *asked;
+    dlb_spec_make_torch(spec);
+    spec->loader.num_workers = 0;
+    dlb_meaning_settle(spec, out->shape.iterable);
+    json_t *settings = dlb_spec_to_json(spec, out->shape.iterable);
+    int rc = dlb_torch_ask(&spec->python, settings, (uint64_t)spec->run.seed, out->shape.n_samples,
+                           scratch, &dlb_interrupted, &about, err);
+    json_decref(settings);
+    json_decref(about);
+    free(spec);
+    torch->there = rc == DLB_OK;
+    if (rc == DLB_OK || rc == DLB_E_CANCELLED || asked->sweep.confirm == DLB_CONFIRM_TORCH)
+        return rc;
+    torch->code = err->code;
+    (void)snprintf(torch->why, sizeof(torch->why), "%.300s [%s]", err->what,
+                   dlb_code_name(err->code));
+    return DLB_OK;
 }
 
 /* Bytes of the data set's files on the storage: compressed, without holes, with the framing of

@@ -24,6 +24,11 @@ int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
 int dlb_subject_look(const struct dlb_scenario *scenario, struct dlb_subject *out,
                      void (*waiting)(void *ctx), void *ctx, struct dlb_err *err);
 
+/* Whether an interpreter can load these data with PyTorch, as sweep.confirm wants it known: fills
+ * out->torch. An error only with sweep.confirm = "torch", or an interrupt. After dlb_subject_look.
+ */
+int dlb_subject_torch(const char *scratch, struct dlb_subject *out, struct dlb_err *err);
+
 /* The input of plan() about data and machine. Slow measurements are made only with
  * scenario->weighs_host. */
 void dlb_subject_host(const struct dlb_subject *subject, const struct dlb_scenario *scenario,

@@ -46,7 +46,10 @@ const char *dlb_watch_cell_name(const struct dlb_plan *plan, uint32_t cell, char
 const char *dlb_watch_left_text(const struct dlb_plan *plan, double gone_s, char *text,
                                 size_t n_text)
 {
-    double left_s = plan->race ? plan->race->cut_s - gone_s : 0;
+    double end_s = plan->race ? plan->race->cut_s : 0;
+    if (plan->torch.there && !plan->hardware) /* another race follows */
+        end_s = plan->cells[0].spec->sweep.max_minutes * 60;
+    double left_s = end_s - gone_s;
     text[0] = '\0';
     if (left_s > 90)
         (void)snprintf(text, n_text, ", at most %.0f min left", ceil(left_s / 60));

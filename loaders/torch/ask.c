@@ -9,8 +9,8 @@
 #define LIMIT_S 300 /* importing from a cold disk and a first batch take minutes */
 
 int dlb_torch_ask(const struct dlb_python_opts *python, const json_t *settings, uint64_t seed,
-                  const char *scratch, const atomic_bool *cancel, json_t **about,
-                  struct dlb_err *err)
+                  uint64_t n_samples, const char *scratch, const atomic_bool *cancel,
+                  json_t **about, struct dlb_err *err)
 {
     struct dlb_interpreter *interpreter = dlb_mem_new(sizeof(*interpreter));
     const struct dlb_pulse limit = {.stall_ns = LIMIT_S * DLB_NS_PER_S};
@@ -20,6 +20,7 @@ int dlb_torch_ask(const struct dlb_python_opts *python, const json_t *settings, 
                                             .scratch = scratch,
                                             .world = 1,
                                             .seed = seed,
+                                            .n_samples = n_samples,
                                             .cancel = cancel,
                                             .quiet = true,
                                             .pulse = &limit};

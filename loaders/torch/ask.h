@@ -12,10 +12,11 @@
 #include <stdint.h>
 
 /* Builds the loader that the settings (dotted keys) ask for, takes a batch of it, and ends it.
+ * n_samples: of data that a twin makes up; 0: not known.
  * *about (new reference): torch, python, interpreter, samples or null, sample_bytes, iterable, ...
  */
 int dlb_torch_ask(const struct dlb_python_opts *python, const json_t *settings, uint64_t seed,
-                  const char *scratch, const atomic_bool *cancel, json_t **about,
-                  struct dlb_err *err);
+                  uint64_t n_samples, const char *scratch, const atomic_bool *cancel,
+                  json_t **about, struct dlb_err *err);
 
 #endif

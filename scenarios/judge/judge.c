@@ -1,6 +1,7 @@
 #include "scenarios/judge/judge.h"
 
 #include "core/base/escape.h"
+#include "core/base/json.h"
 #include "core/base/mem.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/gain.h"
@@ -13,6 +14,7 @@
 #include "scenarios/judge/rates.h"
 #include "scenarios/judge/recommend.h"
 #include "scenarios/judge/workers.h"
+#include "scenarios/plan/plan.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -390,6 +392,7 @@ static void look_at(const struct dlb_plan *plan, const struct dlb_results *resul
     struct dlb_judged_cell *out = &j->cells[i];
     uint64_t n_stored = plan->host.n_samples;
     out->modelled_loss_frac = (double)NAN;
+    out->aside = dlb_plan_race_of(plan, i) != dlb_plan_deciding(plan);
     judge_status(planned, reps, results->interrupted, plan->race != NULL, out);
     dlb_rates_fill(planned, n_stored, reps, j->seed, out);
     out->shown = choose_shown(reps, out->rates[DLB_RATE_WINDOW].over.median);
@@ -408,6 +411,8 @@ void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
     j->pytorch[0] = '\0';
     (void)json_array_clear(j->not_modelled);
     if (judged)
+        dlb_pytorch_unmeasured(plan, plan->cells[shown].spec, j);
+    if (judged)
         dlb_pytorch_text(plan->cells[shown].spec, plan->cells[shown].iterable, j->left_out,
                          j->pytorch, sizeof(j->pytorch));
     dlb_not_modelled_fill(plan, j);
@@ -425,6 +430,7 @@ void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *resul
     out->tolerance = plan->cells[0].spec->sweep.tolerance;
     out->no_difference = dlb_json_made(json_array());
     out->left_out = dlb_json_made(json_array());
+    out->unmeasured = dlb_json_made(json_array());
     out->not_modelled = dlb_json_made(json_array());
     out->notes = dlb_json_made(json_array());
     for (uint32_t i = 0; i < out->n_cells; i++)
@@ -469,6 +475,7 @@ void dlb_judgement_free(struct dlb_judgement *judgement)
     free(judgement->set);
     json_decref(judgement->no_difference);
     json_decref(judgement->left_out);
+    json_decref(judgement->unmeasured);
     json_decref(judgement->not_modelled);
     json_decref(judgement->notes);
     json_decref(judgement->storage);

@@ -23,4 +23,9 @@ void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *judge
 void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *left_out,
                       char *text, size_t n_text);
 
+/* Fills j->unmeasured: the arguments to paste of which PyTorch's cells compared no two values;
+ * torch ignores pin_memory without an accelerator. Nothing where `spec` is not PyTorch's. */
+void dlb_pytorch_unmeasured(const struct dlb_plan *plan, const struct dlb_spec *spec,
+                            struct dlb_judgement *j);
+
 #endif

@@ -4,6 +4,7 @@
 #include "core/base/mem.h"
 #include "core/base/opt_value.h"
 #include "scenarios/judge/judged.h"
+#include "scenarios/plan/plan.h"
 #include "scenarios/spec/meaning.h"
 
 #include <stdio.h>
@@ -59,14 +60,15 @@ static bool makes_none(const struct dlb_plan *plan, const struct dlb_judgement *
             !are_equal(noise, &j->cells[base], &j->cells[other], j->tolerance))
             return false;
     }
-    return !plan->race || race_says(&plan->race->race, base, at, n);
+    return !plan->race || race_says(&dlb_plan_deciding(plan)->race, base, at, n);
 }
 
 /* Workers that are threads start in no time: what is measured of keeping them is not PyTorch's. */
 static bool must_stay(const struct dlb_axis *axis, const struct dlb_spec *spec)
 {
     bool keeps_threads = axis->group == &dlb_loader_group &&
-                         strcmp(axis->opt->key, "persistent_workers") == 0 && !dlb_spec_forks(spec);
+                         strcmp(axis->opt->key, "persistent_workers") == 0 &&
+                         !dlb_spec_forks(spec) && !dlb_spec_is_torch(spec);
     return axis->opt->stays || keeps_threads;
 }
 
@@ -127,7 +129,8 @@ void dlb_no_difference_find(const struct dlb_plan *plan, const struct dlb_noise 
     int64_t base = j->recommended >= 0 ? j->recommended : j->best;
     struct said said = {.n = 0};
     bool changed = false;
-    if (plan->base || base < 0 || j->too_busy || !dlb_is_judged(&j->cells[base]))
+    if (plan->base || base < 0 || base >= plan->n_grid || j->too_busy ||
+        !dlb_is_judged(&j->cells[base]))
         return;
     const struct dlb_spec *spec = plan->cells[base].spec;
     for (uint32_t i = 0; i < plan->axes.n; i++) {

@@ -6,6 +6,7 @@
 #include "core/measure/tail.h"
 #include "scenarios/judge/judged.h"
 #include "scenarios/judge/note.h"
+#include "scenarios/plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -137,7 +138,7 @@ void dlb_noise_of_cells(const struct dlb_judgement *j, struct dlb_noise *out)
     n = 0;
     for (uint32_t i = 0; i < j->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
-        if (!dlb_is_judged(cell))
+        if (!dlb_is_judged(cell) || cell->aside)
             continue;
         n_each = cell->n_values > n_each ? cell->n_values : n_each;
         for (uint32_t k = 0; k < cell->n_values; k++)
@@ -216,7 +217,8 @@ static bool is_too_busy(const struct dlb_race *race, const struct dlb_judgement 
 void dlb_noise_judge(const struct dlb_plan *plan, const struct dlb_noise *noise,
                      struct dlb_judgement *j)
 {
-    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
+    const struct dlb_plan_race *held = dlb_plan_deciding(plan);
+    const struct dlb_race *race = held ? &held->race : NULL;
     bool raced = race && isfinite(race->noise_floor_frac);
     j->noise_floor_frac = raced ? race->noise_floor_frac : noise->floor_frac;
     j->too_busy = is_open(plan, race) && is_too_busy(race, j, noise);

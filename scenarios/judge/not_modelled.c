@@ -26,7 +26,12 @@ static void say_device(const struct dlb_judged_cell *cell, const struct dlb_spec
 static void say_copies(const struct dlb_judged_cell *cell, const struct dlb_spec *spec,
                        json_t *list)
 {
-    if (cell->n_workers > 0 && spec->loader.pin_memory && spec->loader.pin_mode == DLB_PIN_DIRECT)
+    if (dlb_spec_is_torch(spec) && spec->loader.pin_memory)
+        dlb_note(list, DLB_NOTE_PIN_MEMORY_UNMEASURED,
+                 "pin_memory=True: torch ignores it without an accelerator, so PyTorch's cells "
+                 "did not measure it");
+    else if (cell->n_workers > 0 && spec->loader.pin_memory &&
+             spec->loader.pin_mode == DLB_PIN_DIRECT)
         dlb_note(list, DLB_NOTE_NO_PIN_THREAD,
                  "PyTorch's pin thread, which copies every batch once more: workers write straight "
                  "to page-locked memory here; loader.pin_mode = \"thread\" includes it");
@@ -46,7 +51,7 @@ static void say_epochs(const struct dlb_spec *spec, json_t *list)
                  "persistent_workers: not measured with run.epochs = %lld; True keeps workers from "
                  "being started again each epoch",
                  (long long)spec->run.epochs);
-    else if (!dlb_spec_forks(spec))
+    else if (!dlb_spec_forks(spec) && !dlb_spec_is_torch(spec))
         dlb_note(
             list, DLB_NOTE_NO_PERSISTENT_WORKERS,
             "persistent_workers: threads start so fast that it looks free; True is recommended "
@@ -58,7 +63,9 @@ static void say_workers(const struct dlb_judged_cell *cell, const struct dlb_spe
 {
     if (cell->n_workers == 0)
         return;
-    if (!dlb_spec_forks(spec))
+    if (dlb_spec_is_torch(spec))
+        ; /* they are PyTorch's own */
+    else if (!dlb_spec_forks(spec))
         dlb_note(
             list, DLB_NOTE_NO_WORKER_PROCESSES,
             "worker processes: these workers are threads, so fork, transport between processes "
@@ -96,6 +103,17 @@ static void say_order(const struct dlb_spec *spec, bool iterable, json_t *list)
                  "has the first one's order");
 }
 
+/* What this program's own loaders say nothing of. */
+static void say_pytorch(const struct dlb_plan *plan, json_t *list)
+{
+    const char *why = plan->hardware ? "its race came to no result" : plan->torch.why;
+    dlb_note(list, DLB_NOTE_NO_INTERPRETER,
+             "the Python interpreter: its cost per sample comes on top, in every worker");
+    if (why[0])
+        dlb_note(list, DLB_NOTE_PYTORCH_NOT_MEASURED,
+                 "PyTorch's own DataLoader, which was not measured: %s", why);
+}
+
 void dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
     int64_t at = j->recommended >= 0 ? j->recommended : j->best;
@@ -105,8 +123,8 @@ void dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *j)
     const struct dlb_spec *spec = plan->cells[at].spec;
     json_t *list = j->not_modelled;
     say_device(cell, spec, list);
-    dlb_note(list, DLB_NOTE_NO_INTERPRETER,
-             "the Python interpreter: its cost per sample comes on top, in every worker");
+    if (!dlb_spec_is_torch(spec))
+        say_pytorch(plan, list);
     if (spec->loader.io == DLB_READ_URING)
         dlb_note(
             list, DLB_NOTE_NO_GETITEMS,

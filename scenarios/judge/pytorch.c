@@ -1,4 +1,8 @@
+#include "core/base/json.h"
+#include "core/base/opt_value.h"
 #include "scenarios/judge/judge.h"
+#include "scenarios/judge/judged.h"
+#include "scenarios/plan/plan.h"
 #include "scenarios/spec/meaning.h"
 
 #include <stdio.h>
@@ -13,7 +17,8 @@ static const char *python_bool(bool value)
  * are enough epochs: then the message has the measured numbers. */
 static bool keeps_workers(const struct dlb_spec *spec)
 {
-    if (dlb_spec_forks(spec) && spec->run.epochs >= DLB_EPOCHS_WITH_BORDERS)
+    if (dlb_spec_is_torch(spec) ||
+        (dlb_spec_forks(spec) && spec->run.epochs >= DLB_EPOCHS_WITH_BORDERS))
         return spec->loader.persistent_workers;
     return true;
 }
@@ -63,4 +68,42 @@ void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *
         "DataLoader(dataset, batch_size=%lld, num_workers=%lld%s%s%s%s, drop_last=%s%s%s)",
         (long long)loader->batch_size, (long long)loader->num_workers, pin, ahead, keep, shuffle,
         python_bool(loader->drop_last), timeout, order);
+}
+
+/* Whether PyTorch's cells with workers were measured with two values of the option, at least. */
+static bool is_compared(const struct dlb_plan *plan, const struct dlb_judgement *j,
+                        const struct dlb_spec *spec, const struct dlb_opt *opt)
+{
+    json_t *own = dlb_opt_load(opt, &spec->loader);
+    bool found = false;
+    for (uint32_t i = 0; i < plan->n_cells && !found; i++) {
+        const struct dlb_loader_opts *other =
+            plan->cells[i].spec ? &plan->cells[i].spec->loader : NULL;
+        if (!other || other->num_workers == 0 || !dlb_plan_is_torch(plan, i) ||
+            !dlb_is_measured(&j->cells[i]))
+            continue;
+        json_t *value = dlb_opt_load(opt, other);
+        found = !json_equal(own, value);
+        json_decref(value);
+    }
+    json_decref(own);
+    return found;
+}
+
+void dlb_pytorch_unmeasured(const struct dlb_plan *plan, const struct dlb_spec *spec,
+                            struct dlb_judgement *j)
+{
+    static const char *const keys[] = {"prefetch_factor", "persistent_workers"};
+    (void)json_array_clear(j->unmeasured);
+    if (!dlb_spec_is_torch(spec))
+        return;
+    if (spec->loader.pin_memory)
+        dlb_json_append(j->unmeasured, json_string("loader.pin_memory"));
+    for (const struct dlb_opt *opt = dlb_loader_group.opts; opt->key; opt++)
+        for (size_t k = 0; k < 2 && spec->loader.num_workers > 0; k++)
+            if (strcmp(opt->key, keys[k]) == 0 && !is_compared(plan, j, spec, opt)) {
+                char key[DLB_AXIS_KEY_CAP];
+                (void)snprintf(key, sizeof(key), "loader.%s", opt->key);
+                dlb_json_append(j->unmeasured, json_string(key));
+            }
 }

@@ -2,9 +2,11 @@
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/units.h"
 #include "scenarios/judge/judged.h"
 #include "scenarios/judge/recommend.h"
 #include "scenarios/judge/rivals.h"
+#include "scenarios/plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +41,7 @@ static void find_best(struct dlb_judgement *j)
     (void)dlb_best_by_median(j);
     for (uint32_t i = 0; i < j->n_cells; i++) {
         double loss = j->cells[i].modelled_loss_frac;
-        if (!dlb_is_judged(&j->cells[i]) || !(loss < least))
+        if (j->cells[i].aside || !dlb_is_judged(&j->cells[i]) || !(loss < least))
             continue;
         least = loss;
         j->best = i;
@@ -50,8 +52,9 @@ static void find_best(struct dlb_judgement *j)
 static void find_candidates(const struct dlb_race *race, struct dlb_judgement *j)
 {
     const struct dlb_race_cell *raced = race->cells;
-    for (uint32_t i = 0; race->n_looked > 0 && i < j->n_cells; i++) {
-        if (!dlb_is_judged(&j->cells[i]) || !(raced[i].probability >= DLB_CANDIDATE_MIN))
+    for (uint32_t i = 0; race->n_looked > 0 && i < race->input.n_cells; i++) {
+        if (j->cells[i].aside || !dlb_is_judged(&j->cells[i]) ||
+            !(raced[i].probability >= DLB_CANDIDATE_MIN))
             continue;
         dlb_add_to_set(j, i);
         for (uint32_t k = j->n_set - 1;
@@ -151,14 +154,37 @@ static void say_undecided(const struct dlb_race *race, const struct dlb_judgemen
                    why_undecided(race), j->tolerance * 100, candidates, more);
 }
 
+/* What the other race found: the hardware's, where PyTorch's cells have the answer. */
+static void say_aside(const struct dlb_plan *plan, const struct dlb_judgement *j, char *text,
+                      size_t n_text)
+{
+    const struct dlb_plan_race *held = dlb_plan_deciding(plan);
+    char rate[32];
+    int64_t at = plan->hardware ? plan->hardware->race.base : -1;
+    if (held == plan->hardware || at < 0 || !dlb_is_measured(&j->cells[at])) {
+        if (plan->torch.why[0])
+            (void)snprintf(text, n_text, " PyTorch's own loader was not measured: %s.",
+                           plan->torch.why);
+        return;
+    }
+    (void)snprintf(
+        text, n_text,
+        " So far what your pipeline does, with PyTorch's own loader. What this hardware can do: "
+        "%s samples/s (cell %lld).",
+        dlb_count_text(round(j->cells[at].rate.median), rate, sizeof(rate)), (long long)at);
+}
+
 static void describe(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    const struct dlb_race *race = &plan->race->race;
+    const struct dlb_plan_race *held = dlb_plan_deciding(plan);
+    const struct dlb_race *race = &held->race;
     size_t n_text = sizeof(j->text), at = dlb_say_best(j, j->text, n_text);
-    uint32_t n_runs = 0, n_unmeasured = 0;
+    uint32_t n_runs = 0, n_unmeasured = 0, n_blocks = dlb_plan_race_blocks(plan, held);
     if (at == 0)
         return;
     for (uint32_t i = 0; i < j->n_cells; i++) {
+        if (j->cells[i].aside)
+            continue;
         n_runs += j->cells[i].n_values;
         n_unmeasured += !plan->cells[i].skipped && !dlb_is_measured(&j->cells[i]);
     }
@@ -167,21 +193,23 @@ static void describe(const struct dlb_plan *plan, struct dlb_judgement *j)
     else
         say_undecided(race, j, j->text + at, n_text - at);
     at = strlen(j->text);
-    (void)snprintf(j->text + at, n_text - at, " %u runs in %u block%s.", n_runs, plan->n_blocks,
-                   plan->n_blocks == 1 ? "" : "s");
+    (void)snprintf(j->text + at, n_text - at, " %u runs in %u block%s.", n_runs, n_blocks,
+                   n_blocks == 1 ? "" : "s");
     at = strlen(j->text);
     if (n_unmeasured > 0)
         (void)snprintf(j->text + at, n_text - at, " %u cell%s not measured.", n_unmeasured,
                        n_unmeasured == 1 ? " was" : "s were");
     at = strlen(j->text);
     dlb_say_unjudged(j, j->text + at, n_text - at);
+    at = strlen(j->text);
+    say_aside(plan, j, j->text + at, n_text - at);
 }
 
 void dlb_recommend_raced(const struct dlb_plan *plan, struct dlb_judgement *j)
 {
-    const struct dlb_race *race = &plan->race->race;
+    const struct dlb_race *race = &dlb_plan_deciding(plan)->race;
     for (uint32_t i = 0; i < j->n_cells; i++)
-        j->cells[i].modelled_loss_frac = modelled_loss(race, i);
+        j->cells[i].modelled_loss_frac = modelled_loss(&dlb_plan_race_of(plan, i)->race, i);
     find_best(j);
     if (j->best >= 0)
         dlb_rivals_fill(plan, j);
@@ -215,21 +243,39 @@ static json_t *stopped_json(const struct dlb_race *race)
     return json_null();
 }
 
+/* What a race says; without one, what is known all the same. */
+static json_t *race_json(const struct dlb_plan *plan, const struct dlb_plan_race *held,
+                         const struct dlb_judgement *j, int64_t recommended)
+{
+    const struct dlb_race *race = held ? &held->race : NULL;
+    bool raced = race && recommended >= 0;
+    uint32_t n_blocks = held ? dlb_plan_race_blocks(plan, held) : plan->n_blocks;
+    return dlb_json_made(
+        json_pack("{so, so, so, so, si, so, so}", "cell",
+                  recommended >= 0 ? json_integer(recommended) : json_null(), "probability",
+                  dlb_json_real_or_null(raced ? race->probability : (double)NAN), "loss_frac",
+                  interval_json(raced ? &race->loss_frac : NULL), "stopped",
+                  race ? stopped_json(race) : json_null(), "blocks", (int)n_blocks, "blocks_more",
+                  dlb_json_real_or_null(race ? race->blocks_more : (double)NAN), "noise_floor_frac",
+                  dlb_json_real_or_null(race ? race->noise_floor_frac : j->noise_floor_frac)));
+}
+
 json_t *dlb_raced_detail_json(const struct dlb_plan *plan, const struct dlb_judgement *j)
 {
-    const struct dlb_race *race = plan->race ? &plan->race->race : NULL;
-    bool recommends = j->recommended >= 0, raced = race && recommends;
     if (plan->axes.n == 0 || plan->base)
         return json_null();
-    return dlb_json_made(json_pack(
-        "{so, so, so, so, si, so, so, sO, sO}", "cell",
-        recommends ? json_integer(j->recommended) : json_null(), "probability",
-        dlb_json_real_or_null(raced ? race->probability : (double)NAN), "loss_frac",
-        interval_json(raced ? &race->loss_frac : NULL), "stopped",
-        race ? stopped_json(race) : json_null(), "blocks", (int)plan->n_blocks, "blocks_more",
-        dlb_json_real_or_null(race ? race->blocks_more : (double)NAN), "noise_floor_frac",
-        dlb_json_real_or_null(race ? race->noise_floor_frac : j->noise_floor_frac), "no_difference",
-        j->no_difference, "left_out", j->left_out));
+    const struct dlb_plan_race *held = dlb_plan_deciding(plan), *first = plan->hardware;
+    json_t *out = race_json(plan, held, j, j->recommended);
+    dlb_json_put(out, "no_difference", json_incref(j->no_difference));
+    dlb_json_put(out, "left_out", json_incref(j->left_out));
+    dlb_json_put(out, "unmeasured", json_incref(j->unmeasured));
+    bool decided = first && first->race.stopped == DLB_RACE_DECIDED &&
+                   dlb_is_judged(&j->cells[first->race.recommended]);
+    dlb_json_put(out, "hardware",
+                 first && held != first
+                     ? race_json(plan, first, j, decided ? first->race.recommended : -1)
+                     : json_null());
+    return out;
 }
 
 json_t *dlb_raced_cell_json(const struct dlb_plan *plan, uint32_t cell)
@@ -241,8 +287,9 @@ json_t *dlb_raced_cell_json(const struct dlb_plan *plan, uint32_t cell)
                                          [DLB_RACE_FAILED] = "failed"};
     if (!plan->race || plan->cells[cell].skipped)
         return json_null();
-    const struct dlb_race_cell *raced = &plan->race->race.cells[cell];
+    const struct dlb_race *race = &dlb_plan_race_of(plan, cell)->race;
+    const struct dlb_race_cell *raced = &race->cells[cell];
     return dlb_json_made(json_pack("{ss, so, so}", "state", states[raced->state], "probability",
                                    dlb_json_real_or_null(raced->probability), "loss_frac",
-                                   interval_json(loss_of(&plan->race->race, cell))));
+                                   interval_json(loss_of(race, cell))));
 }

@@ -16,7 +16,8 @@ const struct dlb_judged_cell *dlb_best_by_median(struct dlb_judgement *j)
     j->best = -1;
     for (uint32_t i = 0; i < j->n_cells; i++) {
         const struct dlb_judged_cell *cell = &j->cells[i];
-        if (!dlb_is_measured(cell) || (best && dlb_is_judged(best) && !dlb_is_judged(cell)))
+        if (cell->aside || !dlb_is_measured(cell) ||
+            (best && dlb_is_judged(best) && !dlb_is_judged(cell)))
             continue;
         if (!best || dlb_is_judged(cell) != dlb_is_judged(best) ||
             cell->rate.median > best->rate.median) {
@@ -125,7 +126,7 @@ void dlb_say_unjudged(const struct dlb_judgement *j, char *text, size_t n_text)
     uint32_t n = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < j->n_cells; i++)
-        n += dlb_is_measured(&j->cells[i]) && !dlb_is_judged(&j->cells[i]);
+        n += !j->cells[i].aside && dlb_is_measured(&j->cells[i]) && !dlb_is_judged(&j->cells[i]);
     if (n > 0)
         (void)snprintf(text, n_text, " %u cell%s left out as INCOMPLETE or HARNESS-BOUND.", n,
                        n == 1 ? " is" : "s are");

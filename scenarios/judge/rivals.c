@@ -23,6 +23,8 @@ static bool differ(const struct dlb_axis *axis, const struct dlb_plan_cell *a,
 static bool is_rival(const struct dlb_axes *axes, const struct dlb_plan_cell *cell,
                      const struct dlb_plan_cell *best)
 {
+    if (dlb_spec_is_torch(cell->spec) != dlb_spec_is_torch(best->spec)) /* two pipelines */
+        return false;
     for (uint32_t i = 0; i < axes->n; i++) {
         const struct dlb_axis *axis = &axes->axis[i];
         if (makes_other_work(axis, best->spec) && differ(axis, cell, best))

@@ -10,6 +10,7 @@
 #include "scenarios/judge/note.h"
 #include "scenarios/judge/raced.h"
 #include "scenarios/judge/step_source.h"
+#include "scenarios/plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -220,7 +221,7 @@ static json_t *cell_config(const struct dlb_plan *plan, uint32_t i)
 {
     const struct dlb_plan_cell *planned = &plan->cells[i];
     json_t *config = dlb_spec_to_json(planned->spec, planned->iterable);
-    if (planned->skipped)
+    if (planned->skipped && i < plan->n_grid)
         put_swept(config, &plan->axes, i);
     return config;
 }
@@ -232,6 +233,8 @@ static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
     json_t *out = dlb_json_made(json_object());
     dlb_json_put(out, "index", json_integer(i));
     dlb_json_put(out, "config", cell_config(in->plan, i));
+    dlb_json_put(out, "pipeline",
+                 json_string(dlb_plan_is_torch(in->plan, i) ? "pytorch" : "hardware"));
     dlb_json_put(out, "status", json_string(status[cell->status]));
     dlb_json_put(out, "code", code_or_null(cell->code));
     dlb_json_put(out, "reason", cell->reason[0] ? dlb_json_safe_text(cell->reason) : json_null());

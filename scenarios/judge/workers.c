@@ -8,6 +8,8 @@ static bool differ_in_workers_alone(const struct dlb_plan *plan, const struct dl
                                     const struct dlb_plan_cell *b)
 {
     const struct dlb_axis *workers = dlb_axes_find(&plan->axes, &dlb_loader_group, "num_workers");
+    if (dlb_spec_is_torch(a->spec) != dlb_spec_is_torch(b->spec))
+        return false;
     for (uint32_t i = 0; i < plan->axes.n; i++) {
         const struct dlb_axis *axis = &plan->axes.axis[i];
         if (axis != workers && dlb_meaning_has(axis->group, axis->opt, a->spec, a->iterable) &&
@@ -34,7 +36,8 @@ void dlb_judge_workers(const struct dlb_plan *plan, struct dlb_judgement *j, uin
     const struct dlb_judged_cell *cell = &j->cells[at];
     struct dlb_evidence *e = &j->cells[at].evidence;
     double fastest = 0;
-    e->most_swept = dlb_axes_find(&plan->axes, &dlb_loader_group, "num_workers") != NULL;
+    e->most_swept = dlb_axes_find(&plan->axes, &dlb_loader_group, "num_workers") != NULL ||
+                    (plan->hardware && at >= plan->n_grid);
     for (uint32_t i = 0; i < j->n_cells; i++) {
         const struct dlb_judged_cell *other = &j->cells[i];
         uint32_t n_workers = workers_of(&plan->cells[i]);

@@ -68,8 +68,7 @@ static int make_spec(const struct dlb_plan_input *in, const struct dlb_axes *axe
     return rc;
 }
 
-/* Whether loaders and codec accept the combination. */
-static int check(struct dlb_spec *spec, bool iterable, struct dlb_err *err)
+int dlb_plan_check_cell(struct dlb_spec *spec, bool iterable, struct dlb_err *err)
 {
     const struct dlb_format *format = dlb_spec_format(spec);
     if (!dlb_loader_choose(&spec->loader, err))
@@ -92,7 +91,7 @@ static int plan_cell(const struct dlb_plan_input *in, const struct dlb_axes *axe
     int rc = make_spec(in, axes, place, cell->spec, err);
     if (!rc) {
         cell->iterable = is_iterable(in, cell->spec);
-        rc = check(cell->spec, cell->iterable, err);
+        rc = dlb_plan_check_cell(cell->spec, cell->iterable, err);
     }
     if (rc == DLB_E_CONFIG && axes->n > 0) {
         cell->skipped = true;
@@ -126,7 +125,7 @@ int dlb_plan_cells(const struct dlb_plan_input *in, struct dlb_axes *axes, struc
     plan->io_depth_said = dlb_config_has(in->cfg, "loader.io_depth") ||
                           dlb_axes_find(&plan->axes, &dlb_loader_group, "io_depth") != NULL;
     plan->cells = dlb_mem_array(n, sizeof(*plan->cells));
-    plan->n_cells = (uint32_t)n;
+    plan->n_cells = plan->n_grid = (uint32_t)n;
     for (size_t i = 0; i < n; i++) {
         int rc = plan_cell(in, &plan->axes, i, &plan->cells[i], err);
         if (rc)
@@ -186,10 +185,11 @@ static void make_ceiling(const struct dlb_plan_cell *cell, struct dlb_spec *out)
     dlb_meaning_settle(out, cell->iterable);
 }
 
-void dlb_plan_ceilings(struct dlb_plan *plan)
+void dlb_plan_add_ceilings(struct dlb_plan *plan, uint32_t first)
 {
-    plan->ceilings = dlb_mem_array(plan->n_cells, sizeof(*plan->ceilings));
-    for (uint32_t i = 0; i < plan->n_cells; i++) {
+    plan->ceilings = dlb_mem_grow(plan->ceilings, (size_t)plan->n_ceilings + plan->n_cells - first,
+                                  sizeof(*plan->ceilings));
+    for (uint32_t i = first; i < plan->n_cells; i++) {
         struct dlb_plan_cell *cell = &plan->cells[i];
         if (cell->skipped)
             continue;
@@ -201,6 +201,32 @@ void dlb_plan_ceilings(struct dlb_plan *plan)
         plan->n_ceilings += cell->ceiling == plan->n_ceilings;
     }
     plan->n_resident = plan->n_ceilings;
+}
+
+void dlb_plan_ceilings(struct dlb_plan *plan)
+{
+    dlb_plan_add_ceilings(plan, 0);
+}
+
+bool dlb_plan_is_torch(const struct dlb_plan *plan, uint32_t cell)
+{
+    return plan->cells[cell].spec && dlb_spec_is_torch(plan->cells[cell].spec);
+}
+
+const struct dlb_plan_race *dlb_plan_deciding(const struct dlb_plan *plan)
+{
+    bool known = plan->race && plan->race->race.n_looked > 0 && plan->race->race.leader >= 0;
+    return plan->hardware && !known ? plan->hardware : plan->race;
+}
+
+const struct dlb_plan_race *dlb_plan_race_of(const struct dlb_plan *plan, uint32_t cell)
+{
+    return plan->hardware && cell < plan->n_grid ? plan->hardware : plan->race;
+}
+
+uint32_t dlb_plan_race_blocks(const struct dlb_plan *plan, const struct dlb_plan_race *race)
+{
+    return race == plan->hardware ? race->race.n_blocks : plan->n_blocks - race->first_block;
 }
 
 int64_t dlb_plan_block_seed(int64_t seed, uint32_t block)
@@ -324,6 +350,16 @@ void dlb_plan_default_axes(uint32_t n_cpus, struct dlb_axes *axes)
                  dlb_json_made(json_pack("[bb]", 0, 1)));
 }
 
+static void free_race(struct dlb_plan_race *held)
+{
+    if (!held)
+        return;
+    dlb_race_free(&held->race);
+    free(held->rank);
+    free(held->levels);
+    free(held);
+}
+
 void dlb_plan_free(struct dlb_plan *plan)
 {
     for (uint32_t i = 0; i < plan->n_cells; i++) {
@@ -336,12 +372,8 @@ void dlb_plan_free(struct dlb_plan *plan)
     free(plan->warms);
     free(plan->tasks);
     free(plan->base);
-    if (plan->race) {
-        dlb_race_free(&plan->race->race);
-        free(plan->race->rank);
-        free(plan->race->levels);
-        free(plan->race);
-    }
+    free_race(plan->race);
+    free_race(plan->hardware);
     dlb_axes_free(&plan->axes);
     memset(plan, 0, sizeof(*plan));
 }

@@ -17,6 +17,25 @@ int dlb_plan_cells(const struct dlb_plan_input *in, struct dlb_axes *axes, struc
  * copies and data set: the cell with batches that are always ready. */
 void dlb_plan_ceilings(struct dlb_plan *plan);
 
+/* As dlb_plan_ceilings, for the cells from `first` on, which were added. */
+void dlb_plan_add_ceilings(struct dlb_plan *plan, uint32_t first);
+
+/* Whether loaders, format and codec accept the cell's combination: DLB_OK or an error. */
+int dlb_plan_check_cell(struct dlb_spec *spec, bool iterable, struct dlb_err *err);
+
+/* Whether PyTorch's own DataLoader loads in the cell. */
+bool dlb_plan_is_torch(const struct dlb_plan *plan, uint32_t cell);
+
+/* The race that has the answer: PyTorch's once it has looked and a cell is left in it, else the
+ * first one. NULL without a race. */
+const struct dlb_plan_race *dlb_plan_deciding(const struct dlb_plan *plan);
+
+/* The race that the cell is in; NULL without one. */
+const struct dlb_plan_race *dlb_plan_race_of(const struct dlb_plan *plan, uint32_t cell);
+
+/* Blocks of the plan that are of this race. */
+uint32_t dlb_plan_race_blocks(const struct dlb_plan *plan, const struct dlb_plan_race *race);
+
 /* The specs that read all data once: one per distinct data set of the cells that want it warm, none
  * for those that store nothing or read past the page cache. `as_is`: cells that take the cache as
  * it is get one pass, too, so that all of them find the same. */

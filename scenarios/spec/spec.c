@@ -280,3 +280,10 @@ bool dlb_spec_is_torch(const struct dlb_spec *spec)
 {
     return is_kind(spec, "torch");
 }
+
+void dlb_spec_make_torch(struct dlb_spec *spec)
+{
+    spec->loader.kind = 1;
+    while (!dlb_spec_is_torch(spec))
+        spec->loader.kind++;
+}

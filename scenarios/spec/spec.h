@@ -120,6 +120,7 @@ bool dlb_spec_forks(const struct dlb_spec *spec);
 
 /* Whether PyTorch loads (loader.kind = "torch"). */
 bool dlb_spec_is_torch(const struct dlb_spec *spec);
+void dlb_spec_make_torch(struct dlb_spec *spec);
 
 /* Ranks that divide the data set among them, over all processes. */
 static inline uint64_t dlb_spec_ranks(const struct dlb_spec *spec)

@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+static const char *const confirm_names[] = {"auto", "torch", "none", NULL};
+
 #define FIELD(field) .offset = offsetof(struct dlb_sweep_opts, field)
 static const struct dlb_opt sweep_opts[] = {
     {.key = "max_minutes",
@@ -27,6 +29,16 @@ static const struct dlb_opt sweep_opts[] = {
      FIELD(exhaustive),
      .def = "false",
      .help = "Measure each cell run.repeats times, instead of those that may still be the answer"},
+    {.key = "confirm",
+     .work = DLB_WORK_SAME,
+     .type = DLB_OPT_CHOICE,
+     FIELD(confirm),
+     .def = "auto",
+     .choices = confirm_names,
+     .help =
+         "Whether a race among PyTorch's own cells follows and gives the settings to paste: auto "
+         "(where your interpreter can load the data with torch), torch (else the sweep fails), "
+         "or none"},
     DLB_OPT_END};
 
 const struct dlb_opt_group dlb_sweep_group = {

@@ -9,8 +9,10 @@
 #include "scenarios/plan/preflight.h"
 #include "scenarios/spec/axes.h"
 #include "scenarios/spec/meaning.h"
+#include "scenarios/sweep/confirm.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* How far a block, and the last phase, may exceed the time: what was measured would be lost. */
@@ -34,9 +36,13 @@ static bool is_other_work(const struct dlb_plan *plan, const struct dlb_axis *ax
 
 bool dlb_sweep_can_race(const struct dlb_plan *plan, const struct dlb_sweep_opts *opts)
 {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < plan->n_cells; i++)
+    uint32_t n = 0, n_torch = 0;
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
         n += !plan->cells[i].skipped;
+        n_torch += !plan->cells[i].skipped && dlb_plan_is_torch(plan, i);
+    }
+    if (n_torch > 0 && n_torch < n) /* two pipelines */
+        return false;
     for (uint32_t k = 0; k < plan->axes.n; k++)
         if (is_other_work(plan, &plan->axes.axis[k]))
             return false;
@@ -94,41 +100,133 @@ static void add_block(struct dlb_plan *plan)
     bool *runs = dlb_mem_array(plan->n_cells, sizeof(*runs));
     for (uint32_t i = 0; i < plan->n_cells; i++)
         runs[i] = race->cells[i].runs;
-    dlb_plan_add_block(plan, race->n_blocks, runs, race->n_fresh > 0);
-    plan->n_blocks = race->n_blocks + 1;
+    uint32_t block = plan->race->first_block + race->n_blocks;
+    dlb_plan_add_block(plan, block, runs, race->n_fresh > 0);
+    plan->n_blocks = block + 1;
     free(runs);
 }
 
-void dlb_sweep_race_begin(struct dlb_plan *plan, const struct dlb_sweep_opts *opts, uint32_t n_cpus)
+static void fill_levels(const struct dlb_plan *plan, uint32_t n_keys, uint32_t *levels)
+{
+    for (uint32_t i = 0; i < plan->n_grid; i++)
+        for (uint32_t k = 0; k < plan->axes.n && !plan->cells[i].skipped; k++)
+            levels[(size_t)i * n_keys + k] = level_of(&plan->axes.axis[k], &plan->cells[i]);
+}
+
+static bool same_level(const struct dlb_plan *plan, uint32_t key, uint32_t a, uint32_t b)
+{
+    const struct dlb_plan_cell *of_a = &plan->cells[a], *of_b = &plan->cells[b];
+    if (key == plan->axes.n)
+        return of_a->spec->loader.num_workers == of_b->spec->loader.num_workers;
+    const struct dlb_axis *axis = &plan->axes.axis[key];
+    bool in_a = dlb_meaning_has(axis->group, axis->opt, of_a->spec, of_a->iterable);
+    bool in_b = dlb_meaning_has(axis->group, axis->opt, of_b->spec, of_b->iterable);
+    return in_a == in_b && (!in_a || dlb_axis_equal(axis, of_a->spec, of_b->spec));
+}
+
+/* Of cells behind the grid, whose values need not be on the axes. */
+static void fill_torch_levels(const struct dlb_plan *plan, uint32_t n_keys, uint32_t *levels)
+{
+    for (uint32_t k = 0; k < n_keys; k++) {
+        uint32_t n = 0;
+        for (uint32_t i = plan->n_grid; i < plan->n_cells; i++) {
+            uint32_t like = plan->n_grid;
+            while (!same_level(plan, k, like, i))
+                like++;
+            levels[(size_t)i * n_keys + k] = like < i ? levels[(size_t)like * n_keys + k] : n++;
+        }
+    }
+}
+
+/* A race among the cells from `first` on, in the plan's time up to max_s. */
+static void hold(struct dlb_plan *plan, uint32_t first, double max_s, double cut_s, uint32_t n_cpus,
+                 struct dlb_race_budget budget)
 {
     struct dlb_plan_race *held = dlb_mem_new(sizeof(*held));
     uint32_t n = plan->n_cells, n_keys = plan->axes.n;
+    if (first > 0 && !dlb_axes_find(&plan->axes, &dlb_loader_group, "num_workers"))
+        n_keys++; /* PyTorch's cells differ in it in any case */
     held->rank = dlb_mem_array(n, sizeof(*held->rank));
     held->levels = dlb_mem_array((size_t)n * n_keys, sizeof(*held->levels));
     held->rate = DLB_N_RATES;
-    held->max_s = opts->max_minutes * 60;
-    if (held->max_s > 0)
-        held->cut_s = fmax(held->max_s * OVER_MAX, held->max_s + OVER_MIN_S);
+    held->max_s = max_s;
+    held->cut_s = cut_s;
     held->n_cpus = n_cpus;
+    held->first_block = plan->n_blocks;
     fill_ranks(plan, held->rank);
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < n_keys && !plan->cells[i].skipped; k++)
-            held->levels[(size_t)i * n_keys + k] = level_of(&plan->axes.axis[k], &plan->cells[i]);
+    if (first > 0)
+        fill_torch_levels(plan, n_keys, held->levels);
+    else
+        fill_levels(plan, n_keys, held->levels);
     struct dlb_race_input input = {.n_cells = n,
                                    .n_keys = n_keys,
                                    .rank = held->rank,
                                    .levels = held->levels,
-                                   .tolerance = opts->tolerance,
+                                   .tolerance = plan->cells[0].spec->sweep.tolerance,
                                    .seed = plan->seed};
     dlb_race_init(&held->race, &input);
     for (uint32_t i = 0; i < n; i++)
-        if (plan->cells[i].skipped)
+        if (plan->cells[i].skipped || i < first)
             dlb_race_fail(&held->race, i);
     plan->race = held;
     plan->grows = true;
-    if (dlb_race_next(&held->race, DLB_RACE_UNLIMITED))
+    if (dlb_race_next(&held->race, budget))
         add_block(plan);
     held->before.n_runs = dlb_race_block_runs(&held->race);
+}
+
+static double with_last_block(double max_s)
+{
+    return max_s > 0 ? fmax(max_s * OVER_MAX, max_s + OVER_MIN_S) : 0;
+}
+
+void dlb_sweep_race_begin(struct dlb_plan *plan, const struct dlb_sweep_opts *opts, uint32_t n_cpus)
+{
+    double max_s = opts->max_minutes * 60;
+    if (plan->torch.there)
+        max_s *= DLB_CONFIRM_SHARE;
+    hold(plan, 0, max_s, plan->torch.there ? max_s : with_last_block(max_s), n_cpus,
+         DLB_RACE_UNLIMITED);
+}
+
+/* What the race says, decided or not: the cell that loses least, else the smallest that works. */
+static int64_t answer_of(const struct dlb_race *race)
+{
+    int64_t found = race->recommended >= 0 ? race->recommended : race->base;
+    for (uint32_t i = 0; found < 0 && i < race->input.n_cells; i++)
+        if (race->cells[i].state != DLB_RACE_FAILED)
+            found = i;
+    return found;
+}
+
+static void give_up(struct dlb_plan *plan, const char *why)
+{
+    plan->torch.there = false;
+    plan->torch.code = DLB_N_CODES;
+    (void)snprintf(plan->torch.why, sizeof(plan->torch.why), "%s", why);
+}
+
+/* The race among PyTorch's own cells, after the first has ended. */
+static void confirm(struct dlb_plan *plan, const struct dlb_results *results)
+{
+    struct dlb_plan_race *first = plan->race;
+    double max_s = plan->cells[0].spec->sweep.max_minutes * 60;
+    int64_t answer = answer_of(&first->race);
+    if (answer < 0) {
+        give_up(plan, "no cell is left whose settings it could have had");
+        return;
+    }
+    if (dlb_confirm_add(plan, (uint32_t)answer, first->n_cpus) == 0) {
+        char why[sizeof(plan->torch.why)];
+        (void)snprintf(why, sizeof(why), "its cells cannot run: %.300s",
+                       plan->cells[plan->n_grid].reason);
+        give_up(plan, why);
+        return;
+    }
+    plan->hardware = first;
+    hold(plan, plan->n_grid, max_s, with_last_block(max_s), first->n_cpus,
+         max_s > 0 ? (struct dlb_race_budget){.left = max_s - results->elapsed_s}
+                   : DLB_RACE_UNLIMITED);
 }
 
 /* Whether warm passes run before each run of a cell, and are a part of what it takes. */
@@ -198,7 +296,7 @@ void dlb_sweep_race_next(struct dlb_plan *plan, const struct dlb_results *result
         const struct dlb_judged_cell *cell = &j.cells[i];
         if (!race->cells[i].runs)
             continue;
-        dlb_race_record(race, block, i, rate_in(cell, held->rate, block));
+        dlb_race_record(race, block, i, rate_in(cell, held->rate, held->first_block + block));
         if (cell->status == DLB_CELL_FAILED ||
             (cell->n_values >= DLB_SWEEP_RACE_JUDGED && !dlb_is_judged(cell)))
             dlb_race_fail(race, i);
@@ -206,5 +304,7 @@ void dlb_sweep_race_next(struct dlb_plan *plan, const struct dlb_results *result
     dlb_judgement_free(&j);
     if (dlb_race_next(race, dlb_sweep_race_budget(plan, results)))
         add_block(plan);
+    else if (plan->torch.there && !plan->hardware)
+        confirm(plan, results);
     remember(plan, results);
 }

@@ -6,8 +6,8 @@
 
 #include "scenarios/scenario.h"
 
-/* Whether these cells can race: two run at least, all do the same work, and the sweep is not to be
- * exhaustive. */
+/* Whether these cells can race: two run at least, all do the same work in the same pipeline, and
+ * the sweep is not to be exhaustive. */
 bool dlb_sweep_can_race(const struct dlb_plan *plan, const struct dlb_sweep_opts *opts);
 
 /* Gives the plan a race and its first block. The smallest cell has the fewest workers, then the
@@ -15,7 +15,8 @@ bool dlb_sweep_can_race(const struct dlb_plan *plan, const struct dlb_sweep_opts
 void dlb_sweep_race_begin(struct dlb_plan *plan, const struct dlb_sweep_opts *opts,
                           uint32_t n_cpus);
 
-/* Records the block that has ended and adds the next one, or nothing where the race has ended. A
+/* Records the block that has ended and adds the next one, or nothing where the race has ended.
+ * Where plan->torch.there, PyTorch's own cells are then added, and their race begins. A
  * cell that failed runs no more, nor one that is not judged after DLB_SWEEP_RACE_JUDGED runs. */
 #define DLB_SWEEP_RACE_JUDGED 3
 void dlb_sweep_race_next(struct dlb_plan *plan, const struct dlb_results *results);

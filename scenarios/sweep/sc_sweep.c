@@ -52,6 +52,22 @@ static int check_axes(const struct dlb_config *cfg, struct dlb_err *err)
     return DLB_OK;
 }
 
+/* Whether PyTorch's own cells follow the race, and why not. */
+static int plan_torch(const struct dlb_plan_input *in, const struct dlb_spec *spec,
+                      struct dlb_plan *plan, struct dlb_err *err)
+{
+    plan->torch = in->torch;
+    if (!plan->torch.there || dlb_sweep_can_race(plan, &spec->sweep))
+        return DLB_OK;
+    plan->torch = (struct dlb_plan_torch){
+        .code = DLB_N_CODES, .why = "it is measured after a race, and these cells have none"};
+    if (spec->sweep.confirm != DLB_CONFIRM_TORCH)
+        return DLB_OK;
+    return dlb_fail(err, DLB_ERR_SWEEP_CONFIRM, NULL, DLB_NO_OFFSET,
+                    "sweep.confirm = \"torch\" measures PyTorch after a race, and there is none "
+                    "with sweep.exhaustive, with a single cell, or among cells of other work");
+}
+
 static void add_tasks(struct dlb_plan *plan, const struct dlb_spec *spec, uint32_t n_cpus)
 {
     if (dlb_sweep_can_race(plan, &spec->sweep)) {
@@ -88,6 +104,8 @@ static int plan_sweep(const struct dlb_plan_input *in, struct dlb_plan *out, str
         rc = dlb_preflight(out, err);
     if (!rc)
         rc = check_any(out, err);
+    if (!rc)
+        rc = plan_torch(in, spec, out, err);
     if (!rc) {
         dlb_plan_ceilings(out);
         dlb_plan_warm(in, true, out);

@@ -1,0 +1,130 @@
+#include "scenarios/sweep/confirm.h"
+
+#include "core/base/mem.h"
+#include "core/base/opt_value.h"
+#include "scenarios/plan/plan.h"
+#include "scenarios/plan/preflight.h"
+#include "scenarios/spec/meaning.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+uint32_t dlb_confirm_workers(int64_t answer, int64_t most, int64_t out[DLB_CONFIRM_WORKERS])
+{
+    int64_t unit = answer > 0 ? 2 * answer : 1;
+    most = most > answer ? most : answer;
+    /* The first are the most telling: PyTorch's workers do less each than those of the answer. */
+    const int64_t wanted[] = {answer,   unit, most,     2 * unit, answer / 2,
+                              4 * unit, 0,    8 * unit, 1,        16 * unit};
+    uint32_t n = 0;
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted) && n < DLB_CONFIRM_WORKERS; i++) {
+        bool known = wanted[i] > most;
+        for (uint32_t k = 0; k < n; k++)
+            known = known || out[k] == wanted[i];
+        if (!known)
+            out[n++] = wanted[i];
+    }
+    qsort(out, n, sizeof(*out), compare);
+    return n;
+}
+
+/* The cell's settings, as far as PyTorch has them. */
+static struct dlb_spec torch_spec(const struct dlb_plan_cell *cell, int64_t n_workers)
+{
+    struct dlb_spec out = *cell->spec;
+    dlb_spec_make_torch(&out);
+    out.loader.num_workers = n_workers;
+    dlb_meaning_settle(&out, cell->iterable);
+    return out;
+}
+
+static bool is_there(const struct dlb_plan *plan, const struct dlb_spec *spec)
+{
+    for (uint32_t i = plan->n_grid; i < plan->n_cells; i++)
+        if (dlb_spec_equal(plan->cells[i].spec, spec))
+            return true;
+    return false;
+}
+
+static void add(struct dlb_plan *plan, uint32_t answer, struct dlb_spec *spec)
+{
+    struct dlb_err err;
+    if (plan->n_cells - plan->n_grid == DLB_CONFIRM_CELLS || is_there(plan, spec))
+        return;
+    plan->cells = dlb_mem_grow(plan->cells, (size_t)plan->n_cells + 1, sizeof(*plan->cells));
+    const struct dlb_plan_cell *like = &plan->cells[answer]; /* it reads the same data */
+    struct dlb_plan_cell *cell = &plan->cells[plan->n_cells++];
+    *cell = (struct dlb_plan_cell){.spec = dlb_mem_new(sizeof(*spec)),
+                                   .iterable = like->iterable,
+                                   .code = DLB_N_CODES,
+                                   .ceiling = UINT32_MAX,
+                                   .warm = like->warm,
+                                   .warm_when = like->warm_when};
+    *cell->spec = *spec;
+    if (dlb_plan_check_cell(cell->spec, cell->iterable, &err) == DLB_OK)
+        return;
+    cell->skipped = true;
+    cell->code = err.code;
+    (void)snprintf(cell->reason, sizeof(cell->reason), "%s", err.what);
+}
+
+/* Whether PyTorch's cells can be compared over the axis, beside num_workers. */
+static bool is_compared(const struct dlb_axis *axis, const struct dlb_spec *spec, bool iterable)
+{
+    bool own = axis->group == &dlb_loader_group &&
+               (strcmp(axis->opt->key, "num_workers") == 0 || strcmp(axis->opt->key, "kind") == 0);
+    return !own && dlb_meaning_shows(axis->group, axis->opt, spec, iterable) &&
+           !dlb_axis_is_other_work(axis, spec);
+}
+
+/* The settings with the first value of the axis that differs from theirs. */
+static void add_other(struct dlb_plan *plan, uint32_t answer, const struct dlb_axis *axis,
+                      const struct dlb_spec *settings)
+{
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
+    json_t *own = dlb_opt_load(axis->opt, dlb_spec_section_of(settings, axis->group));
+    bool found = false;
+    *spec = *settings;
+    for (size_t i = 0; i < json_array_size(axis->values) && !found; i++) {
+        json_t *value = json_array_get(axis->values, i);
+        found = !json_equal(own, value);
+        if (found)
+            dlb_opt_store(axis->opt, value, dlb_spec_section(spec, axis->group));
+    }
+    dlb_meaning_settle(spec, plan->cells[answer].iterable);
+    if (found)
+        add(plan, answer, spec);
+    json_decref(own);
+    free(spec);
+}
+
+uint32_t dlb_confirm_add(struct dlb_plan *plan, uint32_t answer, uint32_t n_cpus)
+{
+    bool iterable = plan->cells[answer].iterable;
+    int64_t workers[DLB_CONFIRM_WORKERS], own = plan->cells[answer].spec->loader.num_workers;
+    uint32_t n_runs = 0, n_loaders = dlb_spec_loaders(plan->cells[answer].spec);
+    uint32_t n = dlb_confirm_workers(own, n_loaders < n_cpus ? n_cpus / n_loaders : 1, workers);
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
+    for (uint32_t i = 0; i < n; i++) {
+        *spec = torch_spec(&plan->cells[answer], workers[i]);
+        add(plan, answer, spec);
+    }
+    *spec = torch_spec(&plan->cells[answer], own > 0 ? own : workers[n - 1]);
+    for (uint32_t i = 0; i < plan->axes.n; i++)
+        if (is_compared(&plan->axes.axis[i], spec, iterable))
+            add_other(plan, answer, &plan->axes.axis[i], spec);
+    free(spec);
+    struct dlb_err ignored; /* of a plan without axes */
+    (void)dlb_preflight(plan, &ignored);
+    dlb_plan_add_ceilings(plan, plan->n_grid);
+    for (uint32_t i = plan->n_grid; i < plan->n_cells; i++)
+        n_runs += !plan->cells[i].skipped;
+    return n_runs;
+}

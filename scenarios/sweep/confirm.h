@@ -1,0 +1,21 @@
+/* The cells in which PyTorch's own DataLoader is raced after this program's loaders.
+ *
+ * Floor 4, private to the sweep. Control thread; pure. */
+#ifndef DLB_SCENARIOS_SWEEP_CONFIRM_H
+#define DLB_SCENARIOS_SWEEP_CONFIRM_H
+
+#include "scenarios/scenario.h"
+
+#define DLB_CONFIRM_CELLS 8   /* that are added at most */
+#define DLB_CONFIRM_WORKERS 6 /* of these, at most, differ in num_workers */
+#define DLB_CONFIRM_SHARE 0.4 /* of sweep.max_minutes that the cells before them take at most */
+
+/* Which numbers of workers, rising: `answer`, fewer, and more up to `most`. Returns how many. */
+uint32_t dlb_confirm_workers(int64_t answer, int64_t most, int64_t out[DLB_CONFIRM_WORKERS]);
+
+/* Adds PyTorch's cells around the cell `answer`, with their ceilings: its settings with these
+ * numbers of workers, then its settings with another value of each other swept key that PyTorch
+ * has. Those that cannot run are skipped. Returns how many can. */
+uint32_t dlb_confirm_add(struct dlb_plan *plan, uint32_t answer, uint32_t n_cpus);
+
+#endif
