@@ -46,7 +46,7 @@ static void say_epochs(const struct dlb_spec *spec, json_t *list)
                  "persistent_workers: not measured with run.epochs = %lld; True keeps workers from "
                  "being started again each epoch",
                  (long long)spec->run.epochs);
-    else if (!dlb_spec_forks(spec))
+    else if (!dlb_spec_forks(spec) && !dlb_spec_is_torch(spec))
         dlb_note(
             list, DLB_NOTE_NO_PERSISTENT_WORKERS,
             "persistent_workers: threads start so fast that it looks free; True is recommended "
@@ -105,14 +105,19 @@ void dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *j)
     const struct dlb_spec *spec = plan->cells[at].spec;
     json_t *list = j->not_modelled;
     say_device(cell, spec, list);
-    dlb_note(list, DLB_NOTE_NO_INTERPRETER,
-             "the Python interpreter: its cost per sample comes on top, in every worker");
+    bool torch = dlb_spec_is_torch(spec); /* workers and their cost are PyTorch's own */
+    if (!torch)
+        dlb_note(list, DLB_NOTE_NO_INTERPRETER,
+                 "the Python interpreter: its cost per sample comes on top, in every worker");
     if (spec->loader.io == DLB_READ_URING)
         dlb_note(
             list, DLB_NOTE_NO_GETITEMS,
             "asynchronous reads, which are the data set's own, in its __getitems__: DataLoader "
             "asks for one sample after the other");
-    say_workers(cell, spec, list);
+    if (!torch)
+        say_workers(cell, spec, list);
+    else if (cell->n_workers > 0)
+        say_epochs(spec, list);
     say_copies(cell, spec, list);
     say_order(spec, plan->cells[at].iterable, list);
 }
