@@ -10,6 +10,7 @@
 #include "scenarios/judge/not_modelled.h"
 #include "scenarios/judge/notes.h"
 #include "scenarios/judge/raced.h"
+#include "scenarios/judge/python.h"
 #include "scenarios/judge/rates.h"
 #include "scenarios/judge/recommend.h"
 #include "scenarios/judge/workers.h"
@@ -349,31 +350,6 @@ static void gather_stages(const struct dlb_cell_result *shown, struct dlb_eviden
     e->first_lost = workers->n_skipped_named > 0 ? workers->skipped[0] : NULL;
 }
 
-/* Evidence from the time stamps of a PyTorch loader: which transform takes longest. */
-static void gather_python(const struct dlb_spec *spec, const json_t *python, struct dlb_evidence *e)
-{
-    const json_t *stages = json_object_get(python, "stages"), *one;
-    double n = 0, most_ns = 0, sum_ns = 0;
-    size_t i;
-
-    e->torch = dlb_spec_is_torch(spec);
-    e->own_code = spec->python.dataset[0] || spec->python.loader[0];
-    json_array_foreach(stages, i, one) {
-        const char *part = dlb_json_text(one, "part");
-        double count = dlb_json_number(one, "count"), ns = dlb_json_number(one, "sum_ns");
-        if (strcmp(part, "read") == 0) /* all of __getitem__ */
-            n = count;
-        if (strcmp(part, "transform") != 0 || !(ns > most_ns))
-            continue;
-        most_ns = ns;
-        e->transform = dlb_json_text(one, "name");
-    }
-    for (int stage = DLB_WS_READ; stage <= DLB_WS_COLLATE; stage++)
-        sum_ns += e->worker_stage_ns[stage];
-    e->transform_ns = n > 0 ? most_ns / n : 0;
-    e->sample_ns = n > 0 ? sum_ns / n : 0;
-}
-
 static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *reps,
                    uint32_t n_cpus, struct dlb_judged_cell *out)
 {
@@ -387,7 +363,7 @@ static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *r
     gather_spec(planned->spec, shown->workers.n_idle, e);
     gather_accounts(reps, e);
     gather_stages(shown, e);
-    gather_python(planned->spec, shown->python, e);
+    dlb_evidence_of_python(planned->spec, shown->python, e);
     e->gpu = e->gpu && out->shown;
     e->n_cpus = n_cpus;
     e->complete = out->status == DLB_CELL_OK && out->n_values > 0 &&
