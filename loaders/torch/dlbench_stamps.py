@@ -56,9 +56,9 @@ class Board:
             _open[self.path] = found
         return found
 
-    def add(self, stage, since_ns):
+    def add(self, stage, since_ns, n=1):
         row = (_open.get(self.path) or self.map())[0]
-        row[2 * stage] += 1
+        row[2 * stage] += n
         row[2 * stage + 1] += time.monotonic_ns() - since_ns
 
     def asked(self, i):
@@ -160,7 +160,7 @@ class Samples:
             self.board.asked(i)
         start_ns = time.monotonic_ns()
         out = self.dataset.__getitems__(indices)
-        self.board.add(GETITEM, start_ns)
+        self.board.add(GETITEM, start_ns, len(indices))
         return out
 
 
