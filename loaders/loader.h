@@ -119,6 +119,8 @@ struct dlb_batch {
                               sample hashed with the hash so far as seed */
     uint64_t seq;          /* 0, 1, ... within the epoch, in order of delivery */
     uint64_t ready_ns;     /* when it could be taken (core/base/clock.h) */
+    uint64_t taken_ns;     /* dlb_loader.elsewhere: when it was returned there; its copy follows */
+    bool late;             /* dlb_loader.elsewhere: it was not ready when it was asked for */
     uint32_t worker, slot;
 };
 
@@ -171,9 +173,9 @@ struct dlb_loader {
      * without a batch. */
     int (*next)(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                 struct dlb_err *err);
-    /* The batch is in another process: copies it there, once, as a copy from pageable memory does.
-     * Called after next, before the device's copy, which then has no bytes. NULL: data holds it. */
-    int (*copy)(void *ld, const struct dlb_batch *batch, struct dlb_err *err);
+    /* Batches are in another process, which copies each of them once, as a copy from pageable
+     * memory does, before next() returns it: the device's copy then has no bytes. */
+    bool elsewhere;
     /* The measured window opens, or closes; with several devices at one loader, that of any. NULL:
      * nothing is measured. */
     void (*measure)(void *ld, bool opens);

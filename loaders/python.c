@@ -111,41 +111,16 @@ const struct dlb_opt_group dlb_python_group = {.section = "python",
                                                .opts = python_opts,
                                                .n_bytes = sizeof(struct dlb_python_opts)};
 
-static bool of_folder(const char *variable, char path[PATH_MAX])
-{
-    const char *folder = getenv(variable);
-    char name[PATH_MAX];
-
-    if (!folder || !folder[0] ||
-        snprintf(name, sizeof name, "%s/bin/python3", folder) >= (int)sizeof name)
-        return false;
-    return dlb_find_program(name, path);
-}
-
-static bool nth(uint32_t place, char path[PATH_MAX])
-{
-    switch (place) {
-    case 0:
-        return of_folder("VIRTUAL_ENV", path);
-    case 1:
-        return of_folder("CONDA_PREFIX", path);
-    case 2:
-        return dlb_find_program("python3", path);
-    default:
-        return dlb_find_program("/usr/bin/python3", path);
-    }
-}
-
 bool dlb_python_candidate(const char *given, uint32_t i, char path[PATH_MAX])
 {
     char earlier[PATH_MAX];
 
     if (given[0])
         return i == 0 && dlb_find_program(given, path);
-    for (uint32_t place = 0; place < 4; place++) {
-        bool is_new = nth(place, path);
+    for (uint32_t place = 0; place < DLB_N_PYTHON_PLACES; place++) {
+        bool is_new = dlb_find_python(place, path);
         for (uint32_t before = 0; before < place && is_new; before++)
-            is_new = !nth(before, earlier) || strcmp(earlier, path) != 0;
+            is_new = !dlb_find_python(before, earlier) || strcmp(earlier, path) != 0;
         if (is_new && i-- == 0)
             return true;
     }

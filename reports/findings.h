@@ -24,6 +24,10 @@ void dlb_findings_storage(const json_t *doc, uint32_t n_columns, struct dlb_text
 /* For a best cell with several accelerators: their utilisation by each definition, and how long
  * reads took. */
 void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+/* Of a cell that PyTorch loaded: what measuring cost, and a row for each stage that was timed.
+ * Nothing of other cells. */
+void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text *out);
+
 /* A title, and one or more lines for the text of each note of an array in the document; nothing
  * for an empty array. */
 void dlb_findings_list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,

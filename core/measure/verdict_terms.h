@@ -101,6 +101,11 @@ struct dlb_evidence {
     uint64_t n_lost, n_lost_of; /* samples that were skipped, of those to deliver */
     const char *first_lost;     /* the first of them and why; borrowed, may be NULL */
     enum dlb_cache_label cache; /* where the bytes that the workers read came from */
+    bool torch;                 /* PyTorch loaded: advice is about its settings */
+    bool own_code;              /* with a data set of the user's own */
+    const char *transform; /* torch: the one that took longest; borrowed; NULL: none was timed */
+    double transform_ns;   /* torch: what it takes for a sample */
+    double sample_ns;      /* torch: what all takes for a sample; 0: not measured */
 };
 
 /* Where the gain's interval lies, seen from DLB_GAIN_CLEAR. */

@@ -54,10 +54,36 @@ static const char *stage_meaning(int stage, enum dlb_cache_label cache)
     }
 }
 
+/* What PyTorch's workers spent the time in, as far as time stamps tell. */
+static void say_torch_stage(struct words *w, const struct dlb_evidence *e,
+                            const struct dlb_finding *f)
+{
+    double ms = f->stage_frac * e->sample_ns / 1e6, of_ms = e->sample_ns / 1e6;
+    const char *whose = e->own_code ? "your " : "";
+
+    if (f->stage == DLB_WS_TRANSFORM && e->transform)
+        say(w, "Of loading, %stransform %.*s takes %.2g ms of %.2g ms a sample. ", whose,
+            DLB_CUT(e->transform, 60), e->transform_ns / 1e6, of_ms);
+    else if (f->stage == DLB_WS_DECODE)
+        say(w,
+            "Of loading, opening and decoding an image, which are timed together, take %.2g ms of "
+            "%.2g ms a sample. ",
+            ms, of_ms);
+    else if (f->stage == DLB_WS_COLLATE)
+        say(w, "Of loading, collate takes %.2g ms of %.2g ms a sample. ", ms, of_ms);
+    else if (f->stage == DLB_WS_READ)
+        say(w,
+            "Of loading, what %s__getitem__ does beside transforms and decoding takes %.2g ms of "
+            "%.2g ms a sample. ",
+            whose, ms, of_ms);
+}
+
 static void say_stage(struct words *w, const char *who, const struct dlb_evidence *e,
                       const struct dlb_finding *f)
 {
-    if (f->stage < 0)
+    if (f->stage >= 0 && e->torch)
+        say_torch_stage(w, e, f);
+    if (f->stage < 0 || e->torch)
         return;
     say(w,
         f->stage_frac > 0.5 ? "%s most of the time in %s (%s): %s. "
@@ -66,9 +92,28 @@ static void say_stage(struct words *w, const char *who, const struct dlb_evidenc
         stage_meaning(f->stage, e->cache));
 }
 
-/* How to make a stage cheaper, apart from more workers. */
-static const char *cheaper(int stage, enum dlb_cache_label cache)
+static const char *cheaper_in_torch(int stage)
 {
+    switch (stage) {
+    case DLB_WS_READ:
+        return "fewer and larger reads for each sample";
+    case DLB_WS_DECODE:
+        return "images stored at about the size that is trained on, or another decoder "
+               "(torchvision.io.decode_jpeg, Pillow-SIMD, DALI)";
+    case DLB_WS_TRANSFORM:
+        return "a cheaper transform, or the same for a whole batch on the GPU";
+    default:
+        return "smaller samples (u8 instead of f32, widened on the GPU)";
+    }
+}
+
+/* How to make a stage cheaper, apart from more workers. */
+static const char *cheaper(const struct dlb_evidence *e, int stage)
+{
+    enum dlb_cache_label cache = e->cache;
+
+    if (e->torch)
+        return cheaper_in_torch(stage);
     switch (stage) {
     case DLB_WS_READ:
         return cache == DLB_CACHE_WARM
@@ -107,7 +152,7 @@ static bool more_were_no_faster(const struct dlb_evidence *e)
 static void say_workers_advice(struct words *w, const struct dlb_evidence *e,
                                const struct dlb_finding *f)
 {
-    const char *then = f->stage < 0 ? "larger batches" : cheaper(f->stage, e->cache);
+    const char *then = f->stage < 0 ? "larger batches" : cheaper(e, f->stage);
     const char *extend = e->most_swept ? ": extend sweep.loader.num_workers" : "";
     bool storage = f->stage == DLB_WS_READ && e->cache != DLB_CACHE_WARM; /* waiting needs no CPU */
     bool room = storage || !f->cpus_taken;
@@ -162,7 +207,7 @@ static void say_cpu_shortage(struct words *w, const struct dlb_evidence *e,
         say(w, "%u worker%s and the training loop share %u CPU%s%s. Try: more CPUs; %s.",
             e->num_workers, plural(e->num_workers), e->n_cpus, plural(e->n_cpus),
             e->faster_workers > 0 ? "" : ", so more workers will not help",
-            f->stage < 0 ? "less work for each sample" : cheaper(f->stage, e->cache));
+            f->stage < 0 ? "less work for each sample" : cheaper(e, f->stage));
 }
 
 static void say_input_bound(struct words *w, const struct dlb_evidence *e,

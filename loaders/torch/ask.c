@@ -13,7 +13,7 @@ int dlb_torch_ask(const struct dlb_python_opts *python, const json_t *settings, 
                   json_t **about, struct dlb_err *err)
 {
     struct dlb_interpreter *interpreter = dlb_mem_new(sizeof(*interpreter));
-    const struct dlb_pulse limit = {.stall_ns = LIMIT_S * DLB_NS_PER_S};
+    struct dlb_pulse limit = {.stall_ns = LIMIT_S * DLB_NS_PER_S};
     const struct dlb_interpreter_how how = {.python = python,
                                             .settings = settings,
                                             .mode = "probe",

@@ -9,6 +9,7 @@ import mmap
 import os
 import struct
 import time
+from typing import Any, NamedTuple
 
 from torch.utils.data import IterableDataset
 
@@ -37,8 +38,9 @@ class Board:
     def __init__(self, path, n_workers, n_samples):
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
         self.n_samples = n_samples if n_samples and n_samples <= MAX_COUNTED else 0
+        self.n_words = self.n_rows * N * 2
         with open(path, "wb") as file:
-            file.truncate(self.n_rows * N * 16 + self.n_samples * 4)
+            file.truncate(self.n_words * 8 + self.n_samples * 4)
 
     def __getstate__(self):
         return {"path": self.path, "n_rows": self.n_rows, "names": self.names, "n_samples": self.n_samples}
@@ -54,9 +56,9 @@ class Board:
             _open[self.path] = found
         return found
 
-    def add(self, stage, since_ns):
+    def add(self, stage, since_ns, n=1):
         row = (_open.get(self.path) or self.map())[0]
-        row[2 * stage] += 1
+        row[2 * stage] += n
         row[2 * stage + 1] += time.monotonic_ns() - since_ns
 
     def asked(self, i):
@@ -115,6 +117,22 @@ class Call:
         return repr(self.function)
 
 
+class Made(NamedTuple):
+    """A batch with the stamp of its end."""
+
+    batch: Any
+    worker: int
+    ready_ns: int
+
+
+class Collate(Call):
+    """What makes a batch, the last thing that a worker does: its end goes with the batch."""
+
+    def __call__(self, samples):
+        out = super().__call__(samples)
+        return Made(out, max(worker_row() - 1, 0), time.monotonic_ns())
+
+
 class Samples:
     """A map-style data set with stamps."""
 
@@ -142,7 +160,7 @@ class Samples:
             self.board.asked(i)
         start_ns = time.monotonic_ns()
         out = self.dataset.__getitems__(indices)
-        self.board.add(GETITEM, start_ns)
+        self.board.add(GETITEM, start_ns, len(indices))
         return out
 
 
@@ -181,11 +199,13 @@ def stamp_steps(board, compose):
             compose.transforms[i] = Call(board, stage, step)
 
 
-def stamped(board, dataset, composed):
-    """The data set with stamps; `composed`: transforms that cannot be found in it."""
+def stamped(board, dataset, composed, openers):
+    """The data set with stamps; `composed`: transforms that cannot be found in it; `openers`: what opens its images, likewise."""
     for compose in composed:
         stamp_steps(board, compose)
     stamp_transforms(board, dataset)
+    for opener in openers:
+        opener.function = Call(board, LOAD, opener.function)
     if hasattr(dataset, "loader") and callable(dataset.loader):
         dataset.loader = Call(board, LOAD, dataset.loader)
     return Stream(board, dataset) if isinstance(dataset, IterableDataset) else Samples(board, dataset)

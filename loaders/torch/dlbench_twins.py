@@ -12,6 +12,7 @@ import torch
 from torch.utils.data import ConcatDataset, Dataset, TensorDataset
 
 COMPOSED = []  # what image_transform made
+OPENERS = []  # what opens and decodes images, where the data set does not show it
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -45,20 +46,35 @@ def as_bytes(data):
     return torch.frombuffer(bytearray(data), dtype=torch.uint8)
 
 
+class Opener:
+    """A function that can be given a stamp later."""
+
+    def __init__(self, function):
+        self.function = function
+        OPENERS.append(self)
+
+    def __call__(self, *args):
+        return self.function(*args)
+
+
+def image_of(data):
+    import io
+
+    from PIL import Image
+
+    return Image.open(io.BytesIO(data)).convert("RGB")
+
+
 class BytesOf:
     """A stored image file to what its transform makes of it; without one, its bytes."""
 
     def __init__(self, transform):
-        self.transform = transform
+        self.transform, self.open = transform, Opener(image_of)
 
     def __call__(self, data):
         if self.transform is None:
             return as_bytes(data)
-        import io
-
-        from PIL import Image
-
-        return self.transform(Image.open(io.BytesIO(data)).convert("RGB"))
+        return self.transform(self.open(data))
 
 
 def keep_ragged(samples):
@@ -86,12 +102,12 @@ class Files(Dataset):
 
 class LoadImage:
     def __init__(self, transform):
-        self.transform = transform
-
-    def __call__(self, path):
         from torchvision.datasets.folder import default_loader
 
-        return self.transform(default_loader(path))
+        self.transform, self.open = transform, Opener(default_loader)
+
+    def __call__(self, path):
+        return self.transform(self.open(path))
 
 
 def files(setup, refused):
@@ -157,7 +173,7 @@ def webdataset(setup, refused):
     if shuffle and buffer > 0:
         data = data.shuffle(buffer)
     if get("dataset.codec") == "jpeg":
-        data = data.decode("pil")
+        data = data.decode(Opener(wds.imagehandler("pil")))
         change = image_transform(get)
     else:
         change = as_bytes

@@ -4,14 +4,18 @@
 #include "core/base/io.h"
 #include "core/base/json.h"
 #include "core/base/remove.h"
+#include "core/host/group.h"
 #include "loaders/torch/scripts.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define SLICE_NS (50 * DLB_NS_PER_MS) /* longest sleep without a look at `cancel` */
 #define NAME_BYTES 64                 /* of a script */
+#define LOOK_NS (500 * DLB_NS_PER_MS) /* between looks for progress */
+#define STAMP_WORDS 512               /* read at once */
 
 static int write_scripts(struct dlb_interpreter *self, const char *scratch, struct dlb_err *err)
 {
@@ -44,17 +48,73 @@ static json_t *setup_of(const struct dlb_interpreter_how *how)
     return out;
 }
 
-int dlb_interpreter_patience(const struct dlb_interpreter *self,
-                             const struct dlb_interpreter_how *how, uint64_t since_ns,
-                             double limit_s, struct dlb_err *err)
+/* Counts and nanoseconds of all stages and processes (loaders/torch/dlbench_stamps.py). */
+static uint64_t sum_of_stamps(const struct dlb_interpreter *self)
+{
+    uint64_t words[STAMP_WORDS], sum = 0;
+    uint64_t n_left = dlb_json_u64(self->link.about, "stamp_words", 0);
+    char path[PATH_MAX];
+    off_t at = 0;
+
+    (void)snprintf(path, sizeof path, "%.*s/stamps", PATH_MAX - NAME_BYTES, self->folder);
+    int fd = n_left > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    while (fd >= 0 && n_left > 0) {
+        size_t n = n_left < STAMP_WORDS ? (size_t)n_left : STAMP_WORDS;
+        ssize_t got = pread(fd, words, n * sizeof *words, at);
+        for (ssize_t i = 0; i < got / (ssize_t)sizeof *words; i++)
+            sum += words[i];
+        at += got;
+        n_left = got == (ssize_t)(n * sizeof *words) ? n_left - n : 0;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    return sum;
+}
+
+static uint64_t sum_of_use(const struct dlb_interpreter *self)
+{
+    struct dlb_os_process use = {0};
+    uint64_t pss_bytes = 0;
+
+    if (self->link.keeper.program > 0)
+        dlb_os_group(self->link.keeper.program, &use, &pss_bytes);
+    return use.utime_ns + use.stime_ns + use.read_chars;
+}
+
+/* Looks for progress, now and then, and signs the pulse for it. */
+static void look(struct dlb_interpreter *self, struct dlb_pulse *pulse, uint64_t now_ns)
+{
+    bool imports = !self->link.about;
+    uint64_t sum = 0;
+
+    if (now_ns - self->alive.looked_ns < LOOK_NS)
+        return;
+    self->alive.looked_ns = now_ns;
+    if (!imports)
+        sum = sum_of_stamps(self);
+    else if (now_ns - self->alive.start_ns < DLB_IMPORT_LIMIT_S * DLB_NS_PER_S)
+        sum = sum_of_use(self);
+    if (sum != 0 && sum != self->alive.sum) {
+        self->alive.moved_ns = now_ns;
+        dlb_pulse_sign(pulse);
+    }
+    self->alive.sum = sum;
+}
+
+int dlb_interpreter_patience(struct dlb_interpreter *self, const struct dlb_interpreter_how *how,
+                             uint64_t since_ns, double limit_s, struct dlb_err *err)
 {
     uint64_t stall_ns = how->pulse ? how->pulse->stall_ns : 0;
-    uint64_t waited_ns = dlb_now_ns() - since_ns;
+    uint64_t now_ns = dlb_now_ns(), waited_ns = now_ns - since_ns;
+
+    look(self, how->pulse, now_ns);
+    uint64_t silent_ns =
+        self->alive.moved_ns > since_ns ? now_ns - self->alive.moved_ns : waited_ns;
     double waited_s = (double)waited_ns / (double)DLB_NS_PER_S;
 
     if (how->cancel && atomic_load(how->cancel))
         return dlb_fail(err, DLB_ERR_CANCELLED, NULL, DLB_NO_OFFSET, "interrupted");
-    if ((limit_s <= 0 || waited_s < limit_s) && (stall_ns == 0 || waited_ns < stall_ns))
+    if ((limit_s <= 0 || waited_s < limit_s) && (stall_ns == 0 || silent_ns < stall_ns))
         return DLB_OK;
     return dlb_fail(err, DLB_ERR_PYTHON_HANGS, self->path, DLB_NO_OFFSET, "no answer for %.3g s",
                     waited_s);
@@ -99,7 +159,7 @@ int dlb_interpreter_start(struct dlb_interpreter *self, const struct dlb_interpr
                          dlb_python_candidate(given, i, self->path);
          i++) {
         dlb_link_close(&self->link);
-        uint64_t start_ns = dlb_now_ns();
+        uint64_t start_ns = self->alive.start_ns = dlb_now_ns();
         rc = dlb_link_open(&self->link, self->path, script, how->quiet, setup, err);
         if (rc == DLB_OK)
             rc = dlb_interpreter_await(self, how, DLB_LINK_READY, start_ns, &answer, err);

@@ -1,6 +1,7 @@
 /* A PyTorch DataLoader in an interpreter of its own. Batches stay there: the cell asks for one, is
  * told of it, and counts its samples and bytes. The interpreter copies each batch once, as .to()
- * does from pageable memory; the consumer counts that as the copy.
+ * does from pageable memory, before it answers: one answer a batch wakes the consumer once. Times
+ * in it part the wait from the copy.
  *
  * A batch is asked for when the consumer asks for it: with 0 workers it is loaded then, as in
  * PyTorch. With several accelerators a thread signals job->ready when the interpreter answers. */
@@ -108,6 +109,7 @@ static int time_round_trip(struct torch *self, struct dlb_err *err)
     qsort(ns, N_PINGS, sizeof *ns, by_size);
     uint64_t median_ns = ns[N_PINGS / 2];
     self->told = dlb_json_made(json_copy(self->interpreter.link.about));
+    (void)json_object_del(self->told, "stamp_words"); /* the interpreter's own */
     dlb_json_put(self->told, "round_trip_us", json_real((double)median_ns / 1e3));
     return DLB_OK;
 }
@@ -178,6 +180,20 @@ static bool is_overdue(const struct torch *self)
            dlb_now_ns() - self->first_ns >= DELIVER_NS;
 }
 
+static struct dlb_batch batch_of(const struct torch *self, const uint64_t number[DLB_LB_COUNT])
+{
+    uint64_t n_workers = (uint64_t)self->job->opts->num_workers;
+
+    return (struct dlb_batch){.n_samples = (uint32_t)number[DLB_LB_SAMPLES],
+                              .n_bytes = (size_t)number[DLB_LB_BYTES],
+                              .ready_ns = number[DLB_LB_READY],
+                              .taken_ns = number[DLB_LB_TAKEN],
+                              .late = number[DLB_LB_READY] > number[DLB_LB_ASKED],
+                              .worker =
+                                  n_workers > 0 ? (uint32_t)(number[DLB_LB_WORKER] % n_workers) : 0,
+                              .seq = self->seq};
+}
+
 static int torch_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool *got,
                       struct dlb_err *err)
 {
@@ -199,31 +215,16 @@ static int torch_next(void *ld, uint64_t timeout_ns, struct dlb_batch *out, bool
     self->asked = false;
     if (answer.kind == DLB_LINK_END)
         return DLB_END;
-    if (answer.kind != DLB_LINK_BATCH || answer.number[0] > UINT32_MAX)
+    if (answer.kind != DLB_LINK_BATCH || answer.number[DLB_LB_SAMPLES] > UINT32_MAX)
         return dlb_fail(err, DLB_ERR_PYTHON_GARBAGE, self->interpreter.path, DLB_NO_OFFSET,
                         "answer %u to a question for a batch", (unsigned)answer.kind);
-    *out = (struct dlb_batch){.n_samples = (uint32_t)answer.number[0],
-                              .n_bytes = (size_t)answer.number[1],
-                              .ready_ns = answer.number[3],
-                              .seq = self->seq};
-    if (job->opts->num_workers > 0)
-        out->worker = (uint32_t)(self->seq % (uint64_t)job->opts->num_workers);
+    *out = batch_of(self, answer.number);
     self->seq++;
     self->n_samples += out->n_samples;
     if (self->n_delivered++ == 0)
         self->first_ns = dlb_now_ns();
     *got = true;
     return DLB_OK;
-}
-
-static int torch_copy(void *ld, const struct dlb_batch *batch, struct dlb_err *err)
-{
-    struct torch *self = ld;
-    struct dlb_link_answer answer;
-    (void)batch;
-
-    return dlb_interpreter_await(&self->interpreter, &self->how, DLB_LINK_COPIED, self->asked_ns,
-                                 &answer, err);
 }
 
 static void torch_release(void *ld, const struct dlb_batch *batch)
@@ -338,7 +339,7 @@ const struct dlb_loader dlb_ld_torch = {
     .memory = torch_memory,
     .begin_epoch = torch_begin_epoch,
     .next = torch_next,
-    .copy = torch_copy,
+    .elsewhere = true,
     .measure = torch_measure,
     .release = torch_release,
     .dismiss = torch_dismiss,

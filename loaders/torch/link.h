@@ -23,14 +23,24 @@ enum dlb_link_kind {
     DLB_LINK_READY = 1, /* with JSON: dlb_link.about */
     DLB_LINK_FAILED,    /* with JSON; never handed out: it is the error */
     DLB_LINK_BEGUN,
-    DLB_LINK_BATCH,  /* number[]: samples, bytes, when it was asked for, when it was there */
-    DLB_LINK_COPIED, /* number[]: nanoseconds */
+    DLB_LINK_BATCH, /* after its copy; enum dlb_link_batch */
     DLB_LINK_END,
+};
+
+/* What the numbers of BATCH are. Times are of CLOCK_MONOTONIC. */
+enum dlb_link_batch {
+    DLB_LB_SAMPLES,
+    DLB_LB_BYTES,
+    DLB_LB_ASKED, /* the interpreter saw the question */
+    DLB_LB_READY, /* a worker had finished it; without stamps: ASKED if it came at once, or TAKEN */
+    DLB_LB_TAKEN, /* next() returned it: its copy began */
+    DLB_LB_WORKER, /* that made it */
+    DLB_LB_COUNT,
 };
 
 struct dlb_link_answer {
     uint64_t kind; /* enum dlb_link_kind */
-    uint64_t number[5];
+    uint64_t number[DLB_LB_COUNT];
 };
 
 struct dlb_link {

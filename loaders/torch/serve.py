@@ -3,17 +3,19 @@
     serve.py FD      FD: a socket of whole packets (SOCK_SEQPACKET)
 
 The first packet is the set-up, a JSON object. What follows are records of little-endian u64: (question, number) from the cell, and
-(answer, ...) to it. A NEXT is answered by BATCH (samples, bytes, when it was asked, when it was there) and, after the batch was copied
-once, as .to() copies it from pageable memory, by COPIED (nanoseconds). READY and FAILED carry JSON behind their first number.
+(answer, ...) to it. A NEXT is answered by BATCH, once the batch was copied as .to() copies it from pageable memory: samples, bytes, when it
+was asked for, when a worker had finished it, when next() returned it, which worker. READY and FAILED carry JSON behind their first number.
 
 The loop is what a training script has: iter(), next(), and the batch of before is dropped when the next one is there. There is no
 thread here, and a question is waited for in recv(), without the interpreter's lock. Workers that are spawned import this file again, so
 nothing happens on import.
 """
 
+import ctypes
 import importlib
 import inspect
 import json
+import mmap
 import os
 import re
 import socket
@@ -23,12 +25,13 @@ import time
 import traceback
 
 EPOCH, NEXT, STOP, WINDOW, STATS, PING = 1, 2, 3, 4, 5, 6
-READY, FAILED, BEGUN, BATCH, COPIED, END = 1, 2, 3, 4, 5, 6
+READY, FAILED, BEGUN, BATCH, END = 1, 2, 3, 4, 5
 QUESTION = struct.Struct("<2Q")
-ANSWER = struct.Struct("<6Q")
+ANSWER = struct.Struct("<7Q")
 LONGEST_TEXT = 16000
 FRAMES = 3
 STAMP_NEXT = 3  # dlbench_stamps.NEXT
+SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
 FRAME = re.compile(r'^  File "(.*)", line (\d+), in (.*)$', re.MULTILINE)
 
 
@@ -99,7 +102,7 @@ def accepted(function, settings):
 
 
 def loader_settings(setup, torch):
-    """The cell's settings by the names that DataLoader has for them; those that this torch lacks are left out and told."""
+    """The cell's settings by the names that DataLoader has for them; one that this torch lacks is refused."""
     get = setup["settings"].get
     workers = get("loader.num_workers")
     out = {
@@ -109,7 +112,6 @@ def loader_settings(setup, torch):
         "drop_last": bool(get("loader.drop_last")),
         "shuffle": bool(get("loader.shuffle")),
     }
-    lacks = []
     if workers > 0:
         out["prefetch_factor"] = get("loader.prefetch_factor")
         out["persistent_workers"] = bool(get("loader.persistent_workers"))
@@ -120,8 +122,8 @@ def loader_settings(setup, torch):
             if "in_order" in inspect.signature(torch.utils.data.DataLoader.__init__).parameters:
                 out["in_order"] = False
             else:
-                lacks.append("in_order")
-    return out, lacks
+                raise Refused("PYTHON_SETTING_MISSING", "torch %s has no in_order: torch 2.6 and newer have it" % torch.__version__)
+    return out
 
 
 class Source:
@@ -130,10 +132,10 @@ class Source:
     def __init__(self, torch, setup):
         self.torch, self.setup = torch, setup
         get = setup["settings"].get
-        self.known, self.lacks = loader_settings(setup, torch)
+        self.known = loader_settings(setup, torch)
         self.args = json.loads(get("python.args") or "{}")
         self.n_samples, self.dataset, self.sampler = None, None, None
-        self.board, self.stamp_ns = None, None
+        self.board, self.stamp_ns, self.decodes = None, None, False
         if get("python.loader"):
             self.iterable = True
             self.loader = self.users_loader(named(get("python.loader"), "python.loader")[1])
@@ -199,11 +201,18 @@ class Source:
             path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stamps")
             self.board = dlbench_stamps.Board(path, settings["num_workers"], self.n_samples)
             twins = sys.modules.get("dlbench_twins")
-            dataset = dlbench_stamps.stamped(self.board, dataset, twins.COMPOSED if twins else [])
+            self.decodes = not twins or self.setup["settings"].get("dataset.codec") == "jpeg"
+            dataset = dlbench_stamps.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [])
             collate = extras.get("collate_fn") or data.default_collate
-            extras["collate_fn"] = dlbench_stamps.Call(self.board, dlbench_stamps.COLLATE, collate)
+            extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)
             self.stamp_ns = self.board.cost_ns()
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
+
+    def opened(self, batch, worker):
+        """A batch; the worker that made it; when that was; and whether this is known."""
+        if not self.board or batch is None:
+            return batch, worker, 0, False
+        return batch.batch, batch.worker, batch.ready_ns, True
 
     def length(self):
         """How many samples an epoch has, as far as the objects tell."""
@@ -230,7 +239,7 @@ class Source:
             "samples": self.n_samples if self.exact else None,
             "start_method": method if get("loader.num_workers") else None,
             "threads": torch.get_num_threads(),
-            "lacks": self.lacks,
+            "stamp_words": self.board.n_words if self.board else 0,
             "accelerator": bool(torch.cuda.is_available()),
         }
 
@@ -291,14 +300,33 @@ class Batches:
             kept.copy_(one)
 
 
+class Pages:
+    """Of a kept batch of a worker, which lies in shared memory: a copy of it finds its pages unmapped, as that of each new batch does."""
+
+    def __init__(self, tensors):
+        libc = ctypes.CDLL(None)
+        self.madvise, page = libc.madvise, os.sysconf("SC_PAGESIZE")
+        self.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+        self.ranges = []
+        for one in tensors:
+            if one.is_shared():  # in private memory MADV_DONTNEED would erase it
+                start, end = -(-one.data_ptr() // page) * page, (one.data_ptr() + one.nbytes) // page * page
+                if start < end:
+                    self.ranges.append((start, end - start))
+
+    def unmap(self):
+        for start, n_bytes in self.ranges:
+            self.madvise(start, n_bytes, mmap.MADV_DONTNEED)
+
+
 class Server:
     def __init__(self, channel, source, batches, kept):
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
-        self.iterator, self.batch = None, None
-        self.n_epochs, self.window, self.opened = 0, None, None
+        self.iterator, self.batch, self.pages = None, None, None
+        self.n_epochs, self.n_taken, self.window, self.opened = 0, 0, None, None
 
-    def say(self, kind, a=0, b=0, c=0, d=0, e=0):
-        self.channel.send(ANSWER.pack(kind, a, b, c, d, e))
+    def say(self, kind, a=0, b=0, c=0, d=0, e=0, f=0):
+        self.channel.send(ANSWER.pack(kind, a, b, c, d, e, f))
 
     def tell(self, kind, document):
         self.channel.send(struct.pack("<Q", kind) + json.dumps(document).encode("ascii"))
@@ -308,16 +336,17 @@ class Server:
             self.iterator = None
             if hasattr(self.source.sampler, "set_epoch"):
                 self.source.sampler.set_epoch(epoch)
-            self.iterator = iter(self.source.loader)
+            self.iterator, self.n_taken = iter(self.source.loader), 0
         self.say(BEGUN)
 
     def keep_one(self):
         """For a ceiling: the first batch stays, and its loader goes."""
         iterator = iter(self.source.loader)
-        self.batch = next(iterator, None)
+        self.batch = self.source.opened(next(iterator, None), 0)[0]
         if self.batch is None:
             raise Refused("PYTHON_NO_BATCH", "the loader has no batch")
         del iterator
+        self.pages = Pages(self.batches.tensors(self.batch, []))
 
     def look(self):
         """For a probe: how many samples there are, and what one takes in a batch."""
@@ -326,22 +355,26 @@ class Server:
         return {"samples": self.source.length(), "sample_bytes": n_bytes // max(n_samples, 1)}
 
     def next(self):
-        asked_ns = time.monotonic_ns()
-        if not self.kept:
+        asked_ns = ready_ns = time.monotonic_ns()
+        worker, stamped = self.n_taken, True
+        if self.kept:
+            self.pages.unmap()
+        else:
             try:
-                self.batch = next(self.iterator)
+                self.batch, worker, ready_ns, stamped = self.source.opened(next(self.iterator), worker)
             except StopIteration:
                 self.iterator = None
                 self.n_epochs += 1
                 return self.say(END)
             if self.source.board:
                 self.source.board.add(STAMP_NEXT, asked_ns)
-        ready_ns = time.monotonic_ns()
+        self.n_taken += 1
+        taken_ns = time.monotonic_ns()
+        if not stamped:
+            ready_ns = asked_ns if taken_ns - asked_ns < SOON_NS else taken_ns
         tensors, n_samples, n_bytes = self.batches.measure(self.batch)
-        self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns)
-        start_ns = time.monotonic_ns()
         self.batches.copy(tensors)
-        return self.say(COPIED, time.monotonic_ns() - start_ns)
+        return self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns, taken_ns, worker)
 
     def mark(self, opens):
         """The measured window opens or closes."""
@@ -356,7 +389,12 @@ class Server:
         board, out = self.source.board, {"stages": [], "stamp_ns": self.source.stamp_ns, "stamps_frac": None, "once": None}
         if board and self.window:
             named = zip(board.names, self.window)
-            out["stages"] = [{"name": name, "count": n, "sum_ns": ns} for name, (n, ns) in named if n > 0]
+            part = {"getitem": "read", "load": "decode" if self.source.decodes else None, "collate": "collate", "next": None}
+            out["stages"] = [
+                {"name": name, "part": part.get(name) if i < len(part) else "transform", "count": n, "sum_ns": ns}
+                for i, (name, (n, ns)) in enumerate(named)
+                if n > 0
+            ]
             work_ns = sum(ns for name, (n, ns) in zip(board.names, self.window) if name in ("getitem", "collate"))
             if work_ns > 0:
                 out["stamps_frac"] = sum(n for n, _ in self.window) * self.source.stamp_ns / work_ns

@@ -174,21 +174,6 @@ static void end_epoch(struct dlb_accelerator *a)
     a->at = DLB_AT_ENDED;
 }
 
-/* A batch of another process is copied there: for the device there are no bytes left. */
-static int copy(struct dlb_accelerator *a, uint32_t buf, struct dlb_err *err)
-{
-    const struct dlb_consume *how = a->common->how;
-    size_t n_bytes = a->batch.n_bytes;
-    int rc = DLB_OK;
-
-    if (how->loader->copy) {
-        rc = how->loader->copy(a->feed->loader_state, &a->batch, err);
-        n_bytes = 0;
-    }
-    return rc == DLB_OK ? how->device->copy(a->feed->device_state, buf, a->batch.data, n_bytes, err)
-                        : rc;
-}
-
 /* Starts the copy at once, even if the step has to wait: after the copy the slot can be filled
  * again. */
 static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
@@ -196,7 +181,9 @@ static int hand_over(struct dlb_accelerator *a, struct dlb_err *err)
     const struct dlb_consume *how = a->common->how;
     uint32_t buf = (uint32_t)(a->n_batches % (how->device_prefetch + 1));
 
-    int rc = copy(a, buf, err);
+    /* A batch of another process was copied there: for the device there are no bytes left. */
+    size_t n_bytes = how->loader->elsewhere ? 0 : a->batch.n_bytes;
+    int rc = how->device->copy(a->feed->device_state, buf, a->batch.data, n_bytes, err);
     *flight_at(a, a->n_flight) = (struct dlb_flight){.batch = a->batch, .buf = buf};
     a->since_ns = dlb_now_ns();
     spend(a, DLB_CS_COPY_CALL, a->step.wait_end_ns, a->since_ns);
@@ -223,6 +210,17 @@ static uint64_t while_copying_ns(const struct dlb_device *device, uint64_t copie
     return copied_ns > now_ns ? copied_ns - now_ns : 0;
 }
 
+/* A batch of another process: it says whether it came late, and the wait ended where its copy
+ * began. Where several share a loader, another one may have asked for it, earlier. */
+static void end_wait_elsewhere(struct dlb_accelerator *a)
+{
+    uint64_t taken_ns = a->batch.taken_ns > a->since_ns ? a->batch.taken_ns : a->since_ns;
+
+    if (taken_ns < a->step.wait_end_ns)
+        a->step.wait_end_ns = taken_ns;
+    a->step.late = a->batch.late;
+}
+
 /* Takes the next batch, if there is one. A single accelerator does not sleep longer than until a
  * slot can be given back: a worker may be waiting for that slot. */
 static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, struct dlb_err *err)
@@ -234,7 +232,8 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
 
     int rc = release_copied(a, &held, &a->wake_ns, err);
     uint64_t limit_ns = held > 0 ? while_copying_ns(how->device, a->wake_ns) : patience_ns;
-    if (!a->step.late) /* first find out whether the batch was ready when it was requested */
+    /* First find out whether the batch was ready when it was requested. */
+    if (!a->step.late && !how->loader->elsewhere)
         limit_ns = 0;
     if (rc == DLB_OK)
         rc = how->loader->next(a->feed->loader_state,
@@ -248,6 +247,8 @@ static int take(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, st
     if (a->step.wait_start_ns == 0) /* else the wait began before a batch that was skipped */
         a->step.wait_start_ns = a->since_ns;
     a->step.wait_end_ns = dlb_now_ns();
+    if (rc == DLB_OK && how->loader->elsewhere)
+        end_wait_elsewhere(a);
     spend(a, DLB_CS_INPUT_WAIT, a->since_ns, a->step.wait_end_ns);
     if (rc == DLB_END) {
         a->ended = true;
@@ -451,7 +452,7 @@ static int settle(struct dlb_accelerator *a, uint64_t patience_ns, bool *moved, 
     uint64_t now_ns = dlb_now_ns();
     if (reached) {
         const struct dlb_dev_times *times = &f->step.times;
-        if (how->loader->copy) /* it began with the part that the loader did */
+        if (how->loader->elsewhere) /* its copy was made there */
             f->step.times.copy_start_ns = f->step.wait_end_ns;
         if (patience_ns == 0 && times->step_end_ns > a->since_ns && now_ns > times->step_end_ns)
             f->step.times.oversleep_ns = now_ns - times->step_end_ns;

@@ -19,7 +19,7 @@ const struct dlb_device *dlb_cell_device(const struct dlb_spec *spec,
     const struct dlb_device_opts *opts = &spec->device;
     const struct dlb_device *const *device = dlb_devices;
 
-    if (!loader->copy)
+    if (!loader->elsewhere)
         return dlb_device_choose(opts, memo, why, err);
     while (*device && !(*device)->emulated)
         device++;

@@ -162,6 +162,43 @@ static void fill_workers(struct dlb_workers_result *out, const struct dlb_cell_f
     }
 }
 
+static int part_of(const json_t *stage)
+{
+    const char *part = dlb_json_text(stage, "part");
+    int i = DLB_WS_READ;
+
+    while (i <= DLB_WS_COLLATE && strcmp(dlb_worker_stage_names[i], part) != 0)
+        i++;
+    return i;
+}
+
+/* Stages that another program timed: sums, without quantiles. What it read holds its decoding and
+ * its transforms. */
+static void fill_python_stages(struct dlb_workers_result *out, const json_t *python)
+{
+    const json_t *stages = json_object_get(python, "stages"), *one;
+    uint64_t within_ns = 0;
+    size_t i;
+
+    if (json_array_size(stages) == 0)
+        return;
+    for (int part = DLB_WS_READ; part <= DLB_WS_COLLATE; part++)
+        out->stage[part] = (struct dlb_stage_result){.p50_ns = DLB_NOT_MEASURED,
+                                                     .p99_ns = DLB_NOT_MEASURED,
+                                                     .p999_ns = DLB_NOT_MEASURED,
+                                                     .max_ns = DLB_NOT_MEASURED};
+    json_array_foreach(stages, i, one) {
+        int part = part_of(one);
+        if (part > DLB_WS_COLLATE)
+            continue;
+        out->stage[part].count += dlb_json_u64(one, "count", 0);
+        out->stage[part].sum_ns += dlb_json_u64(one, "sum_ns", 0);
+        if (part == DLB_WS_DECODE || part == DLB_WS_TRANSFORM)
+            within_ns += dlb_json_u64(one, "sum_ns", 0);
+    }
+    out->stage[DLB_WS_READ].sum_ns = dlb_count_rise(out->stage[DLB_WS_READ].sum_ns, within_ns);
+}
+
 static void fill_device(struct dlb_device_result *out, const struct dlb_cell_facts *facts)
 {
     (void)snprintf(out->kind, sizeof(out->kind), "%s", facts->device_kind);
@@ -199,4 +236,6 @@ void dlb_cell_fill(struct dlb_cell_result *result, const struct dlb_cell_facts *
     result->has_workers = facts->stats != NULL;
     if (result->has_workers)
         fill_workers(&result->workers, facts);
+    if (result->has_workers)
+        fill_python_stages(&result->workers, facts->python);
 }

@@ -11,6 +11,7 @@
 #include "scenarios/judge/not_modelled.h"
 #include "scenarios/judge/notes.h"
 #include "scenarios/judge/raced.h"
+#include "scenarios/judge/python.h"
 #include "scenarios/judge/rates.h"
 #include "scenarios/judge/recommend.h"
 #include "scenarios/judge/workers.h"
@@ -145,6 +146,8 @@ static void judge_status(const struct dlb_plan_cell *planned, const struct dlb_r
             dlb_cut_text(out->reason, sizeof(out->reason), rep->reason);
             fail(out, rep->code < DLB_N_CODES ? rep->code : DLB_ERR_WORKER);
             out->error = rep->error;
+            if (rep->code == DLB_ERR_PYTHON_SETTING_MISSING) /* there is nothing to measure */
+                out->status = DLB_CELL_SKIPPED;
             continue;
         }
         enum dlb_code fault = find_fault(planned, rep, out->reason, sizeof(out->reason));
@@ -362,6 +365,7 @@ static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *r
     gather_spec(planned->spec, shown->workers.n_idle, e);
     gather_accounts(reps, e);
     gather_stages(shown, e);
+    dlb_evidence_of_python(planned->spec, shown->python, e);
     e->gpu = e->gpu && out->shown;
     e->n_cpus = n_cpus;
     e->complete = out->status == DLB_CELL_OK && out->n_values > 0 &&

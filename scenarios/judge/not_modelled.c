@@ -63,9 +63,7 @@ static void say_workers(const struct dlb_judged_cell *cell, const struct dlb_spe
 {
     if (cell->n_workers == 0)
         return;
-    if (dlb_spec_is_torch(spec))
-        ; /* they are PyTorch's own */
-    else if (!dlb_spec_forks(spec))
+    if (!dlb_spec_forks(spec))
         dlb_note(
             list, DLB_NOTE_NO_WORKER_PROCESSES,
             "worker processes: these workers are threads, so fork, transport between processes "
@@ -123,14 +121,18 @@ void dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *j)
     const struct dlb_spec *spec = plan->cells[at].spec;
     json_t *list = j->not_modelled;
     say_device(cell, spec, list);
-    if (!dlb_spec_is_torch(spec))
+    bool torch = dlb_spec_is_torch(spec); /* workers and their cost are PyTorch's own */
+    if (!torch)
         say_pytorch(plan, list);
     if (spec->loader.io == DLB_READ_URING)
         dlb_note(
             list, DLB_NOTE_NO_GETITEMS,
             "asynchronous reads, which are the data set's own, in its __getitems__: DataLoader "
             "asks for one sample after the other");
-    say_workers(cell, spec, list);
+    if (!torch)
+        say_workers(cell, spec, list);
+    else if (cell->n_workers > 0)
+        say_epochs(spec, list);
     say_copies(cell, spec, list);
     say_order(spec, plan->cells[at].iterable, list);
 }

@@ -172,8 +172,11 @@ static void make_ceiling(const struct dlb_plan_cell *cell, struct dlb_spec *out)
     out->loader = plain.loader;
     out->run = plain.run;
     ceiling_loader(&spec->loader, dlb_spec_forks(spec), cell->iterable, &out->loader);
-    if (dlb_spec_is_torch(spec)) /* the same interpreter, with a batch that it keeps */
+    if (dlb_spec_is_torch(spec)) { /* the same interpreter, with a batch that it keeps */
         out->loader.kind = spec->loader.kind;
+        out->loader.num_workers = spec->loader.num_workers > 0; /* one puts it into shared memory */
+        out->loader.prefetch_factor = 1;
+    }
     out->python.start_method = plain.python.start_method;
     out->run.max_batches = ceiling_steps(&spec->device);
     out->run.warmup_batches = CEILING_WARMUP;

@@ -16,8 +16,8 @@ with open("%(pids)s", "a") as file:
 
 
 class Mine(Dataset):
-    def __init__(self, n=64, at=-1, what="nothing"):
-        self.n, self.at, self.what = n, at, what
+    def __init__(self, n=64, at=-1, what="nothing", wide=8):
+        self.n, self.at, self.what, self.wide = n, at, what, wide
 
     def __len__(self):
         return self.n
@@ -25,7 +25,7 @@ class Mine(Dataset):
     def __getitem__(self, i):
         if i == self.at:
             getattr(self, self.what)(i)
-        return torch.zeros(8)
+        return torch.zeros(self.wide)
 
     def fails(self, i):
         raise ValueError("sample %%d" %% i)
@@ -90,6 +90,18 @@ def named():
     return Named()
 
 
+class Sleep:
+    def __call__(self, sample):
+        time.sleep(0.003)
+        return sample
+
+
+def slow():
+    data = Named()
+    data.transform.transforms.append(Sleep())
+    return data
+
+
 def make(**args):
     return Mine(**args)
 
@@ -147,10 +159,39 @@ for workers in 0 2; do
     expect_no_process
 done
 
+# --- batches that lie ready are not late: what the device waits for are their copies; batches that the loop loads itself are late
+slow=(--set device.step_ms=1 --set run.max_batches=60 --set run.warmup_batches=8 --set 'python.args={"n": 800}')
+export TORCH_DOUBLE_COPY_MS=4
+for workers in 2 0; do
+    run "$dlbench" run "${own[@]}" "${slow[@]}" --set loader.num_workers=$workers --run-name copies-$workers --json
+    expect_exit 0
+    expect_json '(d["cells"][0]["verdict"]["code"] == "H2D_BOUND_COPY") == (d["cells"][0]["config"]["loader.num_workers"] == 2)'
+done
+unset TORCH_DOUBLE_COPY_MS
+
+# --- a ceiling copies what a worker put into shared memory, and each copy maps its pages again
+export TORCH_DOUBLE_FAULTS=$tmp/faults
+for workers in 2 0; do
+    rm -f faults
+    run "$dlbench" run "${own[@]}" --set 'python.args={"wide": 65536}' --set loader.num_workers=$workers --run-name faults-$workers
+    expect_exit 0
+    found=$(python3 -c 'faults = [int(line) for line in open("faults")]; print(2 * sum(n >= 4 for n in faults) > len(faults) > 20)')
+    [ "$found-$workers" = True-2 ] || [ "$found-$workers" = False-0 ] || failed "page faults in copies of the ceiling: $found"
+done
+unset TORCH_DOUBLE_FAULTS
+
 # --- transforms are timed by name; without stamps nothing is
 run "$dlbench" run "${torch[@]}" --set python.dataset=train.py:named --run-name named --json
 expect_exit 0
 expect_json '{s["name"] for s in d["cells"][0]["python"]["stages"]} == {"getitem", "Halve", "collate", "next"}'
+run "$dlbench" run "${torch[@]}" --set python.dataset=train.py:slow --run-name slow --json
+expect_exit 0
+expect_json 'd["cells"][0]["verdict"]["code"] == "INPUT_BOUND_TRANSFORM" and " Sleep " in d["cells"][0]["verdict"]["text"]'
+expect_json '{k: s["p50_ns"] for k, s in d["cells"][0]["worker_stages"].items()}["transform"] is None'
+expect_json '0.9 < sum(s["sum_ns"] for s in d["cells"][0]["python"]["stages"] if s["name"] == "Sleep") / d["cells"][0]["worker_stages"]["transform"]["sum_ns"] <= 1'
+expect_json '"NO_INTERPRETER" not in [n["code"] for n in d["not_modelled"]]'
+run "$dlbench" report results/slow
+expect_out "Sleep +[0-9.]+ +[0-9]+%"
 run "$dlbench" run "${own[@]}" --set python.stamps=false --run-name bare --json
 expect_json 'd["cells"][0]["python"]["stages"] == [] and d["cells"][0]["python"]["once"] is None'
 
@@ -206,6 +247,12 @@ refused E_PYTHON_HANGS "${own[@]}" --set "$(at hangs)" --set loader.num_workers=
 run "$dlbench" run "${own[@]}" --set "$(at moves)" --run-name moves --json
 expect_exit 0
 expect_no_err $'\x1b'
+
+# --- what this torch does not have is not measured
+run "$dlbench" sweep "${own[@]}" --set loader.num_workers=2 --set 'sweep.loader.order=["in-order", "any"]' --set sweep.exhaustive=true \
+    --run-name lacks --json
+expect_exit 0
+expect_json '[c["status"] for c in d["cells"]] == ["ok", "skipped"] and d["cells"][1]["code"] == "E_PYTHON_SETTING_MISSING"'
 
 # --- the sweep goes on
 run "$dlbench" sweep "${own[@]}" --set "$(at nothing)" --set 'sweep.python.args=["{}", "{\"at\": 20, \"what\": \"fails\"}"]' \

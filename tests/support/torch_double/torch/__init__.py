@@ -1,6 +1,10 @@
 """A stand-in for torch, for tests of loaders/torch/serve.py where torch is not installed: what that script uses, and no more."""
 
 import ctypes
+import mmap
+import os
+import resource
+import time
 import types
 
 __version__ = "0.double"
@@ -11,12 +15,18 @@ _threads = [4]
 class Tensor:
     """Bytes with a shape: a row each sample."""
 
-    def __init__(self, shape, value=0):
+    def __init__(self, shape, value=0, shared=False):
         self.shape, self.dtype = tuple(shape), "uint8"
         self.nbytes = 1
         for n in self.shape:
             self.nbytes *= n
-        self.data = ctypes.create_string_buffer(bytes([value]) * self.nbytes, max(self.nbytes, 1))
+        if shared:
+            self.memory = mmap.mmap(-1, max(self.nbytes, 1))
+            self.data = (ctypes.c_char * max(self.nbytes, 1)).from_buffer(self.memory)
+            ctypes.memset(self.data, value, self.nbytes)
+        else:
+            self.data = ctypes.create_string_buffer(bytes([value]) * self.nbytes, max(self.nbytes, 1))
+        self.shared = shared
 
     def dim(self):
         return len(self.shape)
@@ -27,11 +37,22 @@ class Tensor:
     def __getitem__(self, part):
         return Tensor((len(range(*part.indices(len(self)))),) + self.shape[1:])
 
+    def is_shared(self):
+        return self.shared
+
+    def data_ptr(self):
+        return ctypes.addressof(self.data)
+
     def zero_(self):
         return self
 
     def copy_(self, other):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
         ctypes.memmove(self.data, other.data, other.nbytes)
+        time.sleep(float(os.environ.get("TORCH_DOUBLE_COPY_MS", 0)) / 1000)
+        if "TORCH_DOUBLE_FAULTS" in os.environ:
+            with open(os.environ["TORCH_DOUBLE_FAULTS"], "a") as file:
+                file.write("%d\n" % (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before))
 
 
 def zeros(*shape, dtype=None):

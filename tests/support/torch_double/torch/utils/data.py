@@ -1,4 +1,5 @@
-"""Part of tests/support/torch_double: a DataLoader that loads in the training loop. Its workers are processes that wait to be killed."""
+"""Part of tests/support/torch_double: a DataLoader that loads in the training loop. Its workers are processes that wait to be killed; with
+them it loads ahead, so that batches lie ready, in shared memory."""
 
 import os
 import signal
@@ -22,8 +23,11 @@ class TensorDataset(Dataset):
     pass
 
 
+_shared = [False]
+
+
 def stacked(samples):
-    return Tensor((len(samples),) + samples[0].shape)
+    return Tensor((len(samples),) + samples[0].shape, shared=_shared[0])
 
 
 default_collate = stacked
@@ -38,8 +42,19 @@ class DataLoader:
                  prefetch_factor=None, persistent_workers=False, generator=None, collate_fn=None):
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.num_workers, self.collate = num_workers, collate_fn or stacked
+        self.n_ahead = num_workers * (prefetch_factor or 0)
 
     def __iter__(self):
+        ahead, n_ahead = [], 0
+        for batch in self.each():
+            ahead.append(batch)
+            if len(ahead) > n_ahead:
+                n_ahead = self.n_ahead
+                yield ahead.pop(0)
+        yield from ahead
+
+    def each(self):
+        _shared[0] = self.num_workers > 0
         workers = [os.fork() for _ in range(self.num_workers)] if self.num_workers else []
         if 0 in workers:
             os.setpgid(0, 0)  # as badly as a worker can hide
