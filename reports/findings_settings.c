@@ -66,7 +66,7 @@ static const char *whose(const json_t *cell)
     if (is_text(cell, "pipeline", "pytorch"))
         return ", measured with PyTorch's own DataLoader";
     if (is_text(cell, "pipeline", "hardware"))
-        return ", for a loader as fast as dlbench's (PyTorch's was not measured)";
+        return ", for a loader as fast as dlbench's (PyTorch's not measured)";
     return "";
 }
 
