@@ -40,7 +40,8 @@ struct torch {
     uint64_t pss_bytes;
 };
 
-/* The bell of several accelerators: whoever waits for any loader sleeps on one event. */
+/* The thread of a loader that is one of several: it signals job->ready when the interpreter has
+ * answered, because the consumer then sleeps on that one event. */
 static void *ring(void *ld)
 {
     struct torch *self = ld;

@@ -67,7 +67,7 @@ static void fit_warm(struct cell *c)
         fits = 1;
     if (c->spec.loader.batch_size > fits)
         c->spec.loader.batch_size = fits;
-    if (dlb_spec_is_torch(&c->spec)) /* whoever reads the files, they are in the cache then */
+    if (dlb_spec_is_torch(&c->spec)) /* the page cache does not depend on the reader */
         c->spec.loader.kind = 0;
 }
 

@@ -98,6 +98,14 @@ has_module() {
     [ "$(json_get "$tmp/.doctor" "any((m['kind'], m['name'], m['available']) == ('$1', '$2', True) for m in d['modules'])")" = True ]
 }
 
+# Sets python to the path of $PYTHON, else of python3, whichever can import torch; skips the test without one.
+find_torch() {
+    for python in "${PYTHON:-}" python3; do
+        [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null && python=$(command -v "$python") && return
+    done
+    skip "neither \$PYTHON nor python3 can import torch"
+}
+
 expect() { "$@" || failed "should hold: $*"; } # any command
 
 # stdout is one JSON document, of which this Python expression over `d` is true.

@@ -4,14 +4,10 @@ DLB_TEST_LIMIT_S=${DLB_TEST_LIMIT_S:-280} # torch is imported thirteen times
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
-for python in "${PYTHON:-}" python3; do
-    [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null && break
-    python=
-done
-[ -n "$python" ] || skip "neither \$PYTHON nor python3 can import torch"
+find_torch
 
 run "$dlbench" gap --samples 20000 --features 10 --batch-size 3000 --epochs 2 --set gap.repeats=2 --set device.step_ms=0.1 \
-    --python "$(command -v "$python")" --run-name torch --json
+    --python "$python" --run-name torch --json
 expect_exit 0
 valid_summary "$out"
 expect_json 'all(r["status"] == "ok" for r in d["gap"]["rungs"] if r["rung"] != "torch-out-of-order") and d["partial"] is False'

@@ -3,12 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
-for python in "${PYTHON:-}" python3; do
-    [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null && break
-    python=
-done
-[ -n "$python" ] || skip "neither \$PYTHON nor python3 can import torch"
-python=$(command -v "$python")
+find_torch
 export PYTHONPATH=$DLB_SOURCE_DIR/python PYTHONDONTWRITEBYTECODE=1
 
 cat >train.py <<'EOF'

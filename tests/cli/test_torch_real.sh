@@ -3,11 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
-for python in "${PYTHON:-}" python3; do
-    [ -n "$python" ] && "$python" -c 'import torch' 2>/dev/null && break
-    python=
-done
-[ -n "$python" ] || skip "neither \$PYTHON nor python3 can import torch"
+find_torch
 limit_s=300
 
 torch=(--set loader.kind=torch --set "python.interpreter=$python" --set loader.batch_size=16 --set device.step_ms=1
