@@ -94,11 +94,10 @@ static bool is_answer(const json_t *answer)
 static int ask(const struct dlb_calibrate *how, const char *interpreter, const char *folder,
                json_t **out, struct dlb_err *err)
 {
-    const struct dlb_embedded *file = &dlb_calibrate_scripts[0];
     const char *target = how->opts->python;
     struct dlb_cell_result result;
-    char *script = dlb_mem_check(dlb_path_join(folder, file->name));
-    int rc = dlb_write_file_atomic(script, file->bytes, file->n_bytes, err);
+    char *script = dlb_mem_check(dlb_path_join(folder, dlb_calibrate_scripts[0].name));
+    int rc = dlb_embedded_write(dlb_calibrate_scripts, folder, err);
     if (rc)
         goto out;
     const char *const words[] = {interpreter, "-B", script, NULL};
