@@ -155,6 +155,7 @@ for workers in 0 2; do
     expect_json 'd["cells"][0]["python"]["once"] == {"epochs": 3, "more": 0, "fewer": 0} and d["cells"][0]["python"]["round_trip_us"] > 0'
     expect_json 'len([s for s in d["cells"][0]["python"]["stages"] if s["name"] in ("getitem", "collate", "next") and s["count"] > 0]) == 3'
     expect_json 'd["cells"][0]["python"]["torch"] == "0.double" and d["cells"][0]["python"]["stamp_ns"] > 0'
+    expect_json '(d["cells"][0]["io_bytes"], d["cells"][0]["read_bytes_per_s"], d["cells"][0]["worker_samples"] >= 192) == (None, None, True)'
     valid_summary "$out"
     expect_no_process
 done
