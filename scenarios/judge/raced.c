@@ -161,12 +161,8 @@ static void say_aside(const struct dlb_plan *plan, const struct dlb_judgement *j
     const struct dlb_plan_race *held = dlb_plan_deciding(plan);
     char rate[32];
     int64_t at = plan->hardware ? plan->hardware->race.base : -1;
-    if (held == plan->hardware || at < 0 || !dlb_is_measured(&j->cells[at])) {
-        if (plan->torch.why[0])
-            (void)snprintf(text, n_text, " PyTorch's own loader was not measured: %s.",
-                           plan->torch.why);
+    if (held == plan->hardware || at < 0 || !dlb_is_measured(&j->cells[at]))
         return;
-    }
     (void)snprintf(
         text, n_text,
         " So far what your pipeline does, with PyTorch's own loader. What this hardware can do: "
