@@ -5,7 +5,8 @@
 
 # W workers deliver W batches of 8 samples in 80 ms: 100 W samples/s.
 planted=(--set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=100000 --set generate.sample_bytes=256
-    --set loader.batch_size=8 --set loader.sample_sleep_us=10000 --set device.step_ms=1 --set run.max_batches=46)
+    --set loader.batch_size=8 --set loader.sample_sleep_us=10000 --set device.step_ms=1 --set run.max_batches=46
+    --set sweep.confirm=none)
 
 # --- two neighbours, of which the smaller loses an eighth; again where the machine was taken away meanwhile
 detail='d["recommendation_detail"]'
