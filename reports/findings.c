@@ -153,15 +153,17 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     dlb_text_printf(out, "\n");
 }
 
-void dlb_findings_list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
-                       struct dlb_text *out)
+void dlb_findings_list(const json_t *doc, const char *key, const char *title, const json_t *said,
+                       uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *array = json_object_get(doc, key), *entry;
     size_t i;
-    if (json_array_size(array) == 0)
+    if (json_array_size(array) == (said ? 1 : 0))
         return;
     dlb_text_printf(out, "\n%s\n", title);
     json_array_foreach(array, i, entry) {
+        if (entry == said)
+            continue;
         const char *words = dlb_json_text(entry, "text");
         size_t start = out->len_bytes;
         dlb_text_fold(out, words[0] ? words : "?", 4, n_columns);
@@ -212,7 +214,7 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
     dlb_findings_python(best_cell(doc), n_columns, out);
     if (!too_busy)
         write_recommendation(doc, n_columns, out);
-    dlb_findings_settings(doc, n_columns, out);
-    dlb_findings_list(doc, "not_modelled", "Not modelled:", n_columns, out);
-    dlb_findings_list(doc, "notes", "Notes:", n_columns, out);
+    const json_t *said = dlb_findings_settings(doc, n_columns, out);
+    dlb_findings_list(doc, "not_modelled", "Not modelled:", said, n_columns, out);
+    dlb_findings_list(doc, "notes", "Notes:", NULL, n_columns, out);
 }

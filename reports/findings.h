@@ -28,15 +28,16 @@ void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb
  * Nothing of other cells. */
 void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text *out);
 
-/* A title, and one or more lines for the text of each note of an array in the document; nothing
- * for an empty array. */
-void dlb_findings_list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
-                       struct dlb_text *out);
+/* A title, and one or more lines for the text of each note of an array in the document, but for
+ * `said`, which may be NULL; nothing where no other is left. */
+void dlb_findings_list(const json_t *doc, const char *key, const char *title, const json_t *said,
+                       uint32_t n_columns, struct dlb_text *out);
 
 /* DataLoader's arguments for the recommended cell, or for the best cell when none is
  * recommended, and swept settings that DataLoader does not take. Nothing when the best cell is
- * INCOMPLETE or HARNESS-BOUND. */
-void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+ * INCOMPLETE or HARNESS-BOUND. Returns the note of not_modelled that it has told: why PyTorch's
+ * loader was not measured; or NULL. Borrowed from `doc`. */
+const json_t *dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
 /* The smallest loss that the repetitions can tell; nothing where it is not known. */
 void dlb_findings_noise(const json_t *doc, struct dlb_text *out);

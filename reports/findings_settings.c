@@ -60,14 +60,26 @@ static void write_others(const json_t *doc, const json_t *config, uint32_t n_col
     dlb_text_free(&line);
 }
 
+/* Why PyTorch's own loader was not measured; NULL where the result does not say. */
+static const json_t *why_not_pytorch(const json_t *doc)
+{
+    const json_t *note;
+    size_t i;
+    json_array_foreach(json_object_get(doc, "not_modelled"), i, note)
+        if (is_text(note, "code", "PYTORCH_NOT_MEASURED"))
+            return note;
+    return NULL;
+}
+
 /* Whose loader the settings were measured with, where the result says it. */
-static const char *whose(const json_t *cell)
+static const char *whose(const json_t *cell, const json_t *why_not)
 {
     if (is_text(cell, "pipeline", "pytorch"))
         return ", measured with PyTorch's own DataLoader";
-    if (is_text(cell, "pipeline", "hardware"))
-        return ", for a loader as fast as dlbench's (PyTorch's not measured)";
-    return "";
+    if (!is_text(cell, "pipeline", "hardware"))
+        return "";
+    return why_not ? ", for a loader as fast as dlbench's"
+                   : ", for a loader as fast as dlbench's (PyTorch's not measured)";
 }
 
 static void write_unmeasured(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
@@ -85,7 +97,7 @@ static void write_unmeasured(const json_t *doc, uint32_t n_columns, struct dlb_t
     dlb_text_free(&line);
 }
 
-void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+const json_t *dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const char *pytorch = json_string_value(json_object_get(doc, "pytorch"));
     const json_t *recommended = json_object_get(doc, "recommended_cell");
@@ -96,15 +108,23 @@ void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_tex
     if (!pytorch || !pytorch[0] ||
         (best_only &&
          (is_text(verdict, "class", "INCOMPLETE") || is_text(verdict, "class", "HARNESS-BOUND"))))
-        return;
+        return NULL;
+    const json_t *why_not = why_not_pytorch(doc);
     const json_t *cell =
         json_array_get(json_object_get(doc, "cells"),
                        json_is_integer(index) ? (size_t)json_integer_value(index) : SIZE_MAX);
     dlb_text_printf(out, "\nSettings to paste%s%s:\n  ", best_only ? " (the best cell's)" : "",
-                    whose(cell));
+                    whose(cell, why_not));
     dlb_text_plain(out, pytorch, 1000); /* always one line, so that it can be copied */
     dlb_text_printf(out, "\n");
     if (cell)
         write_others(doc, json_object_get(cell, "config"), n_columns, out);
     write_unmeasured(doc, n_columns, out);
+    if (why_not) {
+        struct dlb_text line = {0};
+        dlb_text_printf(&line, "not modelled: %s", dlb_json_text(why_not, "text"));
+        dlb_text_fold(out, line.data, 2, n_columns);
+        dlb_text_free(&line);
+    }
+    return why_not;
 }

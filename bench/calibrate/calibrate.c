@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct dlb_embedded dlb_calibrate_scripts[]; /* one file */
+extern const struct dlb_embedded dlb_calibrate_scripts[]; /* the first one is run */
 
 #define FIELD(field) .offset = offsetof(struct dlb_calibrate_opts, field)
 static const struct dlb_opt calibrate_opts[] = {
@@ -77,12 +77,13 @@ static int fail_child(const struct dlb_cell_result *result, const char *target, 
                     code == DLB_ERR_CANCELLED ? "interrupted" : result->reason);
 }
 
-static int fail_answer(const json_t *answer, const char *target, struct dlb_err *err)
+static int fail_answer(const struct dlb_cell_result *result, const char *target,
+                       struct dlb_err *err)
 {
-    enum dlb_code code = dlb_code_by_name(dlb_json_text(answer, "code"));
+    enum dlb_code code = dlb_code_by_name(dlb_json_text(result->document, "code"));
     if (code != DLB_ERR_STEP_NOT_FOUND && code != DLB_ERR_STEP_NOT_CALLABLE)
         code = DLB_ERR_STEP_RAISED;
-    return dlb_fail(err, code, target, DLB_NO_OFFSET, "%s", dlb_json_text(answer, "reason"));
+    return dlb_fail(err, code, target, DLB_NO_OFFSET, "%s", result->reason);
 }
 
 static bool is_answer(const json_t *answer)
@@ -94,11 +95,10 @@ static bool is_answer(const json_t *answer)
 static int ask(const struct dlb_calibrate *how, const char *interpreter, const char *folder,
                json_t **out, struct dlb_err *err)
 {
-    const struct dlb_embedded *file = &dlb_calibrate_scripts[0];
     const char *target = how->opts->python;
     struct dlb_cell_result result;
-    char *script = dlb_mem_check(dlb_path_join(folder, file->name));
-    int rc = dlb_write_file_atomic(script, file->bytes, file->n_bytes, err);
+    char *script = dlb_mem_check(dlb_path_join(folder, dlb_calibrate_scripts[0].name));
+    int rc = dlb_embedded_write(dlb_calibrate_scripts, folder, err);
     if (rc)
         goto out;
     const char *const words[] = {interpreter, "-B", script, NULL};
@@ -120,7 +120,7 @@ static int ask(const struct dlb_calibrate *how, const char *interpreter, const c
     if (!result.document || result.status == DLB_REP_CANCELLED)
         rc = fail_child(&result, target, err);
     else if (result.status != DLB_REP_OK || !is_answer(result.document))
-        rc = fail_answer(result.document, target, err);
+        rc = fail_answer(&result, target, err);
     else
         *out = json_incref(result.document);
     dlb_cell_result_free(&result);

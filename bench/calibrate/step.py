@@ -12,18 +12,16 @@ The rules are fixed:
   the seconds it ends with what there is, 5 steps at least.
 """
 
-import argparse
 import importlib
 import importlib.util
-import json
 import math
-import mmap
 import os
 import platform
-import struct
 import sys
 import time
 import traceback
+
+import dlbench_child
 
 MIN_WARM, MIN_STEPS, MIN_LATE, WANTED_ERROR = 3, 30, 5, 0.01
 LOOK_EVERY_S = 0.1  # of the wall clock
@@ -229,7 +227,7 @@ def cpu_name():
     return platform.machine() or "CPU"
 
 
-def answer(spec, beat):
+def measured(spec, beat):
     step = step_of(spec["target"])
     beat()
     clock, about_s, n_warm = guarded(warm_up, step, spec["seconds"], beat)
@@ -251,44 +249,14 @@ def answer(spec, beat):
     }
 
 
-def plain(value):
-    """Texts without halves of characters, which JSON's readers refuse."""
-    return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
-
-
-def heartbeat(fd):
-    if fd is None:
-        return lambda: None
-    memory, count = mmap.mmap(fd, 8), [0]
-
-    def beat():
-        count[0] += 1
-        memory[:8] = struct.pack("Q", count[0])
-
-    return beat
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--spec", required=True)
-    parser.add_argument("--result", required=True)
-    parser.add_argument("--heartbeat-fd", type=int)
-    args = parser.parse_args()
-    with open(args.spec, encoding="utf-8") as file:
-        spec = json.load(file)
+def answer(spec, beat):
     own = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if path != own]  # what lies there is not the user's
     try:
-        doc = answer(spec, heartbeat(args.heartbeat_fd))
+        return measured(spec, beat)
     except Refused as why:
-        doc = {"status": "failed", "code": why.code, "reason": str(why)[:1000]}
-    except KeyboardInterrupt:
-        doc = {"status": "cancelled", "reason": "interrupted"}
-    with open(args.result + ".part", "w", encoding="utf-8") as file:
-        json.dump({key: plain(value) for key, value in doc.items()}, file)
-    os.rename(args.result + ".part", args.result)
-    os._exit(0)  # threads and workers of the user's program cannot delay the exit
+        return {"status": "failed", "code": why.code, "reason": str(why)[:1000]}
 
 
 if __name__ == "__main__":
-    main()
+    dlbench_child.run(answer)

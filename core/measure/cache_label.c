@@ -128,7 +128,9 @@ enum dlb_cache_label dlb_cache_judge(const struct dlb_cache_evidence *e, char *t
     struct sentence why = {text, n_text};
     double fetched = fetched_bytes(e);
 
-    if (!(isfinite(e->delivered_bytes) && e->delivered_bytes > 0))
+    if (!isfinite(e->delivered_bytes))
+        return because(DLB_CACHE_UNKNOWN, why, "how much was read from files is not known");
+    if (!(e->delivered_bytes > 0))
         return because(DLB_CACHE_UNKNOWN, why, "nothing was read from files");
     if (e->in_memory)
         return because(DLB_CACHE_WARM, why,

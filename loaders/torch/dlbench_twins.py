@@ -77,6 +77,21 @@ class BytesOf:
         return self.transform(self.open(data))
 
 
+def paths_of(setup, refused, *patterns):
+    """The file that dataset.path names, or the files of its folder that one of the patterns fits."""
+    path = setup["settings"].get("dataset.path")
+    if not os.path.isdir(path):
+        return [path]
+    paths = sorted(one for pattern in patterns for one in glob.glob(os.path.join(glob.escape(path), pattern)))
+    if not paths:
+        raise refused("DATASET_EMPTY", "%s holds no file named %s" % (path, " or ".join(patterns)))
+    return paths
+
+
+def joined(sets):
+    return sets[0] if len(sets) == 1 else ConcatDataset(sets)
+
+
 def keep_ragged(samples):
     """Collates samples of different sizes, as detection models do: tensors in a list, labels in one tensor."""
     return [one[0] for one in samples], torch.tensor([one[1] for one in samples])
@@ -150,10 +165,7 @@ def webdataset(setup, refused):
     import webdataset as wds
 
     get = setup["settings"].get
-    path = get("dataset.path")
-    shards = sorted(glob.glob(os.path.join(path, "*.tar*"))) if os.path.isdir(path) else [path]
-    if not shards:
-        raise refused("DATASET_EMPTY", "%s holds no shards (*.tar)" % path)
+    shards = paths_of(setup, refused, "*.tar*")
     fields = fields_of(shards[0])
     images = [one for one in fields if one in ("jpg", "jpeg", "png")] if get("dataset.codec") == "jpeg" else fields[:1]
     if not images:
@@ -228,14 +240,10 @@ class Hdf5(Dataset):
 
 def hdf5(setup, refused):
     get = setup["settings"].get
-    path = get("dataset.path")
-    paths = sorted(glob.glob(os.path.join(path, "*.h5")) + glob.glob(os.path.join(path, "*.hdf5"))) if os.path.isdir(path) else [path]
-    if not paths:
-        raise refused("DATASET_EMPTY", "%s holds no file of HDF5 (*.h5)" % path)
+    paths = paths_of(setup, refused, "*.h5", "*.hdf5")
     if get("dataset.codec") != "raw":
         raise refused("PYTHON_NO_TWIN", "images within HDF5 files are decoded by code of your own: give python.dataset")
-    sets = [Hdf5(one, get) for one in paths]
-    return sets[0] if len(sets) == 1 else ConcatDataset(sets), {}
+    return joined([Hdf5(one, get) for one in paths]), {}
 
 
 class Tokens(Dataset):
@@ -279,16 +287,10 @@ class Tokens(Dataset):
 
 def tokens(setup, refused):
     get = setup["settings"].get
-    path = get("dataset.path")
-    paths = [path]
-    if os.path.isdir(path):
-        paths = sorted(glob.glob(os.path.join(path, "*.bin")) + glob.glob(os.path.join(path, "*.npy")))
-    if not paths:
-        raise refused("DATASET_EMPTY", "%s holds no files of tokens (.bin, .npy)" % path)
+    paths = paths_of(setup, refused, "*.bin", "*.npy")
     if get("tokens.layout") == "megatron" or any(os.path.exists(one[:-4] + ".idx") for one in paths):
         raise refused("PYTHON_NO_TWIN", "Megatron's files are read by Megatron's own code: give python.dataset")
-    sets = [Tokens(one, get, get("tokens.seed") or 0) for one in paths]
-    return sets[0] if len(sets) == 1 else ConcatDataset(sets), {}
+    return joined([Tokens(one, get, get("tokens.seed") or 0) for one in paths]), {}
 
 
 class Lmdb(Dataset):
@@ -344,15 +346,11 @@ def npz(setup, refused):
     import numpy
 
     get = setup["settings"].get
-    path = get("dataset.path")
-    paths = sorted(glob.glob(os.path.join(path, "*.npz"))) if os.path.isdir(path) else [path]
-    if not paths:
-        raise refused("DATASET_EMPTY", "%s holds no files of numpy (.npz)" % path)
     arrays = []
-    for one in paths:
+    for one in paths_of(setup, refused, "*.npz"):
         found = numpy.load(one)
         arrays.append(Rows(found[get("npz.array") or found.files[0]]))
-    return arrays[0] if len(arrays) == 1 else ConcatDataset(arrays), {}
+    return joined(arrays), {}
 
 
 def memory(setup, refused):

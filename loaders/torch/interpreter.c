@@ -1,7 +1,6 @@
 #include "loaders/torch/interpreter.h"
 
 #include "core/base/clock.h"
-#include "core/base/io.h"
 #include "core/base/json.h"
 #include "core/base/remove.h"
 #include "core/host/group.h"
@@ -20,7 +19,6 @@
 static int write_scripts(struct dlb_interpreter *self, const char *scratch, struct dlb_err *err)
 {
     char path[PATH_MAX];
-    int rc = DLB_OK;
 
     if (snprintf(path, sizeof path, "%s/python-XXXXXX", scratch) >= PATH_MAX - NAME_BYTES)
         return dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, scratch, DLB_NO_OFFSET,
@@ -29,13 +27,7 @@ static int write_scripts(struct dlb_interpreter *self, const char *scratch, stru
         return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot make a folder");
     if (!realpath(path, self->folder)) /* the user's code may change the working folder */
         return dlb_fail_errno(err, path, DLB_NO_OFFSET, "cannot find a folder");
-    for (const struct dlb_embedded *script = dlb_torch_scripts; rc == DLB_OK && script->name;
-         script++) {
-        (void)snprintf(path, sizeof path, "%.*s/%s", PATH_MAX - NAME_BYTES, self->folder,
-                       script->name);
-        rc = dlb_write_file_atomic(path, script->bytes, script->n_bytes, err);
-    }
-    return rc;
+    return dlb_embedded_write(dlb_torch_scripts, self->folder, err);
 }
 
 static json_t *setup_of(const struct dlb_interpreter_how *how)

@@ -317,6 +317,7 @@ static void torch_stats(void *ld, struct dlb_loader_stats *out)
     dlb_os_process_add(&out->os, &self->use);
     out->private_bytes += self->pss_bytes;
     out->workers.n_samples += self->n_samples;
+    out->workers.io_bytes = DLB_NOT_MEASURED; /* the data set's own code reads */
     out->runqueue_ns = DLB_NOT_MEASURED;
 }
 

@@ -161,7 +161,7 @@ void dlb_cell_cache_result(const struct dlb_cell_cache *cache, struct dlb_cache_
         .resident_before_frac = out->resident_before_frac,
         .process_bytes = dlb_measured(out->process_bytes),
         .device_bytes = dlb_measured(out->device_bytes),
-        .delivered_bytes = dlb_measured(out->delivered_bytes),
+        .delivered_bytes = cache->on_storage ? dlb_measured(out->delivered_bytes) : 0,
     };
     out->label = dlb_cache_judge(&e, out->why, sizeof(out->why));
     out->metadata = cache->on_storage ? dlb_cache_metadata(cache->dropped, cache->held, true,

@@ -161,12 +161,8 @@ static void say_aside(const struct dlb_plan *plan, const struct dlb_judgement *j
     const struct dlb_plan_race *held = dlb_plan_deciding(plan);
     char rate[32];
     int64_t at = plan->hardware ? plan->hardware->race.base : -1;
-    if (held == plan->hardware || at < 0 || !dlb_is_measured(&j->cells[at])) {
-        if (plan->torch.why[0])
-            (void)snprintf(text, n_text, " PyTorch's own loader was not measured: %s.",
-                           plan->torch.why);
+    if (held == plan->hardware || at < 0 || !dlb_is_measured(&j->cells[at]))
         return;
-    }
     (void)snprintf(
         text, n_text,
         " So far what your pipeline does, with PyTorch's own loader. What this hardware can do: "
@@ -249,15 +245,16 @@ static json_t *race_json(const struct dlb_plan *plan, const struct dlb_plan_race
 {
     const struct dlb_race *race = held ? &held->race : NULL;
     bool raced = race && recommended >= 0;
+    double level = raced && !isnan(race->loss_frac.median) ? race->loss_level : (double)NAN;
     uint32_t n_blocks = held ? dlb_plan_race_blocks(plan, held) : plan->n_blocks;
-    return dlb_json_made(
-        json_pack("{so, so, so, so, si, so, so}", "cell",
-                  recommended >= 0 ? json_integer(recommended) : json_null(), "probability",
-                  dlb_json_real_or_null(raced ? race->probability : (double)NAN), "loss_frac",
-                  interval_json(raced ? &race->loss_frac : NULL), "stopped",
-                  race ? stopped_json(race) : json_null(), "blocks", (int)n_blocks, "blocks_more",
-                  dlb_json_real_or_null(race ? race->blocks_more : (double)NAN), "noise_floor_frac",
-                  dlb_json_real_or_null(race ? race->noise_floor_frac : j->noise_floor_frac)));
+    return dlb_json_made(json_pack(
+        "{so, so, so, so, so, si, so, so}", "cell",
+        recommended >= 0 ? json_integer(recommended) : json_null(), "probability",
+        dlb_json_real_or_null(raced ? race->probability : (double)NAN), "loss_frac",
+        interval_json(raced ? &race->loss_frac : NULL), "loss_level", dlb_json_real_or_null(level),
+        "stopped", race ? stopped_json(race) : json_null(), "blocks", (int)n_blocks, "blocks_more",
+        dlb_json_real_or_null(race ? race->blocks_more : (double)NAN), "noise_floor_frac",
+        dlb_json_real_or_null(race ? race->noise_floor_frac : j->noise_floor_frac)));
 }
 
 json_t *dlb_raced_detail_json(const struct dlb_plan *plan, const struct dlb_judgement *j)

@@ -15,7 +15,8 @@
 #define DLB_CHILD_EXIT_NOMEM 12
 #define DLB_CHILD_MAX_WORDS 6 /* of lead and of tail */
 
-/* Called with the words LEAD --spec F --result F TAIL --heartbeat-fd N. */
+/* Called with the words LEAD --spec F --result F TAIL --heartbeat-fd N. dlbench_child.py is what
+ * scripts of Python do with them. */
 struct dlb_child {
     const char *exe;         /* path of the program; PATH is not searched */
     const char *program;     /* the same, for messages, where it is not dlbench; else NULL */

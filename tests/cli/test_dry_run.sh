@@ -55,7 +55,8 @@ fits_a_screen
 # --- refused before anything runs
 expect_error E_SWEEP_ALL_SKIPPED 2 "$dlbench" sweep "${quick[@]}" --set loader.batch_size=1000 --set loader.drop_last=true --run-name none --json
 expect_err 'E_TOO_FEW_BATCHES'
-expect_error E_SWEEP_ALL_SKIPPED 2 "$dlbench" sweep "${quick[@]}" --set generate.sample_bytes=1GB --set loader.batch_size=20000 --set generate.samples=200000 --run-name none
+expect_error E_SWEEP_ALL_SKIPPED 2 "$dlbench" sweep "${quick[@]}" --set generate.sample_bytes=1GB --set loader.batch_size=20000 --set generate.samples=200000 \
+    --set sweep.confirm=none --run-name none
 expect_err 'E_LOADER_SLOTS_MEMORY'
 expect_error E_LOADER_SLOTS_MEMORY 3 "$dlbench" run "${quick[@]}" --set generate.sample_bytes=1GB --set loader.batch_size=20000 --set generate.samples=200000 --dry-run
 expect_no_file results/none
@@ -69,7 +70,8 @@ if has_module format webdataset; then
         run "$dlbench" sweep "${tars[@]}" --set 'sweep.loader.num_workers=[1, 2, 4]' --set run.warmup_batches=2 --dry-run --json
         expect_exit 0
         expect_json '[c["epoch_batches"] for c in d["cells"]] == [5, 4, 4]'
-        run "$dlbench" sweep "${tars[@]}" --set 'sweep.loader.num_workers=[1, 2]' --set run.warmup_batches=3 --set run.repeats=1 --run-name tars --json
+        run "$dlbench" sweep "${tars[@]}" --set 'sweep.loader.num_workers=[1, 2]' --set run.warmup_batches=3 --set run.repeats=1 \
+            --set sweep.confirm=none --run-name tars --json
         expect_exit 0
         valid_summary "$out"
         expect_json '[(c["status"], c["code"]) for c in d["cells"]] == [("ok", None), ("skipped", "E_TOO_FEW_BATCHES")] and not d["partial"]'

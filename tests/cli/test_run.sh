@@ -163,7 +163,7 @@ expect_err '^dlbench: note: .*run\.max_batches.*run\.repeats'
 expect_no_err 'run\.max_batches \(0 '
 run timeout -s INT 2 "$dlbench" sweep --exhaustive "${quick[@]}" "${slow[@]}"
 expect_err '^dlbench: note: .*run\.max_batches \(0 .*run\.repeats.*sweep'
-run timeout -s INT 2 "$dlbench" sweep "${quick[@]}" "${slow[@]}"
+run timeout -s INT 2 "$dlbench" sweep "${quick[@]}" "${slow[@]}" --set sweep.confirm=none
 expect_err '^dlbench: note: .*sweep\.max_minutes.*run\.max_batches \(0 .*sweep'
 expect_err '^dlbench: note: run\.repeats \(--set\)'
 

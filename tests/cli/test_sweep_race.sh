@@ -5,7 +5,8 @@
 
 # W workers deliver W batches of 8 samples in 80 ms: 100 W samples/s.
 planted=(--set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=100000 --set generate.sample_bytes=256
-    --set loader.batch_size=8 --set loader.sample_sleep_us=10000 --set device.step_ms=1 --set run.max_batches=46)
+    --set loader.batch_size=8 --set loader.sample_sleep_us=10000 --set device.step_ms=1 --set run.max_batches=46
+    --set sweep.confirm=none)
 
 # --- two neighbours, of which the smaller loses an eighth; again where the machine was taken away meanwhile
 detail='d["recommendation_detail"]'
@@ -16,7 +17,7 @@ expect_err '^dlbench: note: run\.repeats \(--set\)'
 valid_summary "$out"
 expect_json 'd["recommended_cell"] == d["best_cell"] == 1 and d["separable"] and not d["too_busy"] and not d["partial"]'
 expect_json "${detail}['cell'] == 1 and ${detail}['stopped'] == 'decided' and ${detail}['probability'] >= 0.95"
-expect_json "0 <= ${detail}['loss_frac']['low'] <= ${detail}['loss_frac']['median'] <= ${detail}['loss_frac']['high'] < 0.02"
+expect_json "0 <= ${detail}['loss_frac']['low'] <= ${detail}['loss_frac']['median'] <= ${detail}['loss_frac']['high'] < 0.02 and ${detail}['loss_level'] in (0.95, 0.975)"
 expect_json "${detail}['blocks'] == max(c['repeats'] for c in d['cells']) >= 9 and 0 < ${detail}['noise_floor_frac'] < 0.1"
 expect_json '[c["race"]["state"] for c in d["cells"]] == ["dropped", "finalist"]'
 expect_json 'd["cells"][0]["race"]["loss_frac"]["low"] < 0.135 and d["cells"][0]["race"]["loss_frac"]["high"] > 0.115'
@@ -62,7 +63,7 @@ for how in "--set sweep.run.seed=[1,2]" "--set sweep.loader.num_workers=[1]" "--
     run "$dlbench" sweep "${quick[@]}" $how --run-name none --overwrite --json
     expect_exit 0
     valid_summary "$out"
-    expect_json "all(${detail}[k] is None for k in ('stopped', 'probability', 'loss_frac', 'blocks_more')) and ${detail}['blocks'] == 2"
+    expect_json "all(${detail}[k] is None for k in ('stopped', 'probability', 'loss_frac', 'loss_level', 'blocks_more')) and ${detail}['blocks'] == 2"
     expect_json "${detail}['no_difference'] == ${detail}['left_out'] == [] and all(c['race'] is None and c['repeats'] == 2 for c in d['cells'])"
     expect_no_err 'run\.repeats'
 done

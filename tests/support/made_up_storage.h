@@ -32,6 +32,7 @@ struct storage {
     double one_slow;          /* of three accelerators, the same; 0: not */
     double run_s;             /* that each run takes */
     double stolen;            /* of the workers' reading, by a hypervisor; 0: not */
+    bool reads_unknown;       /* as of a loader that does not see what is read */
 };
 #define STEP_BYTES 1e7
 #define STEP_S 0.1
@@ -58,7 +59,7 @@ static inline struct dlb_cell_result measured(const struct storage *s, uint32_t 
     out.loop.n_accelerators = n;
     out.loop.machine_busy_frac = 0.1;
     out.loop.machine_stolen_ns = s->stolen * 100 * read_ns;
-    workers->io_bytes = n_bytes;
+    workers->io_bytes = s->reads_unknown ? DLB_NOT_MEASURED : n_bytes;
     workers->n_samples = workers->reads.count = n_steps * 10;
     workers->cpu_ns = 10000000;
     workers->runqueue_ns = 0;
@@ -69,7 +70,7 @@ static inline struct dlb_cell_result measured(const struct storage *s, uint32_t 
     workers->reads.p999_ns = 20000000;
     out.cache.label = s->cache;
     (void)snprintf(out.cache.why, sizeof(out.cache.why), "made up");
-    out.cache.delivered_bytes = n_bytes;
+    out.cache.delivered_bytes = workers->io_bytes;
     return out;
 }
 

@@ -72,7 +72,7 @@ static const struct row {
     {"it did not come to an end",
      {.counted = true, .process_bytes = 0, .device_bytes = 0, .delivered_bytes = NAN},
      DLB_CACHE_UNKNOWN,
-     "nothing"},
+     "not known"},
     /* --- file systems that are different --- */
     {"memory", {ONE_GB(1.0, 0.0, 0.0), .in_memory = true}, DLB_CACHE_WARM, "lie in memory"},
     {"memory that shows nothing resident",

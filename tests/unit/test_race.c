@@ -47,6 +47,13 @@ static uint32_t run(struct dlb_race *race, const double *rate, double scatter, u
     return n;
 }
 
+/* Until the last phase, whose runs are made afresh. */
+static void run_until_fresh(struct dlb_race *race, const double *rate, struct dlb_rng *rng)
+{
+    while (dlb_race_next(race, DLB_RACE_UNLIMITED) && race->n_fresh == 0)
+        run_block(race, rate, 0.002, rng);
+}
+
 static void the_smallest_that_loses_little(void **state)
 {
     (void)state;
@@ -132,8 +139,7 @@ static void the_interval_is_of_fresh_runs(void **state)
     struct dlb_race race;
     struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
     dlb_race_init(&race, &input);
-    while (dlb_race_next(&race, DLB_RACE_UNLIMITED) && race.n_fresh == 0)
-        run_block(&race, rate, 0.002, &rng);
+    run_until_fresh(&race, rate, &rng);
     assert_int_equal(race.recommended, 0);
     assert_int_equal(race.rival, 1);
     assert_int_equal(dlb_race_block_runs(&race), 2);
@@ -161,8 +167,7 @@ static void fresh_runs_can_contradict(void **state)
     struct dlb_race race;
     struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
     dlb_race_init(&race, &input);
-    while (dlb_race_next(&race, DLB_RACE_UNLIMITED) && race.n_fresh == 0)
-        run_block(&race, rate, 0.002, &rng);
+    run_until_fresh(&race, rate, &rng);
     assert_int_equal(race.recommended, 0);
     const double later[N] = {900, 1000, 700, 700, 700, 700};
     for (uint32_t left = race.n_fresh; left > 0; left--) {
@@ -187,8 +192,7 @@ static void the_rival_may_win_the_last_phase(void **state)
         struct dlb_race race;
         struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
         dlb_race_init(&race, &input);
-        while (dlb_race_next(&race, DLB_RACE_UNLIMITED) && race.n_fresh == 0)
-            run_block(&race, rate, 0.002, &rng);
+        run_until_fresh(&race, rate, &rng);
         for (uint32_t left = race.n_fresh; left > 0; left--) {
             assert_true(dlb_race_next(&race, DLB_RACE_RUNS(2)));
             run_block(&race, later, 0.002, &rng);
@@ -268,8 +272,7 @@ static void a_finalist_can_fail(void **state)
         struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
         uint32_t n_after = 0;
         dlb_race_init(&race, &input);
-        while (dlb_race_next(&race, DLB_RACE_UNLIMITED) && race.n_fresh == 0)
-            run_block(&race, rate, 0.002, &rng);
+        run_until_fresh(&race, rate, &rng);
         assert_int_equal(race.recommended, 0);
         int64_t rival = race.rival;
         run_block(&race, rate, 0.002, &rng);

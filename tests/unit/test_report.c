@@ -72,6 +72,42 @@ static void test_accelerators_are_told_of(void **state)
     json_decref(doc);
 }
 
+static size_t n_times(const char *text, const char *words)
+{
+    size_t n = 0;
+    for (const char *at = text; (at = strstr(at, words)); at++)
+        n++;
+    return n;
+}
+
+/* Why PyTorch's loader was not measured: once, beside the settings to paste if there are some. */
+static void test_a_reason_is_told_once(void **state)
+{
+    (void)state;
+    json_t *doc = sweep(), *cell;
+    json_t *list = json_object_get(doc, "not_modelled");
+    size_t i;
+    json_array_foreach(json_object_get(doc, "cells"), i, cell)
+        json_object_set_new(cell, "pipeline", json_string("hardware"));
+    json_array_append_new(list,
+                          json_pack("{ss, ss}", "code", "PYTORCH_NOT_MEASURED", "text", "[E_WHY]"));
+    for (int settings = 1; settings >= 0; settings--) {
+        json_object_set_new(doc, "pytorch", json_string(settings ? "DataLoader()" : ""));
+        char *text = rendered(doc, "terminal", 80);
+        assert_int_equal(n_times(text, "[E_WHY]\n"), 1);
+        assert_int_equal(strstr(text, "[E_WHY]") < strstr(text, "Not modelled:"), settings);
+        free(text);
+    }
+    json_array_clear(list);
+    json_array_append_new(list,
+                          json_pack("{ss, ss}", "code", "PYTORCH_NOT_MEASURED", "text", "[E_WHY]"));
+    json_object_set_new(doc, "pytorch", json_string("DataLoader()"));
+    char *text = rendered(doc, "terminal", 80);
+    assert_null(strstr(text, "Not modelled:"));
+    free(text);
+    json_decref(doc);
+}
+
 static void test_the_noise_floor_is_told(void **state)
 {
     (void)state;
@@ -316,6 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_terminal_says_everything),
         cmocka_unit_test(test_accelerators_are_told_of),
+        cmocka_unit_test(test_a_reason_is_told_once),
         cmocka_unit_test(test_the_noise_floor_is_told),
         cmocka_unit_test(test_settings_are_whole),
         cmocka_unit_test(test_nothing_to_paste),

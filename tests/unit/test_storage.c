@@ -266,6 +266,29 @@ static void test_baseline_in_turns(void **state)
     release(&o);
 }
 
+/* The accelerators are counted all the same; rates of reading are null. */
+static void test_reads_may_be_unknown(void **state)
+{
+    (void)state;
+    struct storage s = {.bytes_per_s = 2.5 * STEP_BYTES / STEP_S,
+                        .cache = DLB_CACHE_UNKNOWN,
+                        .fio_bytes_per_s = 5 * STEP_BYTES / STEP_S,
+                        .reads_unknown = true};
+    struct outcome o;
+    execute(&o, &s, (const char *[]){"storage.baseline=fio", NULL});
+    assert_int_equal(dlb_json_u64(o.storage, "max_accelerators", 0), 2);
+    assert_bottleneck(&o, "UNKNOWN_BOTTLENECK", NULL);
+    assert_true(json_is_null(json_object_get(o.storage, "bytes_per_s")));
+    const json_t *baseline = json_object_get(o.storage, "baseline"), *point;
+    assert_true(json_is_null(json_object_get(baseline, "pipeline_bytes_per_s")));
+    assert_true(isnan(dlb_json_number(json_object_get(baseline, "share"), "median")));
+    assert_true(dlb_json_number(baseline, "bytes_per_s") == s.fio_bytes_per_s);
+    size_t k;
+    json_array_foreach(json_object_get(o.storage, "curve"), k, point)
+        assert_true(json_is_null(json_object_get(point, "bytes_per_s")));
+    release(&o);
+}
+
 /* What has no meaning for one accelerator comes back with the second. */
 static void test_one_pool_for_all(void **state)
 {
@@ -371,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_want_of_memory_ends_it),
         cmocka_unit_test(test_any_other_failure_is_no_answer),
         cmocka_unit_test(test_baseline_in_turns),
+        cmocka_unit_test(test_reads_may_be_unknown),
         cmocka_unit_test(test_one_pool_for_all),
         cmocka_unit_test(test_small_data),
         cmocka_unit_test(test_nothing_is_tried_that_cannot_be),

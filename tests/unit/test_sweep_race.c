@@ -92,11 +92,13 @@ static void stopped(const struct raced *r, const char *why)
     assert_int_equal(decided, r->t.j.separable);
     bool looked = race_of(r)->n_looked > 0; /* else nothing is known of any cell */
     assert_int_equal(decided || !looked, r->t.j.n_set == 0);
-    static const char *const known[] = {"cell", "probability", "loss_frac"};
-    for (size_t i = 0; i < 3; i++)
+    static const char *const known[] = {"cell", "probability", "loss_frac", "loss_level"};
+    for (size_t i = 0; i < 4; i++)
         assert_int_equal(decided, !json_is_null(json_object_get(detail, known[i])));
-    if (decided)
+    if (decided) {
         assert_int_equal(dlb_json_u64(detail, "cell", 99), r->t.j.recommended);
+        assert_true(dlb_json_number(detail, "loss_level") == race_of(r)->loss_level);
+    }
     json_decref(detail);
 }
 

@@ -2,7 +2,6 @@
 
 #include "core/base/escape.h"
 #include "core/base/clock.h"
-#include "core/base/io.h"
 #include "core/base/json.h"
 #include "core/base/process.h"
 #include "scenarios/gap/rungs/rung_result.h"
@@ -16,25 +15,13 @@
 
 #define HOW_TO "To enable it: pip install torch, or apt install python3-torch"
 
-static int join(char out[PATH_MAX], const char *folder, const char *name, struct dlb_err *err)
+static int write_scripts(struct dlb_gap_python *python, const char *folder, struct dlb_err *err)
 {
-    int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
+    int n = snprintf(python->script, PATH_MAX, "%s/%s", folder, dlb_gap_scripts[0].name);
     if (n < 0 || n >= PATH_MAX)
         return dlb_fail(err, DLB_ERR_SCRATCH_PATH_TOO_LONG, folder, DLB_NO_OFFSET,
                         "a path of more than %d bytes", PATH_MAX - 1);
-    return DLB_OK;
-}
-
-static int write_scripts(struct dlb_gap_python *python, const char *folder, struct dlb_err *err)
-{
-    char path[PATH_MAX];
-    int rc = join(python->script, folder, dlb_gap_scripts[0].name, err);
-    for (const struct dlb_embedded *script = dlb_gap_scripts; !rc && script->name; script++) {
-        rc = join(path, folder, script->name, err);
-        if (!rc)
-            rc = dlb_write_file_atomic(path, script->bytes, script->n_bytes, err);
-    }
-    return rc;
+    return dlb_embedded_write(dlb_gap_scripts, folder, err);
 }
 
 void dlb_gap_python_close(struct dlb_gap_python *python)

@@ -12,16 +12,14 @@ The result is the JSON form of struct dlb_rung_result (scenarios/gap/rungs/rung_
 write, without changes: time stamps are taken a few times for each batch, never for an item. Nothing here waits by spinning.
 """
 
-import argparse
-import json
 import mmap
 import os
 import statistics
-import struct
 import sys
 import time
 import traceback
 
+import dlbench_child
 from account import (COUNTED, Board, Fetches, Parts, calls, count_polls, fault_cost, missing, stamp, thread_row, threads_now,
                      worker_parts)
 from ends import TARGETS, Checksum, NotMeasured, read_array
@@ -288,7 +286,7 @@ def has_in_order(torch):
     return "in_order" in torch.utils.data.DataLoader.__init__.__code__.co_varnames
 
 
-def answer(spec, beat):
+def measured(spec, beat):
     start_ns = time.monotonic_ns()
     try:
         import torch
@@ -305,57 +303,15 @@ def answer(spec, beat):
     return dict(found, rung=spec["rung"], **session.measure())
 
 
-def escaped(value):
-    """Texts as core/base/escape.h has them in JSON: what may name a path or a library is read back as it is."""
-    if isinstance(value, dict):
-        return {key: escaped(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [escaped(item) for item in value]
-    if not isinstance(value, str):
-        return value
+def answer(spec, beat):
     try:
-        raw = value.replace("\\x", "\\x5cx").encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half of a character, which no path gives
-        raw = value.encode("utf-8", "replace")
-    return raw.decode("utf-8", "backslashreplace")
-
-
-def heartbeat(fd):
-    if fd is None:
-        return lambda: None
-    memory = mmap.mmap(fd, 8)
-    count = [0]
-
-    def beat():
-        count[0] += 1
-        memory[:8] = struct.pack("Q", count[0])
-
-    return beat
-
-
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--spec", required=True)
-    parser.add_argument("--result", required=True)
-    parser.add_argument("--heartbeat-fd", type=int)
-    args = parser.parse_args()
-    with open(args.spec, encoding="utf-8") as file:
-        spec = dict(json.load(file), path=args.spec)
-    try:
-        doc = answer(spec, heartbeat(args.heartbeat_fd))
+        return measured(spec, beat)
     except NotMeasured as why:
-        doc = {"status": "not-measured", "reason": str(why)}
-    except KeyboardInterrupt:
-        doc = {"status": "cancelled", "reason": "interrupted"}
+        return {"status": "not-measured", "reason": str(why)}
     except Exception as why:  # an exception of torch costs only this rung
         traceback.print_exc()
-        doc = {"status": "failed", "reason": "%s: %s" % (type(why).__name__, " ".join(str(why).split())[:400])}
-    with open(args.result + ".part", "w", encoding="utf-8") as file:
-        json.dump(escaped(doc), file)
-    os.rename(args.result + ".part", args.result)
-    sys.stdout.flush()
-    os._exit(0)  # threads and workers of a broken torch cannot delay the exit
+        return {"status": "failed", "reason": "%s: %s" % (type(why).__name__, " ".join(str(why).split())[:400])}
 
 
 if __name__ == "__main__":
-    main()
+    dlbench_child.run(answer)
