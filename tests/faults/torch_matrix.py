@@ -27,6 +27,7 @@ DOUBLE = os.path.join(HERE, "../support/torch_double")
 SAMPLES = 64
 # Runs the program where the folder of results has little space; that needs root.
 SMALL_DISK = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=1m none results && exec "$@"', "sh"]
+IMPORT_S = 300  # of torch itself, on a busy machine
 SOUND_S = 300  # for cells that deliver all, on a busy machine
 GOOD = '''
 import itertools, os, resource, signal, time
@@ -215,6 +216,7 @@ class Run:
         start = time.monotonic()
         fired_at, killed, self.late = None, False, False
         more_s = SOUND_S if self.row.sweep or not self.row.code else 0
+        start_s = IMPORT_S if self.row.real else matrix.START_S
         limit_s = 2 * (self.row.timeout_s + matrix.GRACE_S) + more_s
         while child.poll() is None:
             now = time.monotonic()
@@ -223,7 +225,7 @@ class Run:
             if fired_at and not killed and self.row.kills and now - fired_at > 0.3:
                 killed = True
                 child.send_signal(getattr(signal, self.row.kills))
-            if now - (fired_at or start) > (limit_s if fired_at else matrix.START_S):
+            if now - (fired_at or start) > (limit_s if fired_at else start_s):
                 self.late = True
                 child.kill()
             time.sleep(0.01)
