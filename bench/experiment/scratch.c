@@ -16,6 +16,7 @@
 #define MARK ".dlbench"
 #define MARK_HEAD "dlbench scratch folder\nprocess %ld\n" /* then: made, machine */
 #define MEMO "memo-"                                      /* loaders/device/memo.c */
+#define PYTHON "python-"                                  /* loaders/torch/interpreter.c */
 
 enum { MARK_BYTES = 512 };
 
@@ -173,15 +174,28 @@ static bool goes_of_new(int folder, const char *name, const struct stat *st)
     return st->st_nlink > 1 || dlb_is_result_file(name);
 }
 
+/* The folder of an interpreter, as mkdtemp(3) makes it. */
+static bool is_python(const char *name, const struct stat *st)
+{
+    return S_ISDIR(st->st_mode) && (st->st_mode & 07777) == 0700 &&
+           strncmp(name, PYTHON, strlen(PYTHON)) == 0 && strlen(name) == strlen(PYTHON "XXXXXX");
+}
+
+/* ctx: whether the folder at depth 1 is that of an interpreter, in which all goes. */
 static bool goes(void *ctx, int folder, const char *name, int depth)
 {
     struct stat st;
-    (void)ctx;
+    bool *python = ctx;
+    if (depth > 1 && *python)
+        return true;
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
         return false;
-    if (depth == 1)
-        return S_ISDIR(st.st_mode) ? strcmp(name, DLB_SCRATCH_NEW) == 0 : is_written_there(name);
+    if (depth == 1) {
+        *python = is_python(name, &st);
+        return S_ISDIR(st.st_mode) ? *python || strcmp(name, DLB_SCRATCH_NEW) == 0
+                                   : is_written_there(name);
+    }
     if (depth == 2)
         return goes_of_new(folder, name, &st);
     return S_ISREG(st.st_mode) && strcmp(name, MARK) == 0;
@@ -190,13 +204,14 @@ static bool goes(void *ctx, int folder, const char *name, int depth)
 void dlb_scratch_remove(int folder, const char *name)
 {
     struct seen left = {false, false};
+    bool python = false;
     enum dlb_scratch_kind kind = dlb_scratch_look(folder, name).kind;
     int fd =
         kind == DLB_SCRATCH_HERE || kind == DLB_SCRATCH_UNMARKED ? open_folder(folder, name) : -1;
     if (fd < 0)
         return;
     if (kind == DLB_SCRATCH_HERE)
-        dlb_remove_entries(fd, goes, NULL);
+        dlb_remove_entries(fd, goes, &python);
     dlb_remove_entries(fd, see, &left);
     if (!left.more)
         (void)unlinkat(fd, MARK, 0);

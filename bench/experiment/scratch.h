@@ -1,6 +1,6 @@
 /* A process's scratch folder inside of a result's: .cells-<process>. A mark in it tells it from a
  * user's folder of that name: the file .dlbench names the machine and the process. Of what is in
- * it, only files of the names that dlbench writes are ever removed.
+ * it, only files of the names that dlbench writes are ever removed, and folders of interpreters.
  *
  * Floor 5. Any thread. Allocates nothing, so that it works when memory is exhausted. */
 #ifndef DLB_BENCH_EXPERIMENT_SCRATCH_H

@@ -40,7 +40,7 @@ class Board:
         self.n_samples = n_samples if n_samples and n_samples <= MAX_COUNTED else 0
         self.n_words = self.n_rows * N * 2
         with open(path, "wb") as file:
-            file.truncate(self.n_words * 8 + self.n_samples * 4)
+            os.posix_fallocate(file.fileno(), 0, self.n_words * 8 + self.n_samples * 4)  # a full disk kills who writes to a map
 
     def __getstate__(self):
         return {"path": self.path, "n_rows": self.n_rows, "names": self.names, "n_samples": self.n_samples}

@@ -130,6 +130,12 @@ int dlb_interpreter_await(struct dlb_interpreter *self, const struct dlb_interpr
     return rc;
 }
 
+/* Whether the next candidate may do. */
+static bool is_none(enum dlb_code code)
+{
+    return code == DLB_ERR_PYTHON_NO_TORCH || code == DLB_ERR_PYTHON_NOT_FOUND;
+}
+
 int dlb_interpreter_start(struct dlb_interpreter *self, const struct dlb_interpreter_how *how,
                           struct dlb_err *err)
 {
@@ -147,9 +153,8 @@ int dlb_interpreter_start(struct dlb_interpreter *self, const struct dlb_interpr
     rc = dlb_fail(err, DLB_ERR_PYTHON_NO_TORCH, given[0] ? given : NULL, DLB_NO_OFFSET,
                   "%s: name one by python.interpreter",
                   given[0] ? "there is no such program" : "this machine has no python3");
-    for (uint32_t i = 0; rc != DLB_OK && err->code == DLB_ERR_PYTHON_NO_TORCH &&
-                         dlb_python_candidate(given, i, self->path);
-         i++) {
+    for (uint32_t i = 0;
+         rc != DLB_OK && is_none(err->code) && dlb_python_candidate(given, i, self->path); i++) {
         dlb_link_close(&self->link);
         uint64_t start_ns = self->alive.start_ns = dlb_now_ns();
         rc = dlb_link_open(&self->link, self->path, script, how->quiet, setup, err);

@@ -19,8 +19,14 @@
 
 #define CANNOT_START 127
 
-/* In the program's process. */
-static _Noreturn void become(char *const argv[], int fd, bool quiet)
+/* What the keeper tells last. */
+struct ending {
+    int status; /* of the program, as waitpid has it */
+    int error;  /* errno of what kept it from being run; 0: it ran */
+};
+
+/* In the program's process. A program that runs closes error_fd. */
+static _Noreturn void become(char *const argv[], int fd, bool quiet, int error_fd)
 {
     sigset_t none;
 
@@ -32,13 +38,14 @@ static _Noreturn void become(char *const argv[], int fd, bool quiet)
     (void)signal(SIGPIPE, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     int null_fd = open("/dev/null", O_RDWR);
-    if (null_fd < 0 || dup2(null_fd, 0) < 0 || (quiet && dup2(null_fd, 2) < 0) || dup2(2, 1) < 0 ||
-        (fd != DLB_KEEPER_FD && dup2(fd, DLB_KEEPER_FD) < 0) ||
-        fcntl(DLB_KEEPER_FD, F_SETFD, 0) < 0)
-        _exit(CANNOT_START);
-    (void)syscall(SYS_close_range, DLB_KEEPER_FD + 1, ~0U, 0U);
-    (void)execv(argv[0], argv);
-    _exit(CANNOT_START);
+    if (null_fd >= 0 && dup2(null_fd, 0) >= 0 && (!quiet || dup2(null_fd, 2) >= 0) &&
+        dup2(2, 1) >= 0 && (fd == DLB_KEEPER_FD || dup2(fd, DLB_KEEPER_FD) >= 0) &&
+        fcntl(DLB_KEEPER_FD, F_SETFD, 0) >= 0) {
+        (void)syscall(SYS_close_range, DLB_KEEPER_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+        (void)execv(argv[0], argv);
+    }
+    int error = errno;
+    _exit(write(error_fd, &error, sizeof error) < 0 ? CANNOT_START + 1 : CANNOT_START);
 }
 
 /* Kills the children of this process, whatever group they are in. A killed one's children become
@@ -112,7 +119,8 @@ static void wait_for_end(pid_t program, int life_fd, int signal_fd, int *status)
 static _Noreturn void keep(char *const argv[], int fd, bool quiet, int life_fd, int told_fd)
 {
     sigset_t chld;
-    int status = CANNOT_START << 8;
+    struct ending ending = {.status = CANNOT_START << 8};
+    int error[2] = {-1, -1};
 
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL);
@@ -125,17 +133,19 @@ static _Noreturn void keep(char *const argv[], int fd, bool quiet, int life_fd, 
     sigaddset(&chld, SIGCHLD);
     (void)sigprocmask(SIG_SETMASK, &chld, NULL);
     int signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-    pid_t program = signal_fd < 0 ? -1 : fork();
-    if (program == 0)
-        become(argv, fd, quiet);
+    pid_t program = signal_fd < 0 || pipe2(error, O_CLOEXEC) != 0 ? -1 : fork();
+    if (program == 0) /* above the descriptor that `fd` becomes */
+        become(argv, fd, quiet, fcntl(error[1], F_DUPFD_CLOEXEC, DLB_KEEPER_FD + 1));
+    int said = program > 0 ? (int)program : -errno;
     (void)close(fd);
-    int said[2] = {(int)program, 0};
-    if (write(told_fd, said, sizeof said[0]) < 0 || program < 0)
+    (void)close(error[1]);
+    if (write(told_fd, &said, sizeof said) < 0 || program < 0)
         _exit(1);
-    wait_for_end(program, life_fd, signal_fd, &status);
-    end_all(program, &status);
-    said[1] = status;
-    _exit(write(told_fd, &said[1], sizeof said[1]) < 0);
+    wait_for_end(program, life_fd, signal_fd, &ending.status);
+    end_all(program, &ending.status);
+    if (read(error[0], &ending.error, sizeof ending.error) < 0)
+        ending.error = errno;
+    _exit(write(told_fd, &ending, sizeof ending) < 0);
 }
 
 static int pipe_of(int ends[2], struct dlb_err *err)
@@ -154,7 +164,7 @@ static void close_both(const int ends[2])
 int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, bool quiet,
                      struct dlb_err *err)
 {
-    int life[2], told[2], program = -1;
+    int life[2], told[2], program = -EIO; /* if the keeper itself ends */
 
     *keeper = (struct dlb_keeper){.life_fd = -1, .told_fd = -1};
     if (pipe_of(life, err))
@@ -164,6 +174,8 @@ int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, bool
         return (int)err->status;
     }
     keeper->pid = fork();
+    if (keeper->pid < 0)
+        program = -errno;
     if (keeper->pid == 0) {
         (void)close(life[1]);
         (void)close(told[0]);
@@ -173,11 +185,13 @@ int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, bool
     (void)close(told[1]);
     keeper->life_fd = life[1];
     keeper->told_fd = told[0];
-    if (keeper->pid > 0 && read(told[0], &program, sizeof program) == sizeof program &&
+    if (keeper->pid > 0 &&
+        TEMP_FAILURE_RETRY(read(told[0], &program, sizeof program)) == sizeof program &&
         program > 0) {
         keeper->program = program;
         return DLB_OK;
     }
+    errno = -program;
     (void)dlb_fail_errno(err, argv[0], DLB_NO_OFFSET, "cannot start a process");
     (void)dlb_keeper_end(keeper, 0);
     return (int)err->status;
@@ -186,12 +200,17 @@ int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, bool
 bool dlb_keeper_ended(struct dlb_keeper *keeper)
 {
     struct pollfd wait = {.fd = keeper->told_fd, .events = POLLIN};
+    struct ending ending;
 
     if (keeper->ended || keeper->told_fd < 0 || poll(&wait, 1, 0) <= 0)
         return keeper->ended;
-    /* Nothing to read: the keeper itself was killed. */
-    if (read(keeper->told_fd, &keeper->status, sizeof keeper->status) != sizeof keeper->status)
-        keeper->status = SIGKILL;
+    if (read(keeper->told_fd, &ending, sizeof ending) != sizeof ending) { /* it was killed itself */
+        ending = (struct ending){.status = SIGKILL};
+        if (keeper->program > 0)
+            (void)kill(-keeper->program, SIGKILL);
+    }
+    keeper->status = ending.status;
+    keeper->error = ending.error;
     keeper->ended = true;
     return true;
 }
@@ -208,6 +227,7 @@ bool dlb_keeper_end(struct dlb_keeper *keeper, uint64_t patience_ns)
     if (keeper->life_fd >= 0)
         (void)close(keeper->life_fd);
     keeper->life_fd = -1;
+    (void)kill(keeper->pid, SIGCONT); /* a keeper that is stopped cannot end them */
     if (!dlb_process_reap(keeper->pid, 2 * DLB_NS_PER_S, &ignored))
         return false;
     (void)dlb_keeper_ended(keeper);

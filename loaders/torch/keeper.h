@@ -19,6 +19,7 @@ struct dlb_keeper {
     int life_fd;   /* closing it ends them all */
     int told_fd;   /* where the keeper tells the program's number, then how it ended */
     int status;    /* of the program, once `ended` */
+    int error;     /* then: errno of what kept it from being run; 0: it ran */
     bool ended;
 };
 
@@ -30,7 +31,8 @@ struct dlb_keeper {
 int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, bool quiet,
                      struct dlb_err *err);
 
-/* Whether the program has ended by itself; keeper->status is how, as waitpid has it. */
+/* Whether the program has ended by itself: keeper->status, as waitpid has it, and keeper->error. If
+ * the keeper was killed, the program's process group is killed, too. */
 bool dlb_keeper_ended(struct dlb_keeper *keeper);
 
 /* Ends the program, which first has patience_ns to end by itself, and all its processes. False: one

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define MAX_PACKET_BYTES 65536
-#define MAX_SETUP_BYTES (128 << 10)    /* fits into a socket's buffer as systems have them */
-#define DYING_NS (100 * DLB_NS_PER_MS) /* between the end of a channel and that of its process */
+#define MAX_SETUP_BYTES (128 << 10) /* fits into a socket's buffer as systems have them */
+#define DYING_NS (2 * DLB_NS_PER_S) /* between the end of a channel and that of its process */
 
 static int start(struct dlb_link *link, const char *script, bool quiet, struct dlb_err *err)
 {
@@ -29,6 +29,35 @@ static int start(struct dlb_link *link, const char *script, bool quiet, struct d
     int rc = dlb_keeper_start(&link->keeper, argv, ends[1], quiet, err);
     (void)close(ends[1]);
     return rc;
+}
+
+/* The channel is closed: how the interpreter ended. */
+static int fail_ended(struct dlb_link *link, struct dlb_err *err)
+{
+    uint64_t end_ns = dlb_now_ns() + DYING_NS;
+    char how[80] = "closed its channel, and still runs";
+
+    while (!dlb_keeper_ended(&link->keeper) && dlb_now_ns() < end_ns)
+        (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
+    int status = link->keeper.status;
+    if (link->keeper.error)
+        return dlb_fail(err, DLB_ERR_PYTHON_NOT_FOUND, link->interpreter, DLB_NO_OFFSET,
+                        "it cannot be run: %s", strerror(link->keeper.error));
+    if (link->keeper.ended && WIFSIGNALED(status))
+        (void)snprintf(how, sizeof how, "was ended by signal %d (%s)", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+    else if (link->keeper.ended)
+        (void)snprintf(how, sizeof how, "ended with exit code %d", WEXITSTATUS(status));
+    return dlb_fail(err, DLB_ERR_PYTHON_ENDED, link->interpreter, DLB_NO_OFFSET,
+                    "the interpreter %s in the middle of its work: run the same code by itself",
+                    how);
+}
+
+static int fail_send(struct dlb_link *link, const char *doing, struct dlb_err *err)
+{
+    return errno == EPIPE || errno == ECONNRESET
+               ? fail_ended(link, err)
+               : dlb_fail_errno(err, link->interpreter, DLB_NO_OFFSET, doing);
 }
 
 int dlb_link_open(struct dlb_link *link, const char *interpreter, const char *script, bool quiet,
@@ -46,7 +75,7 @@ int dlb_link_open(struct dlb_link *link, const char *interpreter, const char *sc
                      "the settings have %zu bytes as JSON; up to %d can be given to an interpreter",
                      n, MAX_SETUP_BYTES);
     else if (send(link->fd, text, n, MSG_NOSIGNAL) < 0)
-        rc = dlb_fail_errno(err, interpreter, DLB_NO_OFFSET, "cannot send the settings");
+        rc = fail_send(link, "cannot send the settings", err);
     free(text);
     return rc;
 }
@@ -59,25 +88,6 @@ void dlb_link_close(struct dlb_link *link)
     link->fd = -1;
     json_decref(link->about);
     link->about = NULL;
-}
-
-/* The channel is closed: how the interpreter ended. */
-static int fail_ended(struct dlb_link *link, struct dlb_err *err)
-{
-    uint64_t end_ns = dlb_now_ns() + DYING_NS;
-    char how[80] = "closed its channel, and still runs";
-
-    while (!dlb_keeper_ended(&link->keeper) && dlb_now_ns() < end_ns)
-        (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
-    int status = link->keeper.status;
-    if (link->keeper.ended && WIFSIGNALED(status))
-        (void)snprintf(how, sizeof how, "was ended by signal %d (%s)", WTERMSIG(status),
-                       strsignal(WTERMSIG(status)));
-    else if (link->keeper.ended)
-        (void)snprintf(how, sizeof how, "ended with exit code %d", WEXITSTATUS(status));
-    return dlb_fail(err, DLB_ERR_PYTHON_ENDED, link->interpreter, DLB_NO_OFFSET,
-                    "the interpreter %s in the middle of its work: run the same code by itself",
-                    how);
 }
 
 static int fail_garbage(struct dlb_link *link, struct dlb_err *err)
@@ -121,7 +131,7 @@ static int fail_as_told(struct dlb_link *link, const json_t *doc, struct dlb_err
 static int take_document(struct dlb_link *link, const char *packet, size_t n, uint64_t kind,
                          struct dlb_err *err)
 {
-    json_t *doc = json_loadb(packet + sizeof kind, n - sizeof kind, 0, NULL);
+    json_t *doc = json_loadb(packet + sizeof kind, n - sizeof kind, JSON_ALLOW_NUL, NULL);
     int rc = DLB_OK;
 
     if (!json_is_object(doc))
@@ -166,20 +176,20 @@ int dlb_link_ask(struct dlb_link *link, enum dlb_link_question question, uint64_
 
     if (send(link->fd, words, sizeof words, MSG_NOSIGNAL) == sizeof words)
         return DLB_OK;
-    if (errno == EPIPE || errno == ECONNRESET)
-        return fail_ended(link, err);
-    return dlb_fail_errno(err, link->interpreter, DLB_NO_OFFSET, "cannot ask for a batch");
+    return fail_send(link, "cannot ask for a batch", err);
 }
 
 int dlb_link_wait(struct dlb_link *link, uint64_t timeout_ns, struct dlb_link_answer *out,
                   bool *got, struct dlb_err *err)
 {
-    struct pollfd wait = {.fd = link->fd, .events = POLLIN};
+    /* A process that outlives a killed keeper can hold the channel open. */
+    struct pollfd wait[] = {{.fd = link->fd, .events = POLLIN},
+                            {.fd = link->keeper.told_fd, .events = POLLIN}};
     struct timespec limit = dlb_timespec(timeout_ns);
 
     *got = false;
-    if (ppoll(&wait, 1, &limit, NULL) <= 0)
+    if (ppoll(wait, 2, &limit, NULL) <= 0)
         return DLB_OK;
     *got = true;
-    return take(link, out, err);
+    return wait[0].revents ? take(link, out, err) : fail_ended(link, err);
 }

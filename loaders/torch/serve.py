@@ -11,70 +11,41 @@ thread here, and a question is waited for in recv(), without the interpreter's l
 nothing happens on import.
 """
 
+import contextlib
 import ctypes
+import errno
 import importlib
 import inspect
 import json
 import mmap
+import multiprocessing.util
 import os
-import re
+import shutil
 import socket
 import struct
 import sys
+import tempfile
 import time
 import traceback
+
+from dlbench_errors import Refused, describe
 
 EPOCH, NEXT, STOP, WINDOW, STATS, PING = 1, 2, 3, 4, 5, 6
 READY, FAILED, BEGUN, BATCH, END = 1, 2, 3, 4, 5
 QUESTION = struct.Struct("<2Q")
 ANSWER = struct.Struct("<7Q")
-LONGEST_TEXT = 16000
-FRAMES = 3
+MOST_SAMPLES = (1 << 32) - 1  # of a batch
 STAMP_NEXT = 3  # dlbench_stamps.NEXT
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
-FRAME = re.compile(r'^  File "(.*)", line (\d+), in (.*)$', re.MULTILINE)
 
 
-class Refused(Exception):
-    """The cell cannot be set up; `code` is a name of core/base/errors.def."""
-
-    def __init__(self, code, reason):
-        super().__init__(reason)
-        self.code = code
-
-
-def cut(text, n):
-    return text if len(text) <= n else text[: n - 3] + "..."
-
-
-def describe(why):
-    """An exception as the cell reports it: what it says, and the last frames of its traceback, without those of this file."""
-    text = str(why).strip()
-    name = type(why).__name__
-    if isinstance(why, Refused):
-        return {"code": why.code, "reason": cut(text, LONGEST_TEXT // 4), "frames": []}
-    if name == "ModuleNotFoundError" and why.name:
-        return {"code": "PYTHON_PACKAGE_MISSING", "reason": text, "package": why.name, "frames": frames_of(why)}
-    frames = frames_of(why)
-    if "Original Traceback" in text:  # of a worker: torch hands it on as text
-        frames = ["%s:%s in %s" % found for found in FRAME.findall(text) if found[0] != __file__][-FRAMES:] or frames
-        name, text = why.__class__.__name__, text.rstrip().splitlines()[-1]
-        text = text[len(name) + 2 :] if text.startswith(name + ": ") else text
-    return {"code": "PYTHON_RAISED", "reason": cut("%s: %s" % (name, text), LONGEST_TEXT // 2), "frames": frames}
-
-
-def frames_of(why):
-    found = [frame for frame in traceback.extract_tb(why.__traceback__) if frame.filename != __file__]
-    return ["%s:%d in %s" % (frame.filename, frame.lineno, frame.name) for frame in found[-FRAMES:]]
-
-
-def named(spec, what):
-    """What "train.py:make" or "package.module:Class" names."""
+def named(spec, what, folder):
+    """What "train.py:make" or "package.module:Class" names; files from that folder, because user's code may change the current one."""
     place, colon, attribute = spec.rpartition(":")
     if not colon or not place or not attribute:
         raise Refused("PYTHON_NAME", '%s = "%s" is not FILE.py:NAME or MODULE:NAME' % (what, spec))
     if place.endswith(".py"):
-        path = os.path.abspath(place)
+        path = os.path.normpath(os.path.join(folder, place))
         if not os.path.isfile(path):
             raise Refused("PYTHON_NAME", '%s = "%s": there is no file %s' % (what, spec, path))
         if os.path.dirname(path) not in sys.path:
@@ -138,10 +109,10 @@ class Source:
         self.board, self.stamp_ns, self.decodes = None, None, False
         if get("python.loader"):
             self.iterable = True
-            self.loader = self.users_loader(named(get("python.loader"), "python.loader")[1])
+            self.loader = self.users_loader(named(get("python.loader"), "python.loader", setup["folder"])[1])
         else:
             if get("python.dataset"):
-                module, make = named(get("python.dataset"), "python.dataset")
+                module, make = named(get("python.dataset"), "python.dataset", setup["folder"])
                 dataset = make(**self.args)
                 extras = self.extras(module, dataset)
             else:
@@ -150,7 +121,7 @@ class Source:
                 dataset, extras = dlbench_twins.make(setup, Refused)
             self.loader = self.data_loader(dataset, extras)
         self.exact = not self.iterable and self.sampler is None
-        self.count = named(get("python.count"), "python.count")[1] if get("python.count") else None
+        self.count = named(get("python.count"), "python.count", setup["folder"])[1] if get("python.count") else None
 
     def users_loader(self, make):
         settings = dict(self.known, seed=self.setup["seed"], rank=self.setup["rank"], world=self.setup["world"])
@@ -199,7 +170,10 @@ class Source:
         self.dataset = dataset
         if self.setup["settings"].get("python.stamps"):
             path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stamps")
-            self.board = dlbench_stamps.Board(path, settings["num_workers"], self.n_samples)
+            try:
+                self.board = dlbench_stamps.Board(path, settings["num_workers"], self.n_samples)
+            except OSError as why:
+                raise Refused("NO_SPACE" if why.errno == errno.ENOSPC else "IO", "%s: %s" % (path, why.strerror)) from None
             twins = sys.modules.get("dlbench_twins")
             self.decodes = not twins or self.setup["settings"].get("dataset.codec") == "jpeg"
             dataset = dlbench_stamps.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [])
@@ -272,20 +246,33 @@ class Batches:
             out.append(self.torch.as_tensor(batch))
         return out
 
+    def counted(self, batch):
+        answer = self.count(batch)
+        try:
+            n = int(answer)
+        except (TypeError, ValueError, OverflowError):
+            n = 0
+        if not 1 <= n <= MOST_SAMPLES:
+            raise Refused("PYTHON_BATCH_UNKNOWN", "python.count gives a %s that is no number of samples" % type(answer).__name__)
+        return n
+
     def measure(self, batch):
         tensors = self.tensors(batch, [])
         n_bytes = 0
         for one in tensors:
             n_bytes += one.nbytes
         if self.count:
-            return tensors, int(self.count(batch)), n_bytes
+            return tensors, self.counted(batch), n_bytes
         if not tensors:
             raise Refused(
                 "PYTHON_BATCH_UNKNOWN",
                 "a batch is %s without a tensor in it: let python.count name a function that counts its samples"
                 % type(batch).__name__,
             )
-        return tensors, tensors[0].shape[0] if tensors[0].dim() > 0 else 1, n_bytes
+        n_samples = tensors[0].shape[0] if tensors[0].dim() > 0 else 1
+        if n_samples == 0:  # an endless loader of such would never end
+            raise Refused("PYTHON_BATCH_UNKNOWN", "a batch has no sample")
+        return tensors, n_samples, n_bytes
 
     def copy(self, tensors):
         for i, one in enumerate(tensors):
@@ -329,7 +316,7 @@ class Server:
         self.channel.send(ANSWER.pack(kind, a, b, c, d, e, f))
 
     def tell(self, kind, document):
-        self.channel.send(struct.pack("<Q", kind) + json.dumps(document).encode("ascii"))
+        self.channel.send(struct.pack("<Q", kind) + json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
 
     def begin(self, epoch):
         if not self.kept:
@@ -423,6 +410,17 @@ class Server:
                 return
 
 
+def make_temporary_folder(folder):
+    """For multiprocessing's sockets, one for all workers: in dlbench's folder, which is removed however the processes end, if sockets
+    can be there."""
+    kept = tempfile.tempdir
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as trial:  # its path is as long as they become
+        trial.bind(os.path.join(folder, "pymp-01234567-listener-01234567"))
+        tempfile.tempdir = folder
+    multiprocessing.util.get_temp_dir()
+    tempfile.tempdir = kept
+
+
 def run(server, setup):
     try:
         import torch
@@ -446,18 +444,24 @@ def run(server, setup):
 def main():
     channel = socket.socket(fileno=int(sys.argv[1]))
     setup = json.loads(channel.recv(1 << 20))
-    sys.path.insert(1, os.getcwd())  # as `python train.py` there would have it, behind this file's folder
     sys.argv = sys.argv[:1]
     server = Server(channel, None, None, setup["mode"] == "ceiling")
     try:
+        make_temporary_folder(os.path.dirname(os.path.abspath(__file__)))
+        setup["folder"] = os.getcwd()
+        sys.path.insert(1, setup["folder"])  # as `python train.py` there would have it, behind this file's folder
         run(server, setup)
     except BaseException as why:  # the cell fails with it
         if not isinstance(why, Refused):
-            traceback.print_exc()
+            with contextlib.suppress(Exception):  # stderr may be closed
+                traceback.print_exc()
         server.tell(FAILED, describe(why))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)  # workers that hang, and exit handlers, cannot delay the end: the keeper ends what is left
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            shutil.rmtree(multiprocessing.util.get_temp_dir(), ignore_errors=True)
+        os._exit(0)  # workers that hang, and exit handlers, cannot delay the end: the keeper ends what is left
 
 
 if __name__ == "__main__":

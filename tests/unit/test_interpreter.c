@@ -1,10 +1,13 @@
-/* An interpreter that does not answer: slow while its stamps rise, hung when they do not. */
+/* An interpreter that does not answer: slow while its stamps rise, hung when they do not; one that
+ * cannot be run; and its keeper, killed and stopped. */
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "loaders/torch/interpreter.h"
 #include "tests/support/folder.h"
 
+#include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -88,6 +91,73 @@ static void imports_take_their_time_but_not_without_end(void **state)
     expect(0, DLB_ERR_PYTHON_HANGS, 1);
 }
 
+/* The first failure of an interpreter that was just started. */
+static enum dlb_code failure(struct dlb_link *link, const char *interpreter, const char *script)
+{
+    json_t *setup = dlb_json_made(json_object());
+    struct dlb_link_answer answer;
+    struct dlb_err err;
+    bool got;
+
+    int rc = dlb_link_open(link, interpreter, script, true, setup, &err);
+    json_decref(setup);
+    if (rc == DLB_OK) /* or it had ended before it was sent the settings */
+        rc = dlb_link_wait(link, 60 * DLB_NS_PER_S, &answer, &got, &err);
+    assert_int_not_equal(rc, DLB_OK);
+    return err.code;
+}
+
+static void what_keeps_it_from_being_run_is_told(void **state)
+{
+    (void)state;
+    char path[512];
+    struct dlb_link link;
+
+    (void)snprintf(path, sizeof path, "%s", folder_path("python3"));
+    folder_write("python3", "#!/nowhere/python3\n", 19);
+    assert_int_equal(chmod(path, 0755), 0);
+    assert_int_equal(failure(&link, path, "serve.py"), DLB_ERR_PYTHON_NOT_FOUND);
+    assert_int_equal(link.keeper.error, ENOENT);
+    dlb_link_close(&link);
+}
+
+/* What it writes shows that it has a child, which has the channel, too. */
+static void a_killed_keeper_takes_the_group_with_it(void **state)
+{
+    (void)state;
+    static const char script[] = "sleep 1000 & echo >&3; sleep 1000";
+    char path[512];
+    struct dlb_link link;
+    struct dlb_link_answer answer;
+    struct dlb_err err;
+    bool got;
+
+    (void)snprintf(path, sizeof path, "%s", folder_path("serve.sh"));
+    folder_write("serve.sh", script, sizeof script - 1);
+    assert_int_equal(failure(&link, "/bin/sh", path), DLB_ERR_PYTHON_GARBAGE);
+    pid_t group = link.keeper.program;
+    assert_int_equal(kill(link.keeper.pid, SIGKILL), 0);
+    assert_int_not_equal(dlb_link_wait(&link, 60 * DLB_NS_PER_S, &answer, &got, &err), DLB_OK);
+    assert_int_equal(err.code, DLB_ERR_PYTHON_ENDED);
+    while (kill(-group, 0) == 0) /* a hang here fails by the test's limit */
+        (void)usleep(1000);
+    dlb_link_close(&link);
+}
+
+static void a_stopped_keeper_ends_it(void **state)
+{
+    (void)state;
+    char *const argv[] = {"/bin/sleep", "1000", NULL};
+    struct dlb_keeper keeper;
+    struct dlb_err err;
+
+    assert_int_equal(dlb_keeper_start(&keeper, argv, dup(0), true, &err), DLB_OK);
+    pid_t program = keeper.program;
+    assert_int_equal(kill(keeper.pid, SIGSTOP), 0);
+    assert_true(dlb_keeper_end(&keeper, 0));
+    assert_int_not_equal(kill(program, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -95,6 +165,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(hung_when_stamps_stand_still, setup, teardown),
         cmocka_unit_test_setup_teardown(imports_take_their_time_but_not_without_end, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(what_keeps_it_from_being_run_is_told, folder_make,
+                                        folder_remove),
+        cmocka_unit_test_setup_teardown(a_killed_keeper_takes_the_group_with_it, folder_make,
+                                        folder_remove),
+        cmocka_unit_test(a_stopped_keeper_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

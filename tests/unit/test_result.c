@@ -39,6 +39,23 @@ static void exhaust_memory(void)
 
 static bool own_file; /* the user puts one into the scratch folder */
 
+/* A cell that is killed leaves the folder of its interpreter. */
+static void write_interpreter(const char *scratch, const char *name, mode_t mode)
+{
+    char path[2 * PATH_MAX], below[2 * PATH_MAX + 32];
+
+    (void)snprintf(path, sizeof path, "%s/%s", scratch, name);
+    if (mkdir(path, mode))
+        _exit(95);
+    write_file(path, "serve.py");
+    (void)snprintf(below, sizeof below, "%s/pymp-1", path);
+    if (mkdir(below, 0700))
+        _exit(96);
+    (void)snprintf(below, sizeof below, "%s/pymp-1/listener", path);
+    if (mkfifo(below, 0600))
+        _exit(97);
+}
+
 /* In a child: opens results/<name>, leaves a cell's files in its scratch folder as a run does, and
  * runs out of memory. With `forked` it is a child of the run that does. */
 static void run_out_of_memory(const char *name, bool overwrite, bool forked)
@@ -58,8 +75,11 @@ static void run_out_of_memory(const char *name, bool overwrite, bool forked)
         (void)snprintf(file, sizeof file, "memo-%016x", (unsigned)i);
         write_file(result.scratch, file);
     }
-    if (own_file)
+    write_interpreter(result.scratch, "python-AbC123", 0700);
+    if (own_file) {
         write_file(result.scratch, "thesis.txt");
+        write_interpreter(result.scratch, "python-course", 0755);
+    }
     pid_t pid = forked ? fork() : 0;
     if (pid > 0) {
         (void)waitpid(pid, NULL, 0);
@@ -125,10 +145,18 @@ static void test_a_users_file_in_the_scratch_folder_stays(void **state)
     assert_int_equal(code, DLB_EXIT_FAILED);
     (void)snprintf(name, sizeof name, "results/new/.cells-%ld", (long)last_pid);
     assert_true(folder_has(name));
-    assert_int_equal(unlink(folder_path(strcat(name, "/thesis.txt"))), 0);
-    *strrchr(name, '/') = '\0';
-    assert_int_equal(unlink(folder_path(strcat(name, "/.dlbench"))), 0); /* and nothing else */
-    *strrchr(name, '/') = '\0';
+    static const char *const kept[] = {"/thesis.txt", "/python-course/pymp-1/listener",
+                                       "/python-course/serve.py", "/.dlbench"};
+    static const char *const folders[] = {"/python-course/pymp-1", "/python-course"};
+    char path[128];
+    for (size_t i = 0; i < 4; i++) {
+        (void)snprintf(path, sizeof path, "%s%s", name, kept[i]);
+        assert_int_equal(unlink(folder_path(path)), 0);
+    }
+    for (size_t i = 0; i < 2; i++) { /* and nothing else */
+        (void)snprintf(path, sizeof path, "%s%s", name, folders[i]);
+        assert_int_equal(rmdir(folder_path(path)), 0);
+    }
     assert_int_equal(rmdir(folder_path(name)), 0);
 }
 
