@@ -12,11 +12,12 @@
  *   race.recommended, race.probability, race.loss_frac, race.stopped, race.cells, race.keys
  *   dlb_race_free(&race);
  *
- * Wanted is the smallest cell that is within the tolerance of the best. After 3, 4, 6, 8, 11, 15,
- * ... blocks the model (core/measure/race_model.h) gives each cell's probability. The *leader* is
+ * Wanted is the smallest cell that is within the tolerance of the best. After 4, 6, 8, 11, 15, ...
+ * blocks the model (core/measure/race_model.h) gives each cell's probability. The *leader* is
  * the smallest cell whose probability is not much lower than the highest one. Cells run on if they
- * are the leader, or may be better than it by more than the tolerance. Others are dropped, or
- * screened: they rest, and run again if a later leader makes them matter.
+ * are the leader, or may be better than it by more than the tolerance. So do those of which this
+ * is in *doubt*: their own runs do not exclude it if the cell is an exception. Others are dropped,
+ * or screened: they rest, and run again if a later leader makes them matter.
  *
  * Once the leader is nearly certain, or what is left is only enough for the last phase, the
  * smallest cell that reaches DLB_RACE_DECIDE is chosen. It and its rival (the best of the others)
@@ -47,7 +48,7 @@ struct dlb_race_budget {
                      phase */
     double run;   /* one run of one cell */
 };
-#define DLB_RACE_FIRST_LOOK 3   /* blocks: two give no scatter of its own to a cell */
+#define DLB_RACE_FIRST_LOOK 4   /* blocks: of three runs, two may have been disturbed */
 #define DLB_RACE_BLOCKS_MAX 128 /* a decision that would take more is left to a quieter machine */
 
 #define DLB_RACE_RUNS(n) ((struct dlb_race_budget){(n), 0, 1})
@@ -80,6 +81,7 @@ struct dlb_race_cell {
         probability; /* to be within the tolerance of the best; at the last look that weighed it */
     double behind;   /* the best, in ln rate: mean, at that look */
     double threat;   /* probability to be better than the leader by more than the tolerance */
+    double doubt;    /* likewise, if this cell is an exception and the choice is none */
     struct dlb_race_interval loss_frac; /* to the best, by the model; at the end of the race */
 };
 

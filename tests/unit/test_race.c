@@ -312,7 +312,7 @@ static void one_cell_or_none(void **state)
     struct dlb_race_input input = input_of(1);
     struct dlb_race race;
     dlb_race_init(&race, &input);
-    assert_int_equal(run(&race, one, 0.05, 100), 3);
+    assert_int_equal(run(&race, one, 0.05, 100), DLB_RACE_FIRST_LOOK);
     assert_int_equal(race.stopped, DLB_RACE_DECIDED);
     assert_int_equal(race.recommended, 0);
     assert_int_equal(race.rival, -1);
