@@ -12,14 +12,14 @@
 
 /* Chosen by simulation: docs/measurement.md. */
 #define N_DRAWS 1000
-#define EARLY 0.997      /* probability that ends the race before its budget */
-#define CONFIRM 0.95     /* that must be left with the fresh blocks */
+#define EARLY 0.999      /* probability that ends the race before its budget */
+#define CONFIRM 0.97     /* that must be left with the fresh blocks */
 #define DROP 0.02        /* probability below which a cell is dropped */
 #define PASS_OVER 0.65   /* share of the highest probability that the leader has at least */
 #define THREAT 0.02      /* probability from which a cell runs on */
 #define DOUBT 0.1        /* likewise, if it is an exception */
-#define RUNS_ALONGSIDE 7 /* cells of a block at least: a cell that was unlucky is seen again */
-#define FRESH_MAX 12
+#define RUNS_ALONGSIDE 5 /* cells of a block at least: a cell that was unlucky is seen again */
+#define FRESH_MAX 8
 #define MISSES 0.05        /* share of the intervals of the loss */
 #define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
 #define NORMAL_95 1.644854 /* quantiles of the standard normal distribution */

@@ -12,7 +12,7 @@
  *   race.recommended, race.probability, race.loss_frac, race.stopped, race.cells, race.keys
  *   dlb_race_free(&race);
  *
- * Wanted is the smallest cell that is within the tolerance of the best. After 4, 6, 8, 11, 15, ...
+ * Wanted is the smallest cell that is within the tolerance of the best. After 3, 4, 6, 8, 11, ...
  * blocks the model (core/measure/race_model.h) gives each cell's probability. The *leader* is
  * the smallest cell whose probability is not much lower than the highest one. Cells run on if they
  * are the leader, or may be better than it by more than the tolerance. So do those of which this
@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 #define DLB_RACE_TOLERANCE 0.02 /* default: what a smaller cell may lose to the best */
-#define DLB_RACE_DECIDE 0.97    /* probability that a recommended cell must reach */
+#define DLB_RACE_DECIDE 0.975   /* probability that a recommended cell must reach */
 #define DLB_RACE_SAME 0.95      /* probability from which a key makes no difference */
 
 /* What there is to spend, and what things cost, in one unit: seconds, say. */
@@ -48,7 +48,7 @@ struct dlb_race_budget {
                      phase */
     double run;   /* one run of one cell */
 };
-#define DLB_RACE_FIRST_LOOK 4   /* blocks: of three runs, two may have been disturbed */
+#define DLB_RACE_FIRST_LOOK 3   /* blocks: two give no scatter of its own to a cell */
 #define DLB_RACE_BLOCKS_MAX 128 /* a decision that would take more is left to a quieter machine */
 
 #define DLB_RACE_RUNS(n) ((struct dlb_race_budget){(n), 0, 1})
