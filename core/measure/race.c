@@ -12,69 +12,19 @@
 
 /* Chosen by simulation: docs/measurement.md. */
 #define N_DRAWS 1000
-#define EARLY 0.997      /* probability that ends the race before its budget */
-#define CONFIRM 0.95     /* that must be left with the fresh blocks */
+#define EARLY 0.999      /* probability that ends the race before its budget */
+#define CONFIRM 0.97     /* that must be left with the fresh blocks */
 #define DROP 0.02        /* probability below which a cell is dropped */
 #define PASS_OVER 0.65   /* share of the highest probability that the leader has at least */
 #define THREAT 0.02      /* probability from which a cell runs on */
-#define RUNS_ALONGSIDE 7 /* cells of a block at least: a cell that was unlucky is seen again */
-#define FRESH_MAX 12
+#define DOUBT 0.1        /* likewise, if it is an exception */
+#define RUNS_ALONGSIDE 5 /* cells of a block at least: a cell that was unlucky is seen again */
+#define FRESH_MAX 8
 #define MISSES 0.05        /* share of the intervals of the loss */
 #define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
 #define NORMAL_95 1.644854 /* quantiles of the standard normal distribution */
 #define NORMAL_975 1.959964
 #define NOISE_FROM 11 /* blocks before that is said */
-
-void dlb_race_init(struct dlb_race *race, const struct dlb_race_input *input)
-{
-    const double nan = (double)NAN;
-    *race = (struct dlb_race){.input = *input,
-                              .leader = -1,
-                              .recommended = -1,
-                              .rival = -1,
-                              .base = -1,
-                              .probability = nan,
-                              .loss_frac = {nan, nan, nan},
-                              .blocks_more = nan,
-                              .noise_floor_frac = nan,
-                              .scatter = nan};
-    race->cells = dlb_mem_array(input->n_cells, sizeof(*race->cells));
-    race->keys = dlb_mem_array(input->n_keys, sizeof(*race->keys));
-    for (uint32_t c = 0; c < input->n_cells; c++) {
-        race->cells[c].probability = race->cells[c].threat = nan;
-        race->cells[c].loss_frac = race->loss_frac;
-    }
-}
-
-void dlb_race_free(struct dlb_race *race)
-{
-    free(race->cells);
-    free(race->keys);
-    free(race->ln_rate);
-    race->cells = NULL;
-    race->keys = NULL;
-    race->ln_rate = NULL;
-}
-
-void dlb_race_record(struct dlb_race *race, uint32_t block, uint32_t cell, double samples_per_s)
-{
-    uint32_t n_cells = race->input.n_cells;
-    if (block >= race->n_blocks) {
-        race->ln_rate =
-            dlb_mem_grow(race->ln_rate, (size_t)(block + 1) * n_cells, sizeof(*race->ln_rate));
-        for (size_t i = (size_t)race->n_blocks * n_cells; i < (size_t)(block + 1) * n_cells; i++)
-            race->ln_rate[i] = NAN;
-        race->n_blocks = block + 1;
-    }
-    race->ln_rate[(size_t)block * n_cells + cell] =
-        samples_per_s > 0 && isfinite(samples_per_s) ? log(samples_per_s) : (double)NAN;
-}
-
-void dlb_race_fail(struct dlb_race *race, uint32_t cell)
-{
-    race->cells[cell].state = DLB_RACE_FAILED;
-    race->cells[cell].runs = false;
-}
 
 static bool survives(const struct dlb_race *race, uint32_t cell)
 {
@@ -165,9 +115,37 @@ static void find_threats(struct dlb_race *race, const double *draws)
     }
 }
 
+/* Pooled with the others, a lone best cell that was unlucky looks like them. Its own runs may still
+ * leave it so much better. */
+static void find_doubts(struct dlb_race *race, const struct dlb_race_draws *draws)
+{
+    uint32_t n_cells = race->input.n_cells;
+    double edge = -log1p(-race->input.tolerance);
+    int64_t certain = smallest(race, DLB_RACE_DECIDE);
+    uint32_t choice = (uint32_t)(certain >= 0 ? certain : race->leader);
+    for (uint32_t c = 0; c < n_cells; c++) {
+        uint32_t n_better = 0;
+        for (size_t d = 0; survives(race, c) && c != choice && d < N_DRAWS; d++)
+            n_better +=
+                draws->exceptional[d * n_cells + c] > draws->usual[d * n_cells + choice] + edge;
+        race->cells[c].doubt = (double)n_better / N_DRAWS;
+    }
+}
+
+/* Whether a cell that runs on for that reason may be better than the choice. */
+static bool in_doubt(const struct dlb_race *race)
+{
+    for (uint32_t c = 0; c < race->input.n_cells; c++)
+        if (survives(race, c) && race->cells[c].doubt >= DOUBT)
+            return true;
+    return false;
+}
+
 /* Which of two cells that rest should run first. */
 static bool threatens_more(const struct dlb_race_cell *a, const struct dlb_race_cell *b)
 {
+    if (a->doubt != b->doubt)
+        return a->doubt > b->doubt;
     if (a->threat != b->threat)
         return a->threat > b->threat;
     return a->behind < b->behind;
@@ -178,7 +156,8 @@ static void choose_runs(struct dlb_race *race)
     uint32_t n = 0;
     for (uint32_t c = 0; c < race->input.n_cells; c++) {
         struct dlb_race_cell *cell = &race->cells[c];
-        cell->runs = survives(race, c) && (c == race->leader || cell->threat >= THREAT);
+        cell->runs = survives(race, c) &&
+                     (c == race->leader || cell->threat >= THREAT || cell->doubt >= DOUBT);
         n += cell->runs;
     }
     for (; n < RUNS_ALONGSIDE; n++) {
@@ -221,8 +200,8 @@ static void foresee(struct dlb_race *race)
         race->blocks_more += fmax(needed - n, 1);
 }
 
-/* NULL if no cell is in. */
-static double *draw_distances(struct dlb_race *race, const bool *in)
+/* Empty if no cell is in. `rate` becomes how far a cell is behind the best. */
+static struct dlb_race_draws draw_distances(struct dlb_race *race, const bool *in)
 {
     struct dlb_race_data data = {race->input.n_cells, race->input.n_keys, race->n_blocks,
                                  race->input.levels, race->ln_rate};
@@ -230,12 +209,12 @@ static double *draw_distances(struct dlb_race *race, const bool *in)
     for (uint32_t c = 0; c < race->input.n_cells; c++)
         any = any || in[c];
     if (!any)
-        return NULL;
+        return (struct dlb_race_draws){0};
     struct dlb_race_noise noise = dlb_race_noise_of(&data);
-    double *draws = dlb_race_draws(&data, &noise, in, N_DRAWS, race->input.seed);
+    struct dlb_race_draws draws = dlb_race_draws_of(&data, &noise, in, N_DRAWS, race->input.seed);
     race->scatter = noise.scatter;
     dlb_race_noise_free(&noise);
-    to_distances(race, draws);
+    to_distances(race, draws.rate);
     return draws;
 }
 
@@ -247,17 +226,18 @@ static void look(struct dlb_race *race)
             dlb_race_fail(race, c);
         in[c] = survives(race, c);
     }
-    double *draws = draw_distances(race, in);
+    struct dlb_race_draws draws = draw_distances(race, in);
     race->n_looked = race->n_blocks;
     race->leader = -1;
-    if (draws) {
-        weigh(race, draws);
+    if (draws.rate) {
+        weigh(race, draws.rate);
         find_leader(race);
-        find_threats(race, draws);
+        find_threats(race, draws.rate);
+        find_doubts(race, &draws);
         choose_runs(race);
         foresee(race);
     }
-    free(draws);
+    dlb_race_draws_free(&draws);
     free(in);
 }
 
@@ -269,19 +249,19 @@ static void estimate_losses(struct dlb_race *race)
     bool *in = dlb_mem_array(n_cells, sizeof(*in));
     for (uint32_t c = 0; c < n_cells; c++)
         in[c] = race->cells[c].state != DLB_RACE_FAILED && n_measured(race, c) > 0;
-    double *draws = draw_distances(race, in);
-    for (uint32_t c = 0; draws && c < n_cells; c++) {
+    struct dlb_race_draws draws = draw_distances(race, in);
+    for (uint32_t c = 0; draws.rate && c < n_cells; c++) {
         if (!in[c])
             continue;
         for (uint32_t d = 0; d < N_DRAWS; d++)
-            loss[d] = -expm1(-draws[(size_t)d * n_cells + c]);
+            loss[d] = -expm1(-draws.rate[(size_t)d * n_cells + c]);
         race->cells[c].loss_frac = (struct dlb_race_interval){dlb_quantile(loss, N_DRAWS, 0.5),
                                                               dlb_quantile(loss, N_DRAWS, 0.025),
                                                               dlb_quantile(loss, N_DRAWS, 0.975)};
     }
-    if (draws)
-        dlb_race_judge_keys(race, draws, N_DRAWS, in);
-    free(draws);
+    if (draws.rate)
+        dlb_race_judge_keys(race, draws.rate, N_DRAWS, in);
+    dlb_race_draws_free(&draws);
     free(in);
     free(loss);
 }
@@ -453,7 +433,7 @@ static bool race_on(struct dlb_race *race, const struct dlb_race_budget *budget)
     if (race->leader < 0)
         return stop_undecided(race, DLB_RACE_BUDGET);
     if (race->cells[race->leader].probability >= EARLY && race->n_looked == race->n_blocks &&
-        affords_fresh(race, budget, 0, 0))
+        !in_doubt(race) && affords_fresh(race, budget, 0, 0))
         return start_fresh(race, race->leader);
     bool noise =
         race->n_blocks >= NOISE_FROM && race->n_blocks + race->blocks_more > DLB_RACE_BLOCKS_MAX;

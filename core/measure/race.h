@@ -12,11 +12,12 @@
  *   race.recommended, race.probability, race.loss_frac, race.stopped, race.cells, race.keys
  *   dlb_race_free(&race);
  *
- * Wanted is the smallest cell that is within the tolerance of the best. After 3, 4, 6, 8, 11, 15,
- * ... blocks the model (core/measure/race_model.h) gives each cell's probability. The *leader* is
+ * Wanted is the smallest cell that is within the tolerance of the best. After 3, 4, 6, 8, 11, ...
+ * blocks the model (core/measure/race_model.h) gives each cell's probability. The *leader* is
  * the smallest cell whose probability is not much lower than the highest one. Cells run on if they
- * are the leader, or may be better than it by more than the tolerance. Others are dropped, or
- * screened: they rest, and run again if a later leader makes them matter.
+ * are the leader, or may be better than it by more than the tolerance. So do those of which this
+ * is in *doubt*: their own runs do not exclude it if the cell is an exception. Others are dropped,
+ * or screened: they rest, and run again if a later leader makes them matter.
  *
  * Once the leader is nearly certain, or what is left is only enough for the last phase, the
  * smallest cell that reaches DLB_RACE_DECIDE is chosen. It and its rival (the best of the others)
@@ -37,7 +38,7 @@
 #include <stdint.h>
 
 #define DLB_RACE_TOLERANCE 0.02 /* default: what a smaller cell may lose to the best */
-#define DLB_RACE_DECIDE 0.97    /* probability that a recommended cell must reach */
+#define DLB_RACE_DECIDE 0.975   /* probability that a recommended cell must reach */
 #define DLB_RACE_SAME 0.95      /* probability from which a key makes no difference */
 
 /* What there is to spend, and what things cost, in one unit: seconds, say. */
@@ -80,6 +81,7 @@ struct dlb_race_cell {
         probability; /* to be within the tolerance of the best; at the last look that weighed it */
     double behind;   /* the best, in ln rate: mean, at that look */
     double threat;   /* probability to be better than the leader by more than the tolerance */
+    double doubt;    /* likewise, if this cell is an exception and the choice is none */
     struct dlb_race_interval loss_frac; /* to the best, by the model; at the end of the race */
 };
 

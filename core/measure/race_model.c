@@ -262,17 +262,19 @@ static double solve_at(struct model *m, uint32_t point, double *deviation)
     return like + weigh_exceptions(m, *deviation);
 }
 
-/* Effects of blocks and levels, then each deviation given these. The draw of an exception is the
- * usual one, moved and stretched. Where its runs say more of the sum of effects and deviation than
- * of either, the effects take most of the move back. */
-static void draw(const struct model *m, double deviation, struct dlb_rng *rng, double *out)
+/* Draw number d: effects of blocks and levels, then each deviation given these. The draw of an
+ * exception is the usual one, moved and stretched. Where its runs say more of the sum of effects
+ * and deviation than of either, the effects take most of the move back. */
+static void draw(const struct model *m, double deviation, struct dlb_rng *rng,
+                 const struct dlb_race_draws *draws, uint32_t d)
 {
     double *x = m->scratch;
+    size_t from = (size_t)d * m->data->n_cells;
     for (uint32_t r = 0; r < m->n; r++)
         x[r] = m->half[r] + dlb_rng_normal(rng);
     solve_upper(m, x);
-    for (uint32_t c = 0; c < m->data->n_cells; c++)
-        out[c] = NAN;
+    for (size_t at = from; at < from + m->data->n_cells; at++)
+        draws->rate[at] = draws->usual[at] = draws->exceptional[at] = NAN;
     for (uint32_t i = 0; i < m->n_members; i++) {
         const struct member *member = &m->members[i];
         const uint32_t *column = m->column + (size_t)member->cell * m->data->n_keys;
@@ -282,10 +284,13 @@ static void draw(const struct model *m, double deviation, struct dlb_rng *rng, d
         for (uint32_t k = 0; k < m->data->n_keys; k++)
             effects += x[column[k]];
         double own = rest / total + dlb_rng_normal(rng) / sqrt(total);
-        if (dlb_rng_unit(rng) < member->exceptional)
-            own += member->share *
-                   (member->wide_mean - own + member->wide_sd * (own - member->mean) / member->sd);
-        out[member->cell] = effects + own;
+        double moved = own + member->share * (member->wide_mean - own +
+                                              member->wide_sd * (own - member->mean) / member->sd);
+        size_t at = from + member->cell;
+        bool is_exception = dlb_rng_unit(rng) < member->exceptional;
+        draws->usual[at] = effects + own;
+        draws->exceptional[at] = effects + moved;
+        draws->rate[at] = is_exception ? draws->exceptional[at] : draws->usual[at];
     }
 }
 
@@ -301,8 +306,9 @@ static void normalise(double *like)
         like[i] /= sum;
 }
 
-double *dlb_race_draws(const struct dlb_race_data *data, const struct dlb_race_noise *noise,
-                       const bool *in, uint32_t n_draws, uint64_t seed)
+struct dlb_race_draws dlb_race_draws_of(const struct dlb_race_data *data,
+                                        const struct dlb_race_noise *noise, const bool *in,
+                                        uint32_t n_draws, uint64_t seed)
 {
     struct model m;
     struct dlb_rng rng = dlb_rng_seed(seed, data->n_cells, data->n_blocks);
@@ -312,15 +318,24 @@ double *dlb_race_draws(const struct dlb_race_data *data, const struct dlb_race_n
     for (uint32_t i = 0; i < N_GRID; i++)
         share[i] = solve_at(&m, i, &deviation);
     normalise(share);
-    double *draws = dlb_mem_array((size_t)n_draws * data->n_cells, sizeof(double));
+    size_t n = (size_t)n_draws * data->n_cells;
+    struct dlb_race_draws draws = {.rate = dlb_mem_array(3 * n, sizeof(double))};
+    draws.usual = draws.rate + n;
+    draws.exceptional = draws.usual + n;
     for (uint32_t i = 0; i < N_GRID; i++) {
         taken += share[i];
         uint32_t until = i + 1 == N_GRID ? n_draws : (uint32_t)(taken * n_draws);
         if (until > done)
             (void)solve_at(&m, i, &deviation);
         for (; done < until; done++)
-            draw(&m, deviation, &rng, draws + (size_t)done * data->n_cells);
+            draw(&m, deviation, &rng, &draws, done);
     }
     model_free(&m);
     return draws;
+}
+
+void dlb_race_draws_free(struct dlb_race_draws *draws)
+{
+    free(draws->rate);
+    *draws = (struct dlb_race_draws){0};
 }

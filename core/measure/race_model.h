@@ -38,10 +38,17 @@ struct dlb_race_noise {
 struct dlb_race_noise dlb_race_noise_of(const struct dlb_race_data *data);
 void dlb_race_noise_free(struct dlb_race_noise *noise);
 
-/* Draws from the posterior of the true ln rates, but for a constant of each draw, of the cells with
- * in[c]: at least one, each measured. [n_draws][n_cells], NaN for other cells. Owned by the caller.
- */
-double *dlb_race_draws(const struct dlb_race_data *data, const struct dlb_race_noise *noise,
-                       const bool *in, uint32_t n_draws, uint64_t seed);
+/* Draws of true ln rates, but for a constant of each draw: [n_draws][n_cells]. */
+struct dlb_race_draws {
+    double *rate;        /* from the posterior; owned, and the others are parts of it */
+    double *usual;       /* if the cell is no exception */
+    double *exceptional; /* if it is one */
+};
+
+/* Of the cells with in[c]: at least one, each measured. NaN for other cells. */
+struct dlb_race_draws dlb_race_draws_of(const struct dlb_race_data *data,
+                                        const struct dlb_race_noise *noise, const bool *in,
+                                        uint32_t n_draws, uint64_t seed);
+void dlb_race_draws_free(struct dlb_race_draws *draws);
 
 #endif

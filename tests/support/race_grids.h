@@ -281,6 +281,13 @@ static inline void grid_old(struct grid *g, struct grid_tally *t)
         {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_THREEFOLD, 0.03, false, 0.9},                    \
         {"small lose 3%", GRID_SMALL_LOSE, 0.03, GRID_THREEFOLD, 0.03, false, 0.9},                \
         {"one is best by 5%", GRID_ALL_BUT_ONE, 0.05, GRID_THREEFOLD, 0.03, false, 0.9},           \
+        {"one is best by 3%", GRID_ALL_BUT_ONE, 0.03, GRID_THREEFOLD, 0.01, false, 0.95},          \
+        {"one is best by 3%", GRID_ALL_BUT_ONE, 0.03, GRID_THREEFOLD, 0.03, false, 0.9},           \
+        {"one is best by 3%", GRID_ALL_BUT_ONE, 0.03, GRID_THREEFOLD, 0.1, false, 0},              \
+        {"one is best by 3%", GRID_ALL_BUT_ONE, 0.03, GRID_T3, 0.03, false, 0.9},                  \
+        {"one is best by 3%", GRID_ALL_BUT_ONE, 0.03, GRID_HITS, 0.01, false, 0.95},               \
+        {"one is best by 3%", GRID_ALL_BUT_ONE, 0.03, GRID_HITS, 0.03, false, 0.9},                \
+        {"one is best by 3%", GRID_ALL_BUT_ONE, 0.03, GRID_HITS, 0.1, false, 0},                   \
         {"saturates", GRID_SATURATES, 0, GRID_THREEFOLD, 0.03, false, 0.65},                       \
         {"ten lose 3%", GRID_TEN_LOSE, 0.03, GRID_T3, 0.03, false, 0.9},                           \
         {"small lose 3%", GRID_SMALL_LOSE, 0.03, GRID_T3, 0.03, false, 0.9},                       \
