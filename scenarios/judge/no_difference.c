@@ -78,7 +78,7 @@ enum standing { UNMEASURED, OTHER_VALUE, SAME_VALUE };
 static enum standing default_of(const struct dlb_axis *axis, const struct dlb_spec *spec)
 {
     struct dlb_err ignored;
-    json_t *usual = NULL, *value = dlb_opt_load(axis->opt, dlb_spec_section_of(spec, axis->group));
+    json_t *usual = NULL, *value = dlb_axis_load(axis, spec);
     enum standing out = UNMEASURED;
     if (dlb_opt_from_text(axis->opt, axis->key, axis->opt->def, "", &usual, &ignored) == DLB_OK) {
         for (size_t i = 0; i < json_array_size(axis->values); i++)

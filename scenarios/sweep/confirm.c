@@ -1,7 +1,6 @@
 #include "scenarios/sweep/confirm.h"
 
 #include "core/base/mem.h"
-#include "core/base/opt_value.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/plan/preflight.h"
 #include "scenarios/spec/meaning.h"
@@ -89,14 +88,14 @@ static void add_other(struct dlb_plan *plan, uint32_t answer, const struct dlb_a
                       const struct dlb_spec *settings)
 {
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
-    json_t *own = dlb_opt_load(axis->opt, dlb_spec_section_of(settings, axis->group));
+    json_t *own = dlb_axis_load(axis, settings);
     bool found = false;
     *spec = *settings;
     for (size_t i = 0; i < json_array_size(axis->values) && !found; i++) {
         json_t *value = json_array_get(axis->values, i);
         found = !json_equal(own, value);
         if (found)
-            dlb_opt_store(axis->opt, value, dlb_spec_section(spec, axis->group));
+            dlb_axis_store(axis, value, spec);
     }
     dlb_meaning_settle(spec, plan->cells[answer].iterable);
     if (found)

@@ -160,7 +160,7 @@ for workers in 0 2; do
 done
 
 # --- batches that lie ready are not late: what the device waits for are their copies; batches that the loop loads itself are late
-slow=(--set device.step_ms=1 --set run.max_batches=60 --set run.warmup_batches=8 --set 'python.args={"n": 800}')
+slow=(--set device.step_ms=1 --set run.max_batches=60 --set run.warmup_batches=8 --set python.args.n=800)
 export TORCH_DOUBLE_COPY_MS=4
 for workers in 2 0; do
     run "$dlbench" run "${own[@]}" "${slow[@]}" --set loader.num_workers=$workers --run-name copies-$workers --json
@@ -173,7 +173,7 @@ unset TORCH_DOUBLE_COPY_MS
 export TORCH_DOUBLE_FAULTS=$tmp/faults
 for workers in 2 0; do
     rm -f faults
-    run "$dlbench" run "${own[@]}" --set 'python.args={"wide": 65536}' --set loader.num_workers=$workers --run-name faults-$workers
+    run "$dlbench" run "${own[@]}" --set python.args.wide=65536 --set loader.num_workers=$workers --run-name faults-$workers
     expect_exit 0
     found=$(python3 -c 'faults = [int(line) for line in open("faults")]; print(2 * sum(n >= 4 for n in faults) > len(faults) > 20)')
     [ "$found-$workers" = True-2 ] || [ "$found-$workers" = False-0 ] || failed "page faults in copies of the ceiling: $found"
@@ -196,7 +196,7 @@ run "$dlbench" run "${own[@]}" --set python.stamps=false --run-name bare --json
 expect_json 'd["cells"][0]["python"]["stages"] == [] and d["cells"][0]["python"]["once"] is None'
 
 # --- the short batch at the end counts; an iterable data set's length is not checked
-run "$dlbench" run "${own[@]}" --set 'python.args={"n": 21}' --run-name short --json
+run "$dlbench" run "${own[@]}" --set python.args.n=21 --run-name short --json
 expect_json 'd["cells"][0]["epochs"][0]["samples"] == 21'
 expect_error E_PYTHON_SAMPLES 2 "$dlbench" run "${torch[@]}" --set python.dataset=train.py:stream --run-name stream
 run "$dlbench" run "${torch[@]}" --set python.dataset=train.py:stream --set python.samples=64 --set python.iterable=true \
@@ -205,7 +205,7 @@ expect_exit 0
 expect_json 'd["cells"][0]["epochs"][0]["samples"] == 60'
 
 # --- a loader of the user's own is given the settings that it has parameters for
-run "$dlbench" run "${torch[@]}" --set python.loader=train.py:loader --set 'python.args={"samples": 40}' --set python.samples=40 \
+run "$dlbench" run "${torch[@]}" --set python.loader=train.py:loader --set python.args.samples=40 --set python.samples=40 \
     --set python.iterable=true --run-name loader --json
 expect_exit 0
 expect_json 'd["cells"][0]["epochs"][0]["samples"] == 40'
@@ -233,18 +233,16 @@ refused E_PYTHON_ONLY "${own[@]}" --set loader.kind=inline
 refused E_PYTHON_NO_TWIN "${torch[@]}"
 
 # --- what the code of a data set may do at a sample
-at() { # WHAT
-    echo "python.args={\"at\": 20, \"what\": \"$1\"}"
-}
-refused E_PYTHON_RAISED "${own[@]}" --set "$(at fails)"
+at=(--set python.args.at=20)
+refused E_PYTHON_RAISED "${own[@]}" "${at[@]}" --set python.args.what=fails
 expect_err "$tmp/train.py:[0-9]+"
-refused E_PYTHON_ENDED "${own[@]}" --set "$(at crashes)"
-refused E_PYTHON_ENDED "${own[@]}" --set "$(at leaves)"
-refused E_PYTHON_ENDED "${own[@]}" --set "$(at closes)"
-refused E_PYTHON_GARBAGE "${own[@]}" --set "$(at babbles)"
-refused E_PYTHON_GARBAGE "${own[@]}" --set "$(at lies)"
-refused E_PYTHON_HANGS "${own[@]}" --set "$(at hangs)" --set loader.num_workers=2 --set loader.timeout_s=0.5
-run "$dlbench" run "${own[@]}" --set "$(at moves)" --run-name moves --json
+refused E_PYTHON_ENDED "${own[@]}" "${at[@]}" --set python.args.what=crashes
+refused E_PYTHON_ENDED "${own[@]}" "${at[@]}" --set python.args.what=leaves
+refused E_PYTHON_ENDED "${own[@]}" "${at[@]}" --set python.args.what=closes
+refused E_PYTHON_GARBAGE "${own[@]}" "${at[@]}" --set python.args.what=babbles
+refused E_PYTHON_GARBAGE "${own[@]}" "${at[@]}" --set python.args.what=lies
+refused E_PYTHON_HANGS "${own[@]}" "${at[@]}" --set python.args.what=hangs --set loader.num_workers=2 --set loader.timeout_s=0.5
+run "$dlbench" run "${own[@]}" "${at[@]}" --set python.args.what=moves --run-name moves --json
 expect_exit 0
 expect_no_err $'\x1b'
 
@@ -255,13 +253,13 @@ expect_exit 0
 expect_json '[c["status"] for c in d["cells"]] == ["ok", "skipped"] and d["cells"][1]["code"] == "E_PYTHON_SETTING_MISSING"'
 
 # --- the sweep goes on
-run "$dlbench" sweep "${own[@]}" --set "$(at nothing)" --set 'sweep.python.args=["{}", "{\"at\": 20, \"what\": \"fails\"}"]' \
+run "$dlbench" sweep "${own[@]}" --set python.args.what=fails --set 'sweep.python.args.at=[-1, 20]' \
     --set sweep.exhaustive=true --run-name sweep --json
 expect_json '[c["status"] for c in d["cells"]] == ["ok", "failed"]'
 expect_json 'd["cells"][1]["code"] == "E_PYTHON_RAISED"'
 
 # --- a program that is killed leaves nothing behind
-"$dlbench" run "${own[@]}" --set "$(at hangs)" --set loader.num_workers=2 --set run.epochs=9 --run-name killed >/dev/null 2>&1 &
+"$dlbench" run "${own[@]}" "${at[@]}" --set python.args.what=hangs --set loader.num_workers=2 --set run.epochs=9 --run-name killed >/dev/null 2>&1 &
 killed=$!
 for _ in $(seq 100); do pgrep -f "$tmp/results.*/serve.py" >/dev/null && break; sleep 0.05; done
 sleep 0.5
