@@ -31,6 +31,8 @@ static const struct dlb_opt python_opts[] = {
              "\"package.module:Class\"; empty: the one that PyTorch's users write for "
              "dataset.format"},
     {.key = "loader",
+     .work = DLB_WORK_SAME, /* that it loads the same data is the user's claim */
+     .stays = true,
      .needs = DLB_NEEDS_TORCH,
      .type = DLB_OPT_STRING,
      FIELD(loader),

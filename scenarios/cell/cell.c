@@ -359,7 +359,8 @@ static int consume(struct cell *c, struct dlb_err *err)
         .cancel = c->watch->cancel,
     };
     count_batches(c, &how);
-    bool unknown = c->dataset.format->elsewhere && spec->python.shape.iterable;
+    bool unknown =
+        c->dataset.format->elsewhere && (spec->python.shape.iterable || spec->python.loader[0]);
     int rc = unknown ? DLB_OK : count_expected(c, &how, err);
     if (rc)
         return rc;
