@@ -409,7 +409,7 @@ class Server:
         board, out = self.source.board, {"stages": [], "stamp_ns": self.source.stamp_ns, "stamps_frac": None, "once": None}
         if board and self.window:
             named = zip(board.names, self.window)
-            part = {"getitem": "read", "load": "decode" if self.source.decodes else None, "collate": "collate", "next": None}
+            part = {"getitem": "read", "load": "decode" if self.source.decodes else None, "collate": "collate", "next": None, "transport": None}
             out["stages"] = [
                 {"name": name, "part": part.get(name) if i < len(part) else "transform", "count": n, "sum_ns": ns}
                 for i, (name, (n, ns)) in enumerate(named)
