@@ -31,6 +31,8 @@ static const struct dlb_opt python_opts[] = {
              "\"package.module:Class\"; empty: the one that PyTorch's users write for "
              "dataset.format"},
     {.key = "loader",
+     .work = DLB_WORK_SAME, /* that it loads the same data is the user's claim */
+     .stays = true,
      .needs = DLB_NEEDS_TORCH,
      .type = DLB_OPT_STRING,
      FIELD(loader),
@@ -39,10 +41,10 @@ static const struct dlb_opt python_opts[] = {
              "settings that it has parameters for, and returns what iterates over batches"},
     {.key = "args",
      .needs = DLB_NEEDS_TORCH,
-     .type = DLB_OPT_STRING,
+     .type = DLB_OPT_TABLE,
      FIELD(args),
      .def = "",
-     .help = "Arguments by name for python.dataset or python.loader, a JSON object"},
+     .help = "Arguments of python.dataset or python.loader, by name: python.args.root = \"/data\""},
     {.key = "count",
      .needs = DLB_NEEDS_TORCH,
      .type = DLB_OPT_STRING,

@@ -23,7 +23,7 @@ struct dlb_python_opts {
     char interpreter[DLB_OPT_STRING_CAP]; /* "": the first of dlb_python_candidate with torch */
     char dataset[DLB_OPT_STRING_CAP];     /* "train.py:make" or "package.module:Class" */
     char loader[DLB_OPT_STRING_CAP];      /* likewise: returns batches, from the cell's settings */
-    char args[DLB_OPT_STRING_CAP];        /* arguments of the two, a JSON object; "": none */
+    char args[DLB_OPT_TABLE_CAP];         /* arguments of the two, by name */
     char count[DLB_OPT_STRING_CAP];       /* likewise: counts the samples of a batch */
     struct dlb_python_shape shape;        /* of data of format "python" */
     int start_method;                     /* enum dlb_start_method */

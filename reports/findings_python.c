@@ -60,19 +60,21 @@ static double n_samples(const json_t *stages)
     return n;
 }
 
-/* The training loop's `next` is no work of the workers: it has no share. */
+/* The training loop's `next`, and transport, which is of both sides, have no share in the workers'
+ * work. */
 static void say_stage(const json_t *stage, double n, double all_ns, struct dlb_text *out)
 {
     const char *name = dlb_json_text(stage, "name");
     double ns = dlb_json_number(stage, "sum_ns");
-    bool loop = strcmp(name, "next") == 0 && json_is_null(json_object_get(stage, "part"));
+    bool apart = (strcmp(name, "next") == 0 || strcmp(name, "transport") == 0) &&
+                 json_is_null(json_object_get(stage, "part"));
     size_t width = dlb_text_width(name, NAME_WIDTH);
 
     dlb_text_printf(out, "  ");
     dlb_text_plain(out, name, NAME_WIDTH);
     dlb_text_printf(out, "%*s  %11.4g", width < NAME_WIDTH ? (int)(NAME_WIDTH - width) : 0, "",
                     ns / n / 1e6);
-    if (loop || !(all_ns > 0))
+    if (apart || !(all_ns > 0))
         dlb_text_printf(out, "      -\n");
     else
         dlb_text_printf(out, "  %4.0f%%\n", 100 * ns / all_ns);

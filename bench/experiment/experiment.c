@@ -348,7 +348,7 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     return ran ? DLB_EXIT_FAILED : code ? code : concluded;
 }
 
-/* Opens the data set and plans; writes nothing and measures nothing. */
+/* Opens the data set, asks for PyTorch's, and plans; keeps nothing and measures nothing. */
 static int dry_run(struct experiment *x, struct dlb_err *err)
 {
     int rc = dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
@@ -357,12 +357,14 @@ static int dry_run(struct experiment *x, struct dlb_err *err)
     if (!rc)
         rc = dlb_subject_look(x->scenario, &x->subject, NULL, NULL, err);
     double open_s = (double)(dlb_now_ns() - start_ns) * 1e-9;
+    if (!rc && x->scenario->sweeps)
+        rc = dlb_subject_torch(NULL, &x->subject, err);
     if (!rc)
         rc = make_plan(x, err);
     if (rc)
         return rc;
     tell_left_out(x);
-    struct dlb_preview preview = {x->scenario, &x->subject, &x->plan, open_s};
+    struct dlb_preview preview = {x->scenario, &x->subject, &x->plan, x->n_cpus, open_s};
     json_t *doc = dlb_preview_json(&preview);
     if (x->args->json)
         dlb_print_json(doc);

@@ -3,6 +3,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "scenarios/plan/preflight.h"
+#include "scenarios/sweep/confirm.h"
 
 #include <math.h>
 
@@ -108,6 +109,28 @@ static struct sums sum_up(const struct dlb_preview *in)
     return sums;
 }
 
+/* PyTorch's own cells after the race, or why there are none; null where nobody asked. */
+static json_t *torch_json(const struct dlb_preview *in)
+{
+    const struct dlb_plan_torch *torch = &in->plan->torch;
+    if (!torch->there && !torch->why[0])
+        return json_null();
+    json_t *keys = dlb_json_made(json_array());
+    uint32_t n = torch->there ? dlb_confirm_foretell(in->plan, in->n_cpus, keys) : 0;
+    double max_s = in->subject->spec.sweep.max_minutes * 60;
+    bool timed = torch->there && max_s > 0;
+    json_t *out = dlb_json_made(
+        json_pack("{sb, si, so}", "follows", torch->there, "most_cells", (int)n, "keys", keys));
+    dlb_json_put(out, "from_s", timed ? json_real(max_s * DLB_CONFIRM_SHARE) : json_null());
+    dlb_json_put(out, "to_s", timed ? json_real(max_s) : json_null());
+    dlb_json_put(out, "code",
+                 torch->code < DLB_N_CODES && !torch->there
+                     ? json_string(dlb_code_name(torch->code))
+                     : json_null());
+    dlb_json_put(out, "reason", torch->there ? json_null() : dlb_json_safe_text(torch->why));
+    return out;
+}
+
 json_t *dlb_preview_json(const struct dlb_preview *in)
 {
     const struct dlb_plan *plan = in->plan;
@@ -141,6 +164,7 @@ json_t *dlb_preview_json(const struct dlb_preview *in)
     dlb_json_put(out, "estimate_s", dlb_json_real_or_null(sums.least_s + sums.start_s));
     dlb_json_put(out, "max_s",
                  plan->race && plan->race->max_s > 0 ? json_real(plan->race->max_s) : json_null());
+    dlb_json_put(out, "pytorch", torch_json(in));
     dlb_json_put(out, "axes", dlb_axes_to_json(&plan->axes));
     dlb_json_put(out, "cells", cells);
     return out;

@@ -14,6 +14,7 @@ struct dlb_preview {
     const struct dlb_scenario *scenario;
     const struct dlb_subject *subject;
     const struct dlb_plan *plan;
+    uint32_t n_cpus;
     double open_s; /* what opening the data set took: every process does so */
 };
 

@@ -44,6 +44,45 @@ static const char *count_text(const json_t *object, const char *key, char *text,
     return text;
 }
 
+/* "workers" for loader.num_workers, as reports call it. */
+static const char *title_of(const char *key)
+{
+    static const char *const usual[][2] = {{"loader.num_workers", "workers"},
+                                           {"loader.pin_memory", "pin"},
+                                           {"loader.prefetch_factor", "prefetch"},
+                                           {"loader.persistent_workers", "persistent"}};
+    const char *dot = strrchr(key, '.');
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        if (strcmp(usual[i][0], key) == 0)
+            return usual[i][1];
+    return dot ? dot + 1 : key;
+}
+
+static void print_torch(const json_t *torch)
+{
+    struct dlb_text line = {.data = NULL};
+    const json_t *key;
+    char time[40];
+    size_t i;
+    if (!json_is_object(torch))
+        return;
+    if (!dlb_json_is_true(torch, "follows")) {
+        dlb_text_printf(&line, "not measured: %s", dlb_json_text(torch, "reason"));
+    } else {
+        dlb_text_printf(&line, "then %.0f cells at most (", dlb_json_number(torch, "most_cells"));
+        json_array_foreach(json_object_get(torch, "keys"), i, key) {
+            dlb_text_printf(&line, "%s%s", i ? ", " : "", title_of(json_string_value(key)));
+        }
+        dlb_text_printf(&line, ")%s%s", isfinite(dlb_json_number(torch, "to_s")) ? ", until " : "",
+                        isfinite(dlb_json_number(torch, "to_s"))
+                            ? seconds_text(torch, "to_s", time, sizeof(time))
+                            : "");
+    }
+    uint32_t column = (uint32_t)fprintf(stdout, "  pytorch");
+    dlb_print_folded(stdout, line.data, 11, column, dlb_print_width(stdout));
+    dlb_text_free(&line);
+}
+
 static void print_head(const json_t *doc)
 {
     const json_t *data = json_object_get(doc, "dataset"), *memory = json_object_get(doc, "memory");
@@ -66,6 +105,7 @@ static void print_head(const json_t *doc)
     if (isfinite(dlb_json_number(doc, "max_s")))
         dlb_say(stdout, "           for the first block; sweep.max_minutes ends it after %s",
                 seconds_text(doc, "max_s", a, sizeof(a)));
+    print_torch(json_object_get(doc, "pytorch"));
     dlb_say(stdout, "  memory   at most %s%s; %s is available",
             bytes_text(memory, "most_bytes", a, sizeof(a)), at,
             bytes_text(memory, "available_bytes", b, sizeof(b)));
@@ -104,20 +144,6 @@ static void fill_row(struct dlb_table *table, uint32_t row, const json_t *axes, 
     put(table, row, &column, bytes_text(cell, "bytes_per_worker", text, sizeof(text)));
     put(table, row, &column, bytes_text(cell, "read_bytes", text, sizeof(text)));
     put(table, row, &column, seconds_text(cell, "least_s", text, sizeof(text)));
-}
-
-/* "workers" for loader.num_workers, as reports call it. */
-static const char *title_of(const char *key)
-{
-    static const char *const usual[][2] = {{"loader.num_workers", "workers"},
-                                           {"loader.pin_memory", "pin"},
-                                           {"loader.prefetch_factor", "prefetch"},
-                                           {"loader.persistent_workers", "persistent"}};
-    const char *dot = strrchr(key, '.');
-    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
-        if (strcmp(usual[i][0], key) == 0)
-            return usual[i][1];
-    return dot ? dot + 1 : key;
 }
 
 static void print_cells(const json_t *doc)

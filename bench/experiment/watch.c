@@ -3,13 +3,18 @@
 #include "core/base/clock.h"
 #include "core/base/err.h"
 #include "core/base/json.h"
-#include "core/base/opt_value.h"
 #include "scenarios/spec/meaning.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char *shown_key(const struct dlb_axis *axis)
+{
+    const char *name = dlb_axis_name(axis);
+    return name ? name : axis->opt->key;
+}
 
 const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char *text,
                                 size_t n_text)
@@ -22,9 +27,9 @@ const char *dlb_watch_cell_text(const struct dlb_plan *plan, uint32_t cell, char
         if (json_array_size(axis->values) < 2 || at >= n_text ||
             !dlb_meaning_has(axis->group, axis->opt, planned->spec, planned->iterable))
             continue;
-        json_t *value = dlb_opt_load(axis->opt, dlb_spec_section_of(planned->spec, axis->group));
+        json_t *value = dlb_axis_load(axis, planned->spec);
         char *shown = dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-        int n = snprintf(text + at, n_text - at, "%s%s=%s", at ? " " : "", axis->opt->key, shown);
+        int n = snprintf(text + at, n_text - at, "%s%s=%s", at ? " " : "", shown_key(axis), shown);
         free(shown);
         json_decref(value);
         at += n > 0 ? (size_t)n : 0;

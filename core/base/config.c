@@ -5,6 +5,7 @@
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/opt_table.h"
 #include "core/base/opt_value.h"
 #include "core/base/units.h"
 
@@ -47,6 +48,13 @@ void dlb_config_free(struct dlb_config *cfg)
     free(cfg);
 }
 
+/* Of a table, each name has a key. */
+static bool is_key_of(const struct dlb_opt *opt, const char *key)
+{
+    return opt->type == DLB_OPT_TABLE ? dlb_opt_name_in(opt, key) != NULL
+                                      : strcmp(opt->key, key) == 0;
+}
+
 const struct dlb_opt *dlb_config_find(const struct dlb_config *cfg, const char *key,
                                       const struct dlb_opt_group **group)
 {
@@ -55,7 +63,7 @@ const struct dlb_opt *dlb_config_find(const struct dlb_config *cfg, const char *
         if (strncmp(key, (*g)->section, n_section) != 0 || key[n_section] != '.')
             continue;
         for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++)
-            if (strcmp(opt->key, key + n_section + 1) == 0) {
+            if (is_key_of(opt, key + n_section + 1)) {
                 if (group)
                     *group = *g;
                 return opt;
@@ -106,6 +114,26 @@ static bool nearest_key(const struct dlb_config *cfg, const char *key, char near
     return found;
 }
 
+/* Whether the key is that of a table itself, or within it and no name. */
+static bool is_at_table(const struct dlb_opt_group *group, const struct dlb_opt *opt,
+                        const char *key)
+{
+    char table[DLB_KEY_CAP];
+    int n = snprintf(table, sizeof table, "%s.%s", group->section, opt->key);
+    return opt->type == DLB_OPT_TABLE && strncmp(key, table, (size_t)n) == 0 &&
+           (key[n] == '\0' || key[n] == '.');
+}
+
+static int not_a_name(const struct dlb_opt_group *group, const struct dlb_opt *opt, const char *key,
+                      const char *origin, struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
+                    "%.*s: %s.%s is a table of names and plain values: set %s.%s.NAME, where NAME "
+                    "has up to %d letters, digits and _, and no table is within it",
+                    DLB_CUT(key, 80), group->section, opt->key, group->section, opt->key,
+                    DLB_OPT_NAME_CAP - 1);
+}
+
 int dlb_config_unknown(const struct dlb_config *cfg, const char *key, const char *origin,
                        struct dlb_err *err)
 {
@@ -117,6 +145,10 @@ int dlb_config_unknown(const struct dlb_config *cfg, const char *key, const char
             return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
                             "\"%s\" is a section: set one of its keys, such as %s.%s", bare, bare,
                             (*g)->opts->key);
+    for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
+        for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++)
+            if (is_at_table(*g, opt, bare))
+                return not_a_name(*g, opt, bare, origin, err);
     if (nearest_key(cfg, key, nearest))
         return dlb_fail(err, DLB_ERR_CONFIG_UNKNOWN_KEY, origin, DLB_NO_OFFSET,
                         "unknown key \"%.*s\"; did you mean \"%s\"?", DLB_CUT(key, 50), nearest);
@@ -132,6 +164,43 @@ void dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *va
     dlb_json_put(said->origins, full_key, dlb_json_made(json_string_nocheck(origin)));
 }
 
+/* The table with this dotted key, of the values of its names; new reference. */
+static json_t *table_of(const struct dlb_said *said, const char *key)
+{
+    json_t *table = dlb_json_made(json_object()), *value;
+    size_t n = strlen(key);
+    const char *full;
+
+    json_object_foreach(said->values, full, value) {
+        if (strncmp(full, key, n) == 0 && full[n] == '.')
+            dlb_json_put(table, full + n + 1, json_incref(value));
+    }
+    return table;
+}
+
+int dlb_said_put_value(struct dlb_said *said, const struct dlb_opt *opt, const char *key,
+                       json_t *value, const char *origin, struct dlb_err *err)
+{
+    char of[DLB_KEY_CAP];
+    const char *dot = strrchr(key, '.');
+
+    if (opt->type == DLB_OPT_TABLE) {
+        (void)snprintf(of, sizeof of, "%.*s", (int)(dot - key), key);
+        json_t *table = table_of(said, of);
+        dlb_json_put(table, dot + 1, json_incref(value));
+        bool fits = dlb_opt_table_fits(table);
+        json_decref(table);
+        if (!fits) {
+            json_decref(value);
+            return dlb_fail(err, DLB_ERR_CONFIG_BAD_TEXT, origin, DLB_NO_OFFSET,
+                            "%s: the table %s has more than %d bytes as JSON", key, of,
+                            DLB_OPT_TABLE_CAP - 1);
+        }
+    }
+    dlb_said_put(said, said->values, key, value, key, origin);
+    return DLB_OK;
+}
+
 static int put_value(struct dlb_config *cfg, struct dlb_said *said, const char *key,
                      const json_t *value, const char *origin, struct dlb_err *err)
 {
@@ -143,7 +212,7 @@ static int put_value(struct dlb_config *cfg, struct dlb_said *said, const char *
         return dlb_config_unknown(cfg, key, origin, err);
     status = dlb_opt_from_json(opt, key, value, origin, &canonical, err);
     if (status == DLB_OK)
-        dlb_said_put(said, said->values, key, canonical, key, origin);
+        status = dlb_said_put_value(said, opt, key, canonical, origin, err);
     return status;
 }
 
@@ -261,6 +330,8 @@ static json_t *resolve(const struct dlb_config *cfg, const char *key, const stru
 
     if (value)
         return json_incref(value);
+    if (opt->type == DLB_OPT_TABLE)
+        return table_of(&cfg->said, key);
     if (dlb_opt_from_text(opt, key, opt->def, "default", &value, &err) != DLB_OK)
         DLB_BUG(err.what); /* the table's default breaks the table's own rules */
     return value;
@@ -287,7 +358,7 @@ json_t *dlb_config_resolved(const struct dlb_config *cfg)
     for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
         for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
             (void)snprintf(key, sizeof key, "%s.%s", (*g)->section, opt->key);
-            dlb_json_put(all, key, resolve(cfg, key, opt));
+            dlb_opt_put_flat(all, key, opt, resolve(cfg, key, opt));
         }
     return all;
 }

@@ -43,6 +43,11 @@ void dlb_said_drop(struct dlb_said *said);
 void dlb_said_put(struct dlb_said *said, json_t *in, const char *key, json_t *value,
                   const char *full_key, const char *origin);
 
+/* Keeps a canonical value (taken over, also on an error) of an option, or of a name in a table,
+ * where it has room. */
+int dlb_said_put_value(struct dlb_said *said, const struct dlb_opt *opt, const char *key,
+                       json_t *value, const char *origin, struct dlb_err *err);
+
 /* Checks a value or, for an axis, a list of them, and keeps it. */
 int dlb_said_put_json(struct dlb_config *cfg, struct dlb_said *said, const char *key,
                       const json_t *value, const char *origin, struct dlb_err *err);

@@ -6,6 +6,7 @@
 #include "core/base/config_toml.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/opt_table.h"
 #include "core/base/opt_value.h"
 
 #include <errno.h>
@@ -193,39 +194,6 @@ int dlb_config_load(struct dlb_config *cfg, const char *path, struct dlb_err *er
     return status;
 }
 
-static const char *trimmed(char *text)
-{
-    size_t len;
-
-    text += strspn(text, " \t");
-    len = strlen(text);
-    while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\t'))
-        text[--len] = '\0';
-    return text;
-}
-
-/* Cuts "[0, "a,b", 4]" at its commas; *list moves to the rest, and is NULL after the last.
- * Destroys the text. */
-static char *next_element(char **list)
-{
-    char *start = *list, quote = '\0';
-
-    for (char *at = start; *at; at++) {
-        if (quote) {
-            if (*at == quote)
-                quote = '\0';
-        } else if (*at == '"' || *at == '\'') {
-            quote = *at;
-        } else if (*at == ',') {
-            *at = '\0';
-            *list = at + 1;
-            return start;
-        }
-    }
-    *list = NULL;
-    return start;
-}
-
 static int set_axis_text(struct dlb_config *cfg, const char *full_key, char *text,
                          struct dlb_err *err)
 {
@@ -242,7 +210,7 @@ static int set_axis_text(struct dlb_config *cfg, const char *full_key, char *tex
     axis = dlb_json_made(json_array());
     text[len - 1] = '\0';
     for (char *list = text + 1, *element; list && status == DLB_OK;) {
-        element = (char *)trimmed(next_element(&list));
+        element = dlb_list_trimmed(dlb_list_next(&list));
         if (*element == '\0' && !list) /* "[]" and "[1, 2,]", as in TOML */
             break;
         status = dlb_opt_from_text(opt, key, element, origin, &canonical, err);
@@ -268,9 +236,10 @@ static int set_value_text(struct dlb_config *cfg, const char *key, const char *t
     status = dlb_opt_from_text(opt, key, text, "--set", &canonical, err);
     if (status != DLB_OK)
         return status;
-    (void)json_object_del(cfg->said.axes, key); /* its origin stays, which dlb_config_has tells */
-    dlb_said_put(&cfg->said, cfg->said.values, key, canonical, key, "--set");
-    return DLB_OK;
+    status = dlb_said_put_value(&cfg->said, opt, key, canonical, "--set", err);
+    if (status == DLB_OK)
+        (void)json_object_del(cfg->said.axes, key); /* its origin stays: dlb_config_has tells */
+    return status;
 }
 
 int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_err *err)
@@ -285,8 +254,8 @@ int dlb_config_set(struct dlb_config *cfg, const char *assignment, struct dlb_er
                         "\"%.*s\" has no \"=\": write --set key=value", DLB_CUT(assignment, 60));
     copy = dlb_mem_text(assignment);
     copy[equals - assignment] = '\0';
-    key = trimmed(copy);
-    value = (char *)trimmed(copy + (equals - assignment) + 1);
+    key = dlb_list_trimmed(copy);
+    value = dlb_list_trimmed(copy + (equals - assignment) + 1);
     if (dlb_config_is_axis(cfg, key))
         status = set_axis_text(cfg, key, value, err);
     else

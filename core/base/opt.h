@@ -18,9 +18,11 @@ enum dlb_opt_type {
     DLB_OPT_BYTES,  /* int64_t in [min, max]; "64 MiB", "1.5GB" or a plain number */
     DLB_OPT_CHOICE, /* int: the place in choices[] */
     DLB_OPT_STRING, /* char[DLB_OPT_STRING_CAP] */
+    DLB_OPT_TABLE,  /* char[DLB_OPT_TABLE_CAP], as JSON with sorted keys (core/base/opt_table.h) */
 };
 
 #define DLB_OPT_STRING_CAP 1024
+#define DLB_OPT_TABLE_CAP 4096
 
 /* Whether cells that differ in an option may be compared. The default is OTHER: an unclassified
  * option is never compared. */

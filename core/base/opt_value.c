@@ -2,6 +2,7 @@
 
 #include "core/base/escape.h"
 #include "core/base/json.h"
+#include "core/base/opt_table.h"
 #include "core/base/units.h"
 
 #include <errno.h>
@@ -57,6 +58,9 @@ const char *dlb_opt_range_text(const struct dlb_opt *opt, char *text, size_t n_t
     case DLB_OPT_STRING:
         append(text, n_text, "text");
         break;
+    case DLB_OPT_TABLE:
+        append(text, n_text, "names with text, numbers, true, false, or lists of these");
+        break;
     case DLB_OPT_CHOICE:
         for (size_t i = 0; opt->choices[i]; i++)
             append(text, n_text, "%s%s",
@@ -95,6 +99,7 @@ static const char *wanted_text(const struct dlb_opt *opt)
     case DLB_OPT_CHOICE:
         return "one of its choices";
     case DLB_OPT_STRING:
+    case DLB_OPT_TABLE: /* reports its own errors */
         return "text";
     }
     return "";
@@ -267,6 +272,9 @@ int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *
         if (text)
             status = check_string(key, text, json_string_length(value), origin, out, err);
         break;
+    case DLB_OPT_TABLE:
+        status = dlb_opt_named_from_json(key, value, origin, out, err);
+        break;
     }
     if (status == -1)
         return wrong_type(opt, key, value, origin, err);
@@ -308,6 +316,8 @@ int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *te
     int status = DLB_OK;
 
     *out = NULL;
+    if (opt->type == DLB_OPT_TABLE)
+        return dlb_opt_named_from_text(key, text, origin, out, err);
     if (len >= sizeof bare)
         return check_string(key, text, len, origin, out, err);
     bool quoted = len >= 2 && (text[0] == '"' || text[0] == '\'') && text[len - 1] == text[0];
@@ -334,6 +344,7 @@ int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *te
         status = check_choice(opt, key, bare, origin, out, err);
         break;
     case DLB_OPT_STRING:
+    case DLB_OPT_TABLE:
         status = check_string(key, bare, strlen(bare), origin, out, err);
         break;
     }
@@ -366,6 +377,9 @@ void dlb_opt_store(const struct dlb_opt *opt, const json_t *value, void *base)
         break;
     case DLB_OPT_STRING:
         (void)snprintf(field, DLB_OPT_STRING_CAP, "%s", json_string_value(value));
+        break;
+    case DLB_OPT_TABLE:
+        dlb_opt_table_store(value, field);
         break;
     }
 }
@@ -400,6 +414,8 @@ json_t *dlb_opt_load(const struct dlb_opt *opt, const void *base)
     case DLB_OPT_CHOICE:
         memcpy(&place, field, sizeof place);
         return dlb_json_made(json_string(opt->choices[place]));
+    case DLB_OPT_TABLE:
+        return dlb_opt_table_load(field);
     case DLB_OPT_STRING:
         break;
     }
@@ -422,6 +438,7 @@ bool dlb_opt_equal(const struct dlb_opt *opt, const void *a, const void *b)
     case DLB_OPT_CHOICE:
         return memcmp(x, y, sizeof(int)) == 0;
     case DLB_OPT_STRING:
+    case DLB_OPT_TABLE:
         break;
     }
     return strcmp(x, y) == 0;

@@ -1,7 +1,8 @@
 /* One option's value: text or JSON in, canonical JSON out, and from there into a struct.
  *
  * Floor 0. Any thread. Canonical: BOOL true/false, INT and BYTES integers, FLOAT reals, CHOICE
- * and STRING strings, all checked against the table. Messages name `origin`
+ * and STRING strings, all checked against the table. What is read of a TABLE is the value of one of
+ * its names; what is stored and loaded is the whole object. Messages name `origin`
  * ("imagenet.toml:12"), the key, the value and the allowed values. */
 #ifndef DLB_CORE_BASE_OPT_VALUE_H
 #define DLB_CORE_BASE_OPT_VALUE_H

@@ -9,12 +9,13 @@ import mmap
 import os
 import struct
 import time
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, NamedTuple
 
 from torch.utils.data import IterableDataset
 
-GETITEM, LOAD, COLLATE, NEXT = range(4)
-STAGES = ("getitem", "load", "collate", "next")
+GETITEM, LOAD, COLLATE, NEXT, TRANSPORT = range(5)
+STAGES = ("getitem", "load", "collate", "next", "transport")
 MAX_TRANSFORMS = 16
 N = len(STAGES) + MAX_TRANSFORMS
 MAX_COUNTED = 1 << 26  # samples: beyond that, which of them were asked for is not recorded
@@ -118,11 +119,26 @@ class Call:
 
 
 class Made(NamedTuple):
-    """A batch with the stamp of its end."""
+    """A batch with the stamp of its end. On its way to the training loop it is pickled by itself, so that this can be timed: the worker
+    puts its tensors into shared memory and names them, the loop's process maps them. What it waits in between is nobody's work."""
 
     batch: Any
     worker: int
     ready_ns: int
+    board: Any
+
+    def __reduce__(self):
+        start_ns = time.monotonic_ns()
+        packed = bytes(ForkingPickler.dumps(self.batch))
+        self.board.add(TRANSPORT, start_ns)
+        return unpacked, (packed, self.worker, self.ready_ns, self.board)
+
+
+def unpacked(packed, worker, ready_ns, board):
+    start_ns = time.monotonic_ns()
+    batch = ForkingPickler.loads(packed)
+    board.add(TRANSPORT, start_ns, 0)
+    return Made(batch, worker, ready_ns, board)
 
 
 class Collate(Call):
@@ -130,7 +146,7 @@ class Collate(Call):
 
     def __call__(self, samples):
         out = super().__call__(samples)
-        return Made(out, max(worker_row() - 1, 0), time.monotonic_ns())
+        return Made(out, max(worker_row() - 1, 0), time.monotonic_ns(), self.board)
 
 
 class Samples:

@@ -35,6 +35,7 @@ READY, FAILED, BEGUN, BATCH, END = 1, 2, 3, 4, 5
 QUESTION = struct.Struct("<2Q")
 ANSWER = struct.Struct("<7Q")
 MOST_SAMPLES = (1 << 32) - 1  # of a batch
+ARGS = "python.args."
 STAMP_NEXT = 3  # dlbench_stamps.NEXT
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
 
@@ -72,6 +73,24 @@ def accepted(function, settings):
     return {name: value for name, value in settings.items() if name in names}
 
 
+def arguments(settings):
+    """What [python.args] holds."""
+    return {key[len(ARGS) :]: value for key, value in settings.items() if key.startswith(ARGS) and value is not None}
+
+
+def called(function, what, spec, args):
+    """What the function returns; arguments that it does not take are refused before it runs."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return function(**args)
+    try:
+        signature.bind(**args)
+    except TypeError as why:
+        raise Refused("PYTHON_ARGS", '%s = "%s" takes %s: %s' % (what, spec, signature, why)) from None
+    return function(**args)
+
+
 def loader_settings(setup, torch):
     """The cell's settings by the names that DataLoader has for them; one that this torch lacks is refused."""
     get = setup["settings"].get
@@ -104,16 +123,16 @@ class Source:
         self.torch, self.setup = torch, setup
         get = setup["settings"].get
         self.known = loader_settings(setup, torch)
-        self.args = json.loads(get("python.args") or "{}")
+        self.args = arguments(setup["settings"])
         self.n_samples, self.dataset, self.sampler = None, None, None
         self.board, self.stamp_ns, self.decodes = None, None, False
         if get("python.loader"):
             self.iterable = True
-            self.loader = self.users_loader(named(get("python.loader"), "python.loader", setup["folder"])[1])
+            self.loader = self.users_loader(get("python.loader"))
         else:
             if get("python.dataset"):
                 module, make = named(get("python.dataset"), "python.dataset", setup["folder"])
-                dataset = make(**self.args)
+                dataset = called(make, "python.dataset", get("python.dataset"), self.args)
                 extras = self.extras(module, dataset)
             else:
                 import dlbench_twins
@@ -123,10 +142,11 @@ class Source:
         self.exact = not self.iterable and self.sampler is None
         self.count = named(get("python.count"), "python.count", setup["folder"])[1] if get("python.count") else None
 
-    def users_loader(self, make):
+    def users_loader(self, spec):
+        make = named(spec, "python.loader", self.setup["folder"])[1]
         settings = dict(self.known, seed=self.setup["seed"], rank=self.setup["rank"], world=self.setup["world"])
         settings.update({"in_order": settings.get("in_order", True)})
-        return make(**dict(accepted(make, settings), **self.args))
+        return called(make, "python.loader", spec, dict(accepted(make, settings), **self.args))
 
     @staticmethod
     def extras(module, dataset):
@@ -376,7 +396,7 @@ class Server:
         board, out = self.source.board, {"stages": [], "stamp_ns": self.source.stamp_ns, "stamps_frac": None, "once": None}
         if board and self.window:
             named = zip(board.names, self.window)
-            part = {"getitem": "read", "load": "decode" if self.source.decodes else None, "collate": "collate", "next": None}
+            part = {"getitem": "read", "load": "decode" if self.source.decodes else None, "collate": "collate", "next": None, "transport": None}
             out["stages"] = [
                 {"name": name, "part": part.get(name) if i < len(part) else "transform", "count": n, "sum_ns": ns}
                 for i, (name, (n, ns)) in enumerate(named)

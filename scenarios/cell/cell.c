@@ -359,8 +359,8 @@ static int consume(struct cell *c, struct dlb_err *err)
         .cancel = c->watch->cancel,
     };
     count_batches(c, &how);
-    bool unknown = c->dataset.format->elsewhere && spec->python.shape.iterable;
-    int rc = unknown ? DLB_OK : count_expected(c, &how, err);
+    bool unknown = spec->python.shape.iterable || spec->python.loader[0];
+    int rc = c->dataset.format->elsewhere && unknown ? DLB_OK : count_expected(c, &how, err);
     if (rc)
         return rc;
     if (c->mode == DLB_MODE_CEILING)

@@ -11,14 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The cell with another value of one key; the last axis is the fastest, as in dlb_plan_cells. */
-static uint32_t cell_with(const struct dlb_plan *plan, uint32_t base, uint32_t axis, uint32_t place)
+/* The cell that has another value of one key, and all else of `base`; n_cells: there is none. */
+static uint32_t cell_with(const struct dlb_plan *plan, uint32_t base, const struct dlb_axis *axis,
+                          const json_t *value)
 {
-    uint32_t stride = 1;
-    for (uint32_t i = axis + 1; i < plan->axes.n; i++)
-        stride *= (uint32_t)json_array_size(plan->axes.axis[i].values);
-    uint32_t n = (uint32_t)json_array_size(plan->axes.axis[axis].values);
-    return base + (place - base / stride % n) * stride; /* modulo 2^32 */
+    struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
+    uint32_t found = 0;
+    *spec = *plan->cells[base].spec;
+    dlb_axis_store(axis, value, spec);
+    dlb_meaning_settle(spec, plan->cells[base].iterable);
+    while (found < plan->n_cells &&
+           (plan->cells[found].skipped || !dlb_spec_equal(plan->cells[found].spec, spec)))
+        found++;
+    free(spec);
+    return found;
 }
 
 /* Whether two cells, paired by block, have the same rate but for less than the tolerance. */
@@ -50,11 +56,13 @@ static bool makes_none(const struct dlb_plan *plan, const struct dlb_judgement *
 {
     const struct dlb_axis *axis = &plan->axes.axis[at];
     uint32_t n = (uint32_t)json_array_size(axis->values);
-    if (n < 2 || dlb_axis_is_other_work(axis, plan->cells[base].spec))
+    const struct dlb_plan_cell *cell = &plan->cells[base];
+    if (n < 2 || dlb_axis_is_other_work(axis, cell->spec) ||
+        !dlb_meaning_shows(axis->group, axis->opt, cell->spec, cell->iterable))
         return false;
     for (uint32_t place = 0; place < n; place++) {
-        uint32_t other = cell_with(plan, base, at, place);
-        if (!dlb_is_judged(&j->cells[other]))
+        uint32_t other = cell_with(plan, base, axis, json_array_get(axis->values, place));
+        if (other == plan->n_cells || !dlb_is_judged(&j->cells[other]))
             return false;
         if (!plan->race && other != base &&
             !are_equal(noise, &j->cells[base], &j->cells[other], j->tolerance))
@@ -78,7 +86,7 @@ enum standing { UNMEASURED, OTHER_VALUE, SAME_VALUE };
 static enum standing default_of(const struct dlb_axis *axis, const struct dlb_spec *spec)
 {
     struct dlb_err ignored;
-    json_t *usual = NULL, *value = dlb_opt_load(axis->opt, dlb_spec_section_of(spec, axis->group));
+    json_t *usual = NULL, *value = dlb_axis_load(axis, spec);
     enum standing out = UNMEASURED;
     if (dlb_opt_from_text(axis->opt, axis->key, axis->opt->def, "", &usual, &ignored) == DLB_OK) {
         for (size_t i = 0; i < json_array_size(axis->values); i++)
@@ -129,8 +137,7 @@ void dlb_no_difference_find(const struct dlb_plan *plan, const struct dlb_noise 
     int64_t base = j->recommended >= 0 ? j->recommended : j->best;
     struct said said = {.n = 0};
     bool changed = false;
-    if (plan->base || base < 0 || base >= plan->n_grid || j->too_busy ||
-        !dlb_is_judged(&j->cells[base]))
+    if (plan->base || base < 0 || j->too_busy || !dlb_is_judged(&j->cells[base]))
         return;
     const struct dlb_spec *spec = plan->cells[base].spec;
     for (uint32_t i = 0; i < plan->axes.n; i++) {

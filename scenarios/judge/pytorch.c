@@ -1,3 +1,4 @@
+#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/opt_value.h"
 #include "scenarios/judge/judge.h"
@@ -42,12 +43,21 @@ static bool is_set(const json_t *left_out, const char *key)
     return true;
 }
 
+/* What is called: DataLoader, or the user's own function, which is given the settings by name. */
+static void write_call(const struct dlb_spec *spec, char *text, size_t n_text)
+{
+    const char *own = dlb_spec_is_torch(spec) ? spec->python.loader : "";
+    const char *colon = strrchr(own, ':');
+    (void)snprintf(text, n_text, "%.*s(%s", DLB_CUT(colon ? colon + 1 : "DataLoader", 60),
+                   colon ? "" : "dataset, ");
+}
+
 void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *left_out,
                       char *text, size_t n_text)
 {
     const struct dlb_loader_opts *loader = &spec->loader;
     char pin[24] = "", ahead[64] = "", keep[40] = "", shuffle[72] = "", order[20] = "",
-         timeout[32] = "";
+         timeout[32] = "", call[80];
     bool workers = loader->num_workers > 0;
     if (is_set(left_out, "loader.pin_memory"))
         (void)snprintf(pin, sizeof(pin), ", pin_memory=%s", python_bool(loader->pin_memory));
@@ -61,13 +71,12 @@ void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *
         (void)snprintf(order, sizeof(order), ", in_order=False");
     if (workers && loader->timeout_s > 0 && is_set(left_out, "loader.timeout_s"))
         (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", loader->timeout_s);
+    write_call(spec, call, sizeof(call));
     if (!iterable)
         write_order(spec, shuffle, sizeof(shuffle));
-    (void)snprintf(
-        text, n_text,
-        "DataLoader(dataset, batch_size=%lld, num_workers=%lld%s%s%s%s, drop_last=%s%s%s)",
-        (long long)loader->batch_size, (long long)loader->num_workers, pin, ahead, keep, shuffle,
-        python_bool(loader->drop_last), timeout, order);
+    (void)snprintf(text, n_text, "%sbatch_size=%lld, num_workers=%lld%s%s%s%s, drop_last=%s%s%s)",
+                   call, (long long)loader->batch_size, (long long)loader->num_workers, pin, ahead,
+                   keep, shuffle, python_bool(loader->drop_last), timeout, order);
 }
 
 /* Whether PyTorch's cells with workers were measured with two values of the option, at least. */

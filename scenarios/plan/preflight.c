@@ -65,12 +65,19 @@ static struct epoch map_epoch(uint64_t n_samples, const struct dlb_spec *spec)
     return (struct epoch){n * dlb_spec_loaders(spec), n};
 }
 
+/* Of data that no storage holds. */
+static uint64_t told_samples(const struct dlb_spec *spec)
+{
+    return (uint64_t)(dlb_spec_format(spec)->elsewhere ? spec->python.shape.samples
+                                                       : spec->generate.samples);
+}
+
 static struct epoch epoch_of(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
                              bool known)
 {
     const struct dlb_spec *spec = cell->spec;
     if (dlb_spec_format(spec)->synthetic)
-        return map_epoch((uint64_t)spec->generate.samples, spec);
+        return map_epoch(told_samples(spec), spec);
     if (!known)
         return (struct epoch){NAN, NAN};
     return cell->iterable ? iterable_epoch(&plan->host, spec)
@@ -171,8 +178,7 @@ static int no_full_batch(const struct dlb_plan *plan, const struct dlb_plan_cell
     const struct dlb_spec *spec = cell->spec;
     char each[80] = "";
     uint64_t n_ranks = dlb_spec_ranks(spec);
-    uint64_t n =
-        dlb_spec_format(spec)->synthetic ? (uint64_t)spec->generate.samples : plan->host.n_samples;
+    uint64_t n = dlb_spec_format(spec)->synthetic ? told_samples(spec) : plan->host.n_samples;
     if (n_ranks > 1)
         (void)snprintf(each, sizeof(each), ", divided by %llu ranks,", (unsigned long long)n_ranks);
     else if (cell->iterable)
@@ -190,7 +196,7 @@ static int check_shares(const struct dlb_plan *plan, const struct dlb_plan_cell 
 {
     const struct dlb_spec *spec = cell->spec;
     bool made = dlb_spec_format(spec)->synthetic;
-    uint64_t n_items = made             ? (uint64_t)spec->generate.samples
+    uint64_t n_items = made             ? told_samples(spec)
                        : cell->iterable ? plan->host.n_shards
                                         : plan->host.n_samples;
     if (isnan(need->epoch_batches) || dlb_spec_loaders(spec) == 1 ||

@@ -34,6 +34,14 @@ void dlb_axes_add(struct dlb_axes *axes, const struct dlb_opt_group *group, cons
 const struct dlb_axis *dlb_axes_find(const struct dlb_axes *axes, const struct dlb_opt_group *group,
                                      const char *key);
 
+/* The name of a table's value that the axis varies; NULL: it varies a whole option. Borrowed. */
+const char *dlb_axis_name(const struct dlb_axis *axis);
+
+/* The value on the axis (new reference, null where a table lacks the name), and the other way
+ * round. The spec has the section. */
+json_t *dlb_axis_load(const struct dlb_axis *axis, const struct dlb_spec *spec);
+void dlb_axis_store(const struct dlb_axis *axis, const json_t *value, struct dlb_spec *spec);
+
 /* Whether two specs have the same value on the axis. True if neither has the section; false if
  * only one has. */
 bool dlb_axis_equal(const struct dlb_axis *axis, const struct dlb_spec *a,

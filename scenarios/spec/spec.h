@@ -74,8 +74,9 @@ int dlb_spec_from_json(struct dlb_spec *spec, const json_t *flat, const char *or
                        struct dlb_err *err);
 
 /* One object of dotted keys: every option of every section in the order of the tables, null
- * where it has no meaning in this spec (meaning.h). A cell's process is given this object, and a
- * result shows it for each cell. `iterable`: the kind of its data set. New reference. */
+ * where it has no meaning in this spec (meaning.h), a table as its names. A cell's process is given
+ * this object, and a result shows it for each cell. `iterable`: the kind of its data set. New
+ * reference. */
 json_t *dlb_spec_to_json(const struct dlb_spec *spec, bool iterable);
 
 /* The part of the spec that a group's options are offsets in; NULL for the section of a format

@@ -1,6 +1,7 @@
 #include "scenarios/spec/spec.h"
 
 #include "core/base/json.h"
+#include "core/base/opt_table.h"
 #include "core/base/opt_value.h"
 #include "scenarios/spec/meaning.h"
 
@@ -14,8 +15,10 @@ json_t *dlb_spec_to_json(const struct dlb_spec *spec, bool iterable)
         for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
             bool has = dlb_meaning_has(*g, opt, spec, iterable);
             (void)snprintf(key, sizeof(key), "%s.%s", (*g)->section, opt->key);
-            dlb_json_put(out, key,
-                         has ? dlb_opt_load(opt, dlb_spec_section_of(spec, *g)) : json_null());
+            if (has)
+                dlb_opt_put_flat(out, key, opt, dlb_opt_load(opt, dlb_spec_section_of(spec, *g)));
+            else if (opt->type != DLB_OPT_TABLE)
+                dlb_json_put(out, key, json_null());
         }
     return out;
 }

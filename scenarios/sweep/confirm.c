@@ -1,7 +1,7 @@
 #include "scenarios/sweep/confirm.h"
 
+#include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/base/opt_value.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/plan/preflight.h"
 #include "scenarios/spec/meaning.h"
@@ -89,14 +89,14 @@ static void add_other(struct dlb_plan *plan, uint32_t answer, const struct dlb_a
                       const struct dlb_spec *settings)
 {
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
-    json_t *own = dlb_opt_load(axis->opt, dlb_spec_section_of(settings, axis->group));
+    json_t *own = dlb_axis_load(axis, settings);
     bool found = false;
     *spec = *settings;
     for (size_t i = 0; i < json_array_size(axis->values) && !found; i++) {
         json_t *value = json_array_get(axis->values, i);
         found = !json_equal(own, value);
         if (found)
-            dlb_opt_store(axis->opt, value, dlb_spec_section(spec, axis->group));
+            dlb_axis_store(axis, value, spec);
     }
     dlb_meaning_settle(spec, plan->cells[answer].iterable);
     if (found)
@@ -105,18 +105,33 @@ static void add_other(struct dlb_plan *plan, uint32_t answer, const struct dlb_a
     free(spec);
 }
 
+static uint32_t workers_of(const struct dlb_spec *answer, uint32_t n_cpus,
+                           int64_t out[DLB_CONFIRM_WORKERS])
+{
+    uint32_t n_loaders = dlb_spec_loaders(answer);
+    return dlb_confirm_workers(answer->loader.num_workers,
+                               n_loaders < n_cpus ? n_cpus / n_loaders : 1, out);
+}
+
+/* The settings beside which other keys are compared: with workers, as these need some. */
+static struct dlb_spec compared_spec(const struct dlb_plan_cell *answer, const int64_t *workers,
+                                     uint32_t n)
+{
+    int64_t own = answer->spec->loader.num_workers;
+    return torch_spec(answer, own > 0 ? own : workers[n - 1]);
+}
+
 uint32_t dlb_confirm_add(struct dlb_plan *plan, uint32_t answer, uint32_t n_cpus)
 {
     bool iterable = plan->cells[answer].iterable;
-    int64_t workers[DLB_CONFIRM_WORKERS], own = plan->cells[answer].spec->loader.num_workers;
-    uint32_t n_runs = 0, n_loaders = dlb_spec_loaders(plan->cells[answer].spec);
-    uint32_t n = dlb_confirm_workers(own, n_loaders < n_cpus ? n_cpus / n_loaders : 1, workers);
+    int64_t workers[DLB_CONFIRM_WORKERS];
+    uint32_t n_runs = 0, n = workers_of(plan->cells[answer].spec, n_cpus, workers);
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
     for (uint32_t i = 0; i < n; i++) {
         *spec = torch_spec(&plan->cells[answer], workers[i]);
         add(plan, answer, spec);
     }
-    *spec = torch_spec(&plan->cells[answer], own > 0 ? own : workers[n - 1]);
+    *spec = compared_spec(&plan->cells[answer], workers, n);
     for (uint32_t i = 0; i < plan->axes.n; i++)
         if (is_compared(&plan->axes.axis[i], spec, iterable))
             add_other(plan, answer, &plan->axes.axis[i], spec);
@@ -127,4 +142,35 @@ uint32_t dlb_confirm_add(struct dlb_plan *plan, uint32_t answer, uint32_t n_cpus
     for (uint32_t i = plan->n_grid; i < plan->n_cells; i++)
         n_runs += !plan->cells[i].skipped;
     return n_runs;
+}
+
+static void add_key(json_t *keys, const char *key)
+{
+    for (size_t i = 0; i < json_array_size(keys); i++)
+        if (strcmp(json_string_value(json_array_get(keys, i)), key) == 0)
+            return;
+    dlb_json_append(keys, dlb_json_made(json_string(key)));
+}
+
+uint32_t dlb_confirm_foretell(const struct dlb_plan *plan, uint32_t n_cpus, json_t *keys)
+{
+    uint32_t most = 0;
+    add_key(keys, "loader.num_workers");
+    for (uint32_t i = 0; i < plan->n_grid; i++) {
+        const struct dlb_plan_cell *cell = &plan->cells[i];
+        int64_t workers[DLB_CONFIRM_WORKERS];
+        if (cell->skipped)
+            continue;
+        uint32_t n = workers_of(cell->spec, n_cpus, workers);
+        const struct dlb_spec spec = compared_spec(cell, workers, n);
+        for (uint32_t k = 0; k < plan->axes.n; k++) {
+            const struct dlb_axis *axis = &plan->axes.axis[k];
+            if (json_array_size(axis->values) < 2 || !is_compared(axis, &spec, cell->iterable))
+                continue;
+            add_key(keys, axis->key);
+            n++;
+        }
+        most = n > most ? n : most;
+    }
+    return most < DLB_CONFIRM_CELLS ? most : DLB_CONFIRM_CELLS;
 }

@@ -1,6 +1,6 @@
 /* The cells in which PyTorch's own DataLoader is raced after this program's loaders.
  *
- * Floor 4, private to the sweep. Control thread; pure. */
+ * Floor 4. Control thread; pure. Others than the sweep foretell the cells and nothing else. */
 #ifndef DLB_SCENARIOS_SWEEP_CONFIRM_H
 #define DLB_SCENARIOS_SWEEP_CONFIRM_H
 
@@ -17,5 +17,9 @@ uint32_t dlb_confirm_workers(int64_t answer, int64_t most, int64_t out[DLB_CONFI
  * numbers of workers, then its settings with another value of each other swept key that PyTorch
  * has. Those that cannot run are skipped. Returns how many can. */
 uint32_t dlb_confirm_add(struct dlb_plan *plan, uint32_t answer, uint32_t n_cpus);
+
+/* How many cells there will be at most, whichever cell of the grid is the answer. Adds the keys
+ * that they differ in to an array. */
+uint32_t dlb_confirm_foretell(const struct dlb_plan *plan, uint32_t n_cpus, json_t *keys);
 
 #endif

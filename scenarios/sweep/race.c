@@ -2,7 +2,6 @@
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "core/base/opt_value.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/judge/judged.h"
 #include "scenarios/plan/plan.h"
@@ -55,7 +54,7 @@ static uint32_t level_of(const struct dlb_axis *axis, const struct dlb_plan_cell
     uint32_t n = (uint32_t)json_array_size(axis->values), place = 0;
     if (!dlb_meaning_has(axis->group, axis->opt, cell->spec, cell->iterable))
         return n;
-    json_t *value = dlb_opt_load(axis->opt, dlb_spec_section_of(cell->spec, axis->group));
+    json_t *value = dlb_axis_load(axis, cell->spec);
     while (place < n && !json_equal(value, json_array_get(axis->values, place)))
         place++;
     json_decref(value);

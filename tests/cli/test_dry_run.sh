@@ -52,6 +52,30 @@ run "$dlbench" run "${quick[@]}" --dry-run
 expect_exit 0
 fits_a_screen
 
+# --- PyTorch's own cells: how many at most, in which keys, in which time; or why there are none
+if command -v python3 >/dev/null; then
+    mkdir no_torch
+    echo 'raise ImportError("hidden by the test")' >no_torch/torch.py
+    own=("${quick[@]}" --set python.interpreter=python3 --set run.epochs=3 --set sweep.max_minutes=3
+        --set 'sweep.loader.num_workers=[1, 2]' --set 'sweep.loader.prefetch_factor=[2, 4]' --set 'sweep.loader.transport=["pooled", "fresh"]')
+    PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double run "$dlbench" sweep "${own[@]}" --dry-run --json
+    expect_exit 0
+    expect_json 'd["pytorch"]["follows"] and 2 <= d["pytorch"]["most_cells"] <= 8 and d["pytorch"]["code"] is None'
+    expect_json 'd["pytorch"]["keys"] == ["loader.num_workers", "loader.prefetch_factor"]'
+    expect_json '(d["pytorch"]["from_s"], d["pytorch"]["to_s"], d["max_s"]) == (72, 180, 72)'
+    PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double run "$dlbench" sweep "${own[@]}" --dry-run
+    expect_exit 0
+    fits_a_screen
+    PYTHONPATH=no_torch run "$dlbench" sweep "${own[@]}" --dry-run --json
+    expect_exit 0
+    expect_json 'not d["pytorch"]["follows"] and d["pytorch"]["code"] == "E_PYTHON_NO_TORCH" and d["pytorch"]["reason"] and d["max_s"] == 180'
+    PYTHONPATH=no_torch expect_error E_PYTHON_NO_TORCH 2 "$dlbench" sweep "${own[@]}" --set sweep.confirm=torch --dry-run
+    PYTHONPATH=no_torch run "$dlbench" sweep "${own[@]}" --dry-run
+    expect_exit 0
+    fits_a_screen
+    expect_out 'E_PYTHON_NO_TORCH'
+fi
+
 # --- refused before anything runs
 expect_error E_SWEEP_ALL_SKIPPED 2 "$dlbench" sweep "${quick[@]}" --set loader.batch_size=1000 --set loader.drop_last=true --run-name none --json
 expect_err 'E_TOO_FEW_BATCHES'

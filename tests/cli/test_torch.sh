@@ -151,7 +151,7 @@ export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
 export TORCH_DOUBLE_FAULTS=$tmp/faults
 for workers in 0 2; do
     rm -f faults
-    run "$dlbench" run "${own[@]}" --set 'python.args={"wide": 65536}' --set loader.num_workers=$workers --set run.epochs=3 \
+    run "$dlbench" run "${own[@]}" --set python.args.wide=65536 --set loader.num_workers=$workers --set run.epochs=3 \
         --run-name own-$workers --json
     expect_exit 0
     expect_json 'all(e["samples"] == e["expected"] == 64 for e in d["cells"][0]["epochs"]) and len(d["cells"][0]["epochs"]) == 3'
@@ -169,7 +169,7 @@ done
 unset TORCH_DOUBLE_FAULTS
 
 # --- batches that lie ready are not late: what the device waits for are their copies; batches that the loop loads itself are late
-slow=(--set device.step_ms=1 --set run.max_batches=60 --set run.warmup_batches=8 --set 'python.args={"n": 800}')
+slow=(--set device.step_ms=1 --set run.max_batches=60 --set run.warmup_batches=8 --set python.args.n=800)
 export TORCH_DOUBLE_COPY_MS=4
 for workers in 2 0; do
     run "$dlbench" run "${own[@]}" "${slow[@]}" --set loader.num_workers=$workers --run-name copies-$workers --json
@@ -194,7 +194,7 @@ run "$dlbench" run "${own[@]}" --set python.stamps=false --run-name bare --json
 expect_json 'd["cells"][0]["python"]["stages"] == [] and d["cells"][0]["python"]["once"] is None'
 
 # --- the short batch at the end counts, wherever its last sample went; an iterable data set's length is not checked
-run "$dlbench" run "${own[@]}" --set 'python.args={"n": 21, "at": 20, "what": "moves"}' --run-name short --json
+run "$dlbench" run "${own[@]}" --set python.args.n=21 --set python.args.at=20 --set python.args.what=moves --run-name short --json
 expect_exit 0
 expect_no_err $'\x1b'
 expect_json 'd["cells"][0]["epochs"][0]["samples"] == 21'
@@ -205,7 +205,7 @@ expect_exit 0
 expect_json 'd["cells"][0]["epochs"][0]["samples"] == 60'
 
 # --- a loader of the user's own is given the settings that it has parameters for
-run "$dlbench" run "${torch[@]}" --set python.loader=train.py:loader --set 'python.args={"samples": 40}' --set python.samples=40 \
+run "$dlbench" run "${torch[@]}" --set python.loader=train.py:loader --set python.args.samples=40 --set python.samples=40 \
     --set python.iterable=true --run-name loader --json
 expect_exit 0
 expect_json 'd["cells"][0]["epochs"][0]["samples"] == 40'
@@ -233,12 +233,10 @@ refused E_PYTHON_ONLY "${own[@]}" --set loader.kind=inline
 refused E_PYTHON_NO_TWIN "${torch[@]}"
 
 # --- what the code of a data set may do at a sample
-at() { # WHAT
-    echo "python.args={\"at\": 20, \"what\": \"$1\"}"
-}
-refused E_PYTHON_RAISED "${own[@]}" --set "$(at fails)"
+at=(--set python.args.at=20)
+refused E_PYTHON_RAISED "${own[@]}" "${at[@]}" --set python.args.what=fails
 expect_err "$tmp/train.py:[0-9]+"
-refused E_PYTHON_HANGS "${own[@]}" --set "$(at hangs)" --set loader.num_workers=2 --set loader.timeout_s=0.5
+refused E_PYTHON_HANGS "${own[@]}" "${at[@]}" --set python.args.what=hangs --set loader.num_workers=2 --set loader.timeout_s=0.5
 
 # --- what this torch does not have is not measured
 run "$dlbench" sweep "${own[@]}" --set loader.num_workers=2 --set 'sweep.loader.order=["in-order", "any"]' --set sweep.exhaustive=true \
@@ -247,14 +245,14 @@ expect_exit 0
 expect_json '[c["status"] for c in d["cells"]] == ["ok", "skipped"] and d["cells"][1]["code"] == "E_PYTHON_SETTING_MISSING"'
 
 # --- whatever it does, the sweep goes on
-args=$(printf ", '{\"at\": 20, \"what\": \"%s\"}'" fails crashes leaves closes babbles lies)
-run "$dlbench" sweep "${own[@]}" --set "sweep.python.args=['{}'$args]" --set sweep.exhaustive=true --run-name sweep --json
+run "$dlbench" sweep "${own[@]}" "${at[@]}" --set 'sweep.python.args.what=["", "fails", "crashes", "leaves", "closes", "babbles", "lies"]' \
+    --set sweep.exhaustive=true --run-name sweep --json
 expect_json '[(c["status"], c["code"]) for c in d["cells"]] == [("ok", None)] + [("failed", "E_PYTHON_" + code) for code in
     ("RAISED", "ENDED", "ENDED", "ENDED", "GARBAGE", "GARBAGE")]'
 expect_no_process
 
 # --- a program that is killed leaves nothing behind
-"$dlbench" run "${own[@]}" --set "$(at hangs)" --set loader.num_workers=2 --set run.epochs=9 --run-name killed >/dev/null 2>&1 &
+"$dlbench" run "${own[@]}" "${at[@]}" --set python.args.what=hangs --set loader.num_workers=2 --set run.epochs=9 --run-name killed >/dev/null 2>&1 &
 killed=$!
 for _ in $(seq 100); do pgrep -f "$tmp/results.*/serve.py" >/dev/null && break; sleep 0.05; done
 sleep 0.5

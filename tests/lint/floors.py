@@ -54,6 +54,7 @@ DOORS = {
     "scenarios/run": {"child.h", "runner.h"},
     "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "rounds.h", "spec.h", "workload.h"},
     "scenarios/storage": {"fio.h", "sizing.h", "write_speed.h"},
+    "scenarios/sweep": {"confirm.h"},
 }
 
 # Third-party header -> the only files that may include it.

@@ -58,6 +58,22 @@ static void test_pytorch_text(void **state)
     free(spec);
 }
 
+/* A loader of the user's own is called with the settings; DataLoader's cells do not name it. */
+static void test_own_loaders_are_named(void **state)
+{
+    (void)state;
+    char text[256];
+    struct dlb_spec *spec = plain();
+    (void)snprintf(spec->python.loader, sizeof(spec->python.loader), "train.py:make_loader");
+    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
+    assert_non_null(strstr(text, "DataLoader(dataset, batch_size=32"));
+    dlb_spec_make_torch(spec);
+    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
+    assert_string_equal(
+        text, "make_loader(batch_size=32, num_workers=0, pin_memory=False, drop_last=False)");
+    free(spec);
+}
+
 /* Ranks divide the data set: DataLoader takes shuffle or a sampler, and neither for iterable data.
  */
 static void test_ranks_have_a_sampler(void **state)
@@ -140,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pytorch_text),
+        cmocka_unit_test(test_own_loaders_are_named),
         cmocka_unit_test(test_ranks_have_a_sampler),
         cmocka_unit_test(test_what_the_training_has_to_do),
         cmocka_unit_test(test_no_pin_thread_is_missed),
