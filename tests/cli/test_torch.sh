@@ -245,7 +245,7 @@ expect_exit 0
 expect_json '[c["status"] for c in d["cells"]] == ["ok", "skipped"] and d["cells"][1]["code"] == "E_PYTHON_SETTING_MISSING"'
 
 # --- whatever it does, the sweep goes on
-run "$dlbench" sweep "${own[@]}" "${at[@]}" --set 'sweep.python.args.what=["", "fails", "crashes", "leaves", "closes", "babbles", "lies"]' \
+run "$dlbench" sweep "${own[@]}" "${at[@]}" --set 'sweep.python.args.what=["moves", "fails", "crashes", "leaves", "closes", "babbles", "lies"]' \
     --set sweep.exhaustive=true --run-name sweep --json
 expect_json '[(c["status"], c["code"]) for c in d["cells"]] == [("ok", None)] + [("failed", "E_PYTHON_" + code) for code in
     ("RAISED", "ENDED", "ENDED", "ENDED", "GARBAGE", "GARBAGE")]'

@@ -269,7 +269,7 @@ static void test_check_names_the_offence(void **state)
     json_object_del(doc, "verdict");
     refuses(doc, DLB_ERR_SUMMARY_FIELD_MISSING, " verdict ");
     doc = sweep();
-    json_object_set_new(json_object_get(doc, "config"), "loader.x", json_array());
+    json_object_set_new(json_object_get(doc, "config"), "loader.x", json_object());
     refuses(doc, DLB_ERR_SUMMARY_FIELD_BAD, " config.loader.x ");
     doc = sweep();
     json_object_set_new(doc, "schema_version", json_integer(1));
