@@ -1,7 +1,6 @@
 /* The table of a sweep or a run: a row for each cell. */
 #include "reports/findings.h"
 
-#include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
@@ -22,10 +21,19 @@ enum { ALWAYS, AXIS, RACE, IDLE, WAIT, FIRST_BATCH, READ, SAME };
 /* How far a table is squeezed, apart from dropping columns. */
 enum { FULL, SHORT_TITLES, NO_INTERVAL, NO_CAUSE };
 
+/* The end of long ones: paths and names of functions differ there. */
+static void string_text(const char *words, char *out, size_t n)
+{
+    size_t length = strlen(words), from = length > 30 ? length - 27 : 0;
+    while ((words[from] & 0xC0) == 0x80) /* within a character of UTF-8 */
+        from++;
+    (void)snprintf(out, n, "%s%s", from > 0 ? "..." : "", words + from);
+}
+
 static void value_text(const json_t *value, char *out, size_t n)
 {
     if (json_is_string(value))
-        (void)snprintf(out, n, "%.*s", DLB_CUT(json_string_value(value), 30));
+        string_text(json_string_value(value), out, n);
     else if (json_is_boolean(value))
         (void)snprintf(out, n, "%s", json_is_true(value) ? "yes" : "no");
     else if (json_is_integer(value))

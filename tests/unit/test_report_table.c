@@ -157,6 +157,24 @@ static void test_other_axes_become_columns(void **state)
     json_decref(doc);
 }
 
+static void test_long_values_show_their_end(void **state)
+{
+    (void)state;
+    json_t *doc = sweep(), *cell;
+    size_t i;
+    json_object_set_new(json_object_get(doc, "axes"), "python.loader", json_pack("[ss]", "a", "b"));
+    json_array_foreach(json_object_get(doc, "cells"), i, cell) {
+        char value[64]; /* a character of two bytes lies across the 27th from the end */
+        (void)snprintf(value, sizeof(value), "long/path/\xc3\xa9/aaaaa/module/loaders.py:%zu", i);
+        json_object_set_new(json_object_get(cell, "config"), "python.loader", json_string(value));
+    }
+    char *text = rendered(doc, "text", 0);
+    assert_has(text, " .../aaaaa/module/loaders.py:2 ");
+    assert_has(text, " .../aaaaa/module/loaders.py:4 ");
+    free(text);
+    json_decref(doc);
+}
+
 static void test_table_drops_the_highest_rank(void **state)
 {
     (void)state;
@@ -188,6 +206,7 @@ int main(void)
         cmocka_unit_test(test_shares_are_of_the_ranked_rate),
         cmocka_unit_test(test_null_reads_dash),
         cmocka_unit_test(test_other_axes_become_columns),
+        cmocka_unit_test(test_long_values_show_their_end),
         cmocka_unit_test(test_table_drops_the_highest_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
