@@ -177,7 +177,8 @@ static bool goes_of_new(int folder, const char *name, const struct stat *st)
 /* The folder of an interpreter, as mkdtemp(3) makes it. */
 static bool is_python(const char *name, const struct stat *st)
 {
-    return S_ISDIR(st->st_mode) && (st->st_mode & 07777) == 0700 &&
+    return S_ISDIR(st->st_mode) &&
+           (st->st_mode & 0777) == 0700 && /* a parent may pass on its setgid bit */
            strncmp(name, PYTHON, strlen(PYTHON)) == 0 && strlen(name) == strlen(PYTHON "XXXXXX");
 }
 

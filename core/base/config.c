@@ -222,6 +222,11 @@ int dlb_axis_append(json_t *axis, const char *key, json_t *canonical, const char
     size_t i;
     json_t *other;
 
+    if (json_is_array(canonical)) {
+        json_decref(canonical);
+        return dlb_fail(err, DLB_ERR_CONFIG_BAD_AXIS, origin, DLB_NO_OFFSET,
+                        "sweep.%s has a list among its values, and lists cannot be swept", key);
+    }
     json_array_foreach(axis, i, other) {
         if (!json_equal(canonical, other))
             continue;

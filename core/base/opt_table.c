@@ -71,7 +71,10 @@ int dlb_opt_named_from_json(const char *key, const json_t *value, const char *or
 static bool number_of(const char *text, json_t **out)
 {
     char *end;
+    const char *digits = text + strspn(text, "+-");
 
+    if (digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9') /* TOML has no such number */
+        return false;
     if (!text[strcspn(text, "0123456789")] || text[strspn(text, "+-.0123456789eE")])
         return false;
     errno = 0;

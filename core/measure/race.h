@@ -81,7 +81,8 @@ struct dlb_race_cell {
         probability; /* to be within the tolerance of the best; at the last look that weighed it */
     double behind;   /* the best, in ln rate: mean, at that look */
     double threat;   /* probability to be better than the leader by more than the tolerance */
-    double doubt;    /* likewise, if this cell is an exception and the choice is none */
+    double doubt;    /* probability that it beats the choice by more than the tolerance, if it is an
+                        exception (race_model.h) and the choice is none */
     struct dlb_race_interval loss_frac; /* to the best, by the model; at the end of the race */
 };
 

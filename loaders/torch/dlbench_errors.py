@@ -6,6 +6,7 @@ import traceback
 
 LONGEST_TEXT = 16000
 FRAMES = 3
+LONGEST_FRAME = 1000
 FRAME = re.compile(r'^  File "(.*)", line (\d+), in (.*)$', re.MULTILINE)
 
 
@@ -34,7 +35,7 @@ def describe(why):
     name = type(why).__name__
     if isinstance(why, Refused):
         return {"code": why.code, "reason": cut(text, LONGEST_TEXT // 4), "frames": []}
-    if name == "ModuleNotFoundError" and why.name:
+    if type(why) is ModuleNotFoundError and why.name:
         return {"code": "PYTHON_PACKAGE_MISSING", "reason": cut(text, LONGEST_TEXT // 4), "package": cut(why.name, 200), "frames": []}
     frames = frames_of(why)
     if "Original Traceback" in text:  # of a worker: torch hands it on as text
@@ -44,7 +45,7 @@ def describe(why):
     if why.__cause__:  # of a worker that died: torch tells the signal there
         text = "%s (from %s: %s)" % (text, type(why.__cause__).__name__, words_of(why.__cause__))
     code = "PYTHON_HANGS" if text.startswith("DataLoader timed out") else "PYTHON_RAISED"
-    return {"code": code, "reason": cut("%s: %s" % (name, text), LONGEST_TEXT // 2), "frames": frames}
+    return {"code": code, "reason": cut("%s: %s" % (name, text), LONGEST_TEXT // 2), "frames": [cut(one, LONGEST_FRAME) for one in frames]}
 
 
 def is_users(path):

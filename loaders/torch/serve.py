@@ -87,7 +87,7 @@ def called(function, what, spec, args):
     try:
         signature.bind(**args)
     except TypeError as why:
-        raise Refused("PYTHON_ARGS", '%s = "%s" takes %s: %s' % (what, spec, signature, why)) from None
+        raise Refused("PYTHON_ARGS", '%s: %s = "%s" takes %s' % (why, what, spec, signature)) from None
     return function(**args)
 
 
@@ -137,6 +137,8 @@ class Source:
             else:
                 import dlbench_twins
 
+                if self.args:
+                    raise Refused("PYTHON_ARGS", "python.args are for python.dataset or python.loader, and neither is named")
                 dataset, extras = dlbench_twins.make(setup, Refused)
             self.loader = self.data_loader(dataset, extras)
         self.exact = not self.iterable and self.sampler is None
@@ -146,6 +148,9 @@ class Source:
         make = named(spec, "python.loader", self.setup["folder"])[1]
         settings = dict(self.known, seed=self.setup["seed"], rank=self.setup["rank"], world=self.setup["world"])
         settings.update({"in_order": settings.get("in_order", True)})
+        for name in self.args:
+            if name in settings:  # it would hide what the cell is about
+                raise Refused("PYTHON_ARGS", "python.args.%s is among the settings that python.loader is given" % name)
         return called(make, "python.loader", spec, dict(accepted(make, settings), **self.args))
 
     @staticmethod
@@ -431,14 +436,15 @@ class Server:
 
 
 def make_temporary_folder(folder):
-    """For multiprocessing's sockets, one for all workers: in dlbench's folder, which is removed however the processes end, if sockets
-    can be there."""
+    """For multiprocessing's sockets, one for all workers; its path. In dlbench's folder, which is removed however the processes end, if
+    sockets can be there."""
     kept = tempfile.tempdir
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as trial:  # its path is as long as they become
         trial.bind(os.path.join(folder, "pymp-01234567-listener-01234567"))
         tempfile.tempdir = folder
-    multiprocessing.util.get_temp_dir()
+    made = multiprocessing.util.get_temp_dir()
     tempfile.tempdir = kept
+    return made
 
 
 def run(server, setup):
@@ -466,8 +472,9 @@ def main():
     setup = json.loads(channel.recv(1 << 20))
     sys.argv = sys.argv[:1]
     server = Server(channel, None, None, setup["mode"] == "ceiling")
+    temporary = None
     try:
-        make_temporary_folder(os.path.dirname(os.path.abspath(__file__)))
+        temporary = make_temporary_folder(os.path.dirname(os.path.abspath(__file__)))
         setup["folder"] = os.getcwd()
         sys.path.insert(1, setup["folder"])  # as `python train.py` there would have it, behind this file's folder
         run(server, setup)
@@ -480,7 +487,8 @@ def main():
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
-            shutil.rmtree(multiprocessing.util.get_temp_dir(), ignore_errors=True)
+            if temporary:  # and no other, whatever the user's code has set
+                shutil.rmtree(temporary, ignore_errors=True)
         os._exit(0)  # workers that hang, and exit handlers, cannot delay the end: the keeper ends what is left
 
 

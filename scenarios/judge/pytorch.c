@@ -43,13 +43,12 @@ static bool is_set(const json_t *left_out, const char *key)
     return true;
 }
 
-/* What is called: DataLoader, or the user's own function, which is given the settings by name. */
-static void write_call(const struct dlb_spec *spec, char *text, size_t n_text)
+/* The user's function that makes the loader, or "". It is given the settings by name, those alone
+ * that it has parameters for: a call of it cannot be written here. */
+static const char *own_loader(const struct dlb_spec *spec)
 {
-    const char *own = dlb_spec_is_torch(spec) ? spec->python.loader : "";
-    const char *colon = strrchr(own, ':');
-    (void)snprintf(text, n_text, "%.*s(%s", DLB_CUT(colon ? colon + 1 : "DataLoader", 60),
-                   colon ? "" : "dataset, ");
+    const char *colon = strrchr(spec->python.loader, ':');
+    return dlb_spec_is_torch(spec) && colon ? colon + 1 : "";
 }
 
 void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *left_out,
@@ -57,7 +56,7 @@ void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *
 {
     const struct dlb_loader_opts *loader = &spec->loader;
     char pin[24] = "", ahead[64] = "", keep[40] = "", shuffle[72] = "", order[20] = "",
-         timeout[32] = "", call[80];
+         timeout[32] = "", before[80];
     bool workers = loader->num_workers > 0;
     if (is_set(left_out, "loader.pin_memory"))
         (void)snprintf(pin, sizeof(pin), ", pin_memory=%s", python_bool(loader->pin_memory));
@@ -71,12 +70,14 @@ void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *
         (void)snprintf(order, sizeof(order), ", in_order=False");
     if (workers && loader->timeout_s > 0 && is_set(left_out, "loader.timeout_s"))
         (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", loader->timeout_s);
-    write_call(spec, call, sizeof(call));
+    const char *own = own_loader(spec), *after = own[0] ? "" : ")";
+    (void)snprintf(before, sizeof(before), "%.*s%s", DLB_CUT(own[0] ? own : "DataLoader", 60),
+                   own[0] ? ": " : "(dataset, ");
     if (!iterable)
         write_order(spec, shuffle, sizeof(shuffle));
-    (void)snprintf(text, n_text, "%sbatch_size=%lld, num_workers=%lld%s%s%s%s, drop_last=%s%s%s)",
-                   call, (long long)loader->batch_size, (long long)loader->num_workers, pin, ahead,
-                   keep, shuffle, python_bool(loader->drop_last), timeout, order);
+    (void)snprintf(text, n_text, "%sbatch_size=%lld, num_workers=%lld%s%s%s%s, drop_last=%s%s%s%s",
+                   before, (long long)loader->batch_size, (long long)loader->num_workers, pin,
+                   ahead, keep, shuffle, python_bool(loader->drop_last), timeout, order, after);
 }
 
 /* Whether PyTorch's cells with workers were measured with two values of the option, at least. */

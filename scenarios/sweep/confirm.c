@@ -35,11 +35,13 @@ uint32_t dlb_confirm_workers(int64_t answer, int64_t most, int64_t out[DLB_CONFI
     return n;
 }
 
-/* The cell's settings, as far as PyTorch has them. */
-static struct dlb_spec torch_spec(const struct dlb_plan_cell *cell, int64_t n_workers)
+/* The cell's settings, as far as PyTorch has them, in the interpreter as it was configured. */
+static struct dlb_spec torch_spec(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
+                                  int64_t n_workers)
 {
     struct dlb_spec out = *cell->spec;
     dlb_spec_make_torch(&out);
+    out.python = plan->torch.python;
     out.loader.num_workers = n_workers;
     dlb_meaning_settle(&out, cell->iterable);
     return out;
@@ -114,11 +116,12 @@ static uint32_t workers_of(const struct dlb_spec *answer, uint32_t n_cpus,
 }
 
 /* The settings beside which other keys are compared: with workers, as these need some. */
-static struct dlb_spec compared_spec(const struct dlb_plan_cell *answer, const int64_t *workers,
+static struct dlb_spec compared_spec(const struct dlb_plan *plan,
+                                     const struct dlb_plan_cell *answer, const int64_t *workers,
                                      uint32_t n)
 {
     int64_t own = answer->spec->loader.num_workers;
-    return torch_spec(answer, own > 0 ? own : workers[n - 1]);
+    return torch_spec(plan, answer, own > 0 ? own : workers[n - 1]);
 }
 
 uint32_t dlb_confirm_add(struct dlb_plan *plan, uint32_t answer, uint32_t n_cpus)
@@ -128,10 +131,10 @@ uint32_t dlb_confirm_add(struct dlb_plan *plan, uint32_t answer, uint32_t n_cpus
     uint32_t n_runs = 0, n = workers_of(plan->cells[answer].spec, n_cpus, workers);
     struct dlb_spec *spec = dlb_mem_new(sizeof(*spec));
     for (uint32_t i = 0; i < n; i++) {
-        *spec = torch_spec(&plan->cells[answer], workers[i]);
+        *spec = torch_spec(plan, &plan->cells[answer], workers[i]);
         add(plan, answer, spec);
     }
-    *spec = compared_spec(&plan->cells[answer], workers, n);
+    *spec = compared_spec(plan, &plan->cells[answer], workers, n);
     for (uint32_t i = 0; i < plan->axes.n; i++)
         if (is_compared(&plan->axes.axis[i], spec, iterable))
             add_other(plan, answer, &plan->axes.axis[i], spec);
@@ -162,7 +165,7 @@ uint32_t dlb_confirm_foretell(const struct dlb_plan *plan, uint32_t n_cpus, json
         if (cell->skipped)
             continue;
         uint32_t n = workers_of(cell->spec, n_cpus, workers);
-        const struct dlb_spec spec = compared_spec(cell, workers, n);
+        const struct dlb_spec spec = compared_spec(plan, cell, workers, n);
         for (uint32_t k = 0; k < plan->axes.n; k++) {
             const struct dlb_axis *axis = &plan->axes.axis[k];
             if (json_array_size(axis->values) < 2 || !is_compared(axis, &spec, cell->iterable))

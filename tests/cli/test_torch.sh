@@ -7,7 +7,7 @@ command -v python3 >/dev/null || skip "no python3"
 unset VIRTUAL_ENV CONDA_PREFIX
 export PYTHONDONTWRITEBYTECODE=1
 cat >train.py <<'PY'
-import os, signal, time
+import multiprocessing, os, signal, time
 import torch
 from torch.utils.data import Dataset, IterableDataset
 
@@ -51,6 +51,7 @@ class Mine(Dataset):
         os.closerange(3, 256)
 
     def moves(self, i):
+        multiprocessing.current_process()._config["tempdir"] = os.path.dirname("%(pids)s") + "/users"
         os.chdir("/")
         print("\x1b[31mmoved")
 
@@ -193,11 +194,15 @@ expect_out "Sleep +[0-9.]+ +[0-9]+%"
 run "$dlbench" run "${own[@]}" --set python.stamps=false --run-name bare --json
 expect_json 'd["cells"][0]["python"]["stages"] == [] and d["cells"][0]["python"]["once"] is None'
 
-# --- the short batch at the end counts, wherever its last sample went; an iterable data set's length is not checked
+# --- the short batch at the end counts, wherever its last sample went, and the user's own folder of temporary files stays; an iterable
+# data set's length is not checked
+mkdir users
+touch users/thesis
 run "$dlbench" run "${own[@]}" --set python.args.n=21 --set python.args.at=20 --set python.args.what=moves --run-name short --json
 expect_exit 0
 expect_no_err $'\x1b'
 expect_json 'd["cells"][0]["epochs"][0]["samples"] == 21'
+expect_file users/thesis
 expect_error E_PYTHON_SAMPLES 2 "$dlbench" run "${torch[@]}" --set python.dataset=train.py:stream --run-name stream
 run "$dlbench" run "${torch[@]}" --set python.dataset=train.py:stream --set python.samples=64 --set python.iterable=true \
     --run-name stream --overwrite --json

@@ -59,11 +59,11 @@ own=(--config own.toml --results results)
 
 # --- types, through the specification of the cell
 run "$dlbench" run "${own[@]}" --set python.args.n=24 --set python.args.text='"5"' --set python.args.list='[1.5, x, true]' \
-    --set python.args.path=/a/b.c,d --python.args.flip False --run-name types --json
+    --set python.args.path=/a/b.c,d --set python.args.fold=007 --python.args.flip False --run-name types --json
 expect_exit 0
 valid_summary "$out"
 expect_json 'd["cells"][0]["epochs"][0]["samples"] == 24'
-wanted='{"root": "/data/\"caf\u00e9\"", "size": 16, "scale": 0.5, "whole": 2.0, "flip": False, "sizes": [1, 2], "names": ["a", "b"], "n": 24, "text": "5", "list": [1.5, "x", True], "path": "/a/b.c,d"}'
+wanted='{"root": "/data/\"caf\u00e9\"", "size": 16, "scale": 0.5, "whole": 2.0, "flip": False, "sizes": [1, 2], "names": ["a", "b"], "n": 24, "text": "5", "list": [1.5, "x", True], "path": "/a/b.c,d", "fold": "007"}'
 echoed='{k[12:]: v for k, v in c.items() if k.startswith("python.args")}'
 expect_json "(lambda c: $echoed)(d['cells'][0]['config']) == $wanted"
 expect_json "(lambda c: $echoed)(d['config']) == $wanted"
@@ -82,13 +82,18 @@ expect_json '"python.args.size" in d["recommendation"] and d["recommendation_det
 
 # --- what does not fit
 expect_error E_PYTHON_ARGS 2 "$dlbench" run "${own[@]}" --set python.dataset=train.py:make_dataset
-expect_err 'make_dataset.*\(root, size: int = 8, \*, n=32\).*flip'
+expect_err 'flip.*make_dataset.*\(root, size: int = 8, \*, n=32\)'
 sed -i '/^\[python.args\]/,/^names/d' own.toml
 expect_error E_PYTHON_ARGS 2 "$dlbench" run "${own[@]}" --run-name missing
 expect_err 'root'
 expect_error E_PYTHON_ARGS 2 "$dlbench" run "${own[@]}" --set python.loader=train.py:make_loader \
     --set python.args.samples=32 --set python.args.widht=3
-expect_err '\(batch_size, samples, wide=4\).*widht'
+expect_err 'widht.*\(batch_size, samples, wide=4\)'
+expect_error E_PYTHON_ARGS 2 "$dlbench" run "${own[@]}" --set python.loader=train.py:make_loader \
+    --set python.args.samples=32 --set python.args.batch_size=3
+run "$dlbench" run "${own[@]}" --set dataset.format=synthetic --set dataset.codec=raw --set python.dataset= --set python.args.size=3
+expect_exit 2
+expect_err 'E_PYTHON_ARGS'
 run "$dlbench" sweep "${own[@]}" --set python.args.root=x --set python.samples=32 --set 'sweep.python.args.n=[32, "no number"]' \
     --run-name partly --json
 expect_json '[c["status"] for c in d["cells"]] == ["ok", "failed"]'
@@ -106,6 +111,7 @@ refused E_CONFIG_UNSUPPORTED_TOML $'[python.args]\nnested = [[1], [2]]'
 refused E_CONFIG_UNSUPPORTED_TOML $'[python.args]\ntables = [{a = 1}]'
 expect_error E_CONFIG_UNKNOWN_KEY 2 "$dlbench" run "${own[@]}" --set python.args=5
 expect_error E_CONFIG_WRONG_TYPE 2 "$dlbench" run "${own[@]}" --set 'python.args.x=[[1]]'
+expect_error E_CONFIG_BAD_AXIS 2 "$dlbench" sweep "${own[@]}" --set 'sweep.python.args.x=[[1], [2]]'
 expect_error E_CONFIG_OUT_OF_RANGE 2 "$dlbench" run "${own[@]}" --set python.args.x=99999999999999999999
 expect_error E_CONFIG_BAD_TEXT 2 "$dlbench" run "${own[@]}" --set "python.args.x=$(printf '%05000d' 0 | tr 0 x)"
 

@@ -351,6 +351,8 @@ def main():
     parser.add_argument("--only", metavar="REGEX", default="", help="of these, those whose name matches")
     args = parser.parse_args()
     rows = [r for r in torch_table.ROWS if r.full_name().startswith(args.one or "") and re.search(args.only, r.full_name())]
+    if not rows:
+        parser.error("no row has that name")
     for row in rows:
         row.real = row.real or args.real
     if args.list:

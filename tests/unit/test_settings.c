@@ -70,7 +70,7 @@ static void test_own_loaders_are_named(void **state)
     dlb_spec_make_torch(spec);
     dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
     assert_string_equal(
-        text, "make_loader(batch_size=32, num_workers=0, pin_memory=False, drop_last=False)");
+        text, "make_loader: batch_size=32, num_workers=0, pin_memory=False, drop_last=False");
     free(spec);
 }
 

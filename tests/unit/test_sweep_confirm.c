@@ -49,7 +49,9 @@ static void open_held(struct held *h, const char *const *settings, bool there)
     for (; *settings; settings++)
         if (dlb_config_set(cfg, *settings, &err))
             fail_msg("%s: %s", *settings, err.what);
-    struct dlb_plan_input in = {.cfg = cfg, .n_cpus = 4, .torch = {.there = there}};
+    struct dlb_plan_input in = {
+        .cfg = cfg, .n_cpus = 4, .torch = {.there = there, .python = {.args = "{}", .threads = 3}}};
+    (void)snprintf(in.torch.python.dataset, sizeof(in.torch.python.dataset), "train.py:make");
     if (dlb_scenario_by_name("sweep")->plan(&in, &h->t.plan, &err))
         fail_msg("%s", err.what);
     dlb_results_init(&h->t.results, &h->t.plan);
@@ -211,6 +213,23 @@ static void keys_without_effect_are_left_out(void **state)
     }
 }
 
+/* To other loaders it means nothing, and their cells do not have it. */
+static void pytorchs_cells_have_the_users_code(void **state)
+{
+    (void)state;
+    struct held h;
+    open_held(&h, grid, true);
+    run_all(&h);
+    const struct dlb_plan *plan = &h.t.plan;
+    assert_true(plan->n_cells > plan->n_grid);
+    for (uint32_t i = 0; i < plan->n_cells; i++) {
+        const struct dlb_spec *spec = plan->cells[i].spec;
+        assert_string_equal(spec->python.dataset, i < plan->n_grid ? "" : "train.py:make");
+        assert_int_equal(spec->python.threads, i < plan->n_grid ? 0 : 3);
+    }
+    close_judged(&h.t);
+}
+
 static void ceilings_are_apart(void **state)
 {
     (void)state;
@@ -329,6 +348,7 @@ int main(void)
         cmocka_unit_test(chooses_workers),
         cmocka_unit_test(answer_is_pytorchs),
         cmocka_unit_test(other_keys_are_compared),
+        cmocka_unit_test(pytorchs_cells_have_the_users_code),
         cmocka_unit_test(ceilings_are_apart),
         cmocka_unit_test(time_is_shared),
         cmocka_unit_test(first_answer_stands),
