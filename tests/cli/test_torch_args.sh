@@ -49,7 +49,7 @@ flip = true
 sizes = [1, 2]
 names = ["a", "b"]
 [device]
-step_ms = 0
+step_ms = 5
 prefetch = 0
 [run]
 repeats = 1
