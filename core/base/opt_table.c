@@ -122,9 +122,10 @@ int dlb_opt_named_from_text(const char *key, const char *text, const char *origi
         goto out;
     }
     if (copy[len - 1] != ']' || strchr(copy + 1, '[')) {
-        rc = dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
-                      "%s = %.*s is no list of plain values; text that begins so needs quotes", key,
-                      DLB_CUT(text, 40));
+        rc = dlb_fail(
+            err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
+            "%s = %.*s is not a list of single values; put a text that begins with [ in quotes",
+            key, DLB_CUT(text, 40));
         goto out;
     }
     *out = dlb_json_made(json_array());

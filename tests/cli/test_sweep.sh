@@ -27,8 +27,8 @@ loader.prefetch_factor = [2, 4]
 TOML
 
 # --- the document; again where the machine was taken away meanwhile, so that cells are not judged, or by intervals that tell nothing
-all_judged="all($judged(d[\"cells\"][i]) for i in (0, 2, 4, 5)) and all(d[\"cells\"][i][\"verdict\"][\"class\"] != \"BORDERLINE\" for i in (0, 2))"
-run_until "$all_judged" "$dlbench" sweep --config sweep.toml --run-name first --overwrite --json
+all_judged="all($judged(d[\"cells\"][i]) for i in (0, 2, 4, 5))"
+run_until "$all_judged and all(d[\"cells\"][i][\"verdict\"][\"class\"] != \"BORDERLINE\" for i in (0, 2))" "$dlbench" sweep --config sweep.toml --run-name first --overwrite --json
 expect_exit 0
 valid_summary "$out"
 expect_json 'd["command"] == "sweep" and len(d["cells"]) == 6 and [c["index"] for c in d["cells"]] == list(range(6))'

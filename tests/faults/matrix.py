@@ -341,14 +341,20 @@ def show(result, verbose):
     sys.stdout.flush()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all", action="store_true", help="the product")
-    parser.add_argument("--pairwise", action="store_true", help="each two of fault, point, format and loader at least once")
+def options(about, jobs):
+    """A parser of what the matrices have in common."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="all rows")
     parser.add_argument("--one", metavar="NAME", help="those whose name begins so")
     parser.add_argument("--list", action="store_true", help="names, and the reasons of empty cells")
-    parser.add_argument("--jobs", type=int, default=3, help="runs at a time: most wait")
+    parser.add_argument("--jobs", type=int, default=jobs, help="runs at a time: most wait")
     parser.add_argument("--only", metavar="REGEX", default="", help="of these, those whose name matches")
+    return parser
+
+
+def main():
+    parser = options(__doc__, 3)
+    parser.add_argument("--pairwise", action="store_true", help="each two of fault, point, format and loader at least once")
     args = parser.parse_args()
     combos = table.combos()
     if args.pairwise:

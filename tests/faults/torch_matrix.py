@@ -7,7 +7,6 @@
 Of each row it is checked that the cell fails with its code, path and cause; that the sound cell of the same sweep is right; that an
 earlier result is kept by a run that fails; and that no process and no scratch stays behind.
 """
-import argparse
 import concurrent.futures
 import json
 import os
@@ -342,13 +341,8 @@ def find_torch():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--all", action="store_true", help="all rows")
-    parser.add_argument("--one", metavar="NAME", help="those whose name begins so")
-    parser.add_argument("--list", action="store_true", help="names")
+    parser = matrix.options(__doc__, 4)
     parser.add_argument("--real", action="store_true", help="with torch itself in all rows, not in those alone that need it")
-    parser.add_argument("--jobs", type=int, default=4, help="runs at a time: most wait")
-    parser.add_argument("--only", metavar="REGEX", default="", help="of these, those whose name matches")
     args = parser.parse_args()
     rows = [r for r in torch_table.ROWS if r.full_name().startswith(args.one or "") and re.search(args.only, r.full_name())]
     if not rows:

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#define N_GRIDS 20
+#define N_GRIDS 24
 
 static double slack(double n, double limit)
 {
