@@ -127,20 +127,49 @@ static void note_warm(const struct dlb_plan *plan, const struct dlb_reps *warm, 
     }
 }
 
-/* The first failure of each ceiling, in any repetition, and every failure of the reference. */
+static const struct dlb_cell_result *first_failure(const struct dlb_reps *reps)
+{
+    for (uint32_t i = 0; i < reps->n; i++) {
+        if (reps->rep[i].status == DLB_REP_FAILED)
+            return &reps->rep[i];
+    }
+    return NULL;
+}
+
+/* How many ceilings failed first as this one did; none where an earlier one tells of it. */
+static uint32_t n_failed_alike(const struct dlb_plan *plan, const struct dlb_results *results,
+                               uint32_t number)
+{
+    const struct dlb_cell_result *failed = first_failure(&results->ceilings[number]);
+    uint32_t n = 0;
+    for (uint32_t c = 0; failed && c < plan->n_ceilings; c++) {
+        const struct dlb_cell_result *other = first_failure(&results->ceilings[c]);
+        if (!other || other->block != failed->block || strcmp(other->reason, failed->reason) != 0)
+            continue;
+        if (c < number)
+            return 0;
+        n++;
+    }
+    return n;
+}
+
+/* The first failure of the ceilings, one note for those alike, and every failure of the
+ * reference. */
 static void note_failures(const struct dlb_plan *plan, const struct dlb_results *results,
                           json_t *notes)
 {
     for (uint32_t c = 0; c < plan->n_ceilings; c++) {
         const struct dlb_reps *reps = &results->ceilings[c];
-        uint32_t i = 0;
-        while (i < reps->n && reps->rep[i].status != DLB_REP_FAILED)
-            i++;
-        if (i < reps->n)
-            dlb_note(notes, DLB_NOTE_CEILING_FAILED,
-                     "the ceiling could not be measured%s (block %u): %s",
-                     i > 0 ? " in every repetition" : "", reps->rep[i].block + 1,
-                     reps->rep[i].reason);
+        uint32_t n = n_failed_alike(plan, results, c);
+        char of[64] = "the ceiling";
+        if (n == 0)
+            continue;
+        if (n > 1)
+            (void)snprintf(of, sizeof of, "%u ceilings", n);
+        const struct dlb_cell_result *failed = first_failure(reps);
+        dlb_note(notes, DLB_NOTE_CEILING_FAILED, "%s could not be measured%s (block %u): %s", of,
+                 failed != reps->rep ? " in every repetition" : "", failed->block + 1,
+                 failed->reason);
     }
     for (uint32_t i = 0; i < results->reference.n; i++) {
         const struct dlb_cell_result *rep = &results->reference.rep[i];

@@ -289,28 +289,6 @@ static void test_a_window_of_what_was_made_ahead(void **state)
     }
 }
 
-/* Whatever process is lost, and in whichever block, the result says so. */
-static void test_every_lost_process_is_noted(void **state)
-{
-    (void)state;
-    struct judged t;
-    open_judged(&t, workers);
-    for (uint32_t i = 0; i < 3; i++)
-        add(&t, i, (const double[]){100, 100}, 2, 1000);
-    put(&t.results.ceilings[0], rep(1000, 1, 0, 0));
-    assert_int_equal(dlb_results_n_failed(&t.results), 0);
-    put(&t.results.ceilings[0], lost(1));
-    put(&t.results.reference, rep(100, 0.5, 0, 0));
-    put(&t.results.reference, lost(1));
-    put(&t.results.warm, lost(0));
-    assert_int_equal(dlb_results_n_failed(&t.results), 3);
-    judge(&t);
-    assert_noted(t.j.notes, "CEILING_FAILED", "(block 2)");
-    assert_noted(t.j.notes, "REFERENCE_FAILED", "block 2");
-    assert_noted(t.j.notes, "WARM_PASS", "SIGKILL");
-    close_judged(&t);
-}
-
 /* One repetition that the machine disturbed says nothing about the others. */
 static void test_harness_is_judged_by_the_median(void **state)
 {
@@ -479,7 +457,6 @@ int main(void)
         cmocka_unit_test(test_fewer_batches_than_asked_are_noted),
         cmocka_unit_test(test_unmeasured_cells_are_no_rivals),
         cmocka_unit_test(test_a_window_of_what_was_made_ahead),
-        cmocka_unit_test(test_every_lost_process_is_noted),
         cmocka_unit_test(test_harness_is_judged_by_the_median),
         cmocka_unit_test(test_epoch_borders_leave_the_input_wait_out),
         cmocka_unit_test(test_words_of_the_recommendation),
