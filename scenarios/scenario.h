@@ -122,9 +122,9 @@ struct dlb_plan_race {
 /* Whether PyTorch's own DataLoader can read the data of a sweep (sweep.confirm). */
 struct dlb_plan_torch {
     bool there;
-    enum dlb_code code;            /* why not; DLB_N_CODES: there is no code */
-    char why[400];                 /* likewise, in words; "": it was not asked */
-    struct dlb_python_opts python; /* as configured: in cells of other loaders it has no meaning */
+    enum dlb_code code;         /* why not; DLB_N_CODES: there is no code */
+    char why[400];              /* likewise, in words; "": it was not asked */
+    struct dlb_spec configured; /* in cells of other loaders some of it has no meaning */
 };
 
 /* Owned by the caller of plan(); dlb_plan_free frees everything. */

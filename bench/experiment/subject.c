@@ -100,7 +100,7 @@ int dlb_subject_torch(const char *scratch, struct dlb_subject *out, struct dlb_e
     json_decref(about);
     free(spec);
     torch->there = rc == DLB_OK;
-    torch->python = asked->python;
+    torch->configured = *asked;
     if (rc == DLB_OK || rc == DLB_E_CANCELLED || asked->sweep.confirm == DLB_CONFIRM_TORCH)
         return rc;
     torch->code = err->code;

@@ -193,6 +193,11 @@ int dlb_keeper_start(struct dlb_keeper *keeper, char *const argv[], int fd, bool
     }
     errno = -program;
     (void)dlb_fail_errno(err, argv[0], DLB_NO_OFFSET, "cannot start a process");
+    if (keeper->pid < 0) { /* there is none to end */
+        (void)close(life[1]);
+        (void)close(told[0]);
+        *keeper = (struct dlb_keeper){.life_fd = -1, .told_fd = -1};
+    }
     (void)dlb_keeper_end(keeper, 0);
     return (int)err->status;
 }

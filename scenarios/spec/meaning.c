@@ -97,22 +97,28 @@ void dlb_meaning_why_not(const struct dlb_opt_group *group, const struct dlb_opt
                                   : "here");
 }
 
-void dlb_meaning_settle(struct dlb_spec *spec, bool iterable)
+void dlb_meaning_fill(struct dlb_spec *spec, const struct dlb_spec *other, bool iterable)
 {
     const struct dlb_spec asked = *spec;
-    struct dlb_spec plain;
 
-    dlb_spec_defaults_of_format(&plain, spec->dataset.format);
     for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++) {
         void *section = dlb_spec_section(spec, *g);
-        const void *defaults = dlb_spec_section_of(&plain, *g);
-        for (const struct dlb_opt *opt = (*g)->opts; section && opt->key; opt++) {
+        const void *others = dlb_spec_section_of(other, *g);
+        for (const struct dlb_opt *opt = (*g)->opts; section && others && opt->key; opt++) {
             if (dlb_meaning_has(*g, opt, &asked, iterable))
                 continue;
-            json_t *value = dlb_opt_load(opt, defaults);
+            json_t *value = dlb_opt_load(opt, others);
             dlb_opt_store(opt, value, section);
             json_decref(value);
         }
     }
     dlb_spec_derive(spec);
+}
+
+void dlb_meaning_settle(struct dlb_spec *spec, bool iterable)
+{
+    struct dlb_spec plain;
+
+    dlb_spec_defaults_of_format(&plain, spec->dataset.format);
+    dlb_meaning_fill(spec, &plain, iterable);
 }

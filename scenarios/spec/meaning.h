@@ -24,6 +24,9 @@ bool dlb_meaning_shows(const struct dlb_opt_group *group, const struct dlb_opt *
 void dlb_meaning_why_not(const struct dlb_opt_group *group, const struct dlb_opt *opt,
                          const struct dlb_spec *spec, bool iterable, char *text, size_t n_text);
 
+/* Sets what has no meaning in `spec` to what `other` has. */
+void dlb_meaning_fill(struct dlb_spec *spec, const struct dlb_spec *other, bool iterable);
+
 /* Sets what has no meaning to its default, so that specs that ask for the same are equal. */
 void dlb_meaning_settle(struct dlb_spec *spec, bool iterable);
 

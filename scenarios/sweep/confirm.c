@@ -35,13 +35,14 @@ uint32_t dlb_confirm_workers(int64_t answer, int64_t most, int64_t out[DLB_CONFI
     return n;
 }
 
-/* The cell's settings, as far as PyTorch has them, in the interpreter as it was configured. */
+/* The cell's settings, as far as PyTorch has them. What means nothing in that cell (the
+ * interpreter; prefetch_factor without workers) is as it was configured. */
 static struct dlb_spec torch_spec(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
                                   int64_t n_workers)
 {
     struct dlb_spec out = *cell->spec;
+    dlb_meaning_fill(&out, &plan->torch.configured, cell->iterable);
     dlb_spec_make_torch(&out);
-    out.python = plan->torch.python;
     out.loader.num_workers = n_workers;
     dlb_meaning_settle(&out, cell->iterable);
     return out;

@@ -49,9 +49,9 @@ static void open_held(struct held *h, const char *const *settings, bool there)
     for (; *settings; settings++)
         if (dlb_config_set(cfg, *settings, &err))
             fail_msg("%s: %s", *settings, err.what);
-    struct dlb_plan_input in = {
-        .cfg = cfg, .n_cpus = 4, .torch = {.there = there, .python = {.args = "{}", .threads = 3}}};
-    (void)snprintf(in.torch.python.dataset, sizeof(in.torch.python.dataset), "train.py:make");
+    struct dlb_plan_input in = {.cfg = cfg, .n_cpus = 4, .torch = {.there = there}};
+    if (dlb_spec_from_config(&in.torch.configured, cfg, &err))
+        fail_msg("%s", err.what);
     if (dlb_scenario_by_name("sweep")->plan(&in, &h->t.plan, &err))
         fail_msg("%s", err.what);
     dlb_results_init(&h->t.results, &h->t.plan);
@@ -213,20 +213,34 @@ static void keys_without_effect_are_left_out(void **state)
     }
 }
 
-/* To other loaders it means nothing, and their cells do not have it. */
-static void pytorchs_cells_have_the_users_code(void **state)
+/* To other loaders the user's code means nothing, and their cells do not have it; without workers,
+ * prefetch_factor means nothing, and the fastest C cell here has none. */
+static void pytorchs_cells_are_as_configured(void **state)
 {
+    static const char *const settings[] = {"sweep.loader.num_workers=[0, 1, 2]",
+                                           "loader.prefetch_factor=4",
+                                           "python.dataset=train.py:make",
+                                           "python.threads=3",
+                                           "sweep.max_minutes=0",
+                                           NULL};
     (void)state;
     struct held h;
-    open_held(&h, grid, true);
+    uint32_t n_with_workers = 0;
+    open_held(&h, settings, true);
+    h.hardware[0] = 2000;
     run_all(&h);
     const struct dlb_plan *plan = &h.t.plan;
+    assert_int_equal(plan->hardware->race.recommended, 0);
     assert_true(plan->n_cells > plan->n_grid);
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         const struct dlb_spec *spec = plan->cells[i].spec;
         assert_string_equal(spec->python.dataset, i < plan->n_grid ? "" : "train.py:make");
         assert_int_equal(spec->python.threads, i < plan->n_grid ? 0 : 3);
+        if (spec->loader.num_workers > 0)
+            assert_int_equal(spec->loader.prefetch_factor, 4);
+        n_with_workers += i >= plan->n_grid && spec->loader.num_workers > 0;
     }
+    assert_true(n_with_workers > 0);
     close_judged(&h.t);
 }
 
@@ -348,7 +362,7 @@ int main(void)
         cmocka_unit_test(chooses_workers),
         cmocka_unit_test(answer_is_pytorchs),
         cmocka_unit_test(other_keys_are_compared),
-        cmocka_unit_test(pytorchs_cells_have_the_users_code),
+        cmocka_unit_test(pytorchs_cells_are_as_configured),
         cmocka_unit_test(ceilings_are_apart),
         cmocka_unit_test(time_is_shared),
         cmocka_unit_test(first_answer_stands),
