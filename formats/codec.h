@@ -36,6 +36,9 @@ struct dlb_transform_opts {
                    * normalises; which of them widens tokens */
     bool scaled_decode; /* let libjpeg decode at 1/2, 1/4, 1/8 where the result still has at least
                            the pixels asked for */
+    bool whole_decode;  /* all of the image at full size, as PIL and torchvision's decode_jpeg do;
+                           else only the pixels that the crop needs. The result is the same where
+                           scaled_decode is false */
     int64_t max_decoded_bytes; /* of a sample that is unpacked; 0: estimated from some of them */
 };
 extern const struct dlb_opt_group dlb_transform_group;

@@ -99,6 +99,13 @@ static const struct dlb_opt transform_opts[] = {
      .offset = offsetof(struct dlb_transform_opts, scaled_decode),
      .def = "true",
      .help = "decode at 1/2, 1/4 or 1/8 where that still has the pixels asked for"},
+    {.key = "whole_decode",
+     .work = DLB_WORK_SAME,
+     .type = DLB_OPT_BOOL,
+     .offset = offsetof(struct dlb_transform_opts, whole_decode),
+     .def = "false",
+     .help = "decode all of an image at full size, as PIL and torchvision's decode_jpeg do; false: "
+             "only the pixels that the crop needs"},
     {.key = "max_decoded_bytes",
      .work = DLB_WORK_SAME,
      .type = DLB_OPT_BYTES,

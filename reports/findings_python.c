@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define NAME_WIDTH 24
+#define GAIN_MIN 1.05  /* below, another decoder is not worth the words */
+#define SHOWN_MS 0.005 /* below, a stage is not */
 
 /* What PyTorch is, and what measuring it cost. */
 static void say_cost(const json_t *python, uint32_t n_columns, struct dlb_text *out)
@@ -80,6 +82,66 @@ static void say_stage(const json_t *stage, double n, double all_ns, struct dlb_t
         dlb_text_printf(out, "  %4.0f%%\n", 100 * ns / all_ns);
 }
 
+static double stage_ms(const json_t *stages, const char *name)
+{
+    double ns = dlb_json_number(stages, name);
+    return isfinite(ns) ? ns / 1e6 : 0;
+}
+
+static void in_c_text(const json_t *in_c, const json_t *c, const json_t *python, char *text,
+                      size_t n_text)
+{
+    static const char *const names[] = {"read", "decode", "transform", "collate"};
+    size_t at = (size_t)snprintf(text, n_text,
+                                 "The same work in C, with as many workers, takes %.3g ms a sample "
+                                 "instead of %.3g",
+                                 dlb_json_number(in_c, "sample_ns") / 1e6,
+                                 dlb_json_number(in_c, "python_sample_ns") / 1e6);
+    const char *before = ":";
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        double own = stage_ms(c, names[i]), theirs = stage_ms(python, names[i]);
+        if (fmax(own, theirs) < SHOWN_MS)
+            continue;
+        at += (size_t)snprintf(text + at, n_text - at, "%s %s %.2f (%.2f)", before, names[i], own,
+                               theirs);
+        before = ",";
+    }
+    (void)snprintf(text + at, n_text - at, ".");
+}
+
+/* What dlbench's own loader took for the same samples. */
+static void say_in_c(const json_t *in_c, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *c = json_object_get(in_c, "stages_ns"),
+                 *python = json_object_get(in_c, "python_stages_ns");
+    double gain = dlb_json_number(in_c, "decoder_gain_max");
+    char line[600];
+
+    if (!json_is_object(in_c))
+        return;
+    if (dlb_json_number(in_c, "runs") < 1)
+        (void)snprintf(line, sizeof(line), "The same work in C was not measured: %.400s",
+                       dlb_text_shown(in_c, "reason"));
+    else if (!json_is_true(json_object_get(in_c, "same_work")))
+        (void)snprintf(
+            line, sizeof(line),
+            "In C it is other work, and not compared: %.0f bytes a sample, where PyTorch "
+            "delivers %.0f.",
+            dlb_json_number(in_c, "sample_bytes"), dlb_json_number(in_c, "python_sample_bytes"));
+    else
+        in_c_text(in_c, c, python, line, sizeof(line));
+    dlb_text_printf(out, "\n");
+    dlb_text_fold(out, line, 0, n_columns);
+    if (!(gain >= GAIN_MIN))
+        return;
+    (void)snprintf(line, sizeof(line),
+                   "PIL opens and decodes an image in %.2f ms, libjpeg-turbo in %.2f: with "
+                   "torchvision's decode_jpeg, SPDL or DALI, PyTorch's workers would be at most "
+                   "%.2g times as fast.",
+                   stage_ms(python, "decode"), stage_ms(c, "read") + stage_ms(c, "decode"), gain);
+    dlb_text_fold(out, line, 0, n_columns);
+}
+
 void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *python = json_object_get(cell, "python"),
@@ -95,4 +157,5 @@ void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text
     dlb_text_printf(out, "  %-*s  %11s  %5s\n", NAME_WIDTH, "stage", "ms a sample", "share");
     json_array_foreach(stages, i, one)
         say_stage(one, n, all_ns, out);
+    say_in_c(json_object_get(cell, "in_c"), n_columns, out);
 }

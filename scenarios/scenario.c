@@ -55,6 +55,7 @@ void dlb_results_free(struct dlb_results *results)
     dlb_reps_free(&results->reference);
     dlb_reps_free(&results->warm);
     dlb_reps_free(&results->baseline);
+    dlb_reps_free(&results->in_c);
     memset(results, 0, sizeof(*results));
 }
 

@@ -32,8 +32,9 @@ enum dlb_task_kind {
     DLB_TASK_CELL,
     DLB_TASK_CEILING,  /* the cell with batches that are always ready: what the device could do */
     DLB_TASK_BASELINE, /* another program reads what the cell reads */
+    DLB_TASK_IN_C,     /* dlbench's own loader does the work of a cell of PyTorch's */
 };
-#define DLB_N_TASK_KINDS (DLB_TASK_BASELINE + 1)
+#define DLB_N_TASK_KINDS (DLB_TASK_IN_C + 1)
 
 struct dlb_task {
     enum dlb_task_kind kind;
@@ -127,6 +128,12 @@ struct dlb_plan_torch {
     struct dlb_spec configured; /* in cells of other loaders some of it has no meaning */
 };
 
+/* A cell of PyTorch's whose work dlbench's own loader does, too (scenarios/plan/in_c.h). */
+struct dlb_plan_in_c {
+    struct dlb_spec *spec; /* of that loader; owned; NULL: of no cell */
+    uint32_t cell;
+};
+
 /* Owned by the caller of plan(); dlb_plan_free frees everything. */
 struct dlb_plan {
     struct dlb_plan_cell *cells;
@@ -147,7 +154,8 @@ struct dlb_plan {
                                        which are those of `race`; else NULL */
     uint32_t n_grid;                /* cells that the axes make; PyTorch's are behind them */
     struct dlb_plan_torch torch;    /* PyTorch's cells follow the race, or why they do not */
-    int64_t reference;              /* cell, or -1 */
+    struct dlb_plan_in_c in_c;
+    int64_t reference; /* cell, or -1 */
     uint64_t seed;
     struct dlb_plan_host host;
     bool step_assumed;     /* device.step_ms was not set */
@@ -173,6 +181,7 @@ struct dlb_results {
     struct dlb_reps reference; /* of the cell that serves as reference */
     struct dlb_reps warm;      /* one for each warm pass that was made */
     struct dlb_reps baseline;
+    struct dlb_reps in_c; /* of plan->in_c */
     uint32_t n_cells, n_ceilings;
     bool interrupted;
     double elapsed_s;               /* since the plan began, at the last task's end */

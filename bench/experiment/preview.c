@@ -103,6 +103,7 @@ static struct sums sum_up(const struct dlb_preview *in)
             sums.start_s += in->open_s;
             break;
         case DLB_TASK_BASELINE:
+        case DLB_TASK_IN_C:
             break;
         }
     }

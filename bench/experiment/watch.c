@@ -72,6 +72,7 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
                        : task->kind == DLB_TASK_CEILING   ? "ceiling (batches always ready)"
                        : task->kind == DLB_TASK_REFERENCE ? "reference cell"
                        : task->kind == DLB_TASK_BASELINE  ? "baseline (another program)"
+                       : task->kind == DLB_TASK_IN_C      ? "the same work in C"
                                                           : "cell";
     const char *name =
         task->kind == DLB_TASK_CELL ? watch->plan->cells[task->index].other.name : NULL;
@@ -111,6 +112,7 @@ static void tell_failure(struct dlb_watch *watch, const struct dlb_task *task,
     const char *what = task->kind == DLB_TASK_WARM       ? "the warm pass over the data"
                        : task->kind == DLB_TASK_CEILING  ? "the ceiling"
                        : task->kind == DLB_TASK_BASELINE ? "the baseline"
+                       : task->kind == DLB_TASK_IN_C     ? "the same work in C"
                                                          : "";
     char name[64] = "";
     if (task->kind == DLB_TASK_CELL && watch->plan->n_cells == 1)

@@ -111,7 +111,7 @@ static uint64_t max_output_bytes(const struct dlb_transform_opts *opts,
  * vectorised. */
 static uint32_t choose_denom(const struct codec *codec, const struct view *view)
 {
-    if (!codec->opts.scaled_decode)
+    if (!codec->opts.scaled_decode || codec->opts.whole_decode)
         return 1;
     for (uint32_t denom = 8; denom > 1; denom /= 2)
         if (view->across.scale >= denom && view->down.scale >= denom)
@@ -228,9 +228,7 @@ static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, str
                             err);
     if (rc != DLB_OK)
         goto out;
-    if (codec->opts.crop == DLB_CROP_NONE) {
-        want = (struct dlb_jpeg_rect){0, 0, width, height};
-    } else {
+    if (codec->opts.crop != DLB_CROP_NONE) {
         struct view view = choose_view(codec, width, height, &rng);
         denom = choose_denom(codec, &view);
         if (lay_axes(codec, &view, denom) != 0) {
@@ -238,10 +236,13 @@ static int decode(void *cd, const struct dlb_sample *in, struct dlb_rng rng, str
                           "out of memory to resize an image");
             goto out;
         }
+    }
+    if (codec->opts.crop == DLB_CROP_NONE || codec->opts.whole_decode)
+        want = (struct dlb_jpeg_rect){0, 0, width, height};
+    else
         want = (struct dlb_jpeg_rect){codec->across.low, codec->down.low,
                                       codec->across.end - codec->across.low,
                                       codec->down.end - codec->down.low};
-    }
     rc = dlb_jpeg_decode(codec->jpeg, denom, &want, &codec->pixels, err);
 out:
     if (rc == DLB_E_FORMAT && is_beside(in->field[0].name))

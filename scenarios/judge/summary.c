@@ -5,6 +5,7 @@
 #include "scenarios/cell/cell.h"
 #include "scenarios/judge/au_summary.h"
 #include "scenarios/judge/cache_summary.h"
+#include "scenarios/judge/in_c.h"
 #include "scenarios/judge/judged.h"
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/note.h"
@@ -240,6 +241,7 @@ static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
     dlb_json_put(out, "reason", cell->reason[0] ? dlb_json_safe_text(cell->reason) : json_null());
     dlb_json_put(out, "repeats", json_integer(cell->n_values));
     put_measured(out, cell, &in->results->cells[i], in->plan->n_blocks);
+    dlb_json_put(out, "in_c", dlb_in_c_summary(in->plan, in->results, i, cell->shown));
     dlb_json_put(out, "noise", dlb_noise_cell_json(&in->results->cells[i], in->plan->seed));
     dlb_json_put(out, "race", dlb_raced_cell_json(in->plan, i));
     dlb_json_put(out, "verdict", verdict(cell));

@@ -259,7 +259,8 @@ static void shuffle(struct dlb_task *tasks, uint32_t n, struct dlb_rng rng)
 
 void dlb_plan_add_task(struct dlb_plan *plan, struct dlb_task task)
 {
-    bool is_cell = task.kind == DLB_TASK_CELL || task.kind == DLB_TASK_REFERENCE;
+    bool is_cell =
+        task.kind == DLB_TASK_CELL || task.kind == DLB_TASK_REFERENCE || task.kind == DLB_TASK_IN_C;
     const struct dlb_plan_cell *cell = is_cell ? &plan->cells[task.index] : NULL;
     plan->tasks = dlb_mem_grow(plan->tasks, plan->n_tasks + 2, sizeof(*plan->tasks));
     if (cell && cell->warm_when == DLB_WARM_EACH && cell->warm >= 0)
@@ -375,6 +376,7 @@ void dlb_plan_free(struct dlb_plan *plan)
     free(plan->warms);
     free(plan->tasks);
     free(plan->base);
+    free(plan->in_c.spec);
     free_race(plan->race);
     free_race(plan->hardware);
     dlb_axes_free(&plan->axes);

@@ -32,7 +32,7 @@ struct runner {
     const struct dlb_task *task;
     bool *cell_failed, *ceiling_failed;
     double *cell_s, *ceiling_s, *warm_s; /* what the last run of each took; NaN: has not run */
-    double baseline_s;
+    double baseline_s, in_c_s;
     struct known_data *data; /* those that were opened */
     uint32_t n_data;
     uint32_t n_cells, n_ceilings; /* that these arrays have room for */
@@ -73,6 +73,8 @@ static bool is_dropped(const struct runner *r, const struct dlb_task *task)
         return task->for_next && is_cell(&task[1]) && r->cell_failed[task[1].index];
     if (task->kind == DLB_TASK_CEILING && is_needless(r, task))
         return true;
+    if (task->kind == DLB_TASK_IN_C)
+        return r->results->in_c.n > 0 && r->results->in_c.rep[0].status == DLB_REP_FAILED;
     return task->kind != DLB_TASK_BASELINE && *failed_of(r, task);
 }
 
@@ -84,6 +86,8 @@ static const struct dlb_spec *spec_of(const struct dlb_plan *plan, const struct 
         return &plan->warms[task->index];
     case DLB_TASK_CEILING:
         return &plan->ceilings[task->index];
+    case DLB_TASK_IN_C:
+        return plan->in_c.spec;
     case DLB_TASK_CELL:
     case DLB_TASK_REFERENCE:
     case DLB_TASK_BASELINE:
@@ -100,7 +104,8 @@ static json_t *config_of(const struct dlb_plan *plan, const struct dlb_task *tas
         const struct dlb_plan_other *other = &plan->cells[task->index].other;
         return json_incref(other->first && task->block == 0 ? other->first : other->config);
     }
-    json_t *flat = dlb_spec_to_json(spec, is_cell(task) && plan->cells[task->index].iterable);
+    bool of_cell = is_cell(task) || task->kind == DLB_TASK_IN_C;
+    json_t *flat = dlb_spec_to_json(spec, of_cell && plan->cells[task->index].iterable);
     dlb_json_put(flat, "run.seed", json_integer(dlb_plan_block_seed(spec->run.seed, task->block)));
     return flat;
 }
@@ -109,6 +114,8 @@ static double *took(struct runner *r, const struct dlb_task *task)
 {
     if (task->kind == DLB_TASK_BASELINE)
         return &r->baseline_s;
+    if (task->kind == DLB_TASK_IN_C)
+        return &r->in_c_s;
     if (task->kind == DLB_TASK_WARM)
         return &r->warm_s[task->index];
     return is_cell(task) ? &r->cell_s[task->index] : &r->ceiling_s[task->index];
@@ -256,6 +263,8 @@ static struct dlb_reps *reps_of(const struct runner *r, const struct dlb_task *t
         return &r->results->cells[task->index];
     case DLB_TASK_CEILING:
         return &r->results->ceilings[task->index];
+    case DLB_TASK_IN_C:
+        return &r->results->in_c;
     case DLB_TASK_BASELINE:
         break;
     }
@@ -467,6 +476,7 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        .plan = plan,
                        .results = results,
                        .baseline_s = (double)NAN,
+                       .in_c_s = (double)NAN,
                        .start_ns = dlb_now_ns()};
     dlb_os_machine(&r.machine_before);
     learn_data(&r, runner->looked_at, runner->data_id);

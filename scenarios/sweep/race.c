@@ -4,6 +4,7 @@
 #include "core/base/mem.h"
 #include "scenarios/judge/judge.h"
 #include "scenarios/judge/judged.h"
+#include "scenarios/plan/in_c.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/plan/preflight.h"
 #include "scenarios/spec/axes.h"
@@ -17,6 +18,8 @@
 /* How far a block, and the last phase, may exceed the time: what was measured would be lost. */
 #define OVER_MAX 1.05
 #define OVER_MIN_S 15
+
+#define IN_C_RUNS 3 /* of the same work in C, whose median is shown */
 
 /* Whether the axis makes cells that run do other work than the first of them. */
 static bool is_other_work(const struct dlb_plan *plan, const struct dlb_axis *axis)
@@ -228,6 +231,17 @@ static void confirm(struct dlb_plan *plan, const struct dlb_results *results)
                    : DLB_RACE_UNLIMITED);
 }
 
+/* After the last race, in what is left of the time: the answer's work in C, if PyTorch loads it. */
+static void add_in_c(struct dlb_plan *plan, const struct dlb_results *results,
+                     struct dlb_race_budget budget)
+{
+    int64_t answer = answer_of(&plan->race->race);
+    double cut_s = plan->race->cut_s;
+    double n = cut_s > 0 ? floor((cut_s - results->elapsed_s) / budget.run) : IN_C_RUNS;
+    if (answer >= 0 && n >= 1)
+        dlb_plan_add_in_c(plan, (uint32_t)answer, (uint32_t)fmin(n, IN_C_RUNS));
+}
+
 /* Whether warm passes run before each run of a cell, and are a part of what it takes. */
 static bool warms_each(const struct dlb_plan *plan)
 {
@@ -301,9 +315,12 @@ void dlb_sweep_race_next(struct dlb_plan *plan, const struct dlb_results *result
             dlb_race_fail(race, i);
     }
     dlb_judgement_free(&j);
-    if (dlb_race_next(race, dlb_sweep_race_budget(plan, results)))
+    struct dlb_race_budget budget = dlb_sweep_race_budget(plan, results);
+    if (dlb_race_next(race, budget))
         add_block(plan);
     else if (plan->torch.there && !plan->hardware)
         confirm(plan, results);
+    else
+        add_in_c(plan, results, budget);
     remember(plan, results);
 }

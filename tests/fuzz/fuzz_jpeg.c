@@ -33,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
                                       .flip = true,
                                       .pixels = (data[0] >> 2) & 1,
                                       .where = (data[0] >> 4) & 1,
-                                      .scaled_decode = true};
+                                      .scaled_decode = true,
+                                      .whole_decode = (data[0] >> 5) & 1};
     /* JPEGs begin with 0xFF: of a file as it is, all bytes belong to it. */
     if (data[0] != 0xFF) {
         data++;

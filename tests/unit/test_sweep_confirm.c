@@ -84,6 +84,8 @@ static void run_block(struct held *h)
             put(&results->reference, measured(h, task));
         else if (task->kind == DLB_TASK_CELL)
             put(&results->cells[task->index], measured(h, task));
+        else if (task->kind == DLB_TASK_IN_C)
+            put(&results->in_c, rep(1000, 0.5, task->block, 1000));
         results->elapsed_s += CELL_S;
         results->run_s[task->kind] += CELL_S;
     }
@@ -142,6 +144,8 @@ static void answer_is_pytorchs(void **state)
     assert_int_equal(plan->cells[plan->hardware->race.recommended].spec->loader.num_workers, 4);
     assert_true(h.t.j.recommended >= plan->n_grid);
     assert_int_equal(plan->cells[h.t.j.recommended].spec->loader.num_workers, 1);
+    assert_int_equal(plan->in_c.cell, h.t.j.recommended);
+    assert_int_equal(h.t.results.in_c.n, 3);
     assert_non_null(strstr(h.t.j.pytorch, "num_workers=1,"));
     assert_noted(h.t.j.not_modelled, "PIN_MEMORY_UNMEASURED", NULL);
     assert_null(noted(h.t.j.not_modelled, "NO_INTERPRETER", NULL));

@@ -107,6 +107,28 @@ static void test_scaled_decode(void **state)
     dlb_bytes_free(&jpeg);
 }
 
+/* What is decoded beside the crop does not change it. */
+static void test_whole_decode(void **state)
+{
+    struct dlb_bytes jpeg = {0};
+    size_t len, len_whole;
+
+    (void)state;
+    jpeg_make_photo(&jpeg, 3, 60000);
+    for (int crop = DLB_CROP_RANDOM_RESIZED; crop <= DLB_CROP_RANDOM; crop++)
+        for (uint64_t draw = 0; draw < 8; draw++) {
+            struct dlb_transform_opts opts = {.crop = crop, .size = 48, .flip = true};
+            uint8_t *needed = jpeg_run(&opts, &jpeg, draw, &len);
+            opts.whole_decode = opts.scaled_decode = true; /* which it overrules */
+            uint8_t *whole = jpeg_run(&opts, &jpeg, draw, &len_whole);
+            assert_int_equal(len, len_whole);
+            assert_memory_equal(needed, whole, len);
+            free(needed);
+            free(whole);
+        }
+    dlb_bytes_free(&jpeg);
+}
+
 static void test_floats(void **state)
 {
     static const double mean[3] = {0.485, 0.456, 0.406}, deviation[3] = {0.229, 0.224, 0.225};
@@ -240,13 +262,10 @@ static void test_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resampling_is_exact),
-        cmocka_unit_test(test_scaled_decode),
-        cmocka_unit_test(test_floats),
-        cmocka_unit_test(test_flip_mirrors),
-        cmocka_unit_test(test_random_resized_crop),
-        cmocka_unit_test(test_center_crop),
-        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_resampling_is_exact), cmocka_unit_test(test_scaled_decode),
+        cmocka_unit_test(test_whole_decode),        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_flip_mirrors),        cmocka_unit_test(test_random_resized_crop),
+        cmocka_unit_test(test_center_crop),         cmocka_unit_test(test_room),
     };
     if (jpeg_codec()->missing)
         return 77;
