@@ -249,7 +249,7 @@ struct dlb_judgement {
                               at the best */
     json_t *left_out;      /* those of them that `pytorch` leaves to their default */
     json_t *unmeasured;    /* array of keys in `pytorch` that PyTorch's cells did not compare */
-    char pytorch[256];     /* DataLoader(...) of the recommended cell, else of the best; empty if
+    char pytorch[512];     /* DataLoader(...) of the recommended cell, else of the best; empty if
                               neither is judged */
     json_t *not_modelled;  /* array of {"code", "text"} */
     json_t *notes;         /* likewise: drift, skipped samples, ... */

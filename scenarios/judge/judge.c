@@ -414,11 +414,13 @@ void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
     int64_t shown = j->recommended >= 0 ? j->recommended : j->best;
     j->pytorch[0] = '\0';
     (void)json_array_clear(j->not_modelled);
-    if (judged)
+    (void)json_array_clear(j->unmeasured);
+    if (judged) {
+        const struct dlb_cell_result *rep = j->cells[shown].shown;
+        dlb_pytorch_text(plan->cells[shown].spec, plan->cells[shown].iterable,
+                         rep ? rep->python : NULL, j->left_out, j->pytorch, sizeof(j->pytorch));
         dlb_pytorch_unmeasured(plan, plan->cells[shown].spec, j);
-    if (judged)
-        dlb_pytorch_text(plan->cells[shown].spec, plan->cells[shown].iterable, j->left_out,
-                         j->pytorch, sizeof(j->pytorch));
+    }
     dlb_not_modelled_fill(plan, j);
 }
 

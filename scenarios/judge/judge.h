@@ -18,13 +18,16 @@ void dlb_judge_each(const struct dlb_plan *plan, const struct dlb_results *resul
 /* Fills pytorch and not_modelled from best, recommended and set. */
 void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *judgement);
 
-/* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a cell's settings. left_out: keys
+/* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a cell's settings. `python`: what
+ * the interpreter said of itself (cells[].python), with the arguments that the user's module has
+ * values for and the settings that a loader of the user's own was given; or NULL. left_out: keys
  * that DataLoader's default holds for ("loader.pin_memory"), an array; or NULL. */
-void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *left_out,
-                      char *text, size_t n_text);
+void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *python,
+                      const json_t *left_out, char *text, size_t n_text);
 
-/* Fills j->unmeasured: the arguments to paste of which PyTorch's cells compared no two values;
- * torch ignores pin_memory without an accelerator. Nothing where `spec` is not PyTorch's. */
+/* Appends to j->unmeasured: the arguments in j->pytorch of which PyTorch's cells compared no two
+ * values; torch ignores pin_memory without an accelerator. Nothing where `spec` is not PyTorch's.
+ */
 void dlb_pytorch_unmeasured(const struct dlb_plan *plan, const struct dlb_spec *spec,
                             struct dlb_judgement *j);
 

@@ -24,75 +24,147 @@ static bool keeps_workers(const struct dlb_spec *spec)
     return true;
 }
 
-/* DataLoader refuses both for iterable data: the data set shuffles and divides itself. */
-static void write_order(const struct dlb_spec *spec, char *text, size_t n_text)
+static bool holds(const json_t *names, const char *name)
 {
-    const char *shuffle = python_bool(spec->loader.shuffle);
-    if (dlb_spec_ranks(spec) > 1)
-        (void)snprintf(text, n_text, ", sampler=DistributedSampler(dataset, shuffle=%s%s)", shuffle,
-                       spec->loader.drop_last ? ", drop_last=True" : "");
-    else
-        (void)snprintf(text, n_text, ", shuffle=%s", shuffle);
+    for (size_t i = 0; i < json_array_size(names); i++)
+        if (strcmp(json_string_value(json_array_get(names, i)), name) == 0)
+            return true;
+    return false;
 }
 
-static bool is_set(const json_t *left_out, const char *key)
-{
-    for (size_t i = 0; i < json_array_size(left_out); i++)
-        if (strcmp(json_string_value(json_array_get(left_out, i)), key) == 0)
-            return false;
-    return true;
-}
-
-/* The user's function that makes the loader, or "". It is given the settings by name, those alone
- * that it has parameters for: a call of it cannot be written here. */
+/* The user's function that makes the loader, or "". A call of it cannot be written here: what else
+ * it takes is not known. */
 static const char *own_loader(const struct dlb_spec *spec)
 {
     const char *colon = strrchr(spec->python.loader, ':');
     return dlb_spec_is_torch(spec) && colon ? colon + 1 : "";
 }
 
-void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *left_out,
-                      char *text, size_t n_text)
+/* Arguments, one after the other. */
+struct line {
+    char *text;
+    size_t n_text, at;
+    const json_t *left_out; /* keys of options */
+    const json_t *accepted; /* names that a loader of the user's own was given; else no array */
+    const json_t *given;    /* names of arguments that the user's module has values for */
+};
+
+static void append(struct line *line, const char *name, const char *value)
 {
+    bool first = line->at == 0 || strchr("(: ", line->text[line->at - 1]);
+    if (json_is_array(line->accepted) && !holds(line->accepted, name))
+        return;
+    int n = snprintf(line->text + line->at, line->n_text - line->at, "%s%s=%s", first ? "" : ", ",
+                     name, value);
+    line->at += n > 0 ? (size_t)n : 0;
+    line->at = line->at < line->n_text ? line->at : line->n_text - 1;
+}
+
+/* Unless its option, a key of section.key form, makes no difference. */
+static void append_option(struct line *line, const char *key, const char *name, const char *value)
+{
+    if (!holds(line->left_out, key))
+        append(line, name, value);
+}
+
+static void append_whole(struct line *line, const char *key, const char *name, int64_t value)
+{
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%lld", (long long)value);
+    append_option(line, key, name, text);
+}
+
+/* DataLoader refuses both for iterable data: the data set shuffles and divides itself. A sampler of
+ * the user's own has its own order. */
+static void append_order(struct line *line, const struct dlb_spec *spec, bool iterable)
+{
+    const char *shuffle = python_bool(spec->loader.shuffle);
+    char sampler[72];
+    if (iterable || holds(line->given, "sampler"))
+        return;
+    (void)snprintf(sampler, sizeof(sampler), "DistributedSampler(dataset, shuffle=%s%s)", shuffle,
+                   spec->loader.drop_last ? ", drop_last=True" : "");
+    if (dlb_spec_ranks(spec) > 1)
+        append(line, "sampler", sampler);
+    else
+        append(line, "shuffle", shuffle);
+}
+
+/* What DataLoader has a meaning for with workers alone. */
+static void append_workers(struct line *line, const struct dlb_spec *spec)
+{
+    static const char *const methods[] = {"", "\"fork\"", "\"forkserver\"", "\"spawn\""};
     const struct dlb_loader_opts *loader = &spec->loader;
-    char pin[24] = "", ahead[64] = "", keep[40] = "", shuffle[72] = "", order[20] = "",
-         timeout[32] = "", before[80];
-    bool workers = loader->num_workers > 0;
-    if (is_set(left_out, "loader.pin_memory"))
-        (void)snprintf(pin, sizeof(pin), ", pin_memory=%s", python_bool(loader->pin_memory));
-    if (workers && is_set(left_out, "loader.prefetch_factor"))
-        (void)snprintf(ahead, sizeof(ahead), ", prefetch_factor=%lld",
-                       (long long)loader->prefetch_factor);
-    if (workers && is_set(left_out, "loader.persistent_workers"))
-        (void)snprintf(keep, sizeof(keep), ", persistent_workers=%s",
-                       python_bool(keeps_workers(spec)));
-    if (workers && loader->order == DLB_ORDER_ANY && is_set(left_out, "loader.order"))
-        (void)snprintf(order, sizeof(order), ", in_order=False");
-    if (workers && loader->timeout_s > 0 && is_set(left_out, "loader.timeout_s"))
-        (void)snprintf(timeout, sizeof(timeout), ", timeout=%g", loader->timeout_s);
-    const char *own = own_loader(spec), *after = own[0] ? "" : ")";
-    (void)snprintf(before, sizeof(before), "%.*s%s", DLB_CUT(own[0] ? own : "DataLoader", 60),
-                   own[0] ? ": " : "(dataset, ");
-    if (!iterable)
-        write_order(spec, shuffle, sizeof(shuffle));
-    (void)snprintf(text, n_text, "%sbatch_size=%lld, num_workers=%lld%s%s%s%s, drop_last=%s%s%s%s",
-                   before, (long long)loader->batch_size, (long long)loader->num_workers, pin,
-                   ahead, keep, shuffle, python_bool(loader->drop_last), timeout, order, after);
+    char timeout[24];
+    (void)snprintf(timeout, sizeof(timeout), "%g", loader->timeout_s);
+    if (loader->timeout_s > 0)
+        append_option(line, "loader.timeout_s", "timeout", timeout);
+    if (loader->order == DLB_ORDER_ANY)
+        append_option(line, "loader.order", "in_order", "False");
+    if (dlb_spec_is_torch(spec) && spec->python.start_method != DLB_START_DEFAULT)
+        append_option(line, "python.start_method", "multiprocessing_context",
+                      methods[spec->python.start_method]);
+}
+
+static void append_all(struct line *line, const struct dlb_spec *spec, bool iterable)
+{
+    static const char *const own[] = {"sampler", "batch_sampler", "collate_fn", "worker_init_fn"};
+    const struct dlb_loader_opts *loader = &spec->loader;
+    bool workers = loader->num_workers > 0, batches = holds(line->given, "batch_sampler");
+    if (!batches) /* it makes batches itself, and DataLoader refuses the size beside it */
+        append_whole(line, "", "batch_size", loader->batch_size);
+    append_whole(line, "", "num_workers", loader->num_workers);
+    append_option(line, "loader.pin_memory", "pin_memory", python_bool(loader->pin_memory));
+    if (workers) {
+        append_whole(line, "loader.prefetch_factor", "prefetch_factor", loader->prefetch_factor);
+        append_option(line, "loader.persistent_workers", "persistent_workers",
+                      python_bool(keeps_workers(spec)));
+    }
+    if (!batches) {
+        append_order(line, spec, iterable);
+        append(line, "drop_last", python_bool(loader->drop_last));
+    }
+    if (workers)
+        append_workers(line, spec);
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+        if (holds(line->given, own[i]))
+            append(line, own[i], own[i]);
+}
+
+void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *python,
+                      const json_t *left_out, char *text, size_t n_text)
+{
+    const char *own = own_loader(spec);
+    char before[48] = "";
+    struct line line = {.text = text, .n_text = n_text, .left_out = left_out};
+    if (own[0])
+        line.accepted = json_object_get(python, "accepted");
+    else
+        line.given = json_object_get(python, "given");
+    if (dlb_spec_is_torch(spec) && spec->python.threads > 0)
+        (void)snprintf(before, sizeof(before), "torch.set_num_threads(%lld); ",
+                       (long long)spec->python.threads);
+    line.at =
+        (size_t)snprintf(text, n_text, "%s%.*s%s", before, DLB_CUT(own[0] ? own : "DataLoader", 60),
+                         own[0] ? ": " : "(dataset, ");
+    append_all(&line, spec, iterable);
+    if (!own[0])
+        (void)snprintf(text + line.at, n_text - line.at, ")");
 }
 
 /* Whether PyTorch's cells with workers were measured with two values of the option, at least. */
 static bool is_compared(const struct dlb_plan *plan, const struct dlb_judgement *j,
-                        const struct dlb_spec *spec, const struct dlb_opt *opt)
+                        const struct dlb_spec *spec, const struct dlb_opt_group *group,
+                        const struct dlb_opt *opt)
 {
-    json_t *own = dlb_opt_load(opt, &spec->loader);
+    json_t *own = dlb_opt_load(opt, dlb_spec_section_of(spec, group));
     bool found = false;
     for (uint32_t i = 0; i < plan->n_cells && !found; i++) {
-        const struct dlb_loader_opts *other =
-            plan->cells[i].spec ? &plan->cells[i].spec->loader : NULL;
-        if (!other || other->num_workers == 0 || !dlb_plan_is_torch(plan, i) ||
+        const struct dlb_spec *other = plan->cells[i].spec;
+        if (!other || other->loader.num_workers == 0 || !dlb_plan_is_torch(plan, i) ||
             !dlb_is_measured(&j->cells[i]))
             continue;
-        json_t *value = dlb_opt_load(opt, other);
+        json_t *value = dlb_opt_load(opt, dlb_spec_section_of(other, group));
         found = !json_equal(own, value);
         json_decref(value);
     }
@@ -103,17 +175,25 @@ static bool is_compared(const struct dlb_plan *plan, const struct dlb_judgement 
 void dlb_pytorch_unmeasured(const struct dlb_plan *plan, const struct dlb_spec *spec,
                             struct dlb_judgement *j)
 {
-    static const char *const keys[] = {"prefetch_factor", "persistent_workers"};
-    (void)json_array_clear(j->unmeasured);
+    static const struct {
+        const struct dlb_opt_group *group;
+        const char *key, *argument;
+    } rows[] = {{&dlb_loader_group, "prefetch_factor", "prefetch_factor="},
+                {&dlb_loader_group, "persistent_workers", "persistent_workers="},
+                {&dlb_loader_group, "order", "in_order="},
+                {&dlb_python_group, "start_method", "multiprocessing_context="},
+                {&dlb_python_group, "threads", "set_num_threads("}};
     if (!dlb_spec_is_torch(spec))
         return;
-    if (spec->loader.pin_memory)
+    if (spec->loader.pin_memory && strstr(j->pytorch, "pin_memory="))
         dlb_json_append(j->unmeasured, json_string("loader.pin_memory"));
-    for (const struct dlb_opt *opt = dlb_loader_group.opts; opt->key; opt++)
-        for (size_t k = 0; k < 2 && spec->loader.num_workers > 0; k++)
-            if (strcmp(opt->key, keys[k]) == 0 && !is_compared(plan, j, spec, opt)) {
-                char key[DLB_AXIS_KEY_CAP];
-                (void)snprintf(key, sizeof(key), "loader.%s", opt->key);
-                dlb_json_append(j->unmeasured, json_string(key));
-            }
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        for (const struct dlb_opt *opt = rows[i].group->opts; opt->key; opt++) {
+            char key[DLB_AXIS_KEY_CAP];
+            if (strcmp(opt->key, rows[i].key) != 0 || !strstr(j->pytorch, rows[i].argument) ||
+                is_compared(plan, j, spec, rows[i].group, opt))
+                continue;
+            (void)snprintf(key, sizeof(key), "%s.%s", rows[i].group->section, opt->key);
+            dlb_json_append(j->unmeasured, json_string(key));
+        }
 }

@@ -29,13 +29,13 @@ static void test_pytorch_text(void **state)
     char text[256];
     struct dlb_spec *spec = plain();
     spec->run.epochs = 3;
-    dlb_pytorch_text(spec, false, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, false, NULL, NULL, text, sizeof(text));
     assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, "
                               "shuffle=True, drop_last=False)");
     spec->loader.num_workers = 3;
     spec->loader.prefetch_factor = 5;
     spec->run.epochs = 1;
-    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, NULL, text, sizeof(text));
     assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=3, pin_memory=False, "
                               "prefetch_factor=5, persistent_workers=True, drop_last=False)");
     /* With processes what was measured is what is told. */
@@ -44,16 +44,16 @@ static void test_pytorch_text(void **state)
     spec->loader.persistent_workers = true;
     spec->loader.order = DLB_ORDER_ANY;
     spec->loader.timeout_s = 30;
-    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, NULL, text, sizeof(text));
     assert_string_equal(text, "DataLoader(dataset, batch_size=32, num_workers=3, pin_memory=False, "
                               "prefetch_factor=5, persistent_workers=True, drop_last=False, "
                               "timeout=30, in_order=False)");
     /* Where its epochs' borders were too few to measure, nothing speaks against keeping them. */
     spec->loader.persistent_workers = false;
-    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, NULL, text, sizeof(text));
     assert_non_null(strstr(text, "persistent_workers=True"));
     spec->run.epochs = 3;
-    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, NULL, text, sizeof(text));
     assert_non_null(strstr(text, "persistent_workers=False"));
     free(spec);
 }
@@ -65,12 +65,60 @@ static void test_own_loaders_are_named(void **state)
     char text[256];
     struct dlb_spec *spec = plain();
     (void)snprintf(spec->python.loader, sizeof(spec->python.loader), "train.py:make_loader");
-    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, NULL, text, sizeof(text));
     assert_non_null(strstr(text, "DataLoader(dataset, batch_size=32"));
     dlb_spec_make_torch(spec);
-    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, NULL, text, sizeof(text));
     assert_string_equal(
         text, "make_loader: batch_size=32, num_workers=0, pin_memory=False, drop_last=False");
+    free(spec);
+}
+
+static void pastes(const struct dlb_spec *spec, json_t *python, const char *wanted)
+{
+    char text[512];
+    dlb_pytorch_text(spec, false, python, NULL, text, sizeof(text));
+    assert_string_equal(text, wanted);
+    json_decref(python);
+}
+
+/* What the module's own arguments decide is not contradicted. */
+static void test_the_modules_own_arguments(void **state)
+{
+    (void)state;
+    struct dlb_spec *spec = plain();
+    dlb_spec_make_torch(spec);
+    pastes(spec, json_pack("{s[ss]}", "given", "sampler", "collate_fn"),
+           "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, drop_last=False, "
+           "sampler=sampler, collate_fn=collate_fn)");
+    pastes(spec, json_pack("{s[s]}", "given", "batch_sampler"),
+           "DataLoader(dataset, num_workers=0, pin_memory=False, batch_sampler=batch_sampler)");
+    /* A loader of the user's own was given what it has parameters for. */
+    (void)snprintf(spec->python.loader, sizeof(spec->python.loader), "train.py:make_loader");
+    pastes(spec, json_pack("{s[ss]}", "accepted", "batch_size", "num_workers"),
+           "make_loader: batch_size=32, num_workers=0");
+    free(spec);
+}
+
+static void test_how_workers_start(void **state)
+{
+    (void)state;
+    struct dlb_spec *spec = plain();
+    dlb_spec_make_torch(spec);
+    spec->loader.persistent_workers = true;
+    spec->loader.num_workers = 2;
+    spec->loader.prefetch_factor = 2;
+    spec->python.start_method = DLB_START_SPAWN;
+    spec->python.threads = 3;
+    pastes(spec, NULL,
+           "torch.set_num_threads(3); DataLoader(dataset, batch_size=32, num_workers=2, "
+           "pin_memory=False, prefetch_factor=2, persistent_workers=True, shuffle=True, "
+           "drop_last=False, multiprocessing_context=\"spawn\")");
+    spec->loader.num_workers = 0;
+    spec->python.threads = 0;
+    pastes(spec, NULL,
+           "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, shuffle=True, "
+           "drop_last=False)");
     free(spec);
 }
 
@@ -82,21 +130,21 @@ static void test_ranks_have_a_sampler(void **state)
     char text[256];
     struct dlb_spec *spec = plain();
     spec->run.world = 4;
-    dlb_pytorch_text(spec, false, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, false, NULL, NULL, text, sizeof(text));
     assert_string_equal(text,
                         "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, "
                         "sampler=DistributedSampler(dataset, shuffle=True), drop_last=False)");
     spec->loader.drop_last = true;
     spec->run.world = 1;
     spec->accelerators.count = 2;
-    dlb_pytorch_text(spec, false, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, false, NULL, NULL, text, sizeof(text));
     assert_non_null(
         strstr(text, "DistributedSampler(dataset, shuffle=True, drop_last=True), drop"));
     spec->accelerators.shared_workers = true;
-    dlb_pytorch_text(spec, false, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, false, NULL, NULL, text, sizeof(text));
     assert_null(strstr(text, "sampler"));
     spec->run.world = 4;
-    dlb_pytorch_text(spec, true, NULL, text, sizeof(text));
+    dlb_pytorch_text(spec, true, NULL, NULL, text, sizeof(text));
     assert_null(strstr(text, "sampler"));
     assert_null(strstr(text, "shuffle"));
     free(spec);
@@ -157,6 +205,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pytorch_text),
         cmocka_unit_test(test_own_loaders_are_named),
+        cmocka_unit_test(test_the_modules_own_arguments),
+        cmocka_unit_test(test_how_workers_start),
         cmocka_unit_test(test_ranks_have_a_sampler),
         cmocka_unit_test(test_what_the_training_has_to_do),
         cmocka_unit_test(test_no_pin_thread_is_missed),
