@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #define CANNOT_START 127
+#define SPARED_NS (3 * DLB_NS_PER_S) /* torch_shm_manager waits 2 s for another client */
+#define END_NS (5 * DLB_NS_PER_S)    /* of the keeper itself */
 
 /* What the keeper tells last. */
 struct ending {
@@ -48,37 +50,58 @@ static _Noreturn void become(char *const argv[], int fd, bool quiet, int error_f
     _exit(write(error_fd, &error, sizeof error) < 0 ? CANNOT_START + 1 : CANNOT_START);
 }
 
-/* Kills the children of this process, whatever group they are in. A killed one's children become
- * ours. */
-static void kill_children(void)
+/* Python's and torch's own processes that unlink what the others leave in /dev/shm, once these have
+ * ended. */
+static bool cleans_up(pid_t pid)
+{
+    char path[64], text[256];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    return n > 0 && (memmem(text, (size_t)n, "resource_tracker", 16) ||
+                     memmem(text, (size_t)n, "torch_shm_manager", 17));
+}
+
+/* Whether it is a child of this process, in whatever group, or in the program's group. */
+static bool is_ours(pid_t pid, pid_t program)
 {
     char path[64], text[512];
+    int parent = 0, group = 0;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end && sscanf(name_end, ") %*c %d %d", &parent, &group) == 2 && pid != getpid() &&
+           (parent == getpid() || group == program);
+}
+
+/* A killed one's children become ours. */
+static void kill_ours(pid_t program, bool spare)
+{
     DIR *proc = opendir("/proc");
 
     for (struct dirent *entry; proc && (entry = readdir(proc));) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), parent = 0;
-        (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-        int fd = pid > 0 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-        ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-        if (fd >= 0)
-            (void)close(fd);
-        text[n > 0 ? n : 0] = '\0';
-        const char *name_end = strrchr(text, ')');
-        if (name_end && strlen(name_end) > 4)
-            parent = (pid_t)strtol(name_end + 4, NULL, 10);
-        if (parent == getpid())
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && is_ours(pid, program) && !(spare && cleans_up(pid)))
             (void)kill(pid, SIGKILL);
     }
     if (proc)
         (void)closedir(proc);
 }
 
-/* Returns when no process descends from this one. */
+/* Returns when no process descends from this one. Those that clean up have a while for it. */
 static void end_all(pid_t program, int *status)
 {
+    uint64_t spared_until_ns = dlb_now_ns() + SPARED_NS;
     int one;
 
-    (void)kill(-program, SIGKILL);
     for (;;) {
         pid_t pid = waitpid(-1, &one, WNOHANG);
         if (pid == program)
@@ -86,7 +109,7 @@ static void end_all(pid_t program, int *status)
         if (pid < 0 && errno == ECHILD)
             return;
         if (pid == 0) {
-            kill_children();
+            kill_ours(program, dlb_now_ns() < spared_until_ns);
             (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
         }
     }
@@ -233,7 +256,7 @@ bool dlb_keeper_end(struct dlb_keeper *keeper, uint64_t patience_ns)
         (void)close(keeper->life_fd);
     keeper->life_fd = -1;
     (void)kill(keeper->pid, SIGCONT); /* a keeper that is stopped cannot end them */
-    if (!dlb_process_reap(keeper->pid, 2 * DLB_NS_PER_S, &ignored))
+    if (!dlb_process_reap(keeper->pid, END_NS, &ignored))
         return false;
     (void)dlb_keeper_ended(keeper);
     if (keeper->told_fd >= 0)
