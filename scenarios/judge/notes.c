@@ -7,6 +7,7 @@
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/noise.h"
 #include "scenarios/judge/note.h"
+#include "scenarios/judge/python.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -441,6 +442,7 @@ static void note_cell(const struct dlb_plan *plan, const struct dlb_reps *reps, 
     note_cache(reps, cell, number, notes);
     note_step(&cell->shown->device, notes);
     note_stuck(reps, number, notes);
+    dlb_note_python(&plan->cells[number], cell, number, notes);
 }
 
 void dlb_notes_fill(const struct dlb_plan *plan, const struct dlb_results *results,

@@ -1,8 +1,13 @@
 #include "scenarios/judge/python.h"
 
 #include "core/base/json.h"
+#include "scenarios/judge/note.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
+
+#define STAMPS_NOTED 0.02
 
 void dlb_evidence_of_python(const struct dlb_spec *spec, const json_t *python,
                             struct dlb_evidence *e)
@@ -27,4 +32,69 @@ void dlb_evidence_of_python(const struct dlb_spec *spec, const json_t *python,
         sum_ns += e->worker_stage_ns[stage];
     e->transform_ns = n > 0 ? most_ns / n : 0;
     e->sample_ns = n > 0 ? sum_ns / n : 0;
+}
+
+/* Of map-style data whose whole epochs one process read. drop_last leaves some out, others in each
+ * epoch. */
+static void note_once(const struct dlb_spec *spec, const struct dlb_cell_result *shown,
+                      uint32_t number, json_t *notes)
+{
+    const json_t *once = json_object_get(shown->python, "once");
+    const struct dlb_loop_result *loop = &shown->loop;
+    if (!json_is_object(once) || dlb_spec_ranks(spec) > 1 || loop->n_epochs == 0)
+        return;
+    uint64_t more = dlb_json_u64(once, "more", 0), fewer = dlb_json_u64(once, "fewer", 0);
+    uint64_t dropped = spec->loader.drop_last ? (uint64_t)spec->loader.batch_size - 1 : 0;
+    if (more == 0 && fewer <= dropped * dlb_json_u64(once, "epochs", 0))
+        return;
+    dlb_note(notes, DLB_NOTE_PYTHON_NOT_ONCE,
+             "cell %u: the workers were asked for %" PRIu64
+             " samples more often than once an epoch "
+             "and for %" PRIu64 " less often: a sampler that draws with replacement does that",
+             number, more, fewer);
+}
+
+/* What drop_last leaves out of iterable data by itself: a batch less one sample of each worker. */
+static uint64_t left_out(const struct dlb_spec *spec)
+{
+    uint64_t n_workers = spec->loader.num_workers > 0 ? (uint64_t)spec->loader.num_workers : 1;
+    return spec->loader.drop_last ? n_workers * ((uint64_t)spec->loader.batch_size - 1) : 0;
+}
+
+/* Samples of iterable data are counted, and not known by a number. */
+static void note_length(const struct dlb_spec *spec, const struct dlb_cell_result *shown,
+                        uint32_t number, json_t *notes)
+{
+    for (uint32_t i = 0; i < shown->loop.n_epochs; i++) {
+        const struct dlb_epoch *epoch = &shown->loop.epoch[i];
+        bool more = epoch->n_samples > epoch->n_expected;
+        bool fewer = epoch->ended && epoch->n_samples + left_out(spec) < epoch->n_expected;
+        if (!more && !fewer)
+            continue;
+        dlb_note(notes, DLB_NOTE_PYTHON_EPOCH_DIFFERS,
+                 "cell %u: epoch %u delivered %" PRIu64 " samples, and the data set has %" PRIu64
+                 "%s",
+                 number, i, epoch->n_samples, epoch->n_expected,
+                 more ? ": each worker may read all of it (nothing splits it by worker), or it "
+                        "repeats by design, as webdataset does with resampled = True"
+                      : "");
+        return;
+    }
+}
+
+void dlb_note_python(const struct dlb_plan_cell *planned, const struct dlb_judged_cell *cell,
+                     uint32_t number, json_t *notes)
+{
+    const struct dlb_cell_result *shown = cell->shown;
+    if (!json_is_object(shown->python))
+        return;
+    double stamps = dlb_json_number(shown->python, "stamps_frac");
+    note_once(planned->spec, shown, number, notes);
+    if (planned->iterable)
+        note_length(planned->spec, shown, number, notes);
+    if (stamps > STAMPS_NOTED)
+        dlb_note(notes, DLB_NOTE_PYTHON_STAMPS_COST,
+                 "cell %u: time stamps took %.1f%% of the workers' work, because its samples are "
+                 "cheap: python.stamps = false measures without them, and without causes",
+                 number, 100 * stamps);
 }

@@ -4,8 +4,7 @@
 #ifndef DLB_SCENARIOS_JUDGE_PYTHON_H
 #define DLB_SCENARIOS_JUDGE_PYTHON_H
 
-#include "core/measure/verdict_terms.h"
-#include "scenarios/spec/spec.h"
+#include "scenarios/judge/judged.h"
 
 #include <jansson.h>
 
@@ -13,5 +12,10 @@
  * already. `python` (NULL: none) is borrowed for as long as *e is. */
 void dlb_evidence_of_python(const struct dlb_spec *spec, const json_t *python,
                             struct dlb_evidence *e);
+
+/* Appends what a reader has to know of a cell that PyTorch loaded: samples that were not asked for
+ * once an epoch, epochs of another length than the data set's, stamps that cost more than 2%. */
+void dlb_note_python(const struct dlb_plan_cell *planned, const struct dlb_judged_cell *cell,
+                     uint32_t number, json_t *notes);
 
 #endif

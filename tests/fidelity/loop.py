@@ -8,7 +8,7 @@ The window runs from the start of the first step after the warm-up to the start 
 the place of a round of the workers where it opened. Prints one JSON document: rate, idle share of the device and what the device
 lacked meanwhile, in milliseconds a step.
 
-usage: loop.py --data files|webdataset|hdf5|tokens --path PATH --step-ms 20 [--workers 2] [--batch-size 32]
+usage: loop.py --data files|webdataset|hdf5|tokens --path PATH --step-ms 20 [--workers 2] [--prefetch 2] [--batch-size 32]
 Exits 77 where a package is missing.
 """
 
@@ -108,7 +108,7 @@ DATA = {
 
 def make_loader(args):
     dataset = DATA[args.data](args)
-    more = {"prefetch_factor": 2, "persistent_workers": True} if args.workers > 0 else {}
+    more = {"prefetch_factor": args.prefetch, "persistent_workers": True} if args.workers > 0 else {}
     if not isinstance(dataset, torch.utils.data.IterableDataset):
         more["shuffle"] = True
     return torch.utils.data.DataLoader(dataset, batch_size=args.batch_size, num_workers=args.workers, drop_last=True, **more)
@@ -156,6 +156,7 @@ def main():
     parser.add_argument("--path", required=True)
     parser.add_argument("--step-ms", type=float, required=True, help="0: the loader's own rate")
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--prefetch", type=int, default=2, help="prefetch_factor")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--seq-len", type=int, default=1024, help="of tokens")
     parser.add_argument("--batches", type=int, default=30, help="measured")

@@ -1,0 +1,102 @@
+/* What is noted of cells that PyTorch loads. */
+#include "scenarios/judge/python.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/mem.h"
+#include "tests/support/judged.h"
+
+/* A cell with 2 workers and batches of 8, of 100 samples. */
+static struct dlb_cell_result loaded(json_t *python, uint64_t n_samples)
+{
+    struct dlb_cell_result out = rep(100, 0.5, 0, 1000);
+    out.python = python;
+    out.loop.epoch = dlb_mem_array(1, sizeof(*out.loop.epoch));
+    out.loop.epoch[0] = (struct dlb_epoch){
+        .n_samples = n_samples, .n_expected = 100, .ended = true, .whole = n_samples == 100};
+    out.loop.n_epochs = 1;
+    return out;
+}
+
+static void notes(const char *setting, bool iterable, json_t *python, uint64_t n_samples,
+                  const char *code, bool wanted)
+{
+    const char *const settings[] = {"loader.kind=torch",
+                                    "loader.batch_size=8",
+                                    "loader.num_workers=2",
+                                    "sweep.run.seed=[0]",
+                                    setting,
+                                    NULL};
+    struct judged t;
+    size_t n = 0;
+    open_judged(&t, settings);
+    struct dlb_cell_result shown = loaded(python, n_samples);
+    struct dlb_judged_cell cell = {.shown = &shown};
+    struct dlb_plan_cell planned = {.spec = t.plan.cells[0].spec, .iterable = iterable};
+    json_t *list = json_array();
+    dlb_note_python(&planned, &cell, 0, list);
+    (void)noted(list, code, &n);
+    if (n != wanted || json_array_size(list) != wanted)
+        fail_msg("%s: %zu of %s, %zu in all", setting, n, code, json_array_size(list));
+    json_decref(list);
+    dlb_cell_result_free(&shown);
+    close_judged(&t);
+}
+
+static json_t *asked(int more, int fewer)
+{
+    return json_pack("{s{si, si, si}}", "once", "epochs", 2, "more", more, "fewer", fewer);
+}
+
+/* drop_last leaves up to a batch less one out of each epoch, other samples each time. */
+static void samples_are_asked_for_once_an_epoch(void **state)
+{
+    static const char code[] = "PYTHON_NOT_ONCE";
+    (void)state;
+    notes("loader.drop_last=false", false, asked(0, 0), 100, code, false);
+    notes("loader.drop_last=false", false, asked(1, 1), 100, code, true);
+    notes("loader.drop_last=false", false, asked(0, 1), 100, code, true);
+    notes("loader.drop_last=true", false, asked(0, 14), 100, code, false);
+    notes("loader.drop_last=true", false, asked(0, 15), 100, code, true);
+    notes("loader.drop_last=true", false, asked(3, 3), 100, code, true);
+    notes("run.world=2", false, asked(0, 50), 100, code, false); /* another rank's */
+}
+
+static void epochs_of_iterable_data_have_a_length(void **state)
+{
+    static const char code[] = "PYTHON_EPOCH_DIFFERS";
+    (void)state;
+    notes("loader.drop_last=false", true, json_object(), 100, code, false);
+    notes("loader.drop_last=false", true, json_object(), 200, code, true);
+    notes("loader.drop_last=false", true, json_object(), 99, code, true);
+    notes("loader.drop_last=true", true, json_object(), 86, code, false); /* 2 x 7 */
+    notes("loader.drop_last=true", true, json_object(), 85, code, true);
+    notes("loader.drop_last=false", false, json_object(), 99, code, false); /* the cell fails */
+}
+
+static void stamps_have_a_cost(void **state)
+{
+    static const char code[] = "PYTHON_STAMPS_COST";
+    (void)state;
+    notes("loader.drop_last=false", false, json_pack("{sf}", "stamps_frac", 0.019), 100, code,
+          false);
+    notes("loader.drop_last=false", false, json_pack("{sf}", "stamps_frac", 0.021), 100, code,
+          true);
+    notes("loader.drop_last=false", false, json_pack("{sn}", "stamps_frac"), 100, code, false);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_are_asked_for_once_an_epoch),
+        cmocka_unit_test(epochs_of_iterable_data_have_a_length),
+        cmocka_unit_test(stamps_have_a_cost),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
