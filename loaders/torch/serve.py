@@ -142,6 +142,8 @@ class Source:
             dataset = dlbench_stamps.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [])
             collate = extras.get("collate_fn") or data.default_collate
             extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)
+            if settings["num_workers"] > 0:
+                extras["worker_init_fn"] = dlbench_stamps.Init(self.board, extras.get("worker_init_fn"))
             self.stamp_ns = self.board.cost_ns()
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
 
