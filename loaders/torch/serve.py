@@ -90,6 +90,7 @@ class Source:
                 dataset, extras = dlbench_twins.make(setup, Refused)
             self.loader = self.data_loader(dataset, extras)
         self.exact = not self.iterable and self.sampler is None
+        self.most = self.most_samples()
         self.count = named(get("python.count"), "python.count", setup["folder"])[1] if get("python.count") else None
 
     def users_loader(self, spec):
@@ -164,6 +165,14 @@ class Source:
                 continue
         return None
 
+    def most_samples(self):
+        """Of an epoch of iterable data, beyond which it is taken for endless: such a run has no other end. None: any number."""
+        get = self.setup["settings"].get
+        if not self.iterable or not self.setup["samples"] or get("run.max_batches"):
+            return None
+        in_flight = get("loader.batch_size") * get("loader.num_workers") * (get("loader.prefetch_factor") or 0)
+        return 2 * self.setup["samples"] + in_flight
+
     def about(self):
         torch = self.torch
         get = self.setup["settings"].get
@@ -189,7 +198,7 @@ class Server:
     def __init__(self, channel, source, batches, kept):
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
         self.iterator, self.batch, self.pages = None, None, None
-        self.n_epochs, self.n_taken, self.window, self.opened = 0, 0, None, None
+        self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened = 0, 0, 0, None, None
 
     def say(self, kind, a=0, b=0, c=0, d=0, e=0, f=0):
         self.channel.send(ANSWER.pack(kind, a, b, c, d, e, f))
@@ -202,7 +211,7 @@ class Server:
             self.iterator = None
             if hasattr(self.source.sampler, "set_epoch"):
                 self.source.sampler.set_epoch(epoch)
-            self.iterator, self.n_taken = iter(self.source.loader), 0
+            self.iterator, self.n_taken, self.n_samples = iter(self.source.loader), 0, 0
         self.say(BEGUN)
 
     def keep_one(self):
@@ -240,7 +249,19 @@ class Server:
             ready_ns = asked_ns if taken_ns - asked_ns < SOON_NS else taken_ns
         blocks, n_samples, n_bytes = self.batches.measure(self.batch)
         self.batches.copy(blocks)
+        self.check_end(n_samples)
         return self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns, taken_ns, worker)
+
+    def check_end(self, n_samples):
+        """Whether the epoch may still come to its end, after so many samples more."""
+        self.n_samples += n_samples
+        if self.kept or self.source.most is None or self.n_samples <= self.source.most:
+            return
+        raise Refused(
+            "PYTHON_ENDLESS",
+            "one epoch gave %d samples, and python.samples is %d: set run.max_batches if it has no end, or python.samples to what "
+            "it has (each worker gives all of it, unless its code asks get_worker_info)" % (self.n_samples, self.source.setup["samples"]),
+        )
 
     def mark(self, opens):
         """The measured window opens or closes."""
