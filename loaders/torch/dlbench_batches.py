@@ -9,6 +9,7 @@ from dlbench_errors import Refused
 MOST_SAMPLES = (1 << 32) - 1  # of a batch
 PLAIN = {int, float, complex, bool, str, bytes, type(None)}
 LOOKED_AT = 1000  # a sequence that begins with so many plain values has no others
+LARGEST_NUMBER = 16  # bytes, of torch's types
 NUMBERS = "biufc"  # kinds of numpy's types
 # By which functions tensors that are not one block give the blocks that they consist of: COO, CSR, CSC, nested.
 BLOCKS = (
@@ -60,7 +61,7 @@ class Batches:
         out = []
         for one in tensors:
             if one.layout is self.torch.strided and not getattr(one, "is_nested", False):
-                out.append(one.detach())
+                out.append(one.detach() if one.requires_grad else one)
             else:
                 out += blocks_of(one)
         return out
@@ -115,28 +116,31 @@ class Kept:
     """Where one tensor of each batch is copied to. Its memory grows and is never given back: a shape that changes costs nothing."""
 
     def __init__(self, torch):
-        self.torch, self.memory, self.known, self.view = torch, None, None, None
+        self.torch, self.memory, self.typed, self.known, self.view = torch, None, None, None, None
 
     def like(self, one):
         """A tensor of the same shape, type and order in memory."""
-        known = (one.shape, one.dtype, one.stride(), one.device)
+        stride = one.stride()
+        known = (one.shape, stride, one.dtype, one.device)
         if known != self.known:
             try:
-                self.view = self.viewed(one)
+                self.make_room(one)
+                if not one.is_contiguous():  # as .to() keeps it, without gaps
+                    stride = self.torch.empty_like(one, device="meta").stride()
+                self.view = self.typed.as_strided(one.shape, stride)
             except (RuntimeError, TypeError):  # a type that bytes cannot be seen as
                 self.view = self.torch.empty_like(one)
             self.known = known
         return self.view
 
-    def viewed(self, one):
+    def make_room(self, one):
         torch, n_bytes = self.torch, one.nbytes
         if self.memory is None or n_bytes > len(self.memory) or self.memory.device != one.device:
             more = n_bytes // 4 if self.memory is not None else 0  # shapes differ: the next may be larger
-            self.memory = torch.empty(n_bytes + more, dtype=torch.uint8, device=one.device).zero_()
-        flat = self.memory[:n_bytes].view(one.dtype)
-        if one.is_contiguous():
-            return flat.view(one.shape)
-        return flat.as_strided(one.shape, torch.empty_like(one, device="meta").stride())
+            n_bytes = -(-(n_bytes + more) // LARGEST_NUMBER) * LARGEST_NUMBER
+            self.memory, self.typed = torch.empty(n_bytes, dtype=torch.uint8, device=one.device).zero_(), None
+        if self.typed is None or self.typed.dtype != one.dtype:
+            self.typed = self.memory.view(one.dtype)
 
 
 class Pages:
