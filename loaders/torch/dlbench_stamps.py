@@ -9,10 +9,12 @@ import mmap
 import os
 import struct
 import time
+import types
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, NamedTuple
 
-from torch.utils.data import IterableDataset
+import torch.utils.data
+from torch.utils.data import IterableDataset, get_worker_info
 
 GETITEM, LOAD, COLLATE, NEXT, TRANSPORT = range(5)
 STAGES = ("getitem", "load", "collate", "next", "transport")
@@ -22,15 +24,6 @@ MAX_COUNTED = 1 << 26  # samples: beyond that, which of them were asked for is n
 
 _open = {}  # file name -> this process's row and counts
 os.register_at_fork(after_in_child=_open.clear)
-
-
-def worker_row():
-    try:
-        from torch.utils.data import get_worker_info
-    except ImportError:
-        return 0
-    worker = get_worker_info()
-    return worker.id + 1 if worker else 0
 
 
 class Board:
@@ -46,15 +39,19 @@ class Board:
     def __getstate__(self):
         return {"path": self.path, "n_rows": self.n_rows, "names": self.names, "n_samples": self.n_samples}
 
-    def map(self):
+    def map(self, row=0):
+        """This process's row, the counts, the file. A worker whose row was not named (Init) is none of the cell's: of a loader within the
+        user's data. What it stamps counts nowhere."""
         found = _open.get(self.path)
-        if found is None:
+        if found is None and row == 0 and get_worker_info():
+            found = memoryview(bytearray(N * 16)).cast("Q"), (), None
+        elif found is None:
             with open(self.path, "r+b") as file:
                 memory = mmap.mmap(file.fileno(), 0)
             numbers = memoryview(memory)
-            start, end = worker_row() * N * 16, self.n_rows * N * 16
+            start, end = row * N * 16, self.n_rows * N * 16
             found = numbers[start : start + N * 16].cast("Q"), numbers[end:].cast("I"), memory
-            _open[self.path] = found
+        _open[self.path] = found
         return found
 
     def add(self, stage, since_ns, n=1):
@@ -64,7 +61,7 @@ class Board:
 
     def asked(self, i):
         counts = (_open.get(self.path) or self.map())[1]
-        if isinstance(i, int) and 0 <= i < self.n_samples:
+        if isinstance(i, int) and 0 <= i < len(counts):
             counts[i] += 1
 
     def stage(self, name):
@@ -146,7 +143,26 @@ class Collate(Call):
 
     def __call__(self, samples):
         out = super().__call__(samples)
-        return Made(out, max(worker_row() - 1, 0), time.monotonic_ns(), self.board)
+        worker = get_worker_info()
+        return Made(out, worker.id if worker else 0, time.monotonic_ns(), self.board)
+
+
+class Init:
+    """What DataLoader calls in each worker before all else. It names the worker's row, and shows the user's code its own data set, as
+    it is without stamps: what worker_init_fn changes there, the wrapper sees, because it holds the same object."""
+
+    def __init__(self, board, function):
+        self.board, self.function = board, function
+
+    def __call__(self, worker):
+        self.board.map(worker + 1)
+        info = get_worker_info()
+        dataset = info.dataset
+        while isinstance(dataset, (Samples, Stream)):
+            dataset = dataset.dataset
+        object.__setattr__(info, "dataset", dataset)  # its class forbids it
+        if self.function is not None:
+            self.function(worker)
 
 
 class Samples:
@@ -197,14 +213,36 @@ class Stream(IterableDataset):
             board.add(GETITEM, start_ns)
             yield one
 
+    def __len__(self):
+        return len(self.dataset)
+
+    def __getattr__(self, name):
+        if name in ("dataset", "board") or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.dataset, name)
+
+
+def attributes_of(owner):
+    """What an object holds, by name: in its __dict__ and in slots. Nothing that is computed: properties may do anything."""
+    out = {}
+    for kind in type(owner).__mro__:
+        for name, one in vars(kind).items():
+            if isinstance(one, types.MemberDescriptorType):
+                try:
+                    out[name] = one.__get__(owner)
+                except AttributeError:  # it was never set
+                    continue
+    found = getattr(owner, "__dict__", None)
+    return {**out, **found} if isinstance(found, dict) else out
+
 
 def stamp_transforms(board, owner, depth=2):
     """Puts stamps into each Compose that an object holds, by the names of its transforms."""
-    for value in list(vars(owner).values()) if hasattr(owner, "__dict__") else []:
-        steps = getattr(value, "transforms", None)
+    for value in attributes_of(owner).values():
+        steps = attributes_of(value).get("transforms")
         if isinstance(steps, list):
             stamp_steps(board, value)
-        elif depth > 0 and hasattr(value, "__dict__") and not isinstance(value, (type, Board)):
+        elif depth > 0 and not isinstance(value, (type, Board)):
             stamp_transforms(board, value, depth - 1)
 
 
@@ -215,6 +253,16 @@ def stamp_steps(board, compose):
             compose.transforms[i] = Call(board, stage, step)
 
 
+def stamp_loader(board, dataset):
+    """What opens the images of torchvision's folders and of data sets like them, unless it is computed."""
+    loader = attributes_of(dataset).get("loader", getattr(type(dataset), "loader", None))
+    if callable(loader):
+        try:
+            dataset.loader = Call(board, LOAD, dataset.loader)
+        except Exception:  # its class forbids it
+            return
+
+
 def stamped(board, dataset, composed, openers):
     """The data set with stamps; `composed`: transforms that cannot be found in it; `openers`: what opens its images, likewise."""
     for compose in composed:
@@ -222,6 +270,7 @@ def stamped(board, dataset, composed, openers):
     stamp_transforms(board, dataset)
     for opener in openers:
         opener.function = Call(board, LOAD, opener.function)
-    if hasattr(dataset, "loader") and callable(dataset.loader):
-        dataset.loader = Call(board, LOAD, dataset.loader)
+    stamp_loader(board, dataset)
+    if isinstance(dataset, getattr(torch.utils.data, "IterDataPipe", ())):
+        return dataset  # DataLoader itself divides these among workers, if it knows them
     return Stream(board, dataset) if isinstance(dataset, IterableDataset) else Samples(board, dataset)

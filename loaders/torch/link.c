@@ -14,6 +14,7 @@
 
 #define MAX_PACKET_BYTES 65536
 #define MAX_SETUP_BYTES (128 << 10) /* fits into a socket's buffer as systems have them */
+#define PIP_NAME_BYTES 100
 #define DYING_NS (2 * DLB_NS_PER_S) /* between the end of a channel and that of its process */
 
 static int start(struct dlb_link *link, const char *script, bool quiet, struct dlb_err *err)
@@ -108,12 +109,34 @@ static enum dlb_code code_of(const char *name)
     return code < DLB_N_CODES && dlb_code_status(code) >= DLB_E_IO ? code : DLB_ERR_PYTHON_RAISED;
 }
 
+/* What pip calls the package that holds a module. */
+static void name_for_pip(const char *module, char out[PIP_NAME_BYTES])
+{
+    static const char *const differ[][2] = {{"PIL", "pillow"},
+                                            {"cv2", "opencv-python"},
+                                            {"skimage", "scikit-image"},
+                                            {"sklearn", "scikit-learn"},
+                                            {"yaml", "pyyaml"}};
+    size_t n = strcspn(module, ".");
+
+    for (size_t i = 0; i < sizeof differ / sizeof *differ; i++)
+        if (strlen(differ[i][0]) == n && strncmp(module, differ[i][0], n) == 0) {
+            module = differ[i][1];
+            n = strlen(module);
+            break;
+        }
+    if (n >= PIP_NAME_BYTES)
+        n = PIP_NAME_BYTES - 1;
+    memcpy(out, module, n);
+    out[n] = '\0';
+}
+
 static int fail_as_told(struct dlb_link *link, const json_t *doc, struct dlb_err *err)
 {
     enum dlb_code code = code_of(dlb_json_text(doc, "code"));
     const char *reason = dlb_json_text(doc, "reason"), *package = dlb_json_text(doc, "package");
     const json_t *frames = json_object_get(doc, "frames");
-    char where[300] = "";
+    char where[300] = "", pip[PIP_NAME_BYTES];
 
     for (size_t i = json_array_size(frames); i-- > 0;) { /* the innermost first: it is not cut */
         const char *frame = json_string_value(json_array_get(frames, i));
@@ -121,9 +144,11 @@ static int fail_as_told(struct dlb_link *link, const json_t *doc, struct dlb_err
         (void)snprintf(where + len, sizeof where - len, "%s%s", len ? ", from " : " at ",
                        frame ? frame : "");
     }
-    if (code == DLB_ERR_PYTHON_PACKAGE_MISSING)
+    if (code == DLB_ERR_PYTHON_PACKAGE_MISSING) {
+        name_for_pip(package, pip);
         return dlb_fail(err, code, link->interpreter, DLB_NO_OFFSET,
-                        "it has no package %s: pip install %s", package, package);
+                        "it has no package %s: python -m pip install %s", package, pip);
+    }
     return dlb_fail(err, code, link->interpreter, DLB_NO_OFFSET, "%.300s%s", reason, where);
 }
 

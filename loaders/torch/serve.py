@@ -12,12 +12,9 @@ nothing happens on import.
 """
 
 import contextlib
-import ctypes
 import errno
-import importlib
 import inspect
 import json
-import mmap
 import multiprocessing.util
 import os
 import shutil
@@ -28,67 +25,16 @@ import tempfile
 import time
 import traceback
 
+from dlbench_batches import Batches, Pages
 from dlbench_errors import Refused, describe
+from dlbench_names import BESIDE, accepted, arguments, beside, called, named
 
 EPOCH, NEXT, STOP, WINDOW, STATS, PING = 1, 2, 3, 4, 5, 6
 READY, FAILED, BEGUN, BATCH, END = 1, 2, 3, 4, 5
 QUESTION = struct.Struct("<2Q")
 ANSWER = struct.Struct("<7Q")
-MOST_SAMPLES = (1 << 32) - 1  # of a batch
-ARGS = "python.args."
 STAMP_NEXT = 3  # dlbench_stamps.NEXT
 SOON_NS = 1000000  # a batch that takes no longer was there when it was asked for, if no stamp tells
-
-
-def named(spec, what, folder):
-    """What "train.py:make" or "package.module:Class" names; files from that folder, because user's code may change the current one."""
-    place, colon, attribute = spec.rpartition(":")
-    if not colon or not place or not attribute:
-        raise Refused("PYTHON_NAME", '%s = "%s" is not FILE.py:NAME or MODULE:NAME' % (what, spec))
-    if place.endswith(".py"):
-        path = os.path.normpath(os.path.join(folder, place))
-        if not os.path.isfile(path):
-            raise Refused("PYTHON_NAME", '%s = "%s": there is no file %s' % (what, spec, path))
-        if os.path.dirname(path) not in sys.path:
-            sys.path.insert(0, os.path.dirname(path))
-        place = os.path.basename(path)[:-3]
-    module = importlib.import_module(place)
-    found = module
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            raise Refused("PYTHON_NAME", '%s = "%s": %s has no %s' % (what, spec, module.__file__, attribute))
-        found = getattr(found, part)
-    return module, found
-
-
-def accepted(function, settings):
-    """Those of the settings that the function has parameters for."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return settings
-    if any(one.kind == one.VAR_KEYWORD for one in parameters):
-        return settings
-    names = {one.name for one in parameters}
-    return {name: value for name, value in settings.items() if name in names}
-
-
-def arguments(settings):
-    """What [python.args] holds."""
-    return {key[len(ARGS) :]: value for key, value in settings.items() if key.startswith(ARGS) and value is not None}
-
-
-def called(function, what, spec, args):
-    """What the function returns; arguments that it does not take are refused before it runs."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return function(**args)
-    try:
-        signature.bind(**args)
-    except TypeError as why:
-        raise Refused("PYTHON_ARGS", '%s: %s = "%s" takes %s' % (why, what, spec, signature)) from None
-    return function(**args)
 
 
 def loader_settings(setup, torch):
@@ -126,6 +72,7 @@ class Source:
         self.args = arguments(setup["settings"])
         self.n_samples, self.dataset, self.sampler = None, None, None
         self.board, self.stamp_ns, self.decodes = None, None, False
+        self.given, self.accepted = [], None
         if get("python.loader"):
             self.iterable = True
             self.loader = self.users_loader(get("python.loader"))
@@ -133,7 +80,8 @@ class Source:
             if get("python.dataset"):
                 module, make = named(get("python.dataset"), "python.dataset", setup["folder"])
                 dataset = called(make, "python.dataset", get("python.dataset"), self.args)
-                extras = self.extras(module, dataset)
+                extras = beside(module, dataset)
+                self.given = [name for name in BESIDE if name in extras]
             else:
                 import dlbench_twins
 
@@ -142,6 +90,7 @@ class Source:
                 dataset, extras = dlbench_twins.make(setup, Refused)
             self.loader = self.data_loader(dataset, extras)
         self.exact = not self.iterable and self.sampler is None
+        self.most = self.most_samples()
         self.count = named(get("python.count"), "python.count", setup["folder"])[1] if get("python.count") else None
 
     def users_loader(self, spec):
@@ -151,19 +100,9 @@ class Source:
         for name in self.args:
             if name in settings:  # it would hide what the cell is about
                 raise Refused("PYTHON_ARGS", "python.args.%s is among the settings that python.loader is given" % name)
-        return called(make, "python.loader", spec, dict(accepted(make, settings), **self.args))
-
-    @staticmethod
-    def extras(module, dataset):
-        """What the user's module names beside the data set, as arguments of DataLoader."""
-        out = {}
-        for name in ("collate_fn", "worker_init_fn", "sampler", "batch_sampler"):
-            if hasattr(module, name):
-                out[name] = getattr(module, name)
-        for name in ("sampler", "batch_sampler"):
-            if callable(out.get(name)) and not hasattr(out[name], "__iter__") or inspect.isclass(out.get(name)):
-                out[name] = out[name](dataset)
-        return out
+        given = accepted(make, settings, self.args)
+        self.accepted = sorted(given)
+        return called(make, "python.loader", spec, dict(given, **self.args))
 
     def data_loader(self, dataset, extras):
         import dlbench_stamps
@@ -204,6 +143,8 @@ class Source:
             dataset = dlbench_stamps.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [])
             collate = extras.get("collate_fn") or data.default_collate
             extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)
+            if settings["num_workers"] > 0:
+                extras["worker_init_fn"] = dlbench_stamps.Init(self.board, extras.get("worker_init_fn"))
             self.stamp_ns = self.board.cost_ns()
         return data.DataLoader(dataset, generator=generator, **settings, **extras)
 
@@ -224,6 +165,14 @@ class Source:
                 continue
         return None
 
+    def most_samples(self):
+        """Of an epoch of iterable data, beyond which it is taken for endless: such a run has no other end. None: any number."""
+        get = self.setup["settings"].get
+        if not self.iterable or not self.setup["samples"] or get("run.max_batches"):
+            return None
+        in_flight = get("loader.batch_size") * get("loader.num_workers") * (get("loader.prefetch_factor") or 0)
+        return 2 * self.setup["samples"] + in_flight
+
     def about(self):
         torch = self.torch
         get = self.setup["settings"].get
@@ -240,102 +189,16 @@ class Source:
             "threads": torch.get_num_threads(),
             "stamp_words": self.board.n_words if self.board else 0,
             "accelerator": bool(torch.cuda.is_available()),
+            "given": self.given,
+            "accepted": self.accepted,
         }
-
-
-class Batches:
-    """Counts a batch's samples and bytes, and copies it."""
-
-    def __init__(self, torch, count):
-        self.torch, self.count, self.kept = torch, count, []
-        try:
-            import numpy
-
-            self.array = numpy.ndarray
-        except ImportError:
-            self.array = ()
-
-    def tensors(self, batch, out):
-        """Its tensors, in the order in which they are there; arrays as tensors."""
-        if isinstance(batch, self.torch.Tensor):
-            out.append(batch)
-        elif isinstance(batch, (list, tuple)):
-            for one in batch:
-                if isinstance(one, (int, float, str, bytes)):
-                    break
-                self.tensors(one, out)
-        elif hasattr(batch, "values") and hasattr(batch, "keys"):
-            for one in batch.values():
-                self.tensors(one, out)
-        elif isinstance(batch, self.array) and batch.dtype != object:
-            out.append(self.torch.as_tensor(batch))
-        return out
-
-    def counted(self, batch):
-        answer = self.count(batch)
-        try:
-            n = int(answer)
-        except (TypeError, ValueError, OverflowError):
-            n = 0
-        if not 1 <= n <= MOST_SAMPLES:
-            raise Refused("PYTHON_BATCH_UNKNOWN", "python.count gives a %s that is no number of samples" % type(answer).__name__)
-        return n
-
-    def measure(self, batch):
-        tensors = self.tensors(batch, [])
-        n_bytes = 0
-        for one in tensors:
-            n_bytes += one.nbytes
-        if self.count:
-            return tensors, self.counted(batch), n_bytes
-        if not tensors:
-            raise Refused(
-                "PYTHON_BATCH_UNKNOWN",
-                "a batch is %s without a tensor in it: let python.count name a function that counts its samples"
-                % type(batch).__name__,
-            )
-        n_samples = tensors[0].shape[0] if tensors[0].dim() > 0 else 1
-        if n_samples == 0:  # an endless loader of such would never end
-            raise Refused("PYTHON_BATCH_UNKNOWN", "a batch has no sample")
-        return tensors, n_samples, n_bytes
-
-    def copy(self, tensors):
-        for i, one in enumerate(tensors):
-            if i == len(self.kept):
-                self.kept.append(self.torch.empty_like(one).zero_())
-            kept = self.kept[i]
-            if kept.shape != one.shape or kept.dtype != one.dtype:
-                if kept.dtype == one.dtype and kept.dim() == one.dim() > 0 and kept.shape[1:] == one.shape[1:] and len(one) < len(kept):
-                    kept = kept[: len(one)]
-                else:
-                    kept = self.kept[i] = self.torch.empty_like(one).zero_()
-            kept.copy_(one)
-
-
-class Pages:
-    """Of a kept batch of a worker, which lies in shared memory: a copy of it finds its pages unmapped, as that of each new batch does."""
-
-    def __init__(self, tensors):
-        libc = ctypes.CDLL(None)
-        self.madvise, page = libc.madvise, os.sysconf("SC_PAGESIZE")
-        self.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-        self.ranges = []
-        for one in tensors:
-            if one.is_shared():  # in private memory MADV_DONTNEED would erase it
-                start, end = -(-one.data_ptr() // page) * page, (one.data_ptr() + one.nbytes) // page * page
-                if start < end:
-                    self.ranges.append((start, end - start))
-
-    def unmap(self):
-        for start, n_bytes in self.ranges:
-            self.madvise(start, n_bytes, mmap.MADV_DONTNEED)
 
 
 class Server:
     def __init__(self, channel, source, batches, kept):
         self.channel, self.source, self.batches, self.kept = channel, source, batches, kept
         self.iterator, self.batch, self.pages = None, None, None
-        self.n_epochs, self.n_taken, self.window, self.opened = 0, 0, None, None
+        self.n_epochs, self.n_taken, self.n_samples, self.window, self.opened = 0, 0, 0, None, None
 
     def say(self, kind, a=0, b=0, c=0, d=0, e=0, f=0):
         self.channel.send(ANSWER.pack(kind, a, b, c, d, e, f))
@@ -348,7 +211,7 @@ class Server:
             self.iterator = None
             if hasattr(self.source.sampler, "set_epoch"):
                 self.source.sampler.set_epoch(epoch)
-            self.iterator, self.n_taken = iter(self.source.loader), 0
+            self.iterator, self.n_taken, self.n_samples = iter(self.source.loader), 0, 0
         self.say(BEGUN)
 
     def keep_one(self):
@@ -358,7 +221,7 @@ class Server:
         if self.batch is None:
             raise Refused("PYTHON_NO_BATCH", "the loader has no batch")
         del iterator
-        self.pages = Pages(self.batches.tensors(self.batch, []))
+        self.pages = Pages(self.batches.blocks(self.batches.tensors(self.batch, [])))
 
     def look(self):
         """For a probe: how many samples there are, and what one takes in a batch."""
@@ -384,9 +247,21 @@ class Server:
         taken_ns = time.monotonic_ns()
         if not stamped:
             ready_ns = asked_ns if taken_ns - asked_ns < SOON_NS else taken_ns
-        tensors, n_samples, n_bytes = self.batches.measure(self.batch)
-        self.batches.copy(tensors)
+        blocks, n_samples, n_bytes = self.batches.measure(self.batch)
+        self.batches.copy(blocks)
+        self.check_end(n_samples)
         return self.say(BATCH, n_samples, n_bytes, asked_ns, ready_ns, taken_ns, worker)
+
+    def check_end(self, n_samples):
+        """Whether the epoch may still come to its end, after so many samples more."""
+        self.n_samples += n_samples
+        if self.kept or self.source.most is None or self.n_samples <= self.source.most:
+            return
+        raise Refused(
+            "PYTHON_ENDLESS",
+            "one epoch gave %d samples, and python.samples is %d: set run.max_batches if it has no end, or python.samples to what "
+            "it has (each worker gives all of it, unless its code asks get_worker_info)" % (self.n_samples, self.source.setup["samples"]),
+        )
 
     def mark(self, opens):
         """The measured window opens or closes."""

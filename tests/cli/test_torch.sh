@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE=1
 cat >train.py <<'PY'
 import multiprocessing, os, signal, time
 import torch
-from torch.utils.data import Dataset, IterableDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 with open("%(pids)s", "a") as file:
     file.write("%%d\n" %% os.getpid())
@@ -115,6 +115,20 @@ def loader(batch_size, samples):
     return [torch.zeros(batch_size, 4) for _ in range(samples // batch_size)]
 
 
+def endless():
+    data = Stream()
+    Stream.__iter__ = lambda self: (torch.zeros(8) for _ in iter(int, 1))
+    return data
+
+
+def others(samples, **more):
+    return loader(more.pop("batch_size"), samples) if set(more) < set(DataLoader.__init__.__code__.co_varnames) else None
+
+
+def strict(batch_size, seed, prefetch_factor, persistent_workers, timeout, samples):
+    return loader(batch_size, samples) if not prefetch_factor and not persistent_workers and timeout == 0 else None
+
+
 def words():
     return [["a"], ["b"]]
 
@@ -123,6 +137,39 @@ def count(batch):
     return 7
 PY
 sed -i "s|%(pids)s|$tmp/pids|; s|%%|%|g" train.py
+cat >init.py <<'PY'
+import json as sampler
+import train
+from torch.utils.data import get_worker_info
+
+
+class Slots:
+    __slots__ = ("transform", "unset")
+
+
+class Opened(train.Mine):
+    """Each worker opens what it reads in worker_init_fn."""
+
+    def __init__(self):
+        super().__init__()
+        self.file, self.held = None, Slots()
+        self.held.transform = train.Compose()
+
+    @property
+    def loader(self):
+        raise RuntimeError("nobody asked for it")
+
+    def __getitem__(self, i):
+        return self.held.transform(self.file[i])
+
+
+def worker_init_fn(worker):
+    get_worker_info().dataset.file = [train.torch.zeros(8)] * 64
+PY
+cp train.py train.v2.py
+mkdir package
+echo 'from . import other as make' >package/train.py
+echo 'raise ModuleNotFoundError("none", name="skimage.io")' >lacks.py
 
 torch=(--set loader.kind=torch --set dataset.format=python --set python.interpreter=python3 --set loader.batch_size=8
     --set loader.num_workers=0 --set device.step_ms=5 --set device.prefetch=0 --set run.warmup_batches=0 --set run.repeats=1
@@ -194,6 +241,14 @@ expect_out "Sleep +[0-9.]+ +[0-9]+%"
 run "$dlbench" run "${own[@]}" --set python.stamps=false --run-name bare --json
 expect_json 'd["cells"][0]["python"]["stages"] == [] and d["cells"][0]["python"]["once"] is None'
 
+# --- worker_init_fn finds the user's own data set; a module called sampler is none; slots hold transforms; properties are not asked
+run "$dlbench" run "${torch[@]}" --set python.dataset=init.py:Opened --set loader.num_workers=2 --set python.samples=64 \
+    --set python.sample_bytes=8 --run-name init --json
+expect_exit 0
+valid_summary "$out"
+expect_json 'd["cells"][0]["epochs"][0]["samples"] == 64 and "Halve" in [s["name"] for s in d["cells"][0]["python"]["stages"]]'
+expect_json 'd["cells"][0]["python"]["given"] == ["worker_init_fn"] and d["cells"][0]["python"]["accepted"] is None'
+
 # --- the short batch at the end counts, wherever its last sample went, and the user's own folder of temporary files stays; an iterable
 # data set's length is not checked
 mkdir users
@@ -209,11 +264,28 @@ run "$dlbench" run "${torch[@]}" --set python.dataset=train.py:stream --set pyth
 expect_exit 0
 expect_json 'd["cells"][0]["epochs"][0]["samples"] == 60'
 
-# --- a loader of the user's own is given the settings that it has parameters for
+# --- what never ends does only where the run does
+endless=("${torch[@]}" --set python.dataset=train.py:endless --set python.samples=64 --set python.sample_bytes=8 --set python.iterable=true)
+run "$dlbench" run "${endless[@]}" --run-name endless
+expect_code E_PYTHON_ENDLESS
+run "$dlbench" run "${endless[@]}" --set run.max_batches=40 --run-name endless --overwrite --json
+expect_exit 0
+expect_json 'd["cells"][0]["epochs"][0]["samples"] >= 320'
+
+# --- a loader of the user's own is given the settings that it has parameters for; **kwargs are DataLoader's; what no worker needs is
+# given where it must be
+own_loader=("${torch[@]}" --set python.args.samples=40 --set python.samples=40 --set python.sample_bytes=4 --set python.iterable=true)
+run "$dlbench" run "${own_loader[@]}" --set python.loader=train.py:others --run-name others --json
+expect_exit 0
+expect_json 'd["cells"][0]["python"]["accepted"] == ["batch_size", "drop_last", "num_workers", "pin_memory", "shuffle"]'
+run "$dlbench" run "${own_loader[@]}" --set python.loader=train.py:strict --run-name strict --json
+expect_exit 0
+expect_json 'd["cells"][0]["python"]["accepted"] == ["batch_size", "persistent_workers", "prefetch_factor", "seed", "timeout"]'
 run "$dlbench" run "${torch[@]}" --set python.loader=train.py:loader --set python.args.samples=40 --set python.samples=40 \
     --set python.iterable=true --run-name loader --json
 expect_exit 0
 expect_json 'd["cells"][0]["epochs"][0]["samples"] == 40'
+expect_json 'd["cells"][0]["python"]["given"] == [] and d["cells"][0]["python"]["accepted"] == ["batch_size"]'
 
 # --- what counts a batch without a tensor
 refused() { # CODE OPTIONS...
@@ -234,6 +306,13 @@ refused E_PYTHON_NAME "${torch[@]}" --set python.dataset=train.py:nothing
 refused E_PYTHON_NAME "${torch[@]}" --set python.dataset=nothing.py:make
 refused E_PYTHON_NAME "${torch[@]}" --set python.dataset=make
 refused E_PYTHON_PACKAGE_MISSING "${torch[@]}" --set python.dataset=no_such_package:make
+refused E_PYTHON_PACKAGE_MISSING "${torch[@]}" --set python.dataset=lacks.py:make
+expect_err scikit-image
+refused E_PYTHON_RAISED "${torch[@]}" --set python.dataset=package/train.py:make
+expect_err "$tmp/package/train.py:1"
+expect_err '"package.train:make"'
+run "$dlbench" run "${torch[@]}" --set python.dataset=train.v2.py:make --run-name dots --json
+expect_exit 0
 refused E_PYTHON_ONLY "${own[@]}" --set loader.kind=inline
 refused E_PYTHON_NO_TWIN "${torch[@]}"
 

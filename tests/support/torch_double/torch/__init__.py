@@ -9,18 +9,23 @@ import types
 
 __version__ = "0.double"
 uint8 = "uint8"
+strided = "strided"
 _threads = [4]
 
 
 class Tensor:
     """Bytes with a shape: a row each sample."""
 
-    def __init__(self, shape, value=0, shared=False):
-        self.shape, self.dtype = tuple(shape), "uint8"
+    requires_grad = False
+
+    def __init__(self, shape, value=0, shared=False, data=None):
+        self.shape, self.dtype, self.layout, self.device = tuple(shape), uint8, strided, "cpu"
         self.nbytes = 1
         for n in self.shape:
             self.nbytes *= n
-        if shared:
+        if data is not None:
+            self.data = data
+        elif shared:
             self.memory = mmap.mmap(-1, max(self.nbytes, 1))
             self.data = (ctypes.c_char * max(self.nbytes, 1)).from_buffer(self.memory)
             ctypes.memset(self.data, value, self.nbytes)
@@ -31,11 +36,23 @@ class Tensor:
     def dim(self):
         return len(self.shape)
 
+    def size(self, i):
+        return self.shape[i]
+
+    def stride(self):
+        return None  # all of them are contiguous
+
+    def is_contiguous(self):
+        return True
+
     def __len__(self):
         return self.shape[0]
 
-    def __getitem__(self, part):
-        return Tensor((len(range(*part.indices(len(self)))),) + self.shape[1:])
+    def view(self, dtype):
+        return self  # there is one type alone
+
+    def as_strided(self, shape, stride):
+        return Tensor(shape, shared=self.shared, data=self.data)
 
     def is_shared(self):
         return self.shared
@@ -59,8 +76,8 @@ def zeros(*shape, dtype=None):
     return Tensor(shape)
 
 
-def empty_like(other):
-    return Tensor(other.shape)
+def empty(*shape, dtype=None, device=None):
+    return Tensor(shape)
 
 
 def set_num_threads(n):

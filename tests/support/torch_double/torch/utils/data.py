@@ -1,8 +1,9 @@
 """Part of tests/support/torch_double: a DataLoader that loads in the training loop. Its workers are processes that wait to be killed; with
-them it loads ahead, so that batches lie ready, in shared memory."""
+them it loads ahead, so that batches lie ready, in shared memory, and loads as the only worker would."""
 
 import os
 import signal
+import types
 
 from torch import Tensor
 
@@ -24,6 +25,7 @@ class TensorDataset(Dataset):
 
 
 _shared = [False]
+_info = [None]
 
 
 def stacked(samples):
@@ -34,14 +36,14 @@ default_collate = stacked
 
 
 def get_worker_info():
-    return None  # workers load nothing
+    return _info[0]
 
 
 class DataLoader:
     def __init__(self, dataset, batch_size=1, shuffle=False, num_workers=0, pin_memory=False, drop_last=False, timeout=0,
-                 prefetch_factor=None, persistent_workers=False, generator=None, collate_fn=None):
+                 prefetch_factor=None, persistent_workers=False, generator=None, collate_fn=None, worker_init_fn=None):
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
-        self.num_workers, self.collate = num_workers, collate_fn or stacked
+        self.num_workers, self.collate, self.init = num_workers, collate_fn or stacked, worker_init_fn
         self.n_ahead = num_workers * (prefetch_factor or 0)
 
     def __iter__(self):
@@ -60,6 +62,9 @@ class DataLoader:
             os.setpgid(0, 0)  # as badly as a worker can hide
             while True:
                 signal.pause()
+        _info[0] = types.SimpleNamespace(id=0, num_workers=1, dataset=self.dataset) if workers else None
+        if workers and self.init:
+            self.init(0)
         samples = []
         numbers = iter(self.dataset) if isinstance(self.dataset, IterableDataset) else range(len(self.dataset))
         for one in numbers:

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# Parts of loaders/torch/*.py by themselves, with a stand-in for torch: batches, rows of stamps, what a function is given.
+. "$(dirname "$0")/lib.sh"
+
+command -v python3 >/dev/null || skip "no python3"
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double:$DLB_SOURCE_DIR/loaders/torch
+
+holds() { # what a Python program, which is read, asserts
+    run python3 -c "import torch$(printf '\n%s' "$(cat)")"
+    expect_exit 0
+}
+
+# --- plain values hide no tensor; lists of them are passed over
+holds <<'PY'
+from dlbench_batches import Batches
+batches, one = Batches(torch, None), torch.zeros(8, 4)
+for batch in [(one, 8, one), (8, one, one), ["a", one, None, one], [[1.0] * 5000, one, {"n": 8, "x": (True, one)}]]:
+    blocks, n_samples, n_bytes = batches.measure(batch)
+    assert (len(blocks), n_samples, n_bytes) == (2, 8, 64), batch
+PY
+
+# --- shapes that change are copied into the memory that is there
+holds <<'PY'
+from dlbench_batches import Batches
+batches = Batches(torch, None)
+batches.copy([torch.Tensor((8, 100))])
+memory = batches.kept[0].memory
+for n in 40, 100, 7:
+    batches.copy([torch.Tensor((8, n), value=n)])
+    assert batches.kept[0].memory is memory and memory.data.raw[: 8 * n] == bytes([n]) * 8 * n
+PY
+
+# --- a worker of another loader has no row, and asks for no sample of this one
+holds <<'PY'
+import types
+import dlbench_stamps
+board = dlbench_stamps.Board("stamps", 0, 4)
+torch.utils.data._info[0] = types.SimpleNamespace(id=5, num_workers=6, dataset=None)
+board.add(dlbench_stamps.GETITEM, 0)
+board.asked(2)
+torch.utils.data._info[0] = None
+dlbench_stamps._open.clear()
+assert set(board.read()) == {(0, 0)} and board.wrong(0) == (0, 0)
+PY
+
+# --- a worker's own row; its user's data set
+holds <<'PY'
+import types
+import dlbench_stamps
+board, mine = dlbench_stamps.Board("stamps", 2, 4), torch.utils.data.Dataset()
+info = torch.utils.data._info[0] = types.SimpleNamespace(dataset=dlbench_stamps.Samples(board, dlbench_stamps.Samples(board, mine)))
+seen = []
+dlbench_stamps.Init(board, lambda worker: seen.append((worker, info.dataset)))(1)
+assert seen == [(1, mine)]
+board.add(dlbench_stamps.GETITEM, 0)
+with open("stamps", "rb") as file:
+    words = memoryview(file.read()[: board.n_words * 8]).cast("Q")
+assert words[2 * 2 * dlbench_stamps.N] == 1 and words[0] == 0
+PY
+
+# --- an iterable data set is as long, and has what else it has, within its wrapper
+holds <<'PY'
+import pickle
+import dlbench_stamps
+class Mine(torch.utils.data.IterableDataset):
+    epoch = 3
+    def __iter__(self):
+        return iter([1, 2])
+    def __len__(self):
+        return 2
+import __main__
+__main__.Mine = Mine
+stream = pickle.loads(pickle.dumps(dlbench_stamps.Stream(dlbench_stamps.Board("stamps", 0, 0), Mine())))
+assert len(stream) == 2 and stream.epoch == 3 and list(stream) == [1, 2]
+PY
+
+# --- what computes a loader is not asked; one that is held is stamped, in a slot too
+holds <<'PY'
+import dlbench_stamps
+from torch.utils.data import Dataset
+class Computed(Dataset):
+    loader = property(lambda self: seen.append(self))
+class Slots:
+    __slots__ = ("loader", "transforms")
+class Function(Dataset):
+    def loader(self, path):
+        return path
+board, seen = dlbench_stamps.Board("stamps", 0, 0), []
+dlbench_stamps.stamped(board, Computed(), [], [])
+assert seen == []
+held = Slots()
+held.loader = str
+dlbench_stamps.stamp_loader(board, held)
+own = Function()
+dlbench_stamps.stamp_loader(board, own)
+assert [type(one.loader) for one in (held, own)] == [dlbench_stamps.Call] * 2 and own.loader("a") == "a"
+PY
+
+# --- settings that a function has no parameters for
+holds <<'PY'
+from dlbench_names import accepted
+settings = {"batch_size": 8, "in_order": True, "seed": 1, "rank": 0, "world": 1}
+assert accepted(lambda **more: 0, settings, {}) == {"batch_size": 8}
+assert accepted(lambda **more: 0, dict(settings, in_order=False), {}) == {"batch_size": 8, "in_order": False}
+assert accepted(lambda rank, in_order, **more: 0, settings, {}) == {"batch_size": 8, "rank": 0, "in_order": True}
+assert accepted(lambda prefetch_factor, timeout=5: 0, settings, {}) == {"prefetch_factor": None}
+assert accepted(lambda multiprocessing_context: 0, settings, {"multiprocessing_context": "spawn"}) == {}
+assert accepted(lambda seed, /: 0, settings, {}) == {}
+PY
+
+# --- what a module has beside its data set: no modules, no texts; what makes a sampler is called with the data set
+holds <<'PY'
+import types
+from dlbench_names import beside
+module = types.SimpleNamespace(sampler=types, collate_fn="default", worker_init_fn=None, batch_sampler=lambda data: [data])
+assert beside(module, 7) == {"batch_sampler": [7]}
+assert beside(types.SimpleNamespace(sampler=range(3), collate_fn=len), 7) == {"sampler": range(3), "collate_fn": len}
+PY
+
+# --- files whose names are no module's, or another one's, and the same under spawn
+mkdir one.d two.d
+echo 'value = 1' >one.d/train.v2.py
+echo 'value = 2' >two.d/train.v2.py
+echo 'class Mine: value = 3' >two.d/json.py
+cp "$DLB_SOURCE_DIR"/loaders/torch/*.py "$tmp"
+export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
+cat >main.py <<'PY'
+import json
+import multiprocessing
+import os
+from dlbench_names import named
+
+def child(made, queue):
+    queue.put((type(made).__module__, made.value))
+
+if __name__ == "__main__":
+    found = [named(spec, "it", os.getcwd())[1] for spec in ("one.d/train.v2.py:value", "two.d/train.v2.py:value", "two.d/json.py:Mine")]
+    assert found[:2] == [1, 2] and found[2].value == 3 and hasattr(json, "dumps")
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    worker = context.Process(target=child, args=(found[2](), queue))
+    worker.start()
+    assert queue.get(timeout=60) == (found[2].__module__, 3)
+    worker.join()
+PY
+run python3 main.py
+expect_exit 0
+
+finish
