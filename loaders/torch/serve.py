@@ -166,12 +166,14 @@ class Source:
         return None
 
     def most_samples(self):
-        """Of an epoch of iterable data, beyond which it is taken for endless: such a run has no other end. None: any number."""
+        """Of an epoch of iterable data, beyond which it is taken for endless: such a run has no other end. None: any number.
+        Where nothing splits the data by worker, each worker gives all of them, and that ends."""
         get = self.setup["settings"].get
         if not self.iterable or not self.setup["samples"] or get("run.max_batches"):
             return None
-        in_flight = get("loader.batch_size") * get("loader.num_workers") * (get("loader.prefetch_factor") or 0)
-        return 2 * self.setup["samples"] + in_flight
+        n_workers = get("loader.num_workers")
+        in_flight = get("loader.batch_size") * n_workers * (get("loader.prefetch_factor") or 0)
+        return max(2, n_workers + 1) * self.setup["samples"] + in_flight
 
     def about(self):
         torch = self.torch
