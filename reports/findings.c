@@ -212,6 +212,7 @@ void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *
     dlb_text_fold(out, title, 0, n_columns);
     dlb_text_fold(out, dlb_json_text(verdict, "text"), 2, n_columns);
     dlb_findings_python(best_cell(doc), n_columns, out);
+    dlb_findings_in_c(doc, n_columns, out);
     if (!too_busy)
         write_recommendation(doc, n_columns, out);
     const json_t *said = dlb_findings_settings(doc, n_columns, out);

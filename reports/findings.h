@@ -28,6 +28,9 @@ void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb
  * Nothing of other cells. */
 void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text *out);
 
+/* What dlbench's own loader took for the work of a cell of PyTorch's, where that ran. */
+void dlb_findings_in_c(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
 /* A title, and one or more lines for the text of each note of an array in the document, but for
  * `said`, which may be NULL; nothing where no other is left. */
 void dlb_findings_list(const json_t *doc, const char *key, const char *title, const json_t *said,

@@ -93,7 +93,7 @@ static void in_c_text(const json_t *in_c, const json_t *c, const json_t *python,
 {
     static const char *const names[] = {"read", "decode", "transform", "collate"};
     size_t at = (size_t)snprintf(text, n_text,
-                                 "The same work in C, with as many workers, takes %.3g ms a sample "
+                                 "the same work in C, with as many workers, takes %.3g ms a sample "
                                  "instead of %.3g",
                                  dlb_json_number(in_c, "sample_ns") / 1e6,
                                  dlb_json_number(in_c, "python_sample_ns") / 1e6);
@@ -109,37 +109,62 @@ static void in_c_text(const json_t *in_c, const json_t *c, const json_t *python,
     (void)snprintf(text + at, n_text - at, ".");
 }
 
+static void say_decoder(const json_t *in_c, const json_t *python, uint32_t n_columns,
+                        struct dlb_text *out)
+{
+    double gain = dlb_json_number(in_c, "decoder_gain");
+    char line[300];
+    if (!(gain >= GAIN_MIN))
+        return;
+    (void)snprintf(
+        line, sizeof(line),
+        "PIL takes %.2f ms for an image, libjpeg-turbo in C %.2f: with a decoder as fast "
+        "as that (torchvision's decode_jpeg), PyTorch's workers would be %.3g times as "
+        "fast.",
+        stage_ms(python, "decode"), stage_ms(in_c, "decoder_ns"), gain);
+    dlb_text_fold(out, line, 0, n_columns);
+}
+
 /* What dlbench's own loader took for the same samples. */
-static void say_in_c(const json_t *in_c, uint32_t n_columns, struct dlb_text *out)
+static void say_in_c(const json_t *in_c, const char *of, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *c = json_object_get(in_c, "stages_ns"),
                  *python = json_object_get(in_c, "python_stages_ns");
-    double gain = dlb_json_number(in_c, "decoder_gain_max");
-    char line[600];
+    char line[700];
+    int n = snprintf(line, sizeof(line), "%s", of);
+    char *text = line + n;
+    size_t n_text = sizeof(line) - (size_t)n;
 
-    if (!json_is_object(in_c))
-        return;
     if (dlb_json_number(in_c, "runs") < 1)
-        (void)snprintf(line, sizeof(line), "The same work in C was not measured: %.400s",
+        (void)snprintf(text, n_text, "the same work in C was not measured: %.400s",
                        dlb_text_shown(in_c, "reason"));
     else if (!json_is_true(json_object_get(in_c, "same_work")))
         (void)snprintf(
-            line, sizeof(line),
-            "In C it is other work, and not compared: %.0f bytes a sample, where PyTorch "
+            text, n_text,
+            "in C it is other work, and not compared: %.0f bytes a sample, where PyTorch "
             "delivers %.0f.",
             dlb_json_number(in_c, "sample_bytes"), dlb_json_number(in_c, "python_sample_bytes"));
+    else if (!isfinite(dlb_json_number(in_c, "python_sample_ns")))
+        (void)snprintf(text, n_text, "what PyTorch's workers took was not stamped; in C %.3g ms.",
+                       dlb_json_number(in_c, "sample_ns") / 1e6);
     else
-        in_c_text(in_c, c, python, line, sizeof(line));
+        in_c_text(in_c, c, python, text, n_text);
     dlb_text_printf(out, "\n");
     dlb_text_fold(out, line, 0, n_columns);
-    if (!(gain >= GAIN_MIN))
-        return;
-    (void)snprintf(line, sizeof(line),
-                   "PIL opens and decodes an image in %.2f ms, libjpeg-turbo in %.2f: with "
-                   "torchvision's decode_jpeg, SPDL or DALI, PyTorch's workers would be at most "
-                   "%.2g times as fast.",
-                   stage_ms(python, "decode"), stage_ms(c, "read") + stage_ms(c, "decode"), gain);
-    dlb_text_fold(out, line, 0, n_columns);
+    say_decoder(in_c, python, n_columns, out);
+}
+
+void dlb_findings_in_c(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *cell;
+    size_t i;
+    json_array_foreach(json_object_get(doc, "cells"), i, cell) {
+        const json_t *in_c = json_object_get(cell, "in_c");
+        char of[40];
+        (void)snprintf(of, sizeof(of), "Cell %zu: ", i);
+        if (json_is_object(in_c))
+            say_in_c(in_c, of, n_columns, out);
+    }
 }
 
 void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text *out)
@@ -157,5 +182,4 @@ void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text
     dlb_text_printf(out, "  %-*s  %11s  %5s\n", NAME_WIDTH, "stage", "ms a sample", "share");
     json_array_foreach(stages, i, one)
         say_stage(one, n, all_ns, out);
-    say_in_c(json_object_get(cell, "in_c"), n_columns, out);
 }

@@ -17,9 +17,19 @@ static bool is_text(const json_t *object, const char *key, const char *text)
 static bool is_argument(const char *key)
 {
     static const char *const keys[] = {
-        "loader.batch_size", "loader.num_workers", "loader.prefetch_factor",    "loader.pin_memory",
-        "loader.shuffle",    "loader.drop_last",   "loader.persistent_workers", "loader.timeout_s",
-        "loader.order",      "run.world",          "accelerators.count",
+        "loader.batch_size",
+        "loader.num_workers",
+        "loader.prefetch_factor",
+        "loader.pin_memory",
+        "loader.shuffle",
+        "loader.drop_last",
+        "loader.persistent_workers",
+        "loader.timeout_s",
+        "loader.order",
+        "run.world",
+        "accelerators.count",
+        "python.start_method",
+        "python.threads",
     };
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (strcmp(key, keys[i]) == 0)

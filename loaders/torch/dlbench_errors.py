@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import traceback
 
 LONGEST_TEXT = 16000
@@ -35,7 +36,7 @@ def describe(why):
     name = type(why).__name__
     if isinstance(why, Refused):
         return {"code": why.code, "reason": cut(text, LONGEST_TEXT // 4), "frames": []}
-    if type(why) is ModuleNotFoundError and why.name:
+    if type(why) is ModuleNotFoundError and why.name and why.name.split(".")[0] not in sys.modules:
         return {"code": "PYTHON_PACKAGE_MISSING", "reason": cut(text, LONGEST_TEXT // 4), "package": cut(why.name, 200), "frames": []}
     frames = frames_of(why)
     if "Original Traceback" in text:  # of a worker: torch hands it on as text

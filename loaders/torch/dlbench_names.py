@@ -90,15 +90,18 @@ def load(name, path):
 
 
 def beside(module, dataset):
-    """What the user's module names beside the data set, as arguments of DataLoader. What can be none, as a module of that name, is not."""
-    out = {}
+    """What the user's module names beside the data set, as arguments of DataLoader, and which of them it makes from the data set.
+    What can be none, as a module of that name, is not."""
+    out, made = {}, []
     for name in BESIDE:
         found = getattr(module, name, None)
         samples = name.endswith("sampler") and hasattr(found, "__iter__") and not isinstance(found, (str, bytes))
         if (callable(found) or samples) and not isinstance(found, types.ModuleType):
             makes = name.endswith("sampler") and (inspect.isclass(found) or not samples)
             out[name] = found(dataset) if makes else found
-    return out
+            if makes:
+                made.append(name)
+    return out, made
 
 
 def arguments(settings):

@@ -18,8 +18,9 @@
 #include <unistd.h>
 
 #define CANNOT_START 127
-#define SPARED_NS (3 * DLB_NS_PER_S) /* torch_shm_manager waits 2 s for another client */
-#define END_NS (5 * DLB_NS_PER_S)    /* of the keeper itself */
+#define SPARED_NS (3 * DLB_NS_PER_S)  /* torch_shm_manager waits 2 s for another client */
+#define PAUSE_NS (16 * DLB_NS_PER_MS) /* at the most, while those that are spared clean up */
+#define END_NS (5 * DLB_NS_PER_S)     /* of the keeper itself */
 
 /* What the keeper tells last. */
 struct ending {
@@ -54,7 +55,7 @@ static _Noreturn void become(char *const argv[], int fd, bool quiet, int error_f
  * ended. */
 static bool cleans_up(pid_t pid)
 {
-    char path[64], text[256];
+    char path[64], text[4096];
 
     (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -65,8 +66,8 @@ static bool cleans_up(pid_t pid)
                      memmem(text, (size_t)n, "torch_shm_manager", 17));
 }
 
-/* Whether it is a child of this process, in whatever group, or in the program's group. */
-static bool is_ours(pid_t pid, pid_t program)
+/* Whether it is a child of this process, in whatever group, or in the group; 0: in none. */
+static bool is_ours(pid_t pid, pid_t of_group)
 {
     char path[64], text[512];
     int parent = 0, group = 0;
@@ -79,27 +80,30 @@ static bool is_ours(pid_t pid, pid_t program)
     text[n > 0 ? n : 0] = '\0';
     const char *name_end = strrchr(text, ')');
     return name_end && sscanf(name_end, ") %*c %d %d", &parent, &group) == 2 && pid != getpid() &&
-           (parent == getpid() || group == program);
+           (parent == getpid() || (of_group > 0 && group == of_group));
 }
 
-/* A killed one's children become ours. */
-static void kill_ours(pid_t program, bool spare)
+/* A killed one's children become ours. Returns how many were killed. */
+static uint32_t kill_ours(pid_t group, bool spare)
 {
     DIR *proc = opendir("/proc");
+    uint32_t n = 0;
 
     for (struct dirent *entry; proc && (entry = readdir(proc));) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 0 && is_ours(pid, program) && !(spare && cleans_up(pid)))
-            (void)kill(pid, SIGKILL);
+        if (pid > 0 && is_ours(pid, group) && !(spare && cleans_up(pid)))
+            n += kill(pid, SIGKILL) == 0;
     }
     if (proc)
         (void)closedir(proc);
+    return n;
 }
 
 /* Returns when no process descends from this one. Those that clean up have a while for it. */
 static void end_all(pid_t program, int *status)
 {
-    uint64_t spared_until_ns = dlb_now_ns() + SPARED_NS;
+    uint64_t spared_until_ns = dlb_now_ns() + SPARED_NS, pause_ns = DLB_NS_PER_MS;
+    pid_t group = program; /* once: when all in it have ended, another may get its number */
     int one;
 
     for (;;) {
@@ -109,14 +113,17 @@ static void end_all(pid_t program, int *status)
         if (pid < 0 && errno == ECHILD)
             return;
         if (pid == 0) {
-            kill_ours(program, dlb_now_ns() < spared_until_ns);
-            (void)dlb_sleep_until_ns(dlb_now_ns() + DLB_NS_PER_MS);
+            if (kill_ours(group, dlb_now_ns() < spared_until_ns) > 0)
+                pause_ns = DLB_NS_PER_MS;
+            (void)dlb_sleep_until_ns(dlb_now_ns() + pause_ns);
+            pause_ns = pause_ns < PAUSE_NS ? 2 * pause_ns : pause_ns;
+            group = 0;
         }
     }
 }
 
-/* Reaps children that end, until that is the program, or the other side closes `life_fd`. */
-static void wait_for_end(pid_t program, int life_fd, int signal_fd, int *status)
+/* Reaps children that end, until that is the program, or the other side closes `life_fd`: false. */
+static bool wait_for_end(pid_t program, int life_fd, int signal_fd, int *status)
 {
     struct signalfd_siginfo info;
     struct pollfd wait[] = {{.fd = life_fd, .events = POLLIN}, {.fd = signal_fd, .events = POLLIN}};
@@ -126,12 +133,12 @@ static void wait_for_end(pid_t program, int life_fd, int signal_fd, int *status)
         for (pid_t pid; (pid = waitpid(-1, &one, WNOHANG)) > 0;)
             if (pid == program) {
                 *status = one;
-                return;
+                return true;
             }
         wait[0].revents = wait[1].revents = 0;
         (void)poll(wait, 2, -1);
         if (wait[0].revents)
-            return;
+            return false;
         if (wait[1].revents && read(signal_fd, &info, sizeof info) < 0)
             continue;
     }
@@ -164,11 +171,15 @@ static _Noreturn void keep(char *const argv[], int fd, bool quiet, int life_fd, 
     (void)close(error[1]);
     if (write(told_fd, &said, sizeof said) < 0 || program < 0)
         _exit(1);
-    wait_for_end(program, life_fd, signal_fd, &ending.status);
-    end_all(program, &ending.status);
+    bool ended = wait_for_end(program, life_fd, signal_fd, &ending.status);
+    if (!ended)
+        end_all(program, &ending.status);
     if (read(error[0], &ending.error, sizeof ending.error) < 0)
         ending.error = errno;
-    _exit(write(told_fd, &ending, sizeof ending) < 0);
+    bool told = write(told_fd, &ending, sizeof ending) >= 0;
+    if (ended) /* what the program left is not waited for */
+        end_all(program, &ending.status);
+    _exit(!told);
 }
 
 static int pipe_of(int ends[2], struct dlb_err *err)

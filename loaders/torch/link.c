@@ -147,7 +147,8 @@ static int fail_as_told(struct dlb_link *link, const json_t *doc, struct dlb_err
     if (code == DLB_ERR_PYTHON_PACKAGE_MISSING) {
         name_for_pip(package, pip);
         return dlb_fail(err, code, link->interpreter, DLB_NO_OFFSET,
-                        "it has no package %s: python -m pip install %s", package, pip);
+                        "it has no package %s: `%s -m pip install %s`, unless it is your own",
+                        package, link->interpreter, pip);
     }
     return dlb_fail(err, code, link->interpreter, DLB_NO_OFFSET, "%.300s%s", reason, where);
 }

@@ -72,7 +72,7 @@ class Source:
         self.args = arguments(setup["settings"])
         self.n_samples, self.dataset, self.sampler = None, None, None
         self.board, self.stamp_ns, self.decodes = None, None, False
-        self.given, self.accepted = [], None
+        self.given, self.made, self.accepted = [], [], None
         if get("python.loader"):
             self.iterable = True
             self.loader = self.users_loader(get("python.loader"))
@@ -80,7 +80,7 @@ class Source:
             if get("python.dataset"):
                 module, make = named(get("python.dataset"), "python.dataset", setup["folder"])
                 dataset = called(make, "python.dataset", get("python.dataset"), self.args)
-                extras = beside(module, dataset)
+                extras, self.made = beside(module, dataset)
                 self.given = [name for name in BESIDE if name in extras]
             else:
                 import dlbench_twins
@@ -192,6 +192,7 @@ class Source:
             "stamp_words": self.board.n_words if self.board else 0,
             "accelerator": bool(torch.cuda.is_available()),
             "given": self.given,
+            "made": self.made,
             "accepted": self.accepted,
         }
 
@@ -287,7 +288,7 @@ class Server:
             work_ns = sum(ns for name, (n, ns) in zip(board.names, self.window) if name in ("getitem", "collate"))
             if work_ns > 0:
                 out["stamps_frac"] = sum(n for n, _ in self.window) * self.source.stamp_ns / work_ns
-        if board and board.n_samples and self.n_epochs and self.iterator is None and self.source.exact:
+        if board and board.n_samples and self.n_epochs and self.iterator is None and not self.source.iterable:
             more, fewer = board.wrong(self.n_epochs)
             out["once"] = {"epochs": self.n_epochs, "more": more, "fewer": fewer}
         self.tell(READY, out)

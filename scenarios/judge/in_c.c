@@ -2,13 +2,15 @@
 
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/measure/disturbed.h"
 #include "core/measure/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LABEL_BYTES 8 /* PyTorch's batch has the labels in it, as int64; dlbench's beside it */
+#define LABEL_BYTES 8  /* PyTorch's batch has the labels in it, as int64; dlbench's beside it */
+#define SAME_BYTES 0.1 /* means over other samples differ, where sizes do */
 
 /* What one sample took the workers, by stage, and how much of it the training loop was given. */
 struct work {
@@ -55,6 +57,14 @@ static bool is_measured(const struct dlb_cell_result *rep)
     return rep->status == DLB_REP_OK && rep->has_workers && n_read(rep) > 0;
 }
 
+static uint32_t n_disturbed(const struct dlb_reps *reps)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < reps->n; i++)
+        n += is_measured(&reps->rep[i]) && dlb_disturbed(&reps->rep[i].loop.strain) != 0;
+    return n;
+}
+
 /* Medians over the runs that were measured; *n: how many. */
 static struct work median_work(const struct dlb_reps *reps, uint32_t *n)
 {
@@ -76,8 +86,9 @@ static struct work median_work(const struct dlb_reps *reps, uint32_t *n)
 
 static bool is_same(const struct work *c, const struct work *python)
 {
-    double more = python->bytes - c->bytes;
-    return fabs(more) < 0.5 || fabs(more - LABEL_BYTES) < 0.5;
+    double more =
+        fmin(fabs(python->bytes - c->bytes), fabs(python->bytes - LABEL_BYTES - c->bytes));
+    return more <= SAME_BYTES * python->bytes;
 }
 
 static json_t *stages_json(const struct work *work)
@@ -88,12 +99,20 @@ static json_t *stages_json(const struct work *work)
     return out;
 }
 
-/* How many times as fast the workers would be at the most, if a decoder as fast as this one took
- * the place of theirs. What it reads meanwhile counts as decoding: PIL opens files itself. */
-static double decoder_gain(const struct work *c, const struct work *python)
+/* What an image takes in C where PIL decodes it in PyTorch. PIL opens files itself, so of files
+ * what C reads belongs to it. NaN without images. */
+static double decoder_ns(const struct dlb_spec *spec, const struct work *c)
+{
+    bool images = strcmp(dlb_codecs[spec->dataset.codec]->name, "jpeg") == 0;
+    bool opens = strcmp(dlb_spec_format(spec)->name, "files") == 0;
+    return images ? c->ns[DLB_WS_DECODE] + (opens ? c->ns[DLB_WS_READ] : 0) : (double)NAN;
+}
+
+/* How many times as fast PyTorch's workers would be with a decoder that takes so long. */
+static double decoder_gain(const struct work *python, double in_c_ns)
 {
     double all = sum_of(python), own = python->ns[DLB_WS_DECODE];
-    return own > 0 ? all / (all - own + c->ns[DLB_WS_READ] + c->ns[DLB_WS_DECODE]) : (double)NAN;
+    return own > 0 ? all / (all - own + in_c_ns) : (double)NAN;
 }
 
 json_t *dlb_in_c_summary(const struct dlb_plan *plan, const struct dlb_results *results,
@@ -104,19 +123,21 @@ json_t *dlb_in_c_summary(const struct dlb_plan *plan, const struct dlb_results *
     if (!plan->in_c.spec || plan->in_c.cell != cell || !shown || reps->n == 0)
         return json_null();
     struct work python = work_of(shown, n_asked(shown->python)), c = median_work(reps, &n);
-    bool same = n > 0 && is_same(&c, &python) && sum_of(&python) > 0;
+    bool same = n > 0 && is_same(&c, &python), both = same && sum_of(&python) > 0;
     json_t *out = dlb_json_made(json_pack("{sI, sb}", "runs", (json_int_t)n, "same_work", same));
+    dlb_json_put(out, "disturbed", json_integer(n_disturbed(reps)));
     dlb_json_put(out, "reason", n > 0 ? json_null() : dlb_json_safe_text(reps->rep[0].reason));
     dlb_json_put(out, "sample_bytes", dlb_json_real_or_null(c.bytes));
     dlb_json_put(out, "python_sample_bytes", dlb_json_real_or_null(python.bytes));
     dlb_json_put(out, "stages_ns", stages_json(&c));
     dlb_json_put(out, "sample_ns", dlb_json_real_or_null(n > 0 ? sum_of(&c) : (double)NAN));
     dlb_json_put(out, "python_stages_ns", stages_json(&python));
-    dlb_json_put(out, "python_sample_ns", dlb_json_real_or_null(sum_of(&python)));
-    bool images = strcmp(dlb_codecs[plan->in_c.spec->dataset.codec]->name, "jpeg") == 0;
-    dlb_json_put(out, "decoder_gain_max",
-                 dlb_json_real_or_null(same && images ? decoder_gain(&c, &python) : (double)NAN));
-    dlb_json_put(out, "gain_max",
-                 dlb_json_real_or_null(same ? sum_of(&python) / sum_of(&c) : (double)NAN));
+    dlb_json_put(out, "python_sample_ns",
+                 dlb_json_real_or_null(sum_of(&python) > 0 ? sum_of(&python) : (double)NAN));
+    double images_ns = both ? decoder_ns(plan->in_c.spec, &c) : (double)NAN;
+    dlb_json_put(out, "decoder_ns", dlb_json_real_or_null(images_ns));
+    dlb_json_put(out, "decoder_gain", dlb_json_real_or_null(decoder_gain(&python, images_ns)));
+    dlb_json_put(out, "gain",
+                 dlb_json_real_or_null(both ? sum_of(&python) / sum_of(&c) : (double)NAN));
     return out;
 }

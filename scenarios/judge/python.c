@@ -49,8 +49,8 @@ static void note_once(const struct dlb_spec *spec, const struct dlb_cell_result 
         return;
     dlb_note(notes, DLB_NOTE_PYTHON_NOT_ONCE,
              "cell %u: the workers were asked for %" PRIu64
-             " samples more often than once an epoch "
-             "and for %" PRIu64 " less often: a sampler that draws with replacement does that",
+             " samples more often than once an epoch and for %" PRIu64
+             " less often: the sampler repeats or leaves out",
              number, more, fewer);
 }
 
@@ -65,16 +65,18 @@ static uint64_t left_out(const struct dlb_spec *spec)
 static void note_length(const struct dlb_spec *spec, const struct dlb_cell_result *shown,
                         uint32_t number, json_t *notes)
 {
+    uint64_t said = (uint64_t)spec->python.shape.samples; /* of data that only Python can read */
     for (uint32_t i = 0; i < shown->loop.n_epochs; i++) {
         const struct dlb_epoch *epoch = &shown->loop.epoch[i];
-        bool more = epoch->n_samples > epoch->n_expected;
-        bool fewer = epoch->ended && epoch->n_samples + left_out(spec) < epoch->n_expected;
+        uint64_t expected = said > 0 ? said : epoch->n_expected;
+        bool more = epoch->n_samples > expected;
+        bool fewer = epoch->ended && epoch->n_samples + left_out(spec) < expected;
         if (!more && !fewer)
             continue;
         dlb_note(notes, DLB_NOTE_PYTHON_EPOCH_DIFFERS,
                  "cell %u: epoch %u delivered %" PRIu64 " samples, and the data set has %" PRIu64
                  "%s",
-                 number, i, epoch->n_samples, epoch->n_expected,
+                 number, i, epoch->n_samples, expected,
                  more ? ": each worker may read all of it (nothing splits it by worker), or it "
                         "repeats by design, as webdataset does with resampled = True"
                       : "");

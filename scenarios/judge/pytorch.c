@@ -46,7 +46,8 @@ struct line {
     size_t n_text, at;
     const json_t *left_out; /* keys of options */
     const json_t *accepted; /* names that a loader of the user's own was given; else no array */
-    const json_t *given;    /* names of arguments that the user's module has values for */
+    const json_t *given;    /* names of arguments that the user's module has values for ... */
+    const json_t *made;     /* ... and those of them that it makes from the data set */
 };
 
 static void append(struct line *line, const char *name, const char *value)
@@ -80,6 +81,10 @@ static void append_order(struct line *line, const struct dlb_spec *spec, bool it
 {
     const char *shuffle = python_bool(spec->loader.shuffle);
     char sampler[72];
+    if (json_is_array(line->accepted)) { /* whatever the function makes of it */
+        append(line, "shuffle", shuffle);
+        return;
+    }
     if (iterable || holds(line->given, "sampler"))
         return;
     (void)snprintf(sampler, sizeof(sampler), "DistributedSampler(dataset, shuffle=%s%s)", shuffle,
@@ -126,33 +131,40 @@ static void append_all(struct line *line, const struct dlb_spec *spec, bool iter
     }
     if (workers)
         append_workers(line, spec);
-    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+        char made[40];
+        (void)snprintf(made, sizeof(made), "%s%s", own[i],
+                       holds(line->made, own[i]) ? "(dataset)" : "");
         if (holds(line->given, own[i]))
-            append(line, own[i], own[i]);
+            append(line, own[i], made);
+    }
 }
 
 void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *python,
                       const json_t *left_out, char *text, size_t n_text)
 {
     const char *own = own_loader(spec);
-    char before[48] = "";
     struct line line = {.text = text, .n_text = n_text, .left_out = left_out};
-    if (own[0])
+    if (own[0]) {
         line.accepted = json_object_get(python, "accepted");
-    else
+    } else {
         line.given = json_object_get(python, "given");
-    if (dlb_spec_is_torch(spec) && spec->python.threads > 0)
-        (void)snprintf(before, sizeof(before), "torch.set_num_threads(%lld); ",
-                       (long long)spec->python.threads);
-    line.at =
-        (size_t)snprintf(text, n_text, "%s%.*s%s", before, DLB_CUT(own[0] ? own : "DataLoader", 60),
-                         own[0] ? ": " : "(dataset, ");
+        line.made = json_object_get(python, "made");
+    }
+    bool none = json_is_array(line.accepted) && json_array_size(line.accepted) == 0;
+    line.at = (size_t)snprintf(text, n_text, "%.*s%s", DLB_CUT(own[0] ? own : "DataLoader", 60),
+                               none     ? ": it takes none of the settings"
+                               : own[0] ? ": "
+                                        : "(dataset, ");
     append_all(&line, spec, iterable);
-    if (!own[0])
-        (void)snprintf(text + line.at, n_text - line.at, ")");
+    line.at += (size_t)snprintf(text + line.at, n_text - line.at, "%s", own[0] ? "" : ")");
+    if (dlb_spec_is_torch(spec) && spec->python.threads > 0 && !holds(left_out, "python.threads"))
+        (void)snprintf(text + line.at, n_text - line.at, "  # after torch.set_num_threads(%lld)",
+                       (long long)spec->python.threads);
 }
 
-/* Whether PyTorch's cells with workers were measured with two values of the option, at least. */
+/* Whether PyTorch's cells, of a setting with workers those that have some, were measured with two
+ * values of the option, at least. */
 static bool is_compared(const struct dlb_plan *plan, const struct dlb_judgement *j,
                         const struct dlb_spec *spec, const struct dlb_opt_group *group,
                         const struct dlb_opt *opt)
@@ -161,8 +173,8 @@ static bool is_compared(const struct dlb_plan *plan, const struct dlb_judgement 
     bool found = false;
     for (uint32_t i = 0; i < plan->n_cells && !found; i++) {
         const struct dlb_spec *other = plan->cells[i].spec;
-        if (!other || other->loader.num_workers == 0 || !dlb_plan_is_torch(plan, i) ||
-            !dlb_is_measured(&j->cells[i]))
+        bool without = other && other->loader.num_workers == 0 && spec->loader.num_workers > 0;
+        if (!other || without || !dlb_plan_is_torch(plan, i) || !dlb_is_measured(&j->cells[i]))
             continue;
         json_t *value = dlb_opt_load(opt, dlb_spec_section_of(other, group));
         found = !json_equal(own, value);

@@ -14,7 +14,9 @@
 #include <stdint.h>
 
 /* Appends `n` runs of the cell's work in C, once in a plan's life. Appends nothing where there is
- * none: the cell is not PyTorch's, has the user's own code, or dlbench refuses its settings. */
+ * none: the cell is not PyTorch's, has the user's own code or no time stamps, or dlbench refuses
+ * its settings. Steps take no time, so that the workers never wait for them. Blocks of their own.
+ */
 void dlb_plan_add_in_c(struct dlb_plan *plan, uint32_t cell, uint32_t n);
 
 #endif

@@ -236,8 +236,8 @@ static void add_in_c(struct dlb_plan *plan, const struct dlb_results *results,
                      struct dlb_race_budget budget)
 {
     int64_t answer = answer_of(&plan->race->race);
-    double cut_s = plan->race->cut_s;
-    double n = cut_s > 0 ? floor((cut_s - results->elapsed_s) / budget.run) : IN_C_RUNS;
+    double max_s = plan->race->max_s;
+    double n = max_s > 0 ? floor((max_s - results->elapsed_s) / budget.run) : IN_C_RUNS;
     if (answer >= 0 && n >= 1)
         dlb_plan_add_in_c(plan, (uint32_t)answer, (uint32_t)fmin(n, IN_C_RUNS));
 }

@@ -113,8 +113,8 @@ holds <<'PY'
 import types
 from dlbench_names import beside
 module = types.SimpleNamespace(sampler=types, collate_fn="default", worker_init_fn=None, batch_sampler=lambda data: [data])
-assert beside(module, 7) == {"batch_sampler": [7]}
-assert beside(types.SimpleNamespace(sampler=range(3), collate_fn=len), 7) == {"sampler": range(3), "collate_fn": len}
+assert beside(module, 7) == ({"batch_sampler": [7]}, ["batch_sampler"])
+assert beside(types.SimpleNamespace(sampler=range(3), collate_fn=len), 7) == ({"sampler": range(3), "collate_fn": len}, [])
 PY
 
 # --- files whose names are no module's, or another one's, and the same under spawn

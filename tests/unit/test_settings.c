@@ -91,12 +91,14 @@ static void test_the_modules_own_arguments(void **state)
     pastes(spec, json_pack("{s[ss]}", "given", "sampler", "collate_fn"),
            "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, drop_last=False, "
            "sampler=sampler, collate_fn=collate_fn)");
-    pastes(spec, json_pack("{s[s]}", "given", "batch_sampler"),
-           "DataLoader(dataset, num_workers=0, pin_memory=False, batch_sampler=batch_sampler)");
+    pastes(spec, json_pack("{s[s], s[s]}", "given", "batch_sampler", "made", "batch_sampler"),
+           "DataLoader(dataset, num_workers=0, pin_memory=False, "
+           "batch_sampler=batch_sampler(dataset))");
     /* A loader of the user's own was given what it has parameters for. */
     (void)snprintf(spec->python.loader, sizeof(spec->python.loader), "train.py:make_loader");
-    pastes(spec, json_pack("{s[ss]}", "accepted", "batch_size", "num_workers"),
-           "make_loader: batch_size=32, num_workers=0");
+    pastes(spec, json_pack("{s[sss]}", "accepted", "batch_size", "num_workers", "shuffle"),
+           "make_loader: batch_size=32, num_workers=0, shuffle=True");
+    pastes(spec, json_pack("{s[]}", "accepted"), "make_loader: it takes none of the settings");
     free(spec);
 }
 
@@ -111,9 +113,9 @@ static void test_how_workers_start(void **state)
     spec->python.start_method = DLB_START_SPAWN;
     spec->python.threads = 3;
     pastes(spec, NULL,
-           "torch.set_num_threads(3); DataLoader(dataset, batch_size=32, num_workers=2, "
+           "DataLoader(dataset, batch_size=32, num_workers=2, "
            "pin_memory=False, prefetch_factor=2, persistent_workers=True, shuffle=True, "
-           "drop_last=False, multiprocessing_context=\"spawn\")");
+           "drop_last=False, multiprocessing_context=\"spawn\")  # after torch.set_num_threads(3)");
     spec->loader.num_workers = 0;
     spec->python.threads = 0;
     pastes(spec, NULL,
