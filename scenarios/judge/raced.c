@@ -76,10 +76,22 @@ static uint32_t n_pairs(const struct dlb_race *race)
     return n;
 }
 
+/* A single slow run among the few fresh ones weighs much. The model knows all blocks, and such
+ * runs. */
+static void say_overall(const struct dlb_race *race, double tolerance, char *text, size_t n_text)
+{
+    const struct dlb_race_interval *all = &race->cells[race->recommended].loss_frac;
+    if (race->loss_frac.median > tolerance && isfinite(all->median))
+        (void)snprintf(text, n_text,
+                       " A few of these runs were slow: by the model of all %u blocks it loses "
+                       "%.1f%% (%.1f%% to %.1f%%) to the best.",
+                       race->n_blocks, all->median * 100, all->low * 100, all->high * 100);
+}
+
 static void say_decided(const struct dlb_race *race, const struct dlb_judgement *j, char *text,
                         size_t n_text)
 {
-    char which[40] = "this cell", fresh[160] = "";
+    char which[40] = "this cell", fresh[160] = "", overall[200] = "";
     if (race->rival < 0) {
         (void)snprintf(text, n_text, "It is the only cell that could be judged.");
         return;
@@ -91,10 +103,11 @@ static void say_decided(const struct dlb_race *race, const struct dlb_judgement 
                    "(%.3g%% interval %.1f%% to %.1f%%).",
                    n_pairs(race), (long long)race->rival, race->loss_frac.median * 100,
                    race->loss_level * 100, race->loss_frac.low * 100, race->loss_frac.high * 100);
+    say_overall(race, j->tolerance, overall, sizeof(overall));
     (void)snprintf(text, n_text,
                    "Recommended: %s, the smallest that loses less than %.3g%% to the best, with a "
-                   "probability of %.0f%%.%s",
-                   which, j->tolerance * 100, race->probability * 100, fresh);
+                   "probability of %.0f%%.%s%s",
+                   which, j->tolerance * 100, race->probability * 100, fresh, overall);
 }
 
 static const char *why_undecided(const struct dlb_race *race)
