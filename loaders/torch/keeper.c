@@ -51,33 +51,37 @@ static _Noreturn void become(char *const argv[], int fd, bool quiet, int error_f
     _exit(write(error_fd, &error, sizeof error) < 0 ? CANNOT_START + 1 : CANNOT_START);
 }
 
+/* A file of the process; its bytes end with a zero. Returns how many they are. */
+static size_t read_proc(pid_t pid, const char *name, char *text, size_t n_text)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, n_text - 1) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0 ? (size_t)n : 0;
+}
+
 /* Python's and torch's own processes that unlink what the others leave in /dev/shm, once these have
  * ended. */
 static bool cleans_up(pid_t pid)
 {
-    char path[64], text[4096];
+    char text[4096];
+    size_t n = read_proc(pid, "cmdline", text, sizeof text);
 
-    (void)snprintf(path, sizeof path, "/proc/%d/cmdline", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
-    if (fd >= 0)
-        (void)close(fd);
-    return n > 0 && (memmem(text, (size_t)n, "resource_tracker", 16) ||
-                     memmem(text, (size_t)n, "torch_shm_manager", 17));
+    return memmem(text, n, "resource_tracker", 16) || memmem(text, n, "torch_shm_manager", 17);
 }
 
 /* Whether it is a child of this process, in whatever group, or in the group; 0: in none. */
 static bool is_ours(pid_t pid, pid_t of_group)
 {
-    char path[64], text[512];
+    char text[512];
     int parent = 0, group = 0;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        (void)close(fd);
-    text[n > 0 ? n : 0] = '\0';
+    (void)read_proc(pid, "stat", text, sizeof text);
     const char *name_end = strrchr(text, ')');
     return name_end && sscanf(name_end, ") %*c %d %d", &parent, &group) == 2 && pid != getpid() &&
            (parent == getpid() || (of_group > 0 && group == of_group));

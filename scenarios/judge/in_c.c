@@ -4,6 +4,7 @@
 #include "core/base/mem.h"
 #include "core/measure/disturbed.h"
 #include "core/measure/stats.h"
+#include "scenarios/judge/python.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,17 +40,6 @@ static struct work work_of(const struct dlb_cell_result *rep, double n_samples)
 static double n_read(const struct dlb_cell_result *rep)
 {
     return dlb_measured(rep->workers.stage[DLB_WS_READ].count);
-}
-
-/* Calls of __getitem__, or of `next`, within the window. */
-static double n_asked(const json_t *python)
-{
-    const json_t *one;
-    size_t i;
-    json_array_foreach(json_object_get(python, "stages"), i, one)
-        if (strcmp(dlb_json_text(one, "part"), "read") == 0)
-            return dlb_json_number(one, "count");
-    return (double)NAN;
 }
 
 static bool is_measured(const struct dlb_cell_result *rep)
@@ -122,7 +112,7 @@ json_t *dlb_in_c_summary(const struct dlb_plan *plan, const struct dlb_results *
     uint32_t n = 0;
     if (!plan->in_c.spec || plan->in_c.cell != cell || !shown || reps->n == 0)
         return json_null();
-    struct work python = work_of(shown, n_asked(shown->python)), c = median_work(reps, &n);
+    struct work python = work_of(shown, dlb_python_asked(shown->python)), c = median_work(reps, &n);
     bool same = n > 0 && is_same(&c, &python), both = same && sum_of(&python) > 0;
     json_t *out = dlb_json_made(json_pack("{sI, sb}", "runs", (json_int_t)n, "same_work", same));
     dlb_json_put(out, "disturbed", json_integer(n_disturbed(reps)));

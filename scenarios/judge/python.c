@@ -9,20 +9,30 @@
 
 #define STAMPS_NOTED 0.02
 
+double dlb_python_asked(const json_t *python)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(python, "stages"), i, one) {
+        if (strcmp(dlb_json_text(one, "part"), "read") == 0) /* all of __getitem__ */
+            return dlb_json_number(one, "count");
+    }
+    return (double)NAN;
+}
+
 void dlb_evidence_of_python(const struct dlb_spec *spec, const json_t *python,
                             struct dlb_evidence *e)
 {
     const json_t *stages = json_object_get(python, "stages"), *one;
-    double n = 0, most_ns = 0, sum_ns = 0;
+    double n = dlb_python_asked(python), most_ns = 0, sum_ns = 0;
     size_t i;
 
     e->torch = dlb_spec_is_torch(spec);
     e->own_code = spec->python.dataset[0] || spec->python.loader[0];
     json_array_foreach(stages, i, one) {
         const char *part = dlb_json_text(one, "part");
-        double count = dlb_json_number(one, "count"), ns = dlb_json_number(one, "sum_ns");
-        if (strcmp(part, "read") == 0) /* all of __getitem__ */
-            n = count;
+        double ns = dlb_json_number(one, "sum_ns");
         if (strcmp(part, "transform") != 0 || !(ns > most_ns))
             continue;
         most_ns = ns;

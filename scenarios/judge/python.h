@@ -8,6 +8,9 @@
 
 #include <jansson.h>
 
+/* Calls of __getitem__, or of an iterator's `next`, within the window; NaN without stamps. */
+double dlb_python_asked(const json_t *python);
+
 /* From the interpreter's time stamps: which transform takes longest. The workers' stages are in *e
  * already. `python` (NULL: none) is borrowed for as long as *e is. */
 void dlb_evidence_of_python(const struct dlb_spec *spec, const json_t *python,
