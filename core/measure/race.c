@@ -17,8 +17,8 @@
 #define DROP 0.02        /* probability below which a cell is dropped */
 #define PASS_OVER 0.65   /* share of the highest probability that the leader has at least */
 #define THREAT 0.02      /* probability from which a cell runs on */
-#define DOUBT 0.1        /* likewise, if it is an exception */
-#define RUNS_ALONGSIDE 5 /* cells of a block at least: a cell that was unlucky is seen again */
+#define DOUBT 0.07       /* likewise, if it is an exception */
+#define RUNS_ALONGSIDE 6 /* cells of a block at least: a cell that was unlucky is seen again */
 #define FRESH_MAX 8
 #define MISSES 0.05        /* share of the intervals of the loss */
 #define FRESH_T 2.1        /* quantile of t for about 20 blocks, which plans their number */
@@ -144,8 +144,6 @@ static bool in_doubt(const struct dlb_race *race)
 /* Which of two cells that rest should run first. */
 static bool threatens_more(const struct dlb_race_cell *a, const struct dlb_race_cell *b)
 {
-    if (a->doubt != b->doubt)
-        return a->doubt > b->doubt;
     if (a->threat != b->threat)
         return a->threat > b->threat;
     return a->behind < b->behind;
@@ -357,21 +355,28 @@ static bool is_left(const struct dlb_race *race, const struct dlb_race_interval 
            race->cells[race->recommended].probability >= probability;
 }
 
-/* Where the last phase was against the recommended cell, and there is none to come: its rival was
- * chosen beforehand, too, and ran in the same pairs. */
-static bool turn_to_rival(struct dlb_race *race)
+static void change_places(struct dlb_race *race)
 {
     int64_t given_up = race->recommended;
-    if (smallest(race, DLB_RACE_DECIDE) != race->rival)
-        return false;
     race->recommended = race->rival;
     race->rival = given_up;
+}
+
+/* Where the rival is smaller and as good, or the last phase was against the recommended cell and
+ * there is none to come: the rival was chosen beforehand, too, and ran in the same pairs. */
+static bool turn_to_rival(struct dlb_race *race)
+{
     double misses = MISSES / 2; /* it could be either's */
-    struct dlb_race_interval loss = dlb_race_fresh_loss(race, misses);
-    if (!is_left(race, &loss, DLB_RACE_DECIDE))
+    if (smallest(race, DLB_RACE_DECIDE) != race->rival)
         return false;
-    settle(race, &loss, misses);
-    return true;
+    change_places(race);
+    struct dlb_race_interval loss = dlb_race_fresh_loss(race, misses);
+    if (is_left(race, &loss, DLB_RACE_DECIDE)) {
+        settle(race, &loss, misses);
+        return true;
+    }
+    change_places(race);
+    return false;
 }
 
 /* After the last phase. Its blocks count for the model, too. */
@@ -380,6 +385,8 @@ static bool confirm(struct dlb_race *race, const struct dlb_race_budget *budget)
     struct dlb_race_interval loss = dlb_race_fresh_loss(race, MISSES);
     look(race);
     race->n_fresh = 0;
+    if (is_smaller(race, (uint32_t)race->rival, race->recommended) && turn_to_rival(race))
+        return true;
     if (is_left(race, &loss, CONFIRM)) {
         settle(race, &loss, MISSES);
         return true;

@@ -105,9 +105,10 @@ static void say_decided(const struct dlb_race *race, const struct dlb_judgement 
                    race->loss_level * 100, race->loss_frac.low * 100, race->loss_frac.high * 100);
     say_overall(race, j->tolerance, overall, sizeof(overall));
     (void)snprintf(text, n_text,
-                   "Recommended: %s, the smallest that loses less than %.3g%% to the best, with a "
-                   "probability of %.0f%%.%s%s",
-                   which, j->tolerance * 100, race->probability * 100, fresh, overall);
+                   "Recommended: %s. It loses less than %.3g%% to the best with a probability of "
+                   "%.0f%%; no smaller cell has %.0f%%.%s%s",
+                   which, j->tolerance * 100, floor(race->probability * 100), DLB_RACE_DECIDE * 100,
+                   fresh, overall);
 }
 
 static const char *why_undecided(const struct dlb_race *race)

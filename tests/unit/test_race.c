@@ -158,6 +158,54 @@ static void the_interval_is_of_fresh_runs(void **state)
     dlb_race_free(&race);
 }
 
+/* As above, but one run of the chosen cell was a third slower. */
+static void one_slow_run_moves_the_loss_little(void **state)
+{
+    (void)state;
+    const double rate[N] = {995, 1000, 700, 700, 700, 700};
+    struct dlb_race_input input = input_of(N);
+    struct dlb_race race;
+    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
+    dlb_race_init(&race, &input);
+    run_until_fresh(&race, rate, &rng);
+    for (uint32_t i = 0; i < race.n_fresh; i++) {
+        uint32_t block = race.n_blocks;
+        dlb_race_record(&race, block, 0, i == 2 ? 670 : i % 2 ? 1000 : 1002);
+        dlb_race_record(&race, block, 1, 1010);
+    }
+    assert_false(dlb_race_next(&race, DLB_RACE_UNLIMITED));
+    assert_int_equal(race.recommended, 0);
+    assert_true(fabs(race.loss_frac.median - 0.0095) < 0.002);
+    assert_true(race.loss_frac.low > 0.004 && race.loss_frac.high < 0.015);
+    dlb_race_free(&race);
+}
+
+/* A smaller cell that looked too slow turns out to be as good. */
+static void a_smaller_rival_is_taken(void **state)
+{
+    (void)state;
+    const double rate[N] = {978, 1000, 700, 700, 700, 700};
+    const double later[N] = {1000, 1000, 700, 700, 700, 700};
+    struct dlb_race_input input = input_of(N);
+    struct dlb_race race;
+    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
+    dlb_race_init(&race, &input);
+    run_until_fresh(&race, rate, &rng);
+    assert_int_equal(race.recommended, 1);
+    assert_int_equal(race.rival, 0);
+    for (uint32_t left = race.n_fresh; left > 0; left--) {
+        assert_true(dlb_race_next(&race, DLB_RACE_UNLIMITED));
+        run_block(&race, later, 0.002, &rng);
+    }
+    assert_false(dlb_race_next(&race, DLB_RACE_UNLIMITED));
+    assert_int_equal(race.stopped, DLB_RACE_DECIDED);
+    assert_int_equal(race.recommended, 0);
+    assert_int_equal(race.rival, 1);
+    assert_true(race.probability >= DLB_RACE_DECIDE);
+    assert_true(race.loss_frac.high < 0.005 && race.loss_level == 0.975);
+    dlb_race_free(&race);
+}
+
 /* Fresh runs in which the chosen cell loses 10%: it is not recommended on them. */
 static void fresh_runs_can_contradict(void **state)
 {
@@ -375,6 +423,8 @@ int main(void)
         cmocka_unit_test(fresh_pairs_can_refute_against_a_dropped_rival),
         cmocka_unit_test(a_loss_is_what_was_measured),
         cmocka_unit_test(the_interval_is_of_fresh_runs),
+        cmocka_unit_test(one_slow_run_moves_the_loss_little),
+        cmocka_unit_test(a_smaller_rival_is_taken),
         cmocka_unit_test(fresh_runs_can_contradict),
         cmocka_unit_test(the_rival_may_win_the_last_phase),
         cmocka_unit_test(a_repeated_race_says_the_same),
