@@ -4,7 +4,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
-#include "core/measure/verdict.h"
+#include "reports/ranked.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -19,21 +19,13 @@ static bool is_emulated(const json_t *doc)
 
 #define ALARM_FRAC 0.8 /* GPU-Util below which monitoring usually reports a badly used GPU */
 
-static const json_t *best_cell(const json_t *doc)
-{
-    const json_t *best = json_object_get(doc, "best_cell");
-    return json_is_integer(best)
-               ? json_array_get(json_object_get(doc, "cells"), (size_t)json_integer_value(best))
-               : NULL;
-}
-
 /* The GPU, and what nvidia-smi would have shown beside what the GPU's events show. */
 static void gpu_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *gpu = json_object_get(json_object_get(doc, "device"), "gpu");
     const json_t *nvml = json_object_get(gpu, "nvml"), *numa = json_object_get(gpu, "numa"),
                  *throttle = json_object_get(nvml, "throttle");
-    const json_t *cell = best_cell(doc);
+    const json_t *cell = dlb_ranked_best(doc);
     double shown = dlb_json_number(nvml, "utilization_frac");
     double idle = dlb_json_number(json_object_get(cell, "gpu_idle_frac"), "median");
     double gen = dlb_json_number(nvml, "pcie_gen"), width = dlb_json_number(nvml, "pcie_width");
@@ -81,7 +73,7 @@ static void bytes_text(const json_t *object, const char *key, char *out, size_t 
 static void cache_lines(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *cells = json_object_get(doc, "cells"), *cell;
-    const json_t *cache = json_object_get(best_cell(doc), "cache");
+    const json_t *cache = json_object_get(dlb_ranked_best(doc), "cache");
     char line[1024], device[40], process[40], delivered[40];
     bool differ = false;
     size_t i;
@@ -153,17 +145,15 @@ void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     dlb_text_printf(out, "\n");
 }
 
-void dlb_findings_list(const json_t *doc, const char *key, const char *title, const json_t *said,
-                       uint32_t n_columns, struct dlb_text *out)
+void dlb_findings_list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
+                       struct dlb_text *out)
 {
     const json_t *array = json_object_get(doc, key), *entry;
     size_t i;
-    if (json_array_size(array) == (said ? 1 : 0))
+    if (json_array_size(array) == 0)
         return;
     dlb_text_printf(out, "\n%s\n", title);
     json_array_foreach(array, i, entry) {
-        if (entry == said)
-            continue;
         const char *words = dlb_json_text(entry, "text");
         size_t start = out->len_bytes;
         dlb_text_fold(out, words[0] ? words : "?", 4, n_columns);
@@ -180,42 +170,14 @@ void dlb_findings_noise(const json_t *doc, struct dlb_text *out)
                         floor_frac * 100);
 }
 
-static void write_recommendation(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+void dlb_findings_measured(const json_t *doc, uint32_t n_columns, uint32_t n_words,
+                           struct dlb_text *out)
 {
-    if (json_string_length(json_object_get(doc, "recommendation")) > 0) {
-        dlb_text_printf(out, "\n");
-        dlb_text_fold(out, dlb_json_text(doc, "recommendation"), 0, n_columns);
-    }
-    dlb_findings_noise(doc, out);
-}
-
-void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
-{
-    const json_t *verdict = json_object_get(doc, "verdict");
-    const json_t *best = json_object_get(doc, "best_cell");
-    const json_t *shown =
-        json_array_get(json_object_get(doc, "cells"), (size_t)json_integer_value(best));
-    double lost = json_is_integer(best) ? dlb_json_number(shown, "skipped_frac") : (double)NAN;
-    char title[240], which[40] = "", skipped[60] = "";
-    if (json_is_integer(best) && json_array_size(json_object_get(doc, "cells")) > 1)
-        (void)snprintf(which, sizeof(which), ", of the best cell, %lld",
-                       (long long)json_integer_value(best));
-    if (lost >= DLB_LOST_WARN)
-        (void)snprintf(skipped, sizeof(skipped), ", %.3g%% of the samples skipped", 100 * lost);
-    (void)snprintf(title, sizeof(title), "Verdict: %.*s (%.*s)%s%s",
-                   DLB_CUT(dlb_text_shown(verdict, "class"), 40),
-                   DLB_CUT(dlb_text_shown(verdict, "severity"), 40), skipped, which);
-    bool too_busy = dlb_json_is_true(doc, "too_busy");
-    if (too_busy)
-        write_recommendation(doc, n_columns, out);
-    dlb_text_printf(out, "\n");
-    dlb_text_fold(out, title, 0, n_columns);
-    dlb_text_fold(out, dlb_json_text(verdict, "text"), 2, n_columns);
-    dlb_findings_python(best_cell(doc), n_columns, out);
-    dlb_findings_in_c(doc, n_columns, out);
-    if (!too_busy)
-        write_recommendation(doc, n_columns, out);
-    const json_t *said = dlb_findings_settings(doc, n_columns, out);
-    dlb_findings_list(doc, "not_modelled", "Not modelled:", said, n_columns, out);
-    dlb_findings_list(doc, "notes", "Notes:", NULL, n_columns, out);
+    if (json_is_object(json_object_get(doc, "storage")))
+        dlb_findings_storage(doc, n_columns, out);
+    else
+        dlb_findings_table(doc, n_columns, out);
+    dlb_findings_accelerators(doc, n_words, out);
+    dlb_findings_python(dlb_ranked_best(doc), n_words, out);
+    dlb_findings_in_c(doc, n_words, out);
 }

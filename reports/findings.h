@@ -12,6 +12,10 @@
 /* What was run, on which data and device. */
 void dlb_findings_head(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
+/* What was measured: the table of cells or of accelerators, and what else is known of the best. */
+void dlb_findings_measured(const json_t *doc, uint32_t n_columns, uint32_t n_words,
+                           struct dlb_text *out);
+
 /* A row for each cell that ran, then the cells that were skipped or failed, with the reasons. */
 void dlb_findings_table(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
@@ -31,21 +35,17 @@ void dlb_findings_python(const json_t *cell, uint32_t n_columns, struct dlb_text
 /* What dlbench's own loader took for the work of a cell of PyTorch's, where that ran. */
 void dlb_findings_in_c(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
-/* A title, and one or more lines for the text of each note of an array in the document, but for
- * `said`, which may be NULL; nothing where no other is left. */
-void dlb_findings_list(const json_t *doc, const char *key, const char *title, const json_t *said,
-                       uint32_t n_columns, struct dlb_text *out);
+/* A title, and one or more lines for the text of each note of an array in the document; nothing
+ * where it is empty. */
+void dlb_findings_list(const json_t *doc, const char *key, const char *title, uint32_t n_columns,
+                       struct dlb_text *out);
 
 /* DataLoader's arguments for the recommended cell, or for the best cell when none is
  * recommended, and swept settings that DataLoader does not take. Nothing when the best cell is
- * INCOMPLETE or HARNESS-BOUND. Returns the note of not_modelled that it has told: why PyTorch's
- * loader was not measured; or NULL. Borrowed from `doc`. */
-const json_t *dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+ * INCOMPLETE or HARNESS-BOUND. */
+void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
 /* The smallest loss that the repetitions can tell; nothing where it is not known. */
 void dlb_findings_noise(const json_t *doc, struct dlb_text *out);
-
-/* Verdict, recommendation, settings to paste, what was not modelled, notes. */
-void dlb_findings_words(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/units.h"
+#include "reports/ranked.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -64,10 +65,7 @@ static void reads(const json_t *cell, uint32_t n_columns, struct dlb_text *out)
 
 void dlb_findings_accelerators(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
-    const json_t *best = json_object_get(doc, "best_cell");
-    const json_t *cell = json_is_integer(best) ? json_array_get(json_object_get(doc, "cells"),
-                                                                (size_t)json_integer_value(best))
-                                               : NULL;
+    const json_t *cell = dlb_ranked_best(doc);
     double n = dlb_json_number(json_object_get(cell, "accelerators"), "count");
     if (!(n > 1))
         return;

@@ -2,6 +2,7 @@
 #include "reports/findings.h"
 
 #include "core/base/json.h"
+#include "reports/ranked.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -70,26 +71,14 @@ static void write_others(const json_t *doc, const json_t *config, uint32_t n_col
     dlb_text_free(&line);
 }
 
-/* Why PyTorch's own loader was not measured; NULL where the result does not say. */
-static const json_t *why_not_pytorch(const json_t *doc)
-{
-    const json_t *note;
-    size_t i;
-    json_array_foreach(json_object_get(doc, "not_modelled"), i, note)
-        if (is_text(note, "code", "PYTORCH_NOT_MEASURED"))
-            return note;
-    return NULL;
-}
-
 /* Whose loader the settings were measured with, where the result says it. */
-static const char *whose(const json_t *cell, const json_t *why_not)
+static const char *whose(const json_t *cell)
 {
     if (is_text(cell, "pipeline", "pytorch"))
         return ", measured with PyTorch's own DataLoader";
     if (!is_text(cell, "pipeline", "hardware"))
         return "";
-    return why_not ? ", for a loader as fast as dlbench's"
-                   : ", for a loader as fast as dlbench's (PyTorch's not measured)";
+    return ", for a loader as fast as dlbench's (PyTorch's not measured)";
 }
 
 static void write_unmeasured(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
@@ -107,34 +96,30 @@ static void write_unmeasured(const json_t *doc, uint32_t n_columns, struct dlb_t
     dlb_text_free(&line);
 }
 
-const json_t *dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+/* Where no others were tried they are what was measured, and no advice. */
+static const char *title_of(const json_t *doc)
+{
+    if (is_text(doc, "command", "run") || is_text(doc, "command", "storage"))
+        return "Settings measured";
+    return json_is_null(json_object_get(doc, "recommended_cell"))
+               ? "Settings to paste (the best cell's)"
+               : "Settings to paste";
+}
+
+void dlb_findings_settings(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const char *pytorch = json_string_value(json_object_get(doc, "pytorch"));
-    const json_t *recommended = json_object_get(doc, "recommended_cell");
-    const json_t *verdict = json_object_get(doc, "verdict");
-    bool best_only = json_is_null(recommended);
-    const json_t *index = best_only ? json_object_get(doc, "best_cell") : recommended;
+    const json_t *verdict = json_object_get(doc, "verdict"), *cell = dlb_ranked_offered(doc);
+    bool unjudged =
+        json_is_null(json_object_get(doc, "recommended_cell")) &&
+        (is_text(verdict, "class", "INCOMPLETE") || is_text(verdict, "class", "HARNESS-BOUND"));
 
-    if (!pytorch || !pytorch[0] ||
-        (best_only &&
-         (is_text(verdict, "class", "INCOMPLETE") || is_text(verdict, "class", "HARNESS-BOUND"))))
-        return NULL;
-    const json_t *why_not = why_not_pytorch(doc);
-    const json_t *cell =
-        json_array_get(json_object_get(doc, "cells"),
-                       json_is_integer(index) ? (size_t)json_integer_value(index) : SIZE_MAX);
-    dlb_text_printf(out, "\nSettings to paste%s%s:\n  ", best_only ? " (the best cell's)" : "",
-                    whose(cell, why_not));
+    if (!pytorch || !pytorch[0] || unjudged)
+        return;
+    dlb_text_printf(out, "\n%s%s:\n  ", title_of(doc), whose(cell));
     dlb_text_plain(out, pytorch, 1000); /* always one line, so that it can be copied */
     dlb_text_printf(out, "\n");
     if (cell)
         write_others(doc, json_object_get(cell, "config"), n_columns, out);
     write_unmeasured(doc, n_columns, out);
-    if (why_not) {
-        struct dlb_text line = {0};
-        dlb_text_printf(&line, "not modelled: %s", dlb_json_text(why_not, "text"));
-        dlb_text_fold(out, line.data, 2, n_columns);
-        dlb_text_free(&line);
-    }
-    return why_not;
 }

@@ -4,6 +4,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
+#include "reports/ranked.h"
 #include "reports/table.h"
 
 #include <math.h>
@@ -44,15 +45,6 @@ static void value_text(const json_t *value, char *out, size_t n)
         (void)snprintf(out, n, "-");
 }
 
-#define RATE_OF_WINDOW "samples_per_s"
-
-/* The rate that cells are compared by; results of older programs have one only. */
-static const char *rate_key(const json_t *doc)
-{
-    const char *ranked_by = dlb_json_text(doc, "ranked_by");
-    return strstr(ranked_by, RATE_OF_WINDOW) ? ranked_by : RATE_OF_WINDOW;
-}
-
 static void rate_text(const json_t *rate, bool brief, char *out, size_t n)
 {
     double median = dlb_json_number(rate, "median"), low = dlb_json_number(rate, "low");
@@ -69,16 +61,10 @@ static void rate_text(const json_t *rate, bool brief, char *out, size_t n)
     (void)snprintf(out, n, one ? "%.12s" : "%.12s (%.10s-%.10s)", a, b, c);
 }
 
-/* A share of the time that the rate is of: "epoch_gpu_idle_frac" beside "epoch_samples_per_s". */
 static void percent_text(const json_t *doc, const json_t *cell, const char *key, char *out,
                          size_t n)
 {
-    const char *rate = rate_key(doc);
-    int n_prefix = (int)(strlen(rate) - strlen(RATE_OF_WINDOW));
-    char same_time[64];
-    (void)snprintf(same_time, sizeof(same_time), "%.*s%s", n_prefix, rate, key);
-    double frac = n_prefix > 0 ? dlb_json_number(cell, same_time)
-                               : dlb_json_number(json_object_get(cell, key), "median");
+    double frac = dlb_ranked_share(doc, cell, key);
     if (isfinite(frac))
         (void)snprintf(out, n, "%.1f", frac * 100);
     else
@@ -220,7 +206,7 @@ static void fill_row(const json_t *doc, const json_t *cell, const char *const *k
         value_text(json_object_get(config, keys[i]), *row++, DLB_TABLE_CELL_CAP);
     if (is_raced(doc))
         race_text(cell, *row++, DLB_TABLE_CELL_CAP);
-    rate_text(json_object_get(cell, rate_key(doc)), squeeze >= NO_INTERVAL, *row++,
+    rate_text(json_object_get(cell, dlb_ranked_rate(doc)), squeeze >= NO_INTERVAL, *row++,
               DLB_TABLE_CELL_CAP);
     megabytes_text(cell, *row++, DLB_TABLE_CELL_CAP);
     percent_text(doc, cell, "gpu_idle_frac", *row++, DLB_TABLE_CELL_CAP);

@@ -247,6 +247,6 @@ void dlb_gap_tables(const json_t *doc, uint32_t n_columns, uint32_t n_words, str
     dlb_text_printf(out, "\n");
     dlb_text_fold_lines(out, dlb_json_text(gap, "text"), 0, n_words);
     dlb_findings_noise(doc, out);
-    dlb_findings_list(doc, "not_modelled", "Not modelled:", NULL, n_words, out);
-    dlb_findings_list(doc, "notes", "Notes:", NULL, n_words, out);
+    dlb_findings_list(doc, "not_modelled", "Not modelled:", n_words, out);
+    dlb_findings_list(doc, "notes", "Notes:", n_words, out);
 }

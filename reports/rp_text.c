@@ -1,9 +1,9 @@
 /* summary.txt: what the terminal shows, at full width, with the configuration and each cell's
  * verdict. */
 #include "core/base/json.h"
+#include "reports/answer.h"
 #include "reports/findings.h"
 #include "reports/gap.h"
-#include "reports/report.h"
 #include "reports/watch.h"
 
 #include <stdlib.h>
@@ -41,7 +41,6 @@ static void config(const json_t *doc, struct dlb_text *out)
 
 static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
 {
-    (void)opts;
     if (dlb_watch_is(doc)) {
         dlb_watch_render(&doc, 1, 0, FOLD_COLUMNS, out);
         return;
@@ -50,12 +49,10 @@ static void render(const json_t *doc, const struct dlb_report_opts *opts, struct
     if (dlb_gap_is(doc)) {
         dlb_gap_tables(doc, 0, FOLD_COLUMNS, out);
     } else {
-        if (json_is_object(json_object_get(doc, "storage")))
-            dlb_findings_storage(doc, 0, out);
-        else
-            dlb_findings_table(doc, 0, out);
-        dlb_findings_accelerators(doc, FOLD_COLUMNS, out);
-        dlb_findings_words(doc, FOLD_COLUMNS, out);
+        struct dlb_report_opts whole = {.folder = opts->folder, .verbose = true};
+        dlb_findings_measured(doc, 0, FOLD_COLUMNS, out);
+        dlb_answer_caveats(doc, FOLD_COLUMNS, out);
+        dlb_answer(doc, &whole, FOLD_COLUMNS, out);
         cells(doc, out);
     }
     config(doc, out);

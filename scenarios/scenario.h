@@ -248,6 +248,7 @@ struct dlb_judgement {
     json_t *no_difference; /* array of swept keys that change nothing at the recommended cell, else
                               at the best */
     json_t *left_out;      /* those of them that `pytorch` leaves to their default */
+    bool pins;             /* `pytorch` has pin_memory=True although it makes none */
     json_t *unmeasured;    /* array of keys in `pytorch` that PyTorch's cells did not compare */
     char pytorch[512];     /* DataLoader(...) of the recommended cell, else of the best; empty if
                               neither is judged */

@@ -1,5 +1,6 @@
 #include "bench/cli/args.h"
 
+#include "bench/cli/installed.h"
 #include "core/base/escape.h"
 #include "core/base/mem.h"
 #include "core/base/units.h"
@@ -25,6 +26,7 @@ enum {
     FLAG_OVERWRITE,
     FLAG_DROP_CACHES,
     FLAG_JSON,
+    FLAG_VERBOSE,
     FLAG_WORKLOAD,
     FLAG_DATA,
     FLAG_ACCELERATOR,
@@ -39,7 +41,9 @@ enum phase { PHASE_WORKLOAD, PHASE_FILES, PHASE_OPTIONS };
 
 const struct dlb_flag dlb_flags[] = {
     [FLAG_CONFIG] = {"config", "FILE", DLB_FLAG_CONFIG,
-                     "read options from a TOML file; may be repeated, later files win", NULL},
+                     "read options from a TOML file, or from the installed configuration of that "
+                     "name; may be repeated, later files win",
+                     NULL},
     [FLAG_SET] = {"set", "KEY=VALUE", DLB_FLAG_CONFIG,
                   "set one option; wins over the files. --KEY VALUE does the same. "
                   "sweep.KEY=[A, B] makes sweep try both values",
@@ -64,6 +68,8 @@ const struct dlb_flag dlb_flags[] = {
     [FLAG_JSON] = {"json", NULL, DLB_FLAG_JSON,
                    "print one JSON document on stdout instead of text: the result, or the error",
                    NULL},
+    [FLAG_VERBOSE] = {"verbose", NULL, DLB_FLAG_RESULTS | DLB_FLAG_BESIDE,
+                      "print all notes in full, before the answer", NULL},
     [FLAG_WORKLOAD] = {"workload", "NAME", DLB_FLAG_WORKLOAD,
                        "start from a built-in workload, or from a TOML file of your own; --config "
                        "files win over it",
@@ -216,7 +222,7 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
         return dlb_workload_load(out->cfg, value, err);
     case FLAG_CONFIG:
         out->config_path = value;
-        return dlb_config_load(out->cfg, value, err);
+        return dlb_installed_load(out->cfg, value, err);
     case FLAG_RESULTS:
         out->results_dir = value;
         break;
@@ -237,6 +243,9 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
         break;
     case FLAG_JSON:
         out->json = true;
+        break;
+    case FLAG_VERBOSE:
+        out->verbose = true;
         break;
     case FLAG_DRY_RUN:
     case FLAG_DRY_PLAN:

@@ -25,7 +25,7 @@ void dlb_help_overview(FILE *out)
     (void)fputs("Usage: dlbench COMMAND [FLAGS]\n\nCommands:\n", out);
     for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++)
         if (!((*verb)->flags & DLB_FLAG_HIDDEN))
-            dlb_print_folded(out, (*verb)->summary, 12,
+            dlb_print_folded(out, (*verb)->summary, 14,
                              (uint32_t)fprintf(out, "  %s", (*verb)->name), width);
     (void)fputs("\nTry first:\n"
                 "  dlbench gen --config configs/quickstart.toml\n"

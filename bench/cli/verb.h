@@ -25,7 +25,8 @@ enum dlb_exit {
 enum {
     DLB_FLAG_CONFIG = 1 << 0,  /* --config FILE, --set key=value, --<section>.<key> value (also
                                   --<section>.<key>=value) */
-    DLB_FLAG_RESULTS = 1 << 1, /* --results DIR, --run-name NAME, --overwrite, --drop-caches */
+    DLB_FLAG_RESULTS = 1 << 1, /* --results DIR, --run-name NAME, --overwrite, --drop-caches,
+                                  --verbose */
     DLB_FLAG_JSON = 1 << 2,    /* --json: the document on stdout, nothing else */
     DLB_FLAG_PATH = 1 << 3,    /* one positional PATH */
     DLB_FLAG_TARGET =
@@ -35,7 +36,7 @@ enum {
     DLB_FLAG_PLAN = 1 << 8,     /* --dry-run: the plan */
     DLB_FLAG_SWEEP = 1 << 9,    /* --exhaustive */
     DLB_FLAG_WRITE = 1 << 10,   /* --write FILE, --overwrite */
-    DLB_FLAG_BESIDE = 1 << 11,  /* a second PATH, which may be left out */
+    DLB_FLAG_BESIDE = 1 << 11,  /* a second PATH, which may be left out; --verbose */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
 
@@ -49,8 +50,8 @@ struct dlb_args {
     const char *format;      /* of the target, as the user wrote it; or NULL */
     const char *write;       /* a file to write, or NULL */
     const char *from;        /* of the source, as the user wrote it; or NULL */
-    bool overwrite, json, dry_run;
-    int argc; /* all arguments after the verb; only hidden verbs read them */
+    bool overwrite, json, verbose, dry_run;
+    int argc; /* all arguments after the verb */
     char **argv;
 };
 

@@ -1,5 +1,6 @@
 #include "bench/experiment/experiment.h"
 
+#include "bench/cli/again.h"
 #include "bench/cli/print.h"
 #include "bench/cli/version.h"
 #include "bench/experiment/preview.h"
@@ -340,7 +341,9 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;
     if (written == DLB_E_CANCELLED) /* the result that was there is kept; conclude() says why */
         code = DLB_EXIT_OK;
-    dlb_result_print(doc, written ? NULL : x->folder.written, x->args->json);
+    char *again = dlb_again(x->args);
+    dlb_result_print(doc, written ? NULL : x->folder.written, x->args, again);
+    free(again);
     (void)fflush(stdout);
     int concluded = conclude(x, &judgement);
     json_decref(doc);

@@ -407,10 +407,12 @@ static uint32_t stdout_columns(void)
     return 80;
 }
 
-void dlb_result_print(const json_t *doc, const char *folder, bool json)
+void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_args *args,
+                      const char *again)
 {
-    const struct dlb_report *report = dlb_report_by_name(json ? "json" : "terminal");
-    struct dlb_report_opts opts = {.n_columns = stdout_columns(), .folder = folder};
+    const struct dlb_report *report = dlb_report_by_name(args->json ? "json" : "terminal");
+    struct dlb_report_opts opts = {
+        .n_columns = stdout_columns(), .folder = folder, .again = again, .verbose = args->verbose};
     struct dlb_text text = {0};
     report->render(doc, &opts, &text);
     dlb_print_out(text.data, text.len_bytes);

@@ -59,8 +59,10 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
 /* Prints on stderr that the run was interrupted, and where its result is. */
 void dlb_result_say_interrupted(const struct dlb_result_folder *folder);
 
-/* Prints the terminal report on stdout, or the document if `json`. */
-void dlb_result_print(const json_t *doc, const char *folder, bool json);
+/* Prints the terminal report on stdout, or the document if args->json. `again`: the arguments of
+ * the command that measured it (bench/cli/again.h), or NULL. */
+void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_args *args,
+                      const char *again);
 
 /* The same for two results of dlbench.watch beside each other; as JSON an array. */
 void dlb_result_print_pair(const json_t *const docs[2], bool json);

@@ -17,15 +17,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NAMED = 16 }; /* left-out samples that are named, in the document and as notes */
+enum { MAX_NAMED = 16 }; /* samples that are named, in the document and as notes */
 enum { ERR_TEXT_CAP = sizeof(struct dlb_err) + 80 };
 
 struct watched {
     struct dlb_progress progress;
     enum dlb_convert_phase phase;
     uint64_t start_ns; /* of the phase */
-    uint32_t n_named;
-    struct dlb_err named[MAX_NAMED];
+    struct named {
+        uint32_t n;
+        struct dlb_err err[MAX_NAMED];
+    } skipped, damaged;
 };
 
 struct conversion {
@@ -70,17 +72,28 @@ static const char *coded(const struct dlb_err *err, char text[ERR_TEXT_CAP])
     return text;
 }
 
+static void name(struct watched *watched, struct named *list, const char *what,
+                 const struct dlb_err *why)
+{
+    char text[ERR_TEXT_CAP];
+
+    if (list->n == MAX_NAMED)
+        return;
+    list->err[list->n++] = *why;
+    dlb_progress_note(&watched->progress, "convert: %s: %s", what, coded(why, text));
+}
+
 static void skipped(void *ctx, const struct dlb_err *why, bool shard)
 {
     struct watched *watched = ctx;
-    char text[ERR_TEXT_CAP];
+    name(watched, &watched->skipped,
+         shard ? "the rest of a shard is left out" : "a sample is left out", why);
+}
 
-    if (watched->n_named == MAX_NAMED)
-        return;
-    watched->named[watched->n_named++] = *why;
-    dlb_progress_note(&watched->progress, "convert: %s: %s",
-                      shard ? "the rest of a shard is left out" : "a sample is left out",
-                      coded(why, text));
+static void damaged(void *ctx, const struct dlb_err *why)
+{
+    struct watched *watched = ctx;
+    name(watched, &watched->damaged, "a damaged image is copied as it is", why);
 }
 
 static void removed(void *ctx, const char *path)
@@ -237,7 +250,12 @@ static int convert(struct conversion *c, const struct dlb_args *args, struct dlb
     if (rc != DLB_OK)
         return rc;
     c->open = true;
-    struct dlb_convert_watch watch = {report, skipped, removed, &c->watched, &dlb_interrupted};
+    struct dlb_convert_watch watch = {.report = report,
+                                      .skipped = skipped,
+                                      .damaged = damaged,
+                                      .removed = removed,
+                                      .ctx = &c->watched,
+                                      .cancel = &dlb_interrupted};
     struct dlb_convert how = {.from = &c->ds,
                               .from_path = args->path,
                               .to = to,
@@ -270,6 +288,10 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
     if (c->done.n_cut_shards)
         dlb_say(stdout, "  left out: the rest of %s of the source's shards, which cannot be read",
                 dlb_count_text((double)c->done.n_cut_shards, count, sizeof count));
+    if (c->done.n_damaged && c->done.n_damaged != DLB_NOT_COUNTED)
+        dlb_say(stdout,
+                "  damaged: %s samples have an image that cannot be decoded, as in the source",
+                dlb_count_text((double)c->done.n_damaged, count, sizeof count));
     if (c->done.n_unlabelled)
         dlb_say(stdout, "  unlabelled: %s samples, as in the source",
                 dlb_count_text((double)c->done.n_unlabelled, count, sizeof count));
@@ -280,24 +302,34 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
             dlb_count_text((double)c->done.n_forgotten_keys, count, sizeof count));
 }
 
+static json_t *named_json(const struct named *list)
+{
+    json_t *out = dlb_json_made(json_array());
+    char text[ERR_TEXT_CAP];
+    for (uint32_t i = 0; i < list->n; i++)
+        dlb_json_append(out, dlb_json_safe_text(coded(&list->err[i], text)));
+    return out;
+}
+
+static json_t *count_json(uint64_t n)
+{
+    return n == DLB_NOT_COUNTED ? json_null() : dlb_json_made(json_integer((json_int_t)n));
+}
+
 static json_t *document(const struct conversion *c, const struct dlb_args *args)
 {
-    json_t *named = dlb_json_made(json_array());
-    char text[ERR_TEXT_CAP];
-    uint64_t n_left = c->ds.shape.n_left_tokens;
-    json_t *left =
-        n_left == DLB_NOT_COUNTED ? json_null() : dlb_json_made(json_integer((json_int_t)n_left));
-
-    for (uint32_t i = 0; i < c->watched.n_named; i++)
-        dlb_json_append(named, dlb_json_safe_text(coded(&c->watched.named[i], text)));
     return dlb_json_made(json_pack(
-        "{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:I, s:i, s:o, s:f}",
+        "{s:s, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:i, "
+        "s:o, "
+        "s:f}",
         "command", "convert", "source", dlb_json_safe_text(args->path), "source_format",
         c->ds.format->name, "path", dlb_json_safe_text(args->target), "format", args->format,
         "samples", (json_int_t)c->done.n_samples, "bytes", (json_int_t)c->done.n_bytes, "verified",
         (json_int_t)c->done.n_verified, "unlabelled", (json_int_t)c->done.n_unlabelled,
         "skipped_samples", (json_int_t)c->done.n_skipped, "cut_shards",
-        (json_int_t)c->done.n_cut_shards, "skipped", named, "left_out_tokens", left,
+        (json_int_t)c->done.n_cut_shards, "skipped", named_json(&c->watched.skipped),
+        "damaged_samples", count_json(c->done.n_damaged), "damaged",
+        named_json(&c->watched.damaged), "left_out_tokens", count_json(c->ds.shape.n_left_tokens),
         "forgotten_keys", (json_int_t)c->done.n_forgotten_keys, "n_odd", (int)c->ds.shape.n_odd,
         "odd", dlb_odd_json(&c->ds.shape), "seconds", c->seconds));
 }

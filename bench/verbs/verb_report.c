@@ -6,14 +6,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int print_one(const char *path, bool json, struct dlb_err *err)
+static int print_one(const struct dlb_args *args, struct dlb_err *err)
 {
     json_t *doc = NULL;
     struct stat st;
-    int rc = dlb_summary_load(path, &doc, err);
+    int rc = dlb_summary_load(args->path, &doc, err);
     if (!rc) {
-        bool folder = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-        dlb_result_print(doc, folder ? path : NULL, json);
+        bool folder = stat(args->path, &st) == 0 && S_ISDIR(st.st_mode);
+        dlb_result_print(doc, folder ? args->path : NULL, args, NULL);
     }
     json_decref(doc);
     return rc;
@@ -42,17 +42,18 @@ static int run(const struct dlb_args *args)
     struct dlb_err err;
     int rc = args->target
                  ? print_pair((const char *const[2]){args->path, args->target}, args->json, &err)
-                 : print_one(args->path, args->json, &err);
+                 : print_one(args, &err);
     return rc ? dlb_print_err(&err) : DLB_EXIT_OK;
 }
 
 const struct dlb_verb dlb_verb_report = {
     .name = "report",
     .summary = "Show a result again",
-    .usage = "dlbench report PATH [PATH] [--json]",
+    .usage = "dlbench report PATH [PATH] [--verbose] [--json]",
     .details =
         "Print the same text as the command that measured the result; with --json the document. "
-        "PATH is a result's folder or its summary.json, from this machine or another.\n\n"
+        "PATH is a result's folder or its summary.json, from this machine or another. With "
+        "--verbose all notes are printed in full.\n\n"
         "  dlbench report results/first\n"
         "  dlbench report results/live results/replay\n\n"
         "Two results of a watched training loop (python/dlbench.py) are shown beside each other: "

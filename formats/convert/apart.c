@@ -4,7 +4,7 @@
 
 /* A message of the child; ENDED is the last. */
 struct event {
-    enum { REPORTED, SKIPPED, ENDED } kind;
+    enum { REPORTED, SKIPPED, DAMAGED, ENDED } kind;
     enum dlb_convert_phase phase;
     uint64_t n_done, n_total, n_bytes;
     bool shard;
@@ -40,10 +40,18 @@ static void skipped(void *pipe, const struct dlb_err *why, bool shard)
     send_event(pipe, (struct event){.kind = SKIPPED, .err = *why, .shard = shard});
 }
 
+static void damaged(void *pipe, const struct dlb_err *why)
+{
+    send_event(pipe, (struct event){.kind = DAMAGED, .err = *why});
+}
+
 static bool tell(const struct conversion *c, struct dlb_pipe *pipe)
 {
-    const struct dlb_convert_watch watch = {
-        .report = report, .skipped = skipped, .ctx = pipe, .cancel = c->how->watch->cancel};
+    const struct dlb_convert_watch watch = {.report = report,
+                                            .skipped = skipped,
+                                            .damaged = damaged,
+                                            .ctx = pipe,
+                                            .cancel = c->how->watch->cancel};
     struct dlb_convert how = *c->how;
     struct event end = {.kind = ENDED};
 
@@ -62,6 +70,8 @@ static bool hear(struct conversion *c, struct dlb_pipe *pipe)
             return true;
         if (event->kind == SKIPPED)
             watch->skipped(watch->ctx, &event->err, event->shard);
+        else if (event->kind == DAMAGED)
+            watch->damaged(watch->ctx, &event->err);
         else
             watch->report(watch->ctx, event->phase, event->n_done, event->n_total, event->n_bytes);
     }

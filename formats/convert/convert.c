@@ -6,6 +6,7 @@
 #include "formats/codec.h"
 #include "formats/convert/apart.h"
 #include "formats/convert/check.h"
+#include "formats/convert/damage.h"
 #include "formats/convert/target.h"
 
 #include <errno.h>
@@ -38,6 +39,7 @@ struct state {
     struct dlb_converted *out;
     const struct dlb_convert_target *target;
     struct dlb_convert_check check;
+    struct dlb_convert_damage damage;
     struct sums have, got;
     uint64_t told_bytes; /* at the last report */
     bool fields;         /* some sample has several fields beside its label */
@@ -175,6 +177,15 @@ static int writing_failed(const struct state *state, struct dlb_err *err)
     return DLB_E_IO;
 }
 
+static void note_damage(struct state *state, const struct dlb_sample *sample)
+{
+    struct dlb_err why;
+    if (!dlb_convert_damaged(&state->damage, sample, &why))
+        return;
+    state->out->n_damaged++;
+    state->how->watch->damaged(state->how->watch->ctx, &why);
+}
+
 static int copy_one(struct state *state, void *writer, const struct dlb_sample *sample,
                     struct dlb_err *err)
 {
@@ -190,6 +201,7 @@ static int copy_one(struct state *state, void *writer, const struct dlb_sample *
     state->out->n_samples++;
     state->out->n_bytes += n_bytes;
     state->out->n_unlabelled += !sample->labelled;
+    note_damage(state, sample);
     return DLB_OK;
 }
 
@@ -448,10 +460,14 @@ static int work(const struct dlb_convert *how, const struct dlb_convert_target *
         .out = out,
         .target = target,
         .check = {.label_each = how->to->writer->label_each, .most_key_bytes = MOST_KEY_BYTES}};
+    dlb_convert_damage_init(&state.damage);
     int rc = write_all(&state, err);
 
     if (rc == DLB_OK)
         rc = verify(&state, err);
+    if (!state.damage.jpeg)
+        out->n_damaged = DLB_NOT_COUNTED;
+    dlb_convert_damage_free(&state.damage);
     out->n_forgotten_keys = state.check.n_forgotten;
     dlb_convert_check_free(&state.check);
     free(state.have.sum);

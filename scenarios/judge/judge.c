@@ -418,7 +418,7 @@ void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
     if (judged) {
         const struct dlb_cell_result *rep = j->cells[shown].shown;
         dlb_pytorch_text(plan->cells[shown].spec, plan->cells[shown].iterable,
-                         rep ? rep->python : NULL, j->left_out, j->pytorch, sizeof(j->pytorch));
+                         rep ? rep->python : NULL, j, j->pytorch, sizeof(j->pytorch));
         dlb_pytorch_unmeasured(plan, plan->cells[shown].spec, j);
     }
     dlb_not_modelled_fill(plan, j);

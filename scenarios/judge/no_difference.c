@@ -80,6 +80,13 @@ static bool must_stay(const struct dlb_axis *axis, const struct dlb_spec *spec)
     return axis->opt->stays || keeps_threads;
 }
 
+/* Copies with non_blocking=True need pinned batches, so that value is pasted where either would do:
+ * a training may have such copies, where this one had none. */
+static bool is_pin_memory(const struct dlb_axis *axis)
+{
+    return axis->group == &dlb_loader_group && strcmp(axis->opt->key, "pin_memory") == 0;
+}
+
 enum standing { UNMEASURED, OTHER_VALUE, SAME_VALUE };
 
 /* Of the key's default, which is PyTorch's for the arguments of DataLoader. */
@@ -147,6 +154,11 @@ void dlb_no_difference_find(const struct dlb_plan *plan, const struct dlb_noise 
         said.n++;
         add_word(said.none, sizeof(said.none), axis);
         dlb_json_append(j->no_difference, dlb_json_made(json_string(axis->key)));
+        if (is_pin_memory(axis)) {
+            j->pins = spec->loader.pin_memory || !changed;
+            changed = changed || !spec->loader.pin_memory;
+            continue;
+        }
         enum standing standing = default_of(axis, spec);
         if (must_stay(axis, spec) || (standing == OTHER_VALUE && changed))
             continue;

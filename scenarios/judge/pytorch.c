@@ -45,6 +45,7 @@ struct line {
     char *text;
     size_t n_text, at;
     const json_t *left_out; /* keys of options */
+    bool pins;              /* pin_memory=True, whatever was measured: it makes no difference */
     const json_t *accepted; /* names that a loader of the user's own was given; else no array */
     const json_t *given;    /* names of arguments that the user's module has values for ... */
     const json_t *made;     /* ... and those of them that it makes from the data set */
@@ -119,7 +120,7 @@ static void append_all(struct line *line, const struct dlb_spec *spec, bool iter
     if (!batches) /* it makes batches itself, and DataLoader refuses the size beside it */
         append_whole(line, "", "batch_size", loader->batch_size);
     append_whole(line, "", "num_workers", loader->num_workers);
-    append_option(line, "loader.pin_memory", "pin_memory", python_bool(loader->pin_memory));
+    append(line, "pin_memory", python_bool(loader->pin_memory || line->pins));
     if (workers) {
         append_whole(line, "loader.prefetch_factor", "prefetch_factor", loader->prefetch_factor);
         append_option(line, "loader.persistent_workers", "persistent_workers",
@@ -140,13 +141,37 @@ static void append_all(struct line *line, const struct dlb_spec *spec, bool iter
     }
 }
 
+/* What has to be known of the line, as a comment of Python. */
+static void append_comments(struct line *line, const struct dlb_spec *spec)
+{
+    bool threads = dlb_spec_is_torch(spec) && spec->python.threads > 0 &&
+                   !holds(line->left_out, "python.threads");
+    char text[160] = "";
+    size_t at = 0;
+    if (threads)
+        at = (size_t)snprintf(text, sizeof(text), "after torch.set_num_threads(%lld)",
+                              (long long)spec->python.threads);
+    if (line->pins)
+        (void)snprintf(text + at, sizeof(text) - at,
+                       "%spin_memory: no difference here, but non_blocking copies need it",
+                       at ? "; " : "");
+    if (text[0])
+        (void)snprintf(line->text + line->at, line->n_text - line->at, "  # %s", text);
+}
+
 void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *python,
-                      const json_t *left_out, char *text, size_t n_text)
+                      const struct dlb_judgement *j, char *text, size_t n_text)
 {
     const char *own = own_loader(spec);
-    struct line line = {.text = text, .n_text = n_text, .left_out = left_out};
+    struct line line = {.text = text, .n_text = n_text};
+    if (j) {
+        line.left_out = j->left_out;
+        line.pins = j->pins;
+    }
     if (own[0]) {
         line.accepted = json_object_get(python, "accepted");
+        line.pins =
+            line.pins && (!json_is_array(line.accepted) || holds(line.accepted, "pin_memory"));
     } else {
         line.given = json_object_get(python, "given");
         line.made = json_object_get(python, "made");
@@ -158,9 +183,7 @@ void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *
                                         : "(dataset, ");
     append_all(&line, spec, iterable);
     line.at += (size_t)snprintf(text + line.at, n_text - line.at, "%s", own[0] ? "" : ")");
-    if (dlb_spec_is_torch(spec) && spec->python.threads > 0 && !holds(left_out, "python.threads"))
-        (void)snprintf(text + line.at, n_text - line.at, "  # after torch.set_num_threads(%lld)",
-                       (long long)spec->python.threads);
+    append_comments(&line, spec);
 }
 
 /* Whether PyTorch's cells, of a setting with workers those that have some, were measured with two

@@ -248,6 +248,33 @@ expect_json "d['samples'] == d['verified'] == 299 and d['skipped_samples'] == 1"
 expect_json "'$(basename "$victim")' in d['skipped'][0] and d['skipped'][0].endswith(' [E_PERMISSION]')"
 expect_err "^convert: .*$(basename "$victim").*\[E_PERMISSION\]\$"
 
+# --- a JPEG that is cut short, or is none: copied as it is, counted and named
+if has_module codec jpeg && has_module format webdataset; then
+    "$dlbench" gen --set dataset.path=shots --set dataset.format=files --set dataset.codec=jpeg \
+        --set generate.samples=6 --set generate.sample_bytes=4000 >/dev/null 2>&1 || failed "gen of JPEGs"
+    mapfile -t images < <(find shots -name '*.jpg' | LC_ALL=C sort)
+    truncate -s 900 "${images[1]}"
+    printf 'not an image' >"${images[4]}"
+    run "$dlbench" convert shots broken --format webdataset --json
+    expect_exit 0
+    expect_json "d['samples'] == d['verified'] == 6 and d['skipped_samples'] == 0 and d['damaged_samples'] == 2"
+    expect_json "'$(basename "${images[1]}")' in d['damaged'][0] and '$(basename "${images[4]}")' in d['damaged'][1]"
+    run "$dlbench" convert broken again --format files
+    expect_exit 0
+    expect_out '^  damaged: 2 samples'
+    expect [ "$(grep -c '^convert: a damaged image' "$err")" = 2 ]
+    if has_module format lmdb; then # read by a child process
+        run "$dlbench" convert broken rows --format lmdb --json
+        expect_json "d['damaged_samples'] == 2"
+        run "$dlbench" convert rows back --format files --json
+        expect_exit 0
+        expect_json "d['damaged_samples'] >= 1 and len(d['damaged']) == d['damaged_samples']"
+    fi
+    rm -rf back broken again rows shots
+else
+    echo "not shown: damaged JPEGs"
+fi
+
 # --- interrupted: it ends at once and leaves nothing. Repeated with more samples if the machine is too fast.
 interrupt() { # signal, samples
     rm -rf big dst dst.part-*

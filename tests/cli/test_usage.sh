@@ -15,13 +15,13 @@ expect_err '^Usage: dlbench COMMAND'
 for help in --help -h help; do
     run "$dlbench" $help
     expect_exit 0
-    for verb in sweep run gen inspect convert report doctor man; do
+    for verb in sweep run gen inspect convert report doctor man completion schema; do
         expect_out "^  $verb +[A-Z]"
     done
     expect_no_out '^  cell ' # what the program calls itself by
 done
 
-for verb in sweep run storage gap calibrate gen inspect convert report doctor man; do
+for verb in sweep run storage gap calibrate gen inspect convert report doctor man completion schema; do
     run "$dlbench" help $verb
     expect_exit 0
     expect_out "^Usage: dlbench $verb"
@@ -98,6 +98,28 @@ expect_err '^dlbench: bomb\.toml.*1048576'
 head -c 100000 bomb.toml >deep.toml
 expect_error E_CONFIG_TOO_LARGE 2 "$dlbench" sweep --config deep.toml
 expect_err '^dlbench: deep\.toml'
+
+# The schema has each key of the help, with its range, and each configuration that ships fits it.
+run "$dlbench" schema
+expect_exit 0
+expect_err_empty
+cp "$out" schema.json
+expect_json "d['properties']['loader']['properties']['num_workers']['minimum'] == 0"
+expect_json "d['properties']['loader']['properties']['kind']['enum'][0] == d['properties']['loader']['properties']['kind']['default']"
+expect_json "d['properties']['sweep']['properties']['loader']['properties']['num_workers']['items']['type'] == 'integer'"
+expect_json "d['properties']['sweep']['properties']['max_minutes']['type'] == 'number'"
+for config in "$DLB_SOURCE_DIR"/configs/*.toml "$DLB_SOURCE_DIR"/configs/*/*.toml; do
+    run python3 "$DLB_SOURCE_DIR/tests/support/fits_schema.py" schema.json "$config"
+    expect_exit 0
+done
+printf '[loader]\nnum_worker = 1\n' >bad-key.toml
+printf '[loader]\nnum_workers = -1\n' >bad-range.toml
+printf '[sweep]\nloader.kind = ["thread"]\n' >bad-choice.toml
+printf '[dataset]\npath = 5\n' >bad-type.toml
+for config in bad-*.toml; do
+    run python3 "$DLB_SOURCE_DIR/tests/support/fits_schema.py" schema.json "$config"
+    expect_exit 1
+done
 
 # A configuration that ships is one that loads.
 for config in "$DLB_SOURCE_DIR"/configs/*.toml; do

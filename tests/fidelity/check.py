@@ -1,6 +1,6 @@
 """Whether the window of the plain loop and the judgement of tests/peers/fidelity count as they say. Needs no PyTorch; planted times."""
 
-from table import judged, markdown
+from table import is_settled, judged, markdown
 from timeline import Timeline, Window
 
 MS = 1000000
@@ -80,5 +80,19 @@ def check_judgement():
     assert not judged(failed)["within"] and "PYTHON_RAISED" in markdown([failed], 48)
 
 
-for check in (check_window, check_hidden, check_rounds, check_timeline, check_judgement):
+def check_settled():
+    """A row needs more pairs while its ratio is not known to 1.5%, whatever it is; not after a failure."""
+    loops = [(160, 0.5)] * 3
+    assert is_settled(row(10, loops, [(120, 0.5), (121, 0.5), (122, 0.5)], "INPUT-BOUND"))
+    wide = row(10, loops, [(150, 0.5), (160, 0.5), (170, 0.5)], "INPUT-BOUND")  # 3.6%
+    assert not is_settled(wide)
+    wide["pairs"] *= 6
+    assert is_settled(wide)
+    wide["pairs"] = wide["pairs"][:1]
+    assert not is_settled(wide)
+    wide["pairs"][0] = {"loop": run(160, 0.5), "dlbench": {"failed": "PYTHON_RAISED"}}
+    assert is_settled(wide)
+
+
+for check in (check_window, check_hidden, check_rounds, check_timeline, check_judgement, check_settled):
     check()

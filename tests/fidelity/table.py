@@ -1,7 +1,9 @@
 """What tests/peers/fidelity measured, judged and written as a Markdown table."""
 
+import math
 import statistics
 
+KNOWN_WELL = 0.015  # standard error of the mean of ln(ratio)
 RATE_TOLERANCE, IDLE_TOLERANCE = 0.05, 0.03
 GAIN_LIMIT = 1 / (1 - 0.10)  # docs/verdict.md: what a share of 10% costs
 SHARE_LIMIT = 0.10
@@ -28,6 +30,18 @@ def contradicts(verdict, loop_runs, step_ms):
     return False
 
 
+def ratios_of(row):
+    return [pair["dlbench"]["samples_per_s"] / pair["loop"]["samples_per_s"] for pair in row["pairs"] if "failed" not in pair["dlbench"]]
+
+
+def is_settled(row):
+    """Whether the row's ratio is known well enough. More pairs end no failure."""
+    logs = [math.log(ratio) for ratio in ratios_of(row)]
+    if len(logs) < len(row["pairs"]):
+        return True
+    return len(logs) > 1 and statistics.stdev(logs) / math.sqrt(len(logs)) < KNOWN_WELL
+
+
 def judged(row):
     """The row's figures: medians of each side; ratio and difference are medians over the pairs, whose runs followed each other."""
     pairs = row["pairs"]
@@ -43,7 +57,7 @@ def judged(row):
     by_rate = sorted(cells, key=lambda cell: cell["samples_per_s"])
     out["rate"] = statistics.median(cell["samples_per_s"] for cell in cells)
     out["idle"] = statistics.median(cell["idle_frac"] for cell in cells)
-    ratios = [cell["samples_per_s"] / run["samples_per_s"] for cell, run in zip(cells, loop_runs)]
+    ratios = ratios_of(row)
     out["ratio"], out["ratios"] = statistics.median(ratios), (min(ratios), max(ratios))
     out["points"] = statistics.median(cell["idle_frac"] - run["idle_frac"] for cell, run in zip(cells, loop_runs))
     out["class"] = by_rate[(len(cells) - 1) // 2]["class"]
@@ -54,8 +68,8 @@ def judged(row):
 
 def line(row):
     it = judged(row)
-    head = (f"| {NAMES[row['data']]} | {row['workers']} | {row['bound']}, {row['step_ms']:.2f} ms | {it['loop_rate']:,.0f} "
-            f"| {it['loop_idle']:.1%} ")
+    head = (f"| {NAMES[row['data']]} | {row['workers']} | {row['bound']}, {row['step_ms']:.2f} ms | {len(row['pairs'])} "
+            f"| {it['loop_rate']:,.0f} | {it['loop_idle']:.1%} ")
     tail = f"| {it['gain'][0]:.2f} to {it['gain'][1]:.2f} | {row['others_frac']:.0%}, {row['stolen_frac']:.0%} |"
     if it["failed"]:
         return head + f"| failed: {it['failed']} | | | | | " + tail + " no |"
@@ -66,8 +80,8 @@ def line(row):
 
 
 HEAD = """\
-| data | workers | steps are bound by | loop: samples/s | idle | dlbench: samples/s | idle | ratio | points | class | loop: gain | others, stolen | within |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+| data | workers | steps are bound by | pairs | loop: samples/s | idle | dlbench: samples/s | idle | ratio | points | class | loop: gain | others, stolen | within |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
 
 
 def markdown(rows, n_all):

@@ -44,6 +44,15 @@ static inline char *rendered(const json_t *doc, const char *name, uint32_t n_col
     return text.data;
 }
 
+/* As the terminal shows it with --verbose. The caller frees it. */
+static inline char *rendered_whole(const json_t *doc, uint32_t n_columns)
+{
+    struct dlb_report_opts opts = {.n_columns = n_columns, .folder = "results/x", .verbose = true};
+    struct dlb_text text = {0};
+    dlb_report_by_name("terminal")->render(doc, &opts, &text);
+    return text.data;
+}
+
 static inline void assert_has(const char *text, const char *words)
 {
     if (!strstr(text, words))

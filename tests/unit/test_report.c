@@ -1,4 +1,5 @@
 #include "core/base/io.h"
+#include "reports/ranked.h"
 #include "tests/support/rendered.h"
 
 #include <setjmp.h>
@@ -31,10 +32,90 @@ static void test_terminal_says_everything(void **state)
                                         "emulated H100", "no GPU",
                                         "skipped: ",     "(cell 1)",
                                         "Verdict: ",     "DataLoader(dataset, batch_size=64",
-                                        "Not modelled:", "Result: results/x/summary.json"};
+                                        "--verbose",     "Result: results/x/summary.json"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         assert_has(text, words[i]);
     free(text);
+    text = rendered_whole(doc, 160);
+    assert_has(text, "Not modelled:");
+    assert_true(strstr(text, "Not modelled:") < strstr(text, "Verdict: "));
+    free(text);
+    json_decref(doc);
+}
+
+static uint32_t n_screen_rows(const char *text, size_t n_columns)
+{
+    uint32_t n = 0;
+    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+        size_t n_line = strcspn(at, "\n");
+        n += n_line > n_columns ? (uint32_t)((n_line + n_columns - 1) / n_columns) : 1;
+    }
+    return n;
+}
+
+/* From the verdict on all is on one screen, with the prompt below it, however many notes there are;
+ * each note that is shown is one line. */
+static void test_the_answer_fits_the_screen(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"run", "sweep", "storage", "failed"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        for (int n_notes = 0; n_notes <= 40; n_notes += 8) {
+            json_t *doc = summary_of(names[i]), *notes = json_object_get(doc, "notes");
+            for (int k = 0; k < n_notes; k++)
+                json_array_append_new(
+                    notes, json_pack("{ss, ss}", "code", "X", "text",
+                                     "a note that is too long for one line, as it says again what "
+                                     "others have said before it in many words"));
+            char *text = rendered(doc, "terminal", 80);
+            const char *answer = strstr(text, "Verdict: ");
+            assert_non_null(answer);
+            assert_in_range(n_screen_rows(answer, 80), 3, 23);
+            for (const char *at = answer; (at = strstr(at, "\n  - ")); at++)
+                assert_in_range(strcspn(at + 1, "\n"), 5, 80);
+            free(text);
+            json_decref(doc);
+        }
+}
+
+/* What the accelerator needs is what its step time allows, whatever was delivered. */
+static void test_demand_and_supply(void **state)
+{
+    (void)state;
+    json_t *doc = sweep();
+    json_t *cell = json_array_get(json_object_get(doc, "cells"), 4);
+    json_object_set_new(doc, "recommended_cell", json_integer(4));
+    json_object_set_new(json_object_get(doc, "device"), "step_source", json_string("a list"));
+    json_object_set_new(json_object_get(cell, "config"), "device.step_ms", json_real(20));
+    json_object_set_new(json_object_get(cell, dlb_ranked_rate(doc)), "median", json_real(3000));
+    json_object_set_new(cell, "accelerators",
+                        json_pack("{si, s[{si, si, sI}]}", "count", 2, "each", "steps", 10,
+                                  "samples", 640, "window_ns", (json_int_t)250000000));
+    char *text = rendered(doc, "terminal", 160);
+    assert_has(text, "6,400 samples/s (2 x 64 / 20 ms; a list)");
+    assert_has(text, " 3,000: 46.9% ");
+    free(text);
+    json_object_set_new(json_object_get(cell, "config"), "device.step_ms", json_real(0));
+    text = rendered(doc, "terminal", 160);
+    assert_null(strstr(text, "Needs "));
+    free(text);
+    json_decref(doc);
+}
+
+/* The command that is offered next; of a report the arguments are not known. */
+static void test_the_next_step_is_a_command(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("run");
+    json_object_set_new(json_object_get(doc, "verdict"), "class", json_string("INPUT-BOUND"));
+    for (int known = 0; known < 2; known++) {
+        struct dlb_report_opts opts = {.n_columns = 80, .again = known ? " --config 'a b'" : NULL};
+        struct dlb_text text = {0};
+        dlb_report_by_name("terminal")->render(doc, &opts, &text);
+        assert_int_equal(strstr(text.data, "\nNext: dlbench sweep --config 'a b'\n") != NULL,
+                         known);
+        dlb_text_free(&text);
+    }
     json_decref(doc);
 }
 
@@ -80,7 +161,8 @@ static size_t n_times(const char *text, const char *words)
     return n;
 }
 
-/* Why PyTorch's loader was not measured: once, beside the settings to paste if there are some. */
+/* Why PyTorch's loader was not measured: once, among what was not modelled; on a screen as a line
+ * of the caveats. */
 static void test_a_reason_is_told_once(void **state)
 {
     (void)state;
@@ -89,22 +171,21 @@ static void test_a_reason_is_told_once(void **state)
     size_t i;
     json_array_foreach(json_object_get(doc, "cells"), i, cell)
         json_object_set_new(cell, "pipeline", json_string("hardware"));
+    json_array_clear(list);
     json_array_append_new(list,
                           json_pack("{ss, ss}", "code", "PYTORCH_NOT_MEASURED", "text", "[E_WHY]"));
     for (int settings = 1; settings >= 0; settings--) {
         json_object_set_new(doc, "pytorch", json_string(settings ? "DataLoader()" : ""));
         char *text = rendered(doc, "terminal", 80);
-        assert_int_equal(n_times(text, "[E_WHY]\n"), 1);
-        assert_int_equal(strstr(text, "[E_WHY]") < strstr(text, "Not modelled:"), settings);
+        assert_int_equal(n_times(text, "[E_WHY]"), 1);
+        assert_has(text, "\n  - [E_WHY]\n");
+        assert_int_equal(strstr(text, "PyTorch's not measured") != NULL, settings);
+        free(text);
+        text = rendered_whole(doc, 80);
+        assert_int_equal(n_times(text, "[E_WHY]"), 1);
+        assert_true(strstr(text, "Not modelled:") < strstr(text, "[E_WHY]"));
         free(text);
     }
-    json_array_clear(list);
-    json_array_append_new(list,
-                          json_pack("{ss, ss}", "code", "PYTORCH_NOT_MEASURED", "text", "[E_WHY]"));
-    json_object_set_new(doc, "pytorch", json_string("DataLoader()"));
-    char *text = rendered(doc, "terminal", 80);
-    assert_null(strstr(text, "Not modelled:"));
-    free(text);
     json_decref(doc);
 }
 
@@ -351,6 +432,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_terminal_says_everything),
+        cmocka_unit_test(test_the_answer_fits_the_screen),
+        cmocka_unit_test(test_demand_and_supply),
+        cmocka_unit_test(test_the_next_step_is_a_command),
         cmocka_unit_test(test_accelerators_are_told_of),
         cmocka_unit_test(test_a_reason_is_told_once),
         cmocka_unit_test(test_the_noise_floor_is_told),

@@ -1,0 +1,47 @@
+#include "bench/cli/again.h"
+
+#include "core/base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PLAIN                                                                                      \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,@%+-" /* need no quotes   \
+                                                                                */
+
+static bool is_of_result(const char *word)
+{
+    static const char *const flags[] = {"--overwrite", "--json", "--verbose"};
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+        if (strcmp(word, flags[i]) == 0)
+            return true;
+    return strncmp(word, "--run-name=", 11) == 0;
+}
+
+static char *append_quoted(char *at, const char *word)
+{
+    *at++ = ' ';
+    if (word[0] && word[strspn(word, PLAIN)] == '\0')
+        return stpcpy(at, word);
+    *at++ = '\'';
+    for (; *word; word++)
+        at = *word == '\'' ? stpcpy(at, "'\\''") : (*at = *word, at + 1);
+    *at++ = '\'';
+    return at;
+}
+
+char *dlb_again(const struct dlb_args *args)
+{
+    size_t n = 1;
+    for (int i = 0; i < args->argc; i++)
+        n += 4 * strlen(args->argv[i]) + 3;
+    char *text = dlb_mem_array(n, 1), *at = text;
+    for (int i = 0; i < args->argc; i++) {
+        if (strcmp(args->argv[i], "--run-name") == 0)
+            i++; /* and its value */
+        else if (!is_of_result(args->argv[i]))
+            at = append_quoted(at, args->argv[i]);
+    }
+    *at = '\0';
+    return text;
+}

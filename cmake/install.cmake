@@ -1,0 +1,38 @@
+# What `cmake --install` puts where, relocatable, and what `cpack` makes of it.
+include(GNUInstallDirs)
+set(data "${CMAKE_INSTALL_DATADIR}/dlbench")
+install(TARGETS dlbench RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+install(FILES python/dlbench.py DESTINATION "${data}/python")
+install(DIRECTORY configs DESTINATION "${data}")
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+install(FILES reports/summary.schema.json reports/watch.schema.json DESTINATION "${data}")
+
+# What the program prints of itself: name of the file, its folder, the program's arguments.
+set(made "${CMAKE_BINARY_DIR}/installed")
+install(CODE "file(MAKE_DIRECTORY \"${made}\")")
+function(dlb_install_printed name folder)
+  list(JOIN ARGN "\" \"" arguments)
+  install(CODE "execute_process(COMMAND \"$<TARGET_FILE:dlbench>\" \"${arguments}\" OUTPUT_FILE \"${made}/${name}\"
+                                COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES "${made}/${name}" DESTINATION "${folder}")
+endfunction()
+dlb_install_printed(dlbench.1 "${CMAKE_INSTALL_MANDIR}/man1" man)
+dlb_install_printed(dlbench.schema.json "${data}" schema)
+dlb_install_printed(dlbench "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" completion bash)
+dlb_install_printed(_dlbench "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" completion zsh)
+dlb_install_printed(dlbench.fish "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" completion fish)
+
+# dpkg-shlibdeps and rpmbuild find the libraries' packages.
+set(CPACK_PACKAGE_CONTACT "the dlbench authors <dlbench@invalid>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures how fast training data can be loaded")
+set(CPACK_RESOURCE_FILE_LICENSE "${CMAKE_SOURCE_DIR}/LICENSE")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "fio, python3")
+set(CPACK_RPM_PACKAGE_LICENSE MIT)
+include(CPack)

@@ -1,0 +1,249 @@
+#include "reports/answer.h"
+
+#include "core/base/escape.h"
+#include "core/base/json.h"
+#include "core/base/units.h"
+#include "core/measure/verdict.h"
+#include "reports/findings.h"
+#include "reports/ranked.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCREEN_ROWS 23 /* of a terminal with 24, less the prompt that follows */
+#define ELLIPSIS " ..."
+
+static bool has_text(const json_t *object, const char *key, const char *text)
+{
+    return strcmp(dlb_json_text(object, key), text) == 0;
+}
+
+/* How many rows of the screen the text takes: the terminal wraps longer lines. */
+static uint32_t n_rows(const struct dlb_text *text, uint32_t n_columns)
+{
+    uint32_t n = 0;
+    for (const char *at = text->data; at && *at; at += *at == '\n') {
+        size_t n_line = strcspn(at, "\n");
+        n += n_line > n_columns ? (uint32_t)((n_line + n_columns - 1) / n_columns) : 1;
+        at += n_line;
+    }
+    return n;
+}
+
+/* What the verdict's severity is about. */
+static void severity(const json_t *doc, const json_t *best, char *text, size_t n_text)
+{
+    const json_t *verdict = json_object_get(doc, "verdict");
+    const char *word = dlb_text_shown(verdict, "severity");
+    double idle = dlb_ranked_share(doc, best, "gpu_idle_frac");
+    double lost = dlb_json_number(best, "skipped_frac");
+    bool judged =
+        !has_text(verdict, "class", "INCOMPLETE") && !has_text(verdict, "class", "HARNESS-BOUND");
+    int n = snprintf(text, n_text, "%.*s", DLB_CUT(word, 40));
+    if (judged && isfinite(idle))
+        n += snprintf(text + n, n_text - (size_t)n, ": the accelerator is idle %.3g%% of the time",
+                      100 * idle);
+    if (lost >= DLB_LOST_WARN)
+        (void)snprintf(text + n, n_text - (size_t)n, ", %.3g%% of the samples skipped", 100 * lost);
+}
+
+static void say_verdict(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *verdict = json_object_get(doc, "verdict"), *best = dlb_ranked_best(doc);
+    char title[240], which[40] = "", how_bad[140];
+    if (best && json_array_size(json_object_get(doc, "cells")) > 1)
+        (void)snprintf(which, sizeof(which), ", of the best cell, %lld",
+                       (long long)json_integer_value(json_object_get(doc, "best_cell")));
+    severity(doc, best, how_bad, sizeof(how_bad));
+    (void)snprintf(title, sizeof(title), "Verdict: %.*s (%s)%s",
+                   DLB_CUT(dlb_text_shown(verdict, "class"), 40), how_bad, which);
+    dlb_text_printf(out, "\n");
+    dlb_text_fold(out, title, 0, n_columns);
+    dlb_text_fold(out, dlb_json_text(verdict, "text"), 2, n_columns);
+}
+
+/* What the steps could take, and what the cell whose settings are offered gives them. */
+static void say_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    const json_t *cell = dlb_ranked_offered(doc);
+    const json_t *config = json_object_get(cell, "config"),
+                 *all = json_object_get(cell, "accelerators"),
+                 *one = json_array_get(json_object_get(all, "each"), 0);
+    double step_ms = dlb_json_number(config, "device.step_ms");
+    double n = dlb_json_number(all, "count"), steps = dlb_json_number(one, "steps");
+    double batch = dlb_json_number(one, "samples") / steps;
+    double gives = dlb_json_number(json_object_get(cell, dlb_ranked_rate(doc)), "median");
+    double needs = n * batch * 1000 / step_ms, repeats = dlb_json_number(cell, "repeats");
+    const char *source = dlb_json_text(json_object_get(doc, "device"), "step_source");
+    char line[1600], a[24], b[24], times[24] = "", how_often[40] = "once";
+
+    if (!(needs > 0) || !isfinite(needs) || !(gives > 0))
+        return;
+    if (n > 1)
+        (void)snprintf(times, sizeof(times), "%.0f x ", n);
+    if (repeats > 1)
+        (void)snprintf(how_often, sizeof(how_often), "in each of %.0f repetitions", repeats);
+    (void)snprintf(line, sizeof(line),
+                   "Needs %s samples/s (%s%.4g / %.4g ms%s%.*s). %s gives %s: %.3g%% of that, over "
+                   "%.0f batches in %.2g s, %s.",
+                   dlb_count_text(round(needs), a, sizeof(a)), times, batch, step_ms,
+                   source[0] ? "; " : "", DLB_CUT(source, 1000),
+                   json_array_size(json_object_get(doc, "cells")) > 1 ? "The cell" : "This",
+                   dlb_count_text(round(gives), b, sizeof(b)), 100 * gives / needs, steps,
+                   dlb_json_number(one, "window_ns") / 1e9, how_often);
+    dlb_text_fold(out, line, 0, n_columns);
+}
+
+/* Of one run it is the rate, which say_demand() has told. */
+static void say_recommendation(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    if (!has_text(doc, "command", "run") && dlb_json_text(doc, "recommendation")[0]) {
+        dlb_text_printf(out, "\n");
+        dlb_text_fold(out, dlb_json_text(doc, "recommendation"), 0, n_columns);
+    }
+    dlb_findings_noise(doc, out);
+}
+
+static void append_cut(struct dlb_text *out, const char *words, uint32_t n_columns)
+{
+    size_t room = n_columns, n = strlen(words);
+    dlb_text_printf(out, "  - ");
+    room = room > 20 ? room - 4 : 16;
+    if (dlb_text_width(words, n) > room) {
+        while (n > 0 && (dlb_text_width(words, n) > room - strlen(ELLIPSIS) || words[n] != ' '))
+            n--;
+        dlb_text_plain(out, words, n);
+        dlb_text_printf(out, ELLIPSIS "\n");
+        return;
+    }
+    dlb_text_plain(out, words, n);
+    dlb_text_printf(out, "\n");
+}
+
+/* The notes of this result first; what holds for every result of its kind behind them. */
+static const char *caveat(const json_t *doc, size_t number)
+{
+    const json_t *notes = json_object_get(doc, "notes"),
+                 *others = json_object_get(doc, "not_modelled");
+    size_t n = json_array_size(notes);
+    const char *words = dlb_json_text(
+        number < n ? json_array_get(notes, number) : json_array_get(others, number - n), "text");
+    return words[0] ? words : "?";
+}
+
+/* "Caveats, 7; in full: dlbench report results/x --verbose", in two lines where one is too short.
+ * The command is not folded, so that it can be copied. */
+static void say_caveats_title(const struct dlb_report_opts *opts, size_t n, uint32_t n_columns,
+                              struct dlb_text *out)
+{
+    struct dlb_text command = {0};
+    if (opts->folder) {
+        char *folder = dlb_escaped(opts->folder, DLB_ESCAPE_NAME);
+        dlb_text_printf(&command, "dlbench report ");
+        dlb_text_append(&command, folder, strlen(folder));
+        dlb_text_printf(&command, " ");
+        free(folder);
+    }
+    dlb_text_printf(&command, "--verbose");
+    size_t before = out->len_bytes;
+    dlb_text_printf(out, "Caveats, %zu; in full:", n);
+    bool fits = out->len_bytes - before + 1 + command.len_bytes <= n_columns;
+    dlb_text_printf(out, fits ? " " : "\n  ");
+    dlb_text_append(out, command.data, command.len_bytes);
+    dlb_text_printf(out, "\n");
+    dlb_text_free(&command);
+}
+
+static void say_caveats(const json_t *doc, const struct dlb_report_opts *opts, uint32_t n_columns,
+                        uint32_t room, struct dlb_text *out)
+{
+    size_t n = json_array_size(json_object_get(doc, "notes")) +
+               json_array_size(json_object_get(doc, "not_modelled"));
+    struct dlb_text title = {0};
+    if (n == 0)
+        return;
+    dlb_text_printf(&title, "\n");
+    say_caveats_title(opts, n, n_columns, &title);
+    uint32_t used = n_rows(&title, n_columns);
+    dlb_text_append(out, title.data, title.len_bytes);
+    size_t n_shown = room > used ? room - used : 0;
+    for (size_t i = 0; i < n && i < n_shown; i++)
+        append_cut(out, caveat(doc, i), n_columns);
+    dlb_text_free(&title);
+}
+
+static void say_next(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
+{
+    const json_t *detail = json_object_get(doc, "recommendation_detail"),
+                 *verdict = json_object_get(doc, "verdict");
+    bool is_run = has_text(doc, "command", "run"), is_sweep = has_text(doc, "command", "sweep");
+    bool undecided = is_sweep && json_is_null(json_object_get(doc, "recommended_cell"));
+    double minutes = dlb_json_number(json_object_get(doc, "config"), "sweep.max_minutes");
+    struct dlb_text line = {0};
+    if (opts->again && is_run &&
+        (has_text(verdict, "class", "INPUT-BOUND") || has_text(verdict, "class", "BORDERLINE")))
+        dlb_text_printf(&line, "Next: dlbench sweep%s", opts->again);
+    else if (opts->again && undecided && has_text(detail, "stopped", "budget") && minutes > 0)
+        dlb_text_printf(&line, "Next: dlbench sweep%s --sweep.max_minutes %.4g", opts->again,
+                        3 * minutes);
+    else if (is_sweep && !undecided && has_text(dlb_ranked_offered(doc), "pipeline", "pytorch"))
+        dlb_text_printf(&line, "Next: in the training, for batch in dlbench.watch(loader) "
+                               "(python/dlbench.py) shows whether it waits.");
+    if (line.len_bytes) { /* commands stay one line, so that they can be copied */
+        dlb_text_plain(out, line.data, line.len_bytes);
+        dlb_text_printf(out, "\n");
+    }
+    dlb_text_free(&line);
+}
+
+static void say_place(const struct dlb_report_opts *opts, struct dlb_text *out)
+{
+    if (!opts->folder)
+        return;
+    char *folder = dlb_escaped(opts->folder, DLB_ESCAPE_NAME);
+    dlb_text_printf(out, "Result: ");
+    dlb_text_append(out, folder, strlen(folder));
+    dlb_text_printf(out, "/summary.json\n");
+    free(folder);
+}
+
+void dlb_answer_place(const struct dlb_report_opts *opts, struct dlb_text *out)
+{
+    if (opts->folder)
+        dlb_text_printf(out, "\n");
+    say_place(opts, out);
+}
+
+void dlb_answer(const json_t *doc, const struct dlb_report_opts *opts, uint32_t n_columns,
+                struct dlb_text *out)
+{
+    struct dlb_text words = {0}, last = {0};
+    bool too_busy = dlb_json_is_true(doc, "too_busy");
+    if (too_busy)
+        say_recommendation(doc, n_columns, &words);
+    say_verdict(doc, n_columns, &words);
+    say_demand(doc, n_columns, &words);
+    if (!too_busy)
+        say_recommendation(doc, n_columns, &words);
+    dlb_findings_settings(doc, n_columns, &words);
+    dlb_text_printf(&last, "\n");
+    say_next(doc, opts, &last);
+    say_place(opts, &last);
+    uint32_t used = n_rows(&words, n_columns) + n_rows(&last, n_columns);
+    if (!opts->verbose)
+        say_caveats(doc, opts, n_columns, used < SCREEN_ROWS ? SCREEN_ROWS - used : 0, &words);
+    dlb_text_append(out, words.data, words.len_bytes);
+    if (last.len_bytes > 1)
+        dlb_text_append(out, last.data, last.len_bytes);
+    dlb_text_free(&words);
+    dlb_text_free(&last);
+}
+
+void dlb_answer_caveats(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    dlb_findings_list(doc, "not_modelled", "Not modelled:", n_columns, out);
+    dlb_findings_list(doc, "notes", "Notes:", n_columns, out);
+}

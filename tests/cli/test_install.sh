@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# cmake --install puts a program that runs from any folder, and all that belongs to it; cpack makes a package of the same files.
+. "$(dirname "$0")/lib.sh"
+
+build=$(dirname "$dlbench")
+[ -e "$build/cmake_install.cmake" ] || { echo "not shown: $build is no build folder"; finish; }
+files="bin/dlbench share/man/man1/dlbench.1 share/bash-completion/completions/dlbench share/zsh/vendor-completions/_dlbench
+    share/fish/vendor_completions.d/dlbench.fish share/dlbench/dlbench.schema.json share/dlbench/summary.schema.json
+    share/dlbench/configs/imagenet.toml share/dlbench/configs/workloads/resnet50.toml share/dlbench/python/dlbench.py
+    share/doc/dlbench/LICENSE share/doc/dlbench/CHANGELOG.md share/doc/dlbench/docs/verdict.md"
+
+run cmake --install "$build" --prefix "$tmp/root"
+expect_exit 0
+mv root moved # relocatable
+for file in $files; do [ -s "moved/$file" ] || failed "$file was not installed"; done
+run moved/bin/dlbench --version
+expect_exit 0
+"$dlbench" man >man.txt
+expect cmp -s man.txt moved/share/man/man1/dlbench.1
+# A name that is no file here is that of an installed configuration.
+run moved/bin/dlbench gen --config tokens.toml --set dataset.path=data --set generate.samples=1000
+expect_exit 0
+expect_err "moved/share/dlbench/configs/tokens\.toml"
+printf '[dataset]\nnot_a_key = 1\n' >tokens.toml
+run moved/bin/dlbench gen --config tokens.toml --set dataset.path=data
+expect_failed E_CONFIG_UNKNOWN_KEY 2
+rm tokens.toml
+run moved/bin/dlbench gen --config ./tokens.toml --set dataset.path=data
+expect_failed E_CONFIG_UNREADABLE 2
+run moved/bin/dlbench gen --config ../configs/tokens.toml --set dataset.path=data
+expect_failed E_CONFIG_UNREADABLE 2
+
+if command -v cpack >/dev/null && command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
+    run cpack -G DEB --config "$build/CPackConfig.cmake" -B "$tmp/packages"
+    expect_exit 0
+    package=$(find packages -maxdepth 1 -name '*.deb')
+    [ -n "$package" ] || failed "cpack made no package"
+    run dpkg-deb -f "$package" Depends
+    expect_out 'libjansson'
+    run dpkg-deb -c "$package"
+    for file in $files; do expect_out " \./usr/$file\$"; done
+else
+    echo "not shown: the package (cpack, dpkg-deb and dpkg-shlibdeps make it)"
+fi
+
+finish
