@@ -43,7 +43,7 @@ check "values behind =" "in-order any" dlbench run --loader.order =
 check "yes or no" "true false" dlbench run --loader.pin_memory ""
 check "a file is left to the shell" "" dlbench sweep --config my
 check "help of a command" "inspect" dlbench help insp
-check "a shell" "fish" dlbench completion fi
+check "a shell" "fish" dlbench completion fis
 check "a hidden command is not offered" "" dlbench cel
 
 # Every key of the help is offered, and every command.
@@ -54,7 +54,7 @@ while IFS= read -r line; do
         section=${BASH_REMATCH[1]}
     elif [[ $section && $line =~ ^\ \ ([a-z0-9_]+)(\ |$) ]]; then
         key=--$section.${BASH_REMATCH[1]}
-        for shell in bash zsh; do grep -q -e "$key[ ':]" dlbench.$shell || failed "$shell does not offer $key"; done
+        for shell in bash zsh; do grep -q -e "${key}[ ':]" dlbench.$shell || failed "$shell does not offer $key"; done
         grep -q -e " -l ${key#--} " dlbench.fish || failed "fish does not offer $key"
     fi
 done <"$out"
