@@ -7,9 +7,9 @@
 #include "core/base/config.h"
 #include "core/base/err.h"
 
-/* Loads the file `name`, or, where there is no file of this name and it has no slash, the installed
- * configuration of this name, which a note on stderr then tells. They lie in
- * ../share/dlbench/configs beside the program's folder, or, where it was built, in the sources. */
+/* Loads the file `name`. If there is none, and the name has no slash, loads the installed
+ * configuration of that name, and says so on stderr. These lie in ../share/dlbench/configs, seen
+ * from the program's folder; where the program was built, in configs of the sources. */
 int dlb_installed_load(struct dlb_config *cfg, const char *name, struct dlb_err *err);
 
 #endif

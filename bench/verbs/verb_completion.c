@@ -58,13 +58,10 @@ static void tell_group(const struct dlb_verb *verb, const struct dlb_opt_group *
 
 static void tell_all(const struct dlb_verb *verb, tell_word *tell)
 {
-    static const struct word help = {.name = "help", .help = "print this help"};
-    struct word of_verb = help;
     for (const struct dlb_flag *flag = dlb_flags; flag->name; flag++)
         if (flag->mask & verb->flags)
             tell(&(struct word){verb, flag->name, flag->help, NULL, flag->value != NULL});
-    of_verb.verb = verb;
-    tell(&of_verb);
+    tell(&(struct word){verb, "help", "print this help", NULL, false});
     if (!(verb->flags & DLB_FLAG_CONFIG) && !verb->section)
         return;
     for (const struct dlb_opt_group *const *group = dlb_verb_groups(verb); *group; group++)
@@ -76,6 +73,13 @@ static void each_verb(void (*tell)(const struct dlb_verb *verb))
     for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++)
         if (!((*verb)->flags & DLB_FLAG_HIDDEN))
             tell(*verb);
+}
+
+static void each_word(tell_word *tell)
+{
+    for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++)
+        if (!((*verb)->flags & DLB_FLAG_HIDDEN))
+            tell_all(*verb, tell);
 }
 
 static void put_choices(const struct word *word)
@@ -122,18 +126,13 @@ static void bash_values(const struct word *word)
     (void)puts("' ;;");
 }
 
-static void bash_verb_values(const struct dlb_verb *verb)
-{
-    tell_all(verb, bash_values);
-}
-
 static void bash(void)
 {
     (void)puts("# Completion of dlbench for bash: . <(dlbench completion bash)\n"
                "_dlbench_words() {\n    case $1 in");
     each_verb(bash_verb);
     (void)puts("    esac\n}\n_dlbench_values() {\n    case $1:$2 in");
-    each_verb(bash_verb_values);
+    each_word(bash_values);
     (void)fputs("    help:*) printf '%s' 'errors ", stdout);
     each_verb(put_name);
     (void)fputs("' ;;\n"
@@ -182,11 +181,6 @@ static void zsh_values(const struct word *word)
     (void)puts("; return ;;");
 }
 
-static void zsh_verb_values(const struct dlb_verb *verb)
-{
-    tell_all(verb, zsh_values);
-}
-
 static void zsh_summary(const struct dlb_verb *verb)
 {
     (void)printf("            '%s:", verb->name);
@@ -210,7 +204,7 @@ static void zsh(void)
                "        return\n"
                "    fi\n"
                "    case $verb:$before in");
-    each_verb(zsh_verb_values);
+    each_word(zsh_values);
     (void)fputs("    help:*) compadd -- errors ", stdout);
     each_verb(put_name);
     (void)puts("; return ;;\n"

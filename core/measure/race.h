@@ -22,9 +22,9 @@
  * Once the leader is nearly certain, or what is left is only enough for the last phase, the
  * smallest cell that reaches DLB_RACE_DECIDE is chosen. It and its rival (the best of the others)
  * run afresh, in pairs. The interval of its loss is of these runs alone: figures that also chose
- * a cell flatter it. If the fresh figures contradict the choice, the race goes on. If nothing is
- * left for that, and they leave the rival as the smallest cell with DLB_RACE_DECIDE, it is
- * recommended.
+ * a cell flatter it. If the fresh figures contradict the choice, the race goes on. The rival is
+ * recommended if it is then the smallest cell with DLB_RACE_DECIDE, and either smaller than the
+ * choice, or nothing is left for going on.
  *
  * Sources: racing with blocks is Maron and Moore's (NIPS 1993) and F-Race (Birattari et al., GECCO
  * 2002); running what may still beat the leader is top-two sampling (Russo, COLT 2016). The

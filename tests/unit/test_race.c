@@ -47,9 +47,12 @@ static uint32_t run(struct dlb_race *race, const double *rate, double scatter, u
     return n;
 }
 
-/* Until the last phase, whose runs are made afresh. */
+/* A race of N cells until its last phase, whose runs are made afresh. */
 static void run_until_fresh(struct dlb_race *race, const double *rate, struct dlb_rng *rng)
 {
+    struct dlb_race_input input = input_of(N);
+    *rng = dlb_rng_seed(1, 2, 3);
+    dlb_race_init(race, &input);
     while (dlb_race_next(race, DLB_RACE_UNLIMITED) && race->n_fresh == 0)
         run_block(race, rate, 0.002, rng);
 }
@@ -135,10 +138,8 @@ static void the_interval_is_of_fresh_runs(void **state)
 {
     (void)state;
     const double rate[N] = {995, 1000, 700, 700, 700, 700};
-    struct dlb_race_input input = input_of(N);
     struct dlb_race race;
-    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
-    dlb_race_init(&race, &input);
+    struct dlb_rng rng;
     run_until_fresh(&race, rate, &rng);
     assert_int_equal(race.recommended, 0);
     assert_int_equal(race.rival, 1);
@@ -163,10 +164,8 @@ static void one_slow_run_moves_the_loss_little(void **state)
 {
     (void)state;
     const double rate[N] = {995, 1000, 700, 700, 700, 700};
-    struct dlb_race_input input = input_of(N);
     struct dlb_race race;
-    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
-    dlb_race_init(&race, &input);
+    struct dlb_rng rng;
     run_until_fresh(&race, rate, &rng);
     for (uint32_t i = 0; i < race.n_fresh; i++) {
         uint32_t block = race.n_blocks;
@@ -186,10 +185,8 @@ static void a_smaller_rival_is_taken(void **state)
     (void)state;
     const double rate[N] = {978, 1000, 700, 700, 700, 700};
     const double later[N] = {1000, 1000, 700, 700, 700, 700};
-    struct dlb_race_input input = input_of(N);
     struct dlb_race race;
-    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
-    dlb_race_init(&race, &input);
+    struct dlb_rng rng;
     run_until_fresh(&race, rate, &rng);
     assert_int_equal(race.recommended, 1);
     assert_int_equal(race.rival, 0);
@@ -211,10 +208,8 @@ static void fresh_runs_can_contradict(void **state)
 {
     (void)state;
     const double rate[N] = {995, 1000, 700, 700, 700, 700};
-    struct dlb_race_input input = input_of(N);
     struct dlb_race race;
-    struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
-    dlb_race_init(&race, &input);
+    struct dlb_rng rng;
     run_until_fresh(&race, rate, &rng);
     assert_int_equal(race.recommended, 0);
     const double later[N] = {900, 1000, 700, 700, 700, 700};
@@ -236,10 +231,8 @@ static void the_rival_may_win_the_last_phase(void **state)
     for (int pairs = 0; pairs < 2; pairs++) {
         const double rate[N] = {995, 1000, 700, 700, 700, 700};
         const double later[N] = {900, pairs ? 1000 : (double)NAN, 700, 700, 700, 700};
-        struct dlb_race_input input = input_of(N);
         struct dlb_race race;
-        struct dlb_rng rng = dlb_rng_seed(1, 2, 3);
-        dlb_race_init(&race, &input);
+        struct dlb_rng rng;
         run_until_fresh(&race, rate, &rng);
         for (uint32_t left = race.n_fresh; left > 0; left--) {
             assert_true(dlb_race_next(&race, DLB_RACE_RUNS(2)));
