@@ -88,6 +88,16 @@ static size_t edits_to(size_t enough, const char *key, const char *known, const 
                : dlb_edit_distance(key, opt->key, enough) + 1;
 }
 
+/* Copies as much as there is room for, and a zero; returns where that is. */
+static char *put_text(char *to, const char *end, const char *text)
+{
+    size_t n = strlen(text), room = (size_t)(end - to) - 1;
+    n = n < room ? n : room;
+    memcpy(to, text, n);
+    to[n] = '\0';
+    return to + n;
+}
+
 /* Finds the known key that the user probably meant, of an axis or of an option; false when none is
  * near. */
 static bool nearest_key(const struct dlb_config *cfg, const char *key, char nearest[AXIS_KEY_CAP])
@@ -96,12 +106,13 @@ static bool nearest_key(const struct dlb_config *cfg, const char *key, char near
     const char *bare = axis ? key + strlen(DLB_SWEEP) : key;
     size_t best = strlen(bare) / 4 + 2;
     bool found = false;
+    char known[AXIS_KEY_CAP] = DLB_SWEEP, *option = known + strlen(DLB_SWEEP);
+    const char *end = known + sizeof known;
 
-    for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++)
+    for (const struct dlb_opt_group *const *g = cfg->groups; *g; g++) {
+        char *behind = put_text(put_text(option, end, (*g)->section), end, ".");
         for (const struct dlb_opt *opt = (*g)->opts; opt->key; opt++) {
-            char known[AXIS_KEY_CAP];
-            (void)snprintf(known, sizeof known, DLB_SWEEP "%s.%s", (*g)->section, opt->key);
-            const char *option = known + strlen(DLB_SWEEP);
+            (void)put_text(behind, end, opt->key);
             bool own = axis && strncmp(option, DLB_SWEEP, strlen(DLB_SWEEP)) == 0;
             size_t edits =
                 own ? dlb_edit_distance(key, option, best) : edits_to(best, bare, option, opt);
@@ -111,6 +122,7 @@ static bool nearest_key(const struct dlb_config *cfg, const char *key, char near
             (void)snprintf(nearest, AXIS_KEY_CAP, "%s", axis && !own ? known : option);
             found = true;
         }
+    }
     return found;
 }
 
