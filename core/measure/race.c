@@ -12,8 +12,8 @@
 
 /* Chosen by simulation: docs/measurement.md. */
 #define N_DRAWS 1000
-#define EARLY 0.999      /* probability that ends the race before its budget */
-#define CONFIRM 0.97     /* that must be left with the fresh blocks */
+#define EARLY 1.0        /* probability that ends the race before its budget: all draws */
+#define CHOOSE 0.97      /* probability of what is chosen when the budget ends */
 #define DROP 0.02        /* probability below which a cell is dropped */
 #define PASS_OVER 0.65   /* share of the highest probability that the leader has at least */
 #define THREAT 0.02      /* probability from which a cell runs on */
@@ -141,6 +141,13 @@ static bool in_doubt(const struct dlb_race *race)
     return false;
 }
 
+/* That it is better than the leader by more than the tolerance, or than the choice if it is an
+ * exception. */
+static double chance(const struct dlb_race_cell *cell)
+{
+    return fmax(cell->threat, cell->doubt);
+}
+
 /* Which of two cells that rest should run first. */
 static bool threatens_more(const struct dlb_race_cell *a, const struct dlb_race_cell *b)
 {
@@ -264,14 +271,6 @@ static void estimate_losses(struct dlb_race *race)
     free(loss);
 }
 
-static bool is_look(const struct dlb_race *race)
-{
-    uint32_t at = DLB_RACE_FIRST_LOOK;
-    while (at < race->n_blocks)
-        at = (4 * at + 2) / 3; /* a third more, rounded up */
-    return at == race->n_blocks;
-}
-
 /* The best of the others, among those that survive or, where none does, those that were dropped. */
 static int64_t find_rival(const struct dlb_race *race)
 {
@@ -346,13 +345,12 @@ static void settle(struct dlb_race *race, const struct dlb_race_interval *loss, 
         race->cells[race->rival].state = DLB_RACE_FINALIST;
 }
 
-/* Whether the fresh pairs, and all runs together, leave the recommended cell so much. */
-static bool is_left(const struct dlb_race *race, const struct dlb_race_interval *loss,
-                    double probability)
+/* Whether the fresh pairs, and all runs together, leave the recommended cell good enough. */
+static bool is_left(const struct dlb_race *race, const struct dlb_race_interval *loss)
 {
     bool loses = isnan(loss->median) || (loss->median > race->input.tolerance && loss->low > 0);
     return !loses && survives(race, (uint32_t)race->recommended) &&
-           race->cells[race->recommended].probability >= probability;
+           race->cells[race->recommended].probability >= DLB_RACE_DECIDE;
 }
 
 static void change_places(struct dlb_race *race)
@@ -371,7 +369,7 @@ static bool turn_to_rival(struct dlb_race *race)
         return false;
     change_places(race);
     struct dlb_race_interval loss = dlb_race_fresh_loss(race, misses);
-    if (is_left(race, &loss, DLB_RACE_DECIDE)) {
+    if (is_left(race, &loss)) {
         settle(race, &loss, misses);
         return true;
     }
@@ -387,7 +385,7 @@ static bool confirm(struct dlb_race *race, const struct dlb_race_budget *budget)
     race->n_fresh = 0;
     if (is_smaller(race, (uint32_t)race->rival, race->recommended) && turn_to_rival(race))
         return true;
-    if (is_left(race, &loss, CONFIRM)) {
+    if (is_left(race, &loss)) {
         settle(race, &loss, MISSES);
         return true;
     }
@@ -426,12 +424,27 @@ static void give_up_fresh(struct dlb_race *race)
     look(race);
 }
 
-/* Looks where it is due, and where what was chosen at the last look cannot run. */
+/* Looks after each block, and where what was chosen at the last look cannot run. */
 static void look_if_due(struct dlb_race *race)
 {
     bool stuck = has_failed(race, race->leader) || dlb_race_block_runs(race) == 0;
-    if (stuck || (is_look(race) && race->n_looked < race->n_blocks))
+    if (stuck || race->n_looked < race->n_blocks)
         look(race);
+}
+
+/* The last block before the last phase has as many cells as are left runs for: the leader, and
+ * those that are most likely to be better. */
+static void fit_block(struct dlb_race *race, const struct dlb_race_budget *budget)
+{
+    uint32_t n = dlb_race_block_runs(race);
+    for (; n > 2 && !affords_fresh(race, budget, 1, n); n--) {
+        int64_t least = -1;
+        for (uint32_t c = 0; c < race->input.n_cells; c++)
+            if (race->cells[c].runs && c != race->leader &&
+                (least < 0 || chance(&race->cells[c]) < chance(&race->cells[least])))
+                least = c;
+        race->cells[least].runs = false;
+    }
 }
 
 static bool race_on(struct dlb_race *race, const struct dlb_race_budget *budget)
@@ -439,16 +452,15 @@ static bool race_on(struct dlb_race *race, const struct dlb_race_budget *budget)
     look_if_due(race);
     if (race->leader < 0)
         return stop_undecided(race, DLB_RACE_BUDGET);
-    if (race->cells[race->leader].probability >= EARLY && race->n_looked == race->n_blocks &&
-        !in_doubt(race) && affords_fresh(race, budget, 0, 0))
+    if (race->cells[race->leader].probability >= EARLY && !in_doubt(race) &&
+        affords_fresh(race, budget, 0, 0))
         return start_fresh(race, race->leader);
     bool noise =
         race->n_blocks >= NOISE_FROM && race->n_blocks + race->blocks_more > DLB_RACE_BLOCKS_MAX;
+    fit_block(race, budget);
     if (affords_fresh(race, budget, 1, dlb_race_block_runs(race)) && !noise)
         return true;
-    if (race->n_looked < race->n_blocks)
-        look(race);
-    int64_t found = smallest(race, DLB_RACE_DECIDE);
+    int64_t found = smallest(race, CHOOSE);
     if (found >= 0 && affords_fresh(race, budget, 0, 0))
         return start_fresh(race, found);
     return stop_undecided(race, noise ? DLB_RACE_NOISE : DLB_RACE_BUDGET);

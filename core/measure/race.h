@@ -12,19 +12,19 @@
  *   race.recommended, race.probability, race.loss_frac, race.stopped, race.cells, race.keys
  *   dlb_race_free(&race);
  *
- * Wanted is the smallest cell that is within the tolerance of the best. After 3, 4, 6, 8, 11, ...
- * blocks the model (core/measure/race_model.h) gives each cell's probability. The *leader* is
- * the smallest cell whose probability is not much lower than the highest one. Cells run on if they
- * are the leader, or may be better than it by more than the tolerance. So do those of which this
- * is in *doubt*: their own runs do not exclude it if the cell is an exception. Others are dropped,
- * or screened: they rest, and run again if a later leader makes them matter.
+ * Wanted is the smallest cell that is within the tolerance of the best. From the third block on the
+ * model (core/measure/race_model.h) gives each cell's probability after every block. The *leader*
+ * is the smallest cell whose probability is not much lower than the highest one. Cells run on if
+ * they are the leader, or may be better than it by more than the tolerance. So do those of which
+ * this is in *doubt*: their own runs do not exclude it if the cell is an exception. Others are
+ * dropped, or screened: they rest, and run again if a later leader makes them matter.
  *
- * Once the leader is nearly certain, or what is left is only enough for the last phase, the
- * smallest cell that reaches DLB_RACE_DECIDE is chosen. It and its rival (the best of the others)
- * run afresh, in pairs. The interval of its loss is of these runs alone: figures that also chose
- * a cell flatter it. If the fresh figures contradict the choice, the race goes on. The rival is
- * recommended if it is then the smallest cell with DLB_RACE_DECIDE, and either smaller than the
- * choice, or nothing is left for going on.
+ * Once the leader is certain, it is chosen; once what is left is only enough for the last phase,
+ * the smallest cell that is nearly certain. It and its rival (the best of the others) run afresh,
+ * in pairs. The interval of its loss is of these runs alone: figures that also chose a cell flatter
+ * it. If the fresh figures contradict the choice, or all runs together leave it less than
+ * DLB_RACE_DECIDE, the race goes on. The rival is recommended if it is then the smallest cell with
+ * DLB_RACE_DECIDE, and either smaller than the choice, or nothing is left for going on.
  *
  * Sources: racing with blocks is Maron and Moore's (NIPS 1993) and F-Race (Birattari et al., GECCO
  * 2002); running what may still beat the leader is top-two sampling (Russo, COLT 2016). The
@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 #define DLB_RACE_TOLERANCE 0.02 /* default: what a smaller cell may lose to the best */
-#define DLB_RACE_DECIDE 0.98    /* probability that a recommended cell must reach */
+#define DLB_RACE_DECIDE 0.98    /* probability of a recommended cell, all runs together */
 #define DLB_RACE_SAME 0.95      /* probability from which a key makes no difference */
 
 /* What there is to spend, and what things cost, in one unit: seconds, say. */
