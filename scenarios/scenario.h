@@ -123,15 +123,19 @@ struct dlb_plan_race {
 /* Whether PyTorch's own DataLoader can read the data of a sweep (sweep.confirm). */
 struct dlb_plan_torch {
     bool there;
-    enum dlb_code code;         /* why not; DLB_N_CODES: there is no code */
-    char why[400];              /* likewise, in words; "": it was not asked */
-    struct dlb_spec configured; /* in cells of other loaders some of it has no meaning */
+    enum dlb_code code;               /* why not; DLB_N_CODES: there is no code */
+    char why[400];                    /* likewise, in words; "": it was not asked */
+    struct dlb_spec configured;       /* in cells of other loaders some of it has no meaning */
+    char dataset[DLB_OPT_STRING_CAP]; /* python.dataset whose module was looked at; "": none was */
+    bool sampler, batch_sampler;      /* that module names one, which decides in their place */
 };
 
 /* A cell of PyTorch's whose work dlbench's own loader does, too (scenarios/plan/in_c.h). */
 struct dlb_plan_in_c {
     struct dlb_spec *spec; /* of that loader; owned; NULL: of no cell */
     uint32_t cell;
+    enum dlb_code code; /* why it cannot be done, if `why` says so */
+    char why[400];      /* "": nothing is known against it */
 };
 
 /* Owned by the caller of plan(); dlb_plan_free frees everything. */
