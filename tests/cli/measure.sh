@@ -5,6 +5,9 @@
 quick=(--set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=328 --set generate.sample_bytes=4096
     --set loader.batch_size=16 --set device.step_ms=1 --set run.repeats=2)
 
+# Where no figure is looked at: one repetition, and neither it nor its ceiling has a step to wait for.
+brief=("${quick[@]}" --set generate.sample_bytes=64 --set device.step_ms=0 --set run.repeats=1)
+
 # Held against reports/summary.schema.json.
 valid_summary() {
     "$DLB_BUILD_DIR/tests/unit_test_schema" "$1" 2>"$tmp/.schema" || failed "$1 against the schema: $(cat "$tmp/.schema")"

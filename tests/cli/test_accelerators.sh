@@ -4,6 +4,7 @@
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
 many=("${quick[@]}" --set loader.pin_memory=true --set loader.num_workers=1)
+few=("${brief[@]}" --set loader.pin_memory=true --set loader.num_workers=1)
 
 # --- ranks of a world of 5: 328 samples are 66 each, 2 of them padding
 run "$dlbench" run "${many[@]}" --set accelerators.count=5 --set run.checksum=true --set run.epochs=2 --set run.repeats=1 --run-name many --json
@@ -23,7 +24,7 @@ expect_out 'p99.9'
 
 # --- one pool for all: the whole set once, in any number of hands
 for barrier in true false; do
-    run "$dlbench" run "${many[@]}" --set accelerators.count=20 --set accelerators.shared_workers=true \
+    run "$dlbench" run "${few[@]}" --set accelerators.count=20 --set accelerators.shared_workers=true \
         --set accelerators.barrier=$barrier --set loader.num_workers=3 --set run.warmup_batches=0 --set run.epochs=3 \
         --set run.checksum=true --run-name pool --overwrite --json
     expect_exit 0
@@ -33,20 +34,20 @@ for barrier in true false; do
 done
 
 # --- worker processes: one fork server for each accelerator, and none left behind
-run "$dlbench" run "${many[@]}" --set accelerators.count=3 --set loader.kind=processes --run-name forked --json
+run "$dlbench" run "${few[@]}" --set accelerators.count=3 --set loader.kind=processes --run-name forked --json
 expect_exit 0
 expect_json 'd["cells"][0]["epochs"][0]["unique"] == 328'
 expect [ -z "$(pgrep -f "$dlbench.*$tmp" || true)" ]
 
 # --- one is what it always was, and the other keys mean nothing to it
-run "$dlbench" run "${many[@]}" --run-name one --json
+run "$dlbench" run "${few[@]}" --run-name one --json
 expect_exit 0
 valid_summary "$out"
 expect_json 'd["cells"][0]["accelerators"]["count"] == 1 and d["cells"][0]["config"]["accelerators.barrier"] is None'
 expect_json 'all(e["samples"] == 328 and e["padded"] == 0 for e in d["cells"][0]["epochs"])'
 
 # --- swept
-run "$dlbench" sweep "${many[@]}" --set 'sweep.accelerators.count=[1, 2]' --set 'sweep.loader.num_workers=[1]' --set run.repeats=1 \
+run "$dlbench" sweep "${few[@]}" --set 'sweep.accelerators.count=[1, 2]' --set 'sweep.loader.num_workers=[1]' --set run.repeats=1 \
     --run-name swept --json
 expect_exit 0
 valid_summary "$out"

@@ -5,7 +5,7 @@
 
 cache='d["cells"][0]["cache"]'
 small=(--set dataset.codec=raw --set generate.samples=256 --set generate.sample_bytes=65536)
-loop=(--set dataset.codec=raw --set loader.batch_size=16 --set device.step_ms=0 --set run.warmup_batches=1)
+loop=(--set dataset.codec=raw --set loader.batch_size=2 --set device.step_ms=0 --set run.warmup_batches=1)
 cold=(--set run.cache=cold)
 
 # --- wrong usage
@@ -15,7 +15,7 @@ expect_error E_DROP_CACHES_NOT_COLD 2 "$dlbench" run "${quick[@]}" --drop-caches
 expect_err 'drop-caches.*run\.cache'
 
 # --- data that are made up: nothing was read, and nothing is claimed
-run "$dlbench" run "${quick[@]}" "${cold[@]}" --run-name synthetic --json
+run "$dlbench" run "${brief[@]}" "${cold[@]}" --run-name synthetic --json
 expect_exit 0
 valid_summary "$out"
 expect_json "d['cells'][0]['config']['run.cache'] is None and ${cache}['label'] == 'unknown' and ${cache}['delivered_bytes'] is None"

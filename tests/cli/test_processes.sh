@@ -8,9 +8,9 @@ processes=(--set loader.kind=processes --set loader.num_workers=2)
 # --- the same content, once, and in the same order, in each epoch
 for kind in threads processes; do
     for order in in-order any; do
-        run "$dlbench" run "${quick[@]}" --set loader.kind=$kind --set loader.num_workers=2 --set loader.order=$order \
+        run "$dlbench" run "${brief[@]}" --set loader.kind=$kind --set loader.num_workers=2 --set loader.order=$order \
             --set run.epochs=3 --set run.checksum=true --set loader.shuffle=true --set loader.drop_last=true \
-            --set run.repeats=1 --run-name $kind-$order --json
+            --run-name $kind-$order --json
         expect_exit 0
         valid_summary "$out"
         expect_json 'all(e["samples"] == e["unique"] == e["expected"] == 320 for e in d["cells"][0]["epochs"])'
@@ -29,19 +29,19 @@ expect_json "\"in_order=False\" in d[\"pytorch\"] and \"timeout=60\" in d[\"pyto
 expect_json 'any(n["code"] == "NO_TRANSPORT" for n in d["not_modelled"]) and not any(n["code"] == "NO_WORKER_PROCESSES" for n in d["not_modelled"])'
 
 # --- an expensive constructor, paid at each start: 2 workers, 3 epochs
-run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.worker_init_ms=3 --set loader.worker_init_mb=2 \
-    --set run.epochs=3 --set run.repeats=1 --set run.warmup_batches=0 --run-name init --json
+run "$dlbench" run "${brief[@]}" "${processes[@]}" --set loader.worker_init_ms=3 --set loader.worker_init_mb=2 \
+    --set run.epochs=3 --set run.warmup_batches=0 --run-name init --json
 expect_exit 0
 expect_json 'd["cells"][0]["worker_stages"]["init"]["count"] == 6 and d["cells"][0]["worker_stages"]["init"]["sum_ns"] >= 18e6'
-run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.worker_init_ms=3 --set loader.persistent_workers=true \
-    --set run.epochs=3 --set run.repeats=1 --set run.warmup_batches=0 --run-name init --overwrite --json
+run "$dlbench" run "${brief[@]}" "${processes[@]}" --set loader.worker_init_ms=3 --set loader.persistent_workers=true \
+    --set run.epochs=3 --set run.warmup_batches=0 --run-name init --overwrite --json
 expect_json 'd["cells"][0]["worker_stages"]["init"]["count"] == 2'
 
 # --- fresh memory is not pinned in place
 expect_error E_LOADER_FRESH_PINNED 2 "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.transport=fresh \
     --set loader.pin_memory=true --run-name fresh
 expect_err 'loader\.pin_mode'
-run "$dlbench" run "${quick[@]}" "${processes[@]}" --set loader.transport=fresh --set loader.pin_memory=true \
+run "$dlbench" run "${brief[@]}" "${processes[@]}" --set loader.transport=fresh --set loader.pin_memory=true \
     --set loader.pin_mode=thread --set run.checksum=true --run-name fresh --overwrite --json
 expect_exit 0
 expect_json 'd["cells"][0]["status"] == "ok"'
@@ -87,7 +87,7 @@ if has_module format webdataset; then
         --set generate.samples=40 --set generate.sample_bytes=500
     expect_exit 0
     run "$dlbench" run --set dataset.format=webdataset --set dataset.codec=raw --set dataset.path=shards "${processes[@]}" \
-        --set loader.num_workers=9 --set loader.batch_size=4 --set device.step_ms=0.1 --set run.repeats=1 --run-name idle --json
+        --set loader.num_workers=9 --set loader.batch_size=4 --set device.step_ms=0 --set run.repeats=1 --run-name idle --json
     expect_exit 0
     expect_json 'any(n["code"] == "IDLE_WORKERS" for n in d["notes"])'
 fi

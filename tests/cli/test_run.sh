@@ -58,13 +58,13 @@ expect_exit 0
 expect cmp -s "$out" results/first/summary.json
 
 # --- a name is made where none is given
-run "$dlbench" run "${quick[@]}" --results made
+run "$dlbench" run "${brief[@]}" --results made
 expect_exit 0
 expect [ "$(ls -d made/run-* | wc -l)" -eq 1 ]
 
 # --- what has no meaning is echoed as null, and told
 printf '[loader]\nnum_workers = 2\nprefetch_factor = 4\npersistent_workers = true\n' >c.toml
-run "$dlbench" run --config c.toml "${quick[@]}" --set loader.num_workers=0 --run-name zero --json
+run "$dlbench" run --config c.toml "${brief[@]}" --set loader.num_workers=0 --run-name zero --json
 expect_exit 0
 expect_json 'd["cells"][0]["config"]["loader.prefetch_factor"] is None and d["cells"][0]["config"]["loader.persistent_workers"] is None'
 expect_err 'note: loader.prefetch_factor'
@@ -76,7 +76,7 @@ expect_no_file results/contradiction
 
 # --- exactly once, and content: with any number of workers the same sums
 for workers in 0 1 3; do
-    run "$dlbench" run "${quick[@]}" --set loader.num_workers=$workers --set run.epochs=3 --set run.checksum=true --set run.repeats=1 \
+    run "$dlbench" run "${brief[@]}" --set loader.num_workers=$workers --set run.epochs=3 --set run.checksum=true \
         --set loader.shuffle=true --set loader.drop_last=true --run-name once --overwrite --json
     expect_exit 0
     expect_json 'all(e["samples"] == e["unique"] == e["expected"] == 320 for e in d["cells"][0]["epochs"])'

@@ -104,7 +104,7 @@ def hdf5(folder):
     file("h5_big_endian", numbers.astype(">f4"), labels="of/classes", dataset="group/images")
     for name, how in {"gzip": {"compression": "gzip", "shuffle": True}, "lzf": {"compression": "lzf", "fletcher32": True}}.items():
         file(f"h5_{name}", numbers, labels="labels", chunks=(5, 2, 7), **how)
-        file(f"h5_latest_{name}", numbers, labels="label", chunks=(7, 5, 7), version="latest", **how)
+        file(f"h5_v110_{name}", numbers, labels="label", chunks=(7, 5, 7), version="v110", **how)
     whole = [payload(i) for i in range(N)]
     file("h5_ragged", whole, labels="label", ragged=True)
     file("h5_ragged_gzip", whole, ragged=True, chunks=(1000,), compression="gzip")
