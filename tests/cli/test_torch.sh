@@ -272,6 +272,64 @@ run "$dlbench" run "${endless[@]}" --set run.max_batches=40 --run-name endless -
 expect_exit 0
 expect_json 'd["cells"][0]["epochs"][0]["samples"] >= 320'
 
+# --- workers that a loader of the user's own has beyond the setting, each of which gives all samples: it says how many, or they are there,
+# processes or threads; without end they are found out too
+cat >crowd.py <<'PY'
+import itertools, multiprocessing, threading, time
+import torch
+
+
+class Said:
+    def __init__(self, n, n_batches):
+        self.num_workers, self.n_batches = n, n_batches
+
+    def __iter__(self):
+        return (torch.zeros(8, 8) for _ in range(self.n_batches))
+
+
+class Seen:
+    def __init__(self, kind):
+        self.kind = kind
+
+    def __iter__(self):
+        workers = [self.kind(target=time.sleep, args=(30,), daemon=True) for _ in range(4)]
+        for one in workers:
+            one.start()
+        return (torch.zeros(8, 8) for _ in range(4 * 8))
+
+
+def said(n, n_batches):
+    return Said(n, n_batches)
+
+
+def processes():
+    return Seen(multiprocessing.get_context("fork").Process)
+
+
+def threads():
+    return Seen(threading.Thread)
+
+
+def endless():
+    return (torch.zeros(8, 8) for _ in itertools.count())
+PY
+crowd=("${torch[@]}" --set python.samples=64 --set python.sample_bytes=8 --set python.iterable=true --overwrite --run-name crowd)
+for made in said processes threads; do
+    given=()
+    [ $made = said ] && given=(--set python.args.n=4 --set python.args.n_batches=32)
+    run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:$made "${given[@]}" --json
+    expect_exit 0
+    expect_json 'd["cells"][0]["epochs"][0]["samples"] == 256'
+    expect_no_process
+done
+for n_batches in 40 41; do # 5 times the samples, as 4 workers and a share to spare may give; and a batch more
+    run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:said --set python.args.n=4 --set python.args.n_batches=$n_batches
+    [ $n_batches = 41 ] && expect_code E_PYTHON_ENDLESS || expect_exit 0
+done
+run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:endless
+expect_code E_PYTHON_ENDLESS
+expect_no_process
+
 # --- a loader of the user's own is given the settings that it has parameters for; **kwargs are DataLoader's; what no worker needs is
 # given where it must be
 own_loader=("${torch[@]}" --set python.args.samples=40 --set python.samples=40 --set python.sample_bytes=4 --set python.iterable=true)
