@@ -254,7 +254,8 @@ struct dlb_judgement {
     json_t *left_out;      /* those of them that `pytorch` leaves to their default */
     bool pins;             /* `pytorch` has pin_memory=True although it makes none */
     json_t *unmeasured;    /* array of keys in `pytorch` that PyTorch's cells did not compare */
-    char pytorch[512];     /* DataLoader(...) of the recommended cell, else of the best; empty if
+    bool ragged;           /* its cell's samples differ in size, which default_collate refuses */
+    char pytorch[640];     /* DataLoader(...) of the recommended cell, else of the best; empty if
                               neither is judged */
     json_t *not_modelled;  /* array of {"code", "text"} */
     json_t *notes;         /* likewise: drift, skipped samples, ... */

@@ -74,7 +74,7 @@ class Source:
         self.args = arguments(setup["settings"])
         self.n_samples, self.dataset, self.sampler = None, None, None
         self.board, self.stamp_ns, self.decodes = None, None, False
-        self.given, self.made, self.accepted = [], [], None
+        self.given, self.made, self.accepted, self.collate, self.count = [], [], None, None, None
         if get("python.loader"):
             self.iterable = True
             self.loader = self.users_loader(get("python.loader"))
@@ -90,10 +90,13 @@ class Source:
                 if self.args:
                     raise Refused("PYTHON_ARGS", "python.args are for python.dataset or python.loader, and neither is named")
                 dataset, extras = dlbench_twins.make(setup, Refused)
+                if "collate_fn" in extras:
+                    self.collate, self.count = extras["collate_fn"].__name__, dlbench_twins.count_ragged
             self.loader = self.data_loader(dataset, extras)
         self.exact = not self.iterable and self.sampler is None
         self.most = self.most_samples()
-        self.count = named(get("python.count"), "python.count", setup["folder"])[1] if get("python.count") else None
+        if get("python.count"):
+            self.count = named(get("python.count"), "python.count", setup["folder"])[1]
 
     def users_loader(self, spec):
         make = named(spec, "python.loader", self.setup["folder"])[1]
@@ -197,6 +200,7 @@ class Source:
             "given": self.given,
             "made": self.made,
             "accepted": self.accepted,
+            "collate": self.collate,
         }
 
 
