@@ -238,6 +238,18 @@ expect_json '0.9 < sum(s["sum_ns"] for s in d["cells"][0]["python"]["stages"] if
 expect_json '"NO_INTERPRETER" not in [n["code"] for n in d["not_modelled"]]'
 run "$dlbench" report results/slow
 expect_out "Sleep +[0-9.]+ +[0-9]+%"
+for pins in true false; do # nobody measures what the pin thread takes: on screen and in a report
+    run "$dlbench" run "${own[@]}" --set loader.pin_memory=$pins --run-name pins
+    expect_exit 0
+    cp "$out" screen
+    run "$dlbench" report results/pins
+    for shown in screen "$out"; do
+        grep -Eq "^ +collate +[0-9.]+ " "$shown" || failed "stages should be in $shown"
+        [ "$(grep -Eq "^ +pin thread +not measured" "$shown" && echo true || echo false)" = $pins ] ||
+            failed "pin thread with pin_memory=$pins in $shown"
+    done
+    rm -r results/pins
+done
 run "$dlbench" run "${own[@]}" --set python.stamps=false --run-name bare --json
 expect_json 'd["cells"][0]["python"]["stages"] == [] and d["cells"][0]["python"]["once"] is None'
 
@@ -324,7 +336,7 @@ for made in said processes threads; do
 done
 for n_batches in 40 41; do # 5 times the samples, as 4 workers and a share to spare may give; and a batch more
     run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:said --set python.args.n=4 --set python.args.n_batches=$n_batches
-    [ $n_batches = 41 ] && expect_code E_PYTHON_ENDLESS || expect_exit 0
+    if [ $n_batches = 41 ]; then expect_code E_PYTHON_ENDLESS; else expect_exit 0; fi
 done
 run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:endless
 expect_code E_PYTHON_ENDLESS
