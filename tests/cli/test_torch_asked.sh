@@ -81,7 +81,7 @@ expect_file asked
 # --- what a sampler decides makes no difference: one value is measured, others are skipped with the reason
 statuses='[c["status"] for c in d["cells"]]'
 for samples in 0 64; do # known or asked for
-    lists=(--set python.samples=$samples --set python.sample_bytes=8 --set 'sweep.loader.batch_size=[4, 8]' --dry-run --json)
+    lists=(--set python.samples="$samples" --set python.sample_bytes=8 --set 'sweep.loader.batch_size=[4, 8]' --dry-run --json)
     run "$dlbench" sweep "${own[@]}" --set python.dataset=batches.py:Mine "${lists[@]}"
     expect_exit 0
     expect_json "$statuses == ['planned', 'skipped'] and 'batch_sampler' in d['cells'][1]['reason']"

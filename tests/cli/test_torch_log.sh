@@ -61,14 +61,14 @@ class Floods(Dataset):
         time.sleep(30)
 
     def innermost(self):
-        raise ValueError("these are its last words")
+        raise ValueError("LAST-FRAME")
 PY
 
 run "$dlbench" run --set loader.kind=torch --set dataset.format=python --set python.interpreter=python3 --set loader.batch_size=8 \
     --set loader.num_workers=0 --set device.step_ms=5 --set device.prefetch=0 --set run.warmup_batches=0 --set run.repeats=1 \
     --set loader.shuffle=false --set python.dataset=train.py:Floods --set python.samples=64 --set python.sample_bytes=8 --results results
 expect_code E_CELL_KILLED
-expect_err 'in innermost.* these are its last words'
+expect_err 'innermost.*LAST-FRAME'
 expect_file seen
 [ "$(json_get seen 'd["first"] and d["whole"] and d["bytes"] > 30 << 20')" = True ] || failed "$(cat seen)"
 [ "$(json_get seen 'd["disk"] <= 4 << 20 and 0 < d["zeros"] < d["cut"] < d["zeros"] + 100 and d["cut"] > 24 << 20')" = True ] || failed "$(cat seen)"
