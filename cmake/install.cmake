@@ -1,10 +1,23 @@
-# What `cmake --install` puts where, relocatable, and what `cpack` makes of it.
+# What `cmake --install` puts where, relocatable. cmake/package.cmake: what `cpack` makes of it.
 include(GNUInstallDirs)
 set(data "${CMAKE_INSTALL_DATADIR}/dlbench")
 install(TARGETS dlbench RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(FILES python/dlbench.py DESTINATION "${data}/python")
 install(DIRECTORY configs DESTINATION "${data}")
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# The licences of what is in the program itself. Libraries that it is linked with stay packages of their own.
+set(DLB_CUDA_COPYRIGHT "")
+if(DLB_CUDA_MAJOR)
+  set(DLB_CUDA_COPYRIGHT "
+Files: CUDA runtime
+Copyright: NVIDIA Corporation
+License: CUDA-EULA
+ https://docs.nvidia.com/cuda/eula/
+Comment: Linked into the program.
+")
+endif()
+configure_file(cmake/copyright.in installed/copyright @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/installed/copyright" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
 install(FILES reports/summary.schema.json reports/watch.schema.json DESTINATION "${data}")
 
@@ -23,16 +36,4 @@ dlb_install_printed(dlbench "${CMAKE_INSTALL_DATADIR}/bash-completion/completion
 dlb_install_printed(_dlbench "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions" completion zsh)
 dlb_install_printed(dlbench.fish "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" completion fish)
 
-# dpkg-shlibdeps and rpmbuild find the libraries' packages.
-set(CPACK_PACKAGE_CONTACT "the dlbench authors <dlbench@invalid>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "measures how fast training data can be loaded")
-set(CPACK_RESOURCE_FILE_LICENSE "${CMAKE_SOURCE_DIR}/LICENSE")
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
-set(CPACK_GENERATOR DEB TGZ)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION utils)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "fio, python3")
-set(CPACK_RPM_PACKAGE_LICENSE MIT)
-include(CPack)
+include(cmake/package.cmake)

@@ -1,4 +1,4 @@
-"""Watches a live training loop: how long the host waits for each batch. One file, standard library only.
+"""Watches a live training loop: how long the host waits for each batch. Reads results of dlbench. One file, standard library only.
 
     import dlbench
 
@@ -11,6 +11,10 @@
 
 A wait is the time in next(loader), as the host's clock shows it. It is not the GPU's idle time: steps that are queued may still run.
 watch(loader, replay=True) repeats one kept batch: what the same loop does with data that are always ready.
+
+    dlbench.read("results/sweep")       # summary.json, as dicts and lists
+    dlbench.tables("results/sweep")     # rows: of cells, of repetitions, of stages
+    dlbench.frames("results/sweep")     # the same as pandas' data frames
 """
 
 import atexit
@@ -25,7 +29,7 @@ import time
 import weakref
 
 __version__ = "0.1.0"
-__all__ = ["watch"]
+__all__ = ["watch", "read", "tables", "frames", "ResultError"]
 
 SCHEMA_VERSION = 2
 SAVE_EVERY_NS = 10 * 10**9
@@ -437,6 +441,107 @@ def recorded(loader, mode, count, results, run_name, overwrite):
     known[key] = record
     _records.append(record)
     return record
+
+
+class ResultError(ValueError):
+    """A file that is no result of dlbench, or whose schema_version this module does not know."""
+
+
+def read(path):
+    """The summary.json of a result, or of its folder, as dicts and lists; also what `dlbench sweep --json` printed."""
+    path = os.path.join(path, "summary.json") if os.path.isdir(path) else path
+    with open(path, encoding="utf-8") as file:
+        try:
+            document = json.load(file)
+        except ValueError as why:
+            raise ResultError("%s is not JSON: %s" % (path, why)) from None
+    if not isinstance(document, dict) or not {"schema_version", "command", "run_name"} <= document.keys():
+        raise ResultError("%s is no result of dlbench: it lacks schema_version, command or run_name" % path)
+    if document["schema_version"] != SCHEMA_VERSION:
+        raise ResultError("%s has schema_version %r; this dlbench.py (%s) reads %d: use the dlbench.py of the dlbench that wrote it"
+                          % (path, document["schema_version"], __version__, SCHEMA_VERSION))
+    return document
+
+
+# Objects of a cell or a rung, null where nothing was measured: no columns.
+NESTED = {"accelerators", "au", "cache", "in_c", "io", "os", "parts", "python", "race", "reads", "start_up", "strain", "worker_parts"}
+
+
+def flat(row, values):
+    """Adds numbers and texts as they are, and of an estimate its median as NAME, its ends as NAME_low, NAME_high or NAME_max."""
+    for name, value in values.items():
+        if isinstance(value, dict) and "median" in value:
+            row[name] = value["median"]
+            row.update(("%s_%s" % (name, end), value[end]) for end in ("low", "high", "max") if end in value)
+        elif name not in NESTED and not isinstance(value, (dict, list)):
+            row[name] = value
+    return row
+
+
+def stage_rows(known, of, stages):
+    return [flat(dict(known, of=of, stage=name), figures) for name, figures in (stages or {}).items()]
+
+
+def add_cell(out, known, axes, cell):
+    known = dict(known, cell=cell["index"])
+    row = flat(dict(known), {name: value for name, value in cell.items() if name not in ("index", "config", "verdict")})
+    verdict = cell["verdict"]
+    row.update(verdict=verdict["class"], cause=verdict["cause"], severity=verdict["severity"], verdict_code=verdict.get("code"))
+    flat(row, {"gain": verdict.get("gain")})
+    row["peak_pss_bytes"] = (cell.get("memory") or {}).get("peak_pss_bytes")
+    row.update(cell["config"])
+    out["cells"].append(row)
+    known.update((key, cell["config"].get(key)) for key in axes)
+    rates = {name: value["values"] for name, value in cell.items() if name.endswith("samples_per_s") and value}
+    for number in range(max(map(len, rates.values()), default=0)):
+        values = ((name, values[number] if number < len(values) else None) for name, values in rates.items())
+        out["repetitions"].append(dict(known, repetition=number, **dict(values)))
+    for of in ("worker", "consumer", "device"):
+        out["stages"] += stage_rows(known, of, cell.get(of + "_stages"))
+    of_python = (cell.get("python") or {}).get("stages", [])
+    out["stages"] += [dict(known, of="python", stage=stage["name"], count=stage["count"], sum_ns=stage["sum_ns"]) for stage in of_python]
+
+
+def add_rung(out, known, rung):
+    known = dict(known, cell=rung["rung"])
+    out["cells"].append(flat(dict(known), {name: value for name, value in rung.items() if name != "rung"}))
+    out["repetitions"] += [dict(known, repetition=i, seconds=value) for i, value in enumerate(rung["seconds"]["values"])]
+    for of, parts in (("loop", "parts"), ("worker", "worker_parts")):
+        out["stages"] += stage_rows(known, of, rung.get(parts))
+
+
+def tables(result):
+    """{"cells", "repetitions", "stages"}: a list of rows each, a row a dict. `result` is a path, or what read() returned.
+
+    Names of columns are those of summary.json, units are their ends (_ns, _bytes, _frac, _per_s); None was not measured.
+    """
+    document = result if isinstance(result, dict) else read(result)
+    out = {"cells": [], "repetitions": [], "stages": []}
+    known = {"run_name": document["run_name"]}
+    if document["command"] == "watch":
+        watch_of = document["watch"]
+        out["cells"].append(flat(dict(known, cell=0), watch_of))
+        for epoch in watch_of["epochs"]:
+            out["repetitions"].append(flat(dict(known, cell=0, repetition=epoch["number"]), epoch))
+        out["stages"] = stage_rows(dict(known, cell=0), "loop", {name: watch_of.get(name) or {} for name in ("waits", "step_to_step")})
+    for cell in document.get("cells", []):
+        add_cell(out, known, document.get("axes", {}), cell)
+    for rung in document.get("gap", {}).get("rungs", []):
+        add_rung(out, known, rung)
+    return out
+
+
+def frames(result):
+    """The rows of tables() as pandas' data frames, by the same names."""
+    try:
+        import pandas
+    except ImportError:
+        raise ImportError("dlbench.frames needs pandas (pip install pandas); dlbench.tables gives the same rows without it") from None
+    out = {name: pandas.DataFrame(rows) for name, rows in tables(result).items()}
+    for frame in out.values():
+        for column in frame.columns[frame.isna().all()]:
+            frame[column] = float("nan")  # not None, with which no column counts as one of numbers
+    return out
 
 
 @atexit.register

@@ -7,12 +7,12 @@ build=$(dirname "$dlbench")
 files="bin/dlbench share/man/man1/dlbench.1 share/bash-completion/completions/dlbench share/zsh/vendor-completions/_dlbench
     share/fish/vendor_completions.d/dlbench.fish share/dlbench/dlbench.schema.json share/dlbench/summary.schema.json
     share/dlbench/configs/imagenet.toml share/dlbench/configs/workloads/resnet50.toml share/dlbench/python/dlbench.py
-    share/doc/dlbench/LICENSE share/doc/dlbench/CHANGELOG.md share/doc/dlbench/docs/verdict.md"
+    share/doc/dlbench/copyright share/doc/dlbench/CHANGELOG.md share/doc/dlbench/docs/verdict.md"
 
 run cmake --install "$build" --prefix "$tmp/root"
 expect_exit 0
 mv root moved # relocatable
-for file in $files; do [ -s "moved/$file" ] || failed "$file was not installed"; done
+for file in $files share/doc/dlbench/LICENSE; do [ -s "moved/$file" ] || failed "$file was not installed"; done
 run moved/bin/dlbench --version
 expect_exit 0
 "$dlbench" man >man.txt
@@ -38,9 +38,40 @@ if command -v cpack >/dev/null && command -v dpkg-deb >/dev/null && command -v d
     run dpkg-deb -f "$package" Depends
     expect_out 'libjansson'
     run dpkg-deb -c "$package"
-    for file in $files; do expect_out " \./usr/$file\$"; done
+    for file in $files share/doc/dlbench/changelog; do
+        case $file in */man1/* | */changelog) file=$file.gz ;; esac # as Debian's policy wants them
+        expect_out " \./usr/$file\$"
+    done
+    dpkg-deb -x "$package" unpacked
+    run unpacked/usr/bin/dlbench --version
+    expect_exit 0
+    expect cmp -s man.txt <(gzip -dc unpacked/usr/share/man/man1/dlbench.1.gz)
+    if command -v lintian >/dev/null; then # but for the address of who makes packages, which -DCPACK_PACKAGE_CONTACT gives
+        run lintian --allow-root --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$package"
+        expect_exit 0
+        expect_no_out '^[EW]: '
+    fi
 else
     echo "not shown: the package (cpack, dpkg-deb and dpkg-shlibdeps make it)"
+fi
+
+if command -v cpack >/dev/null; then
+    run cpack -G TGZ --config "$build/CPackConfig.cmake" -B "$tmp/packages"
+    expect_exit 0
+    mkdir archive
+    tar -xzf packages/*.tar.gz -C archive --strip-components 1
+    for file in $files; do [ -s "archive/$file" ] || failed "the archive lacks $file"; done
+fi
+if command -v cpack >/dev/null && command -v rpmbuild >/dev/null && command -v rpm >/dev/null; then
+    run cpack -G RPM --config "$build/CPackConfig.cmake" -B "$tmp/packages"
+    expect_exit 0
+    run rpm -qp --requires packages/*.rpm
+    expect_out '^libjansson\.so'
+    run rpm -qpl packages/*.rpm
+    expect_out '^/usr/share/zsh/site-functions/_dlbench$'
+    expect_no_out '^/usr/share/(man|fish|zsh)$'
+else
+    echo "not shown: the .rpm (rpmbuild makes it)"
 fi
 
 finish
