@@ -111,5 +111,9 @@ const struct dlb_verb dlb_verb_calibrate = {
     .flags = DLB_FLAG_JSON | DLB_FLAG_WRITE,
     .groups = groups,
     .section = "calibrate",
+    .examples = {"dlbench calibrate --python train.py:make_step --write step.toml",
+                 "dlbench sweep --config imagenet.toml --config step.toml"},
+    .keys = {"calibrate.python", "calibrate.interpreter", "calibrate.seconds",
+             "calibrate.timeout_s"},
     .run = run,
 };
