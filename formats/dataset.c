@@ -201,8 +201,11 @@ static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *f
         return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "dataset.codec = \"%s\": %s",
                         codec->name, codec->missing);
     if (!format->synthetic && opts->path[0] == '\0')
-        return dlb_fail(err, DLB_ERR_DATASET_PATH_NOT_SET, NULL, DLB_NO_OFFSET,
-                        "dataset.path is not set: it names the folder that holds the data");
+        return dlb_fail(
+            err, DLB_ERR_DATASET_PATH_NOT_SET, NULL, DLB_NO_OFFSET,
+            "dataset.path is not set: it names the folder that holds the data; `dlbench PATH` "
+            "finds settings for data of your own, and `dlbench init PATH --write "
+            "my.toml` writes them down");
     return dlb_codec_check(codec, format, err);
 }
 

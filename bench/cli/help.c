@@ -22,7 +22,10 @@ void dlb_help_overview(FILE *out)
                      "Measure how fast training data can be loaded: which loader settings feed the "
                      "accelerator, and what slows it down when they do not.\n",
                      0, 0, width);
-    (void)fputs("Usage: dlbench COMMAND [FLAGS]\n\nCommands:\n", out);
+    (void)fputs("Usage: dlbench COMMAND [FLAGS]\n"
+                "       dlbench PATH             what lies there, and a sweep of ten minutes\n\n"
+                "Commands:\n",
+                out);
     for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++)
         if (!((*verb)->flags & DLB_FLAG_HIDDEN))
             dlb_print_folded(out, (*verb)->summary, 14,

@@ -25,6 +25,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int run_verb(const struct dlb_verb *verb, int argc, char **argv)
 {
@@ -91,6 +92,8 @@ static int dispatch(int argc, char **argv)
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
         return help(argc - 2, argv + 2);
     verb = dlb_verb_by_name(first, &err);
+    if (!verb && first[0] != '-' && (strchr(first, '/') || access(first, F_OK) == 0))
+        return run_verb(dlb_verb_by_name("try", &err), argc - 1, argv + 1); /* `dlbench PATH` */
     if (!verb)
         return dlb_print_err(&err);
     return run_verb(verb, argc - 2, argv + 2);
