@@ -124,6 +124,51 @@ void dlb_inspect_print_command(const char *path, const struct dlb_inspected *in)
                      "training with this batch; the verdict depends on it)\n");
 }
 
+static void print_kinds(const struct dlb_kinds *kinds)
+{
+    char text[400] = "", n[40];
+
+    if (kinds->n_found < 2)
+        return;
+    for (int i = 0; i < DLB_N_KINDS; i++) {
+        size_t len = strlen(text);
+        const struct dlb_kind *kind = &kinds->kind[i];
+        if (kind->n_files > 0)
+            (void)snprintf(text + len, sizeof text - len, "%s %s, ", kind->name,
+                           dlb_count_text((double)kind->n_files, n, sizeof n));
+    }
+    dlb_say(stdout, "  kinds      %sother files %s%s: one of these kinds is read", text,
+            dlb_count_text((double)kinds->n_others, n, sizeof n),
+            kinds->ended ? " (of the first 50,000)" : "");
+}
+
+/* Of each kind that another format reads, or that lies in other files than what was inspected. */
+void dlb_inspect_print_kinds(const char *path, const struct dlb_inspected *in)
+{
+    for (int i = 0; in->kinds.n_found > 1 && i < DLB_N_KINDS; i++) {
+        const struct dlb_kind *kind = &in->kinds.kind[i];
+        if (kind->n_files == 0 || !kind->first[0])
+            continue;
+        (void)printf("The %s: ", kind->name);
+        if (!kind->format) {
+            (void)puts("no format reads them; measure your own Python code with dataset.format = "
+                       "\"python\"");
+            continue;
+        }
+        bool several = kind->n_files > 1;
+        bool whole = kind->folder && strcmp(kind->format, "files") == 0;
+        (void)fputs(kind->folder ? "dlbench sweep" : "dlbench ", stdout);
+        if (kind->folder) {
+            (void)printf(" --set dataset.format=%s --set dataset.path=", kind->format);
+            print_word(whole ? path : kind->parent);
+        } else {
+            print_word(strcmp(kind->format, "lmdb") == 0 ? kind->parent : kind->first);
+            (void)printf("%s", several ? "   (one of them)" : "");
+        }
+        (void)putchar('\n');
+    }
+}
+
 void dlb_inspect_print(const char *path, const struct dlb_inspected *in)
 {
     const struct dlb_shape *shape = &in->shape;
@@ -142,6 +187,7 @@ void dlb_inspect_print(const char *path, const struct dlb_inspected *in)
         dlb_say(stdout, "  found      %s", shape->about);
     if (shape->element != DLB_ELEMENT_NONE)
         dlb_say(stdout, "  numbers    %s", dlb_element_name(shape->element));
+    print_kinds(&in->kinds);
     print_access(in->format);
     if (shape->n_classes > 0)
         dlb_say(stdout, "  classes    %s",

@@ -91,9 +91,11 @@ static int run(const struct dlb_args *args)
     if (!args->json) {
         dlb_inspect_print(args->path, &in);
         dlb_inspect_print_command(args->path, &in);
+        dlb_inspect_print_kinds(args->path, &in);
         return DLB_EXIT_OK;
     }
     json_t *doc = document(args->path, &in);
+    dlb_json_put(doc, "kinds", dlb_kinds_json(&in.kinds));
     dlb_print_json(doc);
     json_decref(doc);
     return DLB_EXIT_OK;
@@ -112,7 +114,8 @@ const struct dlb_verb dlb_verb_inspect = {
         "element (type of the numbers, or null), id, iterable, samples, bytes, max_sample_bytes, "
         "classes, shards, fields, looked_at (samples, bad, first_bad and first_bad_code or null, "
         "min_bytes, median_bytes, max_bytes), images (samples, width and height as [least, median, "
-        "most], or null), n_odd, odd.",
+        "most], or null), n_odd, odd, "
+        "kinds (of a folder: kind, files, format or null, first).",
     .flags = DLB_FLAG_PATH | DLB_FLAG_JSON,
     .run = run,
 };

@@ -75,6 +75,83 @@ expect_exit 0
 expect_out '^  samples +64'
 expect_error E_NOT_FOUND 3 "$dlbench" ./missing
 
+# What would have been read as something else, or not at all.
+python3 - <<'PY'
+import io, tarfile
+header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (50, 8, 8, 3), }".ljust(117) + b"\n"
+open("images.npy", "wb").write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(range(192)) * 50)
+with tarfile.open("nodot.tar", "w") as tar:
+    for i in range(10):
+        info = tarfile.TarInfo(f"sample{i}")
+        info.size = 5
+        tar.addfile(info, io.BytesIO(b"hello"))
+PY
+run "$dlbench" inspect images.npy --json
+expect_exit 0
+expect_json 'd["format"] == "npz" and d["samples"] == 50 and d["max_sample_bytes"] == 192 and d["element"] == "u8"'
+expect_json 'd["looked_at"]["bad"] == 0 and d["kinds"] == []'
+run "$dlbench" run --dataset.format npz --dataset.codec raw --dataset.path images.npy --loader.batch_size 5 \
+    --device.step_ms 1 --set run.checksum=true --json
+expect_exit 0
+expect_json 'd["cells"][0]["status"] == "ok"'
+truncate -s 5000 images.npy
+expect_error 'E_[A-Z_]+' 3 "$dlbench" inspect images.npy
+if has_module format webdataset; then
+    expect_error E_DATASET_EMPTY 3 "$dlbench" inspect nodot.tar
+    expect_err 'nodot\.tar.*"sample0"'
+fi
+for path in s3://bucket/train gs://bucket/train https://host/train.tar; do
+    expect_error E_REMOTE_PATH 3 "$dlbench" inspect $path
+    expect_error E_REMOTE_PATH 3 "$dlbench" $path
+    expect_error E_REMOTE_PATH 2 "$dlbench" run --dataset.path $path
+done
+
+# Chunks that libhdf5 cannot keep.
+if has_module format hdf5; then
+    for chunk in 1 512; do
+        run "$dlbench" gen --set dataset.format=hdf5 --set dataset.codec=raw --set dataset.path=h$chunk --set generate.samples=2000 \
+            --set generate.sample_bytes=4000 --set hdf5.chunk_samples=$chunk
+        expect_exit 0
+    done
+    run "$dlbench" inspect h512
+    expect_out '^  odd .*512.*rdcc_nbytes=8192000'
+    run "$dlbench" inspect h1
+    expect_no_out 'rdcc_nbytes'
+fi
+
+# A folder of several kinds: each is counted, and has a command.
+mkdir -p mixed/a && printf x >mixed/readme.md
+for i in 1 2 3; do printf '\211PNG' >mixed/a/$i.jpg; done
+python3 - <<'PY'
+import io, tarfile
+with tarfile.open("mixed/shard.tar", "w") as tar:
+    for i in range(10):
+        info = tarfile.TarInfo(f"sample{i}.bin")
+        info.size = 5
+        tar.addfile(info, io.BytesIO(b"hello"))
+PY
+run "$dlbench" inspect mixed
+expect_exit 0
+expect_out '^  kinds +images 3, tar shards 1, other files 1'
+expect_out '^The images: dlbench sweep --set dataset\.format=files --set dataset\.path=mixed$'
+expect_out '^The tar shards: dlbench sweep --set dataset\.format=webdataset --set dataset\.path=mixed$'
+run "$dlbench" inspect mixed --json
+expect_json '[(k["kind"], k["files"]) for k in d["kinds"]] == [("images", 3), ("tar shards", 1)]'
+
+# A damaged sample: the command leaves it out, and a run that ends at it says how.
+if has_module codec jpeg; then
+    run "$dlbench" gen --set dataset.path=j --set generate.samples=20 --set generate.sample_bytes=20kB
+    expect_exit 0
+    truncate -s 1500 "$(find j -name '*.jpg' | LC_ALL=C sort | sed -n 5p)"
+    run "$dlbench" inspect j
+    expect_out '^To measure it: .* --set dataset\.on_error=skip '
+    run "$dlbench" init j
+    expect_out '^on_error = "skip" '
+    run "$dlbench" run --dataset.path j --device.step_ms 1
+    expect_exit 3
+    expect_err 'dataset\.on_error.*\[E_JPEG_'
+fi
+
 # An error names the command that helps.
 expect_error E_CONFIG_UNREADABLE 2 "$dlbench" sweep --config missing.toml
 expect_err 'dlbench init '
