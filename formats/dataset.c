@@ -191,6 +191,29 @@ int dlb_dataset_check_access(const struct dlb_dataset_opts *opts, const struct d
     return check_access(resolve_access(opts, format), opts->direct, format, err);
 }
 
+int dlb_dataset_check_local(const char *path, struct dlb_err *err)
+{
+    static const struct {
+        const char *scheme, *mount;
+    } remote[] = {{"s3://", "mount-s3 or s3fs"},
+                  {"gs://", "gcsfuse"},
+                  {"az://", "blobfuse2"},
+                  {"hf://", "huggingface-cli download"},
+                  {"http://", "httpdirfs or rclone mount"},
+                  {"https://", "httpdirfs or rclone mount"},
+                  {"hdfs://", "hadoop-fuse"}};
+
+    for (size_t i = 0; i < sizeof remote / sizeof *remote; i++)
+        if (strncmp(path, remote[i].scheme, strlen(remote[i].scheme)) == 0 &&
+            access(path, F_OK) != 0)
+            return dlb_fail(err, DLB_ERR_REMOTE_PATH, path, DLB_NO_OFFSET,
+                            "reading from %s is not built in: copy the data to a local folder, or "
+                            "mount them as your training does (%s) and give that folder; or "
+                            "measure your own Python code with dataset.format = \"python\"",
+                            remote[i].scheme, remote[i].mount);
+    return DLB_OK;
+}
+
 static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *format,
                  const struct dlb_codec *codec, struct dlb_err *err)
 {
@@ -201,8 +224,16 @@ static int check(const struct dlb_dataset_opts *opts, const struct dlb_format *f
         return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, "dataset.codec = \"%s\": %s",
                         codec->name, codec->missing);
     if (!format->synthetic && opts->path[0] == '\0')
-        return dlb_fail(err, DLB_ERR_DATASET_PATH_NOT_SET, NULL, DLB_NO_OFFSET,
-                        "dataset.path is not set: it names the folder that holds the data");
+        return dlb_fail(
+            err, DLB_ERR_DATASET_PATH_NOT_SET, NULL, DLB_NO_OFFSET,
+            "dataset.path is not set: it names the folder that holds the data; `dlbench PATH` "
+            "finds settings for data of your own, and `dlbench init PATH --write "
+            "my.toml` writes them down");
+    if (!format->synthetic) {
+        int rc = dlb_dataset_check_local(opts->path, err);
+        if (rc != DLB_OK)
+            return rc;
+    }
     return dlb_codec_check(codec, format, err);
 }
 

@@ -35,6 +35,9 @@ struct dlb_dataset {
     void *state;                /* the format's; owned */
 };
 
+/* REMOTE_PATH if it is an address such as s3://bucket/key, and no such path exists here. */
+int dlb_dataset_check_local(const char *path, struct dlb_err *err);
+
 /* DLB_E_CONFIG unless the format offers the access. dlb_dataset_open asks it too. */
 int dlb_dataset_check_access(const struct dlb_dataset_opts *opts, const struct dlb_format *format,
                              struct dlb_err *err);

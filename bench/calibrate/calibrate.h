@@ -46,10 +46,4 @@ void dlb_calibrate_toml(const json_t *answer, struct dlb_text *out);
 
 #define DLB_CALIBRATE_MARK "# dlbench calibrate: " /* how the file begins */
 
-/* Writes the text to a file. TARGET_EXISTS if there is one, unless `overwrite` and it begins with
- * the mark. */
-int dlb_calibrate_may_write(const char *path, bool overwrite, struct dlb_err *err);
-int dlb_calibrate_write(const char *path, bool overwrite, const struct dlb_text *text,
-                        struct dlb_err *err);
-
 #endif

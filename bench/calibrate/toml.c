@@ -1,20 +1,16 @@
 #include "bench/calibrate/calibrate.h"
 
 #include "core/base/escape.h"
-#include "core/base/io.h"
 #include "core/base/json.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 /* Steps that vary less than this are taken as constant. */
 #define CONSTANT_FRAC 0.01
 #define BUSY_RATIO 1.1 /* of mean to median, from which on the text says so */
-#define MAX_FILE_BYTES 65536
 
 static void put_date(char text[16])
 {
@@ -97,37 +93,4 @@ void dlb_calibrate_toml(const json_t *answer, struct dlb_text *out)
     put(out, "step_dist", json_string(step.step_dist));
     put(out, "step_stdev_ms", json_real(step.step_stdev_ms));
     put(out, "step_source", json_string(step.step_source));
-}
-
-static bool is_ours(const char *path)
-{
-    struct dlb_err ignored;
-    char *text = NULL;
-    size_t n_bytes;
-    bool ours = dlb_read_file(path, MAX_FILE_BYTES, &text, &n_bytes, &ignored) == DLB_OK &&
-                strncmp(text, DLB_CALIBRATE_MARK, sizeof DLB_CALIBRATE_MARK - 1) == 0;
-    free(text);
-    return ours;
-}
-
-int dlb_calibrate_may_write(const char *path, bool overwrite, struct dlb_err *err)
-{
-    struct stat st;
-    if (stat(path, &st) && errno == ENOENT)
-        return DLB_OK;
-    if (!overwrite)
-        return dlb_fail(err, DLB_ERR_TARGET_EXISTS, path, DLB_NO_OFFSET,
-                        "--write: exists already: give another name, or --overwrite");
-    if (!is_ours(path))
-        return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
-                        "--write: is not a file of dlbench calibrate, so --overwrite does not "
-                        "replace it: give another name");
-    return DLB_OK;
-}
-
-int dlb_calibrate_write(const char *path, bool overwrite, const struct dlb_text *text,
-                        struct dlb_err *err)
-{
-    int rc = dlb_calibrate_may_write(path, overwrite, err);
-    return rc ? rc : dlb_write_file_atomic(path, text->data, text->len_bytes, err);
 }

@@ -22,7 +22,10 @@ void dlb_help_overview(FILE *out)
                      "Measure how fast training data can be loaded: which loader settings feed the "
                      "accelerator, and what slows it down when they do not.\n",
                      0, 0, width);
-    (void)fputs("Usage: dlbench COMMAND [FLAGS]\n\nCommands:\n", out);
+    (void)fputs("Usage: dlbench COMMAND [FLAGS]\n"
+                "       dlbench PATH             what lies there, and a sweep of ten minutes\n\n"
+                "Commands:\n",
+                out);
     for (const struct dlb_verb *const *verb = dlb_verbs; *verb; verb++)
         if (!((*verb)->flags & DLB_FLAG_HIDDEN))
             dlb_print_folded(out, (*verb)->summary, 14,
@@ -33,9 +36,9 @@ void dlb_help_overview(FILE *out)
                 out);
     dlb_print_folded(
         out,
-        "`dlbench help COMMAND` lists the flags and options of a command, `dlbench "
-        "help errors` every error code, `dlbench --version` the version and its "
-        "libraries.\n"
+        "`dlbench help COMMAND` is a page about a command, `dlbench help keys [SECTION]` lists all "
+        "keys of configurations, `dlbench help errors` every error code, `dlbench --version` the "
+        "version and its libraries.\n"
         "Exit codes: 0 fine, 1 doctor found a problem, 2 wrong usage or "
         "configuration, 3 the work could not be done, 130 interrupted. 0 also means that only some "
         "cells failed: stderr then says how many.",
@@ -99,7 +102,7 @@ static void help_flags(FILE *out, const struct dlb_verb *verb, uint32_t width)
     dlb_print_folded(out, "print this help", INDENT, (uint32_t)fprintf(out, "  --help"), width);
 }
 
-static void help_group(FILE *out, const struct dlb_opt_group *group, uint32_t width)
+void dlb_help_group(FILE *out, const struct dlb_opt_group *group, uint32_t width)
 {
     char value[256], text[512];
 
@@ -146,7 +149,7 @@ void dlb_help_verb(FILE *out, const struct dlb_verb *verb)
                       verb->flags & DLB_FLAG_CONFIG ? "" : "\n", verb->section,
                       verb->flags & DLB_FLAG_CONFIG ? "also " : "");
     for (const struct dlb_opt_group *const *group = dlb_verb_groups(verb); *group; group++)
-        help_group(out, *group, width);
+        dlb_help_group(out, *group, width);
 }
 
 /* A shared library's file name holds its exact version; its header only has that of the build. */

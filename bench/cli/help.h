@@ -11,7 +11,12 @@
 #include <stdio.h>
 
 void dlb_help_overview(FILE *out);
+
+/* All that is known of a verb: details, flags, and every key that it takes. */
 void dlb_help_verb(FILE *out, const struct dlb_verb *verb);
+
+/* The keys of one section, with help, default and range, after an empty line. */
+void dlb_help_group(FILE *out, const struct dlb_opt_group *group, uint32_t width);
 void dlb_version(FILE *out);
 
 /* What errors look like, and every code of errors.def by its exit code. */

@@ -17,12 +17,15 @@
  */
 #include "bench/cli/args.h"
 #include "bench/cli/help.h"
+#include "bench/cli/keys.h"
+#include "bench/cli/page.h"
 #include "bench/cli/print.h"
 #include "bench/cli/verb.h"
 #include "core/base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int run_verb(const struct dlb_verb *verb, int argc, char **argv)
 {
@@ -31,7 +34,7 @@ static int run_verb(const struct dlb_verb *verb, int argc, char **argv)
     int code;
 
     if (!(verb->flags & DLB_FLAG_HIDDEN) && dlb_args_want_help(argc, argv)) {
-        dlb_help_verb(stdout, verb);
+        dlb_page_print(stdout, verb);
         return DLB_EXIT_OK;
     }
     args.cfg = dlb_mem_check(dlb_config_new(dlb_verb_groups(verb)));
@@ -43,7 +46,7 @@ static int run_verb(const struct dlb_verb *verb, int argc, char **argv)
     return code;
 }
 
-/* `dlbench help`, `dlbench help errors`, `dlbench help COMMAND`. */
+/* `dlbench help`, `help errors`, `help keys [SECTION]`, `help COMMAND [--full]`. */
 static int help(int argc, char **argv)
 {
     const struct dlb_verb *verb;
@@ -57,10 +60,17 @@ static int help(int argc, char **argv)
         dlb_help_errors(stdout);
         return DLB_EXIT_OK;
     }
+    if (strcmp(argv[0], "keys") == 0)
+        return dlb_keys_print(stdout, argc > 1 ? argv[1] : NULL, &err) == DLB_OK
+                   ? DLB_EXIT_OK
+                   : dlb_print_err(&err);
     verb = dlb_verb_by_name(argv[0], &err);
     if (!verb)
         return dlb_print_err(&err);
-    dlb_help_verb(stdout, verb);
+    if (argc > 1 && strcmp(argv[1], "--full") == 0)
+        dlb_help_verb(stdout, verb);
+    else
+        dlb_page_print(stdout, verb);
     return DLB_EXIT_OK;
 }
 
@@ -82,6 +92,8 @@ static int dispatch(int argc, char **argv)
     if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
         return help(argc - 2, argv + 2);
     verb = dlb_verb_by_name(first, &err);
+    if (!verb && first[0] != '-' && (strchr(first, '/') || access(first, F_OK) == 0))
+        return run_verb(dlb_verb_by_name("try", &err), argc - 1, argv + 1); /* `dlbench PATH` */
     if (!verb)
         return dlb_print_err(&err);
     return run_verb(verb, argc - 2, argv + 2);

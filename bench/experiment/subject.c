@@ -231,6 +231,19 @@ static void say_waiting(void *ctx)
         look->waiting(look->ctx);
 }
 
+/* For data that are not what dataset.format says: the command that finds out what they are. */
+static void advise(const char *path, struct dlb_err *err)
+{
+    size_t n = strlen(err->what);
+    char advice[sizeof err->what];
+
+    if (err->status != DLB_E_FORMAT ||
+        (size_t)snprintf(advice, sizeof advice, "; `dlbench inspect %.200s` says what it is",
+                         path) >= sizeof err->what - n)
+        return;
+    (void)snprintf(err->what + n, sizeof err->what - n, "%s", advice);
+}
+
 int dlb_subject_look(const struct dlb_scenario *scenario, struct dlb_subject *out,
                      void (*waiting)(void *ctx), void *ctx, struct dlb_err *err)
 {
@@ -244,7 +257,10 @@ int dlb_subject_look(const struct dlb_scenario *scenario, struct dlb_subject *ou
                             .ctx = &look,
                             .cancel = &dlb_interrupted,
                             .waiting = say_waiting};
-    return dlb_apart(&how, err);
+    int rc = dlb_apart(&how, err);
+    if (rc)
+        advise(out->spec.dataset.path, err);
+    return rc;
 }
 
 void dlb_subject_host(const struct dlb_subject *subject, const struct dlb_scenario *scenario,

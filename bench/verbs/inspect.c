@@ -341,8 +341,10 @@ static int check_path(const char *path, struct dlb_err *err)
 {
     enum dlb_io_kind kind;
     uint64_t n_bytes;
-    int status = dlb_io_posix.stat(path, &kind, &n_bytes, err);
+    int status = dlb_dataset_check_local(path, err);
 
+    if (status == DLB_OK)
+        status = dlb_io_posix.stat(path, &kind, &n_bytes, err);
     if (status == DLB_OK && kind == DLB_IO_OTHER)
         return dlb_fail(err, DLB_ERR_INSPECT_SPECIAL_FILE, path, DLB_NO_OFFSET,
                         "is a pipe, a socket or a device: data sets are regular files and folders");
@@ -424,6 +426,7 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     if (status != DLB_OK)
         return status;
     looker->jpeg = dlb_jpeg_new();
+    dlb_kinds_find(path, &out->kinds);
     out->codec = looker->ds.codec;
     out->shape = looker->ds.shape;
     struct visits visits = {looker, DLB_INSPECT_SAMPLES, look_at, out, sizeof *out};

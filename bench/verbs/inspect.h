@@ -4,6 +4,7 @@
 #ifndef DLB_BENCH_VERBS_INSPECT_H
 #define DLB_BENCH_VERBS_INSPECT_H
 
+#include "bench/verbs/kinds.h"
 #include "core/base/config.h"
 #include "core/base/err.h"
 #include "formats/codec.h"
@@ -33,6 +34,7 @@ struct dlb_inspected {
         uint64_t xxh64;        /* of these bytes */
     } first;                   /* n_looked > 0 */
     struct dlb_err first_bad;  /* why, when n_bad > 0 */
+    struct dlb_kinds kinds;    /* of a folder */
 };
 
 /* DLB_E_IO if nothing is there, DLB_E_FORMAT if no format recognises it, else the format's own

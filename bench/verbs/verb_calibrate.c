@@ -1,6 +1,7 @@
 #include "bench/cli/verb.h"
 
 #include "bench/calibrate/calibrate.h"
+#include "bench/cli/own_file.h"
 #include "bench/cli/print.h"
 #include "bench/cli/progress.h"
 #include "core/base/json.h"
@@ -28,7 +29,8 @@ static int measure(const struct dlb_args *args, const struct dlb_calibrate_opts 
         return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
                         "calibrate: --python FILE.py:FUNCTION is missing; see `dlbench help "
                         "calibrate`");
-    int rc = args->write ? dlb_calibrate_may_write(args->write, args->overwrite, err) : DLB_OK;
+    int rc = args->write ? dlb_own_file_may(args->write, DLB_CALIBRATE_MARK, args->overwrite, err)
+                         : DLB_OK;
     if (rc)
         return rc;
     dlb_progress_begin(&progress, "calibrate");
@@ -65,7 +67,8 @@ static int run(const struct dlb_args *args)
     if (!rc) {
         dlb_calibrate_toml(answer, &text);
         if (args->write)
-            rc = dlb_calibrate_write(args->write, args->overwrite, &text, &err);
+            rc = dlb_own_file_write(args->write, DLB_CALIBRATE_MARK, args->overwrite, text.data,
+                                    text.len_bytes, &err);
     }
     if (!rc && args->json)
         print_json(args, answer);
@@ -111,5 +114,9 @@ const struct dlb_verb dlb_verb_calibrate = {
     .flags = DLB_FLAG_JSON | DLB_FLAG_WRITE,
     .groups = groups,
     .section = "calibrate",
+    .examples = {"dlbench calibrate --python train.py:make_step --write step.toml",
+                 "dlbench sweep --config imagenet.toml --config step.toml"},
+    .keys = {"calibrate.python", "calibrate.interpreter", "calibrate.seconds",
+             "calibrate.timeout_s"},
     .run = run,
 };

@@ -61,7 +61,7 @@ static void tell_all(const struct dlb_verb *verb, tell_word *tell)
     for (const struct dlb_flag *flag = dlb_flags; flag->name; flag++)
         if (flag->mask & verb->flags)
             tell(&(struct word){verb, flag->name, flag->help, NULL, flag->value != NULL});
-    tell(&(struct word){verb, "help", "print this help", NULL, false});
+    tell(&(struct word){verb, "help", "print a page of help", NULL, false});
     if (!(verb->flags & DLB_FLAG_CONFIG) && !verb->section)
         return;
     for (const struct dlb_opt_group *const *group = dlb_verb_groups(verb); *group; group++)
@@ -133,7 +133,7 @@ static void bash(void)
     each_verb(bash_verb);
     (void)puts("    esac\n}\n_dlbench_values() {\n    case $1:$2 in");
     each_word(bash_values);
-    (void)fputs("    help:*) printf '%s' 'errors ", stdout);
+    (void)fputs("    help:*) printf '%s' 'errors keys ", stdout);
     each_verb(put_name);
     (void)fputs("' ;;\n"
                 "    completion:*) printf '%s' 'bash zsh fish' ;;\n"
@@ -205,7 +205,7 @@ static void zsh(void)
                "    fi\n"
                "    case $verb:$before in");
     each_word(zsh_values);
-    (void)fputs("    help:*) compadd -- errors ", stdout);
+    (void)fputs("    help:*) compadd -- errors keys ", stdout);
     each_verb(put_name);
     (void)puts("; return ;;\n"
                "    completion:*) compadd -- bash zsh fish; return ;;\n"
@@ -251,7 +251,8 @@ static void fish(void)
 {
     (void)puts("# Completion of dlbench for fish: dlbench completion fish | source");
     each_verb(fish_verb);
-    (void)fputs("complete -c dlbench -f -n '__fish_seen_subcommand_from help' -a 'errors ", stdout);
+    (void)fputs("complete -c dlbench -f -n '__fish_seen_subcommand_from help' -a 'errors keys ",
+                stdout);
     each_verb(put_name);
     (void)puts("'\n"
                "complete -c dlbench -f -n '__fish_seen_subcommand_from completion' -a "

@@ -391,5 +391,9 @@ const struct dlb_verb dlb_verb_convert = {
         "(null: not counted), forgotten_keys (too many to compare with later shards' keys), n_odd, "
         "odd, seconds.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_PATH | DLB_FLAG_TARGET,
+    .examples = {"dlbench convert photos photos.shards --format webdataset",
+                 "dlbench convert photos.shards photos2 --format files",
+                 "dlbench convert photos out.shards --format webdataset --dataset.on_error skip"},
+    .keys = {"dataset.on_error", "dataset.codec"},
     .run = run,
 };

@@ -43,5 +43,9 @@ const struct dlb_verb dlb_verb_gap = {
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON,
     .groups = groups,
     .section = "gap",
+    .examples = {"dlbench gap", "dlbench gap --samples 2000000 --batch-size 300000",
+                 "dlbench gap --python ~/venv/bin/python3"},
+    .keys = {"gap.samples", "gap.features", "gap.batch_size", "gap.epochs", "gap.workers",
+             "gap.pages", "gap.repeats", "gap.python", "device.step_ms"},
     .run = run,
 };

@@ -222,5 +222,11 @@ const struct dlb_verb dlb_verb_gen = {
         "With --json: command, path, format, codec, samples, bytes, written (samples, by this "
         "call), verified (samples compared), seconds.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD,
+    .examples = {"dlbench gen --config quickstart.toml",
+                 "dlbench gen --workload resnet50 --path /mnt/resnet50",
+                 "dlbench gen --config quickstart.toml --dataset.path /tmp/d"},
+    .keys = {"dataset.path", "dataset.format", "dataset.codec", "generate.samples",
+             "generate.sample_bytes", "generate.classes", "generate.seed",
+             "webdataset.shard_samples"},
     .run = run,
 };

@@ -34,5 +34,11 @@ const struct dlb_verb dlb_verb_run = {
         "The result is RESULTS/NAME/summary.json, beside summary.txt and environment.json. With "
         "--json the same document is printed. Lists under [sweep] are ignored.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_PLAN,
+    .examples = {"dlbench run --config quickstart.toml",
+                 "dlbench run --config my.toml --loader.num_workers 8 --loader.pin_memory true",
+                 "dlbench run --config my.toml --run.cache cold"},
+    .keys = {"dataset.path", "dataset.format", "loader.batch_size", "loader.num_workers",
+             "loader.prefetch_factor", "loader.pin_memory", "loader.kind", "device.step_ms",
+             "run.max_batches", "run.cache"},
     .run = run,
 };

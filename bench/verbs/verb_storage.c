@@ -222,5 +222,11 @@ const struct dlb_verb dlb_verb_storage = {
         "in turns with N + 1 accelerators, and shows which share of its rate they reach.",
     .flags =
         DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD | DLB_FLAG_STORAGE,
+    .examples = {"dlbench gen --workload resnet50 --path /mnt/resnet50",
+                 "dlbench storage --workload resnet50 --accelerator h100 --path /mnt/resnet50",
+                 "dlbench storage --workload unet3d --path /mnt/unet3d --dry-run"},
+    .keys = {"dataset.path", "workload.accelerator", "workload.gate", "loader.num_workers",
+             "loader.batch_size", "run.cache", "storage.max_accelerators", "storage.max_minutes",
+             "storage.allow_small"},
     .run = run,
 };

@@ -93,5 +93,11 @@ const struct dlb_verb dlb_verb_sweep = {
         "the sweep is refused at once.\n\n"
         "Ctrl-C ends the sweep. The result then holds what was measured so far, marked partial.",
     .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_PLAN | DLB_FLAG_SWEEP,
+    .examples = {"dlbench sweep --config quickstart.toml",
+                 "dlbench sweep --config my.toml --set 'sweep.loader.num_workers=[4, 8, 16]'",
+                 "dlbench sweep --config my.toml --dry-run"},
+    .keys = {"dataset.path", "dataset.format", "loader.batch_size", "loader.shuffle",
+             "transform.pixels", "device.step_ms", "loader.kind", "run.max_batches",
+             "sweep.max_minutes", "sweep.tolerance"},
     .run = run,
 };

@@ -25,7 +25,8 @@ static int unreadable(const char *path, struct dlb_err *err)
 {
     int number = errno;
     (void)dlb_fail(err, DLB_ERR_CONFIG_UNREADABLE, path, DLB_NO_OFFSET,
-                   "cannot read the configuration: %s", strerrordesc_np(number));
+                   "cannot read the configuration: %s%s", strerrordesc_np(number),
+                   number == ENOENT ? "; `dlbench init PATH --write FILE` writes one" : "");
     err->sys_errno = number;
     return (int)err->status;
 }

@@ -3,6 +3,7 @@
 #include "formats/hdf5/hdf5.h"
 
 #include "core/base/escape.h"
+#include "core/base/units.h"
 
 #ifdef DLB_HAVE_HDF5
 
@@ -15,7 +16,8 @@
 
 /* Refused beyond this, so that sums of sizes cannot overflow. */
 #define MAX_SAMPLE_BYTES (UINT64_C(1) << 40)
-#define MAX_GRID (UINT64_C(1) << 27) /* chunks; their places take 2 GiB */
+#define LIBRARY_CACHE_BYTES (1 << 20) /* rdcc_nbytes by default, up to version 1.14 */
+#define MAX_GRID (UINT64_C(1) << 27)  /* chunks; their places take 2 GiB */
 
 static int fail_set(const struct dlb_hdf5 *ds, enum dlb_code code, const char *what,
                     struct dlb_err *err)
@@ -190,6 +192,30 @@ static const char *index_name(int index)
     return names[index];
 }
 
+/* libhdf5 keeps no chunk that is larger than its cache, so that each read of a row reads, and
+ * unpacks, the whole chunk. */
+static void note_large_chunks(const struct dlb_hdf5 *ds, struct dlb_shape *shape)
+{
+    const struct dlb_hdf5_about *about = &ds->facts.about;
+    char shape_text[120] = "", chunk[40];
+    uint64_t across = ds->chunk_bytes * ds->n_across;
+
+    if (ds->chunk_bytes <= LIBRARY_CACHE_BYTES || about->chunk[0] < 2 || about->n_offsets > 0)
+        return;
+    for (uint32_t i = 1; i < about->rank && i < 6; i++)
+        (void)snprintf(shape_text + strlen(shape_text), sizeof shape_text - strlen(shape_text),
+                       ", %" PRIu64, about->dims[i]);
+    dlb_shape_odd(
+        shape,
+        "chunks hold %" PRIu64 " samples in %s, and libhdf5's chunk cache 1 MiB: h5py and "
+        "dataset.access = \"library\" read a whole chunk for each sample of a shuffled "
+        "epoch. Chunks of one sample end that (chunks=(1%s%s)), or "
+        "h5py.File(path, rdcc_nbytes=%" PRIu64 "), which holds them all; in order "
+        "rdcc_nbytes=%" PRIu64 " is enough",
+        (uint64_t)about->chunk[0], dlb_bytes_text(ds->chunk_bytes, chunk, sizeof chunk), shape_text,
+        about->rank == 1 ? "," : "", (ds->total_bytes + across - 1) / across * across, across);
+}
+
 static int open_chunks(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
                        const struct dlb_hdf5_layout_message *found, struct dlb_shape *shape,
                        struct dlb_err *err)
@@ -200,6 +226,7 @@ static int open_chunks(struct dlb_hdf5 *ds, const struct dlb_hdf5_bytes *file,
     bool listed = !tree && !old && file->base == 0 && about->n_chunks == about->n_listed;
 
     measure_chunks(ds);
+    note_large_chunks(ds, shape);
     ds->way = tree || listed ? DLB_HDF5_TABLE : DLB_HDF5_LIBRARY_CHUNKS;
     if (ds->way == DLB_HDF5_LIBRARY_CHUNKS) {
         dlb_shape_odd(

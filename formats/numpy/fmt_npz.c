@@ -178,7 +178,7 @@ static const struct dlb_generator npz_generator = {
 
 const struct dlb_format dlb_fmt_npz = {
     .name = "npz",
-    .summary = "the rows of an array in a .npz file (numpy.savez, savez_compressed)",
+    .summary = "the rows of an array in a .npz or .npy file (numpy.savez, savez_compressed, save)",
     .opts = &dlb_npz_group,
     .numbers = true,
     .made = "data.npz",

@@ -20,8 +20,8 @@ static const struct dlb_opt opts[] = {
      .help = "the array whose rows are the samples, as numpy.load names it; empty: the first"},
     DLB_OPT_END,
 };
-const struct dlb_opt_group dlb_npz_group = {"npz", "arrays in a .npz file", opts,
-                                            sizeof(struct dlb_npz_opts)};
+const struct dlb_opt_group dlb_npz_group = {"npz", "arrays in a .npz file, or one in a .npy file",
+                                            opts, sizeof(struct dlb_npz_opts)};
 
 static bool ends_with(const char *name, const char *end)
 {
@@ -159,6 +159,31 @@ static int check_member(const struct dlb_zip_member *member, const char *path, s
     return DLB_OK;
 }
 
+/* A file that is one array, as numpy.save writes it. */
+static int take_bare(struct dlb_npz_array *array, const struct dlb_zip_file *file,
+                     struct dlb_err *err)
+{
+    enum dlb_io_kind kind;
+    int rc = file->io->stat(file->path, &kind, &array->n_bytes, err);
+
+    if (rc != DLB_OK)
+        return rc;
+    array->stored_bytes = array->n_bytes;
+    array->name = strdup("the array");
+    return array->name ? parse_array(array, file, err) : dlb_fail_memory(err, file->path, 10);
+}
+
+static bool is_bare(const struct dlb_zip_file *file)
+{
+    uint8_t head[8];
+    size_t n_head = 0;
+    struct dlb_err ignored;
+
+    return file->io->pread(file->handle, head, sizeof head, 0, &n_head, file->path, &ignored) ==
+               DLB_OK &&
+           dlb_npy_is(head, n_head);
+}
+
 int dlb_npz_find(struct dlb_npz_array *array, const struct dlb_zip_file *file, const char *wanted,
                  struct dlb_shape *shape, struct dlb_err *err)
 {
@@ -166,6 +191,8 @@ int dlb_npz_find(struct dlb_npz_array *array, const struct dlb_zip_file *file, c
     const struct dlb_zip_member *member = NULL;
 
     *array = (struct dlb_npz_array){.name = NULL};
+    if (is_bare(file))
+        return take_bare(array, file, err);
     int rc = dlb_zip_open(&zip, file, err);
     if (rc == DLB_OK && !(member = choose(&zip, wanted, shape, file->path, err)))
         rc = dlb_failed(err);
@@ -307,10 +334,23 @@ int dlb_npz_path(const char *path, const struct dlb_io *io, char **out, struct d
     return rc;
 }
 
+/* Arrays of whole numbers with one or two dimensions are format tokens'. */
+static int probe_bare(const char *path, const struct dlb_io *io, int64_t handle)
+{
+    struct dlb_zip_file file = {.io = io, .handle = handle, .path = path};
+    struct dlb_npz_array array = {.name = NULL};
+    struct dlb_err ignored;
+    bool rows = take_bare(&array, &file, &ignored) == DLB_OK;
+    bool tokens = array.npy.rank <= 2 && dlb_element_is_integer(array.npy.element);
+
+    dlb_npz_free(&array);
+    return rows && !tokens ? 90 : 0;
+}
+
 int dlb_npz_probe(const char *path, const struct dlb_io *io)
 {
     struct dlb_err ignored;
-    uint8_t head[4];
+    uint8_t head[8] = {0};
     size_t n_head = 0;
     int64_t handle;
     char *file = NULL;
@@ -319,7 +359,9 @@ int dlb_npz_probe(const char *path, const struct dlb_io *io)
     if (dlb_npz_path(path, io, &file, &ignored) == DLB_OK &&
         io->open(file, &handle, &ignored) == DLB_OK) {
         if (io->pread(handle, head, sizeof head, 0, &n_head, file, &ignored) == DLB_OK &&
-            n_head == sizeof head && memcmp(head, "PK\3\4", sizeof head) == 0)
+            dlb_npy_is(head, n_head))
+            likely = probe_bare(file, io, handle);
+        else if (n_head >= 4 && memcmp(head, "PK\3\4", 4) == 0)
             likely = !ends_with(file, ".npz") ? 20 : strcmp(file, path) == 0 ? 95 : 85;
         io->close(handle);
     }

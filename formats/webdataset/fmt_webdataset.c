@@ -4,6 +4,7 @@
 
 #ifdef DLB_HAVE_LIBARCHIVE
 
+#include "core/base/escape.h"
 #include "core/base/hash.h"
 #include "formats/codec.h"
 #include "formats/webdataset/convert.h"
@@ -70,6 +71,15 @@ static int keep_open(struct webdataset *ds, struct dlb_err *err)
     return DLB_OK;
 }
 
+/* NULL, or the first shard with members whose names have no dot. */
+static const struct dlb_wds_shard *first_nameless(const struct dlb_wds_list *list)
+{
+    for (uint32_t i = 0; i < list->n_shards; i++)
+        if (list->shards[i].left_out.n_nameless > 0)
+            return &list->shards[i];
+    return NULL;
+}
+
 static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
                            struct dlb_err *err)
 {
@@ -106,6 +116,14 @@ static int webdataset_open(void *state, const struct dlb_open *how, struct dlb_s
             *err = list->shards[i].problem;
             return (int)err->status;
         }
+    const struct dlb_wds_shard *nameless = shape->n_samples == 0 ? first_nameless(list) : NULL;
+    if (nameless)
+        return dlb_fail(err, DLB_ERR_DATASET_EMPTY, nameless->path, DLB_NO_OFFSET,
+                        "holds no samples: names of its %llu members have no dot, the first is "
+                        "\"%.*s\". A sample's key ends at the dot and its field follows, as in "
+                        "000001.jpg: name them so",
+                        (unsigned long long)nameless->left_out.n_nameless,
+                        DLB_CUT(nameless->left_out.nameless, 60));
     return indexed ? keep_open(ds, err) : DLB_OK;
 }
 

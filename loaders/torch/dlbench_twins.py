@@ -354,8 +354,11 @@ def npz(setup, refused):
     get = setup["settings"].get
     arrays = []
     for one in paths_of(setup, refused, "*.npz"):
-        found = numpy.load(one)
-        arrays.append(Rows(found[get("npz.array") or found.files[0]]))
+        found = numpy.load(one, mmap_mode="r") # a map of a .npy file; ignored for .npz
+        if isinstance(found, numpy.ndarray):
+            arrays.append(Rows(found))
+        else:
+            arrays.append(Rows(found[get("npz.array") or found.files[0]]))
     return joined(arrays), {}
 
 

@@ -146,13 +146,25 @@ void dlb_worker_begin_epoch(struct dlb_worker *worker, uint64_t epoch)
                                                         PURPOSE_SHUFFLE + (uint64_t)setup->id));
 }
 
+/* To what is wrong with a sample, the key that leaves it out. */
+static void advise_skip(struct dlb_err *err)
+{
+    static const char advice[] = "; dataset.on_error = \"skip\" leaves such samples out";
+    size_t n = strlen(err->what);
+
+    if (err->status == DLB_E_FORMAT && n + sizeof advice <= sizeof err->what)
+        memcpy(err->what + n, advice, sizeof advice);
+}
+
 /* With on_error = "skip" an error of the data is kept in the report and DLB_OK returned: the caller
  * counts it. Other errors are returned. */
-static int record_or_fail(struct dlb_worker *worker, const struct dlb_err *err)
+static int record_or_fail(struct dlb_worker *worker, struct dlb_err *err)
 {
     struct dlb_worker_report *report = worker->setup.report;
     bool of_the_data = err->status == DLB_E_IO || err->status == DLB_E_FORMAT;
 
+    if (worker->setup.job->dataset->on_error != DLB_ON_ERROR_SKIP)
+        advise_skip(err);
     if (worker->setup.job->dataset->on_error != DLB_ON_ERROR_SKIP || !of_the_data)
         return (int)err->status;
     if (report->n_skipped_named < DLB_MAX_SKIPPED_NAMED)
@@ -160,7 +172,7 @@ static int record_or_fail(struct dlb_worker *worker, const struct dlb_err *err)
     return DLB_OK;
 }
 
-static int skip_or_fail(struct dlb_worker *worker, struct filling *fill, const struct dlb_err *err)
+static int skip_or_fail(struct dlb_worker *worker, struct filling *fill, struct dlb_err *err)
 {
     int rc = record_or_fail(worker, err);
     if (rc == DLB_OK) {

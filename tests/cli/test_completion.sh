@@ -47,7 +47,7 @@ check "a shell" "fish" dlbench completion fis
 check "a hidden command is not offered" "" dlbench cel
 
 # Every key of the help is offered, and every command.
-run "$dlbench" help sweep
+run "$dlbench" help sweep --full
 section=
 while IFS= read -r line; do
     if [[ $line =~ ^\[([a-z0-9_.]+)\] ]]; then

@@ -15,26 +15,46 @@ expect_err '^Usage: dlbench COMMAND'
 for help in --help -h help; do
     run "$dlbench" $help
     expect_exit 0
-    for verb in sweep run gen inspect convert report doctor man completion schema; do
+    for verb in sweep run gen inspect try init convert report doctor man completion schema; do
         expect_out "^  $verb +[A-Z]"
     done
     expect_no_out '^  cell ' # what the program calls itself by
 done
 
-for verb in sweep run storage gap calibrate gen inspect convert report doctor man completion schema; do
+for verb in sweep run storage gap calibrate gen inspect try init convert report doctor man completion schema; do
     run "$dlbench" help $verb
     expect_exit 0
     expect_out "^Usage: dlbench $verb"
-    # Examples and the list of rungs stay as they are; the rest fits 80 columns.
-    expect [ "$(grep -Ev '^  (dlbench |[a-z-]+: )' "$out" | awk '{ if (length > n) n = length } END { print n }')" -le 80 ]
+    # A page fits the smallest terminal, and has an example.
+    expect [ "$(wc -l <"$out")" -le 24 ]
+    expect [ "$(awk '{ if (length > n) n = length } END { print n }' "$out")" -le 80 ]
+    expect_out '^  dlbench '
     cp "$out" help.txt
     run "$dlbench" $verb --help
     expect_exit 0
     expect cmp -s "$out" help.txt
+    # Examples and the list of rungs stay as they are; the rest fits 80 columns.
+    run "$dlbench" help $verb --full
+    expect_exit 0
+    expect_out "^Usage: dlbench $verb"
+    expect [ "$(grep -Ev '^  (dlbench |[a-z-]+: )' "$out" | awk '{ if (length > n) n = length } END { print n }')" -le 80 ]
 done
+run "$dlbench" help sweep
+expect_out '^  loader\.batch_size +.*\(1\)$' # its default
 
 # Every key that scripts rely on is in the help, with default and range.
-run "$dlbench" help sweep
+run "$dlbench" help keys
+for section in dataset loader device sweep storage hdf5 gap calibrate; do expect_out "^\[$section\]"; done
+cp "$out" keys.txt
+run "$dlbench" help keys loader
+expect_exit 0
+expect_out '^  num_workers +'
+expect_no_out '^\[device\]'
+expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" help keys loadr
+expect_err '"loadr".*"loader"\?'
+expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" help keys nothing-of-the-kind
+expect_err 'loader, '
+cp keys.txt "$out"
 for key in format path codec on_error samples sample_bytes seed kind batch_size num_workers prefetch_factor pin_memory \
     pin_mode persistent_workers shuffle drop_last profile step_ms prefetch epochs max_batches warmup_batches repeats; do
     expect_out "^  $key( |\$)"

@@ -1,0 +1,44 @@
+#include "bench/cli/own_file.h"
+
+#include "core/base/io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define MAX_FILE_BYTES 65536
+
+static bool is_ours(const char *path, const char *mark)
+{
+    struct dlb_err ignored;
+    char *text = NULL;
+    size_t n_bytes;
+    bool ours = dlb_read_file(path, MAX_FILE_BYTES, &text, &n_bytes, &ignored) == DLB_OK &&
+                strncmp(text, mark, strlen(mark)) == 0;
+    free(text);
+    return ours;
+}
+
+int dlb_own_file_may(const char *path, const char *mark, bool overwrite, struct dlb_err *err)
+{
+    struct stat st;
+    if (stat(path, &st) && errno == ENOENT)
+        return DLB_OK;
+    if (!overwrite)
+        return dlb_fail(err, DLB_ERR_TARGET_EXISTS, path, DLB_NO_OFFSET,
+                        "--write: exists already: give another name, or --overwrite");
+    if (!is_ours(path, mark))
+        return dlb_fail(err, DLB_ERR_TARGET_FOREIGN, path, DLB_NO_OFFSET,
+                        "--write: does not begin with \"%s\", so --overwrite does not replace it: "
+                        "give another name",
+                        mark);
+    return DLB_OK;
+}
+
+int dlb_own_file_write(const char *path, const char *mark, bool overwrite, const char *text,
+                       size_t n_bytes, struct dlb_err *err)
+{
+    int rc = dlb_own_file_may(path, mark, overwrite, err);
+    return rc ? rc : dlb_write_file_atomic(path, text, n_bytes, err);
+}
