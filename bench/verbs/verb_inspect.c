@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "core/base/say.h"
 #include "core/base/units.h"
+#include "formats/undecoded.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -114,9 +115,8 @@ static void print_command(const char *path, const struct dlb_inspected *in)
     print_word(path);
     (void)printf(" --set loader.shuffle=true --set loader.drop_last=true%s%s --set "
                  "loader.batch_size=%" PRIu64,
-                 part, strcmp(in->codec->name, "jpeg") == 0 ? " --set transform.pixels=f32" : "",
-                 batch);
-    if (strcmp(in->codec->name, "jpeg") == 0)
+                 part, in->codec->images ? " --set transform.pixels=f32" : "", batch);
+    if (in->codec->images)
         (void)printf(" --set device.step_ms=%.4g\n"
                      "(device.step_ms: the time of one ResNet-50 step with this batch on an H100, "
                      "from MLPerf Storage; replace it by your own network's)\n",
@@ -237,6 +237,11 @@ static int run(const struct dlb_args *args)
         (void)dlb_print_err(&err);
         return DLB_EXIT_FAILED; /* the data is wrong, not the command, whatever the status */
     }
+    if (in.undecoded) {
+        (void)dlb_undecoded_fail(&err, args->path, in.undecoded);
+        (void)dlb_print_err(&err);
+        return DLB_EXIT_FAILED;
+    }
     if (!args->json) {
         print_text(args->path, &in);
         return DLB_EXIT_OK;
@@ -260,7 +265,9 @@ const struct dlb_verb dlb_verb_inspect = {
         "element (type of the numbers, or null), id, iterable, samples, bytes, max_sample_bytes, "
         "classes, shards, fields, looked_at (samples, bad, first_bad and first_bad_code or null, "
         "min_bytes, median_bytes, max_bytes), images (samples, width and height as [least, median, "
-        "most], or null), n_odd, odd.",
+        "most], or null), n_odd, odd.\n\n"
+        "Video, audio, Parquet, text and the like are not decoded. They are refused, with exit "
+        "code 3: measured as bytes they would look cheap to load.",
     .flags = DLB_FLAG_PATH | DLB_FLAG_JSON,
     .run = run,
 };
