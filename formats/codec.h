@@ -52,7 +52,12 @@ struct dlb_codec {
                         places or copies them */
     bool make_compresses; /* `make` gives fewer bytes than generate.sample_bytes */
     bool numbers;         /* takes only samples whose element type the format knows */
-    size_t state_bytes;   /* the core allocates it, zeroed, 64-byte aligned */
+    bool images;          /* `transform` applies to its samples */
+    const char *wider;    /* a codec that takes all samples of this one and others; or NULL */
+    /* Whether a sample is of the kind that the codec is named for, by its first bytes. NULL: all
+     * that it decodes are. */
+    bool (*is_own)(const uint8_t *data, size_t n_bytes);
+    size_t state_bytes; /* the core allocates it, zeroed, 64-byte aligned */
 
     int (*open)(void *cd, const struct dlb_transform_opts *opts, struct dlb_err *err);
     void (*close)(void *cd); /* called after a failed open too */
@@ -65,6 +70,8 @@ struct dlb_codec {
     /* How many bytes transform will write for the decoded sample. For codecs whose largest output
      * is estimated from some samples (formats/look.h); else NULL. */
     uint64_t (*decoded_bytes)(const void *cd);
+    /* Whether the options need that estimate. NULL: always. */
+    bool (*estimates)(const struct dlb_transform_opts *opts);
     /* The decoded sample to dst; *len_bytes <= cap_bytes, or DLB_E_FORMAT. */
     int (*transform)(void *cd, uint8_t *dst, size_t cap_bytes, size_t *len_bytes,
                      struct dlb_err *err);
@@ -79,6 +86,8 @@ struct dlb_codec {
      * machine and thread. `extension` names its file. Appends to out. NULL for a codec of numbers:
      * the formats make those. */
     const char *extension;
+    /* Where not all samples have one. NULL: `extension`. */
+    const char *(*extension_of)(const struct dlb_generate_opts *opts, uint64_t index);
     int (*make)(const struct dlb_generate_opts *opts, uint64_t index, struct dlb_bytes *out,
                 struct dlb_err *err);
 };
@@ -91,6 +100,10 @@ const struct dlb_codec *dlb_codec_by_name(const char *name); /* or NULL */
 /* Whether `extension` (no dot, any case) is one of the codec's. Always true for a codec that takes
  * any, and for NULL. */
 bool dlb_codec_takes(const struct dlb_codec *codec, const char *extension);
+
+/* Of the file that holds generated sample `index`. */
+const char *dlb_codec_extension(const struct dlb_codec *codec, const struct dlb_generate_opts *opts,
+                                uint64_t index);
 
 /* DLB_E_CONFIG when the codec needs numbers and the format does not know which its samples hold. */
 int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *format,

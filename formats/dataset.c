@@ -91,7 +91,8 @@ static const struct dlb_opt transform_opts[] = {
      .def = "cpu",
      .choices = where_names,
      .help = "where the work after decoding and resizing is done: crop of the resized image, flip "
-             "and normalise (codec jpeg with pixels = f32), widening (codec tokens); gpu: by the "
+             "and normalise (codecs jpeg and image with pixels = f32), widening (codec tokens); "
+             "gpu: by the "
              "device, as part of each step"},
     {.key = "scaled_decode",
      .native = true,
@@ -99,7 +100,7 @@ static const struct dlb_opt transform_opts[] = {
      .type = DLB_OPT_BOOL,
      .offset = offsetof(struct dlb_transform_opts, scaled_decode),
      .def = "true",
-     .help = "decode at 1/2, 1/4 or 1/8 where that still has the pixels asked for"},
+     .help = "decode a JPEG at 1/2, 1/4 or 1/8 where that still has the pixels asked for"},
     {.key = "whole_decode",
      .native = true,
      .work = DLB_WORK_SAME,
@@ -116,8 +117,9 @@ static const struct dlb_opt transform_opts[] = {
      .max = INT64_C(1) << 40,
      .def = "0",
      .unit = "bytes",
-     .help = "the largest sample that the zstd codec unpacks, which sets the size of slots; 0: "
-             "estimated from some samples"},
+     .help =
+         "the largest sample that codec zstd unpacks, or image with crop = none, which sets the "
+         "size of slots; 0: estimated from some samples"},
     DLB_OPT_END,
 };
 const struct dlb_opt_group dlb_transform_group = {
@@ -289,7 +291,8 @@ int dlb_dataset_open(struct dlb_dataset *ds, const struct dlb_dataset_opts *opts
     if (rc == DLB_OK && ds->shape.n_samples == 0)
         rc = dlb_fail(err, DLB_ERR_DATASET_EMPTY, opts->path, DLB_NO_OFFSET,
                       "holds no samples: check dataset.path, or write them with `dlbench gen`");
-    if (rc == DLB_OK && ds->codec->decoded_bytes && transform->max_decoded_bytes == 0)
+    if (rc == DLB_OK && ds->codec->decoded_bytes && transform->max_decoded_bytes == 0 &&
+        (!ds->codec->estimates || ds->codec->estimates(transform)))
         rc = dlb_look_decoded(ds, opts->path, err);
     if (rc == DLB_OK && transform->where == DLB_WHERE_GPU)
         rc = ds->codec->augment(transform, &ds->shape, &ds->augment, err);

@@ -63,6 +63,12 @@ bool dlb_codec_takes(const struct dlb_codec *codec, const char *extension)
     return false;
 }
 
+const char *dlb_codec_extension(const struct dlb_codec *codec, const struct dlb_generate_opts *opts,
+                                uint64_t index)
+{
+    return codec->extension_of ? codec->extension_of(opts, index) : codec->extension;
+}
+
 int dlb_codec_check(const struct dlb_codec *codec, const struct dlb_format *format,
                     struct dlb_err *err)
 {
@@ -84,8 +90,8 @@ int dlb_codec_check_where(const struct dlb_codec *codec, const struct dlb_format
     if (codec->augment && !format->synthetic)
         return codec->augment(transform, NULL, &ignored, err);
     return dlb_fail(err, DLB_ERR_TRANSFORM_WHERE_UNFIT, NULL, DLB_NO_OFFSET,
-                    "transform.where = \"gpu\": %s %s has no work for a device; codecs jpeg and "
-                    "tokens have",
+                    "transform.where = \"gpu\": %s %s has no work for a device; codecs jpeg, "
+                    "image and tokens have",
                     format->synthetic ? "format" : "codec",
                     format->synthetic ? format->name : codec->name);
 }

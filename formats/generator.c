@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In the order of enum dlb_image_kind. */
+static const char *const image_names[] = {"jpeg", "png", "webp", "mixed", NULL};
+
 static const struct dlb_opt generate_opts[] = {
     {.key = "samples",
      .type = DLB_OPT_INT,
@@ -22,7 +25,8 @@ static const struct dlb_opt generate_opts[] = {
      .max = INT64_C(1) << 40,
      .def = "110kB",
      .unit = "bytes",
-     .help = "mean size of a sample; jpeg spreads around it as photographs do, raw is exact"},
+     .help =
+         "mean size of a sample; jpeg and image spread around it as photographs do, raw is exact"},
     {.key = "seed",
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_generate_opts, seed),
@@ -30,6 +34,12 @@ static const struct dlb_opt generate_opts[] = {
      .max = INT64_MAX,
      .def = "1",
      .help = "seed of the content: equal seeds give equal bytes"},
+    {.key = "image",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_generate_opts, image),
+     .def = "png",
+     .choices = image_names,
+     .help = "which kind of image gen writes with dataset.codec = image; mixed: each in turn"},
     {.key = "classes",
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_generate_opts, classes),

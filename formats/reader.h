@@ -111,9 +111,11 @@ struct dlb_shape {
     uint32_t n_odd;         /* unusual facts about the data set, which inspect reports */
     char odd[4][DLB_ODD_BYTES]; /* the first of them, as sentences, each long enough for a
                                    dlb_err.what */
-    char library[16]; /* the library that reads the samples: a damaged file may crash it, and the
-                         process that reads; empty: none */
-    char about[96];   /* which variant of the format was found, for inspect; empty: no variants */
+    char library[16];   /* the library that reads the samples: a damaged file may crash it, and the
+                           process that reads; empty: none */
+    char undecoded[32]; /* what its samples are that no codec decodes here; set by
+                           formats/undecoded.h; empty: nothing is known */
+    char about[96];     /* which variant of the format was found, for inspect; empty: no variants */
 };
 
 /* How a format gets its bytes (`dataset.access`). AUTO: the first that it offers. */

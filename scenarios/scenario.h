@@ -83,6 +83,7 @@ struct dlb_plan_cell {
  * known. */
 struct dlb_plan_host {
     uint64_t n_samples, n_bytes;   /* of the data set */
+    const char *undecoded;         /* shape.undecoded; borrowed; or NULL */
     uint64_t stored_bytes;         /* size of its files: what a page cache would have to hold */
     uint64_t min_shard_samples;    /* samples in the smallest shard */
     uint32_t n_shards;             /* 0: none, or its shards are read by sample number */

@@ -8,6 +8,7 @@
 #include "core/host/environment.h"
 #include "core/host/membw.h"
 #include "core/host/osacct.h"
+#include "formats/undecoded.h"
 #include "loaders/torch/ask.h"
 #include "scenarios/spec/meaning.h"
 #include "scenarios/storage/fio.h"
@@ -197,6 +198,7 @@ static int open_data(void *ctx, struct dlb_err *err)
                               dlb_spec_format_opts(spec), err);
     if (rc)
         return rc;
+    dlb_undecoded_look(&dataset);
     look->out->shape = dataset.shape;
     look->out->max_payload_bytes = dataset.max_payload_bytes;
     count_shards(&dataset, look->out);
@@ -270,6 +272,7 @@ void dlb_subject_host(const struct dlb_subject *subject, const struct dlb_scenar
     *out = (struct dlb_plan_host){
         .n_samples = subject->shape.n_samples,
         .n_bytes = subject->shape.total_bytes,
+        .undecoded = subject->shape.undecoded,
         .stored_bytes = subject->stored_bytes,
         .min_shard_samples = subject->min_shard_samples,
         .n_shards = subject->shape.iterable ? subject->shape.n_shards : 0,

@@ -4,8 +4,9 @@
 #include "core/base/hash.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
-#include "formats/codecs/jpeg.h"
+#include "formats/codecs/image.h"
 #include "formats/read_apart.h"
+#include "formats/undecoded.h"
 #include "reports/load.h"
 #include "scenarios/spec/spec.h"
 
@@ -21,8 +22,8 @@
 struct looker {
     struct dlb_spec spec;
     struct dlb_dataset ds;
-    void *reader, *codec;  /* states; the reader's exists only while samples are visited */
-    struct dlb_jpeg *jpeg; /* reads dimensions; NULL without libjpeg */
+    void *reader, *codec;    /* states; the reader's exists only while samples are visited */
+    struct dlb_image *image; /* reads dimensions; NULL in a build that decodes no image */
     bool ds_open, codec_open;
 };
 
@@ -32,7 +33,7 @@ static void looker_close(struct looker *looker)
         looker->ds.codec->close(looker->codec);
     if (looker->ds_open)
         dlb_dataset_close(&looker->ds);
-    dlb_jpeg_free(looker->jpeg);
+    dlb_image_free(looker->image);
     free(looker->codec);
     free(looker);
 }
@@ -184,6 +185,7 @@ static bool decodes(struct looker *looker, const struct dlb_sample *sample, stru
 
 struct tries {
     uint32_t n, n_decoded;
+    uint32_t n_other;     /* decoded, but of another kind than the codec is named for */
     uint32_t n_broken;    /* named as the codec's, and not decoded */
     struct dlb_err first; /* of these */
 };
@@ -199,10 +201,12 @@ static bool try_decode(void *ctx, struct looker *looker, const struct dlb_sample
     if (!sample)
         return true;
     tries->n++;
-    if (decodes(looker, sample, &err))
+    if (decodes(looker, sample, &err)) {
         tries->n_decoded++;
-    else if (codec->extensions && dlb_codec_takes(codec, sample->field[0].name) &&
-             tries->n_broken++ == 0)
+        tries->n_other +=
+            codec->is_own && !codec->is_own(sample->field[0].data, sample->field[0].len_bytes);
+    } else if (codec->extensions && dlb_codec_takes(codec, sample->field[0].name) &&
+               tries->n_broken++ == 0)
         tries->first = err;
     return true;
 }
@@ -220,6 +224,27 @@ static void note_broken(struct dlb_shape *shape, const struct dlb_codec *codec,
                    tries->n_broken, tries->n, codec->name,
                    dlb_err_text(&tries->first, text, sizeof text));
     shape->n_odd++;
+}
+
+/* Whether the codec that takes more finds more: samples of another kind among those tried, or files
+ * that this one leaves out. */
+static bool is_too_narrow(const char *path, const struct looker *looker, struct dlb_config *cfg,
+                          const struct tries *tries)
+{
+    const struct dlb_codec *wider =
+        looker->ds.codec->wider ? dlb_codec_by_name(looker->ds.codec->wider) : NULL;
+    struct looker *other;
+    struct dlb_err ignored;
+
+    if (!wider || wider->missing)
+        return false;
+    if (tries->n_other > 0)
+        return true;
+    if (looker_open(&other, path, looker->ds.format, wider, cfg, &ignored) != DLB_OK)
+        return false;
+    bool more = other->ds.shape.n_samples > looker->ds.shape.n_samples;
+    looker_close(other);
+    return more;
 }
 
 /* Opens the data set with the first codec that decodes most of the samples tried, or else with raw,
@@ -242,7 +267,8 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
             continue; /* no samples of this kind; any other problem makes raw fail, too */
         struct visits visits = {*out, TRIES_PER_CODEC, try_decode, &tries, sizeof tries};
         int status = visit_samples(&visits, err);
-        if (status == DLB_OK && tries.n_decoded * 2 > tries.n)
+        if (status == DLB_OK && tries.n_decoded * 2 > tries.n &&
+            !is_too_narrow(path, *out, cfg, &tries))
             return DLB_OK;
         looker_close(*out);
         if (status != DLB_OK)
@@ -260,17 +286,33 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
     return status;
 }
 
-static void image_size(struct dlb_inspected *out, struct dlb_jpeg *jpeg,
+static void image_size(struct dlb_inspected *out, struct dlb_image *image,
                        const struct dlb_field *field)
 {
     uint32_t width, height;
     struct dlb_err ignored;
 
-    if (!jpeg ||
-        dlb_jpeg_start(jpeg, field->data, field->len_bytes, &width, &height, &ignored) != DLB_OK)
+    if (!image || dlb_image_start(image, field->data, field->len_bytes, false, &width, &height,
+                                  &ignored) != DLB_OK)
         return;
     out->width[out->n_images] = width;
     out->height[out->n_images++] = height;
+}
+
+/* Images that a codec of this build decodes are damaged then, which is said elsewhere. The text is
+ * constant: it is the same in the child that looks. */
+static const char *undecoded(const struct looker *looker, const struct dlb_sample *sample)
+{
+    const struct dlb_field *field = &sample->field[0];
+    enum dlb_image_kind kind = dlb_image_kind(field->data, field->len_bytes);
+    const char *codec = kind == DLB_IMAGE_JPEG ? "jpeg" : "image";
+
+    if (!looker->ds.codec->identity || looker->ds.shape.element != DLB_ELEMENT_NONE ||
+        (kind != DLB_IMAGE_UNKNOWN && !dlb_codec_by_name(codec)->missing))
+        return NULL;
+    if (looker->ds.shape.n_samples == 1 && strcmp(field->name, "json") == 0)
+        return NULL; /* a single JSON file describes something; many are samples */
+    return dlb_undecoded_sample(sample);
 }
 
 static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *sample,
@@ -292,12 +334,13 @@ static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *s
             .xxh64 = dlb_hash64(sample->field[0].data, sample->field[0].len_bytes, 0)};
         (void)snprintf(out->first.path, sizeof out->first.path, "%s",
                        sample->path ? sample->path : "");
+        out->undecoded = undecoded(looker, sample);
         out->n_fields = sample->n_fields;
         for (uint32_t i = 0; i < sample->n_fields; i++)
             (void)snprintf(out->fields[i], sizeof out->fields[i], "%s", sample->field[i].name);
     }
     out->n_bytes[out->n_looked++] = sample->field[0].len_bytes;
-    image_size(out, looker->jpeg, &sample->field[0]);
+    image_size(out, looker->image, &sample->field[0]);
     return true;
 }
 
@@ -425,7 +468,7 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     status = choose_codec(path, out->format, cfg, &looker, err);
     if (status != DLB_OK)
         return status;
-    looker->jpeg = dlb_jpeg_new();
+    looker->image = dlb_image_new();
     dlb_kinds_find(path, &out->kinds);
     out->codec = looker->ds.codec;
     out->shape = looker->ds.shape;

@@ -33,6 +33,7 @@ struct dlb_inspected {
         uint64_t n_bytes;      /* of field 0, as it is stored */
         uint64_t xxh64;        /* of these bytes */
     } first;                   /* n_looked > 0 */
+    const char *undecoded;     /* what the samples are that no codec decodes; NULL: nothing such */
     struct dlb_err first_bad;  /* why, when n_bad > 0 */
     struct dlb_kinds kinds;    /* of a folder */
 };

@@ -16,7 +16,7 @@ static const struct {
     const char *ends[8];
 } known[DLB_N_KINDS] = {
     {"images", "files", true, {".jpg", ".jpeg", ".png", ".webp"}},
-    {"audio files", "files", true, {".wav", ".flac"}},
+    {"audio files", NULL, false, {".wav", ".flac"}},
     {"tar shards", "webdataset", true, {".tar", ".tar.gz", ".tgz", ".tar.zst"}},
     {"HDF5 files", "hdf5", false, {".h5", ".hdf5"}},
     {"numpy files", "npz", false, {".npz", ".npy"}},

@@ -30,7 +30,7 @@ uint64_t dlb_propose_batch(const struct dlb_inspected *in)
 
 static bool is_images(const struct dlb_inspected *in)
 {
-    return strcmp(in->codec->name, "jpeg") == 0;
+    return in->codec->images;
 }
 
 double dlb_propose_step_ms(const struct dlb_inspected *in, uint64_t batch)

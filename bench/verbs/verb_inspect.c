@@ -4,6 +4,7 @@
 #include "bench/verbs/inspect.h"
 #include "bench/verbs/inspect_text.h"
 #include "core/base/json.h"
+#include "formats/undecoded.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,6 +89,11 @@ static int run(const struct dlb_args *args)
         (void)dlb_print_err(&err);
         return DLB_EXIT_FAILED; /* the data is wrong, not the command, whatever the status */
     }
+    if (in.undecoded) {
+        (void)dlb_undecoded_fail(&err, args->path, in.undecoded);
+        (void)dlb_print_err(&err);
+        return DLB_EXIT_FAILED;
+    }
     if (!args->json) {
         dlb_inspect_print(args->path, &in);
         dlb_inspect_print_command(args->path, &in);
@@ -115,7 +121,9 @@ const struct dlb_verb dlb_verb_inspect = {
         "classes, shards, fields, looked_at (samples, bad, first_bad and first_bad_code or null, "
         "min_bytes, median_bytes, max_bytes), images (samples, width and height as [least, median, "
         "most], or null), n_odd, odd, "
-        "kinds (of a folder: kind, files, format or null, first).",
+        "kinds (of a folder: kind, files, format or null, first).\n\n"
+        "Video, audio, Parquet, text and the like are not decoded. They are refused, with exit "
+        "code 3: measured as bytes they would look cheap to load.",
     .flags = DLB_FLAG_PATH | DLB_FLAG_JSON,
     .run = run,
 };

@@ -105,6 +105,7 @@ struct dlb_evidence {
     bool own_code;              /* with a data set of the user's own */
     const char *transform; /* torch: the one that took longest; borrowed; NULL: none was timed */
     double transform_ns;   /* torch: what it takes for a sample */
+    const char *undecoded; /* samples that are encoded and delivered so; borrowed; NULL: none */
     double sample_ns;      /* torch: what all takes for a sample; 0: not measured */
 };
 

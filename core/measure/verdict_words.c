@@ -466,4 +466,9 @@ void dlb_verdict_words(const struct dlb_evidence *evidence, const struct dlb_fin
         say_balanced(&w, evidence, finding);
         break;
     }
+    if (evidence->undecoded)
+        say(&w,
+            " Decoding is left out: the samples are %s, delivered as bytes. With decoding, loading "
+            "takes longer than measured here.",
+            evidence->undecoded);
 }

@@ -151,7 +151,7 @@ int dlb_jpeg_start(struct dlb_jpeg *jpeg, const uint8_t *data, size_t n_bytes, u
     (void)jpeg_read_header(d, TRUE);
     *width = d->image_width;
     *height = d->image_height;
-    if ((uint64_t)d->image_width * d->image_height > DLB_JPEG_MAX_PIXELS)
+    if ((uint64_t)d->image_width * d->image_height > DLB_IMAGE_MAX_PIXELS)
         return fail(jpeg, err, DLB_ERR_JPEG_TOO_LARGE, "more than 178,956,970 pixels");
     if (!becomes_rgb(d->jpeg_color_space))
         return fail(jpeg, err, DLB_ERR_JPEG_COLOURS_UNFIT, "a colour space that cannot become RGB");
@@ -176,8 +176,8 @@ static void cmyk_to_rgb(uint8_t *pixels, size_t n_pixels)
 
 /* jpeg_crop_scanline widens to whole blocks, but interpolates chroma at its edges without the
  * neighbours that it cut off. So two more columns are requested on either side. */
-static void set_columns(struct jpeg_decompress_struct *d, const struct dlb_jpeg_rect *want,
-                        struct dlb_jpeg_rect *got)
+static void set_columns(struct jpeg_decompress_struct *d, const struct dlb_image_rect *want,
+                        struct dlb_image_rect *got)
 {
     JDIMENSION x = want->x >= 2 ? want->x - 2 : 0;
     JDIMENSION end = want->x + want->width + 2;
@@ -189,18 +189,8 @@ static void set_columns(struct jpeg_decompress_struct *d, const struct dlb_jpeg_
     got->width = width;
 }
 
-static int reserve(struct dlb_jpeg_pixels *out, size_t n_bytes)
-{
-    if (n_bytes <= out->cap_bytes)
-        return 0;
-    free(out->data);
-    out->data = aligned_alloc(64, (n_bytes + 63) & ~(size_t)63);
-    out->cap_bytes = out->data ? n_bytes : 0;
-    return out->data ? 0 : -1;
-}
-
-int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg_rect *want,
-                    struct dlb_jpeg_pixels *out, struct dlb_err *err)
+int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_image_rect *want,
+                    struct dlb_image_pixels *out, struct dlb_err *err)
 {
     struct jpeg_decompress_struct *d = &jpeg->d;
 
@@ -214,12 +204,12 @@ int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg
     if (want->width == 0 || want->height == 0 || want->x + want->width > d->output_width ||
         want->y + want->height > d->output_height)
         DLB_BUG("a part beyond the image");
-    out->rect = (struct dlb_jpeg_rect){.y = want->y, .height = want->height};
+    out->rect = (struct dlb_image_rect){.y = want->y, .height = want->height};
     set_columns(d, want, &out->rect);
     size_t stride = (size_t)out->rect.width * 4;
-    if (reserve(out, stride * out->rect.height + DLB_JPEG_SLACK_BYTES) != 0) {
+    if (dlb_image_reserve(out, &out->rect, err) != DLB_OK) {
         jpeg_abort_decompress(d);
-        return dlb_fail_memory(err, NULL, stride * out->rect.height + DLB_JPEG_SLACK_BYTES);
+        return DLB_E_NOMEM;
     }
     if (want->y > 0)
         (void)jpeg_skip_scanlines(d, want->y);
@@ -232,14 +222,13 @@ int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg
         (void)jpeg_read_scanlines(d, rows, n);
     }
     jpeg_abort_decompress(d);
-    memset(out->data + stride * out->rect.height, 0, DLB_JPEG_SLACK_BYTES);
     if (cmyk)
         cmyk_to_rgb(out->data, (size_t)out->rect.width * out->rect.height);
     return DLB_OK;
 }
 
 /* The rows of one run of 16 (chroma: 8) lines. */
-static void write_rows(struct jpeg_compress_struct *c, const struct dlb_jpeg_planes *planes)
+static void write_rows(struct jpeg_compress_struct *c, const struct dlb_image_planes *planes)
 {
     JSAMPROW y[16], cb[8], cr[8];
     JSAMPARRAY all[3] = {y, cb, cr};
@@ -257,7 +246,7 @@ static void write_rows(struct jpeg_compress_struct *c, const struct dlb_jpeg_pla
     }
 }
 
-int dlb_jpeg_encode(const struct dlb_jpeg_planes *planes, int quality, struct dlb_bytes *out,
+int dlb_jpeg_encode(const struct dlb_image_planes *planes, int quality, struct dlb_bytes *out,
                     struct dlb_err *err)
 {
     struct jpeg_compress_struct c = {0};

@@ -6,29 +6,13 @@
 #define DLB_FORMATS_CODECS_JPEG_H
 
 #include "core/base/err.h"
+#include "formats/codecs/image_data.h"
 #include "formats/generator.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Twice Pillow's MAX_IMAGE_PIXELS, beyond which Pillow refuses too: a small file that claims more
- * would only take memory. */
-#define DLB_JPEG_MAX_PIXELS UINT64_C(178956970)
-
 struct dlb_jpeg; /* a decoder, reused for many images; owned by the caller of dlb_jpeg_new */
-
-struct dlb_jpeg_rect {
-    uint32_t x, y, width, height;
-};
-
-/* Decoded pixels, 4 bytes each: red, green, blue, unused. DLB_JPEG_SLACK_BYTES behind the last
- * pixel may be read, and are 0. */
-#define DLB_JPEG_SLACK_BYTES 16
-struct dlb_jpeg_pixels {
-    uint8_t *data; /* owned by the holder of the struct: free() */
-    size_t cap_bytes;
-    struct dlb_jpeg_rect rect; /* which part of the (scaled) image */
-};
 
 struct dlb_jpeg *dlb_jpeg_new(void); /* NULL: no memory */
 void dlb_jpeg_free(struct dlb_jpeg *jpeg);
@@ -43,20 +27,11 @@ int dlb_jpeg_start(struct dlb_jpeg *jpeg, const uint8_t *data, size_t n_bytes, u
  * ceil(height / denom)); out->rect says what was decoded. Grey and CMYK become RGB. Called once
  * after dlb_jpeg_start. DLB_E_FORMAT for data that libjpeg could only guess; stray bytes between
  * two markers are harmless and ignored. */
-int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg_rect *want,
-                    struct dlb_jpeg_pixels *out, struct dlb_err *err);
-
-/* 4:2:0 planes, as of a camera: luma of width x height in rows of `stride`, chroma of half that
- * (rounded up) in rows of stride / 2. Strides are multiples of 32; the number of rows is rounded up
- * to a multiple of 16 (chroma: of 8). */
-struct dlb_jpeg_planes {
-    const uint8_t *y, *cb, *cr;
-    uint32_t width, height;
-    size_t stride;
-};
+int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_image_rect *want,
+                    struct dlb_image_pixels *out, struct dlb_err *err);
 
 /* Appends a baseline JPEG to out. The same bytes on every machine. */
-int dlb_jpeg_encode(const struct dlb_jpeg_planes *planes, int quality, struct dlb_bytes *out,
+int dlb_jpeg_encode(const struct dlb_image_planes *planes, int quality, struct dlb_bytes *out,
                     struct dlb_err *err);
 
 #endif

@@ -22,14 +22,14 @@ int dlb_jpeg_start(struct dlb_jpeg *jpeg, const uint8_t *data, size_t n_bytes, u
     return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, MISSING);
 }
 
-int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_jpeg_rect *want,
-                    struct dlb_jpeg_pixels *out, struct dlb_err *err)
+int dlb_jpeg_decode(struct dlb_jpeg *jpeg, uint32_t denom, const struct dlb_image_rect *want,
+                    struct dlb_image_pixels *out, struct dlb_err *err)
 {
     (void)jpeg, (void)denom, (void)want, (void)out;
     return dlb_fail(err, DLB_ERR_MISSING, NULL, DLB_NO_OFFSET, MISSING);
 }
 
-int dlb_jpeg_encode(const struct dlb_jpeg_planes *planes, int quality, struct dlb_bytes *out,
+int dlb_jpeg_encode(const struct dlb_image_planes *planes, int quality, struct dlb_bytes *out,
                     struct dlb_err *err)
 {
     (void)planes, (void)quality, (void)out;

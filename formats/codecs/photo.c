@@ -1,9 +1,9 @@
 #include "formats/codecs/photo.h"
 
-#ifdef DLB_HAVE_JPEG
-
 #include "core/base/rng.h"
 #include "formats/codecs/jpeg.h"
+#include "formats/codecs/png.h"
+#include "formats/codecs/webp.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -328,8 +328,30 @@ static void choose_look(struct look *look, uint64_t mean_bytes, struct dlb_rng *
     look->detail = exp(detail_sigma * dlb_rng_normal(rng));
 }
 
-int dlb_photo_make(uint64_t seed, uint64_t index, uint64_t mean_bytes, struct dlb_bytes *out,
-                   struct dlb_err *err)
+/* PNG and WebP: the mean over many images, measured at the sizes of photographs. */
+static void choose_other_look(struct look *look, enum dlb_image_kind kind, uint64_t mean_bytes,
+                              struct dlb_rng *rng)
+{
+    bool small = mean_bytes < 50000;
+    double bytes_per_pixel = kind == DLB_IMAGE_PNG ? (small ? 1.5 : 1.34) : small ? 0.11 : 0.089;
+
+    look->quality = 80; /* of WebP: Pillow's default */
+    choose_size(look, (double)mean_bytes / bytes_per_pixel, rng);
+    look->detail = exp(detail_sigma * dlb_rng_normal(rng));
+}
+
+static int encode(enum dlb_image_kind kind, const struct dlb_image_planes *planes, int quality,
+                  struct dlb_bytes *out, struct dlb_err *err)
+{
+    if (kind == DLB_IMAGE_PNG)
+        return dlb_png_encode(planes, out, err);
+    if (kind == DLB_IMAGE_WEBP)
+        return dlb_webp_encode(planes, (float)quality, out, err);
+    return dlb_jpeg_encode(planes, quality, out, err);
+}
+
+int dlb_photo_make(enum dlb_image_kind kind, uint64_t seed, uint64_t index, uint64_t mean_bytes,
+                   struct dlb_bytes *out, struct dlb_err *err)
 {
     struct dlb_rng rng = dlb_rng_seed(seed, index, UINT64_C(0x70686f746f)); /* "photo" */
     struct scratch s = {0};
@@ -338,9 +360,12 @@ int dlb_photo_make(uint64_t seed, uint64_t index, uint64_t mean_bytes, struct dl
 
     if (mean_bytes < DLB_PHOTO_MIN_BYTES || mean_bytes > DLB_PHOTO_MAX_BYTES)
         return dlb_fail(err, DLB_ERR_GENERATE_SIZE_UNFIT, NULL, DLB_NO_OFFSET,
-                        "generate.sample_bytes = %llu: codec jpeg takes %d to %d",
+                        "generate.sample_bytes = %llu: images take %d to %d",
                         (unsigned long long)mean_bytes, DLB_PHOTO_MIN_BYTES, DLB_PHOTO_MAX_BYTES);
-    choose_look(&look, mean_bytes, &rng);
+    if (kind == DLB_IMAGE_JPEG)
+        choose_look(&look, mean_bytes, &rng);
+    else
+        choose_other_look(&look, kind, mean_bytes, &rng);
     uint32_t width = (look.width + 31) & ~31u, height = (look.height + 15) & ~15u;
     if (make_scratch(&s, width, height) != 0) {
         rc = dlb_fail(err, DLB_ERR_NOMEM, NULL, DLB_NO_OFFSET,
@@ -352,11 +377,9 @@ int dlb_photo_make(uint64_t seed, uint64_t index, uint64_t mean_bytes, struct dl
     store(s.planes, width, &s.luma, height);
     store(cb, width / 2, &s.chroma[0], height / 2);
     store(cr, width / 2, &s.chroma[1], height / 2);
-    struct dlb_jpeg_planes planes = {s.planes, cb, cr, look.width, look.height, width};
-    rc = dlb_jpeg_encode(&planes, look.quality, out, err);
+    struct dlb_image_planes planes = {s.planes, cb, cr, look.width, look.height, width};
+    rc = encode(kind, &planes, look.quality, out, err);
 out:
     free_scratch(&s);
     return rc;
 }
-
-#endif

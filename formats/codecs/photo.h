@@ -6,6 +6,7 @@
 #define DLB_FORMATS_CODECS_PHOTO_H
 
 #include "core/base/err.h"
+#include "formats/codecs/image_data.h"
 #include "formats/generator.h"
 
 #include <stdint.h>
@@ -15,9 +16,9 @@
 #define DLB_PHOTO_MIN_BYTES 2000
 #define DLB_PHOTO_MAX_BYTES 32000000
 
-/* Appends photograph `index` of the series (seed, mean size), as a JPEG. Sizes in bytes vary around
- * the mean. */
-int dlb_photo_make(uint64_t seed, uint64_t index, uint64_t mean_bytes, struct dlb_bytes *out,
-                   struct dlb_err *err);
+/* Appends photograph `index` of the series (seed, mean size), stored as `kind`. Sizes in bytes vary
+ * around the mean. */
+int dlb_photo_make(enum dlb_image_kind kind, uint64_t seed, uint64_t index, uint64_t mean_bytes,
+                   struct dlb_bytes *out, struct dlb_err *err);
 
 #endif

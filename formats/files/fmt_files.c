@@ -3,6 +3,7 @@
 
 #include "core/base/hash.h"
 #include "formats/codec.h"
+#include "formats/undecoded.h"
 #include "formats/files/list.h"
 #include "formats/files/write.h"
 #include "formats/generate/manifest.h"
@@ -179,6 +180,9 @@ static int files_open(void *state, const struct dlb_open *how, struct dlb_shape 
     if (rc != DLB_OK)
         return rc;
     fill_shape(ds, shape);
+    const char *other = dlb_undecoded_name(ds->list.other_name);
+    if (shape->n_samples == 0 && ds->list.n_other_extension && other)
+        return dlb_undecoded_fail(err, how->path, other);
     if (shape->n_samples == 0 && ds->list.n_other_extension)
         return dlb_fail(
             err, DLB_ERR_DATASET_EMPTY, how->path, DLB_NO_OFFSET,

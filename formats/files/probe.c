@@ -14,14 +14,14 @@ static int probe_visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_e
 {
     struct probe *probe = ctx;
     const char *dot = strrchr(entry->name, '.');
-    const struct dlb_codec *jpeg = dlb_codec_by_name("jpeg");
+    const struct dlb_codec *images = dlb_codec_by_name("image");
 
     (void)err;
     if (entry->name[0] == '.')
         return DLB_OK;
     probe->folder |= entry->kind == DLB_IO_DIR;
     probe->any |= entry->kind == DLB_IO_FILE;
-    probe->image |= entry->kind == DLB_IO_FILE && dot && dlb_codec_takes(jpeg, dot + 1);
+    probe->image |= entry->kind == DLB_IO_FILE && dot && dlb_codec_takes(images, dot + 1);
     return probe->image ? DLB_END : DLB_OK;
 }
 

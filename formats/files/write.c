@@ -15,7 +15,7 @@
 static int unit_path(const struct dlb_gen *gen, uint64_t index, char **path, struct dlb_err *err)
 {
     if (asprintf(path, "%s/class_%04u/%08llu.%s", gen->path, dlb_gen_label(gen->opts, index),
-                 (unsigned long long)index, gen->codec->extension) >= 0)
+                 (unsigned long long)index, dlb_codec_extension(gen->codec, gen->opts, index)) >= 0)
         return DLB_OK;
     *path = NULL;
     return dlb_fail_memory(err, gen->path, strlen(gen->path) + 64);

@@ -29,6 +29,9 @@ json_t *dlb_manifest_params(const struct dlb_gen *gen)
                                              "dataset.codec", gen->codec->name, "generator",
                                              DLB_GENERATOR_VERSION));
     add_group(params, &dlb_generate_group, gen->opts);
+    if (!gen->codec
+             ->extension_of) /* the samples do not depend on it, and older manifests lack it */
+        (void)json_object_del(params, "generate.image");
     if (gen->format->opts && gen->format_opts)
         add_group(params, gen->format->opts, gen->format_opts);
     return params;

@@ -95,7 +95,7 @@ static int add_sample(const struct dlb_gen *gen, struct dlb_tar_writer *writer, 
     if (rc != DLB_OK)
         return rc;
     (void)snprintf(name, sizeof name, "%08llu.%s", (unsigned long long)index,
-                   gen->codec->extension);
+                   dlb_codec_extension(gen->codec, gen->opts, index));
     rc = dlb_tar_writer_add(writer, name, worker->sample.data, worker->sample.len_bytes, err);
     if (rc != DLB_OK)
         return rc;

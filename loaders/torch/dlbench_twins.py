@@ -13,6 +13,7 @@ from torch.utils.data import ConcatDataset, Dataset, TensorDataset
 
 COMPOSED = []  # what image_transform made
 OPENERS = []  # what opens and decodes images, where the data set does not show it
+IMAGES = ("jpeg", "image")  # codecs that decode images
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -135,7 +136,7 @@ def files(setup, refused):
     from torchvision import datasets
 
     get = setup["settings"].get
-    root, coded = get("dataset.path"), get("dataset.codec") == "jpeg"
+    root, coded = get("dataset.path"), get("dataset.codec") in IMAGES
     transform = image_transform(get) if coded else None
     ragged = {"collate_fn": keep_ragged} if not coded or get("transform.crop") == "none" else {}
     if any(entry.is_dir() for entry in os.scandir(root)):
@@ -173,7 +174,10 @@ def webdataset(setup, refused):
     get = setup["settings"].get
     shards = paths_of(setup, refused, "*.tar*")
     fields = fields_of(shards[0])
-    images = [one for one in fields if one in ("jpg", "jpeg", "png")] if get("dataset.codec") == "jpeg" else fields[:1]
+    coded = get("dataset.codec") in IMAGES
+    images = [one for one in fields if one in ("jpg", "jpeg", "png", "webp")] if coded else fields[:1]
+    if images and get("dataset.codec") == "image":  # a shard may mix them
+        images = ["jpg;jpeg;png;webp"]
     if not images:
         raise refused("PYTHON_NO_TWIN", "%s: the first sample has no image: give python.dataset" % shards[0])
     shuffle = bool(get("loader.shuffle"))
@@ -190,16 +194,16 @@ def webdataset(setup, refused):
     )
     if shuffle and buffer > 0:
         data = data.shuffle(buffer)
-    if get("dataset.codec") == "jpeg":
+    if coded:
         data = data.decode(Opener(wds.imagehandler("pil")))
         change = image_transform(get)
     else:
         change = as_bytes
     if "cls" in fields:
-        data = data.to_tuple(images[0], "cls").map_tuple(change, same if get("dataset.codec") == "jpeg" else label_of)
+        data = data.to_tuple(images[0], "cls").map_tuple(change, same if coded else label_of)
     else:
         data = data.to_tuple(images[0]).map_tuple(change)
-    ragged = get("dataset.codec") != "jpeg" or get("transform.crop") == "none"
+    ragged = not coded or get("transform.crop") == "none"
     return data, {"collate_fn": keep_ragged} if ragged and "cls" in fields else {}
 
 
@@ -329,7 +333,7 @@ class Lmdb(Dataset):
 
 def lmdb(setup, refused):
     get = setup["settings"].get
-    coded = get("dataset.codec") == "jpeg"
+    coded = get("dataset.codec") in IMAGES
     load = BytesOf(image_transform(get) if coded else None)
     ragged = not coded or get("transform.crop") == "none"
     return Lmdb(get("dataset.path"), get("lmdb.prefix"), load), {"collate_fn": keep_ragged} if ragged else {}

@@ -93,7 +93,7 @@ static json_t *stages_json(const struct work *work)
  * what C reads belongs to it. NaN without images. */
 static double decoder_ns(const struct dlb_spec *spec, const struct work *c)
 {
-    bool images = strcmp(dlb_codecs[spec->dataset.codec]->name, "jpeg") == 0;
+    bool images = dlb_codecs[spec->dataset.codec]->images;
     bool opens = strcmp(dlb_spec_format(spec)->name, "files") == 0;
     return images ? c->ns[DLB_WS_DECODE] + (opens ? c->ns[DLB_WS_READ] : 0) : (double)NAN;
 }

@@ -353,7 +353,7 @@ static void gather_stages(const struct dlb_cell_result *shown, struct dlb_eviden
 }
 
 static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *reps,
-                   uint32_t n_cpus, struct dlb_judged_cell *out)
+                   uint32_t n_cpus, const char *undecoded, struct dlb_judged_cell *out)
 {
     struct dlb_cell_result none;
     struct dlb_evidence *e = &out->evidence;
@@ -365,6 +365,9 @@ static void gather(const struct dlb_plan_cell *planned, const struct dlb_reps *r
     gather_spec(planned->spec, shown->workers.n_idle, e);
     gather_accounts(reps, e);
     gather_stages(shown, e);
+    e->undecoded = dlb_codecs[planned->spec->dataset.codec]->identity && undecoded && undecoded[0]
+                       ? undecoded
+                       : NULL;
     dlb_evidence_of_python(planned->spec, shown->python, e);
     e->gpu = e->gpu && out->shown;
     e->n_cpus = n_cpus;
@@ -401,7 +404,7 @@ static void look_at(const struct dlb_plan *plan, const struct dlb_results *resul
     dlb_rates_fill(planned, n_stored, reps, j->seed, out);
     out->shown = choose_shown(reps, out->rates[DLB_RATE_WINDOW].over.median);
     judge_emptiness(planned, n_stored, reps, results->interrupted, out);
-    gather(planned, reps, n_cpus, out);
+    gather(planned, reps, n_cpus, plan->host.undecoded, out);
     if (out->status != DLB_CELL_SKIPPED)
         out->ceilings = ceilings_of(planned, results);
     out->n_workers = out->evidence.num_workers + out->evidence.n_idle_workers;

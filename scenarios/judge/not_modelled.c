@@ -1,5 +1,6 @@
 #include "scenarios/judge/not_modelled.h"
 
+#include "formats/codec.h"
 #include "scenarios/judge/note.h"
 #include "scenarios/spec/meaning.h"
 
@@ -20,6 +21,17 @@ static void say_device(const struct dlb_judged_cell *cell, const struct dlb_spec
             "what transform.where = \"gpu\" costs the GPU: its share of each step is the bytes "
             "that it reads and writes at the rate of the accelerator's memory (its datasheet), "
             "the least that it can take");
+}
+
+static void say_decode(const struct dlb_plan *plan, const struct dlb_spec *spec, json_t *list)
+{
+    const char *kind = plan->host.undecoded;
+    if (kind && kind[0] && dlb_codecs[spec->dataset.codec]->identity)
+        dlb_note(
+            list, DLB_NOTE_NO_DECODE,
+            "decoding: the samples are %s, and dataset.codec = \"raw\" delivers their bytes as "
+            "they are stored; what a training spends on decoding them comes on top",
+            kind);
 }
 
 /* What moves batches ahead of the training loop here, and who does it there. */
@@ -121,6 +133,7 @@ void dlb_not_modelled_fill(const struct dlb_plan *plan, struct dlb_judgement *j)
     const struct dlb_spec *spec = plan->cells[at].spec;
     json_t *list = j->not_modelled;
     say_device(cell, spec, list);
+    say_decode(plan, spec, list);
     bool torch = dlb_spec_is_torch(spec); /* workers and their cost are PyTorch's own */
     if (!torch)
         say_pytorch(plan, list);

@@ -1,6 +1,6 @@
-/* A sample through a codec of numbers or of packed bytes (fuzz_jpeg has images). The first byte
- * says which codec, and which elements; the sample lies in memory of exactly its size, and so does
- * what it becomes. */
+/* A sample through a codec of numbers or of packed bytes (fuzz_jpeg and fuzz_image have images).
+ * The first byte says which codec, and which elements; the sample lies in memory of exactly its
+ * size, and so does what it becomes. */
 #include "formats/codec.h"
 
 #include <stdlib.h>

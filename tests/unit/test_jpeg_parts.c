@@ -5,14 +5,14 @@
 
 #include "formats/codecs/jpeg.h"
 
-static struct dlb_jpeg_pixels whole(struct dlb_jpeg *decoder, const struct dlb_bytes *jpeg,
-                                    uint32_t denom)
+static struct dlb_image_pixels whole(struct dlb_jpeg *decoder, const struct dlb_bytes *jpeg,
+                                     uint32_t denom)
 {
-    struct dlb_jpeg_pixels pixels = {0};
+    struct dlb_image_pixels pixels = {0};
     uint32_t w, h;
     assert_int_equal(dlb_jpeg_start(decoder, jpeg->data, jpeg->len_bytes, &w, &h, &jpeg_err),
                      DLB_OK);
-    struct dlb_jpeg_rect all = {0, 0, (w + denom - 1) / denom, (h + denom - 1) / denom};
+    struct dlb_image_rect all = {0, 0, (w + denom - 1) / denom, (h + denom - 1) / denom};
     assert_int_equal(dlb_jpeg_decode(decoder, denom, &all, &pixels, &jpeg_err), DLB_OK);
     return pixels;
 }
@@ -21,7 +21,7 @@ static struct dlb_jpeg_pixels whole(struct dlb_jpeg *decoder, const struct dlb_b
 static void test_parts(void **state)
 {
     struct dlb_jpeg *decoder = dlb_jpeg_new();
-    struct dlb_jpeg_pixels part = {0};
+    struct dlb_image_pixels part = {0};
     struct dlb_bytes jpeg = {0};
     struct dlb_rng rng = dlb_rng_seed(1, 1, 1);
     uint32_t w, h;
@@ -29,9 +29,9 @@ static void test_parts(void **state)
     (void)state;
     jpeg_make_photo(&jpeg, 3, 20000);
     for (uint32_t denom = 1; denom <= 8; denom *= 2) {
-        struct dlb_jpeg_pixels all = whole(decoder, &jpeg, denom);
+        struct dlb_image_pixels all = whole(decoder, &jpeg, denom);
         for (int i = 0; i < 60; i++) {
-            struct dlb_jpeg_rect want;
+            struct dlb_image_rect want;
             want.x = (uint32_t)dlb_rng_below(&rng, all.rect.width);
             want.y = (uint32_t)dlb_rng_below(&rng, all.rect.height);
             want.width = 1 + (uint32_t)dlb_rng_below(&rng, all.rect.width - want.x);
