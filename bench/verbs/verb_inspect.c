@@ -114,16 +114,15 @@ const struct dlb_verb dlb_verb_inspect = {
     .details =
         "Open PATH with the format that recognises it best, and look at 64 samples spread evenly "
         "over it: their sizes, whether they can be read and decoded, and the dimensions of images. "
-        "Use it before a measurement: it prints the `dlbench sweep` command for this data set.\n\n"
+        "Use it before a measurement: it prints the `dlbench sweep` command for this data set. "
+        "Video, audio, Parquet, text and the like are not decoded, and refused (exit code 3).\n\n"
         "  dlbench inspect /data/imagenet/train\n\n"
         "With --json: command, path, format, codec, about (what the format found, or null), "
         "element (type of the numbers, or null), id, iterable, samples, bytes, max_sample_bytes, "
         "classes, shards, fields, looked_at (samples, bad, first_bad and first_bad_code or null, "
         "min_bytes, median_bytes, max_bytes), images (samples, width and height as [least, median, "
         "most], or null), n_odd, odd, "
-        "kinds (of a folder: kind, files, format or null, first).\n\n"
-        "Video, audio, Parquet, text and the like are not decoded. They are refused, with exit "
-        "code 3: measured as bytes they would look cheap to load.",
+        "kinds (of a folder: kind, files, format or null, first).",
     .flags = DLB_FLAG_PATH | DLB_FLAG_JSON,
     .run = run,
 };
