@@ -123,15 +123,19 @@ struct dlb_plan_race {
 /* Whether PyTorch's own DataLoader can read the data of a sweep (sweep.confirm). */
 struct dlb_plan_torch {
     bool there;
-    enum dlb_code code;         /* why not; DLB_N_CODES: there is no code */
-    char why[400];              /* likewise, in words; "": it was not asked */
-    struct dlb_spec configured; /* in cells of other loaders some of it has no meaning */
+    enum dlb_code code;               /* why not; DLB_N_CODES: there is no code */
+    char why[400];                    /* likewise, in words; "": it was not asked */
+    struct dlb_spec configured;       /* in cells of other loaders some of it has no meaning */
+    char dataset[DLB_OPT_STRING_CAP]; /* python.dataset whose module was looked at; "": none was */
+    bool sampler, batch_sampler;      /* that module names one, which decides in their place */
 };
 
 /* A cell of PyTorch's whose work dlbench's own loader does, too (scenarios/plan/in_c.h). */
 struct dlb_plan_in_c {
     struct dlb_spec *spec; /* of that loader; owned; NULL: of no cell */
     uint32_t cell;
+    enum dlb_code code; /* why it cannot be done, if `why` says so */
+    char why[400];      /* "": nothing is known against it */
 };
 
 /* Owned by the caller of plan(); dlb_plan_free frees everything. */
@@ -250,7 +254,8 @@ struct dlb_judgement {
     json_t *left_out;      /* those of them that `pytorch` leaves to their default */
     bool pins;             /* `pytorch` has pin_memory=True although it makes none */
     json_t *unmeasured;    /* array of keys in `pytorch` that PyTorch's cells did not compare */
-    char pytorch[512];     /* DataLoader(...) of the recommended cell, else of the best; empty if
+    bool ragged;           /* its cell's samples differ in size, which default_collate refuses */
+    char pytorch[640];     /* DataLoader(...) of the recommended cell, else of the best; empty if
                               neither is judged */
     json_t *not_modelled;  /* array of {"code", "text"} */
     json_t *notes;         /* likewise: drift, skipped samples, ... */

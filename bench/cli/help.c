@@ -116,11 +116,13 @@ static void help_group(FILE *out, const struct dlb_opt_group *group, uint32_t wi
 static void help_options(FILE *out, uint32_t width)
 {
     (void)fputc('\n', out);
-    dlb_print_folded(out,
-                     "Options, by section of the configuration file. On the command line: --set "
-                     "SECTION.KEY=VALUE or --SECTION.KEY VALUE. `dlbench sweep` tries every value "
-                     "of a list: --set 'sweep.SECTION.KEY=[A, B]'.",
-                     0, 0, width);
+    dlb_print_folded(
+        out,
+        "Options, by section of the configuration file. On the command line: --set "
+        "SECTION.KEY=VALUE or --SECTION.KEY VALUE. `dlbench sweep` tries every value "
+        "of a list: --set 'sweep.SECTION.KEY=[A, B]'. A value that begins with a quote is a "
+        "string as in TOML: \"...\" with escapes, '...' without.",
+        0, 0, width);
 }
 
 void dlb_help_verb(FILE *out, const struct dlb_verb *verb)

@@ -45,6 +45,52 @@ static void say_waiting(void *ctx)
     dlb_progress_update(&x->watch.progress, (double)NAN, text);
 }
 
+static int plan_with(struct experiment *x, const struct dlb_plan_torch *torch, struct dlb_plan *out,
+                     struct dlb_err *err)
+{
+    x->n_cpus = dlb_os_n_cpus(&(double){0});
+    struct dlb_plan_input in = {.cfg = x->args->cfg,
+                                .n_cpus = x->n_cpus,
+                                .iterable = x->subject.shape.iterable,
+                                .torch = *torch,
+                                .own = x->subject.own};
+    dlb_subject_host(&x->subject, x->scenario, x->n_cpus, &in.host);
+    return x->scenario->plan(&in, out, err);
+}
+
+/* What can be refused in a moment, before an interpreter imports torch for seconds: plans with what
+ * is known so far. */
+static int check_early(struct experiment *x, struct dlb_err *err)
+{
+    struct dlb_plan plan;
+    struct dlb_plan_torch torch = {.there = x->subject.spec.sweep.confirm == DLB_CONFIRM_TORCH,
+                                   .code = DLB_N_CODES};
+    int rc = plan_with(x, &torch, &plan, err);
+    if (!rc)
+        dlb_plan_free(&plan);
+    return rc;
+}
+
+/* Of data that only Python reads. `scratch`: NULL in a dry run. */
+static int ask(struct experiment *x, const char *scratch, struct dlb_err *err)
+{
+    const struct dlb_spec *spec = &x->subject.spec;
+    if (!dlb_subject_asks(x->args->cfg, x->scenario, spec))
+        return DLB_OK;
+    x->subject.max_payload_bytes = (uint64_t)spec->python.shape.sample_bytes;
+    int rc = check_early(x, err);
+    return rc ? rc : dlb_subject_ask(x->args->cfg, x->scenario, scratch, &x->subject, err);
+}
+
+/* Of a sweep whose answer PyTorch's own cells may give. */
+static int ask_for_torch(struct experiment *x, const char *scratch, struct dlb_err *err)
+{
+    if (!x->scenario->sweeps)
+        return DLB_OK;
+    int rc = check_early(x, err);
+    return rc ? rc : dlb_subject_torch(scratch, &x->subject, err);
+}
+
 static int prepare(struct experiment *x, struct dlb_err *err)
 {
     int rc = x->scenario->check ? x->scenario->check(x->args->cfg, err)
@@ -59,12 +105,12 @@ static int prepare(struct experiment *x, struct dlb_err *err)
     struct dlb_prepare_input in = {
         .cfg = x->args->cfg, .scratch = x->folder.scratch, .cancel = &dlb_interrupted};
     if (!x->scenario->check)
-        rc = dlb_subject_ask(x->args->cfg, x->scenario, x->folder.scratch, &x->subject, err);
+        rc = ask(x, x->folder.scratch, err);
     if (!rc)
         rc = x->scenario->prepare ? x->scenario->prepare(&in, &x->subject, err)
                                   : dlb_subject_look(x->scenario, &x->subject, say_waiting, x, err);
-    if (!rc && x->scenario->sweeps)
-        rc = dlb_subject_torch(x->folder.scratch, &x->subject, err);
+    if (!rc)
+        rc = ask_for_torch(x, x->folder.scratch, err);
     if (!rc)
         x->environment = dlb_subject_environment(&x->subject);
     return rc;
@@ -72,14 +118,7 @@ static int prepare(struct experiment *x, struct dlb_err *err)
 
 static int make_plan(struct experiment *x, struct dlb_err *err)
 {
-    x->n_cpus = dlb_os_n_cpus(&(double){0});
-    struct dlb_plan_input in = {.cfg = x->args->cfg,
-                                .n_cpus = x->n_cpus,
-                                .iterable = x->subject.shape.iterable,
-                                .torch = x->subject.torch,
-                                .own = x->subject.own};
-    dlb_subject_host(&x->subject, x->scenario, x->n_cpus, &in.host);
-    int rc = x->scenario->plan(&in, &x->plan, err);
+    int rc = plan_with(x, &x->subject.torch, &x->plan, err);
     if (!rc)
         dlb_results_init(&x->results, &x->plan);
     return rc;
@@ -107,6 +146,9 @@ static void tell_left_out(const struct experiment *x)
 {
     const char *varies = x->scenario->varies;
     tell_meaningless(x);
+    if (x->plan.in_c.why[0])
+        dlb_say_note("the same work in C will not be measured beside PyTorch's: %s [%s]",
+                     x->plan.in_c.why, dlb_code_name(x->plan.in_c.code));
     if (varies && dlb_config_has(x->args->cfg, varies))
         dlb_say_note("%s (%s) is what %s looks for, and is left out; %s ends the search", varies,
                      dlb_config_origin(x->args->cfg, varies), x->scenario->name,
@@ -351,17 +393,20 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     return ran ? DLB_EXIT_FAILED : code ? code : concluded;
 }
 
-/* Opens the data set, asks for PyTorch's, and plans; keeps nothing and measures nothing. */
+/* Asks an interpreter for data that only Python reads, opens the data set, asks for PyTorch's, and
+ * plans; keeps nothing and measures nothing. */
 static int dry_run(struct experiment *x, struct dlb_err *err)
 {
     int rc = dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
-    uint64_t start_ns = dlb_now_ns();
     dlb_catch_interrupts();
+    if (!rc)
+        rc = ask(x, NULL, err);
+    uint64_t start_ns = dlb_now_ns();
     if (!rc)
         rc = dlb_subject_look(x->scenario, &x->subject, NULL, NULL, err);
     double open_s = (double)(dlb_now_ns() - start_ns) * 1e-9;
-    if (!rc && x->scenario->sweeps)
-        rc = dlb_subject_torch(NULL, &x->subject, err);
+    if (!rc)
+        rc = ask_for_torch(x, NULL, err);
     if (!rc)
         rc = make_plan(x, err);
     if (rc)

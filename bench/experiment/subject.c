@@ -16,6 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 struct look {
@@ -43,19 +44,52 @@ int dlb_subject_spec(const struct dlb_config *cfg, const struct dlb_scenario *sc
     return rc;
 }
 
-static int set(struct dlb_config *cfg, const char *key, const json_t *value, struct dlb_err *err)
+/* `said`: by the user; 0 samples and 0 bytes ask for it. */
+static int set(struct dlb_config *cfg, const char *key, bool said, const json_t *value,
+               struct dlb_err *err)
 {
-    return dlb_config_has(cfg, key) || json_is_null(value)
+    return said || json_is_null(value)
                ? DLB_OK
                : dlb_config_set_json(cfg, key, value, "the interpreter", err);
+}
+
+/* Whether a list is over what a sampler of the user's module would decide. */
+static bool sweeps_batches(const struct dlb_config *cfg)
+{
+    static const char *const keys[] = {"loader.batch_size", "loader.drop_last", "loader.shuffle"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        found = found || json_object_get(dlb_config_axes(cfg), keys[i]);
+    return found;
+}
+
+bool dlb_subject_asks(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
+                      const struct dlb_spec *spec)
+{
+    bool own = spec->python.dataset[0] && dlb_spec_is_torch(spec);
+    return (dlb_spec_format(spec)->elsewhere && spec->python.shape.samples == 0) ||
+           (own && scenario->sweeps && sweeps_batches(cfg));
+}
+
+/* What stands beside the data set in the user's module. */
+static void take_given(const json_t *about, const struct dlb_spec *spec, struct dlb_plan_torch *out)
+{
+    const json_t *given = json_object_get(about, "given");
+    (void)snprintf(out->dataset, sizeof(out->dataset), "%s", spec->python.dataset);
+    for (size_t i = 0; i < json_array_size(given); i++) {
+        const char *name = json_string_value(json_array_get(given, i));
+        out->batch_sampler = out->batch_sampler || (name && strcmp(name, "batch_sampler") == 0);
+        out->sampler = out->sampler || (name && strcmp(name, "sampler") == 0);
+    }
 }
 
 int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
                     const char *scratch, struct dlb_subject *out, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &out->spec;
+    bool told = !dlb_spec_format(spec)->elsewhere || spec->python.shape.samples > 0;
     json_t *about = NULL;
-    if (!dlb_spec_format(spec)->elsewhere || spec->python.shape.samples > 0)
+    if (!dlb_subject_asks(cfg, scenario, spec))
         return DLB_OK;
     json_t *settings = dlb_spec_to_json(spec, false);
     int rc = dlb_loader_check_reads(&spec->loader, dlb_spec_format(spec), spec->dataset.access,
@@ -65,11 +99,18 @@ int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
                             &dlb_interrupted, &about, err);
     json_decref(settings);
     if (!rc)
-        rc = set(cfg, "python.samples", json_object_get(about, "samples"), err);
+        take_given(about, spec, &out->torch);
+    if (rc || told) {
+        json_decref(about);
+        return rc;
+    }
+    rc = set(cfg, "python.samples", false, json_object_get(about, "samples"), err);
     if (!rc)
-        rc = set(cfg, "python.sample_bytes", json_object_get(about, "sample_bytes"), err);
+        rc = set(cfg, "python.sample_bytes", spec->python.shape.sample_bytes > 0,
+                 json_object_get(about, "sample_bytes"), err);
     if (!rc)
-        rc = set(cfg, "python.iterable", json_object_get(about, "iterable"), err);
+        rc = set(cfg, "python.iterable", dlb_config_has(cfg, "python.iterable"),
+                 json_object_get(about, "iterable"), err);
     json_decref(about);
     return rc ? rc : dlb_subject_spec(cfg, scenario, out, err);
 }
@@ -97,6 +138,8 @@ int dlb_subject_torch(const char *scratch, struct dlb_subject *out, struct dlb_e
     int rc = dlb_torch_ask(&spec->python, settings, (uint64_t)spec->run.seed, out->shape.n_samples,
                            scratch, &dlb_interrupted, &about, err);
     json_decref(settings);
+    if (rc == DLB_OK)
+        take_given(about, spec, torch);
     json_decref(about);
     free(spec);
     torch->there = rc == DLB_OK;

@@ -12,9 +12,15 @@
 int dlb_subject_spec(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
                      struct dlb_subject *out, struct dlb_err *err);
 
-/* Of data that only Python reads (dataset.format = "python"): asks the interpreter for what
- * python.samples, python.sample_bytes and python.iterable leave open, and sets these in cfg and in
- * out->spec. Else does nothing. */
+/* Whether an interpreter has to be asked before cells are planned: of data that only Python reads
+ * (dataset.format = "python") without python.samples, and where a list is over what a sampler in
+ * the user's module would decide. */
+bool dlb_subject_asks(const struct dlb_config *cfg, const struct dlb_scenario *scenario,
+                      const struct dlb_spec *spec);
+
+/* If it has to: asks for what python.samples, python.sample_bytes and python.iterable leave open,
+ * and sets these in cfg and in out->spec; puts the samplers of the user's module into out->torch.
+ */
 int dlb_subject_ask(struct dlb_config *cfg, const struct dlb_scenario *scenario,
                     const char *scratch, struct dlb_subject *out, struct dlb_err *err);
 

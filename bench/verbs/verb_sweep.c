@@ -70,7 +70,7 @@ const struct dlb_verb dlb_verb_sweep = {
         "different work.\n\n"
         "The recommended cell is the smallest one (fewest workers, then least memory) that loses "
         "less "
-        "than sweep.tolerance (2%) to the best, with a probability of 98%. At the end it runs "
+        "than sweep.tolerance (2%) to the best, with a probability of 98.5%. At the end it runs "
         "afresh, "
         "in pairs with the best of the others: its loss and the interval are of these runs. If "
         "nothing is decided, the candidates are named with their probabilities. The settings are "

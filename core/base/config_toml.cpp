@@ -1,6 +1,7 @@
 extern "C" {
 #include "core/base/err.h"
 #include "core/base/escape.h"
+#include "core/base/opt_table.h"
 }
 #include "core/base/config_toml.h"
 
@@ -9,6 +10,7 @@ extern "C" {
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <new>
@@ -226,6 +228,38 @@ json_t *text_to_json(const std::string &text, place where)
     return made;
 }
 
+/* As it stands in the text. */
+std::string source_of(const toml::value &value)
+{
+    const auto at = value.location();
+    const std::string text = at.line_str();
+    return at.column() <= text.size() ? text.substr(at.column() - 1, at.region()) : "";
+}
+
+/* toml11 3.7 turns what is beyond a double into the largest one. */
+bool is_beyond(const std::string &said)
+{
+    std::string digits = said;
+    digits.erase(std::remove(digits.begin(), digits.end(), '_'), digits.end());
+    return std::isinf(std::strtod(digits.c_str(), nullptr));
+}
+
+json_t *float_to_json(const toml::value &value, const entry &in)
+{
+    const double number = value.as_floating();
+    const std::string said = source_of(value), is = in.key + " = " + said.substr(0, 60);
+    if (!std::isfinite(number))
+        throw refused(DLB_ERR_CONFIG_OUT_OF_RANGE,
+                      is + " is not a finite number: if it is text, put it in quotes",
+                      in.where.line);
+    if (std::abs(number) == std::numeric_limits<double>::max() && is_beyond(said))
+        throw refused(DLB_ERR_CONFIG_OUT_OF_RANGE,
+                      is + " is a number beyond " DLB_OPT_LARGEST_FLOAT
+                           ": if it is text, put it in quotes",
+                      in.where.line);
+    return checked(json_real(number));
+}
+
 json_t *scalar_to_json(const toml::value &value, const entry &in)
 {
     switch (value.type()) {
@@ -236,13 +270,12 @@ json_t *scalar_to_json(const toml::value &value, const entry &in)
         if (value.as_integer() == std::numeric_limits<std::int64_t>::max() ||
             value.as_integer() == std::numeric_limits<std::int64_t>::min())
             throw refused(DLB_ERR_CONFIG_OUT_OF_RANGE,
-                          in.key + " is a number too large for 64 bits", in.where.line);
+                          in.key + " is a number too large for 64 bits: if it is text, put it in "
+                                   "quotes",
+                          in.where.line);
         return checked(json_integer(value.as_integer()));
     case toml::value_t::floating:
-        if (!(std::abs(value.as_floating()) < std::numeric_limits<double>::max()))
-            throw refused(DLB_ERR_CONFIG_OUT_OF_RANGE, in.key + " is not a finite number",
-                          in.where.line);
-        return checked(json_real(value.as_floating()));
+        return float_to_json(value, in);
     case toml::value_t::string:
         return text_to_json(value.as_string().str, in.where);
     case toml::value_t::array:

@@ -3,6 +3,7 @@
 #include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/quoted.h"
 
 #include <errno.h>
 #include <math.h>
@@ -67,8 +68,17 @@ int dlb_opt_named_from_json(const char *key, const json_t *value, const char *or
     return rc;
 }
 
-/* True where the text is a number, which may be too large. */
-static bool number_of(const char *text, json_t **out)
+int dlb_opt_not_a_string(const char *key, const char *text, const char *what, const char *origin,
+                         struct dlb_err *err)
+{
+    return dlb_fail(err, DLB_ERR_CONFIG_BAD_TEXT, origin, DLB_NO_OFFSET,
+                    "%s = %.*s %s: a value in quotes is a string as in TOML, \"...\" with "
+                    "\\\\ for a backslash and \\\" for a quote, or '...' without escapes",
+                    key, DLB_CUT(text, 40), what);
+}
+
+/* True where the text is a number. NULL in *out: it is beyond *limit. */
+static bool number_of(const char *text, json_t **out, const char **limit)
 {
     char *end;
     const char *digits = text + strspn(text, "+-");
@@ -81,31 +91,62 @@ static bool number_of(const char *text, json_t **out)
     long long whole = strtoll(text, &end, 10);
     if (!*end) {
         *out = errno == ERANGE ? NULL : dlb_json_made(json_integer(whole));
+        *limit = "64 bits, the most that a whole number has";
         return true;
     }
     double real = strtod(text, &end);
     if (*end)
         return false;
     *out = isfinite(real) ? dlb_json_made(json_real(real)) : NULL;
+    *limit = DLB_OPT_LARGEST_FLOAT;
     return true;
 }
 
-static int plain_from_text(const char *key, char *text, const char *origin, json_t **out,
+static int quoted_from_text(const char *key, const char *text, const char *origin, json_t **out,
+                            struct dlb_err *err)
+{
+    char *copy = dlb_mem_text(text);
+    size_t len = 0;
+    const char *wrong = dlb_unquote(copy, &len);
+    int rc = DLB_OK;
+
+    if (wrong)
+        rc = dlb_opt_not_a_string(key, text, wrong, origin, err);
+    else if (strlen(copy) != len)
+        rc = bad_text(key, "holds a zero byte", origin, err);
+    else if (!(*out = json_stringn(copy, len)))
+        rc = bad_text(key, "is not valid UTF-8", origin, err);
+    free(copy);
+    return rc;
+}
+
+static int plain_from_text(const char *key, const char *text, const char *origin, json_t **out,
                            struct dlb_err *err)
 {
-    size_t len = strlen(text);
-    bool quoted = len >= 2 && (text[0] == '"' || text[0] == '\'') && text[len - 1] == text[0];
+    const char *limit = NULL;
 
     *out = NULL;
-    if (!quoted && (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0))
+    if (dlb_is_quoted(text))
+        return quoted_from_text(key, text, origin, out, err);
+    if (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0)
         *out = json_boolean(strcasecmp(text, "true") == 0); /* True: Python's */
-    else if (!quoted && number_of(text, out))
+    else if (number_of(text, out, &limit))
         return *out ? DLB_OK
                     : dlb_fail(err, DLB_ERR_CONFIG_OUT_OF_RANGE, origin, DLB_NO_OFFSET,
-                               "%s = %.*s does not fit into 64 bits", key, DLB_CUT(text, 40));
+                               "%s = %.*s is a number beyond %s: if it is text, put it in quotes "
+                               "that the shell leaves: '\"%.*s\"'",
+                               key, DLB_CUT(text, 40), limit, DLB_CUT(text, 40));
     else
-        *out = quoted ? json_stringn(text + 1, len - 2) : json_string(text);
+        *out = json_string(text);
     return *out ? DLB_OK : bad_text(key, "is not valid UTF-8", origin, err);
+}
+
+static int no_list(const char *key, const char *text, const char *origin, struct dlb_err *err)
+{
+    return dlb_fail(
+        err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
+        "%s = %.*s is not a list of single values; put a text that begins with [ in quotes", key,
+        DLB_CUT(text, 40));
 }
 
 int dlb_opt_named_from_text(const char *key, const char *text, const char *origin, json_t **out,
@@ -121,11 +162,8 @@ int dlb_opt_named_from_text(const char *key, const char *text, const char *origi
         rc = plain_from_text(key, copy, origin, out, err);
         goto out;
     }
-    if (copy[len - 1] != ']' || strchr(copy + 1, '[')) {
-        rc = dlb_fail(
-            err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
-            "%s = %.*s is not a list of single values; put a text that begins with [ in quotes",
-            key, DLB_CUT(text, 40));
+    if (copy[len - 1] != ']') {
+        rc = no_list(key, text, origin, err);
         goto out;
     }
     *out = dlb_json_made(json_array());
@@ -134,7 +172,8 @@ int dlb_opt_named_from_text(const char *key, const char *text, const char *origi
         element = dlb_list_trimmed(dlb_list_next(&list));
         if (*element == '\0' && !list) /* "[]" and "[1, 2,]", as in TOML */
             break;
-        rc = plain_from_text(key, element, origin, &one, err);
+        rc = *element == '[' ? no_list(key, text, origin, err)
+                             : plain_from_text(key, element, origin, &one, err);
         if (rc == DLB_OK)
             dlb_json_append(*out, one);
     }
@@ -193,21 +232,13 @@ void dlb_opt_put_flat(json_t *out, const char *key, const struct dlb_opt *opt, j
 
 char *dlb_list_next(char **list)
 {
-    char *start = *list, quote = '\0';
+    char *start = *list, *at = start + strspn(start, " \t");
 
-    for (char *at = start; *at; at++) {
-        if (quote) {
-            if (*at == quote)
-                quote = '\0';
-        } else if (*at == '"' || *at == '\'') {
-            quote = *at;
-        } else if (*at == ',') {
-            *at = '\0';
-            *list = at + 1;
-            return start;
-        }
-    }
-    *list = NULL;
+    if (dlb_is_quoted(at)) /* a comma in it is its own */
+        at += dlb_quoted_bytes(at);
+    at += strcspn(at, ",");
+    *list = *at ? at + 1 : NULL;
+    *at = '\0';
     return start;
 }
 

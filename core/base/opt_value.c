@@ -2,7 +2,9 @@
 
 #include "core/base/escape.h"
 #include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/opt_table.h"
+#include "core/base/quoted.h"
 #include "core/base/units.h"
 
 #include <errno.h>
@@ -308,46 +310,51 @@ static int number_from_text(const struct dlb_opt *opt, const char *key, const ch
     return check_float(opt, key, real, origin, out, err);
 }
 
+/* `bare`: the text without its quotes, of len bytes. */
+static int from_bare(const struct dlb_opt *opt, const char *key, const char *bare, size_t len,
+                     const char *origin, json_t **out, struct dlb_err *err)
+{
+    if (len >= DLB_OPT_STRING_CAP || strlen(bare) != len)
+        return check_string(key, bare, len, origin, out, err);
+    switch (opt->type) {
+    case DLB_OPT_BOOL:
+        if (strcasecmp(bare, "true") != 0 && strcasecmp(bare, "false") != 0) /* True: Python's */
+            return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
+                            "%s wants true or false, not %s%.*s%s", key, quote(bare),
+                            DLB_CUT(bare, 40), quote(bare));
+        *out = json_boolean(strcasecmp(bare, "true") == 0);
+        return DLB_OK;
+    case DLB_OPT_INT:
+    case DLB_OPT_FLOAT:
+        return number_from_text(opt, key, bare, origin, out, err);
+    case DLB_OPT_BYTES:
+        return check_bytes_text(opt, key, bare, origin, out, err);
+    case DLB_OPT_CHOICE:
+        return check_choice(opt, key, bare, origin, out, err);
+    case DLB_OPT_STRING:
+    case DLB_OPT_TABLE:
+        break;
+    }
+    return check_string(key, bare, len, origin, out, err);
+}
+
 int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *text,
                       const char *origin, json_t **out, struct dlb_err *err)
 {
-    char bare[DLB_OPT_STRING_CAP + 2];
-    size_t len = strlen(text);
-    int status = DLB_OK;
+    bool is_text =
+        opt->type == DLB_OPT_BYTES || opt->type == DLB_OPT_CHOICE || opt->type == DLB_OPT_STRING;
 
     *out = NULL;
     if (opt->type == DLB_OPT_TABLE)
         return dlb_opt_named_from_text(key, text, origin, out, err);
-    if (len >= sizeof bare)
-        return check_string(key, text, len, origin, out, err);
-    bool quoted = len >= 2 && (text[0] == '"' || text[0] == '\'') && text[len - 1] == text[0];
-    memcpy(bare, text + (quoted ? 1 : 0), len - (quoted ? 2 : 0));
-    bare[len - (quoted ? 2 : 0)] = '\0';
-
-    switch (opt->type) {
-    case DLB_OPT_BOOL:
-        if (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0) /* True: Python's */
-            *out = json_boolean(strcasecmp(text, "true") == 0);
-        else
-            return dlb_fail(err, DLB_ERR_CONFIG_WRONG_TYPE, origin, DLB_NO_OFFSET,
-                            "%s wants true or false, not %s%.*s%s", key, quote(text),
-                            DLB_CUT(text, 40), quote(text));
-        break;
-    case DLB_OPT_INT:
-    case DLB_OPT_FLOAT:
-        status = number_from_text(opt, key, text, origin, out, err);
-        break;
-    case DLB_OPT_BYTES:
-        status = check_bytes_text(opt, key, bare, origin, out, err);
-        break;
-    case DLB_OPT_CHOICE:
-        status = check_choice(opt, key, bare, origin, out, err);
-        break;
-    case DLB_OPT_STRING:
-    case DLB_OPT_TABLE:
-        status = check_string(key, bare, strlen(bare), origin, out, err);
-        break;
-    }
+    if (!is_text || !dlb_is_quoted(text))
+        return from_bare(opt, key, text, strlen(text), origin, out, err);
+    char *bare = dlb_mem_text(text);
+    size_t len = 0;
+    const char *wrong = dlb_unquote(bare, &len);
+    int status = wrong ? dlb_opt_not_a_string(key, text, wrong, origin, err)
+                       : from_bare(opt, key, bare, len, origin, out, err);
+    free(bare);
     return status;
 }
 

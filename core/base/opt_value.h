@@ -18,7 +18,7 @@ int dlb_opt_from_json(const struct dlb_opt *opt, const char *key, const json_t *
                       const char *origin, json_t **out, struct dlb_err *err);
 
 /* Checks a value as typed on a command line: the option's type says how the text is read; a
- * string may be quoted or not. */
+ * string is as it stands, or in quotes as in TOML (core/base/quoted.h). */
 int dlb_opt_from_text(const struct dlb_opt *opt, const char *key, const char *text,
                       const char *origin, json_t **out, struct dlb_err *err);
 

@@ -38,7 +38,7 @@
 #include <stdint.h>
 
 #define DLB_RACE_TOLERANCE 0.02 /* default: what a smaller cell may lose to the best */
-#define DLB_RACE_DECIDE 0.98    /* probability of a recommended cell, all runs together */
+#define DLB_RACE_DECIDE 0.985   /* probability of a recommended cell, all runs together */
 #define DLB_RACE_SAME 0.95      /* probability from which a key makes no difference */
 
 /* What there is to spend, and what things cost, in one unit: seconds, say. */

@@ -10,7 +10,6 @@ import os
 import struct
 import time
 import types
-from multiprocessing.reduction import ForkingPickler
 from typing import Any, NamedTuple
 
 import torch.utils.data
@@ -32,18 +31,18 @@ class Board:
     def __init__(self, path, n_workers, n_samples):
         self.path, self.n_rows, self.names = path, n_workers + 1, list(STAGES)
         self.n_samples = n_samples if n_samples and n_samples <= MAX_COUNTED else 0
-        self.n_words = self.n_rows * N * 2
+        self.n_words, self.loop = self.n_rows * N * 2, os.getpid()
         with open(path, "wb") as file:
             os.posix_fallocate(file.fileno(), 0, self.n_words * 8 + self.n_samples * 4)  # a full disk kills who writes to a map
 
     def __getstate__(self):
-        return {"path": self.path, "n_rows": self.n_rows, "names": self.names, "n_samples": self.n_samples}
+        return {"path": self.path, "n_rows": self.n_rows, "names": self.names, "n_samples": self.n_samples, "loop": self.loop}
 
     def map(self, row=0):
-        """This process's row, the counts, the file. A worker whose row was not named (Init) is none of the cell's: of a loader within the
-        user's data. What it stamps counts nowhere."""
-        found = _open.get(self.path)
-        if found is None and row == 0 and get_worker_info():
+        """This process's row, the counts, the file. Row 0 is the training loop's. A worker whose row was not named (Init) is of a loader
+        within the user's data, or still unpickles what it was sent. What it stamps counts nowhere."""
+        found = _open.get(self.path) if row == 0 else None
+        if found is None and row == 0 and (get_worker_info() or os.getpid() != self.loop):
             found = memoryview(bytearray(N * 16)).cast("Q"), (), None
         elif found is None:
             with open(self.path, "r+b") as file:
@@ -116,8 +115,8 @@ class Call:
 
 
 class Made(NamedTuple):
-    """A batch with the stamp of its end. On its way to the training loop it is pickled by itself, so that this can be timed: the worker
-    puts its tensors into shared memory and names them, the loop's process maps them. What it waits in between is nobody's work."""
+    """A batch with the stamp of its end. How long it takes to be pickled on its way to the training loop is timed: the worker puts its
+    tensors into shared memory and names them, the loop's process maps them. What it waits in between is nobody's work."""
 
     batch: Any
     worker: int
@@ -125,16 +124,25 @@ class Made(NamedTuple):
     board: Any
 
     def __reduce__(self):
-        start_ns = time.monotonic_ns()
-        packed = bytes(ForkingPickler.dumps(self.batch))
-        self.board.add(TRANSPORT, start_ns)
-        return unpacked, (packed, self.worker, self.ready_ns, self.board)
+        begun = Mark(self.board, None)
+        return unpacked, (self.worker, self.ready_ns, self.board, begun, self.batch, Mark(self.board, begun))
 
 
-def unpacked(packed, worker, ready_ns, board):
-    start_ns = time.monotonic_ns()
-    batch = ForkingPickler.loads(packed)
-    board.add(TRANSPORT, start_ns, 0)
+class Mark:
+    """Pickled before and behind a batch, in the one stream that holds it: it takes the time there, and again when it is unpickled."""
+
+    def __init__(self, board, begun):
+        self.board, self.begun, self.ns = board, begun, None
+
+    def __reduce__(self):
+        self.ns = time.monotonic_ns()
+        if self.begun:
+            self.board.add(TRANSPORT, self.begun.ns)
+        return time.monotonic_ns, ()
+
+
+def unpacked(worker, ready_ns, board, begun_ns, batch, _):
+    board.add(TRANSPORT, begun_ns, 0)
     return Made(batch, worker, ready_ns, board)
 
 

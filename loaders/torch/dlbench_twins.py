@@ -93,8 +93,14 @@ def joined(sets):
 
 
 def keep_ragged(samples):
-    """Collates samples of different sizes, as detection models do: tensors in a list, labels in one tensor."""
+    """Collates samples of different sizes, as detection models do: tensors in a list, labels in one tensor. What users paste has this
+    function, too (scenarios/judge/pytorch.c)."""
     return [one[0] for one in samples], torch.tensor([one[1] for one in samples])
+
+
+def count_ragged(batch):
+    """The samples of such a batch: no tensor in it has them as its first dimension."""
+    return len(batch[0])
 
 
 def whole_file(path):

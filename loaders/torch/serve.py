@@ -15,6 +15,7 @@ import contextlib
 import errno
 import inspect
 import json
+import multiprocessing
 import multiprocessing.util
 import os
 import shutil
@@ -22,6 +23,7 @@ import socket
 import struct
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -72,7 +74,7 @@ class Source:
         self.args = arguments(setup["settings"])
         self.n_samples, self.dataset, self.sampler = None, None, None
         self.board, self.stamp_ns, self.decodes = None, None, False
-        self.given, self.made, self.accepted = [], [], None
+        self.given, self.made, self.accepted, self.collate, self.count = [], [], None, None, None
         if get("python.loader"):
             self.iterable = True
             self.loader = self.users_loader(get("python.loader"))
@@ -88,10 +90,13 @@ class Source:
                 if self.args:
                     raise Refused("PYTHON_ARGS", "python.args are for python.dataset or python.loader, and neither is named")
                 dataset, extras = dlbench_twins.make(setup, Refused)
+                if "collate_fn" in extras:
+                    self.collate, self.count = extras["collate_fn"].__name__, dlbench_twins.count_ragged
             self.loader = self.data_loader(dataset, extras)
         self.exact = not self.iterable and self.sampler is None
         self.most = self.most_samples()
-        self.count = named(get("python.count"), "python.count", setup["folder"])[1] if get("python.count") else None
+        if get("python.count"):
+            self.count = named(get("python.count"), "python.count", setup["folder"])[1]
 
     def users_loader(self, spec):
         make = named(spec, "python.loader", self.setup["folder"])[1]
@@ -165,13 +170,14 @@ class Source:
                 continue
         return None
 
-    def most_samples(self):
+    def most_samples(self, n_own=0):
         """Of an epoch of iterable data, beyond which it is taken for endless: such a run has no other end. None: any number.
-        Where nothing splits the data by worker, each worker gives all of them, and that ends."""
+        Where nothing splits the data by worker, each worker gives all of them, and that ends. n_own: workers of a python.loader, which
+        need not keep to the setting."""
         get = self.setup["settings"].get
         if not self.iterable or not self.setup["samples"] or get("run.max_batches"):
             return None
-        n_workers = get("loader.num_workers")
+        n_workers = max(get("loader.num_workers"), n_own)
         in_flight = get("loader.batch_size") * n_workers * (get("loader.prefetch_factor") or 0)
         return max(2, n_workers + 1) * self.setup["samples"] + in_flight
 
@@ -194,7 +200,15 @@ class Source:
             "given": self.given,
             "made": self.made,
             "accepted": self.accepted,
+            "collate": self.collate,
         }
+
+
+def n_own_workers(loader):
+    """How many workers the user's loader may have: what it says, or the processes and threads that are there."""
+    n = getattr(loader, "num_workers", 0)
+    seen = len(multiprocessing.active_children()) + threading.active_count() - 1
+    return max(n if isinstance(n, int) else 0, seen)
 
 
 class Server:
@@ -259,6 +273,9 @@ class Server:
         """Whether the epoch may still come to its end, after so many samples more."""
         self.n_samples += n_samples
         if self.kept or self.source.most is None or self.n_samples <= self.source.most:
+            return
+        self.source.most = self.source.most_samples(n_own_workers(self.source.loader))
+        if self.n_samples <= self.source.most:
             return
         raise Refused(
             "PYTHON_ENDLESS",

@@ -417,6 +417,7 @@ void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *j)
     (void)json_array_clear(j->unmeasured);
     if (judged) {
         const struct dlb_cell_result *rep = j->cells[shown].shown;
+        j->ragged = dlb_pytorch_is_ragged(plan, plan->cells[shown].spec);
         dlb_pytorch_text(plan->cells[shown].spec, plan->cells[shown].iterable,
                          rep ? rep->python : NULL, j, j->pytorch, sizeof(j->pytorch));
         dlb_pytorch_unmeasured(plan, plan->cells[shown].spec, j);

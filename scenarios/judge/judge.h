@@ -21,9 +21,14 @@ void dlb_judge_settings(const struct dlb_plan *plan, struct dlb_judgement *judge
 /* "DataLoader(dataset, batch_size=256, num_workers=4, ...)" for a cell's settings. `python`: what
  * the interpreter said of itself (cells[].python), with the arguments that the user's module has
  * values for and the settings that a loader of the user's own was given; or NULL. `j` knows which
- * keys make no difference, so that DataLoader's default holds for them; or NULL. */
+ * keys make no difference, so that DataLoader's default holds for them, and whether dlbench's own
+ * cell has ragged samples; or NULL. */
 void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *python,
                       const struct dlb_judgement *j, char *text, size_t n_text);
+
+/* Whether samples of a cell that dlbench's own loader fills differ in size in the batch: whole
+ * images, or stored bytes that do. False where that is not known. */
+bool dlb_pytorch_is_ragged(const struct dlb_plan *plan, const struct dlb_spec *spec);
 
 /* Appends to j->unmeasured: the arguments in j->pytorch of which PyTorch's cells compared no two
  * values; torch ignores pin_memory without an accelerator. Nothing where `spec` is not PyTorch's.

@@ -40,12 +40,32 @@ static const char *own_loader(const struct dlb_spec *spec)
     return dlb_spec_is_torch(spec) && colon ? colon + 1 : "";
 }
 
+#define KEEP_RAGGED "keep_ragged"
+/* The twins' (loaders/torch/dlbench_twins.py), in one line of Python. */
+#define KEEP_RAGGED_TEXT                                                                           \
+    "def " KEEP_RAGGED                                                                             \
+    "(samples): return [x for x, _ in samples], torch.tensor([y for _, y in samples])"
+
+bool dlb_pytorch_is_ragged(const struct dlb_plan *plan, const struct dlb_spec *spec)
+{
+    const struct dlb_format *format = dlb_formats[spec->dataset.format];
+    const struct dlb_codec *codec = dlb_codecs[spec->dataset.codec];
+    const struct dlb_plan_host *host = &plan->host;
+    if (dlb_spec_is_torch(spec) || format->synthetic || format->elsewhere)
+        return false;
+    if (strcmp(codec->name, "jpeg") == 0)
+        return spec->transform.crop == DLB_CROP_NONE;
+    return codec->identity && !format->numbers && host->n_samples > 0 &&
+           host->n_bytes / host->n_samples < host->max_payload_bytes;
+}
+
 /* Arguments, one after the other. */
 struct line {
     char *text;
     size_t n_text, at;
     const json_t *left_out; /* keys of options */
     bool pins;              /* pin_memory=True, whatever was measured: it makes no difference */
+    bool ragged;            /* a collate_fn is needed that stacks no samples */
     const json_t *accepted; /* names that a loader of the user's own was given; else no array */
     const json_t *given;    /* names of arguments that the user's module has values for ... */
     const json_t *made;     /* ... and those of them that it makes from the data set */
@@ -139,6 +159,8 @@ static void append_all(struct line *line, const struct dlb_spec *spec, bool iter
         if (holds(line->given, own[i]))
             append(line, own[i], made);
     }
+    if (line->ragged)
+        append(line, "collate_fn", KEEP_RAGGED);
 }
 
 /* What has to be known of the line, as a comment of Python. */
@@ -146,15 +168,17 @@ static void append_comments(struct line *line, const struct dlb_spec *spec)
 {
     bool threads = dlb_spec_is_torch(spec) && spec->python.threads > 0 &&
                    !holds(line->left_out, "python.threads");
-    char text[160] = "";
+    char text[240] = "";
     size_t at = 0;
     if (threads)
         at = (size_t)snprintf(text, sizeof(text), "after torch.set_num_threads(%lld)",
                               (long long)spec->python.threads);
     if (line->pins)
-        (void)snprintf(text + at, sizeof(text) - at,
-                       "%spin_memory: no difference here, but non_blocking copies need it",
-                       at ? "; " : "");
+        at += (size_t)snprintf(text + at, sizeof(text) - at,
+                               "%spin_memory: no difference here, but non_blocking copies need it",
+                               at ? "; " : "");
+    if (line->ragged) /* last, so that it can be copied */
+        (void)snprintf(text + at, sizeof(text) - at, "%s" KEEP_RAGGED_TEXT, at ? "; " : "");
     if (text[0])
         (void)snprintf(line->text + line->at, line->n_text - line->at, "  # %s", text);
 }
@@ -175,6 +199,8 @@ void dlb_pytorch_text(const struct dlb_spec *spec, bool iterable, const json_t *
     } else {
         line.given = json_object_get(python, "given");
         line.made = json_object_get(python, "made");
+        line.ragged =
+            dlb_spec_is_torch(spec) ? dlb_json_text(python, "collate")[0] != '\0' : j && j->ragged;
     }
     bool none = json_is_array(line.accepted) && json_array_size(line.accepted) == 0;
     line.at = (size_t)snprintf(text, n_text, "%.*s%s", DLB_CUT(own[0] ? own : "DataLoader", 60),

@@ -23,13 +23,38 @@
 #define STREAM_ORDER UINT64_C(0x0de2)
 #define STREAM_BLOCK UINT64_C(0xb10c)
 
+const char *dlb_plan_sampler_for(const struct dlb_plan_torch *torch,
+                                 const struct dlb_opt_group *group, const struct dlb_opt *opt,
+                                 const struct dlb_spec *spec)
+{
+    const char *dataset = spec->python.dataset;
+    bool shuffle = strcmp(opt->key, "shuffle") == 0;
+    bool batches = strcmp(opt->key, "batch_size") == 0 || strcmp(opt->key, "drop_last") == 0;
+    if (group != &dlb_loader_group || !dlb_spec_is_torch(spec) || spec->python.loader[0] ||
+        !dataset[0] || strcmp(dataset, torch->dataset) != 0)
+        return NULL;
+    if (torch->batch_sampler && (shuffle || batches))
+        return "batch_sampler";
+    return torch->sampler && shuffle ? "sampler" : NULL;
+}
+
 /* Skips a cell if an axis makes no difference in it, unless the cell has the first value of that
  * axis. */
-static void skip_duplicates(const struct dlb_axes *axes, const size_t *place,
-                            struct dlb_plan_cell *cell)
+static void skip_duplicates(const struct dlb_plan_torch *torch, const struct dlb_axes *axes,
+                            const size_t *place, struct dlb_plan_cell *cell)
 {
     for (uint32_t i = 0; i < axes->n && !cell->skipped; i++) {
         const struct dlb_axis *axis = &axes->axis[i];
+        const char *name = dlb_plan_sampler_for(torch, axis->group, axis->opt, cell->spec);
+        if (place[i] > 0 && name) {
+            cell->skipped = true;
+            (void)snprintf(
+                cell->reason, sizeof(cell->reason),
+                "%s makes no difference with the %s beside python.dataset, which decides "
+                "in its place",
+                axis->opt->key, name);
+            continue;
+        }
         if (place[i] == 0 || dlb_meaning_shows(axis->group, axis->opt, cell->spec, cell->iterable))
             continue;
         cell->skipped = true;
@@ -99,7 +124,7 @@ static int plan_cell(const struct dlb_plan_input *in, const struct dlb_axes *axe
         (void)snprintf(cell->reason, sizeof(cell->reason), "%s", err->what);
         rc = DLB_OK;
     } else if (!rc) {
-        skip_duplicates(axes, place, cell);
+        skip_duplicates(&in->torch, axes, place, cell);
         dlb_meaning_settle(cell->spec, cell->iterable);
     }
     free(place);

@@ -23,6 +23,12 @@ void dlb_plan_add_ceilings(struct dlb_plan *plan, uint32_t first);
 /* Whether loaders, format and codec accept the cell's combination: DLB_OK or an error. */
 int dlb_plan_check_cell(struct dlb_spec *spec, bool iterable, struct dlb_err *err);
 
+/* The name in the user's module that decides in place of the option, in a cell of PyTorch's:
+ * "batch_sampler", "sampler". NULL: none does. */
+const char *dlb_plan_sampler_for(const struct dlb_plan_torch *torch,
+                                 const struct dlb_opt_group *group, const struct dlb_opt *opt,
+                                 const struct dlb_spec *spec);
+
 /* Whether PyTorch's own DataLoader loads in the cell. */
 bool dlb_plan_is_torch(const struct dlb_plan *plan, uint32_t cell);
 

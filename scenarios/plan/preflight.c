@@ -148,9 +148,9 @@ static double batch_s(const struct dlb_spec *spec, double n_workers)
     return n_workers > 0 ? fmax(step_s, planted / n_workers) : step_s + planted;
 }
 
-void dlb_preflight_need(const struct dlb_plan *plan, uint32_t number, struct dlb_need *out)
+static void need_of(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
+                    struct dlb_need *out)
 {
-    const struct dlb_plan_cell *cell = &plan->cells[number];
     const struct dlb_spec *spec = cell->spec;
     const double nan = (double)NAN;
     bool known = dlb_spec_same_data(spec, plan->cells[0].spec);
@@ -170,6 +170,11 @@ void dlb_preflight_need(const struct dlb_plan *plan, uint32_t number, struct dlb
         out->read_bytes = out->n_batches * (double)spec->loader.batch_size *
                           (double)plan->host.n_bytes / (double)plan->host.n_samples;
     out->least_s = out->n_batches * batch_s(spec, out->n_workers);
+}
+
+void dlb_preflight_need(const struct dlb_plan *plan, uint32_t number, struct dlb_need *out)
+{
+    need_of(plan, &plan->cells[number], out);
 }
 
 static int no_full_batch(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
@@ -250,19 +255,23 @@ static int check_memory(const struct dlb_plan *plan, const struct dlb_plan_cell 
     return DLB_OK;
 }
 
+int dlb_preflight_cell(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
+                       struct dlb_err *err)
+{
+    struct dlb_need need;
+    need_of(plan, cell, &need);
+    int rc = check_shares(plan, cell, &need, err);
+    rc = rc ? rc : check_batches(plan, cell, &need, err);
+    return rc ? rc : check_memory(plan, cell, &need, err);
+}
+
 int dlb_preflight(struct dlb_plan *plan, struct dlb_err *err)
 {
     for (uint32_t i = 0; i < plan->n_cells; i++) {
         struct dlb_plan_cell *cell = &plan->cells[i];
-        struct dlb_need need;
         if (cell->skipped)
             continue;
-        dlb_preflight_need(plan, i, &need);
-        int rc = check_shares(plan, cell, &need, err);
-        if (!rc)
-            rc = check_batches(plan, cell, &need, err);
-        if (!rc)
-            rc = check_memory(plan, cell, &need, err);
+        int rc = dlb_preflight_cell(plan, cell, err);
         if (rc && plan->axes.n == 0)
             return rc;
         if (!rc)

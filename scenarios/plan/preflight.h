@@ -28,4 +28,8 @@ void dlb_preflight_need(const struct dlb_plan *plan, uint32_t cell, struct dlb_n
  * plan without axes, whose one cell it is, gets the error itself. Uses plan->host. */
 int dlb_preflight(struct dlb_plan *plan, struct dlb_err *err);
 
+/* As dlb_preflight checks each, of a cell that need not be the plan's. */
+int dlb_preflight_cell(const struct dlb_plan *plan, const struct dlb_plan_cell *cell,
+                       struct dlb_err *err);
+
 #endif

@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/pulse.h"
+#include "scenarios/run/child_log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,13 +31,13 @@
  * workers, so that the child can report its measurements. */
 #define GRACE_NS (15 * DLB_NS_PER_S)
 #define RESULT_MAX_BYTES (64u << 20)
-#define LOG_TAIL_BYTES 240
 #define PATH_SHOWN 300 /* bytes of a path; its end is in the configuration */
 
 struct child {
-    char spec[PATH_MAX], result[PATH_MAX], log[PATH_MAX];
+    char spec[PATH_MAX], result[PATH_MAX], log_path[PATH_MAX];
     pid_t pid;
-    int pidfd, beat_fd, log_fd;
+    int pidfd, beat_fd;
+    struct dlb_child_log log;
     struct dlb_pulse *pulse;
 };
 
@@ -55,7 +56,7 @@ static int prepare(const struct dlb_child *how, struct child *c, struct dlb_err 
     if (!rc)
         rc = fill_path(c->result, how->scratch, "result.json", err);
     if (!rc)
-        rc = fill_path(c->log, how->scratch, "log.txt", err);
+        rc = fill_path(c->log_path, how->scratch, "log.txt", err);
     if (rc)
         return rc;
     char *text = dlb_mem_check(json_dumps(how->config, JSON_INDENT(1)));
@@ -64,9 +65,9 @@ static int prepare(const struct dlb_child *how, struct child *c, struct dlb_err 
     if (rc)
         return rc;
     (void)unlink(c->result);
-    c->log_fd = dlb_open_writing(c->log, O_RDWR | O_TRUNC, 0600);
-    if (c->log_fd < 0)
-        return dlb_fail_errno(err, c->log, DLB_NO_OFFSET, "cannot write");
+    c->log.fd = dlb_open_writing(c->log_path, O_RDWR | O_TRUNC, 0600);
+    if (c->log.fd < 0)
+        return dlb_fail_errno(err, c->log_path, DLB_NO_OFFSET, "cannot write");
     c->beat_fd = memfd_create("dlbench-heartbeat", MFD_CLOEXEC);
     if (c->beat_fd < 0 || ftruncate(c->beat_fd, (off_t)sizeof(*c->pulse)))
         return dlb_fail_errno(err, NULL, DLB_NO_OFFSET, "cannot make shared memory");
@@ -93,7 +94,7 @@ static _Noreturn void become(const struct dlb_child *how, const struct child *c,
     (void)signal(SIGINT, SIG_DFL);
     (void)signal(SIGTERM, SIG_DFL);
     int null_fd = open("/dev/null", O_RDONLY);
-    if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(c->log_fd, 1) < 0 || dup2(c->log_fd, 2) < 0 ||
+    if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(c->log.fd, 1) < 0 || dup2(c->log.fd, 2) < 0 ||
         fcntl(c->beat_fd, F_SETFD, 0) < 0)
         _exit(127);
     execv(how->exe, argv);
@@ -160,7 +161,7 @@ static bool is_cancelled(const struct dlb_child *how)
 
 /* Waits until the child has ended, and kills it if needed. *stalled: it was killed because it
  * made no progress. */
-static int watch(const struct dlb_child *how, const struct child *c, bool *stalled)
+static int watch(const struct dlb_child *how, struct child *c, bool *stalled)
 {
     uint64_t beats = 0, beat_ns = dlb_now_ns(), asked_ns = 0;
     uint64_t spare_ns = how->stall_ns / 2 < SPARE_NS ? how->stall_ns / 2 : SPARE_NS;
@@ -172,6 +173,7 @@ static int watch(const struct dlb_child *how, const struct child *c, bool *stall
             beats = n + atomic_load(&c->pulse->n_signs);
             beat_ns = now_ns;
         }
+        dlb_child_log_bound(&c->log);
         if (how->tick)
             how->tick(how->ctx, n);
         if (is_cancelled(how) && asked_ns == 0) {
@@ -186,23 +188,6 @@ static int watch(const struct dlb_child *how, const struct child *c, bool *stall
         }
     }
     return status;
-}
-
-/* The last line or so that the child printed, on one line and from a whole character of UTF-8. */
-static void log_tail(const struct child *c, char text[LOG_TAIL_BYTES + 1])
-{
-    off_t end = lseek(c->log_fd, 0, SEEK_END);
-    off_t from = end > LOG_TAIL_BYTES ? end - LOG_TAIL_BYTES : 0;
-    ssize_t n = pread(c->log_fd, text, LOG_TAIL_BYTES, from);
-    size_t n_cut = 0;
-    text[n > 0 ? n : 0] = '\0';
-    while (from > 0 && ((unsigned char)text[n_cut] & 0xc0) == 0x80)
-        n_cut++;
-    memmove(text, text + n_cut, strlen(text + n_cut) + 1);
-    for (char *at = text; (at = strpbrk(at, "\r\n"));)
-        *at = ' ';
-    for (size_t len = strlen(text); len > 0 && text[len - 1] == ' ';)
-        text[--len] = '\0';
 }
 
 /* Where it was is not known: empty unless a library reads samples for it. */
@@ -240,7 +225,7 @@ static void obituary(const struct dlb_child *how, const struct child *c, const s
                      struct dlb_cell_result *result)
 {
     int status = end->status;
-    char why[200], tail[LOG_TAIL_BYTES + 1], library[PATH_SHOWN + 80] = "";
+    char why[200], tail[DLB_LOG_TAIL_BYTES + 1], library[PATH_SHOWN + 80] = "";
     char text[sizeof(why) + sizeof(library) + sizeof(tail) + PATH_SHOWN + 48];
     if (end->stalled && how->program) {
         (void)snprintf(why, sizeof(why),
@@ -266,7 +251,7 @@ static void obituary(const struct dlb_child *how, const struct child *c, const s
     } else {
         (void)snprintf(why, sizeof(why), "left with exit code %d", WEXITSTATUS(status));
     }
-    log_tail(c, tail);
+    dlb_child_log_tail(&c->log, tail);
     (void)snprintf(text, sizeof(text), "%.*s%sthe process %s%s%s%s",
                    DLB_CUT(how->program ? how->program : "", PATH_SHOWN), how->program ? ": " : "",
                    why, library, tail[0] ? "; it printed: " : "", tail);
@@ -302,11 +287,11 @@ static void clean(struct child *c)
         (void)close(c->pidfd);
     if (c->beat_fd >= 0)
         (void)close(c->beat_fd);
-    if (c->log_fd >= 0)
-        (void)close(c->log_fd);
+    if (c->log.fd >= 0)
+        (void)close(c->log.fd);
     (void)unlink(c->spec);
     (void)unlink(c->result);
-    (void)unlink(c->log);
+    (void)unlink(c->log_path);
 }
 
 int dlb_child_run(const struct dlb_child *how, bool keeps, struct dlb_cell_result *result,
@@ -314,7 +299,7 @@ int dlb_child_run(const struct dlb_child *how, bool keeps, struct dlb_cell_resul
 {
     struct child *c = dlb_mem_new(sizeof(*c));
     struct end end = {.status = 0};
-    c->pidfd = c->beat_fd = c->log_fd = -1;
+    c->pidfd = c->beat_fd = c->log.fd = -1;
     int rc = prepare(how, c, err);
     if (!rc)
         rc = start(how, c, err);

@@ -79,12 +79,14 @@ static void add(struct dlb_plan *plan, uint32_t answer, struct dlb_spec *spec)
 }
 
 /* Whether PyTorch's cells can be compared over the axis, beside num_workers. */
-static bool is_compared(const struct dlb_axis *axis, const struct dlb_spec *spec, bool iterable)
+static bool is_compared(const struct dlb_plan *plan, const struct dlb_axis *axis,
+                        const struct dlb_spec *spec, bool iterable)
 {
     bool own = axis->group == &dlb_loader_group &&
                (strcmp(axis->opt->key, "num_workers") == 0 || strcmp(axis->opt->key, "kind") == 0);
     return !own && dlb_meaning_shows(axis->group, axis->opt, spec, iterable) &&
-           !dlb_axis_is_other_work(axis, spec);
+           !dlb_axis_is_other_work(axis, spec) &&
+           !dlb_plan_sampler_for(&plan->torch, axis->group, axis->opt, spec);
 }
 
 /* The settings with the first value of the axis that differs from theirs. */
@@ -137,7 +139,7 @@ uint32_t dlb_confirm_add(struct dlb_plan *plan, uint32_t answer, uint32_t n_cpus
     }
     *spec = compared_spec(plan, &plan->cells[answer], workers, n);
     for (uint32_t i = 0; i < plan->axes.n; i++)
-        if (is_compared(&plan->axes.axis[i], spec, iterable))
+        if (is_compared(plan, &plan->axes.axis[i], spec, iterable))
             add_other(plan, answer, &plan->axes.axis[i], spec);
     free(spec);
     struct dlb_err ignored; /* of a plan without axes */
@@ -169,7 +171,8 @@ uint32_t dlb_confirm_foretell(const struct dlb_plan *plan, uint32_t n_cpus, json
         const struct dlb_spec spec = compared_spec(plan, cell, workers, n);
         for (uint32_t k = 0; k < plan->axes.n; k++) {
             const struct dlb_axis *axis = &plan->axes.axis[k];
-            if (json_array_size(axis->values) < 2 || !is_compared(axis, &spec, cell->iterable))
+            if (json_array_size(axis->values) < 2 ||
+                !is_compared(plan, axis, &spec, cell->iterable))
                 continue;
             add_key(keys, axis->key);
             n++;

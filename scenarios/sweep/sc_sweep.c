@@ -1,6 +1,7 @@
 /* A grid of cells over one data set: `dlbench sweep`. */
 #include "core/base/mem.h"
 #include "scenarios/judge/judge.h"
+#include "scenarios/plan/in_c.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/plan/preflight.h"
 #include "scenarios/spec/spec.h"
@@ -71,6 +72,7 @@ static int plan_torch(const struct dlb_plan_input *in, const struct dlb_spec *sp
 static void add_tasks(struct dlb_plan *plan, const struct dlb_spec *spec, uint32_t n_cpus)
 {
     if (dlb_sweep_can_race(plan, &spec->sweep)) {
+        dlb_plan_check_in_c(plan);
         dlb_sweep_race_begin(plan, &spec->sweep, n_cpus);
         return;
     }

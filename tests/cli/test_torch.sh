@@ -238,6 +238,18 @@ expect_json '0.9 < sum(s["sum_ns"] for s in d["cells"][0]["python"]["stages"] if
 expect_json '"NO_INTERPRETER" not in [n["code"] for n in d["not_modelled"]]'
 run "$dlbench" report results/slow
 expect_out "Sleep +[0-9.]+ +[0-9]+%"
+for pins in true false; do # nobody measures what the pin thread takes: on screen and in a report
+    run "$dlbench" run "${own[@]}" --set loader.pin_memory=$pins --run-name pins
+    expect_exit 0
+    cp "$out" screen
+    run "$dlbench" report results/pins
+    for shown in screen "$out"; do
+        grep -Eq "^ +collate +[0-9.]+ " "$shown" || failed "stages should be in $shown"
+        [ "$(grep -Eq "^ +pin thread +not measured" "$shown" && echo true || echo false)" = $pins ] ||
+            failed "pin thread with pin_memory=$pins in $shown"
+    done
+    rm -r results/pins
+done
 run "$dlbench" run "${own[@]}" --set python.stamps=false --run-name bare --json
 expect_json 'd["cells"][0]["python"]["stages"] == [] and d["cells"][0]["python"]["once"] is None'
 
@@ -271,6 +283,64 @@ expect_code E_PYTHON_ENDLESS
 run "$dlbench" run "${endless[@]}" --set run.max_batches=40 --run-name endless --overwrite --json
 expect_exit 0
 expect_json 'd["cells"][0]["epochs"][0]["samples"] >= 320'
+
+# --- workers that a loader of the user's own has beyond the setting, each of which gives all samples: it says how many, or they are there,
+# processes or threads; without end they are found out too
+cat >crowd.py <<'PY'
+import itertools, multiprocessing, threading, time
+import torch
+
+
+class Said:
+    def __init__(self, n, n_batches):
+        self.num_workers, self.n_batches = n, n_batches
+
+    def __iter__(self):
+        return (torch.zeros(8, 8) for _ in range(self.n_batches))
+
+
+class Seen:
+    def __init__(self, kind):
+        self.kind = kind
+
+    def __iter__(self):
+        workers = [self.kind(target=time.sleep, args=(30,), daemon=True) for _ in range(4)]
+        for one in workers:
+            one.start()
+        return (torch.zeros(8, 8) for _ in range(4 * 8))
+
+
+def said(n, n_batches):
+    return Said(n, n_batches)
+
+
+def processes():
+    return Seen(multiprocessing.get_context("fork").Process)
+
+
+def threads():
+    return Seen(threading.Thread)
+
+
+def endless():
+    return (torch.zeros(8, 8) for _ in itertools.count())
+PY
+crowd=("${torch[@]}" --set python.samples=64 --set python.sample_bytes=8 --set python.iterable=true --overwrite --run-name crowd)
+for made in said processes threads; do
+    given=()
+    [ $made = said ] && given=(--set python.args.n=4 --set python.args.n_batches=32)
+    run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:$made "${given[@]}" --json
+    expect_exit 0
+    expect_json 'd["cells"][0]["epochs"][0]["samples"] == 256'
+    expect_no_process
+done
+for n_batches in 40 41; do # 5 times the samples, as 4 workers and a share to spare may give; and a batch more
+    run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:said --set python.args.n=4 --set python.args.n_batches=$n_batches
+    if [ $n_batches = 41 ]; then expect_code E_PYTHON_ENDLESS; else expect_exit 0; fi
+done
+run "$dlbench" run "${crowd[@]}" --set python.loader=crowd.py:endless
+expect_code E_PYTHON_ENDLESS
+expect_no_process
 
 # --- a loader of the user's own is given the settings that it has parameters for; **kwargs are DataLoader's; what no worker needs is
 # given where it must be

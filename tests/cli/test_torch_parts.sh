@@ -58,6 +58,61 @@ with open("stamps", "rb") as file:
 assert words[2 * 2 * dlbench_stamps.N] == 1 and words[0] == 0
 PY
 
+# --- what a spawned worker stamps before its row is named, while it unpickles, counts nowhere; then its own row counts
+cat >early.py <<'PY'
+import multiprocessing
+import dlbench_stamps
+
+def same(value):
+    return value
+
+class Eager:
+    """Applies its transform when it is unpickled."""
+    def __init__(self, transform):
+        self.transform = transform
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.transform(1)
+
+def work(eager, board):
+    dlbench_stamps.Init(board, None)(0)
+    eager.transform(1)
+
+if __name__ == "__main__":
+    import torch
+    board = dlbench_stamps.Board("stamps", 1, 0)
+    stage = board.stage("same")
+    worker = multiprocessing.get_context("spawn").Process(target=work, args=(Eager(dlbench_stamps.Call(board, stage, same)), board))
+    worker.start()
+    worker.join()
+    with open("stamps", "rb") as file:
+        words = memoryview(file.read()).cast("Q")
+    rows = [words[2 * (row * dlbench_stamps.N + stage)] for row in range(2)]
+    assert rows == [0, 1], rows
+PY
+sed -i 's/^    dlbench_stamps.Init/    import torch, types\n    torch.utils.data._info[0] = types.SimpleNamespace(dataset=None)\n&/' early.py
+run python3 early.py
+expect_exit 0
+
+# --- a batch is pickled once, and both ends of its way are timed
+holds <<'PY'
+import pickle
+import dlbench_stamps
+class Counted:
+    n = 0
+    def __reduce__(self):
+        Counted.n += 1
+        return bytes, (b"x" * 1000000,)
+board = dlbench_stamps.Board("stamps", 0, 0)
+packed = pickle.dumps(dlbench_stamps.Made([Counted()], 3, 7, board))
+assert Counted.n == 1 and packed.count(b"x" * 1000000) == 1
+assert board.read()[dlbench_stamps.TRANSPORT][0] == 1
+before_ns = board.read()[dlbench_stamps.TRANSPORT][1]
+out = pickle.loads(packed)
+assert (out.batch, out.worker, out.ready_ns) == ([b"x" * 1000000], 3, 7)
+assert board.read()[dlbench_stamps.TRANSPORT][0] == 1 and board.read()[dlbench_stamps.TRANSPORT][1] > before_ns > 0
+PY
+
 # --- an iterable data set is as long, and has what else it has, within its wrapper
 holds <<'PY'
 import pickle

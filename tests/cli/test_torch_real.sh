@@ -30,6 +30,28 @@ for format in files/jpeg webdataset/jpeg hdf5/raw tokens/tokens lmdb/jpeg npz/ra
     done
 done
 
+# --- what is pasted for samples of different sizes runs as it is, whoever loaded them
+mkdir -p data/ragged/a
+for i in 1 2 3 4 5 6 7 8; do head -c $((100 * i)) /dev/zero >data/ragged/a/$i.bin; done
+for kind in inline torch; do
+    "$python" -c "import torchvision" 2>/dev/null || break
+    run "$dlbench" run "${torch[@]}" --set loader.kind=$kind --dataset.format files --dataset.codec raw --dataset.path data/ragged \
+        --set loader.batch_size=4 --set loader.num_workers=0 --run-name ragged-$kind --json
+    expect_exit 0
+    json_get "$out" 'd["pytorch"]' >pasted
+    run "$python" - <<'PY'
+import torch
+from torch.utils.data import DataLoader
+
+line = open("pasted").read().strip()
+dataset = [(torch.zeros(100 * i, dtype=torch.uint8), i) for i in range(8)]
+exec(line.partition("  # ")[2])
+images, labels = next(iter(eval(line)))
+assert [len(one) for one in images] == [100 * label for label in labels.tolist()] and len(images) == 4, line
+PY
+    expect_exit 0
+done
+
 # --- classes of the user's module are found in workers however these start
 cat >train.py <<'PY'
 import torch

@@ -161,6 +161,46 @@ static void bad_names_and_values_are_refused(void **state)
     dlb_config_free(cfg);
 }
 
+/* A number that no double holds, in a file and on a command line: what it is, where, and that
+ * quotes make it text. The largest double is one. */
+static void too_large_numbers_are_named(void **state)
+{
+    static const struct {
+        const char *toml, *set, *number;
+    } large[] = {
+        {"python.args.x = 12e5678\n", "python.args.x=12e5678", "x = 12e5678 "},
+        {"python.args.x = [1.0,\n  -1_2e5678, 2]\n", NULL, "x = -1_2e5678 "},
+        {NULL, "python.args.x=[1, -12e5678]", "x = -12e5678 "},
+        {"sweep.python.args.x = [1, 1.8e308]\n", "sweep.python.args.x=[1, 1.8e308]",
+         "x = 1.8e308 "},
+        {"device.step_ms = 12e5678\n", NULL, "device.step_ms = 12e5678 "},
+        {"python.args.x = -inf\n", NULL, "x = -inf "},
+    };
+    struct dlb_config *cfg = loaded(TORCH);
+    (void)state;
+    for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++)
+        for (int file = 0; file < 2; file++) {
+            const char *said = file ? large[i].toml : large[i].set;
+            if (!said)
+                continue;
+            int rc = file ? dlb_config_load_text(cfg, said, strlen(said), "a.toml", &err)
+                          : dlb_config_set(cfg, said, &err);
+            if (rc == DLB_OK || err.code != DLB_ERR_CONFIG_OUT_OF_RANGE)
+                fail_msg("%s: %s: %s", said, dlb_code_name(err.code), err.what);
+            assert_string_equal(err.path, file ? "a.toml:1" : "--set");
+            assert_non_null(strstr(err.what, large[i].number));
+            assert_non_null(strstr(err.what, "quotes"));
+        }
+    dlb_config_free(cfg);
+    cfg =
+        loaded(TORCH "[python.args]\nx = \"12e5678\"\ny = 1.7976931348623157e+308\nz = 1e-5678\n");
+    holds(cfg, "{\"x\":\"12e5678\",\"y\":1.7976931348623157e308,\"z\":0.0}");
+    set(cfg, "python.args.x=[\"12e5678\"]");
+    set(cfg, "python.args.y=-1.7976931348623157e+308");
+    holds(cfg, "{\"x\":[\"12e5678\"],\"y\":-1.7976931348623157e308,\"z\":0.0}");
+    dlb_config_free(cfg);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +208,7 @@ int main(void)
         cmocka_unit_test(hashes_differ),
         cmocka_unit_test(lists_vary_one_name),
         cmocka_unit_test(bad_names_and_values_are_refused),
+        cmocka_unit_test(too_large_numbers_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,41 @@ static void runs_beside_no_other_cell(void **state)
     }
 }
 
+/* What cannot be done is known before anything runs, is not among the tasks, and has its reason:
+ * too little memory, no full batch. What fits has none. */
+static void work_that_cannot_be_done_is_named(void **state)
+{
+    static const struct {
+        uint64_t payload_bytes, available_bytes, n_samples;
+        enum dlb_code code;
+    } hosts[] = {{1000000, 1 << 20, 1000, DLB_ERR_LOADER_SLOTS_MEMORY},
+                 {1, 1 << 20, 7, DLB_ERR_TOO_FEW_BATCHES},
+                 {1, UINT64_C(1) << 40, 1000, DLB_N_CODES}};
+    static const char *const settings[] = {
+        "loader.kind=torch",    "sweep.loader.num_workers=[0, 2]",
+        "dataset.codec=jpeg",   "dataset.format=files",
+        "loader.batch_size=64", "loader.drop_last=true",
+        "run.max_batches=4",    NULL};
+    (void)state;
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+        bool fits = hosts[i].code == DLB_N_CODES;
+        struct judged t;
+        open_judged(&t, settings);
+        t.plan.host.max_payload_bytes = hosts[i].payload_bytes;
+        t.plan.host.available_bytes = hosts[i].available_bytes;
+        t.plan.host.n_samples = hosts[i].n_samples;
+        dlb_plan_check_in_c(&t.plan);
+        for (int added = 0; added < 2; added++) {
+            assert_int_equal(t.plan.in_c.why[0] != 0, !fits);
+            if (!fits)
+                assert_int_equal(t.plan.in_c.code, hosts[i].code);
+            assert_int_equal(n_in_c(&t.plan), added && fits ? RUNS : 0);
+            dlb_plan_add_in_c(&t.plan, CELL, RUNS);
+        }
+        close_judged(&t);
+    }
+}
+
 /* What the workers took for 100 samples of `bytes` each, in milliseconds a sample. */
 static struct dlb_cell_result worked(const double ms[4], double bytes)
 {
@@ -167,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_the_cells_settings),
         cmocka_unit_test(runs_beside_no_other_cell),
+        cmocka_unit_test(work_that_cannot_be_done_is_named),
         cmocka_unit_test(same_work_is_compared),
         cmocka_unit_test(other_work_is_not),
         cmocka_unit_test(without_images_no_decoder_is_named),

@@ -102,6 +102,70 @@ static void test_the_modules_own_arguments(void **state)
     free(spec);
 }
 
+#define KEEP_RAGGED                                                                                \
+    "def keep_ragged(samples): return [x for x, _ in samples], torch.tensor([y for _, y in "       \
+    "samples])"
+
+/* What default_collate cannot stack is collated as in the cell, and the function is in the remark,
+ * last. A loader of the user's own collates itself. */
+static void test_ragged_samples_have_a_collate(void **state)
+{
+    (void)state;
+    static const char call[] =
+        "DataLoader(dataset, batch_size=32, num_workers=0, pin_memory=False, "
+        "shuffle=True, drop_last=False, collate_fn=keep_ragged)  # ";
+    char text[640], wanted[640];
+    struct dlb_judgement j = {.ragged = true};
+    struct dlb_spec *spec = plain();
+    (void)snprintf(wanted, sizeof(wanted), "%s%s", call, KEEP_RAGGED);
+    dlb_pytorch_text(spec, false, NULL, &j, text, sizeof(text));
+    assert_string_equal(text, wanted);
+    dlb_spec_make_torch(spec);
+    pastes(spec, json_pack("{s[], ss}", "given", "collate", "keep_ragged"), wanted);
+    dlb_pytorch_text(spec, false, NULL, &j, text, sizeof(text));
+    assert_null(strstr(text, "collate_fn"));
+    spec->python.threads = 3;
+    (void)snprintf(wanted, sizeof(wanted), "%safter torch.set_num_threads(3); %s", call,
+                   KEEP_RAGGED);
+    pastes(spec, json_pack("{s[], ss}", "given", "collate", "keep_ragged"), wanted);
+    (void)snprintf(spec->python.loader, sizeof(spec->python.loader), "train.py:make_loader");
+    pastes(spec, json_pack("{s[s], ss}", "accepted", "batch_size", "collate", "keep_ragged"),
+           "make_loader: batch_size=32  # after torch.set_num_threads(3)");
+    free(spec);
+}
+
+static void set_data(struct dlb_spec *spec, const char *format, const char *codec, int crop)
+{
+    spec->transform.crop = crop;
+    for (spec->dataset.format = 0; strcmp(dlb_format_names[spec->dataset.format], format) != 0;)
+        spec->dataset.format++;
+    for (spec->dataset.codec = 0; strcmp(dlb_codec_names[spec->dataset.codec], codec) != 0;)
+        spec->dataset.codec++;
+}
+
+static void test_which_samples_are_ragged(void **state)
+{
+    (void)state;
+    struct dlb_plan plan = {.host = {.n_samples = 10, .n_bytes = 95, .max_payload_bytes = 10}};
+    struct dlb_spec *spec = plain();
+    set_data(spec, "webdataset", "jpeg", DLB_CROP_NONE);
+    assert_true(dlb_pytorch_is_ragged(&plan, spec));
+    set_data(spec, "files", "jpeg", DLB_CROP_CENTER);
+    assert_false(dlb_pytorch_is_ragged(&plan, spec));
+    set_data(spec, "lmdb", "raw", DLB_CROP_CENTER);
+    assert_true(dlb_pytorch_is_ragged(&plan, spec));
+    plan.host.n_bytes = 100;
+    assert_false(dlb_pytorch_is_ragged(&plan, spec));
+    plan.host = (struct dlb_plan_host){0}; /* not known */
+    assert_false(dlb_pytorch_is_ragged(&plan, spec));
+    set_data(spec, "synthetic", "jpeg", DLB_CROP_NONE);
+    assert_false(dlb_pytorch_is_ragged(&plan, spec));
+    set_data(spec, "files", "jpeg", DLB_CROP_NONE);
+    dlb_spec_make_torch(spec); /* what its interpreter says */
+    assert_false(dlb_pytorch_is_ragged(&plan, spec));
+    free(spec);
+}
+
 static void test_how_workers_start(void **state)
 {
     (void)state;
@@ -208,6 +272,8 @@ int main(void)
         cmocka_unit_test(test_pytorch_text),
         cmocka_unit_test(test_own_loaders_are_named),
         cmocka_unit_test(test_the_modules_own_arguments),
+        cmocka_unit_test(test_ragged_samples_have_a_collate),
+        cmocka_unit_test(test_which_samples_are_ragged),
         cmocka_unit_test(test_how_workers_start),
         cmocka_unit_test(test_ranks_have_a_sampler),
         cmocka_unit_test(test_what_the_training_has_to_do),

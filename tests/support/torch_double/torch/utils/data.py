@@ -41,7 +41,9 @@ def get_worker_info():
 
 class DataLoader:
     def __init__(self, dataset, batch_size=1, shuffle=False, num_workers=0, pin_memory=False, drop_last=False, timeout=0,
-                 prefetch_factor=None, persistent_workers=False, generator=None, collate_fn=None, worker_init_fn=None):
+                 prefetch_factor=None, persistent_workers=False, generator=None, collate_fn=None, worker_init_fn=None,
+                 sampler=None, batch_sampler=None):
+        self.sampler, self.batches = sampler, batch_sampler
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.num_workers, self.collate, self.init = num_workers, collate_fn or stacked, worker_init_fn
         self.n_ahead = num_workers * (prefetch_factor or 0)
@@ -65,8 +67,12 @@ class DataLoader:
         _info[0] = types.SimpleNamespace(id=0, num_workers=1, dataset=self.dataset) if workers else None
         if workers and self.init:
             self.init(0)
+        for batch in self.batches or []:
+            yield self.collate([self.dataset[i] for i in batch])
+        if self.batches:
+            return
         samples = []
-        numbers = iter(self.dataset) if isinstance(self.dataset, IterableDataset) else range(len(self.dataset))
+        numbers = iter(self.dataset) if isinstance(self.dataset, IterableDataset) else self.sampler or range(len(self.dataset))
         for one in numbers:
             samples.append(one if isinstance(self.dataset, IterableDataset) else self.dataset[one])
             if len(samples) == self.batch_size:
