@@ -8,6 +8,11 @@ quick=(--set dataset.format=synthetic --set dataset.codec=raw --set generate.sam
 # Where no figure is looked at: one repetition, and neither it nor its ceiling has a step to wait for.
 brief=("${quick[@]}" --set generate.sample_bytes=64 --set device.step_ms=0 --set run.repeats=1)
 
+# For sweeps whose rates are known: W workers deliver W batches of 8 samples in 80 ms: 100 W samples/s.
+planted=(--set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=100000 --set generate.sample_bytes=256
+    --set loader.batch_size=8 --set loader.sample_sleep_us=10000 --set device.step_ms=1 --set run.max_batches=46
+    --set sweep.confirm=none)
+
 # Held against reports/summary.schema.json.
 valid_summary() {
     "$DLB_BUILD_DIR/tests/unit_test_schema" "$1" 2>"$tmp/.schema" || failed "$1 against the schema: $(cat "$tmp/.schema")"

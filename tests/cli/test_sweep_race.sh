@@ -3,11 +3,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
-# W workers deliver W batches of 8 samples in 80 ms: 100 W samples/s.
-planted=(--set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=100000 --set generate.sample_bytes=256
-    --set loader.batch_size=8 --set loader.sample_sleep_us=10000 --set device.step_ms=1 --set run.max_batches=46
-    --set sweep.confirm=none)
-
 # --- two neighbours, of which the smaller loses an eighth; again where the machine was taken away meanwhile
 detail='d["recommendation_detail"]'
 run_until "${detail}[\"stopped\"] == 'decided' and all(abs(c['samples_per_s']['median'] / w / 100 - 1) < 0.01 for c, w in zip(d['cells'], (7, 8)))" \

@@ -3,10 +3,6 @@
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
-# W workers deliver W batches of 8 samples in 80 ms: 100 W samples/s.
-planted=(--set dataset.format=synthetic --set dataset.codec=raw --set generate.samples=100000 --set generate.sample_bytes=256
-    --set loader.batch_size=8 --set loader.sample_sleep_us=10000 --set device.step_ms=1 --set run.max_batches=46
-    --set sweep.confirm=none)
 detail='d["recommendation_detail"]'
 
 # --- time for one block: nothing is decided, nothing is known of any cell, and nothing is offered to paste
