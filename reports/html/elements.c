@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LONG_BYTES 40 /* a text that is folded in its column */
+
 static const char *const chart_names[] = {
     [DLB_CHART_LINES] = "lines",   [DLB_CHART_BARS] = "bars",
     [DLB_CHART_STACK] = "stack",   [DLB_CHART_GROUPS] = "groups",
@@ -96,7 +98,7 @@ static void value(struct dlb_text *out, const struct dlb_sheet *sheet, uint32_t 
     bool heat = sheet->chart == DLB_CHART_HEAT && sheet->column[column].role == DLB_ROLE_PART;
     dlb_text_printf(out, "<td");
     if (sheet->column[column].unit == DLB_UNIT_TEXT)
-        dlb_text_printf(out, " class=\"text\"");
+        dlb_text_printf(out, " class=\"text%s\"", strlen(v->text) > LONG_BYTES ? " long" : "");
     if (isfinite(v->number))
         dlb_text_printf(out, " data-v=\"%.10g\"", v->number);
     if (heat && isfinite(v->number))
@@ -171,7 +173,7 @@ void dlb_html_figure(struct dlb_text *out, const struct dlb_figure *figure,
     if (sheet->n_rows == 0)
         return;
     dlb_text_printf(out, "<figure id=\"r%u-%s\"%s", result, figure->id,
-                    chart ? "" : " class=\"wide\"");
+                    !chart || sheet->chart == DLB_CHART_LINES ? " class=\"wide\"" : "");
     if (chart)
         dlb_text_printf(out, " data-chart=\"%s\" data-log=\"%d\" data-axis=\"%s\"", chart,
                         sheet->log, sheet->axis ? sheet->axis : "");
@@ -185,7 +187,7 @@ void dlb_html_figure(struct dlb_text *out, const struct dlb_figure *figure,
                         figure->title);
     marks(out, sheet);
     if (chart || figure->aside)
-        dlb_text_printf(out, "<details%s><summary>Figures</summary>\n", chart ? " open" : "");
+        dlb_text_printf(out, "<details%s><summary>Table</summary>\n", chart ? " open" : "");
     table(out, figure, sheet, result);
     dlb_text_printf(out, "%s</figure>\n", chart || figure->aside ? "</details>\n" : "");
 }

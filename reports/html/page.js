@@ -8,12 +8,14 @@
   const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const series = i => colour("--c" + (i % 8));
   const small = () => window.innerWidth < 600;
-  const cut = (text, n) => (text.length > n ? text.slice(0, n - 1) + "…" : text);
+  // A long label loses its middle: names often differ at their ends.
+  const cut = (text, n) => (text.length > n ? text.slice(0, Math.ceil(n / 2) - 1) + "…" + text.slice(-Math.floor(n / 2)) : text);
 
   function duration(s) {
+    if (s === 0) return "0";
     for (const [least, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [0, "ns"]])
       if (Math.abs(s) >= least) return Number((s / (unit === "s" ? 1 : unit === "ms" ? 1e-3 : unit === "µs" ? 1e-6 : 1e-9)).toPrecision(3)) + " " + unit;
-    return "0 s";
+    return "0";
   }
 
   function shown(unit, value) {
@@ -51,7 +53,8 @@
         meta.data.forEach((element, i) => {
           const raw = set.data[i], own = raw && raw.own;
           if (!own) return;
-          const place = flat ? element.y : element.x, half = flat ? 6 : 5;
+          const half = flat ? 6 : 5, aside = flat ? 0 : (s - (chart.data.datasets.length - 1) / 2) * 4; // so that no whisker hides another
+          const place = flat ? element.y : element.x + aside;
           ctx.save();
           ctx.lineWidth = 1.5;
           ctx.strokeStyle = set.ink || set.borderColor;
@@ -133,7 +136,7 @@
   }
 
   function labelAxis(labels) {
-    const n = small() ? 16 : 34;
+    const n = small() ? 18 : 40;
     return {grid: {display: false, borderColor: colour("--line")}, stacked: false,
       ticks: {color: colour("--ink"), autoSkip: false, callback: (value, i) => cut(labels[i], n)}};
   }
@@ -141,6 +144,11 @@
   // A point's own figures, for whiskers and tooltips.
   function own(data, row) {
     return {low: data.number(row, data.one("low")), high: data.number(row, data.one("high")), row};
+  }
+
+  // The highest end of an interval, which the axis must show.
+  function highest(data) {
+    return Math.max(...data.rows.flatMap(row => [data.number(row, data.one("y")), data.number(row, data.one("high"))]).filter(Number.isFinite));
   }
 
   function lines(data) {
@@ -152,10 +160,10 @@
         pointStyle: shapes[i % 8], pointRadius: fitted ? 0 : 5, pointHitRadius: fitted ? 0 : 10, showLine: true, tension: 0,
         data: rows.map(row => ({x: data.number(row, x), y: data.number(row, y), link: row.link, own: Object.assign({whisker: true}, own(data, row))}))};
     });
-    const values = [...new Set(data.rows.filter(row => row.link).map(row => data.number(row, x)))];
+    const values = data.rows.filter(row => row.link).map(row => data.number(row, x));
     return {type: "scatter", data: {datasets}, flat: false, value: y,
       scales: {x: axis(x.title, x.unit, {type: "linear", suggestedMin: Math.min(...values), suggestedMax: Math.max(...values), ticks: {color: colour("--soft"), precision: 0, maxRotation: 0}}),
-        y: axis("", y.unit, {beginAtZero: true})}};
+        y: axis("", y.unit, {beginAtZero: true, suggestedMax: highest(data)})}};
   }
 
   function bars(data) {
@@ -163,14 +171,14 @@
     return {type: "bar", flat: true, value: y, labels,
       data: {labels, datasets: [{label: y.title, backgroundColor: series(0), borderColor: series(0), ink: colour("--ink"), maxBarThickness: 26,
         data: data.rows.map((row, i) => ({x: data.number(row, y), y: labels[i], link: row.link, own: Object.assign({whisker: true}, own(data, row))}))}]},
-      scales: {x: axis("", y.unit, {beginAtZero: true}), y: labelAxis(labels)}};
+      scales: {x: axis("", y.unit, {beginAtZero: true, suggestedMax: highest(data)}), y: labelAxis(labels)}};
   }
 
   function parts(data, stacked) {
     const label = data.one("label"), columns = data.of("part"), labels = data.rows.map(row => data.text(row, label));
     const used = columns.filter(column => data.rows.some(row => data.number(row, column) > 0));
     const share = used.length > 0 && used[0].unit === "frac";
-    return {type: "bar", flat: true, value: columns[0], labels, thick: stacked ? 1 : used.length,
+    return {type: "bar", flat: true, value: columns[0], labels, thick: stacked ? 1 : used.length, named: true,
       data: {labels, datasets: used.map(column => ({label: column.title, backgroundColor: series(columns.indexOf(column)), borderColor: colour("--card"), borderWidth: 1,
         maxBarThickness: 26, stack: stacked ? "all" : undefined,
         data: data.rows.map((row, i) => ({x: data.number(row, column), y: labels[i], link: row.link}))}))},
@@ -233,7 +241,7 @@
     }
     scale.title = {display: true, text: figure.dataset.axis, color: colour("--soft")};
     plot.style.height = height(spec) + "px";
-    const names = spec.data.datasets.length > 1;
+    const names = spec.named || spec.data.datasets.length > 1;
     const chart = new Chart(plot.querySelector("canvas"), {type: spec.type, data: spec.data, plugins: [whiskers, marks],
       options: {indexAxis: spec.flat ? "y" : "x", responsive: true, maintainAspectRatio: false, animation: false, scales: spec.scales,
         layout: {padding: {right: 12}},

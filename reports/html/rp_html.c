@@ -33,6 +33,22 @@ static void tile(struct dlb_text *out, const char *title, double rate)
             title, rate, dlb_unit_text(DLB_UNIT_COUNT, round(rate), text, sizeof(text)));
 }
 
+/* Of a storage: how many accelerators, and the interval. */
+static void fed_tile(const json_t *doc, struct dlb_text *out)
+{
+    const json_t *storage = json_object_get(doc, "storage");
+    double n = dlb_json_number(storage, "max_accelerators"), low = dlb_json_number(storage, "low"),
+           high = dlb_json_number(storage, "high");
+    if (!isfinite(n))
+        return;
+    dlb_text_printf(out, "<div><dt>This storage feeds</dt><dd data-v=\"%.10g\">%.10g ", n, n);
+    if (isfinite(low) && isfinite(high))
+        dlb_text_printf(out, "<small>accelerators (%.10g to %.10g)</small></dd></div>\n", low,
+                        high);
+    else
+        dlb_text_printf(out, "<small>accelerators</small></dd></div>\n");
+}
+
 static void demand(const json_t *doc, struct dlb_text *out)
 {
     struct dlb_supply supply = dlb_supply_of(doc);
@@ -41,6 +57,7 @@ static void demand(const json_t *doc, struct dlb_text *out)
         strncmp(dlb_json_text(json_object_get(doc, "device"), "name"), "emulated", 8) == 0;
     bool pytorch = isfinite(supply.hardware);
     dlb_text_printf(out, "<dl class=\"tiles\">\n");
+    fed_tile(doc, out);
     tile(out, emulated ? "The emulated accelerator asks for" : "The GPU asks for", supply.needs);
     tile(out, pytorch ? "Your pipeline gives" : "The loader gives", supply.gives);
     tile(out, "This hardware could", supply.hardware);
@@ -129,10 +146,21 @@ static void answer(const json_t *doc, const struct dlb_report_opts *opts, uint32
 
 static void gap_answer(const json_t *doc, struct dlb_text *out)
 {
-    dlb_text_printf(out, "<div class=\"verdict\">\n");
-    dlb_html_lines(out, "p", dlb_json_text(json_object_get(doc, "gap"), "text"));
+    const char *text = dlb_json_text(json_object_get(doc, "gap"), "text");
+    size_t n = strcspn(text, "\n");
+    dlb_text_printf(out, "<div class=\"verdict\">\n<strong>");
+    dlb_markup_words(out, text, n, DLB_MARKUP_HTML);
+    dlb_text_printf(out, "</strong>\n");
+    dlb_html_lines(out, "p", text + n);
     dlb_text_printf(out, "</div>\n");
     said(dlb_findings_noise, doc, out);
+}
+
+static void put_known(struct dlb_text *out, const char *before, const char *words)
+{
+    if (words[0])
+        dlb_text_printf(out, "%s", before);
+    dlb_markup_text(out, words, DLB_MARKUP_HTML);
 }
 
 static void title(const json_t *doc, bool several, struct dlb_text *out)
@@ -145,10 +173,8 @@ static void title(const json_t *doc, bool several, struct dlb_text *out)
     dlb_html_element(out, several ? "h2" : "h1", "", dlb_text_shown(doc, "run_name"));
     dlb_text_printf(out, "<p class=\"soft\">dlbench ");
     dlb_markup_text(out, dlb_text_shown(doc, "command"), DLB_MARKUP_HTML);
-    dlb_text_printf(out, ", ");
-    dlb_markup_text(out, dlb_text_shown(environment, "timestamp"), DLB_MARKUP_HTML);
-    dlb_text_printf(out, ", on ");
-    dlb_markup_text(out, dlb_text_shown(environment, "host"), DLB_MARKUP_HTML);
+    put_known(out, ", on ", dlb_json_text(environment, "host"));
+    put_known(out, ", ", dlb_json_text(environment, "timestamp"));
     dlb_text_printf(out, "</p>\n");
     dlb_html_element(out, "p", " class=\"partial\"", partial);
 }

@@ -18,8 +18,8 @@ const struct dlb_figure dlb_figures[] = {
      .fill = dlb_sheet_ladder},
     {.id = "waterfall",
      .title = "Where the gap goes",
-     .text = "What torch-dataloader takes beyond torch-direct, part by part. The last bar is the "
-             "sum.",
+     .text = "What torch-dataloader takes beyond torch-direct, part by part. A part in another "
+             "colour takes time away. The last bar is the sum.",
      .brief = true,
      .fill = dlb_sheet_waterfall},
     {.id = "rates",

@@ -16,7 +16,8 @@ static const struct {
 } usual[] = {{DLB_WORKERS, "workers"},
              {"loader.pin_memory", "pin"},
              {"loader.prefetch_factor", "prefetch"},
-             {"loader.persistent_workers", "persistent"}};
+             {"loader.persistent_workers", "persistent"},
+             {"accelerators.count", "accelerators"}};
 
 const char *dlb_label_title(const char *key)
 {

@@ -87,7 +87,7 @@ def look(tab, path, documents, width, dark, load_limit):
     before = len(wrong)
     check(seen["scroll"] <= seen["inner"], "is %d px wide: %s" % (seen["scroll"], seen["outside"]))
     check(seen["alerted"] == 0 and seen["images"] == 0, "a name has become markup")
-    check(seen["scripts"] == len(documents) + 3, "has %d scripts" % seen["scripts"])
+    check(seen["scripts"] == len(documents) + 2, "has %d scripts" % seen["scripts"])
     for figure in seen["figures"]:
         if figure["chart"] and seen["charts"]:
             check(figure["drawn"] and figure["plot"] >= 100, "%s is not drawn" % figure["id"])
