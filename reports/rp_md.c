@@ -41,10 +41,14 @@ static void put_sheet(struct dlb_text *out, const struct dlb_sheet *sheet)
     for (uint32_t i = 0; i < sheet->n_columns; i++)
         dlb_text_printf(out, sheet->column[i].unit == DLB_UNIT_TEXT ? "|---" : "|---:");
     dlb_text_printf(out, "|\n");
-    for (uint32_t i = 0; i < sheet->n_values; i++) {
-        dlb_text_printf(out, "| ");
-        dlb_markup_text(out, sheet->value[i].text, DLB_MARKUP_MARKDOWN);
-        dlb_text_printf(out, (i + 1) % sheet->n_columns ? " " : " |\n");
+    for (uint32_t row = 0; row < sheet->n_rows; row++) {
+        for (uint32_t i = 0; i < sheet->n_columns; i++) {
+            dlb_text_printf(out, "| ");
+            dlb_markup_text(out, sheet->value[(size_t)row * sheet->n_columns + i].text,
+                            DLB_MARKUP_MARKDOWN);
+            dlb_text_printf(out, " ");
+        }
+        dlb_text_printf(out, "|\n");
     }
     dlb_text_printf(out, "\n");
 }

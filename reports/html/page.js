@@ -97,9 +97,16 @@
     afterDatasetsDraw(chart) {
       const {ctx, chartArea: area} = chart;
       let row = 0;
+      const placed = [];
       for (const mark of chart.marks || []) {
         const upright = mark.across !== (chart.options.indexAxis === "y");
-        const scale = upright ? chart.scales.x : chart.scales.y, at = scale.getPixelForValue(mark.at);
+        const at = (upright ? chart.scales.x : chart.scales.y).getPixelForValue(mark.at);
+        const near = placed.find(other => other.upright === upright && Math.abs(other.at - at) < 15); // one name would hide the other
+        if (near) near.name += ", " + mark.name; else placed.push({name: mark.name, upright, at, also: []});
+        if (near) near.also.push(at);
+      }
+      for (const mark of placed) {
+        const {upright, at} = mark;
         const [first, last] = upright ? [area.left, area.right] : [area.top, area.bottom];
         if (!(at >= first - 1 && at <= last + 1)) continue;
         ctx.save();
@@ -107,7 +114,8 @@
         ctx.lineWidth = 1.2;
         ctx.setLineDash([4, 4]);
         ctx.beginPath();
-        if (upright) { ctx.moveTo(at, area.top); ctx.lineTo(at, area.bottom); } else { ctx.moveTo(area.left, at); ctx.lineTo(area.right, at); }
+        for (const line of [at, ...mark.also])
+          if (upright) { ctx.moveTo(line, area.top); ctx.lineTo(line, area.bottom); } else { ctx.moveTo(area.left, line); ctx.lineTo(area.right, line); }
         ctx.stroke();
         ctx.font = "12px " + Chart.defaults.font.family;
         const width = ctx.measureText(mark.name).width;
@@ -156,8 +164,8 @@
     const datasets = names.map((name, i) => {
       const rows = data.rows.filter(row => data.text(row, by) === name).sort((a, b) => data.number(a, x) - data.number(b, x));
       const fitted = rows.every(row => !row.link) && names.length > 1;
-      return {label: name, borderColor: series(i), backgroundColor: series(i), borderWidth: 2, borderDash: fitted ? [6, 4] : dashes[Math.floor(i / 8) % 4],
-        pointStyle: shapes[i % 8], pointRadius: fitted ? 0 : 5, pointHitRadius: fitted ? 0 : 10, showLine: true, tension: 0,
+      return {label: name, borderColor: series(i), backgroundColor: series(i), borderWidth: 2 + Math.min(i, 5) * 0.8, borderDash: fitted ? [6, 4] : dashes[Math.floor(i / 8) % 4],
+        pointStyle: shapes[i % 8], pointRadius: fitted ? 0 : 4 + Math.min(i, 5), pointHitRadius: fitted ? 0 : 10, showLine: true, tension: 0,
         data: rows.map(row => ({x: data.number(row, x), y: data.number(row, y), link: row.link, own: Object.assign({whisker: true}, own(data, row))}))};
     });
     const values = data.rows.filter(row => row.link).map(row => data.number(row, x));
@@ -303,7 +311,7 @@
   addEventListener("hashchange", open);
   open();
   if (typeof Chart === "undefined") return;
-  for (const details of document.querySelectorAll("figure[data-chart] details")) details.open = false;
+  for (const details of document.querySelectorAll("figure[data-chart]:not([id$=-beside]) details")) details.open = false;
   drawAll();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   addEventListener("beforeprint", () => { document.documentElement.classList.add("paper"); drawAll(); });

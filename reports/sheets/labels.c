@@ -80,7 +80,8 @@ static void settings(const json_t *doc, const json_t *cell, bool mixed, const ch
     json_t *axis;
     char value[40];
     if (mixed)
-        add(text, strcmp(dlb_json_text(cell, "pipeline"), "pytorch") == 0 ? "PyTorch" : "C", "");
+        add(text, strcmp(dlb_json_text(cell, "pipeline"), "pytorch") == 0 ? "PyTorch" : "hardware",
+            "");
     json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis) {
         if (json_array_size(axis) < 2 || (but && strcmp(but, key) == 0))
             continue;

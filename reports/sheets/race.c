@@ -53,7 +53,7 @@ static void note(const json_t *doc, uint32_t n_shown, uint32_t n, struct dlb_she
     const char *stopped = dlb_json_text(detail, "stopped");
     double blocks = dlb_json_number(detail, "blocks");
     if (stopped[0] && isfinite(blocks))
-        dlb_text_printf(&out->note, "It ended after %.0f blocks: %.40s. ", fmin(blocks, 1e9),
+        dlb_text_printf(&out->note, "Blocks: %.0f. It ended by: %.40s. ", fmin(blocks, 1e9),
                         stopped);
     if (n_shown < n)
         dlb_text_printf(&out->note, "The %u cells with the least loss, of %u. ", n_shown, n);
@@ -77,7 +77,10 @@ void dlb_sheet_race(const json_t *doc, struct dlb_sheet *out)
     uint32_t n_shown = n < DLB_SHEET_MAX_CELLS ? n : DLB_SHEET_MAX_CELLS;
     for (uint32_t k = 0; k < n_shown; k++)
         row(json_array_get(cells, runners[k].cell), names[runners[k].cell], runners[k].cell, out);
-    if (n > 0) {
+    if (n > 0 && isinf(runners[0].loss)) { /* nothing is known of any cell yet */
+        out->chart = DLB_CHART_NONE;
+        note(doc, n_shown, n, out);
+    } else if (n > 0) {
         dlb_sheet_mark(out, "sweep.tolerance",
                        dlb_json_number(json_object_get(doc, "config"), "sweep.tolerance"), false);
         note(doc, n_shown, n, out);

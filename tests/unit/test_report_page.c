@@ -93,12 +93,13 @@ static void test_charts_have_tables(void **state)
     (void)state;
     static const struct {
         const char *name, *has, *has_not;
-    } cases[] = {{"sweep", "id=\"r0-rates\" class=\"wide\" data-chart=\"lines\"", "id=\"r0-curve\""},
-                 {"sweep", "id=\"r0-idle\" class=\"wide\"", "id=\"r0-ladder\""},
-                 {"run", "id=\"r0-rates\" data-chart=\"bars\"", "id=\"r0-idle\""},
-                 {"storage", "id=\"r0-curve\" class=\"wide\" data-chart=\"lines\"", "id=\"r0-rates\""},
-                 {"gap", "id=\"r0-ladder\" data-chart=\"ranges\"", "id=\"r0-cells\""},
-                 {"gap", "id=\"r0-waterfall\" data-chart=\"waterfall\"", "id=\"r0-race\""}};
+    } cases[] = {
+        {"sweep", "id=\"r0-rates\" class=\"wide\" data-chart=\"lines\"", "id=\"r0-curve\""},
+        {"sweep", "id=\"r0-idle\" class=\"wide\"", "id=\"r0-ladder\""},
+        {"run", "id=\"r0-rates\" data-chart=\"bars\"", "id=\"r0-idle\""},
+        {"storage", "id=\"r0-curve\" class=\"wide\" data-chart=\"lines\"", "id=\"r0-rates\""},
+        {"gap", "id=\"r0-ladder\" data-chart=\"ranges\"", "id=\"r0-cells\""},
+        {"gap", "id=\"r0-waterfall\" data-chart=\"waterfall\"", "id=\"r0-race\""}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         json_t *doc = summary_of(cases[i].name);
         char *page = rendered(doc, "html", 0);
