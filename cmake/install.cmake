@@ -16,9 +16,18 @@ License: CUDA-EULA
 Comment: Linked into the program.
 ")
 endif()
+set(DLB_CHARTS_COPYRIGHT "")
+if(DLB_WITH_CHARTS AND DLB_CHART_JS)
+  set(DLB_CHARTS_COPYRIGHT "
+Files: Chart.js
+Copyright: 2014-2022 Chart.js Contributors
+License: Expat
+Comment: In the program, which puts it into the pages of results.
+")
+endif()
 configure_file(cmake/copyright.in installed/copyright @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/installed/copyright" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md" PATTERN "*.png")
 install(FILES reports/summary.schema.json reports/watch.schema.json DESTINATION "${data}")
 
 # What the program prints of itself: name of the file, its folder, the program's arguments.

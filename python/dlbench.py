@@ -491,6 +491,7 @@ def add_cell(out, known, axes, cell):
     row["peak_pss_bytes"] = (cell.get("memory") or {}).get("peak_pss_bytes")
     row.update(cell["config"])
     out["cells"].append(row)
+    known["pipeline"] = cell.get("pipeline")
     known.update((key, cell["config"].get(key)) for key in axes)
     rates = {name: value["values"] for name, value in cell.items() if name.endswith("samples_per_s") and value}
     for number in range(max(map(len, rates.values()), default=0)):

@@ -6,6 +6,7 @@
 #include "core/measure/verdict.h"
 #include "reports/findings.h"
 #include "reports/ranked.h"
+#include "reports/supply.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -50,23 +51,30 @@ static void severity(const json_t *doc, const json_t *best, char *text, size_t n
         (void)snprintf(text + n, n_text - (size_t)n, ", %.3g%% of the samples skipped", 100 * lost);
 }
 
-static void say_verdict(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+void dlb_answer_title(const json_t *doc, char *title, size_t n_title)
 {
     const json_t *verdict = json_object_get(doc, "verdict"), *best = dlb_ranked_best(doc);
-    char title[240], which[40] = "", how_bad[140];
+    char which[40] = "", how_bad[140];
     if (best && json_array_size(json_object_get(doc, "cells")) > 1)
         (void)snprintf(which, sizeof(which), ", of the best cell, %lld",
                        (long long)json_integer_value(json_object_get(doc, "best_cell")));
     severity(doc, best, how_bad, sizeof(how_bad));
-    (void)snprintf(title, sizeof(title), "Verdict: %.*s (%s)%s",
-                   DLB_CUT(dlb_text_shown(verdict, "class"), 40), how_bad, which);
+    (void)snprintf(title, n_title, "%.*s (%s)%s", DLB_CUT(dlb_text_shown(verdict, "class"), 40),
+                   how_bad, which);
+}
+
+static void say_verdict(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+{
+    char title[240], line[256];
+    dlb_answer_title(doc, title, sizeof(title));
+    (void)snprintf(line, sizeof(line), "Verdict: %s", title);
     dlb_text_printf(out, "\n");
-    dlb_text_fold(out, title, 0, n_columns);
-    dlb_text_fold(out, dlb_json_text(verdict, "text"), 2, n_columns);
+    dlb_text_fold(out, line, 0, n_columns);
+    dlb_text_fold(out, dlb_json_text(json_object_get(doc, "verdict"), "text"), 2, n_columns);
 }
 
 /* What the steps could take, and what the cell whose settings are offered gives them. */
-static void say_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     const json_t *cell = dlb_ranked_offered(doc);
     const json_t *config = json_object_get(cell, "config"),
@@ -76,11 +84,11 @@ static void say_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     double n = dlb_json_number(all, "count"), steps = dlb_json_number(one, "steps");
     double batch = dlb_json_number(one, "samples") / steps;
     double gives = dlb_json_number(json_object_get(cell, dlb_ranked_rate(doc)), "median");
-    double needs = n * batch * 1000 / step_ms, repeats = dlb_json_number(cell, "repeats");
+    double needs = dlb_supply_needs(cell), repeats = dlb_json_number(cell, "repeats");
     const char *source = dlb_json_text(json_object_get(doc, "device"), "step_source");
     char line[1600], a[24], b[24], times[24] = "", how_often[40] = "once";
 
-    if (!(needs > 0) || !isfinite(needs) || !(gives > 0))
+    if (!isfinite(needs) || !(gives > 0))
         return;
     if (n > 1)
         (void)snprintf(times, sizeof(times), "%.0f x ", n);
@@ -97,7 +105,7 @@ static void say_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *o
     dlb_text_fold(out, line, 0, n_columns);
 }
 
-/* Of one run it is the rate, which say_demand() has told. */
+/* Of one run it is the rate, which dlb_answer_demand() has told. */
 static void say_recommendation(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
 {
     if (!has_text(doc, "command", "run") && dlb_json_text(doc, "recommendation")[0]) {
@@ -175,7 +183,7 @@ static void say_caveats(const json_t *doc, const struct dlb_report_opts *opts, u
     dlb_text_free(&title);
 }
 
-static void say_next(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
+void dlb_answer_next(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
 {
     const json_t *detail = json_object_get(doc, "recommendation_detail"),
                  *verdict = json_object_get(doc, "verdict");
@@ -225,12 +233,12 @@ void dlb_answer(const json_t *doc, const struct dlb_report_opts *opts, uint32_t 
     if (too_busy)
         say_recommendation(doc, n_columns, &words);
     say_verdict(doc, n_columns, &words);
-    say_demand(doc, n_columns, &words);
+    dlb_answer_demand(doc, n_columns, &words);
     if (!too_busy)
         say_recommendation(doc, n_columns, &words);
     dlb_findings_settings(doc, n_columns, &words);
     dlb_text_printf(&last, "\n");
-    say_next(doc, opts, &last);
+    dlb_answer_next(doc, opts, &last);
     say_place(opts, &last);
     uint32_t used = n_rows(&words, n_columns) + n_rows(&last, n_columns);
     if (!opts->verbose)

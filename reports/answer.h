@@ -15,6 +15,16 @@ void dlb_answer(const json_t *doc, const struct dlb_report_opts *opts, uint32_t 
 /* What was not modelled and the notes, in full. */
 void dlb_answer_caveats(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
 
+/* Parts of it, for reports that arrange them in another way. The verdict's class, and how bad it
+ * is: "INPUT-BOUND (critical: ...), of the best cell, 3". */
+void dlb_answer_title(const json_t *doc, char *title, size_t n_title);
+
+/* What the steps could take, and what the cell whose settings are offered gives them. */
+void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *out);
+
+/* The command to run next, or what to do; nothing where nothing is known. */
+void dlb_answer_next(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out);
+
 /* The last line: where the result lies. Nothing without a folder. */
 void dlb_answer_place(const struct dlb_report_opts *opts, struct dlb_text *out);
 

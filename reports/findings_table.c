@@ -22,29 +22,6 @@ enum { ALWAYS, AXIS, RACE, IDLE, WAIT, FIRST_BATCH, READ, SAME };
 /* How far a table is squeezed, apart from dropping columns. */
 enum { FULL, SHORT_TITLES, NO_INTERVAL, NO_CAUSE };
 
-/* The end of long ones: paths and names of functions differ there. */
-static void string_text(const char *words, char *out, size_t n)
-{
-    size_t length = strlen(words), from = length > 30 ? length - 27 : 0;
-    while ((words[from] & 0xC0) == 0x80) /* within a character of UTF-8 */
-        from++;
-    (void)snprintf(out, n, "%s%s", from > 0 ? "..." : "", words + from);
-}
-
-static void value_text(const json_t *value, char *out, size_t n)
-{
-    if (json_is_string(value))
-        string_text(json_string_value(value), out, n);
-    else if (json_is_boolean(value))
-        (void)snprintf(out, n, "%s", json_is_true(value) ? "yes" : "no");
-    else if (json_is_integer(value))
-        (void)snprintf(out, n, "%lld", (long long)json_integer_value(value));
-    else if (json_is_real(value))
-        (void)snprintf(out, n, "%.4g", json_real_value(value));
-    else
-        (void)snprintf(out, n, "-");
-}
-
 static void rate_text(const json_t *rate, bool brief, char *out, size_t n)
 {
     double median = dlb_json_number(rate, "median"), low = dlb_json_number(rate, "low");
@@ -203,7 +180,7 @@ static void fill_row(const json_t *doc, const json_t *cell, const char *const *k
         is_marked(doc, "best_cell", index) ? "*" : "", (long long)json_integer_value(index));
     row++;
     for (uint32_t i = 0; i < n_keys; i++)
-        value_text(json_object_get(config, keys[i]), *row++, DLB_TABLE_CELL_CAP);
+        dlb_text_value(json_object_get(config, keys[i]), *row++, DLB_TABLE_CELL_CAP);
     if (is_raced(doc))
         race_text(cell, *row++, DLB_TABLE_CELL_CAP);
     rate_text(json_object_get(cell, dlb_ranked_rate(doc)), squeeze >= NO_INTERVAL, *row++,

@@ -97,7 +97,24 @@ static bool was_begun(const char *folder)
     return n > 0 && (size_t)n < sizeof(path) && access(path, F_OK) == 0;
 }
 
-int dlb_summary_load(const char *path, json_t **out, struct dlb_err *err)
+/* A document of an earlier version, or as dlb_summary_parse. */
+static int parse_older(const char *text, size_t n_bytes, const char *path, json_t **out,
+                       struct dlb_err *err)
+{
+    json_t *doc = dlb_summary_recognise(text, n_bytes);
+    json_int_t version = json_integer_value(json_object_get(doc, "schema_version"));
+    if (version >= 1 && version < DLB_SUMMARY_VERSION) {
+        *out = doc;
+        return DLB_OK;
+    }
+    json_decref(doc);
+    return dlb_summary_parse(text, n_bytes, path, out, err);
+}
+
+typedef int parse(const char *text, size_t n_bytes, const char *path, json_t **out,
+                  struct dlb_err *err);
+
+static int load(const char *path, parse *parse_text, json_t **out, struct dlb_err *err)
 {
     char file[PATH_MAX], *text = NULL;
     struct stat st;
@@ -111,7 +128,17 @@ int dlb_summary_load(const char *path, json_t **out, struct dlb_err *err)
         return dlb_fail(err, DLB_ERR_SUMMARY_NOT_WRITTEN, path, DLB_NO_OFFSET,
                         "no summary there: the run was killed before its end; measure again");
     if (!rc)
-        rc = dlb_summary_parse(text, n_bytes, file, out, err);
+        rc = parse_text(text, n_bytes, file, out, err);
     free(text);
     return rc;
+}
+
+int dlb_summary_load(const char *path, json_t **out, struct dlb_err *err)
+{
+    return load(path, dlb_summary_parse, out, err);
+}
+
+int dlb_summary_load_older(const char *path, json_t **out, struct dlb_err *err)
+{
+    return load(path, parse_older, out, err);
 }

@@ -35,4 +35,8 @@ int dlb_summary_parse(const char *text, size_t n_bytes, const char *path, json_t
  * that was killed. */
 int dlb_summary_load(const char *path, json_t **out, struct dlb_err *err);
 
+/* The same for reports that also render documents of earlier versions (reports/report.h). Of these
+ * it is only known that dlbench wrote them. */
+int dlb_summary_load_older(const char *path, json_t **out, struct dlb_err *err);
+
 #endif

@@ -19,3 +19,11 @@ const struct dlb_report *dlb_report_by_name(const char *name)
             return dlb_reports[i];
     return NULL;
 }
+
+const struct dlb_report *dlb_report_by_format(const char *format)
+{
+    for (size_t i = 0; dlb_reports[i]; i++)
+        if (dlb_reports[i]->format && strcmp(dlb_reports[i]->format, format) == 0)
+            return dlb_reports[i];
+    return NULL;
+}

@@ -23,13 +23,20 @@ struct dlb_report_opts {
 
 struct dlb_report {
     const char *name, *summary;
-    const char *file; /* its name in the result's folder; NULL: printed, not kept */
+    const char *format; /* what `dlbench report --format` calls it; NULL: it is the default */
+    const char *file;   /* its name in the result's folder; NULL: printed, not kept */
+    bool older;         /* also renders documents of earlier schema versions, which nobody checked:
+                           any member may be missing, or of another type */
     /* Appends to *out. `doc` has passed dlb_summary_check, or was made by this program. */
     void (*render)(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out);
+    /* Several results, at least one; opts->folder is NULL. NULL: it renders one only. */
+    void (*render_all)(const json_t *const *docs, uint32_t n, const struct dlb_report_opts *opts,
+                       struct dlb_text *out);
 };
 
 extern const struct dlb_report
     *const dlb_reports[]; /* ends with NULL; in the order of reports.def */
-const struct dlb_report *dlb_report_by_name(const char *name); /* or NULL */
+const struct dlb_report *dlb_report_by_name(const char *name);     /* or NULL */
+const struct dlb_report *dlb_report_by_format(const char *format); /* or NULL */
 
 #endif

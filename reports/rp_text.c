@@ -61,6 +61,7 @@ static void render(const json_t *doc, const struct dlb_report_opts *opts, struct
 const struct dlb_report dlb_rp_text = {
     .name = "text",
     .summary = "the same at full width, with each cell's verdict and the configuration",
+    .format = "txt",
     .file = "summary.txt",
     .render = render,
 };

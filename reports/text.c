@@ -49,6 +49,29 @@ const char *dlb_text_shown(const json_t *object, const char *key)
     return text[0] ? text : "-";
 }
 
+/* The end of long ones: paths and names of functions differ there. */
+static void string_text(const char *words, char *out, size_t n)
+{
+    size_t length = strlen(words), from = length > 30 ? length - 27 : 0;
+    while ((words[from] & 0xC0) == 0x80) /* within a character of UTF-8 */
+        from++;
+    (void)snprintf(out, n, "%s%s", from > 0 ? "..." : "", words + from);
+}
+
+void dlb_text_value(const json_t *value, char *out, size_t n)
+{
+    if (json_is_string(value))
+        string_text(json_string_value(value), out, n);
+    else if (json_is_boolean(value))
+        (void)snprintf(out, n, "%s", json_is_true(value) ? "yes" : "no");
+    else if (json_is_integer(value))
+        (void)snprintf(out, n, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        (void)snprintf(out, n, "%.4g", json_real_value(value));
+    else
+        (void)snprintf(out, n, "-");
+}
+
 size_t dlb_text_width(const char *words, size_t max)
 {
     return dlb_escape(words, max, DLB_ESCAPE_CONTROLS, NULL, 0);

@@ -30,6 +30,9 @@ void dlb_text_fold_lines(struct dlb_text *text, const char *words, uint32_t inde
 /* A string of a document as it is shown: "-" when it is absent, null or empty. Borrowed. */
 const char *dlb_text_shown(const json_t *object, const char *key);
 
+/* A setting's value in at most 30 characters: of a long string the end, "-" for null. */
+void dlb_text_value(const json_t *value, char *out, size_t n);
+
 /* Appends at most `max` bytes of a document's string, with control characters escaped as above. */
 void dlb_text_plain(struct dlb_text *text, const char *words, size_t max);
 

@@ -21,6 +21,8 @@ enum {
     FLAG_RESULTS,
     FLAG_RUN_NAME,
     FLAG_FORMAT,
+    FLAG_REPORT_FORMAT,
+    FLAG_PROMETHEUS,
     FLAG_FROM,
     FLAG_WRITE,
     FLAG_OVERWRITE,
@@ -55,6 +57,15 @@ const struct dlb_flag dlb_flags[] = {
                        "time)",
                        NULL},
     [FLAG_FORMAT] = {"format", "FORMAT", DLB_FLAG_TARGET, "write the target in this format", NULL},
+    [FLAG_REPORT_FORMAT] = {"format", "FORMAT", DLB_FLAG_BESIDE,
+                            "print html (a page), md (Markdown), csv (a row a repetition), json, "
+                            "txt (all as text) or prometheus instead of the usual text",
+                            NULL},
+    [FLAG_PROMETHEUS] = {"prometheus", "FILE", DLB_FLAG_BESIDE,
+                         "write the figures to this file for the textfile collector of "
+                         "Prometheus' node_exporter, replacing it at once; print nothing unless "
+                         "--format or --json asks for it",
+                         NULL},
     [FLAG_FROM] = {"from", "FORMAT", DLB_FLAG_TARGET,
                    "read the source in this format, if it is not recognised or recognised wrongly",
                    NULL},
@@ -189,8 +200,12 @@ static int take_positional(const struct dlb_verb *verb, const char *arg, struct 
         out->path = arg;
         return DLB_OK;
     }
-    if ((verb->flags & (DLB_FLAG_TARGET | DLB_FLAG_BESIDE)) && !out->target && *arg) {
+    if ((verb->flags & DLB_FLAG_TARGET) && !out->target && *arg) {
         out->target = arg;
+        return DLB_OK;
+    }
+    if ((verb->flags & DLB_FLAG_BESIDE) && out->n_beside < DLB_MAX_BESIDE && *arg) {
+        out->beside[out->n_beside++] = arg;
         return DLB_OK;
     }
     if ((verb->flags & DLB_FLAG_CONFIG) && len > 5 && strcmp(arg + len - 5, ".toml") == 0)
@@ -229,7 +244,11 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
     case FLAG_RUN_NAME:
         out->run_name = value;
         return check_run_name(value, err);
+    case FLAG_PROMETHEUS:
+        out->prometheus = value;
+        break;
     case FLAG_FORMAT:
+    case FLAG_REPORT_FORMAT:
         out->format = value;
         break;
     case FLAG_FROM:

@@ -36,9 +36,11 @@ enum {
     DLB_FLAG_PLAN = 1 << 8,     /* --dry-run: the plan */
     DLB_FLAG_SWEEP = 1 << 9,    /* --exhaustive */
     DLB_FLAG_WRITE = 1 << 10,   /* --write FILE, --overwrite */
-    DLB_FLAG_BESIDE = 1 << 11,  /* a second PATH, which may be left out; --verbose */
+    DLB_FLAG_BESIDE = 1 << 11,  /* further PATHs; --verbose, --format, --prometheus FILE */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
+
+enum { DLB_MAX_BESIDE = 64 };
 
 struct dlb_args {
     struct dlb_config *cfg;  /* with the file and every --set applied; owned by main */
@@ -47,9 +49,12 @@ struct dlb_args {
     const char *run_name;    /* or NULL: the verb chooses */
     const char *path;        /* positional, or NULL */
     const char *target;      /* the second one, or NULL */
-    const char *format;      /* of the target, as the user wrote it; or NULL */
-    const char *write;       /* a file to write, or NULL */
-    const char *from;        /* of the source, as the user wrote it; or NULL */
+    const char *beside[DLB_MAX_BESIDE];
+    uint32_t n_beside;      /* further ones, of a verb with DLB_FLAG_BESIDE */
+    const char *format;     /* of the target or the report, as the user wrote it; or NULL */
+    const char *prometheus; /* a file to write, or NULL */
+    const char *write;      /* a file to write, or NULL */
+    const char *from;       /* of the source, as the user wrote it; or NULL */
     bool overwrite, json, verbose, dry_run;
     int argc; /* all arguments after the verb */
     char **argv;

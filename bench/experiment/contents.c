@@ -49,6 +49,13 @@ static bool is_report(const json_t *summary, const char *text, size_t n_bytes)
     return strncmp(at, name, n_name) == 0 && strncmp(at + n_name, partial, strlen(partial)) == 0;
 }
 
+/* Whether it begins as the page that dlbench makes of a result (reports/html/page.html). */
+static bool is_page(const char *text, size_t n_bytes)
+{
+    static const char head[] = "<!doctype html>\n<!-- dlbench: a result as a page,";
+    return n_bytes >= sizeof(head) - 1 && strncmp(text, head, sizeof(head) - 1) == 0;
+}
+
 /* What lies under the names of a result's files. */
 struct result_files {
     bool there[DLB_N_RESULT_NAMES], ours[DLB_N_RESULT_NAMES]; /* in the order of dlb_result_names */
@@ -77,7 +84,8 @@ static int read_own(int folder, const char *path, int i, json_t **summary, struc
         *summary = dlb_summary_recognise(text, n_bytes);
     out->ours[i] = i == 0   ? *summary != NULL
                    : i == 1 ? is_environment(text, n_bytes)
-                            : is_report(*summary, text, n_bytes);
+                   : i == 2 ? is_report(*summary, text, n_bytes)
+                            : is_page(text, n_bytes);
     free(text);
     return DLB_OK;
 }

@@ -419,16 +419,10 @@ void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_ar
     dlb_text_free(&text);
 }
 
-void dlb_result_print_pair(const json_t *const docs[2], bool json)
+void dlb_result_print_pair(const json_t *const docs[2])
 {
     uint32_t n = stdout_columns();
     struct dlb_text text = {0};
-    if (json) {
-        json_t *both = dlb_json_made(json_pack("[OO]", docs[0], docs[1]));
-        dlb_print_json(both);
-        json_decref(both);
-        return;
-    }
     dlb_watch_render(docs, 2, n, n < READABLE_COLUMNS ? n : READABLE_COLUMNS, &text);
     dlb_print_out(text.data, text.len_bytes);
     dlb_text_free(&text);

@@ -64,7 +64,7 @@ void dlb_result_say_interrupted(const struct dlb_result_folder *folder);
 void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_args *args,
                       const char *again);
 
-/* The same for two results of dlbench.watch beside each other; as JSON an array. */
-void dlb_result_print_pair(const json_t *const docs[2], bool json);
+/* The same for two results of dlbench.watch beside each other. */
+void dlb_result_print_pair(const json_t *const docs[2]);
 
 #endif

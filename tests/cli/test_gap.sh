@@ -35,8 +35,8 @@ valid_summary "$out"
 expect_json '0 < d["noise_floor_frac"] <= 1'
 run "$dlbench" report results/twice
 expect_out '^Noise floor: '
-for file in summary.json summary.txt environment.json; do expect_file "results/absent/$file"; done
-expect [ "$(ls -A results/absent | wc -l)" -eq 3 ]
+for file in summary.json summary.txt report.html environment.json; do expect_file "results/absent/$file"; done
+expect [ "$(ls -A results/absent | wc -l)" -eq 4 ]
 
 # --- the report of the result, also at 80 columns
 run "$dlbench" report results/absent

@@ -19,7 +19,7 @@ expect_json 'd["config"]["loader.batch_size"] == 16 and d["rank"] == 0 and d["wo
 expect_json 'd["cells"][0]["samples_per_s"]["interval"] == "min-max" and len(d["cells"][0]["samples_per_s"]["values"]) == 2'
 expect_err '^run: '
 valid_summary "$out"
-for file in summary.json summary.txt environment.json; do expect_file "results/first/$file"; done
+for file in summary.json summary.txt report.html environment.json; do expect_file "results/first/$file"; done
 valid_summary results/first/summary.json
 expect cmp -s "$out" results/first/summary.json
 expect [ "$(ls -A results/first | wc -l)" -eq 3 ]

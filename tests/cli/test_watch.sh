@@ -104,8 +104,8 @@ run "$dlbench" report results/live results/replay --json
 expect_json '[x["watch"]["mode"] for x in d] == ["live", "replay"]'
 run "$dlbench" run "${quick[@]}" --set run.repeats=1 --set run.max_batches=4 --run-name cells
 expect_error E_REPORT_NOT_A_PAIR 2 "$dlbench" report results/live results/cells
-expect_error E_REPORT_NOT_A_PAIR 2 "$dlbench" report results/cells results/live --json
-expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" report results/live results/replay results/few
+expect_error E_REPORT_NOT_A_PAIR 2 "$dlbench" report results/cells results/live --format txt
+expect_error E_REPORT_NOT_A_PAIR 2 "$dlbench" report results/live results/replay results/live
 
 # --- the loop is as it was: batches die with it, errors pass through, any iterable will do
 program same <<'EOF'

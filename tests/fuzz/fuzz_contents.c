@@ -1,6 +1,6 @@
-/* A result's folder: summary.json, environment.json and summary.txt, which anybody may have
- * written, and a folder with any name. Form feeds divide the input into the four. What dlbench did
- * not write is never removed. */
+/* A result's folder: summary.json, environment.json, summary.txt and report.html, which anybody may
+ * have written, and a folder with any name. Form feeds divide the input into the five. What dlbench
+ * did not write is never removed. */
 #include "bench/experiment/contents.h"
 #include "core/base/err.h"
 #include "tests/support/memory_files.h"
@@ -46,7 +46,8 @@ static void look(const char *made)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-    static const char *const names[] = {"summary.json", "environment.json", "summary.txt"};
+    static const char *const names[] = {"summary.json", "environment.json", "summary.txt",
+                                        "report.html"};
     enum { N = sizeof names / sizeof *names };
     static int fd[N];
     char made[PATH_MAX], path[PATH_MAX];

@@ -45,6 +45,7 @@ DOORS = {
     "loaders/pool": {"forkserver.h", "limits.h"},
     "loaders/train": {"consumer.h"},
     "loaders/worker": {"report.h", "worker.h"},
+    "reports/sheets": {"figures.h"},
     "scenarios/cell": {"cell.h", "cell_result.h"},
     "scenarios/gap": {"fit.h", "judge.h", "plan.h", "summary.h"},
     "scenarios/gap/rungs": {"array.h", "params.h", "rung.h", "rung_result.h"},

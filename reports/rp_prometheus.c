@@ -1,0 +1,272 @@
+/* Prometheus' text format, for the textfile collector of node_exporter: the figures of the last
+ * result as gauges. All samples of a metric stand together, as the format asks. */
+#include "core/base/json.h"
+#include "reports/markup.h"
+#include "reports/ranked.h"
+#include "reports/report.h"
+#include "reports/supply.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static void put_label(struct dlb_text *out, const char *before, const char *name, const char *value)
+{
+    struct dlb_text plain = {0};
+    dlb_markup_text(&plain, value, DLB_MARKUP_NONE);
+    dlb_text_printf(out, "%s%s=\"", before, name);
+    for (const char *at = plain.data ? plain.data : ""; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            dlb_text_append(out, "\\", 1);
+        dlb_text_append(out, at, 1);
+    }
+    dlb_text_printf(out, "\"");
+    dlb_text_free(&plain);
+}
+
+/* A key as a name of a label: loader_num_workers. */
+static void put_setting(struct dlb_text *out, const char *key, const json_t *value)
+{
+    char name[64], text[40];
+    size_t n = strlen(key) < sizeof(name) ? strlen(key) : sizeof(name) - 1;
+    for (size_t i = 0; i < n; i++)
+        name[i] = isalnum((unsigned char)key[i]) ? key[i] : '_';
+    name[n] = '\0';
+    dlb_text_value(value, text, sizeof(text));
+    put_label(out, ",", name, text);
+}
+
+static void put_value(struct dlb_text *out, double value)
+{
+    dlb_text_printf(out, "} %.10g\n", value);
+}
+
+static void begin(struct dlb_text *out, const char *metric, const json_t *doc)
+{
+    dlb_text_printf(out, "dlbench_%s", metric);
+    put_label(out, "{", "run_name", dlb_json_text(doc, "run_name"));
+    put_label(out, ",", "command", dlb_json_text(doc, "command"));
+}
+
+/* A figure of a result; NaN: not measured, no sample. */
+static double timestamp(const json_t *doc)
+{
+    struct tm when = {.tm_isdst = 0};
+    const char *text = dlb_json_text(json_object_get(doc, "environment"), "timestamp");
+    if (!strptime(text, "%Y-%m-%dT%H:%M:%S%z", &when))
+        return (double)NAN;
+    double east_s = (double)when.tm_gmtoff; /* timegm() clears it */
+    return (double)timegm(&when) - east_s;
+}
+
+static double partial(const json_t *doc)
+{
+    return dlb_json_is_true(doc, "partial");
+}
+
+static double noise(const json_t *doc)
+{
+    return dlb_json_number(doc, "noise_floor_frac");
+}
+
+static double demand(const json_t *doc)
+{
+    return dlb_supply_of(doc).needs;
+}
+
+static double delivered(const json_t *doc)
+{
+    return dlb_supply_of(doc).gives;
+}
+
+static double storage_of(const json_t *doc, const char *key)
+{
+    return dlb_json_number(json_object_get(doc, "storage"), key);
+}
+
+static double fed(const json_t *doc)
+{
+    return storage_of(doc, "max_accelerators");
+}
+
+static double fed_low(const json_t *doc)
+{
+    return storage_of(doc, "low");
+}
+
+static double fed_high(const json_t *doc)
+{
+    return storage_of(doc, "high");
+}
+
+static double waits(const json_t *doc)
+{
+    return dlb_json_number(json_object_get(doc, "watch"), "wait_frac");
+}
+
+static double watched_rate(const json_t *doc)
+{
+    return dlb_json_number(json_object_get(doc, "watch"), "samples_per_s");
+}
+
+static const struct {
+    const char *name, *help;
+    double (*figure)(const json_t *doc);
+} of_result[] = {
+    {"result_timestamp_seconds", "When the result was begun, in seconds since 1970.", timestamp},
+    {"result_partial", "1: something failed or was interrupted.", partial},
+    {"noise_floor_ratio", "The smallest loss that the repetitions can tell.", noise},
+    {"demand_samples_per_second", "What the accelerator asks for.", demand},
+    {"supply_samples_per_second", "What the cell delivers whose settings are offered.", delivered},
+    {"storage_accelerators", "How many accelerators the storage feeds.", fed},
+    {"storage_accelerators_low", "The lower end of the interval.", fed_low},
+    {"storage_accelerators_high", "The upper end of the interval.", fed_high},
+    {"watch_wait_ratio", "Share of the time that a watched loop waits for data.", waits},
+    {"watch_samples_per_second", "What a watched loop delivers.", watched_rate},
+};
+
+/* A figure of a cell. */
+static double rate_end(const json_t *doc, const json_t *cell, const char *end)
+{
+    return dlb_json_number(json_object_get(cell, dlb_ranked_rate(doc)), end);
+}
+
+static double rate(const json_t *doc, const json_t *cell)
+{
+    return rate_end(doc, cell, "median");
+}
+
+static double rate_low(const json_t *doc, const json_t *cell)
+{
+    return rate_end(doc, cell, "low");
+}
+
+static double rate_high(const json_t *doc, const json_t *cell)
+{
+    return rate_end(doc, cell, "high");
+}
+
+static double idle(const json_t *doc, const json_t *cell)
+{
+    return dlb_ranked_share(doc, cell, "gpu_idle_frac");
+}
+
+static double wait_of(const json_t *doc, const json_t *cell)
+{
+    return dlb_ranked_share(doc, cell, "input_wait_frac");
+}
+
+static double memory(const json_t *doc, const json_t *cell)
+{
+    (void)doc;
+    return dlb_json_number(json_object_get(cell, "memory"), "peak_pss_bytes");
+}
+
+static const struct {
+    const char *name, *help;
+    double (*figure)(const json_t *doc, const json_t *cell);
+} of_cell[] = {
+    {"samples_per_second", "Median over the repetitions of a cell.", rate},
+    {"samples_per_second_low", "The lower end of its interval.", rate_low},
+    {"samples_per_second_high", "The upper end of its interval.", rate_high},
+    {"gpu_idle_ratio", "Share of the time in which the accelerator does not compute.", idle},
+    {"input_wait_ratio", "Share of the time in which it waits for data.", wait_of},
+    {"peak_pss_bytes", "Memory of all processes of the cell.", memory},
+};
+
+static void head(struct dlb_text *out, const char *name, const char *help)
+{
+    dlb_text_printf(out, "# HELP dlbench_%s %s\n# TYPE dlbench_%s gauge\n", name, help, name);
+}
+
+static void put_cells(const json_t *doc, size_t metric, struct dlb_text *out)
+{
+    const json_t *cell;
+    const char *key;
+    json_t *axis;
+    char number[32];
+    size_t i;
+    json_array_foreach(json_object_get(doc, "cells"), i, cell) {
+        double value = of_cell[metric].figure(doc, cell);
+        if (!isfinite(value))
+            continue;
+        begin(out, of_cell[metric].name, doc);
+        (void)snprintf(number, sizeof(number), "%zu", i);
+        put_label(out, ",", "cell", number);
+        put_label(out, ",", "pipeline", dlb_json_text(cell, "pipeline"));
+        json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis) {
+            (void)axis;
+            put_setting(out, key, json_object_get(json_object_get(cell, "config"), key));
+        }
+        put_value(out, value);
+    }
+}
+
+static void put_verdicts(const json_t *const *docs, uint32_t n, struct dlb_text *out)
+{
+    head(out, "verdict_info", "The verdict, as labels.");
+    for (uint32_t i = 0; i < n; i++) {
+        const json_t *verdict = json_object_get(docs[i], "verdict");
+        if (!json_is_object(verdict))
+            continue;
+        begin(out, "verdict_info", docs[i]);
+        put_label(out, ",", "code", dlb_json_text(verdict, "code"));
+        put_label(out, ",", "class", dlb_json_text(verdict, "class"));
+        put_label(out, ",", "severity", dlb_json_text(verdict, "severity"));
+        put_value(out, 1);
+    }
+}
+
+static void put_rungs(const json_t *const *docs, uint32_t n, struct dlb_text *out)
+{
+    const json_t *rung;
+    size_t i;
+    head(out, "gap_epoch_seconds", "An epoch on a rung of the in-memory ladder.");
+    for (uint32_t k = 0; k < n; k++)
+        json_array_foreach(json_object_get(json_object_get(docs[k], "gap"), "rungs"), i, rung) {
+            double s = dlb_json_number(json_object_get(rung, "seconds"), "median");
+            if (!isfinite(s))
+                continue;
+            begin(out, "gap_epoch_seconds", docs[k]);
+            put_label(out, ",", "rung", dlb_json_text(rung, "rung"));
+            put_value(out, s);
+        }
+}
+
+static void render_all(const json_t *const *docs, uint32_t n, const struct dlb_report_opts *opts,
+                       struct dlb_text *out)
+{
+    (void)opts;
+    for (size_t m = 0; m < sizeof(of_result) / sizeof(of_result[0]); m++) {
+        head(out, of_result[m].name, of_result[m].help);
+        for (uint32_t i = 0; i < n; i++) {
+            double value = of_result[m].figure(docs[i]);
+            if (!isfinite(value))
+                continue;
+            begin(out, of_result[m].name, docs[i]);
+            put_value(out, value);
+        }
+    }
+    for (size_t m = 0; m < sizeof(of_cell) / sizeof(of_cell[0]); m++) {
+        head(out, of_cell[m].name, of_cell[m].help);
+        for (uint32_t i = 0; i < n; i++)
+            put_cells(docs[i], m, out);
+    }
+    put_verdicts(docs, n, out);
+    put_rungs(docs, n, out);
+}
+
+static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)
+{
+    render_all(&doc, 1, opts, out);
+}
+
+const struct dlb_report dlb_rp_prometheus = {
+    .name = "prometheus",
+    .summary = "gauges for the textfile collector of Prometheus' node_exporter",
+    .format = "prometheus",
+    .render = render,
+    .render_all = render_all,
+};

@@ -1,0 +1,196 @@
+/* report.html, as a text: its documents, its figures and its links. tests/cli/test_page.sh looks at
+ * it in a browser. */
+#include "core/base/json.h"
+#include "reports/ranked.h"
+#include "tests/support/rendered.h"
+
+#include <math.h>
+
+static uint32_t n_of(const char *text, const char *words)
+{
+    uint32_t n = 0;
+    for (const char *at = text; (at = strstr(at, words)); at++)
+        n++;
+    return n;
+}
+
+/* The document in the page, read back. */
+static json_t *document_in(const char *page, uint32_t number)
+{
+    char begin[80];
+    (void)snprintf(begin, sizeof(begin), "<script type=\"application/json\" id=\"r%u-document\">",
+                   number);
+    const char *at = strstr(page, begin), *end = at ? strstr(at, "</script>") : NULL;
+    assert_non_null(end);
+    at += strlen(begin);
+    return json_loadb(at, (size_t)(end - at), 0, NULL);
+}
+
+static void test_holds_the_document(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"run",    "sweep",   "storage",    "gap",
+                                        "failed", "hostile", "gap_hostile"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        json_t *doc = summary_of(names[i]);
+        char *page = rendered(doc, "html", 0);
+        json_t *back = document_in(page, 0);
+        assert_true(json_equal(doc, back));
+        assert_memory_equal(page, "<!doctype html>\n<!-- dlbench: a result as a page,", 48);
+        assert_int_equal(n_of(page, "{{"), 0);
+        json_decref(back);
+        free(page);
+        json_decref(doc);
+    }
+}
+
+/* Nothing is fetched: no address in an attribute, and a policy that would forbid it. */
+static void test_loads_nothing(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("sweep");
+    char *page = rendered(doc, "html", 0);
+    assert_has(page, "default-src 'none'");
+    assert_int_equal(n_of(page, " src="), 0);
+    assert_int_equal(n_of(page, "@import"), 0);
+    for (const char *at = page; (at = strstr(at, " href=\"")); at++)
+        assert_int_equal(at[7], '#');
+    free(page);
+    json_decref(doc);
+}
+
+/* A row for each cell, with the document's figures; what leads to a cell finds its row. */
+static void test_every_cell_has_a_row(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("sweep");
+    char *page = rendered(doc, "html", 0);
+    const json_t *cell;
+    size_t i;
+    json_array_foreach(json_object_get(doc, "cells"), i, cell) {
+        char row[40], figure[60];
+        (void)snprintf(row, sizeof(row), "<tr id=\"r0-c%zu\">", i);
+        assert_int_equal(n_of(page, row), 1);
+        const char *at = strstr(page, row), *end = strstr(at, "</tr>");
+        double rate = dlb_json_number(json_object_get(cell, dlb_ranked_rate(doc)), "median");
+        (void)snprintf(figure, sizeof(figure), "data-v=\"%.10g\"", rate);
+        assert_int_equal(isfinite(rate), strstr(at, figure) && strstr(at, figure) < end);
+    }
+    for (const char *at = page; (at = strstr(at, "href=\"#")); at++) {
+        char target[60];
+        size_t n = strcspn(at + 7, "\"");
+        assert_in_range(n, 1, 40);
+        (void)snprintf(target, sizeof(target), "id=\"%.*s\"", (int)n, at + 7);
+        assert_has(page, target);
+    }
+    free(page);
+    json_decref(doc);
+}
+
+/* Each chart has a canvas with words for it and a table; nothing is drawn without figures. */
+static void test_charts_have_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *has, *has_not;
+    } cases[] = {
+        {"sweep", "id=\"r0-rates\" class=\"wide\" data-chart=\"lines\"", "id=\"r0-curve\""},
+        {"sweep", "id=\"r0-idle\" class=\"wide\"", "id=\"r0-ladder\""},
+        {"run", "id=\"r0-rates\" data-chart=\"bars\"", "id=\"r0-idle\""},
+        {"storage", "id=\"r0-curve\" class=\"wide\" data-chart=\"lines\"", "id=\"r0-rates\""},
+        {"gap", "id=\"r0-ladder\" data-chart=\"ranges\"", "id=\"r0-cells\""},
+        {"gap", "id=\"r0-waterfall\" data-chart=\"waterfall\"", "id=\"r0-race\""}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *doc = summary_of(cases[i].name);
+        char *page = rendered(doc, "html", 0);
+        assert_has(page, cases[i].has);
+        assert_null(strstr(page, cases[i].has_not));
+        assert_int_equal(n_of(page, " data-chart=\""),
+                         n_of(page, "<canvas role=\"img\" aria-label="));
+        assert_int_equal(n_of(page, "<figure "), n_of(page, "<table>"));
+        free(page);
+        json_decref(doc);
+    }
+}
+
+static void test_hostile_names_are_inert(void **state)
+{
+    (void)state;
+    static const char name[] = "</script><img src=x onerror=alert(1)>\"'\xe2\x80\xae\x07";
+    json_t *doc = summary_of("sweep"), *axis = json_pack("[s, s]", name, "b"), *cell;
+    size_t i;
+    json_object_set_new(doc, "run_name", json_string(name));
+    json_object_set_new(doc, "pytorch", json_string(name));
+    json_object_set_new(json_object_get(doc, "device"), "name", json_string(name));
+    json_object_set_new(json_object_get(doc, "environment"), "host", json_string(name));
+    json_object_set_new(json_object_get(doc, "axes"), name, axis);
+    json_array_foreach(json_object_get(doc, "cells"), i, cell)
+        json_object_set_new(json_object_get(cell, "config"), name, json_string(i % 2 ? name : "b"));
+    char *page = rendered(doc, "html", 0);
+    uint32_t n_scripts = n_of(page, "<script");
+    assert_int_equal(n_of(page, "</script>"), n_scripts);
+    assert_int_equal(n_of(page, "<img"), 0);
+    assert_int_equal(n_of(page, "\xe2\x80\xae"), 0);
+    assert_int_equal(n_of(page, "\x07"), 0);
+    assert_has(page, "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;&quot;&#39;[U+202E]\\x07");
+    free(page);
+    json_decref(doc);
+}
+
+static void test_several_beside_each_other(void **state)
+{
+    (void)state;
+    json_t *docs[3] = {summary_of("sweep"), summary_of("run"), summary_of("storage")};
+    struct dlb_report_opts opts = {.folder = NULL};
+    struct dlb_text page = {0};
+    dlb_report_by_name("html")->render_all((const json_t *const *)docs, 3, &opts, &page);
+    assert_has(page.data, "id=\"r3-beside\"");
+    for (uint32_t i = 0; i < 3; i++) {
+        json_t *back = document_in(page.data, i);
+        assert_true(json_equal(docs[i], back));
+        json_decref(back);
+        json_decref(docs[i]);
+    }
+    assert_has(page.data, "<tr id=\"r1-c0\">");
+    dlb_text_free(&page);
+}
+
+/* 500 cells are a page of less than 3 MB. */
+static void test_many_cells(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("sweep"), *cells = json_object_get(doc, "cells"),
+           *workers = json_array();
+    json_t *model = json_deep_copy(json_array_get(cells, 4));
+    json_array_clear(cells);
+    for (int i = 0; i < 500; i++) {
+        json_t *cell = json_deep_copy(model), *config = json_object_get(cell, "config");
+        json_object_set_new(cell, "index", json_integer(i));
+        json_object_set_new(config, "loader.num_workers", json_integer(i % 20));
+        json_object_set_new(config, "loader.prefetch_factor", json_integer(1 + i / 20));
+        json_array_append_new(cells, cell);
+    }
+    for (int i = 0; i < 25; i++)
+        json_array_append_new(workers, json_integer(i));
+    json_object_set_new(json_object_get(doc, "axes"), "loader.num_workers", workers);
+    char *page = rendered(doc, "html", 0);
+    assert_in_range(strlen(page), 100000, 3000000);
+    assert_int_equal(n_of(page, "<tr id=\"r0-c"), 500);
+    free(page);
+    json_decref(model);
+    json_decref(doc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_holds_the_document),
+        cmocka_unit_test(test_loads_nothing),
+        cmocka_unit_test(test_every_cell_has_a_row),
+        cmocka_unit_test(test_charts_have_tables),
+        cmocka_unit_test(test_hostile_names_are_inert),
+        cmocka_unit_test(test_several_beside_each_other),
+        cmocka_unit_test(test_many_cells),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
