@@ -58,7 +58,7 @@ struct dlb_sheet_column {
 };
 
 struct dlb_sheet_value {
-    char *text;    /* owned; as the document has it: whoever renders it escapes it */
+    char *text;    /* owned; as the document has it; a renderer escapes it */
     double number; /* NaN: there is none */
 };
 

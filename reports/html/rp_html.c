@@ -1,5 +1,5 @@
 /* report.html: a result, or several beside each other, as one file that needs no network. The words
- * and tables are here for whoever has no JavaScript; page.js draws charts from the tables. */
+ * and tables are here for readers without JavaScript; page.js draws charts from the tables. */
 #include "core/base/embedded.h"
 #include "core/base/json.h"
 #include "reports/answer.h"
