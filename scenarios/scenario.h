@@ -42,6 +42,7 @@ struct dlb_task {
     uint32_t block; /* repetition */
     uint32_t again; /* 1, 2 ...: measures a disturbed repetition again */
     bool for_next;  /* WARM: dropped together with the next task, which is a cell */
+    bool rewarms;   /* WARM: once more, where a run was resumed: no block's time */
 };
 
 /* What measures a cell, where that is not this program's own `cell`. All borrowed. */
@@ -189,7 +190,11 @@ struct dlb_results {
     struct dlb_reps in_c; /* of plan->in_c */
     uint32_t n_cells, n_ceilings;
     bool interrupted;
-    double elapsed_s;               /* since the plan began, at the last task's end */
+    double elapsed_s;  /* since the plan began, at the last task's end; of a run that
+                          was resumed, in all of its processes */
+    double unjudged_s; /* of these, for what is not judged: a block that was cut off, and warm
+                          passes  where the run was resumed */
+    uint32_t n_resumed, n_unjudged; /* how often it was resumed; repetitions that do not count */
     double run_s[DLB_N_TASK_KINDS]; /* of these, in tasks of each kind */
     double stolen_frac;             /* of all CPUs' time so far, taken by a hypervisor; NaN */
 };
@@ -282,6 +287,7 @@ struct dlb_subject {
 struct dlb_prepare_input {
     struct dlb_config *cfg;    /* prepare() may set keys in it */
     const char *scratch;       /* folder for files that are needed until release() */
+    uint64_t available_bytes;  /* of memory, when the run began */
     const atomic_bool *cancel; /* set by an interrupt */
 };
 

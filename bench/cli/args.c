@@ -20,6 +20,7 @@ enum {
     FLAG_SET,
     FLAG_RESULTS,
     FLAG_RUN_NAME,
+    FLAG_RESUME,
     FLAG_FORMAT,
     FLAG_REPORT_FORMAT,
     FLAG_PROMETHEUS,
@@ -56,6 +57,10 @@ const struct dlb_flag dlb_flags[] = {
                        "name this result's folder (default: made from configuration, command and "
                        "time)",
                        NULL},
+    [FLAG_RESUME] = {"resume", "DIR", DLB_FLAG_RESUME,
+                     "go on with a run that was killed, interrupted or ran out of disk: DIR is its "
+                     "result's folder, which has its configuration",
+                     NULL},
     [FLAG_FORMAT] = {"format", "FORMAT", DLB_FLAG_TARGET, "write the target in this format", NULL},
     [FLAG_REPORT_FORMAT] = {"format", "FORMAT", DLB_FLAG_BESIDE,
                             "print html (a page), md (Markdown), csv (a row a repetition), json, "
@@ -247,6 +252,9 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
     case FLAG_PROMETHEUS:
         out->prometheus = value;
         break;
+    case FLAG_RESUME:
+        out->resume = value;
+        break;
     case FLAG_FORMAT:
     case FLAG_REPORT_FORMAT:
         out->format = value;
@@ -384,6 +392,11 @@ int dlb_args_parse(const struct dlb_verb *verb, int argc, char **argv, struct dl
         status = pass(verb, argc, argv, PHASE_FILES, out, err);
     if (status == DLB_OK)
         status = pass(verb, argc, argv, PHASE_OPTIONS, out, err);
+    if (status == DLB_OK && out->resume && (out->run_name || out->overwrite || out->dry_run))
+        return dlb_fail(err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "--resume", DLB_NO_OFFSET,
+                        "%s: --resume names the folder of a run that has begun: leave --run-name, "
+                        "--overwrite and --dry-run out",
+                        verb->name);
     if (status == DLB_OK && (verb->flags & DLB_FLAG_PATH) && !out->path)
         return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
                         "%s: a PATH is missing; see `dlbench help %s`", verb->name, verb->name);

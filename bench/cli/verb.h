@@ -37,6 +37,7 @@ enum {
     DLB_FLAG_SWEEP = 1 << 9,    /* --exhaustive */
     DLB_FLAG_WRITE = 1 << 10,   /* --write FILE, --overwrite */
     DLB_FLAG_BESIDE = 1 << 11,  /* further PATHs; --verbose, --format, --prometheus FILE */
+    DLB_FLAG_RESUME = 1 << 12,  /* --resume DIR */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
 
@@ -47,6 +48,7 @@ struct dlb_args {
     const char *config_path; /* or NULL */
     const char *results_dir; /* "results" by default */
     const char *run_name;    /* or NULL: the verb chooses */
+    const char *resume;      /* a result's folder, or NULL */
     const char *path;        /* positional, or NULL */
     const char *target;      /* the second one, or NULL */
     const char *beside[DLB_MAX_BESIDE];

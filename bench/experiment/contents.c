@@ -3,6 +3,7 @@
 #include "bench/experiment/names.h"
 #include "bench/experiment/scratch.h"
 #include "core/base/io.h"
+#include "core/base/journal.h"
 #include "reports/load.h"
 #include "reports/text.h"
 
@@ -59,7 +60,22 @@ static bool is_page(const char *text, size_t n_bytes)
 /* What lies under the names of a result's files. */
 struct result_files {
     bool there[DLB_N_RESULT_NAMES], ours[DLB_N_RESULT_NAMES]; /* in the order of dlb_result_names */
+    bool unfinished;                                          /* the journal has a repetition */
 };
+
+/* Of a journal the first line is enough, and it may be long. */
+static void read_journal(int folder, int i, struct result_files *out)
+{
+    bool one = true;
+    struct stat st;
+    int fd = (int)TEMP_FAILURE_RETRY(openat(
+        folder, dlb_result_names[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (fd < 0)
+        return;
+    out->ours[i] = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && dlb_journal_looks(fd, &one);
+    out->unfinished = out->ours[i] && !one;
+    (void)close(fd);
+}
 
 /* Files with other content, and anything that is not a regular file, belong to the user. A file
  * that cannot be read is an error. */
@@ -73,6 +89,10 @@ static int read_own(int folder, const char *path, int i, json_t **summary, struc
     int n = snprintf(full, sizeof(full), "%s/%s", path, dlb_result_names[i]);
     if (!out->there[i] || n < 0 || (size_t)n >= sizeof(full))
         return DLB_OK;
+    if (strcmp(dlb_result_names[i], DLB_JOURNAL_NAME) == 0) {
+        read_journal(folder, i, out);
+        return DLB_OK;
+    }
     int rc = dlb_read_file_at(folder, dlb_result_names[i], full, DLB_SUMMARY_MAX_BYTES, &text,
                               &n_bytes, err);
     if (rc)
@@ -94,7 +114,7 @@ static int read_all_own(int folder, const char *path, struct result_files *out, 
 {
     json_t *summary = NULL;
     int rc = DLB_OK;
-    *out = (struct result_files){{false}, {false}};
+    *out = (struct result_files){{false}, {false}, false};
     for (int i = 0; dlb_result_names[i] && rc == DLB_OK; i++)
         rc = read_own(folder, path, i, &summary, out, err);
     json_decref(summary);
@@ -182,6 +202,7 @@ int dlb_contents_of(int folder, const char *path, struct dlb_contents *out, stru
         else if (files.there[i])
             out->leftover = true;
     }
+    out->unfinished = files.unfinished;
     return rc;
 }
 

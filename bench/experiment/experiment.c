@@ -5,24 +5,22 @@
 #include "bench/cli/version.h"
 #include "bench/experiment/preview.h"
 #include "bench/experiment/result.h"
+#include "bench/experiment/resume.h"
 #include "bench/experiment/subject.h"
+#include "bench/experiment/tell.h"
 #include "bench/experiment/watch.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/say.h"
-#include "core/base/units.h"
 #include "core/host/osacct.h"
 #include "scenarios/judge/summary.h"
 #include "scenarios/run/runner.h"
-#include "scenarios/spec/meaning.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LONG_S 1800 /* what takes longer is announced */
 
 /* The steps, in their order: prepare, plan, execute (with a save after each block), report. */
 struct experiment {
@@ -33,6 +31,9 @@ struct experiment {
     struct dlb_plan plan;
     struct dlb_results results;
     struct dlb_result_folder folder;
+    struct dlb_resume resume;
+    struct dlb_resume_host host;
+    char *arguments; /* that the run was begun with */
     json_t *environment;
     struct dlb_watch watch;
 };
@@ -55,6 +56,10 @@ static int plan_with(struct experiment *x, const struct dlb_plan_torch *torch, s
                                 .torch = *torch,
                                 .own = x->subject.own};
     dlb_subject_host(&x->subject, x->scenario, x->n_cpus, &in.host);
+    x->host.memcpy_bytes_per_s = in.host.memcpy_bytes_per_s;
+    x->host = dlb_resume_host(&x->resume, &x->host);
+    in.host.memcpy_bytes_per_s = x->host.memcpy_bytes_per_s;
+    in.host.available_bytes = dlb_count_or_zero(x->host.available_bytes);
     return x->scenario->plan(&in, out, err);
 }
 
@@ -91,19 +96,39 @@ static int ask_for_torch(struct experiment *x, const char *scratch, struct dlb_e
     return rc ? rc : dlb_subject_torch(scratch, &x->subject, err);
 }
 
+/* The folder and the journal of a run that did not end, and its configuration. */
+static int reopen(struct experiment *x, struct dlb_err *err)
+{
+    int rc = dlb_result_reopen(x->args->resume, &x->folder, err);
+    return rc ? rc : dlb_resume_open(&x->resume, &x->folder, x->scenario->name, x->args->cfg, err);
+}
+
+static int open_folder(struct experiment *x, struct dlb_err *err)
+{
+    return x->args->resume ? DLB_OK : dlb_result_open(x->args, x->scenario->name, &x->folder, err);
+}
+
 static int prepare(struct experiment *x, struct dlb_err *err)
 {
-    int rc = x->scenario->check ? x->scenario->check(x->args->cfg, err)
-                                : dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
+    int rc = x->args->resume ? reopen(x, err) : DLB_OK;
+    if (rc)
+        return rc;
+    dlb_resume_remember(&x->resume, x->args->cfg);
+    x->host.available_bytes = dlb_os_mem_available_bytes();
+    x->host = dlb_resume_host(&x->resume, &x->host);
+    rc = x->scenario->check ? x->scenario->check(x->args->cfg, err)
+                            : dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
     if (!rc)
-        rc = dlb_result_open(x->args, x->scenario->name, &x->folder, err);
+        rc = open_folder(x, err);
     if (rc)
         return rc;
     dlb_progress_begin(&x->watch.progress, x->scenario->name);
     dlb_progress_update(&x->watch.progress, 0.0, "looking at what is to be measured");
     dlb_catch_interrupts();
-    struct dlb_prepare_input in = {
-        .cfg = x->args->cfg, .scratch = x->folder.scratch, .cancel = &dlb_interrupted};
+    struct dlb_prepare_input in = {.cfg = x->args->cfg,
+                                   .scratch = x->folder.scratch,
+                                   .available_bytes = x->host.available_bytes,
+                                   .cancel = &dlb_interrupted};
     if (!x->scenario->check)
         rc = ask(x, x->folder.scratch, err);
     if (!rc)
@@ -124,45 +149,34 @@ static int make_plan(struct experiment *x, struct dlb_err *err)
     return rc;
 }
 
-/* Options that were set and have no meaning in the only cell there is. */
-static void tell_meaningless(const struct experiment *x)
+static struct dlb_resume_run this_run(const struct experiment *x)
 {
-    const struct dlb_plan_cell *cell = &x->plan.cells[0];
-    if (x->plan.n_cells != 1 || !cell->spec || x->plan.grows) /* other cells may use them */
-        return;
-    for (const struct dlb_opt_group *const *g = dlb_spec_groups(); *g; g++)
-        for (const struct dlb_opt *opt = (*g)->opts;
-             opt->key && dlb_spec_section_of(cell->spec, *g); opt++) {
-            char key[96];
-            (void)snprintf(key, sizeof(key), "%s.%s", (*g)->section, opt->key);
-            if (dlb_config_has(x->args->cfg, key) &&
-                !dlb_meaning_has(*g, opt, cell->spec, cell->iterable))
-                dlb_say_note("%s (%s) has no meaning with these settings and is left out", key,
-                             dlb_config_origin(x->args->cfg, key));
-        }
+    return (struct dlb_resume_run){.scenario = x->scenario,
+                                   .folder = &x->folder,
+                                   .cfg = x->args->cfg,
+                                   .subject = &x->subject,
+                                   .plan = &x->plan,
+                                   .environment = x->environment,
+                                   .arguments = x->arguments,
+                                   .n_cpus = x->n_cpus,
+                                   .host = x->host};
 }
 
-static void tell_left_out(const struct experiment *x)
+/* Whether this process may go on with what an earlier one began. */
+static int check_resumed(const struct experiment *x, struct dlb_err *err)
 {
-    const char *varies = x->scenario->varies;
-    tell_meaningless(x);
-    if (x->plan.in_c.why[0])
-        dlb_say_note("the same work in C will not be measured beside PyTorch's: %s [%s]",
-                     x->plan.in_c.why, dlb_code_name(x->plan.in_c.code));
-    if (varies && dlb_config_has(x->args->cfg, varies))
-        dlb_say_note("%s (%s) is what %s looks for, and is left out; %s ends the search", varies,
-                     dlb_config_origin(x->args->cfg, varies), x->scenario->name,
-                     x->scenario->until);
-    if (x->plan.race && dlb_config_has(x->args->cfg, "run.repeats"))
-        dlb_say_note("run.repeats (%s) is left out: the sweep repeats cells as often as it takes "
-                     "to decide; --exhaustive measures each run.repeats times",
-                     dlb_config_origin(x->args->cfg, "run.repeats"));
-    if (x->scenario->sweeps && !x->plan.race && dlb_config_has(x->args->cfg, "sweep.max_minutes"))
-        dlb_say_note("sweep.max_minutes (%s) is left out: cells that do other work, a single cell, "
-                     "and the cells of an exhaustive sweep are measured run.repeats times each",
-                     dlb_config_origin(x->args->cfg, "sweep.max_minutes"));
-    if (json_object_size(dlb_config_axes(x->args->cfg)) > 0 && !x->scenario->sweeps)
-        dlb_say_note("%s sweeps nothing; the sweep.* lists are left out", x->scenario->name);
+    const struct dlb_resume_run run = this_run(x);
+    return dlb_resume_check(&x->resume, &run, err);
+}
+
+static struct dlb_tell telling(struct experiment *x)
+{
+    return (struct dlb_tell){.cfg = x->args->cfg,
+                             .scenario = x->scenario,
+                             .subject = &x->subject,
+                             .plan = &x->plan,
+                             .kept = &x->resume.kept,
+                             .progress = &x->watch.progress};
 }
 
 static uint32_t count(const struct experiment *x, const struct dlb_judgement *j,
@@ -219,64 +233,6 @@ static void save(void *ctx)
     dlb_judgement_free(&judgement);
 }
 
-/* A plan that grows has one run yet, and is as long as its answer is far. */
-static void tell_growing(struct experiment *x)
-{
-    double run_s = dlb_runner_least_s(&x->plan, x->subject.shape.n_samples);
-    uint32_t least, most;
-    char from[40], to[40], run[40];
-    x->scenario->n_runs(&x->plan, &least, &most);
-    dlb_progress_note(&x->watch.progress,
-                      "dlbench: %s takes %u to about %u runs of %s each: %s to %s of steps alone; "
-                      "storage.max_minutes ends it earlier",
-                      x->scenario->name, least, most, dlb_duration_text(run_s, run, sizeof run),
-                      dlb_duration_text(run_s * least, from, sizeof from),
-                      dlb_duration_text(run_s * most, to, sizeof to));
-}
-
-/* A race has one block yet, and is as long as it takes to decide. */
-static void tell_race(struct experiment *x)
-{
-    double most_s = x->subject.spec.sweep.max_minutes * 60;
-    double block_s = dlb_runner_least_s(&x->plan, x->subject.shape.n_samples);
-    char block[40], most[40] = "no limit";
-    if (most_s > 0)
-        (void)dlb_duration_text(most_s, most, sizeof most);
-    (void)dlb_duration_text(block_s, block, sizeof block);
-    dlb_progress_note(
-        &x->watch.progress,
-        "dlbench: sweep repeats the cells that may be the answer until one is certain "
-        "enough; a block of all takes %s of steps alone; sweep.max_minutes ends it: "
-        "%s",
-        block, most);
-    if (most_s > 0 && DLB_RACE_FIRST_LOOK * block_s > most_s)
-        dlb_progress_note(&x->watch.progress,
-                          "dlbench: note: a decision takes %d blocks at least: raise "
-                          "sweep.max_minutes, %s, or sweep fewer settings",
-                          DLB_RACE_FIRST_LOOK,
-                          x->subject.spec.run.max_batches == 0
-                              ? "set run.max_batches (0 is whole epochs)"
-                              : "lower run.max_batches");
-}
-
-/* Before a long measurement: how to make it shorter. */
-static void tell_long(struct experiment *x)
-{
-    double least_s = dlb_runner_least_s(&x->plan, x->subject.shape.n_samples);
-    char least[40], tasks[40];
-    bool whole = x->subject.spec.run.max_batches == 0;
-    if (least_s < LONG_S)
-        return;
-    dlb_progress_note(&x->watch.progress,
-                      "dlbench: note: this takes %s at least (%s runs, steps alone); to make it "
-                      "less, %s run.repeats%s",
-                      dlb_duration_text(least_s, least, sizeof least),
-                      dlb_count_text((double)x->plan.n_tasks, tasks, sizeof tasks),
-                      whole ? "set run.max_batches (0 is whole epochs) or lower"
-                            : "lower run.max_batches or",
-                      x->plan.axes.n > 0 ? ", or sweep fewer settings" : "");
-}
-
 static int execute(struct experiment *x, struct dlb_err *err)
 {
     x->watch.plan = &x->plan;
@@ -292,17 +248,18 @@ static int execute(struct experiment *x, struct dlb_err *err)
         .cancel = &dlb_interrupted,
         .event = dlb_watch_event,
         .ctx = &x->watch,
+        .kept = &x->resume.kept,
         .scenario = x->scenario,
     };
+    const struct dlb_resume_run run = this_run(x);
     int rc = dlb_result_begin(&x->folder, x->environment, err);
+    if (!rc)
+        rc = dlb_resume_begin(&x->resume, &run, err);
     if (rc)
         return rc;
-    if (x->plan.race)
-        tell_race(x);
-    else if (x->plan.grows)
-        tell_growing(x);
-    else
-        tell_long(x);
+    const struct dlb_tell tell = telling(x);
+    dlb_tell_resumed(&tell);
+    dlb_tell_length(&tell);
     return dlb_runner_execute(&runner, &x->plan, &x->results, err);
 }
 
@@ -356,6 +313,7 @@ static int conclude(const struct experiment *x, const struct dlb_judgement *j)
         return code;
     if (x->results.interrupted) {
         dlb_result_say_interrupted(&x->folder);
+        dlb_result_say_resume(&x->folder, x->scenario->name);
         return DLB_EXIT_INTERRUPTED;
     }
     if (n_lost > 0 && count(x, j, DLB_CELL_FAILED) == 0)
@@ -383,9 +341,13 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;
     if (written == DLB_E_CANCELLED) /* the result that was there is kept; conclude() says why */
         code = DLB_EXIT_OK;
-    char *again = dlb_again(x->args);
-    dlb_result_print(doc, written ? NULL : x->folder.written, x->args, again);
-    free(again);
+    bool ended = !ran && !x->results.interrupted && (!written || written == DLB_E_CANCELLED);
+    if (ended || !dlb_result_is_unfinished(&x->folder))
+        dlb_result_end_journal(&x->folder);
+    else if (!x->results.interrupted)
+        dlb_result_say_resume(&x->folder, x->scenario->name);
+    dlb_result_print(doc, written ? NULL : x->folder.written, x->args,
+                     dlb_resume_arguments(&x->resume, x->arguments));
     (void)fflush(stdout);
     int concluded = conclude(x, &judgement);
     json_decref(doc);
@@ -411,7 +373,8 @@ static int dry_run(struct experiment *x, struct dlb_err *err)
         rc = make_plan(x, err);
     if (rc)
         return rc;
-    tell_left_out(x);
+    const struct dlb_tell tell = telling(x);
+    dlb_tell_left_out(&tell);
     struct dlb_preview preview = {x->scenario, &x->subject, &x->plan, x->n_cpus, open_s};
     json_t *doc = dlb_preview_json(&preview);
     if (x->args->json)
@@ -429,15 +392,19 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
     int code;
     x->args = args;
     x->scenario = scenario;
+    x->arguments = dlb_again(args);
     if (args->dry_run) {
         code = dry_run(x, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
-    } else if (prepare(x, &err) || make_plan(x, &err)) {
+    } else if (prepare(x, &err) || make_plan(x, &err) || check_resumed(x, &err)) {
         code = dlb_print_err(&err);
     } else {
-        tell_left_out(x);
+        const struct dlb_tell tell = telling(x);
+        dlb_tell_left_out(&tell);
         int ran = execute(x, &err);
         dlb_progress_end(&x->watch.progress, NULL);
-        code = report(x, ran, &err);
+        /* What the journal's own run has written says more than this one's. */
+        code = ran && err.code == DLB_ERR_JOURNAL_DIVERGES ? dlb_print_err(&err)
+                                                           : report(x, ran, &err);
     }
     dlb_results_free(&x->results);
     dlb_plan_free(&x->plan);
@@ -445,6 +412,8 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
         scenario->release(x->subject.own); /* it may have files in the scratch folder */
     if (x->folder.path[0])
         dlb_result_close(&x->folder);
+    dlb_resume_close(&x->resume);
+    free(x->arguments);
     json_decref(x->environment);
     free(x->subject.shard_samples);
     free(x);

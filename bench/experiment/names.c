@@ -6,8 +6,8 @@
 
 #define MAX_DIGITS 9 /* of a process's number */
 
-const char *const dlb_result_names[DLB_N_RESULT_NAMES + 1] = {"summary.json", "environment.json",
-                                                              "summary.txt", "report.html"};
+const char *const dlb_result_names[DLB_N_RESULT_NAMES + 1] = {
+    "summary.json", "environment.json", "summary.txt", "report.html", DLB_JOURNAL_NAME};
 
 long dlb_process_number(const char *text, const char **end)
 {

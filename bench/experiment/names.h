@@ -6,9 +6,11 @@
 
 #include <stdbool.h>
 
-/* summary.json, environment.json, summary.txt, report.html; ends with NULL. */
+/* summary.json, environment.json, summary.txt, report.html, and the journal of a run that has not
+ * ended; ends with NULL. */
 extern const char *const dlb_result_names[];
-#define DLB_N_RESULT_NAMES 4
+#define DLB_N_RESULT_NAMES 5
+#define DLB_JOURNAL_NAME "journal.jsonl"
 
 /* Whether a result's file has this name. */
 bool dlb_is_result_name(const char *name);

@@ -1,23 +1,21 @@
 #include "bench/experiment/result.h"
 
-#include "core/base/escape.h"
-#include "bench/cli/print.h"
 #include "bench/experiment/contents.h"
+#include "bench/experiment/names.h"
 #include "bench/experiment/replace.h"
 #include "bench/experiment/scratch.h"
+#include "core/base/escape.h"
 #include "core/base/io.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/base/say.h"
 #include "reports/report.h"
-#include "reports/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,8 +24,6 @@
 #define NAMES_TRIED 1000
 #define LOCKS_TRIED 50 /* for half a second: another run looks there for leftovers */
 #define LOCK_WAIT_NS 10000000
-#define READABLE_COLUMNS 100 /* longer lines of text are hard to read */
-#define PIPE_COLUMNS 160     /* wide enough for the usual columns of a table */
 
 static void choose_name(const struct dlb_args *args, const char *verb, char *name, size_t n_name)
 {
@@ -140,6 +136,10 @@ static int check_contents(struct dlb_result_folder *out, bool overwrite, struct 
     int rc = dlb_contents_of(out->lock_fd, out->path, &there, err);
     if (rc)
         return rc;
+    if (there.unfinished && !there.unfit && !overwrite)
+        return dlb_fail(err, DLB_ERR_RESULT_UNFINISHED, out->path, DLB_NO_OFFSET,
+                        "holds a run that did not end: --resume goes on with it, --overwrite "
+                        "measures again");
     if (there.summary && !there.unfit && !overwrite)
         return dlb_fail(err, DLB_ERR_RESULT_EXISTS, out->path, DLB_NO_OFFSET,
                         "holds a result already: give another --run-name, or --overwrite");
@@ -233,6 +233,84 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
     if (!rc && out->locked)
         (void)dlb_contents_remove_leftovers(out->lock_fd);
     return rc ? rc : make_scratch(out, err);
+}
+
+/* Divides the path that --resume names: the folder of results, and the name of this one. */
+static int name_folder(const char *dir, char results[PATH_MAX], struct dlb_result_folder *out,
+                       struct dlb_err *err)
+{
+    char path[PATH_MAX];
+    size_t n = strlen(dir);
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    int n_path = snprintf(path, sizeof(path), "%.*s", (int)n, dir);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    if (n_path <= 0 || (size_t)n_path >= sizeof(path) || strlen(name) >= sizeof(out->name))
+        return dlb_fail(err, DLB_ERR_RESULT_PATH, "--resume", DLB_NO_OFFSET,
+                        n_path > 0 ? "the path is too long" : "the path is empty: name a folder");
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+        char real[PATH_MAX];
+        if (!realpath(path, real) || !strcmp(real, "/"))
+            return dlb_fail_errno(err, dir, DLB_NO_OFFSET, "cannot find the result's folder");
+        return name_folder(real, results, out, err);
+    }
+    memcpy(out->path, path, sizeof(path));
+    (void)snprintf(out->name, sizeof(out->name), "%s", name);
+    (void)snprintf(results, PATH_MAX, "%.*s", slash ? (int)(slash - path) + (slash == path) : 1,
+                   slash ? path : ".");
+    return DLB_OK;
+}
+
+static int check_resumed(struct dlb_result_folder *out, struct dlb_err *err)
+{
+    struct dlb_contents there;
+    int rc = dlb_contents_of(out->lock_fd, out->path, &there, err);
+    if (rc)
+        return rc;
+    if (there.unfit)
+        return dlb_fail(err, DLB_ERR_RESULT_FOREIGN, out->path, DLB_NO_OFFSET,
+                        "holds \"%s\", which dlbench did not write, where a result would be",
+                        there.other);
+    if (!there.unfinished)
+        return dlb_fail(err, DLB_ERR_RESUME_NOTHING, out->path, DLB_NO_OFFSET,
+                        "holds nothing to resume: its run has ended, or measured nothing");
+    out->replaces = there.summary; /* the caller knows whether it is the run's own */
+    return DLB_OK;
+}
+
+int dlb_result_reopen(const char *dir, struct dlb_result_folder *out, struct dlb_err *err)
+{
+    char results[PATH_MAX], scratch[32];
+    struct stat st;
+    memset(out, 0, sizeof(*out));
+    out->lock_fd = -1;
+    dlb_scratch_name(scratch, sizeof(scratch));
+    int rc = name_folder(dir, results, out, err);
+    if (!rc && stat(out->path, &st) != 0)
+        rc = dlb_fail_errno(err, out->path, DLB_NO_OFFSET, "cannot resume it");
+    if (!rc) {
+        dlb_replace_recover(results);
+        dlb_contents_remove_all_leftovers(results);
+        rc = join(out->scratch, out->path, scratch, err);
+    }
+    if (!rc)
+        rc = lock_folder(out, err);
+    if (!rc)
+        rc = check_resumed(out, err);
+    if (!rc && out->locked)
+        (void)dlb_contents_remove_leftovers(out->lock_fd);
+    return rc ? rc : make_scratch(out, err);
+}
+
+int dlb_result_journal(const struct dlb_result_folder *folder, char path[PATH_MAX],
+                       struct dlb_err *err)
+{
+    return join(path, folder->path, DLB_JOURNAL_NAME, err);
+}
+
+void dlb_result_end_journal(const struct dlb_result_folder *folder)
+{
+    (void)unlinkat(folder->lock_fd, DLB_JOURNAL_NAME, 0);
 }
 
 void dlb_result_close(const struct dlb_result_folder *folder)
@@ -382,6 +460,20 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
     return write_result(folder->path, &old, environment, doc, err);
 }
 
+bool dlb_result_is_unfinished(const struct dlb_result_folder *folder)
+{
+    struct dlb_contents there;
+    struct dlb_err ignored;
+    return dlb_contents_of(folder->lock_fd, folder->path, &there, &ignored) == DLB_OK &&
+           there.unfinished;
+}
+
+void dlb_result_say_resume(const struct dlb_result_folder *folder, const char *verb)
+{
+    if (dlb_result_is_unfinished(folder))
+        dlb_say(stderr, "dlbench: to go on with it: dlbench %s --resume %s", verb, folder->path);
+}
+
 void dlb_result_say_interrupted(const struct dlb_result_folder *folder)
 {
     if (!folder->written[0])
@@ -393,37 +485,4 @@ void dlb_result_say_interrupted(const struct dlb_result_folder *folder)
                 folder->path, folder->written);
     else
         dlb_say(stderr, "dlbench: interrupted: the result holds what was measured so far");
-}
-
-static uint32_t stdout_columns(void)
-{
-    struct winsize size;
-    const char *wanted = getenv("COLUMNS");
-    unsigned long n = wanted ? strtoul(wanted, NULL, 10) : 0;
-    if (!isatty(STDOUT_FILENO))
-        return n >= 20 && n <= 1000 ? (uint32_t)n : PIPE_COLUMNS;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return 80;
-}
-
-void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_args *args,
-                      const char *again)
-{
-    const struct dlb_report *report = dlb_report_by_name(args->json ? "json" : "terminal");
-    struct dlb_report_opts opts = {
-        .n_columns = stdout_columns(), .folder = folder, .again = again, .verbose = args->verbose};
-    struct dlb_text text = {0};
-    report->render(doc, &opts, &text);
-    dlb_print_out(text.data, text.len_bytes);
-    dlb_text_free(&text);
-}
-
-void dlb_result_print_pair(const json_t *const docs[2])
-{
-    uint32_t n = stdout_columns();
-    struct dlb_text text = {0};
-    dlb_watch_render(docs, 2, n, n < READABLE_COLUMNS ? n : READABLE_COLUMNS, &text);
-    dlb_print_out(text.data, text.len_bytes);
-    dlb_text_free(&text);
 }

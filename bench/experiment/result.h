@@ -36,6 +36,24 @@ struct dlb_result_folder {
 int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_result_folder *out,
                     struct dlb_err *err);
 
+/* Opens the folder of a run that did not end, to go on with it: the folder's own path, as --resume
+ * names it. DLB_ERR_RESUME_NOTHING where it holds no journal with a repetition. out->replaces:
+ * there is a summary, which may be the run's own. Else as dlb_result_open. */
+int dlb_result_reopen(const char *dir, struct dlb_result_folder *out, struct dlb_err *err);
+
+/* The path of the journal that the folder has until its run has ended. */
+int dlb_result_journal(const struct dlb_result_folder *folder, char path[PATH_MAX],
+                       struct dlb_err *err);
+
+/* Removes the journal: the run has ended, and its result is written. */
+void dlb_result_end_journal(const struct dlb_result_folder *folder);
+
+/* Whether the journal has a repetition. */
+bool dlb_result_is_unfinished(const struct dlb_result_folder *folder);
+
+/* Prints on stderr how to go on with the run, if it measured anything. */
+void dlb_result_say_resume(const struct dlb_result_folder *folder, const char *verb);
+
 /* Removes the scratch folder, and the folder itself if it is empty and was made here. */
 void dlb_result_close(const struct dlb_result_folder *folder);
 

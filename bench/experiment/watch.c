@@ -88,9 +88,8 @@ static void describe(const struct dlb_watch *watch, const struct dlb_runner_even
                        (unsigned long long)event->n_batches);
     if (watch->plan->race) {
         char left[40];
-        double gone_s = (double)(dlb_now_ns() - watch->start_ns) / 1e9;
         (void)snprintf(text, n_text, "%u done%s  block %u: %s%s%s", event->n_done,
-                       dlb_watch_left_text(watch->plan, gone_s, left, sizeof(left)),
+                       dlb_watch_left_text(watch->plan, event->gone_s, left, sizeof(left)),
                        task->block + 1, what, cell, batches);
         return;
     }

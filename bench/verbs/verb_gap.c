@@ -39,8 +39,9 @@ const struct dlb_verb dlb_verb_gap = {
         "code is 0 if at least one was measured.\n\n"
         "If memory is short, samples and batches shrink together, and the result says so. Ratios "
         "compare dlbench's rungs with direct, and PyTorch's with torch-direct. Ctrl-C ends the "
-        "ladder. The result then holds the rungs measured so far, marked partial.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON,
+        "ladder. The result then holds the rungs measured so far, marked partial, and --resume DIR "
+        "goes on with it.",
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON,
     .groups = groups,
     .section = "gap",
     .examples = {"dlbench gap", "dlbench gap --samples 2000000 --batch-size 300000",

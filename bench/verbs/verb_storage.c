@@ -181,6 +181,8 @@ static int run(const struct dlb_args *args)
 
     if (args->dry_run)
         return dry_run(args, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
+    if (args->resume && !dlb_config_is_set(args->cfg)) /* the run's folder has all of it */
+        return dlb_experiment_run(args, dlb_scenario_by_name("storage"));
     struct dlb_storage_opts opts;
     dlb_config_fill(args->cfg, &dlb_storage_group, &opts);
     if (opts.baseline == DLB_BASELINE_FIO)
@@ -219,9 +221,10 @@ const struct dlb_verb dlb_verb_storage = {
         "batches, readers and step times), llm-tokens, imagenet-files, imagenet-tar, hdf5-cosmo, "
         "or a TOML file of your own.\n\n"
         "--baseline fio lets fio read the same files with the same sizes, depth and kind of reads, "
-        "in turns with N + 1 accelerators, and shows which share of its rate they reach.",
-    .flags =
-        DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD | DLB_FLAG_STORAGE,
+        "in turns with N + 1 accelerators, and shows which share of its rate they reach.\n\n"
+        "--resume DIR, the result's folder, goes on with a search that was cut off.",
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON |
+             DLB_FLAG_WORKLOAD | DLB_FLAG_STORAGE,
     .examples = {"dlbench gen --workload resnet50 --path /mnt/resnet50",
                  "dlbench storage --workload resnet50 --accelerator h100 --path /mnt/resnet50",
                  "dlbench storage --workload unet3d --path /mnt/unet3d --dry-run"},

@@ -91,8 +91,12 @@ const struct dlb_verb dlb_verb_sweep = {
         "that each takes, what would be read, and the least time. A cell that cannot work (too few "
         "batches, more memory than there is) is skipped before anything runs. If no cell can work, "
         "the sweep is refused at once.\n\n"
-        "Ctrl-C ends the sweep. The result then holds what was measured so far, marked partial.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_PLAN | DLB_FLAG_SWEEP,
+        "Ctrl-C ends the sweep. The result then holds what was measured so far, marked partial. "
+        "--resume DIR goes on with it, and with a sweep that was killed or ran out of disk; DIR is "
+        "the result's folder, which has the configuration:\n\n"
+        "  dlbench sweep --resume results/first",
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_RESUME | DLB_FLAG_JSON | DLB_FLAG_PLAN |
+             DLB_FLAG_SWEEP,
     .examples = {"dlbench sweep --config quickstart.toml",
                  "dlbench sweep --config my.toml --set 'sweep.loader.num_workers=[4, 8, 16]'",
                  "dlbench sweep --config my.toml --dry-run"},

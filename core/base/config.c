@@ -328,6 +328,52 @@ int dlb_config_set_flat(struct dlb_config *cfg, const json_t *flat, const char *
     return rc;
 }
 
+/* `before`: what the key of an origin has before it. */
+static void add_said(const struct dlb_config *cfg, const json_t *from, const char *before,
+                     json_t *out)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)from, key, value) {
+        char full[AXIS_KEY_CAP];
+        (void)snprintf(full, sizeof full, "%s%s", before, key);
+        json_t *one = dlb_json_made(json_pack("{ss, sO}", "key", full, "value", value));
+        dlb_json_put(one, "origin", dlb_json_safe_text(dlb_config_origin(cfg, full)));
+        dlb_json_append(out, one);
+    }
+}
+
+bool dlb_config_is_set(const struct dlb_config *cfg)
+{
+    return json_object_size(cfg->said.values) + json_object_size(cfg->said.axes) > 0;
+}
+
+json_t *dlb_config_said(const struct dlb_config *cfg)
+{
+    json_t *out = dlb_json_made(json_array());
+
+    add_said(cfg, cfg->said.values, "", out);
+    add_said(cfg, cfg->said.axes, DLB_SWEEP, out);
+    return out;
+}
+
+int dlb_config_restore(struct dlb_config *cfg, const json_t *said, struct dlb_err *err)
+{
+    const json_t *one;
+    size_t i;
+    int rc = DLB_OK;
+
+    json_array_foreach(said, i, one) {
+        char *origin = dlb_unescape(dlb_mem_text(dlb_json_text(one, "origin")));
+        if (!rc)
+            rc = dlb_config_set_json(cfg, dlb_json_text(one, "key"), json_object_get(one, "value"),
+                                     origin, err);
+        free(origin);
+    }
+    return rc;
+}
+
 bool dlb_config_has(const struct dlb_config *cfg, const char *key)
 {
     return json_object_get(cfg->said.origins, key) != NULL;

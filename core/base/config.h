@@ -52,6 +52,15 @@ bool dlb_config_has(const struct dlb_config *cfg, const char *key);
 /* "imagenet.toml:12" or "--set"; "default" when it was not set. Borrowed. */
 const char *dlb_config_origin(const struct dlb_config *cfg, const char *key);
 
+/* Whether a file or --set set anything. */
+bool dlb_config_is_set(const struct dlb_config *cfg);
+
+/* Every setting of a file or --set: array of {"key", "value", "origin"}, the axes last.
+ * dlb_config_restore sets them on top of what is set, so that a new configuration becomes the same.
+ * New reference. */
+json_t *dlb_config_said(const struct dlb_config *cfg);
+int dlb_config_restore(struct dlb_config *cfg, const json_t *said, struct dlb_err *err);
+
 /* Fills the group's struct (group->n_bytes at `out`) with what was set, and defaults. */
 void dlb_config_fill(const struct dlb_config *cfg, const struct dlb_opt_group *group, void *out);
 

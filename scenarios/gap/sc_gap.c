@@ -5,7 +5,6 @@
 #include "core/base/mem.h"
 #include "core/base/opt_value.h"
 #include "core/base/say.h"
-#include "core/host/osacct.h"
 #include "scenarios/gap/fit.h"
 #include "scenarios/gap/judge.h"
 #include "scenarios/gap/plan.h"
@@ -104,8 +103,7 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
     if (!rc && !(g->device = dlb_device_choose(&g->params.device, NULL, why, err)))
         rc = (int)err->status;
     if (!rc)
-        rc =
-            dlb_gap_shrink(&g->params, dlb_os_mem_available_bytes(), g->python.found, g->said, err);
+        rc = dlb_gap_shrink(&g->params, in->available_bytes, g->python.found, g->said, err);
     if (!rc)
         rc = settle(g, in->cfg, err);
     if (!rc && readlink("/proc/self/exe", g->exe, sizeof(g->exe) - 1) < 0)

@@ -335,6 +335,16 @@ static json_t *index_or_null(int64_t index)
     return index < 0 ? json_null() : dlb_json_made(json_integer(index));
 }
 
+/* Whether more than one process measured it; null: one did. */
+static json_t *resumed_json(const struct dlb_results *results)
+{
+    if (results->n_resumed == 0)
+        return json_null();
+    return dlb_json_made(json_pack("{sI, sI, so}", "times", (json_int_t)results->n_resumed,
+                                   "unjudged_repetitions", (json_int_t)results->n_unjudged,
+                                   "unjudged_s", dlb_json_real_or_null(results->unjudged_s)));
+}
+
 static void put_head(json_t *doc, const struct dlb_summary *in)
 {
     char hash[17], source[DLB_OPT_STRING_CAP + 32];
@@ -348,6 +358,7 @@ static void put_head(json_t *doc, const struct dlb_summary *in)
     dlb_json_put(doc, "run_name", dlb_json_safe_text(in->run_name));
     dlb_json_put(doc, "partial", json_boolean(in->partial));
     dlb_json_put(doc, "interrupted", json_boolean(in->results->interrupted));
+    dlb_json_put(doc, "resumed", resumed_json(in->results));
     dlb_json_put(
         doc, "dlbench",
         dlb_json_made(json_pack("{ss, ss}", "version", in->version, "commit", in->commit)));

@@ -314,11 +314,30 @@ void dlb_plan_add_block_warms(struct dlb_plan *plan, uint32_t block)
     add_warms(plan, DLB_WARM_BLOCK, block);
 }
 
+void dlb_plan_insert_warms(struct dlb_plan *plan, uint32_t at)
+{
+    uint32_t n = plan->n_tasks, block = plan->tasks[at].block;
+    add_warms(plan, DLB_WARM_ONCE, block);
+    for (uint32_t i = n; i < plan->n_tasks; i++)
+        plan->tasks[i].rewarms = true;
+    dlb_plan_move_tasks(plan, n, at);
+}
+
 static void add_reference(struct dlb_plan *plan, uint32_t block)
 {
     dlb_plan_add_task(plan, (struct dlb_task){.kind = DLB_TASK_REFERENCE,
                                               .index = (uint32_t)plan->reference,
                                               .block = block});
+}
+
+void dlb_plan_move_tasks(struct dlb_plan *plan, uint32_t n, uint32_t to)
+{
+    uint32_t n_added = plan->n_tasks - n;
+    struct dlb_task *added = dlb_mem_array(n_added, sizeof(*added));
+    memcpy(added, plan->tasks + n, n_added * sizeof(*added));
+    memmove(plan->tasks + to + n_added, plan->tasks + to, (n - to) * sizeof(*added));
+    memcpy(plan->tasks + to, added, n_added * sizeof(*added));
+    free(added);
 }
 
 static bool is_ceiling_of_any(const struct dlb_plan *plan, uint32_t ceiling, const bool *cells)

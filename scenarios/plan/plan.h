@@ -59,6 +59,13 @@ void dlb_plan_tasks(struct dlb_plan *plan);
 /* Appends the warm passes of a block, which come before all its cells. */
 void dlb_plan_add_block_warms(struct dlb_plan *plan, uint32_t block);
 
+/* Inserts the warm passes that were made before the first block, once more, before task `at`: of a
+ * run that was resumed there. The tasks may move. */
+void dlb_plan_insert_warms(struct dlb_plan *plan, uint32_t at);
+
+/* Moves the tasks from n on to the place `to`. */
+void dlb_plan_move_tasks(struct dlb_plan *plan, uint32_t n, uint32_t to);
+
 /* Appends a task. Before a repetition of a cell with DLB_WARM_EACH it adds the warm pass. */
 void dlb_plan_add_task(struct dlb_plan *plan, struct dlb_task task);
 

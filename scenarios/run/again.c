@@ -1,10 +1,6 @@
 #include "scenarios/run/again.h"
 
-#include "core/base/mem.h"
 #include "scenarios/plan/plan.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 struct count {
     uint32_t n_repeated, n_quiet;
@@ -48,17 +44,6 @@ static uint32_t add(struct dlb_plan *plan, const struct dlb_again_of *of,
     return 0;
 }
 
-/* Moves the tasks from n on to the place `to`. */
-static void move_tail(struct dlb_plan *plan, uint32_t n, uint32_t to)
-{
-    uint32_t n_added = plan->n_tasks - n;
-    struct dlb_task *added = dlb_mem_array(n_added, sizeof(*added));
-    memcpy(added, plan->tasks + n, n_added * sizeof(*added));
-    memmove(plan->tasks + to + n_added, plan->tasks + to, (n - to) * sizeof(*added));
-    memcpy(plan->tasks + to, added, n_added * sizeof(*added));
-    free(added);
-}
-
 uint32_t dlb_again_add(struct dlb_plan *plan, const struct dlb_results *results,
                        const struct dlb_again_of *of, uint32_t at)
 {
@@ -72,6 +57,6 @@ uint32_t dlb_again_add(struct dlb_plan *plan, const struct dlb_results *results,
         n += add(plan, of, &results->ceilings[i],
                  (struct dlb_task){.kind = DLB_TASK_CEILING, .index = i, .block = block});
     if (n > 0)
-        move_tail(plan, n_before, at + 1);
+        dlb_plan_move_tasks(plan, n_before, at + 1);
     return n;
 }

@@ -8,22 +8,15 @@
 #include "scenarios/plan/plan.h"
 #include "scenarios/run/again.h"
 #include "scenarios/run/child.h"
+#include "scenarios/run/known_data.h"
+#include "scenarios/run/stall.h"
+#include "scenarios/run/task.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STALL_NS (300 * DLB_NS_PER_S)
-#define STALL_STEPS 10
-#define CEILING_MARGIN_S 15 /* beside loader.timeout_s: as long as workers have to stop */
-
-/* A data set of the plan, by the settings that choose it. */
-struct known_data {
-    struct dlb_spec spec;
-    uint64_t id; /* dlb_shape.id */
-};
 
 struct runner {
     const struct dlb_runner *how;
@@ -33,23 +26,24 @@ struct runner {
     bool *cell_failed, *ceiling_failed;
     double *cell_s, *ceiling_s, *warm_s; /* what the last run of each took; NaN: has not run */
     double baseline_s, in_c_s;
-    struct known_data *data; /* those that were opened */
-    uint32_t n_data;
+    struct dlb_known_data data;
     uint32_t n_cells, n_ceilings; /* that these arrays have room for */
     bool ended;                   /* the current task */
+    bool live;                    /* nothing is left to be taken over from the journal */
     uint32_t n_done, n_left;      /* n_left: after the current task */
     uint64_t start_ns, task_start_ns;
-    struct dlb_os_machine machine_before; /* the first task */
+    struct dlb_os_machine machine_before; /* the first task of this process */
+    struct dlb_kept_spent earlier;        /* by earlier processes */
 };
 
-static bool is_cell(const struct dlb_task *task)
+static double since_s(uint64_t start_ns)
 {
-    return task->kind == DLB_TASK_CELL || task->kind == DLB_TASK_REFERENCE;
+    return (double)(dlb_now_ns() - start_ns) / 1e9;
 }
 
 static bool *failed_of(const struct runner *r, const struct dlb_task *task)
 {
-    return is_cell(task) ? &r->cell_failed[task->index] : &r->ceiling_failed[task->index];
+    return dlb_task_is_cell(task) ? &r->cell_failed[task->index] : &r->ceiling_failed[task->index];
 }
 
 /* A ceiling that no cell needs any more. Those of storage, which adds cells, are always needed. */
@@ -78,38 +72,6 @@ static bool is_dropped(const struct runner *r, const struct dlb_task *task)
     return task->kind != DLB_TASK_BASELINE && *failed_of(r, task);
 }
 
-/* NULL for a cell that another program measures. */
-static const struct dlb_spec *spec_of(const struct dlb_plan *plan, const struct dlb_task *task)
-{
-    switch (task->kind) {
-    case DLB_TASK_WARM:
-        return &plan->warms[task->index];
-    case DLB_TASK_CEILING:
-        return &plan->ceilings[task->index];
-    case DLB_TASK_IN_C:
-        return plan->in_c.spec;
-    case DLB_TASK_CELL:
-    case DLB_TASK_REFERENCE:
-    case DLB_TASK_BASELINE:
-        break;
-    }
-    return plan->cells[task->index].spec;
-}
-
-/* The configuration for the task's process. New reference. */
-static json_t *config_of(const struct dlb_plan *plan, const struct dlb_task *task)
-{
-    const struct dlb_spec *spec = spec_of(plan, task);
-    if (!spec) {
-        const struct dlb_plan_other *other = &plan->cells[task->index].other;
-        return json_incref(other->first && task->block == 0 ? other->first : other->config);
-    }
-    bool of_cell = is_cell(task) || task->kind == DLB_TASK_IN_C;
-    json_t *flat = dlb_spec_to_json(spec, of_cell && plan->cells[task->index].iterable);
-    dlb_json_put(flat, "run.seed", json_integer(dlb_plan_block_seed(spec->run.seed, task->block)));
-    return flat;
-}
-
 static double *took(struct runner *r, const struct dlb_task *task)
 {
     if (task->kind == DLB_TASK_BASELINE)
@@ -118,7 +80,7 @@ static double *took(struct runner *r, const struct dlb_task *task)
         return &r->in_c_s;
     if (task->kind == DLB_TASK_WARM)
         return &r->warm_s[task->index];
-    return is_cell(task) ? &r->cell_s[task->index] : &r->ceiling_s[task->index];
+    return dlb_task_is_cell(task) ? &r->cell_s[task->index] : &r->ceiling_s[task->index];
 }
 
 static double mean_known(const double *values, uint32_t n)
@@ -133,23 +95,15 @@ static double mean_known(const double *values, uint32_t n)
     return known ? sum / known : (double)NAN;
 }
 
-/* How many batches a task takes; NaN if that cannot be predicted. */
-static double planned_batches(const struct dlb_plan *plan, const struct dlb_task *task,
-                              uint64_t n_samples)
-{
-    const struct dlb_spec *spec = spec_of(plan, task);
-    return spec && task->kind != DLB_TASK_WARM ? dlb_plan_batches(spec, n_samples) : (double)NAN;
-}
-
 double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples)
 {
     double sum = 0;
     for (uint32_t i = 0; i < plan->n_tasks; i++) {
         const struct dlb_task *task = &plan->tasks[i];
-        const struct dlb_spec *spec = spec_of(plan, task);
+        const struct dlb_spec *spec = dlb_task_spec(plan, task);
         if (!spec || task->kind == DLB_TASK_WARM || task->kind == DLB_TASK_BASELINE)
             continue;
-        double s = planned_batches(plan, task, n_samples) / (double)spec->accelerators.count *
+        double s = dlb_task_batches(plan, task, n_samples) / (double)spec->accelerators.count *
                    spec->device.step_ms * 1e-3;
         sum += isfinite(s) ? s : 0;
     }
@@ -160,7 +114,7 @@ double dlb_runner_least_s(const struct dlb_plan *plan, uint64_t n_samples)
 static double paced_s(const struct runner *r, double gone_s, uint64_t n_batches)
 {
     double planned =
-        n_batches > 0 ? planned_batches(r->plan, r->task, r->how->n_samples) : (double)NAN;
+        n_batches > 0 ? dlb_task_batches(r->plan, r->task, r->how->n_samples) : (double)NAN;
     return isfinite(planned) ? fmax(gone_s, gone_s * planned / (double)n_batches) : (double)NAN;
 }
 
@@ -172,12 +126,12 @@ static double eta_s(struct runner *r, uint64_t n_batches)
         return (double)NAN;
     double cell = mean_known(r->cell_s, r->plan->n_cells);
     double ceiling = mean_known(r->ceiling_s, r->plan->n_ceilings);
-    double gone = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
+    double gone = since_s(r->task_start_ns);
     double current = *took(r, r->task), sum = 0;
     const struct dlb_task *end = r->plan->tasks + r->plan->n_tasks;
     if (!isfinite(current))
         current = paced_s(r, gone, n_batches);
-    if (!isfinite(cell) && is_cell(r->task))
+    if (!isfinite(cell) && dlb_task_is_cell(r->task))
         cell = current;
     if (!isfinite(ceiling) && r->task->kind == DLB_TASK_CEILING)
         ceiling = current;
@@ -186,7 +140,7 @@ static double eta_s(struct runner *r, uint64_t n_batches)
             continue;
         double expect = task == r->task ? current : *took(r, task);
         if (!isfinite(expect) && task->kind != DLB_TASK_WARM)
-            expect = is_cell(task) ? cell : isfinite(ceiling) ? ceiling : cell;
+            expect = dlb_task_is_cell(task) ? cell : isfinite(ceiling) ? ceiling : cell;
         if (task == r->task && isfinite(expect))
             expect = fmax(expect - gone, 0);
         sum += expect;
@@ -197,7 +151,7 @@ static double eta_s(struct runner *r, uint64_t n_batches)
 static void tell(struct runner *r, enum dlb_runner_what what, uint64_t n_batches,
                  const struct dlb_cell_result *result)
 {
-    if (!r->how->event)
+    if (!r->how->event || !r->live)
         return;
     struct dlb_runner_event event = {
         .what = what,
@@ -206,6 +160,7 @@ static void tell(struct runner *r, enum dlb_runner_what what, uint64_t n_batches
         .n_tasks = r->n_done + r->n_left,
         .n_batches = n_batches,
         .eta_s = eta_s(r, n_batches),
+        .gone_s = r->earlier.elapsed_s + since_s(r->start_ns),
         .result = result,
     };
     r->how->event(r->how->ctx, &event);
@@ -216,109 +171,19 @@ static void tick(void *ctx, uint64_t n_batches)
     tell(ctx, DLB_RUNNER_TICK, n_batches, NULL);
 }
 
-/* A ceiling loads by itself, so it has no loader.timeout_s of its own: the longest of its cells.
- * 0: of another task, or a cell has none. */
-static double ceiling_timeout_s(const struct runner *r)
-{
-    double longest_s = 0;
-    if (r->task->kind != DLB_TASK_CEILING)
-        return 0;
-    for (uint32_t i = 0; i < r->plan->n_cells; i++) {
-        const struct dlb_plan_cell *cell = &r->plan->cells[i];
-        if (cell->skipped || !cell->spec || cell->ceiling != r->task->index)
-            continue;
-        if (!(cell->spec->loader.timeout_s > 0))
-            return 0;
-        longest_s = fmax(longest_s, cell->spec->loader.timeout_s);
-    }
-    return longest_s;
-}
-
-static uint64_t stall_ns(const struct runner *r, const struct dlb_spec *spec)
-{
-    if (r->how->stall_ns)
-        return r->how->stall_ns;
-    if (!spec)
-        return STALL_NS;
-    double timeout_s = ceiling_timeout_s(r);
-    if (timeout_s > 0)
-        return (uint64_t)((timeout_s + CEILING_MARGIN_S) * 1e9);
-    const struct dlb_loader_opts *loader = &spec->loader;
-    double batch_ns =
-        (double)loader->batch_size * (loader->sample_sleep_us + loader->sample_spin_us) * 1e3;
-    double longest = fmax(batch_ns, spec->device.step_ms * 1e6) * STALL_STEPS;
-    /* Workers that exceed loader.timeout_s must fail by that limit, not by this one. */
-    return (uint64_t)(fmax(longest, (double)STALL_NS) + loader->worker_init_ms * 1e6 +
-                      loader->timeout_s * 1e9);
-}
-
-static struct dlb_reps *reps_of(const struct runner *r, const struct dlb_task *task)
-{
-    switch (task->kind) {
-    case DLB_TASK_WARM:
-        return &r->results->warm;
-    case DLB_TASK_REFERENCE:
-        return &r->results->reference;
-    case DLB_TASK_CELL:
-        return &r->results->cells[task->index];
-    case DLB_TASK_CEILING:
-        return &r->results->ceilings[task->index];
-    case DLB_TASK_IN_C:
-        return &r->results->in_c;
-    case DLB_TASK_BASELINE:
-        break;
-    }
-    return &r->results->baseline;
-}
-
-static void learn(struct runner *r, const struct dlb_cell_result *result)
-{
-    *took(r, r->task) = (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
-    r->ended = true;
-    /* A failed reference does not fail its cell, which has its own runs. */
-    bool failed = result->status == DLB_REP_FAILED || result->status == DLB_REP_NOT_MEASURED;
-    if (failed && (r->task->kind == DLB_TASK_CELL || r->task->kind == DLB_TASK_CEILING))
-        *failed_of(r, r->task) = true;
-}
-
-/* The id that the task's data set must have; 0: not known. */
-static uint64_t data_id_of(const struct runner *r, const struct dlb_spec *spec)
-{
-    for (uint32_t i = 0; spec && i < r->n_data; i++)
-        if (dlb_spec_same_data(spec, &r->data[i].spec))
-            return r->data[i].id;
-    return 0;
-}
-
-static void learn_data(struct runner *r, const struct dlb_spec *spec, uint64_t id)
-{
-    if (!spec || id == 0 || data_id_of(r, spec) != 0)
-        return;
-    r->data = dlb_mem_grow(r->data, (size_t)r->n_data + 1, sizeof(*r->data));
-    r->data[r->n_data++] = (struct known_data){.spec = *spec, .id = id};
-}
-
-static enum dlb_cell_mode mode_of(const struct dlb_plan *plan, const struct dlb_task *task)
-{
-    if (task->kind == DLB_TASK_CEILING && task->index < plan->n_resident)
-        return DLB_MODE_CEILING;
-    return task->kind == DLB_TASK_WARM       ? DLB_MODE_WARM
-           : task->kind == DLB_TASK_BASELINE ? DLB_MODE_BASELINE
-                                             : DLB_MODE_MEASURE;
-}
-
-static int run_task(struct runner *r, struct dlb_err *err)
+/* Runs the current task's process. The caller frees *result. */
+static int measure(struct runner *r, struct dlb_cell_result *result, struct dlb_err *err)
 {
     static const char *const cell[] = {"dlbench", "cell", NULL}; /* bench/verbs/verb_cell.c */
-    const enum dlb_cell_mode mode = mode_of(r->plan, r->task);
+    const enum dlb_cell_mode mode = dlb_task_mode(r->plan, r->task);
     const struct dlb_plan_program *program =
-        is_cell(r->task) ? r->plan->cells[r->task->index].other.program : NULL;
-    const struct dlb_spec *spec = spec_of(r->plan, r->task);
+        dlb_task_is_cell(r->task) ? r->plan->cells[r->task->index].other.program : NULL;
+    const struct dlb_spec *spec = dlb_task_spec(r->plan, r->task);
     char data_id[20];
-    (void)snprintf(data_id, sizeof(data_id), "%" PRIx64, data_id_of(r, spec));
+    (void)snprintf(data_id, sizeof(data_id), "%" PRIx64, dlb_known_data_id(&r->data, spec));
     const char *const tail[] = {
         "--mode", dlb_cell_mode_names[mode], "--memo", r->how->scratch, "--data-id", data_id, NULL};
-    json_t *config = config_of(r->plan, r->task);
+    json_t *config = dlb_task_config(r->plan, r->task);
     struct dlb_child child = {
         .exe = program && program->exe ? program->exe
                : r->how->exe           ? r->how->exe
@@ -329,40 +194,96 @@ static int run_task(struct runner *r, struct dlb_err *err)
         .config = config,
         .data_path = spec ? spec->dataset.path : NULL,
         .scratch = r->how->scratch,
-        .stall_ns = stall_ns(r, spec),
+        .stall_ns = r->how->stall_ns ? r->how->stall_ns : dlb_stall_ns(r->plan, r->task),
         .cancel = r->how->cancel,
         .tick = tick,
         .ctx = r,
     };
-    struct dlb_cell_result result;
     r->task_start_ns = dlb_now_ns();
     r->ended = false;
     tell(r, DLB_RUNNER_START, 0, NULL);
-    int rc = dlb_child_run(&child, program != NULL, &result, err);
+    int rc = dlb_child_run(&child, program != NULL, result, err);
     json_decref(config);
+    return rc;
+}
+
+/* What this process spent, and those before it. */
+static struct dlb_kept_spent spent_now(const struct runner *r, double of_task_s)
+{
+    struct dlb_os_machine now;
+    const struct dlb_os_machine *before = &r->machine_before;
+    dlb_os_machine(&now);
+    uint64_t stolen = dlb_count_rise(now.stolen_ticks, before->stolen_ticks);
+    uint64_t all = dlb_count_rise(now.all_ticks, before->all_ticks);
+    bool known = stolen != DLB_NOT_MEASURED && r->earlier.stolen_ticks != DLB_NOT_MEASURED;
+    return (struct dlb_kept_spent){
+        .elapsed_s = r->earlier.elapsed_s + since_s(r->start_ns),
+        .unjudged_s = r->results->unjudged_s + (r->task->rewarms ? of_task_s : 0),
+        .stolen_ticks = known ? stolen + r->earlier.stolen_ticks : DLB_NOT_MEASURED,
+        .all_ticks = known ? all + r->earlier.all_ticks : DLB_NOT_MEASURED};
+}
+
+static void take_spent(struct runner *r, const struct dlb_kept_spent *spent)
+{
+    const struct dlb_os_machine from = {0}, to = {.stolen_ticks = spent->stolen_ticks,
+                                                  .all_ticks = spent->all_ticks};
+    r->results->elapsed_s = spent->elapsed_s;
+    r->results->unjudged_s = spent->unjudged_s;
+    r->results->stolen_frac = dlb_os_stolen_frac(&from, &to);
+}
+
+/* A failed reference does not fail its cell, which has its own runs. */
+static void learn_failure(struct runner *r, const struct dlb_cell_result *result)
+{
+    bool failed = result->status == DLB_REP_FAILED || result->status == DLB_REP_NOT_MEASURED;
+    if (failed && (r->task->kind == DLB_TASK_CELL || r->task->kind == DLB_TASK_CEILING))
+        *failed_of(r, r->task) = true;
+}
+
+/* Adds the current task's result (taken over) to the others. */
+static void take_result(struct runner *r, struct dlb_cell_result *result,
+                        const struct dlb_kept_rep *rep)
+{
+    struct dlb_reps *reps = dlb_task_reps(r->results, r->task);
+    r->ended = true;
+    *took(r, r->task) = rep->took_s;
+    r->results->run_s[r->task->kind] += r->task->rewarms ? 0 : rep->took_s;
+    take_spent(r, &rep->spent);
+    learn_failure(r, result);
+    dlb_known_data_add(&r->data, dlb_task_spec(r->plan, r->task), result->data_id);
+    /* The event borrows it; what moves is the struct, not what it owns. */
+    struct dlb_cell_result told = *result;
+    if (r->task->again > 0)
+        dlb_reps_replace(reps, result);
+    else
+        dlb_reps_add(reps, result);
+    r->n_done++;
+    r->n_left--;
+    tell(r, DLB_RUNNER_DONE, 0, &told);
+}
+
+/* Runs the current task, or takes its result over from the journal. */
+static int run_task(struct runner *r, struct dlb_err *err)
+{
+    struct dlb_kept *kept = r->how->kept;
+    struct dlb_cell_result result;
+    struct dlb_kept_rep rep = {.task = *r->task};
+    if (kept)
+        rep.config = dlb_task_hash(r->plan, r->task);
+    int rc = r->live ? measure(r, &result, err) : dlb_kept_take_rep(kept, &rep, &result, err);
     if (rc)
         return rc;
     result.block = r->task->block;
     result.index = r->task->index;
     result.again = r->task->again;
-    learn(r, &result);
-    learn_data(r, spec, result.data_id);
-    struct dlb_os_machine now;
-    dlb_os_machine(&now);
-    r->results->run_s[r->task->kind] += (double)(dlb_now_ns() - r->task_start_ns) / 1e9;
-    r->results->elapsed_s = (double)(dlb_now_ns() - r->start_ns) / 1e9;
-    r->results->stolen_frac = dlb_os_stolen_frac(&r->machine_before, &now);
-    struct dlb_reps *reps = reps_of(r, r->task);
-    /* The event borrows it; what moves is the struct, not what it owns. */
-    struct dlb_cell_result told = result;
-    if (r->task->again > 0)
-        dlb_reps_replace(reps, &result);
-    else
-        dlb_reps_add(reps, &result);
-    r->n_done++;
-    r->n_left--;
-    tell(r, DLB_RUNNER_DONE, 0, &told);
-    return DLB_OK;
+    if (r->live) {
+        rep.took_s = since_s(r->task_start_ns);
+        rep.spent = spent_now(r, rep.took_s);
+    }
+    if (r->live && kept)
+        rc = dlb_kept_add_rep(kept, &rep, &result, err);
+    take_result(r, &result, &rep);
+    return rc;
 }
 
 static uint32_t count_left(const struct runner *r, const struct dlb_task *from)
@@ -373,11 +294,12 @@ static uint32_t count_left(const struct runner *r, const struct dlb_task *from)
     return n;
 }
 
-/* Whether the plan's time is up: what is left of a block would take too long beyond it. */
+/* Whether the plan's time is up: what is left of a block would take too long beyond it. By the time
+ * of the last task's end, so that a resumed run decides as the first one did. */
 static bool is_late(const struct runner *r)
 {
-    double gone_s = (double)(dlb_now_ns() - r->start_ns) / 1e9;
-    return r->plan->race && r->plan->race->cut_s > 0 && gone_s > r->plan->race->cut_s;
+    const struct dlb_plan_race *race = r->plan->race;
+    return race && race->cut_s > 0 && r->results->elapsed_s > race->cut_s;
 }
 
 static bool runs(void *ctx, const struct dlb_task *task)
@@ -404,27 +326,84 @@ static bool is_interrupted(const struct runner *r)
     return r->how->cancel && atomic_load(r->how->cancel);
 }
 
+/* The data may have left the page cache since: they are read once more, as before the first block.
+ */
+static void insert_warms(struct runner *r, uint32_t at)
+{
+    if (at > 0)
+        dlb_plan_insert_warms(r->plan, at);
+    r->task = &r->plan->tasks[at]; /* the tasks may have moved */
+}
+
+/* All that the journal has was taken over: from task `at` on they run. */
+static int go_on(struct runner *r, uint32_t at, struct dlb_err *err)
+{
+    struct dlb_kept *kept = r->how->kept;
+    r->live = true;
+    if (!kept || !kept->resumes)
+        return DLB_OK;
+    struct dlb_kept_spent spent = kept->spent;
+    double judged_s = r->results->elapsed_s - r->results->unjudged_s;
+    spent.unjudged_s = fmax(spent.elapsed_s - judged_s, 0);
+    take_spent(r, &spent);
+    r->earlier = spent;
+    r->start_ns = dlb_now_ns();
+    r->results->n_resumed++;
+    insert_warms(r, at);
+    return dlb_kept_add_resumed(kept, &spent, err);
+}
+
+/* Before task `at`: repeats what earlier processes did where they were resumed. */
+static int catch_up(struct runner *r, uint32_t at, struct dlb_err *err)
+{
+    struct dlb_kept *kept = r->how->kept;
+    while (!r->live && kept && dlb_kept_next(kept) == DLB_KEPT_RESUMED) {
+        struct dlb_kept_spent spent;
+        dlb_kept_take_resumed(kept, &spent);
+        take_spent(r, &spent);
+        r->results->n_resumed++;
+        insert_warms(r, at);
+    }
+    bool more = !r->live && kept && dlb_kept_next(kept) != DLB_KEPT_NOTHING;
+    return r->live || more ? DLB_OK : go_on(r, at, err);
+}
+
+/* After the last task of a block. One that was interrupted has not ended. */
+static int end_block(struct runner *r, struct dlb_err *err)
+{
+    struct dlb_kept *kept = r->how->kept;
+    uint32_t block = r->task->block;
+    if (!r->live)
+        return dlb_kept_take_block(kept, block, err);
+    if (kept && !is_interrupted(r))
+        return dlb_kept_add_block(kept, block, err);
+    return DLB_OK;
+}
+
 /* Runs tasks from `first` on. Stops early if the user interrupts, or if the time is up. */
 static int run_tasks(struct runner *r, uint32_t first, struct dlb_err *err)
 {
     const struct dlb_plan *plan = r->plan; /* it grows where a repetition was disturbed */
-    for (uint32_t i = first; i < plan->n_tasks; i++) {
+    int rc = DLB_OK;
+    for (uint32_t i = first; i < plan->n_tasks && !rc; i++) {
         r->task = &plan->tasks[i];
-        if (is_interrupted(r))
+        rc = catch_up(r, i, err);
+        if (rc || (r->live && is_interrupted(r)))
             break;
         if (!is_dropped(r, r->task) && !is_late(r)) {
             r->n_left = count_left(r, r->task);
-            int rc = run_task(r, err);
-            if (rc)
-                return rc;
+            rc = run_task(r, err);
         }
-        if (ends_block(r, i) && i + 1 < plan->n_tasks)
+        if (rc || !ends_block(r, i))
+            continue;
+        rc = end_block(r, err);
+        if (!rc && i + 1 < plan->n_tasks)
             tell(r, DLB_RUNNER_BLOCK, 0, NULL);
     }
     /* The answer stands before the same work in C, and is whole without it. */
     bool whole = r->task && r->task->kind == DLB_TASK_IN_C;
     r->results->interrupted = is_interrupted(r) && !whole;
-    return DLB_OK;
+    return rc;
 }
 
 static void grow_values(double **values, uint32_t from, uint32_t to)
@@ -484,8 +463,9 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        .in_c_s = (double)NAN,
                        .start_ns = dlb_now_ns()};
     dlb_os_machine(&r.machine_before);
-    learn_data(&r, runner->looked_at, runner->data_id);
+    dlb_known_data_add(&r.data, runner->looked_at, runner->data_id);
     grow_values(&r.warm_s, 0, plan->n_warms);
+    results->n_unjudged = runner->kept ? runner->kept->n_unjudged : 0;
     int rc = run_plan(&r, err);
     dlb_memo_clear(runner->scratch);
     free(r.cell_failed);
@@ -493,6 +473,6 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
     free(r.cell_s);
     free(r.ceiling_s);
     free(r.warm_s);
-    free(r.data);
+    free(r.data.set);
     return rc;
 }

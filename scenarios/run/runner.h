@@ -6,6 +6,7 @@
 #define DLB_SCENARIOS_RUN_RUNNER_H
 
 #include "core/base/err.h"
+#include "scenarios/run/kept.h"
 #include "scenarios/scenario.h"
 
 #include <stdatomic.h>
@@ -25,6 +26,7 @@ struct dlb_runner_event {
     uint64_t n_batches;       /* of this task, so far */
     double eta_s;             /* of the whole plan; NaN while nothing is known, and for plans that
                                  grow */
+    double gone_s;            /* since the plan began, in all processes that measured it */
     const struct dlb_cell_result *result; /* DONE only; borrowed until the next event */
 };
 
@@ -40,12 +42,15 @@ struct dlb_runner {
     const atomic_bool *cancel;        /* may be NULL */
     void (*event)(void *ctx, const struct dlb_runner_event *event); /* may be NULL */
     void *ctx;
+    struct dlb_kept *kept; /* the journal that each repetition is written to, and what is taken
+                              over from it; NULL: none */
     const struct dlb_scenario
         *scenario; /* whose next() adds tasks; NULL for a plan that does not grow */
 };
 
 /* Fills results (dlb_results_init). An interrupt is no error: results->interrupted. An error is the
- * runner's own. */
+ * runner's own, or the journal's, which cannot be written or holds another run. There are no events
+ * of what is taken over. */
 int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
                        struct dlb_results *results, struct dlb_err *err);
 

@@ -265,6 +265,12 @@ static double of_cells_s(const struct dlb_plan *plan, const struct dlb_results *
     return results->run_s[DLB_TASK_CELL] + (warms_each(plan) ? results->run_s[DLB_TASK_WARM] : 0);
 }
 
+/* Without what a break cost: it is no block's time. */
+static double blocks_s(const struct dlb_results *results)
+{
+    return results->elapsed_s - results->unjudged_s;
+}
+
 struct dlb_race_budget dlb_sweep_race_budget(const struct dlb_plan *plan,
                                              const struct dlb_results *results)
 {
@@ -272,7 +278,7 @@ struct dlb_race_budget dlb_sweep_race_budget(const struct dlb_plan *plan,
     if (held->max_s <= 0)
         return DLB_RACE_UNLIMITED;
     double cells_s = of_cells_s(plan, results) - held->before.cells_s;
-    double all_s = results->elapsed_s - held->before.all_s - once_s(plan, results);
+    double all_s = blocks_s(results) - held->before.all_s - once_s(plan, results);
     double max_s = held->race.n_fresh > 0 ? held->cut_s : held->max_s;
     return (struct dlb_race_budget){.left = max_s - results->elapsed_s,
                                     .block = fmax(all_s - cells_s, 0),
@@ -282,7 +288,7 @@ struct dlb_race_budget dlb_sweep_race_budget(const struct dlb_plan *plan,
 /* For the next block. */
 static void remember(struct dlb_plan *plan, const struct dlb_results *results)
 {
-    plan->race->before = (struct dlb_race_spent){.all_s = results->elapsed_s,
+    plan->race->before = (struct dlb_race_spent){.all_s = blocks_s(results),
                                                  .cells_s = of_cells_s(plan, results),
                                                  .n_runs = dlb_race_block_runs(&plan->race->race)};
 }

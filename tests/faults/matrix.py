@@ -32,6 +32,7 @@ LIMIT_S = 2 * (TIMEOUT_S + GRACE_S)  # from the fault to the end
 SLOW_JOBS = 8  # of those that only wait
 START_S = 60  # until the fault, on a busy machine
 SAMPLES = 64
+JOURNAL = "journal.jsonl"
 COMMON = ["--loader.batch_size", "4", "--device.step_ms", "0", "--run.repeats", "1", "--run.checksum", "true"]
 
 
@@ -75,11 +76,11 @@ def sum_of(doc):
 
 
 def digest(folder):
-    """Names and contents of all files below."""
+    """Names and contents of all files below, without the journal that a run leaves until it has ended."""
     found = hashlib.sha256()
     for at, folders, files in os.walk(folder):
         folders.sort()
-        for name in sorted(files):
+        for name in sorted(set(files) - {JOURNAL}):
             path = os.path.join(at, name)
             with open(path, "rb") as f:
                 found.update(os.path.relpath(path, folder).encode() + b"\0" + f.read() + b"\0")
@@ -253,6 +254,7 @@ class Run:
         if self.code != 0 and self.row.act != "delete-results":
             kept = digest(os.path.join(self.results, "r")) == digest(os.path.join(self.store.earlier(), "r"))
             found += [] if kept else ["the earlier result was changed"]
+            found += [] if wanted == "killed" else self.wrong_resumed()
         left = [os.path.join(at, name) for at, folders, files in os.walk(self.results) for name in folders + files
                 if name.startswith(".cells-") or name.endswith(".tmp") or ".next-" in name]
         found += [f"it left {left}"] if left else []
@@ -271,6 +273,7 @@ class Run:
         """A program that is killed can remove nothing. The result is whole, and the next run removes the rest."""
         folder = os.path.join(self.results, "r")
         earlier = os.path.join(self.store.earlier(), "r")
+        kept = shutil.copytree(self.results, os.path.join(self.work, "kept"))
         torn = [name for name in os.listdir(earlier)
                 if open(os.path.join(folder, name)).read() != open(os.path.join(earlier, name)).read()]
         again = subprocess.run(self.argv(), capture_output=True, text=True, check=False)
@@ -281,8 +284,32 @@ class Run:
         left = sorted(os.listdir(folder))
         found += [f"the next run left {left}"] if left != sorted(os.listdir(earlier)) else []
         shutil.rmtree(self.results)
+        shutil.move(kept, self.results)
+        found += self.wrong_resumed()
+        shutil.rmtree(self.results)
         shutil.copytree(self.store.earlier(), self.results)
         return found
+
+    def wrong_resumed(self):
+        """What a run left that could not write, or was killed: --resume ends it, with every sample."""
+        folder = os.path.join(self.results, "r")
+        if self.row.point != "write" or not self.is_unfinished(folder):
+            return []
+        again = subprocess.run([BIN, "run", "--resume", folder, "--json"], capture_output=True, text=True, check=False)
+        if again.returncode:
+            return [f"--resume ends with {again.returncode}: {again.stderr}"]
+        doc = json.loads(again.stdout)
+        right = self.store.sums[self.variant.name, self.zstd]
+        found = [] if sum_of(doc) == right else [f"resumed: {sum_of(doc)}, not {right}"]
+        return found + ([f"--resume left {JOURNAL}"] if os.path.exists(os.path.join(folder, JOURNAL)) else [])
+
+    @staticmethod
+    def is_unfinished(folder):
+        try:
+            with open(os.path.join(folder, JOURNAL), "rb") as f:
+                return len(f.readlines()) > 1
+        except OSError:
+            return False
 
     def end(self):
         shutil.rmtree(self.work, ignore_errors=True)

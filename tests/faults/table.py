@@ -184,7 +184,7 @@ row("mmap", "collate", "slots", "at=mmap,in=cell,path=dlbench-slots,effect=ENOME
     fits=lambda v, l: workers(l))
 
 # Writing: the cell its figures, the program the result.
-OURS, SCRATCH = "path=/results/r/", "path=/.cells-"
+OURS, SCRATCH, JOURNAL = "path=/summary.", "path=/.cells-", "in=look,path=/journal.jsonl"
 for error in ["EIO", "ENOSPC"]:
     row(error, "write", "write", f"at=write,in=look,{OURS},effect={error}", "told", path=True, cause=CAUSES[error])
     row(error, "write", "fsync", f"at=fsync,in=look,{OURS},effect={error}", "told", path=True, cause=CAUSES[error])
@@ -209,6 +209,19 @@ row("SIGSEGV", "write", "cell", f"at=fsync,in=cell,{SCRATCH},effect=SIGSEGV", "t
 row("delete", "write", "folder", "at=collate,in=cell,after=2,times=1,effect=hang", "told", act="delete-results", path=True)
 row("nomem", "write", "program", f"at=open,in=look,{OURS},effect=arm,next=malloc", "either")
 row("nomem", "write", "cell", f"at=open,in=cell,{SCRATCH},effect=arm,next=malloc", "either")
+
+# The journal: once it is there (after=1), and when it is made. What was measured is taken over by --resume.
+for error in ["EIO", "ENOSPC"]:
+    row(error, "write", "journal", f"at=write,{JOURNAL},after=1,effect={error}", "told", path=True, cause=CAUSES[error])
+    row(error, "write", "journal-sync", f"at=fsync,{JOURNAL},after=2,effect={error}", "told", path=True, cause=CAUSES[error])
+    row(error, "write", "journal-first", f"at=write,{JOURNAL},effect={error}", "told", path=True, cause=CAUSES[error])
+row("short", "write", "journal", f"at=write,{JOURNAL},effect=short", "right")
+row("EINTR", "write", "journal", f"at=write,{JOURNAL},effect=storm", "right")
+row("EINTR", "write", "journal-sync", f"at=fsync,{JOURNAL},effect=storm", "right")
+row("EMFILE", "write", "journal", f"at=open,{JOURNAL},effect=EMFILE", "told", path=True, cause=CAUSES["EMFILE"])
+row("hang", "write", "journal", f"at=fsync,{JOURNAL},after=2,effect=hang", "killed")
+row("SIGKILL", "write", "journal", f"at=write,{JOURNAL},after=2,effect=SIGKILL", "killed")
+row("SIGKILL", "write", "journal-sync", f"at=fsync,{JOURNAL},after=2,effect=SIGKILL", "killed")
 
 NO_CALL = "makes no system call: a sample's bytes are in memory"
 EMPTY = {

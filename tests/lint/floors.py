@@ -52,7 +52,7 @@ DOORS = {
     "scenarios/gap/torch": {"python.h", "torch_rung.h"},
     "scenarios/judge": {"judge.h", "judged.h", "note.h", "summary.h"},
     "scenarios/plan": {"in_c.h", "plan.h", "preflight.h", "twin.h"},
-    "scenarios/run": {"child.h", "runner.h"},
+    "scenarios/run": {"child.h", "kept.h", "runner.h", "task.h"},
     "scenarios/spec": {"axes.h", "embedded.h", "meaning.h", "rounds.h", "spec.h", "workload.h"},
     "scenarios/storage": {"fio.h", "sizing.h", "write_speed.h"},
     "scenarios/sweep": {"confirm.h"},

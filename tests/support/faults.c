@@ -342,6 +342,11 @@ int fsync(int fd)
     HOOK(ON_FSYNC, on_fd(fd), -1, (int)syscall(SYS_fsync, fd));
 }
 
+int fdatasync(int fd)
+{
+    HOOK(ON_FSYNC, on_fd(fd), -1, (int)syscall(SYS_fdatasync, fd));
+}
+
 int rename(const char *from, const char *to)
 {
     HOOK(ON_RENAME, on_name(to), -1, (int)syscall(SYS_rename, from, to));

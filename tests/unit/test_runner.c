@@ -3,6 +3,7 @@
 #include "scenarios/plan/plan.h"
 #include "scenarios/run/runner.h"
 #include "scenarios/spec/spec.h"
+#include "tests/support/scripted.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -29,7 +30,6 @@ struct bench {
     double last_eta_s;
 };
 
-/* The script finds what it was called with in $spec, $result, $mode, $id and $beat. */
 static void open_bench(struct bench *b, const char *script, const char *const *settings)
 {
     struct dlb_err err;
@@ -37,17 +37,7 @@ static void open_bench(struct bench *b, const char *script, const char *const *s
     strcpy(b->folder, "/tmp/dlb_runner_XXXXXX");
     assert_non_null(mkdtemp(b->folder));
     (void)snprintf(b->exe, sizeof(b->exe), "%s/cell", b->folder);
-    FILE *file = fopen(b->exe, "w");
-    assert_non_null(file);
-    (void)fprintf(
-        file,
-        "#!/bin/sh\nshift\nwhile [ $# -gt 1 ]; do\ncase $1 in --spec) spec=$2 ;; --result) "
-        "result=$2 ;; --mode) mode=$2 ;; --heartbeat-fd) beat=$2 ;; --data-id) id=$2 ;; "
-        "esac\nshift 2\ndone\n"
-        "%s\n",
-        script);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(chmod(b->exe, 0755), 0);
+    assert_int_equal(scripted_write(b->exe, script), 0);
     struct dlb_config *cfg = dlb_config_new(dlb_spec_groups());
     assert_int_equal(dlb_config_set(cfg, "sweep.exhaustive=true", &err), DLB_OK);
     for (; *settings; settings++)
