@@ -305,6 +305,23 @@
     button.hidden = false;
     button.addEventListener("click", () => copy(button));
   }
+  // The document, which is packed where it is long.
+  async function save(id) {
+    const script = document.getElementById(id);
+    let stream = new Blob([script.textContent]).stream();
+    if (script.type === "application/gzip+base64")
+      stream = new Blob([Uint8Array.from(atob(script.textContent), c => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await new Response(stream).blob());
+    link.download = "summary.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  for (const button of document.querySelectorAll("button[data-save]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => save(button.dataset.save));
+  }
   for (const table of document.querySelectorAll("table")) sortable(table);
   // A link to a row opens what hides it.
   const open = () => { for (let at = document.querySelector(":target"); at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true; };
