@@ -53,7 +53,7 @@
         meta.data.forEach((element, i) => {
           const raw = set.data[i], own = raw && raw.own;
           if (!own) return;
-          const half = flat ? 6 : 5, aside = flat ? 0 : (s - (chart.data.datasets.length - 1) / 2) * 4; // so that no whisker hides another
+          const half = flat ? 6 : 5, aside = flat ? 0 : (s - (chart.data.datasets.length - 1) / 2) * Math.min(4, 20 / chart.data.datasets.length); // so that no whisker hides another
           const place = flat ? element.y : element.x + aside;
           ctx.save();
           ctx.lineWidth = 1.5;
