@@ -153,11 +153,11 @@ static void bounce_copy(struct emulated *em, const uint8_t *host, size_t n_bytes
                      : "memory"); /* keeps the compiler from removing the copy */
 }
 
-/* Sleeps until shortly before the deadline, then spins. */
-static uint64_t reach(uint64_t deadline_ns)
+/* Sleeps until `watch_ns` before the deadline, then spins. */
+static uint64_t reach(uint64_t deadline_ns, uint64_t watch_ns)
 {
-    if (dlb_now_ns() + DLB_WATCH_NS < deadline_ns)
-        (void)dlb_sleep_until_ns(deadline_ns - DLB_WATCH_NS);
+    if (dlb_now_ns() + watch_ns < deadline_ns)
+        (void)dlb_sleep_until_ns(deadline_ns - watch_ns);
     for (;;) {
         uint64_t now_ns = dlb_now_ns();
         if (now_ns >= deadline_ns)
@@ -184,14 +184,14 @@ static int emulated_copy(void *dv, uint32_t buf, const void *host, size_t n_byte
     uint64_t start_ns = max_u64(dlb_now_ns(), *engine_free_ns);
     uint64_t end_ns = start_ns + em->copy_ns + (uint64_t)((double)n_bytes / rate * 1e9);
     if (!pinned && n_bytes > 0) {
-        (void)reach(start_ns); /* a pageable copy waits for its stream first */
+        (void)reach(start_ns, DLB_WATCH_NS); /* a pageable copy waits for its stream first */
         bounce_copy(em, host, n_bytes, measured ? end_ns : UINT64_MAX);
         end_ns = measured ? end_ns : max_u64(end_ns, dlb_now_ns());
     }
     b->times = (struct dlb_dev_times){.copy_start_ns = start_ns, .copy_end_ns = end_ns};
     *engine_free_ns = end_ns;
     if (!pinned && n_bytes > 0)
-        (void)reach(end_ns);
+        (void)reach(end_ns, DLB_WATCH_NS);
     return DLB_OK;
 }
 
@@ -253,6 +253,13 @@ static void emulated_hold(void *dv, uint64_t until_ns)
     em->compute_free_ns = max_u64(em->compute_free_ns, until_ns);
 }
 
+/* A step that is queued behind the point keeps the device busy while the host wakes up: then the
+ * CPU is left to those that load. */
+static uint64_t watch_ns(const struct emulated *em, uint64_t point_ns)
+{
+    return em->compute_free_ns > point_ns + DLB_WATCH_NS ? 0 : DLB_WATCH_NS;
+}
+
 static int emulated_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t timeout_ns,
                          struct dlb_dev_times *out, bool *reached, struct dlb_err *err)
 {
@@ -265,7 +272,7 @@ static int emulated_wait(void *dv, uint32_t buf, enum dlb_point point, uint64_t 
     if (!*reached)
         (void)dlb_sleep_until_ns(now_ns + timeout_ns);
     else if (now_ns < deadline_ns)
-        out->oversleep_ns = reach(deadline_ns) - deadline_ns;
+        out->oversleep_ns = reach(deadline_ns, watch_ns(em, deadline_ns)) - deadline_ns;
     return DLB_OK;
 }
 

@@ -23,11 +23,11 @@
 
 enum dlb_point { DLB_COPIED, DLB_STEPPED };
 
-/* The last part of a wait for an emulated device is spun, not slept. On a virtual machine a sleeper
- * wakes up late, by 0.1 ms at the median and by 1.5 ms at p99, and a queue of one or two short
- * steps would run dry meanwhile. CUDA's own wait spins throughout if there are enough cores
- * (cudaDeviceScheduleAuto). A consumer that waits for data never spins. One that drives several
- * devices spins only when one of them is about to run dry. */
+/* The last part of a wait for an emulated device is spun, not slept, if the device is about to run
+ * dry: no step is queued that takes longer. On a virtual machine a sleeper wakes up late, by 0.1 ms
+ * at the median and by 1.5 ms at p99, and the device would stand still meanwhile. CUDA's own wait
+ * spins throughout if there are enough cores (cudaDeviceScheduleAuto). A consumer that waits for
+ * data never spins. */
 #define DLB_WATCH_NS (1 * DLB_NS_PER_MS)
 
 /* Times of one buffer's last copy and step, converted from the device's clock to CLOCK_MONOTONIC

@@ -53,7 +53,7 @@
         meta.data.forEach((element, i) => {
           const raw = set.data[i], own = raw && raw.own;
           if (!own) return;
-          const half = flat ? 6 : 5, aside = flat ? 0 : (s - (chart.data.datasets.length - 1) / 2) * 4; // so that no whisker hides another
+          const half = flat ? 6 : 5, aside = flat ? 0 : (s - (chart.data.datasets.length - 1) / 2) * Math.min(4, 20 / chart.data.datasets.length); // so that no whisker hides another
           const place = flat ? element.y : element.x + aside;
           ctx.save();
           ctx.lineWidth = 1.5;
@@ -304,6 +304,23 @@
   for (const button of document.querySelectorAll("button[data-of]")) {
     button.hidden = false;
     button.addEventListener("click", () => copy(button));
+  }
+  // The document, which is packed where it is long.
+  async function save(id) {
+    const script = document.getElementById(id);
+    let stream = new Blob([script.textContent]).stream();
+    if (script.type === "application/gzip+base64")
+      stream = new Blob([Uint8Array.from(atob(script.textContent), c => c.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await new Response(stream).blob());
+    link.download = "summary.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  for (const button of document.querySelectorAll("button[data-save]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => save(button.dataset.save));
   }
   for (const table of document.querySelectorAll("table")) sortable(table);
   // A link to a row opens what hides it.

@@ -6,6 +6,7 @@
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/html/elements.h"
+#include "reports/html/packed.h"
 #include "reports/markup.h"
 #include "reports/report.h"
 #include "reports/supply.h"
@@ -16,6 +17,8 @@
 
 extern const struct dlb_embedded dlb_html_files[]; /* page.html, page.css, page.js, and Chart.js if
                                                       the build had it */
+#define PACKED_BYTES 500000                        /* from here on a document is packed */
+
 enum { PAGE, STYLE, SCRIPT, CHARTS };
 
 struct page {
@@ -163,7 +166,7 @@ static void put_known(struct dlb_text *out, const char *before, const char *word
     dlb_markup_text(out, words, DLB_MARKUP_HTML);
 }
 
-static void title(const json_t *doc, bool several, struct dlb_text *out)
+static void title(const json_t *doc, uint32_t number, bool several, struct dlb_text *out)
 {
     const json_t *environment = json_object_get(doc, "environment");
     const char *partial = dlb_json_is_true(doc, "interrupted") ? "PARTIAL: interrupted"
@@ -175,7 +178,10 @@ static void title(const json_t *doc, bool several, struct dlb_text *out)
     dlb_markup_text(out, dlb_text_shown(doc, "command"), DLB_MARKUP_HTML);
     put_known(out, ", on ", dlb_json_text(environment, "host"));
     put_known(out, ", ", dlb_json_text(environment, "timestamp"));
-    dlb_text_printf(out, "</p>\n");
+    dlb_text_printf(out,
+                    " <button type=\"button\" data-save=\"r%u-document\" hidden>save "
+                    "summary.json</button></p>\n",
+                    number);
     dlb_html_element(out, "p", " class=\"partial\"", partial);
 }
 
@@ -224,7 +230,7 @@ static void result(const struct page *page, uint32_t i, struct dlb_text *out)
     const json_t *doc = page->docs[i];
     bool measured = json_array_size(json_object_get(doc, "cells")) > 0;
     dlb_text_printf(out, "<section id=\"r%u\">\n", i);
-    title(doc, page->n > 1, out);
+    title(doc, i, page->n > 1, out);
     if (dlb_gap_is(doc))
         gap_answer(doc, out);
     else if (!dlb_watch_is(doc))
@@ -273,9 +279,17 @@ static void put_title(const struct page *page, struct dlb_text *out)
 static void put_documents(const struct page *page, struct dlb_text *out)
 {
     for (uint32_t i = 0; i < page->n; i++) {
-        dlb_text_printf(out, "<script type=\"application/json\" id=\"r%u-document\">", i);
-        dlb_markup_json(out, page->docs[i]);
+        struct dlb_text json = {0};
+        dlb_markup_json(&json, page->docs[i]);
+        bool packed = json.len_bytes > PACKED_BYTES && dlb_html_can_pack();
+        dlb_text_printf(out, "<script type=\"application/%s\" id=\"r%u-document\">",
+                        packed ? "gzip+base64" : "json", i);
+        if (packed)
+            dlb_html_pack(out, &json);
+        else
+            dlb_text_append(out, json.data, json.len_bytes);
         dlb_text_printf(out, "</script>\n");
+        dlb_text_free(&json);
     }
 }
 

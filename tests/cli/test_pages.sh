@@ -92,7 +92,7 @@ for number in range(500):
     cell["index"] = number
     cell["config"].update({"loader.num_workers": number % 20, "loader.prefetch_factor": 1 + number // 20})
     for key in ("median", "low", "high"):
-        cell["samples_per_s"][key] *= 1 + number / 500
+        cell["samples_per_s"][key] = float("%.9g" % (cell["samples_per_s"][key] * (1 + number / 500)))
     cells.append(cell)
 document.update(cells=cells, axes={"loader.num_workers": list(range(20)), "loader.prefetch_factor": list(range(1, 26))})
 with open("results/many/summary.json", "w") as file:

@@ -1,5 +1,8 @@
 """Whether the window of the plain loop and the judgement of tests/peers/fidelity count as they say. Needs no PyTorch; planted times."""
 
+import math
+import random
+
 from table import is_settled, judged, markdown
 from timeline import Timeline, Window
 
@@ -88,11 +91,33 @@ def check_settled():
     assert not is_settled(wide)
     wide["pairs"] *= 6
     assert is_settled(wide)
+    assert is_settled(row(10, loops[:2], [(150, 0.5), (150.2, 0.5)], "INPUT-BOUND"))  # 0.07%
+    assert not is_settled(row(10, loops[:2], [(150, 0.5), (151, 0.5)], "INPUT-BOUND"))  # 0.3%: enough of three, not of two
     wide["pairs"] = wide["pairs"][:1]
     assert not is_settled(wide)
     wide["pairs"][0] = {"loop": run(160, 0.5), "dlbench": {"failed": "PYTHON_RAISED"}}
     assert is_settled(wide)
 
 
-for check in (check_window, check_hidden, check_rounds, check_timeline, check_judgement, check_settled):
+def settled(rng, mean, spread, most=12):
+    """A row whose pairs' ratios are drawn: as many as the rule takes."""
+    ratios = [math.exp(rng.gauss(mean, spread)) for _ in range(2)]
+    while True:
+        it = row(10, [(160, 0.5)] * len(ratios), [(160 * ratio, 0.5) for ratio in ratios], "INPUT-BOUND")
+        if len(ratios) == most or is_settled(it):
+            return judged(it)["within"], len(ratios)
+        ratios.append(math.exp(rng.gauss(mean, spread)))
+
+
+def check_odds():
+    """How often the rule takes a row without a difference for one, or one of 8% for none; and how many pairs it takes."""
+    rng, n = random.Random(1), 400
+    for spread, most_wrong, pairs in ((0.0005, 0, (2, 2.3)), (0.02, 0.03, (3, 3.6)), (0.05, 0.12, (7, 8.5)), (0.08, 0.2, (10, 12))):
+        for mean in (0, 0.08):
+            rows = [settled(rng, mean, spread) for _ in range(n)]
+            wrong, taken = sum(within != (mean == 0) for within, _ in rows) / n, sum(k for _, k in rows) / n
+            assert wrong <= most_wrong and pairs[0] <= taken <= pairs[1], (spread, mean, wrong, taken)
+
+
+for check in (check_odds, check_window, check_hidden, check_rounds, check_timeline, check_judgement, check_settled):
     check()

@@ -4,6 +4,7 @@ import math
 import statistics
 
 KNOWN_WELL = 0.015  # standard error of the mean of ln(ratio)
+KNOWN_OF_TWO = 0.001  # two pairs are near each other by chance: of rows whose pairs spread by 5%, one in three within 3%
 RATE_TOLERANCE, IDLE_TOLERANCE = 0.05, 0.03
 GAIN_LIMIT = 1 / (1 - 0.10)  # docs/verdict.md: what a share of 10% costs
 SHARE_LIMIT = 0.10
@@ -39,7 +40,8 @@ def is_settled(row):
     logs = [math.log(ratio) for ratio in ratios_of(row)]
     if len(logs) < len(row["pairs"]):
         return True
-    return len(logs) > 1 and statistics.stdev(logs) / math.sqrt(len(logs)) < KNOWN_WELL
+    limit = KNOWN_OF_TWO if len(logs) == 2 else KNOWN_WELL
+    return len(logs) > 1 and statistics.stdev(logs) / math.sqrt(len(logs)) < limit
 
 
 def judged(row):

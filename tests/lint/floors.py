@@ -74,7 +74,7 @@ WRAPPED_IN = {
     "nvtx3/nvToolsExt.h": ["loaders/device/cuda/dev_cuda.c"],
     "hwloc.h": ["core/host/topo.c"],
     "zstd.h": ["formats/codecs/zstd.c"],
-    "zlib.h": ["formats/codecs/inflate.c"],
+    "zlib.h": ["formats/codecs/inflate.c", "reports/html/packed.c"],
     "lzf.h": ["formats/hdf5/filters.c"],
     "hdf5.h": ["formats/hdf5/library*.c"],
     "lmdb.h": ["formats/lmdb/lmdb*.c"],

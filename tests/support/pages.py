@@ -4,6 +4,8 @@ usage: pages.py [--quick] PAGE SUMMARY.json...     the page, and the documents o
 Each width, light, dark and paper; with --quick one width. Exits 1, with a line for each thing that is wrong.
 """
 
+import base64
+import gzip
 import json
 import os
 import sys
@@ -30,7 +32,7 @@ LOOK = """(() => {
   return {figures, cells, heads, outside, scroll: document.documentElement.scrollWidth, inner: innerWidth, title: document.title, alerted: window.alerted || 0,
     paper: document.documentElement.classList.contains("paper"), scripts: document.scripts.length, images: document.images.length,
     calls: [...document.querySelectorAll("pre[id$=-call]")].map(e => e.textContent), charts: typeof Chart !== "undefined",
-    documents: [...document.querySelectorAll('script[type="application/json"]')].map(e => e.textContent),
+    documents: [...document.querySelectorAll('script[id$=-document]')].map(e => e.textContent),
     tiles: [...document.querySelectorAll(".tiles dd")].map(e => Number(e.dataset.v))};
 })()"""
 
@@ -68,11 +70,16 @@ def check_cells(number, document, seen):
         check(len(values) == (0 if row[-1] == "-" else len(row[-1].split())), "cell %d has %d repetitions, shown: %s" % (index, len(values), row[-1]))
 
 
+def unpacked(text):
+    """A document as JSON, or as gzip in base64."""
+    return json.loads(text if text.startswith("{") else gzip.decompress(base64.b64decode(text)))
+
+
 def check_document(number, document, seen):
-    check(json.loads(seen["documents"][number]) == document, "the page holds another document %d" % number)
+    check(unpacked(seen["documents"][number]) == document, "the page holds another document %d" % number)
     if document.get("cells"):
         check_cells(number, document, seen)
-    if document.get("pytorch") and seen["calls"] and len(seen["documents"]) == 1:
+    if document.get("pytorch", "").isprintable() and document.get("pytorch") and seen["calls"] and len(seen["documents"]) == 1:
         check(document["pytorch"] in seen["calls"], "the settings to paste are not shown")
     if "storage" in document and len(seen["documents"]) == 1:
         check(any(f["id"] == "r0-curve" for f in seen["figures"]), "no curve")
@@ -137,6 +144,14 @@ def link(page):
     check(at is None or at.startswith("r"), "a link to a cell leads nowhere")
 
 
+def save(page, documents):
+    """The button gives the document, packed or not."""
+    text = page.evaluate("""new Promise((done, failed) => { setTimeout(() => failed(new Error("no blob")), 20000);
+      URL.createObjectURL = blob => { blob.text().then(done); return "#"; };
+      document.querySelector("button[data-save]").click(); })""")
+    check(json.loads(text) == documents[0], "the button saves another document")
+
+
 def main(arguments):
     quick = arguments[:1] == ["--quick"]
     path, documents = arguments[quick], []
@@ -155,6 +170,7 @@ def main(arguments):
             if width == 1280 and not dark:
                 sort(page)
                 link(page)
+                save(page, documents)
                 if not quick:
                     paper(page, path)
             page.close()

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 extern const struct dlb_device dlb_dev_emulated;
 
@@ -97,6 +98,35 @@ static void measured_rates_replace_the_profiles(void **state)
                      70000 + (uint64_t)(BYTES / 1e9 * 1e9));
     rig_close(&rig);
     free(host);
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec ts;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts), 0);
+    return (uint64_t)ts.tv_sec * DLB_NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* The end of a step is slept for, while another is queued behind it. Then workers have the CPU. */
+static void a_busy_device_is_not_watched(void **state)
+{
+    (void)state;
+    struct rig rig = {.opts = {.step_ms = 3}};
+    struct dlb_dev_times times;
+    uint64_t cpu_ns = 0;
+    enum { N_STEPS = 10 };
+
+    rig_open(&rig, 2, false, false);
+    for (uint32_t i = 0; i <= N_STEPS; i++) {
+        assert_int_equal(dlb_dev_emulated.copy(rig.dv, i % 2, NULL, 0, &rig.err), DLB_OK);
+        assert_int_equal(dlb_dev_emulated.step(rig.dv, i % 2, &rig.err), DLB_OK);
+        uint64_t before_ns = thread_cpu_ns();
+        if (i > 0)
+            assert_int_equal(wait_for(rig.dv, (i - 1) % 2, DLB_STEPPED, &times, &rig.err), DLB_OK);
+        cpu_ns += thread_cpu_ns() - before_ns;
+    }
+    assert_true(cpu_ns < N_STEPS * DLB_WATCH_NS / 2);
+    rig_close(&rig);
 }
 
 /* Two streams overlap, one does not. */
@@ -277,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_take_their_modelled_time),
         cmocka_unit_test(measured_rates_replace_the_profiles),
+        cmocka_unit_test(a_busy_device_is_not_watched),
         cmocka_unit_test(streams_overlap),
         cmocka_unit_test(pageable_copies_block),
         cmocka_unit_test(polls_tell_the_truth),

@@ -11,8 +11,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include <cmocka.h>
 
@@ -158,6 +160,26 @@ static void a_stopped_keeper_ends_it(void **state)
     assert_int_not_equal(kill(program, 0), 0);
 }
 
+/* The cell's threads have another one, which the user's program must not inherit. */
+static void its_timers_are_the_systems(void **state)
+{
+    (void)state;
+    char *const argv[] = {"/bin/sh", "-c", "cat /proc/self/timerslack_ns >&3", NULL};
+    char text[32] = "";
+    struct dlb_keeper keeper;
+    struct dlb_err err;
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(prctl(PR_SET_TIMERSLACK, 1UL), 0);
+    assert_int_equal(dlb_keeper_start(&keeper, argv, ends[1], true, &err), DLB_OK);
+    assert_int_equal(close(ends[1]), 0);
+    assert_true(read(ends[0], text, sizeof text - 1) > 0);
+    assert_int_equal(strtol(text, NULL, 10), 50000);
+    assert_true(dlb_keeper_end(&keeper, DLB_NS_PER_S));
+    assert_int_equal(close(ends[0]), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +192,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_killed_keeper_takes_the_group_with_it, folder_make,
                                         folder_remove),
         cmocka_unit_test(a_stopped_keeper_ends_it),
+        cmocka_unit_test(its_timers_are_the_systems),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
