@@ -8,6 +8,7 @@
 
 #include "core/base/config.h"
 #include "core/base/err.h"
+#include "scenarios/rules/rule.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 
 enum dlb_exit {
     DLB_EXIT_OK = 0,
-    DLB_EXIT_NO = 1,     /* a check of doctor found a problem */
+    DLB_EXIT_NO = 1,     /* a rule of --fail-on failed, or a check of doctor found a problem */
     DLB_EXIT_USAGE = 2,  /* wrong usage or configuration */
     DLB_EXIT_FAILED = 3, /* the work could not be done */
     DLB_EXIT_INTERRUPTED = 130,
@@ -37,8 +38,14 @@ enum {
     DLB_FLAG_SWEEP = 1 << 9,    /* --exhaustive */
     DLB_FLAG_WRITE = 1 << 10,   /* --write FILE, --overwrite */
     DLB_FLAG_BESIDE = 1 << 11,  /* a second PATH, which may be left out; --verbose */
+    DLB_FLAG_RULES = 1 << 13,   /* --fail-on RULE, --strict, --junit FILE */
+    DLB_FLAG_COMPARE = 1 << 14, /* --also-a PATH, --also-b PATH, --smallest SHARE, --between SHARE,
+                                   --run */
+    DLB_FLAG_TRACEML = 1 << 15, /* --traceml FILE */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
+
+#define DLB_ALSO_MAX 32
 
 struct dlb_args {
     struct dlb_config *cfg;  /* with the file and every --set applied; owned by main */
@@ -51,7 +58,16 @@ struct dlb_args {
     const char *write;       /* a file to write, or NULL */
     const char *from;        /* of the source, as the user wrote it; or NULL */
     bool overwrite, json, verbose, dry_run;
-    int argc; /* all arguments after the verb */
+    struct dlb_rule rules[DLB_RULES_MAX]; /* [n_rules] */
+    uint32_t n_rules;
+    bool strict;
+    const char *junit, *traceml;       /* files, or NULL */
+    const char *also[2][DLB_ALSO_MAX]; /* [n_also[side]] repeats of A and of B */
+    uint32_t n_also[2];
+    const char *smallest, *between; /* as the user wrote them, or NULL */
+    bool measures;                  /* compare --run: the paths are configurations */
+    const struct dlb_config *cfg_b; /* that of B; NULL: nothing is measured beside cfg */
+    int argc;                       /* all arguments after the verb */
     char **argv;
 };
 

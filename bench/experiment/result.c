@@ -395,7 +395,7 @@ void dlb_result_say_interrupted(const struct dlb_result_folder *folder)
         dlb_say(stderr, "dlbench: interrupted: the result holds what was measured so far");
 }
 
-static uint32_t stdout_columns(void)
+uint32_t dlb_result_columns(void)
 {
     struct winsize size;
     const char *wanted = getenv("COLUMNS");
@@ -411,8 +411,10 @@ void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_ar
                       const char *again)
 {
     const struct dlb_report *report = dlb_report_by_name(args->json ? "json" : "terminal");
-    struct dlb_report_opts opts = {
-        .n_columns = stdout_columns(), .folder = folder, .again = again, .verbose = args->verbose};
+    struct dlb_report_opts opts = {.n_columns = dlb_result_columns(),
+                                   .folder = folder,
+                                   .again = again,
+                                   .verbose = args->verbose};
     struct dlb_text text = {0};
     report->render(doc, &opts, &text);
     dlb_print_out(text.data, text.len_bytes);
@@ -421,7 +423,7 @@ void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_ar
 
 void dlb_result_print_pair(const json_t *const docs[2], bool json)
 {
-    uint32_t n = stdout_columns();
+    uint32_t n = dlb_result_columns();
     struct dlb_text text = {0};
     if (json) {
         json_t *both = dlb_json_made(json_pack("[OO]", docs[0], docs[1]));

@@ -1,19 +1,24 @@
 #include "bench/cli/verb.h"
 #include "bench/experiment/result.h"
+#include "bench/experiment/rules.h"
 #include "reports/load.h"
 #include "reports/watch.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-static int print_one(const struct dlb_args *args, struct dlb_err *err)
+/* *code: what rules come to. */
+static int print_one(const struct dlb_args *args, int *code, struct dlb_err *err)
 {
     json_t *doc = NULL;
     struct stat st;
-    int rc = dlb_summary_load(args->path, &doc, err);
+    int rc = dlb_rules_check(args, err);
+    rc = rc ? rc : dlb_summary_load(args->path, &doc, err);
+    rc = rc ? rc : dlb_rules_put(args, doc, NULL, err);
     if (!rc) {
         bool folder = stat(args->path, &st) == 0 && S_ISDIR(st.st_mode);
         dlb_result_print(doc, folder ? args->path : NULL, args, NULL);
+        *code = dlb_rules_conclude(args, doc, DLB_EXIT_OK);
     }
     json_decref(doc);
     return rc;
@@ -40,16 +45,19 @@ static int print_pair(const char *const paths[2], bool json, struct dlb_err *err
 static int run(const struct dlb_args *args)
 {
     struct dlb_err err;
+    int code = DLB_EXIT_OK;
     int rc = args->target
                  ? print_pair((const char *const[2]){args->path, args->target}, args->json, &err)
-                 : print_one(args, &err);
-    return rc ? dlb_print_err(&err) : DLB_EXIT_OK;
+                 : print_one(args, &code, &err);
+    return rc ? dlb_print_err(&err) : code;
 }
 
 const struct dlb_verb dlb_verb_report = {
     .name = "report",
     .summary = "Show a result again",
-    .usage = "dlbench report PATH [PATH] [--verbose] [--json]",
+    .usage =
+        "dlbench report PATH [PATH] [--fail-on RULE ...] [--strict] [--junit FILE] [--verbose] "
+        "[--json]",
     .details =
         "Print the same text as the command that measured the result; with --json the document. "
         "PATH is a result's folder or its summary.json, from this machine or another. With "
@@ -61,6 +69,6 @@ const struct dlb_verb dlb_verb_report = {
         "an array of both.\n\n"
         "In a pipe or a file tables are 160 columns wide, or as many as COLUMNS in the environment "
         "says (20 to 1000).",
-    .flags = DLB_FLAG_PATH | DLB_FLAG_BESIDE | DLB_FLAG_JSON,
+    .flags = DLB_FLAG_PATH | DLB_FLAG_BESIDE | DLB_FLAG_JSON | DLB_FLAG_RULES,
     .run = run,
 };

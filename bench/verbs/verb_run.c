@@ -33,7 +33,8 @@ const struct dlb_verb dlb_verb_run = {
         "the run takes. A run that cannot work is refused before anything is written.\n\n"
         "The result is RESULTS/NAME/summary.json, beside summary.txt and environment.json. With "
         "--json the same document is printed. Lists under [sweep] are ignored.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_PLAN,
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_PLAN | DLB_FLAG_RULES |
+             DLB_FLAG_TRACEML,
     .examples = {"dlbench run --config quickstart.toml",
                  "dlbench run --config my.toml --loader.num_workers 8 --loader.pin_memory true",
                  "dlbench run --config my.toml --run.cache cold"},

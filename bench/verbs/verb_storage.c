@@ -220,8 +220,8 @@ const struct dlb_verb dlb_verb_storage = {
         "or a TOML file of your own.\n\n"
         "--baseline fio lets fio read the same files with the same sizes, depth and kind of reads, "
         "in turns with N + 1 accelerators, and shows which share of its rate they reach.",
-    .flags =
-        DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD | DLB_FLAG_STORAGE,
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_WORKLOAD |
+             DLB_FLAG_STORAGE | DLB_FLAG_RULES,
     .examples = {"dlbench gen --workload resnet50 --path /mnt/resnet50",
                  "dlbench storage --workload resnet50 --accelerator h100 --path /mnt/resnet50",
                  "dlbench storage --workload unet3d --path /mnt/unet3d --dry-run"},

@@ -92,7 +92,8 @@ const struct dlb_verb dlb_verb_sweep = {
         "batches, more memory than there is) is skipped before anything runs. If no cell can work, "
         "the sweep is refused at once.\n\n"
         "Ctrl-C ends the sweep. The result then holds what was measured so far, marked partial.",
-    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_PLAN | DLB_FLAG_SWEEP,
+    .flags = DLB_FLAG_CONFIG | DLB_FLAG_RESULTS | DLB_FLAG_JSON | DLB_FLAG_PLAN | DLB_FLAG_SWEEP |
+             DLB_FLAG_RULES,
     .examples = {"dlbench sweep --config quickstart.toml",
                  "dlbench sweep --config my.toml --set 'sweep.loader.num_workers=[4, 8, 16]'",
                  "dlbench sweep --config my.toml --dry-run"},
