@@ -49,9 +49,9 @@ static json_t *fraction(const struct dlb_reps *reps, double (*share)(const struc
         values[n] = fmin(fmax(value, 0), 1);
         max = fmax(max, values[n++]);
     }
-    json_t *out = dlb_json_made(
-        json_pack("{so, so, so}", "median", dlb_json_real_or_null(dlb_median(values, n)), "max",
-                  dlb_json_real_or_null(max), "values", reals(values, n)));
+    json_t *out = dlb_json_made(json_pack("{so, so, so}", "median",
+                                          dlb_json_real_or_null(dlb_median(values, n)), "max",
+                                          dlb_json_real_or_null(max), "values", reals(values, n)));
     free(values);
     return out;
 }
