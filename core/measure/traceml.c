@@ -71,3 +71,40 @@ const char *dlb_traceml_utilisation(double busy_frac)
         return NULL;
     return busy_frac < DLB_TRACEML_LOW ? "LOW" : "MODERATE";
 }
+
+/* A stretch of the points: its mean, and the standard error of that. */
+struct band {
+    double mean, error;
+};
+
+static struct band band_of(const double *bytes, uint32_t n, double from, double to)
+{
+    uint32_t first = (uint32_t)floor(n * from), end = (uint32_t)ceil(n * to);
+    double sum = 0, squares = 0, count = end - first;
+    for (uint32_t i = first; i < end; i++)
+        sum += bytes[i];
+    for (uint32_t i = first; i < end; i++)
+        squares += (bytes[i] - sum / count) * (bytes[i] - sum / count);
+    return (struct band){sum / count, sqrt(squares / (count - 1) / count)};
+}
+
+static bool grew(struct band from, struct band to)
+{
+    return to.mean - from.mean > 3 * hypot(from.error, to.error);
+}
+
+void dlb_traceml_classify_memory(const double *bytes, uint32_t n, struct dlb_traceml_memory *out)
+{
+    *out = (struct dlb_traceml_memory){(double)NAN, (double)NAN, (double)NAN, NULL};
+    if (n < DLB_TRACEML_MIN_POINTS)
+        return;
+    struct band early = band_of(bytes, n, 0.15, 0.25), middle = band_of(bytes, n, 0.45, 0.55),
+                recent = band_of(bytes, n, 0.9, 1);
+    double growth = recent.mean - early.mean;
+    out->early_bytes = early.mean;
+    out->middle_bytes = middle.mean;
+    out->recent_bytes = recent.mean;
+    if (grew(early, middle) && grew(middle, recent) &&
+        growth > DLB_TRACEML_LEAST_GROWTH * early.mean)
+        out->class = growth >= DLB_TRACEML_CREEP_BYTES ? "CREEP" : "RISING";
+}

@@ -40,6 +40,20 @@ struct dlb_traceml_class {
 
 void dlb_traceml_classify(const struct dlb_traceml_step *step, struct dlb_traceml_class *out);
 
+/* Memory over a run. RISING: it grew from an early tenth of the run to the middle one to the last
+ * one, each time by more than its scatter. CREEP: by DLB_TRACEML_CREEP_BYTES and more. */
+#define DLB_TRACEML_MIN_POINTS 50
+#define DLB_TRACEML_CREEP_BYTES 1073741824.0 /* 1 GiB */
+#define DLB_TRACEML_LEAST_GROWTH 0.01        /* of the early memory: less is none */
+
+struct dlb_traceml_memory {
+    double early_bytes, middle_bytes, recent_bytes; /* means; NaN: too few points */
+    const char *class;                              /* "RISING", "CREEP"; NULL: neither. Static */
+};
+
+/* Points in their order, equally far apart. */
+void dlb_traceml_classify_memory(const double *bytes, uint32_t n, struct dlb_traceml_memory *out);
+
 /* "INPUT_BOUND" and "INPUT-BOUND". Static. */
 const char *dlb_traceml_kind_name(enum dlb_traceml_kind kind);
 const char *dlb_traceml_status_name(enum dlb_traceml_kind kind);

@@ -5,6 +5,7 @@
 #include "scenarios/cell/cell.h"
 #include "scenarios/judge/au_summary.h"
 #include "scenarios/judge/cache_summary.h"
+#include "scenarios/judge/classes.h"
 #include "scenarios/judge/in_c.h"
 #include "scenarios/judge/judged.h"
 #include "scenarios/judge/noise.h"
@@ -175,8 +176,9 @@ static void put_shown(json_t *out, const json_t *rep)
     }
     dlb_json_put(out, "memory",
                  memory ? json_incref(memory)
-                        : dlb_json_made(json_pack("{sn, sn, sn, sn}", "peak_pss_bytes",
-                                                  "slots_bytes", "pinned_bytes", "huge_pages")));
+                        : dlb_json_made(json_pack("{sn, sn, sn, sn, sn, sn, sn}", "peak_pss_bytes",
+                                                  "slots_bytes", "pinned_bytes", "huge_pages",
+                                                  "early_bytes", "recent_bytes", "growth")));
 }
 
 static void put_measured(json_t *out, const struct dlb_judged_cell *cell,
@@ -254,6 +256,7 @@ static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
     dlb_json_put(out, "in_c", dlb_in_c_summary(in->plan, in->results, i, cell->shown));
     dlb_json_put(out, "noise", dlb_noise_cell_json(&in->results->cells[i], in->plan->seed));
     dlb_json_put(out, "race", dlb_raced_cell_json(in->plan, i));
+    dlb_json_put(out, "classes", dlb_classes_json(cell));
     dlb_json_put(out, "verdict", verdict(cell));
     return out;
 }
