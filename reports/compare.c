@@ -186,6 +186,9 @@ static void put_meaning(const json_t *compare, uint32_t n_columns, struct dlb_te
                         strcmp(by, "allowance") == 0
                             ? ": --between, and the noise; better, give --also-a and --also-b"
                             : ", of which the repeated results are part");
+    double disturbed = dlb_json_number(between, "disturbed_frac");
+    if (disturbed > 0)
+        dlb_text_printf(&line, "Others disturbed %.0f%% of the repetitions. ", disturbed * 100);
     dlb_text_printf(&line, "All %.0f intervals hold together with %.0f%%.",
                     dlb_json_number(compare, "intervals"), dlb_json_number(compare, "level") * 100);
     dlb_text_printf(out, "\n");

@@ -166,6 +166,12 @@ static struct spread weighed(struct spread allowed, struct spread own)
     return (struct spread){sum, fmin(sum * sum / inverse, MANY)};
 }
 
+/* What results differ by beside the fixed part, in variances of the noise. */
+static double carried(const struct dlb_compare *in)
+{
+    return DLB_COMPARE_CARRIED + DLB_COMPARE_DISTURBED * in->disturbed_frac;
+}
+
 /* The standard error of the cell's difference. Of what is allowed for, the fixed part is known. */
 static void weigh(const struct dlb_compare *in, const struct pool *pool, struct part *part)
 {
@@ -176,7 +182,7 @@ static void weigh(const struct dlb_compare *in, const struct pool *pool, struct 
         return;
     }
     double fixed = in->between_frac * in->between_frac * part->inverse;
-    double estimated = noise * (part->per_mean + DLB_COMPARE_CARRIED * part->inverse);
+    double estimated = noise * (part->per_mean + carried(in) * part->inverse);
     struct spread allowed = {fixed + estimated, DLB_COMPARE_PRIOR};
     if (pool->freedom > 0)
         allowed.freedom = allowed.variance * allowed.variance / (estimated * estimated / freedom);
@@ -252,8 +258,8 @@ void dlb_compare(const struct dlb_compare *in, struct dlb_change *changes,
     }
     put_mean(parts, in->n_cells, misses, in->smallest_frac, &out->all);
     check_mean(changes, in->n_cells, &out->all);
-    double carried = pool.freedom > 0 ? DLB_COMPARE_CARRIED * pool.variance : 0;
-    struct spread allowed = {in->between_frac * in->between_frac + carried, MANY};
+    double slow = pool.freedom > 0 ? carried(in) * pool.variance : 0;
+    struct spread allowed = {in->between_frac * in->between_frac + slow, MANY};
     struct spread own = {pool.between, pool.of_results};
     out->result_frac = in->paired ? 0 : sqrt(weighed(allowed, own).variance);
     free(parts);

@@ -7,10 +7,11 @@
  * memory. One result on each side shows the noise alone. So each result is allowed a deviation of
  * its own: a fixed part (between_frac), and DLB_COMPARE_CARRIED of the noise's variance, because
  * noise is partly slow, and what is slow does not average out within a result: no result is
- * trusted more than one repetition. With repeated results on a side, what these differ by is
- * weighed in, as against DLB_COMPARE_PRIOR degrees of freedom of the allowance (after Smyth, Stat.
- * Appl. Genet. Mol. Biol. 3, 2004), which are the fewer the more it is exceeded. Where repetitions
- * are paired, results have nothing of their own.
+ * trusted more than one repetition. Where others disturbed repetitions, another time will have
+ * other disturbances: DLB_COMPARE_DISTURBED of the variance is added for their share. With repeated
+ * results on a side, what these differ by is weighed in, as against DLB_COMPARE_PRIOR degrees of
+ * freedom of the allowance (after Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004), which are the
+ * fewer the more it is exceeded. Where repetitions are paired, results have nothing of their own.
  *
  * All intervals hold together with a probability of 95%: each is of 1 - 0.05 / n (Bonferroni, which
  * needs no independence), where n counts the cells and, with two and more, their mean. A verdict
@@ -26,6 +27,7 @@
 #define DLB_COMPARE_BETWEEN 0.01  /* deviation of a result, where none is given */
 #define DLB_COMPARE_BETWEEN_TEXT "1%"
 #define DLB_COMPARE_CARRIED 1.0
+#define DLB_COMPARE_DISTURBED 3.0 /* more of it, where others disturbed every repetition */
 #define DLB_COMPARE_PRIOR 3.0
 #define DLB_COMPARE_MISSES 0.05 /* of all intervals together */
 #define DLB_COMPARE_POWER 0.8   /* with which detectable_frac is detected */
@@ -63,7 +65,8 @@ struct dlb_compare {
     uint32_t n_a, n_b; /* results on each side, 1 or more */
     bool paired;       /* n_a == n_b == 1, and repetition i of a cell ran beside i of the other */
     double smallest_frac, between_frac;
-    uint32_t n_more; /* further intervals that are to hold together with these */
+    double disturbed_frac; /* share of the repetitions that others disturbed */
+    uint32_t n_more;       /* further intervals that are to hold together with these */
 };
 
 struct dlb_comparison {

@@ -23,7 +23,8 @@ void dlb_changes_put(json_t *compare, const struct dlb_compare *how,
     dlb_json_put(compare, "intervals", json_integer(over->n_intervals));
     dlb_json_put(compare, "noise_frac", dlb_json_real_or_null(over->noise_frac));
     dlb_json_put(compare, "between",
-                 dlb_json_made(json_pack("{so, so, ss}", "allowed_frac",
+                 dlb_json_made(json_pack("{so, so, so, ss}", "disturbed_frac",
+                                         dlb_json_real_or_null(how->disturbed_frac), "allowed_frac",
                                          dlb_json_real_or_null(how->between_frac), "used_frac",
                                          dlb_json_real_or_null(over->result_frac), "by", by)));
 }

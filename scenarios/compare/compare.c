@@ -53,6 +53,13 @@ static const json_t **cells_of(const struct dlb_compared_side *side, const json_
     return cells;
 }
 
+/* Of all documents, A's first. */
+static const json_t *cell_of(const struct dlb_compare_request *request, const struct pair *pair,
+                             uint32_t k)
+{
+    return k < request->a.n_docs ? pair->a[k] : pair->b[k - request->a.n_docs];
+}
+
 /* The most telling rate that every repetition of every cell has. */
 static const char *choose_rate(const struct dlb_compare_request *request, const struct pair *pairs,
                                uint32_t n)
@@ -60,12 +67,27 @@ static const char *choose_rate(const struct dlb_compare_request *request, const 
     size_t kind = sizeof(rates) / sizeof(*rates) - 1;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < request->a.n_docs + request->b.n_docs; k++) {
-            const json_t *cell =
-                k < request->a.n_docs ? pairs[i].a[k] : pairs[i].b[k - request->a.n_docs];
+            const json_t *cell = cell_of(request, &pairs[i], k);
             while (cell && kind > 0 && n_measured(cell, rates[kind]) < n_measured(cell, rates[0]))
                 kind--;
         }
     return rates[kind];
+}
+
+/* The share of all repetitions that others disturbed, and that no quiet run replaced. */
+static double disturbed_frac(const struct dlb_compare_request *request, const struct pair *pairs,
+                             uint32_t n)
+{
+    double n_disturbed = 0, n_all = 0;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < request->a.n_docs + request->b.n_docs; k++) {
+            const json_t *cell = cell_of(request, &pairs[i], k);
+            double left = dlb_json_number(json_object_get(cell, "noise"), "still_disturbed");
+            double of = n_measured(cell, rates[0]);
+            n_disturbed += left > 0 ? fmin(left, of) : 0;
+            n_all += of;
+        }
+    return n_all > 0 ? n_disturbed / n_all : 0;
 }
 
 /* Whether repetitions of the two sides ran beside each other, in the blocks of one result. */
@@ -190,6 +212,7 @@ static void make(const struct dlb_compare_request *request, struct made *made)
             (struct pair){cells_of(&request->a, by->keys, a), cells_of(&request->b, by->keys, b)};
         paired = paired && is_paired(request, &made->pairs[i]);
     }
+    double disturbed = disturbed_frac(request, made->pairs, by->n_pairs);
     made->rate = choose_rate(request, made->pairs, by->n_pairs);
     for (uint32_t i = 0; i < by->n_pairs; i++)
         fill_cell(request, &made->pairs[i], paired, made->rate, &made->cells[i]);
@@ -199,7 +222,8 @@ static void make(const struct dlb_compare_request *request, struct made *made)
                                     .n_b = request->b.n_docs,
                                     .paired = paired,
                                     .smallest_frac = request->smallest_frac,
-                                    .between_frac = request->between_frac};
+                                    .between_frac = request->between_frac,
+                                    .disturbed_frac = disturbed};
     dlb_compare(&made->in, made->changes, &made->over);
 }
 

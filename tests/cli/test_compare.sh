@@ -48,7 +48,7 @@ expect_json 'd["compare"]["between"]["by"] == "repeated results" and (d["compare
 # --- two cells of one result are paired by their blocks, so that the allowance has no part
 run "$dlbench" compare mixed#0 mixed#1 --json --between 50%
 expect_json 'd["compare"]["between"]["by"] == "pairs" and d["compare"]["cells"][0]["verdict"] == "FASTER"'
-expect_json '[x["key"] for x in d["compare"]["differences"]] == ["loader.num_workers"] and d["compare"]["differences"][0]["may_explain"]'
+expect_json '[x["key"] for x in d["compare"]["differences"] if x["kind"] != "conditions"] == ["loader.num_workers"] and d["compare"]["differences"][0]["may_explain"]'
 expect_error E_COMPARE_CELL 2 "$dlbench" compare before#7 after#0
 expect_error E_COMPARE_SHARE 2 "$dlbench" compare before after --smallest 2 --json
 expect_error E_USAGE_MISSING_ARGUMENT 2 "$dlbench" compare before
@@ -65,7 +65,7 @@ for cell in d["cells"]:
 json.dump(d, open("after/summary.json", "w"))
 PY
 run "$dlbench" compare before after --json
-expect_json '[x["key"] for x in d["compare"]["differences"] if x["may_explain"]] == ["loader.batch_size", "cpu.model", "dlbench.version"]'
+expect_json '[x["key"] for x in d["compare"]["differences"] if x["may_explain"] and x["kind"] != "conditions"] == ["loader.batch_size", "cpu.model", "dlbench.version"]'
 expect_json '{x["key"] for x in d["compare"]["differences"] if not x["may_explain"]} >= {"run.repeats"}'
 run "$dlbench" compare before after
 expect_out '^B is UNCLEAR|^B is SLOWER'
@@ -121,7 +121,7 @@ run "$dlbench" compare --run w1.toml w3.toml --run-name turns --json
 expect_exit 0
 expect_json 'd["command"] == "compare" and d["compare"]["between"]["by"] == "pairs" and d["compare"]["overall"]["verdict"] == "FASTER"'
 expect_json '1 < d["compare"]["overall"]["change_frac"] < 3 and [c["blocks"] for c in d["cells"]] == [[0, 1, 2]] * 2'
-expect_json '[x["key"] for x in d["compare"]["differences"]] == ["loader.num_workers"]'
+expect_json '[x["key"] for x in d["compare"]["differences"] if x["kind"] != "conditions"] == ["loader.num_workers"]'
 valid_summary results/turns/summary.json
 run "$dlbench" report results/turns
 expect_exit 0

@@ -156,6 +156,7 @@ struct world {
     uint32_t n_cells, n_reps, n_results;
     double noise, slow, result;
     bool paired;
+    double disturbed; /* share of the repetitions */
 };
 
 static double normal(struct dlb_rng *rng)
@@ -206,7 +207,8 @@ static struct outcome simulate(const struct world *w, struct dlb_rng *rng, doubl
                              .n_b = w->n_results,
                              .paired = w->paired,
                              .smallest_frac = DLB_COMPARE_SMALLEST,
-                             .between_frac = DLB_COMPARE_BETWEEN};
+                             .between_frac = DLB_COMPARE_BETWEEN,
+                             .disturbed_frac = w->disturbed};
     dlb_compare(&in, changes, &over);
     struct outcome out = {.all_right = true, .all_found = true, .detectable = 0};
     double truth = expm1(change);
@@ -240,20 +242,22 @@ static void test_operating_characteristics(void **state)
         double most_different, least_right, least_found; /* of twice the detectable change */
     } rows[] = {
         /* cells, repetitions, results; noise, slow, result */
-        {{1, 5, 1, 0.01, 0, 0, false}, 0.01, 0.95, 0.9},
-        {{1, 5, 1, 0.01, 0, 0.01, false}, 0.02, 0.94, 0.9},
-        {{1, 5, 1, 0.01, 0, 0.02, false}, 0.15, 0.70, 0.9},
-        {{1, 5, 1, 0.03, 0, 0.01, false}, 0.03, 0.94, 0.9},
-        {{1, 5, 1, 0.02, 0.02, 0.01, false}, 0.04, 0.93, 0.9},
-        {{1, 3, 1, 0.02, 0.02, 0.01, false}, 0.06, 0.92, 0.9},
-        {{12, 5, 1, 0.02, 0.02, 0.01, false}, 0.05, 0.93, 0.9},
-        {{1, 5, 4, 0.01, 0, 0.02, false}, 0.05, 0.90, 0.9},
-        {{1, 5, 4, 0.01, 0, 0.05, false}, 0.08, 0.90, 0.9},
-        {{1, 8, 1, 0.03, 0.05, 0.05, true}, 0.05, 0.94, 0.9},
-        {{12, 5, 1, 0.03, 0.05, 0.05, true}, 0.05, 0.94, 0.85},
+        {{1, 5, 1, 0.01, 0, 0, false, 0}, 0.01, 0.95, 0.9},
+        {{1, 5, 1, 0.01, 0, 0.01, false, 0}, 0.01, 0.95, 0.9},
+        {{1, 5, 1, 0.01, 0, 0.02, false, 0}, 0.10, 0.80, 0.9},
+        {{1, 5, 1, 0.03, 0, 0.01, false, 0}, 0.01, 0.95, 0.9},
+        {{1, 5, 1, 0.02, 0.02, 0.01, false, 0}, 0.02, 0.95, 0.9},
+        {{1, 3, 1, 0.02, 0.02, 0.01, false, 0}, 0.04, 0.94, 0.9},
+        {{12, 5, 1, 0.02, 0.02, 0.01, false, 0}, 0.02, 0.97, 0.9},
+        {{1, 5, 1, 0.1, 0.1, 0.2, false, 1}, 0.06, 0.93, 0.9},
+        {{1, 5, 4, 0.01, 0, 0.02, false, 0}, 0.04, 0.92, 0.9},
+        {{1, 5, 4, 0.01, 0, 0.05, false, 0}, 0.06, 0.92, 0.9},
+        {{1, 8, 1, 0.03, 0.05, 0.05, true, 0}, 0.04, 0.93, 0.9},
+        {{12, 5, 1, 0.03, 0.05, 0.05, true, 0}, 0.04, 0.95, 0.9},
     };
     struct dlb_rng rng = dlb_rng_seed(7, 1, 2);
-    printf("cells reps results noise slow result paired | different  right  detectable  found\n");
+    printf("cells reps results noise slow result paired disturbed | different  right  detectable  "
+           "found\n");
     for (size_t k = 0; k < sizeof(rows) / sizeof(*rows); k++) {
         struct world w = rows[k].w;
         if (w.paired)
@@ -261,14 +265,14 @@ static void test_operating_characteristics(void **state)
         double detectable = typical_detectable(&w, &rng), n_different = 0, n_right = 0, n_found = 0;
         for (int i = 0; i < TIMES; i++) {
             struct outcome none = simulate(&w, &rng, 0);
-            struct outcome planted = simulate(&w, &rng, log1p(-2 * detectable));
+            struct outcome planted = simulate(&w, &rng, log1p(2 * detectable));
             n_different += none.any_different;
             n_right += none.all_right;
             n_found += planted.all_found;
         }
-        printf("%5u %4u %7u %5.3f %4.2f %6.2f %6s | %9.4f %6.3f %11.3f %6.3f\n", w.n_cells,
+        printf("%5u %4u %7u %5.3f %4.2f %6.2f %6s %9.1f | %9.4f %6.3f %11.3f %6.3f\n", w.n_cells,
                w.n_reps, w.n_results, w.noise, w.slow, w.result, w.paired ? "yes" : "no",
-               n_different / TIMES, n_right / TIMES, detectable, n_found / TIMES);
+               w.disturbed, n_different / TIMES, n_right / TIMES, detectable, n_found / TIMES);
         assert_true(n_different / TIMES <= rows[k].most_different);
         assert_true(n_right / TIMES >= rows[k].least_right);
         assert_true(n_found / TIMES >= rows[k].least_found);
