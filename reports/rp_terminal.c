@@ -1,5 +1,6 @@
 /* What the terminal shows at the end: tables, then the answer, which fits a screen. */
 #include "reports/answer.h"
+#include "reports/compare.h"
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/watch.h"
@@ -19,6 +20,10 @@ static void findings(const json_t *doc, const struct dlb_report_opts *opts, uint
     if (opts->verbose)
         dlb_answer_caveats(doc, n_words, out);
     dlb_answer(doc, opts, n_words, out);
+    if (json_object_get(doc, "compare")) {
+        dlb_text_append(out, "\n", 1);
+        dlb_compare_render(doc, opts->n_columns, opts->verbose, out);
+    }
 }
 
 static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)

@@ -2,6 +2,7 @@
  * verdict. */
 #include "core/base/json.h"
 #include "reports/answer.h"
+#include "reports/compare.h"
 #include "reports/findings.h"
 #include "reports/gap.h"
 #include "reports/watch.h"
@@ -54,6 +55,10 @@ static void render(const json_t *doc, const struct dlb_report_opts *opts, struct
         dlb_answer_caveats(doc, FOLD_COLUMNS, out);
         dlb_answer(doc, &whole, FOLD_COLUMNS, out);
         cells(doc, out);
+    }
+    if (json_object_get(doc, "compare")) {
+        dlb_text_append(out, "\n", 1);
+        dlb_compare_render(doc, FOLD_COLUMNS, true, out);
     }
     config(doc, out);
 }

@@ -170,9 +170,10 @@ struct dlb_plan {
 };
 
 struct dlb_plan_input {
-    const struct dlb_config *cfg; /* base configuration and axes */
-    uint32_t n_cpus;              /* that this process may use */
-    bool iterable;                /* the kind of the first cell's data set */
+    const struct dlb_config *cfg;   /* base configuration and axes */
+    const struct dlb_config *cfg_b; /* of compare: the other configuration; else NULL */
+    uint32_t n_cpus;                /* that this process may use */
+    bool iterable;                  /* the kind of the first cell's data set */
     struct dlb_plan_host host;
     struct dlb_plan_torch torch;
     void *own; /* what prepare() made for the scenario; borrowed as long as the plan */

@@ -1,5 +1,6 @@
 #include "bench/cli/args.h"
 
+#include "bench/cli/flags.h"
 #include "bench/cli/installed.h"
 #include "core/base/escape.h"
 #include "core/base/mem.h"
@@ -15,104 +16,8 @@
 /* The longest name of a file, less room for ".partial-1000". */
 #define RUN_NAME_MAX_BYTES (NAME_MAX - 16)
 
-enum {
-    FLAG_CONFIG,
-    FLAG_SET,
-    FLAG_RESULTS,
-    FLAG_RUN_NAME,
-    FLAG_RESUME,
-    FLAG_FORMAT,
-    FLAG_REPORT_FORMAT,
-    FLAG_PROMETHEUS,
-    FLAG_FROM,
-    FLAG_WRITE,
-    FLAG_OVERWRITE,
-    FLAG_DROP_CACHES,
-    FLAG_JSON,
-    FLAG_VERBOSE,
-    FLAG_WORKLOAD,
-    FLAG_DATA,
-    FLAG_ACCELERATOR,
-    FLAG_BASELINE,
-    FLAG_DRY_RUN,
-    FLAG_DRY_PLAN,
-    FLAG_EXHAUSTIVE,
-};
-
 /* Arguments are applied in this order, whatever their order on the line: later phases win. */
 enum phase { PHASE_WORKLOAD, PHASE_FILES, PHASE_OPTIONS };
-
-const struct dlb_flag dlb_flags[] = {
-    [FLAG_CONFIG] = {"config", "FILE", DLB_FLAG_CONFIG,
-                     "read options from a TOML file, or from the installed configuration of that "
-                     "name; may be repeated, later files win",
-                     NULL},
-    [FLAG_SET] = {"set", "KEY=VALUE", DLB_FLAG_CONFIG,
-                  "set one option; wins over the files. --KEY VALUE does the same. "
-                  "sweep.KEY=[A, B] makes sweep try both values",
-                  NULL},
-    [FLAG_RESULTS] = {"results", "DIR", DLB_FLAG_RESULTS,
-                      "write results below this folder (default: results)", NULL},
-    [FLAG_RUN_NAME] = {"run-name", "NAME", DLB_FLAG_RESULTS,
-                       "name this result's folder (default: made from configuration, command and "
-                       "time)",
-                       NULL},
-    [FLAG_RESUME] = {"resume", "DIR", DLB_FLAG_RESUME,
-                     "go on with a run that was killed, interrupted or ran out of disk: DIR is its "
-                     "result's folder, which has its configuration",
-                     NULL},
-    [FLAG_FORMAT] = {"format", "FORMAT", DLB_FLAG_TARGET, "write the target in this format", NULL},
-    [FLAG_REPORT_FORMAT] = {"format", "FORMAT", DLB_FLAG_BESIDE,
-                            "print html (a page), md (Markdown), csv (a row a repetition), json, "
-                            "txt (all as text) or prometheus instead of the usual text",
-                            NULL},
-    [FLAG_PROMETHEUS] = {"prometheus", "FILE", DLB_FLAG_BESIDE,
-                         "write the figures to this file for the textfile collector of "
-                         "Prometheus' node_exporter, replacing it at once; print nothing unless "
-                         "--format or --json asks for it",
-                         NULL},
-    [FLAG_FROM] = {"from", "FORMAT", DLB_FLAG_TARGET,
-                   "read the source in this format, if it is not recognised or recognised wrongly",
-                   NULL},
-    [FLAG_WRITE] = {"write", "FILE", DLB_FLAG_WRITE, "write to this file, which is new", NULL},
-    [FLAG_OVERWRITE] = {"overwrite", NULL, DLB_FLAG_RESULTS | DLB_FLAG_TARGET | DLB_FLAG_WRITE,
-                        "replace what has the same name, once the new one is complete", NULL},
-    [FLAG_DROP_CACHES] = {"drop-caches", NULL, DLB_FLAG_RESULTS,
-                          "empty the page, directory and inode caches of the whole machine before "
-                          "each cold repetition; needs root. Same as run.drop_caches",
-                          "run.drop_caches"},
-    [FLAG_JSON] = {"json", NULL, DLB_FLAG_JSON,
-                   "print one JSON document on stdout instead of text: the result, or the error",
-                   NULL},
-    [FLAG_VERBOSE] = {"verbose", NULL, DLB_FLAG_RESULTS | DLB_FLAG_BESIDE,
-                      "print all notes in full, before the answer", NULL},
-    [FLAG_WORKLOAD] = {"workload", "NAME", DLB_FLAG_WORKLOAD,
-                       "start from a built-in workload, or from a TOML file of your own; --config "
-                       "files win over it",
-                       NULL},
-    [FLAG_DATA] = {"path", "FOLDER", DLB_FLAG_WORKLOAD,
-                   "folder of the data set, on the storage to be measured. Same as dataset.path",
-                   "dataset.path"},
-    [FLAG_ACCELERATOR] = {"accelerator", "NAME", DLB_FLAG_STORAGE,
-                          "use this accelerator's step times. Same as workload.accelerator",
-                          "workload.accelerator"},
-    [FLAG_BASELINE] = {"baseline", "PROGRAM", DLB_FLAG_STORAGE,
-                       "compare with this program reading the same files (fio). Same as "
-                       "storage.baseline",
-                       "storage.baseline"},
-    [FLAG_DRY_RUN] = {"dry-run", NULL, DLB_FLAG_STORAGE,
-                      "measure no training: print how large the data set must be, and how long "
-                      "writing it takes",
-                      NULL},
-    [FLAG_DRY_PLAN] = {"dry-run", NULL, DLB_FLAG_PLAN,
-                       "measure and write nothing: print the cells, what is skipped and why, and "
-                       "the memory, bytes and time that they take",
-                       NULL},
-    [FLAG_EXHAUSTIVE] = {"exhaustive", NULL, DLB_FLAG_SWEEP,
-                         "measure each cell run.repeats times. Same as sweep.exhaustive",
-                         "sweep.exhaustive"},
-    {.name = NULL},
-};
 
 /* One argument, taken apart. */
 struct word {
@@ -233,6 +138,40 @@ static int check_run_name(const char *name, struct dlb_err *err)
     return DLB_OK;
 }
 
+static int take_rule(const char *value, struct dlb_args *out, struct dlb_err *err)
+{
+    if (out->n_rules == DLB_RULES_MAX)
+        return dlb_fail(err, DLB_ERR_USAGE_FLAG_VALUE, "--fail-on", DLB_NO_OFFSET,
+                        "more than %d rules", DLB_RULES_MAX);
+    return dlb_rule_parse(value, &out->rules[out->n_rules++], err);
+}
+
+static int take_also(int side, const char *value, struct dlb_args *out, struct dlb_err *err)
+{
+    if (out->n_also[side] == DLB_ALSO_MAX)
+        return dlb_fail(err, DLB_ERR_USAGE_FLAG_VALUE, side ? "--also-b" : "--also-a",
+                        DLB_NO_OFFSET, "more than %d further results", DLB_ALSO_MAX);
+    out->also[side][out->n_also[side]++] = value;
+    return DLB_OK;
+}
+
+/* Whether a result of the verb has the figures that rules name. */
+static int check_rules(const struct dlb_verb *verb, const struct dlb_args *args,
+                       struct dlb_err *err)
+{
+    for (uint32_t i = 0; i < args->n_rules; i++) {
+        const struct dlb_rule *rule = &args->rules[i];
+        bool change = rule->figure->source == DLB_RULE_OF_CHANGE;
+        bool storage = rule->figure->source == DLB_RULE_OF_STORAGE;
+        if ((change && !(verb->flags & DLB_FLAG_COMPARE)) ||
+            (storage && !(verb->flags & (DLB_FLAG_STORAGE | DLB_FLAG_PATH))))
+            return dlb_fail(err, DLB_ERR_RULE_FIGURE, "--fail-on", DLB_NO_OFFSET,
+                            "\"%s\": a result of %s has no \"%s\"; %s has", rule->text, verb->name,
+                            rule->figure->name, change ? "compare" : "storage");
+    }
+    return DLB_OK;
+}
+
 /* Flags that stand for no option key. */
 static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_args *out,
                      struct dlb_err *err)
@@ -273,6 +212,29 @@ static int take_flag(const struct dlb_flag *flag, const char *value, struct dlb_
         break;
     case FLAG_VERBOSE:
         out->verbose = true;
+        break;
+    case FLAG_FAIL_ON:
+        return take_rule(value, out, err);
+    case FLAG_STRICT:
+        out->strict = true;
+        break;
+    case FLAG_JUNIT:
+        out->junit = value;
+        break;
+    case FLAG_TRACEML:
+        out->traceml = value;
+        break;
+    case FLAG_ALSO_A:
+    case FLAG_ALSO_B:
+        return take_also(flag == &dlb_flags[FLAG_ALSO_B], value, out, err);
+    case FLAG_SMALLEST:
+        out->smallest = value;
+        break;
+    case FLAG_BETWEEN:
+        out->between = value;
+        break;
+    case FLAG_RUN:
+        out->measures = true;
         break;
     case FLAG_DRY_RUN:
     case FLAG_DRY_PLAN:
@@ -397,6 +359,8 @@ int dlb_args_parse(const struct dlb_verb *verb, int argc, char **argv, struct dl
                         "%s: --resume names the folder of a run that has begun: leave --run-name, "
                         "--overwrite and --dry-run out",
                         verb->name);
+    if (status == DLB_OK)
+        status = check_rules(verb, out, err);
     if (status == DLB_OK && (verb->flags & DLB_FLAG_PATH) && !out->path)
         return dlb_fail(err, DLB_ERR_USAGE_MISSING_ARGUMENT, NULL, DLB_NO_OFFSET,
                         "%s: a PATH is missing; see `dlbench help %s`", verb->name, verb->name);

@@ -39,7 +39,8 @@ void dlb_help_overview(FILE *out)
         "`dlbench help COMMAND` is a page about a command, `dlbench help keys [SECTION]` lists all "
         "keys of configurations, `dlbench help errors` every error code, `dlbench --version` the "
         "version and its libraries.\n"
-        "Exit codes: 0 fine, 1 doctor found a problem, 2 wrong usage or "
+        "Exit codes: 0 fine, 1 a rule of --fail-on failed or doctor found a problem, 2 wrong usage "
+        "or "
         "configuration, 3 the work could not be done, 130 interrupted. 0 also means that only some "
         "cells failed: stderr then says how many.",
         0, 0, width);

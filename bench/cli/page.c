@@ -78,17 +78,27 @@ static void print_where(FILE *out, const struct dlb_verb *verb, uint32_t width)
     char text[400];
 
     (void)snprintf(text, sizeof text,
-                   "All flags and details: `dlbench help %s --full`. All keys: `dlbench help keys "
-                   "[SECTION]`. As a manual: `dlbench man | man -l -`.",
-                   verb->name);
+                   "All flags and details: `dlbench help %s --full`. %sAs a manual: `dlbench man | "
+                   "man -l -`.",
+                   verb->name, verb->keys[0] ? "All keys: `dlbench help keys [SECTION]`. " : "");
     dlb_print_folded(out, text, 0, 0, width);
+}
+
+static void print_keys(FILE *out, const struct dlb_verb *verb, uint32_t width)
+{
+    (void)fprintf(out, "Keys that matter most, with defaults: %s\n",
+                  verb->flags & DLB_FLAG_CONFIG ? "--KEY VALUE, or in the file"
+                                                : "flags, without their section");
+    for (const char *const *key = verb->keys; *key; key++)
+        print_key(out, verb, *key, width);
+    (void)fputc('\n', out);
 }
 
 void dlb_page_print(FILE *out, const struct dlb_verb *verb)
 {
     uint32_t width = dlb_print_width(out);
 
-    if (!verb->keys[0]) {
+    if (!verb->examples[0]) {
         dlb_help_verb(out, verb);
         return;
     }
@@ -98,11 +108,8 @@ void dlb_page_print(FILE *out, const struct dlb_verb *verb)
     (void)fputc('\n', out);
     for (const char *const *example = verb->examples; *example; example++)
         (void)fprintf(out, "  %s\n", *example);
-    (void)fprintf(out, "\nKeys that matter most, with defaults: %s\n",
-                  verb->flags & DLB_FLAG_CONFIG ? "--KEY VALUE, or in the file"
-                                                : "flags, without their section");
-    for (const char *const *key = verb->keys; *key; key++)
-        print_key(out, verb, *key, width);
     (void)fputc('\n', out);
+    if (verb->keys[0])
+        print_keys(out, verb, width);
     print_where(out, verb, width);
 }

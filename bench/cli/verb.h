@@ -8,6 +8,7 @@
 
 #include "core/base/config.h"
 #include "core/base/err.h"
+#include "scenarios/rules/rule.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 
 enum dlb_exit {
     DLB_EXIT_OK = 0,
-    DLB_EXIT_NO = 1,     /* a check of doctor found a problem */
+    DLB_EXIT_NO = 1,     /* a rule of --fail-on failed, or a check of doctor found a problem */
     DLB_EXIT_USAGE = 2,  /* wrong usage or configuration */
     DLB_EXIT_FAILED = 3, /* the work could not be done */
     DLB_EXIT_INTERRUPTED = 130,
@@ -36,12 +37,18 @@ enum {
     DLB_FLAG_PLAN = 1 << 8,     /* --dry-run: the plan */
     DLB_FLAG_SWEEP = 1 << 9,    /* --exhaustive */
     DLB_FLAG_WRITE = 1 << 10,   /* --write FILE, --overwrite */
-    DLB_FLAG_BESIDE = 1 << 11,  /* further PATHs; --verbose, --format, --prometheus FILE */
+    DLB_FLAG_BESIDE = 1 << 11,  /* further PATHs; --verbose */
     DLB_FLAG_RESUME = 1 << 12,  /* --resume DIR */
+    DLB_FLAG_RULES = 1 << 13,   /* --fail-on RULE, --strict, --junit FILE */
+    DLB_FLAG_COMPARE = 1 << 14, /* --also-a PATH, --also-b PATH, --smallest SHARE, --between SHARE,
+                                   --run */
+    DLB_FLAG_TRACEML = 1 << 15, /* --traceml FILE */
+    DLB_FLAG_REPORT = 1 << 16,  /* --format, --prometheus FILE */
     DLB_FLAG_HIDDEN = 1 << 4,   /* not in the help: dlbench starts its child processes with it */
 };
 
-enum { DLB_MAX_BESIDE = 64 };
+#define DLB_MAX_BESIDE 64
+#define DLB_ALSO_MAX 32
 
 struct dlb_args {
     struct dlb_config *cfg;  /* with the file and every --set applied; owned by main */
@@ -58,7 +65,16 @@ struct dlb_args {
     const char *write;      /* a file to write, or NULL */
     const char *from;       /* of the source, as the user wrote it; or NULL */
     bool overwrite, json, verbose, dry_run;
-    int argc; /* all arguments after the verb */
+    struct dlb_rule rules[DLB_RULES_MAX]; /* [n_rules] */
+    uint32_t n_rules;
+    bool strict;
+    const char *junit, *traceml;       /* files, or NULL */
+    const char *also[2][DLB_ALSO_MAX]; /* [n_also[side]] repeats of A and of B */
+    uint32_t n_also[2];
+    const char *smallest, *between; /* as the user wrote them, or NULL */
+    bool measures;                  /* compare --run: the paths are configurations */
+    const struct dlb_config *cfg_b; /* that of B; NULL: nothing is measured beside cfg */
+    int argc;                       /* all arguments after the verb */
     char **argv;
 };
 
@@ -68,7 +84,7 @@ struct dlb_verb {
     const char *details; /* paragraphs for the man page and `dlbench help VERB --full` */
     uint32_t flags;
     /* For --help, one screen (bench/cli/page.h): commands, and the keys that matter most. Verbs
-     * without keys show all of their help. Both end with NULL. */
+     * without commands show all of their help. Both end with NULL. */
     const char *examples[4];
     const char *keys[11];
     /* Option groups that files and --set may fill, up to NULL. NULL: those of a run,

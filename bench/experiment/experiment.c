@@ -3,9 +3,11 @@
 #include "bench/cli/again.h"
 #include "bench/cli/print.h"
 #include "bench/cli/version.h"
+#include "bench/experiment/compared.h"
 #include "bench/experiment/preview.h"
 #include "bench/experiment/result.h"
 #include "bench/experiment/resume.h"
+#include "bench/experiment/rules.h"
 #include "bench/experiment/subject.h"
 #include "bench/experiment/tell.h"
 #include "bench/experiment/watch.h"
@@ -51,6 +53,7 @@ static int plan_with(struct experiment *x, const struct dlb_plan_torch *torch, s
 {
     x->n_cpus = dlb_os_n_cpus(&(double){0});
     struct dlb_plan_input in = {.cfg = x->args->cfg,
+                                .cfg_b = x->args->cfg_b,
                                 .n_cpus = x->n_cpus,
                                 .iterable = x->subject.shape.iterable,
                                 .torch = *torch,
@@ -118,6 +121,8 @@ static int prepare(struct experiment *x, struct dlb_err *err)
     x->host = dlb_resume_host(&x->resume, &x->host);
     rc = x->scenario->check ? x->scenario->check(x->args->cfg, err)
                             : dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
+    if (!rc)
+        rc = dlb_rules_check(x->args, err);
     if (!rc)
         rc = open_folder(x, err);
     if (rc)
@@ -217,7 +222,10 @@ static json_t *build(const struct experiment *x, bool unfinished, struct dlb_jud
         .judgement = judgement,
         .partial = unfinished || x->results.interrupted || failed || cut,
     };
-    return dlb_summary_build(&in);
+    json_t *doc = dlb_summary_build(&in);
+    if (x->args->measures)
+        dlb_compared_put(x->args, doc);
+    return doc;
 }
 
 /* After each block, so that what was measured survives whatever happens to this process. */
@@ -333,6 +341,7 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     if (ran)
         (void)dlb_print_err(err);
     json_t *doc = build(x, ran != DLB_OK, &judgement);
+    int ruled = dlb_rules_put(x->args, doc, NULL, &late) ? dlb_print_err(&late) : DLB_EXIT_OK;
     enum dlb_result_part part = count(x, &judgement, DLB_CELL_OK) == 0      ? DLB_RESULT_NOTHING
                                 : ran || x->results.interrupted || fails(x) ? DLB_RESULT_PART
                                                                             : DLB_RESULT_WHOLE;
@@ -350,9 +359,11 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
                      dlb_resume_arguments(&x->resume, x->arguments));
     (void)fflush(stdout);
     int concluded = conclude(x, &judgement);
+    code = ran ? DLB_EXIT_FAILED : code ? code : concluded ? concluded : ruled;
+    code = dlb_rules_conclude(x->args, doc, code);
     json_decref(doc);
     dlb_judgement_free(&judgement);
-    return ran ? DLB_EXIT_FAILED : code ? code : concluded;
+    return code;
 }
 
 /* Asks an interpreter for data that only Python reads, opens the data set, asks for PyTorch's, and

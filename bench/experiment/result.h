@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct dlb_result_folder {
@@ -76,6 +77,9 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
 
 /* Prints on stderr that the run was interrupted, and where its result is. */
 void dlb_result_say_interrupted(const struct dlb_result_folder *folder);
+
+/* Columns that tables on stdout may have. */
+uint32_t dlb_result_columns(void);
 
 /* Prints the terminal report on stdout, or the document if args->json. `again`: the arguments of
  * the command that measured it (bench/cli/again.h), or NULL. */

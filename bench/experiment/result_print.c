@@ -11,7 +11,7 @@
 #define READABLE_COLUMNS 100 /* longer lines of text are hard to read */
 #define PIPE_COLUMNS 160     /* wide enough for the usual columns of a table */
 
-static uint32_t stdout_columns(void)
+uint32_t dlb_result_columns(void)
 {
     struct winsize size;
     const char *wanted = getenv("COLUMNS");
@@ -27,8 +27,10 @@ void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_ar
                       const char *again)
 {
     const struct dlb_report *report = dlb_report_by_name(args->json ? "json" : "terminal");
-    struct dlb_report_opts opts = {
-        .n_columns = stdout_columns(), .folder = folder, .again = again, .verbose = args->verbose};
+    struct dlb_report_opts opts = {.n_columns = dlb_result_columns(),
+                                   .folder = folder,
+                                   .again = again,
+                                   .verbose = args->verbose};
     struct dlb_text text = {0};
     report->render(doc, &opts, &text);
     dlb_print_out(text.data, text.len_bytes);
@@ -37,7 +39,7 @@ void dlb_result_print(const json_t *doc, const char *folder, const struct dlb_ar
 
 void dlb_result_print_pair(const json_t *const docs[2])
 {
-    uint32_t n = stdout_columns();
+    uint32_t n = dlb_result_columns();
     struct dlb_text text = {0};
     dlb_watch_render(docs, 2, n, n < READABLE_COLUMNS ? n : READABLE_COLUMNS, &text);
     dlb_print_out(text.data, text.len_bytes);

@@ -143,8 +143,9 @@ static int run(const struct dlb_args *args)
     put_errors();
     (void)puts(
         ".SH EXIT STATUS\n.TP\n.B 0\nFine. Some cells of a sweep or rungs of a ladder may have "
-        "failed: stderr then says how many, and the document has their codes.\n.TP\n.B 1\nA check "
-        "of doctor found a problem.\n"
+        "failed: stderr then says how many, and the document has their codes.\n.TP\n.B 1\nA rule "
+        "of "
+        "\\-\\-fail\\-on failed, or a check of doctor found a problem.\n"
         ".TP\n.B 2\nWrong usage or configuration.\n"
         ".TP\n.B 3\nThe work could not be done.\n.TP\n.B 130\nInterrupted.");
     return DLB_EXIT_OK;

@@ -1,6 +1,7 @@
 #include "bench/cli/print.h"
 #include "bench/cli/verb.h"
 #include "bench/experiment/result.h"
+#include "bench/experiment/rules.h"
 #include "core/base/escape.h"
 #include "core/base/io.h"
 #include "reports/load.h"
@@ -87,6 +88,14 @@ static int write_prometheus(const char *path, const struct loaded *results, stru
     return rc;
 }
 
+static int check_rules(const struct dlb_args *args, struct dlb_err *err)
+{
+    if (args->n_rules > 0 && args->n_beside > 0)
+        return dlb_fail(err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "--fail-on", DLB_NO_OFFSET,
+                        "report: rules judge one result; `dlbench compare` judges a change");
+    return dlb_rules_check(args, err);
+}
+
 static int report(const struct dlb_args *args, struct loaded *results, struct dlb_err *err)
 {
     const char *format = args->json ? "json" : args->format;
@@ -95,7 +104,10 @@ static int report(const struct dlb_args *args, struct loaded *results, struct dl
         return dlb_fail(err, DLB_ERR_USAGE_FLAG_VALUE, "--format", DLB_NO_OFFSET,
                         "\"%.*s\" is none of: html, md, csv, json, txt, prometheus",
                         DLB_CUT(format, 40));
-    int rc = load(args, chosen && chosen->older && !args->prometheus, results, err);
+    bool older = chosen && chosen->older && !args->prometheus && args->n_rules == 0;
+    int rc = check_rules(args, err);
+    rc = rc ? rc : load(args, older, results, err);
+    rc = rc ? rc : dlb_rules_put(args, results->doc[0], NULL, err);
     if (!rc && args->prometheus)
         rc = write_prometheus(args->prometheus, results, err);
     if (!rc && chosen)
@@ -110,15 +122,17 @@ static int run(const struct dlb_args *args)
     struct dlb_err err;
     struct loaded results = {.n = 0};
     int rc = report(args, &results, &err);
+    int code = rc ? dlb_print_err(&err) : dlb_rules_conclude(args, results.doc[0], DLB_EXIT_OK);
     for (uint32_t i = 0; i < results.n; i++)
         json_decref(results.doc[i]);
-    return rc ? dlb_print_err(&err) : DLB_EXIT_OK;
+    return code;
 }
 
 const struct dlb_verb dlb_verb_report = {
     .name = "report",
     .summary = "Show results again, as text, a page, tables or figures for monitoring",
-    .usage = "dlbench report RESULT... [--format FORMAT] [--prometheus FILE] [--verbose] [--json]",
+    .usage = "dlbench report RESULT... [--format FORMAT] [--prometheus FILE] [--fail-on RULE ...] "
+             "[--strict] [--junit FILE] [--verbose] [--json]",
     .details =
         "Print the same text as the command that measured the result. RESULT is a result's folder "
         "or its summary.json, from this machine or another. With --verbose all notes are printed "
@@ -135,6 +149,9 @@ const struct dlb_verb dlb_verb_report = {
         "text, too: of a live loop and its replay, what data that are always ready would gain.\n\n"
         "In a pipe or a file tables are 160 columns wide, or as many as COLUMNS in the environment "
         "says (20 to 1000).",
-    .flags = DLB_FLAG_PATH | DLB_FLAG_BESIDE | DLB_FLAG_JSON,
+    .flags = DLB_FLAG_PATH | DLB_FLAG_BESIDE | DLB_FLAG_JSON | DLB_FLAG_REPORT | DLB_FLAG_RULES,
+    .examples = {"dlbench report results/first",
+                 "dlbench report results/a results/b --format html > beside.html",
+                 "dlbench report results/first --format csv > first.csv"},
     .run = run,
 };

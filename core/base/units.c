@@ -79,6 +79,24 @@ bad:
                     DLB_CUT(text, 40));
 }
 
+bool dlb_number_parse(const char *text, size_t n, double *out)
+{
+    char number[40], *end;
+    bool percent = n > 0 && text[n - 1] == '%';
+    n -= percent;
+    if (n == 0 || n >= sizeof number)
+        return false;
+    memcpy(number, text, n);
+    number[n] = '\0';
+    if (strspn(number, "0123456789.eE+-") != n) /* strtod takes "inf", "nan", "0x1" and spaces */
+        return false;
+    *out = strtod(number, &end);
+    if (*end != '\0' || !isfinite(*out))
+        return false;
+    *out = percent ? *out / 100 : *out;
+    return true;
+}
+
 /* Three significant digits: "1.43", "14.3", "143". */
 static void three_digits(double value, char *text, size_t n_text)
 {

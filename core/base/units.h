@@ -6,12 +6,17 @@
 
 #include "core/base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* "64 MiB", "1.5GB", "4096", "10k": SI (kB MB GB TB, powers of 1000) and IEC (KiB MiB GiB TiB)
  * suffixes in any case, except for the i. DLB_E_CONFIG on anything else, or beyond int64. */
 int dlb_bytes_parse(const char *text, int64_t *out_bytes, struct dlb_err *err);
+
+/* "1700", "1e3", "12.5", "10%" (which is 0.1): n bytes of text, which are all of the number. False
+ * on anything else, and for what is not finite. */
+bool dlb_number_parse(const char *text, size_t n, double *out);
 
 const char *dlb_bytes_text(uint64_t n_bytes, char *text,
                            size_t n_text); /* "1.43 GB" (SI, as storage is sold) */

@@ -2,9 +2,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/host/nvml.h"
 #include "loaders/sampler.h"
 #include "loaders/train/consumer.h"
+#include "scenarios/cell/beside.h"
 #include "scenarios/cell/cache.h"
 #include "scenarios/cell/choose.h"
 #include "scenarios/cell/fill.h"
@@ -366,14 +366,10 @@ static int consume(struct cell *c, struct dlb_err *err)
     if (c->mode == DLB_MODE_CEILING)
         how.n_epochs = enough_epochs(c, &how);
     c->facts.consumed = c->consumed;
-    const char *bus_id = dlb_json_text(c->facts.gpu, "pci_bus_id");
-    struct dlb_nvml *nvml = bus_id[0] ? dlb_nvml_start(bus_id) : NULL;
-    dlb_os_process(&c->facts.before);
-    dlb_os_strain(&c->facts.strain_before);
+    struct dlb_cell_beside beside;
+    dlb_cell_beside_begin(&beside, &c->facts);
     rc = dlb_consume(&how, c->consumed, err);
-    dlb_os_process(&c->facts.after);
-    dlb_os_strain(&c->facts.strain_after);
-    c->facts.nvml = dlb_nvml_stop(nvml);
+    dlb_cell_beside_end(&beside, &c->facts);
     c->facts.peak_pss_bytes = c->memory.shared ? dlb_os_rss_bytes() : dlb_os_peak_pss_bytes();
     c->facts.n_batches = atomic_load(beat);
     return rc;

@@ -56,6 +56,7 @@ void dlb_cell_result_init(struct dlb_cell_result *r)
     init_loop(&r->loop);
     init_workers(&r->workers);
     r->memory.peak_pss_bytes = r->memory.slots_bytes = r->memory.pinned_bytes = DLB_NOT_MEASURED;
+    r->memory.early_bytes = r->memory.recent_bytes = (double)NAN;
     r->cache.resident_before_frac = r->cache.resident_after_frac = (double)NAN;
     r->cache.process_bytes = r->cache.device_bytes = r->cache.delivered_bytes = DLB_NOT_MEASURED;
     r->device.step_asked_ns = r->device.step_read_ns = r->device.step_measured_ns = (double)NAN;

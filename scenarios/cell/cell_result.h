@@ -52,6 +52,10 @@ struct dlb_io_result {
 struct dlb_memory_result {
     uint64_t peak_pss_bytes, slots_bytes, pinned_bytes;
     bool huge_pages;
+    /* Of this process and its descendants, without what is shared: early in the run, and at its
+     * end. NaN: the run was too short to tell. */
+    double early_bytes, recent_bytes;
+    char growth[8]; /* core/measure/traceml.h; "": none */
 };
 
 /* What the kernel accounts for the process and its workers, over the loop. */

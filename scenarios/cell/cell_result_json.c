@@ -136,7 +136,11 @@ static const struct dlb_json_field memory_fields[] = {
     DLB_JSON_COUNT(dlb_memory_result, "peak_pss_bytes", peak_pss_bytes),
     DLB_JSON_COUNT(dlb_memory_result, "slots_bytes", slots_bytes),
     DLB_JSON_COUNT(dlb_memory_result, "pinned_bytes", pinned_bytes),
-    DLB_JSON_FLAG(dlb_memory_result, "huge_pages", huge_pages), DLB_JSON_FIELDS_END};
+    DLB_JSON_FLAG(dlb_memory_result, "huge_pages", huge_pages),
+    DLB_JSON_REAL(dlb_memory_result, "early_bytes", early_bytes),
+    DLB_JSON_REAL(dlb_memory_result, "recent_bytes", recent_bytes),
+    DLB_JSON_TEXT(dlb_memory_result, "growth", growth),
+    DLB_JSON_FIELDS_END};
 static const struct dlb_json_field cache_fields[] = {
     DLB_JSON_TEXT(dlb_cache_result, "why", why),
     DLB_JSON_REAL(dlb_cache_result, "resident_before_frac", resident_before_frac),

@@ -215,6 +215,22 @@ static void fill_device(struct dlb_device_result *out, const struct dlb_cell_fac
     dlb_json_put(out->gpu, "nvml", facts->nvml ? json_incref(facts->nvml) : json_null());
 }
 
+static void fill_memory(struct dlb_memory_result *out, const struct dlb_cell_facts *facts)
+{
+    const struct dlb_traceml_memory *growth = &facts->growth;
+    bool known = facts->consumed != NULL;
+    *out = (struct dlb_memory_result){
+        .peak_pss_bytes = facts->peak_pss_bytes,
+        .slots_bytes = facts->memory->slots_bytes,
+        .pinned_bytes = facts->pinned_bytes,
+        .huge_pages = facts->memory->huge,
+        .early_bytes = known ? growth->early_bytes : (double)NAN,
+        .recent_bytes = known ? growth->recent_bytes : (double)NAN,
+    };
+    (void)snprintf(out->growth, sizeof(out->growth), "%s",
+                   known && growth->class ? growth->class : "");
+}
+
 void dlb_cell_fill(struct dlb_cell_result *result, const struct dlb_cell_facts *facts)
 {
     static const struct dlb_cell_cache no_cache;
@@ -226,10 +242,7 @@ void dlb_cell_fill(struct dlb_cell_result *result, const struct dlb_cell_facts *
     result->python = json_incref(facts->python);
     result->has_memory = facts->memory != NULL;
     if (result->has_memory)
-        result->memory = (struct dlb_memory_result){.peak_pss_bytes = facts->peak_pss_bytes,
-                                                    .slots_bytes = facts->memory->slots_bytes,
-                                                    .pinned_bytes = facts->pinned_bytes,
-                                                    .huge_pages = facts->memory->huge};
+        fill_memory(&result->memory, facts);
     result->has_loop = facts->consumed != NULL;
     if (result->has_loop)
         fill_loop(&result->loop, facts);

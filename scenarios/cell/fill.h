@@ -6,6 +6,7 @@
 
 #include "core/host/osacct.h"
 #include "core/host/strain.h"
+#include "core/measure/traceml.h"
 #include "loaders/loader.h"
 #include "loaders/train/consumer.h"
 #include "scenarios/cell/cache.h"
@@ -21,6 +22,7 @@ struct dlb_cell_facts {
     struct dlb_os_process before, after;       /* around the consumer's loop */
     struct dlb_os_strain strain_before, strain_after;
     uint64_t peak_pss_bytes, pinned_bytes;
+    struct dlb_traceml_memory growth;     /* of private memory, over the loop */
     uint32_t n_idle_workers;              /* workers without a shard */
     const char *device_kind, *device_why; /* NULL: no device was opened */
     char device_name[96];

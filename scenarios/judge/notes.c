@@ -1,5 +1,7 @@
 #include "scenarios/judge/notes.h"
 
+#include "scenarios/judge/classes.h"
+
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "core/host/osacct.h"
@@ -442,6 +444,7 @@ static void note_cell(const struct dlb_plan *plan, const struct dlb_reps *reps, 
     note_cache(reps, cell, number, notes);
     note_step(&cell->shown->device, notes);
     note_stuck(reps, number, notes);
+    dlb_classes_note(cell, number, notes);
     dlb_note_python(&plan->cells[number], cell, number, notes);
 }
 

@@ -5,6 +5,7 @@
 #include "scenarios/cell/cell.h"
 #include "scenarios/judge/au_summary.h"
 #include "scenarios/judge/cache_summary.h"
+#include "scenarios/judge/classes.h"
 #include "scenarios/judge/in_c.h"
 #include "scenarios/judge/judged.h"
 #include "scenarios/judge/noise.h"
@@ -37,7 +38,7 @@ static json_t *estimate(const struct dlb_estimate *e, const double *values, uint
     return out;
 }
 
-/* Median and maximum over repetitions of a share of the window (or of the wall clock). */
+/* Over repetitions, a share of the window (or of the wall clock). */
 static json_t *fraction(const struct dlb_reps *reps, double (*share)(const struct dlb_share *total))
 {
     double *values = dlb_mem_array(reps->n, sizeof(*values)), max = -INFINITY;
@@ -49,9 +50,9 @@ static json_t *fraction(const struct dlb_reps *reps, double (*share)(const struc
         values[n] = fmin(fmax(value, 0), 1);
         max = fmax(max, values[n++]);
     }
-    json_t *out =
-        dlb_json_made(json_pack("{so, so}", "median", dlb_json_real_or_null(dlb_median(values, n)),
-                                "max", dlb_json_real_or_null(max)));
+    json_t *out = dlb_json_made(json_pack("{so, so, so}", "median",
+                                          dlb_json_real_or_null(dlb_median(values, n)), "max",
+                                          dlb_json_real_or_null(max), "values", reals(values, n)));
     free(values);
     return out;
 }
@@ -175,8 +176,9 @@ static void put_shown(json_t *out, const json_t *rep)
     }
     dlb_json_put(out, "memory",
                  memory ? json_incref(memory)
-                        : dlb_json_made(json_pack("{sn, sn, sn, sn}", "peak_pss_bytes",
-                                                  "slots_bytes", "pinned_bytes", "huge_pages")));
+                        : dlb_json_made(json_pack("{sn, sn, sn, sn, sn, sn, sn}", "peak_pss_bytes",
+                                                  "slots_bytes", "pinned_bytes", "huge_pages",
+                                                  "early_bytes", "recent_bytes", "growth")));
 }
 
 static void put_measured(json_t *out, const struct dlb_judged_cell *cell,
@@ -227,6 +229,15 @@ static json_t *cell_config(const struct dlb_plan *plan, uint32_t i)
     return config;
 }
 
+/* Cells are paired by them, where two of a result are compared. */
+static json_t *blocks(const struct dlb_judged_cell *cell)
+{
+    json_t *out = dlb_json_made(json_array());
+    for (uint32_t i = 0; i < cell->n_values; i++)
+        dlb_json_append(out, json_integer(cell->block[i]));
+    return out;
+}
+
 static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
 {
     static const char *const status[] = {"ok", "skipped", "failed"};
@@ -240,10 +251,12 @@ static json_t *cell_json(const struct dlb_summary *in, uint32_t i)
     dlb_json_put(out, "code", code_or_null(cell->code));
     dlb_json_put(out, "reason", cell->reason[0] ? dlb_json_safe_text(cell->reason) : json_null());
     dlb_json_put(out, "repeats", json_integer(cell->n_values));
+    dlb_json_put(out, "blocks", blocks(cell));
     put_measured(out, cell, &in->results->cells[i], in->plan->n_blocks);
     dlb_json_put(out, "in_c", dlb_in_c_summary(in->plan, in->results, i, cell->shown));
     dlb_json_put(out, "noise", dlb_noise_cell_json(&in->results->cells[i], in->plan->seed));
     dlb_json_put(out, "race", dlb_raced_cell_json(in->plan, i));
+    dlb_json_put(out, "classes", dlb_classes_json(cell));
     dlb_json_put(out, "verdict", verdict(cell));
     return out;
 }

@@ -1,0 +1,17 @@
+/* Files that a result is also written to: --junit and --traceml.
+ *
+ * Floor 5, private to bench/experiment. Control thread. */
+#ifndef DLB_BENCH_EXPERIMENT_EXPORTS_H
+#define DLB_BENCH_EXPERIMENT_EXPORTS_H
+
+#include "bench/cli/verb.h"
+
+#include <jansson.h>
+
+/* Before anything is measured: EXPORT_PATH, if a file cannot be written. */
+int dlb_exports_check(const struct dlb_args *args, struct dlb_err *err);
+
+/* Writes them whole or not at all; prints errors. Returns enum dlb_exit. */
+int dlb_exports_write(const struct dlb_args *args, const json_t *doc);
+
+#endif

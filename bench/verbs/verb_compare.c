@@ -1,0 +1,217 @@
+/* `dlbench compare`: two results beside each other. What they say of each other is made by
+ * scenarios/compare/compare.c and shown by reports/compare.c. */
+#include "bench/cli/installed.h"
+#include "bench/cli/print.h"
+#include "bench/cli/verb.h"
+#include "bench/experiment/compared.h"
+#include "bench/experiment/experiment.h"
+#include "bench/experiment/result.h"
+#include "bench/experiment/rules.h"
+#include "core/base/io.h"
+#include "core/base/json.h"
+#include "core/base/mem.h"
+#include "reports/compare.h"
+#include "reports/load.h"
+#include "reports/watch.h"
+#include "scenarios/compare/compare.h"
+#include "scenarios/compare/traceml.h"
+#include "scenarios/spec/spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One side, loaded. */
+struct side {
+    char *path; /* without #cell; owned */
+    json_t *docs[1 + DLB_ALSO_MAX];
+    uint32_t n_docs;
+    int64_t cell;
+};
+
+/* "RESULT#3" is a cell, unless a file has that name. */
+static void split(const char *name, struct side *out)
+{
+    out->path = dlb_mem_text(name);
+    out->cell = -1;
+    char *hash = strrchr(out->path, '#');
+    size_t n = hash ? strspn(hash + 1, "0123456789") : 0;
+    if (n == 0 || n > 6 || hash[1 + n] != '\0' || access(name, F_OK) == 0)
+        return;
+    *hash = '\0';
+    out->cell = strtol(hash + 1, NULL, 10);
+}
+
+/* A file of TraceML's; *out stays NULL where it is none. New reference. */
+static int load_traceml(const char *path, json_t **out, struct dlb_err *err)
+{
+    struct dlb_err ignored; /* dlb_summary_load meets the same, and says it */
+    char *text = NULL;
+    size_t n_bytes = 0;
+    if (dlb_read_file(path, DLB_SUMMARY_MAX_BYTES, &text, &n_bytes, &ignored))
+        return DLB_OK;
+    json_t *doc = json_loadb(text, n_bytes, 0, NULL);
+    free(text);
+    bool is = dlb_traceml_is(doc);
+    int rc = is ? dlb_traceml_check(doc, path, err) : DLB_OK;
+    if (is && !rc)
+        *out = json_incref(doc);
+    json_decref(doc);
+    return rc;
+}
+
+static int load(const char *path, struct side *side, struct dlb_err *err)
+{
+    json_t **doc = &side->docs[side->n_docs];
+    int rc = load_traceml(path, doc, err);
+    if (!rc && !*doc)
+        rc = dlb_summary_load(path, doc, err);
+    if (rc)
+        return rc;
+    side->n_docs++;
+    if (dlb_watch_is(*doc))
+        return dlb_fail(err, DLB_ERR_COMPARE_KIND, path, DLB_NO_OFFSET,
+                        "is of dlbench.watch, which has no repetitions: `dlbench report A B` shows "
+                        "two of them beside each other");
+    return DLB_OK;
+}
+
+static int load_side(const struct dlb_args *args, int number, struct side *out, struct dlb_err *err)
+{
+    split(number ? args->beside[0] : args->path, out);
+    int rc = load(out->path, out, err);
+    for (uint32_t i = 0; i < args->n_also[number] && !rc; i++)
+        rc = load(args->also[number][i], out, err);
+    return rc;
+}
+
+static void free_side(struct side *side)
+{
+    for (uint32_t i = 0; i < side->n_docs; i++)
+        json_decref(side->docs[i]);
+    free(side->path);
+}
+
+static struct dlb_compared_side side_of(const char *name, const struct side *side)
+{
+    return (struct dlb_compared_side){name, (const json_t *const *)side->docs, side->n_docs,
+                                      side->cell};
+}
+
+/* Makes the document and what rules come to. New reference. */
+static int compare(const struct dlb_args *args, struct side sides[2], json_t **out,
+                   struct dlb_err *err)
+{
+    struct dlb_compare_request request;
+    int rc = dlb_compared_shares(args, &request, err);
+    rc = rc ? rc : load_side(args, 0, &sides[0], err);
+    rc = rc ? rc : load_side(args, 1, &sides[1], err);
+    if (rc)
+        return rc;
+    request.a = side_of(args->path, &sides[0]);
+    request.b = side_of(args->beside[0], &sides[1]);
+    rc = dlb_compare_documents(&request, out, err);
+    return rc ? rc : dlb_rules_put(args, *out, sides[1].docs[0], err);
+}
+
+static void print(const struct dlb_args *args, const json_t *doc)
+{
+    struct dlb_text text = {0};
+    if (args->json) {
+        dlb_print_json(doc);
+        return;
+    }
+    dlb_compare_render(doc, dlb_result_columns(), args->verbose, &text);
+    dlb_print_out(text.data, text.len_bytes);
+    dlb_text_free(&text);
+}
+
+static int compare_stored(const struct dlb_args *args, struct dlb_err *err)
+{
+    struct side sides[2] = {{.path = NULL}, {.path = NULL}};
+    json_t *doc = NULL;
+    int code, rc = dlb_rules_check(args, err);
+    rc = rc ? rc : compare(args, sides, &doc, err);
+    if (rc) {
+        code = dlb_print_err(err);
+    } else {
+        print(args, doc);
+        code = dlb_rules_conclude(args, doc, DLB_EXIT_OK);
+    }
+    json_decref(doc);
+    free_side(&sides[0]);
+    free_side(&sides[1]);
+    return code;
+}
+
+/* Of which the configurations are the paths. */
+static int measure_both(const struct dlb_args *args, struct dlb_err *err)
+{
+    struct dlb_config *cfgs[2];
+    struct dlb_compare_request request;
+    struct dlb_args with = *args;
+    int rc = dlb_compared_shares(args, &request, err);
+    for (int i = 0; i < 2; i++) {
+        cfgs[i] = dlb_mem_check(dlb_config_new(dlb_spec_groups()));
+        rc = rc ? rc : dlb_installed_load(cfgs[i], i ? args->beside[0] : args->path, err);
+        if (!rc && dlb_config_has(args->cfg, "run.drop_caches"))
+            rc = dlb_config_set(cfgs[i], "run.drop_caches=true", err);
+    }
+    with.cfg = cfgs[0];
+    with.cfg_b = cfgs[1];
+    int code = rc ? dlb_print_err(err) : dlb_experiment_run(&with, dlb_scenario_by_name("compare"));
+    dlb_config_free(cfgs[0]);
+    dlb_config_free(cfgs[1]);
+    return code;
+}
+
+static int run(const struct dlb_args *args)
+{
+    struct dlb_err err;
+    if (args->n_beside == 1)
+        return args->measures ? measure_both(args, &err) : compare_stored(args, &err);
+    (void)dlb_fail(
+        &err, args->n_beside ? DLB_ERR_USAGE_UNEXPECTED_ARGUMENT : DLB_ERR_USAGE_MISSING_ARGUMENT,
+        NULL, DLB_NO_OFFSET,
+        "compare: takes two PATHs, not %u; further results of a side are --also-a and "
+        "--also-b",
+        1 + args->n_beside);
+    return dlb_print_err(&err);
+}
+
+const struct dlb_verb dlb_verb_compare = {
+    .name = "compare",
+    .summary = "Say whether one result is faster than another, and by how much",
+    .usage =
+        "dlbench compare A B [--also-a PATH ...] [--also-b PATH ...] [--smallest SHARE] "
+        "[--between SHARE] [--fail-on RULE ...] [--strict] [--junit FILE] [--verbose] [--json]\n"
+        "dlbench compare --run A.toml B.toml [--results DIR] [--run-name NAME] [--overwrite] "
+        "...",
+    .details =
+        "A and B are results, or cells of results: RESULT#3. Cells are aligned by their settings. "
+        "For each the change from A to B is printed with its interval and a verdict. FASTER or "
+        "SLOWER: the whole interval is beyond the smallest change of interest. SAME: all of it is "
+        "within that. UNCLEAR: neither. All intervals hold together with a probability of 95%.\n\n"
+        "  dlbench compare results/before results/after\n"
+        "  dlbench compare results/sweep#2 results/sweep#5\n"
+        "  dlbench compare results/before results/after --fail-on slower\n\n"
+        "Results that were made at different times differ by more than their repetitions show. "
+        "--between says by how much; better, give more results of either side by --also-a and "
+        "--also-b, made at different times, too. The smallest change that the results could have "
+        "shown is printed.\n\n"
+        "--run measures both now, in turns, block by block, so that nothing but the noise of pairs "
+        "is left: A and B are configurations, and the larger run.repeats of the two is the number "
+        "of blocks. Its result is kept like that of `dlbench run`.\n\n"
+        "  dlbench compare --run before.toml after.toml\n\n"
+        "TraceML's final_summary.json (schema 1.7 to 1.9) compare with each other. One of each has "
+        "no interval; --also-a and --also-b give it one.\n\n"
+        "Of storage the number of accelerators is compared, of gap the rungs and the parts.\n\n"
+        "What differs in configuration, data, machine and program is listed, first what may "
+        "explain the change; --verbose lists the rest as well.",
+    .flags = DLB_FLAG_PATH | DLB_FLAG_BESIDE | DLB_FLAG_JSON | DLB_FLAG_RULES | DLB_FLAG_COMPARE |
+             DLB_FLAG_RESULTS,
+    .examples = {"dlbench compare results/before results/after",
+                 "dlbench compare results/sweep#2 results/sweep#5",
+                 "dlbench compare results/before results/after --fail-on slower"},
+    .run = run,
+};

@@ -1,0 +1,105 @@
+#include "reports/junit.h"
+
+#include "core/base/escape.h"
+#include "core/base/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a character that stands for itself nowhere in XML; NULL: it does. */
+static const char *entity_of(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    default:
+        return NULL;
+    }
+}
+
+/* Control characters are escaped as in all reports. XML has no U+FFFE and U+FFFF either. */
+static void put_text(struct dlb_text *out, const char *words)
+{
+    char *plain = dlb_escaped(words, DLB_ESCAPE_CONTROLS);
+    for (const char *at = plain; *at; at++) {
+        const char *entity = entity_of(*at);
+        if (entity)
+            dlb_text_printf(out, "%s", entity);
+        else if (strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0)
+            dlb_text_printf(out, "\\xef\\xbf\\x%02x", (unsigned char)at[2]), at += 2;
+        else
+            dlb_text_append(out, at, 1);
+    }
+    free(plain);
+}
+
+static bool is_outcome(const json_t *rule, const char *outcome)
+{
+    return strcmp(dlb_json_text(rule, "outcome"), outcome) == 0;
+}
+
+struct counts {
+    size_t n, n_failed, n_skipped;
+};
+
+static struct counts count(const json_t *rules, bool strict)
+{
+    struct counts out = {json_array_size(rules) ? json_array_size(rules) : 1, 0, 0};
+    const json_t *rule;
+    size_t i;
+    json_array_foreach(rules, i, rule) {
+        bool unclear = is_outcome(rule, "unclear");
+        out.n_failed += is_outcome(rule, "failed") || (strict && unclear);
+        out.n_skipped += !strict && unclear;
+    }
+    return out;
+}
+
+static void put_case(struct dlb_text *out, const char *command, const json_t *rule, bool strict)
+{
+    const char *place = dlb_json_text(rule, "place");
+    dlb_text_printf(out, "    <testcase classname=\"dlbench.");
+    put_text(out, command);
+    dlb_text_printf(out, "\" name=\"");
+    put_text(out, dlb_json_text(rule, "rule"));
+    dlb_text_printf(out, "%s", place[0] ? " (" : "");
+    put_text(out, place);
+    dlb_text_printf(out, "%s\"", place[0] ? ")" : "");
+    if (is_outcome(rule, "passed")) {
+        dlb_text_printf(out, "/>\n");
+        return;
+    }
+    bool failed = strict || is_outcome(rule, "failed");
+    dlb_text_printf(out, ">\n      <%s message=\"", failed ? "failure" : "skipped");
+    put_text(out, is_outcome(rule, "unclear") ? "unclear: " : "");
+    put_text(out, dlb_json_text(rule, "text"));
+    dlb_text_printf(out, "\"/>\n    </testcase>\n");
+}
+
+void dlb_junit_render(const json_t *doc, bool strict, struct dlb_text *out)
+{
+    const json_t *rules = json_object_get(doc, "rules"), *rule;
+    const char *command = dlb_json_text(doc, "command");
+    struct counts n = count(rules, strict);
+    size_t i;
+    dlb_text_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+                         "  <testsuite name=\"dlbench ");
+    put_text(out, command);
+    dlb_text_printf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", n.n,
+                    n.n_failed, n.n_skipped);
+    json_array_foreach(rules, i, rule) {
+        put_case(out, command, rule, strict);
+    }
+    if (json_array_size(rules) == 0) {
+        dlb_text_printf(out, "    <testcase classname=\"dlbench\" name=\"");
+        put_text(out, command);
+        dlb_text_printf(out, "\"/>\n");
+    }
+    dlb_text_printf(out, "  </testsuite>\n</testsuites>\n");
+}
