@@ -165,7 +165,7 @@
       const rows = data.rows.filter(row => data.text(row, by) === name).sort((a, b) => data.number(a, x) - data.number(b, x));
       const fitted = rows.every(row => !row.link) && names.length > 1;
       return {label: name, borderColor: series(i), backgroundColor: series(i), borderWidth: 2 + Math.min(i, 5) * 0.8, borderDash: fitted ? [6, 4] : dashes[Math.floor(i / 8) % 4],
-        pointStyle: shapes[i % 8], pointRadius: fitted ? 0 : 4 + Math.min(i, 5), pointHitRadius: fitted ? 0 : 10, showLine: true, tension: 0,
+        pointStyle: shapes[i % 8], pointRadius: fitted ? 0 : 4 + 1.5 * Math.min(i, 4), pointHitRadius: fitted ? 0 : 10, showLine: true, tension: 0,
         data: rows.map(row => ({x: data.number(row, x), y: data.number(row, y), link: row.link, own: Object.assign({whisker: true}, own(data, row))}))};
     });
     const values = data.rows.filter(row => row.link).map(row => data.number(row, x));
