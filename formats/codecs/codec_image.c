@@ -53,6 +53,7 @@ const struct dlb_codec dlb_codec_image = {
 #endif
     .extensions = extensions,
     .images = true,
+    .crops = true,
     .state_bytes = sizeof(struct dlb_image_codec),
     .open = codec_open,
     .close = dlb_pixels_close,

@@ -133,7 +133,7 @@ PY
 run "$dlbench" inspect mixed
 expect_exit 0
 expect_out '^  kinds +images 3, tar shards 1, other files 1'
-expect_out '--set dataset\.format=files --set dataset\.path=mixed$'
+expect_out '--set dataset\.format=files --set dataset\.codec=image --set dataset\.path=mixed$'
 expect_out '--set dataset\.format=webdataset --set dataset\.path=mixed$'
 run "$dlbench" inspect mixed --json
 expect_json '[(k["kind"], k["files"]) for k in d["kinds"]] == [("images", 3), ("tar shards", 1)]'
