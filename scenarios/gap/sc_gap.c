@@ -8,6 +8,7 @@
 #include "core/host/osacct.h"
 #include "scenarios/gap/fit.h"
 #include "scenarios/gap/judge.h"
+#include "scenarios/gap/pace.h"
 #include "scenarios/gap/plan.h"
 #include "scenarios/gap/summary.h"
 #include "scenarios/scenario.h"
@@ -92,6 +93,29 @@ static int check(const struct dlb_config *cfg, struct dlb_err *err)
     return rc;
 }
 
+/* Where nobody says how many rows, they are as many as three minutes allow. */
+static void fit_time(struct gap *g, const struct dlb_config *cfg)
+{
+    struct dlb_gap_pace pace = {.torch_row_s = g->python.row_s, .import_s = g->python.import_s};
+    if (dlb_config_has(cfg, "gap.samples"))
+        return;
+    dlb_gap_pace_measure(&g->params, &pace);
+    dlb_gap_fit_time(&g->params, !dlb_config_has(cfg, "gap.batch_size"), g->opts.repeats, &pace,
+                     g->said);
+    if (g->said[0])
+        dlb_say_note("%s", g->said);
+}
+
+/* What memory says replaces what time said: it is the smaller size. */
+static int fit_memory(struct gap *g, struct dlb_err *err)
+{
+    char said[sizeof g->said];
+    int rc = dlb_gap_shrink(&g->params, dlb_os_mem_available_bytes(), g->python.found, said, err);
+    if (!rc && said[0])
+        memcpy(g->said, said, sizeof said);
+    return rc;
+}
+
 static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, struct dlb_err *err)
 {
     struct gap *g = dlb_mem_new(sizeof(*g));
@@ -99,13 +123,14 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
     out->own = g;
     int rc = read_options(g, in->cfg, err);
     if (!rc)
-        rc = dlb_gap_python_find(&g->python, g->opts.python, in->scratch, DLB_GAP_PYTHON_LIMIT_S,
-                                 in->cancel, err);
+        rc = dlb_gap_python_find(&g->python, g->opts.python, g->params.features, in->scratch,
+                                 DLB_GAP_PYTHON_LIMIT_S, in->cancel, err);
     if (!rc && !(g->device = dlb_device_choose(&g->params.device, NULL, why, err)))
         rc = (int)err->status;
     if (!rc)
-        rc =
-            dlb_gap_shrink(&g->params, dlb_os_mem_available_bytes(), g->python.found, g->said, err);
+        fit_time(g, in->cfg);
+    if (!rc)
+        rc = fit_memory(g, err);
     if (!rc)
         rc = settle(g, in->cfg, err);
     if (!rc && readlink("/proc/self/exe", g->exe, sizeof(g->exe) - 1) < 0)
