@@ -287,6 +287,29 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
     return status;
 }
 
+/* What the user says of the data is not looked for. */
+static int open_said(const char *path, const struct dlb_format *format, struct dlb_config *cfg,
+                     struct looker **out, struct dlb_err *err)
+{
+    struct dlb_dataset_opts said;
+
+    if (!dlb_config_has(cfg, "dataset.codec"))
+        return choose_codec(path, format, cfg, out, err);
+    dlb_config_fill(cfg, &dlb_dataset_group, &said);
+    return looker_open(out, path, format, dlb_codecs[said.codec], cfg, err);
+}
+
+static const struct dlb_format *said_format(const char *path, const struct dlb_config *cfg,
+                                            struct dlb_err *err)
+{
+    struct dlb_dataset_opts said;
+
+    if (!dlb_config_has(cfg, "dataset.format"))
+        return dlb_inspect_format(path, err);
+    dlb_config_fill(cfg, &dlb_dataset_group, &said);
+    return dlb_formats[said.format];
+}
+
 static void image_size(struct dlb_inspected *out, struct dlb_image *image,
                        const struct dlb_field *field)
 {
@@ -373,10 +396,11 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     int status;
 
     memset(out, 0, sizeof *out);
-    out->format = dlb_inspect_format(path, err);
+    bool codec_said = dlb_config_has(cfg, "dataset.codec");
+    out->format = said_format(path, cfg, err);
     if (!out->format)
         return (int)err->status;
-    status = choose_codec(path, out->format, cfg, &looker, err);
+    status = open_said(path, out->format, cfg, &looker, err);
     if (status != DLB_OK)
         return status;
     looker->image = dlb_image_new();
@@ -398,7 +422,7 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
         *err = out->first_bad;
         return (int)err->status;
     }
-    return out->undecoded ? dlb_undecoded_fail(err, path, out->undecoded) : DLB_OK;
+    return out->undecoded && !codec_said ? dlb_undecoded_fail(err, path, out->undecoded) : DLB_OK;
 }
 
 json_t *dlb_odd_json(const struct dlb_shape *shape)

@@ -41,7 +41,8 @@ struct dlb_inspected {
 };
 
 /* DLB_E_IO if nothing is there, DLB_E_FORMAT if no format recognises it or no codec decodes its
- * samples, else the format's own error. `cfg` holds the formats' options; it is changed. */
+ * samples, else the format's own error. `cfg` holds the formats' options, and dataset.format and
+ * dataset.codec where they are known; it is changed. */
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err);
 

@@ -159,18 +159,16 @@ void dlb_inspect_print_kinds(const char *path, const struct dlb_inspected *in)
                        "\"python\"");
             continue;
         }
-        bool several = kind->n_files > 1;
         bool whole = kind->folder && strcmp(kind->format, "files") == 0;
-        (void)fputs(kind->folder ? "dlbench sweep" : "dlbench ", stdout);
+        (void)fputs("dlbench ", stdout);
         if (kind->folder) {
-            (void)printf(" --set dataset.format=%s", kind->format);
-            if (kind->codec)
-                (void)printf(" --set dataset.codec=%s", kind->codec);
-            (void)fputs(" --set dataset.path=", stdout);
             print_word(whole ? path : kind->parent);
+            (void)printf(" --dataset.format %s", kind->format);
+            if (kind->codec)
+                (void)printf(" --dataset.codec %s", kind->codec);
         } else {
             print_word(strcmp(kind->format, "lmdb") == 0 ? kind->parent : kind->first);
-            (void)printf("%s", several ? "   (one of them)" : "");
+            (void)printf("%s", kind->n_files > 1 ? "   (one of them)" : "");
         }
         (void)putchar('\n');
     }

@@ -199,7 +199,7 @@ static const char *const extensions[] = {"wav", "flac", NULL};
 
 const struct dlb_codec dlb_codec_audio = {
     .name = "audio",
-    .summary = "libsndfile decode of WAV, FLAC by content, crop, mono or all channels, f32",
+    .summary = "WAV, FLAC by content; crop, mono or all channels, f32",
 #ifndef DLB_HAVE_SNDFILE
     .missing = "built without libsndfile",
 #endif
