@@ -217,7 +217,8 @@ static sf_count_t put(const void *data, sf_count_t n_bytes, void *ctx)
 
     if (over > n)
         over = n;
-    memcpy(target->out->data + target->at, data, over);
+    if (over)
+        memcpy(target->out->data + target->at, data, over);
     int rc = dlb_bytes_append(target->out, (const uint8_t *)data + over, n - over, target->err);
     if (rc != DLB_OK) {
         target->rc = rc;
