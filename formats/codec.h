@@ -40,6 +40,10 @@ struct dlb_transform_opts {
                            else only the pixels that the crop needs. The result is the same where
                            scaled_decode is false */
     int64_t max_decoded_bytes; /* of a sample that is unpacked; 0: estimated from some of them */
+    int64_t num_frames;        /* of audio: what a crop keeps. RANDOM_RESIZED and RANDOM start it at
+                                * random, CENTER in the middle; a shorter clip is followed by zeros.
+                                * NONE: the whole clip, ragged batches */
+    int64_t num_channels;      /* of audio; 1: the mean of a clip's channels */
 };
 extern const struct dlb_opt_group dlb_transform_group;
 
@@ -52,7 +56,8 @@ struct dlb_codec {
                         places or copies them */
     bool make_compresses; /* `make` gives fewer bytes than generate.sample_bytes */
     bool numbers;         /* takes only samples whose element type the format knows */
-    bool images;          /* `transform` applies to its samples */
+    bool images;          /* samples become pixels: size, flip and pixels of `transform` apply */
+    bool crops;           /* transform.crop applies: "none" makes samples of different sizes */
     const char *wider;    /* a codec that takes all samples of this one and others; or NULL */
     /* Whether a sample is of the kind that the codec is named for, by its first bytes. NULL: all
      * that it decodes are. */

@@ -63,7 +63,8 @@ static const struct dlb_opt transform_opts[] = {
      .def = "random-resized",
      .choices = crop_names,
      .help = "which part of an image is kept: torchvision's RandomResizedCrop, its Resize and "
-             "CenterCrop, all of it (ragged batches), or Resize and RandomCrop"},
+             "CenterCrop, all of it (ragged batches), or Resize and RandomCrop; of audio "
+             "transform.num_frames from a random start, from the middle, or all"},
     {.key = "size",
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_transform_opts, size),
@@ -118,12 +119,29 @@ static const struct dlb_opt transform_opts[] = {
      .def = "0",
      .unit = "bytes",
      .help =
-         "the largest sample that codec zstd unpacks, or image with crop = none, which sets the "
-         "size of slots; 0: estimated from some samples"},
+         "the largest sample that codec zstd unpacks, or image and audio with crop = none, which "
+         "sets the size of slots; 0: estimated from some samples"},
+    {.key = "num_frames",
+     .type = DLB_OPT_INT,
+     .offset = offsetof(struct dlb_transform_opts, num_frames),
+     .min = 1,
+     .max = INT64_C(1) << 28,
+     .def = "16000",
+     .unit = "frames",
+     .help = "how much of a clip of audio a crop keeps (codec audio); zeros follow a shorter clip"},
+    {.key = "num_channels",
+     .type = DLB_OPT_INT,
+     .offset = offsetof(struct dlb_transform_opts, num_channels),
+     .min = 1,
+     .max = 1024,
+     .def = "1",
+     .unit = "channels",
+     .help = "1: the mean of a clip's channels (codec audio); more: as many as every clip has"},
     DLB_OPT_END,
 };
 const struct dlb_opt_group dlb_transform_group = {
-    "transform", "what an image becomes", transform_opts, sizeof(struct dlb_transform_opts)};
+    "transform", "what an image or a clip of audio becomes", transform_opts,
+    sizeof(struct dlb_transform_opts)};
 
 static size_t count(const char *const *names)
 {

@@ -8,6 +8,8 @@
 
 /* In the order of enum dlb_image_kind. */
 static const char *const image_names[] = {"jpeg", "png", "webp", "mixed", NULL};
+/* In the order of enum dlb_audio_kind. */
+static const char *const audio_names[] = {"wav", "flac", "mixed", NULL};
 
 static const struct dlb_opt generate_opts[] = {
     {.key = "samples",
@@ -40,6 +42,12 @@ static const struct dlb_opt generate_opts[] = {
      .def = "png",
      .choices = image_names,
      .help = "which kind of image gen writes with dataset.codec = image; mixed: each in turn"},
+    {.key = "audio",
+     .type = DLB_OPT_CHOICE,
+     .offset = offsetof(struct dlb_generate_opts, audio),
+     .def = "wav",
+     .choices = audio_names,
+     .help = "which kind of audio gen writes with dataset.codec = audio; mixed: each in turn"},
     {.key = "classes",
      .type = DLB_OPT_INT,
      .offset = offsetof(struct dlb_generate_opts, classes),

@@ -26,6 +26,7 @@ struct dlb_generate_opts {
     int64_t sample_bytes; /* mean; sizes of jpeg vary as those of photographs, raw is exact */
     int64_t seed;
     int image; /* of codec image: enum dlb_image_kind, or how many there are for all in turn */
+    int audio; /* of codec audio: enum dlb_audio_kind, likewise */
     int64_t classes; /* labels: index mod classes, shuffled by the seed */
 };
 extern const struct dlb_opt_group dlb_generate_group;

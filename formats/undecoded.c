@@ -80,15 +80,42 @@ const char *dlb_undecoded_name(const char *name)
     return NULL;
 }
 
+static const char *codec_of(const char *kind)
+{
+    static const char *const codecs[][2] = {{"JPEG images", "jpeg"},
+                                            {"PNG images", "image"},
+                                            {"WebP images", "image"},
+                                            {"WAV audio", "audio"},
+                                            {"FLAC audio", "audio"}};
+
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
+        if (strcmp(codecs[i][0], kind) == 0)
+            return codecs[i][1];
+    return NULL;
+}
+
+const struct dlb_codec *dlb_undecoded_codec(const char *kind)
+{
+    const char *name = codec_of(kind);
+    const struct dlb_codec *codec = name ? dlb_codec_by_name(name) : NULL;
+
+    return codec && !codec->missing ? codec : NULL;
+}
+
 int dlb_undecoded_fail(struct dlb_err *err, const char *path, const char *kind)
 {
+    const struct dlb_codec *codec = dlb_undecoded_codec(kind);
+
+    if (codec)
+        return dlb_fail(err, DLB_ERR_DATASET_OTHER_CODEC, path, DLB_NO_OFFSET,
+                        "holds %s: set dataset.codec = \"%s\"", kind, codec->name);
     return dlb_fail(
         err, DLB_ERR_DATASET_NOT_DECODED, path, DLB_NO_OFFSET,
-        "holds %s, which dlbench does not decode: bytes alone load faster than any "
+        "holds %s, which %s does not decode: bytes alone load faster than any "
         "training that decodes them, so a verdict would be wrong. Measure your own data "
         "set (loader.kind = \"torch\" with python.dataset), or set dataset.codec = "
         "\"raw\" to measure reading alone",
-        kind);
+        kind, codec_of(kind) ? "this build of dlbench" : "dlbench");
 }
 
 /* By its name; what holds a zero byte is no text, whatever its name is. */

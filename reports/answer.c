@@ -2,12 +2,14 @@
 
 #include "core/base/escape.h"
 #include "core/base/json.h"
+#include "core/base/mem.h"
 #include "core/base/units.h"
 #include "core/measure/verdict.h"
 #include "reports/findings.h"
 #include "reports/ranked.h"
 #include "reports/supply.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +17,11 @@
 #include <string.h>
 
 #define SCREEN_ROWS 23 /* of a terminal with 24, less the prompt that follows */
+enum {
+    PARTIAL_ROWS = 3, /* of the line on stderr that follows a partial result */
+    CAVEATS_ROWS = 2, /* an empty one, and how many there are */
+    LEAST_ROWS = 3    /* of a text that is cut */
+};
 #define ELLIPSIS " ..."
 
 static bool has_text(const json_t *object, const char *key, const char *text)
@@ -34,6 +41,36 @@ static uint32_t n_rows(const struct dlb_text *text, uint32_t n_columns)
     return n;
 }
 
+/* How many rows each of the two long texts may take. */
+struct room {
+    uint32_t verdict, recommendation;
+};
+
+static const struct room all_rows = {UINT32_MAX, UINT32_MAX};
+
+/* As dlb_text_fold; of more rows than there is room for, the last one ends in an ellipsis. */
+static void fold_within(struct dlb_text *out, const char *words, uint32_t indent,
+                        uint32_t n_columns, uint32_t most)
+{
+    struct dlb_text folded = {0};
+    size_t at = 0;
+
+    dlb_text_fold(&folded, words, indent, n_columns);
+    if (n_rows(&folded, n_columns) <= most) {
+        dlb_text_append(out, folded.data, folded.len_bytes);
+        dlb_text_free(&folded);
+        return;
+    }
+    for (uint32_t row = 1; row < most; row++)
+        at += strcspn(folded.data + at, "\n") + 1;
+    size_t n = strcspn(folded.data + at, "\n"), room = n_columns - strlen(ELLIPSIS);
+    while (n > 0 && (dlb_text_width(folded.data + at, n) > room || folded.data[at + n] > ' '))
+        n--;
+    dlb_text_append(out, folded.data, at + n);
+    dlb_text_printf(out, ELLIPSIS "\n");
+    dlb_text_free(&folded);
+}
+
 /* What the verdict's severity is about. */
 static void severity(const json_t *doc, const json_t *best, char *text, size_t n_text)
 {
@@ -51,6 +88,18 @@ static void severity(const json_t *doc, const json_t *best, char *text, size_t n
         (void)snprintf(text + n, n_text - (size_t)n, ", %.3g%% of the samples skipped", 100 * lost);
 }
 
+/* The title has the class, so the text need not begin with it. Owned by the caller. */
+static char *reasons(const json_t *verdict)
+{
+    const char *words = dlb_json_text(verdict, "text"), *class = dlb_json_text(verdict, "class");
+    size_t n = strlen(class);
+    bool named = strncmp(words, class, n) == 0 && strncmp(words + n, ": ", 2) == 0;
+    char *own = dlb_mem_text(named ? words + n + 2 : words);
+
+    own[0] = (char)toupper((unsigned char)own[0]);
+    return own;
+}
+
 void dlb_answer_title(const json_t *doc, char *title, size_t n_title)
 {
     const json_t *verdict = json_object_get(doc, "verdict"), *best = dlb_ranked_best(doc);
@@ -63,14 +112,16 @@ void dlb_answer_title(const json_t *doc, char *title, size_t n_title)
                    how_bad, which);
 }
 
-static void say_verdict(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+static void say_verdict(const json_t *doc, uint32_t n_columns, uint32_t most, struct dlb_text *out)
 {
     char title[240], line[256];
     dlb_answer_title(doc, title, sizeof(title));
     (void)snprintf(line, sizeof(line), "Verdict: %s", title);
     dlb_text_printf(out, "\n");
     dlb_text_fold(out, line, 0, n_columns);
-    dlb_text_fold(out, dlb_json_text(json_object_get(doc, "verdict"), "text"), 2, n_columns);
+    char *words = reasons(json_object_get(doc, "verdict"));
+    fold_within(out, words, 2, n_columns, most);
+    free(words);
 }
 
 /* What the steps could take, and what the cell whose settings are offered gives them. */
@@ -106,13 +157,15 @@ void dlb_answer_demand(const json_t *doc, uint32_t n_columns, struct dlb_text *o
 }
 
 /* Of one run it is the rate, which dlb_answer_demand() has told. */
-static void say_recommendation(const json_t *doc, uint32_t n_columns, struct dlb_text *out)
+static void say_recommendation(const json_t *doc, uint32_t n_columns, uint32_t most,
+                               struct dlb_text *out)
 {
     if (!has_text(doc, "command", "run") && dlb_json_text(doc, "recommendation")[0]) {
         dlb_text_printf(out, "\n");
-        dlb_text_fold(out, dlb_json_text(doc, "recommendation"), 0, n_columns);
+        fold_within(out, dlb_json_text(doc, "recommendation"), 0, n_columns, most);
     }
-    dlb_findings_noise(doc, out);
+    if (most == UINT32_MAX)
+        dlb_findings_noise(doc, out);
 }
 
 static void append_cut(struct dlb_text *out, const char *words, uint32_t n_columns)
@@ -225,24 +278,65 @@ void dlb_answer_place(const struct dlb_report_opts *opts, struct dlb_text *out)
     say_place(opts, out);
 }
 
+static void say_words(const json_t *doc, uint32_t n_columns, struct room room, struct dlb_text *out)
+{
+    bool too_busy = dlb_json_is_true(doc, "too_busy");
+
+    if (too_busy)
+        say_recommendation(doc, n_columns, room.recommendation, out);
+    say_verdict(doc, n_columns, room.verdict, out);
+    dlb_answer_demand(doc, n_columns, out);
+    if (!too_busy)
+        say_recommendation(doc, n_columns, room.recommendation, out);
+    dlb_findings_settings(doc, n_columns, out);
+}
+
+static uint32_t n_folded(const char *words, uint32_t indent, uint32_t n_columns)
+{
+    struct dlb_text folded = {0};
+    dlb_text_fold(&folded, words, indent, n_columns);
+    uint32_t n = n_rows(&folded, n_columns);
+    dlb_text_free(&folded);
+    return n;
+}
+
+/* Rows that are too many come off the recommendation's figures first, then off the reasons. */
+static struct room room_for(const json_t *doc, uint32_t n_columns, uint32_t excess)
+{
+    const json_t *verdict = json_object_get(doc, "verdict");
+    char *words = reasons(verdict);
+    uint32_t n_words = n_folded(dlb_json_text(doc, "recommendation"), 0, n_columns),
+             n_reasons = n_folded(words, 2, n_columns);
+    uint32_t off = n_words > LEAST_ROWS ? n_words - LEAST_ROWS : 0;
+
+    if (excess > 0 && isfinite(dlb_json_number(doc, "noise_floor_frac")))
+        excess--; /* its line is left out, too */
+    off = off < excess ? off : excess;
+    excess -= off;
+    uint32_t off_reasons = n_reasons > LEAST_ROWS ? n_reasons - LEAST_ROWS : 0;
+    off_reasons = off_reasons < excess ? off_reasons : excess;
+    free(words);
+    return (struct room){.verdict = n_reasons - off_reasons, .recommendation = n_words - off};
+}
+
 void dlb_answer(const json_t *doc, const struct dlb_report_opts *opts, uint32_t n_columns,
                 struct dlb_text *out)
 {
     struct dlb_text words = {0}, last = {0};
-    bool too_busy = dlb_json_is_true(doc, "too_busy");
-    if (too_busy)
-        say_recommendation(doc, n_columns, &words);
-    say_verdict(doc, n_columns, &words);
-    dlb_answer_demand(doc, n_columns, &words);
-    if (!too_busy)
-        say_recommendation(doc, n_columns, &words);
-    dlb_findings_settings(doc, n_columns, &words);
+    uint32_t rows = SCREEN_ROWS - (dlb_json_is_true(doc, "partial") ? PARTIAL_ROWS : 0);
+
+    say_words(doc, n_columns, all_rows, &words);
     dlb_text_printf(&last, "\n");
     dlb_answer_next(doc, opts, &last);
     say_place(opts, &last);
     uint32_t used = n_rows(&words, n_columns) + n_rows(&last, n_columns);
+    if (!opts->verbose && used + CAVEATS_ROWS > rows) {
+        words.len_bytes = 0;
+        say_words(doc, n_columns, room_for(doc, n_columns, used + CAVEATS_ROWS - rows), &words);
+        used = n_rows(&words, n_columns) + n_rows(&last, n_columns);
+    }
     if (!opts->verbose)
-        say_caveats(doc, opts, n_columns, used < SCREEN_ROWS ? SCREEN_ROWS - used : 0, &words);
+        say_caveats(doc, opts, n_columns, used < rows ? rows - used : 0, &words);
     dlb_text_append(out, words.data, words.len_bytes);
     if (last.len_bytes > 1)
         dlb_text_append(out, last.data, last.len_bytes);

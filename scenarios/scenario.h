@@ -286,9 +286,11 @@ struct dlb_subject {
 };
 
 struct dlb_prepare_input {
-    struct dlb_config *cfg;    /* prepare() may set keys in it */
-    const char *scratch;       /* folder for files that are needed until release() */
-    uint64_t available_bytes;  /* of memory, when the run began */
+    struct dlb_config *cfg;   /* prepare() may set keys in it */
+    const char *scratch;      /* folder for files that are needed until release() */
+    uint64_t available_bytes; /* of memory, when the run began */
+    const json_t *begun; /* of a run that is gone on with: its settings, as prepare() left them when
+                            it began; else NULL */
     const atomic_bool *cancel; /* set by an interrupt */
 };
 

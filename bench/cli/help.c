@@ -156,7 +156,8 @@ void dlb_help_verb(FILE *out, const struct dlb_verb *verb)
 /* A shared library's file name holds its exact version; its header only has that of the build. */
 static void libraries(FILE *out)
 {
-    static const char *const names[] = {"libarchive", "libjpeg", "libpng", "libwebp", "libhwloc"};
+    static const char *const names[] = {"libarchive", "libjpeg",    "libpng",
+                                        "libwebp",    "libsndfile", "libhwloc"};
     json_t *found = dlb_json_made(json_object());
     const json_t *list, *entry;
     size_t at;

@@ -133,6 +133,7 @@ static int prepare(struct experiment *x, struct dlb_err *err)
     struct dlb_prepare_input in = {.cfg = x->args->cfg,
                                    .scratch = x->folder.scratch,
                                    .available_bytes = x->host.available_bytes,
+                                   .begun = dlb_resume_settings(&x->resume),
                                    .cancel = &dlb_interrupted};
     if (!x->scenario->check)
         rc = ask(x, x->folder.scratch, err);

@@ -217,6 +217,11 @@ struct dlb_resume_host dlb_resume_host(const struct dlb_resume *resume,
         .memcpy_bytes_per_s = dlb_json_number(host, "memcpy_bytes_per_s")};
 }
 
+const json_t *dlb_resume_settings(const struct dlb_resume *resume)
+{
+    return json_object_get(resume->head, "settings");
+}
+
 const char *dlb_resume_arguments(const struct dlb_resume *resume, const char *now)
 {
     return resume->head ? dlb_json_text(resume->head, "arguments") : now;

@@ -57,6 +57,9 @@ int dlb_resume_open(struct dlb_resume *resume, struct dlb_result_folder *folder,
 struct dlb_resume_host dlb_resume_host(const struct dlb_resume *resume,
                                        const struct dlb_resume_host *now);
 
+/* Those of the run when it began, prepared; NULL where this process begins. Borrowed. */
+const json_t *dlb_resume_settings(const struct dlb_resume *resume);
+
 /* The arguments that the run was begun with; `now` where this process begins. Borrowed. */
 const char *dlb_resume_arguments(const struct dlb_resume *resume, const char *now);
 

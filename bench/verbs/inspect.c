@@ -1,5 +1,6 @@
 #include "bench/verbs/inspect.h"
 
+#include "bench/verbs/recognise.h"
 #include "core/base/escape.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
@@ -7,10 +8,8 @@
 #include "formats/codecs/image.h"
 #include "formats/read_apart.h"
 #include "formats/undecoded.h"
-#include "reports/load.h"
 #include "scenarios/spec/spec.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@ struct looker {
     struct dlb_dataset ds;
     void *reader, *codec;    /* states; the reader's exists only while samples are visited */
     struct dlb_image *image; /* reads dimensions; NULL in a build that decodes no image */
+    struct dlb_audio *audio; /* reads headers; NULL in a build that decodes no audio */
     bool ds_open, codec_open;
 };
 
@@ -34,6 +34,7 @@ static void looker_close(struct looker *looker)
     if (looker->ds_open)
         dlb_dataset_close(&looker->ds);
     dlb_image_free(looker->image);
+    dlb_audio_free(looker->audio);
     free(looker->codec);
     free(looker);
 }
@@ -286,6 +287,29 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
     return status;
 }
 
+/* What the user says of the data is not looked for. */
+static int open_said(const char *path, const struct dlb_format *format, struct dlb_config *cfg,
+                     struct looker **out, struct dlb_err *err)
+{
+    struct dlb_dataset_opts said;
+
+    if (!dlb_config_has(cfg, "dataset.codec"))
+        return choose_codec(path, format, cfg, out, err);
+    dlb_config_fill(cfg, &dlb_dataset_group, &said);
+    return looker_open(out, path, format, dlb_codecs[said.codec], cfg, err);
+}
+
+static const struct dlb_format *said_format(const char *path, const struct dlb_config *cfg,
+                                            struct dlb_err *err)
+{
+    struct dlb_dataset_opts said;
+
+    if (!dlb_config_has(cfg, "dataset.format"))
+        return dlb_inspect_format(path, err);
+    dlb_config_fill(cfg, &dlb_dataset_group, &said);
+    return dlb_formats[said.format];
+}
+
 static void image_size(struct dlb_inspected *out, struct dlb_image *image,
                        const struct dlb_field *field)
 {
@@ -299,20 +323,16 @@ static void image_size(struct dlb_inspected *out, struct dlb_image *image,
     out->height[out->n_images++] = height;
 }
 
-/* Images that a codec of this build decodes are damaged then, which is said elsewhere. The text is
+/* What a codec of this build decodes is damaged then, which is said elsewhere. The text is
  * constant: it is the same in the child that looks. */
 static const char *undecoded(const struct looker *looker, const struct dlb_sample *sample)
 {
-    const struct dlb_field *field = &sample->field[0];
-    enum dlb_image_kind kind = dlb_image_kind(field->data, field->len_bytes);
-    const char *codec = kind == DLB_IMAGE_JPEG ? "jpeg" : "image";
-
-    if (!looker->ds.codec->identity || looker->ds.shape.element != DLB_ELEMENT_NONE ||
-        (kind != DLB_IMAGE_UNKNOWN && !dlb_codec_by_name(codec)->missing))
+    if (!looker->ds.codec->identity || looker->ds.shape.element != DLB_ELEMENT_NONE)
         return NULL;
-    if (looker->ds.shape.n_samples == 1 && strcmp(field->name, "json") == 0)
+    if (looker->ds.shape.n_samples == 1 && strcmp(sample->field[0].name, "json") == 0)
         return NULL; /* a single JSON file describes something; many are samples */
-    return dlb_undecoded_sample(sample);
+    const char *kind = dlb_undecoded_sample(sample);
+    return kind && dlb_undecoded_codec(kind) ? NULL : kind;
 }
 
 static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *sample,
@@ -341,6 +361,7 @@ static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *s
     }
     out->n_bytes[out->n_looked++] = sample->field[0].len_bytes;
     image_size(out, looker->image, &sample->field[0]);
+    dlb_clips_add(&out->clips, looker->audio, sample->field[0].data, sample->field[0].len_bytes);
     return true;
 }
 
@@ -354,93 +375,6 @@ static int ascending_u32(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
-}
-
-static int any_entry(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
-{
-    (void)ctx, (void)entry, (void)err;
-    return DLB_END; /* one is enough */
-}
-
-static bool is_result(const char *path)
-{
-    char file[4096];
-
-    if ((size_t)snprintf(file, sizeof file, "%s/summary.json", path) >= sizeof file)
-        return false;
-    struct dlb_err ignored;
-    char *text = NULL;
-    size_t n_bytes = 0;
-    if (dlb_read_file(file, DLB_SUMMARY_MAX_BYTES, &text, &n_bytes, &ignored) != DLB_OK)
-        return false;
-    json_t *summary = dlb_summary_recognise(text, n_bytes);
-    free(text);
-    json_decref(summary);
-    return summary != NULL;
-}
-
-/* Paths that cannot be a data set of any format. */
-static int check_path(const char *path, struct dlb_err *err)
-{
-    enum dlb_io_kind kind;
-    uint64_t n_bytes;
-    int status = dlb_dataset_check_local(path, err);
-
-    if (status == DLB_OK)
-        status = dlb_io_posix.stat(path, &kind, &n_bytes, err);
-    if (status == DLB_OK && kind == DLB_IO_OTHER)
-        return dlb_fail(err, DLB_ERR_INSPECT_SPECIAL_FILE, path, DLB_NO_OFFSET,
-                        "is a pipe, a socket or a device: data sets are regular files and folders");
-    if (status != DLB_OK || kind != DLB_IO_DIR)
-        return status;
-    status = dlb_io_posix.list(path, any_entry, NULL, err);
-    if (status == DLB_OK)
-        return dlb_fail(err, DLB_ERR_INSPECT_EMPTY_FOLDER, path, DLB_NO_OFFSET,
-                        "is an empty folder: name one that holds data, or write some into it with "
-                        "`dlbench gen --set dataset.path=%.*s`",
-                        DLB_CUT(path, 40));
-    if (status != DLB_END)
-        return status;
-    if (is_result(path))
-        return dlb_fail(err, DLB_ERR_INSPECT_A_RESULT, path, DLB_NO_OFFSET,
-                        "is a result, not a data set: `dlbench report` with this path shows it");
-    return DLB_OK;
-}
-
-static int unknown(const char *path, struct dlb_err *err)
-{
-    char tried[96] = "";
-
-    for (const struct dlb_format *const *format = dlb_formats; *format; format++) {
-        size_t len = strlen(tried);
-        if (!(*format)->synthetic)
-            (void)snprintf(tried + len, sizeof tried - len, "%s%s%s", len ? ", " : "",
-                           (*format)->name, (*format)->missing ? " (not in this build)" : "");
-    }
-    return dlb_fail(err, DLB_ERR_INSPECT_UNKNOWN, path, DLB_NO_OFFSET,
-                    "no format recognises it; tried: %s", tried);
-}
-
-const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *err)
-{
-    const struct dlb_format *best = NULL;
-    int best_score = 0;
-
-    int status = check_path(path, err);
-    for (const struct dlb_format *const *format = dlb_formats; *format; format++) {
-        int score =
-            (*format)->missing || !(*format)->probe ? 0 : (*format)->probe(path, &dlb_io_posix);
-        if (score > best_score) {
-            best = *format;
-            best_score = score;
-        }
-    }
-    /* A path that does not exist may be a list of shards, which some formats accept. */
-    if (status != DLB_OK)
-        return err->sys_errno == ENOENT ? best : NULL;
-    if (!best)
-        (void)unknown(path, err);
-    return best;
 }
 
 const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_format *format,
@@ -462,13 +396,15 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     int status;
 
     memset(out, 0, sizeof *out);
-    out->format = dlb_inspect_format(path, err);
+    bool codec_said = dlb_config_has(cfg, "dataset.codec");
+    out->format = said_format(path, cfg, err);
     if (!out->format)
         return (int)err->status;
-    status = choose_codec(path, out->format, cfg, &looker, err);
+    status = open_said(path, out->format, cfg, &looker, err);
     if (status != DLB_OK)
         return status;
     looker->image = dlb_image_new();
+    looker->audio = dlb_audio_new();
     dlb_kinds_find(path, &out->kinds);
     out->codec = looker->ds.codec;
     out->shape = looker->ds.shape;
@@ -477,6 +413,8 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     qsort(out->n_bytes, out->n_looked, sizeof out->n_bytes[0], ascending_u64);
     qsort(out->width, out->n_images, sizeof out->width[0], ascending_u32);
     qsort(out->height, out->n_images, sizeof out->height[0], ascending_u32);
+    dlb_clips_sort(&out->clips);
+    dlb_clips_note(&out->clips, &out->shape);
     looker_close(looker);
     if (status != DLB_OK)
         return status;
@@ -484,7 +422,7 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
         *err = out->first_bad;
         return (int)err->status;
     }
-    return DLB_OK;
+    return out->undecoded && !codec_said ? dlb_undecoded_fail(err, path, out->undecoded) : DLB_OK;
 }
 
 json_t *dlb_odd_json(const struct dlb_shape *shape)

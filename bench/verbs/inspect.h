@@ -4,6 +4,7 @@
 #ifndef DLB_BENCH_VERBS_INSPECT_H
 #define DLB_BENCH_VERBS_INSPECT_H
 
+#include "bench/verbs/clips.h"
 #include "bench/verbs/kinds.h"
 #include "core/base/config.h"
 #include "core/base/err.h"
@@ -25,6 +26,7 @@ struct dlb_inspected {
     uint32_t n_images;                     /* samples whose width and height are known */
     uint32_t width[DLB_INSPECT_SAMPLES];   /* [n_images] ascending */
     uint32_t height[DLB_INSPECT_SAMPLES];  /* [n_images] ascending */
+    struct dlb_clips clips;                /* of audio, sorted */
     uint32_t n_fields;                     /* of the first sample */
     char fields[DLB_MAX_FIELDS][DLB_FIELD_NAME_BYTES];
     struct dlb_inspected_sample {
@@ -38,13 +40,11 @@ struct dlb_inspected {
     struct dlb_kinds kinds;    /* of a folder */
 };
 
-/* DLB_E_IO if nothing is there, DLB_E_FORMAT if no format recognises it, else the format's own
- * error. `cfg` holds the formats' options; it is changed. */
+/* DLB_E_IO if nothing is there, DLB_E_FORMAT if no format recognises it or no codec decodes its
+ * samples, else the format's own error. `cfg` holds the formats' options, and dataset.format and
+ * dataset.codec where they are known; it is changed. */
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err);
-
-/* The format whose probe is surest of what is at `path`; NULL and *err, as dlb_inspect's. */
-const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *err);
 
 /* The codec that dlb_inspect would find, or NULL and *err. `cfg` is changed. */
 const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_format *format,

@@ -32,6 +32,7 @@ static void print_looked(const struct dlb_inspected *in)
                 "  images     width %u to %u, median %u; height %u to %u, median %u (pixels)",
                 in->width[0], in->width[in->n_images - 1], in->width[in->n_images / 2],
                 in->height[0], in->height[in->n_images - 1], in->height[in->n_images / 2]);
+    dlb_clips_print(&in->clips);
     if (in->n_bad > 0)
         dlb_say(stdout, "  bad        %u of the samples looked at; the first: %s [%s]", in->n_bad,
                 dlb_err_text(&in->first_bad, text, sizeof text), dlb_code_name(in->first_bad.code));
@@ -113,6 +114,9 @@ void dlb_inspect_print_command(const char *path, const struct dlb_inspected *in)
     (void)printf(" --set loader.shuffle=true --set loader.drop_last=true%s%s --set "
                  "loader.batch_size=%" PRIu64,
                  part, step_ms > 0 ? " --set transform.pixels=f32" : "", batch);
+    if (dlb_propose_frames(in) > 0)
+        (void)printf(" --set transform.num_frames=%" PRIu64 " --set transform.num_channels=%u",
+                     dlb_propose_frames(in), dlb_clips_channels(&in->clips));
     if (step_ms > 0)
         (void)printf(" --set device.step_ms=%.4g\n"
                      "(device.step_ms: the time of one ResNet-50 step with this batch on an H100, "
@@ -155,15 +159,16 @@ void dlb_inspect_print_kinds(const char *path, const struct dlb_inspected *in)
                        "\"python\"");
             continue;
         }
-        bool several = kind->n_files > 1;
         bool whole = kind->folder && strcmp(kind->format, "files") == 0;
-        (void)fputs(kind->folder ? "dlbench sweep" : "dlbench ", stdout);
+        (void)fputs("dlbench ", stdout);
         if (kind->folder) {
-            (void)printf(" --set dataset.format=%s --set dataset.path=", kind->format);
             print_word(whole ? path : kind->parent);
+            (void)printf(" --dataset.format %s", kind->format);
+            if (kind->codec)
+                (void)printf(" --dataset.codec %s", kind->codec);
         } else {
             print_word(strcmp(kind->format, "lmdb") == 0 ? kind->parent : kind->first);
-            (void)printf("%s", several ? "   (one of them)" : "");
+            (void)printf("%s", kind->n_files > 1 ? "   (one of them)" : "");
         }
         (void)putchar('\n');
     }

@@ -11,19 +11,19 @@ enum { MAX_DEPTH = 4, MAX_FILES = 50000 };
 
 /* In the order of the printed list. */
 static const struct {
-    const char *name, *format;
+    const char *name, *format, *codec;
     bool folder;
     const char *ends[8];
 } known[DLB_N_KINDS] = {
-    {"images", "files", true, {".jpg", ".jpeg", ".png", ".webp"}},
-    {"audio files", NULL, false, {".wav", ".flac"}},
-    {"tar shards", "webdataset", true, {".tar", ".tar.gz", ".tgz", ".tar.zst"}},
-    {"HDF5 files", "hdf5", false, {".h5", ".hdf5"}},
-    {"numpy files", "npz", false, {".npz", ".npy"}},
-    {"TFRecord files", "tfrecord", true, {".tfrecord", ".tfrecords", ".tfrec"}},
-    {"LMDB databases", "lmdb", false, {"data.mdb"}},
-    {"Parquet files", NULL, false, {".parquet"}},
-    {"videos", NULL, false, {".mp4", ".mkv", ".avi", ".webm", ".mov"}},
+    {"images", "files", "image", true, {".jpg", ".jpeg", ".png", ".webp"}},
+    {"audio files", "files", "audio", true, {".wav", ".flac"}},
+    {"tar shards", "webdataset", NULL, true, {".tar", ".tar.gz", ".tgz", ".tar.zst"}},
+    {"HDF5 files", "hdf5", NULL, false, {".h5", ".hdf5"}},
+    {"numpy files", "npz", NULL, false, {".npz", ".npy"}},
+    {"TFRecord files", "tfrecord", NULL, true, {".tfrecord", ".tfrecords", ".tfrec"}},
+    {"LMDB databases", "lmdb", NULL, false, {"data.mdb"}},
+    {"Parquet files", NULL, NULL, false, {".parquet"}},
+    {"videos", NULL, NULL, false, {".mp4", ".mkv", ".avi", ".webm", ".mov"}},
 };
 
 struct walk {
@@ -102,6 +102,7 @@ void dlb_kinds_find(const char *path, struct dlb_kinds *out)
     for (int i = 0; i < DLB_N_KINDS; i++) {
         out->kind[i].name = known[i].name;
         out->kind[i].format = known[i].format;
+        out->kind[i].codec = known[i].codec;
         out->kind[i].folder = known[i].folder;
     }
     if (dlb_io_posix.stat(path, &kind, &n_bytes, &ignored) == DLB_OK && kind == DLB_IO_DIR)

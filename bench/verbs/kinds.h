@@ -13,6 +13,7 @@
 struct dlb_kind {
     const char *name;   /* static: "tar shards" */
     const char *format; /* that reads them, or NULL: none does */
+    const char *codec;  /* that decodes them, or NULL: that is not known by the name */
     bool folder;        /* the format reads a folder of them as one data set */
     uint64_t n_files;
     char first[1024];  /* the path of one of them */

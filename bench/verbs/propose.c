@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CLIP_S = 10 }; /* of audio: a longer clip is cropped */
 enum { BATCH_SAMPLES = 256, MIN_BATCHES = 8 /* in an epoch */ };
 enum { FEW_BATCHES = 30 /* fewer are measured over several epochs */, MAX_EPOCHS = 10 };
 enum { LEAST_BATCHES = 20, MOST_BATCHES = 100 /* of a repetition */ };
@@ -36,6 +37,16 @@ static bool is_images(const struct dlb_inspected *in)
 double dlb_propose_step_ms(const struct dlb_inspected *in, uint64_t batch)
 {
     return is_images(in) ? (double)batch * RESNET50_SAMPLE_MS : 0;
+}
+
+uint64_t dlb_propose_frames(const struct dlb_inspected *in)
+{
+    uint64_t median = dlb_clips_median_frames(&in->clips);
+
+    if (median == 0 || !in->codec->crops || is_images(in))
+        return 0;
+    uint64_t most = (uint64_t)CLIP_S * in->clips.rate_hz[in->clips.n / 2];
+    return median < most ? median : most;
 }
 
 /* 0, 1, 2, 4 and so on to the CPUs, and no more than shards. */
@@ -109,6 +120,11 @@ json_t *dlb_propose(const char *path, const struct dlb_inspected *in)
         dlb_json_put(flat, "dataset.on_error", json_string("skip"));
     if (is_images(in))
         dlb_json_put(flat, "transform.pixels", json_string("f32"));
+    if (dlb_propose_frames(in) > 0) {
+        dlb_json_put(flat, "transform.num_frames",
+                     json_integer((json_int_t)dlb_propose_frames(in)));
+        dlb_json_put(flat, "transform.num_channels", json_integer(dlb_clips_channels(&in->clips)));
+    }
     dlb_json_put(flat, "loader.batch_size", json_integer((json_int_t)batch));
     dlb_json_put(flat, "loader.shuffle", json_true());
     dlb_json_put(flat, "loader.drop_last", json_true());
@@ -150,6 +166,9 @@ const char *dlb_propose_why(const char *key, const struct dlb_inspected *in, cha
 {
     static const char *const words[][2] = {
         {"transform.pixels", "floats, as ToTensor and Normalize give"},
+        {"transform.num_frames", "a guess, the median clip or 10 s: replace it by that of your "
+                                 "training"},
+        {"transform.num_channels", "as all clips have; 1: mono, or the mean of the channels"},
         {"loader.batch_size", "a guess: replace it by that of your training"},
         {"loader.shuffle", "as training does"},
         {"device.step_ms", "milliseconds of one training step with this batch: replace it by your "

@@ -19,6 +19,9 @@ uint64_t dlb_propose_batch(const struct dlb_inspected *in);
  */
 double dlb_propose_step_ms(const struct dlb_inspected *in, uint64_t batch);
 
+/* How many frames of a clip to take: the median clip, of 10 s at most. 0: no audio. */
+uint64_t dlb_propose_frames(const struct dlb_inspected *in);
+
 /* A flat object {"section.key": value}, in the order of the configuration's sections, with the
  * lists of the sweep under "sweep.". device.step_ms is left out where it is not known. New
  * reference. */

@@ -4,6 +4,7 @@
 #include "bench/cli/print.h"
 #include "bench/cli/progress.h"
 #include "bench/verbs/inspect.h"
+#include "bench/verbs/recognise.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
@@ -93,7 +94,7 @@ static void skipped(void *ctx, const struct dlb_err *why, bool shard)
 static void damaged(void *ctx, const struct dlb_err *why)
 {
     struct watched *watched = ctx;
-    name(watched, &watched->damaged, "a damaged image is copied as it is", why);
+    name(watched, &watched->damaged, "a damaged image or clip is copied as it is", why);
 }
 
 static void removed(void *ctx, const char *path)
@@ -290,7 +291,8 @@ static void print_text(const struct conversion *c, const struct dlb_args *args)
                 dlb_count_text((double)c->done.n_cut_shards, count, sizeof count));
     if (c->done.n_damaged && c->done.n_damaged != DLB_NOT_COUNTED)
         dlb_say(stdout,
-                "  damaged: %s samples have an image that cannot be decoded, as in the source",
+                "  damaged: %s samples have an image or a clip that cannot be decoded, as in the "
+                "source",
                 dlb_count_text((double)c->done.n_damaged, count, sizeof count));
     if (c->done.n_unlabelled)
         dlb_say(stdout, "  unlabelled: %s samples, as in the source",

@@ -37,6 +37,8 @@ const struct dlb_verb dlb_verb_gap = {
         "  dlbench gap --samples 2000000 --batch-size 300000\n\n"
         "A rung that fails costs only itself: a line on stderr says how many failed, and the exit "
         "code is 0 if at least one was measured.\n\n"
+        "Without --samples it takes as many of the published rows as about three minutes allow "
+        "here, by a short measurement, and says so; --samples 7000000 takes all. "
         "If memory is short, samples and batches shrink together, and the result says so. Ratios "
         "compare dlbench's rungs with direct, and PyTorch's with torch-direct. Ctrl-C ends the "
         "ladder. The result then holds the rungs measured so far, marked partial, and --resume DIR "

@@ -4,7 +4,6 @@
 #include "bench/verbs/inspect.h"
 #include "bench/verbs/inspect_text.h"
 #include "core/base/json.h"
-#include "formats/undecoded.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,11 +88,6 @@ static int run(const struct dlb_args *args)
         (void)dlb_print_err(&err);
         return DLB_EXIT_FAILED; /* the data is wrong, not the command, whatever the status */
     }
-    if (in.undecoded) {
-        (void)dlb_undecoded_fail(&err, args->path, in.undecoded);
-        (void)dlb_print_err(&err);
-        return DLB_EXIT_FAILED;
-    }
     if (!args->json) {
         dlb_inspect_print(args->path, &in);
         dlb_inspect_print_command(args->path, &in);
@@ -101,6 +95,7 @@ static int run(const struct dlb_args *args)
         return DLB_EXIT_OK;
     }
     json_t *doc = document(args->path, &in);
+    dlb_json_put(doc, "audio", dlb_clips_json(&in.clips));
     dlb_json_put(doc, "kinds", dlb_kinds_json(&in.kinds));
     dlb_print_json(doc);
     json_decref(doc);
@@ -113,15 +108,17 @@ const struct dlb_verb dlb_verb_inspect = {
     .usage = "dlbench inspect PATH [--json]",
     .details =
         "Open PATH with the format that recognises it best, and look at 64 samples spread evenly "
-        "over it: their sizes, whether they can be read and decoded, and the dimensions of images. "
+        "over it: their sizes, whether they can be read and decoded, the dimensions of images, and "
+        "rate and length of audio. "
         "Use it before a measurement: it prints the `dlbench sweep` command for this data set. "
-        "Video, audio, Parquet, text and the like are not decoded, and refused (exit code 3).\n\n"
+        "Video, MP3, Parquet, text and the like are not decoded, and refused (exit code 3).\n\n"
         "  dlbench inspect /data/imagenet/train\n\n"
         "With --json: command, path, format, codec, about (what the format found, or null), "
         "element (type of the numbers, or null), id, iterable, samples, bytes, max_sample_bytes, "
         "classes, shards, fields, looked_at (samples, bad, first_bad and first_bad_code or null, "
         "min_bytes, median_bytes, max_bytes), images (samples, width and height as [least, median, "
-        "most], or null), n_odd, odd, "
+        "most], or null), n_odd, odd, audio (samples, rate_hz, channels, frames and seconds, "
+        "likewise), "
         "kinds (of a folder: kind, files, format or null, first).",
     .flags = DLB_FLAG_PATH | DLB_FLAG_JSON,
     .run = run,

@@ -20,7 +20,9 @@ struct words {
 
 static char *assignment(const char *key, const json_t *value)
 {
-    char *text = json_is_string(value) ? NULL : dlb_json_dumped(value, JSON_ENCODE_ANY);
+    char *text = json_is_string(value)
+                     ? NULL
+                     : dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
     const char *shown = text ? text : json_string_value(value);
     size_t n = strlen(key) + strlen(shown) + 2;
     char *word = dlb_mem_array(n, 1);
@@ -30,7 +32,8 @@ static char *assignment(const char *key, const json_t *value)
     return word;
 }
 
-/* What the user set, in a file or on the line, is kept; what lies at PATH is what inspect says. */
+/* What the user set, in a file or on the line, is kept; what lies at PATH is what inspect says, to
+ * whom the user may have said it. */
 static void leave_out_set(const struct dlb_config *cfg, json_t *flat)
 {
     static const char *const found[] = {"dataset.format", "dataset.codec", "dataset.path"};
@@ -126,6 +129,7 @@ static int run(const struct dlb_args *args)
     }
     if (!args->json) {
         dlb_inspect_print(args->path, &in);
+        dlb_inspect_print_kinds(args->path, &in);
         say_what_follows();
     }
     json_t *flat = dlb_propose(args->path, &in);
@@ -152,7 +156,9 @@ const struct dlb_verb dlb_verb_try = {
         "It does as `dlbench inspect PATH`, shows the plan as `dlbench sweep --dry-run`, and "
         "sweeps "
         "loader.num_workers and loader.prefetch_factor with the settings that `dlbench init PATH` "
-        "prints. Any setting can be replaced with --set. Data that memory cannot hold are measured "
+        "prints. Any setting can be replaced with --set, and dataset.format and dataset.codec "
+        "choose "
+        "among kinds of data. Data that memory cannot hold are measured "
         "with run.cache = \"cold\". --dry-run ends before the sweep.\n\n"
         "  dlbench /data/imagenet/train\n"
         "  dlbench try train --loader.batch_size 64 --device.step_ms 50",

@@ -40,19 +40,20 @@ static const char *const extensions[] = {"jpg", "jpeg", "png", "webp", NULL};
 
 const struct dlb_codec dlb_codec_image = {
     .name = "image",
-    .summary = "decode of PNG"
+    .summary = "PNG"
 #ifdef DLB_HAVE_JPEG
                ", JPEG"
 #endif
 #ifdef DLB_HAVE_WEBP
                ", WebP"
 #endif
-               " by content, then as jpeg: crop, resize, flip, u8 or normalised f32",
+               " by content; crop, resize, flip, u8 or normalised f32",
 #ifndef DLB_HAVE_PNG
     .missing = "built without libpng",
 #endif
     .extensions = extensions,
     .images = true,
+    .crops = true,
     .state_bytes = sizeof(struct dlb_image_codec),
     .open = codec_open,
     .close = dlb_pixels_close,

@@ -26,6 +26,7 @@ const struct dlb_codec dlb_codec_jpeg = {
 #endif
     .extensions = extensions,
     .images = true,
+    .crops = true,
     .wider = "image",
     .is_own = is_own,
     .state_bytes = sizeof(struct dlb_image_codec),

@@ -465,7 +465,7 @@ static int work(const struct dlb_convert *how, const struct dlb_convert_target *
 
     if (rc == DLB_OK)
         rc = verify(&state, err);
-    if (!state.damage.jpeg)
+    if (!state.damage.image && !state.damage.audio)
         out->n_damaged = DLB_NOT_COUNTED;
     dlb_convert_damage_free(&state.damage);
     out->n_forgotten_keys = state.check.n_forgotten;

@@ -23,7 +23,7 @@ struct dlb_convert_watch {
     /* A sample of the source, or with `shard` the rest of a shard, cannot be read and is skipped.
      */
     void (*skipped)(void *ctx, const struct dlb_err *why, bool shard);
-    /* A sample is written as it is, although an image in it is damaged. */
+    /* A sample is written as it is, although an image or a clip in it is damaged. */
     void (*damaged)(void *ctx, const struct dlb_err *why);
     /* Leftovers of a conversion that was killed were removed. */
     void (*removed)(void *ctx, const char *path);
@@ -46,8 +46,9 @@ struct dlb_converted {
     uint64_t n_verified;         /* read back with the same bytes and label */
     uint64_t n_unlabelled;       /* written without a label, because the source gives none */
     uint64_t n_skipped, n_cut_shards;
-    uint64_t n_damaged;        /* written, with an image that is damaged (formats/convert/damage.h);
-                                  DLB_NOT_COUNTED: this build cannot tell */
+    uint64_t
+        n_damaged;             /* written, with an image or a clip that is damaged
+                                  (formats/convert/damage.h);        DLB_NOT_COUNTED: this build cannot tell */
     uint64_t n_forgotten_keys; /* not compared with later shards' keys: formats/convert/check.h */
 };
 

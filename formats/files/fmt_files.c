@@ -428,8 +428,7 @@ static const struct dlb_writer files_writer = {
 
 const struct dlb_format dlb_fmt_files = {
     .name = "files",
-    .summary = "a file per sample, a folder per class (torchvision's ImageFolder), or any folder "
-               "of images",
+    .summary = "a file per sample, a folder per class (as ImageFolder) or flat",
     .access = accesses,
     .file_per_field = true,
     .made = "class_*/[0-9]*.* sample_[0-9]*.* *.jpg *.jpeg */*.jpg */*.jpeg",

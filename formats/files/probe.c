@@ -7,22 +7,24 @@
 #include <string.h>
 
 struct probe {
-    bool image, folder, any;
+    bool decoded, folder, any;
 };
 
 static int probe_visit(void *ctx, const struct dlb_io_entry *entry, struct dlb_err *err)
 {
     struct probe *probe = ctx;
     const char *dot = strrchr(entry->name, '.');
-    const struct dlb_codec *images = dlb_codec_by_name("image");
+    const struct dlb_codec *images = dlb_codec_by_name("image"),
+                           *audio = dlb_codec_by_name("audio");
 
     (void)err;
     if (entry->name[0] == '.')
         return DLB_OK;
     probe->folder |= entry->kind == DLB_IO_DIR;
     probe->any |= entry->kind == DLB_IO_FILE;
-    probe->image |= entry->kind == DLB_IO_FILE && dot && dlb_codec_takes(images, dot + 1);
-    return probe->image ? DLB_END : DLB_OK;
+    probe->decoded |= entry->kind == DLB_IO_FILE && dot &&
+                      (dlb_codec_takes(images, dot + 1) || dlb_codec_takes(audio, dot + 1));
+    return probe->decoded ? DLB_END : DLB_OK;
 }
 
 int dlb_files_probe(const char *path, const struct dlb_io *io)
@@ -41,5 +43,5 @@ int dlb_files_probe(const char *path, const struct dlb_io *io)
     int rc = io->list(path, probe_visit, &probe, &ignored);
     if (rc != DLB_OK && rc != DLB_END)
         return 0;
-    return probe.image ? 80 : probe.folder ? 50 : probe.any ? 10 : 0;
+    return probe.decoded ? 80 : probe.folder ? 50 : probe.any ? 10 : 0;
 }

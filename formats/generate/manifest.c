@@ -29,9 +29,11 @@ json_t *dlb_manifest_params(const struct dlb_gen *gen)
                                              "dataset.codec", gen->codec->name, "generator",
                                              DLB_GENERATOR_VERSION));
     add_group(params, &dlb_generate_group, gen->opts);
-    if (!gen->codec
-             ->extension_of) /* the samples do not depend on it, and older manifests lack it */
+    /* Samples of other codecs do not depend on them, and older manifests lack them. */
+    if (strcmp(gen->codec->name, "image") != 0)
         (void)json_object_del(params, "generate.image");
+    if (strcmp(gen->codec->name, "audio") != 0)
+        (void)json_object_del(params, "generate.audio");
     if (gen->format->opts && gen->format_opts)
         add_group(params, gen->format->opts, gen->format_opts);
     return params;

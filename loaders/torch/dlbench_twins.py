@@ -1,4 +1,5 @@
-"""The data set of a configuration as users of PyTorch write it: torchvision's ImageFolder, webdataset, h5py, numpy.memmap, lmdb, arrays.
+"""The data set of a configuration as users of PyTorch write it: torchvision's ImageFolder, soundfile, webdataset, h5py, numpy.memmap, lmdb,
+arrays.
 Part of loaders/torch/serve.py.
 
 Nothing here is faster or slower than usual: no caches, no tricks. Classes and functions are at the top of the module, so that they can
@@ -12,8 +13,10 @@ import torch
 from torch.utils.data import ConcatDataset, Dataset, TensorDataset
 
 COMPOSED = []  # what image_transform made
-OPENERS = []  # what opens and decodes images, where the data set does not show it
+OPENERS = []  # what opens and decodes samples, where the data set does not show it
 IMAGES = ("jpeg", "image")  # codecs that decode images
+DECODED = IMAGES + ("audio",)  # ... and others that crop
+EXTENSIONS = {"jpeg": (".jpg", ".jpeg"), "image": (".jpg", ".jpeg", ".png", ".webp"), "audio": (".wav", ".flac")}
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -66,16 +69,59 @@ def image_of(data):
     return Image.open(io.BytesIO(data)).convert("RGB")
 
 
-class BytesOf:
-    """A stored image file to what its transform makes of it; without one, its bytes."""
+class ReadClip:
+    """A crop of a WAV or a FLAC, by its path or its bytes: float32, frames x channels. The start is random, as crops of images are."""
 
-    def __init__(self, transform):
-        self.transform, self.open = transform, Opener(image_of)
+    def __init__(self, get):
+        self.crop, self.n = get("transform.crop"), get("transform.num_frames")
 
-    def __call__(self, data):
-        if self.transform is None:
-            return as_bytes(data)
-        return self.transform(self.open(data))
+    def __call__(self, source):
+        import io
+
+        import soundfile
+
+        with soundfile.SoundFile(io.BytesIO(source) if isinstance(source, bytes) else source) as clip:
+            more = clip.frames - self.n
+            if self.crop == "none" or more <= 0:
+                return clip.read(dtype="float32", always_2d=True)
+            clip.seek(more // 2 if self.crop == "center" else int(torch.randint(more + 1, ())))
+            return clip.read(self.n, dtype="float32", always_2d=True)
+
+
+class ClipToTensor:
+    """Channels x frames, as torchaudio has it; mono where it is asked for; zeros behind a clip that is shorter than the crop."""
+
+    def __init__(self, get):
+        self.crop, self.n, self.channels = get("transform.crop"), get("transform.num_frames"), get("transform.num_channels")
+
+    def __call__(self, frames):
+        clip = torch.from_numpy(frames.T)
+        if self.channels == 1 and len(clip) > 1:
+            clip = clip.mean(0, keepdim=True)
+        if self.crop != "none" and clip.shape[1] < self.n:
+            clip = torch.nn.functional.pad(clip, (0, self.n - clip.shape[1]))
+        return clip
+
+
+class Opened:
+    """A path or bytes to what the transform makes of what was opened."""
+
+    def __init__(self, function, transform):
+        self.open, self.transform = Opener(function), transform
+
+    def __call__(self, source):
+        return self.transform(self.open(source))
+
+
+def load_bytes(get):
+    """A stored sample to what the codec makes of it."""
+    if get("dataset.codec") == "audio":
+        return Opened(ReadClip(get), ClipToTensor(get))
+    return Opened(image_of, image_transform(get)) if get("dataset.codec") in IMAGES else as_bytes
+
+
+def is_ragged(get):
+    return get("dataset.codec") not in DECODED or get("transform.crop") == "none"
 
 
 def paths_of(setup, refused, *patterns):
@@ -122,29 +168,25 @@ class Files(Dataset):
         return self.load(self.paths[i]), 0
 
 
-class LoadImage:
-    def __init__(self, transform):
-        from torchvision.datasets.folder import default_loader
-
-        self.transform, self.open = transform, Opener(default_loader)
-
-    def __call__(self, path):
-        return self.transform(self.open(path))
-
-
 def files(setup, refused):
     from torchvision import datasets
 
     get = setup["settings"].get
-    root, coded = get("dataset.path"), get("dataset.codec") in IMAGES
-    transform = image_transform(get) if coded else None
-    ragged = {"collate_fn": keep_ragged} if not coded or get("transform.crop") == "none" else {}
+    root, codec = get("dataset.path"), get("dataset.codec")
+    ragged = {"collate_fn": keep_ragged} if is_ragged(get) else {}
     if any(entry.is_dir() for entry in os.scandir(root)):
-        if coded:
-            return datasets.ImageFolder(root, transform), ragged
+        if codec in IMAGES:
+            return datasets.ImageFolder(root, image_transform(get)), ragged
+        if codec == "audio":
+            return datasets.DatasetFolder(root, ReadClip(get), EXTENSIONS[codec], ClipToTensor(get)), ragged
         return datasets.DatasetFolder(root, whole_file, is_valid_file=os.path.isfile), ragged
     paths = sorted(entry.path for entry in os.scandir(root) if entry.is_file() and not entry.name.startswith("."))
-    return Files(paths, LoadImage(transform) if coded else whole_file), ragged
+    if codec not in DECODED:
+        return Files(paths, whole_file), ragged
+    paths = [one for one in paths if one.lower().endswith(EXTENSIONS[codec])]
+    if codec == "audio":
+        return Files(paths, Opened(ReadClip(get), ClipToTensor(get))), ragged
+    return Files(paths, Opened(datasets.folder.default_loader, image_transform(get))), ragged
 
 
 def same(value):
@@ -174,12 +216,13 @@ def webdataset(setup, refused):
     get = setup["settings"].get
     shards = paths_of(setup, refused, "*.tar*")
     fields = fields_of(shards[0])
-    coded = get("dataset.codec") in IMAGES
-    images = [one for one in fields if one in ("jpg", "jpeg", "png", "webp")] if coded else fields[:1]
-    if images and get("dataset.codec") == "image":  # a shard may mix them
-        images = ["jpg;jpeg;png;webp"]
-    if not images:
-        raise refused("PYTHON_NO_TWIN", "%s: the first sample has no image: give python.dataset" % shards[0])
+    codec = get("dataset.codec")
+    ends = [one[1:] for one in EXTENSIONS.get("image" if codec in IMAGES else codec, ())]
+    payload = [one for one in fields if one in ends] if ends else fields[:1]
+    if payload and codec in ("image", "audio"):  # a shard may mix them
+        payload = [";".join(ends)]
+    if not payload:
+        raise refused("PYTHON_NO_TWIN", "%s: the first sample has nothing for codec %s: give python.dataset" % (shards[0], codec))
     shuffle = bool(get("loader.shuffle"))
     buffer = get("loader.shuffle_buffer") or 0
     if setup["world"] > 1:
@@ -194,17 +237,15 @@ def webdataset(setup, refused):
     )
     if shuffle and buffer > 0:
         data = data.shuffle(buffer)
-    if coded:
+    images = codec in IMAGES
+    if images:
         data = data.decode(Opener(wds.imagehandler("pil")))
-        change = image_transform(get)
-    else:
-        change = as_bytes
+    change = image_transform(get) if images else load_bytes(get)
     if "cls" in fields:
-        data = data.to_tuple(images[0], "cls").map_tuple(change, same if coded else label_of)
+        data = data.to_tuple(payload[0], "cls").map_tuple(change, same if images else label_of)
     else:
-        data = data.to_tuple(images[0]).map_tuple(change)
-    ragged = not coded or get("transform.crop") == "none"
-    return data, {"collate_fn": keep_ragged} if ragged and "cls" in fields else {}
+        data = data.to_tuple(payload[0]).map_tuple(change)
+    return data, {"collate_fn": keep_ragged} if is_ragged(get) and "cls" in fields else {}
 
 
 def label_of(data):
@@ -252,7 +293,7 @@ def hdf5(setup, refused):
     get = setup["settings"].get
     paths = paths_of(setup, refused, "*.h5", "*.hdf5")
     if get("dataset.codec") != "raw":
-        raise refused("PYTHON_NO_TWIN", "images within HDF5 files are decoded by code of your own: give python.dataset")
+        raise refused("PYTHON_NO_TWIN", "what HDF5 files hold is decoded by code of your own: give python.dataset")
     return joined([Hdf5(one, get) for one in paths]), {}
 
 
@@ -333,10 +374,7 @@ class Lmdb(Dataset):
 
 def lmdb(setup, refused):
     get = setup["settings"].get
-    coded = get("dataset.codec") in IMAGES
-    load = BytesOf(image_transform(get) if coded else None)
-    ragged = not coded or get("transform.crop") == "none"
-    return Lmdb(get("dataset.path"), get("lmdb.prefix"), load), {"collate_fn": keep_ragged} if ragged else {}
+    return Lmdb(get("dataset.path"), get("lmdb.prefix"), load_bytes(get)), {"collate_fn": keep_ragged} if is_ragged(get) else {}
 
 
 class Rows(Dataset):

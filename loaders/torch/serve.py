@@ -145,7 +145,7 @@ class Source:
             except OSError as why:
                 raise Refused("NO_SPACE" if why.errno == errno.ENOSPC else "IO", "%s: %s" % (path, why.strerror)) from None
             twins = sys.modules.get("dlbench_twins")
-            self.decodes = not twins or self.setup["settings"].get("dataset.codec") in twins.IMAGES
+            self.decodes = not twins or self.setup["settings"].get("dataset.codec") in twins.DECODED
             dataset = dlbench_stamps.stamped(self.board, dataset, twins.COMPOSED if twins else [], twins.OPENERS if twins else [])
             collate = extras.get("collate_fn") or data.default_collate
             extras["collate_fn"] = dlbench_stamps.Collate(self.board, dlbench_stamps.COLLATE, collate)

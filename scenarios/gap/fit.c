@@ -4,6 +4,7 @@
 #include "scenarios/gap/rungs/rung.h"
 #include "scenarios/gap/torch/torch_rung.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define USABLE_FRAC 0.8 /* of the available memory; the rest is left to the machine */
@@ -35,6 +36,72 @@ static struct dlb_gap_params scaled(const struct dlb_gap_params *asked, int64_t 
     if (p.batch_size < 1)
         p.batch_size = 1;
     return p;
+}
+
+/* All rungs of C together, and all of PyTorch, in rows of the slowest kind: of the ladder's own
+ * figures on two cores (docs/gap.md). PyTorch's check their content in the first repetition, in an
+ * epoch more; those of C have warm-up epochs in each. */
+enum { C_ROWS = 6, TORCH_ROWS = 4, LEAST_ROWS = 100000 };
+#define PROCESS_S 0.05
+
+static size_t count(const char *const *names)
+{
+    size_t n = 0;
+    while (names[n])
+        n++;
+    return n;
+}
+
+double dlb_gap_seconds(const struct dlb_gap_params *params, int64_t repeats,
+                       const struct dlb_gap_pace *pace)
+{
+    bool torch = isfinite(pace->torch_row_s);
+    double n_c = (double)count(dlb_gap_rung_names),
+           n_torch = torch ? (double)count(dlb_gap_torch_names) : 0;
+    double n = (double)repeats, epochs = (double)params->epochs;
+    double row_s = n * (n_c + n_torch) * pace->array_row_s +
+                   n * (epochs + (double)params->warmup_epochs) * C_ROWS * pace->row_s;
+
+    if (torch)
+        row_s += (n * epochs + 1) * TORCH_ROWS * pace->torch_row_s;
+    return n * (n_c * PROCESS_S + n_torch * (torch ? pace->import_s : 0)) +
+           (double)params->samples * row_s;
+}
+
+/* Two digits: 1,300,000. */
+static int64_t rounded(double n)
+{
+    double unit = pow(10, floor(log10(n)) - 1);
+    return (int64_t)(floor(n / unit) * unit);
+}
+
+void dlb_gap_fit_time(struct dlb_gap_params *params, bool scale_batch, int64_t repeats,
+                      const struct dlb_gap_pace *pace, char said[256])
+{
+    const struct dlb_gap_params asked = *params;
+    struct dlb_gap_params none = asked;
+    char a[40], b[40];
+
+    none.samples = 0;
+    said[0] = '\0';
+    double whole_s = dlb_gap_seconds(&asked, repeats, pace);
+    double fixed_s = dlb_gap_seconds(&none, repeats, pace);
+    if (!(whole_s > DLB_GAP_DEFAULT_S))
+        return;
+    double fits = (double)asked.samples * (DLB_GAP_DEFAULT_S - fixed_s) / (whole_s - fixed_s);
+    int64_t least = scale_batch ? LEAST_ROWS : asked.batch_size * DLB_GAP_MIN_BATCHES;
+    int64_t samples = fits > (double)least ? rounded(fits) : least;
+    if (samples >= asked.samples)
+        return;
+    *params = scale_batch ? scaled(&asked, samples) : asked;
+    params->samples = samples;
+    (void)snprintf(said, 256,
+                   "%s of the published %s rows, which take about %.0f minutes here; all would "
+                   "take about %.0f: --samples %lld",
+                   dlb_count_text((double)samples, a, sizeof(a)),
+                   dlb_count_text((double)asked.samples, b, sizeof(b)),
+                   fmax(1, dlb_gap_seconds(params, repeats, pace) / 60), whole_s / 60,
+                   (long long)asked.samples);
 }
 
 static void say(const struct dlb_gap_params *asked, const struct dlb_gap_params *params,

@@ -7,6 +7,7 @@
 #include "core/base/say.h"
 #include "scenarios/gap/fit.h"
 #include "scenarios/gap/judge.h"
+#include "scenarios/gap/pace.h"
 #include "scenarios/gap/plan.h"
 #include "scenarios/gap/summary.h"
 #include "scenarios/scenario.h"
@@ -91,6 +92,42 @@ static int check(const struct dlb_config *cfg, struct dlb_err *err)
     return rc;
 }
 
+/* A run that is gone on with has the size that it began with, however fast the machine is now. */
+static void take_begun(struct gap *g, const json_t *begun)
+{
+    g->params.samples = json_integer_value(json_object_get(begun, "gap.samples"));
+    g->params.batch_size = json_integer_value(json_object_get(begun, "gap.batch_size"));
+    (void)snprintf(g->said, sizeof(g->said), "as many rows as the run began with");
+}
+
+/* Where no number of rows is given, they are as many as three minutes allow. */
+static void fit_time(struct gap *g, const struct dlb_prepare_input *in)
+{
+    const struct dlb_config *cfg = in->cfg;
+    struct dlb_gap_pace pace = {.torch_row_s = g->python.row_s, .import_s = g->python.import_s};
+    if (dlb_config_has(cfg, "gap.samples"))
+        return;
+    if (in->begun) {
+        take_begun(g, in->begun);
+        return;
+    }
+    dlb_gap_pace_measure(&g->params, &pace);
+    dlb_gap_fit_time(&g->params, !dlb_config_has(cfg, "gap.batch_size"), g->opts.repeats, &pace,
+                     g->said);
+    if (g->said[0])
+        dlb_say_note("%s", g->said);
+}
+
+/* What memory says replaces what time said: it is the smaller size. */
+static int fit_memory(struct gap *g, const struct dlb_prepare_input *in, struct dlb_err *err)
+{
+    char said[sizeof g->said];
+    int rc = dlb_gap_shrink(&g->params, in->available_bytes, g->python.found, said, err);
+    if (!rc && said[0])
+        memcpy(g->said, said, sizeof said);
+    return rc;
+}
+
 static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, struct dlb_err *err)
 {
     struct gap *g = dlb_mem_new(sizeof(*g));
@@ -98,12 +135,14 @@ static int prepare(const struct dlb_prepare_input *in, struct dlb_subject *out, 
     out->own = g;
     int rc = read_options(g, in->cfg, err);
     if (!rc)
-        rc = dlb_gap_python_find(&g->python, g->opts.python, in->scratch, DLB_GAP_PYTHON_LIMIT_S,
-                                 in->cancel, err);
+        rc = dlb_gap_python_find(&g->python, g->opts.python, g->params.features, in->scratch,
+                                 DLB_GAP_PYTHON_LIMIT_S, in->cancel, err);
     if (!rc && !(g->device = dlb_device_choose(&g->params.device, NULL, why, err)))
         rc = (int)err->status;
     if (!rc)
-        rc = dlb_gap_shrink(&g->params, in->available_bytes, g->python.found, g->said, err);
+        fit_time(g, in);
+    if (!rc)
+        rc = fit_memory(g, in, err);
     if (!rc)
         rc = settle(g, in->cfg, err);
     if (!rc && readlink("/proc/self/exe", g->exe, sizeof(g->exe) - 1) < 0)

@@ -53,7 +53,7 @@ bool dlb_pytorch_is_ragged(const struct dlb_plan *plan, const struct dlb_spec *s
     const struct dlb_plan_host *host = &plan->host;
     if (dlb_spec_is_torch(spec) || format->synthetic || format->elsewhere)
         return false;
-    if (strcmp(codec->name, "jpeg") == 0)
+    if (codec->crops)
         return spec->transform.crop == DLB_CROP_NONE;
     return codec->identity && !format->numbers && host->n_samples > 0 &&
            host->n_bytes / host->n_samples < host->max_payload_bytes;

@@ -275,6 +275,19 @@ else
     echo "not shown: damaged JPEGs"
 fi
 
+# --- so is a PNG or a clip
+for kind in image/png audio/wav audio/flac; do
+    has_module codec ${kind%/*} || { echo "not shown: damaged ${kind%/*}"; continue; }
+    "$dlbench" gen --set dataset.path=whole --set dataset.codec=${kind%/*} --set generate.${kind%/*}=${kind#*/} --set generate.samples=6 \
+        --set generate.sample_bytes=4000 >/dev/null 2>&1 || failed "gen of $kind"
+    mapfile -t files < <(find whole -name "*.${kind#*/}" | LC_ALL=C sort)
+    truncate -s 30 "${files[1]}"
+    run "$dlbench" convert whole copied --format files --json
+    expect_exit 0
+    expect_json "d['samples'] == d['verified'] == 6 and d['damaged_samples'] == 1 and '$(basename "${files[1]}")' in d['damaged'][0]"
+    rm -rf whole copied
+done
+
 # --- interrupted: it ends at once and leaves nothing. Repeated with more samples if the machine is too fast.
 interrupt() { # signal, samples
     rm -rf big dst dst.part-*

@@ -133,8 +133,13 @@ PY
 run "$dlbench" inspect mixed
 expect_exit 0
 expect_out '^  kinds +images 3, tar shards 1, other files 1'
-expect_out '--set dataset\.format=files --set dataset\.path=mixed$'
-expect_out '--set dataset\.format=webdataset --set dataset\.path=mixed$'
+expect_out 'dlbench mixed --dataset\.format files --dataset\.codec image$'
+expect_out 'dlbench mixed --dataset\.format webdataset$'
+run "$dlbench" mixed --dataset.format webdataset --dry-run
+expect_exit 0
+expect_out '^  format +webdataset'
+expect_out '^  samples +10,'
+expect_out '^  codec +raw'
 run "$dlbench" inspect mixed --json
 expect_json '[(k["kind"], k["files"]) for k in d["kinds"]] == [("images", 3), ("tar shards", 1)]'
 

@@ -22,6 +22,11 @@ for kind in video text parquet; do
     done
 done
 
+for verb in init try; do # what inspect refuses is not measured by another way
+    run "$dlbench" $verb video
+    expect_failed E_DATASET_NOT_DECODED 3
+done
+
 # --- said
 run "$dlbench" run --set dataset.path=video --set dataset.codec=raw --set loader.batch_size=4 --set device.step_ms=1 \
     --set run.warmup_batches=1 --set run.repeats=1 --run-name said --json
@@ -46,7 +51,44 @@ for kind in png mixed; do
     expect_exit 0
     expect_json 'd["codec"] == "image" and d["images"]["samples"] == 30 and d["looked_at"]["bad"] == 0'
 done
+run "$dlbench" run --set dataset.path=png --set dataset.codec=jpeg # of another codec, which is named
+expect_failed E_DATASET_OTHER_CODEC 3
+expect_err 'dataset\.codec = "image"'
 run "$dlbench" inspect png
 expect_out 'dataset.codec=image'
 expect_out 'transform.pixels=f32'
+
+# --- audio: class folders, flat, shards
+has_module codec audio || finish
+for kind in wav flac mixed; do
+    run "$dlbench" gen --set dataset.path=a-$kind --set dataset.codec=audio --set generate.audio=$kind --set generate.samples=30 \
+        --set generate.sample_bytes=8kB
+    expect_exit 0
+    run "$dlbench" inspect a-$kind --json
+    expect_exit 0
+    expect_json 'd["codec"] == "audio" and d["looked_at"]["bad"] == 0 and d["odd"] == []'
+    expect_json 'd["audio"]["samples"] == 30 and d["audio"]["rate_hz"] == [16000] * 3 and d["audio"]["channels"] == [1] * 3'
+done
+mkdir flat
+cp a-mixed/*/* flat
+run "$dlbench" inspect flat
+expect_out 'dataset.codec=audio'
+expect_out 'transform.num_frames=[0-9]+ --set transform.num_channels=1 '
+run "$dlbench" init flat
+expect_out '^num_frames = [0-9]+ '
+run "$dlbench" run --set dataset.path=flat --set dataset.codec=audio --set loader.batch_size=5 --set device.step_ms=1 \
+    --set transform.num_frames=1000 --set run.warmup_batches=0 --set run.repeats=1 --set run.checksum=true --run-name flat --json
+expect_exit 0
+expect_json 'd["cells"][0]["status"] == "ok" and d["cells"][0]["epochs"][0]["bytes"] == 30 * 1000 * 4'
+truncate -s 2000 flat/00000000.wav
+run "$dlbench" inspect flat
+expect_out 'E_AUDIO_CUT_SHORT'
+expect_out 'dataset.on_error=skip'
+if has_module format webdataset; then
+    run "$dlbench" gen --set dataset.format=webdataset --set dataset.path=shards --set dataset.codec=audio --set generate.samples=30 \
+        --set generate.sample_bytes=8kB
+    expect_exit 0
+    run "$dlbench" inspect shards --json
+    expect_json 'd["format"] == "webdataset" and d["codec"] == "audio" and d["fields"] == ["wav", "cls"]'
+fi
 finish

@@ -101,6 +101,8 @@ expect_json 'd["command"] == "storage" and d["config"]["device.step_ms"] == 40.0
 expect_json 'd["storage"]["workload"] == "small" and d["storage"]["accelerator"] == "a100" and d["storage"]["gate"] == 0.5'
 expect_json 'd["storage"]["data"]["cold_proof"] is False and any(n["code"] == "NOT_COLD_PROOF" for n in d["notes"])'
 expect_json 'd["storage"]["capped"] and d["storage"]["max_accelerators"] == 3 and d["storage"]["bottleneck"] == "none"'
+# What was measured is no advice where no other number of workers was tried.
+expect [ -z "$("$dlbench" report results/first | grep -i paste)" ]
 expect_json '[p["accelerators"] for p in d["storage"]["curve"]] == [1, 2, 3] and d["storage"]["curve"][2]["repeats"] == 2'
 expect_json 'all(p["au"] > 0.5 and p["samples_per_s"] > 0 and p["bytes_per_s"] > 0 and p["read_p50_ns"] <= p["read_p99_ns"] <= p["read_p999_ns"] for p in d["storage"]["curve"])'
 expect_json 'all(abs(p["au"] - d["cells"][p["cell"]]["au"]["nominal"]) < 1e-9 for p in d["storage"]["curve"])'

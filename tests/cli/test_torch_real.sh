@@ -10,7 +10,7 @@ torch=(--set loader.kind=torch --set "python.interpreter=$python" --set loader.b
     --set device.prefetch=0 --set run.warmup_batches=0 --set run.repeats=1 --set loader.pin_memory=false --set run.epochs=2)
 
 # --- each sample once; a shuffled epoch too
-for format in files/jpeg webdataset/jpeg hdf5/raw tokens/tokens lmdb/jpeg npz/raw; do
+for format in files/jpeg files/audio webdataset/jpeg webdataset/audio hdf5/raw tokens/tokens lmdb/jpeg npz/raw; do
     codec=${format#*/} format=${format%/*}
     needs=torch
     case $format in
@@ -18,13 +18,14 @@ for format in files/jpeg webdataset/jpeg hdf5/raw tokens/tokens lmdb/jpeg npz/ra
     webdataset) needs=webdataset ;;
     hdf5) needs=h5py ;;
     esac
+    [ "$codec" = audio ] && needs=$needs,soundfile
     "$python" -c "import torchvision, $needs, ${format/#[!l]*/json}" 2>/dev/null || { echo "left out: $format"; continue; }
-    run "$dlbench" gen --dataset.format $format --dataset.codec "$codec" --dataset.path "data/$format" --generate.samples 48 \
+    run "$dlbench" gen --dataset.format $format --dataset.codec "$codec" --dataset.path "data/$format-$codec" --generate.samples 48 \
         --generate.sample_bytes 4096 --set webdataset.shard_samples=12
     expect_exit 0
     for workers in 0 2; do
-        run "$dlbench" run "${torch[@]}" --dataset.format $format --dataset.codec "$codec" --dataset.path "data/$format" \
-            --set loader.num_workers=$workers --set loader.shuffle=true --run-name "$format-$workers" --json
+        run "$dlbench" run "${torch[@]}" --dataset.format $format --dataset.codec "$codec" --dataset.path "data/$format-$codec" \
+            --set loader.num_workers=$workers --set loader.shuffle=true --run-name "$format-$codec-$workers" --json
         expect_exit 0
         expect_json 'all(e["samples"] == e["expected"] == 48 for e in d["cells"][0]["epochs"])'
     done

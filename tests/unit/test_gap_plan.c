@@ -2,11 +2,13 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "scenarios/gap/fit.h"
+#include "scenarios/gap/pace.h"
 #include "scenarios/gap/plan.h"
 #include "scenarios/gap/rungs/rung.h"
 #include "scenarios/gap/torch/torch_rung.h"
 #include "scenarios/spec/embedded.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -148,6 +150,66 @@ static struct dlb_plan planned(struct dlb_gap_python *python, int64_t repeats)
     return plan;
 }
 
+/* Seconds of these paces: the C rungs and PyTorch's, two repetitions. */
+static const struct dlb_gap_pace paces[] = {
+    {1e-7, 5e-7, 3e-6, 2}, {1e-7, 5e-7, NAN, NAN}, {1e-9, 1e-9, 1e-8, 1}, {1e-6, 5e-6, 3e-5, 5}};
+
+static void test_default_takes_three_minutes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(paces) / sizeof(*paces); i++) {
+        struct dlb_gap_params whole = published(), params = whole;
+        char said[256];
+        dlb_gap_fit_time(&params, true, 2, &paces[i], said);
+        double all_s = dlb_gap_seconds(&whole, 2, &paces[i]);
+        double seconds = dlb_gap_seconds(&params, 2, &paces[i]);
+        if (all_s <= DLB_GAP_DEFAULT_S) {
+            assert_int_equal(params.samples, whole.samples);
+            assert_string_equal(said, "");
+            continue;
+        }
+        assert_true(strstr(said, "--samples 7000000") != NULL);
+        assert_int_equal(dlb_gap_n_batches(&params), DLB_GAP_MIN_BATCHES);
+        if (params.samples == 100000) /* the least */
+            assert_true(seconds >= DLB_GAP_DEFAULT_S);
+        else
+            assert_true(seconds <= DLB_GAP_DEFAULT_S && seconds > 0.85 * DLB_GAP_DEFAULT_S);
+    }
+}
+
+static void test_a_batch_that_is_said_stays(void **state)
+{
+    (void)state;
+    struct dlb_gap_params params = published();
+    char said[256];
+    params.batch_size = 200000;
+    dlb_gap_fit_time(&params, false, 2, &paces[3], said);
+    assert_int_equal(params.batch_size, 200000);
+    assert_int_equal(params.samples, 1400000);
+    assert_true(said[0] != '\0');
+}
+
+static void test_an_unknown_pace_changes_nothing(void **state)
+{
+    (void)state;
+    struct dlb_gap_params params = published();
+    const struct dlb_gap_pace unknown = {NAN, NAN, NAN, NAN};
+    char said[256];
+    dlb_gap_fit_time(&params, true, 2, &unknown, said);
+    assert_int_equal(params.samples, 7000000);
+    assert_string_equal(said, "");
+}
+
+static void test_pace_is_measured(void **state)
+{
+    (void)state;
+    struct dlb_gap_params params = published();
+    struct dlb_gap_pace pace = {0};
+    dlb_gap_pace_measure(&params, &pace);
+    assert_true(pace.row_s > 1e-9 && pace.row_s < 1e-3);
+    assert_true(pace.array_row_s > 1e-9 && pace.array_row_s < 1e-3);
+}
+
 static void test_every_rung_once_a_block(void **state)
 {
     (void)state;
@@ -238,7 +300,8 @@ static int find(struct interpreters *t, const char *given, const char *own, cons
     write_program(t->given, own);
     write_program(t->first, first);
     assert_int_equal(setenv("PATH", with, 1), 0);
-    int rc = dlb_gap_python_find(&t->python, given ? given : t->given, t->folder, 1, NULL, &t->err);
+    int rc =
+        dlb_gap_python_find(&t->python, given ? given : t->given, 100, t->folder, 1, NULL, &t->err);
     assert_int_equal(setenv("PATH", t->kept, 1), 0);
     free(t->kept);
     return rc;
@@ -325,6 +388,10 @@ int main(void)
         cmocka_unit_test(test_without_torch_more_fits),
         cmocka_unit_test(test_few_batches_become_seven),
         cmocka_unit_test(test_no_memory_at_all),
+        cmocka_unit_test(test_default_takes_three_minutes),
+        cmocka_unit_test(test_a_batch_that_is_said_stays),
+        cmocka_unit_test(test_an_unknown_pace_changes_nothing),
+        cmocka_unit_test(test_pace_is_measured),
         cmocka_unit_test(test_every_rung_once_a_block),
         cmocka_unit_test(test_without_torch_its_rungs_are_skipped),
         cmocka_unit_test(test_only_the_given_interpreter_is_tried),

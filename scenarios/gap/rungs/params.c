@@ -18,7 +18,7 @@ static const struct dlb_opt gap_opts[] = {
      .max = UINT32_MAX,
      .def = "7000000",
      .unit = "rows",
-     .help = "Rows of the array"},
+     .help = "Rows of the array; unless it is said, as many of these as take about three minutes"},
     {.key = "features",
      .type = DLB_OPT_INT,
      FIELD(features),

@@ -8,6 +8,7 @@
 #include "scenarios/run/child.h"
 #include "scenarios/spec/embedded.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,8 @@ static void note_answer(struct dlb_gap_python *python, const struct dlb_cell_res
     if (python->found) {
         dlb_json_take_text(doc, "torch", python->torch, sizeof(python->torch));
         python->n_threads = (uint32_t)dlb_json_u64(doc, "threads", 0);
+        python->row_s = dlb_json_number(doc, "row_s");
+        python->import_s = dlb_json_number(doc, "import_s");
     } else {
         add_words(python->reason, sizeof(python->reason), words);
     }
@@ -93,10 +96,11 @@ static void note_answer(struct dlb_gap_python *python, const struct dlb_cell_res
     json_decref(doc);
 }
 
-static int ask(struct dlb_gap_python *python, const char *folder, uint32_t limit_s,
-               const atomic_bool *cancel, struct dlb_err *err)
+static int ask(struct dlb_gap_python *python, int64_t n_features, const char *folder,
+               uint32_t limit_s, const atomic_bool *cancel, struct dlb_err *err)
 {
-    json_t *spec = dlb_json_made(json_pack("{ss}", "rung", "probe"));
+    json_t *spec = dlb_json_made(
+        json_pack("{ss, sI}", "rung", "probe", "gap.features", (json_int_t)n_features));
     struct dlb_cell_result result;
     set_words(python);
     struct dlb_child child = {.exe = python->path,
@@ -129,11 +133,13 @@ static void say_none(struct dlb_gap_python *python, bool given)
 }
 
 /* What users name is what they want measured: then nothing else is tried. */
-int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
-                        uint32_t limit_s, const atomic_bool *cancel, struct dlb_err *err)
+int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, int64_t n_features,
+                        const char *folder, uint32_t limit_s, const atomic_bool *cancel,
+                        struct dlb_err *err)
 {
     uint32_t n_places = given[0] ? 1 : DLB_N_PYTHON_PLACES;
-    *out = (struct dlb_gap_python){.tried = dlb_json_made(json_array())};
+    *out = (struct dlb_gap_python){
+        .row_s = (double)NAN, .import_s = (double)NAN, .tried = dlb_json_made(json_array())};
     int rc = write_scripts(out, folder, err);
     for (uint32_t i = 0; i < n_places && !rc && !out->found && !(cancel && atomic_load(cancel));
          i++) {
@@ -142,7 +148,7 @@ int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const cha
             rc = dlb_fail(err, DLB_ERR_PYTHON_NOT_FOUND, given, DLB_NO_OFFSET,
                           "--python: there is no such program, or it may not be run");
         else if (there && !was_tried(out->tried, out->path))
-            rc = ask(out, folder, limit_s, cancel, err);
+            rc = ask(out, n_features, folder, limit_s, cancel, err);
     }
     if (rc) {
         dlb_gap_python_close(out);

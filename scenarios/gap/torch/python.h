@@ -28,6 +28,8 @@ struct dlb_gap_python {
     char path[PATH_MAX]; /* of the interpreter */
     char torch[64];      /* its version */
     uint32_t n_threads;  /* that torch computes with; 0: not known */
+    double row_s;        /* that its DataLoader takes for a row; NaN: not known */
+    double import_s;     /* of torch; likewise */
     char reason[1024];   /* why none was found */
     char passed[1024];   /* those that crashed or hung before one was found; "" */
     json_t *tried;       /* [{python, status, reason, torch}], in the order tried; owned */
@@ -36,12 +38,14 @@ struct dlb_gap_python {
     struct dlb_plan_program program; /* what runs a PyTorch rung */
 };
 
-/* Writes the scripts to `folder` and tries interpreters, each in a process of its own: only the
- * given one, or, if that is "", those of dlb_find_python. dlb_child_run kills one that takes longer
- * than limit_s (DLB_GAP_PYTHON_LIMIT_S, but in tests). Finding none with torch is not an error;
- * DLB_E_CONFIG when the given one is not a program. */
-int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, const char *folder,
-                        uint32_t limit_s, const atomic_bool *cancel, struct dlb_err *err);
+/* `n_features`: of the rows that its pace is measured with. Writes the scripts to `folder` and
+ * tries interpreters, each in a process of its own: only the given one, or, if that is "", those of
+ * dlb_find_python. dlb_child_run kills one that takes longer than limit_s (DLB_GAP_PYTHON_LIMIT_S,
+ * but in tests). Finding none with torch is not an error; DLB_E_CONFIG when the given one is not a
+ * program. */
+int dlb_gap_python_find(struct dlb_gap_python *out, const char *given, int64_t n_features,
+                        const char *folder, uint32_t limit_s, const atomic_bool *cancel,
+                        struct dlb_err *err);
 
 /* Removes the scripts. */
 void dlb_gap_python_close(struct dlb_gap_python *python);

@@ -286,6 +286,20 @@ def has_in_order(torch):
     return "in_order" in torch.utils.data.DataLoader.__init__.__code__.co_varnames
 
 
+def row_seconds(torch, features):
+    """What a DataLoader takes for a row, by a few thousand of them: how long the ladder will take follows from it. None: it failed, and
+    the rungs will say why."""
+    data, rows, batch = torch.utils.data, 16384, 8192
+    try:
+        loader = data.DataLoader(data.TensorDataset(torch.zeros(rows, features)), batch, shuffle=True)
+        start_ns = time.monotonic_ns()
+        for _ in loader:
+            pass
+    except Exception:
+        return None
+    return (time.monotonic_ns() - start_ns) / 1e9 / rows
+
+
 def measured(spec, beat):
     start_ns = time.monotonic_ns()
     try:
@@ -293,11 +307,12 @@ def measured(spec, beat):
         import torch.utils.data
     except ImportError as why:
         return {"status": "not-measured", "reason": "it cannot import torch (%s)" % why}
+    import_s = (time.monotonic_ns() - start_ns) / 1e9
     found = {"python": sys.executable, "python_version": sys.version.split()[0], "torch": str(torch.__version__)}
     if spec["rung"] == "probe":
         torch.ones(2).sum()  # a broken library crashes here and not later
-        return dict(found, status="ok", cuda=bool(torch.cuda.is_available()), in_order=has_in_order(torch), threads=torch.get_num_threads())
-    import_s = (time.monotonic_ns() - start_ns) / 1e9
+        about = dict(cuda=bool(torch.cuda.is_available()), in_order=has_in_order(torch), threads=torch.get_num_threads())
+        return dict(found, status="ok", import_s=import_s, row_s=row_seconds(torch, spec["gap.features"]), **about)
     session = Session(torch, spec, beat)
     session.start_up["import"] = import_s
     return dict(found, rung=spec["rung"], **session.measure())
