@@ -3,6 +3,7 @@
 #include "bench/verbs/propose.h"
 #include "core/base/escape.h"
 #include "core/base/say.h"
+#include "core/base/shell.h"
 #include "core/base/units.h"
 
 #include <inttypes.h>
@@ -60,38 +61,20 @@ static void print_access(const struct dlb_format *format)
     (void)putchar('\n');
 }
 
-/* For a shell, which reads \xHH in $'...' as a byte. */
-static void print_bytes(const char *text)
-{
-    char *escaped = dlb_escaped(text, DLB_ESCAPE_NAME);
-
-    (void)fputs("$'", stdout);
-    for (const char *c = escaped; *c; c++) {
-        bool written = *c == '\\' && c[1] == 'x'; /* by dlb_escaped */
-        (void)printf((*c == '\\' && !written) || *c == '\'' ? "\\%c" : "%c", *c);
-    }
-    (void)putchar('\'');
-    free(escaped);
-}
-
-/* Quoted for a shell, if it needs that. */
 static void print_word(const char *text)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_@%+=:,./-";
+    char *word = dlb_shell_word(text);
 
-    if (text[strspn(text, plain)] == '\0') {
-        (void)fputs(text, stdout);
-        return;
-    }
-    if (dlb_escape(text, SIZE_MAX, DLB_ESCAPE_CONTROLS, NULL, 0) > strlen(text)) {
-        print_bytes(text);
-        return;
-    }
-    (void)putchar('\'');
-    for (const char *c = text; *c; c++)
-        (void)fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, stdout);
-    (void)putchar('\'');
+    (void)fputs(word, stdout);
+    free(word);
+}
+
+static void print_path_setting(const char *path)
+{
+    char *word = dlb_shell_path_setting("dataset.path", path);
+
+    (void)printf(" --set %s", word);
+    free(word);
 }
 
 /* A sweep with settings like those of training: shuffled, full batches of float pixels, and the
@@ -104,10 +87,9 @@ void dlb_inspect_print_command(const char *path, const struct dlb_inspected *in)
 
     if (in->shape.n_samples / batch > 2 * (uint64_t)MAX_BATCHES) /* else all of it */
         (void)snprintf(part, sizeof part, " --set run.max_batches=%d", MAX_BATCHES);
-    (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s "
-                 "--set dataset.path=",
+    (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s",
                  in->format->name, in->codec->name);
-    print_word(path);
+    print_path_setting(path);
     if (in->n_bad > 0)
         (void)fputs(" --set dataset.on_error=skip", stdout);
     (void)printf(" --set loader.shuffle=true --set loader.drop_last=true%s%s --set "
@@ -159,8 +141,8 @@ void dlb_inspect_print_kinds(const char *path, const struct dlb_inspected *in)
         bool whole = kind->folder && strcmp(kind->format, "files") == 0;
         (void)fputs(kind->folder ? "dlbench sweep" : "dlbench ", stdout);
         if (kind->folder) {
-            (void)printf(" --set dataset.format=%s --set dataset.path=", kind->format);
-            print_word(whole ? path : kind->parent);
+            (void)printf(" --set dataset.format=%s", kind->format);
+            print_path_setting(whole ? path : kind->parent);
         } else {
             print_word(strcmp(kind->format, "lmdb") == 0 ? kind->parent : kind->first);
             (void)printf("%s", several ? "   (one of them)" : "");

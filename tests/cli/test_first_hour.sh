@@ -75,6 +75,25 @@ expect_exit 0
 expect_out '^  samples +64'
 expect_error E_NOT_FOUND 3 "$dlbench" ./missing
 
+# Commands that are offered can be pasted, whatever the name of the folder is.
+name=$'"q" it\'s\n\\x41'
+cp -r d "$name"
+mkdir "'none"
+run "$dlbench" inspect "$name"
+expect_exit 0
+sed -n 's/^To measure it: dlbench \(.*\)/exec "$1" \1 --dry-run/p' "$out" >offered
+run bash -c '. ./offered' - "$dlbench"
+expect_exit 0
+run "$dlbench" init d --write "$name/it's.toml"
+sed -n 's/.*next: dlbench \(.*\)/exec "$1" \1 --dry-run/p' "$err" >offered
+run bash -c '. ./offered' - "$dlbench"
+expect_exit 0
+expect_error E_INSPECT_EMPTY_FOLDER 3 "$dlbench" inspect "'none"
+sed -n 's/.*`dlbench \(gen .*\)`.*/exec "$1" \1 --set dataset.codec=raw --set generate.samples=4/p' "$err" >offered
+run bash -c '. ./offered' - "$dlbench"
+expect_exit 0
+expect [ "$(find "'none" -type f | wc -l)" -ge 4 ]
+
 # What would have been read as something else, or not at all.
 python3 - <<'PY'
 import io, tarfile
