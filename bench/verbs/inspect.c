@@ -316,6 +316,16 @@ static const char *undecoded(const struct looker *looker, const struct dlb_sampl
     return dlb_undecoded_sample(sample);
 }
 
+/* Images that no codec takes, because of their names or because they are damaged. */
+static bool is_raw_image(const struct looker *looker, const struct dlb_field *field)
+{
+    const struct dlb_codec *images = dlb_codec_by_name("image");
+
+    return looker->ds.codec->identity && looker->ds.shape.element == DLB_ELEMENT_NONE &&
+           (dlb_codec_takes(images, field->name) ||
+            dlb_image_kind(field->data, field->len_bytes) != DLB_IMAGE_UNKNOWN);
+}
+
 static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *sample,
                     const struct dlb_err *why)
 {
@@ -341,6 +351,7 @@ static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *s
             (void)snprintf(out->fields[i], sizeof out->fields[i], "%s", sample->field[i].name);
     }
     out->n_bytes[out->n_looked++] = sample->field[0].len_bytes;
+    out->n_raw_images += is_raw_image(looker, &sample->field[0]);
     image_size(out, looker->image, &sample->field[0]);
     return true;
 }
@@ -465,23 +476,53 @@ const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_for
     return codec;
 }
 
+/* What the user has set is taken as it is; NULL: left to be found. */
+struct said {
+    const struct dlb_format *format;
+    const struct dlb_codec *codec;
+};
+
+static struct said read_said(const struct dlb_config *cfg)
+{
+    struct dlb_dataset_opts opts;
+
+    dlb_config_fill(cfg, &dlb_dataset_group, &opts);
+    const struct dlb_format *format = dlb_formats[opts.format];
+    bool readable = format->probe && !format->missing; /* others have no files to look at */
+    return (struct said){dlb_config_has(cfg, "dataset.format") && readable ? format : NULL,
+                         dlb_config_has(cfg, "dataset.codec") ? dlb_codecs[opts.codec] : NULL};
+}
+
+static int open_it(const char *path, const struct said *said, struct dlb_config *cfg,
+                   struct dlb_inspected *out, struct looker **looker, struct dlb_err *err)
+{
+    out->format = dlb_inspect_format(path, err);
+    if (said->format && (out->format || err->code == DLB_ERR_INSPECT_UNKNOWN))
+        out->format = said->format;
+    if (!out->format)
+        return (int)err->status;
+    int status = said->codec ? looker_open(looker, path, out->format, said->codec, cfg, err)
+                             : choose_codec(path, out->format, cfg, looker, err);
+    if (status != DLB_OK)
+        return status;
+    out->codec_said = said->codec != NULL;
+    out->codec = (*looker)->ds.codec;
+    out->shape = (*looker)->ds.shape;
+    return DLB_OK;
+}
+
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err)
 {
-    struct looker *looker;
-    int status;
+    const struct said said = read_said(cfg);
+    struct looker *looker = NULL;
 
     memset(out, 0, sizeof *out);
-    out->format = dlb_inspect_format(path, err);
-    if (!out->format)
-        return (int)err->status;
-    status = choose_codec(path, out->format, cfg, &looker, err);
+    int status = open_it(path, &said, cfg, out, &looker, err);
     if (status != DLB_OK)
         return status;
     looker->image = dlb_image_new();
     dlb_kinds_find(path, &out->kinds);
-    out->codec = looker->ds.codec;
-    out->shape = looker->ds.shape;
     struct visits visits = {looker, DLB_INSPECT_SAMPLES, look_at, out, sizeof *out};
     status = visit_samples(&visits, err);
     qsort(out->n_bytes, out->n_looked, sizeof out->n_bytes[0], ascending_u64);
@@ -494,6 +535,8 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
         *err = out->first_bad;
         return (int)err->status;
     }
+    if (out->undecoded && !out->codec_said)
+        return dlb_undecoded_fail(err, path, out->undecoded);
     return DLB_OK;
 }
 

@@ -84,7 +84,13 @@ void dlb_inspect_print_command(const char *path, const struct dlb_inspected *in)
     uint64_t batch = dlb_propose_batch(in);
     double step_ms = dlb_propose_step_ms(in, batch);
     char part[48] = "";
+    struct dlb_err why;
 
+    if (dlb_propose_check(path, in, &why) != DLB_OK) {
+        (void)putchar('\n');
+        dlb_say(stdout, "No sweep is offered: %s %s", path, why.what);
+        return;
+    }
     if (in->shape.n_samples / batch > 2 * (uint64_t)MAX_BATCHES) /* else all of it */
         (void)snprintf(part, sizeof part, " --set run.max_batches=%d", MAX_BATCHES);
     (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s",

@@ -11,6 +11,10 @@
 
 #define DLB_PROPOSE_RESNET50_SOURCE "MLPerf Storage: ResNet-50 on an H100, 224 ms for 400 samples"
 
+/* DATASET_NOT_DECODED for images that would be read as bytes because no codec takes them, unless
+ * the codec was said: the verdict on such a sweep would be wrong. */
+int dlb_propose_check(const char *path, const struct dlb_inspected *in, struct dlb_err *err);
+
 /* Of training whose batches and steps are not known: at most 256 samples a batch, few enough for
  * several batches an epoch. */
 uint64_t dlb_propose_batch(const struct dlb_inspected *in);

@@ -110,6 +110,7 @@ static int run(const struct dlb_args *args)
 
     if (!rc) {
         rc = dlb_inspect(args->path, args->cfg, &in, &err);
+        rc = rc ? rc : dlb_propose_check(args->path, &in, &err);
         if (rc) {
             (void)dlb_print_err(&err);
             return DLB_EXIT_FAILED; /* the data is wrong, not the command, whatever the status */

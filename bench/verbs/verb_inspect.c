@@ -4,7 +4,6 @@
 #include "bench/verbs/inspect.h"
 #include "bench/verbs/inspect_text.h"
 #include "core/base/json.h"
-#include "formats/undecoded.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,11 +87,6 @@ static int run(const struct dlb_args *args)
     if (dlb_inspect(args->path, args->cfg, &in, &err) != DLB_OK) {
         (void)dlb_print_err(&err);
         return DLB_EXIT_FAILED; /* the data is wrong, not the command, whatever the status */
-    }
-    if (in.undecoded) {
-        (void)dlb_undecoded_fail(&err, args->path, in.undecoded);
-        (void)dlb_print_err(&err);
-        return DLB_EXIT_FAILED;
     }
     if (!args->json) {
         dlb_inspect_print(args->path, &in);

@@ -120,7 +120,8 @@ static int run(const struct dlb_args *args)
     struct dlb_err err;
     int code;
 
-    if (dlb_inspect(args->path, args->cfg, &in, &err) != DLB_OK) {
+    if (dlb_inspect(args->path, args->cfg, &in, &err) != DLB_OK ||
+        dlb_propose_check(args->path, &in, &err) != DLB_OK) {
         (void)dlb_print_err(&err);
         return DLB_EXIT_FAILED;
     }
