@@ -109,9 +109,8 @@ static json_t *list_of(const char *text)
     return dlb_json_made(json_loads(text, 0, NULL));
 }
 
-json_t *dlb_propose(const char *path, const struct dlb_inspected *in)
+json_t *dlb_propose(const char *path, const struct dlb_inspected *in, uint64_t batch)
 {
-    uint64_t batch = dlb_propose_batch(in);
     double step_ms = dlb_propose_step_ms(in, batch);
     json_t *flat = dlb_json_made(json_object()), *n_workers = workers(in);
 

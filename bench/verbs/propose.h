@@ -23,10 +23,10 @@ uint64_t dlb_propose_batch(const struct dlb_inspected *in);
  */
 double dlb_propose_step_ms(const struct dlb_inspected *in, uint64_t batch);
 
-/* A flat object {"section.key": value}, in the order of the configuration's sections, with the
- * lists of the sweep under "sweep.". device.step_ms is left out where it is not known. New
- * reference. */
-json_t *dlb_propose(const char *path, const struct dlb_inspected *in);
+/* For batches of `batch` samples: a flat object {"section.key": value}, in the order of the
+ * configuration's sections, with the lists of the sweep under "sweep.". device.step_ms is left out
+ * where it is not known. New reference. */
+json_t *dlb_propose(const char *path, const struct dlb_inspected *in, uint64_t batch);
 
 /* Why the key has its value, for a comment; "" where nothing is to be said. Borrowed from `text`.
  */

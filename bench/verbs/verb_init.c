@@ -93,7 +93,7 @@ static void put_configuration(struct dlb_text *out, const char *path, const char
 {
     static const char *const sections[] = {"dataset", "transform", "loader",
                                            "device",  "run",       "sweep"};
-    json_t *flat = dlb_propose(path, in);
+    json_t *flat = dlb_propose(path, in, dlb_propose_batch(in));
 
     put_head(out, path, file, in);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)

@@ -66,6 +66,14 @@ expect_exit 0
 expect_json 'd["cells"] and all("loader.num_workers" not in c["config"] for c in d["cells"])'
 expect_json 'd["cells"][0]["epoch_batches"] == 12'
 
+run bash -c '"$1" try d --config <(cat own.toml) --dry-run --json' - "$dlbench" # read once
+expect_exit 0
+expect_json 'd["cells"][0]["epoch_batches"] == 12'
+printf '[sweep]\nloader.batch_size = [4, 8]\n' >lists.toml
+run "$dlbench" try d --config lists.toml --dry-run --json
+expect_exit 0
+expect_json '{c["epoch_batches"] for c in d["cells"] if c["status"] == "planned"} == {16, 8}'
+
 # A folder that is called as a command is reached by a slash.
 cp -r d doctor
 run "$dlbench" doctor --json
@@ -166,6 +174,14 @@ if has_module codec jpeg; then
     expect_out '--set dataset\.on_error=skip '
     run "$dlbench" init j
     expect_out '^on_error = "skip" '
+    step='"%s %s" % (d["config"]["device.step_ms"], "MLPerf" in d["config"]["device.step_source"])'
+    # Its step is that of the batch; a step of the user's is not called MLPerf's.
+    run "$dlbench" try j --exhaustive --set run.repeats=1 --set 'sweep.loader.num_workers=[0]' --loader.batch_size 10 --run-name step
+    expect_exit 0
+    expect [ "$(json_get results/step/summary.json "$step")" = '5.6 True' ]
+    run "$dlbench" try j --exhaustive --set run.repeats=1 --set 'sweep.loader.num_workers=[0]' --device.step_ms 2 --run-name own
+    expect_exit 0
+    expect [ "$(json_get results/own/summary.json "$step")" = '2.0 False' ]
     run "$dlbench" run --dataset.path j --device.step_ms 1
     expect_exit 3
     expect_err 'dataset\.on_error.*\[E_JPEG_'
