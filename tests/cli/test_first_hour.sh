@@ -39,7 +39,7 @@ expect grep -q '^mine = 1$' mine.toml
 ln -s nowhere link.toml
 expect_error E_TARGET_EXISTS 2 "$dlbench" init d --write link.toml
 expect [ -L link.toml ]
-expect_error E_IO 3 "$dlbench" init d --write mine.toml/below.toml # no folder, so that nothing exists there
+expect_error E_NOT_A_FOLDER 3 "$dlbench" init d --write mine.toml/below.toml # no folder, so that nothing exists there
 expect_error E_USAGE_FLAG_VALUE 2 "$dlbench" init d --write ''
 expect_error E_NOT_FOUND 3 "$dlbench" init missing --write other.toml
 expect_no_file other.toml
