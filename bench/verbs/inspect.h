@@ -46,9 +46,6 @@ struct dlb_inspected {
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err);
 
-/* The format whose probe is surest of what is at `path`; NULL and *err, as dlb_inspect's. */
-const struct dlb_format *dlb_inspect_format(const char *path, struct dlb_err *err);
-
 /* The codec that dlb_inspect would find, or NULL and *err. `cfg` is changed. */
 const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_format *format,
                                           struct dlb_config *cfg, struct dlb_err *err);
