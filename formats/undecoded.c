@@ -34,6 +34,11 @@ static const struct {
     {"GIF images", 0, 4, "GIF8"},
     {"TIFF images", 0, 4, "II*\0"},
     {"TIFF images", 0, 4, "MM\0*"},
+    {"JPEG 2000 images", 4, 8, "jP  \r\n\x87\n"},
+    {"JPEG XL images", 4, 8, "JXL \r\n\x87\n"},
+    {"PPM images", 0, 3, "P6\n"},
+    {"PGM images", 0, 3, "P5\n"},
+    {"DICOM images", 128, 4, "DICM"},
 };
 
 static const char text[] = "text";
@@ -61,6 +66,11 @@ static const struct {
     {"AVIF images", " avif "},
     {"HEIC images", " heic "},
     {"BMP images", " bmp "},
+    {"JPEG 2000 images", " jp2 j2k "},
+    {"JPEG XL images", " jxl "},
+    {"PPM images", " ppm "},
+    {"PGM images", " pgm "},
+    {"DICOM images", " dcm "},
     {"PNG images", " png "},
     {"WebP images", " webp "},
     {"JPEG images", " jpg jpeg "},
@@ -125,12 +135,20 @@ static bool is_text(const char *name, const uint8_t *data, size_t n_bytes)
            !memchr(data, 0, n_bytes < 256 ? n_bytes : 256);
 }
 
+/* Its two letters alone are found in other data, too; the reserved bytes are 0. */
+static bool is_bmp(const uint8_t *data, size_t n_bytes)
+{
+    return n_bytes >= 26 && memcmp(data, "BM", 2) == 0 && memcmp(data + 6, "\0\0\0\0", 4) == 0;
+}
+
 const char *dlb_undecoded_kind(const char *name, const uint8_t *data, size_t n_bytes)
 {
     for (size_t i = 0; i < sizeof signatures / sizeof *signatures; i++)
         if (n_bytes >= signatures[i].at + signatures[i].n_bytes &&
             memcmp(data + signatures[i].at, signatures[i].bytes, signatures[i].n_bytes) == 0)
             return signatures[i].kind;
+    if (is_bmp(data, n_bytes))
+        return "BMP images";
     return is_text(name, data, n_bytes) ? text : NULL;
 }
 

@@ -1,13 +1,10 @@
 #include "bench/cli/again.h"
 
 #include "core/base/mem.h"
+#include "core/base/shell.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define PLAIN                                                                                      \
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,@%+-" /* need no quotes   \
-                                                                                */
 
 static bool is_of_result(const char *word)
 {
@@ -18,15 +15,11 @@ static bool is_of_result(const char *word)
     return strncmp(word, "--run-name=", 11) == 0;
 }
 
-static char *append_quoted(char *at, const char *word)
+static char *append_word(char *at, const char *text)
 {
-    *at++ = ' ';
-    if (word[0] && word[strspn(word, PLAIN)] == '\0')
-        return stpcpy(at, word);
-    *at++ = '\'';
-    for (; *word; word++)
-        at = *word == '\'' ? stpcpy(at, "'\\''") : (*at = *word, at + 1);
-    *at++ = '\'';
+    char *word = dlb_shell_word(text);
+    at = stpcpy(stpcpy(at, " "), word);
+    free(word);
     return at;
 }
 
@@ -34,13 +27,13 @@ char *dlb_again(const struct dlb_args *args)
 {
     size_t n = 1;
     for (int i = 0; i < args->argc; i++)
-        n += 4 * strlen(args->argv[i]) + 3;
+        n += 4 * strlen(args->argv[i]) + 5;
     char *text = dlb_mem_array(n, 1), *at = text;
     for (int i = 0; i < args->argc; i++) {
         if (strcmp(args->argv[i], "--run-name") == 0)
             i++; /* and its value */
         else if (!is_of_result(args->argv[i]))
-            at = append_quoted(at, args->argv[i]);
+            at = append_word(at, args->argv[i]);
     }
     *at = '\0';
     return text;

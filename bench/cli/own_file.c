@@ -23,8 +23,12 @@ static bool is_ours(const char *path, const char *mark)
 int dlb_own_file_may(const char *path, const char *mark, bool overwrite, struct dlb_err *err)
 {
     struct stat st;
-    if (stat(path, &st) && errno == ENOENT)
-        return DLB_OK;
+
+    if (!*path)
+        return dlb_fail(err, DLB_ERR_USAGE_FLAG_VALUE, NULL, DLB_NO_OFFSET,
+                        "--write: names no file");
+    if (lstat(path, &st)) /* a link that leads nowhere is the user's, too */
+        return errno == ENOENT ? DLB_OK : dlb_fail_errno(err, path, DLB_NO_OFFSET, "--write");
     if (!overwrite)
         return dlb_fail(err, DLB_ERR_TARGET_EXISTS, path, DLB_NO_OFFSET,
                         "--write: exists already: give another name, or --overwrite");

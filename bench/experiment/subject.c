@@ -5,6 +5,7 @@
 #include "core/base/apart.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/shell.h"
 #include "core/host/environment.h"
 #include "core/host/membw.h"
 #include "core/host/osacct.h"
@@ -238,12 +239,13 @@ static void advise(const char *path, struct dlb_err *err)
 {
     size_t n = strlen(err->what);
     char advice[sizeof err->what];
+    char *word = dlb_shell_word(path);
 
-    if (err->status != DLB_E_FORMAT ||
-        (size_t)snprintf(advice, sizeof advice, "; `dlbench inspect %.200s` says what it is",
-                         path) >= sizeof err->what - n)
-        return;
-    (void)snprintf(err->what + n, sizeof err->what - n, "%s", advice);
+    if (err->status == DLB_E_FORMAT &&
+        (size_t)snprintf(advice, sizeof advice, "; `dlbench inspect %s` says what it is", word) <
+            sizeof err->what - n)
+        (void)strcpy(err->what + n, advice);
+    free(word);
 }
 
 int dlb_subject_look(const struct dlb_scenario *scenario, struct dlb_subject *out,

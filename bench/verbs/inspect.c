@@ -1,6 +1,6 @@
 #include "bench/verbs/inspect.h"
 
-#include "bench/verbs/recognise.h"
+#include "bench/verbs/inspect_path.h"
 #include "core/base/escape.h"
 #include "core/base/hash.h"
 #include "core/base/json.h"
@@ -287,29 +287,6 @@ static int choose_codec(const char *path, const struct dlb_format *format, struc
     return status;
 }
 
-/* What the user says of the data is not looked for. */
-static int open_said(const char *path, const struct dlb_format *format, struct dlb_config *cfg,
-                     struct looker **out, struct dlb_err *err)
-{
-    struct dlb_dataset_opts said;
-
-    if (!dlb_config_has(cfg, "dataset.codec"))
-        return choose_codec(path, format, cfg, out, err);
-    dlb_config_fill(cfg, &dlb_dataset_group, &said);
-    return looker_open(out, path, format, dlb_codecs[said.codec], cfg, err);
-}
-
-static const struct dlb_format *said_format(const char *path, const struct dlb_config *cfg,
-                                            struct dlb_err *err)
-{
-    struct dlb_dataset_opts said;
-
-    if (!dlb_config_has(cfg, "dataset.format"))
-        return dlb_inspect_format(path, err);
-    dlb_config_fill(cfg, &dlb_dataset_group, &said);
-    return dlb_formats[said.format];
-}
-
 static void image_size(struct dlb_inspected *out, struct dlb_image *image,
                        const struct dlb_field *field)
 {
@@ -333,6 +310,16 @@ static const char *undecoded(const struct looker *looker, const struct dlb_sampl
         return NULL; /* a single JSON file describes something; many are samples */
     const char *kind = dlb_undecoded_sample(sample);
     return kind && dlb_undecoded_codec(kind) ? NULL : kind;
+}
+
+/* Images that no codec takes, because of their names or because they are damaged. */
+static bool is_raw_image(const struct looker *looker, const struct dlb_field *field)
+{
+    const struct dlb_codec *images = dlb_codec_by_name("image");
+
+    return looker->ds.codec->identity && looker->ds.shape.element == DLB_ELEMENT_NONE &&
+           (dlb_codec_takes(images, field->name) ||
+            dlb_image_kind(field->data, field->len_bytes) != DLB_IMAGE_UNKNOWN);
 }
 
 static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *sample,
@@ -360,6 +347,7 @@ static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *s
             (void)snprintf(out->fields[i], sizeof out->fields[i], "%s", sample->field[i].name);
     }
     out->n_bytes[out->n_looked++] = sample->field[0].len_bytes;
+    out->n_raw_images += is_raw_image(looker, &sample->field[0]);
     image_size(out, looker->image, &sample->field[0]);
     dlb_clips_add(&out->clips, looker->audio, sample->field[0].data, sample->field[0].len_bytes);
     return true;
@@ -389,25 +377,54 @@ const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_for
     return codec;
 }
 
+/* What the user has set is taken as it is; NULL: left to be found. */
+struct said {
+    const struct dlb_format *format;
+    const struct dlb_codec *codec;
+};
+
+static struct said read_said(const struct dlb_config *cfg)
+{
+    struct dlb_dataset_opts opts;
+
+    dlb_config_fill(cfg, &dlb_dataset_group, &opts);
+    const struct dlb_format *format = dlb_formats[opts.format];
+    bool readable = format->probe && !format->missing; /* others have no files to look at */
+    return (struct said){dlb_config_has(cfg, "dataset.format") && readable ? format : NULL,
+                         dlb_config_has(cfg, "dataset.codec") ? dlb_codecs[opts.codec] : NULL};
+}
+
+static int open_it(const char *path, const struct said *said, struct dlb_config *cfg,
+                   struct dlb_inspected *out, struct looker **looker, struct dlb_err *err)
+{
+    out->format = dlb_inspect_format(path, err);
+    if (said->format && (out->format || err->code == DLB_ERR_INSPECT_UNKNOWN))
+        out->format = said->format;
+    if (!out->format)
+        return (int)err->status;
+    int status = said->codec ? looker_open(looker, path, out->format, said->codec, cfg, err)
+                             : choose_codec(path, out->format, cfg, looker, err);
+    if (status != DLB_OK)
+        return status;
+    out->codec_said = said->codec != NULL;
+    out->codec = (*looker)->ds.codec;
+    out->shape = (*looker)->ds.shape;
+    return DLB_OK;
+}
+
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err)
 {
-    struct looker *looker;
-    int status;
+    const struct said said = read_said(cfg);
+    struct looker *looker = NULL;
 
     memset(out, 0, sizeof *out);
-    bool codec_said = dlb_config_has(cfg, "dataset.codec");
-    out->format = said_format(path, cfg, err);
-    if (!out->format)
-        return (int)err->status;
-    status = open_said(path, out->format, cfg, &looker, err);
+    int status = open_it(path, &said, cfg, out, &looker, err);
     if (status != DLB_OK)
         return status;
     looker->image = dlb_image_new();
     looker->audio = dlb_audio_new();
     dlb_kinds_find(path, &out->kinds);
-    out->codec = looker->ds.codec;
-    out->shape = looker->ds.shape;
     struct visits visits = {looker, DLB_INSPECT_SAMPLES, look_at, out, sizeof *out};
     status = visit_samples(&visits, err);
     qsort(out->n_bytes, out->n_looked, sizeof out->n_bytes[0], ascending_u64);
@@ -422,7 +439,9 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
         *err = out->first_bad;
         return (int)err->status;
     }
-    return out->undecoded && !codec_said ? dlb_undecoded_fail(err, path, out->undecoded) : DLB_OK;
+    if (out->undecoded && !out->codec_said)
+        return dlb_undecoded_fail(err, path, out->undecoded);
+    return DLB_OK;
 }
 
 json_t *dlb_odd_json(const struct dlb_shape *shape)

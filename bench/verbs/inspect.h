@@ -36,13 +36,15 @@ struct dlb_inspected {
         uint64_t xxh64;        /* of these bytes */
     } first;                   /* n_looked > 0 */
     const char *undecoded;     /* what the samples are that no codec decodes; NULL: nothing such */
+    uint32_t n_raw_images;     /* of those looked at: images by name or content, taken for bytes */
+    bool codec_said;           /* dataset.codec was set, and so not chosen here */
     struct dlb_err first_bad;  /* why, when n_bad > 0 */
     struct dlb_kinds kinds;    /* of a folder */
 };
 
-/* DLB_E_IO if nothing is there, DLB_E_FORMAT if no format recognises it or no codec decodes its
- * samples, else the format's own error. `cfg` holds the formats' options, and dataset.format and
- * dataset.codec where they are known; it is changed. */
+/* DLB_E_IO if nothing is there, DLB_E_FORMAT if no format recognises it or no codec decodes the
+ * samples, else the format's own error. `cfg` holds the formats' options, and may set
+ * dataset.format and dataset.codec, which are then taken as they are; it is changed. */
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err);
 

@@ -3,6 +3,7 @@
 #include "bench/verbs/propose.h"
 #include "core/base/escape.h"
 #include "core/base/say.h"
+#include "core/base/shell.h"
 #include "core/base/units.h"
 
 #include <inttypes.h>
@@ -61,38 +62,20 @@ static void print_access(const struct dlb_format *format)
     (void)putchar('\n');
 }
 
-/* For a shell, which reads \xHH in $'...' as a byte. */
-static void print_bytes(const char *text)
-{
-    char *escaped = dlb_escaped(text, DLB_ESCAPE_NAME);
-
-    (void)fputs("$'", stdout);
-    for (const char *c = escaped; *c; c++) {
-        bool written = *c == '\\' && c[1] == 'x'; /* by dlb_escaped */
-        (void)printf((*c == '\\' && !written) || *c == '\'' ? "\\%c" : "%c", *c);
-    }
-    (void)putchar('\'');
-    free(escaped);
-}
-
-/* Quoted for a shell, if it needs that. */
 static void print_word(const char *text)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_@%+=:,./-";
+    char *word = dlb_shell_word(text);
 
-    if (text[strspn(text, plain)] == '\0') {
-        (void)fputs(text, stdout);
-        return;
-    }
-    if (dlb_escape(text, SIZE_MAX, DLB_ESCAPE_CONTROLS, NULL, 0) > strlen(text)) {
-        print_bytes(text);
-        return;
-    }
-    (void)putchar('\'');
-    for (const char *c = text; *c; c++)
-        (void)fputs(*c == '\'' ? "'\\''" : (char[]){*c, '\0'}, stdout);
-    (void)putchar('\'');
+    (void)fputs(word, stdout);
+    free(word);
+}
+
+static void print_path_setting(const char *path)
+{
+    char *word = dlb_shell_path_setting("dataset.path", path);
+
+    (void)printf(" --set %s", word);
+    free(word);
 }
 
 /* A sweep with settings like those of training: shuffled, full batches of float pixels, and the
@@ -102,13 +85,18 @@ void dlb_inspect_print_command(const char *path, const struct dlb_inspected *in)
     uint64_t batch = dlb_propose_batch(in);
     double step_ms = dlb_propose_step_ms(in, batch);
     char part[48] = "";
+    struct dlb_err why;
 
+    if (dlb_propose_check(path, in, &why) != DLB_OK) {
+        (void)putchar('\n');
+        dlb_say(stdout, "No sweep is offered: %s %s", path, why.what);
+        return;
+    }
     if (in->shape.n_samples / batch > 2 * (uint64_t)MAX_BATCHES) /* else all of it */
         (void)snprintf(part, sizeof part, " --set run.max_batches=%d", MAX_BATCHES);
-    (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s "
-                 "--set dataset.path=",
+    (void)printf("\nTo measure it: dlbench sweep --set dataset.format=%s --set dataset.codec=%s",
                  in->format->name, in->codec->name);
-    print_word(path);
+    print_path_setting(path);
     if (in->n_bad > 0)
         (void)fputs(" --set dataset.on_error=skip", stdout);
     (void)printf(" --set loader.shuffle=true --set loader.drop_last=true%s%s --set "

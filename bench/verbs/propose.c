@@ -20,6 +20,19 @@ enum { LEAST_BATCHES = 20, MOST_BATCHES = 100 /* of a repetition */ };
 #define UNKNOWN_STEP_MS 100              /* the default of device.step_ms */
 #define CACHED_FRAC 0.5                  /* of free memory that the data may take to stay there */
 
+int dlb_propose_check(const char *path, const struct dlb_inspected *in, struct dlb_err *err)
+{
+    if (in->codec_said || 2 * in->n_raw_images <= in->n_looked)
+        return DLB_OK;
+    bool named = dlb_codec_takes(dlb_codec_by_name("image"), in->fields[0]);
+    return dlb_fail(err, DLB_ERR_DATASET_NOT_DECODED, path, DLB_NO_OFFSET,
+                    "holds images that would be read as bytes, which is faster than any training: "
+                    "%s. Mend them, or set dataset.codec = \"raw\" to measure reading alone",
+                    named && in->shape.n_odd > 0
+                        ? in->shape.odd[0]
+                        : "their names do not end in .jpg, .jpeg, .png or .webp");
+}
+
 uint64_t dlb_propose_batch(const struct dlb_inspected *in)
 {
     uint64_t batch = BATCH_SAMPLES;
@@ -107,9 +120,8 @@ static json_t *list_of(const char *text)
     return dlb_json_made(json_loads(text, 0, NULL));
 }
 
-json_t *dlb_propose(const char *path, const struct dlb_inspected *in)
+json_t *dlb_propose(const char *path, const struct dlb_inspected *in, uint64_t batch)
 {
-    uint64_t batch = dlb_propose_batch(in);
     double step_ms = dlb_propose_step_ms(in, batch);
     json_t *flat = dlb_json_made(json_object()), *n_workers = workers(in);
 

@@ -4,7 +4,7 @@
 #include "bench/cli/print.h"
 #include "bench/cli/progress.h"
 #include "bench/verbs/inspect.h"
-#include "bench/verbs/recognise.h"
+#include "bench/verbs/inspect_path.h"
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"

@@ -6,6 +6,7 @@
 #include "bench/verbs/propose.h"
 #include "core/base/json.h"
 #include "core/base/say.h"
+#include "core/base/shell.h"
 #include "core/base/units.h"
 #include "core/host/osacct.h"
 #include "reports/text.h"
@@ -27,6 +28,7 @@ static void put_head(struct dlb_text *out, const char *path, const char *file,
                      const struct dlb_inspected *in)
 {
     char samples[40], bytes[40], ram[40], line[400];
+    char *word = dlb_shell_word(file ? file : "FILE");
 
     put_comment(out, MARK, path);
     (void)snprintf(line, sizeof line, "%s samples, %s; %u CPUs, %s of memory; dlbench " DLB_VERSION,
@@ -36,7 +38,8 @@ static void put_head(struct dlb_text *out, const char *path, const char *file,
                    dlb_bytes_text(dlb_os_ram_bytes(), ram, sizeof ram));
     put_comment(out, "# ", line);
     dlb_text_printf(out, "#\n# Next: dlbench sweep --config ");
-    dlb_text_plain(out, file ? file : "FILE", 400);
+    dlb_text_plain(out, word, SIZE_MAX);
+    free(word);
     dlb_text_printf(out, "\n# `dlbench help keys [SECTION]` lists what else can be set.\n");
 }
 
@@ -90,7 +93,7 @@ static void put_configuration(struct dlb_text *out, const char *path, const char
 {
     static const char *const sections[] = {"dataset", "transform", "loader",
                                            "device",  "run",       "sweep"};
-    json_t *flat = dlb_propose(path, in);
+    json_t *flat = dlb_propose(path, in, dlb_propose_batch(in));
 
     put_head(out, path, file, in);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
@@ -107,6 +110,7 @@ static int run(const struct dlb_args *args)
 
     if (!rc) {
         rc = dlb_inspect(args->path, args->cfg, &in, &err);
+        rc = rc ? rc : dlb_propose_check(args->path, &in, &err);
         if (rc) {
             (void)dlb_print_err(&err);
             return DLB_EXIT_FAILED; /* the data is wrong, not the command, whatever the status */
@@ -118,9 +122,11 @@ static int run(const struct dlb_args *args)
         else
             dlb_print_out(text.data, text.len_bytes);
     }
-    if (!rc && args->write)
-        dlb_say(stderr, "dlbench: %s: written; next: dlbench sweep --config %s", args->write,
-                args->write);
+    if (!rc && args->write) {
+        char *word = dlb_shell_word(args->write);
+        dlb_say(stderr, "dlbench: %s: written; next: dlbench sweep --config %s", args->write, word);
+        free(word);
+    }
     dlb_text_free(&text);
     return rc ? dlb_print_err(&err) : DLB_EXIT_OK;
 }

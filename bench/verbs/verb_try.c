@@ -1,5 +1,5 @@
-/* `dlbench PATH`: inspect, the plan, and a sweep within ten minutes. It is a command line of sweep,
- * with the settings of bench/verbs/propose.c before the user's own. */
+/* `dlbench PATH`: inspect, the plan, and a sweep within ten minutes. It is a sweep with the
+ * settings of bench/verbs/propose.c, where the user has not set them. */
 #include "bench/cli/args.h"
 #include "bench/cli/print.h"
 #include "bench/cli/verb.h"
@@ -7,6 +7,8 @@
 #include "bench/verbs/propose.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "loaders/loader.h"
+#include "scenarios/spec/spec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,25 +34,50 @@ static char *assignment(const char *key, const json_t *value)
     return word;
 }
 
-/* What the user set, in a file or on the line, is kept; what lies at PATH is what inspect says, to
- * whom the user may have said it. */
-static void leave_out_set(const struct dlb_config *cfg, json_t *flat)
+static bool is_set(const struct dlb_config *cfg, const char *key)
+{
+    char list[160];
+    const char *bare = strncmp(key, "sweep.loader.", 13) == 0 ? key + strlen("sweep.") : key;
+
+    (void)snprintf(list, sizeof list, "sweep.%s", bare);
+    return dlb_config_has(cfg, key) || dlb_config_has(cfg, bare) || dlb_config_has(cfg, list);
+}
+
+/* Step and number of batches are proposed for the batch of the user. */
+static uint64_t batch_of(const struct dlb_config *cfg, const struct dlb_inspected *in)
+{
+    struct dlb_loader_opts loader;
+
+    dlb_config_fill(cfg, &dlb_loader_group, &loader);
+    return dlb_config_has(cfg, "loader.batch_size") ? (uint64_t)loader.batch_size
+                                                    : dlb_propose_batch(in);
+}
+
+/* Adds the proposal to what the user set, in a file or on the line, and drops from it what the user
+ * set otherwise. What lies at PATH is what inspect says. */
+static int take(struct dlb_config *cfg, json_t *flat, struct dlb_err *err)
 {
     static const char *const found[] = {"dataset.format", "dataset.codec", "dataset.path"};
     const char *key;
     json_t *value;
     void *next;
+    int rc = DLB_OK;
 
+    if (is_set(cfg, "device.step_ms")) /* another's source is not proposed for it */
+        (void)json_object_del(flat, "device.step_source");
     json_object_foreach_safe(flat, next, key, value) {
-        const char *bare = strncmp(key, "sweep.loader.", 13) == 0 ? key + strlen("sweep.") : key;
-        bool kept = !dlb_config_has(cfg, key) && !dlb_config_has(cfg, bare);
+        bool taken = !is_set(cfg, key);
         for (size_t i = 0; i < sizeof found / sizeof *found; i++)
-            kept = kept || strcmp(key, found[i]) == 0;
-        if (!kept)
+            taken = taken || strcmp(key, found[i]) == 0;
+        if (!taken)
             (void)json_object_del(flat, key);
+        else if (rc == DLB_OK)
+            rc = dlb_config_set_json(cfg, key, value, "dlbench PATH", err);
     }
+    return rc;
 }
 
+/* For the result, which offers the command again. */
 static void make_words(const struct dlb_args *args, json_t *flat, struct words *out)
 {
     const char *key;
@@ -75,21 +102,22 @@ static void free_words(struct words *words)
     free(words->argv);
 }
 
-static const struct dlb_verb *sweep_verb(void)
+static void say_what_follows(const struct dlb_config *cfg)
 {
-    struct dlb_err ignored;
-    return dlb_verb_by_name("sweep", &ignored);
-}
+    struct dlb_sweep_opts sweep;
+    char limit[60] = "has no limit of time";
+    char text[400];
 
-static void say_what_follows(void)
-{
+    dlb_config_fill(cfg, &dlb_sweep_group, &sweep);
+    if (!sweep.exhaustive && sweep.max_minutes > 0)
+        (void)snprintf(limit, sizeof limit, "measures for %.4g minutes at most", sweep.max_minutes);
+    (void)snprintf(text, sizeof text,
+                   "A sweep follows, which %s. Ctrl-C ends it earlier and keeps what was measured. "
+                   "To change its settings: `dlbench init PATH --write my.toml`, then `dlbench "
+                   "sweep --config my.toml`.",
+                   limit);
     (void)putchar('\n');
-    dlb_print_folded(
-        stdout,
-        "A sweep of workers and prefetch_factor follows, which takes ten minutes at most. Ctrl-C "
-        "ends it earlier and keeps what was measured. To change its settings: `dlbench init PATH "
-        "--write my.toml`, then `dlbench sweep --config my.toml`.",
-        0, 0, dlb_print_width(stdout));
+    dlb_print_folded(stdout, text, 0, 0, dlb_print_width(stdout));
     (void)putchar('\n');
     (void)fflush(stdout);
 }
@@ -97,7 +125,8 @@ static void say_what_follows(void)
 /* Shows the plan, unless JSON is asked for, and measures, unless only the plan is. */
 static int sweep(const struct dlb_args *args, struct dlb_args *as_sweep)
 {
-    const struct dlb_verb *verb = sweep_verb();
+    struct dlb_err ignored;
+    const struct dlb_verb *verb = dlb_verb_by_name("sweep", &ignored);
     int code = DLB_EXIT_OK;
 
     if (!args->json || args->dry_run) {
@@ -118,29 +147,29 @@ static int sweep(const struct dlb_args *args, struct dlb_args *as_sweep)
 static int run(const struct dlb_args *args)
 {
     struct dlb_inspected in;
-    struct dlb_args as_sweep = {.cfg = NULL};
+    struct dlb_args as_sweep = *args;
     struct words words = {.argv = NULL};
     struct dlb_err err;
-    int code;
 
-    if (dlb_inspect(args->path, args->cfg, &in, &err) != DLB_OK) {
+    if (dlb_inspect(args->path, args->cfg, &in, &err) != DLB_OK ||
+        dlb_propose_check(args->path, &in, &err) != DLB_OK) {
         (void)dlb_print_err(&err);
         return DLB_EXIT_FAILED;
     }
-    if (!args->json) {
-        dlb_inspect_print(args->path, &in);
-        dlb_inspect_print_kinds(args->path, &in);
-        say_what_follows();
-    }
-    json_t *flat = dlb_propose(args->path, &in);
-    leave_out_set(args->cfg, flat);
-    make_words(args, flat, &words);
-    as_sweep.cfg = dlb_mem_check(dlb_config_new(dlb_verb_groups(sweep_verb())));
-    if (dlb_args_parse(sweep_verb(), words.argc, words.argv, &as_sweep, &err) == DLB_OK)
+    json_t *flat = dlb_propose(args->path, &in, batch_of(args->cfg, &in));
+    int code = take(args->cfg, flat, &err) == DLB_OK ? DLB_EXIT_OK : dlb_print_err(&err);
+    if (code == DLB_EXIT_OK) {
+        if (!args->json) {
+            dlb_inspect_print(args->path, &in);
+            dlb_inspect_print_kinds(args->path, &in);
+        }
+        if (!args->json && !args->dry_run)
+            say_what_follows(args->cfg);
+        make_words(args, flat, &words);
+        as_sweep.argc = words.argc;
+        as_sweep.argv = words.argv;
         code = sweep(args, &as_sweep);
-    else
-        code = dlb_print_err(&err);
-    dlb_config_free(as_sweep.cfg);
+    }
     free_words(&words);
     json_decref(flat);
     return code;

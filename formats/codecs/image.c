@@ -5,7 +5,6 @@
 #include "formats/codecs/webp.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct dlb_image {
     struct dlb_jpeg *jpeg; /* each NULL in a build without its library */
@@ -39,29 +38,8 @@ void dlb_image_free(struct dlb_image *image)
     free(image);
 }
 
-/* What ImageFolder also opens, and this program does not decode. */
-static const char *other_kind(const uint8_t *data, size_t n_bytes)
+static int unknown(size_t n_bytes, struct dlb_err *err)
 {
-    if (n_bytes >= 4 && memcmp(data, "GIF8", 4) == 0)
-        return "a GIF";
-    if (n_bytes >= 4 && (memcmp(data, "II*", 4) == 0 || memcmp(data, "MM\0*", 4) == 0))
-        return "a TIFF";
-    if (n_bytes >= 14 && memcmp(data, "BM", 2) == 0)
-        return "a BMP";
-    if (n_bytes >= 12 && memcmp(data + 4, "ftypavi", 7) == 0)
-        return "an AVIF";
-    if (n_bytes >= 12 && memcmp(data + 4, "ftyphei", 7) == 0)
-        return "an HEIC";
-    return NULL;
-}
-
-static int unknown(const uint8_t *data, size_t n_bytes, struct dlb_err *err)
-{
-    const char *other = other_kind(data, n_bytes);
-
-    if (other)
-        return dlb_fail(err, DLB_ERR_IMAGE_UNKNOWN, NULL, DLB_NO_OFFSET,
-                        "begins as %s, which is not decoded: only JPEG, PNG and WebP are", other);
     return dlb_fail(err, DLB_ERR_IMAGE_UNKNOWN, NULL, DLB_NO_OFFSET,
                     n_bytes ? "not an image: it begins as no JPEG, PNG or WebP"
                             : "not an image: it is empty");
@@ -84,7 +62,7 @@ int dlb_image_start(struct dlb_image *image, const uint8_t *data, size_t n_bytes
         return image->webp ? dlb_webp_start(image->webp, data, n_bytes, width, height, err)
                            : not_built(err, "a WebP", "libwebp");
     if (image->kind == DLB_IMAGE_UNKNOWN && !jpeg_expected)
-        return unknown(data, n_bytes, err);
+        return unknown(n_bytes, err);
     return image->jpeg ? dlb_jpeg_start(image->jpeg, data, n_bytes, width, height, err)
                        : not_built(err, "a JPEG", "libjpeg-turbo");
 }

@@ -160,6 +160,33 @@ static int try_direct(struct files *ds, struct dlb_err *err)
     return rc;
 }
 
+/* The codec of this build that is made for files of this name, or NULL. */
+static const struct dlb_codec *codec_of(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    for (const struct dlb_codec *const *codec = dlb_codecs; dot && *codec; codec++)
+        if (!(*codec)->missing && (*codec)->extensions && dlb_codec_takes(*codec, dot + 1))
+            return *codec;
+    return NULL;
+}
+
+/* There are files, but none that the codec takes. */
+static int fail_other(const struct dlb_files_list *list, const struct dlb_open *how,
+                      struct dlb_err *err)
+{
+    const struct dlb_codec *fits = codec_of(list->other_name);
+    const char *kind = fits ? NULL : dlb_undecoded_name(list->other_name);
+
+    if (kind)
+        return dlb_undecoded_fail(err, how->path, kind);
+    return dlb_fail(err, DLB_ERR_DATASET_EMPTY, how->path, DLB_NO_OFFSET,
+                    "holds no samples for codec %s, only other files such as %s: %s%s%s",
+                    how->codec ? how->codec->name : "raw", list->other_name,
+                    fits ? "set dataset.codec = \"" : "check dataset.codec and dataset.format",
+                    fits ? fits->name : "", fits ? "\"" : "");
+}
+
 static int files_open(void *state, const struct dlb_open *how, struct dlb_shape *shape,
                       struct dlb_err *err)
 {
@@ -180,15 +207,8 @@ static int files_open(void *state, const struct dlb_open *how, struct dlb_shape 
     if (rc != DLB_OK)
         return rc;
     fill_shape(ds, shape);
-    const char *other = dlb_undecoded_name(ds->list.other_name);
-    if (shape->n_samples == 0 && ds->list.n_other_extension && other)
-        return dlb_undecoded_fail(err, how->path, other);
     if (shape->n_samples == 0 && ds->list.n_other_extension)
-        return dlb_fail(
-            err, DLB_ERR_DATASET_EMPTY, how->path, DLB_NO_OFFSET,
-            "holds no samples for codec %s, only other files such as %s: check dataset.codec and "
-            "dataset.format",
-            how->codec ? how->codec->name : "raw", ds->list.other_name);
+        return fail_other(&ds->list, how, err);
     describe_odd(&ds->list, how->path, shape);
     rc = how->access == DLB_ACCESS_DIRECT ? try_direct(ds, err) : DLB_OK;
     return rc == DLB_OK ? open_folders(ds, err) : rc;

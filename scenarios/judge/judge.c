@@ -3,6 +3,7 @@
 #include "core/base/escape.h"
 #include "core/base/json.h"
 #include "core/base/mem.h"
+#include "core/base/shell.h"
 #include "scenarios/judge/cache_summary.h"
 #include "scenarios/judge/gain.h"
 #include "scenarios/judge/judged.h"
@@ -202,14 +203,15 @@ static void fail_unreadable(const struct dlb_spec *spec, const struct dlb_cell_r
 {
     char skipped[200];
     bool named = rep->workers.n_skipped_named > 0;
+    char *word = dlb_shell_word(spec->dataset.path);
     (void)dlb_skipped_text(rep, skipped, sizeof(skipped));
     fail(out, DLB_ERR_NOTHING_READABLE);
     (void)snprintf(out->reason, sizeof(out->reason),
                    "no sample was delivered: %s%s%.*s; look at the data with `dlbench inspect "
-                   "%.*s`, and check dataset.codec",
+                   "%s`, and check dataset.codec",
                    skipped, named ? ", first: " : "",
-                   DLB_CUT(named ? rep->workers.skipped[0] : "", 300),
-                   DLB_CUT(spec->dataset.path, 200));
+                   DLB_CUT(named ? rep->workers.skipped[0] : "", 300), word);
+    free(word);
 }
 
 /* A cell without a single window has no result, however well its processes ended. */

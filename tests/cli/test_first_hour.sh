@@ -36,6 +36,11 @@ expect_exit 0
 echo 'mine = 1' >mine.toml
 expect_error E_TARGET_FOREIGN 2 "$dlbench" init d --write mine.toml --overwrite
 expect grep -q '^mine = 1$' mine.toml
+ln -s nowhere link.toml
+expect_error E_TARGET_EXISTS 2 "$dlbench" init d --write link.toml
+expect [ -L link.toml ]
+expect_error E_NOT_A_FOLDER 3 "$dlbench" init d --write mine.toml/below.toml # no folder, so that nothing exists there
+expect_error E_USAGE_FLAG_VALUE 2 "$dlbench" init d --write ''
 expect_error E_NOT_FOUND 3 "$dlbench" init missing --write other.toml
 expect_no_file other.toml
 
@@ -66,6 +71,14 @@ expect_exit 0
 expect_json 'd["cells"] and all("loader.num_workers" not in c["config"] for c in d["cells"])'
 expect_json 'd["cells"][0]["epoch_batches"] == 12'
 
+run bash -c '"$1" try d --config <(cat own.toml) --dry-run --json' - "$dlbench" # read once
+expect_exit 0
+expect_json 'd["cells"][0]["epoch_batches"] == 12'
+printf '[sweep]\nloader.batch_size = [4, 8]\n' >lists.toml
+run "$dlbench" try d --config lists.toml --dry-run --json
+expect_exit 0
+expect_json '{c["epoch_batches"] for c in d["cells"] if c["status"] == "planned"} == {16, 8}'
+
 # A folder that is called as a command is reached by a slash.
 cp -r d doctor
 run "$dlbench" doctor --json
@@ -74,6 +87,25 @@ run "$dlbench" ./doctor --dry-run
 expect_exit 0
 expect_out '^  samples +64'
 expect_error E_NOT_FOUND 3 "$dlbench" ./missing
+
+# Commands that are offered can be pasted, whatever the name of the folder is.
+name=$'"q" it\'s\n\\x41'
+cp -r d "$name"
+mkdir "'none"
+run "$dlbench" inspect "$name"
+expect_exit 0
+sed -n 's/^To measure it: dlbench \(.*\)/exec "$1" \1 --dry-run/p' "$out" >offered
+run bash -c '. ./offered' - "$dlbench"
+expect_exit 0
+run "$dlbench" init d --write "$name/it's.toml"
+sed -n 's/.*next: dlbench \(.*\)/exec "$1" \1 --dry-run/p' "$err" >offered
+run bash -c '. ./offered' - "$dlbench"
+expect_exit 0
+expect_error E_INSPECT_EMPTY_FOLDER 3 "$dlbench" inspect "'none"
+sed -n 's/.*`dlbench \(gen .*\)`.*/exec "$1" \1 --set dataset.codec=raw --set generate.samples=4/p' "$err" >offered
+run bash -c '. ./offered' - "$dlbench"
+expect_exit 0
+expect [ "$(find "'none" -type f | wc -l)" -ge 4 ]
 
 # What would have been read as something else, or not at all.
 python3 - <<'PY'
@@ -152,6 +184,14 @@ if has_module codec jpeg; then
     expect_out '--set dataset\.on_error=skip '
     run "$dlbench" init j
     expect_out '^on_error = "skip" '
+    step='"%s %s" % (d["config"]["device.step_ms"], "MLPerf" in d["config"]["device.step_source"])'
+    # Its step is that of the batch; a step of the user's is not called MLPerf's.
+    run "$dlbench" try j --exhaustive --set run.repeats=1 --set 'sweep.loader.num_workers=[0]' --loader.batch_size 10 --run-name step
+    expect_exit 0
+    expect [ "$(json_get results/step/summary.json "$step")" = '5.6 True' ]
+    run "$dlbench" try j --exhaustive --set run.repeats=1 --set 'sweep.loader.num_workers=[0]' --device.step_ms 2 --run-name own
+    expect_exit 0
+    expect [ "$(json_get results/own/summary.json "$step")" = '2.0 False' ]
     run "$dlbench" run --dataset.path j --device.step_ms 1
     expect_exit 3
     expect_err 'dataset\.on_error.*\[E_JPEG_'

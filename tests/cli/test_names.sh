@@ -140,8 +140,8 @@ names 'd["n_odd"] == len(d["odd"]) == 1 and name in d["odd"][0] and name in d["l
 cp -r files "$text"
 each 0 "$dlbench" inspect "$text"
 shows
-read -r command <<<"$(grep -o 'dataset.path=.*J. --set loader.shuffle' "$out")"
-eval "word=${command%% --set*}" # what a shell makes of it
+command=$(sed -n 's/.*--set \([^ ]*dataset\.path=.*\) --set loader\.shuffle.*/\1/p' "$out")
+eval "word=$command" # what a shell makes of it
 # shellcheck disable=SC2154
 expect [ "$word" = "dataset.path=$text" ]
 each 2 "$dlbench" convert "$name" to.tar --format webdataset

@@ -4,13 +4,21 @@
 . "$(dirname "$0")/lib.sh"
 . "$DLB_SOURCE_DIR/tests/cli/measure.sh"
 
-mkdir video text parquet
+mkdir video text parquet bmp
 for i in $(seq 40); do
     printf '\0\0\0\x18ftypmp42%032d' "$i" >"video/$i.mp4"
     printf '{"a": %d}\n' "$i" >"text/$i.jsonl"
     printf 'PAR1 %d PAR1' "$i" >"parquet/$i.parquet"
+    printf 'BM\66\0\0\0\0\0\0\0\66\0\0\0%040d' "$i" >"bmp/$i.bmp"
 done
-for kind in video text parquet; do
+for kind in video text parquet bmp; do
+    for words in "try $kind" "try $kind --json" "init $kind" "init $kind --write $kind.toml"; do
+        expect_error E_DATASET_NOT_DECODED 3 "$dlbench" $words
+    done
+    expect_no_file $kind.toml
+    expect_no_file results
+done
+for kind in video text parquet bmp; do
     run "$dlbench" inspect $kind
     expect_failed E_DATASET_NOT_DECODED 3
     run "$dlbench" inspect $kind --json
@@ -33,6 +41,12 @@ run "$dlbench" run --set dataset.path=video --set dataset.codec=raw --set loader
 expect_exit 0
 expect_json '"NO_DECODE" in [n["code"] for n in d["not_modelled"]]'
 expect_json '"Decoding is left out" in d["cells"][0]["verdict"]["text"]'
+
+for words in "try video" "try video --set dataset.format=files"; do
+    run "$dlbench" $words --dataset.codec raw --dry-run
+    expect_exit 0
+    expect_out '^sweep, not run: '
+done
 
 # --- the numbers of gen are no such samples
 run "$dlbench" gen --set dataset.path=bytes --set dataset.codec=raw --set generate.samples=20 --set generate.sample_bytes=1kB
@@ -57,6 +71,42 @@ expect_err 'dataset\.codec = "image"'
 run "$dlbench" inspect png
 expect_out 'dataset.codec=image'
 expect_out 'transform.pixels=f32'
+
+# The default codec takes no PNG, and says which does.
+expect_error E_DATASET_EMPTY 3 "$dlbench" run --set dataset.path=png
+expect_err 'dataset\.codec = "image"'
+
+# --- images that no codec takes are not measured as bytes: damaged ones, ones without an extension
+mkdir damaged nameless
+find png -name '*.png' | while read -r file; do
+    head -c 20 "$file" >"damaged/${file##*/}"
+    name=${file##*/}
+    cp "$file" "nameless/${name%.png}"
+done
+for kind in damaged nameless; do
+    run "$dlbench" inspect $kind
+    expect_exit 0
+    expect_no_out 'dlbench sweep'
+    expect_error E_DATASET_NOT_DECODED 3 "$dlbench" try $kind
+    expect_error E_DATASET_NOT_DECODED 3 "$dlbench" init $kind
+    run "$dlbench" try $kind --dataset.codec raw --dry-run
+    expect_exit 0
+done
+
+# --- a format that is said is inspected, whatever else lies there
+mkdir both && cp -r png both
+python3 - <<'PY'
+import io, tarfile
+with tarfile.open("both/shard.tar", "w") as tar:
+    for i in range(10):
+        info = tarfile.TarInfo(f"sample{i}.bin")
+        info.size = 5
+        tar.addfile(info, io.BytesIO(b"hello"))
+PY
+run "$dlbench" try both --dataset.format files --dry-run
+expect_exit 0
+expect_out '^  format +files'
+expect_out '^  codec +image'
 
 # --- audio: class folders, flat, shards
 has_module codec audio || finish

@@ -7,21 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/support/folder.h"
+#include "tests/support/peers.h"
 #include "tests/support/hdf5.h"
-
-#include <sys/wait.h>
-
-static int write_files(void)
-{
-    const char *source = getenv("DLB_SOURCE_DIR"), *python = getenv("PYTHON");
-    char command[1024];
-
-    (void)snprintf(command, sizeof command, "'%s' '%s/tests/peers/write_hdf5.py' '%s'",
-                   python ? python : "python3", source ? source : ".", folder);
-    int status = system(command);
-    return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
-}
 
 /* Where each sample begins in the file of wanted bytes. */
 static uint64_t *starts(struct hdf5_set *set, const char *name, size_t n_want)
@@ -130,16 +117,8 @@ static void files_by_h5py(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_by_h5py)};
-    void *none = NULL;
 
     if (dlb_format_by_name("hdf5")->missing)
         return 77;
-    if (folder_make(&none) != 0)
-        return 1;
-    int code = write_files();
-    /* Without the program, or without h5py. */
-    bool skipped = code == 77 || code == 127;
-    int failed = skipped ? 0 : code != 0 || cmocka_run_group_tests(tests, NULL, NULL);
-    (void)folder_remove(&none);
-    return skipped ? 77 : failed;
+    return peers_run("write_hdf5.py", "", tests, sizeof tests / sizeof *tests);
 }

@@ -9,20 +9,7 @@
 
 #include "formats/codec.h"
 #include "formats/codecs/image.h"
-#include "tests/support/folder.h"
-
-#include <sys/wait.h>
-
-static int write_files(void)
-{
-    const char *source = getenv("DLB_SOURCE_DIR"), *python = getenv("PYTHON");
-    char command[1024];
-
-    (void)snprintf(command, sizeof command, "'%s' '%s/tests/peers/write_images.py' '%s'",
-                   python ? python : "python3", source ? source : ".", folder);
-    int status = system(command);
-    return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
-}
+#include "tests/support/peers.h"
 
 /* A sample through a codec. */
 static uint8_t *run(const char *codec_name, const struct dlb_transform_opts *opts,
@@ -144,16 +131,8 @@ static void images_by_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(images_by_others)};
-    void *none = NULL;
 
     if (dlb_codec_by_name("image")->missing)
         return 77;
-    if (folder_make(&none) != 0)
-        return 1;
-    int code = write_files();
-    /* Without the program, or without its packages. */
-    bool skipped = code == 77 || code == 127;
-    int failed = skipped ? 0 : code != 0 || cmocka_run_group_tests(tests, NULL, NULL);
-    (void)folder_remove(&none);
-    return skipped ? 77 : failed;
+    return peers_run("write_images.py", "", tests, sizeof tests / sizeof *tests);
 }

@@ -9,19 +9,7 @@
 
 #include "formats/codecs/inflate.h"
 #include "tests/support/opened.h"
-
-#include <sys/wait.h>
-
-static int write_files(void)
-{
-    const char *source = getenv("DLB_SOURCE_DIR"), *python = getenv("PYTHON");
-    char command[1024];
-
-    (void)snprintf(command, sizeof command, "'%s' '%s/tests/peers/write_arrays.py' '%s'",
-                   python ? python : "python3", source ? source : ".", folder);
-    int status = system(command);
-    return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
-}
+#include "tests/support/peers.h"
 
 /* The format's only option of text that is asked for by this test: array, prefix, feature. */
 static void *options(const struct dlb_format *format, const char *value)
@@ -107,14 +95,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_by_others),
                                        cmocka_unit_test(keys_about_the_database)};
-    void *none = NULL;
 
-    if (folder_make(&none) != 0)
-        return 1;
-    int code = write_files();
-    /* Without the program, or without its packages. */
-    bool skipped = code == 77 || code == 127;
-    int failed = skipped ? 0 : code != 0 || cmocka_run_group_tests(tests, NULL, NULL);
-    (void)folder_remove(&none);
-    return skipped ? 77 : failed;
+    return peers_run("write_arrays.py", "", tests, sizeof tests / sizeof *tests);
 }

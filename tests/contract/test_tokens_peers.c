@@ -6,23 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "tests/support/folder.h"
+#include "tests/support/peers.h"
 #include "tests/support/tokens.h"
 
-#include <sys/wait.h>
-
 enum { T = 64 };
-
-static int write_files(void)
-{
-    const char *source = getenv("DLB_SOURCE_DIR"), *python = getenv("PYTHON");
-    char command[1024];
-
-    (void)snprintf(command, sizeof command, "'%s' '%s/tests/peers/write_tokens.py' '%s' %d",
-                   python ? python : "python3", source ? source : ".", folder, T);
-    int status = system(command);
-    return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
-}
 
 static void check(const char *name, int access)
 {
@@ -65,14 +52,9 @@ static void files_by_numpy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_by_numpy)};
-    void *none = NULL;
 
-    if (folder_make(&none) != 0)
-        return 1;
-    int code = write_files();
-    /* Without the program, or without numpy. */
-    bool skipped = code == 77 || code == 127;
-    int failed = skipped ? 0 : code != 0 || cmocka_run_group_tests(tests, NULL, NULL);
-    (void)folder_remove(&none);
-    return skipped ? 77 : failed;
+    char seq_len[16];
+
+    (void)snprintf(seq_len, sizeof seq_len, "%d", T);
+    return peers_run("write_tokens.py", seq_len, tests, sizeof tests / sizeof *tests);
 }

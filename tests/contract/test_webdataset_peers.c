@@ -4,22 +4,9 @@
  * python3). */
 #include "loaders/sampler.h"
 #include "tests/support/dataset.h"
-#include "tests/support/folder.h"
-
-#include <sys/wait.h>
+#include "tests/support/peers.h"
 
 static struct dlb_err err;
-
-static int write_files(void)
-{
-    const char *source = getenv("DLB_SOURCE_DIR"), *python = getenv("PYTHON");
-    char command[1024];
-
-    (void)snprintf(command, sizeof command, "'%s' '%s/tests/peers/write_webdataset.py' '%s'",
-                   python ? python : "python3", source ? source : ".", folder);
-    int status = system(command);
-    return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : 127;
-}
 
 /* NAME.want, from the front: "sample", then "FIELD BYTES" and the bytes for each field. */
 struct want {
@@ -152,16 +139,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shards_by_others),
                                        cmocka_unit_test(splits_by_webdataset)};
-    void *none = NULL;
 
     if (!is_built("webdataset", "zstd"))
         return 77;
-    if (folder_make(&none) != 0)
-        return 1;
-    int code = write_files();
-    /* Without the program, or without webdataset. */
-    bool skipped = code == 77 || code == 127;
-    int failed = skipped ? 0 : code != 0 || cmocka_run_group_tests(tests, NULL, NULL);
-    (void)folder_remove(&none);
-    return skipped ? 77 : failed;
+    return peers_run("write_webdataset.py", "", tests, sizeof tests / sizeof *tests);
 }

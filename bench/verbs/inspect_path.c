@@ -1,7 +1,8 @@
-#include "bench/verbs/recognise.h"
+#include "bench/verbs/inspect_path.h"
 
-#include "core/base/escape.h"
 #include "core/base/io.h"
+#include "core/base/json.h"
+#include "core/base/shell.h"
 #include "formats/dataset.h"
 #include "reports/load.h"
 
@@ -33,6 +34,18 @@ static bool is_result(const char *path)
     return summary != NULL;
 }
 
+static int fail_empty(const char *path, struct dlb_err *err)
+{
+    char *setting = dlb_shell_path_setting("dataset.path", path);
+
+    (void)dlb_fail(err, DLB_ERR_INSPECT_EMPTY_FOLDER, path, DLB_NO_OFFSET,
+                   "is an empty folder: name one that holds data, or write some into it with "
+                   "`dlbench gen --set %s`",
+                   setting);
+    free(setting);
+    return dlb_failed(err);
+}
+
 /* Paths that cannot be a data set of any format. */
 static int check_path(const char *path, struct dlb_err *err)
 {
@@ -49,10 +62,7 @@ static int check_path(const char *path, struct dlb_err *err)
         return status;
     status = dlb_io_posix.list(path, any_entry, NULL, err);
     if (status == DLB_OK)
-        return dlb_fail(err, DLB_ERR_INSPECT_EMPTY_FOLDER, path, DLB_NO_OFFSET,
-                        "is an empty folder: name one that holds data, or write some into it with "
-                        "`dlbench gen --set dataset.path=%.*s`",
-                        DLB_CUT(path, 40));
+        return fail_empty(path, err);
     if (status != DLB_END)
         return status;
     if (is_result(path))
