@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* summary.json, environment.json, summary.txt, and the journal of a run that has not ended; ends
- * with NULL. */
+/* summary.json, environment.json, summary.txt, and the journal of a run that has not ended, which
+ * is the last; ends with NULL. */
 extern const char *const dlb_result_names[];
 #define DLB_N_RESULT_NAMES 4
 #define DLB_JOURNAL_NAME "journal.jsonl"

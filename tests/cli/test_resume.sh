@@ -122,7 +122,7 @@ if [ -z "$DLB_SANITIZE" ]; then
         expect_exit 0
         expect_json "d['resumed']['times'] == 1 and len(d['cells'][0]['samples_per_s']['values']) == 5"
     done
-    DLB_FAULTS_SO=$DLB_BUILD_DIR/tests/libfaults.so run python3 "$DLB_SOURCE_DIR/tests/faults/resume.py" --kills 0
+    DLB_FAULTS_SO=$DLB_BUILD_DIR/tests/libfaults.so run python3 "$DLB_SOURCE_DIR/tests/faults/resume.py" --kills 20 --only sweep
     expect_exit 0
     cat "$out"
 fi
