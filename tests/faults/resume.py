@@ -285,34 +285,40 @@ def lengths(kinds, folder):
     return found
 
 
+def show(table, kinds):
+    columns = ["runs", *TARGETS, "wrong"]
+    print(f"{'':10}" + "".join(f"{c:>10}" for c in columns))
+    for kind in kinds:
+        print(f"{kind:10}" + "".join(f"{table[kind][c]:10}" for c in columns))
+    total = sum(table.values(), collections.Counter())
+    print(f"{sum(total[t] for t in TARGETS)} kills, {total['runs']} runs, {total['wrong']} wrong")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=sorted(KINDS))
     args = parser.parse_args()
-    table, n_kills, n_wrong, turn = collections.defaultdict(collections.Counter), 0, 0, 0
-    with tempfile.TemporaryDirectory(prefix="dlb_resume_") as folder:
-        length_s = lengths(args.only, folder)
-        while n_kills < args.kills:
-            kind = args.only[turn % len(args.only)]
-            trial = Trial(kind, random.Random(f"{args.seed}/{turn}"), folder)
-            turn += 1
-            trial.execute(length_s[kind])
-            n_kills += sum(trial.kills.values())
-            table[kind].update(trial.kills)
-            table[kind]["runs"] += 1
-            table[kind]["wrong"] += bool(trial.wrong)
-            n_wrong += bool(trial.wrong)
-            for why in trial.wrong:
-                print(f"WRONG {kind} (run {turn}): {why}")
-            shutil.rmtree(trial.work, ignore_errors=True)
-    columns = ["runs", *TARGETS, "wrong"]
-    print(f"{'':10}" + "".join(f"{c:>13}" for c in columns))
-    for kind in args.only:
-        print(f"{kind:10}" + "".join(f"{table[kind][c]:13}" for c in columns))
-    print(f"{n_kills} kills, {turn} runs, {n_wrong} wrong")
-    return 1 if n_wrong else 0
+    table = {kind: collections.Counter() for kind in args.only}
+    try:
+        with tempfile.TemporaryDirectory(prefix="dlb_resume_") as folder:
+            length_s = lengths(args.only, folder)
+            turn = 0
+            while sum(table[kind][t] for kind in table for t in TARGETS) < args.kills:
+                kind = args.only[turn % len(args.only)]
+                trial = Trial(kind, random.Random(f"{args.seed}/{turn}"), folder)
+                turn += 1
+                trial.execute(length_s[kind])
+                table[kind].update(trial.kills)
+                table[kind].update(runs=1, wrong=bool(trial.wrong))
+                for why in trial.wrong:
+                    print(f"WRONG {kind} (run {turn}): {why}", flush=True)
+                shutil.rmtree(trial.work, ignore_errors=True)
+    except KeyboardInterrupt:
+        print("interrupted")
+    show(table, args.only)
+    return 1 if any(table[kind]["wrong"] for kind in table) else 0
 
 
 if __name__ == "__main__":
