@@ -463,39 +463,6 @@ static void resolved_lists_all(void **state)
     dlb_config_free(cfg);
 }
 
-/* A new configuration that gets what another one was told is the same: values, axes, origins. */
-static void what_was_said_is_restored(void **state)
-{
-    struct dlb_config *a = load("loader.num_workers = 3\nrun.seed = 7\n");
-    struct dlb_config *b = dlb_config_new(groups), *c = dlb_config_new(groups);
-    struct dlb_err err;
-
-    (void)state;
-    assert_false(dlb_config_is_set(b));
-    set_one(a, "sweep.loader.num_workers=[1, 2]");
-    json_t *said = dlb_config_said(a), *none = dlb_config_said(c);
-    assert_int_equal(json_array_size(none), 0);
-    assert_int_equal(dlb_config_restore(b, said, &err), DLB_OK);
-    assert_true(dlb_config_is_set(b));
-    json_t *again = dlb_config_said(b),
-           *resolved[] = {dlb_config_resolved(a), dlb_config_resolved(b)};
-    assert_true(json_equal(said, again));
-    assert_true(json_equal(resolved[0], resolved[1]));
-    assert_true(json_equal(dlb_config_axes(a), dlb_config_axes(b)));
-    assert_string_equal(dlb_config_origin(b, "run.seed"), dlb_config_origin(a, "run.seed"));
-    json_object_set_new(json_array_get(said, 0), "key", json_string("loader.none"));
-    assert_int_equal(dlb_config_restore(c, said, &err), DLB_E_CONFIG);
-    assert_int_equal(err.code, DLB_ERR_CONFIG_UNKNOWN_KEY);
-    json_decref(resolved[0]);
-    json_decref(resolved[1]);
-    json_decref(again);
-    json_decref(none);
-    json_decref(said);
-    dlb_config_free(a);
-    dlb_config_free(b);
-    dlb_config_free(c);
-}
-
 static void hash_follows_values(void **state)
 {
     struct dlb_config *a = load("loader.num_workers = 2\n"); /* the default, said */
@@ -519,21 +486,13 @@ static void hash_follows_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults_fill),
-        cmocka_unit_test(every_type_from_toml),
-        cmocka_unit_test(spellings_are_equal),
-        cmocka_unit_test(axes_keep_their_order),
-        cmocka_unit_test(unknown_keys_are_named),
-        cmocka_unit_test(wrong_values_are_named),
-        cmocka_unit_test(wrong_axes_are_named),
-        cmocka_unit_test(bad_toml_is_named),
-        cmocka_unit_test(bombs_are_refused),
-        cmocka_unit_test(unreadable_files_are_refused),
-        cmocka_unit_test(set_reads_by_type),
-        cmocka_unit_test(set_refuses),
-        cmocka_unit_test(set_json_checks),
-        cmocka_unit_test(resolved_lists_all),
-        cmocka_unit_test(what_was_said_is_restored),
+        cmocka_unit_test(defaults_fill),          cmocka_unit_test(every_type_from_toml),
+        cmocka_unit_test(spellings_are_equal),    cmocka_unit_test(axes_keep_their_order),
+        cmocka_unit_test(unknown_keys_are_named), cmocka_unit_test(wrong_values_are_named),
+        cmocka_unit_test(wrong_axes_are_named),   cmocka_unit_test(bad_toml_is_named),
+        cmocka_unit_test(bombs_are_refused),      cmocka_unit_test(unreadable_files_are_refused),
+        cmocka_unit_test(set_reads_by_type),      cmocka_unit_test(set_refuses),
+        cmocka_unit_test(set_json_checks),        cmocka_unit_test(resolved_lists_all),
         cmocka_unit_test(hash_follows_values),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
