@@ -202,6 +202,7 @@ int dlb_contents_of(int folder, const char *path, struct dlb_contents *out, stru
         else if (files.there[i])
             out->leftover = true;
     }
+    out->journal = files.ours[DLB_N_RESULT_NAMES - 1];
     out->unfinished = files.unfinished;
     return rc;
 }

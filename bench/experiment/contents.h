@@ -12,7 +12,8 @@
 
 struct dlb_contents {
     bool summary;    /* a result: a summary.json that dlbench wrote */
-    bool unfinished; /* a journal with a repetition: what a run that did not end has measured */
+    bool journal;    /* of a run that did not end */
+    bool unfinished; /* and it has a repetition */
     bool leftover;   /* what a run that was killed left: its scratch, an environment.json */
     bool unfit;      /* a file of a result's name that dlbench did not write */
     bool foreign;    /* anything else */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* summary.json, environment.json, summary.txt, report.html, and the journal of a run that has not
- * ended; ends with NULL. */
+ * ended, which is the last; ends with NULL. */
 extern const char *const dlb_result_names[];
 #define DLB_N_RESULT_NAMES 5
 #define DLB_JOURNAL_NAME "journal.jsonl"

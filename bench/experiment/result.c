@@ -271,9 +271,9 @@ static int check_resumed(struct dlb_result_folder *out, struct dlb_err *err)
         return dlb_fail(err, DLB_ERR_RESULT_FOREIGN, out->path, DLB_NO_OFFSET,
                         "holds \"%s\", which dlbench did not write, where a result would be",
                         there.other);
-    if (!there.unfinished)
+    if (!there.journal)
         return dlb_fail(err, DLB_ERR_RESUME_NOTHING, out->path, DLB_NO_OFFSET,
-                        "holds nothing to resume: its run has ended, or measured nothing");
+                        "holds nothing to resume: its run has ended, or did not begin");
     out->replaces = there.summary; /* the caller knows whether it is the run's own */
     return DLB_OK;
 }

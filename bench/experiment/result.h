@@ -38,7 +38,7 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
                     struct dlb_err *err);
 
 /* Opens the folder of a run that did not end, to go on with it: the folder's own path, as --resume
- * names it. DLB_ERR_RESUME_NOTHING where it holds no journal with a repetition. out->replaces:
+ * names it. DLB_ERR_RESUME_NOTHING where it holds no journal. out->replaces:
  * there is a summary, which may be the run's own. Else as dlb_result_open. */
 int dlb_result_reopen(const char *dir, struct dlb_result_folder *out, struct dlb_err *err);
 

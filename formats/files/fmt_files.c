@@ -180,7 +180,8 @@ static int fail_other(const struct dlb_files_list *list, const struct dlb_open *
 
     if (kind)
         return dlb_undecoded_fail(err, how->path, kind);
-    return dlb_fail(err, DLB_ERR_DATASET_EMPTY, how->path, DLB_NO_OFFSET,
+    return dlb_fail(err, fits ? DLB_ERR_DATASET_OTHER_CODEC : DLB_ERR_DATASET_EMPTY, how->path,
+                    DLB_NO_OFFSET,
                     "holds no samples for codec %s, only other files such as %s: %s%s%s",
                     how->codec ? how->codec->name : "raw", list->other_name,
                     fits ? "set dataset.codec = \"" : "check dataset.codec and dataset.format",

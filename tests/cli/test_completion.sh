@@ -31,7 +31,7 @@ check() { # what, wanted, words
     [ "$(offered "$@" | tr '\n' ' ')" = "$wanted " ] || failed "$what: $(offered "$@" | head -c 300), not $wanted"
 }
 check "a command" "sweep" dlbench swe
-check "two commands" "convert completion" dlbench co
+check "three commands" "convert compare completion" dlbench co
 check "a flag" "--exhaustive" dlbench sweep --exh
 check "a flag that the command lacks" "" dlbench run --exh
 check "a key" "--loader.num_workers" dlbench run --loader.num_w

@@ -73,7 +73,7 @@ expect_out 'dataset.codec=image'
 expect_out 'transform.pixels=f32'
 
 # The default codec takes no PNG, and says which does.
-expect_error E_DATASET_EMPTY 3 "$dlbench" run --set dataset.path=png
+expect_error E_DATASET_OTHER_CODEC 3 "$dlbench" run --set dataset.path=png
 expect_err 'dataset\.codec = "image"'
 
 # --- images that no codec takes are not measured as bytes: damaged ones, ones without an extension

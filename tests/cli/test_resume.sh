@@ -12,9 +12,9 @@ kill_sweep() {
     rm -rf results/s
     "$dlbench" sweep "${grid[@]}" --run-name s >"$out" 2>"$err" </dev/null &
     pid=$! last='sweep, killed'
-    for _ in $(seq 3000); do
+    for _ in $(seq 600); do
         [ "$(grep -cs '"is":"repetition"' "$journal")" -ge "$1" ] 2>/dev/null && break
-        sleep 0.01
+        sleep 0.05
     done
     kill -9 "$pid"
     wait "$pid"
@@ -78,7 +78,7 @@ grid=(--dataset.format files --dataset.codec raw --dataset.path data --loader.ba
 rm -rf results/s
 "$dlbench" run "${grid[@]}" --run-name s >"$out" 2>"$err" </dev/null &
 pid=$! last='run, killed'
-for _ in $(seq 3000); do [ "$(grep -cs '"is":"block"' "$journal")" -ge 2 ] 2>/dev/null && break; sleep 0.01; done
+for _ in $(seq 600); do [ "$(grep -cs '"is":"block"' "$journal")" -ge 2 ] 2>/dev/null && break; sleep 0.05; done
 kill -9 "$pid"
 wait "$pid"
 f=$(find data -type f -name '*.bin' | head -n 1)
@@ -95,7 +95,7 @@ expect_json "d['resumed']['times'] == 1 and len(d['cells'][0]['samples_per_s']['
 before=$(sha256sum <results/s/summary.json)
 "$dlbench" run "${grid[@]}" --run-name s --overwrite >"$out" 2>"$err" </dev/null &
 pid=$! last='run, interrupted'
-for _ in $(seq 3000); do [ "$(grep -cs '"is":"block"' "$journal")" -ge 2 ] 2>/dev/null && break; sleep 0.01; done
+for _ in $(seq 600); do [ "$(grep -cs '"is":"block"' "$journal")" -ge 2 ] 2>/dev/null && break; sleep 0.05; done
 kill -INT "$pid"
 end_long
 expect_exit 130
@@ -122,7 +122,7 @@ if [ -z "$DLB_SANITIZE" ]; then
         expect_exit 0
         expect_json "d['resumed']['times'] == 1 and len(d['cells'][0]['samples_per_s']['values']) == 5"
     done
-    DLB_FAULTS_SO=$DLB_BUILD_DIR/tests/libfaults.so run python3 "$DLB_SOURCE_DIR/tests/faults/resume.py" --kills 0
+    DLB_FAULTS_SO=$DLB_BUILD_DIR/tests/libfaults.so run python3 "$DLB_SOURCE_DIR/tests/faults/resume.py" --kills 8 --only sweep
     expect_exit 0
     cat "$out"
 fi

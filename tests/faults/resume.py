@@ -28,12 +28,13 @@ PRELOAD = os.environ.get("DLB_FAULTS_SO", "")
 HERE = os.path.dirname(os.path.abspath(__file__))
 DOUBLE = os.path.join(HERE, "../support/torch_double")
 LIMIT_S = 120
-MOST_KILLS = 3  # of one run
+SHARED = re.compile(r"dlbench|torch_")  # names of shared memory that dlbench and torch make
+MOST_KILLS = 4  # of one run
 TARGETS = ["program", "below", "write", "sync", "power"]
 
 SYNTHETIC = ["--dataset.format", "synthetic", "--dataset.codec", "raw", "--generate.sample_bytes", "256", "--loader.batch_size", "16"]
 KINDS = {
-    "sweep": ["sweep", *SYNTHETIC, "--generate.samples", "320", "--device.step_ms", "1", "--run.repeats", "3", "--exhaustive",
+    "sweep": ["sweep", *SYNTHETIC, "--generate.samples", "320", "--device.step_ms", "0.5", "--run.repeats", "2", "--exhaustive",
               "--set", "sweep.loader.num_workers=[0, 1]"],
     "race": ["sweep", *SYNTHETIC, "--generate.samples", "100000", "--loader.sample_sleep_us", "3000", "--device.step_ms", "1",
              "--run.max_batches", "12", "--set", "sweep.loader.num_workers=[1, 2]", "--set", "sweep.max_minutes=0.2", "--set",
@@ -116,7 +117,7 @@ class Trial:
         self.journal = os.path.join(self.result, "journal.jsonl")
         self.keep = os.path.join(self.work, "kept")
         self.wrong, self.kills, self.seen = [], collections.Counter(), b""
-        self.shm = set(os.listdir("/dev/shm"))
+        self.shm, self.codes = set(os.listdir("/dev/shm")), (0,)
 
     def env(self, plant=None):
         name, value = self.mark.split("=")
@@ -144,7 +145,7 @@ class Trial:
             return f.read()
 
     def kill_once(self, length_s):
-        """Starts it, and kills. Whether it was killed before it ended."""
+        """Starts it, and kills; its exit code."""
         target = self.rng.choice(TARGETS)
         nth = self.rng.randrange(12)
         call = {"write": "write", "sync": "fsync", "power": "fsync"}.get(target)
@@ -156,22 +157,16 @@ class Trial:
             if target == "below" and below:
                 try:
                     os.kill(self.rng.choice(below), signal.SIGKILL)
+                    self.codes = (0, 3)  # a cell whose process was killed has failed: of the only cell, the run has
                 except ProcessLookupError:
                     pass
                 time.sleep(self.rng.random() * length_s / 4)
             child.kill()
-        try:
-            code = child.wait(LIMIT_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-            self.wrong.append("it did not end")
-            return True
-        if code == -signal.SIGKILL:
-            self.kills[target] += 1
-            if target == "power" and os.path.exists(self.journal):
-                self.cut_last()
-        return code == -signal.SIGKILL
+        code = self.wait(child)
+        self.kills[target] += code == -signal.SIGKILL
+        if code == -signal.SIGKILL and target == "power" and os.path.exists(self.journal):
+            self.cut_last()
+        return code
 
     def cut_last(self):
         """Of what was not synced, any part may be there."""
@@ -196,23 +191,24 @@ class Trial:
 
     def execute(self, length_s):
         for _ in range(self.rng.randint(1, MOST_KILLS)):
-            killed = self.kill_once(length_s)
+            code = self.kill_once(length_s)
             self.wait_for_processes()
-            if not killed:
+            if code != -signal.SIGKILL:
                 break
             self.look_at_journal()
         else:
-            child = self.start()
-            try:
-                child.wait(LIMIT_S)
-            except subprocess.TimeoutExpired:
-                child.kill()
-                child.wait()
-                self.wrong.append("it does not go on")
-            # A cell whose process was killed has failed: of the only cell, the run has.
-            if child.returncode not in ((0, 3) if self.kills["below"] else (0,)):
-                self.wrong.append(f"exit code {child.returncode}: {self.said('err')[-400:]}")
+            code = self.wait(self.start())
+        if code not in self.codes:
+            self.wrong.append(f"exit code {code}: {self.said('err')[-400:]}")
         self.check_end()
+
+    def wait(self, child):
+        try:
+            return child.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            self.wrong.append("it does not end")
+            return child.wait()
 
     def check_end(self):
         self.wait_for_processes()
@@ -221,7 +217,7 @@ class Trial:
         left = [name for at, folders, files in os.walk(self.results) for name in folders + files
                 if name.startswith(".cells-") or name.endswith(".tmp") or ".next-" in name]
         left += os.listdir(self.tmp)
-        left += [name for name in set(os.listdir("/dev/shm")) - self.shm if not is_of_others(name, self.mark)]
+        left += [name for name in set(os.listdir("/dev/shm")) - self.shm if SHARED.match(name) and not is_of_others(name, self.mark)]
         if left:
             self.wrong.append(f"it left {left}")
         try:
@@ -289,34 +285,40 @@ def lengths(kinds, folder):
     return found
 
 
+def show(table, kinds):
+    columns = ["runs", *TARGETS, "wrong"]
+    print(f"{'':10}" + "".join(f"{c:>10}" for c in columns))
+    for kind in kinds:
+        print(f"{kind:10}" + "".join(f"{table[kind][c]:10}" for c in columns))
+    total = sum(table.values(), collections.Counter())
+    print(f"{sum(total[t] for t in TARGETS)} kills, {total['runs']} runs, {total['wrong']} wrong")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=sorted(KINDS))
     args = parser.parse_args()
-    table, n_kills, n_wrong, turn = collections.defaultdict(collections.Counter), 0, 0, 0
-    with tempfile.TemporaryDirectory(prefix="dlb_resume_") as folder:
-        length_s = lengths(args.only, folder)
-        while n_kills < args.kills:
-            kind = args.only[turn % len(args.only)]
-            trial = Trial(kind, random.Random(f"{args.seed}/{turn}"), folder)
-            turn += 1
-            trial.execute(length_s[kind])
-            n_kills += sum(trial.kills.values())
-            table[kind].update(trial.kills)
-            table[kind]["runs"] += 1
-            table[kind]["wrong"] += bool(trial.wrong)
-            n_wrong += bool(trial.wrong)
-            for why in trial.wrong:
-                print(f"WRONG {kind} (run {turn}): {why}")
-            shutil.rmtree(trial.work, ignore_errors=True)
-    columns = ["runs", *TARGETS, "wrong"]
-    print(f"{'':10}" + "".join(f"{c:>13}" for c in columns))
-    for kind in args.only:
-        print(f"{kind:10}" + "".join(f"{table[kind][c]:13}" for c in columns))
-    print(f"{n_kills} kills, {turn} runs, {n_wrong} wrong")
-    return 1 if n_wrong else 0
+    table = {kind: collections.Counter() for kind in args.only}
+    try:
+        with tempfile.TemporaryDirectory(prefix="dlb_resume_") as folder:
+            length_s = lengths(args.only, folder)
+            turn = 0
+            while sum(table[kind][t] for kind in table for t in TARGETS) < args.kills:
+                kind = args.only[turn % len(args.only)]
+                trial = Trial(kind, random.Random(f"{args.seed}/{turn}"), folder)
+                turn += 1
+                trial.execute(length_s[kind])
+                table[kind].update(trial.kills)
+                table[kind].update(runs=1, wrong=bool(trial.wrong))
+                for why in trial.wrong:
+                    print(f"WRONG {kind} (run {turn}): {why}", flush=True)
+                shutil.rmtree(trial.work, ignore_errors=True)
+    except KeyboardInterrupt:
+        print("interrupted")
+    show(table, args.only)
+    return 1 if any(table[kind]["wrong"] for kind in table) else 0
 
 
 if __name__ == "__main__":

@@ -301,6 +301,11 @@ static void test_budget(void **state)
     run_block(&r);
     budget = dlb_sweep_race_budget(&r.t.plan, &r.t.results);
     assert_true(budget.left == 47 && budget.run == 1 && budget.block == 1.5);
+    /* A break is spent time, and no block's. */
+    r.t.results.elapsed_s += 20;
+    r.t.results.unjudged_s += 20;
+    budget = dlb_sweep_race_budget(&r.t.plan, &r.t.results);
+    assert_true(budget.left == 27 && budget.run == 1 && budget.block == 1.5);
     r.t.plan.race->max_s = 0;
     assert_true(isinf(dlb_sweep_race_budget(&r.t.plan, &r.t.results).left));
     close_judged(&r.t);
