@@ -88,7 +88,7 @@ void dlb_page_print(FILE *out, const struct dlb_verb *verb)
 {
     uint32_t width = dlb_print_width(out);
 
-    if (!verb->keys[0]) {
+    if (!verb->keys[0] && !verb->examples[0]) {
         dlb_help_verb(out, verb);
         return;
     }
@@ -98,9 +98,10 @@ void dlb_page_print(FILE *out, const struct dlb_verb *verb)
     (void)fputc('\n', out);
     for (const char *const *example = verb->examples; *example; example++)
         (void)fprintf(out, "  %s\n", *example);
-    (void)fprintf(out, "\nKeys that matter most, with defaults: %s\n",
-                  verb->flags & DLB_FLAG_CONFIG ? "--KEY VALUE, or in the file"
-                                                : "flags, without their section");
+    if (verb->keys[0])
+        (void)fprintf(out, "\nKeys that matter most, with defaults: %s\n",
+                      verb->flags & DLB_FLAG_CONFIG ? "--KEY VALUE, or in the file"
+                                                    : "flags, without their section");
     for (const char *const *key = verb->keys; *key; key++)
         print_key(out, verb, *key, width);
     (void)fputc('\n', out);

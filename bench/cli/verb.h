@@ -77,7 +77,7 @@ struct dlb_verb {
     const char *details; /* paragraphs for the man page and `dlbench help VERB --full` */
     uint32_t flags;
     /* For --help, one screen (bench/cli/page.h): commands, and the keys that matter most. Verbs
-     * without keys show all of their help. Both end with NULL. */
+     * without either show all of their help. Both end with NULL. */
     const char *examples[4];
     const char *keys[11];
     /* Option groups that files and --set may fill, up to NULL. NULL: those of a run,

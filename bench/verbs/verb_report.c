@@ -70,5 +70,7 @@ const struct dlb_verb dlb_verb_report = {
         "In a pipe or a file tables are 160 columns wide, or as many as COLUMNS in the environment "
         "says (20 to 1000).",
     .flags = DLB_FLAG_PATH | DLB_FLAG_BESIDE | DLB_FLAG_JSON | DLB_FLAG_RULES,
+    .examples = {"dlbench report results/first", "dlbench report results/live results/replay",
+                 "dlbench report results/first --fail-on 'idle>10%' --junit out.xml"},
     .run = run,
 };
