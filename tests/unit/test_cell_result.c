@@ -283,7 +283,6 @@ static void assert_same(const struct dlb_cell_result *a, const struct dlb_cell_r
     assert_same_workers(&a->workers, &b->workers);
     assert_same_cache(&a->cache, &b->cache);
     SAME(memory.peak_pss_bytes);
-    SAME_REAL(memory.early_bytes);
     SAME_TEXT(memory.growth);
     SAME(memory.slots_bytes);
     SAME(memory.pinned_bytes);
