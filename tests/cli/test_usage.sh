@@ -15,13 +15,13 @@ expect_err '^Usage: dlbench COMMAND'
 for help in --help -h help; do
     run "$dlbench" $help
     expect_exit 0
-    for verb in sweep run gen inspect try init convert report doctor man completion schema; do
+    for verb in sweep run gen inspect try init convert compare report doctor man completion schema; do
         expect_out "^  $verb +[A-Z]"
     done
     expect_no_out '^  cell ' # what the program calls itself by
 done
 
-for verb in sweep run storage gap calibrate gen inspect try init convert report doctor man completion schema; do
+for verb in sweep run storage gap calibrate gen inspect try init convert compare report doctor man completion schema; do
     run "$dlbench" help $verb
     expect_exit 0
     expect_out "^Usage: dlbench $verb"
