@@ -58,13 +58,12 @@ const struct dlb_flag dlb_flags[] = {
                        NULL},
     [FLAG_FORMAT] = {"format", "FORMAT", DLB_FLAG_TARGET, "write the target in this format", NULL},
     [FLAG_REPORT_FORMAT] = {"format", "FORMAT", DLB_FLAG_BESIDE,
-                            "print html (a page), md (Markdown), csv (a row a repetition), json, "
-                            "txt (all as text) or prometheus instead of the usual text",
+                            "html (a page), md, csv (a row a repetition), json, txt "
+                            "(summary.txt) or prometheus, instead of the usual text",
                             NULL},
     [FLAG_PROMETHEUS] = {"prometheus", "FILE", DLB_FLAG_BESIDE,
-                         "write the figures to this file for the textfile collector of "
-                         "Prometheus' node_exporter, replacing it at once; print nothing unless "
-                         "--format or --json asks for it",
+                         "write gauges to this file, at once, for node_exporter's textfile "
+                         "collector",
                          NULL},
     [FLAG_FROM] = {"from", "FORMAT", DLB_FLAG_TARGET,
                    "read the source in this format, if it is not recognised or recognised wrongly",

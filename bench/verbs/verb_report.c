@@ -117,24 +117,15 @@ static int run(const struct dlb_args *args)
 
 const struct dlb_verb dlb_verb_report = {
     .name = "report",
-    .summary = "Show results again, as text, a page, tables or figures for monitoring",
-    .usage = "dlbench report RESULT... [--format FORMAT] [--prometheus FILE] [--verbose] [--json]",
+    .summary = "Show results again: as text, a page with charts, tables or gauges",
+    .usage = "dlbench report RESULT... [--format FORMAT] [--prometheus FILE]",
     .details =
-        "Print the same text as the command that measured the result. RESULT is a result's folder "
-        "or its summary.json, from this machine or another. With --verbose all notes are printed "
-        "in full.\n\n"
-        "  dlbench report results/first\n"
+        "RESULT is a result's folder or its summary.json, from this machine or another. Several "
+        "are shown beside each other by --format html and md, and two of dlbench.watch as text. "
+        "csv also reads results of earlier versions.\n\n"
         "  dlbench report results/a results/b --format html > beside.html\n"
         "  dlbench report results/first --format csv > first.csv\n\n"
-        "--format html is a page with charts in one file, as report.html in the result's folder; "
-        "of several results it compares them. md is Markdown for an issue or a chat. csv has a row "
-        "for each repetition; it also reads results of earlier versions. json is the document, or "
-        "an array of several; --json is the same. txt is summary.txt. prometheus is what "
-        "--prometheus writes.\n\n"
-        "Two results of a watched training loop (python/dlbench.py) are shown beside each other as "
-        "text, too: of a live loop and its replay, what data that are always ready would gain.\n\n"
-        "In a pipe or a file tables are 160 columns wide, or as many as COLUMNS in the environment "
-        "says (20 to 1000).",
+        "In a pipe tables are 160 columns wide, or as many as COLUMNS says (20 to 1000).",
     .flags = DLB_FLAG_PATH | DLB_FLAG_BESIDE | DLB_FLAG_JSON,
     .run = run,
 };
