@@ -22,7 +22,7 @@ valid_summary "$out"
 for file in summary.json summary.txt report.html environment.json; do expect_file "results/first/$file"; done
 valid_summary results/first/summary.json
 expect cmp -s "$out" results/first/summary.json
-expect [ "$(ls -A results/first | wc -l)" -eq 3 ]
+expect [ "$(ls -A results/first | wc -l)" -eq 4 ]
 expect grep -q 'emulated H100' results/first/summary.txt
 expect grep -q '"kernel"' results/first/environment.json
 
