@@ -25,8 +25,9 @@ struct dlb_report {
     const char *name, *summary;
     const char *format; /* what `dlbench report --format` calls it; NULL: it is the default */
     const char *file;   /* its name in the result's folder; NULL: printed, not kept */
-    bool older;         /* also renders documents of earlier schema versions, which nobody checked:
-                           any member may be missing, or of another type */
+    bool spare; /* the result is whole without that file; in reports.def behind the others */
+    bool older; /* also renders documents of earlier schema versions, which nobody checked:
+                   any member may be missing, or of another type */
     /* Appends to *out. `doc` has passed dlb_summary_check, or was made by this program. */
     void (*render)(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out);
     /* Several results, at least one; opts->folder is NULL. NULL: it renders one only. */

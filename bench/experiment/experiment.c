@@ -335,6 +335,20 @@ static int conclude(const struct experiment *x, const struct dlb_judgement *j)
     return fails(x) ? DLB_EXIT_FAILED : DLB_EXIT_OK;
 }
 
+/* The result is there, but not all that was promised: that is not a success. */
+static int tell_spared(const struct experiment *x, const struct dlb_err *told)
+{
+    if (!x->folder.spared.is)
+        return DLB_EXIT_OK;
+    const struct dlb_err *why = &x->folder.spared.why;
+    if (!told || why->sys_errno == 0 || told->sys_errno != why->sys_errno)
+        (void)dlb_print_err(why);
+    dlb_say_note("the result is whole without its page; `dlbench report RESULT --format html` "
+                 "makes the page from %s/summary.json",
+                 x->folder.written);
+    return DLB_EXIT_FAILED;
+}
+
 static int report(struct experiment *x, int ran, struct dlb_err *err)
 {
     struct dlb_judgement judgement;
@@ -349,6 +363,8 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     int written = dlb_result_finish(&x->folder, x->environment, doc, part, &late);
     bool told = ran && written && err->sys_errno != 0 && err->sys_errno == late.sys_errno;
     int code = written && !told ? dlb_print_err(&late) : DLB_EXIT_OK;
+    if (!written)
+        code = tell_spared(x, ran ? err : NULL);
     if (written == DLB_E_CANCELLED) /* the result that was there is kept; conclude() says why */
         code = DLB_EXIT_OK;
     bool ended = !ran && !x->results.interrupted && (!written || written == DLB_E_CANCELLED);

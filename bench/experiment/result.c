@@ -4,6 +4,7 @@
 #include "bench/experiment/names.h"
 #include "bench/experiment/replace.h"
 #include "bench/experiment/scratch.h"
+#include "bench/experiment/write.h"
 #include "core/base/escape.h"
 #include "core/base/io.h"
 #include "core/base/json.h"
@@ -20,7 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_FILES 8 /* of a result */
 #define NAMES_TRIED 1000
 #define LOCKS_TRIED 50 /* for half a second: another run looks there for leftovers */
 #define LOCK_WAIT_NS 10000000
@@ -81,14 +81,6 @@ static int make_folders(const char *path, struct dlb_err *err)
     if (stat(part, &st) || !S_ISDIR(st.st_mode))
         return dlb_fail(err, DLB_ERR_NOT_A_FOLDER, path, DLB_NO_OFFSET,
                         "is not a directory; --results needs a writable one");
-    return DLB_OK;
-}
-
-static int join(char out[PATH_MAX], const char *folder, const char *name, struct dlb_err *err)
-{
-    int n = snprintf(out, PATH_MAX, "%s/%s", folder, name);
-    if (n < 0 || n >= PATH_MAX)
-        return dlb_fail(err, DLB_ERR_RESULT_PATH, folder, DLB_NO_OFFSET, "the path is too long");
     return DLB_OK;
 }
 
@@ -163,7 +155,7 @@ static int make_result_folder(const struct dlb_args *args, const char *verb,
     choose_name(args, verb, out->name, sizeof(out->name));
     size_t len = strlen(out->name);
     for (int number = 2;; number++) {
-        int rc = join(out->path, args->results_dir, out->name, err);
+        int rc = dlb_result_join(out->path, args->results_dir, out->name, err);
         if (rc)
             return rc;
         out->made = mkdir(out->path, 0777) == 0;
@@ -224,7 +216,7 @@ int dlb_result_open(const struct dlb_args *args, const char *verb, struct dlb_re
     if (!rc)
         rc = make_result_folder(args, verb, out, err);
     if (!rc)
-        rc = join(out->scratch, out->path, scratch, err);
+        rc = dlb_result_join(out->scratch, out->path, scratch, err);
     if (rc)
         return rc;
     rc = lock_folder(out, err);
@@ -291,7 +283,7 @@ int dlb_result_reopen(const char *dir, struct dlb_result_folder *out, struct dlb
     if (!rc) {
         dlb_replace_recover(results);
         dlb_contents_remove_all_leftovers(results);
-        rc = join(out->scratch, out->path, scratch, err);
+        rc = dlb_result_join(out->scratch, out->path, scratch, err);
     }
     if (!rc)
         rc = lock_folder(out, err);
@@ -305,7 +297,7 @@ int dlb_result_reopen(const char *dir, struct dlb_result_folder *out, struct dlb
 int dlb_result_journal(const struct dlb_result_folder *folder, char path[PATH_MAX],
                        struct dlb_err *err)
 {
-    return join(path, folder->path, DLB_JOURNAL_NAME, err);
+    return dlb_result_join(path, folder->path, DLB_JOURNAL_NAME, err);
 }
 
 void dlb_result_end_journal(const struct dlb_result_folder *folder)
@@ -321,82 +313,18 @@ void dlb_result_close(const struct dlb_result_folder *folder)
         (void)close(folder->lock_fd);
 }
 
-/* A result's files in memory. All are rendered before the first is written: if memory ends while
- * rendering, the result on disk is still whole. */
-struct rendered {
-    const char *name[MAX_FILES];
-    struct dlb_text text[MAX_FILES];
-    uint32_t n;
-};
-
-static void add_json(struct rendered *files, const char *name, const json_t *doc)
-{
-    char *text = dlb_json_dumped(doc, JSON_INDENT(2));
-    files->name[files->n] = name;
-    files->text[files->n++] = (struct dlb_text){.data = text, .len_bytes = strlen(text)};
-}
-
-static void add_reports(struct rendered *files, const char *folder, const json_t *doc)
-{
-    struct dlb_report_opts opts = {.folder = folder};
-    for (size_t i = 0; dlb_reports[i]; i++) {
-        if (!dlb_reports[i]->file)
-            continue;
-        if (files->n == MAX_FILES)
-            DLB_BUG("a result has more files than MAX_FILES");
-        dlb_reports[i]->render(doc, &opts, &files->text[files->n]);
-        files->name[files->n++] = dlb_reports[i]->file;
-    }
-}
-
-/* A result that is to be replaced as a whole. */
-struct replaced {
-    const char *scratch;
-    int *lock_fd; /* of the result's folder */
-};
-
-static int write_files(const void *rendered, const char *folder, struct dlb_err *err)
-{
-    const struct rendered *files = rendered;
-    char paths[MAX_FILES][PATH_MAX];
-    struct dlb_file_out out[MAX_FILES];
-    for (uint32_t i = 0; i < files->n; i++) {
-        int rc = join(paths[i], folder, files->name[i], err);
-        if (rc)
-            return rc;
-        out[i] = (struct dlb_file_out){paths[i], files->text[i].data, files->text[i].len_bytes};
-    }
-    return dlb_write_files_atomic(out, files->n, err);
-}
-
-/* Either document may be NULL. `old`: what the folder held is replaced; may be NULL. */
-static int write_result(const char *folder, const struct replaced *old, const json_t *environment,
-                        const json_t *doc, struct dlb_err *err)
-{
-    struct rendered files = {.n = 0};
-    if (environment)
-        add_json(&files, "environment.json", environment);
-    if (doc)
-        add_reports(&files, folder, doc);
-    int rc = DLB_OK;
-    if (!old || !dlb_replace_folder(folder, old->scratch, write_files, &files, old->lock_fd))
-        rc = write_files(&files, folder, err);
-    for (uint32_t i = 0; i < files.n; i++)
-        dlb_text_free(&files.text[i]);
-    return rc;
-}
-
 int dlb_result_begin(const struct dlb_result_folder *folder, const json_t *environment,
                      struct dlb_err *err)
 {
-    return folder->replaces ? DLB_OK : write_result(folder->path, NULL, environment, NULL, err);
+    return folder->replaces ? DLB_OK
+                            : dlb_result_write(folder->path, NULL, environment, NULL, NULL, err);
 }
 
 void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc)
 {
     struct dlb_err ignored; /* dlb_result_finish meets the same error, and reports it */
     if (!folder->replaces)
-        (void)write_result(folder->path, NULL, NULL, doc, &ignored);
+        (void)dlb_result_write(folder->path, NULL, NULL, doc, NULL, &ignored);
 }
 
 /* Opens and locks the folder, and marks it as being written to; -1: it holds what is not ours, or
@@ -438,8 +366,8 @@ static int write_aside(struct dlb_result_folder *folder, const json_t *environme
         (void)snprintf(number, sizeof(number), "-%d", i);
     }
     memcpy(folder->written, aside, sizeof(folder->written));
-    const struct replaced old = {folder->scratch, &fd};
-    int rc = write_result(aside, &old, environment, doc, err);
+    const struct dlb_replaced old = {folder->scratch, &fd};
+    int rc = dlb_result_write(aside, &old, environment, doc, &folder->spared, err);
     dlb_scratch_remove(fd, strrchr(folder->scratch, '/') + 1);
     (void)close(fd);
     return rc;
@@ -455,9 +383,9 @@ int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environmen
         return write_aside(folder, environment, doc, err);
     memcpy(folder->written, folder->path, sizeof(folder->written));
     if (!folder->replaces)
-        return write_result(folder->path, NULL, NULL, doc, err);
-    const struct replaced old = {folder->scratch, &folder->lock_fd};
-    return write_result(folder->path, &old, environment, doc, err);
+        return dlb_result_write(folder->path, NULL, NULL, doc, &folder->spared, err);
+    const struct dlb_replaced old = {folder->scratch, &folder->lock_fd};
+    return dlb_result_write(folder->path, &old, environment, doc, &folder->spared, err);
 }
 
 bool dlb_result_is_unfinished(const struct dlb_result_folder *folder)

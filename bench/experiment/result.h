@@ -5,6 +5,7 @@
 #define DLB_BENCH_EXPERIMENT_RESULT_H
 
 #include "bench/cli/verb.h"
+#include "bench/experiment/write.h"
 #include "core/base/err.h"
 
 #include <jansson.h>
@@ -17,12 +18,13 @@ struct dlb_result_folder {
     char path[PATH_MAX];    /* as the user wrote it: "results/first" */
     char scratch[PATH_MAX]; /* inside it, for this process alone, while cells run */
     char name[256];
-    char written[PATH_MAX]; /* where dlb_result_finish wrote the result; "" until then */
-    bool made;              /* this process made the folder: it is removed if it stays empty */
-    bool replaces;          /* the folder holds a result, which is kept until this one is whole */
-    int lock_fd;            /* open, and if `locked` locked, while this process writes there */
-    bool locked;            /* false where the file system cannot lock */
-    pid_t owner;            /* the process that made the scratch folder; 0: there is none */
+    char written[PATH_MAX];   /* where dlb_result_finish wrote the result; "" until then */
+    struct dlb_spared spared; /* set by dlb_result_finish */
+    bool made;                /* this process made the folder: it is removed if it stays empty */
+    bool replaces;            /* the folder holds a result, which is kept until this one is whole */
+    int lock_fd;              /* open, and if `locked` locked, while this process writes there */
+    bool locked;              /* false where the file system cannot lock */
+    pid_t owner;              /* the process that made the scratch folder; 0: there is none */
 };
 
 /* Chooses the name (from `verb` and the time, if the user gave none), makes the folder and its
@@ -68,10 +70,11 @@ void dlb_result_save(const struct dlb_result_folder *folder, const json_t *doc);
 
 enum dlb_result_part { DLB_RESULT_NOTHING, DLB_RESULT_PART, DLB_RESULT_WHOLE };
 
-/* Writes every report that is kept as a file, all of them or none. An earlier result is only
- * replaced by one that was measured to its end. A part is written beside it, to <name>.partial, or
- * to <name>.partial-2 and so on where that holds anything but an earlier part. If nothing was
- * measured nothing is written, and DLB_ERR_RESULT_KEPT (DLB_E_CANCELLED) says so. */
+/* Writes every report that is kept as a file, all of them or none. If only the page cannot be
+ * written, the result is whole without it: DLB_OK, and folder->spared says why. An earlier result
+ * is only replaced by one that was measured to its end. A part is written beside it, to
+ * <name>.partial, or to <name>.partial-2 and so on where that holds anything but an earlier part.
+ * If nothing was measured nothing is written, and DLB_ERR_RESULT_KEPT (DLB_E_CANCELLED) says so. */
 int dlb_result_finish(struct dlb_result_folder *folder, const json_t *environment,
                       const json_t *doc, enum dlb_result_part part, struct dlb_err *err);
 

@@ -350,6 +350,7 @@ const struct dlb_report dlb_rp_html = {
 #endif
     .format = "html",
     .file = "report.html",
+    .spare = true,
     .render = render,
     .render_all = render_all,
 };
