@@ -50,7 +50,7 @@ struct counts {
 
 static struct counts count(const json_t *rules, bool strict)
 {
-    struct counts out = {json_array_size(rules) ? json_array_size(rules) : 1, 0, 0};
+    struct counts out = {json_array_size(rules), 0, 0};
     const json_t *rule;
     size_t i;
     json_array_foreach(rules, i, rule) {
@@ -82,24 +82,36 @@ static void put_case(struct dlb_text *out, const char *command, const json_t *ru
     dlb_text_printf(out, "\"/>\n    </testcase>\n");
 }
 
-void dlb_junit_render(const json_t *doc, bool strict, struct dlb_text *out)
+/* The command itself: whether it could measure. */
+static void put_command(struct dlb_text *out, const char *command, int exit_code)
+{
+    dlb_text_printf(out, "    <testcase classname=\"dlbench\" name=\"");
+    put_text(out, command);
+    if (exit_code)
+        dlb_text_printf(out,
+                        "\">\n      <error message=\"exit code %d: stderr says why\"/>\n"
+                        "    </testcase>\n",
+                        exit_code);
+    else
+        dlb_text_printf(out, "\"/>\n");
+}
+
+void dlb_junit_render(const json_t *doc, bool strict, int exit_code, struct dlb_text *out)
 {
     const json_t *rules = json_object_get(doc, "rules"), *rule;
     const char *command = dlb_json_text(doc, "command");
     struct counts n = count(rules, strict);
+    bool itself = exit_code || n.n == 0;
     size_t i;
     dlb_text_printf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
                          "  <testsuite name=\"dlbench ");
     put_text(out, command);
-    dlb_text_printf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", n.n,
-                    n.n_failed, n.n_skipped);
+    dlb_text_printf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\" skipped=\"%zu\">\n",
+                    n.n + itself, n.n_failed, exit_code != 0, n.n_skipped);
     json_array_foreach(rules, i, rule) {
         put_case(out, command, rule, strict);
     }
-    if (json_array_size(rules) == 0) {
-        dlb_text_printf(out, "    <testcase classname=\"dlbench\" name=\"");
-        put_text(out, command);
-        dlb_text_printf(out, "\"/>\n");
-    }
+    if (itself)
+        put_command(out, command, exit_code);
     dlb_text_printf(out, "  </testsuite>\n</testsuites>\n");
 }

@@ -164,7 +164,7 @@ static int check_rules(const struct dlb_verb *verb, const struct dlb_args *args,
         bool change = rule->figure->source == DLB_RULE_OF_CHANGE;
         bool storage = rule->figure->source == DLB_RULE_OF_STORAGE;
         if ((change && !(verb->flags & DLB_FLAG_COMPARE)) ||
-            (storage && !(verb->flags & (DLB_FLAG_STORAGE | DLB_FLAG_PATH))))
+            (storage && (args->measures || !(verb->flags & (DLB_FLAG_STORAGE | DLB_FLAG_PATH)))))
             return dlb_fail(err, DLB_ERR_RULE_FIGURE, "--fail-on", DLB_NO_OFFSET,
                             "\"%s\": a result of %s has no \"%s\"; %s has", rule->text, verb->name,
                             rule->figure->name, change ? "compare" : "storage");

@@ -44,12 +44,12 @@ static int write_one(const char *path, struct dlb_text *text)
     return rc ? dlb_print_err(&err) : DLB_EXIT_OK;
 }
 
-int dlb_exports_write(const struct dlb_args *args, const json_t *doc)
+int dlb_exports_write(const struct dlb_args *args, const json_t *doc, int code)
 {
     struct dlb_text text = {0};
     int junit = DLB_EXIT_OK, traceml = DLB_EXIT_OK;
     if (args->junit) {
-        dlb_junit_render(doc, args->strict, &text);
+        dlb_junit_render(doc, args->strict, code, &text);
         junit = write_one(args->junit, &text);
     }
     if (args->traceml) {

@@ -11,7 +11,8 @@
 /* Before anything is measured: EXPORT_PATH, if a file cannot be written. */
 int dlb_exports_check(const struct dlb_args *args, struct dlb_err *err);
 
-/* Writes them whole or not at all; prints errors. Returns enum dlb_exit. */
-int dlb_exports_write(const struct dlb_args *args, const json_t *doc);
+/* Writes them whole or not at all; prints errors. `code`: the exit code before rules. Returns enum
+ * dlb_exit. */
+int dlb_exports_write(const struct dlb_args *args, const json_t *doc, int code);
 
 #endif

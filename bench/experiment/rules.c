@@ -44,7 +44,7 @@ int dlb_rules_conclude(const struct dlb_args *args, const json_t *doc, int code)
     bool asked = args->n_rules > 0 || args->strict; /* a result may hold outcomes of its own */
     const json_t *outcomes = asked ? json_object_get(doc, "rules") : NULL;
     say_outcomes(outcomes);
-    int written = dlb_exports_write(args, doc);
+    int written = dlb_exports_write(args, doc, code);
     if (code || written)
         return code ? code : written;
     bool no = dlb_rules_count(outcomes, "failed") > 0 ||

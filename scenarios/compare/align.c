@@ -46,17 +46,18 @@ static bool has(const json_t *keys, const char *key)
     return false;
 }
 
-/* Appends the settings in which the cells of one result differ. */
-static void add_keys(const json_t *doc, const uint32_t *places, uint32_t n, json_t *keys)
+/* Appends the settings in which the cells of one result differ, measured or not: what failed on one
+ * side must not make the others a pair. */
+static void add_keys(const json_t *doc, json_t *keys)
 {
-    const json_t *first = n ? config_of(json_array_get(cells_of(doc), places[0])) : NULL;
+    const json_t *cells = cells_of(doc), *cell;
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)first, key, value) {
+    json_object_foreach((json_t *)config_of(json_array_get(cells, 0)), key, value) {
         bool differs = false;
-        for (uint32_t i = 1; i < n && !differs; i++) {
-            const json_t *config = config_of(json_array_get(cells_of(doc), places[i]));
-            differs = !json_equal(value, json_object_get(config, key));
+        size_t i;
+        json_array_foreach(cells, i, cell) {
+            differs = differs || !json_equal(value, json_object_get(config_of(cell), key));
         }
         if (differs && !has(keys, key))
             dlb_json_append(keys, dlb_json_made(json_string(key)));
@@ -127,14 +128,15 @@ static int check_pairs(const struct dlb_compare_request *request, const uint32_t
 int dlb_align(const struct dlb_compare_request *request, struct dlb_aligned *out,
               struct dlb_err *err)
 {
+    const struct dlb_compared_side *sides[] = {&request->a, &request->b};
     const json_t *const docs[] = {request->a.docs[0], request->b.docs[0]};
     uint32_t n[2];
     uint32_t *const places[] = {places_of(&request->a, &n[0]), places_of(&request->b, &n[1])};
     *out = (struct dlb_aligned){.keys = dlb_json_made(json_array()),
                                 .pair = dlb_mem_array(n[0], sizeof(*out->pair))};
-    if (n[0] > 1 || n[1] > 1)
-        for (int s = 0; s < 2; s++)
-            add_keys(docs[s], places[s], n[s], out->keys);
+    for (int s = 0; s < 2; s++)
+        if (sides[s]->cell < 0)
+            add_keys(docs[s], out->keys);
     pair_up(docs, places, n, out);
     int rc = check_pairs(request, n, out, err);
     for (int s = 0; s < 2; s++) {
@@ -167,12 +169,13 @@ json_t *dlb_aligned_settings(const json_t *keys, const json_t *cell)
 const json_t *dlb_aligned_find(const json_t *doc, const json_t *keys, const json_t *cell)
 {
     const json_t *other, *found = NULL;
-    size_t i, n = 0;
+    size_t i;
+    json_t *all = dlb_json_made(json_copy((json_t *)keys));
+    add_keys(doc, all);
     json_array_foreach(cells_of(doc), i, other) {
-        if (!is_measured(other) || !agree(keys, cell, other))
-            continue;
-        found = found ? found : other;
-        n++;
+        if (!found && is_measured(other) && agree(all, cell, other))
+            found = other;
     }
-    return n == 1 || json_array_size(keys) > 0 ? found : NULL;
+    json_decref(all);
+    return found;
 }

@@ -13,8 +13,9 @@ struct dlb_aligned {
     uint32_t n_alone[2]; /* measured cells without a partner */
 };
 
-/* Cells that were measured. Where each side has one, they are a pair whatever their settings;
- * else those are that agree in all of `keys`. DLB_E_CONFIG: COMPARE_NOTHING, COMPARE_CELL. */
+/* Cells that were measured, and agree in all of `keys`. A side that is one cell, or whose result
+ * has one alone, adds no keys: two such are a pair whatever their settings. DLB_E_CONFIG:
+ * COMPARE_NOTHING, COMPARE_CELL. */
 int dlb_align(const struct dlb_compare_request *request, struct dlb_aligned *out,
               struct dlb_err *err);
 void dlb_aligned_free(struct dlb_aligned *aligned);
@@ -22,8 +23,8 @@ void dlb_aligned_free(struct dlb_aligned *aligned);
 /* The cell's values of the keys. New reference. */
 json_t *dlb_aligned_settings(const json_t *keys, const json_t *cell);
 
-/* The measured cell of another result that agrees with `cell` in `keys`; or its only one, where
- * there are no keys. Borrowed; NULL: none. */
+/* The measured cell of another result that agrees with `cell` in `keys`, and in what the cells of
+ * that result differ in. Borrowed; NULL: none. */
 const json_t *dlb_aligned_find(const json_t *doc, const json_t *keys, const json_t *cell);
 
 #endif

@@ -241,6 +241,26 @@ static void free_made(const struct dlb_compare_request *request, struct made *ma
     dlb_aligned_free(&made->by);
 }
 
+/* Whether each further result has a cell of some pair: one that has none would say nothing. */
+static int check_repeats(const struct dlb_compare_request *request, const struct made *made,
+                         struct dlb_err *err)
+{
+    const uint32_t n[] = {request->a.n_docs, request->b.n_docs};
+    for (int s = 0; s < 2; s++)
+        for (uint32_t k = 1; k < n[s]; k++) {
+            bool any = false;
+            for (uint32_t i = 0; i < made->by.n_pairs && !any; i++)
+                any = (s ? made->pairs[i].b : made->pairs[i].a)[k];
+            if (!any)
+                return dlb_fail(err, DLB_ERR_COMPARE_NOTHING, s ? "--also-b" : "--also-a",
+                                DLB_NO_OFFSET,
+                                "its result number %u has no cell with the settings of those that "
+                                "are compared",
+                                k);
+        }
+    return DLB_OK;
+}
+
 static int compare_cells(const struct dlb_compare_request *request, json_t *out,
                          struct dlb_err *err)
 {
@@ -249,6 +269,11 @@ static int compare_cells(const struct dlb_compare_request *request, json_t *out,
     if (rc)
         return rc;
     make(request, &made);
+    rc = check_repeats(request, &made, err);
+    if (rc) {
+        free_made(request, &made);
+        return rc;
+    }
     json_t *cells = dlb_json_made(json_array());
     for (uint32_t i = 0; i < made.by.n_pairs; i++)
         dlb_json_append(cells, cell_json(request, &made.by, i, &made.cells[i], &made.changes[i]));

@@ -59,6 +59,7 @@ const struct dlb_scenario dlb_sc_compare = {
     .name = "compare",
     .summary = "two configurations in turns: whether one is faster, and by how much",
     .repeats_disturbed = true,
+    .all_or_nothing = true,
     .plan = plan_compare,
     .judge = dlb_judge_cells,
 };

@@ -178,6 +178,11 @@ static int judge_change(const struct dlb_rule *rule, const json_t *doc, json_t *
     double limit = isfinite(rule->limit) ? rule->limit : smallest;
     struct figure f;
     size_t i;
+    if (!compare && strcmp(dlb_json_text(doc, "command"), "compare") == 0) { /* a side failed */
+        f = (struct figure){(double)NAN, (double)NAN, (double)NAN, ""};
+        dlb_json_append(out, outcome_json(rule, limit, &f));
+        return DLB_OK;
+    }
     if (!compare)
         return dlb_fail(err, DLB_ERR_RULE_FIGURE, "--fail-on", DLB_NO_OFFSET,
                         "\"%s\" is about two results: use it with `dlbench compare A B`",

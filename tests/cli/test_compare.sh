@@ -130,5 +130,14 @@ run "$dlbench" compare --run w1.toml w3.toml --run-name again --fail-on faster
 expect_exit 1
 expect_err '^dlbench: rule faster .* 1%$'
 expect_error E_CONFIG_UNREADABLE 2 "$dlbench" compare --run w1.toml none.toml
+expect_error E_RULE_FIGURE 2 "$dlbench" compare --run w1.toml w3.toml --run-name never --fail-on 'accelerators<2'
+expect_no_file results/never
+
+# --- a side that cannot be measured: no comparison, so neither 0 nor a rule that passed
+printf '[dataset]\nformat = "files"\ncodec = "raw"\npath = "none"\n[run]\nrepeats = 2\n' >broken.toml
+run "$dlbench" compare --run w1.toml broken.toml --run-name half --fail-on 'slower>3%' --junit half.xml
+expect_exit 3
+expect_code E_NOT_FOUND
+expect grep -q 'errors="1" skipped="1"' half.xml
 
 finish

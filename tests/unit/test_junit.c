@@ -11,14 +11,14 @@
 
 #include <cmocka.h>
 
-static char *rendered(const char *json, bool strict)
+static char *rendered(const char *json, bool strict, int exit_code)
 {
     json_error_t why;
     struct dlb_text text = {0};
     json_t *doc = json_loads(json, JSON_ALLOW_NUL, &why);
     if (!doc)
         fail_msg("%s", why.text);
-    dlb_junit_render(doc, strict, &text);
+    dlb_junit_render(doc, strict, exit_code, &text);
     json_decref(doc);
     return text.data;
 }
@@ -38,14 +38,14 @@ static void assert_has(const char *text, const char *part)
 static void test_outcomes(void **state)
 {
     (void)state;
-    char *text = rendered(THREE, false);
+    char *text = rendered(THREE, false, 0);
     assert_has(text, "<testsuite name=\"dlbench run\" tests=\"3\" failures=\"1\" errors=\"0\" "
                      "skipped=\"1\">");
     assert_has(text, "name=\"idle&gt;10% (cell 0)\">\n      <failure message=\"why\"/>");
     assert_has(text, "name=\"idle&gt;90%\"/>");
     assert_has(text, "<skipped message=\"unclear: x\"/>");
     free(text);
-    text = rendered(THREE, true);
+    text = rendered(THREE, true, 0);
     assert_has(text, "failures=\"2\" errors=\"0\" skipped=\"0\"");
     assert_has(text, "<failure message=\"unclear: x\"/>");
     free(text);
@@ -54,9 +54,22 @@ static void test_outcomes(void **state)
 static void test_without_rules(void **state)
 {
     (void)state;
-    char *text = rendered("{\"command\": \"sweep\"}", true);
+    char *text = rendered("{\"command\": \"sweep\"}", true, 0);
     assert_has(text, "tests=\"1\" failures=\"0\"");
     assert_has(text, "<testcase classname=\"dlbench\" name=\"sweep\"/>");
+    free(text);
+}
+
+/* What could not be measured is never green, with rules or without. */
+static void test_not_measured(void **state)
+{
+    (void)state;
+    char *text = rendered("{\"command\": \"run\"}", false, 3);
+    assert_has(text, "tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\"");
+    assert_has(text, "name=\"run\">\n      <error message=\"exit code 3");
+    free(text);
+    text = rendered(THREE, false, 130);
+    assert_has(text, "tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\"");
     free(text);
 }
 
@@ -66,7 +79,7 @@ static void test_names(void **state)
     char *text = rendered("{\"command\": \"a<b&\\\"'\", \"rules\": [{\"rule\": \"\\u0001\\u001b[31m"
                           "\\u0085\\uffff\\ufffe\\uffee\", \"outcome\": \"failed\", \"text\": "
                           "\"]]>\\n\"}]}",
-                          false);
+                          false, 0);
     assert_has(text, "dlbench.a&lt;b&amp;&quot;'\"");
     assert_has(text, "name=\"\\x01\\x1b[31m\\xc2\\x85\\xef\\xbf\\xbf\\xef\\xbf\\xbe\xef\xbf\xae\"");
     assert_has(text, "message=\"]]&gt;\\x0a\"");
@@ -75,8 +88,8 @@ static void test_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_outcomes),
-                                       cmocka_unit_test(test_without_rules),
-                                       cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_outcomes), cmocka_unit_test(test_without_rules),
+        cmocka_unit_test(test_not_measured), cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

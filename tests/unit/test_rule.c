@@ -191,6 +191,9 @@ static void test_changes(void **state)
     assert_string_equal(outcome("faster", doc, of, 0), "passed");
     assert_string_equal(outcome("idle>7%", doc, of, 0), "failed"); /* of B */
     json_decref(doc);
+    doc = doc_of("{\"command\": \"compare\", \"cells\": []}"); /* a side could not be measured */
+    assert_string_equal(outcome("slower", doc, NULL, 0), "unclear");
+    json_decref(doc);
     json_decref(of);
 }
 
