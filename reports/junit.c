@@ -1,42 +1,13 @@
 #include "reports/junit.h"
 
-#include "core/base/escape.h"
 #include "core/base/json.h"
+#include "reports/markup.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* Of a character that stands for itself nowhere in XML; NULL: it does. */
-static const char *entity_of(char c)
-{
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    default:
-        return NULL;
-    }
-}
-
-/* Control characters are escaped as in all reports. XML has no U+FFFE and U+FFFF either. */
 static void put_text(struct dlb_text *out, const char *words)
 {
-    char *plain = dlb_escaped(words, DLB_ESCAPE_CONTROLS);
-    for (const char *at = plain; *at; at++) {
-        const char *entity = entity_of(*at);
-        if (entity)
-            dlb_text_printf(out, "%s", entity);
-        else if (strncmp(at, "\xef\xbf\xbe", 3) == 0 || strncmp(at, "\xef\xbf\xbf", 3) == 0)
-            dlb_text_printf(out, "\\xef\\xbf\\x%02x", (unsigned char)at[2]), at += 2;
-        else
-            dlb_text_append(out, at, 1);
-    }
-    free(plain);
+    dlb_markup_text(out, words, DLB_MARKUP_HTML); /* of which XML needs a part */
 }
 
 static bool is_outcome(const json_t *rule, const char *outcome)

@@ -23,7 +23,7 @@ static bool is_unseen(uint32_t point)
 {
     return point == 0x61c || (point >= 0x200b && point <= 0x200f) ||
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2060 && point <= 0x206f) ||
-           point == 0xfeff;
+           point == 0xfeff || (point & 0xfffe) == 0xfffe; /* XML has no U+FFFE and U+FFFF */
 }
 
 static const char *html_of(char c)

@@ -26,7 +26,7 @@ static int check(const char *flag, const char *path, struct dlb_err *err)
     free(folder);
     return can ? DLB_OK
                : dlb_fail(err, DLB_ERR_EXPORT_PATH, path, DLB_NO_OFFSET,
-                          "%s: is no file that can be written: name one in a folder that is there",
+                          "%s: this file cannot be written: name one in a folder that exists",
                           flag);
 }
 

@@ -128,7 +128,7 @@ static int n_ran(void)
     return n;
 }
 
-/* A session that is killed at its n-th event; whether it came to that. */
+/* A session that is killed at its n-th event. False: it ended before. */
 static bool killed_at(int n)
 {
     int status;
