@@ -18,12 +18,13 @@ static uint32_t code_point(const char *text, size_t n_bytes)
 }
 
 /* What an editor or a browser does not show, and acts on: marks, embeddings, overrides and isolates
- * of direction, separators of lines, zero width. */
+ * of direction, separators of lines, zero width, and tags, which a language model reads. */
 static bool is_unseen(uint32_t point)
 {
     return point == 0x61c || (point >= 0x200b && point <= 0x200f) ||
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2060 && point <= 0x206f) ||
-           point == 0xfeff;
+           point == 0xfeff || (point >= 0xfff9 && point <= 0xfffb) ||
+           (point >= 0xe0000 && point <= 0xe0fff);
 }
 
 static const char *html_of(char c)
@@ -84,7 +85,7 @@ void dlb_markup_text(struct dlb_text *out, const char *words, enum dlb_markup ho
 
 void dlb_markup_json(struct dlb_text *out, const json_t *doc)
 {
-    char *text = dlb_json_dumped(doc, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(10));
+    char *text = dlb_json_exact(doc, JSON_COMPACT | JSON_ENSURE_ASCII);
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, "<>");
         dlb_text_append(out, at, n);
