@@ -9,14 +9,15 @@
 #include <string.h>
 
 /* Control and direction characters are shown by their codes. A spreadsheet takes a text that begins
- * as a formula does for one, so an apostrophe goes before it. */
+ * as a formula does for one, so an apostrophe goes before it. Where fields end with ";", as in many
+ * countries, a text with one is quoted, or what is behind it would begin a field. */
 static void put_text(struct dlb_text *out, const char *words)
 {
     struct dlb_text plain = {0};
     dlb_markup_text(&plain, words, DLB_MARKUP_NONE);
     const char *text = plain.data ? plain.data : "";
     bool formula = text[0] && strchr("=+-@", text[0]);
-    bool quoted = strpbrk(text, ",\"") || text[0] == ' ';
+    bool quoted = strpbrk(text, ",;\"") || text[0] == ' ';
     dlb_text_printf(out, "%s%s", quoted ? "\"" : "", formula ? "'" : "");
     for (const char *at = text; *at; at++) {
         if (*at == '"')
@@ -35,7 +36,7 @@ static void put_value(struct dlb_text *out, const json_t *value)
         put_text(out, json_string_value(value));
         return;
     }
-    char *text = dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10));
+    char *text = dlb_json_exact(value, JSON_ENCODE_ANY);
     if (json_is_number(value) || json_is_boolean(value))
         dlb_text_append(out, text, strlen(text));
     else

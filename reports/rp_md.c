@@ -9,14 +9,30 @@
 
 #include <string.h>
 
+/* How a line would begin a heading, a list or a rule: n bytes, before a character that needs a
+ * backslash. False: it begins none. */
+static bool begins_block(const char *line, size_t *n)
+{
+    *n = strspn(line, "0123456789");
+    if (*n > 0)
+        return (line[*n] == '.' || line[*n] == ')') && strchr(" \n", line[*n + 1]);
+    return line[0] && strchr("#+-=", line[0]);
+}
+
 /* Lines of a text, each a paragraph; spaces before a line are left out. */
 static void put_lines(struct dlb_text *out, const char *before, const char *lines)
 {
     for (const char *at = lines; *at; at += *at == '\n') {
         at += strspn(at, " ");
-        size_t n = strcspn(at, "\n");
+        size_t n = strcspn(at, "\n"), n_digits;
         if (n > 0) {
             dlb_text_printf(out, "%s", before);
+            if (begins_block(at, &n_digits)) {
+                dlb_text_append(out, at, n_digits);
+                dlb_text_append(out, "\\", 1);
+                at += n_digits;
+                n -= n_digits;
+            }
             dlb_markup_words(out, at, n, DLB_MARKUP_MARKDOWN);
             dlb_text_printf(out, before[0] ? "\n" : "\n\n");
         }
