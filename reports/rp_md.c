@@ -145,10 +145,14 @@ static void put_text(struct dlb_text *out, const json_t *doc)
     dlb_text_free(&words);
 }
 
-static void put_result(struct dlb_text *out, const json_t *doc, const struct dlb_report_opts *opts)
+/* `number`: of several results, from 1; 0: it is the only one. */
+static void put_result(struct dlb_text *out, const json_t *doc, uint32_t number,
+                       const struct dlb_report_opts *opts)
 {
     struct dlb_text words = {0};
     dlb_text_printf(out, "## ");
+    if (number > 0)
+        dlb_text_printf(out, "%u: ", number);
     dlb_markup_text(out, dlb_text_shown(doc, "run_name"), DLB_MARKUP_MARKDOWN);
     dlb_text_printf(out, " (dlbench ");
     dlb_markup_text(out, dlb_text_shown(doc, "command"), DLB_MARKUP_MARKDOWN);
@@ -185,7 +189,7 @@ static void render_all(const json_t *const *docs, uint32_t n, const struct dlb_r
         dlb_sheet_free(&sheet);
     }
     for (uint32_t i = 0; i < n; i++)
-        put_result(out, docs[i], opts);
+        put_result(out, docs[i], n > 1 ? i + 1 : 0, opts);
 }
 
 static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)

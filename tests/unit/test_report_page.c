@@ -157,6 +157,22 @@ static void test_demand_of_cells_that_differ(void **state)
     json_decref(doc);
 }
 
+/* A stage that the document does not have was not measured: it took no 0 s. */
+static void test_stages_that_are_missing(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("sweep"), *cell;
+    size_t i;
+    json_array_foreach(json_object_get(doc, "cells"), i, cell)
+        json_object_del(json_object_get(cell, "worker_stages"), "pin");
+    char *page = rendered(doc, "html", 0);
+    const char *row = strstr(strstr(page, "id=\"r0-work\""), "<tbody>");
+    row = strstr(row, "</tr>");
+    assert_memory_equal(row - strlen("<td>-</td>"), "<td>-</td>", strlen("<td>-</td>"));
+    free(page);
+    json_decref(doc);
+}
+
 /* Nothing was measured: a table, and no axes around nothing. More workers than a screen is wide: no
  * column is missing. */
 static void test_none_and_many(void **state)
@@ -218,6 +234,10 @@ static void test_several_beside_each_other(void **state)
     struct dlb_text page = {0};
     dlb_report_by_name("html")->render_all((const json_t *const *)docs, 3, &opts, &page);
     assert_has(page.data, "id=\"r3-beside\"");
+    assert_has(page.data, "<h2>1: s2</h2>");
+    assert_has(page.data, "<h2>2: s2</h2>"); /* of the same name */
+    const char *storage = strstr(page.data, ">3: ");
+    assert_has(storage, "<td class=\"text\">storage</td><td>-</td>");
     for (uint32_t i = 0; i < 3; i++) {
         json_t *back = document_in(page.data, i);
         assert_true(json_equal(docs[i], back));
@@ -263,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_charts_have_tables),
         cmocka_unit_test(test_values_that_are_cut_keep_apart),
         cmocka_unit_test(test_demand_of_cells_that_differ),
+        cmocka_unit_test(test_stages_that_are_missing),
         cmocka_unit_test(test_none_and_many),
         cmocka_unit_test(test_hostile_names_are_inert),
         cmocka_unit_test(test_several_beside_each_other),
