@@ -85,7 +85,7 @@ void dlb_markup_text(struct dlb_text *out, const char *words, enum dlb_markup ho
 
 void dlb_markup_json(struct dlb_text *out, const json_t *doc)
 {
-    char *text = dlb_json_exact(doc, JSON_COMPACT | JSON_ENSURE_ASCII);
+    char *text = dlb_json_dumped(doc, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(10));
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, "<>");
         dlb_text_append(out, at, n);

@@ -36,7 +36,7 @@ static void put_value(struct dlb_text *out, const json_t *value)
         put_text(out, json_string_value(value));
         return;
     }
-    char *text = dlb_json_exact(value, JSON_ENCODE_ANY);
+    char *text = dlb_json_dumped(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10));
     if (json_is_number(value) || json_is_boolean(value))
         dlb_text_append(out, text, strlen(text));
     else

@@ -108,18 +108,6 @@ char *dlb_json_dumped(const json_t *value, size_t flags)
     return out;
 }
 
-char *dlb_json_exact(const json_t *value, size_t flags)
-{
-    char *text = dlb_json_dumped(value, flags | JSON_REAL_PRECISION(10));
-    json_t *back = json_loads(text, JSON_DECODE_ANY, NULL);
-    bool same = back && json_equal(back, value);
-    json_decref(back);
-    if (same)
-        return text;
-    free(text);
-    return dlb_json_dumped(value, flags | JSON_REAL_PRECISION(17));
-}
-
 void dlb_json_put(json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new(object, key, value))

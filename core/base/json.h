@@ -64,7 +64,4 @@ json_t *dlb_json_made(json_t *value);
  * U+007F to U+009F as they are, here they become \u007F to \u009F. Owned by the caller. */
 char *dlb_json_dumped(const json_t *value, size_t flags);
 
-/* The same with numbers that read back as they were: in 10 digits where these do, else in 17. */
-char *dlb_json_exact(const json_t *value, size_t flags);
-
 #endif

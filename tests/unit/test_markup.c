@@ -69,7 +69,6 @@ static void test_json_in_a_script(void **state)
     static const char name[] =
         "</script><!-- \"'&\xe2\x80\xa8\xe2\x80\xae\x01\xc2\x85\xf0\x9f\x98\x80";
     json_t *doc = json_pack("{ss, sf, sn}", "run_name", name, "x", 0.1, "none"), *back;
-    json_object_set_new(doc, "y", json_real(0.5954751899518067)); /* more than 10 digits */
     struct dlb_text text = {0};
     dlb_markup_json(&text, doc);
     for (size_t i = 0; i < text.len_bytes; i++) {
