@@ -337,6 +337,10 @@
   const open = () => { for (let at = document.querySelector(":target"); at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true; };
   addEventListener("hashchange", open);
   open();
+  // What a reader of the paper must know is on it.
+  const opened = [];
+  addEventListener("beforeprint", () => { for (const notes of document.querySelectorAll("details.notes:not([open])")) { notes.open = true; opened.push(notes); } });
+  addEventListener("afterprint", () => { while (opened.length) opened.pop().open = false; });
   if (typeof Chart === "undefined") return;
   for (const details of document.querySelectorAll("figure[data-chart]:not([id$=-beside]) details")) details.open = false;
   drawAll();

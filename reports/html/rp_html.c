@@ -101,7 +101,7 @@ static void notes(const json_t *doc, const char *key, const char *title, struct 
     size_t i;
     if (json_array_size(json_object_get(doc, key)) == 0)
         return;
-    dlb_text_printf(out, "<details><summary>%s: %zu</summary>\n<ul>\n", title,
+    dlb_text_printf(out, "<details class=\"notes\"><summary>%s: %zu</summary>\n<ul>\n", title,
                     json_array_size(json_object_get(doc, key)));
     json_array_foreach(json_object_get(doc, key), i, note)
         dlb_html_element(out, "li", "", dlb_text_shown(note, "text"));
