@@ -142,8 +142,8 @@ static void test_csv_of_odd_documents(void **state)
         "{\"gap\": {\"rungs\": [{}]}}",
         "{\"cells\": [{\"samples_per_s\": {\"values\": 3}}], \"axes\": {\"a\": null}}",
         "{\"watch\": {\"epochs\": [[], {\"number\": {}}]}}",
-        "{\"run_name\": [1, 2], \"cells\": "
-        "[{\"samples_per_s\": {\"values\": [[1], \"x\"]}, \"index\": {}}]}"};
+        "{\"cells\": [{\"samples_per_s\": {\"values\": [[1], \"x\"]}, \"index\": {}}]}",
+        "{\"run_name\": [1, 2], \"cells\": [{\"samples_per_s\": {\"values\": [1]}}]}"};
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         json_t *doc = json_loads(odd[i], 0, NULL);
         assert_non_null(doc);
