@@ -64,6 +64,10 @@ static void keep_schemas(void)
 int dlb_summary_check(const json_t *doc, const char *path, struct dlb_err *err)
 {
     const json_t *version = json_object_get(doc, "schema_version");
+    if (!version && json_is_object(json_object_get(doc, "compare")))
+        return dlb_fail(err, DLB_ERR_SUMMARY_FIELD_MISSING, path, DLB_NO_OFFSET,
+                        "is what `dlbench compare --json` printed, and no result: name the results "
+                        "that it compares");
     if (json_is_integer(version) && json_integer_value(version) != DLB_SUMMARY_VERSION)
         return dlb_fail(err, DLB_ERR_SUMMARY_VERSION, path, DLB_NO_OFFSET,
                         "has schema_version %lld; this dlbench reads %d",

@@ -18,12 +18,14 @@ static uint32_t code_point(const char *text, size_t n_bytes)
 }
 
 /* What an editor or a browser does not show, and acts on: marks, embeddings, overrides and isolates
- * of direction, separators of lines, zero width. */
+ * of direction, separators of lines, zero width, and tags, which a language model reads. */
 static bool is_unseen(uint32_t point)
 {
     return point == 0x61c || (point >= 0x200b && point <= 0x200f) ||
            (point >= 0x2028 && point <= 0x202e) || (point >= 0x2060 && point <= 0x206f) ||
-           point == 0xfeff || (point & 0xfffe) == 0xfffe; /* XML has no U+FFFE and U+FFFF */
+           point == 0xfeff || (point >= 0xfff9 && point <= 0xfffb) ||
+           (point >= 0xe0000 && point <= 0xe0fff) ||
+           (point & 0xfffe) == 0xfffe; /* XML has no U+FFFE and U+FFFF */
 }
 
 static const char *html_of(char c)

@@ -9,14 +9,15 @@
 #include <string.h>
 
 /* Control and direction characters are shown by their codes. A spreadsheet takes a text that begins
- * as a formula does for one, so an apostrophe goes before it. */
+ * as a formula does for one, so an apostrophe goes before it. Where fields end with ";", as in many
+ * countries, a text with one is quoted, or what is behind it would begin a field. */
 static void put_text(struct dlb_text *out, const char *words)
 {
     struct dlb_text plain = {0};
     dlb_markup_text(&plain, words, DLB_MARKUP_NONE);
     const char *text = plain.data ? plain.data : "";
     bool formula = text[0] && strchr("=+-@", text[0]);
-    bool quoted = strpbrk(text, ",\"") || text[0] == ' ';
+    bool quoted = strpbrk(text, ",;\"") || text[0] == ' ';
     dlb_text_printf(out, "%s%s", quoted ? "\"" : "", formula ? "'" : "");
     for (const char *at = text; *at; at++) {
         if (*at == '"')

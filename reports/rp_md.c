@@ -9,14 +9,30 @@
 
 #include <string.h>
 
+/* How a line would begin a heading, a list or a rule: n bytes, before a character that needs a
+ * backslash. False: it begins none. */
+static bool begins_block(const char *line, size_t *n)
+{
+    *n = strspn(line, "0123456789");
+    if (*n > 0)
+        return (line[*n] == '.' || line[*n] == ')') && strchr(" \n", line[*n + 1]);
+    return line[0] && strchr("#+-=", line[0]);
+}
+
 /* Lines of a text, each a paragraph; spaces before a line are left out. */
 static void put_lines(struct dlb_text *out, const char *before, const char *lines)
 {
     for (const char *at = lines; *at; at += *at == '\n') {
         at += strspn(at, " ");
-        size_t n = strcspn(at, "\n");
+        size_t n = strcspn(at, "\n"), n_digits;
         if (n > 0) {
             dlb_text_printf(out, "%s", before);
+            if (begins_block(at, &n_digits)) {
+                dlb_text_append(out, at, n_digits);
+                dlb_text_append(out, "\\", 1);
+                at += n_digits;
+                n -= n_digits;
+            }
             dlb_markup_words(out, at, n, DLB_MARKUP_MARKDOWN);
             dlb_text_printf(out, before[0] ? "\n" : "\n\n");
         }
@@ -129,10 +145,14 @@ static void put_text(struct dlb_text *out, const json_t *doc)
     dlb_text_free(&words);
 }
 
-static void put_result(struct dlb_text *out, const json_t *doc, const struct dlb_report_opts *opts)
+/* `number`: of several results, from 1; 0: it is the only one. */
+static void put_result(struct dlb_text *out, const json_t *doc, uint32_t number,
+                       const struct dlb_report_opts *opts)
 {
     struct dlb_text words = {0};
     dlb_text_printf(out, "## ");
+    if (number > 0)
+        dlb_text_printf(out, "%u: ", number);
     dlb_markup_text(out, dlb_text_shown(doc, "run_name"), DLB_MARKUP_MARKDOWN);
     dlb_text_printf(out, " (dlbench ");
     dlb_markup_text(out, dlb_text_shown(doc, "command"), DLB_MARKUP_MARKDOWN);
@@ -169,7 +189,7 @@ static void render_all(const json_t *const *docs, uint32_t n, const struct dlb_r
         dlb_sheet_free(&sheet);
     }
     for (uint32_t i = 0; i < n; i++)
-        put_result(out, docs[i], opts);
+        put_result(out, docs[i], n > 1 ? i + 1 : 0, opts);
 }
 
 static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)

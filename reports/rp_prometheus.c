@@ -8,9 +8,12 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#define LABEL_CAP 64 /* of a name, with the zero behind it */
 
 static void put_label(struct dlb_text *out, const char *before, const char *name, const char *value)
 {
@@ -26,16 +29,45 @@ static void put_label(struct dlb_text *out, const char *before, const char *name
     dlb_text_free(&plain);
 }
 
-/* A key as a name of a label: loader_num_workers. */
-static void put_setting(struct dlb_text *out, const char *key, const json_t *value)
+/* A key as a name of a label: loader_num_workers. Keys of settings have a dot, so of our own
+ * labels only run_name can be meant. One that cannot be such a name would spoil the whole file: it
+ * has no label.
+ */
+static bool label_of(const char *key, char name[LABEL_CAP])
 {
-    char name[64], text[40];
-    size_t n = strlen(key) < sizeof(name) ? strlen(key) : sizeof(name) - 1;
-    for (size_t i = 0; i < n; i++)
-        name[i] = isalnum((unsigned char)key[i]) ? key[i] : '_';
-    name[n] = '\0';
-    dlb_text_value(value, text, sizeof(text));
-    put_label(out, ",", name, text);
+    size_t n = strlen(key);
+    if (n >= LABEL_CAP || !islower((unsigned char)key[0]) || !strchr(key, '.'))
+        return false;
+    for (size_t i = 0; i <= n; i++)
+        name[i] = (char)(isalnum((unsigned char)key[i]) || !key[i] ? key[i] : '_');
+    return strcmp(name, "run_name") != 0;
+}
+
+/* Whether an earlier axis has the same name: a label may stand once. */
+static bool is_taken(const json_t *axes, const char *key, const char *name)
+{
+    char other[LABEL_CAP];
+    const char *its;
+    json_t *ignored;
+    json_object_foreach((json_t *)axes, its, ignored) {
+        (void)ignored;
+        if (strcmp(its, key) == 0)
+            return false;
+        if (label_of(its, other) && strcmp(other, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* In full: values that are cut can be the same. */
+static void put_setting(struct dlb_text *out, const char *name, const json_t *value)
+{
+    char text[40];
+    if (json_is_real(value))
+        (void)snprintf(text, sizeof(text), "%.10g", json_real_value(value));
+    else
+        dlb_text_value(value, text, sizeof(text));
+    put_label(out, ",", name, json_is_string(value) ? json_string_value(value) : text);
 }
 
 static void put_value(struct dlb_text *out, double value)
@@ -43,11 +75,34 @@ static void put_value(struct dlb_text *out, double value)
     dlb_text_printf(out, "} %.10g\n", value);
 }
 
-static void begin(struct dlb_text *out, const char *metric, const json_t *doc)
+/* Several results, and for each how many before it have its name: the collector refuses a file in
+ * which two samples have the same labels. */
+struct results {
+    const json_t *const *docs;
+    uint32_t n;
+};
+
+static uint32_t n_namesakes(const struct results *results, uint32_t i)
 {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < i; k++)
+        n += strcmp(dlb_json_text(results->docs[k], "run_name"),
+                    dlb_json_text(results->docs[i], "run_name")) == 0;
+    return n;
+}
+
+static void begin(struct dlb_text *out, const char *metric, const struct results *results,
+                  uint32_t i)
+{
+    char number[16];
+    uint32_t n = n_namesakes(results, i);
     dlb_text_printf(out, "dlbench_%s", metric);
-    put_label(out, "{", "run_name", dlb_json_text(doc, "run_name"));
-    put_label(out, ",", "command", dlb_json_text(doc, "command"));
+    put_label(out, "{", "run_name", dlb_json_text(results->docs[i], "run_name"));
+    put_label(out, ",", "command", dlb_json_text(results->docs[i], "command"));
+    if (n > 0) {
+        (void)snprintf(number, sizeof(number), "%u", n + 1);
+        put_label(out, ",", "result", number);
+    }
 }
 
 /* A figure of a result; NaN: not measured, no sample. */
@@ -181,37 +236,40 @@ static void head(struct dlb_text *out, const char *name, const char *help)
     dlb_text_printf(out, "# HELP dlbench_%s %s\n# TYPE dlbench_%s gauge\n", name, help, name);
 }
 
-static void put_cells(const json_t *doc, size_t metric, struct dlb_text *out)
+static void put_cells(const struct results *results, uint32_t result, size_t metric,
+                      struct dlb_text *out)
 {
-    const json_t *cell;
+    const json_t *doc = results->docs[result];
+    const json_t *axes = json_object_get(doc, "axes"), *cell;
     const char *key;
     json_t *axis;
-    char number[32];
+    char number[32], name[LABEL_CAP];
     size_t i;
     json_array_foreach(json_object_get(doc, "cells"), i, cell) {
         double value = of_cell[metric].figure(doc, cell);
         if (!isfinite(value))
             continue;
-        begin(out, of_cell[metric].name, doc);
+        begin(out, of_cell[metric].name, results, result);
         (void)snprintf(number, sizeof(number), "%zu", i);
         put_label(out, ",", "cell", number);
         put_label(out, ",", "pipeline", dlb_json_text(cell, "pipeline"));
-        json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis) {
+        json_object_foreach((json_t *)axes, key, axis) {
             (void)axis;
-            put_setting(out, key, json_object_get(json_object_get(cell, "config"), key));
+            if (label_of(key, name) && !is_taken(axes, key, name))
+                put_setting(out, name, json_object_get(json_object_get(cell, "config"), key));
         }
         put_value(out, value);
     }
 }
 
-static void put_verdicts(const json_t *const *docs, uint32_t n, struct dlb_text *out)
+static void put_verdicts(const struct results *results, struct dlb_text *out)
 {
     head(out, "verdict_info", "The verdict, as labels.");
-    for (uint32_t i = 0; i < n; i++) {
-        const json_t *verdict = json_object_get(docs[i], "verdict");
+    for (uint32_t i = 0; i < results->n; i++) {
+        const json_t *verdict = json_object_get(results->docs[i], "verdict");
         if (!json_is_object(verdict))
             continue;
-        begin(out, "verdict_info", docs[i]);
+        begin(out, "verdict_info", results, i);
         put_label(out, ",", "code", dlb_json_text(verdict, "code"));
         put_label(out, ",", "class", dlb_json_text(verdict, "class"));
         put_label(out, ",", "severity", dlb_json_text(verdict, "severity"));
@@ -219,17 +277,18 @@ static void put_verdicts(const json_t *const *docs, uint32_t n, struct dlb_text 
     }
 }
 
-static void put_rungs(const json_t *const *docs, uint32_t n, struct dlb_text *out)
+static void put_rungs(const struct results *results, struct dlb_text *out)
 {
     const json_t *rung;
     size_t i;
     head(out, "gap_epoch_seconds", "An epoch on a rung of the in-memory ladder.");
-    for (uint32_t k = 0; k < n; k++)
-        json_array_foreach(json_object_get(json_object_get(docs[k], "gap"), "rungs"), i, rung) {
+    for (uint32_t k = 0; k < results->n; k++)
+        json_array_foreach(json_object_get(json_object_get(results->docs[k], "gap"), "rungs"), i,
+                           rung) {
             double s = dlb_json_number(json_object_get(rung, "seconds"), "median");
             if (!isfinite(s))
                 continue;
-            begin(out, "gap_epoch_seconds", docs[k]);
+            begin(out, "gap_epoch_seconds", results, k);
             put_label(out, ",", "rung", dlb_json_text(rung, "rung"));
             put_value(out, s);
         }
@@ -238,6 +297,7 @@ static void put_rungs(const json_t *const *docs, uint32_t n, struct dlb_text *ou
 static void render_all(const json_t *const *docs, uint32_t n, const struct dlb_report_opts *opts,
                        struct dlb_text *out)
 {
+    const struct results results = {docs, n};
     (void)opts;
     for (size_t m = 0; m < sizeof(of_result) / sizeof(of_result[0]); m++) {
         head(out, of_result[m].name, of_result[m].help);
@@ -245,17 +305,17 @@ static void render_all(const json_t *const *docs, uint32_t n, const struct dlb_r
             double value = of_result[m].figure(docs[i]);
             if (!isfinite(value))
                 continue;
-            begin(out, of_result[m].name, docs[i]);
+            begin(out, of_result[m].name, &results, i);
             put_value(out, value);
         }
     }
     for (size_t m = 0; m < sizeof(of_cell) / sizeof(of_cell[0]); m++) {
         head(out, of_cell[m].name, of_cell[m].help);
         for (uint32_t i = 0; i < n; i++)
-            put_cells(docs[i], m, out);
+            put_cells(&results, i, m, out);
     }
-    put_verdicts(docs, n, out);
-    put_rungs(docs, n, out);
+    put_verdicts(&results, out);
+    put_rungs(&results, out);
 }
 
 static void render(const json_t *doc, const struct dlb_report_opts *opts, struct dlb_text *out)

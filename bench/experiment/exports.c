@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A new file in a folder that is there, or a regular file, which is replaced. */
+/* A new file in a folder that is there, or a regular file, which is replaced. A link or a device
+ * such as /dev/stdout would be replaced, too, and nobody wants that. */
 static int check(const char *flag, const char *path, struct dlb_err *err)
 {
     struct stat st;
@@ -21,7 +22,7 @@ static int check(const char *flag, const char *path, struct dlb_err *err)
     char *folder = dlb_mem_text(path), *slash = strrchr(folder, '/');
     if (slash)
         slash[slash == folder] = '\0'; /* "/" itself stays */
-    bool fits = stat(path, &st) == 0 ? S_ISREG(st.st_mode) : errno == ENOENT && path[0];
+    bool fits = lstat(path, &st) == 0 ? S_ISREG(st.st_mode) : errno == ENOENT && path[0];
     bool can = fits && access(slash ? folder : ".", W_OK | X_OK) == 0;
     free(folder);
     return can ? DLB_OK
@@ -33,7 +34,8 @@ static int check(const char *flag, const char *path, struct dlb_err *err)
 int dlb_exports_check(const struct dlb_args *args, struct dlb_err *err)
 {
     int rc = check("--junit", args->junit, err);
-    return rc ? rc : check("--traceml", args->traceml, err);
+    rc = rc ? rc : check("--traceml", args->traceml, err);
+    return rc ? rc : check("--prometheus", args->prometheus, err);
 }
 
 static int write_one(const char *path, struct dlb_text *text)

@@ -1,4 +1,5 @@
-/* Files that a result is also written to: --junit and --traceml.
+/* Files that a result is also written to: --junit and --traceml; --prometheus is
+ * checked here, and written by its verb.
  *
  * Floor 5, private to bench/experiment. Control thread. */
 #ifndef DLB_BENCH_EXPERIMENT_EXPORTS_H

@@ -160,16 +160,31 @@ static void marks(struct dlb_text *out, const struct dlb_sheet *sheet)
 static void table(struct dlb_text *out, const struct dlb_figure *figure,
                   const struct dlb_sheet *sheet, uint32_t result)
 {
-    dlb_text_printf(out, "<div class=\"scroll\"><table>\n");
+    dlb_text_printf(
+        out, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table>\n",
+        figure->title);
     head(out, sheet);
     rows(out, sheet, strcmp(figure->id, "cells") == 0, result);
     dlb_text_printf(out, "</table></div>\n");
 }
 
+/* Whether there is anything to draw: without a figure a chart would show an axis of its own
+ * invention. */
+static bool has_figures(const struct dlb_sheet *sheet)
+{
+    for (uint32_t i = 0; i < sheet->n_values; i++) {
+        enum dlb_role role = sheet->column[i % sheet->n_columns].role;
+        if ((role == DLB_ROLE_Y || role == DLB_ROLE_PART) && isfinite(sheet->value[i].number))
+            return true;
+    }
+    return false;
+}
+
 void dlb_html_figure(struct dlb_text *out, const struct dlb_figure *figure,
                      const struct dlb_sheet *sheet, uint32_t result)
 {
-    const char *chart = chart_names[sheet->chart == DLB_CHART_HEAT ? 0 : sheet->chart];
+    bool drawn = sheet->chart != DLB_CHART_HEAT && has_figures(sheet);
+    const char *chart = chart_names[drawn ? sheet->chart : DLB_CHART_NONE];
     if (sheet->n_rows == 0)
         return;
     dlb_text_printf(out, "<figure id=\"r%u-%s\"%s", result, figure->id,

@@ -18,6 +18,11 @@
     return "0";
   }
 
+  function bytes(n) {
+    const at = Math.min(5, Math.max(0, Math.floor(Math.log10(Math.abs(n) || 1) / 3)));
+    return Number((n / 1000 ** at).toPrecision(3)) + " " + ["B", "kB", "MB", "GB", "TB", "PB"][at];
+  }
+
   function shown(unit, value) {
     if (!Number.isFinite(value)) return "not measured";
     switch (unit) {
@@ -25,6 +30,8 @@
       case "ns": return duration(value * 1e-9);
       case "s": return duration(value);
       case "ratio": return Number(value.toPrecision(3)) + "x";
+      case "bytes": return bytes(value);
+      case "bytes_per_s": return bytes(value) + "/s";
       default: return Number(value.toPrecision(4)).toLocaleString("en-US", {maximumFractionDigits: 6});
     }
   }
@@ -138,9 +145,11 @@
     }, more);
   }
 
-  function logTicks(unit) {
+  // Powers of ten; where there are fewer than two, 2 and 5 between them as well.
+  function logTicks(unit, least, most) {
+    const shownDigits = Math.floor(Math.log10(most)) > Math.ceil(Math.log10(least)) ? [1] : [1, 2, 5];
     return {color: colour("--soft"), maxRotation: 0, autoSkip: true, autoSkipPadding: 10,
-      callback: value => (Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9 ? shown(unit, value) : null)};
+      callback: value => (shownDigits.includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(6))) ? shown(unit, value) : null)};
   }
 
   function labelAxis(labels) {
@@ -206,7 +215,8 @@
     return {type: "bar", flat: true, value: y, labels,
       data: {labels, datasets: groups.map((name, i) => ({label: name || y.title, backgroundColor: series(i) + "99", borderColor: series(i), ink: colour("--ink"), grouped: false, maxBarThickness: 14, minBarLength: 2,
         data: rows.map((row, k) => (!group || data.text(row, group) === name ? point(row, k) : {x: null, y: labels[k]}))}))},
-      scales: {x: log ? axis("", y.unit, {type: "logarithmic", min: Math.min(...positive) / 1.5, max: Math.max(...positive) * 1.5, ticks: logTicks(y.unit)})
+      scales: {x: log ? axis("", y.unit, {type: "logarithmic", min: Math.min(...positive) / 1.5, max: Math.max(...positive) * 1.5,
+                               ticks: logTicks(y.unit, Math.min(...positive) / 1.5, Math.max(...positive) * 1.5)})
                       : axis("", y.unit, {suggestedMin: Math.min(0, ...values), suggestedMax: Math.max(...values)}), y: labelAxis(labels)}};
   }
 
@@ -327,6 +337,10 @@
   const open = () => { for (let at = document.querySelector(":target"); at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true; };
   addEventListener("hashchange", open);
   open();
+  // What a reader of the paper must know is on it.
+  const opened = [];
+  addEventListener("beforeprint", () => { for (const notes of document.querySelectorAll("details.notes:not([open])")) { notes.open = true; opened.push(notes); } });
+  addEventListener("afterprint", () => { while (opened.length) opened.pop().open = false; });
   if (typeof Chart === "undefined") return;
   for (const details of document.querySelectorAll("figure[data-chart]:not([id$=-beside]) details")) details.open = false;
   drawAll();

@@ -61,6 +61,8 @@ static void demand(const json_t *doc, struct dlb_text *out)
     bool pytorch = isfinite(supply.hardware);
     dlb_text_printf(out, "<dl class=\"tiles\">\n");
     fed_tile(doc, out);
+    if (json_is_object(json_object_get(doc, "storage"))) /* its cells differ in the work */
+        supply = (struct dlb_supply){(double)NAN, (double)NAN, (double)NAN, (double)NAN};
     tile(out, emulated ? "The emulated accelerator asks for" : "The GPU asks for", supply.needs);
     tile(out, pytorch ? "Your pipeline gives" : "The loader gives", supply.gives);
     tile(out, "This hardware could", supply.hardware);
@@ -99,7 +101,7 @@ static void notes(const json_t *doc, const char *key, const char *title, struct 
     size_t i;
     if (json_array_size(json_object_get(doc, key)) == 0)
         return;
-    dlb_text_printf(out, "<details><summary>%s: %zu</summary>\n<ul>\n", title,
+    dlb_text_printf(out, "<details class=\"notes\"><summary>%s: %zu</summary>\n<ul>\n", title,
                     json_array_size(json_object_get(doc, key)));
     json_array_foreach(json_object_get(doc, key), i, note)
         dlb_html_element(out, "li", "", dlb_text_shown(note, "text"));
@@ -173,7 +175,12 @@ static void title(const json_t *doc, uint32_t number, bool several, struct dlb_t
                           : dlb_json_is_true(doc, "partial") ? "PARTIAL: something failed, or the "
                                                                "run has not ended"
                                                              : "";
-    dlb_html_element(out, several ? "h2" : "h1", "", dlb_text_shown(doc, "run_name"));
+    if (several)
+        dlb_text_printf(out, "<h2>%u: ", number + 1);
+    else
+        dlb_text_printf(out, "<h1>");
+    dlb_markup_text(out, dlb_text_shown(doc, "run_name"), DLB_MARKUP_HTML);
+    dlb_text_printf(out, several ? "</h2>\n" : "</h1>\n");
     dlb_text_printf(out, "<p class=\"soft\">dlbench ");
     dlb_markup_text(out, dlb_text_shown(doc, "command"), DLB_MARKUP_HTML);
     put_known(out, ", on ", dlb_json_text(environment, "host"));

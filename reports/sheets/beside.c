@@ -41,7 +41,7 @@ static void figures(const json_t *doc, bool storage, struct dlb_sheet *out)
 {
     const json_t *s = json_object_get(doc, "storage"), *cell = dlb_ranked_offered(doc);
     const json_t *rate = json_object_get(cell, dlb_ranked_rate(doc));
-    const json_t *of = storage ? s : rate;
+    const json_t *of = storage ? s : is_storage(doc) ? NULL : rate;
     bool one = !storage && strcmp(dlb_json_text(rate, "interval"), "none") == 0;
     dlb_sheet_number(out, dlb_json_number(of, storage ? "max_accelerators" : "median"));
     dlb_sheet_number(out, one ? (double)NAN : dlb_json_number(of, "low"));
@@ -62,11 +62,14 @@ static void data(const json_t *doc, struct dlb_sheet *out)
     dlb_sheet_text(out, json_is_object(set) ? text : "");
 }
 
-static void row(const json_t *doc, bool storage, struct dlb_sheet *out)
+static void row(const json_t *doc, uint32_t number, bool storage, struct dlb_sheet *out)
 {
     const json_t *environment = json_object_get(doc, "environment");
+    char name[300];
+    (void)snprintf(name, sizeof(name), "%u: %.*s", number,
+                   DLB_CUT(dlb_text_shown(doc, "run_name"), 256));
     dlb_sheet_row(out, DLB_SHEET_NO_CELL);
-    dlb_sheet_text(out, dlb_text_shown(doc, "run_name"));
+    dlb_sheet_text(out, name);
     dlb_sheet_text(out, dlb_text_shown(doc, "command"));
     figures(doc, storage, out);
     dlb_sheet_text(out, dlb_text_shown(json_object_get(doc, "verdict"), "class"));
@@ -81,7 +84,7 @@ static void row(const json_t *doc, bool storage, struct dlb_sheet *out)
 /* Rates of other work say nothing of each other. */
 static void note(const json_t *const *docs, uint32_t n, struct dlb_sheet *out)
 {
-    bool data_differ = false, pipelines_differ = false, busy = false;
+    bool data_differ = false, pipelines_differ = false, busy = false, mixed = false;
     for (uint32_t i = 0; i < n; i++) {
         const char *own = dlb_json_text(dlb_ranked_offered(docs[i]), "pipeline");
         data_differ =
@@ -89,8 +92,13 @@ static void note(const json_t *const *docs, uint32_t n, struct dlb_sheet *out)
                                   dlb_json_text(json_object_get(docs[0], "dataset"), "id")) != 0;
         pipelines_differ = pipelines_differ ||
                            strcmp(own, dlb_json_text(dlb_ranked_offered(docs[0]), "pipeline")) != 0;
+        mixed = mixed || is_storage(docs[i]) != is_storage(docs[0]);
         busy = busy || dlb_json_is_true(docs[i], "too_busy");
     }
+    if (mixed)
+        dlb_text_printf(&out->note, "A storage has no rate of its own, but one for each number of "
+                                    "accelerators: `dlbench report` of storages alone says how "
+                                    "many each feeds. ");
     if (data_differ)
         dlb_text_printf(&out->note, "The data sets are not the same: compare rates only if the "
                                     "samples are alike. ");
@@ -110,6 +118,6 @@ void dlb_sheet_beside(const json_t *const *docs, uint32_t n, struct dlb_sheet *o
         storage = storage && is_storage(docs[i]);
     columns(storage, out);
     for (uint32_t i = 0; i < n; i++)
-        row(docs[i], storage, out);
+        row(docs[i], i + 1, storage, out);
     note(docs, n, out);
 }

@@ -90,12 +90,14 @@ static void repetitions(const json_t *rate, struct dlb_sheet *out)
     dlb_text_free(&words);
 }
 
-/* As the number that it may be, so that rows can be sorted by it. */
-static void setting(const json_t *value, struct dlb_sheet *out)
+/* As the number that it may be, so that rows can be sorted by it. In full, if charts show it by its
+ * number. */
+static void setting(const json_t *axis, const json_t *value, struct dlb_sheet *out)
 {
-    char text[64];
-    dlb_text_value(value, text, sizeof(text));
-    dlb_sheet_both(out, json_is_number(value) ? json_number_value(value) : (double)NAN, text);
+    char text[DLB_VALUE_CAP + 24];
+    bool alike = dlb_label_value(axis, value, text, sizeof(text));
+    double number = json_is_number(value) ? json_number_value(value) : (double)NAN;
+    dlb_sheet_both(out, number, alike && json_is_string(value) ? json_string_value(value) : text);
 }
 
 static void row(const json_t *doc, const struct shape *shape, const json_t *cell, int64_t index,
@@ -109,7 +111,8 @@ static void row(const json_t *doc, const struct shape *shape, const json_t *cell
     if (shape->mixed)
         dlb_sheet_text(out, dlb_text_shown(cell, "pipeline"));
     for (uint32_t i = 0; i < shape->n_axes; i++)
-        setting(json_object_get(config, shape->axis[i]), out);
+        setting(json_object_get(json_object_get(doc, "axes"), shape->axis[i]),
+                json_object_get(config, shape->axis[i]), out);
     if (shape->raced)
         dlb_sheet_text(out, dlb_text_shown(json_object_get(cell, "race"), "state"));
     dlb_sheet_number(out, dlb_json_number(rate, "median"));

@@ -16,8 +16,8 @@ struct dlb_figure {
 
 extern const struct dlb_figure dlb_figures[]; /* ends with id == NULL; in the order of a page */
 
-/* A row for each result: machine, data, verdict, rates, accelerators that are fed. `text` says what
- * must not be compared. */
+/* A row for each result, with its number from 1, because names can be the same: machine, data,
+ * verdict, rates, accelerators that are fed. `text` says what must not be compared. */
 void dlb_sheet_beside(const json_t *const *docs, uint32_t n, struct dlb_sheet *out);
 
 #endif

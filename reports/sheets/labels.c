@@ -65,11 +65,32 @@ static bool are_mixed(const json_t *doc)
     return false;
 }
 
+bool dlb_label_value(const json_t *axis, const json_t *value, char *text, size_t n_text)
+{
+    char own[DLB_VALUE_CAP], its[DLB_VALUE_CAP];
+    const json_t *other;
+    size_t i, number = 0;
+    bool alike = false;
+    dlb_text_value(value, own, sizeof(own));
+    json_array_foreach(axis, i, other) {
+        dlb_text_value(other, its, sizeof(its));
+        if (json_equal(other, value))
+            number = i + 1;
+        else
+            alike = alike || strcmp(own, its) == 0;
+    }
+    if (alike && number > 0)
+        (void)snprintf(text, n_text, "%s (%zu)", own, number);
+    else
+        (void)snprintf(text, n_text, "%s", own);
+    return alike;
+}
+
 static void add(dlb_label text, const char *name, const char *value)
 {
     size_t n = strlen(text);
     (void)snprintf(text + n, DLB_LABEL_CAP - n, "%s%.*s%s%.*s", n ? ", " : "", DLB_CUT(name, 40),
-                   value[0] ? " " : "", DLB_CUT(value, 40));
+                   value[0] ? " " : "", DLB_CUT(value, DLB_VALUE_CAP + 24));
 }
 
 static void settings(const json_t *doc, const json_t *cell, bool mixed, const char *but,
@@ -78,14 +99,14 @@ static void settings(const json_t *doc, const json_t *cell, bool mixed, const ch
     const json_t *config = json_object_get(cell, "config");
     const char *key;
     json_t *axis;
-    char value[40];
+    char value[DLB_VALUE_CAP + 24];
     if (mixed)
         add(text, strcmp(dlb_json_text(cell, "pipeline"), "pytorch") == 0 ? "PyTorch" : "hardware",
             "");
     json_object_foreach((json_t *)json_object_get(doc, "axes"), key, axis) {
         if (json_array_size(axis) < 2 || (but && strcmp(but, key) == 0))
             continue;
-        dlb_text_value(json_object_get(config, key), value, sizeof(value));
+        (void)dlb_label_value(axis, json_object_get(config, key), value, sizeof(value));
         add(text, dlb_label_title(key), value);
     }
 }

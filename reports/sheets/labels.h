@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define DLB_LABEL_CAP 400
+#define DLB_VALUE_CAP 40 /* what dlb_text_value needs */
 #define DLB_WORKERS "loader.num_workers"
 
 /* Whether cells that ran differ in the setting. */
@@ -23,6 +24,10 @@ dlb_label *dlb_labels_without(const json_t *doc, const char *but);
 
 /* The same behind the cell's number: "3: workers 4, pin yes"; "cell 3" when none varies. */
 dlb_label *dlb_labels_of(const json_t *doc);
+
+/* A value of an axis, short. True: others of the axis are as short the same, so its number in the
+ * axis is behind it. `axis` may be NULL. */
+bool dlb_label_value(const json_t *axis, const json_t *value, char *text, size_t n_text);
 
 /* The name of a setting in a table. Borrowed. */
 const char *dlb_label_title(const char *key);

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_SERIES 12 /* lines that a chart can show apart */
+#define MAX_SERIES 12   /* lines that a chart can show apart */
+#define SAME_FRAC 0.005 /* demand: the mean size of batches differs a little */
 
 /* The settings of a line, each once, the line with the fastest cell first. */
 struct series {
@@ -73,6 +74,18 @@ static struct series *series_of(const json_t *doc, dlb_label *names)
     return out;
 }
 
+/* Whether the cells that ran ask for as much as this. */
+static bool all_need(const json_t *doc, double needs)
+{
+    const json_t *cell;
+    size_t i;
+    json_array_foreach(json_object_get(doc, "cells"), i, cell) {
+        if (is_shown(doc, cell) && fabs(dlb_supply_needs(cell) - needs) > SAME_FRAC * needs)
+            return false;
+    }
+    return true;
+}
+
 /* What the accelerator asks for, what the cell could at most, and the settings that are offered. */
 static void mark(const json_t *doc, bool by_workers, struct dlb_sheet *out)
 {
@@ -80,7 +93,10 @@ static void mark(const json_t *doc, bool by_workers, struct dlb_sheet *out)
     const json_t *cell = dlb_ranked_offered(doc);
     bool recommended = json_is_integer(json_object_get(doc, "recommended_cell"));
     double workers = dlb_json_number(json_object_get(cell, "config"), DLB_WORKERS);
-    dlb_sheet_mark(out, "demand", supply.needs, false);
+    if (all_need(doc, supply.needs))
+        dlb_sheet_mark(out, "demand", supply.needs, false);
+    else
+        dlb_text_printf(&out->note, "Cells differ in what they ask for: no demand is drawn. ");
     dlb_sheet_mark(out, "data always ready", supply.ready, false);
     if (by_workers)
         dlb_sheet_mark(out, recommended ? "recommended" : "best", workers, true);
@@ -166,7 +182,7 @@ void dlb_sheet_rates(const json_t *doc, struct dlb_sheet *out)
 
 /* Rows are the other settings, columns the numbers of workers. */
 struct grid {
-    double workers[32];
+    double *workers;
     uint32_t n;
 };
 
@@ -178,11 +194,12 @@ static int by_number(const void *a, const void *b)
 
 static void columns_of(const json_t *doc, struct grid *grid)
 {
-    const json_t *cell;
+    const json_t *cells = json_object_get(doc, "cells"), *cell;
     size_t i;
-    json_array_foreach(json_object_get(doc, "cells"), i, cell) {
+    grid->workers = dlb_mem_array(json_array_size(cells), sizeof(*grid->workers));
+    json_array_foreach(cells, i, cell) {
         double n = dlb_json_number(json_object_get(cell, "config"), DLB_WORKERS);
-        bool known = !is_shown(doc, cell) || !isfinite(n) || grid->n == 32;
+        bool known = !is_shown(doc, cell) || !isfinite(n);
         for (uint32_t k = 0; k < grid->n; k++)
             known = known || grid->workers[k] == n;
         if (!known)
@@ -232,6 +249,7 @@ void dlb_sheet_idle(const json_t *doc, struct dlb_sheet *out)
         dlb_text_printf(&out->note,
                         "The rows are those of the figure above; %u cells are left out. ",
                         series->n_left_out);
+    free(grid.workers);
     free(series);
     free(names);
 }

@@ -26,10 +26,24 @@ static const struct part work[] = {{"read", "read"},
                                    {"collate", "collate"},
                                    {"pin", "pin"}};
 
+/* NaN: the stage was not measured. */
 static double sum_of(const json_t *stages, const char *key)
 {
     const json_t *stage = json_object_get(stages, key);
+    if (!json_is_object(stage))
+        return (double)NAN;
     return dlb_json_number(stage, "count") > 0 ? dlb_json_number(stage, "sum_ns") : 0;
+}
+
+/* Of the stages that were measured. */
+static double sum_of_parts(const json_t *stages, const struct part *parts, size_t n_parts)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n_parts; i++) {
+        double own = sum_of(stages, parts[i].key);
+        sum += isnan(own) ? 0 : own;
+    }
+    return sum;
 }
 
 /* One row for each of the fastest cells: its parts, each over `whole`; nothing for a cell where
@@ -58,12 +72,9 @@ static void rows(const json_t *doc, const char *stages, const struct part *parts
 static double window_ns(const json_t *cell)
 {
     const json_t *stages = json_object_get(cell, "device_stages");
-    double sum = 0;
     if (!json_object_get(stages, "idle_input")) /* of an earlier version: no whole */
         return (double)NAN;
-    for (size_t i = 0; i < N(window); i++)
-        sum += sum_of(stages, window[i].key);
-    return sum;
+    return sum_of_parts(stages, window, N(window));
 }
 
 void dlb_sheet_window(const json_t *doc, struct dlb_sheet *out)
@@ -78,10 +89,7 @@ void dlb_sheet_window(const json_t *doc, struct dlb_sheet *out)
 
 static double worker_samples(const json_t *cell)
 {
-    const json_t *stages = json_object_get(cell, "worker_stages");
-    double sum = 0;
-    for (size_t i = 0; i < N(work); i++)
-        sum += sum_of(stages, work[i].key);
+    double sum = sum_of_parts(json_object_get(cell, "worker_stages"), work, N(work));
     return sum > 0 ? dlb_json_number(cell, "worker_samples") : (double)NAN;
 }
 

@@ -438,8 +438,8 @@ static int run_plan(struct runner *r, struct dlb_err *err)
 {
     const struct dlb_scenario *scenario = r->how->scenario;
     uint32_t n_run = 0;
+    fit(r);
     for (;;) {
-        fit(r);
         int rc = run_tasks(r, n_run, err);
         n_run = r->plan->n_tasks;
         if (rc || r->results->interrupted || !scenario || !r->plan->grows)
@@ -448,6 +448,7 @@ static int run_plan(struct runner *r, struct dlb_err *err)
             tell(r, DLB_RUNNER_BLOCK, 0, NULL);
         r->task = NULL; /* the tasks may move */
         rc = scenario->next(r->plan, r->results, err);
+        fit(r); /* a cell can be added for whose tasks no time is left: results are of all cells */
         if (rc || r->plan->n_tasks == n_run)
             return rc;
     }

@@ -77,6 +77,11 @@ expect [ "$(ls figures.prom* | wc -l)" -eq 1 ]
 run "$dlbench" report results/sweep --prometheus figures.prom --format md
 expect_exit 0
 expect_out '^## a, "b" '
-expect_error E_NOT_FOUND 3 "$dlbench" report results/sweep --prometheus none/figures.prom
+expect_error E_EXPORT_PATH 2 "$dlbench" report results/sweep --prometheus none/figures.prom
+mkfifo pipe && ln -s figures.prom link
+for file in pipe link; do # which a rename would replace
+    expect_error E_EXPORT_PATH 2 "$dlbench" report results/sweep --prometheus "$file"
+done
+expect [ -p pipe ] && expect [ -L link ]
 
 finish

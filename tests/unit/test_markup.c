@@ -49,6 +49,7 @@ static void test_directions_are_named(void **state)
             (void)snprintf(wanted, sizeof(wanted), "[U+%04X]", c);
             assert_becomes((enum dlb_markup)how, words, wanted);
         }
+    assert_becomes(DLB_MARKUP_NONE, "a\xf3\xa0\x81\x81z", "a[U+E0041]z"); /* a tag */
     /* Letters that are written from right to left are a name's own. */
     assert_becomes(DLB_MARKUP_HTML, "\xd7\xa9\xd7\x9c", "\xd7\xa9\xd7\x9c");
 }

@@ -113,6 +113,95 @@ static void test_charts_have_tables(void **state)
     }
 }
 
+/* Two paths that end alike are two lines, and two rows of the grid. */
+static void test_values_that_are_cut_keep_apart(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/mnt/a/projects/vision/imagenet/train/shards",
+                                        "/mnt/b/projects/vision/imagenet/train/shards"};
+    json_t *doc = summary_of("sweep"), *axes = json_object_get(doc, "axes"), *cell;
+    size_t i;
+    json_object_del(axes, "loader.prefetch_factor");
+    json_object_set_new(axes, "dataset.path", json_pack("[s, s]", paths[0], paths[1]));
+    json_array_foreach(json_object_get(doc, "cells"), i, cell)
+        json_object_set_new(json_object_get(cell, "config"), "dataset.path",
+                            json_string(paths[i % 2]));
+    char *page = rendered(doc, "html", 0);
+    const char *idle = strstr(page, "id=\"r0-idle\""), *end = strstr(idle, "</figure>");
+    const char *first = strstr(idle, "shards (1)</td>"), *second = strstr(idle, "shards (2)</td>");
+    assert_true(first && first < end && second && second < end);
+    assert_has(strstr(page, "id=\"r0-cells\""), paths[0]);
+    free(page);
+    json_decref(doc);
+}
+
+/* A line of demand is drawn only if it is that of all cells. */
+static void test_demand_of_cells_that_differ(void **state)
+{
+    (void)state;
+    static const char mark[] = "data-name=\"demand\"";
+    json_t *doc = summary_of("sweep"), *cells = json_object_get(doc, "cells"), *cell;
+    size_t i;
+    json_array_foreach(cells, i, cell)
+        json_object_set_new(
+            cell, "accelerators",
+            json_pack("{si, s[{si, si}]}", "count", 1, "each", "samples", 640, "steps", 10));
+    char *page = rendered(doc, "html", 0);
+    assert_int_equal(n_of(page, mark), 1);
+    free(page);
+    json_object_set_new(json_object_get(json_array_get(cells, 3), "config"), "device.step_ms",
+                        json_real(2));
+    page = rendered(doc, "html", 0);
+    assert_int_equal(n_of(page, mark), 0);
+    free(page);
+    json_decref(doc);
+}
+
+/* A stage that the document does not have was not measured: it took no 0 s. */
+static void test_stages_that_are_missing(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("sweep"), *cell;
+    size_t i;
+    json_array_foreach(json_object_get(doc, "cells"), i, cell)
+        json_object_del(json_object_get(cell, "worker_stages"), "pin");
+    char *page = rendered(doc, "html", 0);
+    const char *row = strstr(strstr(page, "id=\"r0-work\""), "<tbody>");
+    row = strstr(row, "</tr>");
+    assert_memory_equal(row - strlen("<td>-</td>"), "<td>-</td>", strlen("<td>-</td>"));
+    free(page);
+    json_decref(doc);
+}
+
+/* Nothing was measured: a table, and no axes around nothing. More workers than a screen is wide: no
+ * column is missing. */
+static void test_none_and_many(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("gap"), *gap = json_object_get(doc, "gap"), *rung;
+    size_t i;
+    json_array_foreach(json_object_get(gap, "rungs"), i, rung)
+        json_object_set_new(json_object_get(rung, "seconds"), "median", json_null());
+    char *page = rendered(doc, "html", 0);
+    assert_has(page, "<figure id=\"r0-ladder\" class=\"wide\">");
+    free(page);
+    json_decref(doc);
+    doc = summary_of("sweep");
+    json_t *cells = json_object_get(doc, "cells"),
+           *model = json_deep_copy(json_array_get(cells, 4));
+    json_array_clear(cells);
+    for (int n = 0; n < 64; n++) {
+        json_t *cell = json_deep_copy(model);
+        json_object_set_new(json_object_get(cell, "config"), "loader.num_workers", json_integer(n));
+        json_array_append_new(cells, cell);
+    }
+    page = rendered(doc, "html", 0);
+    assert_int_equal(n_of(strstr(page, "id=\"r0-idle\""), " workers</th>"), 64);
+    free(page);
+    json_decref(model);
+    json_decref(doc);
+}
+
 static void test_hostile_names_are_inert(void **state)
 {
     (void)state;
@@ -145,6 +234,10 @@ static void test_several_beside_each_other(void **state)
     struct dlb_text page = {0};
     dlb_report_by_name("html")->render_all((const json_t *const *)docs, 3, &opts, &page);
     assert_has(page.data, "id=\"r3-beside\"");
+    assert_has(page.data, "<h2>1: s2</h2>");
+    assert_has(page.data, "<h2>2: s2</h2>"); /* of the same name */
+    const char *storage = strstr(page.data, ">3: ");
+    assert_has(storage, "<td class=\"text\">storage</td><td>-</td>");
     for (uint32_t i = 0; i < 3; i++) {
         json_t *back = document_in(page.data, i);
         assert_true(json_equal(docs[i], back));
@@ -188,6 +281,10 @@ int main(void)
         cmocka_unit_test(test_loads_nothing),
         cmocka_unit_test(test_every_cell_has_a_row),
         cmocka_unit_test(test_charts_have_tables),
+        cmocka_unit_test(test_values_that_are_cut_keep_apart),
+        cmocka_unit_test(test_demand_of_cells_that_differ),
+        cmocka_unit_test(test_stages_that_are_missing),
+        cmocka_unit_test(test_none_and_many),
         cmocka_unit_test(test_hostile_names_are_inert),
         cmocka_unit_test(test_several_beside_each_other),
         cmocka_unit_test(test_many_cells),

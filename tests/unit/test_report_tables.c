@@ -82,6 +82,7 @@ static void test_csv_of_hostile_names(void **state)
                  {"a\"b", "\"a\"\"b\""},
                  {"=HYPERLINK(1)", "'=HYPERLINK(1)"},
                  {"-1+2, x", "\"'-1+2, x\""},
+                 {"a;=1+2", "\"a;=1+2\""},
                  {"a\nb\r", "a\\x0ab\\x0d"},
                  {"\xe2\x80\xae"
                   "abc",
@@ -141,8 +142,8 @@ static void test_csv_of_odd_documents(void **state)
         "{\"gap\": {\"rungs\": [{}]}}",
         "{\"cells\": [{\"samples_per_s\": {\"values\": 3}}], \"axes\": {\"a\": null}}",
         "{\"watch\": {\"epochs\": [[], {\"number\": {}}]}}",
-        "{\"run_name\": [1, 2], \"cells\": "
-        "[{\"samples_per_s\": {\"values\": [[1], \"x\"]}, \"index\": {}}]}"};
+        "{\"cells\": [{\"samples_per_s\": {\"values\": [[1], \"x\"]}, \"index\": {}}]}",
+        "{\"run_name\": [1, 2], \"cells\": [{\"samples_per_s\": {\"values\": [1]}}]}"};
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
         json_t *doc = json_loads(odd[i], 0, NULL);
         assert_non_null(doc);
@@ -214,6 +215,19 @@ static void test_markdown_of_all_kinds(void **state)
     }
 }
 
+/* A line of a text stays a paragraph, whatever it begins with. */
+static void test_markdown_lines(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("run");
+    json_object_set_new(json_object_get(doc, "verdict"), "text",
+                        json_string("# a\n--- b\n12. c\n+ d\n=== e\n2.5 f\n  - g"));
+    char *text = rendered(doc, "md", 0);
+    assert_has(text, "\n\n\\# a\n\n\\--- b\n\n12\\. c\n\n\\+ d\n\n\\=== e\n\n2.5 f\n\n\\- g\n\n");
+    free(text);
+    json_decref(doc);
+}
+
 /* Every line is a comment or a sample; each metric has one TYPE, and its samples stand together. */
 static void test_prometheus(void **state)
 {
@@ -244,6 +258,59 @@ static void test_prometheus(void **state)
     }
     free(text);
     json_decref(doc);
+}
+
+/* Values of an axis that begin and end alike keep apart. */
+static void test_prometheus_labels(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"",         "__name__",    "cell",
+                                       "9.x",      "run.name",    "loader.num-workers",
+                                       "a\"b.\nc", "dataset.path"};
+    static const char path[] = "/mnt/nfs-a/projects/vision/imagenet/train/shards";
+    json_t *doc = summary_of("sweep"), *axes = json_object_get(doc, "axes");
+    json_t *config = json_object_get(json_array_get(json_object_get(doc, "cells"), 0), "config");
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        json_object_set_new(axes, keys[i], json_pack("[s, s]", path, "b"));
+        json_object_set_new(config, keys[i], json_string(path));
+    }
+    char *text = rendered(doc, "prometheus", 0);
+    assert_has(text, ",dataset_path=\"/mnt/nfs-a/projects/vision/imagenet/train/shards\"");
+    assert_has(text, "a_b__c=\"/mnt");
+    static const char *const wrong[] = {",=\"", "__name__=", "9_x=", "loader_num_workers=\"/mnt"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_null(strstr(text, wrong[i]));
+    const char *line = strstr(text, "\ndlbench_samples_per_second{"), *end = strchr(line + 1, '\n');
+    const char *name = strstr(line, "run_name="), *cell = strstr(line, "cell=");
+    assert_true(name < end && strstr(name + 1, "run_name=") > end);
+    assert_true(cell < end && strstr(cell + 1, "cell=") > end);
+    free(text);
+    json_decref(doc);
+}
+
+/* Results of one name: no two samples have the same labels. */
+static void test_prometheus_of_namesakes(void **state)
+{
+    (void)state;
+    json_t *doc = summary_of("sweep"), *gap = summary_of("gap");
+    struct dlb_text text = {0};
+    struct dlb_report_opts opts = {.folder = NULL};
+    json_object_set_new(gap, "run_name", json_string(dlb_json_text(doc, "run_name")));
+    dlb_report_by_name("prometheus")
+        ->render_all((const json_t *const[4]){doc, gap, doc, gap}, 4, &opts, &text);
+    for (const char *at = text.data; *at; at = line_of(at, 1)) {
+        char sample[1024];
+        size_t n = strcspn(at, "}\n");
+        if (*at == '#')
+            continue;
+        assert_in_range(n, 1, sizeof(sample) - 3);
+        (void)snprintf(sample, sizeof(sample), "\n%.*s}", (int)n, at);
+        assert_int_equal(n_of(text.data, sample), 1);
+    }
+    assert_has(text.data, "result=\"4\"");
+    dlb_text_free(&text);
+    json_decref(doc);
+    json_decref(gap);
 }
 
 static void test_prometheus_leaves_out_what_was_not_measured(void **state)
@@ -305,7 +372,10 @@ int main(void)
         cmocka_unit_test(test_csv_of_several),
         cmocka_unit_test(test_markdown),
         cmocka_unit_test(test_markdown_of_all_kinds),
+        cmocka_unit_test(test_markdown_lines),
         cmocka_unit_test(test_prometheus),
+        cmocka_unit_test(test_prometheus_labels),
+        cmocka_unit_test(test_prometheus_of_namesakes),
         cmocka_unit_test(test_prometheus_leaves_out_what_was_not_measured),
         cmocka_unit_test(test_supply),
     };

@@ -1,4 +1,5 @@
 /* The runner against programs that misbehave: scripts stand in for the cell. */
+#include "core/base/mem.h"
 #include "core/base/pulse.h"
 #include "scenarios/plan/plan.h"
 #include "scenarios/run/runner.h"
@@ -426,6 +427,40 @@ static void test_eta_is_known_or_nan(void **state)
     close_bench(&b);
 }
 
+/* A cell like the last, for whose tasks no time is left. */
+static int add_a_cell(struct dlb_plan *plan, const struct dlb_results *results, struct dlb_err *err)
+{
+    (void)results;
+    (void)err;
+    plan->cells = dlb_mem_grow(plan->cells, (size_t)plan->n_cells + 1, sizeof(*plan->cells));
+    struct dlb_plan_cell *cell = &plan->cells[plan->n_cells];
+    *cell = plan->cells[plan->n_cells - 1];
+    cell->spec = dlb_mem_new(sizeof(*cell->spec));
+    *cell->spec = *plan->cells[plan->n_cells++ - 1].spec;
+    return DLB_OK;
+}
+
+static void test_a_cell_without_tasks_has_results(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct dlb_err err;
+    struct dlb_scenario grows = *dlb_scenario_by_name("sweep");
+    grows.next = add_a_cell;
+    open_bench(&b, good, two_cells);
+    b.plan.grows = true;
+    struct dlb_runner runner = {.exe = b.exe,
+                                .scratch = b.folder,
+                                .cancel = &b.cancel,
+                                .event = on_event,
+                                .ctx = &b,
+                                .scenario = &grows};
+    assert_int_equal(dlb_runner_execute(&runner, &b.plan, &b.results, &err), DLB_OK);
+    assert_int_equal(b.results.n_cells, 3);
+    assert_int_equal(b.results.cells[2].n, 0);
+    close_bench(&b);
+}
+
 static void test_interrupt_reaches_the_cell(void **state)
 {
     (void)state;
@@ -458,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_opening_is_no_hang),
         cmocka_unit_test(test_steps_alone_take_their_time),
         cmocka_unit_test(test_eta_is_known_or_nan),
+        cmocka_unit_test(test_a_cell_without_tasks_has_results),
         cmocka_unit_test(test_interrupt_reaches_the_cell),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
