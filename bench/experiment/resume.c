@@ -89,6 +89,8 @@ static json_t *head_of(const struct dlb_resume *resume, const struct dlb_resume_
     dlb_json_put(head, "machine", machine_json(run));
     dlb_json_put(head, "data", data_json(&run->subject->shape));
     dlb_json_put(head, "asked", json_incref(resume->asked));
+    if (resume->asked_b)
+        dlb_json_put(head, "asked_b", json_incref(resume->asked_b));
     dlb_json_put(head, "settings", dlb_json_made(dlb_config_resolved(run->cfg)));
     dlb_json_put(head, "axes", dlb_json_made(json_deep_copy(dlb_config_axes(run->cfg))));
     dlb_json_put(head, "host", host);
@@ -134,9 +136,11 @@ static bool differs(const json_t *then, const json_t *now, const struct part *pa
     return n > 0;
 }
 
-void dlb_resume_remember(struct dlb_resume *resume, const struct dlb_config *cfg)
+void dlb_resume_remember(struct dlb_resume *resume, const struct dlb_config *cfg,
+                         const struct dlb_config *cfg_b)
 {
     resume->asked = dlb_config_said(cfg);
+    resume->asked_b = cfg_b ? dlb_config_said(cfg_b) : NULL;
 }
 
 /* The keys and values of what was asked for. New reference. */
@@ -151,19 +155,28 @@ static json_t *values_of(const json_t *asked)
     return out;
 }
 
-/* The configuration is the journal's. One that the user gave, too, has to be the same. */
-static int take_config(const struct dlb_resume *resume, struct dlb_config *cfg, struct dlb_err *err)
+/* Whether the user gave what the journal has under `key`; `part` is for messages. */
+static int check_config(const struct dlb_resume *resume, const char *key,
+                        const struct dlb_config *cfg, const char *part, struct dlb_err *err)
 {
-    static const struct part part = {"setting", DLB_ERR_RESUME_OTHER_CONFIG};
-    const json_t *asked = json_object_get(resume->head, "asked");
-    if (!dlb_config_is_set(cfg))
-        return dlb_config_restore(cfg, asked, err);
-    json_t *said = dlb_config_said(cfg), *then = values_of(asked), *now = values_of(said);
-    bool other = differs(then, now, &part, resume->journal.path, err);
+    const struct part of = {part, DLB_ERR_RESUME_OTHER_CONFIG};
+    json_t *said = dlb_config_said(cfg), *now = values_of(said),
+           *then = values_of(json_object_get(resume->head, key));
+    bool other = differs(then, now, &of, resume->journal.path, err);
     json_decref(said);
     json_decref(then);
     json_decref(now);
     return other ? dlb_failed(err) : DLB_OK;
+}
+
+/* The configuration is the journal's. One that the user gave, too, has to be the same. */
+static int take_config(const struct dlb_resume *resume, struct dlb_config *cfg,
+                       const struct dlb_config *cfg_b, struct dlb_err *err)
+{
+    int rc = dlb_config_is_set(cfg)
+                 ? check_config(resume, "asked", cfg, "setting", err)
+                 : dlb_config_restore(cfg, json_object_get(resume->head, "asked"), err);
+    return rc || !cfg_b ? rc : check_config(resume, "asked_b", cfg_b, "setting of B,", err);
 }
 
 static int check_head(struct dlb_resume *resume, const char *command, struct dlb_err *err)
@@ -184,7 +197,8 @@ static int check_head(struct dlb_resume *resume, const char *command, struct dlb
 }
 
 int dlb_resume_open(struct dlb_resume *resume, struct dlb_result_folder *folder,
-                    const char *command, struct dlb_config *cfg, struct dlb_err *err)
+                    const char *command, struct dlb_config *cfg, const struct dlb_config *cfg_b,
+                    struct dlb_err *err)
 {
     char path[PATH_MAX];
     json_t *records = NULL;
@@ -200,7 +214,7 @@ int dlb_resume_open(struct dlb_resume *resume, struct dlb_result_folder *folder,
     if (!rc)
         rc = dlb_kept_open(&resume->kept, &resume->journal, records, err);
     if (!rc)
-        rc = take_config(resume, cfg, err);
+        rc = take_config(resume, cfg, cfg_b, err);
     folder->replaces = folder->replaces && dlb_json_is_true(resume->head, "replaces");
     json_decref(records);
     return rc;
@@ -260,4 +274,5 @@ void dlb_resume_close(struct dlb_resume *resume)
     dlb_kept_close(&resume->kept);
     json_decref(resume->head);
     json_decref(resume->asked);
+    json_decref(resume->asked_b);
 }

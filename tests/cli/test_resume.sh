@@ -122,6 +122,23 @@ if [ -z "$DLB_SANITIZE" ]; then
         expect_exit 0
         expect_json "d['resumed']['times'] == 1 and len(d['cells'][0]['samples_per_s']['values']) == 5"
     done
+    # --- two configurations in turns: with both, and with no other
+    for ms in 1 2; do
+        printf '[dataset]\nformat = "synthetic"\ncodec = "raw"\n[generate]\nsamples = 64\n[loader]\nbatch_size = 4\n[device]\nstep_ms = %s\n[run]\nrepeats = 3\n' \
+            "$ms" >"$ms.toml"
+    done
+    run env LD_PRELOAD="$DLB_BUILD_DIR/tests/libfaults.so" DLB_FAULT="at=fsync,in=look,path=/journal.jsonl,after=9,effect=ENOSPC" \
+        "$dlbench" compare --run 1.toml 2.toml --run-name turns
+    expect_exit 3
+    expect_err 'dlbench compare --run 1\.toml 2\.toml --resume results/turns$'
+    expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" compare results/s results/s --resume results/turns
+    expect_error E_RESUME_OTHER_CONFIG 2 "$dlbench" compare --run 1.toml 1.toml --resume results/turns
+    expect_err 'device\.step_ms was 2\.0, now 1\.0'
+    run "$dlbench" compare --run 1.toml 2.toml --resume results/turns --json
+    expect_exit 0
+    expect_json "d['resumed']['times'] == 1 and [c['blocks'] for c in d['cells']] == [[0, 1, 2]] * 2"
+    expect_json "d['compare']['between']['by'] == 'pairs' and d['compare']['overall']['low'] is not None"
+
     DLB_FAULTS_SO=$DLB_BUILD_DIR/tests/libfaults.so run python3 "$DLB_SOURCE_DIR/tests/faults/resume.py" --kills 0
     expect_exit 0
     cat "$out"

@@ -237,6 +237,24 @@ static void test_killed_again_and_again(void **state)
     }
 }
 
+/* Twice within the first block: neither left a block, and both are told. */
+static void test_resumed_without_a_block(void **state)
+{
+    struct session s;
+    struct dlb_err err;
+    open_folder(state);
+    for (int k = 0; k < 3; k++)
+        assert_true(killed_at(3));
+    open_session(&s, NULL);
+    assert_int_equal(s.kept.n_taken, 0);
+    assert_int_equal(run_session(&s, &err), DLB_OK);
+    assert_whole(&s);
+    assert_int_equal(s.results.n_resumed, 3);
+    assert_int_equal(s.results.n_unjudged, 3);
+    close_session(&s);
+    assert_int_equal(folder_remove(state), 0);
+}
+
 /* The time of what is not judged counts, and is told apart. The data are read once more. */
 static void test_time_counts_on(void **state)
 {
@@ -327,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_without_a_kill),
         cmocka_unit_test(test_killed_at_each_event),
         cmocka_unit_test(test_killed_again_and_again),
+        cmocka_unit_test(test_resumed_without_a_block),
         cmocka_unit_test(test_time_counts_on),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_another_plan),
