@@ -409,7 +409,7 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
     if (args->dry_run) {
         code = dry_run(x, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
     } else if (prepare(x, &err) || make_plan(x, &err) || check_resumed(x, &err)) {
-        code = dlb_print_err(&err);
+        code = dlb_rules_refuse(args, scenario->name, &err);
     } else {
         const struct dlb_tell tell = telling(x);
         dlb_tell_left_out(&tell);

@@ -133,7 +133,7 @@ static int compare_stored(const struct dlb_args *args, struct dlb_err *err)
     int code, rc = dlb_rules_check(args, err);
     rc = rc ? rc : compare(args, sides, &doc, err);
     if (rc) {
-        code = dlb_print_err(err);
+        code = dlb_rules_refuse(args, "compare", err);
     } else {
         print(args, doc);
         code = dlb_rules_conclude(args, doc, DLB_EXIT_OK);
