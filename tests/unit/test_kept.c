@@ -28,6 +28,7 @@ enum {
 static const char script[] =
     "w=$(sed -n 's/.*\"loader.num_workers\": \\([0-9]*\\).*/\\1/p' \"$spec\")\n"
     "s=$(sed -n 's/.*\"run.seed\": \\([0-9]*\\).*/\\1/p' \"$spec\")\n"
+    "[ -e \"$(dirname \"$0\")/full\" ] && exit 28\n" /* DLB_CHILD_EXIT_NO_SPACE */
     "echo \"$mode $w $s\" >>\"$(dirname \"$0\")/ran\"\n"
     "echo \"{\\\"status\\\": \\\"ok\\\", \\\"window_ns\\\": $((s % 100000 + w)), "
     "\\\"machine_busy_frac\\\": 0.1}\" >\"$result\"";
@@ -294,6 +295,23 @@ static void test_interrupted(void **state)
     assert_int_equal(folder_remove(state), 0);
 }
 
+/* A full disk is no failure of the cell: the run ends, and goes on where there is space again. */
+static void test_no_space_for_a_result(void **state)
+{
+    struct session s;
+    struct dlb_err err;
+    open_folder(state);
+    assert_true(killed_at(2 * N_BLOCK_0 + 1 + 2));
+    folder_sub("full");
+    open_session(&s, NULL);
+    assert_int_equal(run_session(&s, &err), DLB_E_IO);
+    assert_int_equal(err.code, DLB_ERR_NO_SPACE);
+    close_session(&s);
+    assert_int_equal(rmdir(folder_path("full")), 0);
+    finish(2);
+    assert_int_equal(folder_remove(state), 0);
+}
+
 /* Another plan is refused at the first repetition that it would not measure; nothing runs. */
 static void test_another_plan(void **state)
 {
@@ -348,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_resumed_without_a_block),
         cmocka_unit_test(test_time_counts_on),
         cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_no_space_for_a_result),
         cmocka_unit_test(test_another_plan),
         cmocka_unit_test(test_records_of_another_kind),
     };
