@@ -13,8 +13,8 @@ struct dlb_aligned {
     uint32_t n_alone[2]; /* measured cells without a partner */
 };
 
-/* Cells that were measured, and agree in all of `keys`. A side that is one cell, or whose result has
- * one alone, adds no keys: two such are a pair whatever their settings. DLB_E_CONFIG:
+/* Cells that were measured, and agree in all of `keys`. A side that is one cell, or whose result
+ * has one alone, adds no keys: two such are a pair whatever their settings. DLB_E_CONFIG:
  * COMPARE_NOTHING, COMPARE_CELL. */
 int dlb_align(const struct dlb_compare_request *request, struct dlb_aligned *out,
               struct dlb_err *err);

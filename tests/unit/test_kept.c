@@ -341,8 +341,8 @@ static void test_records_of_another_kind(void **state)
         "{\"is\": \"repetition\"}",
         "{\"is\": \"resumed\", \"elapsed_s\": -1, \"unjudged_s\": 0}",
         "{\"is\": \"resumed\", \"elapsed_s\": 1, \"unjudged_s\": 2}",
-        "{\"is\": \"repetition\", \"task\": \"nap\", \"took_s\": 1, \"elapsed_s\": 1, "
-        "\"unjudged_s\": 0, \"result\": {}}"};
+        ("{\"is\": \"repetition\", \"task\": \"nap\", \"took_s\": 1, \"elapsed_s\": 1, "
+         "\"unjudged_s\": 0, \"result\": {}}")};
     (void)state;
     for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++) {
         struct dlb_journal journal = {.fd = -1, .path = "j"};
