@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "loaders/device/device.h"
+#include "loaders/python.h"
 #include "scenarios/run/task.h"
 
 #include <math.h>
@@ -25,22 +26,48 @@ static const struct part {
     enum dlb_code code;
 } parts[] = {
     {"program", DLB_ERR_RESUME_OTHER_PROGRAM}, {"machine", DLB_ERR_RESUME_OTHER_MACHINE},
-    {"data", DLB_ERR_RESUME_OTHER_DATA},       {"settings", DLB_ERR_RESUME_OTHER_CONFIG},
-    {"axes", DLB_ERR_RESUME_OTHER_CONFIG},     {"cells", DLB_ERR_RESUME_OTHER_MACHINE},
+    {"modules", DLB_ERR_RESUME_OTHER_PROGRAM}, {"data", DLB_ERR_RESUME_OTHER_DATA},
+    {"settings", DLB_ERR_RESUME_OTHER_CONFIG}, {"axes", DLB_ERR_RESUME_OTHER_CONFIG},
+    {"cells", DLB_ERR_RESUME_OTHER_MACHINE},
 };
 
-/* Version, commit, and what tells builds of the same commit apart. */
-static json_t *program_json(void)
+/* Of a file's content; null: it cannot be read. New reference. */
+static json_t *hash_of_file(const char *path)
 {
     struct dlb_err ignored;
     char *text = NULL;
     size_t n_bytes = 0;
     json_t *hash = json_null();
-    if (dlb_read_file(PROGRAM, PROGRAM_MAX_BYTES, &text, &n_bytes, &ignored) == DLB_OK)
+    if (dlb_read_file(path, PROGRAM_MAX_BYTES, &text, &n_bytes, &ignored) == DLB_OK)
         hash = dlb_json_hex(dlb_hash64(text, n_bytes, 0));
     free(text);
-    return dlb_json_made(
-        json_pack("{ss, ss, so}", "version", DLB_VERSION, "commit", DLB_COMMIT, "xxh64", hash));
+    return hash;
+}
+
+/* Version, commit, and what tells builds of the same commit apart. */
+static json_t *program_json(void)
+{
+    return dlb_json_made(json_pack("{ss, ss, so}", "version", DLB_VERSION, "commit", DLB_COMMIT,
+                                   "xxh64", hash_of_file(PROGRAM)));
+}
+
+/* The user's own files of Python, "train.py:make"; a module that Python finds by its name is not
+ * looked for. */
+static json_t *modules_json(const struct dlb_python_opts *python)
+{
+    const char *const said[] = {python->dataset, python->loader, python->count};
+    json_t *out = dlb_json_made(json_object());
+    for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+        char path[DLB_OPT_STRING_CAP];
+        const char *colon = strrchr(said[i], ':');
+        if (!colon || colon - said[i] < 3 || memcmp(colon - 3, ".py", 3) != 0)
+            continue;
+        (void)snprintf(path, sizeof(path), "%.*s", (int)(colon - said[i]), said[i]);
+        char *name = dlb_escaped(path, DLB_ESCAPE_CONTROLS);
+        dlb_json_put(out, name, hash_of_file(path));
+        free(name);
+    }
+    return out;
 }
 
 static json_t *machine_json(const struct dlb_resume_run *run)
@@ -86,6 +113,7 @@ static json_t *head_of(const struct dlb_resume *resume, const struct dlb_resume_
                   "memcpy_bytes_per_s", dlb_json_real_or_null(run->host.memcpy_bytes_per_s)));
     dlb_json_put(head, "arguments", dlb_json_safe_text(run->arguments));
     dlb_json_put(head, "program", program_json());
+    dlb_json_put(head, "modules", modules_json(&run->subject->spec.python));
     dlb_json_put(head, "machine", machine_json(run));
     dlb_json_put(head, "data", data_json(&run->subject->shape));
     dlb_json_put(head, "asked", json_incref(resume->asked));

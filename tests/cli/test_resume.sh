@@ -122,6 +122,22 @@ if [ -z "$DLB_SANITIZE" ]; then
         expect_exit 0
         expect_json "d['resumed']['times'] == 1 and len(d['cells'][0]['samples_per_s']['values']) == 5"
     done
+    # --- the user's module has changed
+    printf 'class Train:\n    def __len__(self): return 64\n    def __getitem__(self, i): return memoryview(bytes(64))\n' >data.py
+    export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
+    run env LD_PRELOAD="$DLB_BUILD_DIR/tests/libfaults.so" DLB_FAULT="at=fsync,in=look,path=/journal.jsonl,after=5,effect=ENOSPC" \
+        "$dlbench" run --dataset.format python --python.dataset data.py:Train --loader.kind torch --loader.num_workers 0 \
+        --loader.batch_size 4 --run.repeats 3 --run-name own
+    expect_exit 3
+    cp data.py data.old
+    echo '# slower' >>data.py
+    expect_error E_RESUME_OTHER_PROGRAM 2 "$dlbench" run --resume results/own
+    expect_err 'modules data\.py was'
+    mv data.old data.py
+    run "$dlbench" run --resume results/own --json
+    expect_exit 0
+    unset PYTHONPATH
+
     # --- two configurations in turns: with both, and with no other
     for ms in 1 2; do
         printf '[dataset]\nformat = "synthetic"\ncodec = "raw"\n[generate]\nsamples = 64\n[loader]\nbatch_size = 4\n[device]\nstep_ms = %s\n[run]\nrepeats = 3\n' \
