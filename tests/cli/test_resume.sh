@@ -127,14 +127,14 @@ if [ -z "$DLB_SANITIZE" ]; then
     export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
     run env LD_PRELOAD="$DLB_BUILD_DIR/tests/libfaults.so" DLB_FAULT="at=fsync,in=look,path=/journal.jsonl,after=5,effect=ENOSPC" \
         "$dlbench" run --dataset.format python --python.dataset data.py:Train --loader.kind torch --loader.num_workers 0 \
-        --loader.batch_size 4 --run.repeats 3 --run-name own
+        --loader.batch_size 4 --run.repeats 3 --run-name module
     expect_exit 3
     cp data.py data.old
     echo '# slower' >>data.py
-    expect_error E_RESUME_OTHER_PROGRAM 2 "$dlbench" run --resume results/own
+    expect_error E_RESUME_OTHER_PROGRAM 2 "$dlbench" run --resume results/module
     expect_err 'modules data\.py was'
     mv data.old data.py
-    run "$dlbench" run --resume results/own --json
+    run "$dlbench" run --resume results/module --json
     expect_exit 0
     unset PYTHONPATH
 
