@@ -103,7 +103,9 @@ static int ask_for_torch(struct experiment *x, const char *scratch, struct dlb_e
 static int reopen(struct experiment *x, struct dlb_err *err)
 {
     int rc = dlb_result_reopen(x->args->resume, &x->folder, err);
-    return rc ? rc : dlb_resume_open(&x->resume, &x->folder, x->scenario->name, x->args->cfg, err);
+    return rc ? rc
+              : dlb_resume_open(&x->resume, &x->folder, x->scenario->name, x->args->cfg,
+                                x->args->cfg_b, err);
 }
 
 static int open_folder(struct experiment *x, struct dlb_err *err)
@@ -116,8 +118,7 @@ static int prepare(struct experiment *x, struct dlb_err *err)
     int rc = x->args->resume ? reopen(x, err) : DLB_OK;
     if (rc)
         return rc;
-    dlb_resume_remember(&x->resume, x->args->cfg);
-    x->host.available_bytes = dlb_os_mem_available_bytes();
+    dlb_resume_remember(&x->resume, x->args->cfg, x->args->cfg_b);
     x->host = dlb_resume_host(&x->resume, &x->host);
     rc = x->scenario->check ? x->scenario->check(x->args->cfg, err)
                             : dlb_subject_spec(x->args->cfg, x->scenario, &x->subject, err);
@@ -322,7 +323,7 @@ static int conclude(const struct experiment *x, const struct dlb_judgement *j)
         return code;
     if (x->results.interrupted) {
         dlb_result_say_interrupted(&x->folder);
-        dlb_result_say_resume(&x->folder, x->scenario->name);
+        dlb_result_say_resume(&x->folder, x->args, x->scenario->name);
         return DLB_EXIT_INTERRUPTED;
     }
     if (n_lost > 0 && count(x, j, DLB_CELL_FAILED) == 0)
@@ -371,7 +372,7 @@ static int report(struct experiment *x, int ran, struct dlb_err *err)
     if (ended || !dlb_result_is_unfinished(&x->folder))
         dlb_result_end_journal(&x->folder);
     else if (!x->results.interrupted)
-        dlb_result_say_resume(&x->folder, x->scenario->name);
+        dlb_result_say_resume(&x->folder, x->args, x->scenario->name);
     dlb_result_print(doc, written ? NULL : x->folder.written, x->args,
                      dlb_resume_arguments(&x->resume, x->arguments));
     (void)fflush(stdout);
@@ -421,10 +422,11 @@ int dlb_experiment_run(const struct dlb_args *args, const struct dlb_scenario *s
     x->args = args;
     x->scenario = scenario;
     x->arguments = dlb_again(args);
+    x->host.available_bytes = dlb_os_mem_available_bytes();
     if (args->dry_run) {
         code = dry_run(x, &err) ? dlb_print_err(&err) : DLB_EXIT_OK;
     } else if (prepare(x, &err) || make_plan(x, &err) || check_resumed(x, &err)) {
-        code = dlb_print_err(&err);
+        code = dlb_rules_refuse(args, scenario->name, &err);
     } else {
         const struct dlb_tell tell = telling(x);
         dlb_tell_left_out(&tell);

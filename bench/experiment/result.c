@@ -396,9 +396,15 @@ bool dlb_result_is_unfinished(const struct dlb_result_folder *folder)
            there.unfinished;
 }
 
-void dlb_result_say_resume(const struct dlb_result_folder *folder, const char *verb)
+void dlb_result_say_resume(const struct dlb_result_folder *folder, const struct dlb_args *args,
+                           const char *verb)
 {
-    if (dlb_result_is_unfinished(folder))
+    if (!dlb_result_is_unfinished(folder))
+        return;
+    if (args->measures) /* the journal has A's configuration alone */
+        dlb_say(stderr, "dlbench: to go on with it: dlbench %s --run %s %s --resume %s", verb,
+                args->path, args->beside[0], folder->path);
+    else
         dlb_say(stderr, "dlbench: to go on with it: dlbench %s --resume %s", verb, folder->path);
 }
 

@@ -55,7 +55,8 @@ void dlb_result_end_journal(const struct dlb_result_folder *folder);
 bool dlb_result_is_unfinished(const struct dlb_result_folder *folder);
 
 /* Prints on stderr how to go on with the run, if it measured anything. */
-void dlb_result_say_resume(const struct dlb_result_folder *folder, const char *verb);
+void dlb_result_say_resume(const struct dlb_result_folder *folder, const struct dlb_args *args,
+                           const char *verb);
 
 /* Removes the scratch folder, and the folder itself if it is empty and was made here. */
 void dlb_result_close(const struct dlb_result_folder *folder);

@@ -7,6 +7,7 @@
 #include "core/base/json.h"
 #include "core/base/mem.h"
 #include "loaders/device/device.h"
+#include "loaders/python.h"
 #include "scenarios/run/task.h"
 
 #include <math.h>
@@ -25,22 +26,48 @@ static const struct part {
     enum dlb_code code;
 } parts[] = {
     {"program", DLB_ERR_RESUME_OTHER_PROGRAM}, {"machine", DLB_ERR_RESUME_OTHER_MACHINE},
-    {"data", DLB_ERR_RESUME_OTHER_DATA},       {"settings", DLB_ERR_RESUME_OTHER_CONFIG},
-    {"axes", DLB_ERR_RESUME_OTHER_CONFIG},     {"cells", DLB_ERR_RESUME_OTHER_MACHINE},
+    {"modules", DLB_ERR_RESUME_OTHER_PROGRAM}, {"data", DLB_ERR_RESUME_OTHER_DATA},
+    {"settings", DLB_ERR_RESUME_OTHER_CONFIG}, {"axes", DLB_ERR_RESUME_OTHER_CONFIG},
+    {"cells", DLB_ERR_RESUME_OTHER_MACHINE},
 };
 
-/* Version, commit, and what tells builds of the same commit apart. */
-static json_t *program_json(void)
+/* Of a file's content; null: it cannot be read. New reference. */
+static json_t *hash_of_file(const char *path)
 {
     struct dlb_err ignored;
     char *text = NULL;
     size_t n_bytes = 0;
     json_t *hash = json_null();
-    if (dlb_read_file(PROGRAM, PROGRAM_MAX_BYTES, &text, &n_bytes, &ignored) == DLB_OK)
+    if (dlb_read_file(path, PROGRAM_MAX_BYTES, &text, &n_bytes, &ignored) == DLB_OK)
         hash = dlb_json_hex(dlb_hash64(text, n_bytes, 0));
     free(text);
-    return dlb_json_made(
-        json_pack("{ss, ss, so}", "version", DLB_VERSION, "commit", DLB_COMMIT, "xxh64", hash));
+    return hash;
+}
+
+/* Version, commit, and what tells builds of the same commit apart. */
+static json_t *program_json(void)
+{
+    return dlb_json_made(json_pack("{ss, ss, so}", "version", DLB_VERSION, "commit", DLB_COMMIT,
+                                   "xxh64", hash_of_file(PROGRAM)));
+}
+
+/* The user's own files of Python, "train.py:make"; a module that Python finds by its name is not
+ * looked for. */
+static json_t *modules_json(const struct dlb_python_opts *python)
+{
+    const char *const said[] = {python->dataset, python->loader, python->count};
+    json_t *out = dlb_json_made(json_object());
+    for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++) {
+        char path[DLB_OPT_STRING_CAP];
+        const char *colon = strrchr(said[i], ':');
+        if (!colon || colon - said[i] < 3 || memcmp(colon - 3, ".py", 3) != 0)
+            continue;
+        (void)snprintf(path, sizeof(path), "%.*s", (int)(colon - said[i]), said[i]);
+        char *name = dlb_escaped(path, DLB_ESCAPE_CONTROLS);
+        dlb_json_put(out, name, hash_of_file(path));
+        free(name);
+    }
+    return out;
 }
 
 static json_t *machine_json(const struct dlb_resume_run *run)
@@ -86,9 +113,12 @@ static json_t *head_of(const struct dlb_resume *resume, const struct dlb_resume_
                   "memcpy_bytes_per_s", dlb_json_real_or_null(run->host.memcpy_bytes_per_s)));
     dlb_json_put(head, "arguments", dlb_json_safe_text(run->arguments));
     dlb_json_put(head, "program", program_json());
+    dlb_json_put(head, "modules", modules_json(&run->subject->spec.python));
     dlb_json_put(head, "machine", machine_json(run));
     dlb_json_put(head, "data", data_json(&run->subject->shape));
     dlb_json_put(head, "asked", json_incref(resume->asked));
+    if (resume->asked_b)
+        dlb_json_put(head, "asked_b", json_incref(resume->asked_b));
     dlb_json_put(head, "settings", dlb_json_made(dlb_config_resolved(run->cfg)));
     dlb_json_put(head, "axes", dlb_json_made(json_deep_copy(dlb_config_axes(run->cfg))));
     dlb_json_put(head, "host", host);
@@ -134,9 +164,11 @@ static bool differs(const json_t *then, const json_t *now, const struct part *pa
     return n > 0;
 }
 
-void dlb_resume_remember(struct dlb_resume *resume, const struct dlb_config *cfg)
+void dlb_resume_remember(struct dlb_resume *resume, const struct dlb_config *cfg,
+                         const struct dlb_config *cfg_b)
 {
     resume->asked = dlb_config_said(cfg);
+    resume->asked_b = cfg_b ? dlb_config_said(cfg_b) : NULL;
 }
 
 /* The keys and values of what was asked for. New reference. */
@@ -151,19 +183,28 @@ static json_t *values_of(const json_t *asked)
     return out;
 }
 
-/* The configuration is the journal's. One that the user gave, too, has to be the same. */
-static int take_config(const struct dlb_resume *resume, struct dlb_config *cfg, struct dlb_err *err)
+/* Whether the user gave what the journal has under `key`; `part` is for messages. */
+static int check_config(const struct dlb_resume *resume, const char *key,
+                        const struct dlb_config *cfg, const char *part, struct dlb_err *err)
 {
-    static const struct part part = {"setting", DLB_ERR_RESUME_OTHER_CONFIG};
-    const json_t *asked = json_object_get(resume->head, "asked");
-    if (!dlb_config_is_set(cfg))
-        return dlb_config_restore(cfg, asked, err);
-    json_t *said = dlb_config_said(cfg), *then = values_of(asked), *now = values_of(said);
-    bool other = differs(then, now, &part, resume->journal.path, err);
+    const struct part of = {part, DLB_ERR_RESUME_OTHER_CONFIG};
+    json_t *said = dlb_config_said(cfg), *now = values_of(said),
+           *then = values_of(json_object_get(resume->head, key));
+    bool other = differs(then, now, &of, resume->journal.path, err);
     json_decref(said);
     json_decref(then);
     json_decref(now);
     return other ? dlb_failed(err) : DLB_OK;
+}
+
+/* The configuration is the journal's. One that the user gave, too, has to be the same. */
+static int take_config(const struct dlb_resume *resume, struct dlb_config *cfg,
+                       const struct dlb_config *cfg_b, struct dlb_err *err)
+{
+    int rc = dlb_config_is_set(cfg)
+                 ? check_config(resume, "asked", cfg, "setting", err)
+                 : dlb_config_restore(cfg, json_object_get(resume->head, "asked"), err);
+    return rc || !cfg_b ? rc : check_config(resume, "asked_b", cfg_b, "setting of B,", err);
 }
 
 static int check_head(struct dlb_resume *resume, const char *command, struct dlb_err *err)
@@ -184,7 +225,8 @@ static int check_head(struct dlb_resume *resume, const char *command, struct dlb
 }
 
 int dlb_resume_open(struct dlb_resume *resume, struct dlb_result_folder *folder,
-                    const char *command, struct dlb_config *cfg, struct dlb_err *err)
+                    const char *command, struct dlb_config *cfg, const struct dlb_config *cfg_b,
+                    struct dlb_err *err)
 {
     char path[PATH_MAX];
     json_t *records = NULL;
@@ -200,7 +242,7 @@ int dlb_resume_open(struct dlb_resume *resume, struct dlb_result_folder *folder,
     if (!rc)
         rc = dlb_kept_open(&resume->kept, &resume->journal, records, err);
     if (!rc)
-        rc = take_config(resume, cfg, err);
+        rc = take_config(resume, cfg, cfg_b, err);
     folder->replaces = folder->replaces && dlb_json_is_true(resume->head, "replaces");
     json_decref(records);
     return rc;
@@ -265,4 +307,5 @@ void dlb_resume_close(struct dlb_resume *resume)
     dlb_kept_close(&resume->kept);
     json_decref(resume->head);
     json_decref(resume->asked);
+    json_decref(resume->asked_b);
 }

@@ -26,9 +26,10 @@ struct dlb_resume_host {
 struct dlb_resume {
     struct dlb_journal journal;
     struct dlb_kept kept;
-    json_t *head;  /* the first record, of the process that began; NULL: this one begins */
-    json_t *asked; /* the configuration, as the user wrote it */
-    bool open;     /* there is a journal */
+    json_t *head;    /* the first record, of the process that began; NULL: this one begins */
+    json_t *asked;   /* the configuration, as the user wrote it */
+    json_t *asked_b; /* likewise, the other one of compare; NULL: there is none */
+    bool open;       /* there is a journal */
 };
 
 /* What this process would measure. All borrowed. */
@@ -44,14 +45,16 @@ struct dlb_resume_run {
     struct dlb_resume_host host;
 };
 
-/* Keeps the configuration as it is before it is prepared. */
-void dlb_resume_remember(struct dlb_resume *resume, const struct dlb_config *cfg);
+/* Keeps the configurations as they are before they are prepared. `cfg_b`: may be NULL. */
+void dlb_resume_remember(struct dlb_resume *resume, const struct dlb_config *cfg,
+                         const struct dlb_config *cfg_b);
 
 /* Reads the journal of a folder that dlb_result_reopen opened. `cfg` gets the run's configuration;
- * where the user gave one beside --resume, it has to be the same. Errors: those of
- * core/base/journal.h, DLB_ERR_RESUME_OTHER_PROGRAM and _CONFIG. */
+ * where the user gave one beside --resume, it has to be the same, and so has `cfg_b`. Errors: those
+ * of core/base/journal.h, DLB_ERR_RESUME_OTHER_PROGRAM and _CONFIG. */
 int dlb_resume_open(struct dlb_resume *resume, struct dlb_result_folder *folder,
-                    const char *command, struct dlb_config *cfg, struct dlb_err *err);
+                    const char *command, struct dlb_config *cfg, const struct dlb_config *cfg_b,
+                    struct dlb_err *err);
 
 /* Those of the process that began; else `now`. */
 struct dlb_resume_host dlb_resume_host(const struct dlb_resume *resume,

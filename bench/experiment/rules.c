@@ -51,3 +51,17 @@ int dlb_rules_conclude(const struct dlb_args *args, const json_t *doc, int code)
               (args->strict && dlb_rules_count(outcomes, "unclear") > 0);
     return no ? DLB_EXIT_NO : DLB_EXIT_OK;
 }
+
+int dlb_rules_refuse(const struct dlb_args *args, const char *command, struct dlb_err *err)
+{
+    struct dlb_args with = *args;
+    struct dlb_err ignored; /* the caller's error is this one, or comes before it */
+    int code = dlb_print_err(err);
+    with.traceml = NULL;
+    if (dlb_exports_check(&with, &ignored))
+        return code;
+    json_t *doc = dlb_json_made(json_pack("{ss}", "command", command));
+    (void)dlb_exports_write(&with, doc, code);
+    json_decref(doc);
+    return code;
+}

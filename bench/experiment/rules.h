@@ -19,4 +19,8 @@ int dlb_rules_put(const struct dlb_args *args, json_t *doc, const json_t *of, st
  * returns the exit code: `code`, unless that is OK and a rule failed. */
 int dlb_rules_conclude(const struct dlb_args *args, const json_t *doc, int code);
 
+/* Where there is no document: prints the error, writes it to the file of --junit, so that none of
+ * an earlier run is taken for this one's, and returns its exit code. */
+int dlb_rules_refuse(const struct dlb_args *args, const char *command, struct dlb_err *err);
+
 #endif

@@ -3,6 +3,7 @@
 #include "core/base/escape.h"
 #include "core/base/io.h"
 #include "core/base/mem.h"
+#include "scenarios/run/child.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,12 @@ int dlb_hidden_write(const char *path, const json_t *doc, struct dlb_err *err)
     int rc = dlb_write_file_atomic(path, text, strlen(text), err);
     free(text);
     return rc;
+}
+
+int dlb_hidden_exit(int rc, struct dlb_err *err)
+{
+    int code = rc ? dlb_print_err(err) : DLB_EXIT_OK;
+    return rc && err->code == DLB_ERR_NO_SPACE ? DLB_CHILD_EXIT_NO_SPACE : code;
 }
 
 struct dlb_pulse *dlb_hidden_heartbeat(const char *fd)

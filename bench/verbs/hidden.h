@@ -33,4 +33,8 @@ int dlb_hidden_read(const char *path, json_t **out, struct dlb_err *err);
 /* Writes the document, whole or not at all. The process ends if doc is NULL (no memory). */
 int dlb_hidden_write(const char *path, const json_t *doc, struct dlb_err *err);
 
+/* Prints the error, if rc says that there is one. Returns the exit code, by which the parent knows
+ * that there was no space for the result. */
+int dlb_hidden_exit(int rc, struct dlb_err *err);
+
 #endif

@@ -72,7 +72,7 @@ static int run(const struct dlb_args *args)
         dlb_cell_result_free(&measured);
     }
     free(spec);
-    return rc ? dlb_print_err(&err) : DLB_EXIT_OK;
+    return dlb_hidden_exit(rc, &err);
 }
 
 const struct dlb_verb dlb_verb_cell = {

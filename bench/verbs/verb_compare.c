@@ -133,7 +133,7 @@ static int compare_stored(const struct dlb_args *args, struct dlb_err *err)
     int code, rc = dlb_rules_check(args, err);
     rc = rc ? rc : compare(args, sides, &doc, err);
     if (rc) {
-        code = dlb_print_err(err);
+        code = dlb_rules_refuse(args, "compare", err);
     } else {
         print(args, doc);
         code = dlb_rules_conclude(args, doc, DLB_EXIT_OK);
@@ -168,6 +168,12 @@ static int measure_both(const struct dlb_args *args, struct dlb_err *err)
 static int run(const struct dlb_args *args)
 {
     struct dlb_err err;
+    if (args->resume && !args->measures) {
+        (void)dlb_fail(&err, DLB_ERR_USAGE_UNEXPECTED_ARGUMENT, "--resume", DLB_NO_OFFSET,
+                       "compare: results that are there are compared at once; --resume is for "
+                       "`dlbench compare --run A.toml B.toml`");
+        return dlb_print_err(&err);
+    }
     if (args->n_beside == 1)
         return args->measures ? measure_both(args, &err) : compare_stored(args, &err);
     (void)dlb_fail(
@@ -186,7 +192,7 @@ const struct dlb_verb dlb_verb_compare = {
         "dlbench compare A B [--also-a PATH ...] [--also-b PATH ...] [--smallest SHARE] "
         "[--between SHARE] [--fail-on RULE ...] [--strict] [--junit FILE] [--verbose] [--json]\n"
         "dlbench compare --run A.toml B.toml [--results DIR] [--run-name NAME] [--overwrite] "
-        "...",
+        "[--resume DIR] ...",
     .details =
         "A and B are results, or cells of results: RESULT#3. Cells are aligned by their settings. "
         "For each the change from A to B is printed with its interval and a verdict. FASTER or "
@@ -209,7 +215,7 @@ const struct dlb_verb dlb_verb_compare = {
         "What differs in configuration, data, machine and program is listed, first what may "
         "explain the change; --verbose lists the rest as well.",
     .flags = DLB_FLAG_PATH | DLB_FLAG_BESIDE | DLB_FLAG_JSON | DLB_FLAG_RULES | DLB_FLAG_COMPARE |
-             DLB_FLAG_RESULTS,
+             DLB_FLAG_RESULTS | DLB_FLAG_RESUME,
     .examples = {"dlbench compare results/before results/after --fail-on slower",
                  "dlbench compare results/sweep#2 results/sweep#5",
                  "dlbench compare --run before.toml after.toml"},

@@ -122,7 +122,8 @@ static int run(const struct dlb_args *args)
     struct dlb_err err;
     struct loaded results = {.n = 0};
     int rc = report(args, &results, &err);
-    int code = rc ? dlb_print_err(&err) : dlb_rules_conclude(args, results.doc[0], DLB_EXIT_OK);
+    int code = rc ? dlb_rules_refuse(args, "report", &err)
+                  : dlb_rules_conclude(args, results.doc[0], DLB_EXIT_OK);
     for (uint32_t i = 0; i < results.n; i++)
         json_decref(results.doc[i]);
     return code;

@@ -62,7 +62,7 @@ static int run(const struct dlb_args *args)
     }
     json_decref(spec);
     free(name);
-    return rc ? dlb_print_err(&err) : DLB_EXIT_OK;
+    return dlb_hidden_exit(rc, &err);
 }
 
 const struct dlb_verb dlb_verb_rung = {

@@ -325,6 +325,9 @@ static int compare_any(const struct dlb_compare_request *request, json_t *out, s
         return dlb_fail(err, DLB_ERR_COMPARE_KIND, request->b.name, DLB_NO_OFFSET,
                         "one is TraceML's, another dlbench's: `dlbench run --traceml FILE` writes "
                         "what compares with TraceML's");
+    if (n_traceml > 0 && !whole)
+        return dlb_fail(err, DLB_ERR_COMPARE_CELL, request->b.name, DLB_NO_OFFSET,
+                        "TraceML's results have no cells: leave the number out");
     if (n_traceml > 0)
         return dlb_compare_traceml(request, out, err);
     if (whole && strcmp(a, b) == 0 && strcmp(a, "storage") == 0)

@@ -129,13 +129,14 @@ static int judge_result(const struct dlb_rule *rule, const json_t *doc, const js
                         json_t *out, struct dlb_err *err)
 {
     const json_t *storage = json_object_get(doc, "storage");
+    const char *command = dlb_json_text(doc, "command");
     bool wants_storage = rule->figure->source == DLB_RULE_OF_STORAGE;
     struct figure f;
     if (json_object_get(doc, "gap") || (wants_storage && !storage) ||
         !json_object_get(doc, "cells"))
         return dlb_fail(err, DLB_ERR_RULE_FIGURE, "--fail-on", DLB_NO_OFFSET,
                         "\"%s\": a result of %s has no %s", rule->text,
-                        dlb_json_text(doc, "command"), rule->figure->name);
+                        command[0] ? command : "TraceML", rule->figure->name);
     if (wants_storage)
         f = (struct figure){dlb_json_number(storage, "max_accelerators"),
                             dlb_json_number(storage, "low"), dlb_json_number(storage, "high"), ""};
@@ -151,7 +152,7 @@ static void figure_of_change(const struct dlb_rule *rule, const json_t *change, 
     bool loss = strcmp(rule->figure->name, "slower") == 0;
     double value = dlb_json_number(change, "change_frac"), low = dlb_json_number(change, "low"),
            high = dlb_json_number(change, "high");
-    out->value = loss ? -value : value;
+    out->value = loss ? 0 - value : value; /* not -0 */
     out->low = loss ? -high : low;
     out->high = loss ? -low : high;
 }

@@ -279,6 +279,13 @@ static bool read_result(const struct child *c, bool keeps, struct dlb_cell_resul
     return ok;
 }
 
+/* Whether all that failed is that the result could not be stored. */
+static bool had_no_space(const struct dlb_child *how, int status)
+{
+    return WIFEXITED(status) && WEXITSTATUS(status) == DLB_CHILD_EXIT_NO_SPACE &&
+           !is_cancelled(how);
+}
+
 static void clean(struct child *c)
 {
     if (c->pulse)
@@ -310,8 +317,12 @@ int dlb_child_run(const struct dlb_child *how, bool keeps, struct dlb_cell_resul
         end.cut_short = told && result->status == DLB_REP_CANCELLED && !is_cancelled(how);
         if (end.cut_short)
             dlb_cell_result_free(result);
-        if (!told || end.cut_short)
+        if (had_no_space(how, end.status)) {
+            errno = ENOSPC;
+            rc = dlb_fail_errno(err, c->result, DLB_NO_OFFSET, "writing what was measured");
+        } else if (!told || end.cut_short) {
             obituary(how, c, &end, result);
+        }
     }
     clean(c);
     free(c);

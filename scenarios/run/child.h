@@ -13,6 +13,8 @@
 
 /* What a child leaves with that is short of memory, without a result: errno's number. */
 #define DLB_CHILD_EXIT_NOMEM 12
+/* Likewise, that measured and had no space for its result. */
+#define DLB_CHILD_EXIT_NO_SPACE 28
 #define DLB_CHILD_MAX_WORDS 6 /* of lead and of tail */
 
 /* Called with the words LEAD --spec F --result F TAIL --heartbeat-fd N. dlbench_child.py is what
@@ -34,7 +36,8 @@ struct dlb_child {
 
 /* Fills the result that the child wrote, or one with status "failed" and how it died. With
  * `keeps`, result->document has the whole document. The caller frees the result after success.
- * An error is the parent's own (no process, no space for the spec). */
+ * An error is the parent's own (no process), or that the scratch folder's file system is full: this
+ * says nothing of what was to be measured. */
 int dlb_child_run(const struct dlb_child *how, bool keeps, struct dlb_cell_result *result,
                   struct dlb_err *err);
 

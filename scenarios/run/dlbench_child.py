@@ -5,11 +5,15 @@
 
 import argparse
 import contextlib
+import errno
 import json
 import mmap
 import os
 import struct
 import sys
+
+
+NO_SPACE = 28  # DLB_CHILD_EXIT_NO_SPACE of child.h
 
 
 def escaped(value):
@@ -52,9 +56,14 @@ def run(answer):
         doc = answer(spec, heartbeat(args.heartbeat_fd))
     except KeyboardInterrupt:
         doc = {"status": "cancelled", "reason": "interrupted"}
-    with open(args.result + ".part", "w", encoding="utf-8") as file:
-        json.dump(escaped(doc), file)
-    os.rename(args.result + ".part", args.result)
+    try:
+        with open(args.result + ".part", "w", encoding="utf-8") as file:
+            json.dump(escaped(doc), file)
+        os.rename(args.result + ".part", args.result)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        os._exit(NO_SPACE)
     with contextlib.suppress(Exception):  # what answer() ran may have closed it
         sys.stdout.flush()
     os._exit(0)  # threads and workers of torch or of the user's program cannot delay the exit

@@ -95,6 +95,7 @@ int dlb_kept_open(struct dlb_kept *kept, struct dlb_journal *journal, const json
         if (what == DLB_KEPT_NOTHING || (what == DLB_KEPT_REPETITION && !read_rep(record, &rep)))
             return refuse(kept, i, err);
         if (what == DLB_KEPT_RESUMED) {
+            kept->n_resumed++;
             drop_from(kept, n_ended);
             dlb_json_fields_take(record, spent_fields, &rep.spent);
             if (!is_spent(&rep.spent))

@@ -38,6 +38,7 @@ struct dlb_kept {
     json_t *taken;                /* its records that are taken over, in their order; owned */
     size_t next;                  /* the first that was not taken yet */
     uint32_t n_taken, n_unjudged; /* repetitions */
+    uint32_t n_resumed;           /* how often it was resumed before */
     struct dlb_kept_spent spent;  /* at the last record, of whatever kind */
 };
 

@@ -361,7 +361,6 @@ static int catch_up(struct runner *r, uint32_t at, struct dlb_err *err)
         struct dlb_kept_spent spent;
         dlb_kept_take_resumed(kept, &spent);
         take_spent(r, &spent);
-        r->results->n_resumed++;
         insert_warms(r, at);
     }
     bool more = !r->live && kept && dlb_kept_next(kept) != DLB_KEPT_NOTHING;
@@ -466,7 +465,10 @@ int dlb_runner_execute(const struct dlb_runner *runner, struct dlb_plan *plan,
     dlb_os_machine(&r.machine_before);
     dlb_known_data_add(&r.data, runner->looked_at, runner->data_id);
     grow_values(&r.warm_s, 0, plan->n_warms);
-    results->n_unjudged = runner->kept ? runner->kept->n_unjudged : 0;
+    if (runner->kept) {
+        results->n_unjudged = runner->kept->n_unjudged;
+        results->n_resumed = runner->kept->n_resumed;
+    }
     int rc = run_plan(&r, err);
     dlb_memo_clear(runner->scratch);
     free(r.cell_failed);

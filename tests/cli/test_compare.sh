@@ -111,6 +111,7 @@ run "$dlbench" compare t1.json t2.json --also-a t3.json --also-b t4.json --json
 expect_json 'd["compare"]["overall"]["verdict"] == "SLOWER" and d["compare"]["overall"]["low"] < -0.2 < d["compare"]["overall"]["high"]'
 expect_error E_TRACEML_VERSION 3 "$dlbench" compare t1.json t5.json
 expect_error E_COMPARE_KIND 2 "$dlbench" compare t1.json before
+expect_error E_COMPARE_CELL 2 "$dlbench" compare t1.json t2.json#3
 
 # --- both measured now, in turns: 3 workers that sleep 10 ms for a sample deliver more than one
 for n in 1 3; do

@@ -66,7 +66,7 @@ mkdir elsewhere
 run env -C elsewhere "$dlbench" sweep --resume ../results/s/ "${grid[@]}" --json
 expect_exit 0
 valid_summary "$out"
-expect_json "d['resumed']['times'] == 1 and d['run_name'] == 's' and not d['partial'] and d['recommended_cell'] is not None"
+expect_json "d['resumed']['times'] == 1 and d['run_name'] == 's' and not d['partial'] and all(c['status'] == 'ok' for c in d['cells'])"
 expect_json "[len(c['samples_per_s']['values']) for c in d['cells']] == [2, 2]"
 expect_no_file "$journal"
 expect [ -z "$(find results -name '.cells-*' -o -name '*.tmp')" ]
@@ -122,6 +122,39 @@ if [ -z "$DLB_SANITIZE" ]; then
         expect_exit 0
         expect_json "d['resumed']['times'] == 1 and len(d['cells'][0]['samples_per_s']['values']) == 5"
     done
+    # --- the user's module has changed
+    printf 'class Train:\n    def __len__(self): return 64\n    def __getitem__(self, i): return memoryview(bytes(64))\n' >data.py
+    export PYTHONPATH=$DLB_SOURCE_DIR/tests/support/torch_double
+    run env LD_PRELOAD="$DLB_BUILD_DIR/tests/libfaults.so" DLB_FAULT="at=fsync,in=look,path=/journal.jsonl,after=5,effect=ENOSPC" \
+        "$dlbench" run --dataset.format python --python.dataset data.py:Train --loader.kind torch --loader.num_workers 0 \
+        --loader.batch_size 4 --run.repeats 3 --run-name module
+    expect_exit 3
+    cp data.py data.old
+    echo '# slower' >>data.py
+    expect_error E_RESUME_OTHER_PROGRAM 2 "$dlbench" run --resume results/module
+    expect_err 'modules data\.py was'
+    mv data.old data.py
+    run "$dlbench" run --resume results/module --json
+    expect_exit 0
+    unset PYTHONPATH
+
+    # --- two configurations in turns: with both, and with no other
+    for ms in 1 2; do
+        printf '[dataset]\nformat = "synthetic"\ncodec = "raw"\n[generate]\nsamples = 64\n[loader]\nbatch_size = 4\n[device]\nstep_ms = %s\n[run]\nrepeats = 3\n' \
+            "$ms" >"$ms.toml"
+    done
+    run env LD_PRELOAD="$DLB_BUILD_DIR/tests/libfaults.so" DLB_FAULT="at=fsync,in=look,path=/journal.jsonl,after=9,effect=ENOSPC" \
+        "$dlbench" compare --run 1.toml 2.toml --run-name turns
+    expect_exit 3
+    expect_err 'dlbench compare --run 1\.toml 2\.toml --resume results/turns$'
+    expect_error E_USAGE_UNEXPECTED_ARGUMENT 2 "$dlbench" compare results/s results/s --resume results/turns
+    expect_error E_RESUME_OTHER_CONFIG 2 "$dlbench" compare --run 1.toml 1.toml --resume results/turns
+    expect_err 'device\.step_ms was 2\.0, now 1\.0'
+    run "$dlbench" compare --run 1.toml 2.toml --resume results/turns --json
+    expect_exit 0
+    expect_json "d['resumed']['times'] == 1 and [c['blocks'] for c in d['cells']] == [[0, 1, 2]] * 2"
+    expect_json "d['compare']['between']['by'] == 'pairs' and d['compare']['overall']['low'] is not None"
+
     DLB_FAULTS_SO=$DLB_BUILD_DIR/tests/libfaults.so run python3 "$DLB_SOURCE_DIR/tests/faults/resume.py" --kills 8 --only sweep
     expect_exit 0
     cat "$out"

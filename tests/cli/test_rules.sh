@@ -11,7 +11,7 @@ suite = ElementTree.parse(sys.argv[1]).getroot().find("testsuite")
 cases = [(c.get("name"), c[0].tag if len(c) else "passed", c[0].get("message") if len(c) else "") for c in suite]
 n = {k: int(suite.get(k)) for k in ("tests", "failures", "skipped", "errors")}
 outcomes = [c[1] for c in cases]
-assert n == {"tests": len(cases), "failures": outcomes.count("failure"), "skipped": outcomes.count("skipped"), "errors": 0}, n
+assert n == {"tests": len(cases), "failures": outcomes.count("failure"), "skipped": outcomes.count("skipped"), "errors": outcomes.count("error")}, n
 assert eval(sys.argv[2]), cases' "$1" "$2" 2>"$tmp/.xml" || failed "JUnit $1: $2: $(tail -n 1 "$tmp/.xml")"
 }
 
@@ -81,5 +81,13 @@ expect_error E_RULE_FIGURE 2 "$dlbench" sweep "${slow[@]}" --run-name never --fa
 expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --junit no/such/folder.xml
 expect_error E_EXPORT_PATH 2 "$dlbench" run "${slow[@]}" --run-name never --junit results
 expect_no_file results/never
+
+# --- nothing to measure: the file of an earlier run does not stay
+printf '<old/>\n' >out.xml
+expect_error E_NOT_FOUND 3 "$dlbench" run --dataset.format files --dataset.codec raw --dataset.path none --fail-on 'idle>10%' --junit out.xml
+expect_junit out.xml 'suite.get("errors") == "1" and cases[0][1] == "error"'
+printf '<old/>\n' >out.xml
+expect_error E_NOT_FOUND 3 "$dlbench" compare results/slow none --junit out.xml
+expect_junit out.xml 'suite.get("errors") == "1"'
 
 finish

@@ -28,6 +28,7 @@ enum {
 static const char script[] =
     "w=$(sed -n 's/.*\"loader.num_workers\": \\([0-9]*\\).*/\\1/p' \"$spec\")\n"
     "s=$(sed -n 's/.*\"run.seed\": \\([0-9]*\\).*/\\1/p' \"$spec\")\n"
+    "[ -e \"$(dirname \"$0\")/full\" ] && exit 28\n" /* DLB_CHILD_EXIT_NO_SPACE */
     "echo \"$mode $w $s\" >>\"$(dirname \"$0\")/ran\"\n"
     "echo \"{\\\"status\\\": \\\"ok\\\", \\\"window_ns\\\": $((s % 100000 + w)), "
     "\\\"machine_busy_frac\\\": 0.1}\" >\"$result\"";
@@ -237,6 +238,24 @@ static void test_killed_again_and_again(void **state)
     }
 }
 
+/* Twice within the first block: neither left a block, and both are told. */
+static void test_resumed_without_a_block(void **state)
+{
+    struct session s;
+    struct dlb_err err;
+    open_folder(state);
+    for (int k = 0; k < 3; k++)
+        assert_true(killed_at(3));
+    open_session(&s, NULL);
+    assert_int_equal(s.kept.n_taken, 0);
+    assert_int_equal(run_session(&s, &err), DLB_OK);
+    assert_whole(&s);
+    assert_int_equal(s.results.n_resumed, 3);
+    assert_int_equal(s.results.n_unjudged, 3);
+    close_session(&s);
+    assert_int_equal(folder_remove(state), 0);
+}
+
 /* The time of what is not judged counts, and is told apart. The data are read once more. */
 static void test_time_counts_on(void **state)
 {
@@ -276,6 +295,23 @@ static void test_interrupted(void **state)
     assert_int_equal(folder_remove(state), 0);
 }
 
+/* A full disk is no failure of the cell: the run ends, and goes on where there is space again. */
+static void test_no_space_for_a_result(void **state)
+{
+    struct session s;
+    struct dlb_err err;
+    open_folder(state);
+    assert_true(killed_at(2 * N_BLOCK_0 + 1 + 2));
+    folder_sub("full");
+    open_session(&s, NULL);
+    assert_int_equal(run_session(&s, &err), DLB_E_IO);
+    assert_int_equal(err.code, DLB_ERR_NO_SPACE);
+    close_session(&s);
+    assert_int_equal(rmdir(folder_path("full")), 0);
+    finish(2);
+    assert_int_equal(folder_remove(state), 0);
+}
+
 /* Another plan is refused at the first repetition that it would not measure; nothing runs. */
 static void test_another_plan(void **state)
 {
@@ -305,8 +341,8 @@ static void test_records_of_another_kind(void **state)
         "{\"is\": \"repetition\"}",
         "{\"is\": \"resumed\", \"elapsed_s\": -1, \"unjudged_s\": 0}",
         "{\"is\": \"resumed\", \"elapsed_s\": 1, \"unjudged_s\": 2}",
-        "{\"is\": \"repetition\", \"task\": \"nap\", \"took_s\": 1, \"elapsed_s\": 1, "
-        "\"unjudged_s\": 0, \"result\": {}}"};
+        ("{\"is\": \"repetition\", \"task\": \"nap\", \"took_s\": 1, \"elapsed_s\": 1, "
+         "\"unjudged_s\": 0, \"result\": {}}")};
     (void)state;
     for (size_t i = 0; i < sizeof(records) / sizeof(*records); i++) {
         struct dlb_journal journal = {.fd = -1, .path = "j"};
@@ -327,8 +363,10 @@ int main(void)
         cmocka_unit_test(test_without_a_kill),
         cmocka_unit_test(test_killed_at_each_event),
         cmocka_unit_test(test_killed_again_and_again),
+        cmocka_unit_test(test_resumed_without_a_block),
         cmocka_unit_test(test_time_counts_on),
         cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_no_space_for_a_result),
         cmocka_unit_test(test_another_plan),
         cmocka_unit_test(test_records_of_another_kind),
     };
