@@ -106,7 +106,7 @@ static void say_decided(const struct dlb_race *race, const struct dlb_judgement 
     say_overall(race, j->tolerance, overall, sizeof(overall));
     (void)snprintf(text, n_text,
                    "Recommended: %s. It loses less than %.3g%% to the best with a probability of "
-                   "%.0f%%; no smaller cell has %.0f%%.%s%s",
+                   "%.0f%%; no smaller cell has %.3g%%.%s%s",
                    which, j->tolerance * 100, floor(race->probability * 100), DLB_RACE_DECIDE * 100,
                    fresh, overall);
 }
