@@ -1,5 +1,6 @@
 #include "bench/verbs/clips.h"
 
+#include "bench/verbs/ascending.h"
 #include "core/base/json.h"
 #include "core/base/say.h"
 #include "core/base/units.h"
@@ -22,18 +23,6 @@ void dlb_clips_add(struct dlb_clips *clips, struct dlb_audio *audio, const uint8
     clips->n_frames[clips->n++] = clip.n_frames;
 }
 
-static int ascending_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int ascending_u32(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -42,9 +31,9 @@ static int ascending(const void *a, const void *b)
 
 void dlb_clips_sort(struct dlb_clips *clips)
 {
-    qsort(clips->rate_hz, clips->n, sizeof clips->rate_hz[0], ascending_u32);
-    qsort(clips->n_channels, clips->n, sizeof clips->n_channels[0], ascending_u32);
-    qsort(clips->n_frames, clips->n, sizeof clips->n_frames[0], ascending_u64);
+    qsort(clips->rate_hz, clips->n, sizeof clips->rate_hz[0], dlb_ascending_u32);
+    qsort(clips->n_channels, clips->n, sizeof clips->n_channels[0], dlb_ascending_u32);
+    qsort(clips->n_frames, clips->n, sizeof clips->n_frames[0], dlb_ascending_u64);
     qsort(clips->seconds, clips->n, sizeof clips->seconds[0], ascending);
 }
 

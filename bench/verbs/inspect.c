@@ -1,5 +1,6 @@
 #include "bench/verbs/inspect.h"
 
+#include "bench/verbs/ascending.h"
 #include "bench/verbs/inspect_path.h"
 #include "core/base/escape.h"
 #include "core/base/hash.h"
@@ -353,18 +354,6 @@ static bool look_at(void *ctx, struct looker *looker, const struct dlb_sample *s
     return true;
 }
 
-static int ascending_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static int ascending_u32(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 const struct dlb_codec *dlb_inspect_codec(const char *path, const struct dlb_format *format,
                                           struct dlb_config *cfg, struct dlb_err *err)
 {
@@ -427,9 +416,9 @@ int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *
     dlb_kinds_find(path, &out->kinds);
     struct visits visits = {looker, DLB_INSPECT_SAMPLES, look_at, out, sizeof *out};
     status = visit_samples(&visits, err);
-    qsort(out->n_bytes, out->n_looked, sizeof out->n_bytes[0], ascending_u64);
-    qsort(out->width, out->n_images, sizeof out->width[0], ascending_u32);
-    qsort(out->height, out->n_images, sizeof out->height[0], ascending_u32);
+    qsort(out->n_bytes, out->n_looked, sizeof out->n_bytes[0], dlb_ascending_u64);
+    qsort(out->width, out->n_images, sizeof out->width[0], dlb_ascending_u32);
+    qsort(out->height, out->n_images, sizeof out->height[0], dlb_ascending_u32);
     dlb_clips_sort(&out->clips);
     dlb_clips_note(&out->clips, &out->shape);
     looker_close(looker);
