@@ -383,39 +383,41 @@ static struct said read_said(const struct dlb_config *cfg)
                          dlb_config_has(cfg, "dataset.codec") ? dlb_codecs[opts.codec] : NULL};
 }
 
-static int open_it(const char *path, const struct said *said, struct dlb_config *cfg,
-                   struct dlb_inspected *out, struct looker **looker, struct dlb_err *err)
+/* NULL: err says why. */
+static struct looker *open_it(const char *path, const struct said *said, struct dlb_config *cfg,
+                              struct dlb_inspected *out, struct dlb_err *err)
 {
+    struct looker *looker = NULL;
+
     out->format = dlb_inspect_format(path, err);
     if (said->format && (out->format || err->code == DLB_ERR_INSPECT_UNKNOWN))
         out->format = said->format;
     if (!out->format)
-        return (int)err->status;
-    int status = said->codec ? looker_open(looker, path, out->format, said->codec, cfg, err)
-                             : choose_codec(path, out->format, cfg, looker, err);
-    if (status != DLB_OK)
-        return status;
+        return NULL;
+    int status = said->codec ? looker_open(&looker, path, out->format, said->codec, cfg, err)
+                             : choose_codec(path, out->format, cfg, &looker, err);
+    if (status != DLB_OK || !looker)
+        return NULL;
     out->codec_said = said->codec != NULL;
-    out->codec = (*looker)->ds.codec;
-    out->shape = (*looker)->ds.shape;
-    return DLB_OK;
+    out->codec = looker->ds.codec;
+    out->shape = looker->ds.shape;
+    return looker;
 }
 
 int dlb_inspect(const char *path, struct dlb_config *cfg, struct dlb_inspected *out,
                 struct dlb_err *err)
 {
     const struct said said = read_said(cfg);
-    struct looker *looker = NULL;
 
     memset(out, 0, sizeof *out);
-    int status = open_it(path, &said, cfg, out, &looker, err);
-    if (status != DLB_OK)
-        return status;
+    struct looker *looker = open_it(path, &said, cfg, out, err);
+    if (!looker)
+        return (int)err->status;
     looker->image = dlb_image_new();
     looker->audio = dlb_audio_new();
     dlb_kinds_find(path, &out->kinds);
     struct visits visits = {looker, DLB_INSPECT_SAMPLES, look_at, out, sizeof *out};
-    status = visit_samples(&visits, err);
+    int status = visit_samples(&visits, err);
     qsort(out->n_bytes, out->n_looked, sizeof out->n_bytes[0], dlb_ascending_u64);
     qsort(out->width, out->n_images, sizeof out->width[0], dlb_ascending_u32);
     qsort(out->height, out->n_images, sizeof out->height[0], dlb_ascending_u32);
