@@ -241,10 +241,10 @@ static void advise(const char *path, struct dlb_err *err)
     char advice[sizeof err->what];
     char *word = dlb_shell_word(path);
 
-    if (err->status == DLB_E_FORMAT &&
-        (size_t)snprintf(advice, sizeof advice, "; `dlbench inspect %s` says what it is", word) <
-            sizeof err->what - n)
-        (void)strcpy(err->what + n, advice);
+    size_t n_advice =
+        (size_t)snprintf(advice, sizeof advice, "; `dlbench inspect %s` says what it is", word);
+    if (err->status == DLB_E_FORMAT && n_advice < sizeof err->what - n)
+        memcpy(err->what + n, advice, n_advice + 1);
     free(word);
 }
 

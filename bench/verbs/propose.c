@@ -93,10 +93,11 @@ static void put_amount(json_t *flat, const struct dlb_inspected *in, uint64_t ba
 
     if (n_batches > 2 * most)
         dlb_json_put(flat, "run.max_batches", json_integer((json_int_t)most));
-    else if (n_batches > 0 && n_batches < FEW_BATCHES)
-        dlb_json_put(flat, "run.epochs",
-                     json_integer((json_int_t)fmin((double)((FEW_BATCHES - 1) / n_batches + 1),
-                                                   MAX_EPOCHS)));
+    else if (n_batches > 0 && n_batches < FEW_BATCHES) {
+        uint64_t n_epochs = (FEW_BATCHES - 1) / n_batches + 1;
+        n_epochs = n_epochs < MAX_EPOCHS ? n_epochs : MAX_EPOCHS;
+        dlb_json_put(flat, "run.epochs", json_integer((json_int_t)n_epochs));
+    }
 }
 
 /* Whether memory can hold the data between repetitions. */

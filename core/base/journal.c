@@ -178,7 +178,7 @@ char *dlb_journal_line(const json_t *record, uint64_t *hash, size_t *n_bytes)
     size_t n_prefix = put_prefix(prefix, n_record, *hash);
     char *line = dlb_mem_array(n_prefix + n_record + N_END, 1);
     memcpy(line, prefix, n_prefix);
-    memcpy(line + n_prefix, text, n_record);
+    memcpy(line + n_prefix, text, n_record + 1);
     memcpy(line + n_prefix + n_record, "}\n", N_END);
     free(text);
     *n_bytes = n_prefix + n_record + N_END;

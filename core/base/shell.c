@@ -43,7 +43,7 @@ static void put_octal(char *word, const char *text)
             word += sprintf(word, "\\%03o", (unsigned)(uint8_t)*text);
         }
     }
-    (void)strcpy(word, "'");
+    (void)stpcpy(word, "'");
 }
 
 static void put_quoted(char *word, const char *text)
@@ -51,7 +51,7 @@ static void put_quoted(char *word, const char *text)
     *word++ = '\'';
     for (; *text; text++)
         word = *text == '\'' ? stpcpy(word, "'\\''") : (*word = *text, word + 1);
-    (void)strcpy(word, "'");
+    (void)stpcpy(word, "'");
 }
 
 char *dlb_shell_word(const char *text)
@@ -60,7 +60,7 @@ char *dlb_shell_word(const char *text)
     char *word = dlb_mem_array(n + 1, OCTAL_BYTES);
 
     if (is_plain(text))
-        (void)strcpy(word, text);
+        memcpy(word, text, n + 1);
     else if (dlb_escape(text, n, DLB_ESCAPE_NAME, NULL, 0) > n)
         put_octal(word, text);
     else

@@ -76,7 +76,7 @@ static void mark(struct process *all, uint32_t n)
         all[i].ours = all[i].pid == (uint64_t)getpid();
     while (more) {
         more = false;
-        for (uint32_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++)
             if (!all[i].ours && is_child(all, n, all[i].parent))
                 more = all[i].ours = true;
     }
@@ -107,7 +107,7 @@ static void keep(struct dlb_memwatch *w, double bytes)
     if (!isfinite(bytes))
         return;
     if (w->n == DLB_MEMWATCH_MAX) {
-        for (uint32_t i = 0; i < DLB_MEMWATCH_MAX / 2; i++)
+        for (size_t i = 0; i < DLB_MEMWATCH_MAX / 2; i++)
             w->bytes[i] = w->bytes[2 * i];
         w->n = DLB_MEMWATCH_MAX / 2;
         w->interval_ns *= 2;

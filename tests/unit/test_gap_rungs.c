@@ -325,10 +325,13 @@ static void a_result_survives_json(void **state)
 /* A document of another program may hold anything. */
 static void any_json_is_a_result(void **state)
 {
+    /* Longer than a name, of two bytes a letter. */
+    static const char long_name[] =
+        "{\"status\": \"ok\", \"parts\": {\"\u00e9\u00e9\u00e9\u00e9\u00e9"
+        "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\": {}}}";
     static const char *const texts[] = {
         "{}",
-        "{\"status\": \"ok\", \"parts\": {\"\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9"
-        "\u00e9\u00e9\u00e9\u00e9\": {}}}", /* longer than a name, of two bytes each */
+        long_name,
         "{\"status\": \"ok\"}",
         "{\"status\": 5, \"seconds\": \"x\", \"os\": [], \"parts\": 1}",
         "{\"status\": \"ok\", \"seconds\": null, \"os\": {\"threads\": [1, null]}, \"epochs\": {}}",
