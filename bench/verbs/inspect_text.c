@@ -134,9 +134,24 @@ static void print_kinds(const struct dlb_kinds *kinds)
             kinds->ended ? " (of the first 50,000)" : "");
 }
 
+/* A folder with one array: most often its rows are meant, and not the array, as a sample. */
+static void print_rows(const struct dlb_inspected *in)
+{
+    for (int i = 0; in->shape.n_samples == 1 && i < DLB_N_KINDS; i++) {
+        const struct dlb_kind *kind = &in->kinds.kind[i];
+        if (kind->n_files == 1 && kind->first[0] && kind->format &&
+            strcmp(kind->format, "npz") == 0) {
+            (void)fputs("The rows of its array as samples: dlbench ", stdout);
+            print_word(kind->first);
+            (void)putchar('\n');
+        }
+    }
+}
+
 /* Of each kind that another format reads, or that lies in other files than what was inspected. */
 void dlb_inspect_print_kinds(const char *path, const struct dlb_inspected *in)
 {
+    print_rows(in);
     for (int i = 0; in->kinds.n_found > 1 && i < DLB_N_KINDS; i++) {
         const struct dlb_kind *kind = &in->kinds.kind[i];
         if (kind->n_files == 0 || !kind->first[0])

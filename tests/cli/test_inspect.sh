@@ -88,6 +88,11 @@ PY
 run "$dlbench" inspect rows.npy
 expect_exit 0
 expect_out 'run\.max_batches=100 --set loader\.batch_size=256 '
+mkdir rows # a folder with one array is one sample; its rows are offered
+sed '1s/<u2/|u1/; 1s/(60000, 2), /(60000, 4),/' rows.npy >rows/rows.npy
+run "$dlbench" inspect rows
+expect_exit 0
+expect_out 'dlbench rows/rows\.npy$'
 
 # Photographs: the codec is found out, and their dimensions.
 if has_module codec jpeg; then
