@@ -189,8 +189,15 @@ static void put_meaning(const json_t *compare, uint32_t n_columns, struct dlb_te
     double disturbed = dlb_json_number(between, "disturbed_frac");
     if (disturbed > 0)
         dlb_text_printf(&line, "Others disturbed %.0f%% of the repetitions. ", disturbed * 100);
-    dlb_text_printf(&line, "All %.0f intervals hold together with %.0f%%.",
-                    dlb_json_number(compare, "intervals"), dlb_json_number(compare, "level") * 100);
+    double n_intervals = dlb_json_number(compare, "intervals");
+    double level = dlb_json_number(compare, "level") * 100;
+    if (n_intervals > 1)
+        dlb_text_printf(&line, "All %.0f intervals hold together with %.0f%%.", n_intervals, level);
+    else
+        dlb_text_printf(&line, "The interval holds with %.0f%%.", level);
+    if (strstr(dlb_json_text(compare, "figure"), "samples_per_s"))
+        dlb_text_printf(&line, " A and B are medians of the repetitions; the change is that of "
+                               "their geometric means.");
     dlb_text_printf(out, "\n");
     dlb_text_fold(out, line.data, 0, n_columns);
     dlb_text_free(&line);

@@ -2,6 +2,7 @@
 #include "core/host/check_report.h"
 #include "core/host/osacct.h"
 #include "core/host/procfs.h"
+#include "core/host/reclaim.h"
 #include "core/host/topo.h"
 
 #include <inttypes.h>
@@ -127,6 +128,18 @@ void dlb_check_memory(struct dlb_check_result *out)
     else if (swapping)
         dlb_check_advise(out,
                          "memory was swapped out: memory was short, and reads may wait for swap");
+}
+
+void dlb_check_reclaim(struct dlb_check_result *out)
+{
+    if (!dlb_reclaim_is_on("/sys")) {
+        dlb_check_found(out, DLB_CHECK_OK, "pages stay in memory until it is short");
+        return;
+    }
+    dlb_check_found(out, DLB_CHECK_NOTE,
+                    "DAMON takes unused pages out of memory although it is not short");
+    dlb_check_advise(out, "the page cache loses data between runs, so that warm ones read some "
+                          "again: look at the `cache` line of results");
 }
 
 void dlb_check_huge_pages(struct dlb_check_result *out)
