@@ -253,9 +253,9 @@ static void checks(void **state)
 {
     (void)state;
     static const char *const expected[] = {
-        "kernel",        "cpus",     "governor",   "load",     "clock_source", "memory",
-        "huge_pages",    "shm",      "open_files", "memlock",  "cachestat",    "schedstat",
-        "io_accounting", "io_uring", "sandbox",    "topology", "gpu"};
+        "kernel",    "cpus",          "governor", "load",       "clock_source", "memory",
+        "reclaim",   "huge_pages",    "shm",      "open_files", "memlock",      "cachestat",
+        "schedstat", "io_accounting", "io_uring", "sandbox",    "topology",     "gpu"};
     size_t n = 0;
     for (; dlb_checks[n]; n++) {
         const struct dlb_check *check = dlb_checks[n];
