@@ -287,9 +287,9 @@ def has_in_order(torch):
 
 
 def row_seconds(torch, features):
-    """What a DataLoader takes for a row, by a few thousand of them: how long the ladder will take follows from it. None: it failed, and
-    the rungs will say why."""
-    data, rows, batch = torch.utils.data, 16384, 8192
+    """What a DataLoader takes for a row: how long the ladder will take follows from it. Batches are too large for the caches, as those of
+    the ladder are: of 8,192 rows each takes half as long. None: it failed, and the rungs will say why."""
+    data, rows, batch = torch.utils.data, 65536, 32768
     try:
         loader = data.DataLoader(data.TensorDataset(torch.zeros(rows, features)), batch, shuffle=True)
         start_ns = time.monotonic_ns()
