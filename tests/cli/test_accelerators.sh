@@ -22,14 +22,14 @@ expect_exit 0
 expect_out '^ *5 accelerators'
 expect_out 'p99.9'
 
-# --- one pool for all: the whole set once, in any number of hands
+# --- one pool for all: the whole set once, in any number of hands. Steps take long enough for each accelerator to get some
 for barrier in true false; do
     run "$dlbench" run "${few[@]}" --set accelerators.count=20 --set accelerators.shared_workers=true \
         --set accelerators.barrier=$barrier --set loader.num_workers=3 --set run.warmup_batches=0 --set run.epochs=3 \
-        --set run.checksum=true --run-name pool --overwrite --json
+        --set generate.samples=1640 --set device.step_ms=1 --set run.checksum=true --run-name pool --overwrite --json
     expect_exit 0
     valid_summary "$out"
-    expect_json 'all(e["unique"] == e["samples"] == e["expected"] == 328 for e in d["cells"][0]["epochs"])'
+    expect_json 'all(e["unique"] == e["samples"] == e["expected"] == 1640 for e in d["cells"][0]["epochs"])'
     expect_json 'd["cells"][0]["accelerators"] == {"count": 20, "each": None}'
 done
 
