@@ -264,8 +264,8 @@ class Trial:
                 self.wrong.append(f"cell {index} has {found}, not {wanted}")
 
     def wait_for_processes(self):
-        """Twice what a worker of DataLoader takes to see that its parent died, where the kill took the keeper of them all."""
-        end = time.monotonic() + 10
+        """5 s; of torch more: a worker of DataLoader looks every 5 s whether its parent lives, where the kill took the keeper of them all."""
+        end = time.monotonic() + (10 if self.kind == "torch" else 5)
         while time.monotonic() < end:
             if not marked(self.mark):
                 return
