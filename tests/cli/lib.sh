@@ -92,6 +92,17 @@ expect_failed() { # of the last run
     esac
 }
 
+make_shard() { # file: a tar of ten samples
+    python3 - "$1" <<'PY'
+import io, sys, tarfile
+with tarfile.open(sys.argv[1], "w") as tar:
+    for i in range(10):
+        info = tarfile.TarInfo(f"sample{i}.bin")
+        info.size = 5
+        tar.addfile(info, io.BytesIO(b"hello"))
+PY
+}
+
 # Whether this build has a module: has_module KIND NAME, as `dlbench doctor` lists them.
 has_module() {
     [ -e "$tmp/.doctor" ] || "$dlbench" doctor --json >"$tmp/.doctor"

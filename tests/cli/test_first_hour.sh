@@ -154,14 +154,7 @@ fi
 # A folder of several kinds: each is counted, and has a command.
 mkdir -p mixed/a && printf x >mixed/readme.md
 for i in 1 2 3; do printf '\211PNG' >mixed/a/$i.jpg; done
-python3 - <<'PY'
-import io, tarfile
-with tarfile.open("mixed/shard.tar", "w") as tar:
-    for i in range(10):
-        info = tarfile.TarInfo(f"sample{i}.bin")
-        info.size = 5
-        tar.addfile(info, io.BytesIO(b"hello"))
-PY
+make_shard mixed/shard.tar
 run "$dlbench" inspect mixed
 expect_exit 0
 expect_out '^  kinds +images 3, tar shards 1, other files 1'

@@ -95,14 +95,7 @@ done
 
 # --- a format that is said is inspected, whatever else lies there
 mkdir both && cp -r png both
-python3 - <<'PY'
-import io, tarfile
-with tarfile.open("both/shard.tar", "w") as tar:
-    for i in range(10):
-        info = tarfile.TarInfo(f"sample{i}.bin")
-        info.size = 5
-        tar.addfile(info, io.BytesIO(b"hello"))
-PY
+make_shard both/shard.tar
 run "$dlbench" try both --dataset.format files --dry-run
 expect_exit 0
 expect_out '^  format +files'

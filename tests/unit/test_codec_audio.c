@@ -1,64 +1,30 @@
 /* formats/codecs/codec_audio and bench/verbs/clips: crops, channels, padding, clips that are cut
  * short or damaged, and what gen makes. Other programs' files are in contract/test_audio_peers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "bench/verbs/clips.h"
-#include "core/base/io.h"
-#include "formats/codec.h"
 #include "formats/codecs/audio.h"
 #include "formats/undecoded.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/support/one_sample.h"
 
 enum { MAX_FRAMES = 4096 };
 
-static struct dlb_err err;
 static float out[2 * MAX_FRAMES];
 static size_t len;
 
-static uint8_t *load(const char *name, size_t *n_bytes)
+static int transformed(const struct dlb_codec *codec, void *state)
 {
-    const char *root = getenv("DLB_SOURCE_DIR");
-    char path[1024], *text;
-    (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/audio/%s", root ? root : ".", name);
-    if (dlb_read_file(path, 1 << 20, &text, n_bytes, &err) != DLB_OK)
-        fail_msg("%s: %s", err.path, err.what);
-    return (uint8_t *)text;
+    uint64_t n_decoded = codec->decoded_bytes(state);
+    int rc = codec->transform(state, (uint8_t *)out, sizeof out, &len, &err);
+
+    if (rc == DLB_OK)
+        assert_int_equal(len, n_decoded);
+    return rc;
 }
 
 /* To `out`, `len` of its bytes. `draw` is the sample's number. */
 static int decode(const struct dlb_transform_opts *opts, const char *field, const uint8_t *data,
                   size_t n_bytes, uint64_t draw)
 {
-    const struct dlb_codec *codec = dlb_codec_by_name("audio");
-    size_t n_state = (codec->state_bytes + 63) & ~(size_t)63;
-    void *state = aligned_alloc(64, n_state);
-    struct dlb_sample sample = {.n_fields = 1, .path = "the/file", .offset_bytes = 77};
-
-    assert_non_null(state);
-    memset(state, 0, n_state);
-    sample.field[0] = (struct dlb_field){.data = data, .len_bytes = n_bytes, .name = field};
-    err = (struct dlb_err){0};
-    assert_int_equal(codec->open(state, opts, &err), DLB_OK);
-    int rc = codec->decode(state, &sample, dlb_rng_seed(1, 2, draw), &err);
-    if (rc != DLB_OK) {
-        assert_string_equal(err.path, "the/file");
-        assert_int_equal(err.offset_bytes, 77);
-    } else {
-        uint64_t n_decoded = codec->decoded_bytes(state);
-        rc = codec->transform(state, (uint8_t *)out, sizeof out, &len, &err);
-        if (rc == DLB_OK)
-            assert_int_equal(len, n_decoded);
-    }
-    codec->close(state);
-    free(state);
-    return rc;
+    return one_sample("audio", opts, field, data, n_bytes, draw, transformed);
 }
 
 /* A ramp, so that each frame tells its place: sample i is i + 1 of 32768. */
@@ -132,7 +98,7 @@ static void test_padding(void **state)
 static void test_channels(void **state)
 {
     size_t n_bytes;
-    uint8_t *data = load("stereo.wav", &n_bytes);
+    uint8_t *data = corpus_load("audio", "stereo.wav", &n_bytes);
     struct dlb_transform_opts opts = {.crop = DLB_CROP_NONE, .num_channels = 2};
     (void)state;
     assert_int_equal(decode(&opts, "wav", data, n_bytes, 0), DLB_OK);
@@ -155,14 +121,10 @@ static void test_channels(void **state)
 static void refused(const char *name, enum dlb_code code)
 {
     size_t n_bytes;
-    uint8_t *data = load(name, &n_bytes);
+    uint8_t *data = corpus_load("audio", name, &n_bytes);
     struct dlb_transform_opts opts = {.crop = DLB_CROP_NONE, .num_channels = 1};
-    int rc = decode(&opts, "wav", data, n_bytes, 0);
 
-    assert_int_equal(rc, DLB_E_FORMAT);
-    if (err.code != code)
-        fail_msg("%s: %s instead of %s: %s", name, dlb_code_name(err.code), dlb_code_name(code),
-                 err.what);
+    assert_refused(decode(&opts, "wav", data, n_bytes, 0), name, code);
     free(data);
 }
 
@@ -243,7 +205,7 @@ static void test_clips(void **state)
     struct dlb_audio *audio = dlb_audio_new();
     struct dlb_bytes made = ramp(DLB_AUDIO_WAV, 800);
     size_t n_bytes;
-    uint8_t *stereo = load("stereo.wav", &n_bytes);
+    uint8_t *stereo = corpus_load("audio", "stereo.wav", &n_bytes);
     (void)state;
     dlb_clips_note(&clips, &shape);
     assert_int_equal(dlb_clips_median_frames(&clips), 0);

@@ -1,66 +1,24 @@
 /* formats/codecs/codec_image and formats/undecoded: images that are cut short, damaged or too
  * large, what is no image, and what gen makes. The pixels are compared in
  * contract/test_image_peers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "core/base/io.h"
-#include "formats/codec.h"
 #include "formats/codecs/image.h"
 #include "formats/undecoded.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static struct dlb_err err;
-
-static uint8_t *load(const char *name, size_t *n_bytes)
-{
-    const char *root = getenv("DLB_SOURCE_DIR");
-    char path[1024], *text;
-    (void)snprintf(path, sizeof path, "%s/tests/fuzz/corpus/image/%s", root ? root : ".", name);
-    if (dlb_read_file(path, 1 << 20, &text, n_bytes, &err) != DLB_OK)
-        fail_msg("%s: %s", err.path, err.what);
-    return (uint8_t *)text;
-}
+#include "tests/support/one_sample.h"
 
 static int decode(const char *codec_name, const char *field, const uint8_t *data, size_t n_bytes)
 {
-    const struct dlb_codec *codec = dlb_codec_by_name(codec_name);
     const struct dlb_transform_opts opts = {.crop = DLB_CROP_NONE, .max_decoded_bytes = 1 << 20};
-    size_t n_state = (codec->state_bytes + 63) & ~(size_t)63;
-    void *state = aligned_alloc(64, n_state);
-    struct dlb_sample sample = {.n_fields = 1, .path = "the/file", .offset_bytes = 77};
 
-    assert_non_null(state);
-    memset(state, 0, n_state);
-    sample.field[0] = (struct dlb_field){.data = data, .len_bytes = n_bytes, .name = field};
-    err = (struct dlb_err){0};
-    assert_int_equal(codec->open(state, &opts, &err), DLB_OK);
-    int rc = codec->decode(state, &sample, dlb_rng_seed(1, 2, 3), &err);
-    if (rc != DLB_OK) {
-        assert_string_equal(err.path, "the/file");
-        assert_int_equal(err.offset_bytes, 77);
-    }
-    codec->close(state);
-    free(state);
-    return rc;
+    return one_sample(codec_name, &opts, field, data, n_bytes, 3, NULL);
 }
 
 static void refused(const char *name, enum dlb_code code)
 {
     size_t n_bytes;
-    uint8_t *data = load(name, &n_bytes);
+    uint8_t *data = corpus_load("image", name, &n_bytes);
     if (strstr(name, ".webp") && !strstr(dlb_codec_by_name("image")->summary, "WebP"))
         code = DLB_ERR_IMAGE_UNKNOWN;
-    assert_int_equal(decode("image", "png", data, n_bytes), DLB_E_FORMAT);
-    if (err.code != code)
-        fail_msg("%s: %s instead of %s: %s", name, dlb_code_name(err.code), dlb_code_name(code),
-                 err.what);
+    assert_refused(decode("image", "png", data, n_bytes), name, code);
     free(data);
 }
 
@@ -78,7 +36,7 @@ static void test_damaged(void **state)
 static void test_profile_is_skipped(void **state)
 {
     size_t n_bytes;
-    uint8_t *data = load("iccp.png", &n_bytes);
+    uint8_t *data = corpus_load("image", "iccp.png", &n_bytes);
     (void)state;
     assert_int_equal(decode("image", "png", data, n_bytes), DLB_OK);
     free(data);
