@@ -238,11 +238,15 @@ static void judge_emptiness(const struct dlb_plan_cell *planned, uint64_t n_stor
     fail(out, DLB_ERR_TOO_FEW_BATCHES);
     if (nothing_but_rest(planned, n_stored, rep, out->reason, sizeof(out->reason)))
         return;
+    char shared[48] = "";
+    if (planned->spec->accelerators.count > 1)
+        (void)snprintf(shared, sizeof(shared), " for %lld accelerators",
+                       (long long)planned->spec->accelerators.count);
     int at = snprintf(
         out->reason, sizeof(out->reason),
-        "no batch was measured: the epochs hold %llu batches, of which %lld are warm-up and 1 "
+        "no batch was measured: the epochs hold %llu batches%s, of which %lld are warm-up and 1 "
         "closes the window; raise run.epochs, or lower run.warmup_batches or loader.batch_size",
-        (unsigned long long)dlb_count_or_zero(rep->loop.n_batches),
+        (unsigned long long)dlb_count_or_zero(rep->loop.n_batches), shared,
         (long long)planned->spec->run.warmup_batches);
     if (skips && at > 0 && (size_t)at < sizeof(out->reason))
         (void)snprintf(out->reason + at, sizeof(out->reason) - (size_t)at, " (%s)", skipped);
