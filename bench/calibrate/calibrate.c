@@ -92,10 +92,17 @@ static bool is_answer(const json_t *answer)
            dlb_json_number(answer, "stdev_ms") >= 0 && dlb_json_number(answer, "steps") > 0;
 }
 
+static void tick(void *ctx, const struct dlb_pulse *pulse)
+{
+    const struct dlb_calibrate *how = ctx;
+    how->tick(how->ctx, atomic_load(&pulse->n_batches));
+}
+
 static int ask(const struct dlb_calibrate *how, const char *interpreter, const char *folder,
                json_t **out, struct dlb_err *err)
 {
     const char *target = how->opts->python;
+    struct dlb_calibrate told = *how;
     struct dlb_cell_result result;
     char *script = dlb_mem_check(dlb_path_join(folder, dlb_calibrate_scripts[0].name));
     int rc = dlb_embedded_write(dlb_calibrate_scripts, folder, err);
@@ -111,8 +118,8 @@ static int ask(const struct dlb_calibrate *how, const char *interpreter, const c
                               .scratch = folder,
                               .stall_ns = (uint64_t)how->opts->timeout_s * DLB_NS_PER_S,
                               .cancel = how->cancel,
-                              .tick = how->tick,
-                              .ctx = how->ctx};
+                              .tick = tick,
+                              .ctx = &told};
     rc = dlb_child_run(&child, true, &result, err);
     json_decref(spec);
     if (rc)

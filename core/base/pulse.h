@@ -5,6 +5,8 @@
 #ifndef DLB_CORE_BASE_PULSE_H
 #define DLB_CORE_BASE_PULSE_H
 
+#include "core/base/live.h"
+
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +17,7 @@ struct dlb_pulse {
     uint64_t stall_ns; /* so long without any sign is a hang; 0 disables the check. The watcher sets
                           it before it shares the memory */
     char library[16];  /* through which samples are read, once they are; or empty */
+    struct dlb_live live; /* what a view of the running process shows */
 };
 
 /* The pulse that the byte source signals on each call while a data set is opened, because

@@ -37,14 +37,29 @@ static bool take_slot(struct dlb_lane *lane, uint32_t *slot)
     return true;
 }
 
+/* To a view of the running process. */
+static void show_waiting(const struct dlb_worker_setup *setup, uint64_t now_ns)
+{
+    if (setup->live)
+        dlb_live_begin(&setup->live->waiting, now_ns);
+}
+
+static void show_waited(const struct dlb_worker_setup *setup, uint64_t ns)
+{
+    if (setup->live)
+        dlb_live_end(&setup->live->waiting, ns);
+}
+
 /* Waits until `take` succeeds; false when the worker is to leave. */
-static bool worker_wait(struct dlb_pool_common *common, struct dlb_lane *lane,
+static bool worker_wait(struct dlb_pool_common *common, struct dlb_worker *worker,
                         struct dlb_event *event, bool (*take)(struct dlb_lane *, uint32_t *),
                         uint32_t *out, enum dlb_worker_stage stage)
 {
+    struct dlb_lane *lane = &common->lanes[worker->setup.id];
     if (take(lane, out))
         return !dlb_pool_stopping(common);
     uint64_t start_ns = dlb_now_ns();
+    show_waiting(&worker->setup, start_ns);
     for (;;) {
         uint32_t seen = dlb_event_seq(event);
         if (dlb_pool_stopping(common))
@@ -53,7 +68,9 @@ static bool worker_wait(struct dlb_pool_common *common, struct dlb_lane *lane,
             break;
         dlb_event_wait(event, seen, UINT64_MAX);
     }
-    dlb_hist_add(&dlb_worker_report_meters(&lane->report)->stage[stage], dlb_now_ns() - start_ns);
+    uint64_t waited_ns = dlb_now_ns() - start_ns;
+    dlb_hist_add(&dlb_worker_report_meters(&lane->report)->stage[stage], waited_ns);
+    show_waited(&worker->setup, waited_ns);
     return true;
 }
 
@@ -87,7 +104,7 @@ static bool work_epoch(struct dlb_pool_common *common, struct dlb_worker *worker
         uint32_t slot = 0, task = 0;
         if (!dealt && !worker->shards && batch >= common->sampler.n_batches)
             break;
-        if (!worker_wait(common, lane, &lane->to_worker, dealt ? take_task : take_credit, &task,
+        if (!worker_wait(common, worker, &lane->to_worker, dealt ? take_task : take_credit, &task,
                          DLB_WS_WAIT_CREDIT))
             return false;
         if (dealt) {
@@ -95,7 +112,7 @@ static bool work_epoch(struct dlb_pool_common *common, struct dlb_worker *worker
                 break;
             batch = task;
         }
-        if (!worker_wait(common, lane, &lane->slot_freed, take_slot, &slot, DLB_WS_WAIT_SLOT))
+        if (!worker_wait(common, worker, &lane->slot_freed, take_slot, &slot, DLB_WS_WAIT_SLOT))
             return false;
         bool in_window = is_measuring(common);
         if (in_window != lane->report.in_window)
@@ -123,16 +140,22 @@ static bool work_epoch(struct dlb_pool_common *common, struct dlb_worker *worker
     return true;
 }
 
-static bool wait_for_epoch(struct dlb_pool_common *common, struct dlb_lane *lane, uint64_t epoch)
+static bool wait_for_epoch(struct dlb_pool_common *common, const struct dlb_worker_setup *setup,
+                           uint64_t epoch)
 {
+    struct dlb_lane *lane = &common->lanes[setup->id];
+    uint64_t start_ns = dlb_now_ns();
+    show_waiting(setup, start_ns);
     for (;;) {
         uint32_t seen = dlb_event_seq(&lane->to_worker);
         if (dlb_pool_stopping(common))
             return false;
         if (atomic_load(&common->shared->epoch_begun) > epoch)
-            return true;
+            break;
         dlb_event_wait(&lane->to_worker, seen, UINT64_MAX);
     }
+    show_waited(setup, dlb_now_ns() - start_ns);
+    return true;
 }
 
 /* What the kernel accounts to a worker process alone. `before_bytes` of its anonymous memory came
@@ -149,6 +172,15 @@ static void account_process(struct dlb_worker_report *report, uint64_t before_by
         report->private_bytes = anon_bytes - before_bytes;
 }
 
+static struct dlb_live_worker *shown_at(const struct dlb_job *job, uint32_t id)
+{
+    struct dlb_live_worker *live =
+        job->pulse ? dlb_live_worker(&job->pulse->live, job->first_worker + id) : NULL;
+    if (live && atomic_load_explicit(&live->began_ns, memory_order_relaxed) == 0)
+        atomic_store_explicit(&live->began_ns, dlb_now_ns(), memory_order_release);
+    return live;
+}
+
 void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, bool persistent)
 {
     struct dlb_lane *lane = &common->lanes[id];
@@ -156,6 +188,7 @@ void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, 
                                            .sampler = &common->sampler,
                                            .report = &lane->report,
                                            .stop = &common->shared->stop,
+                                           .live = shown_at(common->job, id),
                                            .id = id,
                                            .n_workers = common->n_workers};
     struct dlb_worker worker;
@@ -169,7 +202,7 @@ void dlb_pool_work(struct dlb_pool_common *common, uint32_t id, uint64_t epoch, 
     }
     int rc = dlb_worker_open(&worker, &setup, &err);
     for (bool more = rc == DLB_OK; more; epoch++) {
-        more = wait_for_epoch(common, lane, epoch);
+        more = wait_for_epoch(common, &setup, epoch);
         if (!more)
             break;
         dlb_worker_begin_epoch(&worker, epoch);

@@ -67,6 +67,7 @@ struct dlb_accelerator {
     bool draining;
     bool measuring, measured; /* measured: its account is closed */
     uint64_t loop_start_ns, covered_ns;
+    uint64_t stepped_ns; /* the last step's end; 0: none has ended */
 };
 
 static inline bool dlb_consume_cancelled(const struct dlb_consume *how)

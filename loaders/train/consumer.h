@@ -17,6 +17,7 @@
 
 #include "core/base/err.h"
 #include "core/base/futex.h"
+#include "core/base/live.h"
 #include "core/measure/au.h"
 #include "core/measure/meters.h"
 #include "core/measure/pace.h"
@@ -57,6 +58,7 @@ struct dlb_consume {
     bool checksum;          /* compare the payload hashes of devices and workers */
     const struct dlb_augment *augment; /* what the devices were opened with; may be NULL */
     _Atomic uint64_t *heartbeat;       /* batches so far, for a process that watches; may be NULL */
+    struct dlb_live *live;             /* what a view shows; may be NULL */
     const atomic_bool *cancel;         /* may be NULL */
 };
 

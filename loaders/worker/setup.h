@@ -18,7 +18,8 @@ struct dlb_worker_setup {
     struct dlb_worker_report *report; /* zeroed before the worker starts the first time */
     const _Atomic bool *stop;         /* true: leave. Read before every sample; NULL: never set */
     struct dlb_pulse *pulse; /* updated for each sample; NULL: the consumer updates the pulse */
-    uint32_t id, n_workers;  /* id < n_workers: its place among the workers of its loader */
+    struct dlb_live_worker *live; /* what a view shows of it; NULL: nothing */
+    uint32_t id, n_workers;       /* id < n_workers: its place among the workers of its loader */
 };
 
 static inline bool dlb_worker_told_to_stop(const struct dlb_worker_setup *setup)

@@ -38,6 +38,8 @@ static void meter(struct dlb_worker *worker, enum dlb_worker_stage stage, uint64
                   uint64_t end_ns)
 {
     dlb_hist_add(&dlb_worker_report_meters(worker->setup.report)->stage[stage], end_ns - start_ns);
+    if (stage == DLB_WS_READ && worker->setup.live)
+        dlb_live_end(&worker->setup.live->blocked, end_ns - start_ns);
 }
 
 static void count_read(struct dlb_worker *worker, const struct dlb_sample *sample)
@@ -46,12 +48,15 @@ static void count_read(struct dlb_worker *worker, const struct dlb_sample *sampl
     dlb_worker_report_meters(worker->setup.report)->n_samples++;
 }
 
-/* Says which sample the worker is at; read only when it seems stuck. */
+/* Says which sample the worker is at, which it reads since then; read when it seems stuck, and by a
+ * view. */
 static void publish(struct dlb_worker *worker, uint64_t at, uint64_t nth, uint64_t since_ns)
 {
     atomic_store_explicit(&worker->setup.report->at, at, memory_order_relaxed);
     atomic_store_explicit(&worker->setup.report->at_nth, nth, memory_order_relaxed);
     atomic_store_explicit(&worker->setup.report->at_since_ns, since_ns, memory_order_relaxed);
+    if (worker->setup.live)
+        dlb_live_begin(&worker->setup.live->blocked, since_ns);
     dlb_pulse_sign(worker->setup.pulse);
 }
 

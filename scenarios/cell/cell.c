@@ -24,7 +24,7 @@ struct cell {
     struct dlb_spec spec;
     enum dlb_cell_mode mode;
     const struct dlb_cell_watch *watch;
-    struct dlb_pulse own_pulse; /* used if the caller watches none */
+    _Atomic uint64_t own_beats; /* used if the caller watches none */
     struct dlb_topo *topo;
     struct dlb_dataset dataset;
     const struct dlb_loader *loader;
@@ -168,6 +168,9 @@ static int open_fleet(struct cell *c, struct dlb_err *err)
     int rc = n > 1 ? dlb_shm_create(&c->ready, sizeof(struct dlb_event), true, err) : DLB_OK;
     for (uint32_t i = 0; i < c->n_loaders && !rc; i++)
         fill_job(c, i);
+    if (c->watch->pulse)
+        atomic_store(&c->watch->pulse->live.n_workers,
+                     (uint32_t)c->spec.loader.num_workers * c->n_loaders);
     return rc ? rc : check_shares(c, err);
 }
 
@@ -339,8 +342,8 @@ static uint32_t enough_epochs(const struct cell *c, const struct dlb_consume *ho
 static int consume(struct cell *c, struct dlb_err *err)
 {
     const struct dlb_spec *spec = &c->spec;
-    _Atomic uint64_t *beat =
-        c->watch->pulse ? &c->watch->pulse->n_batches : &c->own_pulse.n_batches;
+    struct dlb_pulse *pulse = c->watch->pulse;
+    _Atomic uint64_t *beat = pulse ? &pulse->n_batches : &c->own_beats;
     c->consumed = dlb_mem_new(sizeof(*c->consumed));
     struct dlb_consume how = {
         .loader = c->loader,
@@ -356,6 +359,7 @@ static int consume(struct cell *c, struct dlb_err *err)
         .checksum = spec->run.checksum,
         .augment = &c->dataset.augment,
         .heartbeat = beat,
+        .live = pulse ? &pulse->live : NULL,
         .cancel = c->watch->cancel,
     };
     count_batches(c, &how);

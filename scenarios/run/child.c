@@ -175,7 +175,7 @@ static int watch(const struct dlb_child *how, struct child *c, bool *stalled)
         }
         dlb_child_log_bound(&c->log);
         if (how->tick)
-            how->tick(how->ctx, n);
+            how->tick(how->ctx, c->pulse);
         if (is_cancelled(how) && asked_ns == 0) {
             kill_group(c, SIGINT);
             asked_ns = now_ns;

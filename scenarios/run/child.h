@@ -5,6 +5,7 @@
 #define DLB_SCENARIOS_RUN_CHILD_H
 
 #include "core/base/err.h"
+#include "core/base/pulse.h"
 #include "scenarios/cell/cell_result.h"
 
 #include <jansson.h>
@@ -30,7 +31,8 @@ struct dlb_child {
     uint64_t stall_ns; /* killed after this time (and a little) without a batch or another sign of
                           life */
     const atomic_bool *cancel; /* if set, the child is interrupted, and later killed; may be NULL */
-    void (*tick)(void *ctx, uint64_t n_batches); /* several times a second; may be NULL */
+    void (*tick)(void *ctx, const struct dlb_pulse *pulse); /* several times a second, with what the
+                                                               child shares; may be NULL */
     void *ctx;
 };
 

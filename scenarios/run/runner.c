@@ -148,17 +148,19 @@ static double eta_s(struct runner *r, uint64_t n_batches)
     return sum;
 }
 
-static void tell(struct runner *r, enum dlb_runner_what what, uint64_t n_batches,
+static void tell(struct runner *r, enum dlb_runner_what what, const struct dlb_pulse *pulse,
                  const struct dlb_cell_result *result)
 {
     if (!r->how->event || !r->live)
         return;
+    uint64_t n_batches = pulse ? atomic_load(&pulse->n_batches) : 0;
     struct dlb_runner_event event = {
         .what = what,
         .task = r->task,
         .n_done = r->n_done,
         .n_tasks = r->n_done + r->n_left,
         .n_batches = n_batches,
+        .live = pulse ? &pulse->live : NULL,
         .eta_s = eta_s(r, n_batches),
         .gone_s = r->earlier.elapsed_s + since_s(r->start_ns),
         .result = result,
@@ -166,9 +168,9 @@ static void tell(struct runner *r, enum dlb_runner_what what, uint64_t n_batches
     r->how->event(r->how->ctx, &event);
 }
 
-static void tick(void *ctx, uint64_t n_batches)
+static void tick(void *ctx, const struct dlb_pulse *pulse)
 {
-    tell(ctx, DLB_RUNNER_TICK, n_batches, NULL);
+    tell(ctx, DLB_RUNNER_TICK, pulse, NULL);
 }
 
 /* Runs the current task's process. The caller frees *result. */
@@ -201,7 +203,7 @@ static int measure(struct runner *r, struct dlb_cell_result *result, struct dlb_
     };
     r->task_start_ns = dlb_now_ns();
     r->ended = false;
-    tell(r, DLB_RUNNER_START, 0, NULL);
+    tell(r, DLB_RUNNER_START, NULL, NULL);
     int rc = dlb_child_run(&child, program != NULL, result, err);
     json_decref(config);
     return rc;
@@ -259,7 +261,7 @@ static void take_result(struct runner *r, struct dlb_cell_result *result,
         dlb_reps_add(reps, result);
     r->n_done++;
     r->n_left--;
-    tell(r, DLB_RUNNER_DONE, 0, &told);
+    tell(r, DLB_RUNNER_DONE, NULL, &told);
 }
 
 /* Runs the current task, or takes its result over from the journal. */
@@ -397,7 +399,7 @@ static int run_tasks(struct runner *r, uint32_t first, struct dlb_err *err)
             continue;
         rc = end_block(r, err);
         if (!rc && i + 1 < plan->n_tasks)
-            tell(r, DLB_RUNNER_BLOCK, 0, NULL);
+            tell(r, DLB_RUNNER_BLOCK, NULL, NULL);
     }
     /* The answer stands before the same work in C, and is whole without it. */
     bool whole = r->task && r->task->kind == DLB_TASK_IN_C;
@@ -444,7 +446,7 @@ static int run_plan(struct runner *r, struct dlb_err *err)
         if (rc || r->results->interrupted || !scenario || !r->plan->grows)
             return rc;
         if (r->task)
-            tell(r, DLB_RUNNER_BLOCK, 0, NULL);
+            tell(r, DLB_RUNNER_BLOCK, NULL, NULL);
         r->task = NULL; /* the tasks may move */
         rc = scenario->next(r->plan, r->results, err);
         fit(r); /* a cell can be added for whose tasks no time is left: results are of all cells */

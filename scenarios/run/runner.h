@@ -6,6 +6,7 @@
 #define DLB_SCENARIOS_RUN_RUNNER_H
 
 #include "core/base/err.h"
+#include "core/base/live.h"
 #include "scenarios/run/kept.h"
 #include "scenarios/scenario.h"
 
@@ -22,11 +23,12 @@ enum dlb_runner_what {
 struct dlb_runner_event {
     enum dlb_runner_what what;
     const struct dlb_task *task;
-    uint32_t n_done, n_tasks; /* tasks that ended, and all that will run */
-    uint64_t n_batches;       /* of this task, so far */
-    double eta_s;             /* of the whole plan; NaN while nothing is known, and for plans that
-                                 grow */
-    double gone_s;            /* since the plan began, in all processes that measured it */
+    uint32_t n_done, n_tasks;    /* tasks that ended, and all that will run */
+    uint64_t n_batches;          /* of this task, so far */
+    const struct dlb_live *live; /* of its process; TICK only; borrowed until the next event */
+    double eta_s;  /* of the whole plan; NaN while nothing is known, and for plans that
+                      grow */
+    double gone_s; /* since the plan began, in all processes that measured it */
     const struct dlb_cell_result *result; /* DONE only; borrowed until the next event */
 };
 

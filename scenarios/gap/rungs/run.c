@@ -18,8 +18,10 @@ int dlb_gap_deliver(struct dlb_gap_run *run, const void *batch, uint64_t n_rows,
 
     if (rc != DLB_OK)
         return rc;
-    if (run->pulse)
+    if (run->pulse) {
         atomic_fetch_add_explicit(&run->pulse->n_batches, 1, memory_order_relaxed);
+        dlb_live_add(&run->pulse->live.n_samples, n_rows);
+    }
     if (run->checksumming)
         run->checksum += dlb_gap_checksum(batch, n_rows, (uint64_t)run->params->features);
     return dlb_gap_target_put(&run->target, batch, n_rows * dlb_gap_row_bytes(run->params), err);

@@ -1,0 +1,79 @@
+/* What a process that measures shows while it runs: counters that another process reads.
+ *
+ * Floor 0. Each struct has one writer at a time, which never waits: plain stores, nothing locked. A
+ * reader in any process looks at any time. It may see one counter before, and another after an
+ * update, so it shows rates of many updates. Nothing is judged by these figures: results come from
+ * the meters (core/measure/meters.h).
+ *
+ * Times are of the clock of dlb_now_ns, which processes share. */
+#ifndef DLB_CORE_BASE_LIVE_H
+#define DLB_CORE_BASE_LIVE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DLB_LIVE_WORKERS 64 /* shown; further ones are only counted */
+
+/* Something that begins and ends again and again. */
+struct dlb_live_span {
+    _Atomic uint64_t total_ns; /* of those that ended */
+    _Atomic uint64_t since_ns; /* of the one that goes on; 0: none does */
+};
+
+struct dlb_live_worker {
+    _Alignas(64) _Atomic uint64_t began_ns; /* 0: it has not begun */
+    struct dlb_live_span blocked;           /* within a read */
+    struct dlb_live_span waiting; /* its batches lie ready, or no epoch has begun. The rest of its
+                                     time it is busy */
+};
+
+struct dlb_live {
+    /* By the training loop. */
+    _Atomic uint64_t n_samples;  /* delivered */
+    _Atomic uint64_t stepped_ns; /* summed over devices: from the first step's start to the last
+                                    one's end */
+    _Atomic uint64_t busy_ns;    /* of these, within steps */
+    /* By the control thread, before the workers start. */
+    _Atomic uint32_t n_workers; /* of all loaders */
+    struct dlb_live_worker worker[DLB_LIVE_WORKERS];
+};
+
+/* For the one writer of a counter: cheaper than an atomic sum. */
+static inline void dlb_live_add(_Atomic uint64_t *counter, uint64_t n)
+{
+    uint64_t sum = atomic_load_explicit(counter, memory_order_relaxed) + n;
+    atomic_store_explicit(counter, sum, memory_order_relaxed);
+}
+
+/* No effect on one that goes on; 0 takes it back. */
+static inline void dlb_live_begin(struct dlb_live_span *span, uint64_t now_ns)
+{
+    if (now_ns == 0 || atomic_load_explicit(&span->since_ns, memory_order_relaxed) == 0)
+        atomic_store_explicit(&span->since_ns, now_ns, memory_order_relaxed);
+}
+
+/* The one that goes on, or one that was not begun, took ns. The sum is released after the end, so
+ * that a reader that loads since_ns last never counts it twice. */
+static inline void dlb_live_end(struct dlb_live_span *span, uint64_t ns)
+{
+    atomic_store_explicit(&span->since_ns, 0, memory_order_relaxed);
+    uint64_t sum = atomic_load_explicit(&span->total_ns, memory_order_relaxed) + ns;
+    atomic_store_explicit(&span->total_ns, sum, memory_order_release);
+}
+
+/* All of it up to now_ns. */
+static inline uint64_t dlb_live_until(const struct dlb_live_span *span, uint64_t now_ns)
+{
+    uint64_t total_ns = atomic_load_explicit(&span->total_ns, memory_order_acquire);
+    uint64_t since_ns = atomic_load_explicit(&span->since_ns, memory_order_relaxed);
+    return total_ns + (since_ns > 0 && now_ns > since_ns ? now_ns - since_ns : 0);
+}
+
+/* The place of a worker, by its number among those of all loaders; NULL: it has none. */
+static inline struct dlb_live_worker *dlb_live_worker(struct dlb_live *live, uint32_t number)
+{
+    return live && number < DLB_LIVE_WORKERS ? &live->worker[number] : NULL;
+}
+
+#endif
